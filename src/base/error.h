@@ -1,0 +1,60 @@
+/* The one error type: a code for machines, a message for people, a hint for what to do next.
+ *
+ * A function that can fail returns 0 or a negative number and takes `struct error *err` last. The error
+ * is filled once, where the cause is known; callers add context with error_wrap(). Success leaves *err
+ * alone. `err` may be NULL where the caller does not want the words.
+ */
+#pragma once
+
+#include <stdarg.h>
+
+/*        code           wire name      HTTP  CLI */
+#define ERROR_CODES(X)                                                                             \
+    X(E_INVALID, "invalid", 400, 64)         /* the request is malformed */                        \
+    X(E_AUTH, "auth", 401, 77)               /* no token, or a wrong one */                        \
+    X(E_DENIED, "denied", 403, 77)           /* policy said no */                                  \
+    X(E_NOT_FOUND, "not_found", 404, 66)     /* no such session, file, tool */                     \
+    X(E_BUSY, "busy", 429, 75)               /* no room now; retry later */                        \
+    X(E_TOO_LARGE, "too_large", 413, 65)     /* a fixed limit was exceeded */                      \
+    X(E_UNSUPPORTED, "unsupported", 501, 69) /* this host or kernel lacks it */                    \
+    X(E_PROTOCOL, "protocol", 502, 76)       /* the sandbox side broke the rules */                \
+    X(E_SYSTEM, "system", 500, 71)           /* a system call failed: see errnum */                \
+    X(E_INTERNAL, "internal", 500, 70)       /* a bug in Belljar */
+
+enum error_code {
+    E_NONE = 0,
+#define X(code, name, http, cli) code,
+    ERROR_CODES(X)
+#undef X
+};
+
+struct error {
+    enum error_code code;
+    int errnum;    /* errno at the cause, or 0 */
+    char *message; /* what happened, one line, no secret, no trailing period */
+    char *hint;    /* what the reader can do next, or NULL */
+};
+
+#define error_printf(fmt, args) __attribute__((format(printf, fmt, args)))
+
+/* Fills *err and returns -1, so that `return error_set(...)` reads well. */
+int error_set(struct error *err, enum error_code code, const char *fmt, ...) error_printf(3, 4);
+
+/* E_SYSTEM with the present errno; the message becomes "<what>: <strerror>". Returns -errno. */
+int error_errno(struct error *err, const char *fmt, ...) error_printf(2, 3);
+
+/* Sets or replaces the hint. Returns -1. */
+int error_hint(struct error *err, const char *fmt, ...) error_printf(2, 3);
+
+/* Puts "<context>: " before the message; code, errnum and hint stay. Returns -1. */
+int error_wrap(struct error *err, const char *fmt, ...) error_printf(2, 3);
+
+/* Moves *from into *to and empties *from. */
+void error_move(struct error *to, struct error *from);
+
+/* Frees the words and sets the error to zero. Accepts NULL. */
+void error_done(struct error *err);
+
+const char *error_code_name(enum error_code code);
+int error_code_http(enum error_code code);
+int error_code_exit(enum error_code code);

@@ -1,0 +1,60 @@
+#include "base/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+int file_read(int dirfd, const char *path, char *text, size_t size)
+{
+    cleanup_close int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+    size_t len = 0;
+
+    if (fd < 0)
+        return -errno;
+    while (len < size - 1) {
+        ssize_t n = read(fd, text + len, size - 1 - len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -errno;
+        if (n == 0)
+            break;
+        len += (size_t)n;
+    }
+    while (len && text[len - 1] == '\n')
+        len--;
+    text[len] = '\0';
+    return (int)len;
+}
+
+int file_write(int dirfd, const char *path, const char *text)
+{
+    cleanup_close int fd = openat(dirfd, path, O_WRONLY | O_CLOEXEC);
+    size_t len = strlen(text);
+    ssize_t n;
+
+    if (fd < 0)
+        return -errno;
+    do
+        n = write(fd, text, len);
+    while (n < 0 && errno == EINTR);
+    if (n < 0)
+        return -errno;
+    return (size_t)n == len ? 0 : -EIO;
+}
+
+int file_printf(int dirfd, const char *path, const char *fmt, ...)
+{
+    cleanup_free char *text = NULL;
+    va_list args;
+    int len;
+
+    va_start(args, fmt);
+    len = vasprintf(&text, fmt, args);
+    va_end(args);
+    return len < 0 ? -ENOMEM : file_write(dirfd, path, text);
+}

@@ -1,0 +1,36 @@
+/* Every fixed ceiling of the program, each with its reason. What a request may ask for is in
+ * struct run_limits (base/run.h); these are the bounds nobody may pass.
+ */
+#pragma once
+
+#define KIB ((size_t)1024)
+#define MIB (KIB * 1024)
+
+/* Source text. A model writes a few kB; a megabyte is generous and still parses in well under a second. */
+#define LIMIT_CODE_BYTES MIB
+
+/* Kept per stream of one run in memory, head and tail together: the most an answer carries. */
+#define LIMIT_OUTPUT_BYTES_MAX (16 * MIB)
+
+/* One display, result text or traceback from the guest. Larger ones are cut where they are made; a guest that
+ * sends more breaks the protocol. */
+#define LIMIT_RESULT_BYTES (4 * MIB)
+
+/* Standard input handed to a run. */
+#define LIMIT_STDIN_BYTES (64 * MIB)
+
+/* Variables of --env: number, and bytes of one "NAME=value". */
+#define LIMIT_ENV_COUNT 128
+#define LIMIT_ENV_BYTES (32 * KIB)
+
+/* Directories of --allow: each is a mount of its own in the sandbox. */
+#define LIMIT_GRANTS 32
+
+/* Violations listed for one refused program: enough to mend it in one go, not enough to flood a model. */
+#define LIMIT_VIOLATIONS 100
+
+/* A profile or configuration file. */
+#define LIMIT_CONFIG_BYTES MIB
+
+/* Sandboxes alive at once in one supervisor: descriptors (about six each) are the scarce thing. */
+#define LIMIT_SANDBOXES 4096

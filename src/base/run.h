@@ -1,0 +1,134 @@
+/* struct run: the thing that travels. Read this file first.
+ *
+ * A door (src/cmd, later src/front) fills the request part and calls pool_submit(). The pool finds a sandbox,
+ * the sandbox runs the code, and `on_done` is called exactly once with the result part filled. Everything a
+ * run owns dies in run_free().
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "base/limits.h"
+
+struct profile; /* gate/profile.h */
+
+enum run_language { RUN_PYTHON, RUN_BASH };
+
+/*        status                 wire name          CLI exit (-1: the program's own) */
+#define RUN_STATUSES(X)                                                                            \
+    X(RUN_SUCCESS, "success", 0)                                                                   \
+    X(RUN_ERROR, "error", -1)                                                                      \
+    X(RUN_TIMEOUT, "timeout", 124)                                                                 \
+    X(RUN_MEMORY_EXCEEDED, "memory_exceeded", 137)                                                 \
+    X(RUN_REFUSED, "refused", 126)                                                                 \
+    X(RUN_CANCELLED, "cancelled", 130)
+
+enum run_status {
+#define X(status, name, exit) status,
+    RUN_STATUSES(X)
+#undef X
+};
+
+struct run_limits {
+    uint32_t timeout_ms;      /* wall clock */
+    uint32_t cpu_ms;          /* CPU time of all processes together; 0: only the wall clock counts */
+    uint64_t memory_bytes;    /* of everything in the sandbox, its files included */
+    uint32_t cpu_percent;     /* share of one core times 100; 0: no share set */
+    uint32_t processes;       /* processes and threads */
+    uint32_t descriptors;     /* per process */
+    uint64_t file_bytes;      /* one file */
+    uint64_t disk_bytes;      /* /workspace, /tmp and /dev/shm together */
+    uint32_t inodes;          /* of the same */
+    uint64_t output_bytes;    /* kept per stream */
+};
+
+enum run_grant_mode { RUN_GRANT_RO, RUN_GRANT_RW };
+
+struct run_grant {
+    char *path; /* absolute, without symlinks: the place inside is the place outside */
+    int fd;     /* O_PATH directory, opened once */
+    enum run_grant_mode mode;
+};
+
+struct run_violation {
+    char *rule; /* "import", "builtin", "attribute", "syntax", ... */
+    char *name;
+    uint32_t line;
+    uint32_t column; /* 1-based, in characters; 0: unknown */
+    char *message;
+    char *hint; /* or NULL */
+};
+
+/* What the program said of its own end. It is text for people; no status is ever derived from it. */
+struct run_exception {
+    char *name; /* NULL: there was none */
+    char *message;
+    char *traceback;
+    uint32_t line;
+    char *hint;
+};
+
+struct run_usage {
+    double wall_ms;  /* from the code's hand-over to its end */
+    double start_ms; /* from the submission to the hand-over: what the sandbox cost */
+    double cpu_ms;
+    uint64_t memory_peak_bytes;
+    uint32_t processes_peak;
+};
+
+/* Head and tail of one stream; the middle is dropped past the limit and counted. */
+struct run_stream {
+    struct buf head;
+    struct buf tail;
+    size_t tail_start;   /* where the ring of the tail begins */
+    uint64_t total;      /* bytes the program wrote */
+    uint64_t dropped;    /* bytes missing between head and tail */
+    size_t limit;
+};
+
+struct run {
+    /* --- the request, filled by a door --- */
+    char id[32]; /* "run_" + 26 characters */
+    enum run_language language;
+    struct buf code;
+    const struct profile *profile;
+    struct run_limits limits;
+    char **env; /* "NAME=value", NULL at the end, or NULL */
+    struct buf input; /* standard input */
+    bool has_input;
+    struct run_grant grants[LIMIT_GRANTS];
+    size_t n_grants;
+    bool auto_print; /* echo the last expression, as a REPL does */
+
+    /* --- callbacks, all optional but on_done --- */
+    void (*on_output)(struct run *run, int stream, const char *data, size_t len); /* stream: 1 or 2 */
+    void (*on_done)(struct run *run);
+    void *user;
+
+    /* --- the result, filled on the way back --- */
+    struct error error; /* code != E_NONE: Belljar itself failed and nothing below holds */
+    enum run_status status;
+    int exit_code;
+    int signal;
+    struct run_stream out;
+    struct run_stream err;
+    char *result_text; /* value of `result` or of the last expression, or NULL */
+    char *result_json; /* the same as JSON where it is plain data, or NULL */
+    struct run_exception exception;
+    struct run_violation *violations;
+    size_t n_violations;
+    struct run_usage usage;
+    uint32_t layers; /* bit set of enum wire_layer: what stood around the code */
+    uint64_t started_ns, handed_ns, ended_ns;
+};
+
+/* A run with a fresh id and default limits; the code buffer is ready to be filled. NULL: out of memory. */
+struct run *run_new(void);
+void run_free(struct run *run);
+
+const char *run_status_name(enum run_status status);
+int run_status_exit(const struct run *run);
+const char *run_language_name(enum run_language language);

@@ -1,0 +1,22 @@
+/* System call filters. The programs are generated at build time from one table with a reason for each entry
+ * (tools/gen-seccomp.c, with libseccomp), so that loading one costs a single call.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct sock_filter;
+
+enum seccomp_filter {
+    SECCOMP_BASE,      /* the allow-list every sandbox gets */
+    SECCOMP_NO_EXEC,   /* on top: no execve, no new processes; threads are fine (profile `strict`) */
+    SECCOMP_NO_MEMFD,  /* on top, where no cgroup counts memory: no memory that belongs to no process */
+};
+
+/* Needs no_new_privs. Filters add up: the strictest answer wins. */
+int seccomp_load(enum seccomp_filter filter, struct error *err);
+
+/* Length of the program in instructions, for doctor. */
+size_t seccomp_length(enum seccomp_filter filter);
