@@ -1,0 +1,61 @@
+# Only calls Meson and tools/. `make help` lists what there is.
+BUILD  ?= build
+PREFIX ?= /usr/local
+
+.DEFAULT_GOAL := build
+.PHONY: build deps demo test lint bench install ci test-vm test-cpython asan fuzz clean help
+
+build: ## build belljar and belljar-zygote into build/
+	@tools/deps --check build
+	@tools/build $(BUILD)
+
+deps: ## install the Debian packages that building, demo and tests need
+	@tools/deps build demo test
+
+demo: ## install what is missing, build, and run examples/ in the sandbox
+	@tools/deps build demo
+	@tools/build $(BUILD)
+	@tools/demo $(BUILD)
+
+test: ## everything that must hold; ends with "N passed, N failed"
+	@tools/deps build demo test
+	@tools/test
+
+lint: ## clang-format, clang-tidy, cppcheck, shellcheck
+	@tools/deps build test lint
+	@tools/lint
+
+bench: ## compare with plain python3, bubblewrap, crun and gVisor
+	@tools/deps build demo bench
+	@tools/build $(BUILD)
+	@tools/bench $(BUILD)
+
+ci: lint test ## what CI does, and lint
+
+test-vm: ## the tests on cgroup v2, in a QEMU machine
+	@tools/deps build demo test vm
+	@tools/build $(BUILD)
+	@tools/test-vm $(BUILD)
+
+test-cpython: ## CPython's own tests, inside and outside of a sandbox
+	@tools/deps build demo cpython
+	@tools/build $(BUILD)
+	@tools/test-cpython $(BUILD)
+
+asan: ## build with the address and undefined-behaviour checkers into build-asan/
+	@tools/deps build test
+	@tools/build build-asan --werror -Db_sanitize=address,undefined -Db_lundef=false
+
+fuzz: ## run each fuzz target for a minute (SECONDS=n for longer)
+	@tools/deps build test
+	@tools/fuzz $(or $(SECONDS),60)
+
+install: build ## install under PREFIX (/usr/local); DESTDIR is honoured
+	@meson configure $(BUILD) --prefix=$(PREFIX)
+	@meson install -C $(BUILD)
+
+clean: ## remove what was built
+	@rm -rf build build-asan build-clang build-fuzz
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
