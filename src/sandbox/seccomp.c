@@ -1,0 +1,47 @@
+#include "sandbox/seccomp.h"
+
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "sandbox/seccomp_filters.h"
+
+/* clang-format off */
+static const struct {
+    const struct sock_filter *insns;
+    size_t length;
+    const char *name;
+} filters[] = {
+    [SECCOMP_BASE]     = {seccomp_base,     ARRAY_SIZE(seccomp_base),     "every sandbox"          },
+    [SECCOMP_NO_EXEC]  = {seccomp_no_exec,  ARRAY_SIZE(seccomp_no_exec),  "no new processes"       },
+    [SECCOMP_NO_MEMFD] = {seccomp_no_memfd, ARRAY_SIZE(seccomp_no_memfd), "no memory without owner"},
+};
+/* clang-format on */
+
+int seccomp_load(enum seccomp_filter filter, struct error *err)
+{
+    struct sock_fprog program = {
+        .len = (unsigned short)filters[filter].length,
+        /* The kernel only reads it; its struct is older than const. */
+        .filter = (struct sock_filter *)filters[filter].insns,
+    };
+    long r;
+
+    /* TSYNC: if a library of the warm interpreter ever leaves a thread running, it is filtered too.
+     */
+    r = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program);
+    if (r > 0)
+        return error_set(err, E_SYSTEM, "filter system calls (%s): thread %ld cannot take it",
+                         filters[filter].name, r);
+    if (r < 0)
+        return error_errno(err, "filter system calls (%s)", filters[filter].name);
+    return 0;
+}
+
+size_t seccomp_length(enum seccomp_filter filter)
+{
+    return filters[filter].length;
+}

@@ -1,0 +1,231 @@
+/* The system call table of every sandbox: each call, what is decided about it, and why.
+ *
+ * One row is a group of calls that share a decision and its reason. tools/gen-seccomp.c turns the
+ * rows into the filters and into docs/SYSCALLS.md, and fails when a call is in no row or in two, so
+ * that nothing is decided by forgetting it.
+ *
+ * Tests of arguments look at the low 32 bits: every argument tested here is an `int`, an `unsigned
+ * int` or a mode, so the kernel does not look at more either.
+ */
+#pragma once
+
+#include <stdint.h>
+
+enum verdict {
+    ALLOW,
+    REFUSE,  /* EPERM: the call exists and is forbidden */
+    MISSING, /* ENOSYS: libraries then fall back to an older call */
+};
+
+/* (argument & mask) == value. A mask of 0 ends the list. */
+struct test {
+    uint8_t arg;
+    uint32_t mask;
+    uint32_t value;
+};
+
+#define TESTS_MAX   3
+#define CLAUSES_MAX 40
+
+/* All tests of a clause must hold; one clause that holds is enough. No tests: end of the list. */
+struct clause {
+    struct test tests[TESTS_MAX];
+};
+
+struct row {
+    const char *names; /* separated by spaces */
+    enum verdict verdict;
+    const struct clause *when; /* NULL: always */
+    enum verdict otherwise;    /* when no clause holds */
+    const char *condition;     /* the clauses in words */
+    const char *reason;
+};
+
+/* clang-format off */
+#define WORD           UINT32_C(0xffffffff)
+#define IS(arg, value) {arg, WORD, (uint32_t)(value)}
+#define NOT(arg, bits) {arg, (uint32_t)(bits), 0}
+#define HAS(arg, bits) {arg, (uint32_t)(bits), (uint32_t)(bits)}
+#define ONE(test)      {{test}}
+#define WHEN(...)      (const struct clause[]){__VA_ARGS__, {{{0}}}}
+
+/* CLONE_NEW*: user, mount, pid, network, ipc, uts, cgroup. CLONE_NEWTIME shares its bit with clone()'s exit signal and
+ * so counts for unshare() only. */
+#define CLONE_NEW_ANY   UINT32_C(0x7e020000)
+#define UNSHARE_NEW_ANY (CLONE_NEW_ANY | UINT32_C(0x80))
+
+#define SET_ID_BITS     (S_ISUID | S_ISGID)
+#define MAKES_A_FILE    (O_CREAT | (O_TMPFILE & ~O_DIRECTORY))
+#define MODE(arg)       NOT(arg, SET_ID_BITS)
+#define KIND(arg, type) {arg, S_IFMT | SET_ID_BITS, type}
+
+/* AF_INET is 2 and AF_INET6 is 10: one test for both. */
+#define INET_ANY    {0, ~UINT32_C(8), AF_INET}
+#define TYPE(value) {1, ~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK), value}
+
+#define POLICY(value) {1, ~(uint32_t)SCHED_RESET_ON_FORK, value}
+
+#define OPTION_GET_MDWE 66         /* Linux 6.3 */
+#define OPTION_GET_AUXV 0x41555856 /* Linux 6.4 */
+
+static const struct row base_rows[] = {
+    /* --- what a program is made of --- */
+    {"read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 lseek close close_range dup dup2 dup3 "
+     "pipe pipe2 fcntl flock ftruncate truncate fallocate fadvise64 readahead sendfile splice tee vmsplice "
+     "copy_file_range fsync fdatasync sync_file_range",
+     ALLOW, .reason = "work on descriptors the sandbox was given or opened itself"},
+    {"stat fstat lstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink readlinkat getdents "
+     "getdents64 getcwd chdir fchdir umask getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr",
+     ALLOW, .reason = "look at files: the private root and Landlock decide which"},
+    {"mkdir mkdirat rmdir rename renameat renameat2 link linkat symlink symlinkat unlink unlinkat utime utimes "
+     "futimesat utimensat chown fchown lchown fchownat setxattr lsetxattr fsetxattr removexattr lremovexattr "
+     "fremovexattr",
+     ALLOW, .reason = "change files: the private root and Landlock decide which; without capabilities an owner can be "
+                      "set to oneself only"},
+    {"open", ALLOW, WHEN(ONE(NOT(1, MAKES_A_FILE)), ONE(MODE(2))), REFUSE,
+     "unless it creates a file with a set-user-id or set-group-id bit",
+     "such a file in a writable directory of the host would lend its owner's rights to whoever runs it there"},
+    {"openat", ALLOW, WHEN(ONE(NOT(2, MAKES_A_FILE)), ONE(MODE(3))), REFUSE,
+     "unless it creates a file with a set-user-id or set-group-id bit", "as `open`"},
+    {"creat chmod fchmod", ALLOW, WHEN(ONE(MODE(1))), REFUSE,
+     "without set-user-id and set-group-id bits", "as `open`"},
+    {"fchmodat fchmodat2", ALLOW, WHEN(ONE(MODE(2))), REFUSE,
+     "without set-user-id and set-group-id bits", "as `open`"},
+    {"mknod", ALLOW, WHEN(ONE(KIND(1, 0)), ONE(KIND(1, S_IFREG)), ONE(KIND(1, S_IFIFO)), ONE(KIND(1, S_IFSOCK))), REFUSE,
+     "regular files, FIFOs and sockets, without set-id bits", "a device node is a door to the kernel's drivers"},
+    {"mknodat", ALLOW, WHEN(ONE(KIND(2, 0)), ONE(KIND(2, S_IFREG)), ONE(KIND(2, S_IFIFO)), ONE(KIND(2, S_IFSOCK))),
+     REFUSE, "regular files, FIFOs and sockets, without set-id bits", "as `mknod`"},
+    {"ioctl", REFUSE, WHEN(ONE(IS(1, TIOCSTI)), ONE(IS(1, TIOCLINUX)), ONE(IS(1, TIOCSETD))), ALLOW,
+     "only `TIOCSTI`, `TIOCLINUX`, `TIOCSETD`",
+     "they type into a terminal that may be shared with the host, or load line disciplines"},
+    {"poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd "
+     "eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime inotify_init inotify_init1 "
+     "inotify_add_watch inotify_rm_watch",
+     ALLOW, .reason = "wait for events"},
+    {"mmap munmap mremap mprotect brk msync mincore madvise mlock mlock2 munlock mlockall munlockall memfd_create "
+     "pkey_alloc pkey_free pkey_mprotect membarrier get_mempolicy",
+     ALLOW, .reason = "memory of the process itself; cgroup and rlimits bound it"},
+    {"futex futex_waitv set_robust_list get_robust_list set_tid_address rseq arch_prctl sched_yield getcpu "
+     "restart_syscall",
+     ALLOW, .reason = "threads"},
+    {"fork vfork execve execveat exit exit_group wait4 waitid",
+     ALLOW, .reason = "processes; profiles without new processes add a filter of their own"},
+    {"clone", ALLOW, WHEN(ONE(NOT(0, CLONE_NEW_ANY))), REFUSE, "without `CLONE_NEW*` flags",
+     "a nested user namespace opens much of the kernel that only root reaches otherwise"},
+    {"unshare", ALLOW, WHEN(ONE(NOT(0, UNSHARE_NEW_ANY))), REFUSE, "without `CLONE_NEW*` flags", "as `clone`"},
+    {"clone3", MISSING, .reason = "its flags are in memory, where a filter cannot look; libraries fall back to `clone`"},
+    {"openat2", MISSING, .reason = "its mode is in memory, where a filter cannot look; libraries fall back to `openat`"},
+    {"kill tkill tgkill rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigqueueinfo "
+     "rt_tgsigqueueinfo rt_sigsuspend sigaltstack pause pidfd_open pidfd_send_signal",
+     ALLOW, .reason = "signals: the pid namespace holds nothing but the sandbox"},
+    {"getpid getppid gettid getpgrp getpgid setpgid getsid setsid getuid geteuid getgid getegid getresuid getresgid "
+     "getgroups uname sysinfo times getrusage capget",
+     ALLOW, .reason = "ask who and where one is; process groups and sessions"},
+    {"setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid capset",
+     ALLOW, .reason = "without capabilities they can only give up what is left; shells and test suites call them with "
+                      "their own ids and treat a refusal as fatal"},
+    {"nanosleep clock_nanosleep clock_gettime clock_getres gettimeofday time alarm getitimer setitimer timer_create "
+     "timer_settime timer_gettime timer_getoverrun timer_delete",
+     ALLOW, .reason = "read clocks and use timers"},
+    {"getrlimit setrlimit getpriority setpriority ioprio_get ioprio_set sched_getaffinity sched_setaffinity "
+     "sched_getparam sched_setparam sched_getscheduler sched_getattr sched_get_priority_max sched_get_priority_min "
+     "sched_rr_get_interval",
+     ALLOW, .reason = "limits and priorities: without capabilities they can only be lowered"},
+    {"prlimit64", ALLOW, WHEN(ONE(IS(0, 0))), REFUSE, "of the calling process (pid 0)",
+     "no process sets the limits of another"},
+    {"sched_setscheduler", ALLOW,
+     WHEN(ONE(POLICY(SCHED_OTHER)), ONE(POLICY(SCHED_BATCH)), ONE(POLICY(SCHED_IDLE))), REFUSE,
+     "`SCHED_OTHER`, `SCHED_BATCH`, `SCHED_IDLE`", "a real-time task can take a core from the host"},
+    {"sched_setattr", REFUSE, .reason = "the policy is in memory, where a filter cannot look: see `sched_setscheduler`"},
+    {"prctl", ALLOW,
+     WHEN(ONE(IS(0, PR_SET_NAME)), ONE(IS(0, PR_GET_NAME)), ONE(IS(0, PR_SET_PDEATHSIG)),
+          ONE(IS(0, PR_GET_PDEATHSIG)), ONE(IS(0, PR_GET_DUMPABLE)), ONE(IS(0, PR_GET_KEEPCAPS)),
+          ONE(IS(0, PR_GET_TIMING)), ONE(IS(0, PR_GET_SECCOMP)), ONE(IS(0, PR_CAPBSET_READ)), ONE(IS(0, PR_GET_TSC)),
+          ONE(IS(0, PR_GET_SECUREBITS)), ONE(IS(0, PR_SET_TIMERSLACK)), ONE(IS(0, PR_GET_TIMERSLACK)),
+          ONE(IS(0, PR_MCE_KILL_GET)), ONE(IS(0, PR_SET_CHILD_SUBREAPER)), ONE(IS(0, PR_GET_CHILD_SUBREAPER)),
+          ONE(IS(0, PR_SET_NO_NEW_PRIVS)), ONE(IS(0, PR_GET_NO_NEW_PRIVS)), ONE(IS(0, PR_GET_TID_ADDRESS)),
+          ONE(IS(0, PR_SET_THP_DISABLE)), ONE(IS(0, PR_GET_THP_DISABLE)), ONE(IS(0, PR_GET_SPECULATION_CTRL)),
+          ONE(IS(0, OPTION_GET_MDWE)), ONE(IS(0, PR_SET_VMA)), ONE(IS(0, OPTION_GET_AUXV)),
+          {{IS(0, PR_SET_DUMPABLE), IS(1, 0)}}, {{IS(0, PR_CAP_AMBIENT), IS(1, PR_CAP_AMBIENT_IS_SET)}}),
+     REFUSE,
+     "the `PR_GET_*` queries, `PR_SET_NAME`, `PR_SET_PDEATHSIG`, `PR_SET_TIMERSLACK`, `PR_SET_CHILD_SUBREAPER`, "
+     "`PR_SET_NO_NEW_PRIVS`, `PR_SET_THP_DISABLE`, `PR_SET_VMA`, `PR_CAPBSET_READ`, `PR_SET_DUMPABLE` to 0",
+     "the others rearrange memory maps, tracing, privileges or filters of the process"},
+    {"personality", ALLOW, WHEN(ONE(IS(0, 0)), ONE(IS(0, WORD))), REFUSE, "0, or the query 0xffffffff",
+     "other personalities switch off address randomisation or change how pages are mapped"},
+    {"getrandom", ALLOW, .reason = "random numbers"},
+    {"landlock_create_ruleset landlock_add_rule landlock_restrict_self",
+     ALLOW, .reason = "a program may fence itself in further"},
+
+    /* --- talking --- */
+    {"socket", ALLOW,
+     WHEN({{IS(0, AF_UNIX), TYPE(SOCK_STREAM)}}, {{IS(0, AF_UNIX), TYPE(SOCK_DGRAM)}},
+          {{IS(0, AF_UNIX), TYPE(SOCK_SEQPACKET)}},
+          {{INET_ANY, TYPE(SOCK_STREAM), IS(2, 0)}}, {{INET_ANY, TYPE(SOCK_STREAM), IS(2, IPPROTO_TCP)}},
+          {{INET_ANY, TYPE(SOCK_DGRAM), IS(2, 0)}}, {{INET_ANY, TYPE(SOCK_DGRAM), IS(2, IPPROTO_UDP)}}),
+     REFUSE, "Unix, TCP and UDP sockets",
+     "raw, packet, netlink, vsock, crypto and exotic protocols are kernel surface; vsock also crosses network "
+     "namespaces, and a protocol nobody uses may load a kernel module"},
+    {"socketpair", ALLOW, WHEN(ONE(IS(0, AF_UNIX))), REFUSE, "Unix only", "as `socket`"},
+    {"bind connect listen accept accept4 getsockname getpeername sendto recvfrom sendmsg recvmsg sendmmsg recvmmsg "
+     "shutdown setsockopt getsockopt",
+     ALLOW, .reason = "use sockets: the network namespace is empty"},
+    {"shmget shmat shmctl shmdt semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink "
+     "mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
+     ALLOW, .reason = "System V and POSIX IPC: the IPC namespace is the sandbox's own"},
+
+    /* --- refused --- */
+    {"ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp process_madvise process_mrelease",
+     REFUSE, .reason = "no process looks into or acts on the memory or descriptors of another"},
+    {"seccomp", REFUSE, .reason = "no more filters: a listener would let one process answer for another"},
+    {"setns pivot_root chroot setgroups", REFUSE, .reason = "the walls around the sandbox"},
+    {"mount umount2 fsopen fsconfig fsmount fspick open_tree move_mount mount_setattr swapon swapoff",
+     REFUSE, .reason = "the mount table: inside a user namespace these are reachable, and a frequent source of kernel "
+                       "bugs"},
+    {"name_to_handle_at open_by_handle_at", REFUSE, .reason = "file handles pass by paths and mounts"},
+    {"keyctl add_key request_key", REFUSE, .reason = "kernel keyrings are not namespaced: they join sandboxes"},
+    {"bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register fanotify_init fanotify_mark "
+     "memfd_secret",
+     REFUSE, .reason = "large kernel surface with a history of exploits; io_uring also passes by this filter, and secret "
+                       "memory by the accounting"},
+    {"io_setup io_submit io_getevents io_destroy io_cancel io_pgetevents",
+     REFUSE, .reason = "the number of AIO contexts is limited for the whole host: one sandbox could take them all"},
+    {"mbind set_mempolicy set_mempolicy_home_node move_pages migrate_pages",
+     REFUSE, .reason = "placing memory on NUMA nodes can take a node's memory from the host"},
+    {"sync syncfs", REFUSE, .reason = "they flush file systems of the whole host: a loop of them stalls everybody's disk"},
+    {"kexec_load kexec_file_load init_module finit_module delete_module create_module get_kernel_syms query_module "
+     "reboot",
+     REFUSE, .reason = "the running kernel"},
+    {"settimeofday clock_settime adjtimex clock_adjtime sethostname setdomainname",
+     REFUSE, .reason = "clock and name of the host"},
+    {"iopl ioperm modify_ldt", REFUSE, .reason = "x86 hardware access and segment tables"},
+    {"acct quotactl quotactl_fd syslog vhangup lookup_dcookie",
+     REFUSE, .reason = "administration; the kernel's log tells addresses"},
+    {"nfsservctl uselib ustat sysfs _sysctl remap_file_pages epoll_ctl_old epoll_wait_old get_thread_area "
+     "set_thread_area getpmsg putpmsg afs_syscall tuxcall security vserver",
+     REFUSE, .reason = "obsolete, or never implemented"},
+};
+
+/* Calls newer than the oldest libseccomp we build with; from number 424 on all architectures share numbers. */
+static const struct { const char *name; int number; } newer_calls[] = {
+    {"fchmodat2", 452},
+};
+
+/* Everything from here on that has no row is MISSING: calls nobody has thought about yet. 450 is
+ * set_mempolicy_home_node, the last one of Linux 5.17. */
+#define FIRST_UNKNOWN_CALL 451
+
+/* On top of the base filter, for profiles that start no processes. */
+static const struct row no_exec_rows[] = {
+    {"execve execveat fork vfork", REFUSE, .reason = "the profile starts no processes"},
+    {"clone", ALLOW, WHEN(ONE(HAS(0, CLONE_THREAD))), REFUSE, "threads only",
+     "the profile starts no processes"},
+    {"clone3", MISSING, .reason = "libraries fall back to `clone`"},
+};
+
+/* On top of the base filter where no cgroup counts memory. */
+static const struct row no_memfd_rows[] = {
+    {"memfd_create", MISSING, .reason = "its memory belongs to no process, so that only a cgroup can bound it"},
+    {"shmget", REFUSE, .reason = "its memory outlives the process, so that only a cgroup can bound it"},
+};
+/* clang-format on */
