@@ -1,0 +1,139 @@
+#include "base/run.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/stream.h"
+
+/* Defaults of a request that names nothing; the option table of base/config.c says the same to the
+ * operator. */
+static const struct run_limits default_limits = {
+    .timeout_ms = 30 * 1000,
+    .memory_bytes = 512 * MIB,
+    .processes = 64,
+    .descriptors = 256,
+    .file_bytes = 64 * MIB,
+    .disk_bytes = 64 * MIB,
+    .inodes = 10000,
+    .output_bytes = MIB,
+};
+
+static const struct {
+    const char *name;
+    int exit;
+} statuses[] = {
+#define X(status, name, exit) [status] = {name, exit},
+    RUN_STATUSES(X)
+#undef X
+};
+
+/* An id that sorts by time and cannot be guessed: 48 bits of milliseconds and 80 of chance, five
+ * bits a character, in the alphabet without I, L, O and U. Returns -1 when the kernel has no random
+ * bytes to give. */
+static int make_id(char id[32])
+{
+    static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    unsigned __int128 value;
+    struct timespec now;
+    uint8_t chance[10];
+
+    if (getrandom(chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
+        return -1;
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    value = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+    for (size_t i = 0; i < sizeof(chance); i++)
+        value = value << 8 | chance[i];
+
+    memcpy(id, "run_", 4);
+    for (int i = 25; i >= 0; i--) {
+        id[4 + i] = alphabet[value & 31];
+        value >>= 5;
+    }
+    id[30] = '\0';
+    return 0;
+}
+
+struct run *run_new(void)
+{
+    struct run *run = calloc(1, sizeof(*run));
+
+    if (!run)
+        return NULL;
+    if (make_id(run->id) < 0) {
+        free(run);
+        return NULL;
+    }
+    run->limits = default_limits;
+    buf_init(&run->code, LIMIT_CODE_BYTES);
+    buf_init(&run->input, LIMIT_STDIN_BYTES);
+    run_stream_init(&run->out, run->limits.output_bytes);
+    run_stream_init(&run->err, run->limits.output_bytes);
+    for (size_t i = 0; i < LIMIT_GRANTS; i++)
+        run->grants[i].fd = -1;
+    return run;
+}
+
+static void free_violations(struct run *run)
+{
+    for (size_t i = 0; i < run->n_violations; i++) {
+        struct run_violation *v = &run->violations[i];
+
+        free(v->rule);
+        free(v->name);
+        free(v->message);
+        free(v->hint);
+    }
+    free(run->violations);
+}
+
+void run_free(struct run *run)
+{
+    if (!run)
+        return;
+    buf_done(&run->code);
+    buf_done(&run->input);
+    for (char **entry = run->env; entry && *entry; entry++)
+        free(*entry);
+    free(run->env);
+    for (size_t i = 0; i < run->n_grants; i++) {
+        free(run->grants[i].path);
+        close_fd(&run->grants[i].fd);
+    }
+    error_done(&run->error);
+    run_stream_done(&run->out);
+    run_stream_done(&run->err);
+    free(run->result_text);
+    free(run->result_json);
+    free(run->exception.name);
+    free(run->exception.message);
+    free(run->exception.traceback);
+    free(run->exception.hint);
+    free_violations(run);
+    free(run);
+}
+
+const char *run_status_name(enum run_status status)
+{
+    return statuses[status].name;
+}
+
+int run_status_exit(const struct run *run)
+{
+    int code = statuses[run->status].exit;
+
+    if (code >= 0)
+        return code;
+    if (run->signal)
+        return 128 + run->signal;
+    /* `error` never looks like success, whatever code came with it. */
+    code = run->exit_code & 0xff;
+    return code ? code : 1;
+}
+
+const char *run_language_name(enum run_language language)
+{
+    return language == RUN_BASH ? "bash" : "python";
+}

@@ -1,0 +1,137 @@
+#include "base/stream.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+
+/* A character has at most three bytes after its first. */
+#define STREAM_CUT_MAX ((size_t)3)
+
+void run_stream_init(struct run_stream *stream, size_t limit)
+{
+    *stream = (struct run_stream){.limit = limit};
+    buf_init(&stream->head, limit - limit / 2);
+    buf_init(&stream->tail, limit / 2);
+}
+
+void run_stream_done(struct run_stream *stream)
+{
+    buf_done(&stream->head);
+    buf_done(&stream->tail);
+}
+
+static size_t min_size(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* The ring is full: each new byte takes the place of the oldest. Bytes that would be overwritten
+ * within this very call are not written at all. */
+static void overwrite(struct run_stream *stream, const char *data, size_t len)
+{
+    struct buf *tail = &stream->tail;
+
+    if (tail->len == 0)
+        return;
+    if (len > tail->len) {
+        data += len - tail->len;
+        len = tail->len;
+    }
+    while (len) {
+        size_t n = min_size(len, tail->len - stream->tail_start);
+
+        memcpy(tail->data + stream->tail_start, data, n);
+        stream->tail_start = (stream->tail_start + n) % tail->len;
+        data += n;
+        len -= n;
+    }
+}
+
+static int keep(struct run_stream *stream, const char *data, size_t len, struct error *err)
+{
+    size_t n = min_size(len, stream->head.limit - stream->head.len);
+    int r;
+
+    /* Once the tail has begun, the head is closed, also when it could not grow for want of memory.
+     */
+    if (stream->tail.len == 0 && n) {
+        r = buf_add(&stream->head, data, n, err);
+        if (r < 0)
+            return r;
+        data += n;
+        len -= n;
+    }
+    n = min_size(len, stream->tail.limit - stream->tail.len);
+    if (n) {
+        r = buf_add(&stream->tail, data, n, err);
+        if (r < 0)
+            return r;
+        data += n;
+        len -= n;
+    }
+    overwrite(stream, data, len);
+    return 0;
+}
+
+int run_stream_add(struct run_stream *stream, const void *data, size_t len, struct error *err)
+{
+    int r = keep(stream, data, len, err);
+
+    stream->total += len;
+    stream->dropped = stream->total - stream->head.len - stream->tail.len;
+    return r;
+}
+
+/* Bytes at the end of the head that begin a character and do not finish it. */
+static size_t cut_at_end(const char *text, size_t len)
+{
+    for (size_t back = 1; back <= STREAM_CUT_MAX && back <= len; back++)
+        if (utf8_decode(text + len - back, back, NULL) == UTF8_PARTIAL)
+            return back;
+    return 0;
+}
+
+/* Bytes at the start of the tail that only continue a character. */
+static size_t cut_at_start(const struct run_stream *stream)
+{
+    const struct buf *tail = &stream->tail;
+    size_t n = 0;
+
+    while (n < STREAM_CUT_MAX && n < tail->len &&
+           ((uint8_t)tail->data[(stream->tail_start + n) % tail->len] & 0xc0) == 0x80)
+        n++;
+    return n;
+}
+
+int run_stream_render(const struct run_stream *stream, struct buf *out, struct error *err)
+{
+    const struct buf *head = &stream->head;
+    const struct buf *tail = &stream->tail;
+    size_t head_cut = 0, tail_cut = 0, start;
+    int r;
+
+    if (stream->dropped) {
+        head_cut = cut_at_end(buf_str(head), head->len);
+        tail_cut = cut_at_start(stream);
+    }
+    r = buf_add(out, buf_str(head), head->len - head_cut, err);
+    if (r == 0 && stream->dropped)
+        r = buf_printf(out, err, "\n… [%" PRIu64 " bytes dropped] …\n",
+                       stream->dropped + head_cut + tail_cut);
+    if (r < 0 || tail->len == tail_cut)
+        return r;
+
+    /* The ring unrolled: from the oldest byte to the end, then from the beginning. */
+    start = stream->tail_start + tail_cut;
+    if (start < tail->len) {
+        r = buf_add(out, tail->data + start, tail->len - start, err);
+        start = 0;
+    } else {
+        start -= tail->len;
+    }
+    if (r == 0 && stream->tail_start > start)
+        r = buf_add(out, tail->data + start, stream->tail_start - start, err);
+    return r;
+}

@@ -1,0 +1,20 @@
+/* What is kept of one output stream: the first half of the limit, the last half, and the count of
+ * what fell out between.
+ *
+ * The head fills first; from then on the tail is a ring. Memory grows with what is written, never
+ * past the limit.
+ */
+#pragma once
+
+#include "base/run.h"
+
+void run_stream_init(struct run_stream *stream, size_t limit);
+void run_stream_done(struct run_stream *stream);
+
+/* Keeps what the limit lets. Out of memory counts the bytes as dropped and fails. */
+int run_stream_add(struct run_stream *stream, const void *data, size_t len, struct error *err);
+
+/* Adds head, marker and tail to `out`. The marker, "\n… [N bytes dropped] …\n", stands only where
+ * bytes are missing; a character that was cut in two at either edge is left out and counted in N.
+ */
+int run_stream_render(const struct run_stream *stream, struct buf *out, struct error *err);

@@ -1,0 +1,16 @@
+/* UTF-8, strictly: no overlong forms, no surrogates, nothing above U+10FFFF. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define UTF8_INVALID 0  /* the first byte begins no character here */
+#define UTF8_PARTIAL -1 /* the bytes end inside a character that may still become valid */
+
+/* The character at the front of `text` (len > 0): its length in bytes, UTF8_INVALID or
+ * UTF8_PARTIAL. ret_char may be NULL and stays untouched when there is no character. */
+int utf8_decode(const char *text, size_t len, uint32_t *ret_char);
+
+/* Length of the longest valid beginning. */
+size_t utf8_valid(const char *text, size_t len);

@@ -1,0 +1,120 @@
+#include "unit.h"
+
+#include <fcntl.h>
+
+#include "base/run.h"
+#include "base/stream.h"
+
+static void a_new_run_has_an_id_and_default_limits(void **state)
+{
+    struct run *run = run_new();
+
+    (void)state;
+    assert_non_null(run);
+    assert_int_equal(strlen(run->id), 30);
+    assert_memory_equal(run->id, "run_", 4);
+    assert_int_equal(strspn(run->id + 4, "0123456789ABCDEFGHJKMNPQRSTVWXYZ"), 26);
+    assert_int_equal(run->limits.timeout_ms, 30000);
+    assert_int_equal(run->limits.memory_bytes, 512 * MIB);
+    assert_int_equal(run->limits.processes, 64);
+    assert_int_equal(run->code.limit, LIMIT_CODE_BYTES);
+    run_free(run);
+}
+
+static void ids_differ_and_sort_by_time(void **state)
+{
+    struct run *a = run_new();
+    struct run *b = run_new();
+
+    (void)state;
+    assert_string_not_equal(a->id, b->id);
+    /* The first ten characters are the clock; within one millisecond they are equal. */
+    assert_true(strncmp(a->id, b->id, 14) <= 0);
+    run_free(a);
+    run_free(b);
+}
+
+static void free_releases_everything_a_run_may_hold(void **state)
+{
+    struct run *run = run_new();
+    struct error err = {0};
+    int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(buf_add_str(&run->code, "print(1)", &err), 0);
+    assert_int_equal(run_stream_add(&run->out, "x", 1, &err), 0);
+    run->env = calloc(2, sizeof(char *));
+    run->env[0] = strdup("A=b");
+    run->grants[0] = (struct run_grant){strdup("/"), fd, RUN_GRANT_RO};
+    run->n_grants = 1;
+    run->violations = calloc(1, sizeof(*run->violations));
+    run->violations[0].rule = strdup("import");
+    run->violations[0].message = strdup("no");
+    run->n_violations = 1;
+    run->exception.name = strdup("E");
+    run->result_text = strdup("6");
+    error_set(&run->error, E_BUSY, "x");
+    run_free(run);
+    assert_int_equal(fcntl(fd, F_GETFD), -1); /* the grant's descriptor was closed */
+    run_free(NULL);
+}
+
+static void exit_codes_follow_the_status(void **state)
+{
+    struct run *run = run_new();
+
+    (void)state;
+    run->status = RUN_SUCCESS;
+    assert_int_equal(run_status_exit(run), 0);
+    run->status = RUN_TIMEOUT;
+    assert_int_equal(run_status_exit(run), 124);
+    run->status = RUN_MEMORY_EXCEEDED;
+    assert_int_equal(run_status_exit(run), 137);
+    run->status = RUN_REFUSED;
+    assert_int_equal(run_status_exit(run), 126);
+    run->status = RUN_CANCELLED;
+    assert_int_equal(run_status_exit(run), 130);
+    run_free(run);
+}
+
+static void an_error_passes_its_own_code_on_and_is_never_zero(void **state)
+{
+    struct run *run = run_new();
+
+    (void)state;
+    run->status = RUN_ERROR;
+    run->exit_code = 3;
+    assert_int_equal(run_status_exit(run), 3);
+    run->exit_code = 0;
+    assert_int_equal(run_status_exit(run), 1);
+    run->exit_code = 256;
+    assert_int_equal(run_status_exit(run), 1);
+    run->signal = 11;
+    assert_int_equal(run_status_exit(run), 139);
+    run_free(run);
+}
+
+static void names_are_those_of_the_wire(void **state)
+{
+    (void)state;
+    assert_string_equal(run_status_name(RUN_SUCCESS), "success");
+    assert_string_equal(run_status_name(RUN_MEMORY_EXCEEDED), "memory_exceeded");
+    assert_string_equal(run_status_name(RUN_CANCELLED), "cancelled");
+    assert_string_equal(run_language_name(RUN_PYTHON), "python");
+    assert_string_equal(run_language_name(RUN_BASH), "bash");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_new_run_has_an_id_and_default_limits),
+        cmocka_unit_test(ids_differ_and_sort_by_time),
+        cmocka_unit_test(free_releases_everything_a_run_may_hold),
+        cmocka_unit_test(exit_codes_follow_the_status),
+        cmocka_unit_test(an_error_passes_its_own_code_on_and_is_never_zero),
+        cmocka_unit_test(names_are_those_of_the_wire),
+    };
+
+    return UNIT_RUN(tests);
+}

@@ -1,0 +1,91 @@
+#include "unit.h"
+
+#include "base/utf8.h"
+
+static void characters_of_every_length_are_decoded(void **state)
+{
+    uint32_t c = 0;
+
+    (void)state;
+    assert_int_equal(utf8_decode("A", 1, &c), 1);
+    assert_int_equal(c, 'A');
+    assert_int_equal(utf8_decode("\0", 1, &c), 1);
+    assert_int_equal(c, 0);
+    assert_int_equal(utf8_decode("é", 2, &c), 2);
+    assert_int_equal(c, 0xe9);
+    assert_int_equal(utf8_decode("…", 3, &c), 3);
+    assert_int_equal(c, 0x2026);
+    assert_int_equal(utf8_decode("😀!", 5, &c), 4);
+    assert_int_equal(c, 0x1f600);
+    assert_int_equal(utf8_decode("\xf4\x8f\xbf\xbf", 4, &c), 4);
+    assert_int_equal(c, 0x10ffff);
+}
+
+static void forms_that_mean_nothing_are_invalid(void **state)
+{
+    static const char *const forms[] = {
+        "\x80",             /* a continuation alone */
+        "\xc0\x80",         /* NUL, overlong */
+        "\xc1\xbf",         /* overlong */
+        "\xe0\x9f\xbf",     /* overlong */
+        "\xed\xa0\x80",     /* a surrogate */
+        "\xf0\x8f\xbf\xbf", /* overlong */
+        "\xf4\x90\x80\x80", /* above U+10FFFF */
+        "\xf5\x80\x80\x80", /* above U+10FFFF */
+        "\xff",
+        "\xe2\x28\xa1",
+    };
+    uint32_t c = 77;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
+        assert_int_equal(utf8_decode(forms[i], strlen(forms[i]), &c), UTF8_INVALID);
+    assert_int_equal(c, 77);
+}
+
+static void a_cut_character_is_partial_and_not_invalid(void **state)
+{
+    (void)state;
+    assert_int_equal(utf8_decode("\xc3", 1, NULL), UTF8_PARTIAL);
+    assert_int_equal(utf8_decode("\xe2\x80", 2, NULL), UTF8_PARTIAL);
+    assert_int_equal(utf8_decode("\xf0\x9f\x98", 3, NULL), UTF8_PARTIAL);
+    assert_int_equal(utf8_decode("\xed\xa0", 2, NULL), UTF8_INVALID);
+}
+
+static void every_character_is_read_back_as_itself(void **state)
+{
+    (void)state;
+    for (uint32_t c = 0x800; c < 0x10000; c++) {
+        char text[3] = {(char)(0xe0 | c >> 12), (char)(0x80 | (c >> 6 & 63)),
+                        (char)(0x80 | (c & 63))};
+        uint32_t back = 0;
+        int n = utf8_decode(text, 3, &back);
+
+        if (c >= 0xd800 && c <= 0xdfff)
+            assert_int_equal(n, UTF8_INVALID);
+        else if (n != 3 || back != c)
+            fail_msg("U+%04X", c);
+    }
+}
+
+static void valid_counts_up_to_the_first_mistake(void **state)
+{
+    (void)state;
+    assert_int_equal(utf8_valid("aé…", 6), 6);
+    assert_int_equal(utf8_valid("aé\xff…", 7), 3);
+    assert_int_equal(utf8_valid("a\xc3", 2), 1);
+    assert_int_equal(utf8_valid("", 0), 0);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(characters_of_every_length_are_decoded),
+        cmocka_unit_test(forms_that_mean_nothing_are_invalid),
+        cmocka_unit_test(a_cut_character_is_partial_and_not_invalid),
+        cmocka_unit_test(every_character_is_read_back_as_itself),
+        cmocka_unit_test(valid_counts_up_to_the_first_mistake),
+    };
+
+    return UNIT_RUN(tests);
+}
