@@ -1,0 +1,145 @@
+/* The operator's settings: one table of options, filled from defaults, files, the environment and flags, in that order.
+ *
+ * Files: /etc/belljar/config.toml, then $XDG_CONFIG_HOME/belljar/config.toml over it; a file named by a flag stands in
+ * for both. Environment: BELLJAR_<NAME> and the names of older systems in the table. The stronger source wins whatever
+ * the order of calls, so that flags may be set before config_load(). Nothing is read before config_load().
+ *
+ * A mistake is E_INVALID and says where, what was read, what was expected and, where one is near, the name that was
+ * probably meant.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "base/run.h"
+
+enum config_type {
+    CONFIG_INT,    /* int64_t */
+    CONFIG_REAL,   /* double */
+    CONFIG_SIZE,   /* int64_t in units of `unit_bytes`; text may say 64K, 1M, 2G */
+    CONFIG_STRING, /* char *, never NULL */
+    CONFIG_CHOICE, /* char *, one of `choices` */
+    CONFIG_LIST,   /* struct config_list; comma-separated as text */
+};
+
+enum config_origin { CONFIG_DEFAULT, CONFIG_FILE, CONFIG_ENVIRONMENT, CONFIG_FLAG };
+
+struct config_list {
+    char **items;
+    size_t count;
+};
+
+/* A row of the table. */
+struct config_option {
+    const char *name; /* the key in the file */
+    enum config_type type;
+    const char *fallback; /* the default, as text */
+    double min, max;
+    const char *ceiling; /* the option that holds the real maximum, or NULL */
+    const char *choices; /* comma-separated, of CONFIG_CHOICE */
+    const char *unit;    /* "seconds", "MB", ... or NULL */
+    int64_t unit_bytes;  /* of CONFIG_SIZE */
+    bool is_reloadable;  /* a running server takes a new value without a restart */
+    const char *aliases[3]; /* further environment variables; BELLJAR_<NAME> comes by itself */
+    const char *flag;       /* without the dashes, or NULL */
+    const char *value;      /* what stands behind the flag in --help */
+    const char *help;       /* one sentence, lower case, no period */
+    size_t offset;          /* of the value in struct config */
+};
+
+/* A Python prefix with its modules: [environments.NAME] in the file. */
+struct config_environment {
+    char *name;
+    char *python;               /* an interpreter, or the directory of a virtual environment */
+    struct config_list preload;
+    bool has_preload;           /* false: the option `preload` counts */
+};
+
+struct config_source;
+
+struct config {
+    char *profile;
+    char *environment;
+    struct config_list preload;
+    struct config_list allow;
+    char *policies_dir;
+    double timeout_s;
+    double max_timeout_s;
+    double cpu_time_s;
+    int64_t memory_mb;
+    int64_t max_memory_mb;
+    double cpus;
+    int64_t pids;
+    int64_t descriptors;
+    int64_t disk_mb;
+    int64_t inodes;
+    int64_t file_mb;
+    int64_t output_bytes;
+    int64_t code_bytes;
+    int64_t pool_size;
+    int64_t pool_hot;
+    int64_t zygote_max_runs;
+    int64_t zygote_max_minutes;
+    char *log_level;
+    char *color;
+
+    /* --- private --- */
+    struct config_environment *environments;
+    size_t n_environments;
+    struct config_source *sources; /* one per row */
+    char *files[2];
+    bool is_loaded;
+};
+
+/* All defaults. NULL: out of memory. */
+struct config *config_new(void);
+void config_free(struct config *config);
+
+/* Reads the files and the environment, then checks limits against their ceilings. `path`: the file to read instead of
+ * the usual ones, which need not exist; this one must. */
+int config_load(struct config *config, const char *path, struct error *err);
+
+/* `flag` without dashes. Repeating a list flag adds to the list, which replaces the one of weaker sources. An unknown flag
+ * is E_INVALID with the nearest one in the hint. */
+int config_set_flag(struct config *config, const char *flag, const char *value, struct error *err);
+
+/* Puts the limits that come from `least` or stronger into *limits, so that a profile's own can go between:
+ *     config_limits(c, CONFIG_DEFAULT, &l); profile_apply_limits(p, &l); config_limits(c, CONFIG_FLAG, &l); */
+void config_limits(const struct config *config, enum config_origin least, struct run_limits *limits);
+
+/* The environment the option `environment` names: one of the file, `system`, or a path. The results belong to the
+ * config; *ret_python is NULL for `system`. An unknown name is E_NOT_FOUND. */
+int config_environment(const struct config *config, const char **ret_python,
+                       const struct config_list **ret_preload, struct error *err);
+
+/* DIR[:ro|:rw] taken apart; read-only unless it says otherwise. The caller frees *ret_path. */
+int config_parse_grant(const char *text, char **ret_path, enum run_grant_mode *ret_mode,
+                       struct error *err);
+
+/* --- the table, for those who print it --- */
+
+const struct config_option *config_options(size_t *ret_count);
+const struct config_option *config_find(const char *name); /* NULL: no such option */
+
+/* The value as JSON, or NULL when out of memory. */
+json_t *config_value(const struct config *config, const struct config_option *option);
+
+/* "default", "FILE:LINE", "environment NAME", "flag --NAME". The caller frees it. NULL: out of memory. */
+char *config_source_text(const struct config *config, const struct config_option *option);
+enum config_origin config_source_origin(const struct config *config,
+                                        const struct config_option *option);
+
+/* The environment variable of an option: BELLJAR_<NAME>. */
+void config_variable(const struct config_option *option, char *text, size_t size);
+
+/* "a whole number from 1 to 4096": what the option takes, for messages and manuals. */
+int config_describe(const struct config *config, const struct config_option *option,
+                    struct buf *out, struct error *err);
+
+/* The flags of the table with their help, one a line, for --help. */
+void config_print_flags(FILE *out);
