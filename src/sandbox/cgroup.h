@@ -50,7 +50,7 @@ int cgroup_set_limits(struct cgroup *group, const struct cgroup_limits *limits, 
  * "cgroup.procs"). The caller closes them. Returns their number or a negative value. */
 int cgroup_attach_fds(const struct cgroup *group, int fds[CGROUP_ATTACH_MAX], struct error *err);
 
-int cgroup_read(const struct cgroup *group, struct cgroup_usage *ret_usage, struct error *err);
+int cgroup_read(struct cgroup *group, struct cgroup_usage *ret_usage, struct error *err);
 
 /* SIGKILL to everything inside: cgroup.kill on v2, by list on v1. The second way to kill; the first is pid 1's pidfd. */
 void cgroup_kill(const struct cgroup *group);

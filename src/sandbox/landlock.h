@@ -13,8 +13,8 @@
 enum landlock_access {
     LANDLOCK_READ,       /* read and list */
     LANDLOCK_READ_EXEC,  /* and execute */
-    LANDLOCK_WRITE,      /* everything but execute and device ioctls */
-    LANDLOCK_WRITE_EXEC, /* everything */
+    LANDLOCK_WRITE,      /* everything but execute, making device nodes and device ioctls */
+    LANDLOCK_WRITE_EXEC, /* and execute */
     LANDLOCK_DEVICE,     /* read and write a device node */
 };
 

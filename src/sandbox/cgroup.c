@@ -1,0 +1,342 @@
+#include "sandbox/cgroup.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "sandbox/cgroup_internal.h"
+
+/* --- helpers --- */
+
+void cgroup_set_reason(struct cgroup_host *host, const char *fmt, ...)
+{
+    va_list args;
+
+    free(host->reason);
+    va_start(args, fmt);
+    if (vasprintf(&host->reason, fmt, args) < 0)
+        host->reason = NULL;
+    va_end(args);
+}
+
+int cgroup_place_fd(const struct cgroup_host *host, enum cgroup_controller controller)
+{
+    for (size_t i = 0; i < host->n_places; i++)
+        if (host->places[i].controllers & CGROUP_BIT(controller))
+            return host->places[i].fd;
+    return -1;
+}
+
+int cgroup_write(const struct cgroup *group, enum cgroup_controller controller, const char *file,
+                 const char *value, struct error *err)
+{
+    int dirfd = cgroup_place_fd(group->host, controller);
+    char path[CGROUP_PATH_MAX];
+    int r;
+
+    if (dirfd < 0) {
+        error_set(err, E_UNSUPPORTED, "no cgroup controller here has `%s`", file);
+        return error_hint(err, "`belljar doctor` lists the controllers of this host");
+    }
+    (void)snprintf(path, sizeof(path), "%s/%s", group->name, file);
+    r = file_write(dirfd, path, value);
+    if (r < 0) {
+        errno = -r;
+        return error_errno(err, "write `%s` to cgroup `%s`", value, path);
+    }
+    return 0;
+}
+
+int cgroup_write_u64(const struct cgroup *group, enum cgroup_controller controller,
+                     const char *file, uint64_t value, struct error *err)
+{
+    char text[32];
+
+    (void)snprintf(text, sizeof(text), "%" PRIu64, value);
+    return cgroup_write(group, controller, file, text, err);
+}
+
+/* Behind "key " at the beginning of a line; NULL: not there. */
+static const char *find_key(const char *text, const char *key)
+{
+    size_t len = strlen(key);
+
+    for (const char *line = text; line; line = strchr(line, '\n')) {
+        line += *line == '\n';
+        if (strncmp(line, key, len) == 0 && line[len] == ' ')
+            return line + len + 1;
+    }
+    return NULL;
+}
+
+int cgroup_read_u64(const struct cgroup *group, enum cgroup_controller controller, const char *file,
+                    const char *key, uint64_t *value)
+{
+    int dirfd = cgroup_place_fd(group->host, controller);
+    char path[CGROUP_PATH_MAX], text[1024];
+    const char *number = text;
+    int r;
+
+    if (dirfd < 0)
+        return 0;
+    (void)snprintf(path, sizeof(path), "%s/%s", group->name, file);
+    r = file_read(dirfd, path, text, sizeof(text));
+    if (r == -ENOENT && faccessat(dirfd, group->name, F_OK, 0) == 0)
+        return 0;
+    if (r < 0)
+        return r;
+    if (key)
+        number = find_key(text, key);
+    if (number)
+        *value = strtoull(number, NULL, 10);
+    return 0;
+}
+
+/* --- the host --- */
+
+/* Our directory in one place, locked for as long as we live: see is_stale() in cgroup_sweep.c. */
+static int make_place(struct cgroup_host *host, struct cgroup_place *place)
+{
+    cleanup_free char *path = NULL;
+
+    cgroup_sweep_stale(place->parent);
+    if (asprintf(&path, "%s/%s", place->parent, host->name) < 0)
+        return -ENOMEM;
+    if (mkdir(path, 0755) < 0)
+        return -errno;
+    place->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (place->fd < 0)
+        return -errno;
+    (void)flock(place->fd, LOCK_EX | LOCK_NB);
+    if (place->controllers & CGROUP_BIT(CGROUP_MEMORY))
+        host->path = take_ptr(path);
+    return 0;
+}
+
+static void drop_place(struct cgroup_host *host, size_t index)
+{
+    struct cgroup_place *place = &host->places[index];
+
+    close_fd(&place->fd);
+    free(place->mount);
+    free(place->own);
+    free(place->parent);
+    host->n_places--;
+    memmove(place, place + 1, (host->n_places - index) * sizeof(*place));
+}
+
+/* A place that cannot be used is given up if we can do without its controllers. */
+static int make_places(struct cgroup_host *host)
+{
+    for (size_t i = 0; i < host->n_places;) {
+        struct cgroup_place *place = &host->places[i];
+        int r = place->parent ? make_place(host, place) : -ENOMEM;
+
+        if (r == 0) {
+            i++;
+        } else if (!(place->controllers & CGROUP_NEEDED)) {
+            drop_place(host, i);
+        } else {
+            cgroup_set_reason(host,
+                              "cannot make a group in `%s`: %s; run as root, or where the "
+                              "group is delegated to you",
+                              place->parent ? place->parent : place->own, strerror(-r));
+            return -1;
+        }
+    }
+    return 0;
+}
+
+static int choose_parents(struct cgroup_host *host)
+{
+    if (host->kind == CGROUP_V2)
+        return cgroup_v2_choose_parent(host);
+    for (size_t i = 0; i < host->n_places; i++)
+        host->places[i].parent = strdup(host->places[i].own);
+    return 0;
+}
+
+static void become_none(struct cgroup_host *host)
+{
+    cgroup_clear(host);
+    while (host->n_places)
+        drop_place(host, host->n_places - 1);
+    host->kind = CGROUP_NONE;
+    free(host->path);
+    host->path = NULL;
+}
+
+int cgroup_host_open_at(const char *proc, struct cgroup_host **ret_host, struct error *err)
+{
+    struct cgroup_host *host = calloc(1, sizeof(*host));
+
+    if (!host)
+        return error_errno(err, "look for cgroups");
+    host->janitor_fd = -1;
+    if (cgroup_own_name(host->name) < 0) {
+        cgroup_host_free(host);
+        return error_set(err, E_UNSUPPORTED, "cannot read `/proc/self/stat`: is /proc mounted?");
+    }
+    if (cgroup_probe(proc, host, err) < 0) {
+        cgroup_host_free(host);
+        return -1;
+    }
+    if (host->kind != CGROUP_NONE &&
+        (choose_parents(host) < 0 || make_places(host) < 0 || host->ops->prepare(host) < 0))
+        become_none(host);
+    if (host->kind != CGROUP_NONE && cgroup_janitor_start(host, err) < 0) {
+        cgroup_host_free(host);
+        return -1;
+    }
+    *ret_host = host;
+    return 0;
+}
+
+int cgroup_host_open(struct cgroup_host **ret_host, struct error *err)
+{
+    return cgroup_host_open_at("/proc/self", ret_host, err);
+}
+
+enum cgroup_kind cgroup_host_kind(const struct cgroup_host *host)
+{
+    return host->kind;
+}
+
+const char *cgroup_host_reason(const struct cgroup_host *host)
+{
+    if (host->kind != CGROUP_NONE)
+        return NULL;
+    return host->reason ? host->reason : "out of memory";
+}
+
+const char *cgroup_host_path(const struct cgroup_host *host)
+{
+    return host->path;
+}
+
+void cgroup_host_free(struct cgroup_host *host)
+{
+    if (!host)
+        return;
+    /* The janitor stays until there is nothing left to see to; only from a leaf of v2, which it
+     * shares with us, it has to go first. */
+    if (host->has_moved)
+        cgroup_janitor_stop(host);
+    become_none(host);
+    cgroup_janitor_stop(host);
+    free(host->reason);
+    free(host);
+}
+
+/* --- one group --- */
+
+static int make_group(struct cgroup *group, struct error *err)
+{
+    const struct cgroup_host *host = group->host;
+
+    for (size_t i = 0; i < host->n_places; i++) {
+        if (mkdirat(host->places[i].fd, group->name, 0755) == 0)
+            continue;
+        error_errno(err, "make cgroup `%s/%s/%s`", host->places[i].parent, host->name, group->name);
+        while (i-- > 0)
+            (void)unlinkat(host->places[i].fd, group->name, AT_REMOVEDIR);
+        return -1;
+    }
+    return 0;
+}
+
+int cgroup_new(struct cgroup_host *host, const char *name, const struct cgroup_limits *limits,
+               struct cgroup **ret_group, struct error *err)
+{
+    cleanup_free struct cgroup *group = calloc(1, sizeof(*group));
+    size_t len = strlen(name);
+
+    if (!group)
+        return error_errno(err, "make cgroup `%s`", name);
+    if (len == 0 || len >= sizeof(group->name) || name[0] == '.' || strchr(name, '/') ||
+        strcmp(name, CGROUP_LEAF) == 0)
+        return error_set(err, E_INTERNAL, "`%s` cannot be the name of a cgroup", name);
+    group->host = host;
+    memcpy(group->name, name, len + 1);
+
+    if (make_group(group, err) < 0)
+        return -1;
+    if (cgroup_set_limits(group, limits, err) < 0) {
+        for (size_t i = 0; i < host->n_places; i++)
+            (void)unlinkat(host->places[i].fd, group->name, AT_REMOVEDIR);
+        return -1;
+    }
+    *ret_group = take_ptr(group);
+    return 0;
+}
+
+int cgroup_set_limits(struct cgroup *group, const struct cgroup_limits *limits, struct error *err)
+{
+    if (group->host->kind != CGROUP_NONE) {
+        int r = group->host->ops->set_limits(group, limits, err);
+
+        if (r < 0)
+            return r;
+    }
+    group->limits = *limits;
+    group->is_limited = true;
+    return 0;
+}
+
+int cgroup_attach_fds(const struct cgroup *group, int fds[CGROUP_ATTACH_MAX], struct error *err)
+{
+    const struct cgroup_host *host = group->host;
+    char path[CGROUP_PATH_MAX];
+
+    if (host->kind == CGROUP_NONE)
+        return 0;
+    (void)snprintf(path, sizeof(path), "%s/%s", group->name, host->ops->attach_file);
+    for (size_t i = 0; i < host->n_places; i++) {
+        fds[i] = openat(host->places[i].fd, path, O_WRONLY | O_CLOEXEC);
+        if (fds[i] >= 0)
+            continue;
+        error_errno(err, "open cgroup `%s/%s`", host->places[i].parent, path);
+        while (i-- > 0)
+            close_fd(&fds[i]);
+        return -1;
+    }
+    return (int)host->n_places;
+}
+
+int cgroup_read(struct cgroup *group, struct cgroup_usage *ret_usage, struct error *err)
+{
+    struct cgroup_usage usage = {0};
+
+    if (group->host->kind != CGROUP_NONE && group->host->ops->read(group, &usage, err) < 0)
+        return -1;
+    *ret_usage = usage;
+    return 0;
+}
+
+void cgroup_kill(const struct cgroup *group)
+{
+    int fd = cgroup_place_fd(group->host, CGROUP_PIDS);
+
+    if (fd >= 0)
+        (void)cgroup_kill_at(fd, group->name);
+}
+
+int cgroup_remove(struct cgroup *group)
+{
+    if (!group)
+        return 0;
+    for (size_t i = 0; i < group->host->n_places; i++)
+        if (unlinkat(group->host->places[i].fd, group->name, AT_REMOVEDIR) < 0 && errno != ENOENT)
+            return -errno;
+    free(group);
+    return 0;
+}

@@ -1,0 +1,234 @@
+/* cgroup v2: one hierarchy, in which a group has either processes or controllers for the groups
+ * below it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "sandbox/cgroup_internal.h"
+
+#define PERIOD_US            100000
+#define QUOTA_US_PER_PERCENT (PERIOD_US / 100)
+
+/* What the groups below ours are given. CPU time is counted without a controller. */
+static const struct {
+    enum cgroup_controller controller;
+    const char *enable, *disable;
+} given[] = {
+    {CGROUP_MEMORY, "+memory", "-memory"},
+    {CGROUP_PIDS,   "+pids",   "-pids"  },
+    {CGROUP_CPU,    "+cpu",    "-cpu"   },
+};
+
+static bool has_word(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *at = list; (at = strstr(at, word)); at += len)
+        if ((at == list || at[-1] == ' ') && (at[len] == ' ' || !at[len]))
+            return true;
+    return false;
+}
+
+static bool gives_controllers(int dirfd)
+{
+    char list[256];
+
+    return file_read(dirfd, "cgroup.subtree_control", list, sizeof(list)) >= 0 &&
+           has_word(list, "memory") && has_word(list, "pids");
+}
+
+/* The root of the whole hierarchy may have processes and controllers; it is the one group without a
+ * type. */
+static bool is_root(int dirfd)
+{
+    return faccessat(dirfd, "cgroup.type", F_OK, 0) < 0 && errno == ENOENT;
+}
+
+/* A group we could leave for a leaf of ours, so that it has no processes any more. */
+static bool holds_only_us(int dirfd)
+{
+    char procs[256], self[32];
+
+    (void)snprintf(self, sizeof(self), "%d", getpid());
+    return file_read(dirfd, "cgroup.procs", procs, sizeof(procs)) >= 0 && strcmp(procs, self) == 0;
+}
+
+/* Moving a process needs the right to write here, in the group above both its old and its new one.
+ */
+static bool may_write(int dirfd)
+{
+    return faccessat(dirfd, ".", W_OK, AT_EACCESS) == 0 &&
+           faccessat(dirfd, "cgroup.procs", W_OK, AT_EACCESS) == 0;
+}
+
+int cgroup_v2_choose_parent(struct cgroup_host *host)
+{
+    struct cgroup_place *place = &host->places[0];
+    cleanup_free char *at = strdup(place->own);
+
+    while (at && strlen(at) >= strlen(place->mount)) {
+        cleanup_close int dirfd = open(at, O_PATH | O_DIRECTORY | O_CLOEXEC);
+        bool is_own = strcmp(at, place->own) == 0;
+
+        if (dirfd >= 0 && may_write(dirfd) &&
+            (gives_controllers(dirfd) || is_root(dirfd) || (is_own && holds_only_us(dirfd)))) {
+            host->has_moved = is_own && !gives_controllers(dirfd) && !is_root(dirfd);
+            place->parent = take_ptr(at);
+            return 0;
+        }
+        *strrchr(at, '/') = '\0';
+    }
+    cgroup_set_reason(host,
+                      "no cgroup at or above `%s` may be divided by this process: start it with "
+                      "`systemd-run --user --scope -p Delegate=yes`",
+                      place->own);
+    return -1;
+}
+
+/* Enables what is missing for the groups below; the CPU controller only where it can be had. */
+static int enable(struct cgroup_place *place, int dirfd, unsigned *ret_enabled)
+{
+    char list[256] = "";
+
+    *ret_enabled = 0;
+    (void)file_read(dirfd, "cgroup.subtree_control", list, sizeof(list));
+    for (size_t i = 0; i < ARRAY_SIZE(given); i++) {
+        unsigned bit = CGROUP_BIT(given[i].controller);
+        int r;
+
+        if (has_word(list, given[i].enable + 1) || !(place->controllers & bit))
+            continue;
+        r = file_write(dirfd, "cgroup.subtree_control", given[i].enable);
+        if (r == 0)
+            *ret_enabled |= bit;
+        else if (bit & CGROUP_NEEDED)
+            return r;
+        else
+            place->controllers &= ~bit;
+    }
+    return 0;
+}
+
+static int move_into_leaf(const struct cgroup_place *place)
+{
+    if (mkdirat(place->fd, CGROUP_LEAF, 0755) < 0)
+        return -errno;
+    return file_write(place->fd, CGROUP_LEAF "/cgroup.procs", "0");
+}
+
+static int prepare(struct cgroup_host *host)
+{
+    struct cgroup_place *place = &host->places[0];
+    cleanup_close int parent = open(place->parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    unsigned enabled;
+    const char *step = "enter a group of our own in";
+    int r = parent < 0 ? -errno : 0;
+
+    if (r == 0 && host->has_moved)
+        r = move_into_leaf(place);
+    if (r == 0) {
+        step = "enable controllers in";
+        r = enable(place, parent, &host->enabled);
+    }
+    if (r == 0) {
+        step = "enable controllers below";
+        r = enable(place, place->fd, &enabled);
+    }
+    if (r < 0) {
+        cgroup_set_reason(host, "cannot %s `%s`: %s", step, place->parent, strerror(-r));
+        return -1;
+    }
+    /* For all groups together and so for each. Without swap accounting there is nothing to write
+     * to. */
+    (void)file_write(place->fd, "memory.swap.max", "0");
+    return 0;
+}
+
+void cgroup_v2_leave(struct cgroup_host *host)
+{
+    struct cgroup_place *place = &host->places[0];
+    cleanup_close int parent = open(place->parent, O_PATH | O_DIRECTORY | O_CLOEXEC);
+
+    /* What was enabled in a group above others than us stays: somebody may rely on it by now. */
+    if (!host->has_moved || parent < 0)
+        return;
+    /* One at a time, since one that is not enabled makes the kernel refuse the line; from below,
+     * since it refuses to take from a group what the group gives on. */
+    for (size_t i = 0; i < ARRAY_SIZE(given); i++) {
+        (void)file_write(place->fd, "cgroup.subtree_control", given[i].disable);
+        if (host->enabled & CGROUP_BIT(given[i].controller))
+            (void)file_write(parent, "cgroup.subtree_control", given[i].disable);
+    }
+    (void)file_write(parent, "cgroup.procs", "0");
+    host->has_moved = false;
+}
+
+static int set_limits(struct cgroup *group, const struct cgroup_limits *limits, struct error *err)
+{
+    const struct cgroup_limits *old = &group->limits;
+    bool is_new = !group->is_limited;
+    int r = 0;
+
+    if (is_new || old->memory_bytes != limits->memory_bytes)
+        r = cgroup_write_u64(group, CGROUP_MEMORY, "memory.max", limits->memory_bytes, err);
+    /* A sandbox that lost one process to the limit is not worth keeping: all or nothing. */
+    if (r == 0 && is_new)
+        r = cgroup_write(group, CGROUP_MEMORY, "memory.oom.group", "1", err);
+    if (r == 0 && (is_new || old->processes != limits->processes))
+        r = cgroup_write_u64(group, CGROUP_PIDS, "pids.max", limits->processes, err);
+    if (r == 0 && (is_new ? limits->cpu_percent != 0 : old->cpu_percent != limits->cpu_percent)) {
+        char text[64];
+
+        if (limits->cpu_percent)
+            (void)snprintf(text, sizeof(text), "%" PRIu64 " %d",
+                           (uint64_t)limits->cpu_percent * QUOTA_US_PER_PERCENT, PERIOD_US);
+        else
+            (void)snprintf(text, sizeof(text), "max %d", PERIOD_US);
+        r = cgroup_write(group, CGROUP_CPU, "cpu.max", text, err);
+    }
+    return r;
+}
+
+static int read_usage(struct cgroup *group, struct cgroup_usage *usage, struct error *err)
+{
+    uint64_t processes = 0, processes_peak = 0, cpu_us = 0;
+    int r;
+
+    r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.current", NULL, &usage->memory_bytes);
+    if (usage->memory_bytes > group->memory_peak_bytes)
+        group->memory_peak_bytes = usage->memory_bytes;
+    usage->memory_peak_bytes = group->memory_peak_bytes;
+    if (r == 0)
+        r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.peak", NULL, /* Linux 5.19 */
+                            &usage->memory_peak_bytes);
+    if (r == 0)
+        r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.events", "oom_kill", &usage->oom_kills);
+    if (r == 0)
+        r = cgroup_read_u64(group, CGROUP_PIDS, "pids.current", NULL, &processes);
+    if (r == 0)
+        r = cgroup_read_u64(group, CGROUP_PIDS, "pids.peak", NULL, &processes_peak);
+    if (r == 0)
+        r = cgroup_read_u64(group, CGROUP_CPUACCT, "cpu.stat", "usage_usec", &cpu_us);
+    if (r < 0) {
+        errno = -r;
+        return error_errno(err, "read the usage of cgroup `%s`", group->name);
+    }
+    usage->processes = (uint32_t)processes;
+    usage->processes_peak = (uint32_t)processes_peak;
+    usage->cpu_ns = cpu_us * 1000;
+    return 0;
+}
+
+const struct cgroup_ops cgroup_v2_ops = {
+    .prepare = prepare,
+    .set_limits = set_limits,
+    .read = read_usage,
+    .attach_file = "cgroup.procs",
+};
