@@ -77,3 +77,144 @@ enum wire_layer {
 };
 
 const char *wire_layer_name(unsigned index);
+
+/* --- who may send what, in which state --- */
+
+enum wire_channel { WIRE_CHANNEL_ZYGOTE, WIRE_CHANNEL_INIT, WIRE_CHANNEL_KERNEL };
+
+enum wire_state {
+    WIRE_STATE_STARTING, /* zygote warming up; init sealing; kernel being born */
+    WIRE_STATE_READY,    /* zygote serving; init waiting for its kernel to end; kernel waiting for code */
+    WIRE_STATE_HANDED,   /* kernel: has the code, checks it */
+    WIRE_STATE_RUNNING,  /* kernel: hostile from here on */
+    WIRE_STATE_ENDED,    /* nothing more may come */
+};
+
+struct wire_rule {
+    enum wire_channel channel;
+    enum wire_state state;
+    enum wire_type type;
+    enum wire_state next;
+    uint32_t max; /* how often in this state; 0: any number */
+};
+
+/* The rule that lets a peer send `type` to the supervisor now, or NULL. `sent`: how often it already did. */
+const struct wire_rule *wire_permitted(enum wire_channel channel, enum wire_state state,
+                                       unsigned type, uint32_t sent);
+
+/* The longest body a message of this type may have; 0 for unknown types, too. */
+uint32_t wire_type_max(unsigned type);
+const char *wire_type_name(unsigned type);
+
+/* --- bodies; spans point into the frame --- */
+
+#define WIRE_STRINGS_MAX 256
+
+struct wire_strings {
+    struct span items[WIRE_STRINGS_MAX];
+    uint32_t count;
+};
+
+struct wire_setup {
+    struct span python;          /* the interpreter whose prefix is the environment, e.g. /usr/bin/python3 */
+    struct wire_strings preload; /* modules to import before the first fork */
+    struct wire_strings binds;   /* further trees to show read-only at their own place (a venv) */
+    bool warm;                   /* prepare for many forks: prime, freeze, rebase */
+};
+
+struct wire_ready {
+    struct span python_version;
+    struct wire_strings missing; /* "name: why" */
+};
+
+enum wire_grant_mode { WIRE_GRANT_RO = 0, WIRE_GRANT_RW = 1 };
+
+#define WIRE_GRANTS_MAX 32
+#define WIRE_ATTACH_MAX 4
+
+/* Descriptors of WIRE_SPAWN, in this order: init socket, kernel socket, stdout, stderr, `attach` files of the cgroup, one
+ * detached mount per grant. */
+#define WIRE_SPAWN_FDS 4
+
+enum wire_spawn_flag {
+    WIRE_SPAWN_TOUCH = 1,    /* run the warm-up in the child, so that its copy-on-write faults are paid */
+    WIRE_SPAWN_NO_MEMFD = 2, /* no cgroup counts memory: no memory outside of processes */
+};
+
+struct wire_spawn {
+    uint64_t id;
+    uint32_t uid; /* in the zygote's user namespace */
+    uint32_t flags;
+    uint64_t disk_bytes;
+    uint32_t inodes;
+    uint32_t attach;
+    uint32_t n_grants;
+    struct {
+        struct span path;
+        uint32_t mode;
+    } grants[WIRE_GRANTS_MAX];
+};
+
+struct wire_failure {
+    uint32_t code; /* enum error_code of base/error.h */
+    uint32_t errnum;
+    struct span message;
+    struct span hint;
+};
+
+struct wire_exited {
+    uint32_t status; /* as of wait(2) */
+    uint64_t cpu_us;
+    uint64_t max_rss_kb;
+};
+
+enum wire_run_flag {
+    WIRE_RUN_BASH = 1,
+    WIRE_RUN_AUTO_PRINT = 2,
+    WIRE_RUN_NO_EXEC = 4, /* the profile's kernel shape */
+    WIRE_RUN_STDIN = 8,   /* a descriptor comes along */
+};
+
+struct wire_run {
+    uint32_t flags;
+    uint32_t descriptors;
+    uint32_t processes; /* 0: a cgroup counts them */
+    uint32_t cpu_s;
+    uint64_t file_bytes;
+    uint64_t data_bytes; /* 0: a cgroup counts memory */
+    struct span code;
+    struct span policy;
+    struct wire_strings env;
+};
+
+struct wire_violation {
+    struct span rule, name, message, hint;
+    uint32_t line, column;
+};
+
+struct wire_exception {
+    struct span name, message, traceback, hint;
+    uint32_t line;
+};
+
+void wire_pack_setup(struct pack *p, const struct wire_setup *m);
+bool wire_unpack_setup(struct unpack *u, struct wire_setup *m);
+void wire_pack_ready(struct pack *p, const struct wire_ready *m);
+bool wire_unpack_ready(struct unpack *u, struct wire_ready *m);
+void wire_pack_spawn(struct pack *p, const struct wire_spawn *m);
+bool wire_unpack_spawn(struct unpack *u, struct wire_spawn *m);
+void wire_pack_failure(struct pack *p, const struct wire_failure *m);
+bool wire_unpack_failure(struct unpack *u, struct wire_failure *m); /* may follow an id: checks the end */
+void wire_pack_exited(struct pack *p, const struct wire_exited *m);
+bool wire_unpack_exited(struct unpack *u, struct wire_exited *m);
+void wire_pack_run(struct pack *p, const struct wire_run *m);
+bool wire_unpack_run(struct unpack *u, struct wire_run *m);
+void wire_pack_violation(struct pack *p, const struct wire_violation *m);
+bool wire_unpack_violation(struct unpack *u, struct wire_violation *m); /* one of a list: ask unpack_ok() at its end */
+void wire_pack_exception(struct pack *p, const struct wire_exception *m);
+bool wire_unpack_exception(struct unpack *u, struct wire_exception *m);
+
+static inline struct span span_of(const char *text)
+{
+    return (struct span){text ? text : "", text ? __builtin_strlen(text) : 0};
+}

@@ -1,0 +1,236 @@
+#include "guest/report.h"
+
+#include <string.h>
+
+#include "wire/frame.h"
+#include "wire/message.h"
+
+#define REFUSED_MAX ((size_t)1 << 20)
+
+static int send_pack(int control, enum wire_type type, struct pack *p)
+{
+    int r = frame_send(control, type, p, NULL, 0);
+
+    pack_done(p);
+    return r;
+}
+
+int report_refused(int control, const struct policy_report *report)
+{
+    struct pack p;
+
+    pack_init(&p, REFUSED_MAX);
+    pack_u32(&p, (uint32_t)report->count);
+    for (size_t i = 0; i < report->count; i++) {
+        const struct policy_violation *v = &report->items[i];
+
+        wire_pack_violation(&p, &(struct wire_violation){
+                                    .rule = span_of(v->rule),
+                                    .name = span_of(v->name),
+                                    .message = span_of(v->message),
+                                    .hint = span_of(v->hint),
+                                    .line = v->line,
+                                    .column = v->column,
+                                });
+    }
+    pack_u32(&p, (uint32_t)report->more);
+    return send_pack(control, WIRE_REFUSED, &p);
+}
+
+int report_started(int control)
+{
+    return frame_send(control, WIRE_STARTED, NULL, NULL, 0);
+}
+
+int report_failed(int control, const char *message)
+{
+    struct pack p;
+
+    pack_init(&p, 4096);
+    wire_pack_failure(&p, &(struct wire_failure){.message = span_of(message)});
+    return send_pack(control, WIRE_FAILED, &p);
+}
+
+/* The text as UTF-8 in *ret, cut to the limit at a character; lone surrogates become "?". Keeps a reference in *ret_owner. */
+static struct span text_of(PyObject *str, PyObject **ret_owner)
+{
+    struct span s;
+
+    *ret_owner = str ? PyUnicode_AsEncodedString(str, "utf-8", "replace") : NULL;
+    if (!*ret_owner) {
+        PyErr_Clear();
+        return span_of("");
+    }
+    s = (struct span){PyBytes_AS_STRING(*ret_owner), (size_t)PyBytes_GET_SIZE(*ret_owner)};
+    if (s.len > REPORT_TEXT_MAX) {
+        s.len = REPORT_TEXT_MAX;
+        while (s.len && ((unsigned char)s.data[s.len] & 0xc0) == 0x80)
+            s.len--;
+    }
+    return s;
+}
+
+int report_value(int control, PyObject *value)
+{
+    PyObject *repr, *json, *repr_bytes = NULL, *json_bytes = NULL;
+    struct pack p;
+    int r;
+
+    json = report_json(value);
+    repr = PyObject_Repr(value);
+    if (!repr)
+        PyErr_Clear();
+    pack_init(&p, 2 * REPORT_TEXT_MAX + 64);
+    if (repr) {
+        struct span s = text_of(repr, &repr_bytes);
+
+        pack_bytes(&p, s.data, s.len);
+    } else {
+        pack_str(&p, "<a value whose repr() failed>");
+    }
+    if (json) {
+        struct span s = text_of(json, &json_bytes);
+
+        pack_bytes(&p, s.data, s.len);
+    } else {
+        pack_str(&p, "");
+    }
+    r = send_pack(control, WIRE_RESULT, &p);
+    Py_XDECREF(repr);
+    Py_XDECREF(json);
+    Py_XDECREF(repr_bytes);
+    Py_XDECREF(json_bytes);
+    return r;
+}
+
+/* SystemExit is an end, not an exception: None is 0, a number itself, anything else is printed and 1. */
+static int exit_code_of(PyObject *value)
+{
+    PyObject *code = PyObject_GetAttrString(value, "code");
+    int result = 1;
+
+    if (!code) {
+        PyErr_Clear();
+    } else if (code == Py_None) {
+        result = 0;
+    } else if (PyLong_Check(code)) {
+        result = (int)PyLong_AsLong(code);
+        if (PyErr_Occurred()) {
+            PyErr_Clear();
+            result = 255;
+        }
+    } else {
+        PyObject *err = PySys_GetObject("stderr");
+
+        if (!err || err == Py_None || PyFile_WriteObject(code, err, Py_PRINT_RAW) < 0 ||
+            PyFile_WriteString("\n", err) < 0)
+            PyErr_Clear();
+    }
+    Py_XDECREF(code);
+    return result & 0xff;
+}
+
+/* The last line of the program's own that the traceback passes through. */
+static unsigned line_of(PyObject *value, PyObject *tb)
+{
+    unsigned line = 0;
+
+    if (PyErr_GivenExceptionMatches(value, PyExc_SyntaxError)) {
+        PyObject *lineno = PyObject_GetAttrString(value, "lineno");
+
+        if (lineno && PyLong_Check(lineno))
+            line = (unsigned)PyLong_AsUnsignedLongMask(lineno);
+        Py_XDECREF(lineno);
+        PyErr_Clear();
+        if (line)
+            return line;
+    }
+    for (PyTracebackObject *t = (PyTracebackObject *)tb; t && PyTraceBack_Check((PyObject *)t);
+         t = t->tb_next) {
+        PyCodeObject *code = PyFrame_GetCode(t->tb_frame);
+
+        if (PyUnicode_Check(code->co_filename) &&
+            PyUnicode_CompareWithASCIIString(code->co_filename, POLICY_FILENAME) == 0)
+            line = (unsigned)(t->tb_lineno > 0 ? t->tb_lineno
+                                               : PyCode_Addr2Line(code, t->tb_lasti));
+        Py_DECREF(code);
+    }
+    return line;
+}
+
+/* traceback.format_exception() joined, or NULL. The module reads the program's lines through linecache. */
+static PyObject *format_traceback(PyObject *type, PyObject *value, PyObject *tb)
+{
+    PyObject *module = PyImport_ImportModule("traceback");
+    PyObject *lines = NULL, *text = NULL, *empty = PyUnicode_FromString("");
+
+    if (module)
+        lines = PyObject_CallMethod(module, "format_exception", "OOO", type, value, tb ? tb : Py_None);
+    if (lines && empty)
+        text = PyUnicode_Join(empty, lines);
+    Py_XDECREF(module);
+    Py_XDECREF(lines);
+    Py_XDECREF(empty);
+    if (!text)
+        PyErr_Clear();
+    return text;
+}
+
+static const char *hint_for(PyObject *type)
+{
+    static const struct {
+        PyObject **type;
+        const char *hint;
+    } hints[] = {
+        {&PyExc_ModuleNotFoundError, "the module is not installed in this environment; `belljar doctor` "
+                                     "lists what is"},
+        {&PyExc_MemoryError,         "raise --memory, or work on the data in pieces"},
+        {&PyExc_RecursionError,      "the recursion does not end, or needs a loop instead"},
+        {&PyExc_EOFError,            "input() has nothing to read: pass data with --stdin"},
+    };
+
+    for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
+        if (PyErr_GivenExceptionMatches(type, *hints[i].type))
+            return hints[i].hint;
+    return NULL;
+}
+
+int report_exception(int control)
+{
+    PyObject *type, *value, *tb, *text, *message, *bytes[2] = {0};
+    struct pack p;
+
+    PyErr_Fetch(&type, &value, &tb);
+    PyErr_NormalizeException(&type, &value, &tb);
+    if (PyErr_GivenExceptionMatches(value, PyExc_SystemExit))
+        return exit_code_of(value);
+
+    text = format_traceback(type, value, tb);
+    message = PyObject_Str(value);
+    if (!message)
+        PyErr_Clear();
+    if (text) {
+        PyObject *err = PySys_GetObject("stderr");
+
+        if (!err || err == Py_None || PyFile_WriteObject(text, err, Py_PRINT_RAW) < 0)
+            PyErr_Clear();
+    } else {
+        PyErr_Restore(Py_NewRef(type), Py_NewRef(value), Py_XNewRef(tb));
+        PyErr_PrintEx(0);
+    }
+
+    pack_init(&p, 3 * REPORT_TEXT_MAX);
+    wire_pack_exception(&p, &(struct wire_exception){
+                                .name = span_of(((PyTypeObject *)type)->tp_name),
+                                .message = text_of(message, &bytes[0]),
+                                .traceback = text_of(text, &bytes[1]),
+                                .hint = span_of(hint_for(type)),
+                                .line = line_of(value, tb),
+                            });
+    (void)send_pack(control, WIRE_EXCEPTION, &p); /* the exit code says it, too */
+    Py_XDECREF(text);
+    Py_XDECREF(message);
+    Py_XDECREF(bytes[0]);
+    Py_XDECREF(bytes[1]);
+    return PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt) ? 130 : 1;
+}

@@ -1,0 +1,286 @@
+#include "sandbox/ns.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+/* Above every range that distributions hand out by default (systemd's container range ends at 0x6fffffff, subordinate ids
+ * start low). Supervisors of one host take different slices, by pid. */
+#define RANGE_BASE   0x70000000u
+#define RANGE_COUNT  0x10000u
+#define RANGE_SLICES 256u
+
+#define ZYGOTE_SOCKET 3
+
+/* The program's whole environment, and so the sandbox's. One BLAS thread: a process that forks has no threads. */
+static char *const environment[] = {
+    "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games",
+    "HOME=/workspace",
+    "USER=user",
+    "LOGNAME=user",
+    "SHELL=/bin/bash",
+    "LANG=C.UTF-8",
+    "TMPDIR=/tmp",
+    "TERM=dumb",
+    "MPLBACKEND=Agg",
+    "MPLCONFIGDIR=/tmp/.matplotlib",
+    "OMP_NUM_THREADS=1",
+    "OPENBLAS_NUM_THREADS=1",
+    "MKL_NUM_THREADS=1",
+    "NUMEXPR_NUM_THREADS=1",
+    "PYTHONDONTWRITEBYTECODE=1",
+    NULL,
+};
+
+pid_t ns_clone(uint64_t flags, int *ret_pidfd)
+{
+    struct clone_args args = {
+        .flags = flags | (ret_pidfd ? CLONE_PIDFD : 0),
+        .pidfd = (uintptr_t)ret_pidfd,
+        .exit_signal = SIGCHLD,
+    };
+    int *tid = NULL;
+
+    /* The kernel tells where the C library keeps its thread id (Linux 3.5, CONFIG_CHECKPOINT_RESTORE); the child's is
+     * written there by clone itself. */
+    if (prctl(PR_GET_TID_ADDRESS, &tid) == 0 && tid) {
+        args.flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
+        args.child_tid = (uintptr_t)tid;
+    }
+    return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+/* How many ids from 0 up this process's namespace maps in one piece. */
+static uint32_t mapped_ids(const char *map)
+{
+    char text[256];
+    unsigned inside, outside, count;
+
+    if (file_read(AT_FDCWD, map, text, sizeof(text)) < 0 ||
+        sscanf(text, "%u %u %u", &inside, &outside, &count) != 3 || inside != 0)
+        return 0;
+    return count;
+}
+
+int ns_pick_ids(struct ns_ids *ret_ids, struct error *err)
+{
+    uint32_t uids, gids, count;
+
+    if (geteuid() != 0) {
+        *ret_ids = (struct ns_ids){geteuid(), getegid(), 1};
+        return 0;
+    }
+
+    uids = mapped_ids("/proc/self/uid_map");
+    gids = mapped_ids("/proc/self/gid_map");
+    count = uids < gids ? uids : gids;
+    if (count >= RANGE_BASE + RANGE_SLICES * RANGE_COUNT) {
+        uint32_t base = RANGE_BASE + (uint32_t)getpid() % RANGE_SLICES * RANGE_COUNT;
+
+        *ret_ids = (struct ns_ids){base, base, RANGE_COUNT};
+        return 0;
+    }
+    /* Root of a container: its upper half belongs to nobody in particular. */
+    if (count >= 1024) {
+        *ret_ids = (struct ns_ids){count / 2, count / 2, count / 2};
+        return 0;
+    }
+    error_set(err, E_UNSUPPORTED, "root has only %u user ids here, none to spare for a sandbox", count);
+    return error_hint(err, "run belljar as an ordinary user, or give the container a range of ids");
+}
+
+uint32_t ns_sandbox_uid(const struct ns_ids *ids, uint64_t n)
+{
+    return ids->count == 1 ? 0 : 1 + (uint32_t)(n % (ids->count - 1));
+}
+
+static int write_map(pid_t pid, const char *which, uint32_t inside, uint32_t outside, uint32_t count,
+                     struct error *err)
+{
+    char path[64];
+    int r;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, which);
+    r = file_printf(AT_FDCWD, path, "%u %u %u\n", inside, outside, count);
+    if (r < 0) {
+        errno = -r;
+        return error_errno(err, "write %s", which);
+    }
+    return 0;
+}
+
+static int write_maps(pid_t pid, const struct ns_ids *ids, struct error *err)
+{
+    /* An ordinary user may map a group only after giving up setgroups(2) (Linux 3.19). Root keeps it, because the child
+     * must drop root's own groups with it. */
+    if (ids->count == 1) {
+        char path[64];
+        int r;
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/setgroups", (int)pid);
+        r = file_write(AT_FDCWD, path, "deny");
+        if (r < 0) {
+            errno = -r;
+            return error_errno(err, "write setgroups");
+        }
+    }
+    if (write_map(pid, "uid_map", 0, ids->uid_base, ids->count, err) < 0)
+        return -1;
+    return write_map(pid, "gid_map", 0, ids->gid_base, ids->count, err);
+}
+
+static void reset_signals(void)
+{
+    sigset_t none;
+
+    for (int sig = 1; sig < NSIG; sig++)
+        (void)signal(sig, SIG_DFL);
+    (void)sigemptyset(&none);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+/* A handle on the program through a read-only mount of its own: what /proc/self/exe leads to inside a sandbox can then not be
+ * opened for writing, whoever owns the file (CVE-2019-5736). Needs Linux 5.12; without it Landlock and the inode's mode
+ * are left. */
+static int open_program(const char *path)
+{
+    struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID};
+    int fd = (int)syscall(SYS_open_tree, AT_FDCWD, path, OPEN_TREE_CLONE | OPEN_TREE_CLOEXEC);
+
+    if (fd >= 0 && syscall(SYS_mount_setattr, fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) == 0)
+        return fd;
+    if (fd >= 0)
+        (void)close(fd);
+    return open(path, O_PATH | O_CLOEXEC);
+}
+
+/* In the child, still in the supervisor's image. What goes wrong is told by the exit code; the supervisor words it. */
+static void __attribute__((noreturn)) become_zygote(const char *path, int sock, int sync,
+                                                    const struct ns_ids *ids)
+{
+    static char name[] = "belljar-zygote";
+    char *const argv[] = {name, NULL};
+    int program, null;
+    char byte;
+
+    /* Before anything is given up: the program may lie where only the caller may look. */
+    program = open_program(path);
+    if (program < 0)
+        _exit(2);
+    if (read(sync, &byte, 1) != 1)
+        _exit(3);
+    if (ids->count > 1 && setgroups(0, NULL) < 0)
+        _exit(4);
+    if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+        _exit(4);
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || setsid() < 0)
+        _exit(5);
+
+    reset_signals();
+    (void)umask(022);
+    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    if (chdir("/") < 0)
+        _exit(5);
+
+    null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    if (null < 0)
+        _exit(5);
+    /* Numbers 0 to 2 become /dev/null and 3 the socket; the source may itself be 3, so it is moved up first. */
+    sock = fcntl(sock, F_DUPFD_CLOEXEC, 16);
+    program = fcntl(program, F_DUPFD_CLOEXEC, 16);
+    if (sock < 0 || program < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
+        dup2(sock, ZYGOTE_SOCKET) < 0)
+        _exit(5);
+    if (close_range(ZYGOTE_SOCKET + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+        _exit(5);
+    (void)syscall(SYS_execveat, program, "", argv, environment, AT_EMPTY_PATH);
+    _exit(6);
+}
+
+int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, struct ns_child *ret_child,
+                    struct error *err)
+{
+    cleanup_close int pidfd = -1;
+    int sync[2];
+    pid_t pid;
+    int r;
+
+    if (pipe2(sync, O_CLOEXEC) < 0)
+        return error_errno(err, "pipe2");
+    pid = ns_clone(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
+                       CLONE_NEWUTS,
+                   &pidfd);
+    if (pid == 0) {
+        (void)close(sync[1]);
+        become_zygote(path, sock, sync[0], ids);
+    }
+    (void)close(sync[0]);
+    if (pid < 0) {
+        int saved = errno;
+
+        (void)close(sync[1]);
+        errno = saved;
+        r = error_errno(err, "create namespaces");
+        if (saved == EPERM || saved == ENOSPC || saved == EINVAL) {
+            err->code = E_UNSUPPORTED;
+            error_hint(err, "this host does not let you make user namespaces: run `belljar doctor`");
+        }
+        return r;
+    }
+
+    r = write_maps(pid, ids, err);
+    if (r == 0 && write(sync[1], "", 1) != 1)
+        r = error_errno(err, "start the zygote");
+    (void)close(sync[1]);
+    if (r < 0) {
+        (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+        return r;
+    }
+    *ret_child = (struct ns_child){pid, take_fd(pidfd)};
+    return 0;
+}
+
+int ns_idmap_fd(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid,
+                int *ret_fd, struct error *err)
+{
+    char path[64];
+    pid_t pid = ns_clone(CLONE_NEWUSER, NULL);
+    int fd = -1, r;
+
+    if (pid < 0)
+        return error_errno(err, "create a user namespace");
+    if (pid == 0) {
+        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+        for (;;)
+            (void)pause();
+    }
+
+    r = write_map(pid, "uid_map", disk_uid, host_uid, 1, err);
+    if (r == 0)
+        r = write_map(pid, "gid_map", disk_gid, host_gid, 1, err);
+    if (r == 0) {
+        (void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
+        fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            r = error_errno(err, "open %s", path);
+    }
+    (void)kill(pid, SIGKILL);
+    (void)waitpid(pid, NULL, 0);
+    if (r == 0)
+        *ret_fd = fd;
+    return r;
+}

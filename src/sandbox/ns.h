@@ -1,0 +1,43 @@
+/* The zygote's own namespaces: who it is on the host, and how it gets there.
+ *
+ * Started as root, the zygote becomes root of a user namespace onto which a range of unprivileged host ids is mapped, and
+ * every sandbox takes an id of its own from it: no host uid 0 exists below, ever. Started by an ordinary user, that user is
+ * the whole range. Either way the rest of the program is the same.
+ */
+#pragma once
+
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+/* Ids of the host that the zygote's namespace maps to 0..count-1. */
+struct ns_ids {
+    uint32_t uid_base;
+    uint32_t gid_base;
+    uint32_t count; /* 1: nothing but the caller himself */
+};
+
+struct ns_child {
+    pid_t pid;
+    int pidfd;
+};
+
+/* Which ids this process may hand out. Fails when that would be host uid 0. */
+int ns_pick_ids(struct ns_ids *ret_ids, struct error *err);
+
+/* Uid of the n-th sandbox, as the zygote's namespace counts: 0 when there is only one. */
+uint32_t ns_sandbox_uid(const struct ns_ids *ids, uint64_t n);
+
+/* Clones into fresh namespaces and executes `path` there with an empty descriptor table but `sock` as number 3 and an
+ * environment of our making. The child dies with its parent. */
+int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, struct ns_child *ret_child,
+                    struct error *err);
+
+/* A user namespace in which `disk_uid` is the host's `host_uid` (the same for gids), for an idmapped mount. */
+int ns_idmap_fd(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid,
+                int *ret_fd, struct error *err);
+
+/* clone3(2) without a new stack; the child continues behind the call, as after fork(2). Sets the cached thread id of the C
+ * library right, which a raw clone does not. Returns the pid, 0 in the child, -1 with errno. */
+pid_t ns_clone(uint64_t flags, int *ret_pidfd);

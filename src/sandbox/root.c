@@ -1,0 +1,416 @@
+#include "sandbox/root.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/cleanup.h"
+#include "sandbox/mount.h"
+
+/* Where the new root is put together: something that exists everywhere and that nobody asks us to show. */
+#define WORKBENCH "/sys"
+
+#define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
+#define COPY_MAX ((size_t)1 << 20)
+
+/* --- the template, once per zygote --- */
+
+static const char *const directories[] = {
+    "usr", "etc", "etc/ssl", "dev", "dev/shm", "proc", "tmp", "workspace", "run", "var", "home",
+};
+
+static const struct {
+    const char *path;
+    const char *target;
+} links[] = {
+    {"dev/fd",         "/proc/self/fd"        },
+    {"dev/stdin",      "/proc/self/fd/0"      },
+    {"dev/stdout",     "/proc/self/fd/1"      },
+    {"dev/stderr",     "/proc/self/fd/2"      },
+    {"etc/os-release", "../usr/lib/os-release"},
+    {"etc/mtab",       "/proc/self/mounts"    },
+    {"var/tmp",        "/tmp"                 },
+};
+
+static const char *const devices[] = {"null", "zero", "full", "random", "urandom"};
+
+/* Directories of the host's root that are links into /usr on today's systems and trees of their own on older ones. */
+static const char *const system_dirs[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
+
+/* Parts of /etc that programs need; everything else of it stays outside. Debian finds its BLAS through `alternatives`. */
+static const char *const etc_binds[] = {"alternatives", "fonts", "ssl/certs"};
+static const char *const etc_copies[] = {
+    "ld.so.cache", "localtime", "timezone", "mime.types", "services",
+    "protocols",   "matplotlibrc", "debian_version", "magic", "inputrc",
+};
+
+static const struct {
+    const char *path;
+    const char *text;
+} etc_made[] = {
+    {"etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\n"
+                   "user:x:1000:1000:user:/workspace:/bin/bash\n"
+                   "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
+    {"etc/group", "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n"},
+    {"etc/hosts", "127.0.0.1 localhost belljar\n::1 localhost\n"},
+    {"etc/hostname", "belljar\n"},
+    {"etc/host.conf", "multi on\n"},
+    {"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\n"
+                          "protocols: files\n"},
+};
+
+static int make_file(const char *path, const char *data, size_t len, struct error *err)
+{
+    cleanup_close int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+    if (fd < 0 || write(fd, data, len) != (ssize_t)len)
+        return error_errno(err, "create %s", path);
+    return 0;
+}
+
+/* A copy costs no mount in every sandbox. A file that is missing or large is passed over: none of them is vital. */
+static int copy_file(const char *name, struct error *err)
+{
+    cleanup_free char *data = NULL;
+    cleanup_close int fd = -1;
+    char path[PATH_MAX];
+    struct stat st;
+    ssize_t n;
+
+    (void)snprintf(path, sizeof(path), "/etc/%s", name);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (size_t)st.st_size > COPY_MAX)
+        return 0;
+    data = malloc((size_t)st.st_size + 1);
+    if (!data)
+        return error_set(err, E_SYSTEM, "out of memory");
+    n = read(fd, data, (size_t)st.st_size);
+    if (n < 0)
+        return 0;
+    return make_file(path + 1, data, (size_t)n, err);
+}
+
+static int bind_here(const char *source, uint64_t attrs, struct error *err)
+{
+    struct stat st;
+
+    if (stat(source, &st) < 0)
+        return 0;
+    if (mount_make_point(source + 1, S_ISDIR(st.st_mode), err) < 0)
+        return -1;
+    return mount_bind(source, source + 1, attrs, err);
+}
+
+static int show_system(struct error *err)
+{
+    if (bind_here("/usr", READ_ONLY, err) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(system_dirs); i++) {
+        char path[16], target[PATH_MAX];
+        struct stat st;
+        ssize_t n;
+
+        (void)snprintf(path, sizeof(path), "/%s", system_dirs[i]);
+        if (lstat(path, &st) < 0)
+            continue;
+        if (!S_ISLNK(st.st_mode)) {
+            if (bind_here(path, READ_ONLY, err) < 0)
+                return -1;
+            continue;
+        }
+        n = readlink(path, target, sizeof(target) - 1);
+        if (n < 0)
+            return error_errno(err, "readlink %s", path);
+        target[n] = '\0';
+        if (symlink(target, path + 1) < 0)
+            return error_errno(err, "symlink %s", path);
+    }
+    return 0;
+}
+
+static int show_etc(struct error *err)
+{
+    char path[PATH_MAX];
+
+    for (size_t i = 0; i < ARRAY_SIZE(etc_binds); i++) {
+        (void)snprintf(path, sizeof(path), "/etc/%s", etc_binds[i]);
+        if (bind_here(path, READ_ONLY | MOUNT_ATTR_NOEXEC, err) < 0)
+            return -1;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(etc_copies); i++)
+        if (copy_file(etc_copies[i], err) < 0)
+            return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(etc_made); i++)
+        if (make_file(etc_made[i].path, etc_made[i].text, strlen(etc_made[i].text), err) < 0)
+            return -1;
+    return 0;
+}
+
+static int show_devices(struct error *err)
+{
+    char path[32];
+
+    for (size_t i = 0; i < ARRAY_SIZE(devices); i++) {
+        (void)snprintf(path, sizeof(path), "/dev/%s", devices[i]);
+        if (mount_make_point(path + 1, false, err) < 0 ||
+            mount_bind(path, path + 1, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NOEXEC, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int show_binds(const struct wire_strings *binds, struct error *err)
+{
+    for (uint32_t i = 0; i < binds->count; i++) {
+        cleanup_free char *path = span_dup(binds->items[i]);
+
+        if (!path || path[0] != '/')
+            return error_set(err, E_PROTOCOL, "a path to show is not absolute");
+        if (bind_here(path, READ_ONLY, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int root_build(const struct wire_strings *binds, struct error *err)
+{
+    if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return error_errno(err, "make the mounts private");
+    if (mount("belljar", WORKBENCH, "tmpfs", MS_NOSUID | MS_NODEV, "size=4m,nr_inodes=1k,mode=0755") < 0)
+        return error_errno(err, "mount a tmpfs for the root");
+    if (chdir(WORKBENCH) < 0)
+        return error_errno(err, "chdir " WORKBENCH);
+
+    for (size_t i = 0; i < ARRAY_SIZE(directories); i++)
+        if (mkdir(directories[i], 0755) < 0)
+            return error_errno(err, "mkdir %s", directories[i]);
+    for (size_t i = 0; i < ARRAY_SIZE(links); i++)
+        if (symlink(links[i].target, links[i].path) < 0)
+            return error_errno(err, "symlink %s", links[i].path);
+    if (show_system(err) < 0 || show_etc(err) < 0 || show_devices(err) < 0 || show_binds(binds, err) < 0)
+        return -1;
+
+    /* The zygote's own /proc. It has to be whole: the kernel lets a sandbox mount one of its own only where it can see that
+     * nothing is hidden from it. Each sandbox covers it with its own. */
+    if (mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) {
+        error_errno(err, "mount /proc");
+        return error_hint(err, "in a container /proc must not be masked (docker: "
+                               "--security-opt systempaths=unconfined)");
+    }
+    if (mount_pivot(".", err) < 0)
+        return -1;
+    return mount_set_attrs(AT_FDCWD, "/", MOUNT_ATTR_RDONLY, false, err);
+}
+
+/* --- what is a sandbox's own --- */
+
+/* Top-level entries of /proc that stay. Everything else there is covered, so that what a newer kernel adds is covered too. */
+static const char *const proc_kept[] = {
+    "cpuinfo", "filesystems", "loadavg", "meminfo", "mounts", "net",     "self",
+    "stat",    "swaps",       "thread-self", "uptime",  "version", "vmstat",
+};
+
+static bool is_kept(const char *name)
+{
+    if (isdigit((unsigned char)name[0]) || name[0] == '.')
+        return true;
+    for (size_t i = 0; i < ARRAY_SIZE(proc_kept); i++)
+        if (strcmp(proc_kept[i], name) == 0)
+            return true;
+    return false;
+}
+
+/* Files are covered by /dev/null, directories by an empty read-only one of the template. */
+static int mount_proc(struct error *err)
+{
+    cleanup_closedir DIR *dir = NULL;
+    struct dirent *entry;
+
+    if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+        return error_errno(err, "mount /proc");
+    dir = opendir("/proc");
+    if (!dir)
+        return error_errno(err, "open /proc");
+    while ((entry = readdir(dir))) {
+        char path[PATH_MAX];
+
+        if (is_kept(entry->d_name))
+            continue;
+        (void)snprintf(path, sizeof(path), "/proc/%s", entry->d_name);
+        if (mount(entry->d_type == DT_DIR ? "/run" : "/dev/null", path, NULL, MS_BIND, NULL) < 0)
+            return error_errno(err, "cover %s", path);
+    }
+    return 0;
+}
+
+/* One tmpfs for everything writable, so that one number is the disk limit. */
+static int mount_disk(const struct wire_spawn *spec, struct error *err)
+{
+    static const struct {
+        const char *name;
+        const char *target;
+        mode_t mode;
+    } parts[] = {
+        {"workspace", "/workspace", 0755 },
+        {"tmp",       "/tmp",       01777},
+        {"shm",       "/dev/shm",   01777},
+    };
+    char size[32], inodes[32], uid[16];
+    cleanup_close int fs = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
+    cleanup_close int disk = -1;
+
+    if (fs < 0)
+        return error_errno(err, "fsopen tmpfs");
+    (void)snprintf(size, sizeof(size), "%llu", (unsigned long long)spec->disk_bytes);
+    (void)snprintf(inodes, sizeof(inodes), "%u", spec->inodes);
+    (void)snprintf(uid, sizeof(uid), "%d", ROOT_UID);
+    if (syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "size", size, 0) < 0 ||
+        syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "nr_inodes", inodes, 0) < 0 ||
+        syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "uid", uid, 0) < 0 ||
+        syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "gid", uid, 0) < 0 ||
+        syscall(SYS_fsconfig, fs, FSCONFIG_SET_STRING, "mode", "0755", 0) < 0 ||
+        syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
+        return error_errno(err, "make a tmpfs of %s bytes", size);
+    disk = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
+    if (disk < 0)
+        return error_errno(err, "fsmount");
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        if (mkdirat(disk, parts[i].name, 0755) < 0 ||
+            fchmodat(disk, parts[i].name, parts[i].mode, 0) < 0)
+            return error_errno(err, "mkdir %s", parts[i].name);
+    }
+    /* A detached mount cannot be cloned in parts on most kernels, so it is put down once, under the last of its own
+     * targets, and shown from there. */
+    if (mount_attach(disk, "/workspace", err) < 0)
+        return -1;
+    for (size_t i = ARRAY_SIZE(parts); i-- > 0;) {
+        char source[64];
+
+        (void)snprintf(source, sizeof(source), "/workspace/%s", parts[i].name);
+        if (mount(source, parts[i].target, NULL, MS_BIND, NULL) < 0)
+            return error_errno(err, "bind %s", parts[i].target);
+    }
+    return 0;
+}
+
+/* Granted directories need places to be mounted on, and the template is shared by all sandboxes: what one was granted must
+ * not leave even a name in another. So this one gets a root of its own, with the template's entries in it. */
+static int private_root(struct error *err)
+{
+    cleanup_closedir DIR *dir = NULL;
+    struct dirent *entry;
+
+    if (mount("belljar", "/home", "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,nr_inodes=1k,mode=0755") < 0)
+        return error_errno(err, "mount a tmpfs for the root");
+    dir = opendir("/");
+    if (!dir)
+        return error_errno(err, "open /");
+    while ((entry = readdir(dir))) {
+        char from[PATH_MAX], to[PATH_MAX], target[PATH_MAX];
+        ssize_t n;
+
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        (void)snprintf(from, sizeof(from), "/%s", entry->d_name);
+        (void)snprintf(to, sizeof(to), "/home/%s", entry->d_name);
+        if (entry->d_type == DT_LNK) {
+            n = readlink(from, target, sizeof(target) - 1);
+            if (n < 0)
+                return error_errno(err, "readlink %s", from);
+            target[n] = '\0';
+            if (symlink(target, to) < 0)
+                return error_errno(err, "symlink %s", to);
+            continue;
+        }
+        if (mkdir(to, 0755) < 0)
+            return error_errno(err, "mkdir %s", to);
+        /* /home stays an empty directory: it is where a grant is likely to go. */
+        if (strcmp(entry->d_name, "home") != 0 && mount_bind(from, to, 0, err) < 0)
+            return -1;
+    }
+    return mount_pivot("/home", err);
+}
+
+/* Start-up files of shells, hooks and the settings of editors and agents: who may write these runs code as the user later,
+ * outside of every sandbox. They stay read-only in a directory granted for writing. */
+static const char *const protected_paths[] = {
+#define X(path) path,
+#include "sandbox/protected.h"
+#undef X
+};
+
+static bool is_mount_point(const char *path)
+{
+    struct statx stx;
+
+    return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &stx) == 0 &&
+           (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+/* Moving `.git` away and making a new one would get around a read-only `.git/hooks`. A directory that is a mount of its own
+ * cannot be renamed or removed. */
+static int pin_parent(const char *grant, const char *name, struct error *err)
+{
+    const char *slash = strchr(name, '/');
+    char path[PATH_MAX];
+    struct stat st;
+
+    if (!slash)
+        return 0;
+    (void)snprintf(path, sizeof(path), "%s/%.*s", grant, (int)(slash - name), name);
+    if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) || is_mount_point(path))
+        return 0;
+    return mount_bind(path, path, 0, err);
+}
+
+static int protect(const char *grant, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
+        char path[PATH_MAX];
+        struct stat st;
+
+        if ((size_t)snprintf(path, sizeof(path), "%s/%s", grant, protected_paths[i]) >= sizeof(path))
+            return error_set(err, E_INVALID, "path too long");
+        if (lstat(path, &st) < 0 || S_ISLNK(st.st_mode))
+            continue;
+        if (pin_parent(grant, protected_paths[i], err) < 0 ||
+            mount_bind(path, path, READ_ONLY, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int mount_grants(const struct wire_spawn *spec, const int *grant_fds, struct error *err)
+{
+    for (uint32_t i = 0; i < spec->n_grants; i++) {
+        cleanup_free char *path = span_dup(spec->grants[i].path);
+
+        if (!path || path[0] != '/')
+            return error_set(err, E_PROTOCOL, "a granted path is not absolute");
+        if (mount_make_dirs(path, err) < 0 || mount_attach(grant_fds[i], path, err) < 0)
+            return error_wrap(err, "grant %s", path);
+        if (spec->grants[i].mode == WIRE_GRANT_RW && protect(path, err) < 0)
+            return error_wrap(err, "protect %s", path);
+    }
+    return 0;
+}
+
+int root_enter(const struct wire_spawn *spec, const int *grant_fds, struct error *err)
+{
+    if (spec->n_grants && private_root(err) < 0)
+        return -1;
+    if (mount_proc(err) < 0 || mount_disk(spec, err) < 0 || mount_grants(spec, grant_fds, err) < 0)
+        return -1;
+    if (spec->n_grants && mount_set_attrs(AT_FDCWD, "/", MOUNT_ATTR_RDONLY, false, err) < 0)
+        return -1;
+    return 0;
+}

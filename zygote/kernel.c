@@ -1,0 +1,151 @@
+#include "zygote/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <Python.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "guest/bash.h"
+#include "guest/python.h"
+#include "guest/report.h"
+#include "sandbox/seccomp.h"
+#include "wire/frame.h"
+#include "zygote/interpreter.h"
+
+#define EXIT_FAILED 125
+
+static int arrange_fds(const struct kernel_fds *fds)
+{
+    if (dup2(fds->out, STDOUT_FILENO) < 0 || dup2(fds->err, STDERR_FILENO) < 0)
+        return -1;
+    if (fds->control != KERNEL_CONTROL_FD && dup3(fds->control, KERNEL_CONTROL_FD, O_CLOEXEC) < 0)
+        return -1;
+    if (close_range(STDERR_FILENO + 1, KERNEL_CONTROL_FD - 1, 0) < 0)
+        return -1;
+    return close_range(KERNEL_CONTROL_FD + 1, ~0U, 0);
+}
+
+/* Lowers a limit; a hard limit that is already lower stays. */
+static int lower_limit(int resource, rlim_t value, struct error *err)
+{
+    struct rlimit limit;
+
+    if (getrlimit(resource, &limit) < 0)
+        return error_errno(err, "getrlimit");
+    if (limit.rlim_max > value)
+        limit.rlim_max = value;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(resource, &limit) < 0)
+        return error_errno(err, "setrlimit %d", resource);
+    return 0;
+}
+
+static int set_limits(const struct wire_run *run, struct error *err)
+{
+    if (lower_limit(RLIMIT_NOFILE, run->descriptors, err) < 0 ||
+        lower_limit(RLIMIT_FSIZE, run->file_bytes, err) < 0)
+        return -1;
+    if (run->cpu_s && lower_limit(RLIMIT_CPU, run->cpu_s, err) < 0)
+        return -1;
+    /* Per user and per user namespace since Linux 5.14, and this namespace has one user. */
+    if (run->processes && lower_limit(RLIMIT_NPROC, run->processes, err) < 0)
+        return -1;
+    if (run->data_bytes && lower_limit(RLIMIT_DATA, run->data_bytes, err) < 0)
+        return -1;
+    /* More is asked for than the kernel's default only by programs that mean it; a write past FSIZE is an error to
+     * Python, not a signal. */
+    (void)signal(SIGXFSZ, SIG_IGN);
+    return 0;
+}
+
+static int take_stdin(const struct wire_run *run, struct frame_decoder *d, struct error *err)
+{
+    cleanup_close int fd = -1;
+
+    if (!(run->flags & WIRE_RUN_STDIN))
+        return 0;
+    fd = frame_take_fd(d);
+    if (fd < 0 || dup2(fd, STDIN_FILENO) < 0)
+        return error_set(err, E_PROTOCOL, "no descriptor for standard input");
+    return 0;
+}
+
+/* Both worlds: the C library's for bash and child processes, os.environ for Python. */
+static int set_environment(const struct wire_run *run, struct error *err)
+{
+    PyObject *os, *environ;
+
+    if (run->env.count == 0)
+        return 0;
+    os = PyImport_ImportModule("os");
+    environ = os ? PyObject_GetAttrString(os, "environ") : NULL;
+    if (!environ)
+        return error_set(err, E_INTERNAL, "os.environ is missing");
+    for (uint32_t i = 0; i < run->env.count; i++) {
+        struct span s = run->env.items[i];
+        const char *equals = memchr(s.data, '=', s.len);
+        PyObject *name, *value;
+        int r;
+
+        if (!equals || equals == s.data)
+            return error_set(err, E_PROTOCOL, "bad variable");
+        name = PyUnicode_DecodeFSDefaultAndSize(s.data, equals - s.data);
+        value = PyUnicode_DecodeFSDefaultAndSize(equals + 1, s.data + s.len - equals - 1);
+        r = name && value ? PyObject_SetItem(environ, name, value) : -1; /* also calls putenv(3) */
+        Py_XDECREF(name);
+        Py_XDECREF(value);
+        if (r < 0) {
+            PyErr_Clear();
+            return error_set(err, E_INVALID, "a variable cannot be set");
+        }
+    }
+    Py_DECREF(environ);
+    Py_DECREF(os);
+    return 0;
+}
+
+static int hand_over(const struct wire_run *run, struct frame_decoder *d, struct error *err)
+{
+    if (take_stdin(run, d, err) < 0 || set_environment(run, err) < 0 || set_limits(run, err) < 0)
+        return -1;
+    if ((run->flags & WIRE_RUN_NO_EXEC) && seccomp_load(SECCOMP_NO_EXEC, err) < 0)
+        return -1;
+    return 0;
+}
+
+void kernel_main(const struct kernel_fds *fds, bool touch)
+{
+    cleanup_error struct error err = {0};
+    struct frame_decoder decoder;
+    struct wire_run *run = malloc(sizeof(*run));
+    struct frame frame;
+    struct unpack u;
+    int code;
+
+    if (!run || arrange_fds(fds) < 0)
+        _exit(EXIT_FAILED);
+    interpreter_wake();
+    if (touch)
+        interpreter_touch();
+    frame_decoder_init(&decoder);
+    if (frame_send(KERNEL_CONTROL_FD, WIRE_WAITING, NULL, NULL, 0) < 0 ||
+        frame_wait(&decoder, KERNEL_CONTROL_FD, &frame) != 1 || frame.type != WIRE_RUN)
+        _exit(EXIT_FAILED);
+    unpack_init(&u, frame.body, frame.len);
+    if (!wire_unpack_run(&u, run) || hand_over(run, &decoder, &err) < 0) {
+        (void)report_failed(KERNEL_CONTROL_FD, err.message ? err.message : "bad request");
+        _exit(EXIT_FAILED);
+    }
+
+    if (run->flags & WIRE_RUN_BASH)
+        _exit(bash_run(run, KERNEL_CONTROL_FD));
+    code = python_run(run, KERNEL_CONTROL_FD);
+    python_exit(code);
+}

@@ -1,0 +1,18 @@
+/* A kernel: a forked copy of the warm interpreter that waits for one program. Until the program's first instruction this is
+ * our code; what depends on the request is applied here, before a byte of it is parsed.
+ */
+#pragma once
+
+#include "wire/message.h"
+
+/* Number of the kernel's control socket: out of the way of programs, within a small descriptor table. */
+#define KERNEL_CONTROL_FD 63
+
+struct kernel_fds {
+    int control;
+    int out;
+    int err;
+};
+
+/* In the forked child; never returns. */
+void __attribute__((noreturn)) kernel_main(const struct kernel_fds *fds, bool touch);

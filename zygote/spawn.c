@@ -1,0 +1,182 @@
+#include "zygote/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "guest/init.h"
+#include "sandbox/ns.h"
+#include "sandbox/recipe.h"
+#include "sandbox/root.h"
+#include "wire/frame.h"
+#include "zygote/kernel.h"
+
+static int compare_ints(const void *a, const void *b)
+{
+    return *(const int *)a < *(const int *)b ? -1 : *(const int *)a > *(const int *)b;
+}
+
+/* Closes everything above stderr but the given ones: a child inherits all that the zygote holds, the sockets of other
+ * sandboxes among it, and nothing else may happen before those are gone. */
+static int close_others(int *keep, size_t count)
+{
+    unsigned from = STDERR_FILENO + 1;
+
+    qsort(keep, count, sizeof(*keep), compare_ints);
+    for (size_t i = 0; i < count; i++) {
+        if (keep[i] < (int)from)
+            continue;
+        if ((unsigned)keep[i] > from && close_range(from, (unsigned)keep[i] - 1, 0) < 0)
+            return -1;
+        from = (unsigned)keep[i] + 1;
+    }
+    return close_range(from, ~0U, 0);
+}
+
+static int isolate_fds(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync)
+{
+    int keep[5 + WIRE_ATTACH_MAX + WIRE_GRANTS_MAX];
+    size_t n = 0;
+
+    keep[n++] = fds->init;
+    keep[n++] = fds->kernel;
+    keep[n++] = fds->out;
+    keep[n++] = fds->err;
+    keep[n++] = sync;
+    for (uint32_t i = 0; i < spec->attach; i++)
+        keep[n++] = fds->attach[i];
+    for (uint32_t i = 0; i < spec->n_grants; i++)
+        keep[n++] = fds->grants[i];
+    return close_others(keep, n);
+}
+
+static void __attribute__((noreturn)) fail(int control, const struct error *err)
+{
+    struct pack p;
+
+    pack_init(&p, 8192);
+    wire_pack_failure(&p, &(struct wire_failure){
+                              .code = err->code,
+                              .errnum = (uint32_t)err->errnum,
+                              .message = span_of(err->message),
+                              .hint = span_of(err->hint),
+                          });
+    (void)frame_send(control, WIRE_FAILED, &p, NULL, 0);
+    _exit(1);
+}
+
+static void report_sealed(int control, uint32_t layers)
+{
+    struct pack p;
+
+    pack_init(&p, 16);
+    pack_u32(&p, layers);
+    if (frame_send(control, WIRE_SEALED, &p, NULL, 0) < 0)
+        _exit(1);
+    pack_done(&p);
+}
+
+/* In the clone: pid 1 of the sandbox, with nothing done yet. */
+static void __attribute__((noreturn)) become_init(const struct wire_spawn *spec,
+                                                  const struct spawn_fds *fds, int sync,
+                                                  uint64_t namespaces)
+{
+    cleanup_error struct error err = {0};
+    struct recipe recipe = {.spec = spec, .sync_fd = sync, .namespaces = namespaces};
+    bool touch = spec->flags & WIRE_SPAWN_TOUCH;
+    pid_t kernel;
+    int keep;
+
+    if (isolate_fds(spec, fds, sync) < 0)
+        _exit(1);
+    memcpy(recipe.attach_fds, fds->attach, sizeof(recipe.attach_fds));
+    memcpy(recipe.grant_fds, fds->grants, sizeof(recipe.grant_fds));
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)sigprocmask(SIG_SETMASK, &(sigset_t){0}, NULL);
+    if (recipe_seal(&recipe, &err) < 0)
+        fail(fds->init, &err);
+
+    kernel = fork();
+    if (kernel < 0) {
+        error_errno(&err, "fork the kernel");
+        fail(fds->init, &err);
+    }
+    if (kernel == 0)
+        kernel_main(&(struct kernel_fds){fds->kernel, fds->out, fds->err}, touch);
+
+    keep = fds->init;
+    if (close_others(&keep, 1) < 0)
+        _exit(1);
+    report_sealed(keep, recipe.layers);
+    init_main(keep, kernel);
+}
+
+static int write_child_file(pid_t pid, const char *name, const char *text, struct error *err)
+{
+    char path[64];
+    int r;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    r = file_write(AT_FDCWD, path, text);
+    if (r < 0) {
+        errno = -r;
+        return error_errno(err, "write %s", name);
+    }
+    return 0;
+}
+
+static int map_ids(pid_t pid, uint32_t uid, struct error *err)
+{
+    char map[64];
+
+    (void)snprintf(map, sizeof(map), "%d %u 1\n", ROOT_UID, uid);
+    if (write_child_file(pid, "setgroups", "deny", err) < 0 ||
+        write_child_file(pid, "uid_map", map, err) < 0)
+        return -1;
+    return write_child_file(pid, "gid_map", map, err);
+}
+
+int spawn_sandbox(const struct wire_spawn *spec, const struct spawn_fds *fds, pid_t *ret_pid,
+                  int *ret_pidfd, struct error *err)
+{
+    uint64_t namespaces = recipe_namespaces();
+    cleanup_close int pidfd = -1;
+    int sync[2];
+    pid_t pid;
+
+    if (pipe2(sync, O_CLOEXEC) < 0)
+        return error_errno(err, "pipe2");
+    pid = ns_clone(namespaces, &pidfd);
+    if (pid < 0 && errno == EINVAL) { /* a kernel without time namespaces: the layer will be missing, and said to be */
+        namespaces &= ~(uint64_t)CLONE_NEWTIME;
+        pid = ns_clone(namespaces, &pidfd);
+    }
+    if (pid == 0)
+        become_init(spec, fds, sync[0], namespaces);
+    (void)close(sync[0]);
+    if (pid < 0) {
+        int r = error_errno(err, "create the sandbox's namespaces");
+
+        (void)close(sync[1]);
+        return r;
+    }
+
+    if (map_ids(pid, spec->uid, err) < 0 || write(sync[1], "", 1) != 1) {
+        (void)close(sync[1]);
+        (void)kill(pid, SIGKILL);
+        (void)waitpid(pid, NULL, 0);
+        return error_wrap(err, "map the ids");
+    }
+    (void)close(sync[1]);
+    *ret_pid = pid;
+    *ret_pidfd = take_fd(pidfd);
+    return 0;
+}

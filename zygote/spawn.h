@@ -1,0 +1,20 @@
+/* One sandbox: cloned from the zygote into fresh namespaces, sealed by the recipe, its kernel forked. */
+#pragma once
+
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "wire/message.h"
+
+struct spawn_fds {
+    int init;
+    int kernel;
+    int out;
+    int err;
+    int attach[WIRE_ATTACH_MAX];
+    int grants[WIRE_GRANTS_MAX];
+};
+
+/* Returns the pid of the new pid 1 and its pidfd. The caller still owns its copies of the descriptors. */
+int spawn_sandbox(const struct wire_spawn *spec, const struct spawn_fds *fds, pid_t *ret_pid,
+                  int *ret_pidfd, struct error *err);

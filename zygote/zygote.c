@@ -1,0 +1,237 @@
+/* belljar-zygote: a warm Python interpreter that makes sandboxes.
+ *
+ * Theory of operation. The supervisor has cloned this process into namespaces of its own (user, mount, pid, network, ipc,
+ * uts), in which it is root and pid 1, given it an environment of its making and one socket, number 3. It builds the file
+ * system all sandboxes share, moves into it, starts Python, imports the environment's modules, and then does only two
+ * things: for each WIRE_SPAWN it clones a sandbox, and for each sandbox that ended it reaps and says so.
+ *
+ * It holds no secret, runs no user code, has one thread. It dies when the socket ends or the supervisor does; every sandbox
+ * lives in its pid namespace and dies with it.
+ */
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "sandbox/root.h"
+#include "wire/frame.h"
+#include "zygote/interpreter.h"
+#include "zygote/spawn.h"
+
+#define SOCKET 3
+
+struct box {
+    pid_t pid;
+    uint64_t id;
+};
+
+struct zygote {
+    struct frame_decoder decoder;
+    struct box *boxes;
+    size_t n_boxes;
+    size_t size;
+};
+
+static void send_or_die(enum wire_type type, struct pack *p, const int *fds, size_t n_fds)
+{
+    int r = frame_send(SOCKET, type, p, fds, n_fds);
+
+    pack_done(p);
+    if (r < 0)
+        _exit(0); /* the supervisor is gone */
+}
+
+static void send_failure(enum wire_type type, uint64_t id, const struct error *err)
+{
+    struct pack p;
+
+    pack_init(&p, 8192);
+    if (type == WIRE_SPAWN_FAILED)
+        pack_u64(&p, id);
+    wire_pack_failure(&p, &(struct wire_failure){
+                              .code = err->code,
+                              .errnum = (uint32_t)err->errnum,
+                              .message = span_of(err->message),
+                              .hint = span_of(err->hint),
+                          });
+    send_or_die(type, &p, NULL, 0);
+}
+
+static void __attribute__((noreturn)) give_up(const struct error *err)
+{
+    send_failure(WIRE_FAILED, 0, err);
+    _exit(1);
+}
+
+static void remember(struct zygote *z, pid_t pid, uint64_t id)
+{
+    if (z->n_boxes == z->size) {
+        size_t size = z->size ? z->size * 2 : 64;
+        struct box *grown = realloc(z->boxes, size * sizeof(*grown));
+
+        if (!grown)
+            _exit(1);
+        z->boxes = grown;
+        z->size = size;
+    }
+    z->boxes[z->n_boxes++] = (struct box){pid, id};
+}
+
+static void reap(struct zygote *z)
+{
+    for (;;) {
+        int status;
+        pid_t pid = waitpid(-1, &status, WNOHANG);
+        struct pack p;
+
+        if (pid <= 0)
+            return;
+        for (size_t i = 0; i < z->n_boxes; i++) {
+            if (z->boxes[i].pid != pid)
+                continue;
+            pack_init(&p, 16);
+            pack_u64(&p, z->boxes[i].id);
+            pack_u32(&p, (uint32_t)status);
+            send_or_die(WIRE_GONE, &p, NULL, 0);
+            z->boxes[i] = z->boxes[--z->n_boxes];
+            break;
+        }
+    }
+}
+
+static int take_fds(struct zygote *z, const struct wire_spawn *spec, struct spawn_fds *fds)
+{
+    bool complete;
+
+    fds->init = frame_take_fd(&z->decoder);
+    fds->kernel = frame_take_fd(&z->decoder);
+    fds->out = frame_take_fd(&z->decoder);
+    fds->err = frame_take_fd(&z->decoder);
+    complete = fds->err >= 0;
+    for (uint32_t i = 0; i < spec->attach; i++)
+        complete &= (fds->attach[i] = frame_take_fd(&z->decoder)) >= 0;
+    for (uint32_t i = 0; i < spec->n_grants; i++)
+        complete &= (fds->grants[i] = frame_take_fd(&z->decoder)) >= 0;
+    return complete ? 0 : -1;
+}
+
+static void close_fds(const struct wire_spawn *spec, struct spawn_fds *fds)
+{
+    close_fd(&fds->init);
+    close_fd(&fds->kernel);
+    close_fd(&fds->out);
+    close_fd(&fds->err);
+    for (uint32_t i = 0; i < spec->attach; i++)
+        close_fd(&fds->attach[i]);
+    for (uint32_t i = 0; i < spec->n_grants; i++)
+        close_fd(&fds->grants[i]);
+}
+
+static void handle_spawn(struct zygote *z, const struct frame *frame)
+{
+    cleanup_error struct error err = {0};
+    cleanup_close int pidfd = -1;
+    struct wire_spawn spec;
+    struct spawn_fds fds;
+    struct unpack u;
+    struct pack p;
+    pid_t pid;
+
+    unpack_init(&u, frame->body, frame->len);
+    if (!wire_unpack_spawn(&u, &spec) || take_fds(z, &spec, &fds) < 0)
+        _exit(1); /* the supervisor does not do that */
+    if (spawn_sandbox(&spec, &fds, &pid, &pidfd, &err) < 0) {
+        close_fds(&spec, &fds);
+        send_failure(WIRE_SPAWN_FAILED, spec.id, &err);
+        return;
+    }
+    close_fds(&spec, &fds);
+    remember(z, pid, spec.id);
+    pack_init(&p, 8);
+    pack_u64(&p, spec.id);
+    send_or_die(WIRE_SPAWNED, &p, &pidfd, 1);
+}
+
+static void on_child(int sig)
+{
+    (void)sig; /* only there to interrupt ppoll(2) */
+}
+
+static void __attribute__((noreturn)) serve(struct zygote *z)
+{
+    struct sigaction action = {.sa_handler = on_child};
+    sigset_t blocked, waiting;
+
+    (void)sigemptyset(&blocked);
+    (void)sigaddset(&blocked, SIGCHLD);
+    (void)sigprocmask(SIG_BLOCK, &blocked, &waiting);
+    (void)sigaction(SIGCHLD, &action, NULL);
+
+    for (;;) {
+        struct pollfd fd = {.fd = SOCKET, .events = POLLIN};
+        struct frame frame;
+
+        if (ppoll(&fd, 1, NULL, &waiting) < 0 && errno != EINTR)
+            _exit(1);
+        reap(z);
+        if (!fd.revents)
+            continue;
+        if (frame_wait(&z->decoder, SOCKET, &frame) != 1 || frame.type != WIRE_SPAWN)
+            _exit(0);
+        handle_spawn(z, &frame);
+    }
+}
+
+static void warm_up(struct zygote *z)
+{
+    static char *missing[WIRE_STRINGS_MAX];
+    static struct wire_setup setup;
+    static struct wire_ready ready;
+    cleanup_error struct error err = {0};
+    size_t n_missing = 0;
+    struct frame frame;
+    struct unpack u;
+    struct pack p;
+
+    if (frame_wait(&z->decoder, SOCKET, &frame) != 1 || frame.type != WIRE_SETUP)
+        _exit(1);
+    unpack_init(&u, frame.body, frame.len);
+    if (!wire_unpack_setup(&u, &setup))
+        _exit(1);
+    if (root_build(&setup.binds, &err) < 0) {
+        error_wrap(&err, "build the root");
+        give_up(&err);
+    }
+    if (interpreter_start(&setup, missing, &n_missing, &err) < 0 ||
+        interpreter_freeze(setup.warm, &err) < 0)
+        give_up(&err);
+
+    ready.python_version = span_of(interpreter_version());
+    ready.missing.count = (uint32_t)n_missing;
+    for (size_t i = 0; i < n_missing; i++)
+        ready.missing.items[i] = span_of(missing[i]);
+    pack_init(&p, 65536);
+    wire_pack_ready(&p, &ready);
+    send_or_die(WIRE_READY, &p, NULL, 0);
+}
+
+int main(void)
+{
+    static struct zygote z;
+
+    if (getpid() != 1 || getuid() != 0) {
+        static const char text[] = "belljar-zygote is started by belljar, not by hand\n";
+
+        (void)!write(STDERR_FILENO, text, sizeof(text) - 1);
+        return 64;
+    }
+    (void)prctl(PR_SET_DUMPABLE, 0);
+    frame_decoder_init(&z.decoder);
+    warm_up(&z);
+    serve(&z);
+}
