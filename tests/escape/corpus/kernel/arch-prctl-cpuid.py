@@ -1,0 +1,21 @@
+# id: kernel-arch-prctl-cpuid
+# category: kernel
+# profile: open
+# threat: changes processor features for itself, a rarely walked road
+# expect: success error
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+def call(nr, *args):
+    values = [ctypes.c_long(a) if isinstance(a, int) else (ctypes.c_char * len(a)).from_buffer(a) if isinstance(a, bytearray) else a for a in args]
+    ctypes.set_errno(0)
+    return libc.syscall(ctypes.c_long(nr), *values), ctypes.get_errno()
+def judge(name, r, e):
+    print(name, r, e)
+    if r >= 0:
+        print('ESC' + 'APED:', name)
+    elif e not in (1, 38):  # neither EPERM nor ENOSYS: the kernel answered, not the filter
+        print('UNFIL' + 'TERED:', name, e)
+r, e = call(158, 0x1012, 0)
+print('cpuid', r, e)
+judge('map_shadow_stack', *call(453, 0, 4096, 0))

@@ -1,0 +1,24 @@
+# id: kernel-unknown-calls
+# category: kernel
+# profile: open
+# threat: calls newer than the filter, which must be refused by default
+# expect: success error
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+def call(nr, *args):
+    values = [ctypes.c_long(a) if isinstance(a, int) else (ctypes.c_char * len(a)).from_buffer(a) if isinstance(a, bytearray) else a for a in args]
+    ctypes.set_errno(0)
+    return libc.syscall(ctypes.c_long(nr), *values), ctypes.get_errno()
+def judge(name, r, e):
+    print(name, r, e)
+    if r >= 0:
+        print('ESC' + 'APED:', name)
+    elif e not in (1, 38):  # neither EPERM nor ENOSYS: the kernel answered, not the filter
+        print('UNFIL' + 'TERED:', name, e)
+for nr in list(range(454, 512)) + [600, 1000, 4096]:
+    if nr in (462,):
+        continue
+    r, e = call(nr, 0, 0, 0, 0, 0, 0)
+    if r >= 0:
+        print('ESC' + 'APED:', nr, r)

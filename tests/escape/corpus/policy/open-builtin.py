@@ -1,0 +1,6 @@
+# id: policy-open-builtin
+# category: policy
+# profile: strict
+# threat: opens a file
+# expect: refused
+print(open('/etc/passwd').read(), 'ESC' + 'APED:')

@@ -1,0 +1,11 @@
+# id: process-kill-everything-bash
+# category: process
+# profile: open
+# threat: kills everything it can reach, itself included
+# expect: success error timeout
+# limits: timeout=2
+trap '' TERM
+kill -TERM -1
+kill -9 -1
+kill -9 0
+echo end

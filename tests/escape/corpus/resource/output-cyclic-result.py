@@ -1,0 +1,9 @@
+# id: resource-output-cyclic-result
+# category: resource
+# profile: strict
+# threat: a result that contains itself
+# expect: success error
+# limits: timeout=5
+result = {}
+result['self'] = result
+result[1] = [result, float('nan'), float('inf'), 10 ** 5000, b'\xff', '\ud800']

@@ -1,0 +1,9 @@
+# id: resource-output-deep-result
+# category: resource
+# profile: strict
+# threat: a result nested so deep that converting it overflows the stack
+# expect: success error
+# limits: timeout=5
+result = []
+for i in range(200000):
+    result = [result]

@@ -1,0 +1,8 @@
+# id: resource-recursion-native
+# category: resource
+# profile: strict
+# threat: recursion in C code that overflows the native stack
+# expect: error success
+# limits: timeout=5
+import json
+print(json.loads('[' * 200000 + ']' * 200000))

@@ -1,0 +1,89 @@
+"""Every program of the corpus, through the door a user has, once as root and once as an ordinary user.
+
+A program passes when its status is one of those it promises, nothing it printed shows that it reached something, the bait
+outside is untouched, and the host is as it was before.
+"""
+import json
+import re
+import secrets
+
+import pytest
+
+import belljar
+import corpus
+import host
+
+PROGRAMS, DOUBLES = corpus.load_all()
+
+# Seconds beyond its own limit after which a run counts as hung. The promise is one second; this only ends a hang, since
+# a busy machine proves nothing.
+HANG = 30
+
+# The answer carries two streams, each possibly six bytes of JSON for one of output, a result and a traceback.
+ANSWER_BYTES_MAX = 32 << 20
+
+
+def marks(program):
+    slow = program.category == "resource" or "timeout" in program.expect or program.timeout > 5
+    return [pytest.mark.slow] if slow else []
+
+
+def test_every_id_is_unique():
+    assert not DOUBLES
+
+
+def test_the_corpus_is_large_enough_to_mean_something():
+    attacks = [p for p in PROGRAMS if p.category != "benign"]
+    assert len(attacks) >= 120 and len(PROGRAMS) - len(attacks) >= 30
+
+
+@pytest.mark.parametrize("program", [pytest.param(p, id=p.id, marks=marks(p)) for p in PROGRAMS])
+def test_program(program, who, canary):
+    orphan = "bjorphan" + secrets.token_hex(3)
+    fill = lambda text: corpus.expand(canary.fill_in(text, ORPHAN=orphan))
+    path = who.file(f"{program.id}{program.path.suffix}", fill(program.body))
+    forbidden = ["ESCAPED:", "UNFILTERED:", canary.token, belljar.SECRET, *map(fill, program.forbid)]
+    outputs = []
+
+    for _ in range(program.runs):
+        before = host.Watch(
+            private=[who.home / p for p in ("runtime", "tmp", "cache", "config")], uids=[belljar.USER_UID]
+        )
+        answer = who.call(
+            "run", "--json", *program.flags(), path, hang=program.timeout + HANG, env={"BELLJAR_LOG": None}
+        )
+        check_answer(program, answer, forbidden)
+        outputs.append(answer.json["stdout"])
+        complaints = canary.complaints() + before.leftovers(orphan, answer.pid)
+        assert not complaints, f"{complaints}\n{answer}"
+
+    if program.differ:
+        assert len(set(outputs)) == len(outputs), f"the same output twice: {outputs[0]}"
+
+
+def check_answer(program, answer, forbidden):
+    assert len(answer.out) < ANSWER_BYTES_MAX
+    for word in forbidden:
+        assert word not in answer.text, f"{word!r} in the answer\n{show(answer, word)}"
+        assert word not in answer.errors, f"{word!r} in the messages\n{answer.errors[:2000]}"
+    result = answer.json
+    assert "status" in result, f"Belljar failed: {answer}"
+    assert result["status"] in program.expect, f"{result['status']}, expected {program.expect}\n{answer}"
+    assert result["profile"] == program.profile
+    exit_code = belljar.STATUS_EXIT.get(result["status"])
+    if exit_code is None:
+        assert answer.code not in (0, belljar.EXIT_OWN), answer
+    else:
+        assert answer.code == exit_code, answer
+    for text in program.require:
+        assert text in result["stdout"], f"{text!r} is missing\n{answer}"
+    limit = program.limits.get("output")
+    if limit:
+        for stream in ("stdout", "stderr"):
+            # A marker and replacement characters come on top of the bytes that were kept.
+            assert len(result[stream]) <= limit + 1024
+
+
+def show(answer, word):
+    at = answer.text.index(word)
+    return answer.text[max(0, at - 300) : at + 300]

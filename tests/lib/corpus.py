@@ -1,0 +1,103 @@
+"""The corpus of escape programs: one program per file, its promise in the first comment lines."""
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+
+CORPUS = Path(__file__).resolve().parents[1] / "escape" / "corpus"
+
+KEYS = {"id", "category", "profile", "threat", "expect", "require", "forbid", "limits", "runs", "differ"}
+LISTS = {"require", "forbid"}
+LIMITS = {"timeout": "--timeout", "memory": "--memory", "pids": "--pids", "disk": "--disk", "output": "--output"}
+STATUSES = {"success", "error", "timeout", "memory_exceeded", "refused", "cancelled"}
+PROFILES = {"strict", "standard", "open"}
+
+DEFAULT_TIMEOUT = 5
+DEFAULT_MEMORY = 256
+
+
+@dataclass
+class Program:
+    path: Path
+    body: str
+    id: str = ""
+    category: str = ""
+    profile: str = ""
+    threat: str = ""
+    expect: set = field(default_factory=set)
+    require: list = field(default_factory=list)
+    forbid: list = field(default_factory=list)
+    limits: dict = field(default_factory=dict)
+    runs: int = 1
+    differ: str = ""
+
+    @property
+    def language(self):
+        return "bash" if self.path.suffix == ".sh" else "python"
+
+    @property
+    def timeout(self):
+        return self.limits.get("timeout", DEFAULT_TIMEOUT)
+
+    def flags(self):
+        limits = {"timeout": DEFAULT_TIMEOUT, "memory": DEFAULT_MEMORY, **self.limits}
+        words = ["--profile", self.profile, "-l", self.language]
+        for name, value in limits.items():
+            words += [LIMITS[name], str(value)]
+        return words
+
+
+def load(path):
+    text = path.read_text(encoding="utf-8")
+    program = Program(path, text)
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            break
+        match = re.match(r"# ([a-z]+): (.*)$", line)
+        if not match or (not program.id and match[1] != "id"):
+            continue  # a coding line, which must be the first of its file
+        key, value = match[1], match[2].strip()
+        if key not in KEYS:
+            raise ValueError(f"{path}: unknown key `{key}`")
+        if key in LISTS:
+            getattr(program, key).append(value)
+        elif key == "expect":
+            program.expect = set(value.split())
+        elif key == "limits":
+            program.limits = {k: int(v) for k, v in (w.split("=") for w in value.split())}
+        elif key == "runs":
+            program.runs = int(value)
+        else:
+            setattr(program, key, value)
+    check(program)
+    return program
+
+
+def check(program):
+    where = program.path
+    expected = f"{where.parent.name}-{where.stem}"
+    if program.id != expected or program.category != where.parent.name:
+        raise ValueError(f"{where}: id and category do not follow the file's name")
+    if not program.threat or program.profile not in PROFILES:
+        raise ValueError(f"{where}: no threat, or an unknown profile")
+    if not program.expect or program.expect - STATUSES:
+        raise ValueError(f"{where}: unknown status in {program.expect}")
+    if set(program.limits) - set(LIMITS):
+        raise ValueError(f"{where}: unknown limit in {program.limits}")
+    if program.differ not in ("", "stdout"):
+        raise ValueError(f"{where}: only stdout can be asked to differ")
+    # In one piece the marker would be found in every traceback that quotes the line.
+    if "ESCAPED:" in program.body or "UNFILTERED:" in program.body:
+        raise ValueError(f"{where}: the marker is written in one piece")
+
+
+def load_all():
+    programs = [load(p) for p in sorted(CORPUS.glob("*/*")) if p.suffix in (".py", ".sh")]
+    ids = [p.id for p in programs]
+    doubles = {i for i in ids if ids.count(i) > 1}
+    return programs, doubles
+
+
+def expand(text):
+    """@NUL@, @CR@ and @TIMES n text@: what a text file cannot hold well."""
+    text = re.sub(r"@TIMES (\d+) (.*?)@", lambda m: m[2] * int(m[1]), text)
+    return text.replace("@NUL@", "\0").replace("@CR@", "\r")

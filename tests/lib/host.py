@@ -1,0 +1,175 @@
+"""What a run may leave on the host: nothing. Snapshots before, comparisons after.
+
+The test process is a child subreaper, so whatever Belljar loses is handed to us by the kernel and can be told from the
+processes of anybody else on this machine, also when several tests run side by side.
+"""
+import ctypes
+import os
+import re
+import signal
+import time
+
+PR_SET_CHILD_SUBREAPER = 36
+
+# How long the kernel and Belljar's janitor may take to clear up after the answer is out.
+GRACE_SECONDS = 5
+
+
+def become_subreaper():
+    if ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0:
+        raise OSError("PR_SET_CHILD_SUBREAPER")
+
+
+def read(path, default=""):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as f:
+            return f.read()
+    except OSError:
+        return default
+
+
+def processes():
+    """pid -> (parent, state, name) of everything that lives."""
+    found = {}
+    for name in os.listdir("/proc"):
+        if not name.isdigit():
+            continue
+        text = read(f"/proc/{name}/stat")
+        if not text:
+            continue
+        comm = text[text.index("(") + 1 : text.rindex(")")]
+        state, parent = text[text.rindex(")") + 2 :].split()[:2]
+        found[int(name)] = (int(parent), state, comm)
+    return found
+
+
+def descendants(root, table=None):
+    table = table if table is not None else processes()
+    below, todo = {}, [root]
+    while todo:
+        at = todo.pop()
+        for pid, (parent, state, comm) in table.items():
+            if parent == at and pid not in below:
+                below[pid] = (state, comm)
+                todo.append(pid)
+    return below
+
+
+def command_line(pid):
+    return read(f"/proc/{pid}/cmdline").replace("\0", " ").strip()
+
+
+def named(name):
+    """Processes that carry `name` in their name or command line."""
+    hits = []
+    for pid, (_, state, comm) in processes().items():
+        if state != "Z" and (name in comm or name in command_line(pid)) and pid != os.getpid():
+            hits.append((pid, comm))
+    return hits
+
+
+def cgroups():
+    """Every control group of ours, in every hierarchy."""
+    found = set()
+    for line in read("/proc/mounts").splitlines():
+        _, where, kind, *_ = line.split()
+        if kind not in ("cgroup", "cgroup2"):
+            continue
+        for base, dirs, _ in os.walk(where):
+            found.update(os.path.join(base, d) for d in dirs if d.startswith("belljar"))
+    return found
+
+
+def mounts():
+    return sorted(re.sub(r"^\d+ \d+ ", "", line) for line in read("/proc/self/mountinfo").splitlines())
+
+
+def ipc():
+    return {name: read(f"/proc/sysvipc/{name}") .splitlines()[1:] for name in ("shm", "sem", "msg")}
+
+
+def files_in(directory, uids):
+    """Names right below a shared directory that are ours: by name, or by owner."""
+    found = set()
+    try:
+        entries = list(os.scandir(directory))
+    except OSError:
+        return found
+    for entry in entries:
+        try:
+            owner = entry.stat(follow_symlinks=False).st_uid
+        except OSError:
+            continue
+        if owner in uids or re.match(r"\.?belljar", entry.name):
+            found.add(entry.path)
+    return found
+
+
+class Watch:
+    """Taken before a run; leftovers() afterwards names what was not there before."""
+
+    def __init__(self, private=(), uids=()):
+        self.private = [p for p in private if p]
+        self.uids = set(uids)
+        self.pids = set(descendants(os.getpid()))
+        self.seen = self.look()
+
+    def look(self):
+        shared = set()
+        for directory in ("/tmp", "/var/tmp", "/dev/shm", "/run", "/run/lock"):
+            shared |= files_in(directory, self.uids)
+        inside = set()
+        for directory in self.private:
+            for base, dirs, names in os.walk(directory):
+                inside.update(os.path.join(base, n) for n in dirs + names)
+        return {"mounts": mounts(), "ipc": ipc(), "shared files": shared, "private files": inside}
+
+    def lost_processes(self):
+        """Adopted and still alive. Those that ended are reaped here."""
+        alive = []
+        for pid, (state, comm) in descendants(os.getpid()).items():
+            if pid in self.pids:
+                continue
+            if state == "Z":
+                try:
+                    os.waitpid(pid, os.WNOHANG)
+                except ChildProcessError:
+                    pass
+                continue
+            alive.append((pid, comm, command_line(pid)[:80]))
+        return alive
+
+    def leftovers(self, orphan=None, cgroup_owner=None):
+        """A list of complaints; empty when the host is as it was."""
+        deadline = time.monotonic() + GRACE_SECONDS
+        while True:
+            complaints = []
+            lost = self.lost_processes()
+            if lost:
+                complaints.append(f"processes left: {lost}")
+            if orphan and named(orphan):
+                complaints.append(f"orphans left: {named(orphan)}")
+            if cgroup_owner:
+                left = [g for g in cgroups() if re.search(rf"belljar[-.]{cgroup_owner}\b", g)]
+                if left:
+                    complaints.append(f"cgroups left: {left}")
+            now = self.look()
+            for what, before in self.seen.items():
+                if what == "mounts":
+                    extra = [m for m in now[what] if m not in before]
+                elif what == "ipc":
+                    extra = [f"{k}: {r}" for k, rows in now[what].items() for r in rows if r not in before[k]]
+                    extra = [r for r in extra if self.uids & set(map(int, re.findall(r"\b\d+\b", r)))]
+                else:
+                    extra = sorted(now[what] - before)
+                if extra:
+                    complaints.append(f"{what} left: {extra[:5]}")
+            if not complaints or time.monotonic() > deadline:
+                break
+            time.sleep(0.05)
+        for pid, *_ in lost if complaints else []:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except OSError:
+                pass
+        return complaints
