@@ -1,11 +1,13 @@
-/* The operator's settings: one table of options, filled from defaults, files, the environment and flags, in that order.
+/* The operator's settings: one table of options, filled from defaults, files, the environment and
+ * flags, in that order.
  *
- * Files: /etc/belljar/config.toml, then $XDG_CONFIG_HOME/belljar/config.toml over it; a file named by a flag stands in
- * for both. Environment: BELLJAR_<NAME> and the names of older systems in the table. The stronger source wins whatever
- * the order of calls, so that flags may be set before config_load(). Nothing is read before config_load().
+ * Files: /etc/belljar/config.toml, then $XDG_CONFIG_HOME/belljar/config.toml over it; a file named
+ * by a flag stands in for both. Environment: BELLJAR_<NAME> and the names of older systems in the
+ * table. The stronger source wins whatever the order of calls, so that flags may be set before
+ * config_load(). Nothing is read before config_load().
  *
- * A mistake is E_INVALID and says where, what was read, what was expected and, where one is near, the name that was
- * probably meant.
+ * A mistake is E_INVALID and says where, what was read, what was expected and, where one is near,
+ * the name that was probably meant.
  */
 #pragma once
 
@@ -40,11 +42,11 @@ struct config_option {
     enum config_type type;
     const char *fallback; /* the default, as text */
     double min, max;
-    const char *ceiling; /* the option that holds the real maximum, or NULL */
-    const char *choices; /* comma-separated, of CONFIG_CHOICE */
-    const char *unit;    /* "seconds", "MB", ... or NULL */
-    int64_t unit_bytes;  /* of CONFIG_SIZE */
-    bool is_reloadable;  /* a running server takes a new value without a restart */
+    const char *ceiling;    /* the option that holds the real maximum, or NULL */
+    const char *choices;    /* comma-separated, of CONFIG_CHOICE */
+    const char *unit;       /* "seconds", "MB", ... or NULL */
+    int64_t unit_bytes;     /* of CONFIG_SIZE */
+    bool is_reloadable;     /* a running server takes a new value without a restart */
     const char *aliases[3]; /* further environment variables; BELLJAR_<NAME> comes by itself */
     const char *flag;       /* without the dashes, or NULL */
     const char *value;      /* what stands behind the flag in --help */
@@ -55,9 +57,9 @@ struct config_option {
 /* A Python prefix with its modules: [environments.NAME] in the file. */
 struct config_environment {
     char *name;
-    char *python;               /* an interpreter, or the directory of a virtual environment */
+    char *python; /* an interpreter, or the directory of a virtual environment */
     struct config_list preload;
-    bool has_preload;           /* false: the option `preload` counts */
+    bool has_preload; /* false: the option `preload` counts */
 };
 
 struct config_source;
@@ -100,20 +102,28 @@ struct config {
 struct config *config_new(void);
 void config_free(struct config *config);
 
-/* Reads the files and the environment, then checks limits against their ceilings. `path`: the file to read instead of
- * the usual ones, which need not exist; this one must. */
+/* For `cleanup(config_free_p) struct config *config = NULL`. */
+static inline void config_free_p(struct config **config)
+{
+    config_free(*config);
+}
+
+/* Reads the files and the environment, then checks limits against their ceilings. `path`: the file
+ * to read instead of the usual ones, which need not exist; this one must. */
 int config_load(struct config *config, const char *path, struct error *err);
 
-/* `flag` without dashes. Repeating a list flag adds to the list, which replaces the one of weaker sources. An unknown flag
- * is E_INVALID with the nearest one in the hint. */
+/* `flag` without dashes. Repeating a list flag adds to the list, which replaces the one of weaker
+ * sources. An unknown flag is E_INVALID with the nearest one in the hint. */
 int config_set_flag(struct config *config, const char *flag, const char *value, struct error *err);
 
-/* Puts the limits that come from `least` or stronger into *limits, so that a profile's own can go between:
- *     config_limits(c, CONFIG_DEFAULT, &l); profile_apply_limits(p, &l); config_limits(c, CONFIG_FLAG, &l); */
-void config_limits(const struct config *config, enum config_origin least, struct run_limits *limits);
+/* Puts the limits that come from `least` or stronger into *limits, so that a profile's own can go
+ * between: config_limits(c, CONFIG_DEFAULT, &l); profile_apply_limits(p, &l); config_limits(c,
+ * CONFIG_FLAG, &l); */
+void config_limits(const struct config *config, enum config_origin least,
+                   struct run_limits *limits);
 
-/* The environment the option `environment` names: one of the file, `system`, or a path. The results belong to the
- * config; *ret_python is NULL for `system`. An unknown name is E_NOT_FOUND. */
+/* The environment the option `environment` names: one of the file, `system`, or a path. The results
+ * belong to the config; *ret_python is NULL for `system`. An unknown name is E_NOT_FOUND. */
 int config_environment(const struct config *config, const char **ret_python,
                        const struct config_list **ret_preload, struct error *err);
 
@@ -129,7 +139,8 @@ const struct config_option *config_find(const char *name); /* NULL: no such opti
 /* The value as JSON, or NULL when out of memory. */
 json_t *config_value(const struct config *config, const struct config_option *option);
 
-/* "default", "FILE:LINE", "environment NAME", "flag --NAME". The caller frees it. NULL: out of memory. */
+/* "default", "FILE:LINE", "environment NAME", "flag --NAME". The caller frees it. NULL: out of
+ * memory. */
 char *config_source_text(const struct config *config, const struct config_option *option);
 enum config_origin config_source_origin(const struct config *config,
                                         const struct config_option *option);

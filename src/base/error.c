@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 
+/* clang-format off: version 14 crashes on this table. */
 static const struct {
     const char *name;
     int http;
@@ -17,9 +18,10 @@ static const struct {
     ERROR_CODES(X)
 #undef X
 };
+/* clang-format on */
 
 /* Out of memory while describing an error must not lose the error: the code survives, the words do not. */
-static char *format(const char *fmt, va_list args)
+__attribute__((format(printf, 1, 0))) static char *format(const char *fmt, va_list args)
 {
     char *text = NULL;
 

@@ -16,7 +16,7 @@ static int feed(int dirfd, const char *name)
 {
     cleanup_error struct error err = {0};
     cleanup_close int fd = openat(dirfd, name, O_RDONLY | O_CLOEXEC);
-    cleanup(buf_done) struct buf input;
+    cleanup(buf_done) struct buf input = {0};
 
     buf_init(&input, 16 * MIB);
     if (fd < 0 || buf_read_fd(&input, fd, &err) < 0) {

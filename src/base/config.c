@@ -1,0 +1,285 @@
+#include "base/config_internal.h"
+
+#include <ctype.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "base/suggest.h"
+
+#define AT(field) .offset = offsetof(struct config, field)
+
+/* Every option of the program. The table makes the parser, the checks, the flags, `belljar config`
+ * and the manual. */
+/* clang-format off */
+static const struct config_option options[] = {
+    {"profile", CONFIG_STRING, "standard", .is_reloadable = true, .flag = "profile", .value = "NAME",
+     .help = "what programs may do: the name of a profile, or the path of one", AT(profile)},
+    {"environment", CONFIG_STRING, "system", .flag = "environment", .value = "NAME",
+     .help = "the Python of programs: `system`, a name from [environments.NAME], or the path of a virtual environment",
+     AT(environment)},
+    {"preload", CONFIG_LIST, "numpy,pandas,scipy,sklearn,matplotlib,sympy,networkx",
+     .help = "modules a warm interpreter has already imported; those not installed are passed over", AT(preload)},
+    {"allow", CONFIG_LIST, "", .is_reloadable = true, .aliases = {"ALLOWED_DIRECTORIES"},
+     .flag = "allow", .value = "DIR[:ro|:rw]",
+     .help = "directories programs may see at their own place, read-only unless `:rw` follows", AT(allow)},
+    {"policies_dir", CONFIG_STRING, "", .value = "DIR",
+     .help = "where the ready-made profiles are; empty: those that came with the program", AT(policies_dir)},
+
+    {"timeout_s", CONFIG_REAL, "30", 1, 86400, "max_timeout_s", .unit = "seconds", .is_reloadable = true,
+     .aliases = {"EXECUTION_TIMEOUT", "CODERUNNER_EXECUTION_TIMEOUT"}, .flag = "timeout", .value = "SECONDS",
+     .help = "how long a program may take by the clock on the wall", AT(timeout_s)},
+    {"max_timeout_s", CONFIG_REAL, "300", 1, 86400, .unit = "seconds", .is_reloadable = true,
+     .help = "the most a request may ask for as `timeout_s`", AT(max_timeout_s)},
+    {"cpu_time_s", CONFIG_REAL, "0", 0, 86400, .unit = "seconds", .is_reloadable = true,
+     .help = "how much CPU time all processes of a program may use together; 0: only `timeout_s` counts",
+     AT(cpu_time_s)},
+    {"memory_mb", CONFIG_SIZE, "512", 64, 1048576, "max_memory_mb", .unit = "MB", .unit_bytes = 1048576,
+     .is_reloadable = true, .aliases = {"MEMORY_LIMIT_MB", "CODERUNNER_MAX_KERNEL_MEMORY"},
+     .flag = "memory", .value = "MB",
+     .help = "memory of everything a program starts, the files it writes included", AT(memory_mb)},
+    {"max_memory_mb", CONFIG_SIZE, "2048", 64, 1048576, .unit = "MB", .unit_bytes = 1048576, .is_reloadable = true,
+     .help = "the most a request may ask for as `memory_mb`", AT(max_memory_mb)},
+    {"cpus", CONFIG_REAL, "0", 0, 1024, .unit = "cores", .is_reloadable = true,
+     .aliases = {"CODERUNNER_MAX_KERNEL_CPU"}, .flag = "cpus", .value = "N",
+     .help = "share of the processor, in cores (0.5 is half of one); 0: no share is set", AT(cpus)},
+    {"pids", CONFIG_INT, "64", 1, 4096, .is_reloadable = true, .flag = "pids", .value = "N",
+     .help = "processes and threads at once", AT(pids)},
+    {"descriptors", CONFIG_INT, "256", 16, 65536, .is_reloadable = true,
+     .help = "open files per process", AT(descriptors)},
+    {"disk_mb", CONFIG_SIZE, "64", 1, 65536, .unit = "MB", .unit_bytes = 1048576, .is_reloadable = true,
+     .flag = "disk", .value = "MB",
+     .help = "room for files a program writes outside of allowed directories", AT(disk_mb)},
+    {"inodes", CONFIG_INT, "10000", 64, 10000000, .is_reloadable = true,
+     .help = "number of those files and directories", AT(inodes)},
+    {"file_mb", CONFIG_SIZE, "64", 1, 1048576, .unit = "MB", .unit_bytes = 1048576, .is_reloadable = true,
+     .help = "the size of one file a program writes, wherever it stands", AT(file_mb)},
+    {"output_bytes", CONFIG_SIZE, "1048576", 256, LIMIT_OUTPUT_BYTES_MAX, .unit = "bytes", .unit_bytes = 1,
+     .is_reloadable = true, .flag = "output", .value = "BYTES",
+     .help = "how much of stdout, and of stderr, is kept; past it the middle is dropped", AT(output_bytes)},
+    {"code_bytes", CONFIG_SIZE, "1048576", 1, LIMIT_CODE_BYTES, .unit = "bytes", .unit_bytes = 1,
+     .is_reloadable = true, .help = "the longest program taken", AT(code_bytes)},
+
+    {"pool_size", CONFIG_INT, "-1", -1, LIMIT_SANDBOXES, .unit = "sandboxes",
+     .help = "sandboxes kept ready; -1: by memory and cores; 0: none", AT(pool_size)},
+    {"pool_hot", CONFIG_INT, "-1", -1, LIMIT_SANDBOXES, .unit = "sandboxes",
+     .help = "how many of them have already run a warm-up line; -1: by cores", AT(pool_hot)},
+    {"zygote_max_runs", CONFIG_INT, "10000", 0, 1000000000, .unit = "runs",
+     .help = "a warm interpreter is replaced after so many runs; 0: never", AT(zygote_max_runs)},
+    {"zygote_max_minutes", CONFIG_INT, "60", 0, 525600, .unit = "minutes",
+     .help = "a warm interpreter is replaced after so many minutes; 0: never", AT(zygote_max_minutes)},
+
+    {"log_level", CONFIG_CHOICE, "warning", .choices = "error,warning,info,debug", .is_reloadable = true,
+     .aliases = {"CODERUNNER_LOG_LEVEL", "LOG_LEVEL"}, .value = "LEVEL",
+     .help = "how much the operator's log says", AT(log_level)},
+    {"color", CONFIG_CHOICE, "auto", .choices = "auto,always,never", .value = "WHEN",
+     .help = "colours in messages; `auto`: on a terminal, unless NO_COLOR is set", AT(color)},
+};
+/* clang-format on */
+
+struct config *config_new(void)
+{
+    struct config *config = calloc(1, sizeof(*config));
+    const struct config_source source = {.origin = CONFIG_DEFAULT};
+
+    if (!config)
+        return NULL;
+    config->sources = calloc(ARRAY_SIZE(options), sizeof(*config->sources));
+    for (size_t i = 0; config->sources && i < ARRAY_SIZE(options); i++) {
+        if (config_set_text(config, &options[i], &source, options[i].fallback, NULL) == 0)
+            continue;
+        config_free(config);
+        return NULL;
+    }
+    if (!config->sources) {
+        config_free(config);
+        return NULL;
+    }
+    return config;
+}
+
+static void free_values(struct config *config)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+        void *field = config_field(config, &options[i]);
+
+        if (options[i].type == CONFIG_LIST)
+            config_list_done(field);
+        else if (options[i].type == CONFIG_STRING || options[i].type == CONFIG_CHOICE)
+            free(*(char **)field);
+    }
+}
+
+void config_free(struct config *config)
+{
+    if (!config)
+        return;
+    free_values(config);
+    for (size_t i = 0; i < config->n_environments; i++) {
+        free(config->environments[i].name);
+        free(config->environments[i].python);
+        config_list_done(&config->environments[i].preload);
+    }
+    free(config->environments);
+    free(config->sources);
+    free(config->files[0]);
+    free(config->files[1]);
+    free(config);
+}
+
+const struct config_option *config_options(size_t *ret_count)
+{
+    *ret_count = ARRAY_SIZE(options);
+    return options;
+}
+
+const struct config_option *config_find(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+        if (strcmp(options[i].name, name) == 0)
+            return &options[i];
+    return NULL;
+}
+
+void *config_field(const struct config *config, const struct config_option *option)
+{
+    return (char *)config + option->offset;
+}
+
+struct config_source *config_source_of(const struct config *config,
+                                       const struct config_option *option)
+{
+    return &config->sources[option - options];
+}
+
+enum config_origin config_source_origin(const struct config *config,
+                                        const struct config_option *option)
+{
+    return config_source_of(config, option)->origin;
+}
+
+void config_variable(const struct config_option *option, char *text, size_t size)
+{
+    (void)snprintf(text, size, "BELLJAR_%s", option->name);
+    for (char *c = text; *c; c++)
+        *c = (char)toupper((unsigned char)*c);
+}
+
+int config_set_flag(struct config *config, const char *flag, const char *value, struct error *err)
+{
+    const char *known[ARRAY_SIZE(options)];
+    const char *nearest;
+
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+        const struct config_option *option = &options[i];
+        const struct config_source source = {.origin = CONFIG_FLAG, .name = option->flag};
+
+        known[i] = option->flag;
+        if (!option->flag || strcmp(option->flag, flag) != 0)
+            continue;
+        if (config_set_text(config, option, &source, value, err) < 0)
+            return -1;
+        return config->is_loaded ? config_check_ceiling(config, option, err) : 0;
+    }
+    nearest = suggest_nearest(flag, known, ARRAY_SIZE(known));
+    error_set(err, E_INVALID, "unknown option `--%s`", flag);
+    return nearest ? error_hint(err, "did you mean `--%s`?", nearest) : -1;
+}
+
+static bool is_from(const struct config *config, enum config_origin least, const void *field)
+{
+    size_t offset = (size_t)((const char *)field - (const char *)config);
+
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+        if (options[i].offset == offset)
+            return config->sources[i].origin >= least;
+    return false;
+}
+
+void config_limits(const struct config *config, enum config_origin least, struct run_limits *limits)
+{
+#define PUT(field, target, value)                                                                  \
+    if (is_from(config, least, &config->field))                                                    \
+    limits->target = (__typeof__(limits->target))(value)
+
+    PUT(timeout_s, timeout_ms, config->timeout_s * 1000);
+    PUT(cpu_time_s, cpu_ms, config->cpu_time_s * 1000);
+    PUT(memory_mb, memory_bytes, (uint64_t)config->memory_mb * MIB);
+    PUT(cpus, cpu_percent, config->cpus * 100);
+    PUT(pids, processes, config->pids);
+    PUT(descriptors, descriptors, config->descriptors);
+    PUT(file_mb, file_bytes, (uint64_t)config->file_mb * MIB);
+    PUT(disk_mb, disk_bytes, (uint64_t)config->disk_mb * MIB);
+    PUT(inodes, inodes, config->inodes);
+    PUT(output_bytes, output_bytes, config->output_bytes);
+#undef PUT
+}
+
+int config_environment(const struct config *config, const char **ret_python,
+                       const struct config_list **ret_preload, struct error *err)
+{
+    const char *name = config->environment;
+    const char *known[64] = {"system"};
+    size_t n_known = 1;
+    const char *nearest;
+
+    for (size_t i = 0; i < config->n_environments; i++) {
+        const struct config_environment *e = &config->environments[i];
+
+        if (strcmp(e->name, name) == 0) {
+            *ret_python = e->python;
+            *ret_preload = e->has_preload ? &e->preload : &config->preload;
+            return 0;
+        }
+        if (n_known < ARRAY_SIZE(known))
+            known[n_known++] = e->name;
+    }
+    if (strcmp(name, "system") == 0 || strchr(name, '/')) {
+        *ret_python = strchr(name, '/') ? name : NULL;
+        *ret_preload = &config->preload;
+        return 0;
+    }
+    nearest = suggest_nearest(name, known, n_known);
+    error_set(err, E_NOT_FOUND, "no environment is called `%s`", name);
+    if (nearest)
+        return error_hint(err, "did you mean `%s`?", nearest);
+    return error_hint(err, "define it as [environments.%s] in the configuration, or give a path",
+                      name);
+}
+
+int config_parse_grant(const char *text, char **ret_path, enum run_grant_mode *ret_mode,
+                       struct error *err)
+{
+    enum run_grant_mode mode = RUN_GRANT_RO;
+    size_t len = strlen(text);
+    char *path;
+
+    if (len >= 3 && (strcmp(text + len - 3, ":ro") == 0 || strcmp(text + len - 3, ":rw") == 0)) {
+        mode = text[len - 1] == 'w' ? RUN_GRANT_RW : RUN_GRANT_RO;
+        len -= 3;
+    }
+    if (len == 0)
+        return error_set(err, E_INVALID, "`%s`: read no directory, expected DIR, DIR:ro or DIR:rw",
+                         text);
+    path = strndup(text, len);
+    if (!path)
+        return error_set(err, E_SYSTEM, "out of memory");
+    *ret_path = path;
+    *ret_mode = mode;
+    return 0;
+}
+
+void config_print_flags(FILE *out)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
+        const struct config_option *option = &options[i];
+        int used;
+
+        if (!option->flag)
+            continue;
+        used = fprintf(out, "  --%s %s", option->flag, option->value);
+        (void)fprintf(out, "%*s%s\n", used < 26 ? 26 - used : 1, "", option->help);
+    }
+}

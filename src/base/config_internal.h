@@ -1,0 +1,35 @@
+/* Shared by the files of base/config. */
+#pragma once
+
+#include "base/config.h"
+
+/* Where a value came from. */
+struct config_source {
+    enum config_origin origin;
+    const char *file; /* of struct config.files */
+    int line;
+    const char *name; /* of the flag, or of the environment variable; there NULL stands for
+                         BELLJAR_<NAME> */
+};
+
+/* Takes a value, unless a stronger source has already given one. */
+int config_set_text(struct config *config, const struct config_option *option,
+                    const struct config_source *source, const char *text, struct error *err);
+int config_set_json(struct config *config, const struct config_option *option,
+                    const struct config_source *source, const json_t *value, struct error *err);
+
+/* Fails when a value passes the ceiling another option holds; a default is lowered to it instead.
+ */
+int config_check_ceiling(struct config *config, const struct config_option *option,
+                         struct error *err);
+
+/* "<subject>: read `…`, expected …", E_INVALID. */
+int config_mistake(const struct config *config, const struct config_option *option,
+                   const struct config_source *source, const char *read, struct error *err);
+
+int config_list_add(struct config_list *list, const char *text, size_t len, struct error *err);
+void config_list_done(struct config_list *list);
+
+struct config_source *config_source_of(const struct config *config,
+                                       const struct config_option *option);
+void *config_field(const struct config *config, const struct config_option *option);

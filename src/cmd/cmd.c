@@ -1,0 +1,105 @@
+#include "cmd/cmd.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "base/suggest.h"
+#include "front/terminal.h"
+
+#define OPTIONS_MAX 64
+
+/* File names and values come from anywhere, so they are shown as they would be in a program's
+ * output. */
+static void print(const char *before, const char *text)
+{
+    cleanup(buf_done) struct buf line = {0};
+
+    buf_init(&line, MIB);
+    (void)terminal_line(text, strlen(text), &line, NULL);
+    (void)fprintf(stderr, "%s%s\n", before, buf_str(&line));
+}
+
+int cmd_fail(struct error *err)
+{
+    int code = error_code_exit(err->code);
+
+    print("belljar: ", err->message ? err->message : "out of memory");
+    if (err->hint)
+        print("hint: ", err->hint);
+    error_done(err);
+    return code;
+}
+
+int cmd_fail_run(struct error *err)
+{
+    enum error_code code = err->code;
+    int exit_code = cmd_fail(err);
+
+    switch (code) {
+    case E_SYSTEM:
+    case E_INTERNAL:
+    case E_PROTOCOL:
+    case E_UNSUPPORTED:
+        return CMD_EXIT_OWN;
+    default:
+        return exit_code;
+    }
+}
+
+/* "--tiemout=5" without dashes and value. */
+static void option_word(const char *arg, char *word, size_t size)
+{
+    arg += strspn(arg, "-");
+    (void)snprintf(word, size, "%.*s", (int)strcspn(arg, "="), arg);
+}
+
+static int unknown_option(const char *command, const char *arg, const struct option *options,
+                          struct error *err)
+{
+    const char *known[OPTIONS_MAX];
+    size_t count = 0;
+    char word[64];
+    const char *nearest;
+
+    option_word(arg, word, sizeof(word));
+    for (; options[count].name && count < OPTIONS_MAX; count++)
+        known[count] = options[count].name;
+    nearest = suggest_nearest(word, known, count);
+    error_set(err, E_INVALID, "unknown option `%.*s`", (int)strcspn(arg, "="), arg);
+    if (nearest)
+        return error_hint(err, "did you mean `--%s`?", nearest);
+    return error_hint(err, "`belljar %s --help` lists the options", command);
+}
+
+int cmd_bad_option(const char *command, int answer, char **argv, const struct option *options)
+{
+    const char *arg = argv[optind - 1];
+    struct error err = {0};
+    char letter[3] = {'-', (char)optopt, '\0'};
+    bool is_known = false;
+
+    for (const struct option *o = options; o->name; o++)
+        is_known |= optopt && o->val == optopt;
+    /* getopt sets optopt for short options and for known long ones; an unknown long one leaves 0.
+     */
+    if (answer == ':')
+        error_set(&err, E_INVALID, "option `%s` needs a value", arg);
+    else if (is_known && arg[0] == '-' && arg[1] == '-')
+        error_set(&err, E_INVALID, "option `%.*s` takes no value", (int)strcspn(arg, "="), arg);
+    else if (optopt && !is_known)
+        unknown_option(command, letter, options, &err);
+    else
+        unknown_option(command, arg, options, &err);
+    return cmd_fail(&err);
+}
+
+int cmd_bad_argument(const char *command, const char *word)
+{
+    struct error err = {0};
+
+    error_set(&err, E_INVALID, "`belljar %s` does not take `%s`", command, word);
+    error_hint(&err, "`belljar %s --help` shows what it takes", command);
+    return cmd_fail(&err);
+}

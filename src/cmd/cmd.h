@@ -1,0 +1,35 @@
+/* The subcommands, one file each, and what they share: how a mistake is told and with which code
+ * one leaves. */
+#pragma once
+
+#include <getopt.h>
+#include <stdbool.h>
+
+#include "base/error.h"
+
+/* Each gets its own name as argv[0] and returns the exit code of the program. */
+int cmd_bench(int argc, char **argv);
+int cmd_config(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
+int cmd_run(int argc, char **argv);
+int cmd_version(int argc, char **argv);
+
+/* Belljar's own failure in `belljar run`, as `env` and `timeout` have it. */
+#define CMD_EXIT_OWN 125
+
+/* Prints `belljar: message` and `hint: …` to stderr, in visible form; returns the exit code of the
+ * table and empties the error. */
+int cmd_fail(struct error *err);
+
+/* The same for `belljar run`, whose exit code is otherwise that of the program: what the caller can
+ * mend keeps the code of the table, what went wrong in Belljar or on this host (system, internal,
+ * protocol, unsupported) is CMD_EXIT_OWN. */
+int cmd_fail_run(struct error *err);
+
+/* What getopt_long() answered with '?' or ':' (set opterr to 0, begin the short options with ':'),
+ * told in one line with the nearest option. `answer` is that character, `command` argv[0]. Returns
+ * the exit code. */
+int cmd_bad_option(const char *command, int answer, char **argv, const struct option *options);
+
+/* "belljar COMMAND takes no argument `word`". */
+int cmd_bad_argument(const char *command, const char *word);

@@ -1,0 +1,239 @@
+/* belljar config: the settings in force, and where each comes from. */
+#include "base/config.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/suggest.h"
+#include "cmd/cmd.h"
+#include "front/json.h"
+
+static int help(void)
+{
+    (void)printf(
+        "usage: belljar config [NAME] [--json] [--config FILE]\n"
+        "       belljar config --defaults\n\n"
+        "Show the settings in force and where each comes from: the default, a line of a file, an\n"
+        "environment variable. With NAME, only the value of that one.\n\n"
+        "  --config FILE  read this file instead of /etc/belljar/config.toml and\n"
+        "                 $XDG_CONFIG_HOME/belljar/config.toml\n"
+        "  --defaults     print a file with every option, its default and what it is for\n"
+        "  --json         the settings for machines\n\n"
+        "example:\n"
+        "  belljar config --defaults > ~/.config/belljar/config.toml\n");
+    return 0;
+}
+
+/* TOML and JSON write our kinds of values alike. */
+static int add_value(const struct config *config, const struct config_option *option,
+                     struct buf *out, struct error *err)
+{
+    json_t *value = config_value(config, option);
+    int r = value ? json_text_dump(value, JSON_TEXT_COMPACT, out, err)
+                  : error_set(err, E_SYSTEM, "out of memory");
+
+    json_decref(value);
+    return r;
+}
+
+static int add_settings(const struct config *config, struct buf *out, struct error *err)
+{
+    size_t count;
+    const struct config_option *options = config_options(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        cleanup_free char *source = config_source_text(config, &options[i]);
+        cleanup(buf_done) struct buf value = {0};
+
+        buf_init(&value, MIB);
+        if (add_value(config, &options[i], &value, err) < 0 ||
+            buf_printf(out, err, "%-19s %-24s  # %s\n", options[i].name, buf_str(&value),
+                       source ? source : "") < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_environments(const struct config *config, struct buf *out, struct error *err)
+{
+    for (size_t i = 0; i < config->n_environments; i++) {
+        const struct config_environment *e = &config->environments[i];
+
+        if (buf_printf(out, err, "environments.%s  %s\n", e->name,
+                       e->python ? e->python : "system") < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_json(const struct config *config, struct buf *out, struct error *err)
+{
+    size_t count;
+    const struct config_option *options = config_options(&count);
+    json_t *object = json_object();
+    int r = object ? 0 : -1;
+
+    for (size_t i = 0; r == 0 && i < count; i++) {
+        cleanup_free char *source = config_source_text(config, &options[i]);
+        json_t *value = config_value(config, &options[i]);
+
+        r = json_object_set_new(object, options[i].name,
+                                json_pack("{s:o, s:s, s:b}", "value", value, "from",
+                                          source ? source : "", "reloadable",
+                                          options[i].is_reloadable));
+    }
+    r = r < 0 ? error_set(err, E_SYSTEM, "out of memory")
+              : json_text_dump(object, JSON_TEXT_PRETTY, out, err);
+    json_decref(object);
+    return r;
+}
+
+/* One value, bare: for a shell. A list has one item a line. */
+static int add_one(const struct config *config, const char *name, struct buf *out,
+                   struct error *err)
+{
+    size_t count;
+    const struct config_option *options = config_options(&count);
+    const struct config_option *option = config_find(name);
+    const char *known[64];
+    const char *nearest;
+    json_t *value;
+    int r = 0;
+
+    if (!option) {
+        for (size_t i = 0; i < count; i++)
+            known[i] = options[i].name;
+        nearest = suggest_nearest(name, known, count);
+        error_set(err, E_NOT_FOUND, "no option is called `%s`", name);
+        return nearest ? error_hint(err, "did you mean `%s`?", nearest)
+                       : error_hint(err, "`belljar config` lists them");
+    }
+    value = config_value(config, option);
+    if (json_is_string(value)) {
+        r = buf_printf(out, err, "%s\n", json_string_value(value));
+    } else if (json_is_array(value)) {
+        for (size_t i = 0; r == 0 && i < json_array_size(value); i++)
+            r = buf_printf(out, err, "%s\n", json_string_value(json_array_get(value, i)));
+    } else {
+        r = add_value(config, option, out, err);
+        r = r < 0 ? r : buf_add(out, "\n", 1, err);
+    }
+    json_decref(value);
+    return r;
+}
+
+static int add_sample_option(const struct config *config, const struct config_option *option,
+                             struct buf *out, struct error *err)
+{
+    char variable[64];
+
+    config_variable(option, variable, sizeof(variable));
+    if (buf_printf(out, err, "\n# %c%s.\n# Takes ", toupper((unsigned char)option->help[0]),
+                   option->help + 1) < 0 ||
+        config_describe(config, option, out, err) < 0 ||
+        buf_printf(out, err, ". Also %s", variable) < 0)
+        return -1;
+    for (size_t i = 0; option->aliases[i]; i++)
+        if (buf_printf(out, err, ", %s", option->aliases[i]) < 0)
+            return -1;
+    if (option->flag && buf_printf(out, err, ", --%s", option->flag) < 0)
+        return -1;
+    if (buf_printf(out, err, ".\n#%s = ", option->name) < 0 ||
+        add_value(config, option, out, err) < 0)
+        return -1;
+    return buf_add(out, "\n", 1, err);
+}
+
+static int add_sample(const struct config *config, struct buf *out, struct error *err)
+{
+    size_t count;
+    const struct config_option *options = config_options(&count);
+
+    if (buf_add_str(
+            out,
+            "# Belljar's configuration. Every line is a default: take the `#` away to change one.\n"
+            "# The environment counts more than this file, and flags more than both.\n",
+            err) < 0)
+        return -1;
+    for (size_t i = 0; i < count; i++)
+        if (add_sample_option(config, &options[i], out, err) < 0)
+            return -1;
+    return buf_add_str(
+        out,
+        "\n# Further environments, chosen with `environment` or --environment: a virtual\n"
+        "# environment of the same Python version, and its own modules to preload.\n"
+        "#[environments.reports]\n"
+        "#python = \"/srv/reports/venv\"\n"
+        "#preload = [\"pandas\"]\n",
+        err);
+}
+
+struct request {
+    const char *path;
+    const char *name;
+    bool has_defaults;
+    bool is_json;
+};
+
+static int show(const struct request *request, struct buf *out, struct error *err)
+{
+    cleanup(config_free_p) struct config *config = config_new();
+
+    if (!config)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (request->has_defaults)
+        return add_sample(config, out, err);
+    if (config_load(config, request->path, err) < 0)
+        return -1;
+    if (request->name)
+        return add_one(config, request->name, out, err);
+    if (request->is_json)
+        return add_json(config, out, err);
+    return add_settings(config, out, err) < 0 ? -1 : add_environments(config, out, err);
+}
+
+int cmd_config(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"config",     required_argument, NULL, 'c'},
+        {"defaults",        no_argument, NULL, 'd'},
+        {"json",            no_argument, NULL, 'j'},
+        {"help",no_argument, NULL, 'h'},
+        {0        },
+    };
+    cleanup_error struct error err = {0};
+    cleanup(buf_done) struct buf out = {0};
+    struct request request = {0};
+    int answer;
+
+    opterr = 0;
+    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+        switch (answer) {
+        case 'c':
+            request.path = optarg;
+            break;
+        case 'd':
+            request.has_defaults = true;
+            break;
+        case 'j':
+            request.is_json = true;
+            break;
+        case 'h':
+            return help();
+        default:
+            return cmd_bad_option("config", answer, argv, options);
+        }
+    }
+    if (optind < argc)
+        request.name = argv[optind++];
+    if (optind < argc)
+        return cmd_bad_argument("config", argv[optind]);
+
+    buf_init(&out, 4 * MIB);
+    if (show(&request, &out, &err) < 0)
+        return cmd_fail(&err);
+    return fputs(buf_str(&out), stdout) < 0 || fflush(stdout) != 0 ? EXIT_FAILURE : 0;
+}

@@ -1,0 +1,102 @@
+/* belljar version: which Belljar this is and what is in it. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "cmd/cmd.h"
+#include "front/json.h"
+#include "wire/message.h"
+
+#ifdef __clang__
+#define COMPILER "clang " __clang_version__
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
+#if defined(__SANITIZE_ADDRESS__)
+#define SANITIZER "address"
+#else
+#define SANITIZER "none"
+#endif
+
+static int help(void)
+{
+    (void)printf("usage: belljar version [--build] [--json]\n\n"
+                 "Show the version of Belljar.\n\n"
+                 "  --build  also the compiler, the libraries and the directories built in\n"
+                 "  --json   the same for machines\n\n"
+                 "example:\n"
+                 "  belljar version --build\n");
+    return 0;
+}
+
+static int version_json(void)
+{
+    cleanup_error struct error err = {0};
+    cleanup(buf_done) struct buf out = {0};
+    json_t *object =
+        json_pack("{s:s, s:i, s:s, s:{s:s, s:s}, s:s, s:s, s:s}", "version", BELLJAR_VERSION,
+                  "wire", WIRE_VERSION, "compiler", COMPILER, "libraries", "libevent",
+                  event_get_version(), "jansson", jansson_version_str(), "sanitizer", SANITIZER,
+                  "libexecdir", BELLJAR_LIBEXECDIR, "datadir", BELLJAR_DATADIR);
+    int r;
+
+    buf_init(&out, MIB);
+    r = object ? json_text_dump(object, JSON_TEXT_PRETTY, &out, &err)
+               : error_set(&err, E_SYSTEM, "out of memory");
+    json_decref(object);
+    if (r < 0)
+        return cmd_fail(&err);
+    return fputs(buf_str(&out), stdout) < 0 ? EXIT_FAILURE : 0;
+}
+
+static void print_build(void)
+{
+    (void)printf("wire        %d\n", WIRE_VERSION);
+    (void)printf("compiler    %s\n", COMPILER);
+    (void)printf("libevent    %s\n", event_get_version());
+    (void)printf("jansson     %s\n", jansson_version_str());
+    (void)printf("sanitizer   %s\n", SANITIZER);
+    (void)printf("libexecdir  %s\n", BELLJAR_LIBEXECDIR);
+    (void)printf("datadir     %s\n", BELLJAR_DATADIR);
+}
+
+int cmd_version(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"build",      no_argument, NULL, 'b'},
+        {"json",        no_argument, NULL, 'j'},
+        {"help",            no_argument, NULL, 'h'},
+        {0},
+    };
+    bool has_build = false, is_json = false;
+    int answer;
+
+    opterr = 0;
+    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+        switch (answer) {
+        case 'b':
+            has_build = true;
+            break;
+        case 'j':
+            is_json = true;
+            break;
+        case 'h':
+            return help();
+        default:
+            return cmd_bad_option("version", answer, argv, options);
+        }
+    }
+    if (optind < argc)
+        return cmd_bad_argument("version", argv[optind]);
+    if (is_json)
+        return version_json();
+    (void)printf("belljar %s\n", BELLJAR_VERSION);
+    if (has_build)
+        print_build();
+    return 0;
+}

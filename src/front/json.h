@@ -1,0 +1,35 @@
+/* JSON text: the one place where it is read and written, with the limits and flags of ours.
+ *
+ * Reading refuses repeated keys, too deep nesting, too many bytes and, unless asked otherwise, NUL
+ * inside strings. Writing leaves no control character unescaped, not even those above ASCII.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+struct json_text_limits {
+    size_t bytes;
+    unsigned depth; /* arrays and objects inside one another */
+    bool allows_nul;
+    bool allows_scalar; /* false: an array or object is expected */
+};
+
+/* A mistake is E_INVALID with line and column, an excess E_TOO_LARGE. The caller owns *ret_value.
+ */
+int json_text_load(const char *text, size_t len, const struct json_text_limits *limits,
+                   json_t **ret_value, struct error *err);
+
+/* Any bytes as a JSON string; what is not UTF-8 becomes U+FFFD. NULL: out of memory. */
+json_t *json_text_string(const char *bytes, size_t len);
+
+enum json_text_style { JSON_TEXT_COMPACT, JSON_TEXT_PRETTY };
+
+/* Adds the text and, when pretty, a newline. */
+int json_text_dump(const json_t *value, enum json_text_style style, struct buf *out,
+                   struct error *err);

@@ -1,0 +1,362 @@
+#include "front/result.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/stream.h"
+#include "front/json.h"
+#include "front/terminal.h"
+#include "gate/profile.h"
+#include "wire/message.h"
+
+/* Head, tail and marker of a stream at its largest; on a terminal a byte may become four. */
+#define RENDER_MAX   (LIMIT_OUTPUT_BYTES_MAX + 4 * KIB)
+#define TERMINAL_MAX (4 * RENDER_MAX)
+
+/* Of the value of `result`, for a person; the JSON has it whole. */
+#define RESULT_SHOWN ((size_t)2000)
+
+/* A value the program made is walked through again when it is written. */
+static const struct json_text_limits value_limits = {
+    .bytes = LIMIT_RESULT_BYTES, .depth = 200, .allows_nul = true, .allows_scalar = true};
+
+/* ---- JSON ---- */
+
+static json_t *string_or_null(const char *text)
+{
+    return text ? json_text_string(text, strlen(text)) : json_null();
+}
+
+static json_t *number_or_null(uint32_t number)
+{
+    return number ? json_integer(number) : json_null();
+}
+
+/* Microseconds are as fine as it was measured. */
+static json_t *milliseconds(double ms)
+{
+    return json_real(isfinite(ms) ? round(ms * 1000) / 1000 : 0);
+}
+
+static json_t *stream_json(const struct run_stream *stream)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, RENDER_MAX);
+    if (run_stream_render(stream, &text, NULL) < 0)
+        return NULL;
+    return json_text_string(buf_str(&text), text.len);
+}
+
+/* The JSON form comes from the program and is believed only as far as it can be read; the text
+ * always stands. */
+static json_t *value_json(const struct run *run)
+{
+    json_t *value = NULL;
+
+    if (!run->result_text)
+        return json_null();
+    if (!run->result_json ||
+        json_text_load(run->result_json, strlen(run->result_json), &value_limits, &value, NULL) < 0)
+        value = json_null();
+    return json_pack("{s:o, s:o}", "text", string_or_null(run->result_text), "json", value);
+}
+
+static json_t *exception_json(const struct run_exception *e)
+{
+    if (!e->name)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", string_or_null(e->name), "message",
+                     string_or_null(e->message ? e->message : ""), "traceback",
+                     string_or_null(e->traceback), "line", number_or_null(e->line), "hint",
+                     string_or_null(e->hint));
+}
+
+static json_t *violations_json(const struct run *run)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < run->n_violations; i++) {
+        const struct run_violation *v = &run->violations[i];
+        json_t *item = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "rule", string_or_null(v->rule),
+                                 "name", string_or_null(v->name), "line", number_or_null(v->line),
+                                 "column", number_or_null(v->column), "message",
+                                 string_or_null(v->message), "hint", string_or_null(v->hint));
+
+        if (json_array_append_new(list, item) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *layers_json(uint32_t layers)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; list && i < WIRE_LAYER_COUNT; i++) {
+        if (!(layers & 1u << i))
+            continue;
+        if (json_array_append_new(list, json_string(wire_layer_name(i))) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *usage_json(const struct run_usage *usage)
+{
+    return json_pack("{s:o, s:o, s:I, s:o, s:I}", "wall_ms", milliseconds(usage->wall_ms), "cpu_ms",
+                     milliseconds(usage->cpu_ms), "memory_peak_bytes",
+                     (json_int_t)usage->memory_peak_bytes, "start_ms",
+                     milliseconds(usage->start_ms), "processes_peak",
+                     (json_int_t)usage->processes_peak);
+}
+
+/* Nothing ran, so nothing exited. */
+static json_t *exit_json(const struct run *run)
+{
+    if (run->status == RUN_REFUSED)
+        return json_null();
+    return json_integer(run->signal ? 128 + run->signal : run->exit_code);
+}
+
+int result_json(const struct run *run, json_t **ret_object, struct error *err)
+{
+    const char *profile = run->profile ? profile_name(run->profile) : NULL;
+    json_t *object = json_object();
+    const struct {
+        const char *key;
+        json_t *value;
+    } fields[] = {
+        {"id",                  json_string(run->id)                     },
+        {"status",              json_string(run_status_name(run->status))},
+        {"exit_code",           exit_json(run)                           },
+        {"stdout",              stream_json(&run->out)                   },
+        {"stderr",              stream_json(&run->err)                   },
+        {"truncated",
+         json_pack("{s:b, s:b}",                                           "stdout", run->out.dropped > 0, "stderr", run->err.dropped > 0)},
+        {"output_handle", json_null()                                 },
+        {"result",                     value_json(run)                                               },
+        {"displays",                     json_array()                     },
+        {"error",                     exception_json(&run->exception)     },
+        {"violations",                     violations_json(run)                                  },
+        {"usage",                     usage_json(&run->usage)                                             },
+        {"masked",                     json_pack("{s:i, s:[]}",                      "count", 0, "kinds")},
+        {"files",                     json_array()         },
+        {"session_id",              json_null()                                },
+        {"correlation_id",                     json_null()                                                       },
+        {"profile",                     string_or_null(profile)                                         },
+        {"isolation",                     json_string("namespaces")              },
+        {"layers",                     layers_json(run->layers)},
+    };
+    bool is_whole = object != NULL;
+
+    /* json_object_set_new() takes the value, also when it fails; a NULL value is a failure. */
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (json_object_set_new(object, fields[i].key, fields[i].value) < 0)
+            is_whole = false;
+    if (!is_whole) {
+        json_decref(object);
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
+    *ret_object = object;
+    return 0;
+}
+
+json_t *result_error_json(const struct error *error)
+{
+    return json_pack("{s:{s:s, s:o, s:o}}", "error", "code", error_code_name(error->code),
+                     "message", string_or_null(error->message ? error->message : "out of memory"),
+                     "hint", string_or_null(error->hint));
+}
+
+/* ---- for people ---- */
+
+struct human {
+    const struct run *run;
+    bool has_color;
+    struct buf *out;
+    struct error *err;
+};
+
+#define RED    "\033[31m"
+#define GREEN  "\033[32m"
+#define YELLOW "\033[33m"
+#define DIM    "\033[2m"
+#define PLAIN  "\033[0m"
+
+static int paint(const struct human *h, const char *color, const char *text)
+{
+    return buf_printf(h->out, h->err, "%s%s%s", h->has_color ? color : "", text,
+                      h->has_color ? PLAIN : "");
+}
+
+/* The program's words in one line, in visible form. */
+static int say(const struct human *h, const char *text)
+{
+    return terminal_line(text ? text : "", text ? strlen(text) : 0, h->out, h->err);
+}
+
+static int add_hint(const struct human *h, const char *indent, const char *hint)
+{
+    if (!hint)
+        return 0;
+    if (buf_add_str(h->out, indent, h->err) < 0 || paint(h, YELLOW, "hint: ") < 0 ||
+        say(h, hint) < 0)
+        return -1;
+    return buf_add_str(h->out, "\n", h->err);
+}
+
+static int add_violation(const struct human *h, const struct run_violation *v)
+{
+    if (v->line && buf_printf(h->out, h->err, "line %u", v->line) < 0)
+        return -1;
+    if (v->line && v->column && buf_printf(h->out, h->err, ", column %u", v->column) < 0)
+        return -1;
+    if (v->line && buf_add_str(h->out, ": ", h->err) < 0)
+        return -1;
+    if (say(h, v->message) < 0 || buf_add_str(h->out, "\n", h->err) < 0)
+        return -1;
+    return add_hint(h, "  ", v->hint);
+}
+
+/* Python writes an uncaught traceback to stderr itself; where that has happened it is not said
+ * twice. */
+static bool has_shown(const struct run *run, const char *text)
+{
+    cleanup(buf_done) struct buf seen = {0};
+
+    buf_init(&seen, RENDER_MAX);
+    return run_stream_render(&run->err, &seen, NULL) == 0 && seen.len &&
+           memmem(seen.data, seen.len, text, strlen(text)) != NULL;
+}
+
+static int add_exception(const struct human *h, const struct run_exception *e)
+{
+    struct terminal terminal;
+
+    if (!e->name)
+        return 0;
+    if (e->traceback && *e->traceback) {
+        if (has_shown(h->run, e->traceback))
+            return add_hint(h, "", e->hint);
+        terminal_init(&terminal, false);
+        if (terminal_feed(&terminal, e->traceback, strlen(e->traceback), h->out, h->err) < 0 ||
+            terminal_finish(&terminal, h->out, h->err) < 0)
+            return -1;
+        if (e->traceback[strlen(e->traceback) - 1] != '\n' && buf_add_str(h->out, "\n", h->err) < 0)
+            return -1;
+        return add_hint(h, "", e->hint);
+    }
+    if (say(h, e->name) < 0 || buf_add_str(h->out, ": ", h->err) < 0 || say(h, e->message) < 0)
+        return -1;
+    if (e->line && buf_printf(h->out, h->err, " (line %u)", e->line) < 0)
+        return -1;
+    return buf_add_str(h->out, "\n", h->err) < 0 ? -1 : add_hint(h, "", e->hint);
+}
+
+static int add_value(const struct human *h)
+{
+    const char *text = h->run->result_text;
+    size_t len = text ? strlen(text) : 0;
+
+    /* With auto_print it already stands in the output. */
+    if (!text || h->run->auto_print)
+        return 0;
+    if (paint(h, DIM, "result: ") < 0 ||
+        terminal_line(text, len < RESULT_SHOWN ? len : RESULT_SHOWN, h->out, h->err) < 0)
+        return -1;
+    return buf_add_str(h->out, len > RESULT_SHOWN ? "…\n" : "\n", h->err);
+}
+
+static int add_limit_hint(const struct human *h)
+{
+    const struct run_limits *limits = &h->run->limits;
+    char hint[128];
+
+    if (h->run->status == RUN_TIMEOUT)
+        (void)snprintf(hint, sizeof(hint), "the limit was %g s; `--timeout` raises it",
+                       limits->timeout_ms / 1000.0);
+    else if (h->run->status == RUN_MEMORY_EXCEEDED)
+        (void)snprintf(hint, sizeof(hint), "the limit was %g MB; `--memory` raises it",
+                       (double)limits->memory_bytes / (double)MIB);
+    else
+        return 0;
+    return add_hint(h, "", hint);
+}
+
+static int add_status(const struct human *h)
+{
+    const struct run *run = h->run;
+    double ms = run->usage.wall_ms;
+    const char *color = run->status == RUN_SUCCESS ? GREEN : RED;
+
+    if (buf_add_str(h->out, "belljar: ", h->err) < 0 ||
+        paint(h, color, run_status_name(run->status)) < 0)
+        return -1;
+    if (run->status == RUN_REFUSED)
+        return buf_printf(h->out, h->err, " · nothing was run · %zu %s\n", run->n_violations,
+                          run->n_violations == 1 ? "violation" : "violations");
+    if (run->status == RUN_ERROR && run->signal &&
+        buf_printf(h->out, h->err, " · signal %d (%s)", run->signal,
+                   sigdescr_np(run->signal) ? sigdescr_np(run->signal) : "unknown") < 0)
+        return -1;
+    if (run->status == RUN_ERROR && !run->signal &&
+        buf_printf(h->out, h->err, " · exit %d", run->exit_code) < 0)
+        return -1;
+    return buf_printf(
+        h->out, h->err, ms < 1000 ? " · %.1f ms · %.1f MB\n" : " · %.2f s · %.1f MB\n",
+        ms < 1000 ? ms : ms / 1000, (double)run->usage.memory_peak_bytes / (double)MIB);
+}
+
+int result_human(const struct run *run, bool has_color, struct buf *out, struct error *err)
+{
+    const struct human h = {run, has_color, out, err};
+
+    for (size_t i = 0; i < run->n_violations; i++)
+        if (add_violation(&h, &run->violations[i]) < 0)
+            return -1;
+    if (add_exception(&h, &run->exception) < 0 || add_value(&h) < 0 || add_limit_hint(&h) < 0)
+        return -1;
+    return add_status(&h);
+}
+
+static int write_all(int fd, const char *data, size_t len, struct error *err)
+{
+    while (len) {
+        ssize_t n = write(fd, data, len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_errno(err, "write the output");
+        data += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+int result_write_stream(const struct run_stream *stream, int fd, bool has_color, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0}, shown = {0};
+    struct terminal terminal;
+
+    buf_init(&text, RENDER_MAX);
+    buf_init(&shown, TERMINAL_MAX);
+    if (run_stream_render(stream, &text, err) < 0)
+        return -1;
+    if (isatty(fd) != 1)
+        return write_all(fd, buf_str(&text), text.len, err);
+
+    terminal_init(&terminal, has_color);
+    if (terminal_feed(&terminal, buf_str(&text), text.len, &shown, err) < 0 ||
+        terminal_finish(&terminal, &shown, err) < 0)
+        return -1;
+    return write_all(fd, buf_str(&shown), shown.len, err);
+}

@@ -1,0 +1,37 @@
+/* Strangers' bytes on a terminal. A program's output may carry sequences that move the cursor,
+ * rename the window or type into the shell; on a terminal everything but text, newlines, tabs and
+ * plain colours is made visible instead
+ * ("\x1b]0;"). Where output goes to a file or a pipe nothing of this applies and bytes pass
+ * unchanged.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+
+/* The longest colour sequence passed on; what may still become one waits here for its next byte. */
+#define TERMINAL_HELD_MAX 32
+
+struct terminal {
+    char held[TERMINAL_HELD_MAX];
+    size_t n_held;
+    bool has_color;  /* false: colours are made visible, too */
+    bool is_colored; /* a colour was passed on and not yet reset */
+};
+
+void terminal_init(struct terminal *terminal, bool has_color);
+
+/* Adds the visible form of the bytes to `out`; a sequence may be cut anywhere between calls. */
+int terminal_feed(struct terminal *terminal, const char *data, size_t len, struct buf *out,
+                  struct error *err);
+
+/* The end of the stream: adds what was held, and switches a colour off that was left on. */
+int terminal_finish(struct terminal *terminal, struct buf *out, struct error *err);
+
+/* One line of text for a message: newlines and tabs are made visible as well. */
+int terminal_line(const char *text, size_t len, struct buf *out, struct error *err);
+
+/* Does `fd` get colours? `when` is the option `color`: "always", "never", or "auto" for a terminal
+ * that has them while NO_COLOR is not set. */
+bool terminal_has_color(int fd, const char *when);

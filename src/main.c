@@ -1,0 +1,77 @@
+/* belljar: runs untrusted code under glass. This file finds the subcommand, nothing more.
+ *
+ * Theory of operation. This process is the supervisor, the only trusted one. It starts
+ * belljar-zygote, a program of its own that holds a warm Python and never runs users' code, over
+ * one socket; the zygote clones one process per sandbox into fresh namespaces: pid 1 of that
+ * sandbox, which seals itself and starts the kernel that runs the code. The supervisor holds a
+ * socket to pid 1, a socket to the kernel and the pipes of stdout and stderr; it believes what the
+ * Linux kernel says about those processes and nothing they say themselves (docs/ARCHITECTURE.md).
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/suggest.h"
+#include "cmd/cmd.h"
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *help;
+} commands[] = {
+    {"run",     cmd_run,     "run a Python or Bash program in a fresh sandbox"         },
+    {"doctor",  cmd_doctor,  "say how well this host can isolate, and how to do better"},
+    {"config",  cmd_config,  "show the settings and where each comes from"             },
+    {"bench",   cmd_bench,   "measure start-up, throughput and memory on this host"    },
+    {"version", cmd_version, "show the version and what was built in"                  },
+};
+
+static int help(void)
+{
+    (void)printf("usage: belljar COMMAND [OPTION]…\n\n"
+                 "Run untrusted code under glass: sealed, measured, in milliseconds.\n\n"
+                 "commands:\n");
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        (void)printf("  %-9s %s\n", commands[i].name, commands[i].help);
+    (void)printf("\n`belljar COMMAND --help` says more about each.\n\n"
+                 "example:\n"
+                 "  belljar run -c 'print(sum(range(10)))'\n");
+    return 0;
+}
+
+static int unknown(const char *word)
+{
+    const char *known[ARRAY_SIZE(commands)];
+    struct error err = {0};
+    const char *nearest;
+
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        known[i] = commands[i].name;
+    nearest = suggest_nearest(word, known, ARRAY_SIZE(known));
+    error_set(&err, E_INVALID, "unknown %s `%s`", *word == '-' ? "option" : "command", word);
+    if (nearest)
+        error_hint(&err, "did you mean `belljar %s`?", nearest);
+    else
+        error_hint(&err, "`belljar --help` lists the commands");
+    return cmd_fail(&err);
+}
+
+int main(int argc, char **argv)
+{
+    struct error err = {0};
+
+    if (argc < 2) {
+        error_set(&err, E_INVALID, "no command was given");
+        error_hint(&err, "`belljar --help` lists the commands");
+        return cmd_fail(&err);
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+        strcmp(argv[1], "help") == 0)
+        return help();
+    if (strcmp(argv[1], "--version") == 0)
+        return cmd_version(1, (char *[]){(char *)"version", NULL});
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        if (strcmp(argv[1], commands[i].name) == 0)
+            return commands[i].run(argc - 1, argv + 1);
+    return unknown(argv[1]);
+}
