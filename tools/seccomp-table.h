@@ -65,6 +65,8 @@ struct row {
 
 #define POLICY(value) {1, ~(uint32_t)SCHED_RESET_ON_FORK, value}
 
+#define FILTER_FLAGS ((uint32_t)(SECCOMP_FILTER_FLAG_TSYNC | SECCOMP_FILTER_FLAG_TSYNC_ESRCH | SECCOMP_FILTER_FLAG_LOG))
+
 #define OPTION_GET_MDWE 66         /* Linux 6.3 */
 #define OPTION_GET_AUXV 0x41555856 /* Linux 6.4 */
 
@@ -177,7 +179,10 @@ static const struct row base_rows[] = {
     /* --- refused --- */
     {"ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp process_madvise process_mrelease",
      REFUSE, .reason = "no process looks into or acts on the memory or descriptors of another"},
-    {"seccomp", REFUSE, .reason = "no more filters: a listener would let one process answer for another"},
+    {"seccomp", ALLOW, WHEN({{IS(0, SECCOMP_SET_MODE_FILTER), NOT(1, ~FILTER_FLAGS)}}), REFUSE,
+     "to add a filter to oneself, without a listener and with speculation left guarded",
+     "profiles add filters when they are handed their code, and a filter only ever takes away; a listener would let one "
+     "process answer for another"},
     {"setns pivot_root chroot setgroups", REFUSE, .reason = "the walls around the sandbox"},
     {"mount umount2 fsopen fsconfig fsmount fspick open_tree move_mount mount_setattr swapon swapoff",
      REFUSE, .reason = "the mount table: inside a user namespace these are reachable, and a frequent source of kernel "

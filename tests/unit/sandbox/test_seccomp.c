@@ -1,0 +1,570 @@
+#include "sandbox/seccomp.h"
+
+#include <fcntl.h>
+#include <linux/sched.h>
+#include <mqueue.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/ioctl.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include "child.h"
+
+#define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
+#define BAD           ((long)1) /* no address a process has */
+#define UPPER         (1L << 32)
+
+/* Numbers that Debian 12's headers do not have. */
+#define NR_cachestat        451
+#define NR_fchmodat2        452
+#define NR_mseal            462
+#define NR_the_last_x32     547
+#define NR_of_nothing       1000
+#define NR_memfd_secret     447
+#define NR_process_mrelease 448
+#define NR_quotactl_fd      443
+#define NR_set_mempolicy_hn 450
+
+/* --- one call, with and without the filter --- */
+
+struct call {
+    const char *name;
+    long number;
+    long args[6];
+    bool needs_root; /* only root gets past the kernel's own EPERM, so that the filter's can be told
+                        apart */
+};
+
+static long run_call(const struct call *call)
+{
+    const long *a = call->args;
+
+    return syscall(call->number, a[0], a[1], a[2], a[3], a[4], a[5]) < 0 ? errno : 0;
+}
+
+/* Nobody's terminal, parent or output is in reach of what the calls do. */
+static void step_aside(void)
+{
+    (void)setsid();
+    (void)signal(SIGPIPE, SIG_IGN);
+}
+
+static int call_plainly(const void *user)
+{
+    step_aside();
+    return (int)run_call(user);
+}
+
+static void load(enum seccomp_filter filter)
+{
+    child_need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    child_need(seccomp_load(filter, NULL) == 0);
+}
+
+static int call_filtered(const void *user)
+{
+    step_aside();
+    load(SECCOMP_BASE);
+    return (int)run_call(user);
+}
+
+static void assert_refused(const struct call *call, int expected)
+{
+    int plain = in_child(call_plainly, call);
+    int filtered = in_child(call_filtered, call);
+
+    if (filtered != expected)
+        fail_msg("%s: %d (%s) instead of %d", call->name, filtered, strerror(filtered), expected);
+    if (plain == expected && call->needs_root && geteuid() != 0)
+        print_message("# %s: only root sees the filter and not a missing capability\n", call->name);
+    else if (plain == expected)
+        fail_msg("%s: %d (%s) without the filter too: the call does not show it", call->name, plain,
+                 strerror(plain));
+}
+
+/* clang-format off */
+#define CALL(name, ...)      {#name, SYS_##name, {__VA_ARGS__}, false}
+#define ROOT(name, ...)      {#name, SYS_##name, {__VA_ARGS__}, true}
+#define NUMBER(name, ...)    {#name, NR_##name, {__VA_ARGS__}, false}
+
+/* Each with arguments for which the kernel has another answer than EPERM. */
+static const struct call refused[] = {
+    CALL(keyctl, 0, -3, 0), CALL(add_key, BAD), CALL(request_key, BAD),
+    CALL(bpf, 0xffff, 0, 0), CALL(perf_event_open, BAD), CALL(userfaultfd, 1),
+    CALL(io_uring_setup, 1, BAD), CALL(io_uring_enter, -1), CALL(io_uring_register, -1),
+    CALL(fanotify_init, -1), CALL(fanotify_mark, -1, -1), NUMBER(memfd_secret, -1),
+    CALL(io_setup, 0, BAD), CALL(io_submit, 0, 0, 0), CALL(io_getevents, 0, 0, 0, 0, 0), CALL(io_destroy, 0),
+    CALL(io_cancel, 0, BAD, BAD), CALL(io_pgetevents, 0, 0, 0, 0, 0, 0),
+    ROOT(kexec_load, 0, 0, 0, 0xff00), ROOT(kexec_file_load, -1, -1, 0, 0, 0xff00),
+    ROOT(init_module, BAD, 0, BAD), ROOT(finit_module, -1, BAD, -1), ROOT(delete_module, BAD, 0),
+    CALL(create_module, BAD), CALL(get_kernel_syms, BAD), CALL(query_module, BAD), ROOT(reboot, 0, 0, 0, 0),
+    CALL(mount, BAD, BAD, BAD, 0, 0), CALL(umount2, BAD, 0), ROOT(pivot_root, BAD, BAD), CALL(chroot, BAD),
+    ROOT(fsopen, BAD, 0), CALL(fsconfig, -1), ROOT(fsmount, -1, 0, 0), ROOT(fspick, -1, BAD, 0),
+    CALL(open_tree, -1, BAD, 0), ROOT(move_mount, -1, BAD, -1, BAD, 0), CALL(mount_setattr, -1, BAD, 0, BAD, 0),
+    ROOT(swapon, BAD, 0), ROOT(swapoff, BAD),
+    CALL(setns, -1, 0), ROOT(setgroups, 0, 0),
+    {"unshare of a user namespace", SYS_unshare, {CLONE_NEWUSER}, false},
+    {"unshare of a mount namespace", SYS_unshare, {CLONE_NEWNS}, true},
+    {"unshare of a pid namespace", SYS_unshare, {CLONE_NEWPID}, true},
+    {"unshare of a network namespace", SYS_unshare, {CLONE_NEWNET}, true},
+    {"unshare of an ipc namespace", SYS_unshare, {CLONE_NEWIPC}, true},
+    {"unshare of a uts namespace", SYS_unshare, {CLONE_NEWUTS}, true},
+    {"unshare of a cgroup namespace", SYS_unshare, {CLONE_NEWCGROUP}, true},
+    {"unshare of a time namespace", SYS_unshare, {CLONE_NEWTIME}, true},
+    {"unshare with more", SYS_unshare, {CLONE_NEWUSER | CLONE_FS | UPPER}, false},
+    CALL(ptrace, 0, 0, 0, 0), CALL(process_vm_readv, 0, BAD, 0, BAD, 0, 0),
+    CALL(process_vm_writev, 0, BAD, 0, BAD, 0, 0), CALL(pidfd_getfd, -1, 0, 0), CALL(process_madvise, -1, 0, 0, 0, 0),
+    NUMBER(process_mrelease, -1, 0), CALL(kcmp, 0, 0, 0, 0, 0),
+    CALL(name_to_handle_at, AT_FDCWD, BAD, BAD, BAD, 0), ROOT(open_by_handle_at, -1, BAD, 0),
+    ROOT(acct, BAD), CALL(quotactl, -1, 0, 0, 0), NUMBER(quotactl_fd, -1, 0, 0, 0), ROOT(syslog, 10, 0, 0),
+    ROOT(settimeofday, 0, 0), CALL(clock_settime, 0, BAD), CALL(clock_adjtime, 0, BAD), CALL(adjtimex, BAD),
+    ROOT(sethostname, BAD, 5), ROOT(setdomainname, BAD, 5),
+    CALL(iopl, 0), CALL(ioperm, 0, 1, 0), CALL(modify_ldt, 0, BAD, 0), ROOT(vhangup, 0),
+    ROOT(lookup_dcookie, 0, BAD, 0), CALL(nfsservctl, 0), CALL(uselib, BAD), CALL(ustat, 0, BAD), CALL(sysfs, 3),
+    CALL(_sysctl, BAD), CALL(remap_file_pages, 0, 0, 1, 0, 0),
+    CALL(mbind, 0, 0, 0, 0, 0, 0), CALL(move_pages, 0, 0, 0, 0, 0, 0), CALL(migrate_pages, 0, 0, 0, 0),
+    CALL(set_mempolicy, 0, 0, 0), NUMBER(set_mempolicy_hn, BAD, 0, 0, 0),
+    {"seccomp with a listener", SYS_seccomp, {SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, BAD}, false},
+    {"seccomp without guards", SYS_seccomp, {SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW, BAD}, false},
+    {"seccomp that asks", SYS_seccomp, {SECCOMP_GET_ACTION_AVAIL, 0, BAD}, false}, CALL(sync, 0), CALL(syncfs, -1),
+    {"personality without random addresses", SYS_personality, {0x0040000}, false},
+    {"personality that reads as executable", SYS_personality, {0x0400000 | UPPER}, false},
+
+    {"ioctl TIOCSTI", SYS_ioctl, {-1, TIOCSTI}, false},
+    {"ioctl TIOCSTI with upper bits", SYS_ioctl, {-1, TIOCSTI | UPPER}, false},
+    {"ioctl TIOCLINUX", SYS_ioctl, {-1, TIOCLINUX}, false},
+    {"ioctl TIOCLINUX with upper bits", SYS_ioctl, {-1, TIOCLINUX | (UPPER << 31)}, false},
+    {"ioctl TIOCSETD", SYS_ioctl, {-1, TIOCSETD}, false},
+
+    {"prctl PR_SET_SECCOMP", SYS_prctl, {PR_SET_SECCOMP, 0}, false},
+    {"prctl PR_SET_MM", SYS_prctl, {PR_SET_MM, -1, -1, -1, -1}, true},
+    {"prctl PR_SET_PTRACER", SYS_prctl, {PR_SET_PTRACER, 0}, false},
+    {"prctl PR_SET_SECUREBITS", SYS_prctl, {PR_SET_SECUREBITS, 0}, true},
+    {"prctl PR_SET_KEEPCAPS", SYS_prctl, {PR_SET_KEEPCAPS, 0}, false},
+    {"prctl PR_SET_DUMPABLE to 1", SYS_prctl, {PR_SET_DUMPABLE, 1}, false},
+    {"prctl PR_CAP_AMBIENT raise", SYS_prctl, {PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL}, false},
+    {"prctl PR_SET_NAME's neighbour", SYS_prctl, {PR_SET_NAME - 1, 0}, false},
+
+    {"socket netlink", SYS_socket, {AF_NETLINK, SOCK_RAW, 0}, false},
+    {"socket vsock", SYS_socket, {AF_VSOCK, SOCK_STREAM, 0}, false},
+    {"socket alg", SYS_socket, {AF_ALG, SOCK_SEQPACKET, 0}, false},
+    {"socket packet", SYS_socket, {AF_PACKET, SOCK_DGRAM, 0}, true},
+    {"socket bluetooth", SYS_socket, {AF_BLUETOOTH, SOCK_STREAM, 0}, false},
+    {"socket can", SYS_socket, {AF_CAN, SOCK_DGRAM, 0}, false},
+    {"socket with no family", SYS_socket, {0, SOCK_STREAM, 0}, false},
+    {"socket raw", SYS_socket, {AF_INET, SOCK_RAW, IPPROTO_UDP}, true},
+    {"socket raw, hidden by flags", SYS_socket, {AF_INET6, SOCK_RAW | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_UDP}, true},
+    {"socket raw, hidden by upper bits", SYS_socket, {AF_INET | UPPER, SOCK_RAW | UPPER, IPPROTO_UDP}, true},
+    {"socket SOCK_PACKET", SYS_socket, {AF_INET, SOCK_PACKET, 0}, true},
+    {"socket sctp", SYS_socket, {AF_INET, SOCK_STREAM, IPPROTO_SCTP}, false},
+    {"socket mptcp", SYS_socket, {AF_INET, SOCK_STREAM, 262}, false},
+    {"socket ping", SYS_socket, {AF_INET, SOCK_DGRAM, IPPROTO_ICMP}, false},
+    {"socketpair not unix", SYS_socketpair, {AF_INET, SOCK_STREAM, 0, BAD}, false},
+
+    {"chmod setuid", SYS_chmod, {BAD, S_ISUID | 0755}, false},
+    {"chmod setgid", SYS_chmod, {BAD, S_ISGID | 0755}, false},
+    {"fchmod setuid", SYS_fchmod, {-1, S_ISUID | 0755}, false},
+    {"fchmodat setuid", SYS_fchmodat, {AT_FDCWD, BAD, S_ISUID | 0755}, false},
+    {"fchmodat2 setuid", NR_fchmodat2, {AT_FDCWD, BAD, S_ISGID | 0755, 0}, false},
+    {"creat setuid", SYS_creat, {BAD, S_ISUID | 0755}, false},
+    {"open that makes a setuid file", SYS_open, {BAD, O_CREAT | O_WRONLY, S_ISUID | 0755}, false},
+    {"openat that makes a setgid file", SYS_openat, {AT_FDCWD, BAD, O_CREAT | O_WRONLY, S_ISGID | 0755}, false},
+    {"openat that makes a nameless setuid file", SYS_openat, {AT_FDCWD, BAD, O_TMPFILE | O_RDWR, S_ISUID}, false},
+    {"mknod of a device", SYS_mknod, {BAD, S_IFCHR | 0666, 0x0103}, true},
+    {"mknod of a disk", SYS_mknod, {BAD, S_IFBLK | 0666, 0x0800}, true},
+    {"mknod setuid", SYS_mknod, {BAD, S_IFREG | S_ISUID | 0755, 0}, false},
+    {"mknodat of a device", SYS_mknodat, {AT_FDCWD, BAD, S_IFCHR | 0666, 0x0103}, true},
+    {"mknodat setgid", SYS_mknodat, {AT_FDCWD, BAD, S_IFIFO | S_ISGID, 0}, false},
+
+    {"sched_setscheduler fifo", SYS_sched_setscheduler, {0, SCHED_FIFO, BAD}, false},
+    {"sched_setscheduler rr, reset on fork", SYS_sched_setscheduler, {0, SCHED_RR | SCHED_RESET_ON_FORK, BAD}, false},
+    CALL(sched_setattr, 0, BAD, 0),
+    {"prlimit64 of another", SYS_prlimit64, {1, 7, 0, BAD}, true},
+};
+
+static const struct call missing[] = {
+    CALL(clone3, BAD, 88), CALL(openat2, AT_FDCWD, BAD, BAD, 24),
+    NUMBER(cachestat, -1, BAD, BAD, 0), NUMBER(mseal, 0, 0, 1),
+};
+
+/* The kernel's answer must come through, whatever it is, as long as it is not the filter's. */
+static const struct call allowed[] = {
+    CALL(open, BAD, O_RDONLY, S_ISUID), CALL(open, BAD, O_CREAT | O_WRONLY, 0644),
+    CALL(openat, AT_FDCWD, BAD, O_RDONLY | O_DIRECTORY, S_ISUID), CALL(openat, AT_FDCWD, BAD, O_TMPFILE | O_RDWR, 0600),
+    CALL(chmod, BAD, 01777), CALL(fchmodat, AT_FDCWD, BAD, 0755), NUMBER(fchmodat2, AT_FDCWD, BAD, 0755, 0),
+    CALL(creat, BAD, 0644), CALL(mknod, BAD, S_IFIFO | 0600, 0), CALL(mknod, BAD, S_IFSOCK | 0600, 0),
+    CALL(mknod, BAD, 0600, 0), CALL(mknodat, AT_FDCWD, BAD, S_IFREG | 0600, 0),
+    CALL(socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), CALL(socket, AF_UNIX, SOCK_DGRAM, 0),
+    CALL(socket, AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0), CALL(socket, AF_INET, SOCK_STREAM, 0),
+    CALL(socket, AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP),
+    CALL(socket, AF_INET, SOCK_DGRAM, IPPROTO_UDP), CALL(socket, AF_INET6, SOCK_DGRAM, 0),
+    CALL(socket, AF_INET6, SOCK_STREAM, IPPROTO_TCP), CALL(socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, BAD),
+    CALL(ioctl, 0, TCGETS, BAD), CALL(ioctl, 0, FIONREAD, BAD), CALL(ioctl, -1, TIOCGWINSZ, BAD),
+    CALL(unshare, 0), CALL(unshare, CLONE_FS | CLONE_FILES),
+    CALL(personality, 0), CALL(personality, 0xffffffff), CALL(personality, -1),
+    CALL(prctl, PR_SET_NAME, BAD), CALL(prctl, PR_GET_DUMPABLE), CALL(prctl, PR_SET_DUMPABLE, 0),
+    CALL(prctl, PR_SET_PDEATHSIG, 0), CALL(prctl, PR_CAPBSET_READ, 0), CALL(prctl, PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0),
+    CALL(prctl, PR_SET_VMA, 0, 4096, 4096, 0), CALL(prctl, PR_SET_CHILD_SUBREAPER, 1),
+    CALL(sched_setscheduler, 0, SCHED_OTHER, BAD), CALL(sched_setscheduler, 0, SCHED_IDLE | SCHED_RESET_ON_FORK, BAD),
+    CALL(sched_setscheduler, 0, SCHED_BATCH, BAD), CALL(setpriority, PRIO_PROCESS, 0, 19),
+    CALL(prlimit64, 0, 7, 0, BAD), CALL(setrlimit, 7, BAD), CALL(getpriority, PRIO_PROCESS, 0),
+    CALL(memfd_create, BAD, 0), CALL(mlock, 0, 0), CALL(munlockall), CALL(get_mempolicy, 0, 0, 0, 0, 0),
+    CALL(membarrier, 0, 0, 0), CALL(rseq, 0, 0, 0, 0), CALL(getrandom, BAD, 1, 0), CALL(futex, BAD, 1, 0),
+    CALL(shmget, 0, 4096, 0600), CALL(semget, 0, 1, 0600), CALL(msgget, 0, 0600), CALL(mq_open, BAD, 0),
+    CALL(pidfd_open, -1, 0), CALL(pidfd_send_signal, -1, 0, 0, 0), CALL(kill, -1000000, 0),
+    CALL(epoll_create1, 0), CALL(eventfd2, 0, 0), CALL(timerfd_create, 1, 0), CALL(inotify_init1, 0),
+    CALL(signalfd4, -1, BAD, 8, 0), CALL(copy_file_range, -1, 0, -1, 0, 0, 0), CALL(splice, -1, 0, -1, 0, 0, 0),
+    CALL(tee, -1, -1, 1, 0), CALL(vmsplice, -1, BAD, 1, 0), CALL(statx, AT_FDCWD, BAD, 0, 0, BAD),
+    CALL(fsync, -1), CALL(fdatasync, -1), CALL(sync_file_range, -1, 0, 0, 0), CALL(setuid, -1), CALL(getsid, 0),
+    CALL(landlock_create_ruleset, 0, 0, 1), CALL(landlock_restrict_self, -1, 0), CALL(close_range, 1000, 1001, 0),
+    CALL(faccessat2, AT_FDCWD, BAD, 0, 0), CALL(epoll_pwait2, -1, BAD, 1, 0, 0, 0), CALL(futex_waitv, BAD, 0, 0, 0, 0),
+    CALL(getxattr, BAD, BAD, 0, 0), CALL(setxattr, BAD, BAD, 0, 0, 0), CALL(fallocate, -1, 0, 0, 1),
+    CALL(timer_create, 1, 0, BAD), CALL(sigaltstack, 0, 0), CALL(getcpu, 0, 0, 0), CALL(capset, BAD, BAD),
+};
+/* clang-format on */
+
+static void forbidden_calls_are_refused(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
+        assert_refused(&refused[i], EPERM);
+}
+
+static void calls_with_a_fallback_are_missing(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(missing); i++)
+        assert_refused(&missing[i], ENOSYS);
+}
+
+static void ordinary_calls_reach_the_kernel(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(allowed); i++) {
+        int plain = in_child(call_plainly, &allowed[i]);
+        int filtered = in_child(call_filtered, &allowed[i]);
+
+        if (plain != filtered || filtered == ENOSYS || filtered == EPERM)
+            fail_msg("%s: %d with the filter, %d without", allowed[i].name, filtered, plain);
+    }
+}
+
+static void numbers_nobody_knows_are_missing(void **state)
+{
+    static const struct call calls[] = {
+        {"the first",       463,             {0}, false},
+        {"the last of x32", NR_the_last_x32, {0}, false},
+        {"far away",        NR_of_nothing,   {0}, false},
+        {"further",         0x3fffffff,      {0}, false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
+        assert_int_equal(in_child(call_filtered, &calls[i]), ENOSYS);
+}
+
+/* --- clone: its flags share a register with the exit signal, and a child comes out of it --- */
+
+struct cloning {
+    enum seccomp_filter filter;
+    unsigned long flags;
+};
+
+static int clone_filtered(const void *user)
+{
+    const struct cloning *cloning = user;
+    long pid;
+
+    load(SECCOMP_BASE);
+    if (cloning->filter != SECCOMP_BASE)
+        load(cloning->filter);
+    pid = syscall(SYS_clone, cloning->flags, 0, 0, 0, 0);
+    if (pid < 0)
+        return errno;
+    if (pid == 0)
+        _exit(0);
+    child_need(waitpid((pid_t)pid, NULL, __WALL) == pid);
+    return 0;
+}
+
+static void clone_makes_processes_but_no_namespaces(void **state)
+{
+    static const unsigned long spaces[] = {CLONE_NEWUSER,   CLONE_NEWNS,          CLONE_NEWPID,
+                                           CLONE_NEWNET,    CLONE_NEWIPC,         CLONE_NEWUTS,
+                                           CLONE_NEWCGROUP, CLONE_NEWUSER | UPPER};
+    struct cloning cloning = {SECCOMP_BASE, SIGCHLD};
+
+    (void)state;
+    assert_int_equal(in_child(clone_filtered, &cloning), 0);
+    for (size_t i = 0; i < ARRAY_SIZE(spaces); i++) {
+        cloning.flags = SIGCHLD | spaces[i];
+        assert_int_equal(in_child(clone_filtered, &cloning), EPERM);
+    }
+}
+
+/* --- other ways into the kernel --- */
+
+#ifdef __x86_64__
+static int call_ia32(const void *user)
+{
+    long number = 20; /* getpid */
+
+    if (user)
+        load(SECCOMP_BASE);
+    __asm__ volatile("int $0x80" : "+a"(number) : : "memory", "r8", "r9", "r10", "r11");
+    return number > 0 ? 1 : 2;
+}
+
+static void the_ia32_entry_ends_the_process(void **state)
+{
+    (void)state;
+    assert_int_not_equal(in_child(call_ia32, NULL), -SIGSYS);
+    assert_int_equal(in_child(call_ia32, ""), -SIGSYS);
+}
+
+static int call_x32(const void *user)
+{
+    if (user)
+        load(SECCOMP_BASE);
+    return syscall(0x40000000L | SYS_getpid) < 0 ? errno : 0;
+}
+
+static void the_x32_numbers_end_the_process(void **state)
+{
+    (void)state;
+    assert_int_not_equal(in_child(call_x32, NULL), -SIGSYS);
+    assert_int_equal(in_child(call_x32, ""), -SIGSYS);
+}
+#endif
+
+/* --- programs --- */
+
+static int run_program(const void *user)
+{
+    load(SECCOMP_BASE);
+    execl("/bin/sh", "sh", "-ec", user, NULL);
+    return CHILD_BROKEN;
+}
+
+static void ordinary_programs_run(void **state)
+{
+    static const char *const programs[] = {
+        "x=$(echo a | tr a b); [ $x = b ]; (exit 3) || [ $? = 3 ]",
+        "d=$(mktemp -d); cd $d; echo x >a; cp -p a b; mv b c; ln -s c e; chmod 755 c; mkfifo p; rm "
+        "-r $d",
+        "/usr/bin/python3 -c 'import threading, subprocess, asyncio, tempfile, socket, mmap\n"
+        "t = threading.Thread(target=lambda: None); t.start(); t.join()\n"
+        "assert subprocess.run([\"true\"]).returncode == 0\n"
+        "asyncio.run(asyncio.sleep(0))\n"
+        "socket.socketpair(); socket.socket(); mmap.mmap(-1, 4096); tempfile.TemporaryFile()'",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
+        assert_int_equal(in_child(run_program, programs[i]), 0);
+}
+
+/* --- the filters on top --- */
+
+static void *do_nothing(void *arg)
+{
+    return arg;
+}
+
+static int start_thread(const void *user)
+{
+    pthread_t thread;
+
+    (void)user;
+    load(SECCOMP_BASE);
+    load(SECCOMP_NO_EXEC);
+    if (pthread_create(&thread, NULL, do_nothing, NULL) != 0)
+        return 1;
+    return pthread_join(thread, NULL);
+}
+
+static int exec_something(const void *user)
+{
+    load(SECCOMP_BASE);
+    load(SECCOMP_NO_EXEC);
+    if (user)
+        (void)syscall(SYS_execveat, AT_FDCWD, "/bin/true", (char *[]){"true", NULL}, environ, 0);
+    else
+        execl("/bin/true", "true", NULL);
+    return errno;
+}
+
+static int fork_something(const void *user)
+{
+    load(SECCOMP_NO_EXEC);
+    return syscall(*(const long *)user) < 0 ? errno : 0;
+}
+
+static void no_exec_starts_nothing_but_threads(void **state)
+{
+    static const long forks[] = {SYS_fork, SYS_vfork};
+    struct cloning process = {SECCOMP_NO_EXEC, SIGCHLD};
+    struct cloning spawn = {SECCOMP_NO_EXEC, CLONE_VM | CLONE_VFORK | SIGCHLD};
+
+    (void)state;
+    assert_int_equal(in_child(start_thread, NULL), 0);
+    assert_int_equal(in_child(exec_something, NULL), EPERM);
+    assert_int_equal(in_child(exec_something, ""), EPERM);
+    assert_int_equal(in_child(fork_something, &forks[0]), EPERM);
+    assert_int_equal(in_child(fork_something, &forks[1]), EPERM);
+    assert_int_equal(in_child(clone_filtered, &process), EPERM);
+    assert_int_equal(in_child(clone_filtered, &spawn), EPERM);
+}
+
+static int clone3_alone(const void *user)
+{
+    (void)user;
+    load(SECCOMP_NO_EXEC);
+    return syscall(SYS_clone3, BAD, 88L) < 0 ? errno : 0;
+}
+
+static void no_exec_alone_has_no_way_round_it(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(clone3_alone, NULL), ENOSYS);
+}
+
+static int make_shared_memory(const void *user)
+{
+    load(SECCOMP_BASE);
+    if (user)
+        load(SECCOMP_NO_MEMFD);
+    if (memfd_create("x", MFD_CLOEXEC) < 0)
+        return errno;
+    return 0;
+}
+
+static int make_sysv_memory(const void *user)
+{
+    int id;
+
+    load(SECCOMP_BASE);
+    if (user)
+        load(SECCOMP_NO_MEMFD);
+    id = shmget(IPC_PRIVATE, 4096, 0600);
+    if (id < 0)
+        return errno;
+    return shmctl(id, IPC_RMID, NULL);
+}
+
+static void no_memfd_gives_no_memory_without_owner(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(make_shared_memory, NULL), 0);
+    assert_int_equal(in_child(make_shared_memory, ""), ENOSYS);
+    assert_int_equal(in_child(make_sysv_memory, NULL), 0);
+    assert_int_equal(in_child(make_sysv_memory, ""), EPERM);
+}
+
+/* --- loading --- */
+
+static int load_as_nobody(const void *user)
+{
+    struct error err = {0};
+
+    (void)user;
+    become_nobody();
+    if (seccomp_load(SECCOMP_BASE, &err) == 0)
+        return 1;
+    return err.code == E_SYSTEM && err.errnum == EACCES && strstr(err.message, "filter") ? 0 : 2;
+}
+
+static void loading_needs_no_new_privs(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(load_as_nobody, NULL), 0);
+}
+
+static int load_without_seccomp(const void *user)
+{
+    struct error err = {0};
+
+    (void)user;
+    deny_call(SYS_seccomp, ENOSYS);
+    child_need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    return seccomp_load(SECCOMP_BASE, &err) < 0 && err.errnum == ENOSYS ? 0 : 1;
+}
+
+static void a_kernel_without_filters_is_an_error(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(load_without_seccomp, NULL), 0);
+}
+
+static pthread_barrier_t barrier;
+
+static void *call_in_thread(void *arg)
+{
+    long *error = arg;
+
+    (void)pthread_barrier_wait(&barrier);
+    (void)pthread_barrier_wait(&barrier);
+    *error = syscall(SYS_sysfs, 3) < 0 ? errno : 0;
+    return NULL;
+}
+
+static int load_with_threads(const void *user)
+{
+    pthread_t thread;
+    long error = 0;
+
+    (void)user;
+    child_need(pthread_barrier_init(&barrier, NULL, 2) == 0);
+    child_need(pthread_create(&thread, NULL, call_in_thread, &error) == 0);
+    (void)pthread_barrier_wait(&barrier);
+    load(SECCOMP_BASE);
+    (void)pthread_barrier_wait(&barrier);
+    child_need(pthread_join(thread, NULL) == 0);
+    return (int)error;
+}
+
+static void other_threads_are_filtered_too(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(load_with_threads, NULL), EPERM);
+}
+
+static void length_is_that_of_the_program(void **state)
+{
+    (void)state;
+    assert_in_range(seccomp_length(SECCOMP_BASE), 50, 4096);
+    assert_in_range(seccomp_length(SECCOMP_NO_EXEC), 10, 100);
+    assert_in_range(seccomp_length(SECCOMP_NO_MEMFD), 5, 100);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(forbidden_calls_are_refused),
+        cmocka_unit_test(calls_with_a_fallback_are_missing),
+        cmocka_unit_test(ordinary_calls_reach_the_kernel),
+        cmocka_unit_test(numbers_nobody_knows_are_missing),
+        cmocka_unit_test(clone_makes_processes_but_no_namespaces),
+#ifdef __x86_64__
+        cmocka_unit_test(the_ia32_entry_ends_the_process),
+        cmocka_unit_test(the_x32_numbers_end_the_process),
+#endif
+        cmocka_unit_test(ordinary_programs_run),
+        cmocka_unit_test(no_exec_starts_nothing_but_threads),
+        cmocka_unit_test(no_exec_alone_has_no_way_round_it),
+        cmocka_unit_test(no_memfd_gives_no_memory_without_owner),
+        cmocka_unit_test(loading_needs_no_new_privs),
+        cmocka_unit_test(a_kernel_without_filters_is_an_error),
+        cmocka_unit_test(other_threads_are_filtered_too),
+        cmocka_unit_test(length_is_that_of_the_program),
+    };
+
+    return UNIT_RUN(tests);
+}
