@@ -7,20 +7,18 @@
 
 #include "base/cleanup.h"
 
-/* clang-format off: version 14 crashes on this table. */
 static const struct {
     const char *name;
     int http;
     int exit;
 } codes[] = {
-    [E_NONE] = {"none", 200, 0},
 #define X(code, name, http, cli) [code] = {name, http, cli},
-    ERROR_CODES(X)
+    X(E_NONE, "none", 200, 0) ERROR_CODES(X)
 #undef X
 };
-/* clang-format on */
 
-/* Out of memory while describing an error must not lose the error: the code survives, the words do not. */
+/* Out of memory while describing an error must not lose the error: the code survives, the words do
+ * not. */
 __attribute__((format(printf, 1, 0))) static char *format(const char *fmt, va_list args)
 {
     char *text = NULL;
