@@ -1,10 +1,10 @@
 /* The doorman: checks a program against its profile, before and while it runs.
  *
- * policy_load() decodes the rules that came with the request (wire/policy.h). policy_check_source() and
- * policy_check_tree() look at the bytes and at the AST that is then compiled and run. policy_dress() gives the
- * program's globals builtins that know the rules; policy_seal() switches on the audit hook, which enforces the same
- * rules at run time and cannot be removed from Python. All of it runs inside the sandbox: this layer answers fast and
- * in words, the kernel's walls behind it do not depend on it.
+ * policy_load() decodes the rules that came with the request (wire/policy.h). policy_check_source()
+ * and policy_check_tree() look at the bytes and at the AST that is then compiled and run.
+ * policy_seal() switches on the audit hook, which enforces the same rules at run time and cannot be
+ * removed from Python. All of it runs inside the sandbox: this layer answers fast and in words, the
+ * kernel's walls behind it do not depend on it.
  *
  * The order for one program:
  *
@@ -13,7 +13,7 @@
  *     policy_check_source()                     then parse once, as UTF-8, with POLICY_FILENAME
  *     policy_check_tree()                       findings: report them, run nothing
  *     compile the same tree with POLICY_FILENAME
- *     policy_dress(), policy_seal()             then run
+ *     policy_seal()                             then run it in the globals of __main__
  */
 #pragma once
 
@@ -23,9 +23,9 @@
 
 struct policy;
 
-/* The file name the program is parsed and compiled with. At run time a frame is the program's own unless its file
- * lies in the interpreter's library, so any name outside of it would do; the checker lets the kernel itself parse
- * under this one. */
+/* The file name the program is parsed and compiled with. At run time a frame is the program's own
+ * unless its file lies in the interpreter's library, so any name outside of it would do; the
+ * checker lets the kernel itself parse under this one. */
 #define POLICY_FILENAME "<code>"
 
 /* One finding. Strings are malloc'd. */
@@ -43,33 +43,33 @@ struct policy_report {
     struct policy_violation *items;
     size_t count;
     size_t more; /* found beyond the limit and not listed */
-    /* The text that policy_check_source() saw, kept by the caller until the tree is checked: columns of the tree are
-     * bytes, and become characters with its help. */
+    /* The text that policy_check_source() saw, kept by the caller until the tree is checked:
+     * columns of the tree are bytes, and become characters with its help. */
     struct span source;
 };
 
-/* Called once in the zygote, after the interpreter is up (sys.path is what counts as library from now on) and before
- * any fork: interns the names the walk needs and adds the audit hook, which stays silent until policy_seal().
- * Returns 0 or -1. */
+/* Called once in the zygote, after the interpreter is up (sys.path is what counts as library from
+ * now on) and before any fork: interns the names the walk needs and adds the audit hook, which
+ * stays silent until policy_seal(). Returns 0 or -1. */
 int policy_prepare(void);
 
 /* NULL: the bytes are not a valid policy, or out of memory. */
 struct policy *policy_load(struct span encoded);
 void policy_free(struct policy *policy);
 
-/* Checks the source before parsing: size, lines, NUL, UTF-8, coding cookie. Findings go to the report.
- * Returns 0 when it was checked (look at the report), -1 when the check itself failed: then nothing may run. */
-int policy_check_source(const struct policy *policy, struct span source, struct policy_report *report);
+/* Checks the source before parsing: size, lines, NUL, UTF-8, coding cookie. Findings go to the
+ * report. Returns 0 when it was checked (look at the report), -1 when the check itself failed: then
+ * nothing may run. */
+int policy_check_source(const struct policy *policy, struct span source,
+                        struct policy_report *report);
 
 /* Walks the tree (an ast.Module made by CPython from that very source). Same return value. */
 int policy_check_tree(const struct policy *policy, PyObject *tree, struct policy_report *report);
 
-/* Puts builtins into `globals` (the dict the program runs in) that refuse what the profile refuses: what is blocked
- * raises an error that says so, and getattr() and its kin look at the name they get. Leaves the dict alone when the
- * profile restricts nothing. Returns 0, or -1 with a Python exception set. */
-int policy_dress(const struct policy *policy, PyObject *globals);
-
-/* From now on the audit hook enforces `policy`, which must live until the process ends. */
-void policy_seal(const struct policy *policy);
+/* From now on the audit hook enforces `policy`, which must live until the process ends, and the
+ * globals of __main__ have builtins that know the rules: what is blocked raises an error that says
+ * so, getattr() and its kin look at the name they get, imports look at who asks. Nothing changes
+ * when the profile restricts nothing. Returns 0 or -1: then nothing may run. */
+int policy_seal(const struct policy *policy);
 
 void policy_report_done(struct policy_report *report);

@@ -1,0 +1,528 @@
+/* The audit hook: the profile at run time.
+ *
+ * CPython announces what it is about to do ("open", "import", "os.system", ...). The hook looks the
+ * announcement up in a table and asks whether the profile gives that power, and if not, who is
+ * asking: libraries open their own data, build classes with exec() and read frames, and must go on
+ * doing so. It is the second half of the doorman. It cannot be removed from Python; native code
+ * could undo it, and then the kernel's walls are still there.
+ */
+#include "guest/policy_internal.h"
+
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const struct policy *sealed;
+static unsigned long sealed_thread;
+
+/* Parsing inside the hook announces itself again. */
+static __thread bool is_inside;
+
+const struct policy *policy_sealed(void)
+{
+    return sealed;
+}
+
+unsigned long policy_sealed_thread(void)
+{
+    return sealed_thread;
+}
+
+int policy_refuse(const struct policy *policy, PyObject *type, const char *kind, struct span name,
+                  const char *fmt, ...)
+{
+    struct span hint = policy_hint(policy, kind, name);
+    PyObject *message;
+    char text[1024];
+    va_list args;
+    int len;
+
+    len = snprintf(text, sizeof(text), "blocked by profile `%s`: ", policy->profile);
+    va_start(args, fmt);
+    len += vsnprintf(text + len, sizeof(text) - (size_t)len, fmt, args);
+    va_end(args);
+    if (hint.len && (size_t)len < sizeof(text))
+        len += snprintf(text + len, sizeof(text) - (size_t)len, "; %.*s", SHOWN(hint));
+    if ((size_t)len >= sizeof(text))
+        len = (int)sizeof(text) - 1;
+    /* Names are cut by length, so that the last character may be half of one. */
+    message = PyUnicode_DecodeUTF8(text, len, "replace");
+    if (message)
+        PyErr_SetObject(type, message);
+    Py_XDECREF(message);
+    return -1;
+}
+
+/* -------------------------------------------------------------------------------------------
+ * arguments */
+
+static PyObject *arg_at(PyObject *args, Py_ssize_t index)
+{
+    return index < PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, index) : Py_None;
+}
+
+/* Text of a str or bytes argument; false: it is something else. */
+static bool text_arg(PyObject *args, Py_ssize_t index, struct span *ret_text)
+{
+    PyObject *value = arg_at(args, index);
+    bool ok = false;
+
+    if (PyUnicode_Check(value))
+        *ret_text = span_of_str(value, &ok);
+    else if (PyBytes_Check(value)) {
+        *ret_text = (struct span){PyBytes_AS_STRING(value), (size_t)PyBytes_GET_SIZE(value)};
+        ok = true;
+    }
+    return ok;
+}
+
+/* ----------------------------------------------------------------------------------------------
+ * imports */
+
+static int on_import(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span module, file;
+
+    (void)event;
+    if (text_arg(args, 1, &file) && !(policy->powers & POWER_NATIVE) &&
+        !policy_is_library_path(file))
+        return policy_refuse(policy, PyExc_ImportError, "import", file,
+                             "loading native code from `%.*s`", SHOWN(file));
+    if (!text_arg(args, 0, &module) || policy_module_allowed(policy, module) ||
+        policy_module_granular(policy, module))
+        return 0;
+    if (!policy_caller_is_guest(false))
+        return 0;
+    /* `from os import path`: the name decides, and the guard of __import__() has seen it. */
+    if (policy_guard_is_importing())
+        return 0;
+    return policy_refuse(policy, PyExc_ImportError, "import", module, "importing module `%.*s`",
+                         SHOWN(module));
+}
+
+/* ------------------------------------------------------------------------------------------------
+ * files */
+
+/* What libraries read besides their own directories: fonts, time zones, what the machine is. */
+static const char *const readable[] = {
+    "/usr/share/",    "/usr/lib/",       "/usr/local/lib/", "/etc/fonts/",
+    "/etc/localtime", "/etc/timezone",   "/etc/mime.types", "/proc/cpuinfo",
+    "/proc/meminfo",  "/proc/self/maps", "/sys/fs/cgroup/", "/sys/devices/system/cpu",
+    "/dev/null",      "/dev/urandom",
+};
+
+static bool may_read(struct span path)
+{
+    if (policy_is_library_path(path))
+        return true;
+    if (memmem(path.data, path.len, "/..", 3))
+        return false;
+    for (size_t i = 0; i < COUNT_OF(readable); i++)
+        if (path.len >= strlen(readable[i]) &&
+            memcmp(path.data, readable[i], strlen(readable[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool opens_for_writing(PyObject *args)
+{
+    PyObject *flags = arg_at(args, 2);
+    struct span mode;
+    long bits;
+
+    if (text_arg(args, 1, &mode))
+        for (size_t i = 0; i < mode.len; i++)
+            if (strchr("wax+", mode.data[i]))
+                return true;
+    if (!PyLong_Check(flags))
+        return false;
+    bits = PyLong_AsLong(flags);
+    if (bits == -1 && PyErr_Occurred())
+        PyErr_Clear();
+    return (bits & O_ACCMODE) != O_RDONLY || (bits & (O_CREAT | O_TRUNC | O_APPEND));
+}
+
+static int refuse_file(const struct policy *policy, const char *event, struct span path)
+{
+    return policy_refuse(policy, PyExc_PermissionError, "builtin", span_from("open"),
+                         "%s of `%.*s`", event, SHOWN(path));
+}
+
+static int on_open(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span path = {"", 0};
+    bool has_path = text_arg(args, 0, &path);
+
+    if (policy_caller_is_guest(false))
+        return refuse_file(policy, event, path);
+    if (!has_path) /* a descriptor that is open already */
+        return 0;
+    if (span_is(path, "/dev/null") || (!opens_for_writing(args) && may_read(path)))
+        return 0;
+    return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
+}
+
+static int on_list(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span path = {"", 0};
+
+    if (text_arg(args, 0, &path) && may_read(path) && !policy_caller_is_guest(true))
+        return 0;
+    return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
+}
+
+static int on_change(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span path = {"", 0};
+
+    (void)text_arg(args, 0, &path);
+    return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
+}
+
+static int on_sqlite(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span path = {"", 0};
+
+    if (text_arg(args, 0, &path) && span_is(path, ":memory:"))
+        return 0;
+    return refuse_file(policy, event, path);
+}
+
+/* -------------------------------------------------------------------------------------------
+ * evaluation */
+
+/* Parts of the library that write code themselves, from names they have checked, or that only
+ * parse. */
+static const char *const generators[] = {
+    "/dataclasses.py",
+    "/collections/__init__.py",
+    "/enum.py",
+    "/functools.py",
+    "/attr/_make.py",
+    "/networkx/utils/decorators.py",
+    "/decorator.py",
+    "/scipy/_lib/_util.py",
+    "/numpy/core/overrides.py",
+    "/ast.py",
+    "/inspect.py",
+    "/sympy/utilities/decorator.py",
+};
+
+/* Text that a library evaluates for the program is a program: typing.get_type_hints(), sympify(),
+ * timeit. The same rules hold. What does not parse is left to the one who asked. */
+static int check_text(const struct policy *policy, struct span text)
+{
+    PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST | PyCF_IGNORE_COOKIE,
+                             .cf_feature_version = PY_MINOR_VERSION};
+    struct policy_report report = {0};
+    PyObject *name = PyUnicode_FromString(POLICY_FILENAME);
+    char *copy = span_dup(text);
+    PyObject *tree = NULL;
+    int r = 0;
+
+    if (!name || !copy)
+        r = -1;
+    else
+        tree = Py_CompileStringObject(copy, name, Py_file_input, &flags, -1);
+    free(copy);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    if (tree)
+        r = policy_check_tree(policy, tree, &report);
+    Py_XDECREF(tree);
+    if (r == 0 && report.count > 0)
+        r = policy_refuse(policy, PyExc_PermissionError, report.items[0].rule,
+                          span_from(report.items[0].name), "evaluating text: %s",
+                          report.items[0].message);
+    else if (r < 0)
+        PyErr_SetString(PyExc_PermissionError, "text to evaluate could not be checked");
+    policy_report_done(&report);
+    return r;
+}
+
+static int check_tree(const struct policy *policy, PyObject *tree)
+{
+    struct policy_report report = {0};
+    int r = policy_check_tree(policy, tree, &report);
+
+    if (r == 0 && report.count > 0)
+        r = policy_refuse(policy, PyExc_PermissionError, report.items[0].rule,
+                          span_from(report.items[0].name), "evaluating a tree: %s",
+                          report.items[0].message);
+    else if (r < 0)
+        PyErr_SetString(PyExc_PermissionError, "a tree to evaluate could not be checked");
+    policy_report_done(&report);
+    return r;
+}
+
+static int on_compile(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span text, file = {"", 0};
+    int r;
+
+    (void)event;
+    if (is_inside)
+        return 0;
+    (void)text_arg(args, 1, &file);
+    if (span_is(file, POLICY_FILENAME) && policy_caller_is_absent())
+        return 0;
+    if (policy_caller_is_guest(false))
+        return policy_refuse(policy, PyExc_PermissionError, "builtin", span_from("exec"),
+                             "compiling text at run time");
+    if (policy_is_library_path(file) ||
+        (policy_caller_file_is(generators, COUNT_OF(generators)) &&
+         !policy_caller_behind_is("/ast.py", "/pandas/core/computation/")))
+        return 0;
+    is_inside = true;
+    if (text_arg(args, 0, &text))
+        r = check_text(policy, text);
+    else
+        r = arg_at(args, 0) == Py_None ? 0 : check_tree(policy, arg_at(args, 0));
+    is_inside = false;
+    return r;
+}
+
+static int on_pickle(const struct policy *policy, const char *event, PyObject *args)
+{
+    static const char *const tools[] = {"getattr", "setattr", "delattr", "hasattr", "vars",
+                                        "globals", "locals",  "dir",     "type",    "super"};
+    static const char *const helpers[] = {"copyreg:_reconstructor", "copyreg:__newobj__",
+                                          "_codecs:encode", "__main__:"};
+    struct span module, name, refused;
+    char pair[2 * POLICY_KEY_MAX];
+    bool ok;
+
+    if (!text_arg(args, 0, &module) || !text_arg(args, 1, &name))
+        return policy_refuse(policy, PyExc_PermissionError, "import", span_from("pickle"), "%s",
+                             event);
+    ok = policy_import_allowed(policy, module, name) &&
+         !policy_path_refused(policy, name, &refused) && !memchr(name.data, '.', name.len);
+    if (span_is(module, "builtins")) {
+        ok = !policy_builtin_refused(policy, name);
+        for (size_t i = 0; i < COUNT_OF(tools); i++)
+            ok = ok && !span_is(name, tools[i]);
+    }
+    (void)snprintf(pair, sizeof(pair), "%.*s:%.*s", SHOWN(module), SHOWN(name));
+    for (size_t i = 0; i < COUNT_OF(helpers); i++)
+        ok = ok || strcmp(pair, helpers[i]) == 0 ||
+             (helpers[i][strlen(helpers[i]) - 1] == ':' &&
+              strncmp(pair, helpers[i], strlen(helpers[i])) == 0 &&
+              !policy_path_refused(policy, name, &refused));
+    if (ok)
+        return 0;
+    return policy_refuse(policy, PyExc_PermissionError, "import", module, "unpickling `%.*s.%.*s`",
+                         SHOWN(module), SHOWN(name));
+}
+
+/* -----------------------------------------------------------------------------------------
+ * introspection */
+
+static int on_attribute(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span name;
+
+    (void)event;
+    if (!text_arg(args, 1, &name) || !policy_attribute_refused(policy, name) ||
+        !policy_caller_is_guest(false))
+        return 0;
+    return policy_refuse(policy, PyExc_PermissionError, "attribute", name, "attribute `%.*s`",
+                         SHOWN(name));
+}
+
+/* -------------------------------------------------------------------------------------------------
+ * table */
+
+/* Whom a row stops when the profile does not give the power. */
+enum who {
+    ANYBODY, /* libraries too */
+    HAND,    /* the program, also through the standard library */
+    DIRECT,  /* the program's own frame only */
+    BY_RULE, /* `check` decides */
+};
+
+/* Sorted by name. */
+static const struct event {
+    const char *name;
+    enum policy_power power;
+    enum who who;
+    int (*check)(const struct policy *policy, const char *event, PyObject *args);
+} events[] = {
+  /* clang-format off */
+    {"code.__new__",               POWER_EVALUATE,      DIRECT,  NULL},
+    {"compile",                    POWER_EVALUATE,      BY_RULE, on_compile},
+    {"exec",                       POWER_EVALUATE,      DIRECT,  NULL},
+    {"ftplib.connect",             POWER_NETWORK,       ANYBODY, NULL},
+    {"ftplib.sendcmd",             POWER_NETWORK,       ANYBODY, NULL},
+    {"function.__new__",           POWER_EVALUATE,      DIRECT,  NULL},
+    {"gc.get_objects",             POWER_INTROSPECTION, HAND,    NULL},
+    {"gc.get_referents",           POWER_INTROSPECTION, HAND,    NULL},
+    {"gc.get_referrers",           POWER_INTROSPECTION, HAND,    NULL},
+    {"glob.glob",                  POWER_FILES,         BY_RULE, on_list},
+    {"glob.glob/2",                POWER_FILES,         BY_RULE, on_list},
+    {"http.client.connect",        POWER_NETWORK,       ANYBODY, NULL},
+    {"http.client.send",           POWER_NETWORK,       ANYBODY, NULL},
+    {"imaplib.open",               POWER_NETWORK,       ANYBODY, NULL},
+    {"import",                     POWER_NATIVE,        BY_RULE, on_import},
+    {"marshal.load",               POWER_EVALUATE,      HAND,    NULL},
+    {"marshal.loads",              POWER_EVALUATE,      DIRECT,  NULL},
+    {"mmap.__new__",               POWER_FILES,         DIRECT,  NULL},
+    {"nntplib.connect",            POWER_NETWORK,       ANYBODY, NULL},
+    {"object.__delattr__",         POWER_INTROSPECTION, BY_RULE, on_attribute},
+    {"object.__getattr__",         POWER_INTROSPECTION, BY_RULE, on_attribute},
+    {"object.__setattr__",         POWER_INTROSPECTION, BY_RULE, on_attribute},
+    {"open",                       POWER_FILES,         BY_RULE, on_open},
+    {"os.chdir",                   POWER_FILES,         BY_RULE, on_change},
+    {"os.chflags",                 POWER_FILES,         BY_RULE, on_change},
+    {"os.chmod",                   POWER_FILES,         BY_RULE, on_change},
+    {"os.chown",                   POWER_FILES,         BY_RULE, on_change},
+    {"os.exec",                    POWER_PROCESSES,     HAND,    NULL},
+    {"os.fork",                    POWER_PROCESSES,     HAND,    NULL},
+    {"os.forkpty",                 POWER_PROCESSES,     HAND,    NULL},
+    {"os.fwalk",                   POWER_FILES,         BY_RULE, on_list},
+    {"os.getxattr",                POWER_FILES,         BY_RULE, on_list},
+    {"os.kill",                    POWER_PROCESSES,     HAND,    NULL},
+    {"os.killpg",                  POWER_PROCESSES,     HAND,    NULL},
+    {"os.link",                    POWER_FILES,         BY_RULE, on_change},
+    {"os.listdir",                 POWER_FILES,         BY_RULE, on_list},
+    {"os.listxattr",               POWER_FILES,         BY_RULE, on_list},
+    {"os.lockf",                   POWER_FILES,         DIRECT,  NULL},
+    {"os.mkdir",                   POWER_FILES,         BY_RULE, on_change},
+    {"os.posix_spawn",             POWER_PROCESSES,     HAND,    NULL},
+    {"os.putenv",                  POWER_PROCESSES,     HAND,    NULL},
+    {"os.remove",                  POWER_FILES,         BY_RULE, on_change},
+    {"os.removexattr",             POWER_FILES,         BY_RULE, on_change},
+    {"os.rename",                  POWER_FILES,         BY_RULE, on_change},
+    {"os.rmdir",                   POWER_FILES,         BY_RULE, on_change},
+    {"os.scandir",                 POWER_FILES,         BY_RULE, on_list},
+    {"os.setxattr",                POWER_FILES,         BY_RULE, on_change},
+    {"os.spawn",                   POWER_PROCESSES,     HAND,    NULL},
+    {"os.symlink",                 POWER_FILES,         BY_RULE, on_change},
+    {"os.system",                  POWER_PROCESSES,     HAND,    NULL},
+    {"os.truncate",                POWER_FILES,         BY_RULE, on_change},
+    {"os.unsetenv",                POWER_PROCESSES,     HAND,    NULL},
+    {"os.utime",                   POWER_FILES,         BY_RULE, on_change},
+    {"os.walk",                    POWER_FILES,         BY_RULE, on_list},
+    {"pathlib.Path.glob",          POWER_FILES,         BY_RULE, on_list},
+    {"pathlib.Path.rglob",         POWER_FILES,         BY_RULE, on_list},
+    {"pdb.Pdb",                    POWER_EVALUATE,      ANYBODY, NULL},
+    {"pickle.find_class",          POWER_UNPICKLE,      BY_RULE, on_pickle},
+    {"poplib.connect",             POWER_NETWORK,       ANYBODY, NULL},
+    {"pty.spawn",                  POWER_PROCESSES,     HAND,    NULL},
+    {"resource.prlimit",           POWER_PROCESSES,     HAND,    NULL},
+    {"resource.setrlimit",         POWER_PROCESSES,     HAND,    NULL},
+    {"shutil.chown",               POWER_FILES,         BY_RULE, on_change},
+    {"shutil.copyfile",            POWER_FILES,         BY_RULE, on_change},
+    {"shutil.copymode",            POWER_FILES,         BY_RULE, on_change},
+    {"shutil.copystat",            POWER_FILES,         BY_RULE, on_change},
+    {"shutil.copytree",            POWER_FILES,         BY_RULE, on_change},
+    {"shutil.make_archive",        POWER_FILES,         BY_RULE, on_change},
+    {"shutil.move",                POWER_FILES,         BY_RULE, on_change},
+    {"shutil.rmtree",              POWER_FILES,         BY_RULE, on_change},
+    {"shutil.unpack_archive",      POWER_FILES,         BY_RULE, on_change},
+    {"signal.pthread_kill",        POWER_PROCESSES,     HAND,    NULL},
+    {"smtplib.connect",            POWER_NETWORK,       ANYBODY, NULL},
+    {"smtplib.send",               POWER_NETWORK,       ANYBODY, NULL},
+    {"socket.bind",                POWER_NETWORK,       ANYBODY, NULL},
+    {"socket.connect",             POWER_NETWORK,       ANYBODY, NULL},
+    {"socket.getaddrinfo",         POWER_NETWORK,       ANYBODY, NULL},
+    {"socket.gethostbyaddr",       POWER_NETWORK,       ANYBODY, NULL},
+    {"socket.gethostbyname",       POWER_NETWORK,       ANYBODY, NULL},
+    {"socket.getnameinfo",         POWER_NETWORK,       ANYBODY, NULL},
+    {"socket.sendmsg",             POWER_NETWORK,       ANYBODY, NULL},
+    {"socket.sendto",              POWER_NETWORK,       ANYBODY, NULL},
+    {"socket.sethostname",         POWER_NETWORK,       ANYBODY, NULL},
+    {"sqlite3.connect",            POWER_FILES,         BY_RULE, on_sqlite},
+    {"sqlite3.enable_load_extension", POWER_NATIVE,     ANYBODY, NULL},
+    {"sqlite3.load_extension",     POWER_NATIVE,        ANYBODY, NULL},
+    {"subprocess.Popen",           POWER_PROCESSES,     HAND,    NULL},
+    {"sys._current_exceptions",    POWER_INTROSPECTION, HAND,    NULL},
+    {"sys._current_frames",        POWER_INTROSPECTION, HAND,    NULL},
+    {"sys._getframe",              POWER_INTROSPECTION, DIRECT,  NULL},
+    {"sys.addaudithook",           POWER_INTROSPECTION, ANYBODY, NULL},
+    {"sys.setprofile",             POWER_INTROSPECTION, HAND,    NULL},
+    {"sys.settrace",               POWER_INTROSPECTION, HAND,    NULL},
+    {"tempfile.mkdtemp",           POWER_FILES,         BY_RULE, on_change},
+    {"tempfile.mkstemp",           POWER_FILES,         BY_RULE, on_change},
+    {"urllib.Request",             POWER_NETWORK,       ANYBODY, NULL},
+    {"webbrowser.open",            POWER_PROCESSES,     ANYBODY, NULL},
+  /* clang-format on */
+};
+
+/* Everything of ctypes reaches past the interpreter; sklearn's thread control uses it too. */
+static const struct event ctypes_event = {"ctypes", POWER_NATIVE, HAND, NULL};
+
+static int compare_names(const void *name, const void *event)
+{
+    return strcmp(name, ((const struct event *)event)->name);
+}
+
+static const struct event *find_event(const char *name)
+{
+    if (strncmp(name, "ctypes.", 7) == 0)
+        return &ctypes_event;
+    return bsearch(name, events, COUNT_OF(events), sizeof(events[0]), compare_names);
+}
+
+static bool concerns(const struct policy *policy, const struct event *event, const char *name)
+{
+    if (event->power == POWER_PROCESSES && event->who == HAND &&
+        (policy->flags & POLICY_NO_PROCESSES))
+        return true;
+    (void)name;
+    switch (event->who) {
+    case ANYBODY:
+        return true;
+    case HAND:
+        return policy_caller_is_guest(true);
+    default:
+        return policy_caller_is_guest(false);
+    }
+}
+
+static int hook(const char *name, PyObject *args, void *data)
+{
+    const struct policy *policy = sealed;
+    const struct event *event;
+
+    (void)data;
+    if (!policy)
+        return 0;
+    event = find_event(name);
+    if (!event)
+        return 0;
+    if (event->check == on_import)
+        return on_import(policy, name, args);
+    if (policy->powers & event->power)
+        return 0;
+    if (event->check)
+        return event->check(policy, name, args);
+    if (!concerns(policy, event, name))
+        return 0;
+    return policy_refuse(policy, PyExc_PermissionError, "event", span_from(name), "`%s`", name);
+}
+
+int policy_audit_prepare(void)
+{
+    static bool is_added;
+
+    if (is_added)
+        return 0;
+    is_added = PySys_AddAuditHook(hook, NULL) == 0;
+    return is_added ? 0 : -1;
+}
+
+int policy_seal(const struct policy *policy)
+{
+    if (policy_restricts_nothing(policy)) {
+        sealed = NULL;
+        return 0;
+    }
+    sealed_thread = PyThread_get_thread_ident();
+    if (policy_guard_install(policy) < 0) {
+        PyErr_Clear();
+        return -1;
+    }
+    sealed = policy;
+    return 0;
+}

@@ -1,0 +1,272 @@
+/* The rules as one hash table: every name of a profile, and the lists it stands on. */
+#include "guest/policy_internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BIT(list) (1u << (list))
+
+static uint32_t hash_bytes(uint32_t hash, struct span text)
+{
+    for (size_t i = 0; i < text.len; i++)
+        hash = (hash ^ (unsigned char)text.data[i]) * 16777619u;
+    return hash;
+}
+
+#define HASH_START 2166136261u
+
+/* The place of `a` followed by `b` (one of them may be empty), or of a free row. */
+static struct rule *find(const struct policy *policy, struct span a, struct span b)
+{
+    uint32_t hash = hash_bytes(hash_bytes(HASH_START, a), b);
+    size_t at = hash & policy->mask;
+
+    for (;; at = (at + 1) & policy->mask) {
+        struct rule *rule = &policy->rules[at];
+
+        if (!rule->key) {
+            rule->hash = hash;
+            return rule;
+        }
+        if (rule->hash == hash && rule->key_len == a.len + b.len &&
+            memcmp(rule->key, a.data, a.len) == 0 && memcmp(rule->key + a.len, b.data, b.len) == 0)
+            return rule;
+    }
+}
+
+static const struct span nothing = {"", 0};
+
+static uint32_t lists_of(const struct policy *policy, struct span name)
+{
+    return find(policy, name, nothing)->lists;
+}
+
+static void add(struct policy *policy, enum policy_list list, struct span key, struct span value)
+{
+    struct rule *rule = find(policy, key, nothing);
+
+    rule->key = key.data;
+    rule->key_len = (uint32_t)key.len;
+    rule->lists |= BIT(list);
+    if (list == POLICY_HINT) {
+        rule->value = value.data;
+        rule->value_len = (uint32_t)value.len;
+    }
+}
+
+/* "io:StringIO": a name cannot hold a colon, so the pair cannot be taken for a module. */
+static size_t add_pair(struct policy *policy, const struct policy_row *row, char *at)
+{
+    size_t len = row->key.len + 1 + row->value.len;
+
+    memcpy(at, row->key.data, row->key.len);
+    at[row->key.len] = ':';
+    memcpy(at + row->key.len + 1, row->value.data, row->value.len);
+    add(policy, POLICY_IMPORT_FROM, (struct span){at, len}, nothing);
+    add(policy, POLICY_IMPORT_FROM, row->key, nothing);
+    return len;
+}
+
+static int fill(struct policy *policy, const struct wire_policy *message)
+{
+    size_t places = 16, pair_bytes = 0;
+
+    /* A pair takes two places; half of them stay empty. */
+    while (places < 4 * (message->n_rows + 1))
+        places *= 2;
+    for (size_t i = 0; i < message->n_rows; i++)
+        if (message->rows[i].list == POLICY_IMPORT_FROM)
+            pair_bytes += message->rows[i].key.len + 1 + message->rows[i].value.len;
+    policy->rules = calloc(places, sizeof(*policy->rules));
+    policy->pairs = malloc(pair_bytes + 1);
+    if (!policy->rules || !policy->pairs)
+        return -1;
+    policy->mask = places - 1;
+    pair_bytes = 0;
+    for (size_t i = 0; i < message->n_rows; i++) {
+        const struct policy_row *row = &message->rows[i];
+
+        if (row->list == POLICY_IMPORT_FROM)
+            pair_bytes += add_pair(policy, row, policy->pairs + pair_bytes);
+        else
+            add(policy, row->list, row->key, row->value);
+    }
+    return 0;
+}
+
+struct policy *policy_load(struct span encoded)
+{
+    struct policy *policy = calloc(1, sizeof(*policy));
+    struct wire_policy message = {0};
+    int r = -1;
+
+    if (!policy)
+        return NULL;
+    policy->bytes = malloc(encoded.len + 1);
+    if (policy->bytes) {
+        memcpy(policy->bytes, encoded.data, encoded.len);
+        r = wire_policy_decode((struct span){policy->bytes, encoded.len}, &message);
+    }
+    if (r == 0) {
+        policy->profile = span_dup(message.profile);
+        policy->flags = message.flags;
+        policy->powers = message.powers;
+        policy->max_bytes = message.max_bytes;
+        policy->max_lines = message.max_lines;
+        r = policy->profile ? fill(policy, &message) : -1;
+    }
+    wire_policy_done(&message);
+    if (r < 0) {
+        policy_free(policy);
+        return NULL;
+    }
+    return policy;
+}
+
+void policy_free(struct policy *policy)
+{
+    if (!policy)
+        return;
+    free(policy->bytes);
+    free(policy->pairs);
+    free(policy->profile);
+    free(policy->rules);
+    free(policy);
+}
+
+bool policy_restricts_nothing(const struct policy *policy)
+{
+    if (policy->flags || policy->powers != POLICY_POWERS_ALL)
+        return false;
+    for (size_t i = 0; i <= policy->mask; i++)
+        if (policy->rules[i].lists & ~BIT(POLICY_HINT))
+            return false;
+    return true;
+}
+
+bool policy_on_list(const struct policy *policy, enum policy_list list, struct span name)
+{
+    return lists_of(policy, name) & BIT(list);
+}
+
+/* "a.b.c" -> "a.b" -> "a" -> "" */
+static struct span parent_of(struct span module)
+{
+    while (module.len > 0 && module.data[module.len - 1] != '.')
+        module.len--;
+    if (module.len > 0)
+        module.len--;
+    return module;
+}
+
+bool policy_module_allowed(const struct policy *policy, struct span module)
+{
+    for (struct span at = module; at.len > 0; at = parent_of(at)) {
+        uint32_t lists = lists_of(policy, at);
+
+        if (lists & BIT(POLICY_IMPORT_DENY))
+            return false;
+        if (lists & BIT(POLICY_IMPORT_ALLOW))
+            return true;
+    }
+    return !(policy->flags & POLICY_IMPORTS_LISTED);
+}
+
+bool policy_module_named(const struct policy *policy, struct span module)
+{
+    uint32_t lists = lists_of(policy, module);
+
+    return (lists & BIT(POLICY_IMPORT_ALLOW)) && !(lists & BIT(POLICY_IMPORT_DENY));
+}
+
+bool policy_module_granular(const struct policy *policy, struct span module)
+{
+    return policy_on_list(policy, POLICY_IMPORT_FROM, module);
+}
+
+bool policy_from_allowed(const struct policy *policy, struct span module, struct span name)
+{
+    char pair[2 * POLICY_KEY_MAX];
+
+    if (module.len + 1 + name.len > sizeof(pair))
+        return false;
+    memcpy(pair, module.data, module.len);
+    pair[module.len] = ':';
+    return find(policy, (struct span){pair, module.len + 1}, name)->lists & BIT(POLICY_IMPORT_FROM);
+}
+
+bool policy_builtin_refused(const struct policy *policy, struct span name)
+{
+    return policy_on_list(policy, POLICY_BUILTIN_DENY, name);
+}
+
+static bool is_dunder(struct span name)
+{
+    return name.len > 4 && memcmp(name.data, "__", 2) == 0 &&
+           memcmp(name.data + name.len - 2, "__", 2) == 0;
+}
+
+bool policy_attribute_refused(const struct policy *policy, struct span name)
+{
+    uint32_t lists = lists_of(policy, name);
+
+    if (lists & BIT(POLICY_ATTRIBUTE_DENY))
+        return true;
+    return (policy->flags & POLICY_DUNDER_DENIED) && is_dunder(name) &&
+           !(lists & BIT(POLICY_ATTRIBUTE_ALLOW));
+}
+
+bool policy_class_is_soft(const struct policy *policy)
+{
+    return !policy_on_list(policy, POLICY_ATTRIBUTE_DENY, span_from("__class__"));
+}
+
+bool policy_module_object_allowed(const struct policy *policy, PyObject *module,
+                                  struct span reached)
+{
+    PyObject *name = PyDict_GetItemString(PyModule_GetDict(module), "__name__");
+    struct span own = nothing;
+    bool ok;
+
+    if (policy_module_named(policy, reached))
+        return true;
+    if (name && PyUnicode_CheckExact(name))
+        own = span_of_str(name, &ok);
+    return own.len > 0 && policy_module_allowed(policy, own) &&
+           !policy_module_granular(policy, own);
+}
+
+bool policy_import_allowed(const struct policy *policy, struct span module, struct span name)
+{
+    char dotted[2 * POLICY_KEY_MAX];
+    int len;
+
+    if (!name.len)
+        return !policy_module_granular(policy, module) && policy_module_allowed(policy, module);
+    if (module.len + name.len + 2 > sizeof(dotted))
+        return false;
+    len = snprintf(dotted, sizeof(dotted), "%.*s.%.*s", (int)module.len, module.data, (int)name.len,
+                   name.data);
+    if (len > 0 && policy_module_named(policy, (struct span){dotted, (size_t)len}))
+        return true; /* `from os import path`, although os is refused */
+    if (policy_module_granular(policy, module))
+        return policy_from_allowed(policy, module, name);
+    return policy_module_allowed(policy, module) &&
+           !policy_on_list(policy, POLICY_IMPORT_DENY, (struct span){dotted, (size_t)len});
+}
+
+struct span policy_hint(const struct policy *policy, const char *kind, struct span name)
+{
+    char key[POLICY_KEY_MAX];
+    int len = snprintf(key, sizeof(key), "%s:", kind);
+
+    if (len < 0 || (size_t)len >= sizeof(key))
+        return nothing;
+    for (struct span at = name; at.len > 0; at = parent_of(at)) {
+        const struct rule *rule = find(policy, (struct span){key, (size_t)len}, at);
+
+        if (rule->key && rule->value)
+            return (struct span){rule->value, rule->value_len};
+    }
+    return nothing;
+}
