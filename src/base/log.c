@@ -92,20 +92,21 @@ static bool needs_quotes(const char *text)
 
 static void add_field(struct line *line, const struct log_field *field)
 {
+    const char *text = field->text ? field->text : "";
     char number[32];
 
     add_str(line, " ");
     add_str(line, field->key);
     add_str(line, "=");
-    if (!field->text) {
+    if (field->is_number) {
         (void)snprintf(number, sizeof(number), "%" PRId64, field->number);
         add_str(line, number);
-    } else if (needs_quotes(field->text)) {
+    } else if (needs_quotes(text)) {
         add_str(line, "\"");
-        add_escaped(line, field->text, true);
+        add_escaped(line, text, true);
         add_str(line, "\"");
     } else {
-        add_str(line, field->text);
+        add_str(line, text);
     }
 }
 

@@ -18,22 +18,16 @@ enum log_level { LOG_LEVEL_ERROR, LOG_LEVEL_WARNING, LOG_LEVEL_INFO, LOG_LEVEL_D
 
 struct log_field {
     const char *key;
-    const char *text; /* NULL: the number counts */
-    int64_t number;
+    const char *text; /* NULL is the empty text */
+    int64_t number;   /* counts where is_number says so */
+    bool is_number;
 };
 
-#define LOG_TEXT(name, value)                                                                      \
-    {                                                                                              \
-        .key = (name), .text = (value) ? (value) : ""                                              \
-    }
-#define LOG_NUMBER(name, value)                                                                    \
-    {                                                                                              \
-        .key = (name), .number = (value)                                                           \
-    }
-#define LOG_ERROR(err)                                                                             \
-    {                                                                                              \
-        .key = "error", .text = (err)->message ? (err)->message : ""                               \
-    }
+/* clang-format off */
+#define LOG_TEXT(name, value)   {.key = (name), .text = (value)}
+#define LOG_NUMBER(name, value) {.key = (name), .number = (value), .is_number = true}
+#define LOG_ERROR(err)          {.key = "error", .text = (err)->message}
+/* clang-format on */
 
 extern enum log_level log_threshold;
 

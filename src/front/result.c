@@ -9,7 +9,6 @@
 #include "base/stream.h"
 #include "front/json.h"
 #include "front/terminal.h"
-#include "gate/profile.h"
 #include "wire/message.h"
 
 /* Head, tail and marker of a stream at its largest; on a terminal a byte may become four. */
@@ -128,7 +127,6 @@ static json_t *exit_json(const struct run *run)
 
 int result_json(const struct run *run, json_t **ret_object, struct error *err)
 {
-    const char *profile = run->profile ? profile_name(run->profile) : NULL;
     json_t *object = json_object();
     const struct {
         const char *key;
@@ -151,9 +149,10 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
         {"files",                     json_array()         },
         {"session_id",              json_null()                                },
         {"correlation_id",                     json_null()                                                       },
-        {"profile",                     string_or_null(profile)                                         },
+        {"profile",                     string_or_null(run->profile)                                         },
         {"isolation",                     json_string("namespaces")              },
         {"layers",                     layers_json(run->layers)},
+        {"violations_more",                     json_integer(run->violations_more)          },
     };
     bool is_whole = object != NULL;
 
@@ -301,8 +300,10 @@ static int add_status(const struct human *h)
         paint(h, color, run_status_name(run->status)) < 0)
         return -1;
     if (run->status == RUN_REFUSED)
-        return buf_printf(h->out, h->err, " · nothing was run · %zu %s\n", run->n_violations,
-                          run->n_violations == 1 ? "violation" : "violations");
+        return buf_printf(h->out, h->err, " · nothing was run · %zu %s\n",
+                          run->n_violations + run->violations_more,
+                          run->n_violations + run->violations_more == 1 ? "violation"
+                                                                        : "violations");
     if (run->status == RUN_ERROR && run->signal &&
         buf_printf(h->out, h->err, " · signal %d (%s)", run->signal,
                    sigdescr_np(run->signal) ? sigdescr_np(run->signal) : "unknown") < 0)
@@ -322,6 +323,8 @@ int result_human(const struct run *run, bool has_color, struct buf *out, struct 
     for (size_t i = 0; i < run->n_violations; i++)
         if (add_violation(&h, &run->violations[i]) < 0)
             return -1;
+    if (run->violations_more && buf_printf(out, err, "and %u more\n", run->violations_more) < 0)
+        return -1;
     if (add_exception(&h, &run->exception) < 0 || add_value(&h) < 0 || add_limit_hint(&h) < 0)
         return -1;
     return add_status(&h);

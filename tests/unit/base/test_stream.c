@@ -62,7 +62,8 @@ static void tiny_limits_do_no_harm(void **state)
 static void characters_cut_at_the_edges_are_left_out_and_counted(void **state)
 {
     (void)state;
-    /* Five bytes of head end with a whole character; five of tail begin with the last byte of one. */
+    /* Five bytes of head end with a whole character; five of tail begin with the last byte of one.
+     */
     expect("ab……………c", 10, "ab…\n… [9 bytes dropped] …\n…c");
     /* Here the head ends inside of one, too. */
     expect("abc……………d", 10, "abc\n… [12 bytes dropped] …\n…d");

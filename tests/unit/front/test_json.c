@@ -1,0 +1,179 @@
+#include "unit.h"
+
+#include "front/json.h"
+
+static const struct json_text_limits limits = {.bytes = 1000, .depth = 4};
+
+static json_t *load(const char *text, const struct json_text_limits *how)
+{
+    struct error err = {0};
+    json_t *value = NULL;
+
+    if (json_text_load(text, strlen(text), how, &value, &err) < 0)
+        fail_msg("%s", err.message);
+    return value;
+}
+
+static struct error refused(const char *text, size_t len, const struct json_text_limits *how)
+{
+    struct error err = {0};
+    json_t *value = NULL;
+
+    assert_true(json_text_load(text, len, how, &value, &err) < 0);
+    assert_null(value);
+    return err;
+}
+
+static char *dump(const json_t *value)
+{
+    struct error err = {0};
+    struct buf out;
+
+    buf_init(&out, 10000);
+    assert_int_equal(json_text_dump(value, JSON_TEXT_COMPACT, &out, &err), 0);
+    return out.data;
+}
+
+/* Loads and writes again. */
+static void expect_same(const char *text)
+{
+    const struct json_text_limits how = {
+        .bytes = 1000, .depth = 9, .allows_nul = true, .allows_scalar = true};
+    json_t *value = load(text, &how);
+    char *back = dump(value);
+
+    assert_string_equal(back, text);
+    free(back);
+    json_decref(value);
+}
+
+static void what_is_read_is_written_the_same(void **state)
+{
+    (void)state;
+    expect_same("{\"z\":1,\"a\":[true,null,\"é\\n\"]}");
+    expect_same("\"a\\u0000b\"");
+    expect_same("-5");
+}
+
+static void numbers_keep_their_value_and_look_plain(void **state)
+{
+    (void)state;
+    expect_same("[1.9,0.1,1e-7]");
+    expect_same("0.30000000000000004");
+    expect_same("9007199254740993");
+}
+
+static void mistakes_have_line_and_column(void **state)
+{
+    struct error err = refused("{\n \"a\": x}", 10, &limits);
+
+    (void)state;
+    assert_error(&err, E_INVALID, "line 2, column 7 of the JSON: ");
+}
+
+static void repeated_keys_are_refused(void **state)
+{
+    struct error err = refused("{\"a\":1,\"a\":2}", 13, &limits);
+
+    (void)state;
+    assert_error(&err, E_INVALID, "duplicate");
+}
+
+static void depth_and_size_have_limits(void **state)
+{
+    struct error err;
+    char big[1002];
+    json_t *value;
+
+    (void)state;
+    value = load("[[[[]]]]", &limits);
+    json_decref(value);
+    value = load("[\"[[[[[[[\\\"[[[\"]", &limits); /* brackets in a string are text */
+    json_decref(value);
+    err = refused("[[[[[]]]]]", 10, &limits);
+    assert_error(&err, E_TOO_LARGE, "nested more than 4 levels");
+    memset(big, ' ', sizeof(big));
+    err = refused(big, 1001, &limits);
+    assert_error(&err, E_TOO_LARGE, "read 1001 bytes of JSON, expected at most 1000");
+}
+
+static void scalars_and_nul_only_where_asked_for(void **state)
+{
+    struct error err;
+
+    (void)state;
+    err = refused("5", 1, &limits);
+    assert_error(&err, E_INVALID, "line 1");
+    err = refused("[\"\\u0000\"]", 10, &limits);
+    assert_error(&err, E_INVALID, "line 1");
+    err = refused("[1]\0", 4, &limits);
+    assert_error(&err, E_INVALID, "line 1");
+    err = refused("[\"\xff\"]", 5, &limits);
+    assert_error(&err, E_INVALID, "line 1");
+    err = refused("", 0, &limits);
+    assert_error(&err, E_INVALID, "line 1");
+}
+
+static void expect_text(const char *bytes, size_t len, const char *expected)
+{
+    json_t *value = json_text_string(bytes, len);
+    char *text;
+
+    assert_non_null(value);
+    text = dump(value);
+    assert_string_equal(text, expected);
+    free(text);
+    json_decref(value);
+}
+
+static void bytes_that_are_not_utf8_are_replaced(void **state)
+{
+    (void)state;
+    expect_text("ok é", 5, "\"ok é\"");
+    expect_text("a\xff\xfe"
+                "b",
+                4, "\"a\uFFFD\uFFFDb\"");
+    expect_text("cut \xe2\x80", 6, "\"cut \uFFFD\"");
+    expect_text("\xed\xa0\x80", 3, "\"\uFFFD\uFFFD\uFFFD\"");
+    expect_text("", 0, "\"\"");
+}
+
+static void control_characters_are_escaped(void **state)
+{
+    (void)state;
+    expect_text("\0\1\033[2J\n", 7, "\"\\u0000\\u0001\\u001B[2J\\n\"");
+    expect_text("\x7f", 1, "\"\\u007f\"");
+    expect_text("a\xc2\x9b\xc2\xa0z", 6, "\"a\\u009b\xc2\xa0z\"");
+    expect_text("\xc2\x80", 2, "\"\\u0080\"");
+}
+
+static void the_ceiling_of_the_buffer_is_told(void **state)
+{
+    json_t *value = json_string("0123456789");
+    struct error err = {0};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 5);
+    assert_true(json_text_dump(value, JSON_TEXT_COMPACT, &out, &err) < 0);
+    assert_error(&err, E_TOO_LARGE, "more than 5 bytes");
+    buf_done(&out);
+    json_decref(value);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_is_read_is_written_the_same),
+        cmocka_unit_test(numbers_keep_their_value_and_look_plain),
+        cmocka_unit_test(mistakes_have_line_and_column),
+        cmocka_unit_test(repeated_keys_are_refused),
+        cmocka_unit_test(depth_and_size_have_limits),
+        cmocka_unit_test(scalars_and_nul_only_where_asked_for),
+        cmocka_unit_test(bytes_that_are_not_utf8_are_replaced),
+        cmocka_unit_test(control_characters_are_escaped),
+        cmocka_unit_test(the_ceiling_of_the_buffer_is_told),
+    };
+
+    return UNIT_RUN(tests);
+}
