@@ -12,8 +12,9 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "wire/pack.h"
 
-struct profile; /* gate/profile.h */
+struct box; /* pool/box.h */
 
 enum run_language { RUN_PYTHON, RUN_BASH };
 
@@ -94,7 +95,10 @@ struct run {
     char id[32]; /* "run_" + 26 characters */
     enum run_language language;
     struct buf code;
-    const struct profile *profile;
+    const char *profile;      /* its name; the next four are what it says (gate/profile.h) */
+    struct span policy;       /* the rules, as they travel into the sandbox */
+    uint32_t required_layers; /* bits of enum wire_layer, all of which must stand */
+    bool may_spawn;           /* false: the kernel refuses execve and new processes */
     struct run_limits limits;
     char **env; /* "NAME=value", NULL at the end, or NULL */
     struct buf input; /* standard input */
@@ -120,9 +124,14 @@ struct run {
     struct run_exception exception;
     struct run_violation *violations;
     size_t n_violations;
+    uint32_t violations_more; /* found and not listed */
     struct run_usage usage;
     uint32_t layers; /* bit set of enum wire_layer: what stood around the code */
     uint64_t started_ns, handed_ns, ended_ns;
+
+    /* --- the pool's own --- */
+    struct run *next; /* in the queue */
+    struct box *box;  /* that was made for it or that it runs in */
 };
 
 /* A run with a fresh id and default limits; the code buffer is ready to be filled. NULL: out of memory. */

@@ -134,6 +134,19 @@ static void drop_place(struct cgroup_host *host, size_t index)
     memmove(place, place + 1, (host->n_places - index) * sizeof(*place));
 }
 
+static void explain(struct cgroup_host *host, const struct cgroup_place *place, int r)
+{
+    const char *where = place->parent ? place->parent : place->own;
+
+    if (r == -EEXIST)
+        cgroup_set_reason(host, "`%s/%s` is in use by this process already", where, host->name);
+    else
+        cgroup_set_reason(host,
+                          "cannot make a group in `%s`: %s; run as root, or where the group is "
+                          "delegated to you",
+                          where, strerror(-r));
+}
+
 /* A place that cannot be used is given up if we can do without its controllers. */
 static int make_places(struct cgroup_host *host)
 {
@@ -146,10 +159,7 @@ static int make_places(struct cgroup_host *host)
         } else if (!(place->controllers & CGROUP_NEEDED)) {
             drop_place(host, i);
         } else {
-            cgroup_set_reason(host,
-                              "cannot make a group in `%s`: %s; run as root, or where the "
-                              "group is delegated to you",
-                              place->parent ? place->parent : place->own, strerror(-r));
+            explain(host, place, r);
             return -1;
         }
     }

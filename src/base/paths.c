@@ -1,0 +1,75 @@
+#include "base/paths.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+static const struct {
+    const char *name;
+    const char *in_checkout; /* from the build directory */
+} data_dirs[] = {
+    {"policies", "../policies"            },
+    {"escape",   "../tests/escape/corpus" },
+};
+
+/* The directory of the running program, without the final slash. */
+static int program_dir(char dir[PATH_MAX], struct error *err)
+{
+    ssize_t n = readlink("/proc/self/exe", dir, PATH_MAX - 1);
+    char *slash;
+
+    if (n < 0) {
+        error_errno(err, "find the program's own directory");
+        return error_hint(err, "/proc must be mounted");
+    }
+    dir[n] = '\0';
+    slash = strrchr(dir, '/');
+    if (slash)
+        *slash = '\0';
+    return 0;
+}
+
+static char *join(const char *dir, const char *name, struct error *err)
+{
+    char *path = NULL;
+
+    if (asprintf(&path, "%s/%s", dir, name) < 0) {
+        error_set(err, E_SYSTEM, "out of memory");
+        return NULL;
+    }
+    return path;
+}
+
+char *paths_zygote(struct error *err)
+{
+    cleanup_free char *beside = NULL;
+    char dir[PATH_MAX];
+
+    if (program_dir(dir, err) < 0)
+        return NULL;
+    beside = join(dir, "belljar-zygote", err);
+    if (!beside || access(beside, X_OK) == 0)
+        return take_ptr(beside);
+    return join(BELLJAR_LIBEXECDIR, "belljar-zygote", err);
+}
+
+/* A build directory is known by the zygote beside the program. */
+char *paths_data(const char *name, struct error *err)
+{
+    cleanup_free char *beside = NULL;
+    char dir[PATH_MAX];
+
+    if (program_dir(dir, err) < 0)
+        return NULL;
+    beside = join(dir, "belljar-zygote", err);
+    if (!beside)
+        return NULL;
+    for (size_t i = 0; access(beside, X_OK) == 0 && i < ARRAY_SIZE(data_dirs); i++)
+        if (strcmp(data_dirs[i].name, name) == 0)
+            return join(dir, data_dirs[i].in_checkout, err);
+    return join(BELLJAR_DATADIR, name, err);
+}

@@ -1,0 +1,151 @@
+#include "cmd/engine.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/paths.h"
+
+#define SYSTEM_PYTHON "/usr/bin/python3"
+
+/* Runs at once; more wait. Each has processes, pipes and a cgroup. */
+#define ACTIVE_MAX 256
+
+/* A virtual environment is named by its directory or by the interpreter in it. It has to be of the Python we are linked with, and
+ * its tree is shown inside. */
+static int virtual_environment(const char *path, struct environment *e, struct error *err)
+{
+    cleanup_free char *root = realpath(path, NULL);
+    char probe[PATH_MAX];
+    struct stat st;
+    char *bin;
+
+    if (!root) {
+        error_set(err, E_NOT_FOUND, "environment `%s` does not exist", path);
+        return error_hint(err, "name the directory of a virtual environment, or its interpreter");
+    }
+    /* …/bin/python is a link to the system's interpreter: it is the given path that says where the environment is. */
+    (void)snprintf(probe, sizeof(probe), "%s", path);
+    if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode) && (bin = strstr(probe, "/bin/"))) {
+        *bin = '\0';
+        free(root);
+        root = realpath(probe, NULL);
+    }
+    if (!root || (size_t)snprintf(probe, sizeof(probe), "%s/lib/python%s", root, BELLJAR_PYTHON) >= sizeof(probe) ||
+        stat(probe, &st) < 0) {
+        error_set(err, E_UNSUPPORTED, "environment `%s` is not one of Python %s", path, BELLJAR_PYTHON);
+        return error_hint(err, "make it with `%s -m venv DIR`", SYSTEM_PYTHON);
+    }
+    if (asprintf(&e->python, "%s/bin/python3", root) < 0)
+        return error_set(err, E_SYSTEM, "out of memory");
+    e->binds = calloc(1, sizeof(*e->binds));
+    if (!e->binds)
+        return error_set(err, E_SYSTEM, "out of memory");
+    e->binds[0] = take_ptr(root);
+    e->n_binds = strncmp(e->binds[0], "/usr/", 5) == 0 ? 0 : 1;
+    return 0;
+}
+
+static void environment_done(struct environment *e)
+{
+    free(e->python);
+    for (size_t i = 0; i < e->n_binds; i++)
+        free(e->binds[i]);
+    free(e->binds);
+}
+
+static int open_environment(const struct config *config, bool warm, struct environment *e,
+                            struct error *err)
+{
+    const struct config_list *preload;
+    const char *python;
+
+    if (config_environment(config, &python, &preload, err) < 0)
+        return -1;
+    e->warm = warm;
+    if (warm) { /* borrowed from the settings */
+        e->preload = preload->items;
+        e->n_preload = preload->count;
+    }
+    if (python && strcmp(python, SYSTEM_PYTHON) != 0)
+        return virtual_environment(python, e, err);
+    e->python = strdup(SYSTEM_PYTHON);
+    return e->python ? 0 : error_set(err, E_SYSTEM, "out of memory");
+}
+
+int engine_open(struct engine *engine, const struct config *config, size_t size, size_t hot,
+                const struct run_limits *limits, struct error *err)
+{
+    cleanup_free char *program = NULL;
+    struct pool_options options = {
+        .size = size,
+        .hot = hot,
+        .max_active = ACTIVE_MAX,
+        .zygote_max_runs = (uint64_t)config->zygote_max_runs,
+        .zygote_max_ms = (uint64_t)config->zygote_max_minutes * 60000,
+        .limits = *limits,
+    };
+    int r = -1;
+
+    *engine = (struct engine){0};
+    program = paths_zygote(err);
+    engine->loop = program ? loop_new(err) : NULL;
+    if (engine->loop && open_environment(config, size != 0, &options.environment, err) == 0 &&
+        cgroup_host_open(&engine->cgroups, err) == 0) {
+        options.program = program;
+        r = pool_new(engine->loop, engine->cgroups, &options, &engine->pool, err);
+    }
+    if (r < 0) {
+        environment_done(&options.environment);
+        engine_close(engine);
+        return -1;
+    }
+    engine->environment = options.environment;
+    engine->program = take_ptr(program);
+    return 0;
+}
+
+void engine_close(struct engine *engine)
+{
+    pool_free(engine->pool);
+    cgroup_host_free(engine->cgroups);
+    loop_free(engine->loop);
+    environment_done(&engine->environment);
+    free(engine->program);
+    *engine = (struct engine){0};
+}
+
+int engine_profile(const struct config *config, struct profile **ret_profile, struct error *err)
+{
+    cleanup_free char *ours = NULL;
+
+    if (!*config->policies_dir) {
+        ours = paths_data("policies", err);
+        if (!ours)
+            return -1;
+    }
+    return profile_load(config->profile, ours ? ours : config->policies_dir, ret_profile, err);
+}
+
+int engine_admit(struct run *run, const struct config *config, const struct profile *profile,
+                 struct error *err)
+{
+    if (profile_check_language(profile, run->language, err) < 0)
+        return -1;
+    if (run->n_grants && !profile_allows_grants(profile)) {
+        error_set(err, E_DENIED, "profile `%s` has no files: --allow does not go with it",
+                  profile_name(profile));
+        return error_hint(err, "use --profile standard");
+    }
+    config_limits(config, CONFIG_DEFAULT, &run->limits);
+    profile_apply_limits(profile, &run->limits);
+    config_limits(config, CONFIG_FILE, &run->limits);
+    run->profile = profile_name(profile);
+    run->policy = profile_encoded(profile);
+    run->required_layers = profile_required_layers(profile);
+    run->may_spawn = profile_allows_processes(profile);
+    return 0;
+}

@@ -1,0 +1,398 @@
+#include "cmd/prove.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <glob.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "cmd/prove_bait.h"
+#include "front/json.h"
+
+#define TEXTS_MAX 8
+
+/* Beyond its own limit a program gets this long before it counts as hung; a busy host is no breach.
+ */
+#define HANG_SECONDS 30
+
+/* Two streams, a result and a traceback, up to six bytes of JSON for one. */
+#define ANSWER_BYTES_MAX (64 * MIB)
+
+/* The promise of one program: its first comment lines. Values point into `header`. */
+struct program {
+    char *header;
+    struct buf source;
+    const char *id;
+    const char *category;
+    const char *profile;
+    const char *expect;
+    const char *limits;
+    const char *require[TEXTS_MAX];
+    const char *forbid[TEXTS_MAX];
+    long runs;
+    bool must_differ;
+    bool is_bash;
+};
+
+enum verdict { PROVE_OK, PROVE_BREACH, PROVE_UNEXPECTED };
+
+struct outcome {
+    enum verdict verdict;
+    char got[32];
+    const char *why;
+    char *output; /* stdout of the program */
+};
+
+static void program_done(struct program *p)
+{
+    free(p->header);
+    buf_done(&p->source);
+}
+
+static void add_text(const char **texts, const char *value)
+{
+    for (size_t i = 0; i < TEXTS_MAX; i++)
+        if (!texts[i]) {
+            texts[i] = value;
+            return;
+        }
+}
+
+static void set_key(struct program *p, const char *key, const char *value)
+{
+    const struct {
+        const char *name;
+        const char **place;
+    } places[] = {
+        {"id",       &p->id      },
+        {"category", &p->category},
+        {"profile",  &p->profile },
+        {"expect",   &p->expect  },
+        {"limits",   &p->limits  },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++)
+        if (strcmp(key, places[i].name) == 0)
+            *places[i].place = value;
+    if (strcmp(key, "require") == 0)
+        add_text(p->require, value);
+    else if (strcmp(key, "forbid") == 0)
+        add_text(p->forbid, value);
+    else if (strcmp(key, "runs") == 0)
+        p->runs = strtol(value, NULL, 10);
+    else if (strcmp(key, "differ") == 0)
+        p->must_differ = true;
+}
+
+static int program_load(const char *path, const struct bait *bait, struct program *p,
+                        struct error *err)
+{
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+    cleanup(buf_done) struct buf raw = {0};
+    char *rest, *line;
+
+    *p = (struct program){.limits = "", .runs = 1};
+    p->is_bash = strcmp(path + strlen(path) - 3, ".sh") == 0;
+    buf_init(&raw, LIMIT_CODE_BYTES);
+    buf_init(&p->source, 4 * LIMIT_CODE_BYTES);
+    if (fd < 0)
+        return error_errno(err, "open %s", path);
+    if (buf_read_fd(&raw, fd, err) < 0 ||
+        bait_fill_in(bait, buf_str(&raw), raw.len, &p->source, err) < 0)
+        return error_wrap(err, "%s", path);
+    rest = p->header = strdup(buf_str(&p->source));
+    while (rest && (line = strsep(&rest, "\n")) && line[0] == '#') {
+        char *colon = strstr(line, ": ");
+
+        if (!colon || strncmp(line, "# ", 2) != 0)
+            continue;
+        *colon = '\0';
+        if (p->id || strcmp(line + 2, "id") == 0) /* a coding line may stand before it */
+            set_key(p, line + 2, colon + 2);
+    }
+    if (!p->id || !p->category || !p->profile || !p->expect)
+        return error_set(err, E_INVALID, "%s: id, category, profile or expect is missing", path);
+    return 0;
+}
+
+/* "timeout=2 memory=128" to "--timeout=2" "--memory=128", with the defaults of the suite first: the
+ * last one counts. */
+static void add_limits(const struct program *p, char words[][32], const char **argv, size_t *argc)
+{
+    const char *at = p->limits;
+    size_t n = 0;
+
+    argv[(*argc)++] = "--timeout=5";
+    argv[(*argc)++] = "--memory=256";
+    while (*at && n < TEXTS_MAX) {
+        size_t len = strcspn(at, " ");
+
+        (void)snprintf(words[n], sizeof(words[n]), "--%.*s", (int)len, at);
+        argv[(*argc)++] = words[n++];
+        at += len + strspn(at + len, " ");
+    }
+}
+
+static int timeout_of(const struct program *p)
+{
+    const char *at = strstr(p->limits, "timeout=");
+
+    return at ? (int)strtol(at + strlen("timeout="), NULL, 10) : 5;
+}
+
+/* Runs `belljar run` on the file; both its streams end in `out_fd`. Returns 0, or -1 when it hangs
+ * or cannot be started. */
+static int run_once(const struct program *p, const struct bait *bait, const char *path, int out_fd)
+{
+    char words[TEXTS_MAX][32];
+    const char *argv[32] = {
+        "belljar", "run", "--json", "--profile", p->profile, "-l", p->is_bash ? "bash" : "python"};
+    size_t argc = 7;
+    cleanup_close int pidfd = -1;
+    struct pollfd wait = {.events = POLLIN};
+    pid_t pid;
+    int status, ready;
+
+    add_limits(p, words, argv, &argc);
+    argv[argc++] = path;
+    pid = fork();
+    if (pid < 0)
+        return -1;
+    if (pid == 0) {
+        int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+        if (null < 0 || dup2(null, 0) < 0 || dup2(out_fd, 1) < 0 || dup2(out_fd, 2) < 0 ||
+            setenv("BELLJAR_TEST_SECRET", bait->secret, 1) < 0)
+            _exit(125);
+        (void)execv("/proc/self/exe", (char *const *)argv);
+        _exit(125);
+    }
+    wait.fd = pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    do
+        ready = poll(&wait, 1, (timeout_of(p) + HANG_SECONDS) * 1000);
+    while (ready < 0 && errno == EINTR);
+    if (ready <= 0)
+        (void)kill(pid, SIGKILL);
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        continue;
+    return ready > 0 ? 0 : -1;
+}
+
+static bool has_word(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+
+    for (const char *at = list; (at = strstr(at, word)); at += len)
+        if ((at == list || at[-1] == ' ') && (at[len] == ' ' || at[len] == '\0'))
+            return true;
+    return false;
+}
+
+/* A process by that name, anywhere on this host. */
+static bool is_running(const char *name)
+{
+    bool found = false;
+    glob_t comms = {0};
+
+    if (glob("/proc/[0-9]*/comm", GLOB_NOSORT, NULL, &comms) != 0)
+        return false;
+    for (size_t i = 0; i < comms.gl_pathc && !found; i++) {
+        cleanup_fclose FILE *file = fopen(comms.gl_pathv[i], "re");
+        char comm[32] = "";
+
+        found = file && fgets(comm, sizeof(comm), file) && strstr(comm, name);
+    }
+    globfree(&comms);
+    return found;
+}
+
+static const char *breach_in(const struct program *p, const struct bait *bait, const char *answer)
+{
+    const char *const markers[] = {"ESCAPED:", "UNFILTERED:", bait->token, bait->secret};
+
+    for (size_t i = 0; i < ARRAY_SIZE(markers); i++)
+        if (strstr(answer, markers[i]))
+            return i < 2 ? "it says so" : "a secret of the outside is in its answer";
+    for (size_t i = 0; i < TEXTS_MAX && p->forbid[i]; i++)
+        if (strstr(answer, p->forbid[i]))
+            return "what must not be in its answer is";
+    return NULL;
+}
+
+/* The status of the answer, and whether the output has what it must have. */
+static void judge_answer(const struct program *p, const struct buf *answer, struct outcome *o)
+{
+    const struct json_text_limits limits = {
+        .bytes = ANSWER_BYTES_MAX, .depth = 2000, .allows_nul = true};
+    json_t *json = NULL;
+    const char *status, *output;
+
+    /* Notes on stderr may stand before or behind the object, which is the only line that begins
+     * with a brace. */
+    const char *start = strchr(buf_str(answer), '{');
+    const char *end = start ? strrchr(start, '}') : NULL;
+
+    if (!end || json_text_load(start, (size_t)(end - start) + 1, &limits, &json, NULL) < 0) {
+        o->why = "no answer";
+        return;
+    }
+    status = json_string_value(json_object_get(json, "status"));
+    output = json_string_value(json_object_get(json, "stdout"));
+    (void)snprintf(o->got, sizeof(o->got), "%s", status ? status : "failed");
+    if (!has_word(p->expect, o->got))
+        o->why = "another status";
+    for (size_t i = 0; i < TEXTS_MAX && p->require[i] && !o->why; i++)
+        if (!output || !strstr(output, p->require[i]))
+            o->why = "its output lacks what it must have";
+    o->output = output ? strdup(output) : NULL;
+    json_decref(json);
+}
+
+static int try_program(const struct program *p, struct bait *bait, const char *path,
+                       struct outcome *o, struct error *err)
+{
+    cleanup_close int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    cleanup_close int out = memfd_create("answer", MFD_CLOEXEC);
+    cleanup(buf_done) struct buf answer = {0};
+    const char *breach;
+    int r;
+
+    *o = (struct outcome){.verdict = PROVE_UNEXPECTED, .got = "-"};
+    buf_init(&answer, ANSWER_BYTES_MAX);
+    if (file < 0 || out < 0 ||
+        write(file, buf_str(&p->source), p->source.len) != (ssize_t)p->source.len)
+        return error_errno(err, "write %s", path);
+    r = run_once(p, bait, path, out);
+    if (lseek(out, 0, SEEK_SET) < 0 || buf_read_fd(&answer, out, err) < 0)
+        return error_wrap(err, "answer to %s", p->id);
+    if (r < 0)
+        o->why = "no end";
+    else
+        judge_answer(p, &answer, o);
+    breach = breach_in(p, bait, buf_str(&answer));
+    if (!breach)
+        breach = bait_touched(bait);
+    if (!breach && is_running(bait->orphan))
+        breach = "a process was left behind";
+    if (breach)
+        o->why = breach;
+    o->verdict = breach ? PROVE_BREACH : o->why ? PROVE_UNEXPECTED : PROVE_OK;
+    return 0;
+}
+
+/* As often as the program asks for; the first bad outcome counts. */
+static int prove_program(const struct program *p, struct bait *bait, const char *path,
+                         struct outcome *ret_outcome, struct error *err)
+{
+    cleanup_free char *before = NULL;
+    int r = 0;
+
+    for (long i = 0; i < p->runs && r == 0; i++) {
+        r = try_program(p, bait, path, ret_outcome, err);
+        if (r == 0 && ret_outcome->verdict == PROVE_OK && p->must_differ && before &&
+            ret_outcome->output && strcmp(before, ret_outcome->output) == 0) {
+            ret_outcome->verdict = PROVE_BREACH;
+            ret_outcome->why = "two runs are alike";
+        }
+        free(before);
+        before = take_ptr(ret_outcome->output);
+        if (r == 0 && ret_outcome->verdict != PROVE_OK)
+            break;
+    }
+    return r;
+}
+
+/* The corpus beside a build directory in a checkout, else the installed one. */
+static int find_corpus(glob_t *ret_files, struct error *err)
+{
+    char exe[512], pattern[600];
+    ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+    char *slash;
+
+    exe[n > 0 ? n : 0] = '\0';
+    slash = strrchr(exe, '/');
+    if (slash)
+        *slash = '\0';
+    (void)snprintf(pattern, sizeof(pattern), "%s/../tests/escape/corpus/*/*.[ps][yh]", exe);
+    if (glob(pattern, 0, NULL, ret_files) == 0)
+        return 0;
+    if (glob(BELLJAR_DATADIR "/escape/*/*.[ps][yh]", 0, NULL, ret_files) == 0)
+        return 0;
+    error_set(err, E_NOT_FOUND, "no escape programs in `%s/escape`", BELLJAR_DATADIR);
+    return error_hint(err, "install them with `make install`, or run Belljar from its checkout");
+}
+
+static void count(struct prove_totals *totals, const struct program *p, const struct outcome *o)
+{
+    static const char *const words[] = {"ok", "BREACH", "unexpected"};
+
+    (void)printf("%-36s %-9s %-9s %-32s %-16s %s%s%s\n", p->id, p->category, p->profile, p->expect,
+                 o->got, words[o->verdict], o->why ? ": " : "", o->why ? o->why : "");
+    (void)fflush(stdout);
+    totals->passed += o->verdict == PROVE_OK;
+    totals->breaches += o->verdict == PROVE_BREACH;
+    totals->unexpected += o->verdict == PROVE_UNEXPECTED;
+}
+
+static int prove_all(const glob_t *files, struct bait *bait, struct prove_totals *totals,
+                     struct error *err)
+{
+    char path[] = "/tmp/belljar-prove-XXXXXX";
+    bool shows_progress = isatty(STDERR_FILENO) == 1;
+    int fd = mkostemp(path, O_CLOEXEC);
+    int r = 0;
+
+    if (fd < 0)
+        return error_errno(err, "make a file in /tmp");
+    (void)close(fd);
+    (void)printf("%-36s %-9s %-9s %-32s %-16s %s\n", "program", "category", "profile", "expected",
+                 "got", "verdict");
+    for (size_t i = 0; i < files->gl_pathc && r == 0; i++) {
+        cleanup(program_done) struct program p = {0};
+        struct outcome outcome;
+
+        r = program_load(files->gl_pathv[i], bait, &p, err);
+        if (r == 0 && shows_progress)
+            (void)fprintf(stderr, "\r\033[K%zu of %zu: %s\r", i + 1, files->gl_pathc, p.id);
+        if (r == 0)
+            r = prove_program(&p, bait, path, &outcome, err);
+        if (shows_progress)
+            (void)fputs("\033[K", stderr);
+        if (r == 0)
+            count(totals, &p, &outcome);
+    }
+    (void)unlink(path);
+    return r;
+}
+
+int prove_run_suite(struct prove_totals *ret_totals, struct error *err)
+{
+    struct prove_totals totals = {0};
+    struct bait *bait = NULL;
+    glob_t files = {0};
+    int r;
+
+    if (find_corpus(&files, err) < 0)
+        return -1;
+    r = bait_new(&bait, err);
+    if (r == 0)
+        r = prove_all(&files, bait, &totals, err);
+    bait_free(bait);
+    globfree(&files);
+    if (r < 0)
+        return error_wrap(err, "prove");
+    (void)printf("\n%zu programs: %zu contained, %zu breaches, %zu unexpected\n",
+                 totals.passed + totals.breaches + totals.unexpected, totals.passed,
+                 totals.breaches, totals.unexpected);
+    *ret_totals = totals;
+    return 0;
+}

@@ -1,0 +1,20 @@
+/* `belljar doctor --prove`: the escape programs, run on this host through the door a user has.
+ *
+ * Each program of the corpus is run by `belljar run --json`. It passes when its status is one it
+ * promises, and neither its output nor the bait outside (a file, sockets, shared memory:
+ * prove_bait.h) shows that it reached anything.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/error.h"
+
+struct prove_totals {
+    size_t passed;
+    size_t breaches;   /* reached something outside, or what it must not */
+    size_t unexpected; /* reached nothing, but ended in another way than it should */
+};
+
+/* Prints a table on stdout and progress on stderr. Fails only when the suite itself cannot run. */
+int prove_run_suite(struct prove_totals *ret_totals, struct error *err);

@@ -1,0 +1,224 @@
+#include "cmd/prove_bait.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+static void random_hex(char *text, size_t bytes)
+{
+    unsigned char raw[16];
+
+    if (getrandom(raw, bytes, 0) != (ssize_t)bytes)
+        memset(raw, 0x5a, sizeof(raw)); /* guessable bait is still bait */
+    for (size_t i = 0; i < bytes; i++)
+        (void)snprintf(text + 2 * i, 3, "%02x", raw[i]);
+}
+
+static int write_file(const struct bait *b, struct error *err)
+{
+    cleanup_close int fd = open(b->file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+    if (fd < 0 || fchmod(fd, 0666) < 0 || dprintf(fd, "%s\n", b->token) < 0)
+        return error_errno(err, "write %s", b->file);
+    return 0;
+}
+
+static int bind_socket(struct bait *b, size_t slot, int family, int type, const void *address,
+                       socklen_t len, struct error *err)
+{
+    int fd = socket(family, type | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    b->sockets[slot] = fd;
+    if (fd < 0 || bind(fd, address, len) < 0 || (type == SOCK_STREAM && listen(fd, 64) < 0))
+        return error_errno(err, "listen for programs that get out");
+    return 0;
+}
+
+static int listen_all(struct bait *b, struct error *err)
+{
+    struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct sockaddr_un un = {.sun_family = AF_UNIX}, abstract = {.sun_family = AF_UNIX};
+    socklen_t len = sizeof(in);
+    int name_len;
+
+    if (bind_socket(b, 0, AF_INET, SOCK_STREAM, &in, sizeof(in), err) < 0)
+        return -1;
+    if (getsockname(b->sockets[0], (struct sockaddr *)&in, &len) < 0)
+        return error_errno(err, "getsockname");
+    b->port = ntohs(in.sin_port);
+    if (bind_socket(b, 1, AF_INET, SOCK_DGRAM, &in, sizeof(in), err) < 0)
+        return -1;
+    (void)snprintf(un.sun_path, sizeof(un.sun_path), "%s", b->unix_path);
+    if (bind_socket(b, 2, AF_UNIX, SOCK_STREAM, &un, sizeof(un), err) < 0)
+        return -1;
+    (void)chmod(b->unix_path, 0777); /* where it fails the bait is only less tempting */
+    name_len = snprintf(abstract.sun_path + 1, sizeof(abstract.sun_path) - 1, "%s",
+                        strrchr(b->dir, '/') + 1);
+    return bind_socket(b, 3, AF_UNIX, SOCK_STREAM, &abstract,
+                       (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)name_len),
+                       err);
+}
+
+static int share_memory(struct bait *b, struct error *err)
+{
+    void *at;
+
+    b->shm_key = (int)(0x20000000 | ((unsigned)getpid() & 0xffffff));
+    b->shm = shmget(b->shm_key, 4096, IPC_CREAT | 0666);
+    at = b->shm < 0 ? (void *)-1 : shmat(b->shm, NULL, 0);
+    if (at == (void *)-1)
+        return error_errno(err, "share memory as bait");
+    memcpy(at, b->token, sizeof(b->token));
+    return shmdt(at) < 0 ? error_errno(err, "shmdt") : 0;
+}
+
+static int fill(struct bait *b, struct error *err)
+{
+    /* Not in /tmp: a sandbox hides that by having one of its own. */
+    (void)snprintf(b->dir, sizeof(b->dir), "/var/tmp/bjcanary-XXXXXX");
+    if (!mkdtemp(b->dir)) {
+        b->dir[0] = '\0';
+        return error_errno(err, "make a directory in /var/tmp");
+    }
+    if (chmod(b->dir, 0777) < 0)
+        return error_errno(err, "chmod %s", b->dir);
+    (void)snprintf(b->file, sizeof(b->file), "%s/secret.txt", b->dir);
+    (void)snprintf(b->unix_path, sizeof(b->unix_path), "%s/socket", b->dir);
+    (void)snprintf(b->token, sizeof(b->token), "bjtoken-");
+    random_hex(b->token + strlen(b->token), 12);
+    (void)snprintf(b->secret, sizeof(b->secret), "belljar-test-secret-");
+    random_hex(b->secret + strlen(b->secret), 8);
+    (void)snprintf(b->orphan, sizeof(b->orphan), "bjorphan");
+    random_hex(b->orphan + strlen(b->orphan), 3);
+    if (gethostname(b->host, sizeof(b->host) - 1) < 0)
+        return error_errno(err, "gethostname");
+    if (write_file(b, err) < 0 || listen_all(b, err) < 0)
+        return -1;
+    return share_memory(b, err);
+}
+
+int bait_new(struct bait **ret_bait, struct error *err)
+{
+    struct bait *b = calloc(1, sizeof(*b));
+
+    if (!b)
+        return error_set(err, E_SYSTEM, "out of memory");
+    b->shm = -1;
+    for (size_t i = 0; i < BAIT_SOCKETS; i++)
+        b->sockets[i] = -1;
+    if (fill(b, err) < 0) {
+        bait_free(b);
+        return -1;
+    }
+    *ret_bait = b;
+    return 0;
+}
+
+void bait_free(struct bait *b)
+{
+    if (!b)
+        return;
+    for (size_t i = 0; i < BAIT_SOCKETS; i++)
+        close_fd(&b->sockets[i]);
+    if (b->shm >= 0)
+        (void)shmctl(b->shm, IPC_RMID, NULL);
+    (void)unlink(b->unix_path);
+    (void)unlink(b->file);
+    if (b->dir[0])
+        (void)rmdir(b->dir); /* stays when a program left something in it, as evidence */
+    free(b);
+}
+
+/* The placeholder at `text`, its value added; returns its length, 0: it is none, -1: no room. */
+static int fill_one(const struct bait *b, const char *text, size_t len, struct buf *out,
+                    struct error *err)
+{
+    char numbers[3][16];
+    const struct {
+        const char *name;
+        const char *value;
+        size_t len;
+    } names[] = {
+        {"@CANARY_DIR@",      b->dir,         strlen(b->dir)      },
+        {"@CANARY_FILE@",     b->file,        strlen(b->file)     },
+        {"@UNIX_SOCKET@",     b->unix_path,   strlen(b->unix_path)},
+        {"@ABSTRACT_SOCKET@", strrchr(b->dir, '/') + 1,             15},
+        {"@TCP_PORT@",                   numbers[0],                      0             },
+        {"@SHM_KEY@",                   numbers[1],                       0 },
+        {"@VICTIM_PID@",                   numbers[2],                    0          },
+        {"@ORPHAN@",                   b->orphan,                        strlen(b->orphan)      },
+        {"@HOSTNAME@",                   b->host,                      strlen(b->host)          },
+        {"@NUL@",                   "",                           1                },
+        {"@CR@",                   "\r",                            1         },
+    };
+    unsigned times;
+    int skip = 0;
+    const char *end;
+
+    (void)snprintf(numbers[0], sizeof(numbers[0]), "%d", b->port);
+    (void)snprintf(numbers[1], sizeof(numbers[1]), "%d", b->shm_key);
+    (void)snprintf(numbers[2], sizeof(numbers[2]), "%d", getpid());
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        size_t n = strlen(names[i].name);
+
+        if (len >= n && memcmp(text, names[i].name, n) == 0)
+            return buf_add(out, names[i].value,
+                           names[i].len ? names[i].len : strlen(names[i].value), err) < 0
+                       ? -1
+                       : (int)n;
+    }
+    /* The text is NUL-terminated, as every struct buf is. */
+    if (sscanf(text, "@TIMES %u %n", &times, &skip) != 1 || !skip ||
+        !(end = memchr(text + skip, '@', len - (size_t)skip)))
+        return 0;
+    for (unsigned i = 0; i < times; i++)
+        if (buf_add(out, text + skip, (size_t)(end - text) - (size_t)skip, err) < 0)
+            return -1;
+    return (int)(end - text) + 1;
+}
+
+int bait_fill_in(const struct bait *b, const char *text, size_t len, struct buf *out,
+                 struct error *err)
+{
+    for (size_t i = 0; i < len;) {
+        int n = text[i] == '@' ? fill_one(b, text + i, len - i, out, err) : 0;
+
+        if (n < 0 || (n == 0 && buf_add(out, text + i, 1, err) < 0))
+            return -1;
+        i += n > 0 ? (size_t)n : 1;
+    }
+    return 0;
+}
+
+const char *bait_touched(struct bait *b)
+{
+    char text[sizeof(b->token) + 2] = "";
+    cleanup_close int fd = open(b->file, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    cleanup_closedir DIR *dir = opendir(b->dir);
+    size_t entries = 0;
+
+    for (size_t i = 0; i < BAIT_SOCKETS; i++) {
+        cleanup_close int peer = accept4(b->sockets[i], NULL, NULL, SOCK_CLOEXEC);
+        char byte;
+
+        if (peer >= 0 || (errno == EOPNOTSUPP && recv(b->sockets[i], &byte, 1, 0) >= 0))
+            return "a socket outside was reached";
+    }
+    if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0 ||
+        strncmp(text, b->token, strlen(b->token)) != 0)
+        return "the file outside was changed";
+    while (dir && readdir(dir))
+        entries++;
+    return entries == 4 ? NULL : "the directory outside was changed"; /* ., .., file, socket */
+}

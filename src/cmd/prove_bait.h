@@ -1,0 +1,38 @@
+/* Bait outside the sandbox that anybody may read, write and reach; only the sandbox can keep a
+ * program away from it. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+#define BAIT_SOCKETS 4
+
+struct bait {
+    char dir[64];
+    char file[96];
+    char unix_path[96];
+    char token[40];  /* what the file and the shared memory hold */
+    char secret[64]; /* a variable of our own environment */
+    char orphan[16]; /* the name of what a program tries to leave behind */
+    char host[65];
+    int port; /* of TCP and UDP, on loopback */
+    int shm_key;
+    int shm;
+    int sockets[BAIT_SOCKETS];
+};
+
+int bait_new(struct bait **ret_bait, struct error *err);
+
+/* Removes everything. Accepts NULL and half-built bait. */
+void bait_free(struct bait *bait);
+
+/* Copies a program with the placeholders filled in: @CANARY_FILE@ and the like, @NUL@, @CR@, @TIMES
+ * n text@. */
+int bait_fill_in(const struct bait *bait, const char *text, size_t len, struct buf *out,
+                 struct error *err);
+
+/* What was touched since the last call, or NULL: nothing. */
+const char *bait_touched(struct bait *bait);

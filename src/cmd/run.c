@@ -1,0 +1,550 @@
+/* belljar run: one program, one sandbox, and the program's own exit code. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/stream.h"
+#include "base/suggest.h"
+#include "base/utf8.h"
+#include "cmd/cmd.h"
+#include "cmd/engine.h"
+#include "front/json.h"
+#include "front/result.h"
+#include "front/terminal.h"
+#include "sandbox/grant.h"
+
+/* One of our own streams, and how much of the program's was passed on to it while it ran. */
+struct outlet {
+    int fd;
+    uint64_t shown;
+    bool is_terminal;
+    struct terminal terminal;
+};
+
+struct job {
+    struct config *config;
+    struct profile *profile;
+    struct engine engine;
+    struct run *run;
+    struct outlet out, err;
+    bool is_json;
+    bool is_done;
+    bool is_closing; /* asked to stop once */
+    uint64_t protected_before[LIMIT_GRANTS];
+};
+
+/* --- options --- */
+
+enum { OPT_CODE = 'c', OPT_LANGUAGE = 'l', OPT_HELP = 'h', OPT_CONFIG = 256, OPT_ENV, OPT_STDIN,
+       OPT_JSON, OPT_AUTO_PRINT, OPT_ALLOW, OPT_LATER, OPT_SETTING };
+
+/* Flags of this command. Those of the settings (limits, profile, environment) come from the option table. */
+static const struct option own_options[] = {
+    {"code",       required_argument, NULL, OPT_CODE      },
+    {"language",   required_argument, NULL, OPT_LANGUAGE  },
+    {"help",       no_argument,       NULL, OPT_HELP      },
+    {"config",     required_argument, NULL, OPT_CONFIG    },
+    {"env",        required_argument, NULL, OPT_ENV       },
+    {"stdin",      required_argument, NULL, OPT_STDIN     },
+    {"json",       no_argument,       NULL, OPT_JSON      },
+    {"auto-print", no_argument,       NULL, OPT_AUTO_PRINT},
+    {"net",        required_argument, NULL, OPT_LATER     },
+    {"seed",       required_argument, NULL, OPT_LATER     },
+};
+
+#define OPTIONS_MAX 64
+
+static size_t all_options(struct option *options)
+{
+    size_t count, n = ARRAY_SIZE(own_options);
+    const struct config_option *settings = config_options(&count);
+
+    memcpy(options, own_options, sizeof(own_options));
+    for (size_t i = 0; i < count && n < OPTIONS_MAX - 1; i++)
+        if (settings[i].flag)
+            options[n++] = (struct option){settings[i].flag, required_argument, NULL, OPT_SETTING};
+    options[n] = (struct option){0};
+    return n;
+}
+
+static int help(void)
+{
+    (void)printf("usage: belljar run [OPTION]… [FILE|-]\n"
+                 "       belljar run [OPTION]… -c CODE\n\n"
+                 "Run a program in a fresh sandbox and leave with its exit code.\n\n"
+                 "  -c CODE         the program itself\n"
+                 "  -l LANGUAGE     python (default; bash for FILE.sh) or bash\n"
+                 "  --env NAME=VALUE  set a variable inside (repeatable)\n"
+                 "  --stdin FILE    what the program reads as standard input (-: ours)\n"
+                 "  --auto-print    echo the last expression, as the interactive Python does\n"
+                 "  --json          print one result object instead of the program's output\n"
+                 "  --config FILE   read this file instead of the usual ones\n");
+    config_print_flags(stdout);
+    (void)printf("\nexit: the program's own code; 124 time limit, 137 memory limit, 126 refused, "
+                 "125 Belljar failed\n\n"
+                 "example:\n"
+                 "  belljar run --timeout 5 --memory 256 analysis.py\n");
+    return 0;
+}
+
+struct request {
+    const char *code;
+    const char *language;
+    const char *file;
+    const char *input;
+    const char *config;
+    char *env[LIMIT_ENV_COUNT + 1];
+    size_t n_env;
+};
+
+static int add_env(struct request *request, char *text, struct error *err)
+{
+    const char *equals = strchr(text, '=');
+
+    if (!equals || equals == text) {
+        error_set(err, E_INVALID, "--env `%s` is not NAME=VALUE", text);
+        return error_hint(err, "write --env NAME=VALUE");
+    }
+    if (request->n_env == LIMIT_ENV_COUNT || strlen(text) > LIMIT_ENV_BYTES)
+        return error_set(err, E_TOO_LARGE, "--env: at most %d variables of %zu bytes each",
+                         LIMIT_ENV_COUNT, LIMIT_ENV_BYTES);
+    request->env[request->n_env++] = text;
+    return 0;
+}
+
+static int not_yet(const char *flag, struct error *err)
+{
+    error_set(err, E_UNSUPPORTED, "--%s is not part of this version", flag);
+    return error_hint(err, strcmp(flag, "net") == 0 ? "a sandbox has no network at all"
+                                                    : "runs are not deterministic");
+}
+
+/* Returns 0, or the exit code + 1 when there is nothing more to do. */
+static int parse(struct job *job, struct request *request, int argc, char **argv)
+{
+    struct option options[OPTIONS_MAX];
+    struct error err = {0};
+    int answer, index, r = 0;
+
+    (void)all_options(options);
+    opterr = 0;
+    while ((answer = getopt_long(argc, argv, ":c:l:h", options, &index)) >= 0) {
+        switch (answer) {
+        case OPT_CODE:
+            request->code = optarg;
+            break;
+        case OPT_LANGUAGE:
+            request->language = optarg;
+            break;
+        case OPT_HELP:
+            return help() + 1;
+        case OPT_CONFIG:
+            request->config = optarg;
+            break;
+        case OPT_ENV:
+            r = add_env(request, optarg, &err);
+            break;
+        case OPT_STDIN:
+            request->input = optarg;
+            break;
+        case OPT_JSON:
+            job->is_json = true;
+            break;
+        case OPT_AUTO_PRINT:
+            job->run->auto_print = true;
+            break;
+        case OPT_LATER:
+            r = not_yet(options[index].name, &err);
+            break;
+        case OPT_SETTING:
+            r = config_set_flag(job->config, options[index].name, optarg, &err);
+            break;
+        default:
+            return cmd_bad_option("run", answer, argv, options) + 1;
+        }
+        if (r < 0)
+            return cmd_fail_run(&err) + 1;
+    }
+    if (optind < argc)
+        request->file = argv[optind++];
+    if (optind < argc)
+        return cmd_bad_argument("run", argv[optind]) + 1;
+    return 0;
+}
+
+/* --- what is to be run --- */
+
+static int open_regular(const char *path, const char *what, struct error *err)
+{
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        int saved = errno;
+
+        error_errno(err, "%s `%s`", what, path);
+        err->code = saved == ENOENT ? E_NOT_FOUND : E_INVALID;
+        if (saved == ENOENT)
+            return error_hint(err, "check the name; a program given as text needs -c");
+        return error_hint(err, "the file has to be readable for you");
+    }
+    if (S_ISDIR(st.st_mode)) {
+        error_set(err, E_INVALID, "%s `%s` is a directory", what, path);
+        return error_hint(err, "name a file in it");
+    }
+    return take_fd(fd);
+}
+
+static int read_source(struct buf *target, const char *path, const char *what, struct error *err)
+{
+    cleanup_close int opened = -1;
+    int fd = STDIN_FILENO;
+
+    if (strcmp(path, "-") != 0) {
+        opened = open_regular(path, what, err);
+        if (opened < 0)
+            return -1;
+        fd = opened;
+    }
+    if (buf_read_fd(target, fd, err) < 0) {
+        if (err->code == E_TOO_LARGE)
+            error_hint(err, "split it, or pass large data with --allow");
+        return error_wrap(err, "%s", what);
+    }
+    return 0;
+}
+
+static int pick_language(struct run *run, const struct request *request, struct error *err)
+{
+    static const char *const known[] = {"python", "bash"};
+    const char *nearest, *dot = request->file ? strrchr(request->file, '.') : NULL;
+
+    if (!request->language) {
+        run->language = dot && (strcmp(dot, ".sh") == 0 || strcmp(dot, ".bash") == 0) ? RUN_BASH
+                                                                                      : RUN_PYTHON;
+        return 0;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (strcmp(request->language, known[i]) == 0) {
+            run->language = i == 0 ? RUN_PYTHON : RUN_BASH;
+            return 0;
+        }
+    nearest = suggest_nearest(request->language, known, ARRAY_SIZE(known));
+    error_set(err, E_INVALID, "unknown language `%s`", request->language);
+    if (nearest)
+        return error_hint(err, "did you mean `%s`?", nearest);
+    return error_hint(err, "python and bash are known");
+}
+
+static int check_code(const struct buf *code, struct error *err)
+{
+    size_t at;
+
+    if (strspn(buf_str(code), " \t\r\n\f") == code->len) {
+        error_set(err, E_INVALID, "the program is empty");
+        return error_hint(err, "give it as FILE, with -c, or on standard input as -");
+    }
+    if (memchr(code->data, '\0', code->len)) {
+        error_set(err, E_INVALID, "the program holds a NUL byte");
+        return error_hint(err, "it has to be UTF-8 text");
+    }
+    at = utf8_valid(code->data, code->len);
+    if (at < code->len) {
+        error_set(err, E_INVALID, "the program is not valid UTF-8 at byte %zu", at);
+        return error_hint(err, "save it as UTF-8");
+    }
+    return 0;
+}
+
+static int read_code(struct job *job, const struct request *request, struct error *err)
+{
+    struct buf *code = &job->run->code;
+
+    if (request->code && request->file) {
+        error_set(err, E_INVALID, "both -c and a file were given");
+        return error_hint(err, "give one of them");
+    }
+    buf_done(code);
+    buf_init(code, (size_t)job->config->code_bytes);
+    if (request->code) {
+        if (buf_add_str(code, request->code, err) < 0)
+            return error_wrap(err, "the program");
+    } else if (request->file || !isatty(STDIN_FILENO)) {
+        if (read_source(code, request->file ? request->file : "-", "the program", err) < 0)
+            return -1;
+    }
+    return check_code(code, err);
+}
+
+static int read_input(struct job *job, const struct request *request, struct error *err)
+{
+    if (!request->input)
+        return 0;
+    if (strcmp(request->input, "-") == 0 && request->file && strcmp(request->file, "-") == 0)
+        return error_set(err, E_INVALID, "standard input cannot be both the program and its input");
+    buf_init(&job->run->input, LIMIT_STDIN_BYTES);
+    job->run->has_input = true;
+    return read_source(&job->run->input, request->input, "--stdin", err);
+}
+
+static int open_grants(struct job *job, struct error *err)
+{
+    const struct config_list *allow = &job->config->allow;
+
+    if (allow->count > LIMIT_GRANTS)
+        return error_set(err, E_TOO_LARGE, "--allow: at most %d directories", LIMIT_GRANTS);
+    for (size_t i = 0; i < allow->count; i++) {
+        struct run_grant *grant = &job->run->grants[i];
+        cleanup_free char *path = NULL;
+        enum run_grant_mode mode;
+
+        if (config_parse_grant(allow->items[i], &path, &mode, err) < 0 ||
+            grant_open(path, mode, grant, err) < 0)
+            return -1;
+        job->run->n_grants++;
+        if (mode == RUN_GRANT_RW)
+            job->protected_before[i] = grant_missing_protected(grant);
+    }
+    return 0;
+}
+
+static int prepare(struct job *job, struct request *request, struct error *err)
+{
+    struct run *run = job->run;
+
+    if (config_load(job->config, request->config, err) < 0 ||
+        pick_language(run, request, err) < 0 || engine_profile(job->config, &job->profile, err) < 0 ||
+        read_code(job, request, err) < 0 || read_input(job, request, err) < 0 ||
+        open_grants(job, err) < 0)
+        return -1;
+    run->env = request->n_env ? request->env : NULL;
+    if (engine_admit(run, job->config, job->profile, err) < 0)
+        return -1;
+    run_stream_done(&run->out);
+    run_stream_done(&run->err);
+    run_stream_init(&run->out, run->limits.output_bytes);
+    run_stream_init(&run->err, run->limits.output_bytes);
+    return 0;
+}
+
+/* --- what comes back --- */
+
+static int write_all(int fd, const char *data, size_t len)
+{
+    while (len) {
+        ssize_t n = write(fd, data, len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        data += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+static int outlet_write(struct outlet *outlet, const char *data, size_t len)
+{
+    cleanup(buf_done) struct buf visible = {0};
+
+    if (!outlet->is_terminal)
+        return write_all(outlet->fd, data, len);
+    buf_init(&visible, SIZE_MAX / 2);
+    if (terminal_feed(&outlet->terminal, data, len, &visible, NULL) < 0)
+        return -1;
+    return write_all(outlet->fd, buf_str(&visible), visible.len);
+}
+
+/* As it comes, up to the limit; what the limit drops is told at the end. A slow reader of ours stops this, this stops the
+ * pipe, and the pipe stops the program. */
+static void on_output(struct run *run, int stream, const char *data, size_t len)
+{
+    struct job *job = run->user;
+    struct outlet *outlet = stream == 1 ? &job->out : &job->err;
+    uint64_t left = run->limits.output_bytes - outlet->shown;
+
+    if (len > left)
+        len = (size_t)left;
+    if (len == 0)
+        return;
+    outlet->shown += len;
+    if (outlet_write(outlet, data, len) < 0)
+        pool_cancel(job->engine.pool, run); /* nobody reads us any more */
+}
+
+static void finish_outlet(struct outlet *outlet, const struct run_stream *stream)
+{
+    cleanup(buf_done) struct buf rest = {0};
+
+    buf_init(&rest, LIMIT_OUTPUT_BYTES_MAX + KIB);
+    if (run_stream_render_rest(stream, outlet->shown, &rest, NULL) == 0 && rest.len)
+        (void)outlet_write(outlet, buf_str(&rest), rest.len);
+    if (outlet->is_terminal) {
+        buf_clear(&rest);
+        if (terminal_finish(&outlet->terminal, &rest, NULL) == 0)
+            (void)write_all(outlet->fd, buf_str(&rest), rest.len);
+    }
+}
+
+static int print_json(const struct job *job, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+    json_t *object = NULL;
+    int r;
+
+    buf_init(&text, SIZE_MAX / 2);
+    if (job->run->error.code != E_NONE)
+        object = result_error_json(&job->run->error);
+    else if (result_json(job->run, &object, err) < 0)
+        return -1;
+    r = object ? json_text_dump(object, JSON_TEXT_PRETTY, &text, err)
+               : error_set(err, E_SYSTEM, "out of memory");
+    json_decref(object);
+    if (r == 0 && write_all(STDOUT_FILENO, buf_str(&text), text.len) < 0)
+        r = error_errno(err, "write the result");
+    return r;
+}
+
+/* On a terminal always; elsewhere only what the program's own output cannot tell. */
+static void print_human(struct job *job)
+{
+    cleanup(buf_done) struct buf text = {0};
+    const struct run *run = job->run;
+    bool has_color = terminal_has_color(STDERR_FILENO, job->config->color);
+
+    finish_outlet(&job->out, &run->out);
+    finish_outlet(&job->err, &run->err);
+    if (!job->err.is_terminal && (run->status == RUN_SUCCESS || run->status == RUN_ERROR))
+        return;
+    buf_init(&text, SIZE_MAX / 2);
+    if (result_human(run, has_color, &text, NULL) == 0)
+        (void)write_all(STDERR_FILENO, buf_str(&text), text.len);
+}
+
+static void check_protected(const struct job *job)
+{
+    for (size_t i = 0; i < job->run->n_grants; i++) {
+        const struct run_grant *grant = &job->run->grants[i];
+        size_t count = 0;
+
+        if (grant->mode == RUN_GRANT_RW)
+            count = grant_quarantine(grant, job->protected_before[i]);
+        if (count)
+            (void)fprintf(stderr,
+                          "belljar: the program made %zu protected file(s) in `%s`; renamed to "
+                          "*.belljar-refused\n",
+                          count, grant->path);
+    }
+}
+
+static int finish(struct job *job)
+{
+    struct error err = {0};
+
+    check_protected(job);
+    if (job->is_json) {
+        if (print_json(job, &err) < 0)
+            return cmd_fail_run(&err);
+        if (job->run->error.code != E_NONE)
+            return cmd_fail_run(&job->run->error);
+        return run_status_exit(job->run);
+    }
+    if (job->run->error.code != E_NONE)
+        return cmd_fail_run(&job->run->error);
+    print_human(job);
+    return run_status_exit(job->run);
+}
+
+/* --- the run --- */
+
+static void on_done(struct run *run)
+{
+    struct job *job = run->user;
+
+    job->is_done = true;
+    loop_stop(job->engine.loop);
+}
+
+static void on_signal(void *arg)
+{
+    struct job *job = arg;
+
+    if (job->is_closing) /* asked twice: go, the kernel of Linux cleans up behind us */
+        loop_stop(job->engine.loop);
+    job->is_closing = true;
+    pool_cancel(job->engine.pool, job->run);
+}
+
+static int execute(struct job *job, struct error *err)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct loop_watch *watches[ARRAY_SIZE(signals)] = {0};
+    int r;
+
+    /* A sandbox is made to order: nothing waits in advance, and nothing is imported that the program does not import. */
+    if (engine_open(&job->engine, job->config, 0, 0, &job->run->limits, err) < 0)
+        return -1;
+    (void)signal(SIGPIPE, SIG_IGN);
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        watches[i] = loop_watch_signal(job->engine.loop, signals[i], on_signal, job);
+    job->run->user = job;
+    job->run->on_done = on_done;
+    if (!job->is_json)
+        job->run->on_output = on_output;
+    pool_submit(job->engine.pool, job->run);
+    r = job->is_done ? 0 : loop_run(job->engine.loop, err);
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        loop_watch_free(watches[i]);
+    if (r == 0 && !job->is_done)
+        r = error_set(err, E_INTERNAL, "interrupted");
+    return r;
+}
+
+static void outlet_init(struct outlet *outlet, int fd, const struct config *config)
+{
+    *outlet = (struct outlet){.fd = fd, .is_terminal = isatty(fd)};
+    terminal_init(&outlet->terminal, terminal_has_color(fd, config->color));
+}
+
+static void job_done(struct job *job)
+{
+    engine_close(&job->engine);
+    profile_free(job->profile);
+    if (job->run) {
+        for (size_t i = 0; i < job->run->n_grants; i++)
+            grant_done(&job->run->grants[i]);
+        job->run->n_grants = 0;
+        job->run->env = NULL; /* borrowed from the command line */
+        run_free(job->run);
+    }
+    config_free(job->config);
+}
+
+int cmd_run(int argc, char **argv)
+{
+    cleanup(job_done) struct job job = {.config = config_new(), .run = run_new()};
+    struct request request = {0};
+    struct error err = {0};
+    int r;
+
+    if (!job.config || !job.run) {
+        error_set(&err, E_SYSTEM, "out of memory");
+        return cmd_fail_run(&err);
+    }
+    r = parse(&job, &request, argc, argv);
+    if (r > 0)
+        return r - 1;
+    if (prepare(&job, &request, &err) < 0)
+        return cmd_fail_run(&err);
+    outlet_init(&job.out, STDOUT_FILENO, job.config);
+    outlet_init(&job.err, STDERR_FILENO, job.config);
+    if (execute(&job, &err) < 0)
+        return cmd_fail_run(&err);
+    return finish(&job);
+}

@@ -1,0 +1,382 @@
+#include "pool/box.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/stream.h"
+#include "pool/box_internal.h"
+#include "sandbox/grant.h"
+#include "sandbox/monitor.h"
+
+/* After SIGKILL a sandbox is gone in a few ms. One that is not (a process stuck in the kernel) does not hold the answer. */
+#define KILL_PATIENCE_MS 700
+
+
+/* --- making --- */
+
+static int make_pipe(int *ret_ours, int *ret_theirs, struct error *err)
+{
+    int pair[2];
+
+    if (pipe2(pair, O_CLOEXEC) < 0)
+        return error_errno(err, "pipe2");
+    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK); /* ours; a pipe's two ends have flags of their own */
+    *ret_ours = pair[0];
+    *ret_theirs = pair[1];
+    return 0;
+}
+
+static int make_channel(struct box *b, struct peer *peer, enum wire_channel channel,
+                        const struct peer_events *events, int *ret_theirs, struct error *err)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return error_errno(err, "socketpair");
+    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
+    *ret_theirs = pair[1];
+    return peer_init(peer, b->loop, pair[0], channel, events, b, err);
+}
+
+static void cgroup_limits_of(const struct run_limits *limits, struct cgroup_limits *ret_limits)
+{
+    *ret_limits = (struct cgroup_limits){
+        .memory_bytes = limits->memory_bytes,
+        .processes = limits->processes + BOX_OWN_PROCESSES,
+        .cpu_percent = limits->cpu_percent,
+    };
+}
+
+static int make_cgroup(struct box *b, const struct run_limits *limits, struct error *err)
+{
+    struct cgroup_limits wanted;
+    char name[32];
+
+    cgroup_limits_of(limits, &wanted);
+    (void)snprintf(name, sizeof(name), "%llx", (unsigned long long)b->id);
+    return cgroup_new(b->cgroups, name, &wanted, &b->cgroup, err);
+}
+
+/* Descriptors for the zygote, which are ours to close whatever happens. */
+struct gift {
+    int fds[WIRE_SPAWN_FDS + WIRE_ATTACH_MAX + WIRE_GRANTS_MAX];
+    size_t count;
+};
+
+static void gift_done(struct gift *g)
+{
+    for (size_t i = 0; i < g->count; i++)
+        close_fd(&g->fds[i]);
+}
+
+static int collect(struct box *b, const struct box_spec *spec, struct wire_spawn *message,
+                   struct gift *g, struct error *err)
+{
+    const struct ns_ids *ids = zygote_client_ids(b->zygote);
+    int n;
+
+    n = cgroup_attach_fds(b->cgroup, g->fds + g->count, err);
+    if (n < 0)
+        return -1;
+    g->count += (size_t)n;
+    message->attach = (uint32_t)n;
+    if (grant_mount(spec->grants, spec->n_grants, ids->uid_base + message->uid,
+                    ids->gid_base + message->uid, g->fds + g->count, err) < 0)
+        return -1;
+    g->count += spec->n_grants;
+    message->n_grants = (uint32_t)spec->n_grants;
+    for (size_t i = 0; i < spec->n_grants; i++) {
+        message->grants[i].path = span_of(spec->grants[i].path);
+        message->grants[i].mode = spec->grants[i].mode == RUN_GRANT_RW ? WIRE_GRANT_RW : WIRE_GRANT_RO;
+    }
+    return 0;
+}
+
+static int make(struct box *b, const struct box_spec *spec, struct error *err)
+{
+    cleanup(gift_done) struct gift g = {.fds = {-1, -1, -1, -1}, .count = WIRE_SPAWN_FDS};
+    struct wire_spawn message = {
+        .id = b->id,
+        .uid = ns_sandbox_uid(zygote_client_ids(b->zygote), zygote_client_spawned(b->zygote)),
+        .disk_bytes = spec->limits.disk_bytes,
+        .inodes = spec->limits.inodes,
+        .flags = (spec->touch ? WIRE_SPAWN_TOUCH : 0) |
+                 (cgroup_host_kind(b->cgroups) == CGROUP_NONE ? WIRE_SPAWN_NO_MEMFD : 0),
+    };
+
+    if (make_channel(b, &b->init, WIRE_CHANNEL_INIT, &box_init_events, &g.fds[0], err) < 0 ||
+        make_channel(b, &b->kernel, WIRE_CHANNEL_KERNEL, &box_kernel_events, &g.fds[1], err) < 0 ||
+        make_pipe(&b->out, &g.fds[2], err) < 0 || make_pipe(&b->err, &g.fds[3], err) < 0)
+        return -1;
+    if (make_cgroup(b, &spec->limits, err) < 0 || collect(b, spec, &message, &g, err) < 0)
+        return -1;
+    return zygote_client_spawn(b->zygote, &message, g.fds, g.count, err);
+}
+
+int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host *cgroups,
+            const struct box_spec *spec, const struct box_events *events, void *owner,
+            struct box **ret_box, struct error *err)
+{
+    struct box *b = calloc(1, sizeof(*b));
+
+    if (!b)
+        return error_set(err, E_SYSTEM, "out of memory");
+    *b = (struct box){
+        .loop = loop,
+        .zygote = zygote,
+        .cgroups = cgroups,
+        .events = events,
+        .owner = owner,
+        .limits = spec->limits,
+        .is_touched = spec->touch,
+        .out = -1,
+        .err = -1,
+        .pidfd = -1,
+        .input = -1,
+        .init.fd = -1,
+        .kernel.fd = -1,
+    };
+    b->id = zygote_client_add(zygote, b);
+    b->deadline = loop_timer(loop, box_on_deadline, b);
+    b->tick = loop_timer(loop, box_on_tick, b);
+    if (!b->id || !b->deadline || !b->tick) {
+        box_free(b);
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
+    if (make(b, spec, err) < 0) {
+        box_free(b);
+        return error_wrap(err, "make a sandbox");
+    }
+    *ret_box = b;
+    return 0;
+}
+
+/* --- end --- */
+
+static void remove_cgroup(struct box *b)
+{
+    /* Whoever was in it has been reaped; the kernel may take a moment to let go. What stays is removed with the whole tree. */
+    for (int tries = 0; b->cgroup && tries < 20; tries++) {
+        if (cgroup_remove(b->cgroup) == 0) {
+            b->cgroup = NULL;
+            return;
+        }
+        (void)usleep(200);
+    }
+}
+
+void box_free(struct box *b)
+{
+    if (!b)
+        return;
+    if (b->zygote && b->id)
+        zygote_client_remove(b->zygote, b->id);
+    peer_done(&b->init);
+    peer_done(&b->kernel);
+    loop_watch_free(b->out_watch);
+    loop_watch_free(b->err_watch);
+    loop_watch_free(b->input_watch);
+    loop_watch_free(b->deadline);
+    loop_watch_free(b->tick);
+    close_fd(&b->out);
+    close_fd(&b->err);
+    close_fd(&b->input);
+    close_fd(&b->pidfd);
+    remove_cgroup(b);
+    error_done(&b->failure);
+    free(b);
+}
+
+static void send_kill(struct box *b)
+{
+    if (b->pidfd >= 0)
+        (void)syscall(SYS_pidfd_send_signal, b->pidfd, SIGKILL, NULL, 0);
+}
+
+void box_kill(struct box *b)
+{
+    b->state = BOX_ENDING;
+    send_kill(b);
+    loop_timer_start(b->deadline, KILL_PATIENCE_MS);
+}
+
+/* --- messages of pid 1 and of the zygote --- */
+
+static void become_idle(struct box *b)
+{
+    if (b->state != BOX_MAKING || b->init.state != WIRE_STATE_READY ||
+        b->kernel.state != WIRE_STATE_READY || b->pidfd < 0)
+        return;
+    b->state = BOX_IDLE;
+    b->was_idle = true;
+    b->events->on_idle(b->owner, b);
+}
+
+void box_kernel_is_waiting(struct box *b)
+{
+    become_idle(b);
+}
+
+void box_on_spawned(struct box *b, int pidfd)
+{
+    b->pidfd = pidfd;
+    if (b->state == BOX_ENDING)
+        send_kill(b);
+    become_idle(b);
+}
+
+void box_on_gone(struct box *b, const struct error *err)
+{
+    if (b->run)
+        box_answer(b);
+    b->state = BOX_ENDING;
+    b->events->on_gone(b->owner, b, err ? err : b->failure.code != E_NONE ? &b->failure : NULL);
+}
+
+static void on_init_message(void *owner, const struct frame *frame)
+{
+    struct box *b = owner;
+    struct wire_failure failure;
+    struct wire_exited exited;
+    struct unpack u;
+
+    unpack_init(&u, frame->body, frame->len);
+    switch (frame->type) {
+    case WIRE_SEALED:
+        b->layers = unpack_u32(&u);
+        if (cgroup_host_kind(b->cgroups) == CGROUP_V1)
+            b->layers |= LAYER_CGROUP_V1;
+        else if (cgroup_host_kind(b->cgroups) == CGROUP_V2)
+            b->layers |= LAYER_CGROUP_V2;
+        become_idle(b);
+        break;
+    case WIRE_FAILED:
+        if (wire_unpack_failure(&u, &failure)) {
+            error_set(&b->failure, failure.code == E_UNSUPPORTED ? E_UNSUPPORTED : E_SYSTEM, "%.*s",
+                      (int)failure.message.len, failure.message.data);
+            if (failure.hint.len)
+                error_hint(&b->failure, "%.*s", (int)failure.hint.len, failure.hint.data);
+            else
+                error_hint(&b->failure, "run `belljar doctor` to see which layer this host lacks");
+        }
+        box_kill(b);
+        break;
+    case WIRE_EXITED:
+        if (wire_unpack_exited(&u, &exited)) {
+            b->has_exited = true;
+            b->exited = exited;
+        }
+        if (b->run)
+            box_answer(b);
+        box_kill(b);
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_init_end(void *owner, const char *why)
+{
+    struct box *b = owner;
+
+    /* Pid 1 is ours and beyond the program's reach; that it speaks out of turn means memory of ours is not. */
+    if (why && b->state != BOX_ENDING)
+        box_end_run(b, BOX_BROKEN);
+}
+
+const struct peer_events box_init_events = {on_init_message, on_init_end};
+
+/* --- the clock --- */
+
+void box_on_deadline(void *arg)
+{
+    struct box *b = arg;
+
+    if (b->state == BOX_RUNNING) {
+        box_end_run(b, BOX_TIMEOUT);
+        return;
+    }
+    /* Killed, and still not reported gone: the second way to kill, then answer all the same. */
+    if (b->cgroup)
+        cgroup_kill(b->cgroup);
+    send_kill(b);
+    if (b->run)
+        box_answer(b);
+}
+
+void box_end_run(struct box *b, enum box_verdict verdict)
+{
+    if (b->verdict == BOX_NO_VERDICT)
+        b->verdict = verdict;
+    box_kill(b);
+}
+
+void box_cancel(struct box *b)
+{
+    if (b->run)
+        box_end_run(b, BOX_CANCELLED);
+}
+
+enum box_state box_state(const struct box *b)
+{
+    return b->state;
+}
+
+struct zygote_client *box_zygote(const struct box *b)
+{
+    return b->zygote;
+}
+
+bool box_is_touched(const struct box *b)
+{
+    return b->is_touched;
+}
+
+struct run *box_run(const struct box *b)
+{
+    return b->run;
+}
+
+uint32_t box_layers(const struct box *b)
+{
+    return b->layers;
+}
+
+pid_t box_pid(const struct box *b)
+{
+    return b->pidfd >= 0 ? monitor_pid(b->pidfd) : -1;
+}
+
+void box_reserve(struct box *b, struct run *run)
+{
+    b->reserved = run;
+}
+
+struct run *box_reserved(const struct box *b)
+{
+    return b->reserved;
+}
+
+bool box_was_idle(const struct box *b)
+{
+    return b->was_idle;
+}
+
+struct box *box_next(const struct box *b)
+{
+    return b->next;
+}
+
+void box_set_next(struct box *b, struct box *next)
+{
+    b->next = next;
+}
+

@@ -1,0 +1,70 @@
+/* One sandbox as the supervisor sees it: two channels, two pipes, a pidfd and a cgroup.
+ *
+ *     MAKING ──▶ IDLE ──▶ RUNNING ──▶ ENDING ──▶ (freed)
+ *
+ * A box serves one run and is then destroyed; it is never cleaned and reused. Status comes from the wait of its init, the
+ * clock and the cgroup's counters. Whatever the sandbox says is text.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/run.h"
+#include "pool/zygote_client.h"
+#include "sandbox/cgroup.h"
+
+struct box;
+
+enum box_state { BOX_MAKING, BOX_IDLE, BOX_RUNNING, BOX_ENDING };
+
+struct box_events {
+    void (*on_idle)(void *owner, struct box *box);
+    /* The run is answered: every field of its result is filled, box_run() is NULL from here on. */
+    void (*on_done)(void *owner, struct box *box, struct run *run);
+    /* Nothing of it is left. `err`: why it was never made, or NULL. The owner frees it. */
+    void (*on_gone)(void *owner, struct box *box, const struct error *err);
+};
+
+struct box_spec {
+    struct run_limits limits;
+    const struct run_grant *grants;
+    size_t n_grants;
+    bool touch; /* run the warm-up inside while it waits */
+};
+
+int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host *cgroups,
+            const struct box_spec *spec, const struct box_events *events, void *owner,
+            struct box **ret_box, struct error *err);
+
+/* Only after on_gone, or when its zygote is being freed. */
+void box_free(struct box *box);
+
+enum box_state box_state(const struct box *box);
+struct zygote_client *box_zygote(const struct box *box);
+bool box_is_touched(const struct box *box);
+struct run *box_run(const struct box *box);
+uint32_t box_layers(const struct box *box);
+pid_t box_pid(const struct box *box); /* of its init on the host, or -1 */
+
+/* Hands the run over. The box must be idle, and its layers must satisfy the run's profile: an error leaves the box idle and the
+ * run untouched. */
+int box_start(struct box *box, struct run *run, struct error *err);
+
+/* Ends the run as cancelled; on_done follows. */
+void box_cancel(struct box *box);
+
+/* Ends the sandbox; on_gone follows. */
+void box_kill(struct box *box);
+
+/* For the owner: a run this box is being made for, whether it ever was idle, and a link for lists. */
+void box_reserve(struct box *box, struct run *run);
+struct run *box_reserved(const struct box *box);
+bool box_was_idle(const struct box *box);
+struct box *box_next(const struct box *box);
+void box_set_next(struct box *box, struct box *next);
+
+/* --- from the zygote client --- */
+void box_on_spawned(struct box *box, int pidfd);
+void box_on_gone(struct box *box, const struct error *err);

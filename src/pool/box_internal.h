@@ -1,0 +1,70 @@
+/* Shared by box.c (life and death of a sandbox) and box_run.c (the run inside it). */
+#pragma once
+
+#include "pool/box.h"
+#include "pool/peer.h"
+
+/* Processes in a sandbox that are ours and not the program's: pid 1. */
+#define BOX_OWN_PROCESSES 1
+
+/* Why we ended the run; the program's own end needs no verdict. */
+enum box_verdict {
+    BOX_NO_VERDICT,
+    BOX_TIMEOUT,
+    BOX_CPU_TIME,
+    BOX_MEMORY,
+    BOX_CANCELLED,
+    BOX_BROKEN, /* it broke the rules of its channel */
+};
+
+struct box {
+    struct loop *loop;
+    struct zygote_client *zygote;
+    struct cgroup_host *cgroups;
+    const struct box_events *events;
+    void *owner;
+    struct box *next;
+    struct run *reserved;
+    bool was_idle;
+
+    uint64_t id;
+    enum box_state state;
+    struct peer init;
+    struct peer kernel;
+    int out, err, pidfd;
+    struct cgroup *cgroup;
+    struct run_limits limits; /* as the cgroup has them now */
+    uint32_t layers;
+    bool is_touched;
+    struct error failure; /* why it could not be sealed */
+
+    struct run *run;
+    struct loop_watch *out_watch, *err_watch;
+    struct loop_watch *deadline; /* of the run; then the patience after a kill */
+    struct loop_watch *tick;     /* looks at counters where the kernel does not enforce a limit */
+    int input;                   /* our end of the program's standard input */
+    size_t input_sent;
+    struct loop_watch *input_watch;
+    enum box_verdict verdict;
+    bool is_refused;
+    bool has_exited;
+    struct wire_exited exited;
+    uint64_t memory_peak; /* seen by the monitor */
+    uint32_t processes_peak;
+    uint64_t cpu_ms;
+};
+
+extern const struct peer_events box_init_events;
+extern const struct peer_events box_kernel_events;
+
+/* The kernel is ready for code; with pid 1's word and the pidfd that makes the box idle. */
+void box_kernel_is_waiting(struct box *b);
+
+void box_on_deadline(void *arg);
+void box_on_tick(void *arg);
+
+/* Ends the run for a reason of ours; the answer follows when the sandbox is gone. */
+void box_end_run(struct box *b, enum box_verdict verdict);
+
+/* Fills the run's result from what is known now and gives it back to the owner. Once per run. */
+void box_answer(struct box *b);

@@ -1,0 +1,456 @@
+/* A run inside a sandbox: handing the code over, pumping its output, watching its limits, and the answer. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/stream.h"
+#include "pool/box_internal.h"
+#include "sandbox/monitor.h"
+
+/* Most that is still read from a pipe after the program ended: more than a pipe holds. A left-over child could write for ever. */
+#define DRAIN_MAX ((size_t)1 << 20)
+
+/* How often counters are looked at where nobody enforces the limit for us. */
+#define TICK_MS 50
+
+/* --- output --- */
+
+/* Reads once; returns false when nothing is there now. */
+static bool pump(struct box *b, int fd, struct loop_watch **watch, int stream)
+{
+    char data[65536];
+    ssize_t n = read(fd, data, sizeof(data));
+
+    if (n <= 0) {
+        if (n == 0 || errno != EAGAIN) { /* closed by all its writers: watching it would spin */
+            loop_watch_free(*watch);
+            *watch = NULL;
+        }
+        return false;
+    }
+    if (b->run) {
+        (void)run_stream_add(stream == 1 ? &b->run->out : &b->run->err, data, (size_t)n, NULL);
+        if (b->run->on_output)
+            b->run->on_output(b->run, stream, data, (size_t)n);
+    }
+    return true;
+}
+
+static void on_out(void *arg)
+{
+    struct box *b = arg;
+
+    (void)pump(b, b->out, &b->out_watch, 1);
+}
+
+static void on_err(void *arg)
+{
+    struct box *b = arg;
+
+    (void)pump(b, b->err, &b->err_watch, 2);
+}
+
+static void drain_pipes(struct box *b)
+{
+    for (size_t n = 0; n < DRAIN_MAX && pump(b, b->out, &b->out_watch, 1); n += 65536)
+        ;
+    for (size_t n = 0; n < DRAIN_MAX && pump(b, b->err, &b->err_watch, 2); n += 65536)
+        ;
+}
+
+/* --- standard input --- */
+
+static void on_input(void *arg)
+{
+    struct box *b = arg;
+    const struct buf *input = &b->run->input;
+    ssize_t n = 0;
+
+    if (b->input_sent < input->len)
+        n = write(b->input, input->data + b->input_sent, input->len - b->input_sent);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n > 0)
+        b->input_sent += (size_t)n;
+    if (n < 0 || b->input_sent == input->len) { /* all of it, or the program does not want the rest */
+        loop_watch_free(b->input_watch);
+        b->input_watch = NULL;
+        close_fd(&b->input);
+    }
+}
+
+static int open_input(struct box *b, int *ret_theirs, struct error *err)
+{
+    int pair[2];
+
+    if (pipe2(pair, O_CLOEXEC) < 0)
+        return error_errno(err, "pipe2");
+    (void)fcntl(pair[1], F_SETFL, O_NONBLOCK);
+    b->input = pair[1];
+    *ret_theirs = pair[0];
+    b->input_watch = loop_watch_fd(b->loop, b->input, LOOP_WRITE, on_input, b);
+    if (!b->input_watch)
+        return error_set(err, E_SYSTEM, "out of memory");
+    return 0;
+}
+
+/* --- hand-over --- */
+
+static int check_layers(const struct box *b, const struct run *run, struct error *err)
+{
+    uint32_t missing = run->required_layers & ~b->layers & ~(uint32_t)LAYER_NO_EXEC;
+
+    for (unsigned i = 0; i < WIRE_LAYER_COUNT; i++)
+        if (missing >> i & 1) {
+            error_set(err, E_UNSUPPORTED, "profile `%s` insists on the layer `%s`, which this host does "
+                                          "not give",
+                      run->profile, wire_layer_name(i));
+            return error_hint(err, "run `belljar doctor` to see why, or choose a profile that accepts less");
+        }
+    return 0;
+}
+
+static int adjust_cgroup(struct box *b, const struct run *run, struct error *err)
+{
+    const struct run_limits *want = &run->limits;
+
+    if (want->memory_bytes == b->limits.memory_bytes && want->processes == b->limits.processes &&
+        want->cpu_percent == b->limits.cpu_percent)
+        return 0;
+    return cgroup_set_limits(b->cgroup,
+                             &(struct cgroup_limits){want->memory_bytes,
+                                                     want->processes + BOX_OWN_PROCESSES,
+                                                     want->cpu_percent},
+                             err);
+}
+
+static int send_run(struct box *b, struct run *run, struct error *err)
+{
+    bool has_cgroup = cgroup_host_kind(b->cgroups) != CGROUP_NONE;
+    struct wire_run *message = calloc(1, sizeof(*message));
+    cleanup_close int theirs = -1;
+    struct pack p;
+    int r;
+
+    if (!message)
+        return error_set(err, E_SYSTEM, "out of memory");
+    *message = (struct wire_run){
+        .flags = (run->language == RUN_BASH ? WIRE_RUN_BASH : 0) |
+                 (run->auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
+                 (run->may_spawn ? 0 : WIRE_RUN_NO_EXEC) | (run->has_input ? WIRE_RUN_STDIN : 0),
+        .descriptors = run->limits.descriptors,
+        .processes = has_cgroup ? 0 : run->limits.processes + BOX_OWN_PROCESSES,
+        .cpu_s = (run->limits.cpu_ms + 999) / 1000,
+        .file_bytes = run->limits.file_bytes,
+        .data_bytes = has_cgroup ? 0 : run->limits.memory_bytes,
+        .code = {buf_str(&run->code), run->code.len},
+        .policy = run->policy,
+    };
+    for (char **v = run->env; v && *v && message->env.count < WIRE_STRINGS_MAX; v++)
+        message->env.items[message->env.count++] = span_of(*v);
+
+    pack_init(&p, wire_type_max(WIRE_RUN));
+    wire_pack_run(&p, message);
+    free(message);
+    r = run->has_input ? open_input(b, &theirs, err) : 0;
+    if (r == 0)
+        r = peer_send(&b->kernel, WIRE_RUN, &p, &theirs, run->has_input ? 1 : 0, err);
+    pack_done(&p);
+    return r;
+}
+
+int box_start(struct box *b, struct run *run, struct error *err)
+{
+    if (check_layers(b, run, err) < 0 || adjust_cgroup(b, run, err) < 0)
+        return -1;
+    b->out_watch = loop_watch_fd(b->loop, b->out, LOOP_READ, on_out, b);
+    b->err_watch = loop_watch_fd(b->loop, b->err, LOOP_READ, on_err, b);
+    if (!b->out_watch || !b->err_watch)
+        return error_set(err, E_SYSTEM, "out of memory");
+
+    b->kernel.state = WIRE_STATE_HANDED;
+    run->handed_ns = loop_now_ns();
+    b->run = run;
+    if (send_run(b, run, err) < 0) {
+        b->run = NULL;
+        return -1;
+    }
+    b->state = BOX_RUNNING;
+    loop_timer_start(b->deadline, run->limits.timeout_ms);
+    if (run->limits.cpu_ms || cgroup_host_kind(b->cgroups) == CGROUP_NONE)
+        loop_timer_start(b->tick, TICK_MS);
+    return 0;
+}
+
+/* --- limits that are only watched --- */
+
+static void look(struct box *b)
+{
+    if (cgroup_host_kind(b->cgroups) == CGROUP_NONE) {
+        struct monitor_usage usage;
+
+        monitor_read(box_pid(b), &usage);
+        if (usage.memory_bytes > b->memory_peak)
+            b->memory_peak = usage.memory_bytes;
+        if (usage.processes > b->processes_peak)
+            b->processes_peak = usage.processes;
+        if (usage.cpu_ms > b->cpu_ms)
+            b->cpu_ms = usage.cpu_ms;
+    } else {
+        struct cgroup_usage usage;
+
+        if (cgroup_read(b->cgroup, &usage, NULL) == 0)
+            b->cpu_ms = usage.cpu_ns / 1000000;
+    }
+}
+
+void box_on_tick(void *arg)
+{
+    struct box *b = arg;
+
+    if (b->state != BOX_RUNNING)
+        return;
+    look(b);
+    if (b->memory_peak > b->run->limits.memory_bytes)
+        box_end_run(b, BOX_MEMORY);
+    else if (b->run->limits.cpu_ms && b->cpu_ms >= b->run->limits.cpu_ms)
+        box_end_run(b, BOX_CPU_TIME);
+    else
+        loop_timer_start(b->tick, TICK_MS);
+}
+
+/* --- what the kernel says --- */
+
+static char *text_of(struct span s)
+{
+    char *copy = malloc(s.len + 1);
+
+    if (copy) {
+        memcpy(copy, s.data, s.len);
+        copy[s.len] = '\0';
+        /* Text of the program's may hold NULs; for us it ends at none of them. */
+        for (size_t i = 0; i < s.len; i++)
+            if (copy[i] == '\0')
+                copy[i] = ' ';
+    }
+    return copy;
+}
+
+static bool take_violations(struct run *run, struct unpack *u)
+{
+    uint32_t count = unpack_count(u, 6 * sizeof(uint32_t), LIMIT_VIOLATIONS);
+
+    run->violations = calloc(count ? count : 1, sizeof(*run->violations));
+    if (!run->violations)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        struct run_violation *v = &run->violations[i];
+        struct wire_violation m;
+
+        if (!wire_unpack_violation(u, &m))
+            return false;
+        *v = (struct run_violation){.rule = text_of(m.rule),
+                                    .name = text_of(m.name),
+                                    .line = m.line,
+                                    .column = m.column,
+                                    .message = text_of(m.message),
+                                    .hint = m.hint.len ? text_of(m.hint) : NULL};
+        run->n_violations++;
+    }
+    run->violations_more = unpack_u32(u);
+    return unpack_ok(u);
+}
+
+static bool take_result(struct run *run, struct unpack *u)
+{
+    struct span text = unpack_span(u), json = unpack_span(u);
+
+    if (!unpack_ok(u))
+        return false;
+    run->result_text = text_of(text);
+    run->result_json = json.len ? text_of(json) : NULL;
+    return true;
+}
+
+static bool take_exception(struct run *run, struct unpack *u)
+{
+    struct wire_exception m;
+
+    if (!wire_unpack_exception(u, &m))
+        return false;
+    run->exception = (struct run_exception){.name = text_of(m.name),
+                                            .message = text_of(m.message),
+                                            .traceback = text_of(m.traceback),
+                                            .line = m.line,
+                                            .hint = m.hint.len ? text_of(m.hint) : NULL};
+    return true;
+}
+
+static bool take_failure(struct run *run, struct unpack *u)
+{
+    struct wire_failure m;
+
+    if (!wire_unpack_failure(u, &m))
+        return false;
+    error_set(&run->error, E_INTERNAL, "%.*s", (int)m.message.len, m.message.data);
+    return true;
+}
+
+static void on_kernel_message(void *owner, const struct frame *frame)
+{
+    struct box *b = owner;
+    struct unpack u;
+    bool ok = true;
+
+    if (frame->type == WIRE_WAITING) {
+        box_kernel_is_waiting(b);
+        return;
+    }
+    if (!b->run)
+        return;
+    unpack_init(&u, frame->body, frame->len);
+    switch (frame->type) {
+    case WIRE_REFUSED:
+        b->is_refused = true;
+        ok = take_violations(b->run, &u);
+        break;
+    case WIRE_RESULT:
+        ok = take_result(b->run, &u);
+        break;
+    case WIRE_EXCEPTION:
+        ok = take_exception(b->run, &u);
+        break;
+    case WIRE_FAILED:
+        ok = take_failure(b->run, &u);
+        break;
+    default: /* WIRE_STARTED has moved the state; there is nothing in it */
+        break;
+    }
+    if (!ok)
+        box_end_run(b, BOX_BROKEN);
+}
+
+static void on_kernel_end(void *owner, const char *why)
+{
+    struct box *b = owner;
+
+    /* A closed channel is nothing: bash has closed it, a program may. What counts is the wait of pid 1. */
+    if (why && b->state == BOX_RUNNING)
+        box_end_run(b, BOX_BROKEN);
+}
+
+const struct peer_events box_kernel_events = {on_kernel_message, on_kernel_end};
+
+/* --- the answer --- */
+
+static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
+{
+    struct cgroup_usage usage = {0};
+
+    *ret_oom_kills = 0;
+    if (cgroup_host_kind(b->cgroups) == CGROUP_NONE) {
+        look(b);
+        run->usage.cpu_ms = (double)b->cpu_ms;
+        run->usage.memory_peak_bytes = b->memory_peak;
+        run->usage.processes_peak = b->processes_peak;
+        /* The kernel process itself was waited for, which is exact and covers a run shorter than a tick. */
+        if (b->has_exited && (double)b->exited.cpu_us / 1000.0 > run->usage.cpu_ms)
+            run->usage.cpu_ms = (double)b->exited.cpu_us / 1000.0;
+    } else if (cgroup_read(b->cgroup, &usage, NULL) == 0) {
+        *ret_oom_kills = usage.oom_kills;
+        run->usage.cpu_ms = (double)usage.cpu_ns / 1e6;
+        run->usage.memory_peak_bytes = usage.memory_peak_bytes;
+        run->usage.processes_peak =
+            usage.processes_peak > BOX_OWN_PROCESSES ? usage.processes_peak - BOX_OWN_PROCESSES : 0;
+    }
+    if (run->usage.processes_peak == 0)
+        run->usage.processes_peak = 1;
+}
+
+/* The exit status is the program's own choice, and so is an uncaught MemoryError: it stands for a limit that was hit where the
+ * allocation was refused instead of the process killed. A program that lies about it only does what it could do for real. */
+static bool ran_out_of_memory(const struct run *run)
+{
+    return run->exit_code == 1 && run->exception.name && strcmp(run->exception.name, "MemoryError") == 0;
+}
+
+static void decide(struct box *b, struct run *run, uint64_t oom_kills)
+{
+    static const struct {
+        enum run_status status;
+        int exit_code;
+    } verdicts[] = {
+        [BOX_TIMEOUT] = {RUN_TIMEOUT, 124},          [BOX_CPU_TIME] = {RUN_TIMEOUT, 124},
+        [BOX_MEMORY] = {RUN_MEMORY_EXCEEDED, 137},   [BOX_CANCELLED] = {RUN_CANCELLED, 130},
+        [BOX_BROKEN] = {RUN_ERROR, 128 + 9},
+    };
+    int status = b->has_exited ? (int)b->exited.status : 9;
+
+    if (WIFSIGNALED(status)) {
+        run->signal = WTERMSIG(status);
+        run->exit_code = 128 + run->signal;
+    } else {
+        run->exit_code = WEXITSTATUS(status);
+    }
+    if (b->verdict != BOX_NO_VERDICT) {
+        run->status = verdicts[b->verdict].status;
+        run->exit_code = verdicts[b->verdict].exit_code;
+    } else if (oom_kills || ran_out_of_memory(run)) {
+        run->status = RUN_MEMORY_EXCEEDED;
+        run->exit_code = 137;
+    } else if (b->is_refused) {
+        run->status = RUN_REFUSED;
+        run->exit_code = 126;
+    } else if (run->limits.cpu_ms && run->signal && run->usage.cpu_ms >= run->limits.cpu_ms) {
+        run->status = RUN_TIMEOUT; /* RLIMIT_CPU was faster than our look */
+        run->exit_code = 124;
+    } else {
+        run->status = run->exit_code == 0 ? RUN_SUCCESS : RUN_ERROR;
+    }
+}
+
+static void explain(const struct box *b, struct run *run)
+{
+    if (run->exception.name)
+        return;
+    if (b->verdict == BOX_BROKEN) {
+        run->exception.name = strdup("ProtocolViolation");
+        run->exception.message = strdup("the program wrote to Belljar's control channel and was ended");
+    } else if (run->status == RUN_ERROR && run->signal) {
+        run->exception.name = strdup("Killed");
+        if (asprintf(&run->exception.message, "ended by signal %d (%s)", run->signal,
+                     strsignal(run->signal)) < 0)
+            run->exception.message = NULL;
+    }
+}
+
+void box_answer(struct box *b)
+{
+    struct run *run = b->run;
+    uint64_t oom_kills;
+
+    loop_timer_stop(b->deadline);
+    loop_timer_stop(b->tick);
+    peer_drain(&b->kernel); /* what it said before it ended */
+    drain_pipes(b);
+    run->ended_ns = loop_now_ns();
+    read_usage(b, run, &oom_kills);
+    decide(b, run, oom_kills);
+    explain(b, run);
+    if (!b->has_exited && b->verdict == BOX_NO_VERDICT && !oom_kills && run->error.code == E_NONE)
+        error_set(&run->error, E_SYSTEM, "the sandbox was lost");
+    run->layers = b->layers | (run->may_spawn ? 0 : LAYER_NO_EXEC);
+    run->usage.wall_ms = (double)(run->ended_ns - run->handed_ns) / 1e6;
+    run->usage.start_ms = (double)(run->handed_ns - run->started_ns) / 1e6;
+
+    loop_watch_free(b->input_watch);
+    b->input_watch = NULL;
+    close_fd(&b->input);
+    b->run = NULL;
+    b->events->on_done(b->owner, b, run);
+}

@@ -1,0 +1,188 @@
+#include "pool/peer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "base/cleanup.h"
+
+/* The most that may wait for a slow peer: two of the largest requests. */
+#define PENDING_MAX ((size_t)16 << 20)
+
+static void end(struct peer *peer, const char *why)
+{
+    if (peer->is_over)
+        return;
+    peer->is_over = true;
+    loop_watch_free(peer->watch);
+    loop_watch_free(peer->writer);
+    peer->watch = peer->writer = NULL;
+    peer->events->on_end(peer->owner, why);
+}
+
+/* Returns false when the peer is over. */
+static bool handle(struct peer *peer, const struct frame *frame)
+{
+    const struct wire_rule *rule =
+        wire_permitted(peer->channel, peer->state, frame->type,
+                       frame->type < WIRE_TYPE_END ? peer->sent[frame->type] : 0);
+
+    if (!rule) {
+        end(peer, wire_type_name(frame->type));
+        return false;
+    }
+    peer->sent[frame->type]++;
+    peer->state = rule->next;
+    peer->events->on_message(peer->owner, frame);
+    return !peer->is_over;
+}
+
+/* Only the zygote sends descriptors. What a sandbox sends of them is closed before it can fill our table. */
+static void drop_fds(struct peer *peer)
+{
+    int fd;
+
+    if (peer->channel == WIRE_CHANNEL_ZYGOTE)
+        return;
+    while ((fd = frame_take_fd(&peer->decoder)) >= 0)
+        (void)close(fd);
+}
+
+void peer_drain(struct peer *peer)
+{
+    uint8_t data[65536];
+
+    while (!peer->is_over) {
+        long n = frame_recv(&peer->decoder, peer->fd, data, sizeof(data));
+        size_t at = 0;
+
+        if (n == -EAGAIN)
+            return;
+        if (n <= 0) {
+            end(peer, NULL);
+            return;
+        }
+        drop_fds(peer);
+        while (at < (size_t)n) {
+            struct frame frame;
+            size_t used;
+            int r = frame_feed(&peer->decoder, data + at, (size_t)n - at, &used, &frame);
+
+            at += used;
+            if (r < 0) {
+                end(peer, "a frame that is none");
+                return;
+            }
+            if (r == 1 && !handle(peer, &frame))
+                return;
+        }
+        if ((size_t)n < sizeof(data))
+            return; /* a stream socket that gave less has no more; if it does, the loop calls again */
+    }
+}
+
+static void on_readable(void *arg)
+{
+    peer_drain(arg);
+}
+
+int peer_init(struct peer *peer, struct loop *loop, int fd, enum wire_channel channel,
+              const struct peer_events *events, void *owner, struct error *err)
+{
+    *peer = (struct peer){
+        .fd = fd, .loop = loop, .channel = channel, .events = events, .owner = owner};
+    frame_decoder_init(&peer->decoder);
+    buf_init(&peer->pending, PENDING_MAX);
+    peer->watch = loop_watch_fd(loop, fd, LOOP_READ, on_readable, peer);
+    if (!peer->watch)
+        return error_set(err, E_SYSTEM, "out of memory");
+    return 0;
+}
+
+void peer_done(struct peer *peer)
+{
+    if (!peer->loop)
+        return;
+    peer->is_over = true;
+    loop_watch_free(peer->watch);
+    loop_watch_free(peer->writer);
+    frame_decoder_done(&peer->decoder);
+    buf_done(&peer->pending);
+    close_fd(&peer->fd);
+    *peer = (struct peer){.fd = -1};
+}
+
+static void on_writable(void *arg)
+{
+    struct peer *peer = arg;
+    ssize_t n = send(peer->fd, peer->pending.data, peer->pending.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+    if (n < 0) {
+        if (errno != EAGAIN && errno != EINTR)
+            end(peer, NULL);
+        return;
+    }
+    buf_consume(&peer->pending, (size_t)n);
+    if (peer->pending.len == 0) {
+        loop_watch_free(peer->writer);
+        peer->writer = NULL;
+        buf_done(&peer->pending);
+    }
+}
+
+static int enqueue(struct peer *peer, const uint8_t *head, const struct pack *body, size_t skip,
+                   struct error *err)
+{
+    size_t body_len = body ? body->len : 0;
+
+    if (skip < FRAME_HEADER && buf_add(&peer->pending, head + skip, FRAME_HEADER - skip, err) < 0)
+        return -1;
+    skip = skip > FRAME_HEADER ? skip - FRAME_HEADER : 0;
+    if (skip < body_len && buf_add(&peer->pending, body->data + skip, body_len - skip, err) < 0)
+        return -1;
+    if (peer->pending.len && !peer->writer) {
+        peer->writer = loop_watch_fd(peer->loop, peer->fd, LOOP_WRITE, on_writable, peer);
+        if (!peer->writer)
+            return error_set(err, E_SYSTEM, "out of memory");
+    }
+    return 0;
+}
+
+int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, const int *fds,
+              size_t n_fds, struct error *err)
+{
+    char control[CMSG_SPACE(FRAME_FDS * sizeof(int))] = {0};
+    uint8_t head[FRAME_HEADER];
+    struct iovec iov[2] = {{head, sizeof(head)}, {body ? body->data : NULL, body ? body->len : 0}};
+    struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
+    ssize_t n = 0;
+
+    if (peer->is_over)
+        return error_set(err, E_PROTOCOL, "the other side is gone");
+    if ((body && (body->failed || body->len > wire_type_max(type))) || n_fds > FRAME_FDS)
+        return error_set(err, E_TOO_LARGE, "the request does not fit into a message");
+    frame_header(head, type, body ? (uint32_t)body->len : 0);
+    if (n_fds) {
+        struct cmsghdr *c;
+
+        msg.msg_control = control;
+        msg.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
+        c = CMSG_FIRSTHDR(&msg);
+        c->cmsg_level = SOL_SOCKET;
+        c->cmsg_type = SCM_RIGHTS;
+        c->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
+        memcpy(CMSG_DATA(c), fds, n_fds * sizeof(int));
+    }
+
+    /* Descriptors cannot wait in a byte buffer. A socket that is too full for the first byte is an error then: the sender
+     * of descriptors keeps few messages under way. */
+    if (peer->pending.len == 0 || n_fds) {
+        if (peer->pending.len)
+            return error_set(err, E_BUSY, "the zygote does not keep up");
+        n = sendmsg(peer->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+        if (n < 0 && (errno != EAGAIN || n_fds))
+            return error_errno(err, "send to the sandbox");
+        n = n < 0 ? 0 : n;
+    }
+    return enqueue(peer, head, body, (size_t)n, err);
+}

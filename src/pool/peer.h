@@ -1,0 +1,49 @@
+/* One end of a channel in the supervisor: a socket, the frames that come from it, and the table of what may come when.
+ *
+ * A peer that sends anything the table does not permit in its present state is reported as broken, once; nothing of what it
+ * sends afterwards is looked at.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/buf.h"
+#include "base/loop.h"
+#include "wire/frame.h"
+
+struct peer;
+
+struct peer_events {
+    /* A permitted message. The peer's state has already moved on. */
+    void (*on_message)(void *owner, const struct frame *frame);
+    /* The stream ended, or the peer broke the rules (`why` says which; NULL: it ended). No more calls follow. */
+    void (*on_end)(void *owner, const char *why);
+};
+
+struct peer {
+    int fd;
+    struct loop *loop;
+    struct loop_watch *watch;  /* reading */
+    struct loop_watch *writer; /* exists while bytes wait to be sent */
+    struct frame_decoder decoder;
+    struct buf pending;
+    enum wire_channel channel;
+    enum wire_state state;
+    uint32_t sent[WIRE_TYPE_END];
+    const struct peer_events *events;
+    void *owner;
+    bool is_over;
+};
+
+/* Takes over `fd`, which must not block. */
+int peer_init(struct peer *peer, struct loop *loop, int fd, enum wire_channel channel,
+              const struct peer_events *events, void *owner, struct error *err);
+void peer_done(struct peer *peer);
+
+/* Sends now what the socket takes; the rest follows when it can. The descriptors go with the first byte and are still the
+ * caller's. */
+int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, const int *fds,
+              size_t n_fds, struct error *err);
+
+/* Reads everything that has arrived, without waiting. */
+void peer_drain(struct peer *peer);

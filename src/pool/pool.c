@@ -1,0 +1,531 @@
+#include "pool/pool.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "pool/box.h"
+
+/* Sandboxes under way at once, beyond those that a run waits for: the zygote makes one after the other, more would only wait. */
+#define MAKING_MAX 2
+
+#define PRESSURE_MS 1000
+
+/* Below a tenth of the memory free the stock is let go, above a sixth it is filled again. */
+#define PRESSURE_LOW  10
+#define PRESSURE_HIGH 6
+
+/* What an automatic stock may take: a finished sandbox is 1 to 6 MB. */
+#define AUTO_BOX_KB   (8u * 1024)
+#define AUTO_FRACTION 32
+
+struct pool {
+    struct loop *loop;
+    struct cgroup_host *cgroups;
+    struct pool_options options;
+    struct zygote_client *zygote;  /* makes new sandboxes */
+    struct zygote_client *retired; /* its last sandboxes are being used up */
+    struct box *idle;
+    size_t n_idle, n_hot_idle, n_making, n_hot_making, n_active, n_queued;
+    uint64_t made;
+    struct run *queue_head, *queue_tail;
+    struct loop_watch *pressure;
+    bool is_tight;   /* memory is short: no stock */
+    bool is_closing; /* pool_free() is at work */
+    struct loop_watch *soon; /* schedules outside of the caller's stack */
+};
+
+static void schedule(struct pool *pool);
+
+/* --- the queue of runs that wait for a sandbox --- */
+
+static void enqueue(struct pool *pool, struct run *run)
+{
+    run->next = NULL;
+    if (pool->queue_tail)
+        pool->queue_tail->next = run;
+    else
+        pool->queue_head = run;
+    pool->queue_tail = run;
+    pool->n_queued++;
+}
+
+static bool unqueue(struct pool *pool, struct run *run)
+{
+    struct run *before = NULL;
+
+    for (struct run *r = pool->queue_head; r; before = r, r = r->next) {
+        if (r != run)
+            continue;
+        if (before)
+            before->next = r->next;
+        else
+            pool->queue_head = r->next;
+        if (pool->queue_tail == r)
+            pool->queue_tail = before;
+        pool->n_queued--;
+        return true;
+    }
+    return false;
+}
+
+static void answer_error(struct run *run, struct error *err)
+{
+    error_move(&run->error, err);
+    run->box = NULL;
+    run->on_done(run);
+}
+
+static void fail_queue(struct pool *pool, const struct error *err)
+{
+    while (pool->queue_head) {
+        struct run *run = pool->queue_head;
+        struct error copy = {0};
+
+        (void)unqueue(pool, run);
+        error_set(&copy, err->code, "%s", err->message ? err->message : "unknown");
+        copy.errnum = err->errnum;
+        if (err->hint)
+            error_hint(&copy, "%s", err->hint);
+        answer_error(run, &copy);
+    }
+}
+
+/* --- the stock --- */
+
+static void idle_push(struct pool *pool, struct box *box)
+{
+    box_set_next(box, pool->idle);
+    pool->idle = box;
+    pool->n_idle++;
+    pool->n_hot_idle += box_is_touched(box);
+}
+
+static void idle_remove(struct pool *pool, struct box *box)
+{
+    struct box *before = NULL;
+
+    for (struct box *b = pool->idle; b; before = b, b = box_next(b)) {
+        if (b != box)
+            continue;
+        if (before)
+            box_set_next(before, box_next(b));
+        else
+            pool->idle = box_next(b);
+        pool->n_idle--;
+        pool->n_hot_idle -= box_is_touched(b);
+        return;
+    }
+}
+
+/* A hot one first. Hot ones are pushed like the others, so the search ends early while there are any. */
+static struct box *idle_take(struct pool *pool)
+{
+    struct box *best = pool->idle;
+
+    for (struct box *b = pool->idle; pool->n_hot_idle && b; b = box_next(b))
+        if (box_is_touched(b)) {
+            best = b;
+            break;
+        }
+    if (best)
+        idle_remove(pool, best);
+    return best;
+}
+
+static void tell_level(struct pool *pool)
+{
+    if (pool->options.on_level)
+        pool->options.on_level(pool->options.user, pool->n_idle, pool->options.size);
+}
+
+/* --- events of boxes --- */
+
+static void start(struct pool *pool, struct box *box, struct run *run)
+{
+    struct error err = {0};
+
+    run->box = box;
+    pool->n_active++;
+    if (box_start(box, run, &err) < 0) {
+        pool->n_active--;
+        box_kill(box);
+        answer_error(run, &err);
+    }
+}
+
+static void on_idle(void *owner, struct box *box)
+{
+    struct pool *pool = owner;
+    struct run *run = box_reserved(box);
+
+    pool->n_making--;
+    pool->n_hot_making -= box_is_touched(box);
+    if (run) {
+        box_reserve(box, NULL);
+        start(pool, box, run);
+    } else {
+        idle_push(pool, box);
+        tell_level(pool);
+    }
+    schedule(pool);
+}
+
+static void on_done(void *owner, struct box *box, struct run *run)
+{
+    struct pool *pool = owner;
+
+    (void)box;
+    pool->n_active--;
+    run->box = NULL;
+    run->on_done(run);
+    loop_timer_start(pool->soon, 0);
+}
+
+static void on_gone(void *owner, struct box *box, const struct error *err)
+{
+    struct pool *pool = owner;
+    struct run *run = box_reserved(box);
+    struct error copy = {0};
+    bool was_made = box_was_idle(box);
+
+    idle_remove(pool, box);
+    if (!was_made) {
+        pool->n_making--;
+        pool->n_hot_making -= box_is_touched(box);
+    }
+    if (run || (err && !was_made)) {
+        error_set(&copy, err ? err->code : E_SYSTEM, "%s",
+                  err && err->message ? err->message : "the sandbox died while it was made");
+        if (err && err->hint)
+            error_hint(&copy, "%s", err->hint);
+    }
+    box_free(box);
+    if (run)
+        answer_error(run, &copy);
+    else if (copy.code != E_NONE && pool->n_idle == 0 && pool->n_making == 0)
+        fail_queue(pool, &copy); /* sandboxes cannot be made at all: nobody waits for a miracle */
+    error_done(&copy);
+    loop_timer_start(pool->soon, 0);
+}
+
+static const struct box_events box_events = {on_idle, on_done, on_gone};
+
+static int make_box(struct pool *pool, const struct box_spec *spec, struct run *reserved,
+                    struct error *err)
+{
+    struct box *box;
+
+    if (box_new(pool->loop, pool->zygote, pool->cgroups, spec, &box_events, pool, &box, err) < 0)
+        return -1;
+    box_reserve(box, reserved);
+    pool->n_making++;
+    pool->n_hot_making += spec->touch;
+    pool->made++;
+    return 0;
+}
+
+/* --- events of the zygote --- */
+
+static int start_zygote(struct pool *pool, struct error *err);
+
+static void on_ready(void *owner, struct zygote_client *zygote)
+{
+    struct pool *pool = owner;
+
+    (void)zygote;
+    loop_timer_start(pool->soon, 0);
+}
+
+/* Its sandboxes died with it. Runs that had their code are lost and said to be: code is never run twice. */
+static void on_zygote_end(void *owner, struct zygote_client *zygote, const struct error *err)
+{
+    struct pool *pool = owner;
+    bool was_ready = zygote_client_python_version(zygote) != NULL;
+    struct error again = {0};
+    struct box *box;
+
+    while ((box = zygote_client_any_box(zygote)))
+        box_on_gone(box, err);
+    if (zygote == pool->zygote) {
+        pool->zygote = NULL;
+        if (!was_ready)
+            fail_queue(pool, err);
+    }
+    if (zygote == pool->retired)
+        pool->retired = NULL;
+    zygote_client_free(zygote);
+    if (was_ready && !pool->zygote && start_zygote(pool, &again) < 0)
+        fail_queue(pool, &again);
+    error_done(&again);
+}
+
+static const struct zygote_events zygote_events = {on_ready, on_zygote_end};
+
+static int start_zygote(struct pool *pool, struct error *err)
+{
+    return zygote_client_new(pool->loop, pool->options.program, &pool->options.environment,
+                             &zygote_events, pool, &pool->zygote, err);
+}
+
+/* All children of a zygote share its address layout and hash seed, so it does not live for ever. The old one lives on until its
+ * last sandbox is gone. */
+static void recycle(struct pool *pool)
+{
+    const struct pool_options *o = &pool->options;
+    struct zygote_client *z = pool->zygote;
+    struct error err = {0};
+
+    if (pool->retired && zygote_client_boxes(pool->retired) == 0) {
+        zygote_client_free(pool->retired);
+        pool->retired = NULL;
+    }
+    if (!z || pool->retired || !zygote_client_is_ready(z))
+        return;
+    if (!(o->zygote_max_runs && zygote_client_spawned(z) >= o->zygote_max_runs) &&
+        !(o->zygote_max_ms && (loop_now_ns() - zygote_client_started_ns(z)) / 1000000 >= o->zygote_max_ms))
+        return;
+    pool->retired = z;
+    pool->zygote = NULL;
+    if (start_zygote(pool, &err) < 0) { /* better an old one than none */
+        pool->zygote = pool->retired;
+        pool->retired = NULL;
+    }
+    error_done(&err);
+}
+
+/* --- memory pressure --- */
+
+static bool memory_kb(uint64_t *ret_total, uint64_t *ret_available)
+{
+    char text[512];
+    const char *line;
+
+    if (file_read(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) < 0)
+        return false;
+    line = strstr(text, "MemAvailable:");
+    return line && sscanf(text, "MemTotal: %" SCNu64, ret_total) == 1 &&
+           sscanf(line, "MemAvailable: %" SCNu64, ret_available) == 1;
+}
+
+static void on_pressure(void *arg)
+{
+    struct pool *pool = arg;
+    uint64_t total, available;
+
+    if (memory_kb(&total, &available)) {
+        if (available < total / PRESSURE_LOW)
+            pool->is_tight = true;
+        else if (available > total / PRESSURE_HIGH)
+            pool->is_tight = false;
+    }
+    if (pool->is_tight)
+        for (size_t n = (pool->n_idle + 1) / 2; n > 0 && pool->idle; n--)
+            box_kill(idle_take(pool));
+    loop_timer_start(pool->pressure, PRESSURE_MS);
+    schedule(pool);
+}
+
+/* --- scheduling: the one place where it is decided what happens next --- */
+
+/* Waiting sandboxes are made for the default limits; what the kernel fixed at their birth cannot be changed. */
+static bool fits_stock(const struct pool *pool, const struct run *run)
+{
+    return pool->options.size > 0 && run->n_grants == 0 &&
+           run->limits.disk_bytes == pool->options.limits.disk_bytes &&
+           run->limits.inodes == pool->options.limits.inodes;
+}
+
+/* Returns false when the run has to wait. */
+static bool serve(struct pool *pool, struct run *run)
+{
+    struct box *box = fits_stock(pool, run) ? idle_take(pool) : NULL;
+    struct error err = {0};
+
+    if (box) {
+        (void)unqueue(pool, run);
+        start(pool, box, run);
+        tell_level(pool);
+        return true;
+    }
+    if (!pool->zygote || !zygote_client_is_ready(pool->zygote))
+        return false;
+    (void)unqueue(pool, run);
+    if (make_box(pool, &(struct box_spec){.limits = run->limits, .grants = run->grants, .n_grants = run->n_grants},
+                 run, &err) < 0)
+        answer_error(run, &err);
+    return true;
+}
+
+static void refill(struct pool *pool)
+{
+    size_t wanted = pool->is_tight ? 0 : pool->options.size;
+
+    if (!pool->zygote || !zygote_client_is_ready(pool->zygote))
+        return;
+    /* While a run is on and the stock is not low, its core time is worth more than a full stock. */
+    if (pool->n_active && pool->n_idle > wanted / 2)
+        return;
+    while (pool->n_idle + pool->n_making < wanted && pool->n_making < MAKING_MAX) {
+        struct box_spec spec = {.limits = pool->options.limits,
+                                .touch = pool->n_hot_idle + pool->n_hot_making < pool->options.hot};
+        struct error err = {0};
+
+        if (make_box(pool, &spec, NULL, &err) < 0) {
+            error_done(&err); /* the next request will meet the same error and say it */
+            return;
+        }
+    }
+}
+
+static void schedule(struct pool *pool)
+{
+    if (pool->is_closing)
+        return;
+    recycle(pool);
+    while (pool->queue_head && pool->n_active < pool->options.max_active)
+        if (!serve(pool, pool->queue_head))
+            break;
+    refill(pool);
+}
+
+static void on_soon(void *arg)
+{
+    schedule(arg);
+}
+
+/* --- interface --- */
+
+static size_t automatic_size(void)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t size = (size_t)(cores > 0 ? cores : 1) * 4;
+    uint64_t total, available;
+
+    if (memory_kb(&total, &available) && size > available / AUTO_FRACTION / AUTO_BOX_KB)
+        size = available / AUTO_FRACTION / AUTO_BOX_KB;
+    return size ? size : 1;
+}
+
+int pool_new(struct loop *loop, struct cgroup_host *cgroups, const struct pool_options *options,
+             struct pool **ret_pool, struct error *err)
+{
+    struct pool *pool = calloc(1, sizeof(*pool));
+
+    if (!pool)
+        return error_set(err, E_SYSTEM, "out of memory");
+    *pool = (struct pool){.loop = loop, .cgroups = cgroups, .options = *options};
+    if (pool->options.size == POOL_AUTO)
+        pool->options.size = automatic_size();
+    if (pool->options.hot == POOL_AUTO)
+        pool->options.hot = (pool->options.size + 1) / 2;
+    pool->soon = loop_timer(loop, on_soon, pool);
+    pool->pressure = loop_timer(loop, on_pressure, pool);
+    if (!pool->soon || !pool->pressure) {
+        pool_free(pool);
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
+    if (start_zygote(pool, err) < 0) {
+        pool_free(pool);
+        return -1;
+    }
+    if (pool->options.size)
+        loop_timer_start(pool->pressure, PRESSURE_MS);
+    *ret_pool = pool;
+    return 0;
+}
+
+static void free_zygote(struct zygote_client *zygote)
+{
+    struct box *box;
+
+    while (zygote && (box = zygote_client_any_box(zygote))) {
+        struct run *run = box_run(box) ? box_run(box) : box_reserved(box);
+
+        if (run) {
+            run->status = RUN_CANCELLED;
+            run->exit_code = 130;
+            run->on_done(run);
+        }
+        box_free(box);
+    }
+    zygote_client_free(zygote);
+}
+
+/* A zygote's processes have to be gone before their cgroups can be removed with the boxes. */
+static void end_zygote(struct zygote_client *zygote)
+{
+    if (zygote)
+        zygote_client_kill(zygote);
+    free_zygote(zygote);
+}
+
+void pool_free(struct pool *pool)
+{
+    struct error err = {0};
+
+    if (!pool)
+        return;
+    pool->is_closing = true;
+    error_set(&err, E_BUSY, "Belljar is stopping");
+    fail_queue(pool, &err);
+    error_done(&err);
+    end_zygote(pool->zygote);
+    end_zygote(pool->retired);
+    loop_watch_free(pool->soon);
+    loop_watch_free(pool->pressure);
+    free(pool);
+}
+
+void pool_submit(struct pool *pool, struct run *run)
+{
+    struct error err = {0};
+
+    run->started_ns = loop_now_ns();
+    enqueue(pool, run);
+    if (!pool->zygote && !pool->retired && start_zygote(pool, &err) < 0) {
+        fail_queue(pool, &err);
+        error_done(&err);
+        return;
+    }
+    schedule(pool);
+}
+
+void pool_cancel(struct pool *pool, struct run *run)
+{
+    if (unqueue(pool, run)) {
+        run->status = RUN_CANCELLED;
+        run->exit_code = 130;
+        run->on_done(run);
+    } else if (run->box) {
+        box_cancel(run->box);
+    }
+}
+
+void pool_level(const struct pool *pool, struct pool_level *ret_level)
+{
+    *ret_level = (struct pool_level){
+        .idle = pool->n_idle,
+        .making = pool->n_making,
+        .active = pool->n_active,
+        .queued = pool->n_queued,
+        .wanted = pool->options.size,
+        .made = pool->made,
+    };
+}
+
+const struct zygote_client *pool_zygote(const struct pool *pool)
+{
+    return pool->zygote;
+}
+
+void pool_each_idle(const struct pool *pool, void (*fn)(void *user, const struct box *box), void *user)
+{
+    for (struct box *b = pool->idle; b; b = box_next(b))
+        fn(user, b);
+}

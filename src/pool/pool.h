@@ -1,0 +1,57 @@
+/* Which sandbox, and when: a stock of finished sandboxes that is refilled behind the requests' backs.
+ *
+ * Taking one is handing over a message. A run that needs what a finished sandbox cannot have (granted directories, another
+ * disk size) gets one made to order. With a stock of none every sandbox is made when it is asked for: that is `belljar run`
+ * without a server.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/run.h"
+#include "pool/zygote_client.h"
+#include "sandbox/cgroup.h"
+
+struct pool;
+
+struct pool_options {
+    const char *program; /* path of belljar-zygote */
+    struct environment environment;
+    size_t size;              /* sandboxes that wait; POOL_AUTO: from cores and memory */
+    size_t hot;               /* of these, how many have run the warm-up; POOL_AUTO: as many as cores times two */
+    size_t max_active;        /* runs at once; more wait in order */
+    uint64_t zygote_max_runs; /* then it is replaced; 0: never */
+    uint64_t zygote_max_ms;
+    struct run_limits limits; /* what waiting sandboxes are made for */
+    void (*on_level)(void *user, size_t idle, size_t wanted); /* optional */
+    void *user;
+};
+
+#define POOL_AUTO ((size_t)-1)
+
+struct pool_level {
+    size_t idle, making, active, queued, wanted;
+    uint64_t made; /* sandboxes so far */
+};
+
+int pool_new(struct loop *loop, struct cgroup_host *cgroups, const struct pool_options *options,
+             struct pool **ret_pool, struct error *err);
+
+/* Ends everything: unanswered runs are answered as cancelled. When it returns, no process of ours is left. */
+void pool_free(struct pool *pool);
+
+/* The run's on_done follows, from the loop. The run stays the caller's and must live until then. */
+void pool_submit(struct pool *pool, struct run *run);
+
+/* Ends a run early, wherever it is; its on_done follows. */
+void pool_cancel(struct pool *pool, struct run *run);
+
+void pool_level(const struct pool *pool, struct pool_level *ret_level);
+
+/* The zygote that makes sandboxes now; NULL between two. */
+const struct zygote_client *pool_zygote(const struct pool *pool);
+
+/* Calls `fn` for each waiting sandbox (for measuring them). */
+void pool_each_idle(const struct pool *pool, void (*fn)(void *user, const struct box *box), void *user);

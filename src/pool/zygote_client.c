@@ -1,0 +1,390 @@
+#include "pool/zygote_client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "pool/box.h"
+#include "pool/peer.h"
+
+#define SLOT_BITS 32
+
+struct slot {
+    struct box *box; /* NULL: free */
+    uint32_t generation;
+    uint32_t next_free;
+};
+
+struct zygote_client {
+    struct loop *loop;
+    struct peer peer;
+    struct ns_child child;
+    struct ns_ids ids;
+    const struct zygote_events *events;
+    void *owner;
+    struct loop_watch *end_timer; /* puts on_end outside of our own calls */
+    struct error end;
+
+    struct slot *slots;
+    size_t n_slots;
+    uint32_t first_free; /* index + 1; 0: none */
+    size_t n_boxes;
+
+    uint64_t spawned;
+    uint64_t started_ns;
+    char *python_version;
+    char *missing[WIRE_STRINGS_MAX];
+    size_t n_missing;
+};
+
+/* --- the table of sandboxes: a slot's number and generation make the id --- */
+
+static struct box *find(struct zygote_client *z, uint64_t id)
+{
+    uint32_t index = (uint32_t)id;
+
+    if (index >= z->n_slots || z->slots[index].generation != (uint32_t)(id >> SLOT_BITS))
+        return NULL;
+    return z->slots[index].box;
+}
+
+uint64_t zygote_client_add(struct zygote_client *z, struct box *box)
+{
+    uint32_t index;
+
+    if (z->first_free) {
+        index = z->first_free - 1;
+        z->first_free = z->slots[index].next_free;
+    } else {
+        struct slot *grown = realloc(z->slots, (z->n_slots + 1) * sizeof(*grown));
+
+        if (!grown)
+            return 0;
+        z->slots = grown;
+        index = (uint32_t)z->n_slots++;
+        z->slots[index] = (struct slot){0};
+    }
+    z->slots[index].box = box;
+    z->slots[index].generation++;
+    z->n_boxes++;
+    return (uint64_t)z->slots[index].generation << SLOT_BITS | index;
+}
+
+void zygote_client_remove(struct zygote_client *z, uint64_t id)
+{
+    uint32_t index = (uint32_t)id;
+
+    if (!find(z, id))
+        return;
+    z->slots[index].box = NULL;
+    z->slots[index].next_free = z->first_free;
+    z->first_free = index + 1;
+    z->n_boxes--;
+}
+
+/* --- messages --- */
+
+static void fail(struct zygote_client *z, struct error *err)
+{
+    if (z->end.code == E_NONE) {
+        error_move(&z->end, err);
+        loop_timer_start(z->end_timer, 0);
+    } else {
+        error_done(err);
+    }
+}
+
+static void on_end_timer(void *arg)
+{
+    struct zygote_client *z = arg;
+
+    z->events->on_end(z->owner, z, &z->end);
+}
+
+static void failure_to_error(const struct wire_failure *failure, struct error *err)
+{
+    enum error_code code = failure->code > E_NONE && failure->code <= E_INTERNAL
+                               ? (enum error_code)failure->code
+                               : E_SYSTEM;
+
+    error_set(err, code, "%.*s", (int)failure->message.len, failure->message.data);
+    err->errnum = (int)failure->errnum;
+    if (failure->hint.len)
+        error_hint(err, "%.*s", (int)failure->hint.len, failure->hint.data);
+}
+
+static bool take_ready(struct zygote_client *z, struct unpack *u)
+{
+    struct wire_ready *ready = malloc(sizeof(*ready));
+    bool ok = ready && wire_unpack_ready(u, ready);
+
+    if (ok) {
+        z->python_version = span_dup(ready->python_version);
+        for (uint32_t i = 0; i < ready->missing.count; i++) {
+            char *text = span_dup(ready->missing.items[i]);
+
+            if (text)
+                z->missing[z->n_missing++] = text;
+        }
+        ok = z->python_version != NULL;
+    }
+    free(ready);
+    return ok;
+}
+
+static void on_message(void *owner, const struct frame *frame)
+{
+    struct zygote_client *z = owner;
+    struct error err = {0};
+    struct wire_failure failure;
+    struct unpack u;
+    struct box *box;
+    bool ok = true;
+    int pidfd;
+
+    unpack_init(&u, frame->body, frame->len);
+    switch (frame->type) {
+    case WIRE_READY:
+        ok = take_ready(z, &u);
+        if (ok)
+            z->events->on_ready(z->owner, z);
+        break;
+    case WIRE_SPAWNED:
+        box = find(z, unpack_u64(&u));
+        pidfd = frame_take_fd(&z->peer.decoder);
+        ok = unpack_ok(&u) && pidfd >= 0;
+        if (ok && box)
+            box_on_spawned(box, pidfd);
+        else if (pidfd >= 0)
+            (void)close(pidfd);
+        break;
+    case WIRE_SPAWN_FAILED:
+        box = find(z, unpack_u64(&u));
+        ok = wire_unpack_failure(&u, &failure);
+        if (ok && box) {
+            failure_to_error(&failure, &err);
+            box_on_gone(box, &err);
+        }
+        break;
+    case WIRE_GONE:
+        box = find(z, unpack_u64(&u));
+        (void)unpack_u32(&u);
+        ok = unpack_ok(&u);
+        if (ok && box)
+            box_on_gone(box, NULL);
+        break;
+    case WIRE_FAILED:
+        ok = wire_unpack_failure(&u, &failure);
+        if (ok) {
+            failure_to_error(&failure, &err);
+            fail(z, &err);
+        }
+        break;
+    default:
+        ok = false;
+        break;
+    }
+    if (!ok) {
+        error_set(&err, E_PROTOCOL, "the zygote sent a malformed message");
+        fail(z, &err);
+    }
+    error_done(&err);
+}
+
+static const char *const early_ends[] = {
+    [2] = "belljar-zygote cannot be opened",
+    [3] = "the supervisor went away",
+    [4] = "the ids of the sandbox cannot be taken on",
+    [5] = "the zygote's process cannot be prepared",
+    [6] = "belljar-zygote cannot be executed",
+};
+
+/* The stream ended: what the process left as its last word is its exit status. */
+static void on_end(void *owner, const char *why)
+{
+    struct zygote_client *z = owner;
+    struct error err = {0};
+    siginfo_t info = {0};
+    int code;
+
+    if (why) {
+        error_set(&err, E_PROTOCOL, "the zygote sent `%s` out of turn", why);
+        fail(z, &err);
+        return;
+    }
+    (void)waitid(P_PIDFD, (id_t)z->child.pidfd, &info, WEXITED | WNOWAIT | WNOHANG);
+    code = info.si_code == CLD_EXITED ? info.si_status : 0;
+    if (code > 1 && code < (int)ARRAY_SIZE(early_ends) && early_ends[code])
+        error_set(&err, E_SYSTEM, "%s", early_ends[code]);
+    else
+        error_set(&err, E_SYSTEM, "the zygote died");
+    error_hint(&err, "run `belljar doctor` to see what this host allows");
+    fail(z, &err);
+}
+
+static const struct peer_events peer_events = {on_message, on_end};
+
+/* --- life --- */
+
+static int fill(struct wire_strings *list, char **items, size_t count, struct error *err)
+{
+    if (count > WIRE_STRINGS_MAX)
+        return error_set(err, E_TOO_LARGE, "more than %d names in a list", WIRE_STRINGS_MAX);
+    for (size_t i = 0; i < count; i++)
+        list->items[i] = span_of(items[i]);
+    list->count = (uint32_t)count;
+    return 0;
+}
+
+static int send_setup(struct zygote_client *z, const struct environment *e, struct error *err)
+{
+    struct wire_setup *setup = calloc(1, sizeof(*setup));
+    struct pack p;
+    int r = -1;
+
+    if (!setup)
+        return error_set(err, E_SYSTEM, "out of memory");
+    setup->python = span_of(e->python);
+    setup->warm = e->warm;
+    pack_init(&p, wire_type_max(WIRE_SETUP));
+    if (fill(&setup->preload, e->preload, e->n_preload, err) == 0 &&
+        fill(&setup->binds, e->binds, e->n_binds, err) == 0) {
+        wire_pack_setup(&p, setup);
+        r = peer_send(&z->peer, WIRE_SETUP, &p, NULL, 0, err);
+    }
+    pack_done(&p);
+    free(setup);
+    return r;
+}
+
+int zygote_client_new(struct loop *loop, const char *program, const struct environment *environment,
+                      const struct zygote_events *events, void *owner,
+                      struct zygote_client **ret_zygote, struct error *err)
+{
+    struct zygote_client *z = calloc(1, sizeof(*z));
+    int pair[2], r;
+
+    if (!z)
+        return error_set(err, E_SYSTEM, "out of memory");
+    *z = (struct zygote_client){.loop = loop,
+                                .events = events,
+                                .owner = owner,
+                                .peer.fd = -1,
+                                .child = {-1, -1},
+                                .started_ns = loop_now_ns()};
+    z->end_timer = loop_timer(loop, on_end_timer, z);
+    if (!z->end_timer || ns_pick_ids(&z->ids, err) < 0 ||
+        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
+        if (err->code == E_NONE)
+            error_errno(err, "prepare a zygote");
+        zygote_client_free(z);
+        return -1;
+    }
+    r = ns_spawn_zygote(program, pair[1], &z->ids, &z->child, err);
+    (void)close(pair[1]);
+    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK); /* our end only: the zygote's blocks */
+    if (peer_init(&z->peer, loop, pair[0], WIRE_CHANNEL_ZYGOTE, &peer_events, z, err) < 0)
+        r = -1;
+    if (r < 0 || send_setup(z, environment, err) < 0) {
+        zygote_client_free(z);
+        return error_wrap(err, "start the zygote");
+    }
+    *ret_zygote = z;
+    return 0;
+}
+
+void zygote_client_kill(struct zygote_client *z)
+{
+    if (z->child.pid <= 0)
+        return;
+    /* Its pid namespace goes with it: when this wait returns, no process of any of its sandboxes exists. */
+    (void)kill(z->child.pid, SIGKILL);
+    while (waitpid(z->child.pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    z->child.pid = -1;
+}
+
+void zygote_client_free(struct zygote_client *z)
+{
+    if (!z)
+        return;
+    peer_done(&z->peer);
+    zygote_client_kill(z);
+    close_fd(&z->child.pidfd);
+    loop_watch_free(z->end_timer);
+    for (size_t i = 0; i < z->n_missing; i++)
+        free(z->missing[i]);
+    free(z->python_version);
+    free(z->slots);
+    error_done(&z->end);
+    free(z);
+}
+
+struct box *zygote_client_any_box(const struct zygote_client *z)
+{
+    for (size_t i = 0; z->n_boxes && i < z->n_slots; i++)
+        if (z->slots[i].box)
+            return z->slots[i].box;
+    return NULL;
+}
+
+int zygote_client_spawn(struct zygote_client *z, const struct wire_spawn *spec, const int *fds,
+                        size_t n_fds, struct error *err)
+{
+    struct pack p;
+    int r;
+
+    pack_init(&p, wire_type_max(WIRE_SPAWN));
+    wire_pack_spawn(&p, spec);
+    r = peer_send(&z->peer, WIRE_SPAWN, &p, fds, n_fds, err);
+    pack_done(&p);
+    if (r == 0)
+        z->spawned++;
+    return r;
+}
+
+bool zygote_client_is_ready(const struct zygote_client *z)
+{
+    return z->peer.state == WIRE_STATE_READY && z->end.code == E_NONE;
+}
+
+const struct ns_ids *zygote_client_ids(const struct zygote_client *z)
+{
+    return &z->ids;
+}
+
+const char *zygote_client_python_version(const struct zygote_client *z)
+{
+    return z->python_version;
+}
+
+const char *const *zygote_client_missing(const struct zygote_client *z, size_t *ret_count)
+{
+    *ret_count = z->n_missing;
+    return (const char *const *)z->missing;
+}
+
+size_t zygote_client_boxes(const struct zygote_client *z)
+{
+    return z->n_boxes;
+}
+
+uint64_t zygote_client_spawned(const struct zygote_client *z)
+{
+    return z->spawned;
+}
+
+uint64_t zygote_client_started_ns(const struct zygote_client *z)
+{
+    return z->started_ns;
+}
+
+pid_t zygote_client_pid(const struct zygote_client *z)
+{
+    return z->child.pid;
+}

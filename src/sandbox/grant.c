@@ -1,0 +1,311 @@
+#include "sandbox/grant.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <linux/sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "sandbox/mount.h"
+#include "sandbox/ns.h"
+
+/* Never granted, nor anything below: the kernel's own file systems and the sockets of services. */
+static const char *const refused_trees[] = {"/proc", "/sys", "/dev", "/run", "/var/run", "/boot"};
+
+/* Never granted themselves: the sandbox has its own there. What lies below may be. */
+static const char *const refused_places[] = {"/", "/workspace", "/tmp", "/usr", "/etc"};
+
+static const char *const protected_paths[] = {
+#define X(path) path,
+#include "sandbox/protected.h"
+#undef X
+};
+_Static_assert(ARRAY_SIZE(protected_paths) <= 64, "one bit each");
+
+static bool is_below(const char *path, const char *tree)
+{
+    size_t len = strlen(tree);
+
+    return strncmp(path, tree, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
+static int check_place(const char *path, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(refused_trees); i++)
+        if (is_below(path, refused_trees[i])) {
+            error_set(err, E_DENIED, "`%s` cannot be granted", path);
+            return error_hint(err, "it belongs to the system; grant a directory of your own");
+        }
+    for (size_t i = 0; i < ARRAY_SIZE(refused_places); i++)
+        if (strcmp(path, refused_places[i]) == 0) {
+            error_set(err, E_DENIED, "`%s` as a whole cannot be granted", path);
+            return error_hint(err, "grant the directory below it that the program needs");
+        }
+    return 0;
+}
+
+static int open_no_symlinks(const char *path)
+{
+    struct open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+        .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+
+    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+}
+
+int grant_open(const char *path, enum run_grant_mode mode, struct run_grant *ret_grant,
+               struct error *err)
+{
+    cleanup_free char *real = realpath(path, NULL);
+    cleanup_close int fd = -1;
+
+    if (!real) {
+        error_errno(err, "--allow `%s`", path);
+        err->code = errno == ENOENT ? E_NOT_FOUND : E_INVALID;
+        return error_hint(err, "name an existing directory");
+    }
+    if (check_place(real, err) < 0)
+        return -1;
+    fd = open_no_symlinks(real);
+    if (fd < 0) {
+        if (errno == ENOTDIR) {
+            error_set(err, E_INVALID, "--allow `%s`: not a directory", path);
+            return error_hint(err, "grant the directory that holds the file");
+        }
+        return error_errno(err, "--allow `%s`", path);
+    }
+    *ret_grant = (struct run_grant){take_ptr(real), take_fd(fd), mode};
+    return 0;
+}
+
+void grant_done(struct run_grant *grant)
+{
+    free(grant->path);
+    grant->path = NULL;
+    close_fd(&grant->fd);
+}
+
+static uint64_t attributes(const struct run_grant *grant)
+{
+    return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
+           (grant->mode == RUN_GRANT_RO ? MOUNT_ATTR_RDONLY : 0);
+}
+
+static int mount_as_root(const struct run_grant *grant, uint32_t host_uid, uint32_t host_gid,
+                         int *ret_mount, struct error *err)
+{
+    cleanup_close int mount_fd = -1, userns = -1;
+    struct mount_attr attr = {.attr_set = MOUNT_ATTR_IDMAP};
+    struct stat st;
+
+    if (fstat(grant->fd, &st) < 0)
+        return error_errno(err, "stat");
+    /* Not recursive: what is mounted below was not granted. */
+    if (mount_clone(grant->fd, "", attributes(grant), false, &mount_fd, err) < 0 ||
+        ns_idmap_fd(st.st_uid, host_uid, st.st_gid, host_gid, &userns, err) < 0)
+        return -1;
+    attr.userns_fd = (uint64_t)userns;
+    if (syscall(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0) {
+        error_errno(err, "map the owner of `%s`", grant->path);
+        err->code = E_UNSUPPORTED;
+        return error_hint(err, "its file system has no idmapped mounts; run belljar as its owner instead");
+    }
+    *ret_mount = take_fd(mount_fd);
+    return 0;
+}
+
+/* --- an ordinary user: a helper with its own user and mount namespace does it --- */
+
+static int send_fd(int sock, int fd)
+{
+    char control[CMSG_SPACE(sizeof(int))] = {0};
+    char byte = 0;
+    struct iovec iov = {&byte, 1};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = control,
+                         .msg_controllen = sizeof(control)};
+    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+
+    c->cmsg_level = SOL_SOCKET;
+    c->cmsg_type = SCM_RIGHTS;
+    c->cmsg_len = CMSG_LEN(sizeof(int));
+    memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+    return sendmsg(sock, &msg, MSG_NOSIGNAL) == 1 ? 0 : -1;
+}
+
+static int receive_fd(int sock)
+{
+    char control[CMSG_SPACE(sizeof(int))];
+    char byte;
+    struct iovec iov = {&byte, 1};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = control,
+                         .msg_controllen = sizeof(control)};
+    struct cmsghdr *c;
+    int fd = -1;
+
+    if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != 1)
+        return -1;
+    c = CMSG_FIRSTHDR(&msg);
+    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
+        memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+    return fd;
+}
+
+/* In the helper. The descriptor's mount is not of this namespace, so the path is opened again here and must lead to the same
+ * directory. */
+static void __attribute__((noreturn)) clone_grants(const struct run_grant *grants, size_t count,
+                                                   int sock)
+{
+    char byte;
+
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (read(sock, &byte, 1) != 1 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        _exit(1);
+    for (size_t i = 0; i < count; i++) {
+        int fd = open_no_symlinks(grants[i].path);
+        int mount_fd = -1;
+        struct stat was, is;
+
+        if (fd < 0 || fstat(fd, &is) < 0 || fstat(grants[i].fd, &was) < 0 || is.st_dev != was.st_dev ||
+            is.st_ino != was.st_ino ||
+            mount_clone(fd, "", attributes(&grants[i]), false, &mount_fd, NULL) < 0 ||
+            send_fd(sock, mount_fd) < 0)
+            _exit(1);
+    }
+    _exit(0);
+}
+
+static int map_self(pid_t pid, struct error *err)
+{
+    static const char *const names[] = {"setgroups", "uid_map", "gid_map"};
+    char text[64], path[64];
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        unsigned id = i == 1 ? geteuid() : getegid();
+        int r;
+
+        (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, names[i]);
+        (void)snprintf(text, sizeof(text), i == 0 ? "deny" : "%u %u 1\n", id, id);
+        r = file_write(AT_FDCWD, path, text);
+        if (r < 0) {
+            errno = -r;
+            return error_errno(err, "write %s", names[i]);
+        }
+    }
+    return 0;
+}
+
+static int mount_as_user(const struct run_grant *grants, size_t count, int *mounts, struct error *err)
+{
+    int pair[2], r = 0;
+    pid_t pid;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return error_errno(err, "socketpair");
+    pid = ns_clone(CLONE_NEWUSER | CLONE_NEWNS, NULL);
+    if (pid == 0) {
+        (void)close(pair[0]);
+        clone_grants(grants, count, pair[1]);
+    }
+    (void)close(pair[1]);
+    if (pid < 0)
+        r = error_errno(err, "create namespaces");
+    if (r == 0)
+        r = map_self(pid, err);
+    if (r == 0 && write(pair[0], "", 1) != 1)
+        r = error_errno(err, "start the helper");
+    for (size_t i = 0; i < count && r == 0; i++) {
+        mounts[i] = receive_fd(pair[0]);
+        if (mounts[i] < 0)
+            r = error_set(err, E_SYSTEM, "`%s` cannot be mounted", grants[i].path);
+    }
+    (void)close(pair[0]);
+    if (pid > 0)
+        (void)waitpid(pid, NULL, 0);
+    return r;
+}
+
+int grant_mount(const struct run_grant *grants, size_t count, uint32_t host_uid, uint32_t host_gid,
+                int *mounts, struct error *err)
+{
+    int r = 0;
+
+    for (size_t i = 0; i < count; i++)
+        mounts[i] = -1;
+    if (geteuid() != 0)
+        r = mount_as_user(grants, count, mounts, err);
+    for (size_t i = 0; i < count && r == 0 && geteuid() == 0; i++)
+        r = mount_as_root(&grants[i], host_uid, host_gid, &mounts[i], err);
+    for (size_t i = 0; i < count && r < 0; i++)
+        close_fd(&mounts[i]);
+    return r;
+}
+
+/* --- protected names that did not exist --- */
+
+/* The directory of a protected path, below the grant and never through a link, and the last part of its name. */
+static int open_parent(const struct run_grant *grant, const char *path, const char **ret_name)
+{
+    struct open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+    const char *slash = strrchr(path, '/');
+    char parent[PATH_MAX] = ".";
+
+    *ret_name = slash ? slash + 1 : path;
+    if (slash)
+        (void)snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
+    return (int)syscall(SYS_openat2, grant->fd, parent, &how, sizeof(how));
+}
+
+uint64_t grant_missing_protected(const struct run_grant *grant)
+{
+    uint64_t missing = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
+        const char *name;
+        cleanup_close int dir = open_parent(grant, protected_paths[i], &name);
+        struct stat st;
+
+        if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            missing |= UINT64_C(1) << i;
+    }
+    return missing;
+}
+
+size_t grant_quarantine(const struct run_grant *grant, uint64_t missing_before)
+{
+    uint64_t appeared = missing_before & ~grant_missing_protected(grant);
+    size_t count = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
+        const char *name;
+        char aside[NAME_MAX + 1];
+        cleanup_close int dir = -1;
+
+        if (!(appeared >> i & 1))
+            continue;
+        dir = open_parent(grant, protected_paths[i], &name);
+        (void)snprintf(aside, sizeof(aside), "%s.belljar-refused", name);
+        if (dir >= 0 && renameat(dir, name, dir, aside) == 0)
+            count++;
+    }
+    return count;
+}

@@ -1,0 +1,28 @@
+/* Granted directories: opened once, then only ever spoken of by descriptor.
+ *
+ * grant_open() resolves what the operator typed. grant_mount() makes of it a detached mount that a sandbox can attach; for
+ * root the mount is idmapped, so that what the sandbox writes belongs to the directory's owner and what it reads is read with
+ * that owner's rights. For an ordinary user a short-lived helper in namespaces of its own does the same without the mapping.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/run.h"
+
+/* Fills *ret_grant. A missing directory, a file, or one of the places that are never granted is an error with a hint. */
+int grant_open(const char *path, enum run_grant_mode mode, struct run_grant *ret_grant,
+               struct error *err);
+void grant_done(struct run_grant *grant);
+
+/* One detached mount per grant into `mounts`, for a sandbox whose ids on the host are these. */
+int grant_mount(const struct run_grant *grants, size_t count, uint32_t host_uid, uint32_t host_gid,
+                int *mounts, struct error *err);
+
+/* Names of protected paths (shell start-up files, hooks, agents' settings) that do not exist in a writable grant: bit i is the
+ * i-th of sandbox/protected.h. They cannot be mounted over, so they are looked for again afterwards. */
+uint64_t grant_missing_protected(const struct run_grant *grant);
+
+/* Removes protected files that appeared since, moving them aside as NAME.belljar-refused. Returns how many. */
+size_t grant_quarantine(const struct run_grant *grant, uint64_t missing_before);

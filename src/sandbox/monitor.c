@@ -1,0 +1,111 @@
+#include "sandbox/monitor.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+
+/* A sandbox has a limit on processes; deeper or wider than this is no tree of ours. */
+#define DEPTH_MAX 64
+
+pid_t monitor_pid(int pidfd)
+{
+    char path[64], text[1024];
+    const char *line;
+    int pid;
+
+    (void)snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+    if (file_read(AT_FDCWD, path, text, sizeof(text)) < 0)
+        return -1;
+    line = strstr(text, "\nPid:");
+    return line && sscanf(line, "\nPid: %d", &pid) == 1 ? pid : -1;
+}
+
+static uint64_t read_pss(pid_t pid)
+{
+    char path[64], text[2048];
+    const char *line;
+    uint64_t kb;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
+    if (file_read(AT_FDCWD, path, text, sizeof(text)) < 0)
+        return 0;
+    line = strstr(text, "\nPss:");
+    return line && sscanf(line, "\nPss: %" SCNu64, &kb) == 1 ? kb * 1024 : 0;
+}
+
+/* Fields 14 to 17 (own and reaped children's time) and 20 (threads) of stat; the name in field 2 may hold anything, so count
+ * from its closing parenthesis. */
+static void read_stat(pid_t pid, struct monitor_usage *usage)
+{
+    char path[64], text[1024];
+    const char *at;
+    uint64_t user, system;
+    int64_t child_user, child_system, threads;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    if (file_read(AT_FDCWD, path, text, sizeof(text)) < 0)
+        return;
+    at = strrchr(text, ')');
+    if (!at || sscanf(at,
+                      ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %" SCNd64
+                      " %" SCNd64 " %*d %*d %" SCNd64,
+                      &user, &system, &child_user, &child_system, &threads) != 5)
+        return;
+    usage->cpu_ms += (user + system + (uint64_t)child_user + (uint64_t)child_system) * 1000 /
+                     (uint64_t)sysconf(_SC_CLK_TCK);
+    usage->processes += (uint32_t)threads;
+}
+
+static void add(pid_t pid, int depth, struct monitor_usage *usage);
+
+static void add_children(const char *path, int depth, struct monitor_usage *usage)
+{
+    char text[4096];
+    char *at = text, *end;
+
+    if (file_read(AT_FDCWD, path, text, sizeof(text)) < 0)
+        return;
+    for (;;) {
+        long child = strtol(at, &end, 10);
+
+        if (end == at || child <= 0)
+            return;
+        add((pid_t)child, depth, usage);
+        at = end;
+    }
+}
+
+/* A child belongs to the thread that made it, so every thread is asked. */
+static void add(pid_t pid, int depth, struct monitor_usage *usage)
+{
+    cleanup_closedir DIR *tasks = NULL;
+    struct dirent *entry;
+    char path[PATH_MAX];
+
+    usage->memory_bytes += read_pss(pid);
+    read_stat(pid, usage);
+    if (depth == DEPTH_MAX)
+        return;
+    (void)snprintf(path, sizeof(path), "/proc/%d/task", (int)pid);
+    tasks = opendir(path);
+    while (tasks && (entry = readdir(tasks))) {
+        if (entry->d_name[0] == '.')
+            continue;
+        (void)snprintf(path, sizeof(path), "/proc/%d/task/%s/children", (int)pid, entry->d_name);
+        add_children(path, depth + 1, usage);
+    }
+}
+
+void monitor_read(pid_t init, struct monitor_usage *ret_usage)
+{
+    *ret_usage = (struct monitor_usage){0};
+    if (init > 0)
+        add(init, 0, ret_usage);
+}
