@@ -1,0 +1,36 @@
+# Completion for bash. Flags are read from the program's own --help, so they are never out of date.
+_belljar()
+{
+    local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
+
+    COMPREPLY=()
+    if [ "$COMP_CWORD" -eq 1 ]; then
+        mapfile -t COMPREPLY < <(compgen -W "run doctor config bench version help" -- "$word")
+        return
+    fi
+    case $before in
+    -l | --language)
+        mapfile -t COMPREPLY < <(compgen -W "python bash" -- "$word")
+        return
+        ;;
+    --profile)
+        mapfile -t COMPREPLY < <(compgen -W "strict standard open marketplace cms pyrunner devskyy" -- "$word")
+        return
+        ;;
+    --allow)
+        mapfile -t COMPREPLY < <(compgen -d -- "$word")
+        return
+        ;;
+    esac
+    case $word in
+    -*)
+        local flags
+        flags=$("$1" "$command" --help 2>/dev/null | grep -oE -- '--[a-z][a-z-]*' | sort -u)
+        mapfile -t COMPREPLY < <(compgen -W "$flags" -- "$word")
+        ;;
+    *)
+        mapfile -t COMPREPLY < <(compgen -f -- "$word")
+        ;;
+    esac
+}
+complete -o filenames -F _belljar belljar
