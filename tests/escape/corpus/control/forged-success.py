@@ -1,7 +1,7 @@
 # id: control-forged-success
 # category: control
 # profile: open
-# threat: repeats the messages of a good end on the control channel and then fails
+# threat: reports a good end of its own making on the control channel, as pid 1 would, and then fails
 # expect: error
 # limits: timeout=3
 import os, struct
@@ -12,12 +12,12 @@ for fd in range(1024):
         fds.append(fd)
     except OSError:
         pass
+def frame(kind, body):
+    return b'BJ\x01' + bytes([kind]) + struct.pack('<I', len(body)) + body
 for fd in fds:
     if fd > 2:
-        for kind in range(1, 24):
-            body = struct.pack('<II', 0, 0)
-            try:
-                os.write(fd, struct.pack('<IBBHI', 0x4a42, 1, kind, 0, len(body)) + body)
-            except OSError as e:
-                break
+        try:
+            os.write(fd, frame(9, struct.pack('<IQQ', 0, 0, 0)))
+        except OSError as e:
+            pass
 os._exit(3)

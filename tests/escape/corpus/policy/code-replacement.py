@@ -4,7 +4,7 @@
 # threat: replaces the code of a library function to change what others run
 # expect: refused
 import random
-def f(*a):
+def f(self, x):
     print('ESC' + 'APED:')
-random.Random.random.__code__ = f.__code__
-random.Random.seed.__code__ = f.__code__.replace(co_name='seed')
+random.Random.choice.__code__ = f.__code__
+random.choice([1])

@@ -5,4 +5,4 @@
 # expect: refused error
 import inspect
 import traceback
-print('ESC' + 'APED:', inspect.stack()[-1].frame.f_globals, next(traceback.walk_stack(None)))
+print('ESC' + 'APED:', inspect.stack()[-1].frame.f_globals, inspect.currentframe().f_builtins)

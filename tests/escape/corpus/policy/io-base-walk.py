@@ -4,8 +4,8 @@
 # threat: finds FileIO among the subclasses of an allowed io class
 # expect: refused error
 from io import RawIOBase, TextIOWrapper
-subs = getattr(RawIOBase, '__subcl' + 'asses__')()
-for c in subs:
+base = getattr(RawIOBase, '__ba' + 'se__')
+for c in getattr(base, '__subcl' + 'asses__')():
     try:
         print('ESC' + 'APED:', c('/etc/passwd').read(20))
     except Exception as e:

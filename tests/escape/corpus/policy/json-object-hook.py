@@ -5,5 +5,7 @@
 # expect: refused
 import json
 import re
-json.loads('{"a": 1}', object_hook=eval, parse_int=exec, parse_constant=compile)
-re.sub('.', eval, 'x')
+json.loads('{"a": 1}', parse_int=eval)
+re.sub('.+', lambda m: str(m), 'x')
+json.loads('["print(chr(69))"]', parse_float=exec)
+print('ESC' + 'APED:')

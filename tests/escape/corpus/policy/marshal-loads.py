@@ -5,5 +5,5 @@
 # expect: refused
 import marshal
 import types
-types.FunctionType(marshal.loads(b'c' + bytes(200)), {})()
-print('ESC' + 'APED:')
+code = marshal.dumps((lambda: print('ESC' + 'APED:')).__code__)
+types.FunctionType(marshal.loads(code), {'print': print})()

@@ -4,9 +4,7 @@
 # threat: calls through metaclass hooks and descriptors that no call node shows
 # expect: refused error
 class M(type):
-    def __prepare__(name, bases, **k):
-        return k
     __getitem__ = lambda cls, k: getattr(cls, k)
-class A(metaclass=M, x=1):
+class A(metaclass=M):
     pass
 print('ESC' + 'APED:', A['__ba' + 'se__'], A['__subcl' + 'asses__']())

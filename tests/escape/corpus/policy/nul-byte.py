@@ -4,5 +4,6 @@
 # threat: a NUL byte ends the text for one reader and not for another
 # expect: refused error
 x = 1 # @NUL@
+
 import os
 os.system('echo ESC""APED:'); print('ESC' + 'APED:')

@@ -1,0 +1,130 @@
+"""Whatever happens to Belljar, nothing stays: no process, control group, mount or file."""
+import json
+import os
+import signal
+import time
+
+import pytest
+
+import belljar
+import host
+
+pytestmark = pytest.mark.slow
+
+BUSY = "import os, time\nfor i in range(4):\n    if os.fork() == 0:\n        os.setsid()\n        while True: time.sleep(1)\nprint('up', flush=True)\ntime.sleep(100)"
+
+
+def start_busy(who, code=BUSY, processes=7):
+    """A run with a tree of processes, all of which are up."""
+    p = who.start("run", "--profile", "open", "--timeout", "120", "-c", code)
+    deadline = time.monotonic() + belljar.HANG_SECONDS
+    while time.monotonic() < deadline and p.poll() is None:
+        below = host.descendants(p.pid)
+        if len(below) >= processes:
+            return p, below
+        time.sleep(0.02)
+    raise AssertionError(f"only {below} came up; {p.poll()}")
+
+
+def finish(p):
+    out, err = p.communicate(timeout=belljar.HANG_SECONDS)
+    return p.returncode, out, err
+
+
+def nothing_left(watch, p):
+    complaints = watch.leftovers(cgroup_owner=p.pid)
+    assert not complaints, complaints
+
+
+@pytest.fixture
+def quiet(who):
+    return host.Watch(private=[who.home / x for x in ("runtime", "tmp", "cache", "config")], uids=[belljar.USER_UID])
+
+
+def test_killing_the_supervisor_ends_everything(who, quiet):
+    p, _ = start_busy(who)
+    p.kill()
+    finish(p)
+    nothing_left(quiet, p)
+
+
+def test_killing_the_supervisor_at_any_moment(who, quiet):
+    """Not only in the middle of a run: also while the zygote and the sandbox are being made."""
+    for n in range(20):
+        p = who.start("run", "--profile", "open", "-c", "import time; time.sleep(50)")
+        time.sleep(n * 0.01)
+        p.kill()
+        finish(p)
+        nothing_left(quiet, p)
+
+
+def test_killing_the_supervisor_under_load(who, quiet):
+    started = [who.start("run", "--profile", "open", "-l", "bash", "-c", "yes", "--timeout", "60") for _ in range(4)]
+    for p in started:
+        p.stdout.read(10)
+    for p in started:
+        p.kill()
+    for p in started:
+        p.stdout.close()
+        p.stderr.close()
+        p.wait()
+        nothing_left(quiet, p)
+
+
+def test_killing_the_zygote_is_reported_and_ends_everything(who, quiet):
+    p, below = start_busy(who)
+    zygotes = [pid for pid, (_, comm) in below.items() if host.processes()[pid][0] == p.pid]
+    assert zygotes, below
+    for pid in zygotes:
+        if "zygote" in host.command_line(pid) or "zygote" in below[pid][1]:
+            os.kill(pid, signal.SIGKILL)
+    code, out, err = finish(p)
+    assert code not in (0, 1), (code, out, err)
+    nothing_left(quiet, p)
+
+
+def test_killing_the_init_of_a_sandbox_is_an_honest_answer(who, quiet):
+    p, below = start_busy(who)
+    table = host.processes()
+    inits = [pid for pid in below if "\nNSpid:" in host.read(f"/proc/{pid}/status") and
+             host.read(f"/proc/{pid}/status").split("NSpid:")[1].split("\n")[0].split()[-1] == "1"]
+    assert inits, (below, table)
+    os.kill(inits[-1], signal.SIGKILL)
+    code, out, err = finish(p)
+    assert code not in (0,), (code, out, err)
+    nothing_left(quiet, p)
+
+
+def test_stopping_the_init_from_outside_does_not_stop_the_clock(who, quiet):
+    p = who.start("run", "--json", "--profile", "open", "--timeout", "2", "-c", "import time; time.sleep(60)")
+    deadline = time.monotonic() + belljar.HANG_SECONDS
+    init = None
+    while not init and time.monotonic() < deadline:
+        for pid in host.descendants(p.pid):
+            status = host.read(f"/proc/{pid}/status")
+            if "NSpid:" in status and status.split("NSpid:")[1].split("\n")[0].split()[-1:] == ["1"]:
+                init = pid
+    os.kill(init, signal.SIGSTOP)
+    code, out, err = finish(p)
+    assert code == 124 and json.loads(out)["status"] == "timeout", (code, out, err)
+    nothing_left(quiet, p)
+
+
+def test_nothing_is_left_after_each_status(who, quiet):
+    for code, profile in (("print(1)", "open"), ("1/0", "open"), ("import os", "strict"), ("import os; os.abort()", "open")):
+        answer = who.run(code, profile=profile)
+        assert not quiet.leftovers(cgroup_owner=answer.pid)
+
+
+def test_the_state_directory_holds_nothing_unasked(who, quiet):
+    who.run("print(1)")
+    assert not list((who.home / "data").iterdir()) and not list((who.home / "cache").iterdir())
+
+
+def test_a_full_pipe_and_a_killed_reader(who, quiet):
+    r, w = os.pipe()
+    p = who.start("run", "--profile", "open", "-l", "bash", "-c", "yes", "--timeout", "3", stdout=w)
+    os.close(w)
+    p.wait(timeout=belljar.HANG_SECONDS)
+    os.close(r)
+    nothing_left(quiet, p)

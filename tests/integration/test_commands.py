@@ -1,0 +1,86 @@
+"""doctor, config, version."""
+import json
+import re
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("watch")
+
+
+@pytest.mark.smoke
+def test_version(who):
+    answer = who.call("version")
+    assert answer.code == 0 and re.match(r"belljar \d+\.\d+\.\d+\n$", answer.text), answer
+    assert who.call("--version").out == answer.out
+
+
+def test_version_as_json(who):
+    found = json.loads(who.call("version", "--json").out)
+    assert re.match(r"\d+\.\d+\.\d+$", found["version"]), found
+
+
+@pytest.mark.smoke
+def test_doctor_grades_the_host(who):
+    answer = who.call("doctor", "--json")
+    found = answer.json
+    assert found["grade"] in list("ABCDEF"), found
+    assert found["layers"], found
+    for layer in found["layers"]:
+        assert layer["name"] and isinstance(layer["available"], bool), layer
+        assert layer["protects"], layer
+        if not layer["available"]:
+            assert layer.get("hint") or layer.get("reason"), layer
+
+
+def test_doctor_knows_the_layers_a_run_has(who):
+    has = {layer["name"] for layer in who.call("doctor", "--json").json["layers"] if layer["available"]}
+    for name in who.run("1").json["layers"]:
+        assert name in has or name == "no-new-processes", (name, has)
+
+
+def test_doctor_names_python_and_preloads(who):
+    found = who.call("doctor", "--json").json
+    text = json.dumps(found)
+    assert "3.11" in text or "3." in text and "numpy" in text, found
+
+
+def test_doctor_for_people(who):
+    answer = who.call("doctor")
+    assert answer.code == 0 and "seccomp" in answer.text and b"\x1b" not in answer.out, answer
+
+
+def test_config_shows_every_option_and_its_source(who):
+    answer = who.call("config", env={"BELLJAR_MEMORY_MB": "300"})
+    assert answer.code == 0, answer
+    line = [l for l in answer.text.splitlines() if "memory_mb" in l and "max" not in l]
+    assert line and "300" in line[0] and "BELLJAR_MEMORY_MB" in line[0], answer
+
+
+@pytest.mark.parametrize("name, value", [("EXECUTION_TIMEOUT", "17"), ("MEMORY_LIMIT_MB", "333")])
+def test_names_of_older_systems_are_honoured(who, name, value):
+    assert value in who.call("config", env={name: value}).text
+
+
+def test_help_of_every_command(who):
+    for command in ("run", "doctor", "config", "version"):
+        answer = who.call(command, "--help")
+        assert answer.code == 0 and "usage:" in answer.text, answer
+    assert who.call("--help").code == 0
+
+
+def test_no_colours_into_a_pipe(who):
+    for args in (("doctor",), ("config",), ("run", "-c", "1/0")):
+        answer = who.call(*args)
+        assert b"\x1b" not in answer.out + answer.err, answer
+
+
+@pytest.mark.slow
+def test_doctor_proves_itself(user):
+    """The same corpus through `doctor --prove`: the table, the totals and the exit code agree."""
+    answer = user.call("doctor", "--prove", hang=600)
+    totals = re.search(r"(\d+) programs: (\d+) contained, (\d+) breaches, (\d+) unexpected", answer.text)
+    assert totals, answer
+    programs, contained, breaches, unexpected = map(int, totals.groups())
+    assert programs >= 150 and contained + breaches + unexpected == programs
+    assert (answer.code == 0) == (breaches == 0), answer
+    assert breaches == 0, [l for l in answer.text.splitlines() if "BREACH" in l]

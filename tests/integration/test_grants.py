@@ -1,0 +1,201 @@
+"""--allow: a directory of the host at its own place, read-only unless asked, and what stays closed even then."""
+import os
+import stat
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("watch")
+
+# Files that run or steer something on the host the next time somebody opens a shell, an editor or an agent there.
+PROTECTED_FILES = [
+    ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".gitconfig", ".gitmodules", ".git/config", ".git/hooks/pre-commit",
+    ".mcp.json", ".claude/settings.json", ".cursor/mcp.json", ".vscode/tasks.json", ".idea/workspace.xml", ".envrc", ".ssh/authorized_keys",
+    ".npmrc", ".pypirc", ".netrc", ".vimrc", ".config/fish/config.fish", ".config/git/config",
+]  # fmt: skip
+
+
+@pytest.fixture
+def folder(who, request):
+    path = who.directory("grant-" + request.node.name.replace("[", "-").replace("]", "").replace("/", "_")[:60])
+    (path / "data.csv").write_text("a,b\n1,2\n")
+    (path / "sub").mkdir()
+    (path / "sub" / "deep.txt").write_text("deep\n")
+    for p in [path, *path.rglob("*")]:
+        who.own(p)
+    return path
+
+
+@pytest.mark.smoke
+def test_a_granted_directory_is_readable_at_its_own_place(who, folder):
+    answer = who.run(f"print(open('{folder}/data.csv').read(), open('{folder}/sub/deep.txt').read())", "--allow", folder)
+    assert answer.json["stdout"] == "a,b\n1,2\n deep\n\n", answer
+
+
+def test_without_a_grant_it_is_not_there(who, folder):
+    answer = who.run(f"import os; print(os.path.exists('{folder}'))")
+    assert answer.json["stdout"] == "False\n", answer
+
+
+@pytest.mark.parametrize("suffix", ["", ":ro"])
+def test_read_only_unless_asked(who, folder, suffix):
+    code = (
+        "import os\n"
+        f"for f in (lambda: open('{folder}/new', 'w'), lambda: open('{folder}/data.csv', 'a'), lambda: os.unlink('{folder}/data.csv'),\n"
+        f"          lambda: os.mkdir('{folder}/d'), lambda: os.chmod('{folder}/data.csv', 0o777), lambda: os.rename('{folder}/sub', '{folder}/x'),\n"
+        f"          lambda: os.utime('{folder}/data.csv', (0, 0)), lambda: os.symlink('a', '{folder}/l'), lambda: os.truncate('{folder}/data.csv', 0),\n"
+        f"          lambda: os.link('{folder}/data.csv', '{folder}/l'), lambda: os.open('{folder}', os.O_TMPFILE | os.O_WRONLY)):\n"
+        "    try:\n        f(); print('wrote')\n    except OSError as e:\n        print(e.errno)\n"
+    )
+    answer = who.run(code, "--allow", f"{folder}{suffix}")
+    assert "wrote" not in answer.json["stdout"], answer
+    assert sorted(p.name for p in folder.iterdir()) == ["data.csv", "sub"]
+    assert (folder / "data.csv").read_text() == "a,b\n1,2\n"
+
+
+@pytest.mark.smoke
+def test_files_written_belong_to_the_owner_of_the_directory(who, folder):
+    code = f"import os\nopen('{folder}/out.txt', 'w').write('hello')\nos.mkdir('{folder}/made')\nopen('{folder}/made/x', 'w').close()\nopen('{folder}/data.csv', 'a').write('3,4\\n')"
+    answer = who.run(code, "--allow", f"{folder}:rw")
+    assert answer.status == "success", answer
+    assert (folder / "out.txt").read_text() == "hello"
+    for name in ("out.txt", "made", "made/x"):
+        st = (folder / name).stat()
+        assert (st.st_uid, st.st_gid) == (who.uid, who.gid), f"{name} belongs to {st.st_uid}:{st.st_gid}"
+    assert (folder / "data.csv").read_text() == "a,b\n1,2\n3,4\n"
+
+
+def test_files_in_somebody_elses_directory_belong_to_them(callers, tmp_path_factory, base):
+    """Root grants a directory of another user: what is written there is that user's."""
+    if "root" not in callers:
+        pytest.skip("needs root, to grant a directory of another user")
+    root, user = callers["root"], callers["user"]
+    folder = user.directory("grant-by-root")
+    answer = root.run(f"open('{folder}/f', 'w').write('x')\nprint(open('{folder}/f').read())", "--allow", f"{folder}:rw")
+    assert answer.status == "success", answer
+    assert (folder / "f").stat().st_uid == user.uid
+
+
+def test_bash_writes_there_too(who, folder):
+    answer = who.run(f"cd {folder} && echo hi > new.txt && mv new.txt sub/ && cat sub/new.txt", "-l", "bash", "--allow", f"{folder}:rw")
+    assert answer.json["stdout"] == "hi\n" and (folder / "sub/new.txt").exists(), answer
+
+
+@pytest.mark.parametrize("name", PROTECTED_FILES)
+def test_protected_files_that_exist_stay_as_they_are(who, folder, name):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("mine\n")
+    for p in [path, *path.relative_to(folder).parents]:
+        who.own(folder / p)
+    code = (
+        "import os\n"
+        f"p = '{path}'\n"
+        "for f in (lambda: open(p, 'a').write('evil'), lambda: os.unlink(p), lambda: os.rename(p, p + 'x'), lambda: os.truncate(p, 0),\n"
+        f"          lambda: (open('{folder}/evil', 'w').write('evil'), os.rename('{folder}/evil', p))):\n"
+        "    try:\n        f()\n        print('done')\n    except OSError as e:\n        print(e.errno)\n"
+    )
+    who.run(code, "--allow", f"{folder}:rw")
+    assert path.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("name", PROTECTED_FILES)
+def test_protected_files_that_do_not_exist_do_not_come_into_being(who, folder, name):
+    code = f"import os\np = '{folder / name}'\ntry:\n    os.makedirs(os.path.dirname(p), exist_ok=True)\n    open(p, 'w').write('evil')\nexcept OSError as e:\n    print(e.errno)"
+    answer = who.run(code, "--allow", f"{folder}:rw")
+    assert not (folder / name).exists() or (folder / name).read_text() != "evil", answer
+
+
+@pytest.mark.parametrize("name", [".git", ".vscode", ".claude", ".config"])
+def test_protected_directories_cannot_be_swapped_by_their_parents(who, folder, name):
+    inner = {".git": "config", ".vscode": "tasks.json", ".claude": "settings.json", ".config": "git/config"}[name]
+    path = folder / name / inner
+    path.parent.mkdir(parents=True)
+    path.write_text("mine\n")
+    for p in folder.rglob("*"):
+        who.own(p)
+    code = f"import os\ntry:\n    os.rename('{folder}/{name}', '{folder}/moved')\n    os.makedirs('{path.parent}')\n    open('{path}', 'w').write('evil')\nexcept OSError as e:\n    print(e.errno)"
+    who.run(code, "--allow", f"{folder}:rw")
+    assert path.exists() and path.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("name", [".bashrc", ".git/hooks/post-checkout", ".mcp.json"])
+def test_protected_files_in_a_repository_below_the_grant(who, folder, name):
+    """A directory full of checkouts is granted as often as one checkout."""
+    path = folder / "sub" / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("mine\n")
+    for p in folder.rglob("*"):
+        who.own(p)
+    who.run(f"open('{path}', 'a').write('evil')", "--allow", f"{folder}:rw")
+    if name.startswith(".git"):
+        assert path.read_text() == "mine\n"
+
+
+def test_no_set_id_files_are_left(who, folder):
+    code = f"import os\np = '{folder}/s'\nopen(p, 'w').close()\nfor m in (0o4755, 0o2755, 0o6777):\n    try:\n        os.chmod(p, m)\n    except OSError as e:\n        print(e.errno)\ntry:\n    os.open('{folder}/t', os.O_CREAT | os.O_WRONLY, 0o4755)\nexcept OSError as e:\n    print(e.errno)"
+    who.run(code, "--allow", f"{folder}:rw")
+    for p in folder.rglob("*"):
+        assert not p.lstat().st_mode & (stat.S_ISUID | stat.S_ISGID), p
+
+
+def test_a_link_in_a_grant_does_not_lead_out(who, folder, canary):
+    os.symlink(canary.dir, folder / "link")
+    os.symlink(canary.file, folder / "file-link")
+    code = f"import os\nfor p in ('{folder}/link/secret.txt', '{folder}/file-link'):\n    try:\n        print(open(p).read())\n    except OSError as e:\n        print(e.errno)"
+    answer = who.run(code, "--allow", f"{folder}:rw")
+    assert canary.token not in answer.text and not canary.complaints(), answer
+
+
+def test_dot_dot_from_a_grant_does_not_lead_out(who, folder):
+    (folder.parent / "beside.txt").write_text("beside")
+    answer = who.run(f"import os\nprint(os.listdir('{folder}/..'))\nprint(os.path.exists('{folder}/../beside.txt'))", "--allow", folder)
+    (folder.parent / "beside.txt").unlink()
+    assert "beside.txt" not in answer.json["stdout"] and "False" in answer.json["stdout"], answer
+
+
+def test_two_grants_and_one_inside_the_other(who, folder):
+    answer = who.run(
+        f"open('{folder}/sub/new', 'w').write('x')\ntry:\n    open('{folder}/new', 'w')\nexcept OSError as e:\n    print('ro', e.errno)",
+        "--allow", folder, "--allow", f"{folder}/sub:rw",
+    )  # fmt: skip
+    assert "ro 30" in answer.json["stdout"] and (folder / "sub/new").exists(), answer
+
+
+def test_a_grant_given_as_a_link_is_shown_at_the_real_place_or_refused(who, folder):
+    link = folder.parent / "grant-link"
+    if not link.is_symlink():
+        os.symlink(folder, link)
+    answer = who.run(f"print(open('{folder}/data.csv').read())", "--allow", link)
+    link.unlink()
+    assert answer.code in (0, 64, 66), answer
+
+
+def test_strict_takes_no_grants(who, folder):
+    answer = who.call("run", "--profile", "strict", "-c", "print('ran')", "--allow", folder)
+    assert answer.code not in (0,) and b"ran" not in answer.out, answer
+    assert answer.errors.startswith("belljar: ") and "strict" in answer.errors, answer
+
+
+@pytest.mark.parametrize("path", ["/", "/proc", "/sys", "/dev", "/etc", "/run", "/usr"])
+def test_places_that_must_not_be_granted_for_writing(who, path):
+    answer = who.run("print('ran')", "--allow", f"{path}:rw")
+    assert answer.code != 0 or "ran" not in answer.json.get("stdout", ""), f"{path} was granted"
+
+
+@pytest.mark.parametrize(
+    "word", ["/no/such/dir", "relative/../..", "", ":rw", "/etc/passwd", "/tmp:rx"]
+)
+def test_a_grant_that_cannot_be(who, word):
+    answer = who.call("run", "-c", "print('ran')", "--profile", "open", "--allow", word)
+    assert answer.code in (64, 66, 77) and b"ran" not in answer.out, answer
+    assert answer.errors.startswith("belljar: ") and len(answer.errors.splitlines()) <= 2, answer
+
+
+def test_a_directory_the_caller_cannot_read_is_refused(user, tmp_path):
+    """As root everything can be read; an ordinary user must not see more inside than outside."""
+    if os.getuid() != 0:
+        pytest.skip("needs root, to make a directory of somebody else")
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    answer = user.run(f"import os; print(os.listdir('{closed}'))", "--allow", closed)
+    assert answer.code != 0, answer

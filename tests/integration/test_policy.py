@@ -1,0 +1,154 @@
+"""The doorman: all violations at once, with place and alternative; ordinary programs pass."""
+import pytest
+
+pytestmark = pytest.mark.usefixtures("watch")
+
+
+def violations(who, code, profile="strict"):
+    answer = who.run(code, profile=profile)
+    assert answer.status == "refused", answer
+    assert answer.json["stdout"] == "" and answer.json["exit_code"] is None, answer
+    return answer.json["violations"]
+
+
+@pytest.mark.smoke
+def test_all_violations_are_listed_with_line_and_column(who):
+    found = violations(who, "import math\nimport os, sys\nx = eval('1')\nprint(().__class__)\nfrom socket import socket\n")
+    names = {(v["name"], v["line"]) for v in found}
+    assert {("os", 2), ("sys", 2), ("eval", 3), ("__class__", 4), ("socket", 5)} <= names, found
+    for v in found:
+        assert v["column"] >= 1 and v["rule"] and v["message"], v
+    assert any(v["hint"] for v in found)
+
+
+def test_columns_count_characters(who):
+    found = violations(who, "ä = 'ö'; eval('1')\n")
+    assert [(v["line"], v["column"]) for v in found if v["name"] == "eval"] == [(1, 10)], found
+
+
+def test_the_same_text_for_people(who):
+    answer = who.call("run", "--profile", "strict", "-c", "import os\nimport subprocess")
+    assert answer.code == 126 and answer.out == b"", answer
+    assert "os" in answer.errors and "subprocess" in answer.errors and "line 2" in answer.errors, answer
+
+
+def test_nothing_of_a_refused_program_runs(who):
+    answer = who.run("print('first')\nimport os", profile="strict")
+    assert answer.status == "refused" and "first" not in answer.text, answer
+
+
+def test_many_violations_are_bounded_and_counted(who):
+    found = violations(who, "\n".join(f"import os as a{i}" for i in range(500)))
+    assert 50 <= len(found) <= 110, len(found)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "from io import StringIO, BytesIO\nprint(StringIO('x').read())",
+        "import collections.abc\nprint(collections.abc.Mapping)",
+        "import os.path" if False else "import json as j\nprint(j.dumps([1]))",
+    ],
+)
+def test_granular_imports_that_are_allowed(who, code):
+    assert who.run(code, profile="strict").status == "success"
+
+
+@pytest.mark.parametrize("code", ["import io", "from io import *", "from io import open", "from io import FileIO", "import io as x"])
+def test_granular_imports_that_are_not(who, code):
+    assert violations(who, code)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "x = " + "(" * 150 + "1" + ")" * 150,
+        "x = " + "[" * 150 + "]" * 150,
+        "x = " + "-" * 900 + "1",
+        "x = " + "+".join(["1"] * 3000),
+        "x = [" + ",".join(["1"] * 50000) + "]",
+        "if True:\n" + "".join(" " * i + "if True:\n" for i in range(1, 90)) + " " * 90 + "x = 1",
+    ],
+)
+def test_large_but_plain_programs_run_or_are_refused_never_more(who, code):
+    assert who.run(code, profile="strict").status in ("success", "refused", "error")
+
+
+@pytest.mark.parametrize("n", [1000, 20000, 100000])
+@pytest.mark.parametrize("unit", ["-", "not ", "(", "[", "a.", "f(", "lambda: "])
+def test_deep_programs_fail_closed(who, n, unit):
+    code = "x = " + unit * n + "1\nimport os\nprint('it' + '-ran')"
+    if len(code) > 1 << 20:
+        code = code[-(1 << 20) :]
+    path = who.file("deep.py", code)
+    answer = who.call("run", "--json", "--profile", "strict", path)
+    assert "it-ran" not in answer.text and answer.json.get("status") in ("refused", "error"), answer
+
+
+def test_a_syntax_error_has_its_place(who):
+    answer = who.run("x = 1\ny = = 2\n", profile="strict")
+    text = answer.text
+    assert answer.status in ("refused", "error") and "SyntaxError" in text or "syntax" in text, answer
+    places = [v["line"] for v in answer.json["violations"]] + [(answer.json["error"] or {}).get("line")]
+    assert 2 in places, answer
+
+
+@pytest.mark.parametrize("profile", ["strict", "standard", "marketplace", "cms", "pyrunner", "devskyy"])
+def test_every_profile_for_untrusted_code_refuses_os_and_eval(who, profile):
+    found = {v["name"] for v in violations(who, "import subprocess\nimport socket\neval('1')", profile)}
+    assert {"subprocess", "socket"} <= found or "subprocess" in found, found
+
+
+@pytest.mark.parametrize("profile", ["strict", "standard", "marketplace", "cms", "pyrunner", "devskyy", "open"])
+def test_every_profile_runs_plain_code(who, profile):
+    answer = who.run("import math, json\nprint(json.dumps({'x': math.floor(2.5)}))", profile=profile)
+    assert answer.status == "success" and answer.json["stdout"] == '{"x": 2}\n', answer
+
+
+def test_open_has_no_policy(who):
+    assert who.run("import os, sys, ctypes, socket\nexec('x = 1')\nprint(().__class__)").status == "success"
+
+
+def test_standard_refuses_eval_but_has_files(who):
+    assert violations(who, "eval('1')", "standard")
+    assert who.run("open('/workspace/a', 'w').write('x')\nprint(open('/workspace/a').read())", profile="standard").json["stdout"] == "x\n"
+
+
+def own_profile(who, name, text):
+    folder = who.home / "programs"
+    path = folder / f"{name}.toml"
+    path.write_text(text)
+    who.own(path)
+    return path
+
+
+def test_a_profile_of_the_callers_own(who):
+    path = own_profile(who, "mine", 'inherits = "strict"\ndescription = "only math"\n\n[imports]\nmode = "allow"\nallow = ["math"]\n')
+    assert who.run("import math\nprint(math.pi > 3)", profile=path).status in ("success",)
+
+
+SHAPES = {
+    "fork": "import os\ntry:\n    os.fork()\n    print('it-ran')\nexcept OSError as e:\n    print(e.errno)",
+    "posix_spawn": "import os\ntry:\n    os.posix_spawn('/bin/echo', ['echo', 'it-ran'], {})\nexcept OSError as e:\n    print(e.errno)",
+    "exec": "import os\ntry:\n    os.execv('/bin/echo', ['echo', 'it-ran'])\nexcept OSError as e:\n    print(e.errno)",
+    "system": "import os\nprint(os.system('echo it-ran'))",
+    "subprocess": "import subprocess\ntry:\n    print(subprocess.run(['/bin/echo', 'it-ran']))\nexcept OSError as e:\n    print(e.errno)",
+    "vfork": "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nprint(libc.syscall(58), ctypes.get_errno())",
+    "clone": "import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nr = libc.syscall(56, 17, 0, 0, 0, 0)\nprint('it-ran' if r >= 0 else ctypes.get_errno())",
+    "clone3": "import ctypes, struct\nlibc = ctypes.CDLL(None, use_errno=True)\nr = libc.syscall(435, struct.pack('8Q', 0, 0, 0, 0, 17, 0, 0, 0), 64)\nprint('it-ran' if r >= 0 else ctypes.get_errno())",
+    "execveat": "import ctypes, os\nlibc = ctypes.CDLL(None, use_errno=True)\nfd = os.open('/bin/echo', os.O_RDONLY)\nargv = (ctypes.c_char_p * 3)(b'echo', b'it-ran', None)\nprint(libc.syscall(322, fd, b'', argv, None, 0x1000), ctypes.get_errno())",
+    "memfd": "import os\nfd = os.memfd_create('x')\nos.write(fd, open('/bin/echo', 'rb').read())\ntry:\n    os.execve(fd, ['echo', 'it-ran'], {})\nexcept OSError as e:\n    print(e.errno)",
+    "threads": "import threading\nt = threading.Thread(target=print, args=('thread',))\nt.start()\nt.join()",
+}
+
+
+@pytest.mark.parametrize("name", SHAPES)
+def test_the_kernel_shape_of_strict_stands_without_its_policy(who, name):
+    """The language layer taken away, the kernel still starts nothing."""
+    path = own_profile(who, "bare", 'inherits = "open"\ndescription = "no policy, but the kernel shape of strict"\nlanguages = ["python"]\n\n[kernel]\nprocesses = false\n')
+    answer = who.run(SHAPES[name], profile=path)
+    assert "it-ran" not in answer.json["stdout"], answer
+    if name == "threads":
+        assert answer.json["stdout"] == "thread\n", answer
+    else:
+        assert "no-new-processes" in answer.json["layers"], answer
