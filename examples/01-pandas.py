@@ -1,4 +1,4 @@
-# An ordinary piece of analysis. pandas is already imported when the sandbox starts, so the import costs nothing.
+# An ordinary piece of analysis. The last line names the result: `belljar run --json` has it as a value of its own.
 import io
 
 import pandas as pd
