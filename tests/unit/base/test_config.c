@@ -540,5 +540,5 @@ int main(void)
         cmocka_unit_test_setup_teardown(grants_are_taken_apart, setup, teardown),
     };
 
-    return cmocka_run_group_tests(tests, group_setup, group_teardown);
+    return UNIT_RUN_WITH(tests, group_setup, group_teardown);
 }

@@ -89,5 +89,5 @@ int main(void)
         cmocka_unit_test(failures_are_negative_errnos),
     };
 
-    return cmocka_run_group_tests(tests, setup, teardown);
+    return UNIT_RUN_WITH(tests, setup, teardown);
 }

@@ -389,5 +389,5 @@ int main(void)
         cmocka_unit_test(an_ordinary_user_needs_no_new_privs),
     };
 
-    return cmocka_run_group_tests(tests, make_tree, remove_tree);
+    return UNIT_RUN_WITH(tests, make_tree, remove_tree);
 }
