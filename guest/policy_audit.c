@@ -209,9 +209,12 @@ static const char *const generators[] = {
     "/sympy/utilities/decorator.py",
 };
 
+/* Parts that evaluate annotations. */
+static const char *const annotators[] = {"/typing.py", "/inspect.py", "/typing_extensions.py"};
+
 /* Text that a library evaluates for the program is a program: typing.get_type_hints(), sympify(),
  * timeit. The same rules hold. What does not parse is left to the one who asked. */
-static int check_text(const struct policy *policy, struct span text)
+static int check_text(const struct policy *policy, struct span text, bool is_annotation)
 {
     PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST | PyCF_IGNORE_COOKIE,
                              .cf_feature_version = PY_MINOR_VERSION};
@@ -229,7 +232,8 @@ static int check_text(const struct policy *policy, struct span text)
     Py_XDECREF(name);
     PyErr_Clear();
     if (tree)
-        r = policy_check_tree(policy, tree, &report);
+        r = is_annotation ? policy_check_annotation(policy, tree, &report)
+                          : policy_check_tree(policy, tree, &report);
     Py_XDECREF(tree);
     if (r == 0 && report.count > 0)
         r = policy_refuse(policy, PyExc_PermissionError, report.items[0].rule,
@@ -276,7 +280,7 @@ static int on_compile(const struct policy *policy, const char *event, PyObject *
         return 0;
     is_inside = true;
     if (text_arg(args, 0, &text))
-        r = check_text(policy, text);
+        r = check_text(policy, text, policy_caller_file_is(annotators, COUNT_OF(annotators)));
     else
         r = arg_at(args, 0) == Py_None ? 0 : check_tree(policy, arg_at(args, 0));
     is_inside = false;

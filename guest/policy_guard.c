@@ -364,8 +364,9 @@ static PyObject *guarded_subclasses(PyObject *self, PyObject *unused)
 {
     const struct policy *policy = policy_sealed();
 
+    /* isinstance() of an abstract class comes here too, by way of abc. */
     if (policy && policy_attribute_refused(policy, span_from("__subclasses__")) &&
-        policy_caller_is_guest(true)) {
+        policy_caller_is_guest(false)) {
         refuse_attribute(policy, PyExc_AttributeError, span_from("__subclasses__"));
         return NULL;
     }

@@ -90,6 +90,13 @@ bool policy_template_dangerous(const struct policy *policy, struct span text, bo
 /* A dotted path as attrgetter() takes it. */
 bool policy_path_refused(const struct policy *policy, struct span path, struct span *ret_name);
 
+/* ---- the walk (policy_walk.c) ---- */
+
+/* Like policy_check_tree() for an annotation that typing evaluates from text: it names types and
+ * makes objects of them (`Annotated[int, Range(0, 9)]`), it calls no functions. */
+int policy_check_annotation(const struct policy *policy, PyObject *tree,
+                            struct policy_report *report);
+
 /* ---- the report (policy.c) ---- */
 
 /* `column` is in bytes from 0, or -1. Returns 0 or -1 (out of memory: fail closed). */

@@ -87,6 +87,7 @@ int policy_walk_prepare(void)
 struct binding {
     PyObject *name;   /* strong */
     PyObject *module; /* strong: full name */
+    bool is_way;      /* the os of an allowed `import os.path`: a way to that part, nothing else */
 };
 
 struct walk {
@@ -100,6 +101,11 @@ struct walk {
     size_t n_bindings, size_bindings;
     PyObject **soft; /* the `x.__class__` of each `x.__class__.__name__`, borrowed */
     size_t n_soft, size_soft;
+    PyObject *
+        *bases; /* the `os` of each `os.path`, borrowed; sorted by address before it is searched */
+    size_t n_bases, size_bases;
+    bool has_way_modules; /* some name is bound to a module that is only a way to a part of it */
+    bool is_annotation;
 };
 
 static bool is_node(PyObject *value)
@@ -190,6 +196,9 @@ static int keep_attribute(struct walk *w, PyObject *node)
 {
     PyObject *value = member(node, names.value);
 
+    if (value && Py_IS_TYPE(value, types.Name) &&
+        append(&w->bases, &w->n_bases, &w->size_bases, value) < 0)
+        return -1;
     if (value && has_attr(value, "__class__") &&
         (has_attr(node, "__name__") || has_attr(node, "__qualname__")) &&
         append(&w->soft, &w->n_soft, &w->size_soft, value) < 0)
@@ -202,10 +211,13 @@ static int bind(struct walk *w, PyObject *name)
     return name && PyUnicode_CheckExact(name) ? PySet_Add(w->bound, name) : 0;
 }
 
-static int bind_module(struct walk *w, PyObject *name, PyObject *module)
+static int bind_module(struct walk *w, PyObject *name, PyObject *module, bool is_way)
 {
     if (!name || !module)
         return -1;
+    /* What is refused is reported where it is imported; its uses need no words of their own. */
+    if (!is_way && !policy_module_allowed(w->policy, text_of(module)))
+        return bind(w, name);
     if (w->n_bindings == w->size_bindings) {
         size_t size = w->size_bindings ? 2 * w->size_bindings : 16;
         struct binding *bindings = realloc(w->bindings, size * sizeof(*bindings));
@@ -215,7 +227,8 @@ static int bind_module(struct walk *w, PyObject *name, PyObject *module)
         w->bindings = bindings;
         w->size_bindings = size;
     }
-    w->bindings[w->n_bindings++] = (struct binding){Py_NewRef(name), Py_NewRef(module)};
+    w->bindings[w->n_bindings++] = (struct binding){Py_NewRef(name), Py_NewRef(module), is_way};
+    w->has_way_modules |= is_way;
     return bind(w, name);
 }
 
@@ -237,9 +250,14 @@ static int bind_import(struct walk *w, PyObject *node)
         PyObject *name = text_member(alias, names.name);
         PyObject *asname = text_member(alias, names.asname);
         PyObject *first = name ? first_part(name) : NULL;
-        int r =
-            !first ? -1 : (asname ? bind_module(w, asname, name) : bind_module(w, first, first));
+        int r = -1;
 
+        if (first && asname)
+            r = bind_module(w, asname, name, false);
+        else if (first)
+            r = bind_module(w, first, first,
+                            policy_module_allowed(w->policy, text_of(name)) &&
+                                !policy_module_allowed(w->policy, text_of(first)));
         Py_XDECREF(first);
         if (r < 0)
             return -1;
@@ -258,8 +276,8 @@ static int bind_import_from(struct walk *w, PyObject *node)
         PyObject *name = text_member(alias, names.name);
         PyObject *asname = text_member(alias, names.asname);
         PyObject *full = module && name ? PyUnicode_FromFormat("%U.%U", module, name) : NULL;
-        int r =
-            full ? bind_module(w, asname ? asname : name, full) : bind(w, asname ? asname : name);
+        int r = full ? bind_module(w, asname ? asname : name, full, false)
+                     : bind(w, asname ? asname : name);
 
         Py_XDECREF(full);
         if (r < 0)
@@ -275,9 +293,9 @@ static int first_look(struct walk *w, PyObject *node)
     if (type == types.Name) {
         PyObject *ctx = member(node, names.ctx);
 
-        if (ctx && Py_IS_TYPE(ctx, types.Load))
-            return keep(w, node);
-        return bind(w, member(node, names.id));
+        if (!ctx || !Py_IS_TYPE(ctx, types.Load))
+            return bind(w, member(node, names.id)) < 0 ? -1 : keep(w, node);
+        return keep(w, node);
     }
     if (type == types.Attribute)
         return keep_attribute(w, node);
@@ -288,8 +306,9 @@ static int first_look(struct walk *w, PyObject *node)
         return bind_import(w, node) < 0 ? -1 : keep(w, node);
     if (type == types.ImportFrom)
         return bind_import_from(w, node) < 0 ? -1 : keep(w, node);
-    if (type == types.FunctionDef || type == types.AsyncFunctionDef || type == types.ClassDef ||
-        type == types.MatchAs || type == types.MatchStar)
+    if (type == types.FunctionDef || type == types.AsyncFunctionDef || type == types.ClassDef)
+        return bind(w, member(node, names.name)) < 0 ? -1 : keep(w, node);
+    if (type == types.MatchAs || type == types.MatchStar)
         return bind(w, member(node, names.name));
     if (type == types.arg)
         return bind(w, member(node, names.arg));
@@ -383,8 +402,8 @@ static int refuse_at(struct walk *w, int line, int column, const char *rule, str
                      struct span hint, const char *what)
 {
     return policy_report_add(w->report, rule, name, line, column, hint,
-                             "profile `%s` does not allow %s `%.*s`", w->policy->profile, what,
-                             SHOWN(name));
+                             "profile `%s` does not allow %s%s`%.*s`", w->policy->profile, what,
+                             *what ? " " : "", SHOWN(name));
 }
 
 static int refuse_attribute(struct walk *w, PyObject *node, int line, int column, struct span name,
@@ -461,19 +480,6 @@ static int refuse_import(struct walk *w, PyObject *node, struct span name, struc
                      "import", name, hint, what);
 }
 
-/* `import a.b` also binds a. Where a is a package that is a way to a.b only, fine; os is not. */
-static bool binds_refused_parent(const struct walk *w, PyObject *name, PyObject *asname)
-{
-    PyObject *first = asname ? NULL : first_part(name);
-    PyObject *module = first ? loaded_module(first) : NULL;
-    bool refused = module && PyUnicode_Compare(first, name) != 0 &&
-                   !policy_module_allowed(w->policy, text_of(first)) &&
-                   !module_member(module, names.dunder_path);
-
-    Py_XDECREF(first);
-    return refused;
-}
-
 static int judge_import(struct walk *w, PyObject *node)
 {
     PyObject *aliases = member(node, names.names);
@@ -489,9 +495,6 @@ static int judge_import(struct walk *w, PyObject *node)
                               "importing the whole of module");
         else if (!name || !policy_module_allowed(w->policy, module))
             r = refuse_import(w, alias, module, (struct span){"", 0}, "importing module");
-        else if (binds_refused_parent(w, name, text_member(alias, names.asname)))
-            r = refuse_import(w, alias, module, span_from("write `import ... as ...`"),
-                              "the package in front of");
         if (r < 0)
             return -1;
     }
@@ -588,13 +591,55 @@ static bool is_evaluator(struct span name)
            span_is(name, "__builtins__");
 }
 
+/* Classes speak to the interpreter and to libraries through dunder names. Defining them is fine but
+ * for those the profile names: `__array_interface__` is a pointer for numpy to follow. */
+static int judge_definition(struct walk *w, PyObject *node, PyObject *id)
+{
+    struct span name = id ? text_of(id) : (struct span){"", 0};
+
+    if (name.len < 5 || memcmp(name.data, "__", 2) != 0 ||
+        !policy_on_list(w->policy, POLICY_ATTRIBUTE_DENY, name))
+        return 0;
+    return refuse_attribute(w, node, -1, -1, name, "a definition of");
+}
+
+static int compare_addresses(const void *a, const void *b)
+{
+    uintptr_t x = (uintptr_t) * (PyObject *const *)a, y = (uintptr_t) * (PyObject *const *)b;
+
+    return x == y ? 0 : x < y ? -1 : 1;
+}
+
+/* A name bound by `import os.path`, or NULL. */
+static const struct binding *way_of(const struct walk *w, PyObject *id)
+{
+    for (size_t i = 0; w->has_way_modules && i < w->n_bindings; i++)
+        if (w->bindings[i].is_way && PyUnicode_Compare(w->bindings[i].name, id) == 0)
+            return &w->bindings[i];
+    return NULL;
+}
+
+/* `os` by itself, where only `os.path` is allowed. */
+static int judge_way(struct walk *w, PyObject *node, PyObject *id, struct span name)
+{
+    if (!way_of(w, id) ||
+        bsearch(&node, w->bases, w->n_bases, sizeof(*w->bases), compare_addresses))
+        return 0;
+    return refuse_import(w, node, name, (struct span){"", 0}, "module");
+}
+
 static int judge_name(struct walk *w, PyObject *node)
 {
     PyObject *id = text_member(node, names.id);
+    PyObject *ctx = member(node, names.ctx);
     struct span name = id ? text_of(id) : (struct span){"", 0};
 
+    if (!id)
+        return -1;
+    if (!ctx || !Py_IS_TYPE(ctx, types.Load))
+        return judge_definition(w, node, id);
     if (!policy_builtin_refused(w->policy, name))
-        return 0;
+        return judge_way(w, node, id, name);
     if (!is_evaluator(name)) {
         int bound = PySet_Contains(w->bound, id);
 
@@ -706,30 +751,39 @@ static bool is_soft(const struct walk *w, PyObject *node, PyObject *value, struc
     return false;
 }
 
-static int judge_reached_module(struct walk *w, PyObject *node, PyObject *value, PyObject *attr,
-                                int line, int column)
+/* `os.system` after `import os.path`. A package is a way to its parts and holds little itself. */
+static bool leaves_the_way(const struct walk *w, PyObject *value, PyObject *base, PyObject *reached)
+{
+    PyObject *id = Py_IS_TYPE(value, types.Name) ? text_member(value, names.id) : NULL;
+
+    return id && way_of(w, id) && !(reached && PyModule_Check(reached)) &&
+           !module_member(base, names.dunder_path);
+}
+
+/* Modules are full of other modules: json.codecs.builtins. */
+static int judge_reached_module(struct walk *w, PyObject *value, PyObject *attr, int line,
+                                int column)
 {
     PyObject *base = resolve_module(w, value, 0);
     PyObject *reached = base ? module_member(base, attr) : NULL;
+    bool is_module = reached && PyModule_Check(reached);
     PyObject *full;
+    struct span own;
     int r = 0;
 
-    (void)node;
-    if (!reached || !PyModule_Check(reached))
+    if (!base || (!is_module && !leaves_the_way(w, value, base, reached)))
         return 0;
-    full = PyUnicode_FromFormat("%s.%U", PyModule_GetName(base), attr);
-    if (!full) {
-        PyErr_Clear();
+    full = PyUnicode_FromFormat("%U.%U", module_member(base, names.dunder_name), attr);
+    if (!full)
         return -1;
-    }
-    if (!policy_module_object_allowed(w->policy, reached, text_of(full))) {
-        struct span own = module_name(reached);
-
+    own = is_module ? module_name(reached) : text_of(full);
+    if (!is_module)
+        r = refuse_at(w, line, column, "import", own, policy_hint(w->policy, "import", own), "");
+    else if (!policy_module_object_allowed(w->policy, reached, text_of(full)))
         r = policy_report_add(w->report, "import", own, line, column,
                               policy_hint(w->policy, "import", own),
                               "profile `%s` does not allow module `%.*s`, which `%.*s` is",
                               w->policy->profile, SHOWN(own), SHOWN(text_of(full)));
-    }
     Py_DECREF(full);
     return r;
 }
@@ -766,7 +820,7 @@ static int judge_attribute(struct walk *w, PyObject *node)
         if (r < 0)
             return -1;
     }
-    return judge_reached_module(w, node, value, attr, line, column);
+    return value ? judge_reached_module(w, value, attr, line, column) : -1;
 }
 
 static int judge_match_class(struct walk *w, PyObject *node)
@@ -875,6 +929,9 @@ static int judge_call(struct walk *w, PyObject *node)
                                                               : NULL;
     struct span name = called ? text_of(called) : (struct span){"", 0};
 
+    if (w->is_annotation && !(name.len && name.data[0] >= 'A' && name.data[0] <= 'Z'))
+        return refuse_at(w, int_member(node, names.lineno), int_member(node, names.col_offset),
+                         "annotation", name, span_from("name types only"), "an annotation to call");
     if (!called)
         return 0;
     if (!is_attribute && one_of(name, by_name, COUNT_OF(by_name)))
@@ -934,7 +991,9 @@ static int judge(struct walk *w, PyObject *node)
         return judge_match_class(w, node);
     if (type == types.Assign)
         return judge_assign(w, node);
-    return judge_annotation(w, node);
+    if (type == types.AnnAssign)
+        return judge_annotation(w, node);
+    return judge_definition(w, node, text_member(node, names.name));
 }
 
 static void walk_done(struct walk *w)
@@ -946,32 +1005,49 @@ static void walk_done(struct walk *w)
     free(w->bindings);
     free(w->nodes);
     free(w->soft);
+    free(w->bases);
     Py_XDECREF(w->bound);
     Py_XDECREF(w->handlers);
 }
 
-int policy_check_tree(const struct policy *policy, PyObject *tree, struct policy_report *report)
+static int check(struct walk *w, PyObject *tree)
 {
-    struct walk w = {.policy = policy, .report = report};
-    size_t first = report->count;
+    size_t first = w->report->count;
     int r = -1;
 
     if (!tree || !is_node(tree))
         return -1;
-    if (policy_restricts_nothing(policy))
+    if (policy_restricts_nothing(w->policy))
         return 0;
-    w.bound = PySet_New(NULL);
-    w.handlers = PySet_New(NULL);
-    if (w.bound && w.handlers)
-        r = gather(&w, tree);
-    for (size_t i = 0; r == 0 && i < w.n_nodes; i++)
-        r = judge(&w, w.nodes[i]);
-    walk_done(&w);
+    w->bound = PySet_New(NULL);
+    w->handlers = PySet_New(NULL);
+    if (w->bound && w->handlers)
+        r = gather(w, tree);
+    if (r == 0 && w->has_way_modules)
+        qsort(w->bases, w->n_bases, sizeof(*w->bases), compare_addresses);
+    for (size_t i = 0; r == 0 && i < w->n_nodes; i++)
+        r = judge(w, w->nodes[i]);
+    walk_done(w);
     /* Whatever went wrong on the way, nothing may run. */
     if (PyErr_Occurred()) {
         PyErr_Clear();
         r = -1;
     }
-    policy_report_finish(report, first);
+    policy_report_finish(w->report, first);
     return r;
+}
+
+int policy_check_tree(const struct policy *policy, PyObject *tree, struct policy_report *report)
+{
+    struct walk w = {.policy = policy, .report = report};
+
+    return check(&w, tree);
+}
+
+int policy_check_annotation(const struct policy *policy, PyObject *tree,
+                            struct policy_report *report)
+{
+    struct walk w = {.policy = policy, .report = report, .is_annotation = true};
+
+    return check(&w, tree);
 }
