@@ -62,6 +62,42 @@ static void a_mistake_names_file_and_line_and_both_sides(void **state)
     assert_error(&err, E_INVALID, "t.toml:2:");
 }
 
+static void control_characters_are_refused_before_parsing(void **state)
+{
+    struct error err;
+
+    (void)state;
+    err = refused("a = 1\n[\0bj= ", 12);
+    assert_error(&err, E_INVALID, "t.toml:2: read the control character 0x00, expected text");
+    err = refused("\n [\r12", 6);
+    assert_error(&err, E_INVALID, "t.toml:2: read the control character 0x0d, expected text");
+    err = refused("a = \"\033[2J\"", 11);
+    assert_error(&err, E_INVALID, "t.toml:1: read the control character 0x1b, expected text");
+    json_decref(parse("a = 1\r\nb\t= 2\r\n"));
+}
+
+static void letters_of_all_scripts_are_text(void **state)
+{
+    const char *text = "a = 1\n\xef\xb9\xbf = 0\n";
+    struct error err = refused(text, strlen(text));
+    json_t *tree = parse("\xef\xbb\xbf# é\n\"é\" = 'ü'\nb = \"\"\"x\\\n \xef\xbb\xaf é\"\"\"\n");
+
+    (void)state;
+    assert_error(&err, E_INVALID, "t.toml:2: ");
+    assert_string_equal(json_string_value(json_object_get(tree, "é")), "ü");
+    assert_string_equal(json_string_value(json_object_get(tree, "b")), "x\xef\xbb\xaf é");
+    json_decref(tree);
+}
+
+static void a_mistake_inside_an_array_ends_in_an_error(void **state)
+{
+    const char *text = "x = 1\na = {b = {c = [}]} \ny = 2\n";
+    struct error err = refused(text, strlen(text));
+
+    (void)state;
+    assert_error(&err, E_INVALID, "t.toml:2: read something out of place, expected a value");
+}
+
 static void a_repeated_key_is_a_mistake(void **state)
 {
     struct error err = refused("a = 1\na = 2\n", 12);
@@ -224,6 +260,9 @@ int main(void)
         cmocka_unit_test(tables_arrays_and_scalars_become_json),
         cmocka_unit_test(an_empty_file_is_an_empty_table),
         cmocka_unit_test(a_mistake_names_file_and_line_and_both_sides),
+        cmocka_unit_test(control_characters_are_refused_before_parsing),
+        cmocka_unit_test(letters_of_all_scripts_are_text),
+        cmocka_unit_test(a_mistake_inside_an_array_ends_in_an_error),
         cmocka_unit_test(a_repeated_key_is_a_mistake),
         cmocka_unit_test(values_that_json_lacks_are_refused),
         cmocka_unit_test(bytes_that_are_not_utf8_are_refused),
