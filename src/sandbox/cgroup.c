@@ -191,7 +191,6 @@ int cgroup_host_open_at(const char *proc, struct cgroup_host **ret_host, struct 
 
     if (!host)
         return error_errno(err, "look for cgroups");
-    host->janitor_fd = -1;
     if (cgroup_own_name(host->name) < 0) {
         cgroup_host_free(host);
         return error_set(err, E_UNSUPPORTED, "cannot read `/proc/self/stat`: is /proc mounted?");

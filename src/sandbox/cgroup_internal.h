@@ -52,7 +52,6 @@ struct cgroup_host {
     unsigned enabled; /* v2: bits we added to the parent's subtree_control, to be taken back */
 
     pid_t janitor; /* 0: none */
-    int janitor_fd;
 };
 
 struct cgroup {

@@ -194,31 +194,25 @@ void cgroup_sweep_stale(const char *parent)
 
 /* --- the janitor --- */
 
-/* What a janitor is told before the pipe closes when there is nothing left to do. */
-#define ALL_DONE 'd'
-
-__attribute__((noreturn)) static void janitor(struct cgroup_host *host, int pipe)
+/* Waits for the end of the process behind `pidfd`. Not for the end of a pipe: a child that the
+ * supervisor forked and that did not execute anything would keep the other end open. */
+__attribute__((noreturn)) static void janitor(struct cgroup_host *host, int pidfd)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
-    char word = 0;
-    ssize_t n;
+    struct pollfd supervisor = {.fd = 0, .events = POLLIN};
 
     for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
         (void)signal(ignored[i], SIG_IGN);
     (void)setsid();
     (void)prctl(PR_SET_NAME, "belljar-janitor", 0, 0, 0);
     /* Standard streams too: whoever reads our output waits for the last writer. */
-    if (pipe != 0)
-        (void)dup2(pipe, 0);
+    if (pidfd != 0)
+        (void)dup2(pidfd, 0);
     (void)syscall(SYS_close_range, 1U, ~0U, 0U);
     (void)chdir("/");
 
-    do
-        n = read(0, &word, 1);
-    while (n < 0 && errno == EINTR);
-    if (n == 1 && word == ALL_DONE)
-        _exit(0);
-
+    while (poll(&supervisor, 1, -1) < 0 && errno == EINTR)
+        ;
     for (size_t i = 0; i < host->n_places; i++) {
         struct cgroup_place *place = &host->places[i];
         char path[4096];
@@ -232,35 +226,27 @@ __attribute__((noreturn)) static void janitor(struct cgroup_host *host, int pipe
 
 int cgroup_janitor_start(struct cgroup_host *host, struct error *err)
 {
-    cleanup_close int reader = -1;
-    int fds[2];
+    cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0); /* Linux 5.3 */
     long pid;
 
-    if (pipe2(fds, O_CLOEXEC) < 0)
+    if (pidfd < 0)
         return error_errno(err, "start the cgroup janitor");
-    reader = fds[0];
-    host->janitor_fd = fds[1];
-
     /* A fork without a signal at its end: nobody's waitpid(-1) finds a child it does not know. */
     pid = syscall(SYS_clone, 0UL, NULL, NULL, NULL, 0UL);
     if (pid < 0)
         return error_errno(err, "start the cgroup janitor");
     if (pid == 0)
-        janitor(host, reader);
+        janitor(host, pidfd);
     host->janitor = (pid_t)pid;
     return 0;
 }
 
 void cgroup_janitor_stop(struct cgroup_host *host)
 {
-    static const char word = ALL_DONE;
-
-    if (host->janitor > 0)
-        while (write(host->janitor_fd, &word, 1) < 0 && errno == EINTR)
-            ;
-    close_fd(&host->janitor_fd);
-    if (host->janitor > 0)
-        while (waitpid(host->janitor, NULL, __WALL) < 0 && errno == EINTR)
-            ;
+    if (host->janitor <= 0)
+        return;
+    (void)kill(host->janitor, SIGKILL);
+    while (waitpid(host->janitor, NULL, __WALL) < 0 && errno == EINTR)
+        ;
     host->janitor = 0;
 }
