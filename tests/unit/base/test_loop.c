@@ -1,0 +1,223 @@
+#include "unit.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/loop.h"
+
+/* What the callbacks share. */
+struct scene {
+    struct loop *loop;
+    struct loop_watch *watch;
+    struct loop_watch *timer;
+    int fds[2];
+    int calls;
+    int stop_after;
+};
+
+static int setup(void **state)
+{
+    struct scene *scene = calloc(1, sizeof(*scene));
+    struct error err = {0};
+
+    *state = scene;
+    if (!scene || pipe2(scene->fds, O_CLOEXEC | O_NONBLOCK) < 0)
+        return -1;
+    scene->loop = loop_new(&err);
+    scene->stop_after = 1;
+    return scene->loop ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    struct scene *scene = *state;
+
+    loop_watch_free(scene->watch);
+    loop_watch_free(scene->timer);
+    loop_free(scene->loop);
+    (void)close(scene->fds[0]);
+    (void)close(scene->fds[1]);
+    free(scene);
+    return 0;
+}
+
+static void run(struct scene *scene)
+{
+    struct error err = {0};
+
+    assert_int_equal(loop_run(scene->loop, &err), 0);
+}
+
+static void count(void *arg)
+{
+    struct scene *scene = arg;
+
+    if (++scene->calls >= scene->stop_after)
+        loop_stop(scene->loop);
+}
+
+static void stop(void *arg)
+{
+    loop_stop(((struct scene *)arg)->loop);
+}
+
+static void a_readable_descriptor_is_told_until_it_is_read(void **state)
+{
+    struct scene *scene = *state;
+
+    scene->stop_after = 3;
+    scene->watch = loop_watch_fd(scene->loop, scene->fds[0], LOOP_READ, count, scene);
+    assert_non_null(scene->watch);
+    assert_int_equal(write(scene->fds[1], "x", 1), 1);
+    run(scene);
+    assert_int_equal(scene->calls, 3);
+}
+
+static void a_writable_descriptor_is_told(void **state)
+{
+    struct scene *scene = *state;
+
+    scene->watch = loop_watch_fd(scene->loop, scene->fds[1], LOOP_WRITE, count, scene);
+    run(scene);
+    assert_int_equal(scene->calls, 1);
+}
+
+static void a_watch_that_is_off_says_nothing_until_it_is_on(void **state)
+{
+    struct scene *scene = *state;
+
+    scene->watch = loop_watch_fd(scene->loop, scene->fds[0], LOOP_READ, count, scene);
+    scene->timer = loop_timer(scene->loop, stop, scene);
+    assert_int_equal(write(scene->fds[1], "x", 1), 1);
+    loop_watch_enable(scene->watch, false);
+    loop_timer_start(scene->timer, 1);
+    run(scene);
+    assert_int_equal(scene->calls, 0);
+    loop_watch_enable(scene->watch, true);
+    run(scene);
+    assert_int_equal(scene->calls, 1);
+}
+
+static void a_timer_fires_once(void **state)
+{
+    struct scene *scene = *state;
+
+    scene->stop_after = 100;
+    scene->timer = loop_timer(scene->loop, count, scene);
+    scene->watch = loop_timer(scene->loop, stop, scene);
+    loop_timer_start(scene->timer, 1);
+    loop_timer_start(scene->watch, 30);
+    run(scene);
+    assert_int_equal(scene->calls, 1);
+}
+
+static void timers_fire_in_the_order_of_their_times(void **state)
+{
+    struct scene *scene = *state;
+
+    /* The longer one is started first; it stops the loop only if it also fires first. */
+    scene->timer = loop_timer(scene->loop, stop, scene);
+    scene->watch = loop_timer(scene->loop, count, scene);
+    loop_timer_start(scene->timer, 10000);
+    loop_timer_start(scene->watch, 1);
+    run(scene);
+    assert_int_equal(scene->calls, 1);
+}
+
+static void starting_a_running_timer_puts_it_off(void **state)
+{
+    struct scene *scene = *state;
+
+    scene->timer = loop_timer(scene->loop, count, scene);
+    scene->watch = loop_timer(scene->loop, stop, scene);
+    loop_timer_start(scene->timer, 1);
+    loop_timer_start(scene->timer, 100000);
+    loop_timer_start(scene->watch, 20);
+    run(scene);
+    assert_int_equal(scene->calls, 0);
+}
+
+static void the_clock_does_not_go_back(void **state)
+{
+    uint64_t before = loop_now_ns();
+
+    (void)state;
+    assert_true(before > 0);
+    assert_true(loop_now_ns() >= before);
+}
+
+static void a_stopped_timer_does_not_fire(void **state)
+{
+    struct scene *scene = *state;
+
+    scene->timer = loop_timer(scene->loop, count, scene);
+    scene->watch = loop_timer(scene->loop, stop, scene);
+    loop_timer_start(scene->timer, 1);
+    loop_timer_stop(scene->timer);
+    loop_timer_start(scene->watch, 20);
+    run(scene);
+    assert_int_equal(scene->calls, 0);
+}
+
+static void a_signal_arrives_in_the_loop(void **state)
+{
+    struct scene *scene = *state;
+
+    scene->watch = loop_watch_signal(scene->loop, SIGUSR1, count, scene);
+    assert_non_null(scene->watch);
+    assert_int_equal(raise(SIGUSR1), 0);
+    run(scene);
+    assert_int_equal(scene->calls, 1);
+}
+
+static void free_itself(void *arg)
+{
+    struct scene *scene = arg;
+
+    loop_watch_free(scene->watch);
+    scene->watch = NULL;
+    count(scene);
+}
+
+static void a_watch_may_free_itself_in_its_callback(void **state)
+{
+    struct scene *scene = *state;
+
+    scene->watch = loop_watch_fd(scene->loop, scene->fds[1], LOOP_WRITE, free_itself, scene);
+    run(scene);
+    assert_int_equal(scene->calls, 1);
+
+    scene->timer = loop_timer(scene->loop, stop, scene);
+    loop_timer_start(scene->timer, 1);
+    run(scene);
+    assert_int_equal(scene->calls, 1);
+}
+
+static void freeing_nothing_is_allowed(void **state)
+{
+    (void)state;
+    loop_watch_free(NULL);
+    loop_free(NULL);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(a_readable_descriptor_is_told_until_it_is_read, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_writable_descriptor_is_told, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_watch_that_is_off_says_nothing_until_it_is_on, setup,
+                                        teardown),
+        cmocka_unit_test_setup_teardown(a_timer_fires_once, setup, teardown),
+        cmocka_unit_test_setup_teardown(timers_fire_in_the_order_of_their_times, setup, teardown),
+        cmocka_unit_test_setup_teardown(starting_a_running_timer_puts_it_off, setup, teardown),
+        cmocka_unit_test_setup_teardown(the_clock_does_not_go_back, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_stopped_timer_does_not_fire, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_signal_arrives_in_the_loop, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_watch_may_free_itself_in_its_callback, setup, teardown),
+        cmocka_unit_test_setup_teardown(freeing_nothing_is_allowed, setup, teardown),
+    };
+
+    return UNIT_RUN(tests);
+}

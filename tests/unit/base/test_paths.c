@@ -1,0 +1,120 @@
+/* Where files are found depends on where the program stands, so the test copies itself about and
+ * asks the copy. */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/paths.h"
+
+static char dir[] = "/tmp/belljar-paths-XXXXXX";
+static char answers[1024];
+
+static int make_executable(const char *name, const char *from)
+{
+    int in = open(from, O_RDONLY | O_CLOEXEC);
+    int top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int out = openat(top, name, O_WRONLY | O_CREAT | O_CLOEXEC, 0700);
+    ssize_t n = 1;
+
+    while (in >= 0 && out >= 0 && n > 0)
+        n = sendfile(out, in, NULL, 1 << 20);
+    (void)close(in);
+    (void)close(out);
+    (void)close(top);
+    return n == 0 ? 0 : -1;
+}
+
+static void ask_copy(void)
+{
+    char program[64];
+    int fds[2], status = 0;
+    size_t len = 0;
+    ssize_t n;
+    pid_t pid;
+
+    (void)snprintf(program, sizeof(program), "%s/copy", dir);
+    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        (void)dup2(fds[1], STDOUT_FILENO);
+        (void)execl(program, program, "--print", (char *)NULL);
+        _exit(127);
+    }
+    (void)close(fds[1]);
+    while ((n = read(fds[0], answers + len, sizeof(answers) - 1 - len)) > 0)
+        len += (size_t)n;
+    answers[len] = '\0';
+    (void)close(fds[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+}
+
+static int group_setup(void **state)
+{
+    (void)state;
+    return mkdtemp(dir) ? make_executable("copy", "/proc/self/exe") : -1;
+}
+
+static int group_teardown(void **state)
+{
+    int top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+
+    (void)state;
+    (void)unlinkat(top, "copy", 0);
+    (void)unlinkat(top, "belljar-zygote", 0);
+    (void)close(top);
+    return rmdir(dir);
+}
+
+static void an_installed_program_looks_where_it_was_installed(void **state)
+{
+    (void)state;
+    ask_copy();
+    assert_contains(answers, "zygote=/");
+    assert_contains(answers, "/belljar/belljar-zygote\n");
+    assert_contains(answers, "/belljar/policies\n");
+    assert_null(strstr(answers, dir));
+}
+
+static void a_program_in_a_checkout_looks_beside_itself(void **state)
+{
+    char expected[128];
+
+    (void)state;
+    assert_int_equal(make_executable("belljar-zygote", "/bin/true"), 0);
+    ask_copy();
+    (void)snprintf(expected, sizeof(expected), "zygote=%s/belljar-zygote\n", dir);
+    assert_contains(answers, expected);
+    (void)snprintf(expected, sizeof(expected), "policies=%s/../policies\n", dir);
+    assert_contains(answers, expected);
+}
+
+static int print_paths(void)
+{
+    struct error err = {0};
+    char *zygote = paths_zygote(&err);
+    char *policies = paths_data("policies", &err);
+
+    (void)printf("zygote=%s\npolicies=%s\n", zygote ? zygote : "", policies ? policies : "");
+    free(zygote);
+    free(policies);
+    return err.code != E_NONE;
+}
+
+int main(int argc, char **argv)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_installed_program_looks_where_it_was_installed),
+        cmocka_unit_test(a_program_in_a_checkout_looks_beside_itself),
+    };
+
+    if (argc == 2 && strcmp(argv[1], "--print") == 0)
+        return print_paths();
+    return UNIT_RUN_WITH(tests, group_setup, group_teardown);
+}
