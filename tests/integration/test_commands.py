@@ -26,14 +26,14 @@ def test_doctor_grades_the_host(who):
     assert found["grade"] in list("ABCDEF"), found
     assert found["layers"], found
     for layer in found["layers"]:
-        assert layer["name"] and isinstance(layer["available"], bool), layer
+        assert layer["name"] and isinstance(layer["present"], bool), layer
         assert layer["protects"], layer
-        if not layer["available"]:
-            assert layer.get("hint") or layer.get("reason"), layer
+        if not layer["present"]:
+            assert layer["improve"], layer
 
 
 def test_doctor_knows_the_layers_a_run_has(who):
-    has = {layer["name"] for layer in who.call("doctor", "--json").json["layers"] if layer["available"]}
+    has = {layer["name"] for layer in who.call("doctor", "--json").json["layers"] if layer["present"]}
     for name in who.run("1").json["layers"]:
         assert name in has or name == "no-new-processes", (name, has)
 

@@ -133,7 +133,8 @@ int main(int argc, char **argv)
      */
     (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);
     r = seccomp_load(filter);
-    if (r == -EACCES || r == -EPERM) {
+    if (r == -EACCES || r == -EPERM ||
+        r == -ECANCELED) { /* libseccomp's word for the kernel's no */
         (void)seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 1);
         r = seccomp_load(filter);
     }

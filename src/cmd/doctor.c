@@ -1,0 +1,161 @@
+/* belljar doctor: how well this host can isolate, and how to do better. */
+#include "cmd/doctor.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "cmd/cmd.h"
+#include "front/terminal.h"
+
+struct request {
+    const char *config;
+    bool is_json;
+    bool has_proof;
+};
+
+static int help(void)
+{
+    (void)printf(
+        "usage: belljar doctor [--json] [--prove] [--config FILE]\n\n"
+        "Make a real sandbox here, ask it what stands around it, and grade this host:\n"
+        "A every layer, B a second opinion is missing, C limits are watched instead of enforced,\n"
+        "D a wall is missing, F nothing can run.\n\n"
+        "  --json         the same for machines\n"
+        "  --prove        then run the hostile programs of the escape suite, with a table\n"
+        "  --config FILE  read this file instead of the usual ones\n\n"
+        "exit: 0 for A to D; 1 for F, or when a hostile program reached anything\n\n"
+        "example:\n"
+        "  belljar doctor --prove\n");
+    return 0;
+}
+
+static int print(const struct buf *out)
+{
+    return fputs(buf_str(out), stdout) < 0 || fflush(stdout) != 0 ? -1 : 0;
+}
+
+/* The suite's table goes to stderr: stdout is for the object. */
+static int prove_aside(struct prove_totals *totals, struct error *err)
+{
+    cleanup_close int saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    int r;
+
+    if (saved < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+        return error_errno(err, "set stdout aside");
+    r = prove_run_suite(totals, err);
+    (void)fflush(stdout);
+    if (dup2(saved, STDOUT_FILENO) < 0)
+        return error_errno(err, "take stdout back");
+    return r;
+}
+
+static int exit_code(const struct doctor *doctor)
+{
+    return doctor->can_run && !(doctor->proof && doctor->proof->breaches) ? 0 : EXIT_FAILURE;
+}
+
+static int tell_machine(struct doctor *doctor, bool has_proof, struct error *err)
+{
+    cleanup(buf_done) struct buf out = {0};
+    struct prove_totals totals;
+    int r;
+
+    buf_init(&out, MIB);
+    if (has_proof && doctor->can_run) {
+        if (prove_aside(&totals, err) < 0)
+            return -1;
+        doctor->proof = &totals;
+    }
+    r = doctor_json(doctor, &out, err) < 0 ? -1 : exit_code(doctor);
+    doctor->proof = NULL;
+    if (r >= 0 && print(&out) < 0)
+        r = error_errno(err, "write the report");
+    return r;
+}
+
+static int tell_person(struct doctor *doctor, bool has_proof, struct error *err)
+{
+    bool has_color = terminal_has_color(STDOUT_FILENO, doctor->config->color);
+    cleanup(buf_done) struct buf out = {0};
+    struct prove_totals totals;
+    int r;
+
+    buf_init(&out, MIB);
+    if (doctor_report(doctor, has_color, &out, err) < 0)
+        return -1;
+    if (print(&out) < 0)
+        return error_errno(err, "write the report");
+    if (!has_proof || !doctor->can_run)
+        return exit_code(doctor);
+
+    engine_close(&doctor->engine); /* nothing of ours beside the programs on trial */
+    if (fputs("\n", stdout) < 0 || prove_run_suite(&totals, err) < 0)
+        return -1;
+    doctor->proof = &totals;
+    r = exit_code(doctor);
+    doctor->proof = NULL;
+    return r;
+}
+
+static int examine(struct doctor *doctor, const struct request *request, struct error *err)
+{
+    if (!doctor->config)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (config_load(doctor->config, request->config, err) < 0)
+        return -1;
+    doctor_probe(doctor);
+    doctor_host_read(&doctor->host);
+    return request->is_json ? tell_machine(doctor, request->has_proof, err)
+                            : tell_person(doctor, request->has_proof, err);
+}
+
+static void doctor_done(struct doctor *doctor)
+{
+    engine_close(&doctor->engine);
+    config_free(doctor->config);
+    error_done(&doctor->error);
+    error_done(&doctor->strict_error);
+}
+
+int cmd_doctor(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"json",       no_argument, NULL, 'j'},
+        {"prove",        no_argument, NULL, 'p'},
+        {"config",            required_argument, NULL, 'c'},
+        {"help",no_argument, NULL, 'h'},
+        {0        },
+    };
+    cleanup(doctor_done) struct doctor doctor = {0};
+    struct request request = {0};
+    struct error err = {0};
+    int answer, r;
+
+    opterr = 0;
+    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+        switch (answer) {
+        case 'j':
+            request.is_json = true;
+            break;
+        case 'p':
+            request.has_proof = true;
+            break;
+        case 'c':
+            request.config = optarg;
+            break;
+        case 'h':
+            return help();
+        default:
+            return cmd_bad_option("doctor", answer, argv, options);
+        }
+    }
+    if (optind < argc)
+        return cmd_bad_argument("doctor", argv[optind]);
+    doctor.config = config_new();
+    r = examine(&doctor, &request, &err);
+    return r < 0 ? cmd_fail(&err) : r;
+}
