@@ -63,9 +63,12 @@ struct range {
     struct decision decision;
 };
 
+/* Written from the end to the beginning, so that whatever is jumped to is already there: jumps only
+ * go forward. An address is an index into this reversed program. */
 struct program {
     struct sock_filter insns[PROGRAM_MAX];
     size_t len;
+    size_t returns[VERDICTS]; /* the latest return of each kind, plus one */
 };
 
 __attribute__((noreturn, format(printf, 1, 2))) static void die(const char *fmt, ...)
@@ -182,133 +185,141 @@ static size_t make_ranges(const struct filter *filter, struct range ranges[CALLS
     return count;
 }
 
-static void emit(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
+static size_t emit(struct program *p, uint16_t code, uint32_t k, uint8_t jt, uint8_t jf)
 {
     if (p->len == PROGRAM_MAX)
         die("the program is too long");
-    p->insns[p->len++] = (struct sock_filter){code, jt, jf, k};
+    p->insns[p->len] = (struct sock_filter){code, jt, jf, k};
+    return p->len++;
 }
 
-static void emit_return(struct program *p, enum verdict verdict)
+/* How many instructions the next one would have to jump over. */
+static size_t distance(const struct program *p, size_t target)
 {
-    static const uint32_t values[] = {
+    return p->len - target - 1;
+}
+
+/* A return that is near enough to jump to, with some room for what comes in between. */
+static size_t emit_return(struct program *p, enum verdict verdict)
+{
+    static const uint32_t values[VERDICTS] = {
         [ALLOW] = SECCOMP_RET_ALLOW,
         [REFUSE] = SECCOMP_RET_ERRNO | EPERM,
         [MISSING] = SECCOMP_RET_ERRNO | ENOSYS,
+        [KILL] = SECCOMP_RET_KILL_PROCESS,
     };
+    size_t *latest = &p->returns[verdict];
 
-    emit(p, BPF_RET | BPF_K, values[verdict], 0, 0);
+    if (*latest == 0 || distance(p, *latest - 1) > UINT8_MAX - 16)
+        *latest = emit(p, BPF_RET | BPF_K, values[verdict], 0, 0) + 1;
+    return *latest - 1;
+}
+
+/* Conditional jumps reach 255 instructions, others reach everything. */
+static size_t within_reach(struct program *p, size_t target)
+{
+    if (distance(p, target) < UINT8_MAX)
+        return target;
+    return emit(p, BPF_JMP | BPF_JA, (uint32_t)distance(p, target), 0, 0);
+}
+
+static size_t emit_branch(struct program *p, uint16_t test, uint32_t k, size_t yes, size_t no)
+{
+    yes = within_reach(p, yes);
+    no = within_reach(p, no);
+    return emit(p, BPF_JMP | test | BPF_K, k, (uint8_t)distance(p, yes), (uint8_t)distance(p, no));
+}
+
+static size_t emit_load(struct program *p, size_t offset)
+{
+    return emit(p, BPF_LD | BPF_W | BPF_ABS, (uint32_t)offset, 0, 0);
+}
+
+static size_t count_tests(const struct clause *clause)
+{
+    size_t count = 0;
+
+    while (count < TESTS_MAX && clause->tests[count].mask)
+        count++;
+    return count;
 }
 
 static size_t count_clauses(const struct clause *clauses)
 {
     size_t count = 0;
 
-    while (clauses[count].tests[0].mask)
-        if (++count > CLAUSES_MAX)
-            die("too many clauses");
+    while (count_tests(&clauses[count]))
+        count++;
     return count;
 }
 
-/* Where a comparison goes is known only when everything behind it is laid out. */
-struct jump {
-    size_t at;
-    bool is_last;  /* of its clause: holding means the verdict */
-    size_t clause; /* failing means the one after this */
-};
-
-static uint8_t distance(size_t from, size_t to)
+/* The clause before this one has left the same masked argument in the accumulator, by whichever way
+ * it failed. */
+static bool is_loaded(const struct clause *clauses, size_t index)
 {
-    if (to - from - 1 > UINT8_MAX)
-        die("a jump is too long");
-    return (uint8_t)(to - from - 1);
+    const struct test *now = &clauses[index].tests[0];
+    const struct test *before = index ? &clauses[index - 1].tests[0] : NULL;
+
+    return before && count_tests(&clauses[index - 1]) == 1 && before->arg == now->arg &&
+           before->mask == now->mask;
 }
 
-static void emit_arguments(struct program *p, const struct row *row)
+static size_t emit_arguments(struct program *p, const struct row *row)
 {
-    size_t count = count_clauses(row->when);
-    struct jump jumps[CLAUSES_MAX * TESTS_MAX];
-    size_t starts[CLAUSES_MAX + 1];
-    size_t n_jumps = 0;
-    struct test held = {0}; /* what the accumulator has when the clause begins */
+    size_t entry = emit_return(p, row->otherwise);
 
-    for (size_t c = 0; c < count; c++) {
-        const struct test *tests = row->when[c].tests;
+    for (size_t c = count_clauses(row->when); c-- > 0;) {
+        size_t fails = entry;
+        size_t holds = emit_return(p, row->verdict);
 
-        starts[c] = p->len;
-        for (size_t t = 0; t < TESTS_MAX && tests[t].mask; t++) {
-            bool is_last = t + 1 == TESTS_MAX || !tests[t + 1].mask;
+        for (size_t t = count_tests(&row->when[c]); t-- > 0;) {
+            const struct test *test = &row->when[c].tests[t];
 
-            if (t > 0 || held.mask != tests[t].mask || held.arg != tests[t].arg) {
-                emit(p, BPF_LD | BPF_W | BPF_ABS,
-                     (uint32_t)(offsetof(struct seccomp_data, args) + 8 * tests[t].arg), 0, 0);
-                if (tests[t].mask != WORD)
-                    emit(p, BPF_ALU | BPF_AND | BPF_K, tests[t].mask, 0, 0);
-            }
-            jumps[n_jumps++] = (struct jump){p->len, is_last, c};
-            emit(p, BPF_JMP | BPF_JEQ | BPF_K, tests[t].value, 0, 0);
-            /* A later clause may be reached from any test of this one. */
-            held = is_last && t == 0 ? tests[t] : (struct test){0};
+            holds = emit_branch(p, BPF_JEQ, test->value, holds, fails);
+            if (t == 0 && is_loaded(row->when, c))
+                break;
+            if (test->mask != WORD)
+                (void)emit(p, BPF_ALU | BPF_AND | BPF_K, test->mask, 0, 0);
+            holds =
+                emit_load(p, offsetof(struct seccomp_data, args) + sizeof(uint64_t) * test->arg);
         }
+        entry = holds;
     }
-    starts[count] = p->len;
-    emit_return(p, row->otherwise);
-    emit_return(p, row->verdict);
-
-    for (size_t i = 0; i < n_jumps; i++) {
-        const struct jump *j = &jumps[i];
-
-        p->insns[j->at].jt = j->is_last ? distance(j->at, p->len - 1) : 0;
-        p->insns[j->at].jf = distance(j->at, starts[j->clause + 1]);
-    }
+    return entry;
 }
 
 /* The accumulator holds the call number. */
-static void emit_tree(struct program *p, const struct range *ranges, size_t count)
+static size_t emit_tree(struct program *p, const struct range *ranges, size_t count)
 {
     size_t middle = count / 2;
-    size_t jump, left;
+    size_t below, above;
 
-    if (count == 1) {
-        if (ranges->decision.row)
-            emit_arguments(p, ranges->decision.row);
-        else
-            emit_return(p, ranges->decision.verdict);
-        return;
-    }
+    if (count == 1 && ranges->decision.row)
+        return emit_arguments(p, ranges->decision.row);
+    if (count == 1)
+        return emit_return(p, ranges->decision.verdict);
 
-    jump = p->len;
-    emit(p, BPF_JMP | BPF_JGE | BPF_K, ranges[middle].first, 0, 1);
-    emit(p, BPF_JMP | BPF_JA, 0, 0, 0);
-    left = p->len;
-    emit_tree(p, ranges, middle);
-    if (p->len - left <= UINT8_MAX) {
-        /* Near enough for the comparison itself: take the long jump out again. */
-        memmove(&p->insns[left - 1], &p->insns[left], (p->len - left) * sizeof(p->insns[0]));
-        p->len--;
-        p->insns[jump].jt = (uint8_t)(p->len - left + 1);
-        p->insns[jump].jf = 0;
-    } else {
-        p->insns[jump + 1].k = (uint32_t)(p->len - left);
-    }
-    emit_tree(p, ranges + middle, count - middle);
+    above = emit_tree(p, ranges + middle, count - middle);
+    below = emit_tree(p, ranges, middle);
+    return emit_branch(p, BPF_JGE, ranges[middle].first, above, below);
 }
 
 static void make_program(const struct filter *filter, struct program *p)
 {
     static struct range ranges[CALLS_MAX];
     size_t count = make_ranges(filter, ranges);
+    size_t entry;
 
-    p->len = 0;
-    emit(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch), 0, 0);
-    emit(p, BPF_JMP | BPF_JEQ | BPF_K, seccomp_arch_native(), 1, 0);
-    emit(p, BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS, 0, 0);
-    emit(p, BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr), 0, 0);
-    if (seccomp_arch_native() == SCMP_ARCH_X86_64) {
-        emit(p, BPF_JMP | BPF_JSET | BPF_K, X32_BIT, 0, 1);
-        emit(p, BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS, 0, 0);
-    }
-    emit_tree(p, ranges, count);
+    *p = (struct program){0};
+    entry = emit_tree(p, ranges, count);
+    /* x32 calls have the same architecture and a bit in the number. */
+    if (seccomp_arch_native() == SCMP_ARCH_X86_64)
+        entry = emit_branch(p, BPF_JSET, X32_BIT, emit_return(p, KILL), entry);
+    else
+        entry = emit_branch(p, BPF_JGE, 0, entry, entry);
+    entry = emit_load(p, offsetof(struct seccomp_data, nr));
+    (void)emit_branch(p, BPF_JEQ, seccomp_arch_native(), entry, emit_return(p, KILL));
+    (void)emit_load(p, offsetof(struct seccomp_data, arch));
 }
 
 static void print_header(FILE *out)
@@ -321,7 +332,7 @@ static void print_header(FILE *out)
     for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
         make_program(&filters[i], &program);
         fprintf(out, "\nstatic const struct sock_filter %s[] = {\n", filters[i].name);
-        for (size_t n = 0; n < program.len; n++) {
+        for (size_t n = program.len; n-- > 0;) {
             const struct sock_filter *insn = &program.insns[n];
 
             fprintf(out, "    {0x%02x, %u, %u, 0x%08x},\n", insn->code, insn->jt, insn->jf,
@@ -346,7 +357,7 @@ static void print_name(const char *name, void *user)
 
 static void print_row(FILE *out, const struct row *row)
 {
-    static const char *const words[] = {
+    static const char *const words[VERDICTS] = {
         [ALLOW] = "allowed",
         [REFUSE] = "refused",
         [MISSING] = "`ENOSYS`",

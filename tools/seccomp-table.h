@@ -15,6 +15,8 @@ enum verdict {
     ALLOW,
     REFUSE,  /* EPERM: the call exists and is forbidden */
     MISSING, /* ENOSYS: libraries then fall back to an older call */
+    KILL,    /* ends the process; not for rows */
+    VERDICTS,
 };
 
 /* (argument & mask) == value. A mask of 0 ends the list. */
@@ -24,8 +26,7 @@ struct test {
     uint32_t value;
 };
 
-#define TESTS_MAX   3
-#define CLAUSES_MAX 40
+#define TESTS_MAX 3
 
 /* All tests of a clause must hold; one clause that holds is enough. No tests: end of the list. */
 struct clause {
