@@ -171,12 +171,19 @@ static double get_number(const struct config *config, const struct config_option
     return option->type == CONFIG_REAL ? *(const double *)field : (double)*(const int64_t *)field;
 }
 
+/* Without libm, which a start of the program would have to load for this alone. Only for numbers in
+ * some range. */
+static bool is_whole(double number)
+{
+    return number == (double)(int64_t)number;
+}
+
 /* The range of the table; the ceiling of another option is looked at when all sources have been
  * read. All bounds are far below 2^53, so a double holds every whole number exactly. */
 static bool in_range(const struct config_option *option, double number)
 {
     return isfinite(number) && number >= option->min && number <= option->max &&
-           (option->type == CONFIG_REAL || number == trunc(number));
+           (option->type == CONFIG_REAL || is_whole(number));
 }
 
 /* K, M or G, then perhaps iB or B; NULL when it is something else. */
@@ -488,7 +495,7 @@ json_t *config_value(const struct config *config, const struct config_option *op
     case CONFIG_SIZE:
         return json_integer(*(const int64_t *)field);
     case CONFIG_REAL:
-        if (*(const double *)field == trunc(*(const double *)field))
+        if (is_whole(*(const double *)field))
             return json_integer((json_int_t) * (const double *)field);
         return json_real(*(const double *)field);
     case CONFIG_LIST:

@@ -1,7 +1,6 @@
 #include "front/result.h"
 
 #include <errno.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,10 +33,11 @@ static json_t *number_or_null(uint32_t number)
     return number ? json_integer(number) : json_null();
 }
 
-/* Microseconds are as fine as it was measured. */
+/* Microseconds are as fine as it was measured. Rounded by hand: libm would have to be loaded for
+ * this alone. */
 static json_t *milliseconds(double ms)
 {
-    return json_real(isfinite(ms) ? round(ms * 1000) / 1000 : 0);
+    return json_real(ms > 0 && ms < 1e12 ? (double)(int64_t)(ms * 1000 + 0.5) / 1000 : 0);
 }
 
 static json_t *stream_json(const struct run_stream *stream)
