@@ -14,7 +14,6 @@
 struct request {
     const char *config;
     bool is_json;
-    bool has_proof;
 };
 
 static int help(void)
@@ -58,14 +57,14 @@ static int exit_code(const struct doctor *doctor)
     return doctor->can_run && !(doctor->proof && doctor->proof->breaches) ? 0 : EXIT_FAILURE;
 }
 
-static int tell_machine(struct doctor *doctor, bool has_proof, struct error *err)
+static int tell_machine(struct doctor *doctor, struct error *err)
 {
     cleanup(buf_done) struct buf out = {0};
     struct prove_totals totals;
     int r;
 
     buf_init(&out, MIB);
-    if (has_proof && doctor->can_run) {
+    if (doctor->has_proof && doctor->can_run) {
         if (prove_aside(&totals, err) < 0)
             return -1;
         doctor->proof = &totals;
@@ -77,7 +76,7 @@ static int tell_machine(struct doctor *doctor, bool has_proof, struct error *err
     return r;
 }
 
-static int tell_person(struct doctor *doctor, bool has_proof, struct error *err)
+static int tell_person(struct doctor *doctor, struct error *err)
 {
     bool has_color = terminal_has_color(STDOUT_FILENO, doctor->config->color);
     cleanup(buf_done) struct buf out = {0};
@@ -89,7 +88,7 @@ static int tell_person(struct doctor *doctor, bool has_proof, struct error *err)
         return -1;
     if (print(&out) < 0)
         return error_errno(err, "write the report");
-    if (!has_proof || !doctor->can_run)
+    if (!doctor->has_proof || !doctor->can_run)
         return exit_code(doctor);
 
     engine_close(&doctor->engine); /* nothing of ours beside the programs on trial */
@@ -109,8 +108,7 @@ static int examine(struct doctor *doctor, const struct request *request, struct 
         return -1;
     doctor_probe(doctor);
     doctor_host_read(&doctor->host);
-    return request->is_json ? tell_machine(doctor, request->has_proof, err)
-                            : tell_person(doctor, request->has_proof, err);
+    return request->is_json ? tell_machine(doctor, err) : tell_person(doctor, err);
 }
 
 static void doctor_done(struct doctor *doctor)
@@ -142,7 +140,7 @@ int cmd_doctor(int argc, char **argv)
             request.is_json = true;
             break;
         case 'p':
-            request.has_proof = true;
+            doctor.has_proof = true;
             break;
         case 'c':
             request.config = optarg;

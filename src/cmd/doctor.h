@@ -70,6 +70,7 @@ struct doctor {
     struct config *config;
     struct engine engine; /* stays open while the report is made */
     struct doctor_host host;
+    bool has_proof; /* the escape suite was asked for */
     bool can_run;
     uint32_t layers;                  /* of the sandboxes that ran */
     struct error error;               /* why nothing runs */
