@@ -149,16 +149,23 @@ static int refuse_file(const struct policy *policy, const char *event, struct sp
                          "%s of `%.*s`", event, SHOWN(path));
 }
 
+/* Libraries that need a scratch file ask tempfile for it. It lies in a /tmp that nobody else sees.
+ */
+static bool is_scratch(void)
+{
+    static const char *const makers[] = {"/tempfile.py"};
+
+    return policy_caller_file_is(makers, COUNT_OF(makers));
+}
+
 static int on_open(const struct policy *policy, const char *event, PyObject *args)
 {
     struct span path = {"", 0};
     bool has_path = text_arg(args, 0, &path);
 
-    if (policy_caller_is_guest(false))
-        return refuse_file(policy, event, path);
     if (!has_path) /* a descriptor that is open already */
-        return 0;
-    if (span_is(path, "/dev/null") || (!opens_for_writing(args) && may_read(path)))
+        return policy_caller_is_guest(false) ? refuse_file(policy, event, path) : 0;
+    if (span_is(path, "/dev/null") || (!opens_for_writing(args) && may_read(path)) || is_scratch())
         return 0;
     return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
 }
@@ -177,7 +184,7 @@ static int on_change(const struct policy *policy, const char *event, PyObject *a
     struct span path = {"", 0};
 
     (void)text_arg(args, 0, &path);
-    return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
+    return is_scratch() || policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
 }
 
 static int on_sqlite(const struct policy *policy, const char *event, PyObject *args)

@@ -114,6 +114,13 @@ static int check_imported(const struct policy *policy, PyObject *module, PyObjec
     return 0;
 }
 
+/* C code in the program's name (datetime.strptime() wants `_strptime`): PyImport_Import() passes an
+ * empty list, which no import statement does. */
+static bool is_from_c(PyObject *fromlist)
+{
+    return fromlist && PyList_CheckExact(fromlist) && PyList_GET_SIZE(fromlist) == 0;
+}
+
 static PyObject *guarded_import(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
@@ -125,7 +132,8 @@ static PyObject *guarded_import(PyObject *self, PyObject *const *args, Py_ssize_
     (void)self;
     if (!policy || !policy_caller_is_guest(false))
         return PyObject_Vectorcall(real_import, args, (size_t)nargs, kwnames);
-    if (check_import(policy, call_arg(args, nargs, kwnames, 0, "name"), fromlist,
+    if (!is_from_c(fromlist) &&
+        check_import(policy, call_arg(args, nargs, kwnames, 0, "name"), fromlist,
                      call_arg(args, nargs, kwnames, 4, "level")) < 0)
         return NULL;
     import_passed = true;
