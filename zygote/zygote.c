@@ -21,6 +21,7 @@
 #include "sandbox/root.h"
 #include "wire/frame.h"
 #include "zygote/interpreter.h"
+#include "zygote/rebase.h"
 #include "zygote/spawn.h"
 
 #define SOCKET 3
@@ -209,6 +210,9 @@ static void warm_up(struct zygote *z)
     }
     if (interpreter_start(&setup, missing, &n_missing, &err) < 0 ||
         interpreter_freeze(setup.warm, &err) < 0)
+        give_up(&err);
+
+    if (setup.warm && rebase_memory(&err) < 0)
         give_up(&err);
 
     ready.python_version = span_of(interpreter_version());

@@ -76,13 +76,13 @@ static int open_environment(const struct config *config, bool warm, struct envir
     return e->python ? 0 : error_set(err, E_SYSTEM, "out of memory");
 }
 
-int engine_open(struct engine *engine, const struct config *config, size_t size, size_t hot,
+int engine_open(struct engine *engine, const struct config *config, const struct engine_stock *stock,
                 const struct run_limits *limits, struct error *err)
 {
     cleanup_free char *program = NULL;
     struct pool_options options = {
-        .size = size,
-        .hot = hot,
+        .size = stock->size,
+        .hot = stock->hot,
         .max_active = ACTIVE_MAX,
         .zygote_max_runs = (uint64_t)config->zygote_max_runs,
         .zygote_max_ms = (uint64_t)config->zygote_max_minutes * 60000,
@@ -93,7 +93,7 @@ int engine_open(struct engine *engine, const struct config *config, size_t size,
     *engine = (struct engine){0};
     program = paths_zygote(err);
     engine->loop = program ? loop_new(err) : NULL;
-    if (engine->loop && open_environment(config, size != 0, &options.environment, err) == 0 &&
+    if (engine->loop && open_environment(config, stock->warm, &options.environment, err) == 0 &&
         cgroup_host_open(&engine->cgroups, err) == 0) {
         options.program = program;
         r = pool_new(engine->loop, engine->cgroups, &options, &engine->pool, err);

@@ -15,8 +15,14 @@ struct engine {
     char *program;
 };
 
-/* `size` and `hot` as in struct pool_options; with a stock of none nothing is imported in advance. */
-int engine_open(struct engine *engine, const struct config *config, size_t size, size_t hot,
+/* What to keep ready. */
+struct engine_stock {
+    size_t size; /* sandboxes, as in struct pool_options */
+    size_t hot;
+    bool warm; /* import the environment's modules in advance and prepare for many forks */
+};
+
+int engine_open(struct engine *engine, const struct config *config, const struct engine_stock *stock,
                 const struct run_limits *limits, struct error *err);
 void engine_close(struct engine *engine);
 

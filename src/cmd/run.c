@@ -488,7 +488,7 @@ static int execute(struct job *job, struct error *err)
     int r;
 
     /* A sandbox is made to order: nothing waits in advance, and nothing is imported that the program does not import. */
-    if (engine_open(&job->engine, job->config, 0, 0, &job->run->limits, err) < 0)
+    if (engine_open(&job->engine, job->config, &(struct engine_stock){0}, &job->run->limits, err) < 0)
         return -1;
     (void)signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)

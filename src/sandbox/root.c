@@ -207,6 +207,9 @@ int root_build(const struct wire_strings *binds, struct error *err)
     }
     if (mount_pivot(".", err) < 0)
         return -1;
+    /* Modules may want to write while they are imported (matplotlib keeps a list of fonts). Every sandbox covers it. */
+    if (mount("belljar", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=32m,mode=0755") < 0)
+        return error_errno(err, "mount /tmp");
     return mount_set_attrs(AT_FDCWD, "/", MOUNT_ATTR_RDONLY, false, err);
 }
 

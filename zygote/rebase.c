@@ -1,0 +1,215 @@
+#include "zygote/rebase.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define PAGE 4096u
+
+/* Untouched pages in the middle of touched ones are taken along up to this many, because each gap would cost two mappings in
+ * every child. Longer ones stay anonymous: touching a hole of the file would allocate a page in it for good. */
+#define GAP_MAX 16
+
+#define RUNS_MAX 16384 /* the kernel allows a process 65,530 mappings */
+
+#define MAPS_MAX ((size_t)1 << 20)
+
+/* Of /proc/self/pagemap. */
+#define PAGE_PRESENT (UINT64_C(1) << 63)
+#define PAGE_SWAPPED (UINT64_C(1) << 62)
+#define PAGE_OF_FILE (UINT64_C(1) << 61)
+
+struct run {
+    uintptr_t start;
+    size_t len;
+    int prot;
+};
+
+struct mapping {
+    uintptr_t start, end;
+    int prot;
+    bool is_private;
+    bool is_anonymous;
+    const char *name;
+};
+
+/* All of it is static and in our own data, which is left alone: between the copy and the switch nothing may change that is
+ * being switched, and so nothing here calls the allocator. */
+static char maps[MAPS_MAX];
+static uint64_t page_info[512];
+static struct run runs[RUNS_MAX];
+static size_t n_runs;
+static int own_data = 1;
+
+static int read_maps(struct error *err)
+{
+    cleanup_close int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    size_t len = 0;
+
+    if (fd < 0)
+        return error_errno(err, "open /proc/self/maps");
+    for (;;) {
+        ssize_t n = read(fd, maps + len, sizeof(maps) - 1 - len);
+
+        if (n < 0)
+            return error_errno(err, "read /proc/self/maps");
+        if (n == 0)
+            break;
+        len += (size_t)n;
+        if (len == sizeof(maps) - 1)
+            return error_set(err, E_TOO_LARGE, "too many mappings");
+    }
+    maps[len] = '\0';
+    return 0;
+}
+
+/* Takes one line of /proc/self/maps off the text. */
+static bool next_mapping(char **text, struct mapping *m)
+{
+    char *line = *text, *end, *at;
+
+    end = strchr(line, '\n');
+    if (!end)
+        return false;
+    *end = '\0';
+    *text = end + 1;
+
+    m->start = strtoul(line, &at, 16);
+    m->end = strtoul(at + 1, &at, 16);
+    m->prot = (at[1] == 'r' ? PROT_READ : 0) | (at[2] == 'w' ? PROT_WRITE : 0) |
+              (at[3] == 'x' ? PROT_EXEC : 0);
+    m->is_private = at[4] == 'p';
+    m->name = strpbrk(line, "/[");
+    m->is_anonymous = !m->name || strcmp(m->name, "[heap]") == 0 || strncmp(m->name, "[anon", 5) == 0;
+    if (!m->name)
+        m->name = "";
+    return true;
+}
+
+static bool holds(const struct mapping *m, const void *address)
+{
+    return (uintptr_t)address >= m->start && (uintptr_t)address < m->end;
+}
+
+/* Left as they are: what is shared, what cannot be read, the kernel's own, the stack, the thread's block (the kernel writes
+ * there at any time), and this program's data, which the code below works with. */
+static bool is_eligible(const struct mapping *m)
+{
+    if (!m->is_private || !(m->prot & PROT_READ))
+        return false;
+    if (m->name[0] == '[' && !m->is_anonymous)
+        return false;
+    return !holds(m, &errno) && !holds(m, maps) && !holds(m, &own_data) && !holds(m, &runs[RUNS_MAX - 1]);
+}
+
+static int add_run(const struct mapping *m, uintptr_t start, uintptr_t end, struct error *err)
+{
+    if (n_runs == RUNS_MAX)
+        return error_set(err, E_TOO_LARGE, "memory is too scattered");
+    runs[n_runs++] = (struct run){start, end - start, m->prot};
+    return 0;
+}
+
+/* Pages that exist and are ours: present or swapped out, and not of a file. */
+static int find_runs(int pagemap, const struct mapping *m, struct error *err)
+{
+    size_t gap_max = m->is_anonymous ? GAP_MAX : 0;
+    uintptr_t start = 0, end = 0;
+
+    for (uintptr_t at = m->start; at < m->end;) {
+        size_t want = (m->end - at) / PAGE;
+        ssize_t n;
+
+        want = want < ARRAY_SIZE(page_info) ? want : ARRAY_SIZE(page_info);
+        n = pread(pagemap, page_info, want * sizeof(page_info[0]), (off_t)(at / PAGE * sizeof(page_info[0])));
+        if (n <= 0)
+            return error_errno(err, "read /proc/self/pagemap");
+        for (size_t i = 0; i < (size_t)n / sizeof(page_info[0]); i++, at += PAGE) {
+            uint64_t info = page_info[i];
+
+            if (!(info & (PAGE_PRESENT | PAGE_SWAPPED)) || (info & PAGE_OF_FILE))
+                continue;
+            if (end && at > end + gap_max * PAGE) {
+                if (add_run(m, start, end, err) < 0)
+                    return -1;
+                end = 0;
+            }
+            if (!end)
+                start = at;
+            end = at + PAGE;
+        }
+    }
+    return end ? add_run(m, start, end, err) : 0;
+}
+
+static int collect(struct error *err)
+{
+    cleanup_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    struct mapping m;
+    char *text = maps;
+
+    if (pagemap < 0)
+        return error_errno(err, "open /proc/self/pagemap");
+    n_runs = 0;
+    while (next_mapping(&text, &m))
+        if (is_eligible(&m) && find_runs(pagemap, &m, err) < 0)
+            return -1;
+    return 0;
+}
+
+static int copy_out(int file, struct error *err)
+{
+    off_t at = 0;
+
+    for (size_t i = 0; i < n_runs; i++) {
+        size_t done = 0;
+
+        while (done < runs[i].len) {
+            ssize_t n = pwrite(file, (const char *)runs[i].start + done, runs[i].len - done, at);
+
+            if (n <= 0)
+                return error_errno(err, "write the memory file");
+            done += (size_t)n;
+            at += n;
+        }
+    }
+    return 0;
+}
+
+/* Each address gets the same bytes it had, by one call that replaces the mapping. There is no way back from a failure in the
+ * middle, and none is needed: what was not switched is as it was. */
+static int switch_over(int file, struct error *err)
+{
+    off_t at = 0;
+
+    for (size_t i = 0; i < n_runs; i++) {
+        if (mmap((void *)runs[i].start, runs[i].len, runs[i].prot, MAP_PRIVATE | MAP_FIXED, file, at) ==
+            MAP_FAILED)
+            return error_errno(err, "map the memory file");
+        at += (off_t)runs[i].len;
+    }
+    return 0;
+}
+
+int rebase_memory(struct error *err)
+{
+    cleanup_close int file = memfd_create("belljar-base", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    if (file < 0)
+        return error_errno(err, "memfd_create");
+    own_data++; /* keeps it in .data, and the compiler from knowing its value */
+    if (read_maps(err) < 0 || collect(err) < 0 || copy_out(file, err) < 0 || switch_over(file, err) < 0)
+        return error_wrap(err, "rebase the interpreter's memory");
+    if (fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
+        return error_errno(err, "seal the memory file");
+    return 0;
+}
