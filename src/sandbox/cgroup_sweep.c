@@ -209,7 +209,8 @@ __attribute__((noreturn)) static void janitor(struct cgroup_host *host, int pidf
     if (pidfd != 0)
         (void)dup2(pidfd, 0);
     (void)syscall(SYS_close_range, 1U, ~0U, 0U);
-    (void)chdir("/");
+    if (chdir("/") < 0)
+        _exit(1); /* there is no root: nothing below it can be cleared either */
 
     while (poll(&supervisor, 1, -1) < 0 && errno == EINTR)
         ;
