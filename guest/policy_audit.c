@@ -54,8 +54,7 @@ int policy_refuse(const struct policy *policy, PyObject *type, const char *kind,
     return -1;
 }
 
-/* -------------------------------------------------------------------------------------------
- * arguments */
+/* ---- arguments ---- */
 
 static PyObject *arg_at(PyObject *args, Py_ssize_t index)
 {
@@ -77,8 +76,7 @@ static bool text_arg(PyObject *args, Py_ssize_t index, struct span *ret_text)
     return ok;
 }
 
-/* ----------------------------------------------------------------------------------------------
- * imports */
+/* ---- imports ---- */
 
 static int on_import(const struct policy *policy, const char *event, PyObject *args)
 {
@@ -101,8 +99,7 @@ static int on_import(const struct policy *policy, const char *event, PyObject *a
                          SHOWN(module));
 }
 
-/* ------------------------------------------------------------------------------------------------
- * files */
+/* ---- files ---- */
 
 /* What libraries read besides their own directories: fonts, time zones, what the machine is. */
 static const char *const readable[] = {
@@ -196,8 +193,7 @@ static int on_sqlite(const struct policy *policy, const char *event, PyObject *a
     return refuse_file(policy, event, path);
 }
 
-/* -------------------------------------------------------------------------------------------
- * evaluation */
+/* ---- evaluation ---- */
 
 /* Parts of the library that write code themselves, from names they have checked, or that only
  * parse. */
@@ -326,8 +322,7 @@ static int on_pickle(const struct policy *policy, const char *event, PyObject *a
                          SHOWN(module), SHOWN(name));
 }
 
-/* -----------------------------------------------------------------------------------------
- * introspection */
+/* ---- introspection ---- */
 
 static int on_attribute(const struct policy *policy, const char *event, PyObject *args)
 {
@@ -341,8 +336,7 @@ static int on_attribute(const struct policy *policy, const char *event, PyObject
                          SHOWN(name));
 }
 
-/* -------------------------------------------------------------------------------------------------
- * table */
+/* ---- table ---- */
 
 /* Whom a row stops when the profile does not give the power. */
 enum who {

@@ -28,8 +28,7 @@ static PyCFunction real_format_map, real_subclasses;
 static PyTypeObject *attrgetter, *methodcaller;
 static newfunc real_attrgetter_new, real_methodcaller_new;
 
-/* ---------------------------------------------------------------------------------------------
- * imports */
+/* ---- imports ---- */
 
 static struct span exact_text(PyObject *value, bool *ok)
 {
@@ -144,8 +143,7 @@ static PyObject *guarded_import(PyObject *self, PyObject *const *args, Py_ssize_
     return module;
 }
 
-/* ------------------------------------------------------------------------------------ getattr and
- * its kin */
+/* ---- getattr and its kin ---- */
 
 static int refuse_attribute(const struct policy *policy, PyObject *type, struct span name)
 {
@@ -287,8 +285,7 @@ static PyObject *blocked(PyObject *self, PyObject *args, PyObject *kwargs)
     return NULL;
 }
 
-/* --------------------------------------------------------------------------------------------
- * templates */
+/* ---- templates ---- */
 
 static int check_template(PyObject *text, bool is_field)
 {
@@ -332,8 +329,7 @@ static PyObject *guarded_split(PyObject *self, PyObject *field)
     return check_template(field, true) < 0 ? NULL : PyObject_CallOneArg(real_split, field);
 }
 
-/* -------------------------------------------------------------------------------- attrgetter and
- * the like */
+/* ---- attrgetter and the like ---- */
 
 static int check_paths(PyObject *args, bool all)
 {
@@ -381,8 +377,7 @@ static PyObject *guarded_subclasses(PyObject *self, PyObject *unused)
     return real_subclasses(self, unused);
 }
 
-/* ------------------------------------------------------------------------------------------
- * installation */
+/* ---- installation ---- */
 
 #define FAST (PyCFunction)(void (*)(void))
 

@@ -1,7 +1,8 @@
 /* Profiles: what a program may do, as files that inherit from one another (policies/NAME.toml).
  *
- * A profile holds the rules of the policy inside (imports, builtins, attributes), the least isolation it accepts, the
- * languages it serves, and defaults for limits. profile_load() resolves inheritance; the result does not change.
+ * A profile holds the rules of the policy inside (imports, builtins, attributes), the least
+ * isolation it accepts, the languages it serves, and defaults for limits. profile_load() resolves
+ * inheritance; the result does not change.
  */
 #pragma once
 
@@ -14,19 +15,22 @@
 
 struct profile;
 
-/* Finds NAME.toml in the operator's directory first ($XDG_CONFIG_HOME/belljar/policies), then in `system_dir`.
- * An unknown name is E_NOT_FOUND with the nearest known one in the hint. A name with a slash is taken as a path. */
+/* Finds NAME.toml in the operator's directory first ($XDG_CONFIG_HOME/belljar/policies), then in
+ * `system_dir`. An unknown name is E_NOT_FOUND with the nearest known one in the hint. A name with
+ * a slash is taken as a path. */
 int profile_load(const char *name, const char *system_dir, struct profile **ret_profile,
                  struct error *err);
 void profile_free(struct profile *profile);
 
 const char *profile_name(const struct profile *profile);
 
-/* May this language run? `strict` refuses Bash, because no policy can read Bash. The error says which profile would. */
+/* May this language run? `strict` refuses Bash, because no policy can read Bash. The error says
+ * which profile would. */
 int profile_check_language(const struct profile *profile, enum run_language language,
                            struct error *err);
 
-/* False: the kernel refuses execve and new processes from the moment the code arrives (threads are fine). */
+/* False: the kernel refuses execve and new processes from the moment the code arrives (threads are
+ * fine). */
 bool profile_allows_processes(const struct profile *profile);
 
 /* False: no --allow with this profile. */
@@ -38,5 +42,6 @@ uint32_t profile_required_layers(const struct profile *profile);
 /* Puts the profile's own limits (if it states any) into `limits`. */
 void profile_apply_limits(const struct profile *profile, struct run_limits *limits);
 
-/* The rules as they travel into the sandbox (decoded by wire/policy.h). Owned by the profile, made once. */
+/* The rules as they travel into the sandbox (decoded by wire/policy.h). Owned by the profile, made
+ * once. */
 struct span profile_encoded(const struct profile *profile);
