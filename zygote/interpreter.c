@@ -3,7 +3,9 @@
 #include <Python.h>
 #include <dirent.h>
 #include <dlfcn.h>
+#include <malloc.h>
 #include <stdio.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
@@ -146,6 +148,24 @@ void interpreter_touch(void)
     Py_XDECREF(globals);
 }
 
+/* Looked up once: asking the dynamic linker in every child would write to the records of every library. */
+static PyObject *numpy_seed;
+static int (*crypto_reseed)(void);
+
+static void find_generators(void)
+{
+    PyObject *numpy_random = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy.random");
+    void *crypto = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_NOLOAD);
+
+    if (numpy_random)
+        numpy_seed = PyObject_GetAttrString(numpy_random, "seed");
+    if (crypto)
+        crypto_reseed = (int (*)(void))dlsym(crypto, "RAND_poll");
+    if (crypto_reseed)
+        (void)crypto_reseed(); /* the first call sets the whole library up, which children need not repeat */
+    PyErr_Clear();
+}
+
 static int count_threads(void)
 {
     struct stat st;
@@ -155,6 +175,7 @@ static int count_threads(void)
 
 int interpreter_freeze(bool warm, struct error *err)
 {
+    find_generators();
     if (warm) {
         static const char *const helpers[] = {"traceback", "linecache", "threading", "atexit"};
         PyObject *gc, *done = NULL;
@@ -172,6 +193,9 @@ int interpreter_freeze(bool warm, struct error *err)
         Py_XDECREF(done);
         Py_XDECREF(gc);
         PyErr_Clear();
+        /* Free chunks are merged here once; otherwise every child does it at its first large allocation, and writes to
+         * pages all over the heap for it. */
+        (void)malloc_trim(0);
     }
     if (count_threads() != 1) {
         error_set(err, E_UNSUPPORTED, "a preloaded module has started threads");
@@ -181,28 +205,26 @@ int interpreter_freeze(bool warm, struct error *err)
     return 0;
 }
 
-static void reseed(void)
+/* numpy's global generator was seeded when it was imported, once for all children. */
+static void reseed_numpy(void)
 {
-    PyObject *modules = PyImport_GetModuleDict();
-    PyObject *numpy_random = PyDict_GetItemString(modules, "numpy.random");
-    void *crypto = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_NOLOAD);
-    PyObject *done = numpy_random ? PyObject_CallMethod(numpy_random, "seed", NULL) : NULL;
+    uint32_t words[4];
+    PyObject *done;
 
+    if (!numpy_seed || getrandom(words, sizeof(words), 0) != (ssize_t)sizeof(words))
+        return;
+    done = PyObject_CallFunction(numpy_seed, "([kkkk])", (unsigned long)words[0], (unsigned long)words[1],
+                                 (unsigned long)words[2], (unsigned long)words[3]);
     Py_XDECREF(done);
     PyErr_Clear();
-    if (crypto) {
-        int (*poll)(void) = (int (*)(void))dlsym(crypto, "RAND_poll");
-
-        if (poll)
-            (void)poll();
-        (void)dlclose(crypto);
-    }
 }
 
 void interpreter_wake(void)
 {
     PyOS_AfterFork_Child(); /* also reseeds `random`, which registers itself for that */
-    reseed();
+    reseed_numpy();
+    if (crypto_reseed)
+        (void)crypto_reseed();
 }
 
 const char *interpreter_version(void)

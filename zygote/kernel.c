@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
@@ -17,6 +18,7 @@
 #include "guest/report.h"
 #include "sandbox/seccomp.h"
 #include "wire/frame.h"
+#include "zygote/holder.h"
 #include "zygote/interpreter.h"
 
 #define EXIT_FAILED 125
@@ -47,6 +49,20 @@ static int lower_limit(int resource, rlim_t value, struct error *err)
     return 0;
 }
 
+/* Bytes of private writable memory this process has now, which it shares with the zygote: the sixth number of statm, in pages. */
+static rlim_t present_data(void)
+{
+    FILE *file = fopen("/proc/self/statm", "re");
+    unsigned long pages = 0;
+
+    if (file) {
+        if (fscanf(file, "%*u %*u %*u %*u %*u %lu", &pages) != 1)
+            pages = 0;
+        (void)fclose(file);
+    }
+    return (rlim_t)pages * (rlim_t)sysconf(_SC_PAGESIZE);
+}
+
 static int set_limits(const struct wire_run *run, struct error *err)
 {
     if (lower_limit(RLIMIT_NOFILE, run->descriptors, err) < 0 ||
@@ -57,7 +73,7 @@ static int set_limits(const struct wire_run *run, struct error *err)
     /* Per user and per user namespace since Linux 5.14, and this namespace has one user. */
     if (run->processes && lower_limit(RLIMIT_NPROC, run->processes, err) < 0)
         return -1;
-    if (run->data_bytes && lower_limit(RLIMIT_DATA, run->data_bytes, err) < 0)
+    if (run->data_bytes && lower_limit(RLIMIT_DATA, run->data_bytes + present_data(), err) < 0)
         return -1;
     /* More is asked for than the kernel's default only by programs that mean it; a write past FSIZE is an error to
      * Python, not a signal. */
@@ -127,6 +143,7 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
     struct wire_run *run = malloc(sizeof(*run));
     struct frame frame;
     struct unpack u;
+    pid_t holder;
     int code;
 
     if (!run || arrange_fds(fds) < 0)
@@ -134,6 +151,7 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
     interpreter_wake();
     if (touch)
         interpreter_touch();
+    holder = holder_start();
     frame_decoder_init(&decoder);
     if (frame_send(KERNEL_CONTROL_FD, WIRE_WAITING, NULL, NULL, 0) < 0 ||
         frame_wait(&decoder, KERNEL_CONTROL_FD, &frame) != 1 || frame.type != WIRE_RUN)
@@ -144,8 +162,11 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
         _exit(EXIT_FAILED);
     }
 
-    if (run->flags & WIRE_RUN_BASH)
+    if (run->flags & WIRE_RUN_BASH) {
+        if (holder > 0) /* bash brings memory of its own */
+            (void)kill(holder, SIGKILL);
         _exit(bash_run(run, KERNEL_CONTROL_FD));
+    }
     code = python_run(run, KERNEL_CONTROL_FD);
     python_exit(code);
 }

@@ -1,6 +1,8 @@
 /* belljar run: one program, one sandbox, and the program's own exit code. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -361,21 +363,36 @@ static int outlet_write(struct outlet *outlet, const char *data, size_t len)
     return write_all(outlet->fd, buf_str(&visible), visible.len);
 }
 
-/* As it comes, up to the limit; what the limit drops is told at the end. A slow reader of ours stops this, this stops the
- * pipe, and the pipe stops the program. */
+static bool is_writable(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+    return poll(&p, 1, 0) == 1;
+}
+
+/* As it comes, but never waiting for our reader: the clock of the run must go on. What is not passed on now is kept, within the
+ * limit, and follows with the next output or at the end. A pipe that is writable takes PIPE_BUF bytes without blocking. */
 static void on_output(struct run *run, int stream, const char *data, size_t len)
 {
     struct job *job = run->user;
     struct outlet *outlet = stream == 1 ? &job->out : &job->err;
-    uint64_t left = run->limits.output_bytes - outlet->shown;
+    const struct run_stream *kept = stream == 1 ? &run->out : &run->err;
 
-    if (len > left)
-        len = (size_t)left;
-    if (len == 0)
-        return;
-    outlet->shown += len;
-    if (outlet_write(outlet, data, len) < 0)
-        pool_cancel(job->engine.pool, run); /* nobody reads us any more */
+    if (outlet->shown + len < kept->total || outlet->shown >= run->limits.output_bytes)
+        return; /* our reader fell behind: order matters more than haste */
+    if (len > run->limits.output_bytes - outlet->shown)
+        len = (size_t)(run->limits.output_bytes - outlet->shown);
+    while (len && is_writable(outlet->fd)) {
+        size_t n = len < PIPE_BUF ? len : PIPE_BUF;
+
+        if (outlet_write(outlet, data, n) < 0) {
+            pool_cancel(job->engine.pool, run); /* nobody reads us any more */
+            return;
+        }
+        outlet->shown += n;
+        data += n;
+        len -= n;
+    }
 }
 
 static void finish_outlet(struct outlet *outlet, const struct run_stream *stream)

@@ -365,11 +365,11 @@ static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
         *ret_oom_kills = usage.oom_kills;
         run->usage.cpu_ms = (double)usage.cpu_ns / 1e6;
         run->usage.memory_peak_bytes = usage.memory_peak_bytes;
-        run->usage.processes_peak =
-            usage.processes_peak > BOX_OWN_PROCESSES ? usage.processes_peak - BOX_OWN_PROCESSES : 0;
+        run->usage.processes_peak = usage.processes_peak;
     }
-    if (run->usage.processes_peak == 0)
-        run->usage.processes_peak = 1;
+    run->usage.processes_peak = run->usage.processes_peak > BOX_OWN_PROCESSES
+                                    ? run->usage.processes_peak - BOX_OWN_PROCESSES
+                                    : 1;
 }
 
 /* The exit status is the program's own choice, and so is an uncaught MemoryError: it stands for a limit that was hit where the

@@ -3,9 +3,12 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
+#include <linux/kcmp.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -63,10 +66,18 @@ static void read_stat(pid_t pid, struct monitor_usage *usage)
     usage->processes += (uint32_t)threads;
 }
 
-static void add(pid_t pid, int depth, struct monitor_usage *usage);
+static void add(pid_t pid, pid_t parent_first, int depth, struct monitor_usage *usage);
+
+/* Two processes with one memory (a holder and its kernel) count once. Where the kernel cannot tell, they count twice, which
+ * errs on the safe side. */
+static bool shares_memory(pid_t a, pid_t b)
+{
+    return a > 0 && syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;
+}
 
 static void add_children(const char *path, int depth, struct monitor_usage *usage)
 {
+    pid_t first = -1;
     char text[4096];
     char *at = text, *end;
 
@@ -77,19 +88,22 @@ static void add_children(const char *path, int depth, struct monitor_usage *usag
 
         if (end == at || child <= 0)
             return;
-        add((pid_t)child, depth, usage);
+        add((pid_t)child, first, depth, usage);
+        if (first < 0)
+            first = (pid_t)child;
         at = end;
     }
 }
 
 /* A child belongs to the thread that made it, so every thread is asked. */
-static void add(pid_t pid, int depth, struct monitor_usage *usage)
+static void add(pid_t pid, pid_t parent_first, int depth, struct monitor_usage *usage)
 {
     cleanup_closedir DIR *tasks = NULL;
     struct dirent *entry;
     char path[PATH_MAX];
 
-    usage->memory_bytes += read_pss(pid);
+    if (!shares_memory(parent_first, pid))
+        usage->memory_bytes += read_pss(pid);
     read_stat(pid, usage);
     if (depth == DEPTH_MAX)
         return;
@@ -107,5 +121,5 @@ void monitor_read(pid_t init, struct monitor_usage *ret_usage)
 {
     *ret_usage = (struct monitor_usage){0};
     if (init > 0)
-        add(init, 0, ret_usage);
+        add(init, -1, 0, ret_usage);
 }
