@@ -109,8 +109,7 @@ void policy_report_finish(struct policy_report *report, size_t first)
         qsort(report->items + first, report->count - first, sizeof(*report->items), compare_places);
     if (!text.data)
         return;
-    if (text.len >= 3 && memcmp(text.data, "\xef\xbb\xbf", 3) == 0)
-        text = (struct span){text.data + 3, text.len - 3};
+    text = policy_source_text(text);
     for (size_t i = first; i < report->count; i++) {
         struct policy_violation *item = &report->items[i];
 
@@ -239,6 +238,13 @@ static int check_cookie(struct span source, struct policy_report *report)
     return 0;
 }
 
+struct span policy_source_text(struct span source)
+{
+    if (source.len >= 3 && memcmp(source.data, "\xef\xbb\xbf", 3) == 0)
+        return (struct span){source.data + 3, source.len - 3};
+    return source;
+}
+
 static int check_bytes(struct span source, struct policy_report *report)
 {
     const char *nul = source.len ? memchr(source.data, '\0', source.len) : NULL;
@@ -278,5 +284,5 @@ int policy_check_source(const struct policy *policy, struct span source,
         return -1;
     if (check_bytes(source, report) < 0)
         return -1;
-    return check_cookie(source, report);
+    return check_cookie(policy_source_text(source), report);
 }

@@ -63,6 +63,9 @@ void policy_free(struct policy *policy);
 int policy_check_source(const struct policy *policy, struct span source,
                         struct policy_report *report);
 
+/* The source without a byte order mark, which CPython's parser takes from files only. */
+struct span policy_source_text(struct span source);
+
 /* Walks the tree (an ast.Module made by CPython from that very source). Same return value. */
 int policy_check_tree(const struct policy *policy, PyObject *tree, struct policy_report *report);
 

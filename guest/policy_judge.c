@@ -235,7 +235,9 @@ static const struct binding *way_of(const struct walk *w, PyObject *id)
 /* `os` by itself, where only `os.path` is allowed. */
 static int judge_way(struct walk *w, PyObject *node, PyObject *id, struct span name)
 {
-    if (!way_of(w, id) ||
+    if (!way_of(w, id))
+        return 0;
+    if (w->n_bases > 0 &&
         bsearch(&node, w->bases, w->n_bases, sizeof(*w->bases), compare_addresses))
         return 0;
     return refuse_import(w, node, name, (struct span){"", 0}, "module");
@@ -594,7 +596,7 @@ static int judge_subscript(struct walk *w, PyObject *node)
 
 void policy_judge_prepare(struct walk *w)
 {
-    if (w->has_way_modules)
+    if (w->n_bases > 0)
         qsort(w->bases, w->n_bases, sizeof(*w->bases), compare_addresses);
 }
 

@@ -230,7 +230,10 @@ static int gather(struct walk *w, PyObject *tree)
         struct pending at = stack.items[--stack.count];
 
         if (at.depth > DEPTH_MAX) {
-            r = -1;
+            w->n_nodes = 0; /* what stands above tells nothing without what hangs below */
+            r = policy_report_add(
+                w->report, "source", span_from("depth"), node_int(at.node, node_names.lineno), -1,
+                span_from("split the expression"), "the program is nested too deeply");
             break;
         }
         r = first_look(w, at.node);

@@ -63,7 +63,8 @@ PyObject *program_parse(const char *source)
     PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST | PyCF_IGNORE_COOKIE,
                              .cf_feature_version = PY_MINOR_VERSION};
     PyObject *name = PyUnicode_FromString(POLICY_FILENAME);
-    PyObject *tree = Py_CompileStringObject(source, name, Py_file_input, &flags, -1);
+    struct span text = policy_source_text((struct span){source, strlen(source)});
+    PyObject *tree = Py_CompileStringObject(text.data, name, Py_file_input, &flags, -1);
 
     Py_XDECREF(name);
     return tree;

@@ -1,0 +1,174 @@
+/* The profile at run time: what is refused, with which words, and what goes on working. */
+#include "unit.h"
+
+#include <stdio.h>
+
+#include "guest/program.h"
+
+static int start(void **state)
+{
+    static const char *const modules[] = {"json",  "random", "asyncio",
+                                          "numpy", "pandas", "tempfile"};
+
+    (void)state;
+    return program_start(modules, sizeof(modules) / sizeof(modules[0]));
+}
+
+static void assert_raises(const char *profile, const char *source, const char *part)
+{
+    struct program_result result = program_run(profile, source);
+
+    if (result.end != PROGRAM_RAISED || !strstr(result.output, part))
+        fail_msg("ended as %d without `%s`:\n%s", (int)result.end, part, result.output);
+    program_result_done(&result);
+}
+
+static void assert_prints(const char *profile, const char *source, const char *expected)
+{
+    struct program_result result = program_run(profile, source);
+
+    if (result.end != PROGRAM_RAN || strcmp(result.output, expected) != 0)
+        fail_msg("ended as %d, expected `%s`:\n%s", (int)result.end, expected, result.output);
+    program_result_done(&result);
+}
+
+/* A way to modules that the tree does not show. */
+#define SMUGGLE "import random\nm = random\no = m._os\n"
+
+static void refusals_name_the_profile_and_the_alternative(void **state)
+{
+    (void)state;
+    assert_raises("strict", "g = globals()\nb = g['__built' + f'{chr(105)}ns__']\nb['eval']('1')\n",
+                  "PermissionError: blocked by profile `strict`: the builtin `eval`; use "
+                  "ast.literal_eval()");
+    assert_raises("strict",
+                  "g = globals()\nb = g['__built' + f'{chr(105)}ns__']\n"
+                  "b['__imp' + 'ort__']('os')\n",
+                  "ImportError: blocked by profile `strict`: importing module `os`; files and the "
+                  "environment");
+    assert_raises(
+        "strict", "n = '__class__'\ngetattr(1, n)\n",
+        "AttributeError: blocked by profile `strict`: attribute `__class__`; use type(x)");
+    assert_raises("strict", "t = '{0.__class__}'\nt.format(1)\n",
+                  "PermissionError: blocked by profile `strict`: a format field that reads");
+}
+
+static void getattr_keeps_its_manners(void **state)
+{
+    (void)state;
+    assert_prints("strict", "n = '__class__'\nprint(getattr(1, n, 'default'), hasattr(1, n))\n",
+                  "default False\n");
+    assert_prints("strict",
+                  "print(getattr(1, 'real'), hasattr(1, 'imag'), getattr(1, 'x', None))\n",
+                  "1 True None\n");
+    assert_raises("strict", "getattr(1, 'nothing')\n", "'int' object has no attribute 'nothing'");
+    assert_raises("strict", "getattr(1, 5)\n", "TypeError: attribute name must be string");
+    assert_raises("strict", "getattr()\n",
+                  "TypeError: getattr expected at least 2 arguments, got 0");
+}
+
+static void processes_start_for_nobody_under_strict(void **state)
+{
+    (void)state;
+    assert_raises("strict", SMUGGLE "o.system('true')\n", "`os.system`");
+    assert_raises("strict", SMUGGLE "o.popen('true')\n", "`subprocess.Popen`");
+    assert_raises("strict", SMUGGLE "o.fork()\n", "`os.fork`");
+    assert_raises("strict",
+                  SMUGGLE "import threading\n"
+                          "def f(): o.kill(1, 0)\n"
+                          "f()\n",
+                  "`os.kill`");
+}
+
+static void files_are_out_of_reach_under_strict(void **state)
+{
+    (void)state;
+    assert_raises("strict", SMUGGLE "o.listdir('/')\n", "os.listdir of `/`");
+    assert_raises("strict", SMUGGLE "o.open('/etc/passwd', 0)\n", "open of `/etc/passwd`");
+    assert_raises("strict", SMUGGLE "o.mkdir('/tmp/x')\n", "os.mkdir of `/tmp/x`");
+    assert_raises("strict", "import pandas as pd\npd.read_csv('/usr/share/../../etc/passwd')\n",
+                  "open of");
+    assert_raises("strict", "import numpy as np\nnp.save('/tmp/x.npy', [1])\n", "open of");
+}
+
+static void files_are_there_under_standard(void **state)
+{
+    (void)state;
+    assert_prints(
+        "standard",
+        "from pathlib import Path\nimport tempfile, os.path, glob, shutil\n"
+        "with tempfile.TemporaryDirectory() as d:\n"
+        "    p = Path(d) / 'a.txt'\n"
+        "    p.write_text('hello')\n"
+        "    with open(p) as f:\n"
+        "        print(f.read(), os.path.basename(p))\n"
+        "    shutil.copy(p, Path(d) / 'b.txt')\n"
+        "    print(len(glob.glob(d + '/*.txt')), sorted(x.name for x in Path(d).iterdir()))\n",
+        "hello a.txt\n2 ['a.txt', 'b.txt']\n");
+}
+
+static void standard_still_refuses_what_is_not_its_own(void **state)
+{
+    (void)state;
+    assert_raises("standard", SMUGGLE "o.system('true')\n", "`os.system`");
+    assert_raises("standard", SMUGGLE "o.popen('true')\n", "`subprocess.Popen`");
+    assert_raises("standard", "import json\nm = json\nm.codecs.builtins.exec('1')\n",
+                  "compiling text");
+    assert_raises("standard", "import inspect\nn = '_getframe'\nm = inspect\nf = [v for k, v in "
+                              "m.sys.modules.items() if k == 'sys'][0]\n"
+                              "d = {k: x for k, x in m.getmembers(f)}\nd[n]()\n",
+                  "`sys._getframe`");
+    assert_raises("standard", SMUGGLE "o.sys.modules['builtins'].__import__('ctypes')\n",
+                  "importing module `ctypes`");
+}
+
+static void open_restricts_nothing(void **state)
+{
+    (void)state;
+    assert_prints("open",
+                  "import os, sys, ctypes, subprocess, gc\n"
+                  "print(eval('1 + 1'), ().__class__.__base__, '{0.__class__}'.format(1))\n"
+                  "print(subprocess.run(['echo', 'x'], capture_output=True).stdout, "
+                  "len(gc.get_objects()) > 0)\n"
+                  "print(getattr(__builtins__, 'exec') is exec, sys._getframe().f_lineno)\n",
+                  "2 <class 'object'> <class 'int'>\nb'x\\n' True\nTrue 4\n");
+}
+
+/* The function of such a thread is called by C, with no Python frame above it. A lock says when it
+ * is over: the thread reports its exception through the hook that releases it. */
+static void a_thread_without_a_frame_is_not_trusted(void **state)
+{
+    struct program_result result =
+        program_run("standard", SMUGGLE "import threading\n"
+                                        "t = threading\n"
+                                        "over = t.Lock()\n"
+                                        "over.acquire()\n"
+                                        "def hook(args):\n"
+                                        "    print(args.exc_value)\n"
+                                        "    over.release()\n"
+                                        "o.sys.unraisablehook = hook\n"
+                                        "t._start_new_thread(o.system, ('echo ESC''APED',))\n"
+                                        "over.acquire()\n");
+
+    (void)state;
+    assert_int_equal(result.end, PROGRAM_RAN);
+    assert_contains(result.output, "blocked by profile `standard`: `os.system`");
+    assert_null(strstr(result.output, "ESCAPED"));
+    program_result_done(&result);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(refusals_name_the_profile_and_the_alternative),
+        cmocka_unit_test(getattr_keeps_its_manners),
+        cmocka_unit_test(processes_start_for_nobody_under_strict),
+        cmocka_unit_test(files_are_out_of_reach_under_strict),
+        cmocka_unit_test(files_are_there_under_standard),
+        cmocka_unit_test(standard_still_refuses_what_is_not_its_own),
+        cmocka_unit_test(open_restricts_nothing),
+        cmocka_unit_test(a_thread_without_a_frame_is_not_trusted),
+    };
+
+    return UNIT_RUN_WITH(tests, start, NULL);
+}
