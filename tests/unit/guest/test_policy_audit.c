@@ -114,11 +114,15 @@ static void standard_still_refuses_what_is_not_its_own(void **state)
     assert_raises("standard", SMUGGLE "o.popen('true')\n", "`subprocess.Popen`");
     assert_raises("standard", "import json\nm = json\nm.codecs.builtins.exec('1')\n",
                   "compiling text");
-    assert_raises("standard", "import inspect\nn = '_getframe'\nm = inspect\nf = [v for k, v in "
-                              "m.sys.modules.items() if k == 'sys'][0]\n"
-                              "d = {k: x for k, x in m.getmembers(f)}\nd[n]()\n",
+    assert_raises("standard",
+                  "import inspect\nn = '_getframe'\nm = inspect\nf = [v for k, v in "
+                  "m.sys.modules.items() if k == 'sys'][0]\n"
+                  "d = {k: x for k, x in m.getmembers(f)}\nd[n]()\n",
                   "`sys._getframe`");
-    assert_raises("standard", SMUGGLE "o.sys.modules['builtins'].__import__('ctypes')\n",
+    assert_raises("standard",
+                  SMUGGLE "import inspect\n"
+                          "d = dict(inspect.getmembers(o.sys.modules['builtins']))\n"
+                          "d['__imp' + 'ort__']('ctypes')\n",
                   "importing module `ctypes`");
 }
 
