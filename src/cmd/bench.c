@@ -1,12 +1,12 @@
 /* belljar bench: what a fresh sandbox costs on this host, with the supervisor in the path.
  *
- * Every figure is measured from the submission of a run to its answer. Latency from the stock is taken with a full stock
- * (beyond its refill rate a stock gives the latency without one, which is measured too). No figure is a promise: machines are
- * noisy, and what counts are ratios to other programs on the same machine, which tests/bench makes.
+ * Every figure is measured from the submission of a run to its answer. Latency from the stock is
+ * taken with a full stock (beyond its refill rate a stock gives the latency without one, which is
+ * measured too). No figure is a promise: machines are noisy, and what counts are ratios to other
+ * programs on the same machine, which tests/bench makes.
  */
 #include <fcntl.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,240 +14,178 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "base/stream.h"
+#include "cmd/bench_drive.h"
 #include "cmd/cmd.h"
-#include "cmd/engine.h"
 #include "front/json.h"
 #include "pool/box.h"
 #include "sandbox/monitor.h"
 
-#define CODE_PRINT  "print(1)"
-#define CODE_PANDAS "import numpy, pandas; print(pandas.DataFrame({'a':[1,2,3]}).sum().a)"
+static const struct program print_line = {"print(1)", "1\n"};
+static const struct program pandas_line = {
+    "import numpy, pandas; print(pandas.DataFrame({'a':[1,2,3]}).sum().a)",
+    "6\n",
+};
 
-/* A stock that is not full after this is not going to be. */
-#define FILL_PATIENCE_NS UINT64_C(60000000000)
+#define CLOSED_LOOP_MAX 1000000
+
+struct plan {
+    size_t runs;
+    double seconds;
+    const char *idle;
+    const char *only;
+    bool is_json;
+    bool has_samples;
+};
 
 struct bench {
-    struct config *config;
-    struct profile *profile;
-    struct engine engine;
-    const char *code;
-    const char *expect; /* its output, checked every time */
-    size_t wanted;      /* runs still to start */
-    size_t under_way;
-    size_t n_done, n_failed;
-    double *ms; /* one per finished run */
-    size_t size;
-    uint64_t until_ns; /* closed loop: start no more after this */
-    bool one_by_one;   /* wait for a full stock before each */
-    struct loop_watch *poll;
-    uint64_t wait_since_ns;
+    struct plan plan;
+    struct drive drive;
     json_t *report;
 };
 
-static void start_more(struct bench *b);
-
-static void on_done(struct run *run)
-{
-    struct bench *b = run->user;
-    double ms = (double)(loop_now_ns() - run->started_ns) / 1e6;
-
-    if (run->error.code != E_NONE || run->status != RUN_SUCCESS ||
-        (b->expect && strcmp(buf_str(&run->out.head), b->expect) != 0))
-        b->n_failed++;
-    if (b->n_done < b->size)
-        b->ms[b->n_done] = ms;
-    b->n_done++;
-    b->under_way--;
-    run_free(run);
-    start_more(b);
-}
-
-static int submit(struct bench *b, struct error *err)
-{
-    struct run *run = run_new();
-
-    if (!run || buf_add_str(&run->code, b->code, err) < 0) {
-        run_free(run);
-        return error_set(err, E_SYSTEM, "out of memory");
-    }
-    if (engine_admit(run, b->config, b->profile, err) < 0) {
-        run_free(run);
-        return -1;
-    }
-    run->user = b;
-    run->on_done = on_done;
-    b->under_way++;
-    pool_submit(b->engine.pool, run);
-    return 0;
-}
-
-/* Full, and nothing under way that would take the other core. */
-static bool is_quiet(const struct bench *b)
-{
-    struct pool_level level;
-
-    pool_level(b->engine.pool, &level);
-    return level.idle >= level.wanted && level.making == 0 && level.active == 0 &&
-           zygote_client_is_ready(pool_zygote(b->engine.pool));
-}
-
-static void start_more(struct bench *b)
-{
-    struct error err = {0};
-
-    if (b->until_ns && loop_now_ns() >= b->until_ns)
-        b->wanted = 0;
-    if (b->wanted == 0) {
-        if (b->under_way == 0)
-            loop_stop(b->engine.loop);
-        return;
-    }
-    if (b->one_by_one) {
-        b->wait_since_ns = loop_now_ns();
-        loop_timer_start(b->poll, 0);
-        return;
-    }
-    b->wanted--;
-    if (submit(b, &err) < 0) {
-        (void)cmd_fail(&err);
-        b->n_failed++;
-        b->wanted = 0;
-        loop_stop(b->engine.loop);
-    }
-}
-
-static void on_poll(void *arg)
-{
-    struct bench *b = arg;
-    struct error err = {0};
-
-    if (!is_quiet(b) && loop_now_ns() - b->wait_since_ns < FILL_PATIENCE_NS) {
-        loop_timer_start(b->poll, 2);
-        return;
-    }
-    if (!b->code) { /* only waiting for the stock */
-        loop_stop(b->engine.loop);
-        return;
-    }
-    b->wanted--;
-    if (submit(b, &err) < 0) {
-        (void)cmd_fail(&err);
-        loop_stop(b->engine.loop);
-    }
-}
-
-static int open_bench(struct bench *b, const struct engine_stock *stock, struct error *err)
-{
-    struct run_limits limits = {0};
-
-    config_limits(b->config, CONFIG_DEFAULT, &limits);
-    profile_apply_limits(b->profile, &limits);
-    if (engine_open(&b->engine, b->config, stock, &limits, err) < 0)
-        return -1;
-    b->poll = loop_timer(b->engine.loop, on_poll, b);
-    return b->poll ? 0 : error_set(err, E_SYSTEM, "out of memory");
-}
-
-static void close_bench(struct bench *b)
-{
-    loop_watch_free(b->poll);
-    b->poll = NULL;
-    engine_close(&b->engine);
-}
-
-/* Runs the loop until the stock is full and quiet. */
-static int fill(struct bench *b, struct error *err)
-{
-    b->code = NULL;
-    b->wait_since_ns = loop_now_ns();
-    loop_timer_start(b->poll, 0);
-    if (loop_run(b->engine.loop, err) < 0)
-        return -1;
-    if (!is_quiet(b))
-        return error_set(err, E_SYSTEM, "the stock does not fill");
-    return 0;
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
-}
-
-static double percentile(const struct bench *b, double p)
-{
-    size_t n = b->n_done < b->size ? b->n_done : b->size;
-
-    return n ? b->ms[(size_t)((double)(n - 1) * p)] : NAN;
-}
-
-static int run_all(struct bench *b, const char *code, const char *expect, size_t runs, size_t clients,
-                   bool one_by_one, struct error *err)
-{
-    free(b->ms);
-    b->ms = calloc(runs ? runs : 1, sizeof(*b->ms));
-    if (!b->ms)
-        return error_set(err, E_SYSTEM, "out of memory");
-    b->size = b->wanted = runs;
-    b->n_done = b->n_failed = b->under_way = 0;
-    b->code = code;
-    b->expect = expect;
-    b->one_by_one = one_by_one;
-    for (size_t i = 0; i < (one_by_one ? 1 : clients); i++)
-        start_more(b);
-    if ((b->under_way || one_by_one) && loop_run(b->engine.loop, err) < 0)
-        return -1;
-    if (b->n_done < b->size)
-        b->size = b->n_done;
-    qsort(b->ms, b->size, sizeof(*b->ms), compare_doubles);
-    return 0;
-}
-
-/* --- the measurements --- */
+/* --- figures --- */
 
 static int add(struct bench *b, const char *name, json_t *value, const char *human)
 {
-    (void)fprintf(stderr, "  %-34s %s\n", name, human);
+    (void)fprintf(stderr, "  %-34s %s%s\n", name, human, b->drive.n_failed ? "  FAILED RUNS" : "");
     return json_object_set_new(b->report, name, value);
 }
 
-static int latency(struct bench *b, const char *name, const char *code, const char *expect, size_t runs,
-                   struct error *err)
+static json_t *sample_list(const double *values, size_t count)
 {
+    json_t *list = json_array();
+
+    for (size_t i = 0; i < count; i++)
+        (void)json_array_append_new(list, json_real(values[i]));
+    return list;
+}
+
+static int add_times(struct bench *b, const char *name, const double *values, size_t count)
+{
+    double p50 = drive_percentile(values, count, 0.5), p90 = drive_percentile(values, count, 0.9),
+           p99 = drive_percentile(values, count, 0.99), most = drive_percentile(values, count, 1);
+    json_t *object;
     char human[128];
 
-    if (run_all(b, code, expect, runs, 1, true, err) < 0)
+    if (count == 0)
         return -1;
-    (void)snprintf(human, sizeof(human), "p50 %.3f ms  p90 %.3f  p99 %.3f  max %.3f%s",
-                   percentile(b, 0.5), percentile(b, 0.9), percentile(b, 0.99), percentile(b, 1),
-                   b->n_failed ? "  FAILED RUNS" : "");
-    return add(b, name,
-               json_pack("{s:f,s:f,s:f,s:f,s:I,s:I}", "p50_ms", percentile(b, 0.5), "p90_ms",
-                         percentile(b, 0.9), "p99_ms", percentile(b, 0.99), "max_ms", percentile(b, 1),
-                         "runs", (json_int_t)b->n_done, "failed", (json_int_t)b->n_failed),
-               human);
+    (void)snprintf(human, sizeof(human), "p50 %.3f ms  p90 %.3f  p99 %.3f  max %.3f", p50, p90, p99,
+                   most);
+    object = json_pack("{s:f,s:f,s:f,s:f,s:I,s:I}", "p50_ms", p50, "p90_ms", p90, "p99_ms", p99,
+                       "max_ms", most, "runs", (json_int_t)b->drive.n_done, "failed",
+                       (json_int_t)b->drive.n_failed);
+    if (b->plan.has_samples)
+        (void)json_object_set_new(object, "ms", sample_list(values, count));
+    return add(b, name, object, human);
 }
 
-static int throughput(struct bench *b, const char *name, const char *code, const char *expect,
-                      size_t clients, double seconds, struct error *err)
+static int latency(struct bench *b, const char *name, struct program program, size_t runs,
+                   struct error *err)
+{
+    if (drive_one_by_one(&b->drive, program, runs, false, err) < 0)
+        return -1;
+    return add_times(b, name, b->drive.ms, b->drive.size);
+}
+
+static int closed_loop(struct bench *b, const char *name, struct program program, size_t clients,
+                       size_t runs, double seconds, struct error *err)
 {
     uint64_t begin = loop_now_ns();
+    struct drive *d = &b->drive;
     char human[64];
-    double rate;
+    double rate, p99;
 
-    b->until_ns = begin + (uint64_t)(seconds * 1e9);
-    if (run_all(b, code, expect, 1000000, clients, false, err) < 0)
+    if (drive_closed_loop(d, program, clients, runs, seconds, err) < 0)
         return -1;
-    b->until_ns = 0;
-    rate = (double)b->n_done / ((double)(loop_now_ns() - begin) / 1e9);
-    (void)snprintf(human, sizeof(human), "%.0f runs/s%s", rate, b->n_failed ? "  FAILED RUNS" : "");
+    rate = (double)d->n_done / ((double)(loop_now_ns() - begin) / 1e9);
+    p99 = drive_percentile(d->ms, d->size, 0.99);
+    (void)snprintf(human, sizeof(human), "%.0f runs/s  p99 %.1f ms", rate, p99);
     return add(b, name,
-               json_pack("{s:f,s:I,s:I,s:f}", "per_second", rate, "runs", (json_int_t)b->n_done, "failed",
-                         (json_int_t)b->n_failed, "p99_ms", percentile(b, 0.99)),
+               json_pack("{s:f,s:I,s:I,s:f}", "per_second", rate, "runs", (json_int_t)d->n_done,
+                         "failed", (json_int_t)d->n_failed, "p99_ms", p99),
                human);
 }
+
+/* --- from a stock --- */
+
+static const struct engine_stock full_stock = {.size = POOL_AUTO, .hot = POOL_AUTO, .warm = true};
+static const struct engine_stock no_stock = {.warm = true};
+
+static int measure_stock(struct bench *b, struct error *err)
+{
+    if (drive_open(&b->drive, &full_stock, err) < 0 ||
+        latency(b, "pool_print", print_line, b->plan.runs, err) < 0)
+        return -1;
+    return latency(b, "pool_pandas", pandas_line, b->plan.runs, err);
+}
+
+static int measure_throughput(struct bench *b, struct error *err)
+{
+    static const struct {
+        const char *name;
+        const struct program *program;
+        size_t clients;
+    } windows[] = {
+        {"throughput_print_4",   &print_line,  4 },
+        {"throughput_print_16",  &print_line,  16},
+        {"throughput_pandas_4",  &pandas_line, 4 },
+        {"throughput_pandas_16", &pandas_line, 16},
+    };
+
+    if (drive_open(&b->drive, &full_stock, err) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(windows); i++)
+        if (closed_loop(b, windows[i].name, *windows[i].program, windows[i].clients,
+                        CLOSED_LOOP_MAX, b->plan.seconds, err) < 0 ||
+            drive_settle(&b->drive, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* What a run costs after 10, 100 and 1,000 others. */
+static int measure_growth(struct bench *b, struct error *err)
+{
+    static const size_t counts[] = {10, 100, 1000};
+    size_t before = 0;
+    char name[48];
+
+    if (drive_open(&b->drive, &full_stock, err) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(counts); before = counts[i++]) {
+        (void)snprintf(name, sizeof(name), "rate_up_to_%zu_runs", counts[i]);
+        if (closed_loop(b, name, print_line, 4, counts[i] - before, 0, err) < 0 ||
+            drive_settle(&b->drive, err) < 0)
+            return -1;
+        (void)snprintf(name, sizeof(name), "print_after_%zu_runs", counts[i]);
+        if (latency(b, name, print_line, b->plan.runs, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* --- without a stock --- */
+
+static int measure_warm(struct bench *b, struct error *err)
+{
+    if (drive_open(&b->drive, &no_stock, err) < 0 ||
+        latency(b, "warm_print", print_line, b->plan.runs, err) < 0)
+        return -1;
+    return latency(b, "warm_pandas", pandas_line, b->plan.runs, err);
+}
+
+static int measure_teardown(struct bench *b, struct error *err)
+{
+    struct drive *d = &b->drive;
+
+    if (drive_open(d, &no_stock, err) < 0 ||
+        drive_one_by_one(d, print_line, b->plan.runs, true, err) < 0 ||
+        add_times(b, "teardown_print", d->end_ms, d->n_end) < 0 ||
+        drive_one_by_one(d, pandas_line, b->plan.runs, true, err) < 0)
+        return -1;
+    return add_times(b, "teardown_pandas", d->end_ms, d->n_end);
+}
+
+/* --- waiting sandboxes --- */
 
 static uint64_t available_kb(void)
 {
@@ -278,129 +216,154 @@ static void weigh(void *user, const struct box *box)
 
 static int idle(struct bench *b, size_t count, struct error *err)
 {
+    struct drive *d = &b->drive;
     struct weight w = {0};
     uint64_t before, begin, after;
     char name[48], human[128];
     double seconds, pss, all;
-    int r;
 
-    if (open_bench(b, &(struct engine_stock){.size = 1, .warm = true}, err) < 0 || fill(b, err) < 0)
+    if (drive_open(d, &(struct engine_stock){.size = 1, .warm = true}, err) < 0)
         return -1;
-    close_bench(b); /* the page cache is warm now; what follows is the sandboxes alone */
+    drive_close(
+        d); /* the page cache is warm now; what follows is the sandboxes and their zygote alone */
 
     before = available_kb();
     begin = loop_now_ns();
-    if (open_bench(b, &(struct engine_stock){.size = count, .warm = true}, err) < 0 || fill(b, err) < 0)
+    if (drive_open(d, &(struct engine_stock){.size = count, .warm = true}, err) < 0)
         return -1;
     seconds = (double)(loop_now_ns() - begin) / 1e9;
     after = available_kb();
-    pool_each_idle(b->engine.pool, weigh, &w);
+    pool_each_idle(d->engine.pool, weigh, &w);
     pss = (double)w.bytes / (double)(w.count ? w.count : 1) / 1e6;
     all = before > after ? (double)(before - after) / 1024 : 0;
     (void)snprintf(name, sizeof(name), "idle_%zu", count);
-    (void)snprintf(human, sizeof(human), "%.2f MB each (PSS), %.0f MB of the host in all, filled in %.1f s",
-                   pss, all, seconds);
-    r = add(b, name,
-            json_pack("{s:I,s:f,s:f,s:f}", "count", (json_int_t)w.count, "pss_mb", pss, "host_mb", all,
-                      "fill_s", seconds),
-            human);
-    if (r == 0) {
-        (void)snprintf(name, sizeof(name), "print_with_%zu_alive", count);
-        r = latency(b, name, CODE_PRINT, "1\n", 50, err);
-    }
-    close_bench(b);
-    return r;
-}
-
-static int measure_stock(struct bench *b, size_t runs, double seconds, struct error *err)
-{
-    static const struct engine_stock stock = {.size = POOL_AUTO, .hot = POOL_AUTO, .warm = true};
-    int r = -1;
-
-    if (open_bench(b, &stock, err) == 0 && fill(b, err) == 0 &&
-        latency(b, "pool_print", CODE_PRINT, "1\n", runs, err) == 0 &&
-        latency(b, "pool_pandas", CODE_PANDAS, "6\n", runs, err) == 0 &&
-        throughput(b, "throughput_print_4", CODE_PRINT, "1\n", 4, seconds, err) == 0 &&
-        throughput(b, "throughput_print_16", CODE_PRINT, "1\n", 16, seconds, err) == 0 &&
-        throughput(b, "throughput_pandas_4", CODE_PANDAS, "6\n", 4, seconds, err) == 0 &&
-        throughput(b, "throughput_pandas_16", CODE_PANDAS, "6\n", 16, seconds, err) == 0)
-        r = fill(b, err);
-    if (r == 0)
-        r = latency(b, "pool_print_after_all_these", CODE_PRINT, "1\n", runs, err);
-    close_bench(b);
-    return r;
-}
-
-static int measure_warm(struct bench *b, size_t runs, struct error *err)
-{
-    int r = -1;
-
-    if (open_bench(b, &(struct engine_stock){.warm = true}, err) == 0 && fill(b, err) == 0 &&
-        latency(b, "warm_print", CODE_PRINT, "1\n", runs, err) == 0)
-        r = latency(b, "warm_pandas", CODE_PANDAS, "6\n", runs, err);
-    close_bench(b);
-    return r;
-}
-
-static int help(void)
-{
-    (void)printf("usage: belljar bench [--runs N] [--seconds S] [--idle N[,N]…] [--json]\n\n"
-                 "Measure fresh sandboxes on this host, with the supervisor in the path: latency from the\n"
-                 "stock and without one, throughput, and the memory of sandboxes that wait.\n\n"
-                 "  --runs N       samples per latency (default 200)\n"
-                 "  --seconds S    length of a throughput window (default 3)\n"
-                 "  --idle N,…     how many waiting sandboxes to weigh (default 10,100)\n"
-                 "  --only WHAT    stock, warm or idle\n"
-                 "  --json         the figures for machines, on standard output\n\n"
-                 "example:\n"
-                 "  belljar bench --runs 50 --idle 10,100,1000\n");
-    return 0;
-}
-
-struct plan {
-    size_t runs;
-    double seconds;
-    const char *idle;
-    const char *only;
-    bool is_json;
-};
-
-static bool wants(const struct plan *plan, const char *what)
-{
-    return !plan->only || strcmp(plan->only, what) == 0;
-}
-
-static int measure(struct bench *b, const struct plan *plan, struct error *err)
-{
-    const char *at = plan->idle;
-
-    if (wants(plan, "stock") && measure_stock(b, plan->runs, plan->seconds, err) < 0)
+    (void)snprintf(human, sizeof(human),
+                   "%.2f MB each (PSS), %.0f MB of the host in all, filled in %.1f s", pss, all,
+                   seconds);
+    if (add(b, name,
+            json_pack("{s:I,s:f,s:f,s:f}", "count", (json_int_t)w.count, "pss_mb", pss, "host_mb",
+                      all, "fill_s", seconds),
+            human) < 0)
         return -1;
-    if (wants(plan, "warm") && measure_warm(b, plan->runs, err) < 0)
-        return -1;
-    while (wants(plan, "idle") && *at) {
+    (void)snprintf(name, sizeof(name), "print_with_%zu_alive", count);
+    return latency(b, name, print_line, b->plan.runs < 50 ? b->plan.runs : 50, err);
+}
+
+static int measure_idle(struct bench *b, struct error *err)
+{
+    const char *at = b->plan.idle;
+
+    while (*at) {
         char *end;
         unsigned long count = strtoul(at, &end, 10);
+        int r;
 
         if (end == at || count == 0 || count > LIMIT_SANDBOXES)
             return error_set(err, E_INVALID, "--idle takes numbers from 1 to %d", LIMIT_SANDBOXES);
-        if (idle(b, count, err) < 0)
+        r = idle(b, count, err);
+        drive_close(&b->drive);
+        if (r < 0)
             return -1;
         at = *end == ',' ? end + 1 : end;
     }
     return 0;
 }
 
+/* --- the command --- */
+
+static const struct part {
+    const char *name;
+    int (*measure)(struct bench *b, struct error *err);
+} parts[] = {
+    {"stock",      measure_stock     },
+    {"throughput", measure_throughput},
+    {"growth",     measure_growth    },
+    {"warm",       measure_warm      },
+    {"teardown",   measure_teardown  },
+    {"idle",       measure_idle      },
+};
+
+/* Is the name one of the comma-separated list? */
+static bool is_listed(const char *list, const char *name)
+{
+    size_t len = strlen(name);
+
+    for (const char *at = list; (at = strstr(at, name)); at += len)
+        if ((at == list || at[-1] == ',') && (at[len] == ',' || at[len] == '\0'))
+            return true;
+    return false;
+}
+
+static int check_only(const char *only, struct error *err)
+{
+    char word[16];
+    size_t len;
+
+    for (const char *at = only; at; at = at[len] ? at + len + 1 : NULL) {
+        bool is_known = false;
+
+        len = strcspn(at, ",");
+        (void)snprintf(word, sizeof(word), "%.*s", (int)len, at);
+        for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+            is_known |= strcmp(parts[i].name, word) == 0;
+        if (!is_known) {
+            error_set(err, E_INVALID, "--only does not know `%.*s`", (int)len, at);
+            return error_hint(err, "it takes stock, throughput, growth, warm, teardown, idle");
+        }
+    }
+    return 0;
+}
+
+static int measure(struct bench *b, struct error *err)
+{
+    if (b->plan.runs == 0 || b->plan.runs > CLOSED_LOOP_MAX)
+        return error_set(err, E_INVALID, "--runs takes a number from 1 to %d", CLOSED_LOOP_MAX);
+    if (check_only(b->plan.only, err) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        int r;
+
+        if (b->plan.only && !is_listed(b->plan.only, parts[i].name))
+            continue;
+        r = parts[i].measure(b, err);
+        drive_close(&b->drive);
+        if (r < 0)
+            return err->code == E_NONE
+                       ? error_set(err, E_INTERNAL, "%s: nothing was measured", parts[i].name)
+                       : -1;
+    }
+    return 0;
+}
+
+static int help(void)
+{
+    (void)printf(
+        "usage: belljar bench [--runs N] [--seconds S] [--idle N[,N]…] [--only WHAT[,WHAT]…] "
+        "[--json]\n\n"
+        "Measure fresh sandboxes on this host, with the supervisor in the path: latency from the\n"
+        "stock and without one, throughput, teardown, and the memory of sandboxes that wait.\n\n"
+        "  --runs N       samples per latency (default 200)\n"
+        "  --seconds S    length of a throughput window (default 3)\n"
+        "  --idle N,…     how many waiting sandboxes to weigh (default 10,100)\n"
+        "  --only WHAT,…  stock, throughput, growth, warm, teardown, idle\n"
+        "  --json         the figures for machines, on standard output\n"
+        "  --samples      each single time too (with --json)\n\n"
+        "example:\n"
+        "  belljar bench --runs 50 --only stock,idle --idle 10,100,1000\n");
+    return 0;
+}
+
 static int parse(struct plan *plan, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"runs",    required_argument, NULL, 'r'},
-        {"seconds", required_argument, NULL, 's'},
-        {"idle",    required_argument, NULL, 'i'},
-        {"only",    required_argument, NULL, 'o'},
-        {"json",    no_argument,       NULL, 'j'},
-        {"help",    no_argument,       NULL, 'h'},
-        {0},
+        {"runs",             required_argument, NULL, 'r'},
+        {"seconds",              required_argument, NULL, 's'},
+        {"idle",                  required_argument, NULL, 'i'},
+        {"only",required_argument, NULL, 'o'},
+        {"json",               no_argument, NULL, 'j'},
+        {"samples",             no_argument, NULL, 'a'},
+        {"help",              no_argument, NULL, 'h'},
+        {0                 },
     };
     int answer;
 
@@ -422,6 +385,9 @@ static int parse(struct plan *plan, int argc, char **argv)
         case 'j':
             plan->is_json = true;
             break;
+        case 'a':
+            plan->has_samples = true;
+            break;
         case 'h':
             return help() + 1;
         default:
@@ -435,25 +401,34 @@ static int parse(struct plan *plan, int argc, char **argv)
 
 int cmd_bench(int argc, char **argv)
 {
-    struct plan plan = {.runs = 200, .seconds = 3, .idle = "10,100"};
+    struct bench b = {
+        .plan = {.runs = 200, .seconds = 3, .idle = "10,100"}
+    };
     cleanup_error struct error err = {0};
     cleanup(buf_done) struct buf text = {0};
-    struct bench b = {.config = config_new(), .report = json_object()};
-    int r = parse(&plan, argc, argv);
+    struct config *config;
+    struct profile *profile = NULL;
+    int r = parse(&b.plan, argc, argv);
 
     if (r > 0)
         return r - 1;
     r = -1;
-    if (b.config && b.report && config_load(b.config, NULL, &err) == 0 &&
-        engine_profile(b.config, &b.profile, &err) == 0)
-        r = measure(&b, &plan, &err);
-    close_bench(&b);
-    buf_init(&text, MIB);
-    if (r == 0 && plan.is_json && json_text_dump(b.report, JSON_TEXT_PRETTY, &text, &err) == 0)
+    config = config_new();
+    b.report = json_object();
+    if (!config || !b.report) {
+        error_set(&err, E_SYSTEM, "out of memory");
+    } else if (config_load(config, NULL, &err) == 0 &&
+               engine_profile(config, &profile, &err) == 0) {
+        b.drive.config = config;
+        b.drive.profile = profile;
+        r = measure(&b, &err);
+    }
+    buf_init(&text, 16 * MIB);
+    if (r == 0 && b.plan.is_json &&
+        (r = json_text_dump(b.report, JSON_TEXT_PRETTY, &text, &err)) == 0)
         (void)fputs(buf_str(&text), stdout);
-    profile_free(b.profile);
-    config_free(b.config);
+    profile_free(profile);
+    config_free(config);
     json_decref(b.report);
-    free(b.ms);
     return r < 0 ? cmd_fail(&err) : 0;
 }
