@@ -279,7 +279,8 @@ static int on_compile(const struct policy *policy, const char *event, PyObject *
                              "compiling text at run time");
     if (policy_is_library_path(file) ||
         (policy_caller_file_is(generators, COUNT_OF(generators)) &&
-         !policy_caller_behind_is("/ast.py", "/pandas/core/computation/")))
+         !policy_caller_behind_is("/ast.py", "/pandas/core/computation/")) ||
+        policy_caller_is_importing())
         return 0;
     is_inside = true;
     if (text_arg(args, 0, &text))
@@ -341,6 +342,7 @@ static int on_attribute(const struct policy *policy, const char *event, PyObject
 /* Whom a row stops when the profile does not give the power. */
 enum who {
     ANYBODY, /* libraries too */
+    STARTS,  /* HAND, and anybody where the kernel refuses new processes anyway */
     HAND,    /* the program, also through the standard library */
     DIRECT,  /* the program's own frame only */
     BY_RULE, /* `check` decides */
@@ -381,19 +383,19 @@ static const struct event {
     {"os.chflags",                 POWER_FILES,         BY_RULE, on_change},
     {"os.chmod",                   POWER_FILES,         BY_RULE, on_change},
     {"os.chown",                   POWER_FILES,         BY_RULE, on_change},
-    {"os.exec",                    POWER_PROCESSES,     HAND,    NULL},
-    {"os.fork",                    POWER_PROCESSES,     HAND,    NULL},
-    {"os.forkpty",                 POWER_PROCESSES,     HAND,    NULL},
+    {"os.exec",                    POWER_PROCESSES,     STARTS,  NULL},
+    {"os.fork",                    POWER_PROCESSES,     STARTS,  NULL},
+    {"os.forkpty",                 POWER_PROCESSES,     STARTS,  NULL},
     {"os.fwalk",                   POWER_FILES,         BY_RULE, on_list},
     {"os.getxattr",                POWER_FILES,         BY_RULE, on_list},
-    {"os.kill",                    POWER_PROCESSES,     HAND,    NULL},
-    {"os.killpg",                  POWER_PROCESSES,     HAND,    NULL},
+    {"os.kill",                    POWER_PROCESSES,     STARTS,  NULL},
+    {"os.killpg",                  POWER_PROCESSES,     STARTS,  NULL},
     {"os.link",                    POWER_FILES,         BY_RULE, on_change},
     {"os.listdir",                 POWER_FILES,         BY_RULE, on_list},
     {"os.listxattr",               POWER_FILES,         BY_RULE, on_list},
     {"os.lockf",                   POWER_FILES,         DIRECT,  NULL},
     {"os.mkdir",                   POWER_FILES,         BY_RULE, on_change},
-    {"os.posix_spawn",             POWER_PROCESSES,     HAND,    NULL},
+    {"os.posix_spawn",             POWER_PROCESSES,     STARTS,  NULL},
     {"os.putenv",                  POWER_PROCESSES,     HAND,    NULL},
     {"os.remove",                  POWER_FILES,         BY_RULE, on_change},
     {"os.removexattr",             POWER_FILES,         BY_RULE, on_change},
@@ -401,9 +403,9 @@ static const struct event {
     {"os.rmdir",                   POWER_FILES,         BY_RULE, on_change},
     {"os.scandir",                 POWER_FILES,         BY_RULE, on_list},
     {"os.setxattr",                POWER_FILES,         BY_RULE, on_change},
-    {"os.spawn",                   POWER_PROCESSES,     HAND,    NULL},
+    {"os.spawn",                   POWER_PROCESSES,     STARTS,  NULL},
     {"os.symlink",                 POWER_FILES,         BY_RULE, on_change},
-    {"os.system",                  POWER_PROCESSES,     HAND,    NULL},
+    {"os.system",                  POWER_PROCESSES,     STARTS,  NULL},
     {"os.truncate",                POWER_FILES,         BY_RULE, on_change},
     {"os.unsetenv",                POWER_PROCESSES,     HAND,    NULL},
     {"os.utime",                   POWER_FILES,         BY_RULE, on_change},
@@ -413,7 +415,7 @@ static const struct event {
     {"pdb.Pdb",                    POWER_EVALUATE,      ANYBODY, NULL},
     {"pickle.find_class",          POWER_UNPICKLE,      BY_RULE, on_pickle},
     {"poplib.connect",             POWER_NETWORK,       ANYBODY, NULL},
-    {"pty.spawn",                  POWER_PROCESSES,     HAND,    NULL},
+    {"pty.spawn",                  POWER_PROCESSES,     STARTS,  NULL},
     {"resource.prlimit",           POWER_PROCESSES,     HAND,    NULL},
     {"resource.setrlimit",         POWER_PROCESSES,     HAND,    NULL},
     {"shutil.chown",               POWER_FILES,         BY_RULE, on_change},
@@ -440,7 +442,7 @@ static const struct event {
     {"sqlite3.connect",            POWER_FILES,         BY_RULE, on_sqlite},
     {"sqlite3.enable_load_extension", POWER_NATIVE,     ANYBODY, NULL},
     {"sqlite3.load_extension",     POWER_NATIVE,        ANYBODY, NULL},
-    {"subprocess.Popen",           POWER_PROCESSES,     HAND,    NULL},
+    {"subprocess.Popen",           POWER_PROCESSES,     STARTS,  NULL},
     {"sys._current_exceptions",    POWER_INTROSPECTION, HAND,    NULL},
     {"sys._current_frames",        POWER_INTROSPECTION, HAND,    NULL},
     {"sys._getframe",              POWER_INTROSPECTION, DIRECT,  NULL},
@@ -469,15 +471,13 @@ static const struct event *find_event(const char *name)
     return bsearch(name, events, COUNT_OF(events), sizeof(events[0]), compare_names);
 }
 
-static bool concerns(const struct policy *policy, const struct event *event, const char *name)
+static bool concerns(const struct policy *policy, const struct event *event)
 {
-    if (event->power == POWER_PROCESSES && event->who == HAND &&
-        (policy->flags & POLICY_NO_PROCESSES))
-        return true;
-    (void)name;
     switch (event->who) {
     case ANYBODY:
         return true;
+    case STARTS:
+        return (policy->flags & POLICY_NO_PROCESSES) || policy_caller_is_guest(true);
     case HAND:
         return policy_caller_is_guest(true);
     default:
@@ -502,7 +502,7 @@ static int hook(const char *name, PyObject *args, void *data)
         return 0;
     if (event->check)
         return event->check(policy, name, args);
-    if (!concerns(policy, event, name))
+    if (!concerns(policy, event))
         return 0;
     return policy_refuse(policy, PyExc_PermissionError, "event", span_from(name), "`%s`", name);
 }

@@ -92,12 +92,18 @@ static int check_import(const struct policy *policy, PyObject *name, PyObject *f
 /* `from collections import _sys`: seen only when the module is there. */
 static int check_imported(const struct policy *policy, PyObject *module, PyObject *fromlist)
 {
+    PyObject *brought;
+    bool ok;
+
     for (Py_ssize_t i = 0; PyModule_Check(module) && i < from_count(fromlist); i++) {
         PyObject *name = PySequence_Fast_GET_ITEM(fromlist, i);
         PyObject *value = PyDict_GetItemWithError(PyModule_GetDict(module), name);
         PyObject *full;
-        bool ok, allowed;
+        bool allowed;
 
+        if (PyUnicode_CompareWithASCIIString(name, "*") == 0 &&
+            (brought = policy_star_brings(policy, module)))
+            return refuse_import(policy, span_of_str(brought, &ok), (struct span){"", 0});
         if (!value || !PyModule_Check(value))
             continue;
         full = PyUnicode_FromFormat("%s.%U", PyModule_GetName(module), name);

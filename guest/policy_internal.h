@@ -67,6 +67,10 @@ bool policy_class_is_soft(const struct policy *policy);
 bool policy_module_object_allowed(const struct policy *policy, PyObject *module,
                                   struct span reached);
 
+/* `from module import *` would bring in a module that is not allowed: its name in `module`,
+ * borrowed, or NULL. A module without __all__ gives away everything it imported itself. */
+PyObject *policy_star_brings(const struct policy *policy, PyObject *module);
+
 /* May the program run `from module import name` (or, with an empty name, `import module`)? Only the
  * lists are asked; whether the name is a module is for the caller to see. */
 bool policy_import_allowed(const struct policy *policy, struct span module, struct span name);

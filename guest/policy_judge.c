@@ -125,28 +125,19 @@ static bool from_module_allowed(const struct walk *w, PyObject *module, PyObject
            policy_module_object_allowed(w->policy, value, dotted);
 }
 
-/* A module without __all__ gives away everything it imported itself. */
 static int judge_star(struct walk *w, PyObject *alias, PyObject *module)
 {
     PyObject *loaded = loaded_module(module);
-    PyObject *key, *value;
-    Py_ssize_t at = 0;
+    PyObject *brought = loaded ? policy_star_brings(w->policy, loaded) : NULL;
 
-    if (!loaded || module_member(loaded, node_names.dunder_all))
+    if (!brought)
         return 0;
-    while (PyDict_Next(PyModule_GetDict(loaded), &at, &key, &value)) {
-        if (!PyUnicode_CheckExact(key) || PyUnicode_READ_CHAR(key, 0) == '_' ||
-            !PyModule_Check(value) ||
-            policy_module_object_allowed(w->policy, value, (struct span){"", 0}))
-            continue;
-        return policy_report_add(
-            w->report, "import", node_span(module), node_int(alias, node_names.lineno),
-            node_int(alias, node_names.col_offset), span_from("name what you need"),
-            "profile `%s` does not allow `from %.*s import *`: it would bring "
-            "in module `%.*s`",
-            w->policy->profile, SHOWN(node_span(module)), SHOWN(node_span(key)));
-    }
-    return 0;
+    return policy_report_add(
+        w->report, "import", node_span(module), node_int(alias, node_names.lineno),
+        node_int(alias, node_names.col_offset), span_from("name what you need"),
+        "profile `%s` does not allow `from %.*s import *`: it would bring in "
+        "module `%.*s`",
+        w->policy->profile, SHOWN(node_span(module)), SHOWN(node_span(brought)));
 }
 
 static int judge_from_name(struct walk *w, PyObject *alias, PyObject *module, PyObject *name)
@@ -325,6 +316,14 @@ static bool is_name(PyObject *node, const char *id)
     return text && PyUnicode_CompareWithASCIIString(text, id) == 0;
 }
 
+static bool one_of(struct span name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (span_is(name, list[i]))
+            return true;
+    return false;
+}
+
 /* The place of the name behind the dot. */
 static void attribute_place(PyObject *node, struct span name, int *ret_line, int *ret_column)
 {
@@ -377,6 +376,29 @@ static bool leaves_the_way(const struct walk *w, PyObject *value, PyObject *base
            !module_member(base, node_names.dunder_path);
 }
 
+/* A module that is not loaded yet cannot be looked into. The members that give the most away have
+ * well-known names; whatever else it holds meets the rules at run time. */
+static int judge_unloaded(struct walk *w, PyObject *value, PyObject *attr, int line, int column)
+{
+    static const char *const known[] = {
+        "builtins", "codecs", "ctypes",  "gc",         "importlib", "inspect",
+        "marshal",  "os",     "pathlib", "pickle",     "posix",     "posixpath",
+        "shutil",   "socket", "ssl",     "subprocess", "sys",       "tempfile",
+    };
+    PyObject *id = Py_IS_TYPE(value, node_types.Name) ? node_text(value, node_names.id) : NULL;
+    struct span name = node_span(attr);
+
+    while (name.len > 0 && name.data[0] == '_')
+        name = (struct span){name.data + 1, name.len - 1};
+    if (!id || !one_of(name, known, COUNT_OF(known)) || policy_module_allowed(w->policy, name))
+        return 0;
+    for (size_t i = 0; i < w->n_bindings; i++)
+        if (!w->bindings[i].is_way && PyUnicode_Compare(w->bindings[i].name, id) == 0)
+            return refuse_at(w, line, column, "import", name,
+                             policy_hint(w->policy, "import", name), "module");
+    return 0;
+}
+
 /* Modules are full of other modules: json.codecs.builtins. */
 static int judge_reached_module(struct walk *w, PyObject *value, PyObject *attr, int line,
                                 int column)
@@ -388,7 +410,9 @@ static int judge_reached_module(struct walk *w, PyObject *value, PyObject *attr,
     struct span own;
     int r = 0;
 
-    if (!base || (!is_module && !leaves_the_way(w, value, base, reached)))
+    if (!base)
+        return judge_unloaded(w, value, attr, line, column);
+    if (!is_module && !leaves_the_way(w, value, base, reached))
         return 0;
     full = PyUnicode_FromFormat("%U.%U", module_member(base, node_names.dunder_name), attr);
     if (!full)
@@ -504,14 +528,6 @@ static int judge_annotation(struct walk *w, PyObject *node)
 }
 
 /* ---- calls with a name in a string ---- */
-
-static bool one_of(struct span name, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (span_is(name, list[i]))
-            return true;
-    return false;
-}
 
 static PyObject *argument(PyObject *call, Py_ssize_t index)
 {

@@ -236,6 +236,22 @@ bool policy_module_object_allowed(const struct policy *policy, PyObject *module,
            !policy_module_granular(policy, own);
 }
 
+PyObject *policy_star_brings(const struct policy *policy, PyObject *module)
+{
+    PyObject *dict = PyModule_GetDict(module);
+    PyObject *key, *value;
+    Py_ssize_t at = 0;
+
+    if (PyDict_GetItemString(dict, "__all__"))
+        return NULL;
+    while (PyDict_Next(dict, &at, &key, &value))
+        if (PyUnicode_CheckExact(key) && PyUnicode_GET_LENGTH(key) > 0 &&
+            PyUnicode_READ_CHAR(key, 0) != '_' && PyModule_Check(value) &&
+            !policy_module_object_allowed(policy, value, nothing))
+            return key;
+    return NULL;
+}
+
 bool policy_import_allowed(const struct policy *policy, struct span module, struct span name)
 {
     char dotted[2 * POLICY_KEY_MAX];

@@ -28,6 +28,7 @@ static PyObject *parse(struct span source)
     PyObject *tree = NULL;
     char *text;
 
+    source = policy_source_text(source);
     /* The parser wants a NUL at the end; a NUL inside was refused before. */
     text = PyMem_RawMalloc(source.len + 1);
     if (name && text) {
@@ -215,7 +216,8 @@ int python_run(const struct wire_run *run, int control)
     /* A program that does not compile ends like any other with an exception; nothing of it ran. */
     if (!body || (last_tree && !last))
         return fail_with_exception(run, control);
-    policy_seal(policy);
+    if (policy_seal(policy) < 0)
+        return EXIT_FAILED;
     return execute(run, body, last, last_prints, control);
 }
 

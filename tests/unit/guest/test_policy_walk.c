@@ -107,6 +107,10 @@ static void members_that_are_modules_are_imports(void **state)
                     "import:sys@4:3");
     assert_findings("strict", "import random\nrandom._os.getcwd()\n", "import:os@2:8");
     assert_findings("strict", "from json import decoder as d\nd.scanner\nd.re\n", "");
+    /* Not loaded, and so not known: the names that give the most away. */
+    assert_findings("strict", "import graphlib\ngraphlib._os\ngraphlib.TopologicalSorter\n",
+                    "import:os@2:10");
+    assert_findings("strict", "import scipy as s\ns.io\ns.signal\nx.os\n", "");
     /* What is refused already is not told again for each use. */
     assert_findings("strict", "import os\nos.path.join('a')\nos.sys\n", "import:os@1:8");
 }
