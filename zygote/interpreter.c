@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <malloc.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 
@@ -148,21 +149,83 @@ void interpreter_touch(void)
     Py_XDECREF(globals);
 }
 
-/* Looked up once: asking the dynamic linker in every child would write to the records of every library. */
-static PyObject *numpy_seed;
-static int (*crypto_reseed)(void);
+/* Generators of random numbers that the zygote has in memory, and how a child gives them seeds of its own. All is looked up once:
+ * asking Python or the dynamic linker in every child would write to pages all over the heap. */
+static struct {
+    PyObject *random;        /* random._inst */
+    PyObject *random_seed;   /* _random.Random.seed */
+    PyObject *numpy_seed;    /* numpy.random.seed */
+    struct mt19937 *numpy;   /* numpy's global state itself, when it is what we know */
+    int (*crypto)(void);     /* RAND_poll */
+} generators;
+
+/* numpy's MT19937, of which bitgen_t (its public C interface) gives the address. */
+struct mt19937 {
+    uint32_t key[624];
+    int pos;
+};
+
+static PyObject *attribute_path(PyObject *object, const char *const *names)
+{
+    Py_XINCREF(object);
+    for (; object && *names; names++) {
+        PyObject *next = PyObject_GetAttrString(object, *names);
+
+        Py_DECREF(object);
+        object = next;
+    }
+    PyErr_Clear();
+    return object;
+}
+
+/* Only if what lies there is what numpy says its state is. */
+static struct mt19937 *find_numpy_state(PyObject *numpy_random)
+{
+    static const char *const to_generator[] = {"mtrand", "_rand", "_bit_generator", NULL};
+    PyObject *generator = attribute_path(numpy_random, to_generator);
+    PyObject *capsule = generator ? PyObject_GetAttrString(generator, "capsule") : NULL;
+    void **bitgen = capsule ? PyCapsule_GetPointer(capsule, "BitGenerator") : NULL;
+    struct mt19937 *state = bitgen ? bitgen[0] : NULL;
+    PyObject *dict = generator ? PyObject_GetAttrString(generator, "state") : NULL;
+    PyObject *inner = dict && PyDict_Check(dict) ? PyDict_GetItemString(dict, "state") : NULL;
+    PyObject *key = inner && PyDict_Check(inner) ? PyDict_GetItemString(inner, "key") : NULL;
+    Py_buffer view;
+
+    if (!key || PyObject_GetBuffer(key, &view, PyBUF_SIMPLE) < 0) {
+        state = NULL;
+    } else {
+        if (!state || view.len != sizeof(state->key) || memcmp(view.buf, state->key, sizeof(state->key)) != 0)
+            state = NULL;
+        PyBuffer_Release(&view);
+    }
+    Py_XDECREF(dict);
+    Py_XDECREF(capsule);
+    Py_XDECREF(generator);
+    PyErr_Clear();
+    return state;
+}
 
 static void find_generators(void)
 {
-    PyObject *numpy_random = PyDict_GetItemString(PyImport_GetModuleDict(), "numpy.random");
+    static const char *const to_seed[] = {"Random", "seed", NULL};
+    PyObject *modules = PyImport_GetModuleDict();
+    PyObject *random = PyDict_GetItemString(modules, "random");
+    PyObject *core = PyDict_GetItemString(modules, "_random");
+    PyObject *numpy_random = PyDict_GetItemString(modules, "numpy.random");
     void *crypto = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_NOLOAD);
 
-    if (numpy_random)
-        numpy_seed = PyObject_GetAttrString(numpy_random, "seed");
+    if (random && core) {
+        generators.random = PyObject_GetAttrString(random, "_inst");
+        generators.random_seed = attribute_path(core, to_seed);
+    }
+    if (numpy_random) {
+        generators.numpy_seed = PyObject_GetAttrString(numpy_random, "seed");
+        generators.numpy = find_numpy_state(numpy_random);
+    }
     if (crypto)
-        crypto_reseed = (int (*)(void))dlsym(crypto, "RAND_poll");
-    if (crypto_reseed)
-        (void)crypto_reseed(); /* the first call sets the whole library up, which children need not repeat */
+        generators.crypto = (int (*)(void))dlsym(crypto, "RAND_poll");
+    if (generators.crypto)
+        (void)generators.crypto(); /* the first call sets the whole library up, which children need not repeat */
     PyErr_Clear();
 }
 
@@ -201,30 +264,52 @@ int interpreter_freeze(bool warm, struct error *err)
         error_set(err, E_UNSUPPORTED, "a preloaded module has started threads");
         return error_hint(err, "leave it out of `preload`: a process with threads cannot be forked safely");
     }
-    PyOS_BeforeFork();
     return 0;
 }
 
-/* numpy's global generator was seeded when it was imported, once for all children. */
+static void reseed_random(void)
+{
+    uint8_t bytes[32];
+    PyObject *seed, *done = NULL;
+
+    if (!generators.random || !generators.random_seed ||
+        getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+        return;
+    seed = _PyLong_FromByteArray(bytes, sizeof(bytes), 1, 0);
+    if (seed)
+        done = PyObject_CallFunctionObjArgs(generators.random_seed, generators.random, seed, NULL);
+    Py_XDECREF(done);
+    Py_XDECREF(seed);
+    PyErr_Clear();
+}
+
 static void reseed_numpy(void)
 {
-    uint32_t words[4];
+    uint32_t words[624];
     PyObject *done;
 
-    if (!numpy_seed || getrandom(words, sizeof(words), 0) != (ssize_t)sizeof(words))
+    if (!generators.numpy_seed || getrandom(words, sizeof(words), 0) != (ssize_t)sizeof(words))
         return;
-    done = PyObject_CallFunction(numpy_seed, "([kkkk])", (unsigned long)words[0], (unsigned long)words[1],
-                                 (unsigned long)words[2], (unsigned long)words[3]);
+    if (generators.numpy) {
+        memcpy(generators.numpy->key, words, sizeof(words));
+        generators.numpy->key[0] |= 1; /* any state but all zeros is a good one */
+        generators.numpy->pos = 624;
+        return;
+    }
+    done = PyObject_CallFunction(generators.numpy_seed, "([kkkk])", (unsigned long)words[0],
+                                 (unsigned long)words[1], (unsigned long)words[2], (unsigned long)words[3]);
     Py_XDECREF(done);
     PyErr_Clear();
 }
 
+/* Not PyOS_AfterFork_Child(): it exists for locks that other threads held at the moment of the fork, and this process never had
+ * another thread. What its hooks do beyond that is to reseed `random`. */
 void interpreter_wake(void)
 {
-    PyOS_AfterFork_Child(); /* also reseeds `random`, which registers itself for that */
+    reseed_random();
     reseed_numpy();
-    if (crypto_reseed)
-        (void)crypto_reseed();
+    if (generators.crypto)
+        (void)generators.crypto();
 }
 
 const char *interpreter_version(void)

@@ -371,9 +371,11 @@ static void refill(struct pool *pool)
     /* While a run is on and the stock is not low, its core time is worth more than a full stock. */
     if (pool->n_active && pool->n_idle > wanted / 2)
         return;
+    /* Warming up in the child is work that only pays while nobody waits. */
     while (pool->n_idle + pool->n_making < wanted && pool->n_making < MAKING_MAX) {
         struct box_spec spec = {.limits = pool->options.limits,
-                                .touch = pool->n_hot_idle + pool->n_hot_making < pool->options.hot};
+                                .touch = !pool->n_active && !pool->n_queued &&
+                                         pool->n_hot_idle + pool->n_hot_making < pool->options.hot};
         struct error err = {0};
 
         if (make_box(pool, &spec, NULL, &err) < 0) {
