@@ -11,14 +11,15 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/paths.h"
 #include "cmd/prove_bait.h"
+#include "cmd/prove_program.h"
 #include "front/json.h"
-
-#define TEXTS_MAX 8
 
 /* Beyond its own limit a program gets this long before it counts as hung; a busy host is no breach.
  */
@@ -27,23 +28,7 @@
 /* Two streams, a result and a traceback, up to six bytes of JSON for one. */
 #define ANSWER_BYTES_MAX (64 * MIB)
 
-/* The promise of one program: its first comment lines. Values point into `header`. */
-struct program {
-    char *header;
-    struct buf source;
-    const char *id;
-    const char *category;
-    const char *profile;
-    const char *expect;
-    const char *limits;
-    const char *require[TEXTS_MAX];
-    const char *forbid[TEXTS_MAX];
-    long runs;
-    bool must_differ;
-    bool is_bash;
-};
-
-enum verdict { PROVE_OK, PROVE_BREACH, PROVE_UNEXPECTED };
+enum verdict { PROVE_OK, PROVE_BREACH, PROVE_UNEXPECTED, PROVE_KNOWN };
 
 struct outcome {
     enum verdict verdict;
@@ -51,78 +36,6 @@ struct outcome {
     const char *why;
     char *output; /* stdout of the program */
 };
-
-static void program_done(struct program *p)
-{
-    free(p->header);
-    buf_done(&p->source);
-}
-
-static void add_text(const char **texts, const char *value)
-{
-    for (size_t i = 0; i < TEXTS_MAX; i++)
-        if (!texts[i]) {
-            texts[i] = value;
-            return;
-        }
-}
-
-static void set_key(struct program *p, const char *key, const char *value)
-{
-    const struct {
-        const char *name;
-        const char **place;
-    } places[] = {
-        {"id",       &p->id      },
-        {"category", &p->category},
-        {"profile",  &p->profile },
-        {"expect",   &p->expect  },
-        {"limits",   &p->limits  },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(places); i++)
-        if (strcmp(key, places[i].name) == 0)
-            *places[i].place = value;
-    if (strcmp(key, "require") == 0)
-        add_text(p->require, value);
-    else if (strcmp(key, "forbid") == 0)
-        add_text(p->forbid, value);
-    else if (strcmp(key, "runs") == 0)
-        p->runs = strtol(value, NULL, 10);
-    else if (strcmp(key, "differ") == 0)
-        p->must_differ = true;
-}
-
-static int program_load(const char *path, const struct bait *bait, struct program *p,
-                        struct error *err)
-{
-    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
-    cleanup(buf_done) struct buf raw = {0};
-    char *rest, *line;
-
-    *p = (struct program){.limits = "", .runs = 1};
-    p->is_bash = strcmp(path + strlen(path) - 3, ".sh") == 0;
-    buf_init(&raw, LIMIT_CODE_BYTES);
-    buf_init(&p->source, 4 * LIMIT_CODE_BYTES);
-    if (fd < 0)
-        return error_errno(err, "open %s", path);
-    if (buf_read_fd(&raw, fd, err) < 0 ||
-        bait_fill_in(bait, buf_str(&raw), raw.len, &p->source, err) < 0)
-        return error_wrap(err, "%s", path);
-    rest = p->header = strdup(buf_str(&p->source));
-    while (rest && (line = strsep(&rest, "\n")) && line[0] == '#') {
-        char *colon = strstr(line, ": ");
-
-        if (!colon || strncmp(line, "# ", 2) != 0)
-            continue;
-        *colon = '\0';
-        if (p->id || strcmp(line + 2, "id") == 0) /* a coding line may stand before it */
-            set_key(p, line + 2, colon + 2);
-    }
-    if (!p->id || !p->category || !p->profile || !p->expect)
-        return error_set(err, E_INVALID, "%s: id, category, profile or expect is missing", path);
-    return 0;
-}
 
 /* "timeout=2 memory=128" to "--timeout=2" "--memory=128", with the defaults of the suite first: the
  * last one counts. */
@@ -133,7 +46,7 @@ static void add_limits(const struct program *p, char words[][32], const char **a
 
     argv[(*argc)++] = "--timeout=5";
     argv[(*argc)++] = "--memory=256";
-    while (*at && n < TEXTS_MAX) {
+    while (*at && n < PROGRAM_TEXTS_MAX) {
         size_t len = strcspn(at, " ");
 
         (void)snprintf(words[n], sizeof(words[n]), "--%.*s", (int)len, at);
@@ -153,7 +66,7 @@ static int timeout_of(const struct program *p)
  * or cannot be started. */
 static int run_once(const struct program *p, const struct bait *bait, const char *path, int out_fd)
 {
-    char words[TEXTS_MAX][32];
+    char words[PROGRAM_TEXTS_MAX][32];
     const char *argv[32] = {
         "belljar", "run", "--json", "--profile", p->profile, "-l", p->is_bash ? "bash" : "python"};
     size_t argc = 7;
@@ -198,7 +111,7 @@ static bool has_word(const char *list, const char *word)
 }
 
 /* A process by that name, anywhere on this host. */
-static bool is_running(const char *name)
+static bool is_there(const char *name)
 {
     bool found = false;
     glob_t comms = {0};
@@ -215,6 +128,18 @@ static bool is_running(const char *name)
     return found;
 }
 
+/* The kernel clears a pid namespace away in its own time; what is still there after that was left.
+ */
+static bool is_left(const char *name)
+{
+    for (int i = 0; i < 100; i++) {
+        if (!is_there(name))
+            return false;
+        (void)nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL);
+    }
+    return true;
+}
+
 static const char *breach_in(const struct program *p, const struct bait *bait, const char *answer)
 {
     const char *const markers[] = {"ESCAPED:", "UNFILTERED:", bait->token, bait->secret};
@@ -222,7 +147,7 @@ static const char *breach_in(const struct program *p, const struct bait *bait, c
     for (size_t i = 0; i < ARRAY_SIZE(markers); i++)
         if (strstr(answer, markers[i]))
             return i < 2 ? "it says so" : "a secret of the outside is in its answer";
-    for (size_t i = 0; i < TEXTS_MAX && p->forbid[i]; i++)
+    for (size_t i = 0; i < PROGRAM_TEXTS_MAX && p->forbid[i]; i++)
         if (strstr(answer, p->forbid[i]))
             return "what must not be in its answer is";
     return NULL;
@@ -234,7 +159,7 @@ static void judge_answer(const struct program *p, const struct buf *answer, stru
     const struct json_text_limits limits = {
         .bytes = ANSWER_BYTES_MAX, .depth = 2000, .allows_nul = true};
     json_t *json = NULL;
-    const char *status, *output;
+    const char *status, *output, *code;
 
     /* Notes on stderr may stand before or behind the object, which is the only line that begins
      * with a brace. */
@@ -247,10 +172,14 @@ static void judge_answer(const struct program *p, const struct buf *answer, stru
     }
     status = json_string_value(json_object_get(json, "status"));
     output = json_string_value(json_object_get(json, "stdout"));
+    code = json_string_value(json_object_get(json_object_get(json, "error"), "code"));
+    /* A source that is too large is a mistake of the caller like any other. */
+    if (!status && code)
+        status = strcmp(code, "too_large") == 0 ? "invalid" : code;
     (void)snprintf(o->got, sizeof(o->got), "%s", status ? status : "failed");
     if (!has_word(p->expect, o->got))
         o->why = "another status";
-    for (size_t i = 0; i < TEXTS_MAX && p->require[i] && !o->why; i++)
+    for (size_t i = 0; i < PROGRAM_TEXTS_MAX && p->require[i] && !o->why; i++)
         if (!output || !strstr(output, p->require[i]))
             o->why = "its output lacks what it must have";
     o->output = output ? strdup(output) : NULL;
@@ -281,11 +210,15 @@ static int try_program(const struct program *p, struct bait *bait, const char *p
     breach = breach_in(p, bait, buf_str(&answer));
     if (!breach)
         breach = bait_touched(bait);
-    if (!breach && is_running(bait->orphan))
+    if (!breach && is_left(bait->orphan))
         breach = "a process was left behind";
     if (breach)
         o->why = breach;
     o->verdict = breach ? PROVE_BREACH : o->why ? PROVE_UNEXPECTED : PROVE_OK;
+    if (o->why && p->needs_cgroup && !strstr(buf_str(&answer), "\"cgroup-v")) {
+        o->verdict = PROVE_KNOWN;
+        o->why = "only a cgroup counts this, and there is none here";
+    }
     return 0;
 }
 
@@ -311,29 +244,24 @@ static int prove_program(const struct program *p, struct bait *bait, const char 
     return r;
 }
 
-/* The corpus beside a build directory in a checkout, else the installed one. */
 static int find_corpus(glob_t *ret_files, struct error *err)
 {
-    char exe[512], pattern[600];
-    ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-    char *slash;
+    cleanup_free char *dir = paths_data("escape", err);
+    cleanup_free char *pattern = NULL;
 
-    exe[n > 0 ? n : 0] = '\0';
-    slash = strrchr(exe, '/');
-    if (slash)
-        *slash = '\0';
-    (void)snprintf(pattern, sizeof(pattern), "%s/../tests/escape/corpus/*/*.[ps][yh]", exe);
+    if (!dir)
+        return -1;
+    if (asprintf(&pattern, "%s/*/*.[ps][yh]", dir) < 0)
+        return error_set(err, E_SYSTEM, "out of memory");
     if (glob(pattern, 0, NULL, ret_files) == 0)
         return 0;
-    if (glob(BELLJAR_DATADIR "/escape/*/*.[ps][yh]", 0, NULL, ret_files) == 0)
-        return 0;
-    error_set(err, E_NOT_FOUND, "no escape programs in `%s/escape`", BELLJAR_DATADIR);
+    error_set(err, E_NOT_FOUND, "no escape programs in `%s`", dir);
     return error_hint(err, "install them with `make install`, or run Belljar from its checkout");
 }
 
 static void count(struct prove_totals *totals, const struct program *p, const struct outcome *o)
 {
-    static const char *const words[] = {"ok", "BREACH", "unexpected"};
+    static const char *const words[] = {"ok", "BREACH", "unexpected", "known gap"};
 
     (void)printf("%-36s %-9s %-9s %-32s %-16s %s%s%s\n", p->id, p->category, p->profile, p->expect,
                  o->got, words[o->verdict], o->why ? ": " : "", o->why ? o->why : "");
@@ -341,6 +269,7 @@ static void count(struct prove_totals *totals, const struct program *p, const st
     totals->passed += o->verdict == PROVE_OK;
     totals->breaches += o->verdict == PROVE_BREACH;
     totals->unexpected += o->verdict == PROVE_UNEXPECTED;
+    totals->gaps += o->verdict == PROVE_KNOWN;
 }
 
 static int prove_all(const glob_t *files, struct bait *bait, struct prove_totals *totals,
@@ -390,9 +319,12 @@ int prove_run_suite(struct prove_totals *ret_totals, struct error *err)
     globfree(&files);
     if (r < 0)
         return error_wrap(err, "prove");
-    (void)printf("\n%zu programs: %zu contained, %zu breaches, %zu unexpected\n",
-                 totals.passed + totals.breaches + totals.unexpected, totals.passed,
+    (void)printf("\n%zu programs: %zu contained, %zu breaches, %zu unexpected",
+                 totals.passed + totals.breaches + totals.unexpected + totals.gaps, totals.passed,
                  totals.breaches, totals.unexpected);
+    if (totals.gaps)
+        (void)printf(", %zu known gaps", totals.gaps);
+    (void)printf("\n");
     *ret_totals = totals;
     return 0;
 }

@@ -14,6 +14,7 @@ struct prove_totals {
     size_t passed;
     size_t breaches;   /* reached something outside, or what it must not */
     size_t unexpected; /* reached nothing, but ended in another way than it should */
+    size_t gaps;       /* got past a limit that nothing but a missing cgroup could hold */
 };
 
 /* Prints a table on stdout and progress on stderr. Fails only when the suite itself cannot run. */

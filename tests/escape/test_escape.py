@@ -52,8 +52,11 @@ def test_program(program, who, canary):
         answer = who.call(
             "run", "--json", *program.flags(), path, hang=program.timeout + HANG, env={"BELLJAR_LOG": None}
         )
+        if program.needs == "cgroup" and not {"cgroup-v1", "cgroup-v2"} & set(answer.json.get("layers", [])):
+            known_gap(program, answer, forbidden)
+            return
         check_answer(program, answer, forbidden)
-        outputs.append(answer.json["stdout"])
+        outputs.append(answer.json.get("stdout"))
         complaints = canary.complaints() + before.leftovers(orphan, answer.pid)
         assert not complaints, f"{complaints}\n{answer}"
 
@@ -67,6 +70,9 @@ def check_answer(program, answer, forbidden):
         assert word not in answer.text, f"{word!r} in the answer\n{show(answer, word)}"
         assert word not in answer.errors, f"{word!r} in the messages\n{answer.errors[:2000]}"
     result = answer.json
+    if "invalid" in program.expect and "status" not in result:
+        assert result["error"]["code"] in ("invalid", "too_large") and answer.code in (64, 65), answer
+        return
     assert "status" in result, f"Belljar failed: {answer}"
     assert result["status"] in program.expect, f"{result['status']}, expected {program.expect}\n{answer}"
     assert result["profile"] == program.profile
@@ -82,6 +88,14 @@ def check_answer(program, answer, forbidden):
         for stream in ("stdout", "stderr"):
             # A marker and replacement characters come on top of the bytes that were kept.
             assert len(result[stream]) <= limit + 1024
+
+
+def known_gap(program, answer, forbidden):
+    """Run all the same: what a host without control groups cannot hold is told, not passed over."""
+    try:
+        check_answer(program, answer, forbidden)
+    except AssertionError as reason:
+        pytest.xfail(f"{program.id}: only a cgroup counts this, and this caller has none: {str(reason).splitlines()[0]}")
 
 
 def show(answer, word):

@@ -1,5 +1,6 @@
 """--allow: a directory of the host at its own place, read-only unless asked, and what stays closed even then."""
 import os
+import secrets
 import stat
 
 import pytest
@@ -15,8 +16,8 @@ PROTECTED_FILES = [
 
 
 @pytest.fixture
-def folder(who, request):
-    path = who.directory("grant-" + request.node.name.replace("[", "-").replace("]", "").replace("/", "_")[:60])
+def folder(who):
+    path = who.directory("grant-" + secrets.token_hex(4))
     (path / "data.csv").write_text("a,b\n1,2\n")
     (path / "sub").mkdir()
     (path / "sub" / "deep.txt").write_text("deep\n")
@@ -64,12 +65,12 @@ def test_files_written_belong_to_the_owner_of_the_directory(who, folder):
     assert (folder / "data.csv").read_text() == "a,b\n1,2\n3,4\n"
 
 
-def test_files_in_somebody_elses_directory_belong_to_them(callers, tmp_path_factory, base):
+def test_files_in_somebody_elses_directory_belong_to_them(callers):
     """Root grants a directory of another user: what is written there is that user's."""
     if "root" not in callers:
         pytest.skip("needs root, to grant a directory of another user")
     root, user = callers["root"], callers["user"]
-    folder = user.directory("grant-by-root")
+    folder = user.directory("grant-" + secrets.token_hex(4))
     answer = root.run(f"open('{folder}/f', 'w').write('x')\nprint(open('{folder}/f').read())", "--allow", f"{folder}:rw")
     assert answer.status == "success", answer
     assert (folder / "f").stat().st_uid == user.uid

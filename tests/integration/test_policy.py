@@ -14,7 +14,7 @@ def violations(who, code, profile="strict"):
 @pytest.mark.smoke
 def test_all_violations_are_listed_with_line_and_column(who):
     found = violations(who, "import math\nimport os, sys\nx = eval('1')\nprint(().__class__)\nfrom socket import socket\n")
-    names = {(v["name"], v["line"]) for v in found}
+    names = {(v["name"].split(".")[0], v["line"]) for v in found}
     assert {("os", 2), ("sys", 2), ("eval", 3), ("__class__", 4), ("socket", 5)} <= names, found
     for v in found:
         assert v["column"] >= 1 and v["rule"] and v["message"], v
@@ -47,7 +47,7 @@ def test_many_violations_are_bounded_and_counted(who):
     [
         "from io import StringIO, BytesIO\nprint(StringIO('x').read())",
         "import collections.abc\nprint(collections.abc.Mapping)",
-        "import os.path" if False else "import json as j\nprint(j.dumps([1]))",
+        "import json as j\nprint(j.dumps([1]))",
     ],
 )
 def test_granular_imports_that_are_allowed(who, code):
@@ -59,19 +59,19 @@ def test_granular_imports_that_are_not(who, code):
     assert violations(who, code)
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "x = " + "(" * 150 + "1" + ")" * 150,
-        "x = " + "[" * 150 + "]" * 150,
-        "x = " + "-" * 900 + "1",
-        "x = " + "+".join(["1"] * 3000),
-        "x = [" + ",".join(["1"] * 50000) + "]",
-        "if True:\n" + "".join(" " * i + "if True:\n" for i in range(1, 90)) + " " * 90 + "x = 1",
-    ],
-)
-def test_large_but_plain_programs_run_or_are_refused_never_more(who, code):
-    assert who.run(code, profile="strict").status in ("success", "refused", "error")
+LARGE = {
+    "parentheses": "x = " + "(" * 150 + "1" + ")" * 150,
+    "brackets": "x = " + "[" * 150 + "]" * 150,
+    "minus": "x = " + "-" * 900 + "1",
+    "sum": "x = " + "+".join(["1"] * 3000),
+    "list": "x = [" + ",".join(["1"] * 50000) + "]",
+    "blocks": "if True:\n" + "".join(" " * i + "if True:\n" for i in range(1, 90)) + " " * 90 + "x = 1",
+}
+
+
+@pytest.mark.parametrize("name", LARGE)
+def test_large_but_plain_programs_run_or_are_refused_never_more(who, name):
+    assert who.run(LARGE[name], profile="strict").status in ("success", "refused", "error")
 
 
 @pytest.mark.parametrize("n", [1000, 20000, 100000])

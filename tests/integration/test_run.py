@@ -328,18 +328,26 @@ def test_sixteen_at_once(who):
 
 def test_a_reader_that_goes_away_does_not_hang_the_run(who):
     p = who.start("run", "--profile", "open", "-l", "bash", "-c", "yes", "--timeout", "20")
-    p.stdout.read(100)
-    p.stdout.close()
-    p.stderr.close()
-    assert p.wait(timeout=belljar.HANG_SECONDS) is not None
+    try:
+        p.stdout.read(100)
+        p.stdout.close()
+        p.stderr.close()
+        p.wait(timeout=belljar.HANG_SECONDS)
+    finally:
+        p.kill()
+        p.wait()
 
 
 @pytest.mark.parametrize("signal", [subprocess.signal.SIGINT, subprocess.signal.SIGTERM])
 def test_interrupting_belljar_cancels_the_run(who, signal):
     p = who.start("run", "--json", "--profile", "open", "-c", "print('up', flush=True)\nimport time; time.sleep(50)", "--timeout", "60")
-    wait_for_sandbox(p.pid)
-    p.send_signal(signal)
-    out, err = p.communicate(timeout=belljar.HANG_SECONDS)
+    try:
+        wait_for_sandbox(p.pid)
+        p.send_signal(signal)
+        out, err = p.communicate(timeout=belljar.HANG_SECONDS)
+    finally:
+        p.kill()
+        p.wait()
     assert p.returncode == 130 or p.returncode == 128 + signal, (p.returncode, out, err)
     if out:
         assert json.loads(out)["status"] == "cancelled"

@@ -11,8 +11,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# A uid nobody has: an ordinary user without subordinate ids, groups or a place in any list.
-USER_UID = 54321
+# A uid nobody has: an ordinary user without subordinate ids, groups or a place in any list. One for each test process, so
+# that what one leaves behind is not taken for another's.
+USER_UID = 50000 + os.getpid() % 10000
 
 SECRET = "belljar-test-secret-" + secrets.token_hex(8)
 

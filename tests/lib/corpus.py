@@ -5,10 +5,11 @@ from pathlib import Path
 
 CORPUS = Path(__file__).resolve().parents[1] / "escape" / "corpus"
 
-KEYS = {"id", "category", "profile", "threat", "expect", "require", "forbid", "limits", "runs", "differ"}
+KEYS = {"id", "category", "profile", "threat", "expect", "require", "forbid", "limits", "runs", "differ", "needs"}
 LISTS = {"require", "forbid"}
 LIMITS = {"timeout": "--timeout", "memory": "--memory", "pids": "--pids", "disk": "--disk", "output": "--output"}
-STATUSES = {"success", "error", "timeout", "memory_exceeded", "refused", "cancelled"}
+# `invalid` is no status: Belljar takes the input for a mistake and nothing runs.
+STATUSES = {"success", "error", "timeout", "memory_exceeded", "refused", "cancelled", "invalid"}
 PROFILES = {"strict", "standard", "open"}
 
 DEFAULT_TIMEOUT = 5
@@ -29,6 +30,7 @@ class Program:
     limits: dict = field(default_factory=dict)
     runs: int = 1
     differ: str = ""
+    needs: str = ""
 
     @property
     def language(self):
@@ -85,6 +87,8 @@ def check(program):
         raise ValueError(f"{where}: unknown limit in {program.limits}")
     if program.differ not in ("", "stdout"):
         raise ValueError(f"{where}: only stdout can be asked to differ")
+    if program.needs not in ("", "cgroup"):
+        raise ValueError(f"{where}: only a cgroup can be needed")
     # In one piece the marker would be found in every traceback that quotes the line.
     if "ESCAPED:" in program.body or "UNFILTERED:" in program.body:
         raise ValueError(f"{where}: the marker is written in one piece")

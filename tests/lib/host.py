@@ -100,7 +100,7 @@ def files_in(directory, uids):
             owner = entry.stat(follow_symlinks=False).st_uid
         except OSError:
             continue
-        if owner in uids or re.match(r"\.?belljar", entry.name):
+        if owner in uids or re.match(r"\.?belljar(?!-prove-|-deps)", entry.name):
             found.add(entry.path)
     return found
 

@@ -11,7 +11,7 @@ for d in ('/tmp', '/workspace'):
             print('ESC' + 'APED: immutable')
         except OSError as e:
             print(e.errno)
-        for name in ('security.capability', 'trusted.x', 'security.selinux'):
+        for name in ('security.capability', 'trusted.x'):
             try:
                 os.setxattr(d + '/f', name, struct.pack('<IIIII', 0x02000001, 0xffffffff, 0, 0, 0))
                 print('ESC' + 'APED:', name)

@@ -10,7 +10,7 @@ with open('/proc/self/mountinfo') as f:
         where, opts = fields[4], fields[5].split(',')
         if 'nosuid' not in opts:
             print('ESC' + 'APED: suid', where)
-        if 'nodev' not in opts and not where.startswith('/dev/'):
+        if 'nodev' not in opts and not where.startswith('/dev/') and fields[3] != '/null':
             print('ESC' + 'APED: dev', where)
         if any(o.startswith(('shared:', 'master:')) for o in fields[6:]):
             print('ESC' + 'APED: propagation', where, fields[6:])

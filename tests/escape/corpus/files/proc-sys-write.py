@@ -15,7 +15,9 @@ for p in targets:
     except OSError as e:
         print(p, e.errno)
         continue
-    if p.startswith('/proc/1/'):
+    if os.fstat(fd).st_rdev == os.makedev(1, 3):
+        print(p, 'is covered')
+    elif p.startswith('/proc/1/'):
         try:
             os.write(fd, b'-1000')
             print('ESC' + 'APED:', p)

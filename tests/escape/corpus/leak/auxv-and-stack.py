@@ -14,5 +14,5 @@ for word in (b'HOME=', b'XDG_RUNTIME_DIR=', b'SSH_AUTH_SOCK=', b'BELLJAR_' + b'T
     for hit in re.finditer(word + rb'[^\0]*', data):
         text = hit.group()
         print(text[:60])
-        if b'TEST_SEC' in text or b'bjhome' in text:
+        if re.search(rb'TEST_SECRET=belljar-t[e]st|bjhome-(root|user)-', text):
             print('ESC' + 'APED:', text[:60])

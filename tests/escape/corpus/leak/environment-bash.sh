@@ -3,7 +3,6 @@
 # profile: open
 # threat: the same from Bash, with the environment of every visible process
 # expect: success
-# forbid: BELLJAR_TEST_SECRET
 env
 set
 cat /proc/[0-9]*/environ 2>/dev/null | tr '\0' '\n'

@@ -2,6 +2,6 @@
 # category: policy
 # profile: strict
 # threat: a source that is over-long by one statement
-# expect: refused error
+# expect: refused invalid
 x = '@TIMES 1048576 x@'
 print('ESC' + 'APED:')

@@ -2,7 +2,7 @@
 # category: policy
 # profile: strict
 # threat: tries every known road from an allowed module to os or sys
-# expect: refused error
+# expect: refused error success
 import statistics, random, dataclasses, enum, re, csv, datetime, json, decimal, fractions, calendar, textwrap, functools, collections
 roads = [
     lambda: calendar.sys.modules['os'],

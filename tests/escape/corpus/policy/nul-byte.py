@@ -2,7 +2,7 @@
 # category: policy
 # profile: strict
 # threat: a NUL byte ends the text for one reader and not for another
-# expect: refused error
+# expect: refused invalid
 x = 1 # @NUL@
 
 import os

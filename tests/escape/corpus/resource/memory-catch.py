@@ -2,8 +2,8 @@
 # category: resource
 # profile: strict
 # threat: catches the shortage and goes on, to come out as a success
-# expect: memory_exceeded
-# limits: memory=128 timeout=20
+# expect: memory_exceeded timeout
+# limits: memory=128 timeout=3
 a = []
 for i in range(700):
     try:

@@ -32,6 +32,7 @@ for i in range(8):
         import time
         time.sleep(3)
         os._exit(0)
+os.close(w)
 for i in range(8):
     total += int.from_bytes(os.read(r, 8), 'little')
 print(total >> 20)

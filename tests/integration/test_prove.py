@@ -1,0 +1,96 @@
+"""`belljar doctor --prove` on a small corpus of its own: what is contained, what is a breach, what is merely unexpected."""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import belljar
+import corpus
+import host
+
+HEAD = "# id: {id}\n# category: {category}\n# profile: {profile}\n# threat: a test of the tests\n# expect: {expect}\n"
+
+
+@pytest.fixture
+def checkout(base, who):
+    """A copy of the programs beside an empty corpus, as in a checkout."""
+    root = os.path.join(base, f"prove-{who.name}")
+    shutil.rmtree(root, ignore_errors=True)
+    os.makedirs(os.path.join(root, "build"))
+    for name in ("belljar", "belljar-zygote"):
+        shutil.copy2(belljar.program_path().parent / name, os.path.join(root, "build", name))
+    shutil.copytree(belljar.ROOT / "policies", os.path.join(root, "policies"))
+    os.makedirs(os.path.join(root, "tests", "escape", "corpus"))
+    return root
+
+
+def add(checkout, name, body, expect="success", profile="open", more=""):
+    category, file = name.split("/")
+    folder = os.path.join(checkout, "tests", "escape", "corpus", category)
+    os.makedirs(folder, exist_ok=True)
+    head = HEAD.format(id=f"{category}-{file.split('.')[0]}", category=category, profile=profile, expect=expect)
+    with open(os.path.join(folder, file), "w", encoding="utf-8") as f:
+        f.write(head + more + body)
+
+
+def prove(who, checkout):
+    watch = host.Watch(private=[who.home / "runtime", who.home / "tmp"], uids=[belljar.USER_UID])
+    p = subprocess.run(
+        [os.path.join(checkout, "build", "belljar"), "doctor", "--prove"],
+        env=who.environment(), capture_output=True, stdin=subprocess.DEVNULL, timeout=300, **who.identity(),
+    )  # fmt: skip
+    assert not watch.leftovers(), watch.leftovers()
+    text = p.stdout.decode()
+    totals = re.search(r"(\d+) programs: (\d+) contained, (\d+) breaches, (\d+) unexpected", text)
+    assert totals, (text, p.stderr)
+    return p.returncode, tuple(map(int, totals.groups())), text
+
+
+def line(text, program):
+    return [l for l in text.splitlines() if l.startswith(program + " ")][0]
+
+
+def test_contained_programs_pass(who, checkout):
+    for name in ("files/absolute-path.py", "network/tcp-connect.py", "process/child-holds-pipe.sh", "cross/random-state.py", "policy/nul-byte.py"):
+        folder = os.path.join(checkout, "tests", "escape", "corpus", name.split("/")[0])
+        os.makedirs(folder, exist_ok=True)
+        shutil.copy(corpus.CORPUS / name, folder)
+    code, totals, text = prove(who, checkout)
+    assert totals == (5, 5, 0, 0) and code == 0, text
+
+
+def test_a_program_that_gets_out_is_a_breach(who, checkout):
+    add(checkout, "test/marker.py", "print('ESC' + 'APED:')\n")
+    add(checkout, "test/forbidden.py", "print('se' + 'same')\n", more="# forbid: sesame\n")
+    add(checkout, "test/alike.py", "print('the same')\n", more="# runs: 2\n# differ: stdout\n")
+    add(checkout, "test/fine.py", "print('fine')\n", more="# require: fine\n")
+    code, totals, text = prove(who, checkout)
+    assert totals == (4, 1, 3, 0), text
+    assert code == 1, text
+    for name in ("test-marker", "test-forbidden", "test-alike"):
+        assert "BREACH" in line(text, name), text
+
+
+def test_another_end_than_promised_is_told(who, checkout):
+    add(checkout, "test/status.py", "raise SystemExit(3)\n")
+    add(checkout, "test/missing.py", "print('something else')\n", more="# require: fine\n")
+    _, totals, text = prove(who, checkout)
+    assert totals == (2, 0, 0, 2), text
+    assert "unexpected" in line(text, "test-status") and "unexpected" in line(text, "test-missing"), text
+
+
+def test_limits_and_placeholders_are_those_of_the_suite(who, checkout):
+    add(checkout, "test/limit.py", "while True: pass\n", expect="timeout", more="# limits: timeout=1 memory=128 pids=20\n")
+    add(checkout, "test/times.py", "x = '@TIMES 5 ab@'\nassert x == 'ab' * 5 and @TCP_PORT@ > 0 and '@CANARY_FILE@'[0] == '/'\nprint('filled in')\n", more="# require: filled in\n")
+    code, totals, text = prove(who, checkout)
+    assert totals == (2, 2, 0, 0) and code == 0, text
+
+
+def test_without_a_corpus_it_says_so(who, checkout):
+    p = subprocess.run(
+        [os.path.join(checkout, "build", "belljar"), "doctor", "--prove"],
+        env=who.environment(), capture_output=True, stdin=subprocess.DEVNULL, timeout=60, **who.identity(),
+    )  # fmt: skip
+    assert p.returncode != 0 and b"escape programs" in p.stderr, p
