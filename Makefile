@@ -28,7 +28,7 @@ lint: ## clang-format, clang-tidy, cppcheck, shellcheck
 bench: ## compare with plain python3, bubblewrap, crun and gVisor
 	@tools/deps build demo bench
 	@tools/build $(BUILD)
-	@tools/bench $(BUILD)
+	@tests/bench/bench.py --build $(BUILD)
 
 ci: lint test ## what CI does, and lint
 
