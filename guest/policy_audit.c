@@ -235,8 +235,7 @@ static int check_text(const struct policy *policy, struct span text, bool is_ann
     Py_XDECREF(name);
     PyErr_Clear();
     if (tree)
-        r = is_annotation ? policy_check_annotation(policy, tree, &report)
-                          : policy_check_tree(policy, tree, &report);
+        r = policy_check_text(policy, tree, is_annotation, &report);
     Py_XDECREF(tree);
     if (r == 0 && report.count > 0)
         r = policy_refuse(policy, PyExc_PermissionError, report.items[0].rule,
@@ -251,7 +250,7 @@ static int check_text(const struct policy *policy, struct span text, bool is_ann
 static int check_tree(const struct policy *policy, PyObject *tree)
 {
     struct policy_report report = {0};
-    int r = policy_check_tree(policy, tree, &report);
+    int r = policy_check_text(policy, tree, false, &report);
 
     if (r == 0 && report.count > 0)
         r = policy_refuse(policy, PyExc_PermissionError, report.items[0].rule,

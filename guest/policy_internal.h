@@ -96,10 +96,12 @@ bool policy_path_refused(const struct policy *policy, struct span path, struct s
 
 /* ---- the walk (policy_walk.c) ---- */
 
-/* Like policy_check_tree() for an annotation that typing evaluates from text: it names types and
- * makes objects of them (`Annotated[int, Range(0, 9)]`), it calls no functions. */
-int policy_check_annotation(const struct policy *policy, PyObject *tree,
-                            struct policy_report *report);
+/* Like policy_check_tree() for what a library evaluates in the program's name. It runs with the
+ * library's builtins, so getattr() with a name that is not known now is refused. An annotation
+ * names types and makes objects of them
+ * (`Annotated[int, Range(0, 9)]`); it calls no functions. */
+int policy_check_text(const struct policy *policy, PyObject *tree, bool is_annotation,
+                      struct policy_report *report);
 
 /* ---- the report (policy.c) ---- */
 

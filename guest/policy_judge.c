@@ -542,6 +542,8 @@ static int judge_path(struct walk *w, PyObject *node, bool is_template, bool is_
     struct span name;
     int r = 0;
 
+    if (!text && w->is_text && node && !is_template)
+        return refuse_attribute(w, node, -1, -1, span_from("?"), "reading by a computed name");
     if (!text)
         return 0; /* not known now: the guards look at it when it is used */
     if (is_template)

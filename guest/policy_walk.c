@@ -291,10 +291,11 @@ int policy_check_tree(const struct policy *policy, PyObject *tree, struct policy
     return check(&w, tree);
 }
 
-int policy_check_annotation(const struct policy *policy, PyObject *tree,
-                            struct policy_report *report)
+int policy_check_text(const struct policy *policy, PyObject *tree, bool is_annotation,
+                      struct policy_report *report)
 {
-    struct walk w = {.policy = policy, .report = report, .is_annotation = true};
+    struct walk w = {
+        .policy = policy, .report = report, .is_text = true, .is_annotation = is_annotation};
 
     return check(&w, tree);
 }

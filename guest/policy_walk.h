@@ -26,7 +26,8 @@ struct walk {
         *bases; /* the `os` of each `os.path`, borrowed; sorted by address before it is searched */
     size_t n_bases, size_bases;
     bool has_way_modules; /* some name is bound to a module that is only a way to a part of it */
-    bool is_annotation;
+    bool is_text;         /* a library evaluates it, with builtins that do not look at names */
+    bool is_annotation;   /* and it should name types only */
 };
 
 /* Before the first call of policy_judge(). */

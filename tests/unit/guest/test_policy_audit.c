@@ -126,6 +126,19 @@ static void standard_still_refuses_what_is_not_its_own(void **state)
                   "importing module `ctypes`");
 }
 
+static void text_that_a_library_evaluates_meets_the_rules(void **state)
+{
+    (void)state;
+    assert_prints("standard", "import timeit\ntimeit.timeit('print(1 + 1)', number=1)\n", "2\n");
+    assert_raises("standard", "import timeit\ntimeit.timeit('import os', number=1)\n",
+                  "evaluating text: profile `standard` does not allow importing module `os`");
+    assert_raises("standard",
+                  "import timeit\ntimeit.timeit('getattr(1, n)', 'n = \"x\"', number=1)\n",
+                  "reading by a computed name");
+    assert_raises("standard", "import timeit\ntimeit.timeit('eval(\"1\")', number=1)\n",
+                  "the builtin `eval`");
+}
+
 static void open_restricts_nothing(void **state)
 {
     (void)state;
@@ -170,6 +183,7 @@ int main(void)
         cmocka_unit_test(files_are_out_of_reach_under_strict),
         cmocka_unit_test(files_are_there_under_standard),
         cmocka_unit_test(standard_still_refuses_what_is_not_its_own),
+        cmocka_unit_test(text_that_a_library_evaluates_meets_the_rules),
         cmocka_unit_test(open_restricts_nothing),
         cmocka_unit_test(a_thread_without_a_frame_is_not_trusted),
     };
