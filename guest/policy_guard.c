@@ -430,6 +430,36 @@ static PyTypeObject *type_in(PyObject *module, const char *name)
     return type && PyType_Check(type) ? (PyTypeObject *)type : NULL;
 }
 
+static int put(PyObject *dict, const char *name, PyObject *value)
+{
+    int r = value ? PyDict_SetItemString(dict, name, value) : -1;
+
+    Py_XDECREF(value);
+    return r;
+}
+
+static int replace_method(PyTypeObject *type, PyMethodDef *def)
+{
+    int r = put(type->tp_dict, def->ml_name, PyDescr_NewMethod(type, def));
+
+    PyType_Modified(type);
+    return r;
+}
+
+/* The guards of methods stand from the beginning and let everything pass until a policy is sealed: changing a type later would
+ * touch every type derived from it, in every child. */
+static int guard_methods(PyObject *strings)
+{
+    if (put(PyModule_GetDict(strings), "formatter_field_name_split", PyCFunction_New(&split_def, NULL)) < 0 ||
+        replace_method(&PyUnicode_Type, &format_def) < 0 ||
+        replace_method(&PyUnicode_Type, &format_map_def) < 0 ||
+        replace_method(&PyType_Type, &subclasses_def) < 0)
+        return -1;
+    attrgetter->tp_new = guarded_attrgetter_new;
+    methodcaller->tp_new = guarded_methodcaller_new;
+    return 0;
+}
+
 int policy_guard_prepare(void)
 {
     PyObject *builtins = PyEval_GetBuiltins();
@@ -453,7 +483,6 @@ int policy_guard_prepare(void)
     attrgetter = type_in(operators, "attrgetter");
     methodcaller = type_in(operators, "methodcaller");
     Py_DECREF(operators);
-    Py_DECREF(strings);
     real_format = (PyCFunctionWithKeywords)(void (*)(void))method_of(&PyUnicode_Type, &format_def,
                                                                      METH_VARARGS | METH_KEYWORDS);
     real_format_map = method_of(&PyUnicode_Type, &format_map_def, METH_O);
@@ -463,23 +492,10 @@ int policy_guard_prepare(void)
         return -1;
     real_attrgetter_new = attrgetter->tp_new;
     real_methodcaller_new = methodcaller->tp_new;
+    if (guard_methods(strings) < 0)
+        return -1;
+    Py_DECREF(strings);
     return 0;
-}
-
-static int put(PyObject *dict, const char *name, PyObject *value)
-{
-    int r = value ? PyDict_SetItemString(dict, name, value) : -1;
-
-    Py_XDECREF(value);
-    return r;
-}
-
-static int replace_method(PyTypeObject *type, PyMethodDef *def)
-{
-    int r = put(type->tp_dict, def->ml_name, PyDescr_NewMethod(type, def));
-
-    PyType_Modified(type);
-    return r;
 }
 
 static int block_builtins(const struct policy *policy, PyObject *builtins)
@@ -528,29 +544,13 @@ static int dress(const struct policy *policy, PyObject *globals, PyObject *built
 int policy_guard_install(const struct policy *policy)
 {
     static bool is_installed;
-    PyObject *strings = PyImport_ImportModule("_string");
     PyObject *main_module = PyImport_AddModule("__main__");
-    PyInterpreterState *interp = PyInterpreterState_Get();
     PyObject *builtins = PyEval_GetBuiltins();
-    int r = strings && main_module && interp && builtins ? 0 : -1;
 
-    if (r == 0 && !is_installed) {
-        is_installed = true;
-        r = put(builtins, "__import__", PyCFunction_New(&import_def, NULL));
-        if (r == 0)
-            r = put(PyModule_GetDict(strings), "formatter_field_name_split",
-                    PyCFunction_New(&split_def, NULL));
-        if (r == 0)
-            r = replace_method(&PyUnicode_Type, &format_def);
-        if (r == 0)
-            r = replace_method(&PyUnicode_Type, &format_map_def);
-        if (r == 0)
-            r = replace_method(&PyType_Type, &subclasses_def);
-        attrgetter->tp_new = guarded_attrgetter_new;
-        methodcaller->tp_new = guarded_methodcaller_new;
-    }
-    if (r == 0)
-        r = dress(policy, PyModule_GetDict(main_module), builtins);
-    Py_XDECREF(strings);
-    return r;
+    if (!main_module || !builtins)
+        return -1;
+    if (!is_installed && put(builtins, "__import__", PyCFunction_New(&import_def, NULL)) < 0)
+        return -1;
+    is_installed = true;
+    return dress(policy, PyModule_GetDict(main_module), builtins);
 }

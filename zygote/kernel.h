@@ -16,3 +16,7 @@ struct kernel_fds {
 
 /* In the forked child; never returns. */
 void __attribute__((noreturn)) kernel_main(const struct kernel_fds *fds, bool touch);
+
+/* What every program costs before its first line: checks, compiles and runs a trivial one, for learning which memory that writes. Ends
+ * with the interpreter used up. */
+void kernel_rehearse(void);

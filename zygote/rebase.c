@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 
-#define PAGE 4096u
+#define PAGE REBASE_PAGE
 
 /* Untouched pages in the middle of touched ones are taken along up to this many, because each gap would cost two mappings in
  * every child. Longer ones stay anonymous: touching a hole of the file would allocate a page in it for good. */
@@ -212,4 +212,22 @@ int rebase_memory(struct error *err)
     if (fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
         return error_errno(err, "seal the memory file");
     return 0;
+}
+
+bool rebase_run(size_t index, uintptr_t *ret_start, size_t *ret_len)
+{
+    if (index >= n_runs)
+        return false;
+    *ret_start = runs[index].start;
+    *ret_len = runs[index].len;
+    return true;
+}
+
+bool rebase_is_private(int pagemap, uintptr_t page)
+{
+    uint64_t info;
+
+    if (pread(pagemap, &info, sizeof(info), (off_t)(page / PAGE * sizeof(info))) != (ssize_t)sizeof(info))
+        return false;
+    return (info & (PAGE_PRESENT | PAGE_SWAPPED)) && !(info & PAGE_OF_FILE);
 }

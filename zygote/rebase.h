@@ -6,7 +6,19 @@
  */
 #pragma once
 
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
 #include "base/error.h"
+
+#define REBASE_PAGE 4096u
 
 /* After the last import, before the first fork, in a process with one thread. */
 int rebase_memory(struct error *err);
+
+/* The i-th stretch of memory that was moved; false past the end. */
+bool rebase_run(size_t index, uintptr_t *ret_start, size_t *ret_len);
+
+/* Has this process a copy of its own of that page? `pagemap`: its /proc/self/pagemap. */
+bool rebase_is_private(int pagemap, uintptr_t page);

@@ -20,7 +20,9 @@
 #include "base/cleanup.h"
 #include "sandbox/root.h"
 #include "wire/frame.h"
+#include "zygote/hotset.h"
 #include "zygote/interpreter.h"
+#include "zygote/kernel.h"
 #include "zygote/rebase.h"
 #include "zygote/spawn.h"
 
@@ -212,8 +214,12 @@ static void warm_up(struct zygote *z)
         interpreter_freeze(setup.warm, &err) < 0)
         give_up(&err);
 
-    if (setup.warm && rebase_memory(&err) < 0)
-        give_up(&err);
+    if (setup.warm) {
+        if (rebase_memory(&err) < 0)
+            give_up(&err);
+        hotset_learn(HOTSET_ANY, kernel_rehearse);
+        hotset_learn(HOTSET_STACK, interpreter_touch);
+    }
 
     ready.python_version = span_of(interpreter_version());
     ready.missing.count = (uint32_t)n_missing;

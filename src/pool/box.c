@@ -55,13 +55,15 @@ static void cgroup_limits_of(const struct run_limits *limits, struct cgroup_limi
     };
 }
 
+/* Named by a number of its own: a box's id is only unique within its zygote, and two of those may live. */
 static int make_cgroup(struct box *b, const struct run_limits *limits, struct error *err)
 {
+    static unsigned long long made;
     struct cgroup_limits wanted;
     char name[32];
 
     cgroup_limits_of(limits, &wanted);
-    (void)snprintf(name, sizeof(name), "%llx", (unsigned long long)b->id);
+    (void)snprintf(name, sizeof(name), "%llx", ++made);
     return cgroup_new(b->cgroups, name, &wanted, &b->cgroup, err);
 }
 

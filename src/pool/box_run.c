@@ -65,6 +65,13 @@ static void drain_pipes(struct box *b)
 
 /* --- standard input --- */
 
+static void close_input(struct box *b)
+{
+    loop_watch_free(b->input_watch);
+    b->input_watch = NULL;
+    close_fd(&b->input);
+}
+
 static void on_input(void *arg)
 {
     struct box *b = arg;
@@ -77,11 +84,8 @@ static void on_input(void *arg)
         return;
     if (n > 0)
         b->input_sent += (size_t)n;
-    if (n < 0 || b->input_sent == input->len) { /* all of it, or the program does not want the rest */
-        loop_watch_free(b->input_watch);
-        b->input_watch = NULL;
-        close_fd(&b->input);
-    }
+    if (n < 0 || b->input_sent == input->len) /* all of it, or the program does not want the rest */
+        close_input(b);
 }
 
 static int open_input(struct box *b, int *ret_theirs, struct error *err)
@@ -177,6 +181,7 @@ int box_start(struct box *b, struct run *run, struct error *err)
     run->handed_ns = loop_now_ns();
     b->run = run;
     if (send_run(b, run, err) < 0) {
+        close_input(b);
         b->run = NULL;
         return -1;
     }
@@ -448,9 +453,7 @@ void box_answer(struct box *b)
     run->usage.wall_ms = (double)(run->ended_ns - run->handed_ns) / 1e6;
     run->usage.start_ms = (double)(run->handed_ns - run->started_ns) / 1e6;
 
-    loop_watch_free(b->input_watch);
-    b->input_watch = NULL;
-    close_fd(&b->input);
+    close_input(b);
     b->run = NULL;
     b->events->on_done(b->owner, b, run);
 }

@@ -32,6 +32,7 @@ struct pool {
     struct zygote_client *retired; /* its last sandboxes are being used up */
     struct box *idle;
     size_t n_idle, n_hot_idle, n_making, n_hot_making, n_active, n_queued;
+    size_t n_ordered; /* of those being made: for a run that waits for it */
     uint64_t made;
     struct run *queue_head, *queue_tail;
     struct loop_watch *pressure;
@@ -81,6 +82,14 @@ static void answer_error(struct run *run, struct error *err)
     run->on_done(run);
 }
 
+static void answer_cancelled(struct run *run)
+{
+    run->status = RUN_CANCELLED;
+    run->exit_code = 130;
+    run->box = NULL;
+    run->on_done(run);
+}
+
 static void fail_queue(struct pool *pool, const struct error *err)
 {
     while (pool->queue_head) {
@@ -123,16 +132,21 @@ static void idle_remove(struct pool *pool, struct box *box)
     }
 }
 
-/* A hot one first. Hot ones are pushed like the others, so the search ends early while there are any. */
+/* One of the retired zygote first, which lives until they are used up, and as long as it lives the next cannot retire. Else a
+ * hot one; hot ones are pushed like the others, so the search ends early while there are any. */
 static struct box *idle_take(struct pool *pool)
 {
+    bool any_retired = pool->retired && zygote_client_boxes(pool->retired) > 0;
     struct box *best = pool->idle;
 
-    for (struct box *b = pool->idle; pool->n_hot_idle && b; b = box_next(b))
-        if (box_is_touched(b)) {
+    for (struct box *b = pool->idle; (any_retired || pool->n_hot_idle) && b; b = box_next(b)) {
+        bool is_retired = any_retired && box_zygote(b) == pool->retired;
+
+        if (is_retired || (box_is_touched(b) && !box_is_touched(best)))
             best = b;
+        if (is_retired || (!any_retired && box_is_touched(b)))
             break;
-        }
+    }
     if (best)
         idle_remove(pool, best);
     return best;
@@ -168,6 +182,7 @@ static void on_idle(void *owner, struct box *box)
     pool->n_hot_making -= box_is_touched(box);
     if (run) {
         box_reserve(box, NULL);
+        pool->n_ordered--;
         start(pool, box, run);
     } else {
         idle_push(pool, box);
@@ -206,6 +221,7 @@ static void on_gone(void *owner, struct box *box, const struct error *err)
             error_hint(&copy, "%s", err->hint);
     }
     box_free(box);
+    pool->n_ordered -= run != NULL;
     if (run)
         answer_error(run, &copy);
     else if (copy.code != E_NONE && pool->n_idle == 0 && pool->n_making == 0)
@@ -224,6 +240,10 @@ static int make_box(struct pool *pool, const struct box_spec *spec, struct run *
     if (box_new(pool->loop, pool->zygote, pool->cgroups, spec, &box_events, pool, &box, err) < 0)
         return -1;
     box_reserve(box, reserved);
+    if (reserved) {
+        reserved->box = box;
+        pool->n_ordered++;
+    }
     pool->n_making++;
     pool->n_hot_making += spec->touch;
     pool->made++;
@@ -250,6 +270,7 @@ static void on_zygote_end(void *owner, struct zygote_client *zygote, const struc
     struct error again = {0};
     struct box *box;
 
+    zygote_client_kill(zygote); /* cgroups can only be removed with nobody in them */
     while ((box = zygote_client_any_box(zygote)))
         box_on_gone(box, err);
     if (zygote == pool->zygote) {
@@ -390,7 +411,7 @@ static void schedule(struct pool *pool)
     if (pool->is_closing)
         return;
     recycle(pool);
-    while (pool->queue_head && pool->n_active < pool->options.max_active)
+    while (pool->queue_head && pool->n_active + pool->n_ordered < pool->options.max_active)
         if (!serve(pool, pool->queue_head))
             break;
     refill(pool);
@@ -449,11 +470,8 @@ static void free_zygote(struct zygote_client *zygote)
     while (zygote && (box = zygote_client_any_box(zygote))) {
         struct run *run = box_run(box) ? box_run(box) : box_reserved(box);
 
-        if (run) {
-            run->status = RUN_CANCELLED;
-            run->exit_code = 130;
-            run->on_done(run);
-        }
+        if (run)
+            answer_cancelled(run);
         box_free(box);
     }
     zygote_client_free(zygote);
@@ -500,12 +518,17 @@ void pool_submit(struct pool *pool, struct run *run)
 
 void pool_cancel(struct pool *pool, struct run *run)
 {
+    struct box *box = run->box;
+
     if (unqueue(pool, run)) {
-        run->status = RUN_CANCELLED;
-        run->exit_code = 130;
-        run->on_done(run);
-    } else if (run->box) {
-        box_cancel(run->box);
+        answer_cancelled(run);
+    } else if (box && box_reserved(box) == run) { /* it is still being made, for nobody now */
+        box_reserve(box, NULL);
+        pool->n_ordered--;
+        box_kill(box);
+        answer_cancelled(run);
+    } else if (box) {
+        box_cancel(box);
     }
 }
 
