@@ -178,7 +178,7 @@ int python_run(const struct wire_run *run, int control)
     struct policy_report report = {0};
     struct policy *policy = policy_load(run->policy);
     PyObject *tree, *last_tree = NULL, *body = NULL, *last = NULL;
-    bool last_prints = false;
+    bool last_prints = false, is_compiled;
 
     if (!policy || policy_check_source(policy, run->code, &report) < 0) {
         (void)report_failed(control, "the policy could not be applied");
@@ -211,13 +211,16 @@ int python_run(const struct wire_run *run, int control)
         }
     }
 
+    /* A program that does not compile ends like any other with an exception; nothing of it ran. */
+    is_compiled = body && (!last_tree || last);
+    if (is_compiled && policy_seal(policy) < 0) {
+        (void)report_failed(control, "the policy could not be sealed");
+        return EXIT_FAILED;
+    }
     if (report_started(control) < 0)
         return EXIT_FAILED;
-    /* A program that does not compile ends like any other with an exception; nothing of it ran. */
-    if (!body || (last_tree && !last))
+    if (!is_compiled)
         return fail_with_exception(run, control);
-    if (policy_seal(policy) < 0)
-        return EXIT_FAILED;
     return execute(run, body, last, last_prints, control);
 }
 
