@@ -35,12 +35,12 @@ ci: lint test ## what CI does, and lint
 test-vm: ## the tests on cgroup v2, in a QEMU machine
 	@tools/deps build demo test vm
 	@tools/build $(BUILD)
-	@tools/test-vm $(BUILD)
+	@tests/vm/run.py $(BUILD)
 
 test-cpython: ## CPython's own tests, inside and outside of a sandbox
-	@tools/deps build demo cpython
+	@tools/deps build demo test cpython
 	@tools/build $(BUILD)
-	@tools/test-cpython $(BUILD)
+	@tests/cpython/run.py $(BUILD)
 
 asan: ## build with the address and undefined-behaviour checkers into build-asan/
 	@tools/deps build test

@@ -99,13 +99,13 @@ static int take_stdin(const struct wire_run *run, struct frame_decoder *d, struc
 /* Both worlds: the C library's for bash and child processes, os.environ for Python. */
 static int set_environment(const struct wire_run *run, struct error *err)
 {
-    PyObject *os, *environ;
+    PyObject *os, *variables;
 
     if (run->env.count == 0)
         return 0;
     os = PyImport_ImportModule("os");
-    environ = os ? PyObject_GetAttrString(os, "environ") : NULL;
-    if (!environ)
+    variables = os ? PyObject_GetAttrString(os, "environ") : NULL;
+    if (!variables)
         return error_set(err, E_INTERNAL, "os.environ is missing");
     for (uint32_t i = 0; i < run->env.count; i++) {
         struct span s = run->env.items[i];
@@ -117,7 +117,7 @@ static int set_environment(const struct wire_run *run, struct error *err)
             return error_set(err, E_PROTOCOL, "bad variable");
         name = PyUnicode_DecodeFSDefaultAndSize(s.data, equals - s.data);
         value = PyUnicode_DecodeFSDefaultAndSize(equals + 1, s.data + s.len - equals - 1);
-        r = name && value ? PyObject_SetItem(environ, name, value) : -1; /* also calls putenv(3) */
+        r = name && value ? PyObject_SetItem(variables, name, value) : -1; /* also calls putenv(3) */
         Py_XDECREF(name);
         Py_XDECREF(value);
         if (r < 0) {
@@ -125,7 +125,7 @@ static int set_environment(const struct wire_run *run, struct error *err)
             return error_set(err, E_INVALID, "a variable cannot be set");
         }
     }
-    Py_DECREF(environ);
+    Py_DECREF(variables);
     Py_DECREF(os);
     return 0;
 }
