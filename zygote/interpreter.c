@@ -28,11 +28,18 @@ static int initialise(const char *executable, struct error *err)
     PyStatus status;
 
     PyPreConfig_InitIsolatedConfig(&pre);
+    pre.isolated = 0;
+    pre.use_environment = 1;
     pre.utf8_mode = 1;
     if (check_status(Py_PreInitialize(&pre), err) < 0)
         return -1;
 
     PyConfig_InitIsolatedConfig(&config);
+    /* There is nothing in our environment to be isolated from, and interpreters that a program starts with multiprocessing
+     * inherit the flags: they are to read the variables that the program sets. */
+    config.isolated = 0;
+    config.use_environment = 1;
+    config.safe_path = 0;
     config.site_import = 1;
     config.user_site_directory = 0;
     config.write_bytecode = 0;
