@@ -60,7 +60,7 @@ static int make_cgroup(struct box *b, const struct run_limits *limits, struct er
 {
     static unsigned long long made;
     struct cgroup_limits wanted;
-    char name[32];
+    char name[48];
 
     cgroup_limits_of(limits, &wanted);
     (void)snprintf(name, sizeof(name), "%llx", ++made);
@@ -163,18 +163,6 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
 
 /* --- end --- */
 
-static void remove_cgroup(struct box *b)
-{
-    /* Whoever was in it has been reaped; the kernel may take a moment to let go. What stays is removed with the whole tree. */
-    for (int tries = 0; b->cgroup && tries < 20; tries++) {
-        if (cgroup_remove(b->cgroup) == 0) {
-            b->cgroup = NULL;
-            return;
-        }
-        (void)usleep(200);
-    }
-}
-
 void box_free(struct box *b)
 {
     if (!b)
@@ -192,7 +180,7 @@ void box_free(struct box *b)
     close_fd(&b->err);
     close_fd(&b->input);
     close_fd(&b->pidfd);
-    remove_cgroup(b);
+    cgroup_discard(b->cgroup);
     error_done(&b->failure);
     free(b);
 }

@@ -35,6 +35,7 @@ struct pool {
     size_t n_ordered; /* of those being made: for a run that waits for it */
     uint64_t made;
     struct run *queue_head, *queue_tail;
+    struct run *failed; /* their on_done is due */
     struct loop_watch *pressure;
     bool is_tight;   /* memory is short: no stock */
     bool is_closing; /* pool_free() is at work */
@@ -75,11 +76,24 @@ static bool unqueue(struct pool *pool, struct run *run)
     return false;
 }
 
-static void answer_error(struct run *run, struct error *err)
+/* Answered from the loop, so that nobody's on_done is called while he is still submitting. */
+static void answer_error(struct pool *pool, struct run *run, struct error *err)
 {
     error_move(&run->error, err);
     run->box = NULL;
-    run->on_done(run);
+    run->next = pool->failed;
+    pool->failed = run;
+    loop_timer_start(pool->soon, 0);
+}
+
+static void deliver_failed(struct pool *pool)
+{
+    while (pool->failed) {
+        struct run *run = pool->failed;
+
+        pool->failed = run->next;
+        run->on_done(run);
+    }
 }
 
 static void answer_cancelled(struct run *run)
@@ -101,7 +115,7 @@ static void fail_queue(struct pool *pool, const struct error *err)
         copy.errnum = err->errnum;
         if (err->hint)
             error_hint(&copy, "%s", err->hint);
-        answer_error(run, &copy);
+        answer_error(pool, run, &copy);
     }
 }
 
@@ -169,7 +183,7 @@ static void start(struct pool *pool, struct box *box, struct run *run)
     if (box_start(box, run, &err) < 0) {
         pool->n_active--;
         box_kill(box);
-        answer_error(run, &err);
+        answer_error(pool, run, &err);
     }
 }
 
@@ -223,7 +237,7 @@ static void on_gone(void *owner, struct box *box, const struct error *err)
     box_free(box);
     pool->n_ordered -= run != NULL;
     if (run)
-        answer_error(run, &copy);
+        answer_error(pool, run, &copy);
     else if (copy.code != E_NONE && pool->n_idle == 0 && pool->n_making == 0)
         fail_queue(pool, &copy); /* sandboxes cannot be made at all: nobody waits for a miracle */
     error_done(&copy);
@@ -379,7 +393,7 @@ static bool serve(struct pool *pool, struct run *run)
     (void)unqueue(pool, run);
     if (make_box(pool, &(struct box_spec){.limits = run->limits, .grants = run->grants, .n_grants = run->n_grants},
                  run, &err) < 0)
-        answer_error(run, &err);
+        answer_error(pool, run, &err);
     return true;
 }
 
@@ -419,7 +433,10 @@ static void schedule(struct pool *pool)
 
 static void on_soon(void *arg)
 {
-    schedule(arg);
+    struct pool *pool = arg;
+
+    deliver_failed(pool);
+    schedule(pool);
 }
 
 /* --- interface --- */
@@ -495,6 +512,7 @@ void pool_free(struct pool *pool)
     error_set(&err, E_BUSY, "Belljar is stopping");
     fail_queue(pool, &err);
     error_done(&err);
+    deliver_failed(pool);
     end_zygote(pool->zygote);
     end_zygote(pool->retired);
     loop_watch_free(pool->soon);

@@ -240,8 +240,14 @@ void cgroup_host_free(struct cgroup_host *host)
      * shares with us, it has to go first. */
     if (host->has_moved)
         cgroup_janitor_stop(host);
-    become_none(host);
+    become_none(host); /* and with the directory every group in it */
     cgroup_janitor_stop(host);
+    while (host->discarded) {
+        struct cgroup *next = host->discarded->next;
+
+        free(host->discarded);
+        host->discarded = next;
+    }
     free(host->reason);
     free(host);
 }
@@ -263,6 +269,19 @@ static int make_group(struct cgroup *group, struct error *err)
     return 0;
 }
 
+/* The oldest first; where that one is not free yet, the others are hardly. */
+static void retry_discarded(struct cgroup_host *host)
+{
+    while (host->discarded) {
+        struct cgroup *group = host->discarded;
+        struct cgroup *next = group->next;
+
+        if (cgroup_remove(group) < 0)
+            return;
+        host->discarded = next;
+    }
+}
+
 int cgroup_new(struct cgroup_host *host, const char *name, const struct cgroup_limits *limits,
                struct cgroup **ret_group, struct error *err)
 {
@@ -277,6 +296,7 @@ int cgroup_new(struct cgroup_host *host, const char *name, const struct cgroup_l
     group->host = host;
     memcpy(group->name, name, len + 1);
 
+    retry_discarded(host);
     if (make_group(group, err) < 0)
         return -1;
     if (cgroup_set_limits(group, limits, err) < 0) {
@@ -348,4 +368,15 @@ int cgroup_remove(struct cgroup *group)
             return -errno;
     free(group);
     return 0;
+}
+
+void cgroup_discard(struct cgroup *group)
+{
+    struct cgroup **at;
+
+    if (!group || cgroup_remove(group) == 0)
+        return;
+    for (at = &group->host->discarded; *at; at = &(*at)->next)
+        ;
+    *at = group;
 }

@@ -57,3 +57,7 @@ void cgroup_kill(const struct cgroup *group);
 
 /* Removes the group. -EBUSY while something in it still lives: ask again later. Frees the object on success only. */
 int cgroup_remove(struct cgroup *group);
+
+/* Gives the group up: removed now, or, while the kernel has not let go of its last process, with the next group that is made or with
+ * the host. Accepts NULL. */
+void cgroup_discard(struct cgroup *group);

@@ -52,10 +52,12 @@ struct cgroup_host {
     unsigned enabled; /* v2: bits we added to the parent's subtree_control, to be taken back */
 
     pid_t janitor; /* 0: none */
+    struct cgroup *discarded; /* could not be removed yet */
 };
 
 struct cgroup {
     struct cgroup_host *host;
+    struct cgroup *next; /* among the discarded */
     char name[CGROUP_NAME_MAX];
     struct cgroup_limits limits; /* as they stand */
     bool is_limited;             /* `limits` has been written */
