@@ -38,11 +38,13 @@ def test_a_directory(who):
 
 @pytest.mark.parametrize("text", [b"", b"   \n\t\n", b"# only a comment\n"])
 def test_empty_code(who, text):
-    answer = who.call("run", who.file("empty.py", text))
-    if text.startswith(b"#"):
-        assert answer.code == 0, answer
-    else:
-        fails(answer, 64, "empty")
+    path = who.file("empty.py", text)
+    for _ in range(20):  # what stands behind an empty buffer is different each time
+        answer = who.call("run", path)
+        if text.startswith(b"#"):
+            assert answer.code == 0, answer
+        else:
+            fails(answer, 64, "empty")
 
 
 def test_empty_code_on_the_command_line(who):

@@ -2,7 +2,7 @@
 # category: policy
 # profile: strict
 # threat: a query string of pandas calls what it must not
-# expect: refused error
+# expect: refused error success
 # limits: timeout=10 memory=512
 import pandas as pd
 df = pd.DataFrame({'a': [1]})
