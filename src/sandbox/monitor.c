@@ -77,21 +77,14 @@ static bool shares_memory(pid_t a, pid_t b)
 
 static void add_children(const char *path, int depth, struct monitor_usage *usage)
 {
+    cleanup_fclose FILE *list = fopen(path, "re");
     pid_t first = -1;
-    char text[4096];
-    char *at = text, *end;
+    int child;
 
-    if (file_read(AT_FDCWD, path, text, sizeof(text)) < 0)
-        return;
-    for (;;) {
-        long child = strtol(at, &end, 10);
-
-        if (end == at || child <= 0)
-            return;
-        add((pid_t)child, first, depth, usage);
+    while (list && fscanf(list, "%d", &child) == 1) {
+        add(child, first, depth, usage);
         if (first < 0)
-            first = (pid_t)child;
-        at = end;
+            first = child;
     }
 }
 
