@@ -26,6 +26,13 @@
 
 #define EXIT_FAILED 125
 
+static bool has_stack;
+
+void kernel_expect_stack(void)
+{
+    has_stack = true;
+}
+
 static int arrange_fds(const struct kernel_fds *fds)
 {
     if (dup2(fds->out, STDOUT_FILENO) < 0 || dup2(fds->err, STDERR_FILENO) < 0)
@@ -175,7 +182,7 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
     struct wire_run *run = malloc(sizeof(*run));
     struct frame frame;
     struct unpack u;
-    pid_t holder;
+    pid_t holder = -1;
     int code;
 
     if (!run || arrange_fds(fds) < 0)
@@ -186,7 +193,8 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
         hotset_populate(HOTSET_STACK);
         interpreter_touch();
     }
-    holder = holder_start();
+    if (has_stack)
+        holder = holder_start();
     frame_decoder_init(&decoder);
     if (frame_send(KERNEL_CONTROL_FD, WIRE_WAITING, NULL, NULL, 0) < 0 ||
         frame_wait(&decoder, KERNEL_CONTROL_FD, &frame) != 1 || frame.type != WIRE_RUN)

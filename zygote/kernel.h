@@ -17,6 +17,9 @@ struct kernel_fds {
 /* In the forked child; never returns. */
 void __attribute__((noreturn)) kernel_main(const struct kernel_fds *fds, bool touch);
 
+/* Before the first fork: the kernels will carry a data stack, whose memory takes long to take apart. */
+void kernel_expect_stack(void);
+
 /* What every program costs before its first line: checks, compiles and runs a trivial one, for learning which memory that writes. Ends
  * with the interpreter used up. */
 void kernel_rehearse(void);

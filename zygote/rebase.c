@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -20,6 +21,8 @@
 #define GAP_MAX 16
 
 #define RUNS_MAX 16384 /* the kernel allows a process 65,530 mappings */
+
+#define MMAP_MAX_DEFAULT 65536 /* of the C library */
 
 #define MAPS_MAX ((size_t)1 << 20)
 
@@ -200,6 +203,11 @@ static int switch_over(int file, struct error *err)
     return 0;
 }
 
+void rebase_prepare(void)
+{
+    (void)mallopt(M_MMAP_MAX, 0);
+}
+
 int rebase_memory(struct error *err)
 {
 #if defined(__SANITIZE_ADDRESS__)
@@ -218,6 +226,7 @@ int rebase_memory(struct error *err)
         return error_wrap(err, "rebase the interpreter's memory");
     if (fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
         return error_errno(err, "seal the memory file");
+    (void)mallopt(M_MMAP_MAX, MMAP_MAX_DEFAULT);
     return 0;
 }
 

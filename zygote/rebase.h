@@ -14,6 +14,10 @@
 
 #define REBASE_PAGE 4096u
 
+/* Before anything is allocated that is to be moved. A large block of malloc(3) would otherwise be a mapping of its own, which
+ * realloc(3) enlarges with mremap(2), beyond the end of the file it lies in by then. */
+void rebase_prepare(void);
+
 /* After the last import, before the first fork, in a process with one thread. */
 int rebase_memory(struct error *err);
 

@@ -206,6 +206,8 @@ static void warm_up(struct zygote *z)
     unpack_init(&u, frame.body, frame.len);
     if (!wire_unpack_setup(&u, &setup))
         _exit(1);
+    if (setup.warm)
+        rebase_prepare();
     if (root_build(&setup.binds, &err) < 0) {
         error_wrap(&err, "build the root");
         give_up(&err);
@@ -215,6 +217,7 @@ static void warm_up(struct zygote *z)
         give_up(&err);
 
     if (setup.warm) {
+        kernel_expect_stack();
         if (rebase_memory(&err) < 0)
             give_up(&err);
         hotset_learn(HOTSET_ANY, kernel_rehearse);

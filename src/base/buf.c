@@ -51,6 +51,7 @@ int buf_reserve(struct buf *b, size_t len, struct error *err)
         return error_set(err, E_SYSTEM, "out of memory");
     b->data = grown;
     b->size = size;
+    b->data[b->len] = '\0';
     return 0;
 }
 

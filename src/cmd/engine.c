@@ -93,11 +93,14 @@ int engine_open(struct engine *engine, const struct config *config, const struct
     *engine = (struct engine){0};
     program = paths_zygote(err);
     engine->loop = program ? loop_new(err) : NULL;
-    if (engine->loop && open_environment(config, stock->warm, &options.environment, err) == 0 &&
-        cgroup_host_open(&engine->cgroups, err) == 0) {
+    if (engine->loop && open_environment(config, stock->warm, &options.environment, err) == 0) {
         options.program = program;
-        r = pool_new(engine->loop, engine->cgroups, &options, &engine->pool, err);
+        r = pool_new(engine->loop, &options, &engine->pool, err);
     }
+    if (r == 0)
+        r = cgroup_host_open(&engine->cgroups, err);
+    if (r == 0)
+        pool_set_cgroups(engine->pool, engine->cgroups);
     if (r < 0) {
         environment_done(&options.environment);
         engine_close(engine);

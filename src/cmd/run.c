@@ -126,6 +126,43 @@ static int not_yet(const char *flag, struct error *err)
                                                     : "runs are not deterministic");
 }
 
+static int write_all(int fd, const char *data, size_t len)
+{
+    while (len) {
+        ssize_t n = write(fd, data, len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        data += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+/* Belljar's own failure: words for people, and the object where one was asked for. Returns the exit code. */
+static int fail(const struct job *job, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+    json_t *object = job->is_json ? result_error_json(err) : NULL;
+
+    buf_init(&text, MIB);
+    if (object && json_text_dump(object, JSON_TEXT_PRETTY, &text, NULL) == 0)
+        (void)write_all(STDOUT_FILENO, buf_str(&text), text.len);
+    json_decref(object);
+    return cmd_fail_run(err);
+}
+
+/* A mistake in an option that stands before --json is answered in its form, too. */
+static bool wants_json(int argc, char **argv)
+{
+    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
+        if (strcmp(argv[i], "--json") == 0)
+            return true;
+    return false;
+}
+
 /* Returns 0, or the exit code + 1 when there is nothing more to do. */
 static int parse(struct job *job, struct request *request, int argc, char **argv)
 {
@@ -170,7 +207,7 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
             return cmd_bad_option("run", answer, argv, options) + 1;
         }
         if (r < 0)
-            return cmd_fail_run(&err) + 1;
+            return fail(job, &err) + 1;
     }
     if (optind < argc)
         request->file = argv[optind++];
@@ -315,12 +352,22 @@ static int open_grants(struct job *job, struct error *err)
     return 0;
 }
 
+/* The zygote starts Python while we read the profile and the program. A sandbox is made to order: nothing waits in advance, and nothing is
+ * imported that the program does not import. */
+static int start_engine(struct job *job, const struct request *request, struct error *err)
+{
+    struct run_limits limits = job->run->limits;
+
+    if (config_load(job->config, request->config, err) < 0)
+        return -1;
+    return engine_open(&job->engine, job->config, &(struct engine_stock){0}, &limits, err);
+}
+
 static int prepare(struct job *job, struct request *request, struct error *err)
 {
     struct run *run = job->run;
 
-    if (config_load(job->config, request->config, err) < 0 ||
-        pick_language(run, request, err) < 0 || engine_profile(job->config, &job->profile, err) < 0 ||
+    if (pick_language(run, request, err) < 0 || engine_profile(job->config, &job->profile, err) < 0 ||
         read_code(job, request, err) < 0 || read_input(job, request, err) < 0 ||
         open_grants(job, err) < 0)
         return -1;
@@ -335,21 +382,6 @@ static int prepare(struct job *job, struct request *request, struct error *err)
 }
 
 /* --- what comes back --- */
-
-static int write_all(int fd, const char *data, size_t len)
-{
-    while (len) {
-        ssize_t n = write(fd, data, len);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        data += n;
-        len -= (size_t)n;
-    }
-    return 0;
-}
 
 static int outlet_write(struct outlet *outlet, const char *data, size_t len)
 {
@@ -416,12 +448,9 @@ static int print_json(const struct job *job, struct error *err)
     int r;
 
     buf_init(&text, SIZE_MAX / 2);
-    if (job->run->error.code != E_NONE)
-        object = result_error_json(&job->run->error);
-    else if (result_json(job->run, &object, err) < 0)
+    if (result_json(job->run, &object, err) < 0)
         return -1;
-    r = object ? json_text_dump(object, JSON_TEXT_PRETTY, &text, err)
-               : error_set(err, E_SYSTEM, "out of memory");
+    r = json_text_dump(object, JSON_TEXT_PRETTY, &text, err);
     json_decref(object);
     if (r == 0 && write_all(STDOUT_FILENO, buf_str(&text), text.len) < 0)
         r = error_errno(err, "write the result");
@@ -465,15 +494,13 @@ static int finish(struct job *job)
     struct error err = {0};
 
     check_protected(job);
+    if (job->run->error.code != E_NONE)
+        return fail(job, &job->run->error);
     if (job->is_json) {
         if (print_json(job, &err) < 0)
             return cmd_fail_run(&err);
-        if (job->run->error.code != E_NONE)
-            return cmd_fail_run(&job->run->error);
         return run_status_exit(job->run);
     }
-    if (job->run->error.code != E_NONE)
-        return cmd_fail_run(&job->run->error);
     print_human(job);
     return run_status_exit(job->run);
 }
@@ -504,9 +531,6 @@ static int execute(struct job *job, struct error *err)
     struct loop_watch *watches[ARRAY_SIZE(signals)] = {0};
     int r;
 
-    /* A sandbox is made to order: nothing waits in advance, and nothing is imported that the program does not import. */
-    if (engine_open(&job->engine, job->config, &(struct engine_stock){0}, &job->run->limits, err) < 0)
-        return -1;
     (void)signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         watches[i] = loop_watch_signal(job->engine.loop, signals[i], on_signal, job);
@@ -554,14 +578,15 @@ int cmd_run(int argc, char **argv)
         error_set(&err, E_SYSTEM, "out of memory");
         return cmd_fail_run(&err);
     }
+    job.is_json = wants_json(argc, argv);
     r = parse(&job, &request, argc, argv);
     if (r > 0)
         return r - 1;
-    if (prepare(&job, &request, &err) < 0)
-        return cmd_fail_run(&err);
+    if (start_engine(&job, &request, &err) < 0 || prepare(&job, &request, &err) < 0)
+        return fail(&job, &err);
     outlet_init(&job.out, STDOUT_FILENO, job.config);
     outlet_init(&job.err, STDERR_FILENO, job.config);
     if (execute(&job, &err) < 0)
-        return cmd_fail_run(&err);
+        return fail(&job, &err);
     return finish(&job);
 }

@@ -15,6 +15,10 @@
 /* Most that is still read from a pipe after the program ended: more than a pipe holds. A left-over child could write for ever. */
 #define DRAIN_MAX ((size_t)1 << 20)
 
+/* Without a cgroup the monitor finds who uses too much, and its verdict is the status. The kernel's limit on private memory is only there
+ * for what would fill the host between two looks. */
+#define UNCOUNTED_SLACK ((uint64_t)512 << 20)
+
 /* How often counters are looked at where nobody enforces the limit for us. */
 #define TICK_MS 50
 
@@ -149,9 +153,10 @@ static int send_run(struct box *b, struct run *run, struct error *err)
                  (run->may_spawn ? 0 : WIRE_RUN_NO_EXEC) | (run->has_input ? WIRE_RUN_STDIN : 0),
         .descriptors = run->limits.descriptors,
         .processes = has_cgroup ? 0 : run->limits.processes + BOX_OWN_PROCESSES,
-        .cpu_s = (run->limits.cpu_ms + 999) / 1000,
+        /* Our look at the counter comes first; the kernel's own limit, per process and in whole seconds, is behind it. */
+        .cpu_s = run->limits.cpu_ms ? (run->limits.cpu_ms + 999) / 1000 + 1 : 0,
         .file_bytes = run->limits.file_bytes,
-        .data_bytes = has_cgroup ? 0 : run->limits.memory_bytes,
+        .data_bytes = has_cgroup ? 0 : 2 * run->limits.memory_bytes + UNCOUNTED_SLACK,
         .code = {buf_str(&run->code), run->code.len},
         .policy = run->policy,
     };
@@ -377,13 +382,6 @@ static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
                                     : 1;
 }
 
-/* The exit status is the program's own choice, and so is an uncaught MemoryError: it stands for a limit that was hit where the
- * allocation was refused instead of the process killed. A program that lies about it only does what it could do for real. */
-static bool ran_out_of_memory(const struct run *run)
-{
-    return run->exit_code == 1 && run->exception.name && strcmp(run->exception.name, "MemoryError") == 0;
-}
-
 static void decide(struct box *b, struct run *run, uint64_t oom_kills)
 {
     static const struct {
@@ -405,7 +403,7 @@ static void decide(struct box *b, struct run *run, uint64_t oom_kills)
     if (b->verdict != BOX_NO_VERDICT) {
         run->status = verdicts[b->verdict].status;
         run->exit_code = verdicts[b->verdict].exit_code;
-    } else if (oom_kills || ran_out_of_memory(run)) {
+    } else if (oom_kills) {
         run->status = RUN_MEMORY_EXCEEDED;
         run->exit_code = 137;
     } else if (b->is_refused) {

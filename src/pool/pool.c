@@ -388,7 +388,8 @@ static bool serve(struct pool *pool, struct run *run)
         tell_level(pool);
         return true;
     }
-    if (!pool->zygote || !zygote_client_is_ready(pool->zygote))
+    /* A zygote that is still warming up makes it first thing afterwards. With a stock, that has the first word. */
+    if (!pool->zygote || (fits_stock(pool, run) && !zygote_client_is_ready(pool->zygote)))
         return false;
     (void)unqueue(pool, run);
     if (make_box(pool, &(struct box_spec){.limits = run->limits, .grants = run->grants, .n_grants = run->n_grants},
@@ -452,14 +453,14 @@ static size_t automatic_size(void)
     return size ? size : 1;
 }
 
-int pool_new(struct loop *loop, struct cgroup_host *cgroups, const struct pool_options *options,
-             struct pool **ret_pool, struct error *err)
+int pool_new(struct loop *loop, const struct pool_options *options, struct pool **ret_pool,
+             struct error *err)
 {
     struct pool *pool = calloc(1, sizeof(*pool));
 
     if (!pool)
         return error_set(err, E_SYSTEM, "out of memory");
-    *pool = (struct pool){.loop = loop, .cgroups = cgroups, .options = *options};
+    *pool = (struct pool){.loop = loop, .options = *options};
     if (pool->options.size == POOL_AUTO)
         pool->options.size = automatic_size();
     if (pool->options.hot == POOL_AUTO)
@@ -518,6 +519,11 @@ void pool_free(struct pool *pool)
     loop_watch_free(pool->soon);
     loop_watch_free(pool->pressure);
     free(pool);
+}
+
+void pool_set_cgroups(struct pool *pool, struct cgroup_host *cgroups)
+{
+    pool->cgroups = cgroups;
 }
 
 void pool_submit(struct pool *pool, struct run *run)

@@ -36,8 +36,13 @@ struct pool_level {
     uint64_t made; /* sandboxes so far */
 };
 
-int pool_new(struct loop *loop, struct cgroup_host *cgroups, const struct pool_options *options,
-             struct pool **ret_pool, struct error *err);
+/* Starts the zygote, which warms up while the caller goes on. */
+int pool_new(struct loop *loop, const struct pool_options *options, struct pool **ret_pool,
+             struct error *err);
+
+/* Where sandboxes are counted. Before the loop runs or anything is submitted; probing the host and starting the zygote then go side by
+ * side. */
+void pool_set_cgroups(struct pool *pool, struct cgroup_host *cgroups);
 
 /* Ends everything: unanswered runs are answered as cancelled. When it returns, no process of ours is left. */
 void pool_free(struct pool *pool);

@@ -204,26 +204,30 @@ static const char *const early_ends[] = {
     [6] = "belljar-zygote cannot be executed",
 };
 
-/* The stream ended: what the process left as its last word is its exit status. */
+/* What the process left as its last word is its exit status. */
+static int explain_end(const struct zygote_client *z, int wait_flags, struct error *err)
+{
+    siginfo_t info = {0};
+    int code;
+
+    (void)waitid(P_PIDFD, (id_t)z->child.pidfd, &info, WEXITED | WNOWAIT | wait_flags);
+    code = info.si_code == CLD_EXITED ? info.si_status : 0;
+    if (code > 1 && code < (int)ARRAY_SIZE(early_ends) && early_ends[code])
+        error_set(err, E_SYSTEM, "%s", early_ends[code]);
+    else
+        error_set(err, E_SYSTEM, "the zygote died");
+    return error_hint(err, "run `belljar doctor` to see what this host allows");
+}
+
 static void on_end(void *owner, const char *why)
 {
     struct zygote_client *z = owner;
     struct error err = {0};
-    siginfo_t info = {0};
-    int code;
 
-    if (why) {
+    if (why)
         error_set(&err, E_PROTOCOL, "the zygote sent `%s` out of turn", why);
-        fail(z, &err);
-        return;
-    }
-    (void)waitid(P_PIDFD, (id_t)z->child.pidfd, &info, WEXITED | WNOWAIT | WNOHANG);
-    code = info.si_code == CLD_EXITED ? info.si_status : 0;
-    if (code > 1 && code < (int)ARRAY_SIZE(early_ends) && early_ends[code])
-        error_set(&err, E_SYSTEM, "%s", early_ends[code]);
     else
-        error_set(&err, E_SYSTEM, "the zygote died");
-    error_hint(&err, "run `belljar doctor` to see what this host allows");
+        explain_end(z, WNOHANG, &err);
     fail(z, &err);
 }
 
@@ -285,12 +289,19 @@ int zygote_client_new(struct loop *loop, const char *program, const struct envir
         zygote_client_free(z);
         return -1;
     }
-    r = ns_spawn_zygote(program, pair[1], &z->ids, &z->child, err);
+    r = ns_spawn_zygote(program, pair[1], &z->ids, !environment->warm, &z->child, err);
     (void)close(pair[1]);
     (void)fcntl(pair[0], F_SETFL, O_NONBLOCK); /* our end only: the zygote's blocks */
     if (peer_init(&z->peer, loop, pair[0], WIRE_CHANNEL_ZYGOTE, &peer_events, z, err) < 0)
         r = -1;
-    if (r < 0 || send_setup(z, environment, err) < 0) {
+    if (r == 0 && send_setup(z, environment, err) < 0) {
+        r = -1;
+        if (err && err->errnum == EPIPE) { /* it was gone before it was spoken to, and knows why */
+            error_done(err);
+            explain_end(z, 0, err);
+        }
+    }
+    if (r < 0) {
         zygote_client_free(z);
         return error_wrap(err, "start the zygote");
     }
@@ -302,7 +313,9 @@ void zygote_client_kill(struct zygote_client *z)
 {
     if (z->child.pid <= 0)
         return;
-    /* Its pid namespace goes with it: when this wait returns, no process of any of its sandboxes exists. */
+    /* Its pid namespace goes with it: when this wait returns, no process of any of its sandboxes exists. It also goes when its
+     * socket does, so that the wait ends where signals are not to be had. */
+    peer_done(&z->peer);
     (void)kill(z->child.pid, SIGKILL);
     while (waitpid(z->child.pid, NULL, 0) < 0 && errno == EINTR)
         ;

@@ -108,7 +108,6 @@ static int make_place(struct cgroup_host *host, struct cgroup_place *place)
 {
     cleanup_free char *path = NULL;
 
-    cgroup_sweep_stale(place->parent);
     if (asprintf(&path, "%s/%s", place->parent, host->name) < 0)
         return -ENOMEM;
     if (mkdir(path, 0755) < 0)

@@ -211,6 +211,9 @@ __attribute__((noreturn)) static void janitor(struct cgroup_host *host, int pidf
     (void)syscall(SYS_close_range, 1U, ~0U, 0U);
     if (chdir("/") < 0)
         _exit(1); /* there is no root: nothing below it can be cleared either */
+    /* What others left is cleared here, where nobody waits for it. */
+    for (size_t i = 0; i < host->n_places; i++)
+        cgroup_sweep_stale(host->places[i].parent);
 
     while (poll(&supervisor, 1, -1) < 0 && errno == EINTR)
         ;
@@ -246,8 +249,9 @@ void cgroup_janitor_stop(struct cgroup_host *host)
 {
     if (host->janitor <= 0)
         return;
-    (void)kill(host->janitor, SIGKILL);
-    while (waitpid(host->janitor, NULL, __WALL) < 0 && errno == EINTR)
-        ;
+    /* One that cannot be told ends when we do, and does its work then. */
+    if (kill(host->janitor, SIGKILL) == 0)
+        while (waitpid(host->janitor, NULL, __WALL) < 0 && errno == EINTR)
+            ;
     host->janitor = 0;
 }

@@ -210,9 +210,11 @@ static void __attribute__((noreturn)) become_zygote(const char *path, int sock, 
     _exit(6);
 }
 
-int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, struct ns_child *ret_child,
-                    struct error *err)
+int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, bool has_network,
+                    struct ns_child *ret_child, struct error *err)
 {
+    uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
+                          (has_network ? 0 : CLONE_NEWNET);
     cleanup_close int pidfd = -1;
     int sync[2];
     pid_t pid;
@@ -220,9 +222,7 @@ int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, struct
 
     if (pipe2(sync, O_CLOEXEC) < 0)
         return error_errno(err, "pipe2");
-    pid = ns_clone(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | CLONE_NEWIPC |
-                       CLONE_NEWUTS,
-                   &pidfd);
+    pid = ns_clone(namespaces, &pidfd);
     if (pid == 0) {
         (void)close(sync[1]);
         become_zygote(path, sock, sync[0], ids);

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -30,9 +31,10 @@ int ns_pick_ids(struct ns_ids *ret_ids, struct error *err);
 uint32_t ns_sandbox_uid(const struct ns_ids *ids, uint64_t n);
 
 /* Clones into fresh namespaces and executes `path` there with an empty descriptor table but `sock` as number 3 and an
- * environment of our making. The child dies with its parent. */
-int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, struct ns_child *ret_child,
-                    struct error *err);
+ * environment of our making. The child dies with its parent. `has_network`: it keeps the host's, which costs less to start; only for a
+ * zygote that imports nothing. */
+int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, bool has_network,
+                    struct ns_child *ret_child, struct error *err);
 
 /* A user namespace in which `disk_uid` is the host's `host_uid` (the same for gids), for an idmapped mount. */
 int ns_idmap_fd(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid,
