@@ -1,0 +1,351 @@
+/* Rebasing replaces nearly all memory of the process, so each test does it in a child. */
+#include "unit.h"
+
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "sandbox/child.h"
+#include "zygote/rebase.h"
+
+#define PAGE ((size_t)4096)
+#define MIB  ((size_t)1 << 20)
+
+/* A pattern that differs from page to page and from one piece of memory to the next. */
+static uint8_t byte_of(unsigned seed, size_t i)
+{
+    return (uint8_t)(seed * 37 + i * 13 + (i >> 12) * 101 + 1);
+}
+
+static void paint(uint8_t *memory, size_t len, unsigned seed)
+{
+    for (size_t i = 0; i < len; i++)
+        memory[i] = byte_of(seed, i);
+}
+
+static bool is_painted(const uint8_t *memory, size_t len, unsigned seed)
+{
+    for (size_t i = 0; i < len; i++)
+        if (memory[i] != byte_of(seed, i))
+            return false;
+    return true;
+}
+
+static void rebase(void)
+{
+    struct error err = {0};
+    int r = rebase_memory(&err);
+
+    if (r < 0)
+        dprintf(2, "# %s\n", err.message);
+    child_need(r == 0);
+}
+
+static uint8_t *map(size_t len)
+{
+    uint8_t *memory = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+    child_need(memory != MAP_FAILED);
+    return memory;
+}
+
+#define check(condition)                                                                           \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            dprintf(2, "# line %d: %s\n", __LINE__, #condition);                                   \
+            return 1;                                                                              \
+        }                                                                                          \
+    } while (0)
+
+#define TEST(name)                                                                                 \
+    static int name##_(const void *unused);                                                        \
+    static int name##_child(const void *unused)                                                    \
+    {                                                                                              \
+        rebase_prepare();                                                                          \
+        (void)signal(SIGSEGV, SIG_DFL);                                                            \
+        (void)signal(SIGBUS, SIG_DFL);                                                             \
+        return name##_(unused);                                                                    \
+    }                                                                                              \
+    static void name(void **state)                                                                 \
+    {                                                                                              \
+        (void)state;                                                                               \
+        assert_int_equal(in_child(name##_child, NULL), 0);                                         \
+    }                                                                                              \
+    static int name##_(const void *unused __attribute__((unused)))
+
+TEST(every_byte_is_as_it_was)
+{
+    static const size_t sizes[] = {1, 24, 1000, 4096, 65536, 3 << 20};
+    uint8_t *heap[60], *mapped = map(5 * MIB), on_stack[PAGE];
+
+    for (unsigned i = 0; i < 60; i++) {
+        heap[i] = malloc(sizes[i % 6]);
+        child_need(heap[i]);
+        paint(heap[i], sizes[i % 6], i);
+    }
+    paint(mapped, 5 * MIB, 77);
+    paint(on_stack, sizeof(on_stack), 78);
+    rebase();
+    for (unsigned i = 0; i < 60; i++)
+        check(is_painted(heap[i], sizes[i % 6], i));
+    check(is_painted(mapped, 5 * MIB, 77));
+    check(is_painted(on_stack, sizeof(on_stack), 78));
+    return 0;
+}
+
+TEST(what_is_written_afterwards_stays_in_its_process)
+{
+    uint8_t *memory = map(2 * MIB), *heap = malloc(100000);
+    int status;
+
+    child_need(heap);
+    paint(memory, 2 * MIB, 1);
+    paint(heap, 100000, 2);
+    rebase();
+    for (unsigned i = 0; i < 4; i++) {
+        pid_t pid = fork();
+
+        child_need(pid >= 0);
+        if (pid == 0) { /* each finds the first state, not its sibling's */
+            bool ok = is_painted(memory, 2 * MIB, 1) && is_painted(heap, 100000, 2);
+
+            paint(memory, 2 * MIB, 10 + i);
+            paint(heap, 100000, 20 + i);
+            ok = ok && is_painted(memory, 2 * MIB, 10 + i) && is_painted(heap, 100000, 20 + i);
+            _exit(ok ? 0 : 1);
+        }
+        child_need(waitpid(pid, &status, 0) == pid);
+        check(status == 0);
+    }
+    check(is_painted(memory, 2 * MIB, 1));
+    check(is_painted(heap, 100000, 2));
+    return 0;
+}
+
+TEST(what_the_parent_writes_is_not_seen_by_a_child_that_was)
+{
+    uint8_t *memory = map(MIB);
+    int ready[2], status;
+    pid_t pid;
+    char byte;
+
+    paint(memory, MIB, 1);
+    rebase();
+    child_need(pipe2(ready, O_CLOEXEC) == 0);
+    pid = fork();
+    child_need(pid >= 0);
+    if (pid == 0) {
+        child_need(read(ready[0], &byte, 1) == 1);
+        _exit(is_painted(memory, MIB, 1) ? 0 : 1);
+    }
+    paint(memory, MIB, 2);
+    child_need(write(ready[1], "x", 1) == 1);
+    child_need(waitpid(pid, &status, 0) == pid);
+    check(status == 0);
+    check(is_painted(memory, MIB, 2));
+    return 0;
+}
+
+TEST(untouched_pages_between_touched_ones_are_zero)
+{
+    uint8_t *memory = map(8 * MIB);
+
+    for (size_t page = 0; page < 8 * MIB / PAGE; page += 1 + page % 41)
+        memory[page * PAGE] = 0xee;
+    rebase();
+    for (size_t page = 0, next = 0; page < 8 * MIB / PAGE; page++) {
+        check(memory[page * PAGE] == (page == next ? 0xee : 0));
+        check(memory[page * PAGE + 1] == 0 && memory[page * PAGE + PAGE - 1] == 0);
+        if (page == next)
+            next += 1 + page % 41;
+    }
+    memset(memory, 1, 8 * MIB);
+    return 0;
+}
+
+TEST(rights_stay_as_they_were)
+{
+    uint8_t *memory = map(4 * PAGE);
+    int status;
+    pid_t pid;
+
+    paint(memory, 4 * PAGE, 5);
+    child_need(mprotect(memory, 2 * PAGE, PROT_READ) == 0);
+    rebase();
+    check(is_painted(memory, 4 * PAGE, 5));
+    memory[2 * PAGE] = 1;
+    pid = fork();
+    child_need(pid >= 0);
+    if (pid == 0) {
+        *(volatile uint8_t *)memory = 1;
+        _exit(0);
+    }
+    child_need(waitpid(pid, &status, 0) == pid);
+    check(WIFSIGNALED(status));
+    return 0;
+}
+
+TEST(shared_memory_stays_shared)
+{
+    uint8_t *memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    pid_t pid;
+
+    child_need(memory != MAP_FAILED);
+    memory[0] = 1;
+    rebase();
+    pid = fork();
+    child_need(pid >= 0);
+    if (pid == 0) {
+        memory[0] = 2;
+        _exit(0);
+    }
+    child_need(waitpid(pid, NULL, 0) == pid);
+    check(memory[0] == 2);
+    return 0;
+}
+
+/* Large blocks are mappings of their own, which realloc(3) moves with mremap(2). */
+TEST(large_blocks_grow_shrink_and_go)
+{
+    uint8_t *block = malloc(4 * MIB);
+
+    child_need(block);
+    paint(block, 4 * MIB, 3);
+    rebase();
+    block = realloc(block, 24 * MIB);
+    check(block && is_painted(block, 4 * MIB, 3));
+    paint(block, 24 * MIB, 4);
+    block = realloc(block, 2 * MIB);
+    check(block && is_painted(block, 2 * MIB, 4));
+    free(block);
+    return 0;
+}
+
+TEST(cleared_memory_is_clear)
+{
+    uint8_t *blocks[64];
+
+    for (size_t i = 0; i < 64; i++) {
+        child_need((blocks[i] = malloc(1000 + i * 3000)));
+        memset(blocks[i], 0xff, 1000 + i * 3000);
+    }
+    for (size_t i = 0; i < 64; i += 2)
+        free(blocks[i]);
+    rebase();
+    for (size_t i = 1; i < 64; i += 2)
+        free(blocks[i]);
+    for (size_t i = 0; i < 64; i++) {
+        size_t len = 1000 + i * 3000;
+
+        child_need((blocks[i] = calloc(1, len)));
+        for (size_t at = 0; at < len; at++)
+            check(blocks[i][at] == 0);
+        memset(blocks[i], 0xff, len);
+    }
+    return 0;
+}
+
+/* A heap in motion before and after: every block keeps what was put into it. */
+TEST(a_busy_heap_stays_sound)
+{
+    static struct {
+        uint8_t *data;
+        size_t len;
+        unsigned seed;
+    } blocks[500];
+    unsigned random = 12345;
+
+    for (unsigned step = 0; step < 40000; step++) {
+        size_t i = (random = random * 1103515245 + 12345) / 65536 % 500;
+        size_t len = (random = random * 1103515245 + 12345) / 65536 % 6000 + 1;
+
+        if (step == 20000)
+            rebase();
+        if (blocks[i].data)
+            check(is_painted(blocks[i].data, blocks[i].len, blocks[i].seed));
+        if (step % 3 == 0) {
+            free(blocks[i].data);
+            blocks[i].data = malloc(len);
+        } else {
+            blocks[i].data = realloc(blocks[i].data, len);
+        }
+        child_need(blocks[i].data);
+        blocks[i].len = len;
+        blocks[i].seed = step;
+        paint(blocks[i].data, len, step);
+    }
+    return 0;
+}
+
+TEST(libraries_still_work)
+{
+    void *library = dlopen("libm.so.6", RTLD_NOW);
+    double (*root)(double);
+    char text[64];
+
+    child_need(library);
+    root = (double (*)(double))dlsym(library, "sqrt");
+    child_need(root);
+    rebase();
+    check(root(81) == 9);
+    check(snprintf(text, sizeof(text), "%.3f %s", 1.5, "x") == 7);
+    check(dlopen("libm.so.6", RTLD_NOW) == library);
+    check(setenv("A_NAME", "value", 1) == 0 && strcmp(getenv("A_NAME"), "value") == 0);
+    return 0;
+}
+
+static size_t open_descriptors(void)
+{
+    size_t count = 0;
+
+    for (int fd = 0; fd < 256; fd++)
+        count += fcntl(fd, F_GETFD) >= 0;
+    return count;
+}
+
+TEST(no_descriptor_stays_open)
+{
+    size_t before = open_descriptors();
+
+    rebase();
+    check(open_descriptors() == before);
+    return 0;
+}
+
+TEST(it_can_be_done_twice)
+{
+    uint8_t *memory = map(MIB);
+
+    paint(memory, MIB, 1);
+    rebase();
+    paint(memory, MIB / 2, 2);
+    rebase();
+    check(is_painted(memory, MIB / 2, 2));
+    check(memory[MIB - 1] == byte_of(1, MIB - 1));
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_byte_is_as_it_was),
+        cmocka_unit_test(what_is_written_afterwards_stays_in_its_process),
+        cmocka_unit_test(what_the_parent_writes_is_not_seen_by_a_child_that_was),
+        cmocka_unit_test(untouched_pages_between_touched_ones_are_zero),
+        cmocka_unit_test(rights_stay_as_they_were),
+        cmocka_unit_test(shared_memory_stays_shared),
+        cmocka_unit_test(large_blocks_grow_shrink_and_go),
+        cmocka_unit_test(cleared_memory_is_clear),
+        cmocka_unit_test(a_busy_heap_stays_sound),
+        cmocka_unit_test(libraries_still_work),
+        cmocka_unit_test(no_descriptor_stays_open),
+        cmocka_unit_test(it_can_be_done_twice),
+    };
+
+    return UNIT_RUN(tests);
+}
