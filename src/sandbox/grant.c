@@ -248,7 +248,7 @@ int grant_mount(const struct run_grant *grants, size_t count, uint32_t host_uid,
 
     for (size_t i = 0; i < count; i++)
         mounts[i] = -1;
-    if (geteuid() != 0)
+    if (count && geteuid() != 0)
         r = mount_as_user(grants, count, mounts, err);
     for (size_t i = 0; i < count && r == 0 && geteuid() == 0; i++)
         r = mount_as_root(&grants[i], host_uid, host_gid, &mounts[i], err);
@@ -275,6 +275,19 @@ static int open_parent(const struct run_grant *grant, const char *path, const ch
     return (int)syscall(SYS_openat2, grant->fd, parent, &how, sizeof(how));
 }
 
+/* `.git` as a link, or as a file with the name of another directory, leads to hooks that are not under the protected name. Is the
+ * parent there without being a directory? Then it is what has to go. */
+static bool is_diverted(const struct run_grant *grant, const char *path, char parent[NAME_MAX + 1])
+{
+    const char *slash = strchr(path, '/');
+    struct stat st;
+
+    if (!slash)
+        return false;
+    (void)snprintf(parent, NAME_MAX + 1, "%.*s", (int)(slash - path), path);
+    return fstatat(grant->fd, parent, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode);
+}
+
 uint64_t grant_missing_protected(const struct run_grant *grant)
 {
     uint64_t missing = 0;
@@ -282,8 +295,11 @@ uint64_t grant_missing_protected(const struct run_grant *grant)
     for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
         const char *name;
         cleanup_close int dir = open_parent(grant, protected_paths[i], &name);
+        char parent[NAME_MAX + 1];
         struct stat st;
 
+        if (is_diverted(grant, protected_paths[i], parent))
+            continue;
         if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
             missing |= UINT64_C(1) << i;
     }
@@ -297,11 +313,16 @@ size_t grant_quarantine(const struct run_grant *grant, uint64_t missing_before)
 
     for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
         const char *name;
-        char aside[NAME_MAX + 1];
+        char parent[NAME_MAX + 1], aside[2 * NAME_MAX];
         cleanup_close int dir = -1;
 
         if (!(appeared >> i & 1))
             continue;
+        if (is_diverted(grant, protected_paths[i], parent)) {
+            (void)snprintf(aside, sizeof(aside), "%s.belljar-refused", parent);
+            count += renameat(grant->fd, parent, grant->fd, aside) == 0;
+            continue;
+        }
         dir = open_parent(grant, protected_paths[i], &name);
         (void)snprintf(aside, sizeof(aside), "%s.belljar-refused", name);
         if (dir >= 0 && renameat(dir, name, dir, aside) == 0)
