@@ -45,7 +45,7 @@ def pytest(build, arguments):
         [PYTHON, "-m", "pytest", "-q", "--no-header", "--tb=short", "-rs", "--color=no", "-n", "2", "-p", "no:cacheprovider",
          f"--junitxml={report}", *arguments],
         cwd=ROOT,
-        env={**os.environ, "BELLJAR": str(build / "belljar"), "PYTHONDONTWRITEBYTECODE": "1"},
+        env={**os.environ, "BELLJAR": str(build / "belljar"), "PYTHONDONTWRITEBYTECODE": "1", "BELLJAR_TEST_PATIENCE": "6"},
     )  # fmt: skip
     try:
         suite = next(ElementTree.parse(report).getroot().iter("testsuite"))
