@@ -7,6 +7,7 @@
  * socket to pid 1, a socket to the kernel and the pipes of stdout and stderr; it believes what the
  * Linux kernel says about those processes and nothing they say themselves (docs/ARCHITECTURE.md).
  */
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -60,6 +61,7 @@ int main(int argc, char **argv)
 {
     struct error err = {0};
 
+    (void)signal(SIGPIPE, SIG_IGN); /* whoever we write to may go away; write(2) says so */
     if (argc < 2) {
         error_set(&err, E_INVALID, "no command was given");
         error_hint(&err, "`belljar --help` lists the commands");

@@ -37,7 +37,7 @@ struct job {
     bool is_json;
     bool is_done;
     bool is_closing; /* asked to stop once */
-    uint64_t protected_before[LIMIT_GRANTS];
+    struct grant_watch *watches[LIMIT_GRANTS]; /* of the writable grants */
 };
 
 /* --- options --- */
@@ -346,8 +346,8 @@ static int open_grants(struct job *job, struct error *err)
             grant_open(path, mode, grant, err) < 0)
             return -1;
         job->run->n_grants++;
-        if (mode == RUN_GRANT_RW)
-            job->protected_before[i] = grant_missing_protected(grant);
+        if (mode == RUN_GRANT_RW && !(job->watches[i] = grant_watch_new(grant)))
+            return error_set(err, E_SYSTEM, "out of memory");
     }
     return 0;
 }
@@ -473,19 +473,25 @@ static void print_human(struct job *job)
         (void)write_all(STDERR_FILENO, buf_str(&text), text.len);
 }
 
+/* Only when nothing of the sandbox is left: a process that still lives would make it again. */
 static void check_protected(const struct job *job)
 {
     for (size_t i = 0; i < job->run->n_grants; i++) {
-        const struct run_grant *grant = &job->run->grants[i];
-        size_t count = 0;
+        size_t count, failed;
 
-        if (grant->mode == RUN_GRANT_RW)
-            count = grant_quarantine(grant, job->protected_before[i]);
+        if (!job->watches[i])
+            continue;
+        count = grant_quarantine(&job->run->grants[i], job->watches[i], &failed);
         if (count)
             (void)fprintf(stderr,
-                          "belljar: the program made %zu protected file(s) in `%s`; renamed to "
-                          "*.belljar-refused\n",
-                          count, grant->path);
+                          "belljar: the program made %zu protected path(s) in `%s`; renamed to "
+                          "NAME.belljar-refused-…\n",
+                          count, job->run->grants[i].path);
+        if (failed)
+            (void)fprintf(stderr,
+                          "belljar: the program made %zu protected path(s) in `%s` that could not be "
+                          "renamed: look at its shell, git and agent settings\n",
+                          failed, job->run->grants[i].path);
     }
 }
 
@@ -493,7 +499,6 @@ static int finish(struct job *job)
 {
     struct error err = {0};
 
-    check_protected(job);
     if (job->run->error.code != E_NONE)
         return fail(job, &job->run->error);
     if (job->is_json) {
@@ -531,7 +536,6 @@ static int execute(struct job *job, struct error *err)
     struct loop_watch *watches[ARRAY_SIZE(signals)] = {0};
     int r;
 
-    (void)signal(SIGPIPE, SIG_IGN);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         watches[i] = loop_watch_signal(job->engine.loop, signals[i], on_signal, job);
     job->run->user = job;
@@ -543,7 +547,7 @@ static int execute(struct job *job, struct error *err)
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         loop_watch_free(watches[i]);
     if (r == 0 && !job->is_done)
-        r = error_set(err, E_INTERNAL, "interrupted");
+        r = error_set(err, E_BUSY, "interrupted twice; the run was given up");
     return r;
 }
 
@@ -560,6 +564,8 @@ static void job_done(struct job *job)
     if (job->run) {
         for (size_t i = 0; i < job->run->n_grants; i++)
             grant_done(&job->run->grants[i]);
+        for (size_t i = 0; i < LIMIT_GRANTS; i++)
+            grant_watch_free(job->watches[i]);
         job->run->n_grants = 0;
         job->run->env = NULL; /* borrowed from the command line */
         run_free(job->run);
@@ -586,7 +592,10 @@ int cmd_run(int argc, char **argv)
         return fail(&job, &err);
     outlet_init(&job.out, STDOUT_FILENO, job.config);
     outlet_init(&job.err, STDERR_FILENO, job.config);
-    if (execute(&job, &err) < 0)
-        return fail(&job, &err);
-    return finish(&job);
+    r = execute(&job, &err);
+    if (job.run->n_grants) {
+        engine_close(&job.engine);
+        check_protected(&job);
+    }
+    return r < 0 ? fail(&job, &err) : finish(&job);
 }

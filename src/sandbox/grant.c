@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/random.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -32,7 +33,6 @@ static const char *const protected_paths[] = {
 #include "sandbox/protected.h"
 #undef X
 };
-_Static_assert(ARRAY_SIZE(protected_paths) <= 64, "one bit each");
 
 static bool is_below(const char *path, const char *tree)
 {
@@ -73,8 +73,9 @@ int grant_open(const char *path, enum run_grant_mode mode, struct run_grant *ret
     cleanup_close int fd = -1;
 
     if (!real) {
-        error_errno(err, "--allow `%s`", path);
-        err->code = errno == ENOENT ? E_NOT_FOUND : E_INVALID;
+        enum error_code code = errno == ENOENT ? E_NOT_FOUND : E_INVALID;
+
+        error_set(err, code, "--allow `%s`: %s", path, strerror(errno));
         return error_hint(err, "name an existing directory");
     }
     if (check_place(real, err) < 0)
@@ -118,7 +119,10 @@ static int mount_as_root(const struct run_grant *grant, uint32_t host_uid, uint3
         ns_idmap_fd(st.st_uid, host_uid, st.st_gid, host_gid, &userns, err) < 0)
         return -1;
     attr.userns_fd = (uint64_t)userns;
-    if (syscall(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0) {
+    /* Overlay file systems, on which containers stand, have no idmapped mounts. A program then reads with the rights of a
+     * stranger, which are fewer; but what it wrote would belong to nobody. */
+    if (syscall(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 &&
+        (errno != EINVAL || grant->mode == RUN_GRANT_RW)) {
         error_errno(err, "map the owner of `%s`", grant->path);
         err->code = E_UNSUPPORTED;
         return error_hint(err, "its file system has no idmapped mounts; run belljar as its owner instead");
@@ -257,76 +261,101 @@ int grant_mount(const struct run_grant *grants, size_t count, uint32_t host_uid,
     return r;
 }
 
-/* --- protected names that did not exist --- */
+/* --- protected names that cannot be mounted over --- */
 
-/* The directory of a protected path, below the grant and never through a link, and the last part of its name. */
-static int open_parent(const struct run_grant *grant, const char *path, const char **ret_name)
+struct grant_watch {
+    struct {
+        mode_t type; /* 0: it did not exist */
+        ino_t inode;
+    } was[ARRAY_SIZE(protected_paths)];
+};
+
+static int open_dir_beneath(int dir, const char *path)
 {
     struct open_how how = {
         .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
         .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
-    const char *slash = strrchr(path, '/');
-    char parent[PATH_MAX] = ".";
 
-    *ret_name = slash ? slash + 1 : path;
-    if (slash)
-        (void)snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
-    return (int)syscall(SYS_openat2, grant->fd, parent, &how, sizeof(how));
+    return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }
 
-/* `.git` as a link, or as a file with the name of another directory, leads to hooks that are not under the protected name. Is the
- * parent there without being a directory? Then it is what has to go. */
-static bool is_diverted(const struct run_grant *grant, const char *path, char parent[NAME_MAX + 1])
+/* What there is of a protected path: itself, or the first thing on the way to it that is not a directory (a link that leads to one is
+ * as good as the path itself). *ret_name is the part of the path that was found, *ret_dir the directory it is in. False: nothing. */
+static bool find_protected(const struct run_grant *grant, const char *path, int *ret_dir, char *ret_name,
+                           size_t size, struct stat *ret_st)
 {
-    const char *slash = strchr(path, '/');
-    struct stat st;
+    cleanup_close int dir = open_dir_beneath(grant->fd, ".");
 
-    if (!slash)
-        return false;
-    (void)snprintf(parent, NAME_MAX + 1, "%.*s", (int)(slash - path), path);
-    return fstatat(grant->fd, parent, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode);
+    for (;;) {
+        const char *slash = strchr(path, '/');
+        int next;
+
+        (void)snprintf(ret_name, size, "%.*s", (int)(slash ? slash - path : (int)strlen(path)), path);
+        if (dir < 0 || fstatat(dir, ret_name, ret_st, AT_SYMLINK_NOFOLLOW) < 0)
+            return false;
+        if (!slash || !S_ISDIR(ret_st->st_mode)) {
+            *ret_dir = take_fd(dir);
+            return true;
+        }
+        next = open_dir_beneath(dir, ret_name);
+        (void)close(dir);
+        dir = next;
+        path = slash + 1;
+    }
 }
 
-uint64_t grant_missing_protected(const struct run_grant *grant)
+struct grant_watch *grant_watch_new(const struct run_grant *grant)
 {
-    uint64_t missing = 0;
+    struct grant_watch *watch = calloc(1, sizeof(*watch));
 
-    for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
-        const char *name;
-        cleanup_close int dir = open_parent(grant, protected_paths[i], &name);
-        char parent[NAME_MAX + 1];
+    for (size_t i = 0; watch && i < ARRAY_SIZE(protected_paths); i++) {
+        char name[NAME_MAX + 1];
+        cleanup_close int dir = -1;
         struct stat st;
 
-        if (is_diverted(grant, protected_paths[i], parent))
-            continue;
-        if (dir < 0 || fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-            missing |= UINT64_C(1) << i;
+        if (find_protected(grant, protected_paths[i], &dir, name, sizeof(name), &st)) {
+            watch->was[i].type = st.st_mode & S_IFMT;
+            watch->was[i].inode = st.st_ino;
+        }
     }
-    return missing;
+    return watch;
 }
 
-size_t grant_quarantine(const struct run_grant *grant, uint64_t missing_before)
+void grant_watch_free(struct grant_watch *watch)
 {
-    uint64_t appeared = missing_before & ~grant_missing_protected(grant);
+    free(watch);
+}
+
+/* Under a name nobody can have made in advance, and never over something. */
+static int move_aside(int dir, const char *name)
+{
+    char aside[NAME_MAX + 1];
+    uint64_t chance;
+
+    if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
+        return -1;
+    (void)snprintf(aside, sizeof(aside), "%.200s.belljar-refused-%016llx", name, (unsigned long long)chance);
+    return (int)syscall(SYS_renameat2, dir, name, dir, aside, RENAME_NOREPLACE);
+}
+
+size_t grant_quarantine(const struct run_grant *grant, const struct grant_watch *watch, size_t *ret_failed)
+{
     size_t count = 0;
 
+    *ret_failed = 0;
     for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
-        const char *name;
-        char parent[NAME_MAX + 1], aside[2 * NAME_MAX];
+        char name[NAME_MAX + 1];
         cleanup_close int dir = -1;
+        struct stat st;
 
-        if (!(appeared >> i & 1))
+        if (!find_protected(grant, protected_paths[i], &dir, name, sizeof(name), &st) ||
+            (watch->was[i].inode == st.st_ino && watch->was[i].type == (st.st_mode & S_IFMT)))
             continue;
-        if (is_diverted(grant, protected_paths[i], parent)) {
-            (void)snprintf(aside, sizeof(aside), "%s.belljar-refused", parent);
-            count += renameat(grant->fd, parent, grant->fd, aside) == 0;
-            continue;
-        }
-        dir = open_parent(grant, protected_paths[i], &name);
-        (void)snprintf(aside, sizeof(aside), "%s.belljar-refused", name);
-        if (dir >= 0 && renameat(dir, name, dir, aside) == 0)
+        if (move_aside(dir, name) == 0)
             count++;
+        else
+            (*ret_failed)++;
     }
     return count;
 }

@@ -20,9 +20,14 @@ void grant_done(struct run_grant *grant);
 int grant_mount(const struct run_grant *grants, size_t count, uint32_t host_uid, uint32_t host_gid,
                 int *mounts, struct error *err);
 
-/* Names of protected paths (shell start-up files, hooks, agents' settings) that do not exist in a writable grant: bit i is the
- * i-th of sandbox/protected.h. They cannot be mounted over, so they are looked for again afterwards. */
-uint64_t grant_missing_protected(const struct run_grant *grant);
+/* Protected paths (sandbox/protected.h) that cannot be mounted over because they do not exist, or are links: what they are now, so that what
+ * appears in their place is found afterwards. */
+struct grant_watch;
 
-/* Removes protected files that appeared since, moving them aside as NAME.belljar-refused. Returns how many. */
-size_t grant_quarantine(const struct run_grant *grant, uint64_t missing_before);
+/* NULL: out of memory. */
+struct grant_watch *grant_watch_new(const struct run_grant *grant);
+void grant_watch_free(struct grant_watch *watch);
+
+/* After every process of the sandbox is gone: moves what appeared aside, under a name of its own. Returns how many; *ret_failed: how many
+ * could not be moved. */
+size_t grant_quarantine(const struct run_grant *grant, const struct grant_watch *watch, size_t *ret_failed);

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "sandbox/mount.h"
+#include "sandbox/protect.h"
 
 /* Where the new root is put together: something that exists everywhere and that nobody asks us to show. */
 #define WORKBENCH "/sys"
@@ -343,55 +344,6 @@ static int private_root(struct error *err)
     return mount_pivot("/home", err);
 }
 
-/* Start-up files of shells, hooks and the settings of editors and agents: who may write these runs code as the user later,
- * outside of every sandbox. They stay read-only in a directory granted for writing. */
-static const char *const protected_paths[] = {
-#define X(path) path,
-#include "sandbox/protected.h"
-#undef X
-};
-
-static bool is_mount_point(const char *path)
-{
-    struct statx stx;
-
-    return statx(AT_FDCWD, path, AT_SYMLINK_NOFOLLOW, 0, &stx) == 0 &&
-           (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT);
-}
-
-/* Moving `.git` away and making a new one would get around a read-only `.git/hooks`. A directory that is a mount of its own
- * cannot be renamed or removed. */
-static int pin_parent(const char *grant, const char *name, struct error *err)
-{
-    const char *slash = strchr(name, '/');
-    char path[PATH_MAX];
-    struct stat st;
-
-    if (!slash)
-        return 0;
-    (void)snprintf(path, sizeof(path), "%s/%.*s", grant, (int)(slash - name), name);
-    if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) || is_mount_point(path))
-        return 0;
-    return mount_bind(path, path, 0, err);
-}
-
-static int protect(const char *grant, struct error *err)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
-        char path[PATH_MAX];
-        struct stat st;
-
-        if ((size_t)snprintf(path, sizeof(path), "%s/%s", grant, protected_paths[i]) >= sizeof(path))
-            return error_set(err, E_INVALID, "path too long");
-        if (lstat(path, &st) < 0 || S_ISLNK(st.st_mode))
-            continue;
-        if (pin_parent(grant, protected_paths[i], err) < 0 ||
-            mount_bind(path, path, READ_ONLY, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 static int mount_grants(const struct wire_spawn *spec, const int *grant_fds, struct error *err)
 {
     for (uint32_t i = 0; i < spec->n_grants; i++) {
@@ -401,7 +353,7 @@ static int mount_grants(const struct wire_spawn *spec, const int *grant_fds, str
             return error_set(err, E_PROTOCOL, "a granted path is not absolute");
         if (mount_make_dirs(path, err) < 0 || mount_attach(grant_fds[i], path, err) < 0)
             return error_wrap(err, "grant %s", path);
-        if (spec->grants[i].mode == WIRE_GRANT_RW && protect(path, err) < 0)
+        if (spec->grants[i].mode == WIRE_GRANT_RW && protect_grant(path, err) < 0)
             return error_wrap(err, "protect %s", path);
     }
     return 0;

@@ -1,0 +1,135 @@
+#include "sandbox/protect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/cleanup.h"
+#include "sandbox/mount.h"
+
+#define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
+
+/* How far repositories are looked for below a grant, and in how many directories: the walk is on the
+ * way to every sandbox that has the grant. */
+#define DEPTH_MAX       4
+#define DIRECTORIES_MAX 4096
+
+static const char *const protected_paths[] = {
+#define X(path) path,
+#include "sandbox/protected.h"
+#undef X
+};
+
+static int open_beneath(int dir, const char *path)
+{
+    struct open_how how = {
+        .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+    };
+
+    return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
+/* Binds what `path` is right now over itself, by descriptor: whoever swaps it meanwhile swaps nothing
+ * that counts. A directory that is a mount of its own can be neither renamed nor removed. A path that is
+ * missing or a link is passed over. */
+static int bind_over(int dir, const char *path, uint64_t attrs, struct error *err)
+{
+    cleanup_close int fd = open_beneath(dir, path);
+    cleanup_close int copy = -1;
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0 || S_ISLNK(st.st_mode))
+        return 0;
+    if (mount_clone(fd, "", attrs, true, &copy, err) < 0)
+        return -1;
+    if (syscall(SYS_move_mount, copy, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+        return error_errno(err, "protect %s", path);
+    return 0;
+}
+
+static bool is_mount_point(int dir, const char *path)
+{
+    struct statx stx;
+
+    return statx(dir, path, AT_SYMLINK_NOFOLLOW, 0, &stx) == 0 &&
+           (stx.stx_attributes & STATX_ATTR_MOUNT_ROOT);
+}
+
+/* Every directory on the way: moving `.git` away and making a new one would get around a read-only
+ * `.git/hooks`. */
+static int pin_parents(int dir, const char *path, struct error *err)
+{
+    char part[PATH_MAX];
+
+    for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
+        (void)snprintf(part, sizeof(part), "%.*s", (int)(slash - path), path);
+        if (!is_mount_point(dir, part) && bind_over(dir, part, 0, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int protect_paths(int dir, const char *below, const char *prefix, struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
+        char path[PATH_MAX];
+
+        if (strncmp(protected_paths[i], prefix, strlen(prefix)) != 0)
+            continue;
+        if ((size_t)snprintf(path, sizeof(path), "%s%s", below, protected_paths[i]) >= sizeof(path))
+            return error_set(err, E_INVALID, "path too long");
+        if (pin_parents(dir, path, err) < 0 || bind_over(dir, path, READ_ONLY, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Looks for `.git` below `below` (a path from the grant that ends with a slash). Only real directories are
+ * entered: a link leads elsewhere, and elsewhere was not granted. */
+static int protect_repositories(int dir, const char *below, int depth, unsigned *left, struct error *err)
+{
+    cleanup_close int fd = open_beneath(dir, below);
+    int listed = fd < 0 ? -1 : openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cleanup_closedir DIR *entries = listed < 0 ? NULL : fdopendir(listed);
+    struct dirent *entry;
+
+    if (listed >= 0 && !entries)
+        (void)close(listed);
+    while (entries && *left > 0 && (entry = readdir(entries))) {
+        char path[PATH_MAX];
+
+        if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        (*left)--;
+        if (strcmp(entry->d_name, ".git") == 0) {
+            if (protect_paths(dir, below, ".git/", err) < 0)
+                return -1;
+        } else if (depth < DEPTH_MAX &&
+                   (size_t)snprintf(path, sizeof(path), "%s%s/", below, entry->d_name) < sizeof(path) &&
+                   protect_repositories(dir, path, depth + 1, left, err) < 0) {
+            return -1;
+        }
+    }
+    return 0;
+}
+
+int protect_grant(const char *grant, struct error *err)
+{
+    cleanup_close int dir = open(grant, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    unsigned left = DIRECTORIES_MAX;
+
+    if (dir < 0)
+        return error_errno(err, "open the grant");
+    if (protect_paths(dir, "", "", err) < 0)
+        return -1;
+    return protect_repositories(dir, "./", 0, &left, err);
+}
