@@ -55,6 +55,7 @@ int mount_make_dirs(const char *path, struct error *err)
 {
     char part[PATH_MAX];
     size_t len = strlen(path);
+    int saved;
 
     if (len >= sizeof(part))
         return error_set(err, E_INVALID, "path too long");
@@ -63,9 +64,14 @@ int mount_make_dirs(const char *path, struct error *err)
             continue;
         memcpy(part, path, i);
         part[i] = '\0';
+        if (mkdir(part, 0755) == 0 || errno == EEXIST)
+            continue;
         /* A read-only tree that already has the directory says EROFS before it says EEXIST. */
-        if (mkdir(part, 0755) < 0 && errno != EEXIST && (errno != EROFS || access(part, F_OK) < 0))
-            return error_errno(err, "mkdir %s", part);
+        saved = errno;
+        if (saved == EROFS && access(part, F_OK) == 0)
+            continue;
+        errno = saved;
+        return error_errno(err, "mkdir %s", part);
     }
     return 0;
 }
