@@ -89,6 +89,19 @@ int error_wrap(struct error *err, const char *fmt, ...)
     return -1;
 }
 
+void error_copy(struct error *to, const struct error *from)
+{
+    if (!to)
+        return;
+    error_done(to);
+    *to = (struct error){
+        .code = from->code,
+        .errnum = from->errnum,
+        .message = from->message ? strdup(from->message) : NULL,
+        .hint = from->hint ? strdup(from->hint) : NULL,
+    };
+}
+
 void error_move(struct error *to, struct error *from)
 {
     if (to) {

@@ -49,6 +49,9 @@ int error_hint(struct error *err, const char *fmt, ...) error_printf(2, 3);
 /* Puts "<context>: " before the message; code, errnum and hint stay. Returns -1. */
 int error_wrap(struct error *err, const char *fmt, ...) error_printf(2, 3);
 
+/* Makes *to say what *from says. Out of memory loses the words, never the code. */
+void error_copy(struct error *to, const struct error *from);
+
 /* Moves *from into *to and empties *from. */
 void error_move(struct error *to, struct error *from);
 

@@ -34,3 +34,8 @@
 
 /* Sandboxes alive at once in one supervisor: descriptors (about six each) are the scarce thing. */
 #define LIMIT_SANDBOXES 4096
+
+/* How long the making of one sandbox may take, and the start of a zygote with all its imports. Both are milliseconds to seconds
+ * on any machine; an emulated one is a hundred times slower. */
+#define LIMIT_MAKING_MS 120000
+#define LIMIT_ZYGOTE_MS 300000

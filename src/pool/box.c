@@ -19,6 +19,9 @@
 /* After SIGKILL a sandbox is gone in a few ms. One that is not (a process stuck in the kernel) does not hold the answer. */
 #define KILL_PATIENCE_MS 700
 
+/* A zygote that does not report it gone by then does not answer at all. */
+#define GIVE_UP_MS 10000
+
 
 /* --- making --- */
 
@@ -28,10 +31,10 @@ static int make_pipe(int *ret_ours, int *ret_theirs, struct error *err)
 
     if (pipe2(pair, O_CLOEXEC) < 0)
         return error_errno(err, "pipe2");
-    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK); /* ours; a pipe's two ends have flags of their own */
     *ret_ours = pair[0];
     *ret_theirs = pair[1];
-    return 0;
+    /* Ours only: a pipe's two ends have flags of their own. */
+    return fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0 ? error_errno(err, "fcntl") : 0;
 }
 
 static int make_channel(struct box *b, struct peer *peer, enum wire_channel channel,
@@ -41,8 +44,13 @@ static int make_channel(struct box *b, struct peer *peer, enum wire_channel chan
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return error_errno(err, "socketpair");
-    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK);
     *ret_theirs = pair[1];
+    if (fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0) {
+        int r = error_errno(err, "fcntl");
+
+        (void)close(pair[0]);
+        return r;
+    }
     return peer_init(peer, b->loop, pair[0], channel, events, b, err);
 }
 
@@ -107,7 +115,7 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
     cleanup(gift_done) struct gift g = {.fds = {-1, -1, -1, -1}, .count = WIRE_SPAWN_FDS};
     struct wire_spawn message = {
         .id = b->id,
-        .uid = ns_sandbox_uid(zygote_client_ids(b->zygote), zygote_client_spawned(b->zygote)),
+        .uid = ns_next_uid(zygote_client_ids(b->zygote)),
         .disk_bytes = spec->limits.disk_bytes,
         .inodes = spec->limits.inodes,
         .flags = (spec->touch ? WIRE_SPAWN_TOUCH : 0) |
@@ -157,6 +165,7 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         box_free(b);
         return error_wrap(err, "make a sandbox");
     }
+    loop_timer_start(b->deadline, LIMIT_MAKING_MS);
     *ret_box = b;
     return 0;
 }
@@ -205,6 +214,7 @@ static void become_idle(struct box *b)
     if (b->state != BOX_MAKING || b->init.state != WIRE_STATE_READY ||
         b->kernel.state != WIRE_STATE_READY || b->pidfd < 0)
         return;
+    loop_timer_stop(b->deadline);
     b->state = BOX_IDLE;
     b->was_idle = true;
     b->events->on_idle(b->owner, b);
@@ -217,10 +227,20 @@ void box_kernel_is_waiting(struct box *b)
 
 void box_on_spawned(struct box *b, int pidfd)
 {
+    if (b->pidfd >= 0) { /* the zygote repeats itself */
+        (void)close(pidfd);
+        return;
+    }
     b->pidfd = pidfd;
     if (b->state == BOX_ENDING)
         send_kill(b);
     become_idle(b);
+}
+
+void box_on_failed(struct box *b, const struct error *err)
+{
+    if (b->pidfd < 0)
+        box_on_gone(b, err);
 }
 
 void box_on_gone(struct box *b, const struct error *err)
@@ -252,6 +272,7 @@ static void on_init_message(void *owner, const struct frame *frame)
         if (wire_unpack_failure(&u, &failure)) {
             error_set(&b->failure, failure.code == E_UNSUPPORTED ? E_UNSUPPORTED : E_SYSTEM, "%.*s",
                       (int)failure.message.len, failure.message.data);
+            b->failure.errnum = (int)failure.errnum;
             if (failure.hint.len)
                 error_hint(&b->failure, "%.*s", (int)failure.hint.len, failure.hint.data);
             else
@@ -294,6 +315,18 @@ void box_on_deadline(void *arg)
         box_end_run(b, BOX_TIMEOUT);
         return;
     }
+    if (b->state == BOX_MAKING) {
+        error_set(&b->failure, E_SYSTEM, "the sandbox was not ready within %d s", LIMIT_MAKING_MS / 1000);
+        error_hint(&b->failure, "the host is overloaded, or a mount hangs: run `belljar doctor`");
+        box_kill(b);
+        return;
+    }
+    if (b->is_given_up) { /* not even that helped: nobody waits for it any longer */
+        box_on_gone(b, NULL);
+        return;
+    }
+    b->is_given_up = true;
+    loop_timer_start(b->deadline, GIVE_UP_MS);
     /* Killed, and still not reported gone: the second way to kill, then answer all the same. */
     if (b->cgroup)
         cgroup_kill(b->cgroup);

@@ -48,8 +48,8 @@ struct run *box_run(const struct box *box);
 uint32_t box_layers(const struct box *box);
 pid_t box_pid(const struct box *box); /* of its init on the host, or -1 */
 
-/* Hands the run over. The box must be idle, and its layers must satisfy the run's profile: an error leaves the box idle and the
- * run untouched. */
+/* Hands the run over. E_UNSUPPORTED: a layer the profile insists on does not stand. E_BUSY: the box is not idle (any more) or died;
+ * no code has reached it. After an error it is of no further use. */
 int box_start(struct box *box, struct run *run, struct error *err);
 
 /* Ends the run as cancelled; on_done follows. */
@@ -67,4 +67,5 @@ void box_set_next(struct box *box, struct box *next);
 
 /* --- from the zygote client --- */
 void box_on_spawned(struct box *box, int pidfd);
+void box_on_failed(struct box *box, const struct error *err); /* it was never spawned */
 void box_on_gone(struct box *box, const struct error *err);

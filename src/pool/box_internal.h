@@ -33,10 +33,11 @@ struct box {
     struct peer kernel;
     int out, err, pidfd;
     struct cgroup *cgroup;
-    struct run_limits limits; /* as the cgroup has them now */
+    struct run_limits limits; /* what it was made for */
     uint32_t layers;
     bool is_touched;
-    struct error failure; /* why it could not be sealed */
+    struct error failure; /* why it could not be made */
+    bool is_given_up;     /* killed in every way we know */
 
     struct run *run;
     struct loop_watch *out_watch, *err_watch;

@@ -98,9 +98,10 @@ static int open_input(struct box *b, int *ret_theirs, struct error *err)
 
     if (pipe2(pair, O_CLOEXEC) < 0)
         return error_errno(err, "pipe2");
-    (void)fcntl(pair[1], F_SETFL, O_NONBLOCK);
     b->input = pair[1];
     *ret_theirs = pair[0];
+    if (fcntl(pair[1], F_SETFL, O_NONBLOCK) < 0)
+        return error_errno(err, "fcntl");
     b->input_watch = loop_watch_fd(b->loop, b->input, LOOP_WRITE, on_input, b);
     if (!b->input_watch)
         return error_set(err, E_SYSTEM, "out of memory");
@@ -175,6 +176,8 @@ static int send_run(struct box *b, struct run *run, struct error *err)
 
 int box_start(struct box *b, struct run *run, struct error *err)
 {
+    if (b->state != BOX_IDLE)
+        return error_set(err, E_BUSY, "the sandbox is not idle");
     if (check_layers(b, run, err) < 0 || adjust_cgroup(b, run, err) < 0)
         return -1;
     b->out_watch = loop_watch_fd(b->loop, b->out, LOOP_READ, on_out, b);

@@ -76,8 +76,6 @@ void peer_drain(struct peer *peer)
             if (r == 1 && !handle(peer, &frame))
                 return;
         }
-        if ((size_t)n < sizeof(data))
-            return; /* a stream socket that gave less has no more; if it does, the loop calls again */
     }
 }
 
@@ -184,5 +182,9 @@ int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, c
             return error_errno(err, "send to the sandbox");
         n = n < 0 ? 0 : n;
     }
-    return enqueue(peer, head, body, (size_t)n, err);
+    if (enqueue(peer, head, body, (size_t)n, err) == 0)
+        return 0;
+    if (n > 0) /* half a frame is under way and the rest cannot follow: nothing after it would be understood */
+        end(peer, NULL);
+    return -1;
 }

@@ -14,6 +14,9 @@
 /* Sandboxes under way at once, beyond those that a run waits for: the zygote makes one after the other, more would only wait. */
 #define MAKING_MAX 2
 
+/* And those that runs wait for: each has descriptors on their way to the zygote, whose number the kernel limits. */
+#define ORDERED_MAX 32
+
 #define PRESSURE_MS 1000
 
 /* Below a tenth of the memory free the stock is let go, above a sixth it is filled again. */
@@ -35,7 +38,7 @@ struct pool {
     size_t n_ordered; /* of those being made: for a run that waits for it */
     uint64_t made;
     struct run *queue_head, *queue_tail;
-    struct run *failed; /* their on_done is due */
+    struct run *done_head, *done_tail; /* their on_done is due */
     struct loop_watch *pressure;
     bool is_tight;   /* memory is short: no stock */
     bool is_closing; /* pool_free() is at work */
@@ -54,6 +57,16 @@ static void enqueue(struct pool *pool, struct run *run)
     else
         pool->queue_head = run;
     pool->queue_tail = run;
+    pool->n_queued++;
+}
+
+static void enqueue_first(struct pool *pool, struct run *run)
+{
+    run->box = NULL;
+    run->next = pool->queue_head;
+    pool->queue_head = run;
+    if (!pool->queue_tail)
+        pool->queue_tail = run;
     pool->n_queued++;
 }
 
@@ -76,32 +89,44 @@ static bool unqueue(struct pool *pool, struct run *run)
     return false;
 }
 
-/* Answered from the loop, so that nobody's on_done is called while he is still submitting. */
-static void answer_error(struct pool *pool, struct run *run, struct error *err)
+/* Answers are given from the loop, so that nobody's on_done is called while he is still submitting or cancelling. */
+static void answer(struct pool *pool, struct run *run)
 {
-    error_move(&run->error, err);
     run->box = NULL;
-    run->next = pool->failed;
-    pool->failed = run;
+    run->next = NULL;
+    if (pool->done_tail)
+        pool->done_tail->next = run;
+    else
+        pool->done_head = run;
+    pool->done_tail = run;
     loop_timer_start(pool->soon, 0);
 }
 
-static void deliver_failed(struct pool *pool)
+static void answer_error(struct pool *pool, struct run *run, struct error *err)
 {
-    while (pool->failed) {
-        struct run *run = pool->failed;
-
-        pool->failed = run->next;
-        run->on_done(run);
-    }
+    error_move(&run->error, err);
+    answer(pool, run);
 }
 
-static void answer_cancelled(struct run *run)
+static void answer_cancelled(struct pool *pool, struct run *run)
 {
     run->status = RUN_CANCELLED;
     run->exit_code = 130;
-    run->box = NULL;
-    run->on_done(run);
+    answer(pool, run);
+}
+
+/* What an on_done submits and fails again is answered the next time round. */
+static void deliver(struct pool *pool)
+{
+    struct run *run = pool->done_head;
+
+    pool->done_head = pool->done_tail = NULL;
+    while (run) {
+        struct run *next = run->next;
+
+        run->on_done(run);
+        run = next;
+    }
 }
 
 static void fail_queue(struct pool *pool, const struct error *err)
@@ -111,10 +136,7 @@ static void fail_queue(struct pool *pool, const struct error *err)
         struct error copy = {0};
 
         (void)unqueue(pool, run);
-        error_set(&copy, err->code, "%s", err->message ? err->message : "unknown");
-        copy.errnum = err->errnum;
-        if (err->hint)
-            error_hint(&copy, "%s", err->hint);
+        error_copy(&copy, err);
         answer_error(pool, run, &copy);
     }
 }
@@ -151,14 +173,17 @@ static void idle_remove(struct pool *pool, struct box *box)
 static struct box *idle_take(struct pool *pool)
 {
     bool any_retired = pool->retired && zygote_client_boxes(pool->retired) > 0;
-    struct box *best = pool->idle;
+    struct box *best = NULL;
 
-    for (struct box *b = pool->idle; (any_retired || pool->n_hot_idle) && b; b = box_next(b)) {
+    for (struct box *b = pool->idle; b; b = box_next(b)) {
         bool is_retired = any_retired && box_zygote(b) == pool->retired;
 
-        if (is_retired || (box_is_touched(b) && !box_is_touched(best)))
+        /* One that died, or whose zygote did, stays in the list until that is reported. */
+        if (box_state(b) != BOX_IDLE || !zygote_client_is_ready(box_zygote(b)))
+            continue;
+        if (!best || is_retired || (box_is_touched(b) && !box_is_touched(best)))
             best = b;
-        if (is_retired || (!any_retired && box_is_touched(b)))
+        if (is_retired || (!any_retired && (box_is_touched(b) || !pool->n_hot_idle)))
             break;
     }
     if (best)
@@ -180,9 +205,16 @@ static void start(struct pool *pool, struct box *box, struct run *run)
 
     run->box = box;
     pool->n_active++;
-    if (box_start(box, run, &err) < 0) {
-        pool->n_active--;
-        box_kill(box);
+    if (box_start(box, run, &err) == 0)
+        return;
+    pool->n_active--;
+    /* A sandbox that died unnoticed took no code: the run goes to the next one. Anything else would meet it there, too. */
+    box_kill(box);
+    if (err.code == E_BUSY) {
+        error_done(&err);
+        enqueue_first(pool, run);
+        loop_timer_start(pool->soon, 0);
+    } else {
         answer_error(pool, run, &err);
     }
 }
@@ -228,12 +260,10 @@ static void on_gone(void *owner, struct box *box, const struct error *err)
         pool->n_making--;
         pool->n_hot_making -= box_is_touched(box);
     }
-    if (run || (err && !was_made)) {
-        error_set(&copy, err ? err->code : E_SYSTEM, "%s",
-                  err && err->message ? err->message : "the sandbox died while it was made");
-        if (err && err->hint)
-            error_hint(&copy, "%s", err->hint);
-    }
+    if (err && !was_made)
+        error_copy(&copy, err);
+    else if (run)
+        error_set(&copy, E_SYSTEM, "the sandbox died while it was made");
     box_free(box);
     pool->n_ordered -= run != NULL;
     if (run)
@@ -389,7 +419,8 @@ static bool serve(struct pool *pool, struct run *run)
         return true;
     }
     /* A zygote that is still warming up makes it first thing afterwards. With a stock, that has the first word. */
-    if (!pool->zygote || (fits_stock(pool, run) && !zygote_client_is_ready(pool->zygote)))
+    if (!pool->zygote || (fits_stock(pool, run) && !zygote_client_is_ready(pool->zygote)) ||
+        pool->n_making >= ORDERED_MAX)
         return false;
     (void)unqueue(pool, run);
     if (make_box(pool, &(struct box_spec){.limits = run->limits, .grants = run->grants, .n_grants = run->n_grants},
@@ -436,7 +467,7 @@ static void on_soon(void *arg)
 {
     struct pool *pool = arg;
 
-    deliver_failed(pool);
+    deliver(pool);
     schedule(pool);
 }
 
@@ -468,7 +499,9 @@ int pool_new(struct loop *loop, const struct pool_options *options, struct pool 
     pool->soon = loop_timer(loop, on_soon, pool);
     pool->pressure = loop_timer(loop, on_pressure, pool);
     if (!pool->soon || !pool->pressure) {
-        pool_free(pool);
+        loop_watch_free(pool->soon);
+        loop_watch_free(pool->pressure);
+        free(pool);
         return error_set(err, E_SYSTEM, "out of memory");
     }
     if (start_zygote(pool, err) < 0) {
@@ -481,7 +514,7 @@ int pool_new(struct loop *loop, const struct pool_options *options, struct pool 
     return 0;
 }
 
-static void free_zygote(struct zygote_client *zygote)
+static void free_zygote(struct pool *pool, struct zygote_client *zygote)
 {
     struct box *box;
 
@@ -489,33 +522,35 @@ static void free_zygote(struct zygote_client *zygote)
         struct run *run = box_run(box) ? box_run(box) : box_reserved(box);
 
         if (run)
-            answer_cancelled(run);
+            answer_cancelled(pool, run);
         box_free(box);
     }
     zygote_client_free(zygote);
 }
 
 /* A zygote's processes have to be gone before their cgroups can be removed with the boxes. */
-static void end_zygote(struct zygote_client *zygote)
+static void end_zygote(struct pool *pool, struct zygote_client *zygote)
 {
     if (zygote)
         zygote_client_kill(zygote);
-    free_zygote(zygote);
+    free_zygote(pool, zygote);
 }
 
 void pool_free(struct pool *pool)
 {
-    struct error err = {0};
-
     if (!pool)
         return;
     pool->is_closing = true;
-    error_set(&err, E_BUSY, "Belljar is stopping");
-    fail_queue(pool, &err);
-    error_done(&err);
-    deliver_failed(pool);
-    end_zygote(pool->zygote);
-    end_zygote(pool->retired);
+    while (pool->queue_head) {
+        struct run *run = pool->queue_head;
+
+        (void)unqueue(pool, run);
+        answer_cancelled(pool, run);
+    }
+    end_zygote(pool, pool->zygote);
+    end_zygote(pool, pool->retired);
+    while (pool->done_head)
+        deliver(pool);
     loop_watch_free(pool->soon);
     loop_watch_free(pool->pressure);
     free(pool);
@@ -531,6 +566,12 @@ void pool_submit(struct pool *pool, struct run *run)
     struct error err = {0};
 
     run->started_ns = loop_now_ns();
+    if (pool->is_closing) {
+        error_set(&err, E_BUSY, "Belljar is stopping");
+        error_hint(&err, "try again when it is up");
+        answer_error(pool, run, &err);
+        return;
+    }
     enqueue(pool, run);
     if (!pool->zygote && !pool->retired && start_zygote(pool, &err) < 0) {
         fail_queue(pool, &err);
@@ -545,12 +586,12 @@ void pool_cancel(struct pool *pool, struct run *run)
     struct box *box = run->box;
 
     if (unqueue(pool, run)) {
-        answer_cancelled(run);
+        answer_cancelled(pool, run);
     } else if (box && box_reserved(box) == run) { /* it is still being made, for nobody now */
         box_reserve(box, NULL);
         pool->n_ordered--;
         box_kill(box);
-        answer_cancelled(run);
+        answer_cancelled(pool, run);
     } else if (box) {
         box_cancel(box);
     }

@@ -44,7 +44,8 @@ int pool_new(struct loop *loop, const struct pool_options *options, struct pool 
  * side. */
 void pool_set_cgroups(struct pool *pool, struct cgroup_host *cgroups);
 
-/* Ends everything: unanswered runs are answered as cancelled. When it returns, no process of ours is left. */
+/* Ends everything: unanswered runs are answered as cancelled, what their on_done still submits as E_BUSY. When it returns, no process of
+ * ours is left. Not from within an on_done. */
 void pool_free(struct pool *pool);
 
 /* The run's on_done follows, from the loop. The run stays the caller's and must live until then. */

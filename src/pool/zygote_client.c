@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "pool/box.h"
 #include "pool/peer.h"
 
@@ -28,6 +29,7 @@ struct zygote_client {
     const struct zygote_events *events;
     void *owner;
     struct loop_watch *end_timer; /* puts on_end outside of our own calls */
+    struct loop_watch *warm_timer; /* runs until it is ready */
     struct error end;
 
     struct slot *slots;
@@ -106,6 +108,15 @@ static void on_end_timer(void *arg)
     z->events->on_end(z->owner, z, &z->end);
 }
 
+static void on_warm_timer(void *arg)
+{
+    struct error err = {0};
+
+    error_set(&err, E_SYSTEM, "the zygote was not ready within %d s", LIMIT_ZYGOTE_MS / 1000);
+    error_hint(&err, "an import of the environment hangs; shorten `preload`");
+    fail(arg, &err);
+}
+
 static void failure_to_error(const struct wire_failure *failure, struct error *err)
 {
     enum error_code code = failure->code > E_NONE && failure->code <= E_INTERNAL
@@ -150,6 +161,7 @@ static void on_message(void *owner, const struct frame *frame)
     unpack_init(&u, frame->body, frame->len);
     switch (frame->type) {
     case WIRE_READY:
+        loop_timer_stop(z->warm_timer);
         ok = take_ready(z, &u);
         if (ok)
             z->events->on_ready(z->owner, z);
@@ -168,7 +180,7 @@ static void on_message(void *owner, const struct frame *frame)
         ok = wire_unpack_failure(&u, &failure);
         if (ok && box) {
             failure_to_error(&failure, &err);
-            box_on_gone(box, &err);
+            box_on_failed(box, &err);
         }
         break;
     case WIRE_GONE:
@@ -282,7 +294,8 @@ int zygote_client_new(struct loop *loop, const char *program, const struct envir
                                 .child = {-1, -1},
                                 .started_ns = loop_now_ns()};
     z->end_timer = loop_timer(loop, on_end_timer, z);
-    if (!z->end_timer || ns_pick_ids(&z->ids, err) < 0 ||
+    z->warm_timer = loop_timer(loop, on_warm_timer, z);
+    if (!z->end_timer || !z->warm_timer || ns_pick_ids(&z->ids, err) < 0 ||
         socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
         if (err->code == E_NONE)
             error_errno(err, "prepare a zygote");
@@ -305,6 +318,7 @@ int zygote_client_new(struct loop *loop, const char *program, const struct envir
         zygote_client_free(z);
         return error_wrap(err, "start the zygote");
     }
+    loop_timer_start(z->warm_timer, LIMIT_ZYGOTE_MS);
     *ret_zygote = z;
     return 0;
 }
@@ -330,6 +344,7 @@ void zygote_client_free(struct zygote_client *z)
     zygote_client_kill(z);
     close_fd(&z->child.pidfd);
     loop_watch_free(z->end_timer);
+    loop_watch_free(z->warm_timer);
     for (size_t i = 0; i < z->n_missing; i++)
         free(z->missing[i]);
     free(z->python_version);

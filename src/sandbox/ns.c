@@ -102,9 +102,11 @@ int ns_pick_ids(struct ns_ids *ret_ids, struct error *err)
     return error_hint(err, "run belljar as an ordinary user, or give the container a range of ids");
 }
 
-uint32_t ns_sandbox_uid(const struct ns_ids *ids, uint64_t n)
+uint32_t ns_next_uid(const struct ns_ids *ids)
 {
-    return ids->count == 1 ? 0 : 1 + (uint32_t)(n % (ids->count - 1));
+    static uint32_t counter;
+
+    return ids->count == 1 ? 0 : 1 + counter++ % (ids->count - 1);
 }
 
 static int write_map(pid_t pid, const char *which, uint32_t inside, uint32_t outside, uint32_t count,

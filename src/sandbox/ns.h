@@ -27,8 +27,9 @@ struct ns_child {
 /* Which ids this process may hand out. Fails when that would be host uid 0. */
 int ns_pick_ids(struct ns_ids *ret_ids, struct error *err);
 
-/* Uid of the n-th sandbox, as the zygote's namespace counts: 0 when there is only one. */
-uint32_t ns_sandbox_uid(const struct ns_ids *ids, uint64_t n);
+/* The next sandbox's uid, as the zygote's namespace counts: 0 when there is only one. Counted for the whole process, so that sandboxes of
+ * two zygotes do not share one. */
+uint32_t ns_next_uid(const struct ns_ids *ids);
 
 /* Clones into fresh namespaces and executes `path` there with an empty descriptor table but `sock` as number 3 and an
  * environment of our making. The child dies with its parent. `has_network`: it keeps the host's, which costs less to start; only for a
