@@ -34,7 +34,9 @@ struct outcome {
     enum verdict verdict;
     char got[32];
     const char *why;
-    char *output; /* stdout of the program */
+    char *output;    /* stdout of the program */
+    bool has_status; /* it ran: Belljar itself did not fail */
+    bool has_cgroup; /* one counted for it */
 };
 
 /* "timeout=2 memory=128" to "--timeout=2" "--memory=128", with the defaults of the suite first: the
@@ -62,6 +64,28 @@ static int timeout_of(const struct program *p)
     return at ? (int)strtol(at + strlen("timeout="), NULL, 10) : 5;
 }
 
+/* Until the child ends, or for so long. Where a pidfd cannot be had the child is asked again and
+ * again: a program that is fine must not be taken for one that hangs. */
+static bool wait_end(pid_t pid, int timeout_ms)
+{
+    cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+    struct pollfd wait = {.fd = pidfd, .events = POLLIN};
+    siginfo_t info = {0};
+    int ready;
+
+    for (int waited = 0; pidfd < 0 && waited < timeout_ms; waited += 20) {
+        if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid)
+            return true;
+        (void)nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL);
+    }
+    if (pidfd < 0)
+        return false;
+    do
+        ready = poll(&wait, 1, timeout_ms);
+    while (ready < 0 && errno == EINTR);
+    return ready > 0;
+}
+
 /* Runs `belljar run` on the file; both its streams end in `out_fd`. Returns 0, or -1 when it hangs
  * or cannot be started. */
 static int run_once(const struct program *p, const struct bait *bait, const char *path, int out_fd)
@@ -70,10 +94,9 @@ static int run_once(const struct program *p, const struct bait *bait, const char
     const char *argv[32] = {
         "belljar", "run", "--json", "--profile", p->profile, "-l", p->is_bash ? "bash" : "python"};
     size_t argc = 7;
-    cleanup_close int pidfd = -1;
-    struct pollfd wait = {.events = POLLIN};
+    bool has_ended;
     pid_t pid;
-    int status, ready;
+    int status;
 
     add_limits(p, words, argv, &argc);
     argv[argc++] = path;
@@ -89,15 +112,12 @@ static int run_once(const struct program *p, const struct bait *bait, const char
         (void)execv("/proc/self/exe", (char *const *)argv);
         _exit(125);
     }
-    wait.fd = pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    do
-        ready = poll(&wait, 1, (timeout_of(p) + HANG_SECONDS) * 1000);
-    while (ready < 0 && errno == EINTR);
-    if (ready <= 0)
+    has_ended = wait_end(pid, (timeout_of(p) + HANG_SECONDS) * 1000);
+    if (!has_ended)
         (void)kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         continue;
-    return ready > 0 ? 0 : -1;
+    return has_ended ? 0 : -1;
 }
 
 static bool has_word(const char *list, const char *word)
@@ -153,6 +173,20 @@ static const char *breach_in(const struct program *p, const struct bait *bait, c
     return NULL;
 }
 
+/* From Belljar's own list in the answer: the rest of it is the program's to write. */
+static bool has_cgroup(const json_t *json)
+{
+    const json_t *layers = json_object_get(json, "layers");
+
+    for (size_t i = 0; i < json_array_size(layers); i++) {
+        const char *name = json_string_value(json_array_get(layers, i));
+
+        if (name && (strcmp(name, "cgroup-v1") == 0 || strcmp(name, "cgroup-v2") == 0))
+            return true;
+    }
+    return false;
+}
+
 /* The status of the answer, and whether the output has what it must have. */
 static void judge_answer(const struct program *p, const struct buf *answer, struct outcome *o)
 {
@@ -173,6 +207,8 @@ static void judge_answer(const struct program *p, const struct buf *answer, stru
     status = json_string_value(json_object_get(json, "status"));
     output = json_string_value(json_object_get(json, "stdout"));
     code = json_string_value(json_object_get(json_object_get(json, "error"), "code"));
+    o->has_status = status;
+    o->has_cgroup = has_cgroup(json);
     /* A source that is too large is a mistake of the caller like any other. */
     if (!status && code)
         status = strcmp(code, "too_large") == 0 ? "invalid" : code;
@@ -215,7 +251,8 @@ static int try_program(const struct program *p, struct bait *bait, const char *p
     if (breach)
         o->why = breach;
     o->verdict = breach ? PROVE_BREACH : o->why ? PROVE_UNEXPECTED : PROVE_OK;
-    if (o->why && p->needs_cgroup && !strstr(buf_str(&answer), "\"cgroup-v")) {
+    /* A missing cgroup explains another end than the promised one, and nothing that got out. */
+    if (o->verdict == PROVE_UNEXPECTED && p->needs_cgroup && o->has_status && !o->has_cgroup) {
         o->verdict = PROVE_KNOWN;
         o->why = "only a cgroup counts this, and there is none here";
     }

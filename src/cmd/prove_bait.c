@@ -15,6 +15,9 @@
 
 #include "base/cleanup.h"
 
+/* Keys that are taken, before it is no accident any more. */
+#define SHM_TRIES 16
+
 static void random_hex(char *text, size_t bytes)
 {
     unsigned char raw[16];
@@ -74,8 +77,17 @@ static int share_memory(struct bait *b, struct error *err)
 {
     void *at;
 
-    b->shm_key = (int)(0x20000000 | ((unsigned)getpid() & 0xffffff));
-    b->shm = shmget(b->shm_key, 4096, IPC_CREAT | 0666);
+    /* A segment of somebody else must be neither written nor, at the end, removed. */
+    for (int i = 0; i < SHM_TRIES && b->shm < 0; i++) {
+        unsigned key;
+
+        if (getrandom(&key, sizeof(key), 0) != (ssize_t)sizeof(key))
+            return error_errno(err, "getrandom");
+        b->shm_key = (int)(0x20000000 | (key & 0xffffff));
+        b->shm = shmget(b->shm_key, 4096, IPC_CREAT | IPC_EXCL | 0666);
+        if (b->shm < 0 && errno != EEXIST)
+            break;
+    }
     at = b->shm < 0 ? (void *)-1 : shmat(b->shm, NULL, 0);
     if (at == (void *)-1)
         return error_errno(err, "share memory as bait");
@@ -145,23 +157,25 @@ static int fill_one(const struct bait *b, const char *text, size_t len, struct b
                     struct error *err)
 {
     char numbers[3][16];
+    /* clang-format off */
     const struct {
         const char *name;
         const char *value;
-        size_t len;
+        size_t len; /* 0: up to the NUL */
     } names[] = {
-        {"@CANARY_DIR@",      b->dir,         strlen(b->dir)      },
-        {"@CANARY_FILE@",     b->file,        strlen(b->file)     },
-        {"@UNIX_SOCKET@",     b->unix_path,   strlen(b->unix_path)},
-        {"@ABSTRACT_SOCKET@", strrchr(b->dir, '/') + 1,             15},
-        {"@TCP_PORT@",                   numbers[0],                      0             },
-        {"@SHM_KEY@",                   numbers[1],                       0 },
-        {"@VICTIM_PID@",                   numbers[2],                    0          },
-        {"@ORPHAN@",                   b->orphan,                        strlen(b->orphan)      },
-        {"@HOSTNAME@",                   b->host,                      strlen(b->host)          },
-        {"@NUL@",                   "",                           1                },
-        {"@CR@",                   "\r",                            1         },
+        {"@CANARY_DIR@",      b->dir,         0},
+        {"@CANARY_FILE@",     b->file,        0},
+        {"@UNIX_SOCKET@",     b->unix_path,   0},
+        {"@ABSTRACT_SOCKET@", strrchr(b->dir, '/') + 1, 0},
+        {"@TCP_PORT@",        numbers[0],     0},
+        {"@SHM_KEY@",         numbers[1],     0},
+        {"@VICTIM_PID@",      numbers[2],     0},
+        {"@ORPHAN@",          b->orphan,      0},
+        {"@HOSTNAME@",        b->host,        0},
+        {"@NUL@",             "",             1},
+        {"@CR@",              "\r",           1},
     };
+    /* clang-format on */
     unsigned times;
     int skip = 0;
     const char *end;
@@ -186,6 +200,21 @@ static int fill_one(const struct bait *b, const char *text, size_t len, struct b
         if (buf_add(out, text + skip, (size_t)(end - text) - (size_t)skip, err) < 0)
             return -1;
     return (int)(end - text) + 1;
+}
+
+/* As in tests/lib/corpus.py: what a program says when it got somewhere, and bait that is looked at
+ * afterwards. */
+bool bait_is_in(const char *text)
+{
+    static const char *const signs[] = {
+        "ESC",        "UNFIL",     "@CANARY_",     "@UNIX_SOCKET@", "@ABSTRACT_SOCKET@",
+        "@TCP_PORT@", "@SHM_KEY@", "@VICTIM_PID@", "@ORPHAN@",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(signs); i++)
+        if (strstr(text, signs[i]))
+            return true;
+    return false;
 }
 
 int bait_fill_in(const struct bait *b, const char *text, size_t len, struct buf *out,

@@ -29,6 +29,9 @@ int bait_new(struct bait **ret_bait, struct error *err);
 /* Removes everything. Accepts NULL and half-built bait. */
 void bait_free(struct bait *bait);
 
+/* Is there anything in the text of a program by which it could show that it got out? */
+bool bait_is_in(const char *text);
+
 /* Copies a program with the placeholders filled in: @CANARY_FILE@ and the like, @NUL@, @CR@, @TIMES
  * n text@. */
 int bait_fill_in(const struct bait *bait, const char *text, size_t len, struct buf *out,

@@ -50,6 +50,17 @@ static void set_key(struct program *p, const char *key, const char *value)
         p->needs_cgroup = strcmp(value, "cgroup") == 0;
 }
 
+/* A program that accepts success and something else besides proves nothing by its end alone. */
+static bool can_fail(const struct program *p, const char *raw)
+{
+    bool accepts_all = strchr(p->expect, ' ') && strstr(p->expect, "success");
+    const char *body = raw;
+
+    while (*body == '#' && strchr(body, '\n')) /* the promises themselves show nothing */
+        body = strchr(body, '\n') + 1;
+    return !accepts_all || p->require[0] || p->forbid[0] || p->must_differ || bait_is_in(body);
+}
+
 int program_load(const char *path, const struct bait *bait, struct program *p, struct error *err)
 {
     cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
@@ -75,7 +86,14 @@ int program_load(const char *path, const struct bait *bait, struct program *p, s
         if (p->id || strcmp(line + 2, "id") == 0) /* a coding line may stand before it */
             set_key(p, line + 2, colon + 2);
     }
+    if (!p->header)
+        return error_set(err, E_SYSTEM, "out of memory");
     if (!p->id || !p->category || !p->profile || !p->expect)
         return error_set(err, E_INVALID, "%s: id, category, profile or expect is missing", path);
+    if (!can_fail(p, buf_str(&raw))) {
+        error_set(err, E_INVALID, "%s: cannot fail", path);
+        return error_hint(
+            err, "let it expect one status, or give it a marker, bait, a `require` or a `forbid`");
+    }
     return 0;
 }

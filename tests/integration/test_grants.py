@@ -162,13 +162,14 @@ def test_two_grants_and_one_inside_the_other(who, folder):
     assert "ro 30" in answer.json["stdout"] and (folder / "sub/new").exists(), answer
 
 
-def test_a_grant_given_as_a_link_is_shown_at_the_real_place_or_refused(who, folder):
+def test_a_grant_given_as_a_link_is_shown_at_the_real_place(who, folder):
     link = folder.parent / "grant-link"
     if not link.is_symlink():
         os.symlink(folder, link)
     answer = who.run(f"print(open('{folder}/data.csv').read())", "--allow", link)
     link.unlink()
-    assert answer.code in (0, 64, 66), answer
+    # Resolved once, outside: what is granted is the directory, under its real name.
+    assert answer.code == 0 and (folder / "data.csv").read_text() in answer.json["stdout"], answer
 
 
 def test_strict_takes_no_grants(who, folder):

@@ -88,6 +88,27 @@ def test_limits_and_placeholders_are_those_of_the_suite(who, checkout):
     assert totals == (2, 2, 0, 0) and code == 0, text
 
 
+def test_a_missing_cgroup_excuses_another_end_and_nothing_that_got_out(who, checkout):
+    """Outside of a cgroup, which is what an ordinary user has, and with the word of one in the program's own output."""
+    more = "# needs: cgroup\n"
+    add(checkout, "test/gap.py", "print('cgroup-v2', '\"cgroup-v2\"')\nraise SystemExit(3)\n", more=more)
+    add(checkout, "test/out.py", "print('ESC' + 'APED:')\nraise SystemExit(3)\n", more=more)
+    has_cgroup = {"cgroup-v1", "cgroup-v2"} & set(who.run("print(1)").json["layers"])
+    code, totals, text = prove(who, checkout)
+    assert "BREACH" in line(text, "test-out") and code == 1, text
+    assert ("unexpected" if has_cgroup else "known gap") in line(text, "test-gap"), text
+    assert totals == (2, 0, 1, 1 if has_cgroup else 0), text
+
+
+def test_a_program_that_cannot_fail_is_refused(who, checkout):
+    add(checkout, "test/anything.py", "print('fine')\n", expect="success error")
+    p = subprocess.run(
+        [os.path.join(checkout, "build", "belljar"), "doctor", "--prove"],
+        env=who.environment(), capture_output=True, stdin=subprocess.DEVNULL, timeout=60, **who.identity(),
+    )  # fmt: skip
+    assert p.returncode != 0 and b"cannot fail" in p.stderr, p
+
+
 def test_without_a_corpus_it_says_so(who, checkout):
     p = subprocess.run(
         [os.path.join(checkout, "build", "belljar"), "doctor", "--prove"],

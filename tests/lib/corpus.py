@@ -13,6 +13,10 @@ LIMITS = {"timeout": "--timeout", "memory": "--memory", "pids": "--pids", "disk"
 STATUSES = {"success", "error", "timeout", "memory_exceeded", "refused", "cancelled", "invalid"}
 PROFILES = {"strict", "standard", "open"}
 
+# What shows that a program got somewhere: it says so itself (the marker is never written in one piece), or bait of the
+# outside is in its text and is looked at afterwards. `belljar doctor --prove` has the same list.
+SIGNS = ("ESC", "UNFIL", "@CANARY_", "@UNIX_SOCKET@", "@ABSTRACT_SOCKET@", "@TCP_PORT@", "@SHM_KEY@", "@VICTIM_PID@", "@ORPHAN@")
+
 # A machine that is emulated takes its time: tests/vm asks for a multiple. Programs that are to meet the limit name their own.
 DEFAULT_TIMEOUT = 5 * int(os.environ.get("BELLJAR_TEST_PATIENCE", "1"))
 DEFAULT_MEMORY = 256
@@ -91,9 +95,18 @@ def check(program):
         raise ValueError(f"{where}: only stdout can be asked to differ")
     if program.needs not in ("", "cgroup"):
         raise ValueError(f"{where}: only a cgroup can be needed")
+    if not can_fail(program):
+        raise ValueError(f"{where}: accepts success and more, and has no marker, bait, require or forbid: it cannot fail")
     # In one piece the marker would be found in every traceback that quotes the line.
     if "ESCAPED:" in program.body or "UNFILTERED:" in program.body:
         raise ValueError(f"{where}: the marker is written in one piece")
+
+
+def can_fail(program):
+    if "success" not in program.expect or len(program.expect) == 1:
+        return True
+    text = "\n".join(l for l in program.body.splitlines() if not l.startswith("#"))
+    return bool(program.require or program.forbid or program.differ or any(s in text for s in SIGNS))
 
 
 def load_all():

@@ -2,7 +2,7 @@
 # category: control
 # profile: open
 # threat: takes the interpreter apart before it ends
-# expect: success error
+# expect: success
 import builtins, gc, sys
 for n in list(vars(builtins)):
     if n not in ('delattr', 'vars', 'list', '__build_class__'):

@@ -2,7 +2,7 @@
 # category: control
 # profile: strict
 # threat: a result whose class and conversion pretend to be plain data
-# expect: success error refused
+# expect: success
 class D(dict):
     def items(self):
         while True:

@@ -2,7 +2,7 @@
 # category: control
 # profile: open
 # threat: replaces the file objects the runner writes to
-# expect: success error
+# expect: error
 import io, sys
 class W(io.StringIO):
     def flush(self):

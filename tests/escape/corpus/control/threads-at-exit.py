@@ -2,7 +2,8 @@
 # category: control
 # profile: open
 # threat: ends while threads hold the interpreter busy
-# expect: success error timeout
+# expect: success timeout
+# require: done
 # limits: timeout=3
 import threading
 def spin():

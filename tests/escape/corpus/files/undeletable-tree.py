@@ -2,7 +2,8 @@
 # category: files
 # profile: open
 # threat: leaves a tree that is hard to delete: very deep, no permissions, odd names
-# expect: success error
+# expect: success
+# require: made
 # limits: timeout=10
 import os
 os.chdir('/workspace')

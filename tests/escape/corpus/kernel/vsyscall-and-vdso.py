@@ -2,7 +2,8 @@
 # category: kernel
 # profile: open
 # threat: jumps into the kernel's fixed page
-# expect: success error
+# expect: success
+# require: child ended with
 import ctypes, os
 pid = os.fork()
 if pid == 0:

@@ -2,7 +2,8 @@
 # category: network
 # profile: open
 # threat: the unprivileged ping socket
-# expect: success error
+# expect: success
+# require: contained
 import socket
 try:
     s = socket.socket(socket.AF_INET, socket.SOCK_DGRAM, socket.IPPROTO_ICMP)

@@ -2,7 +2,7 @@
 # category: policy
 # profile: strict
 # threat: replaces a function of an allowed module that the runner may call later
-# expect: refused error success
+# expect: refused
 import json
 import builtins
 json.dumps = lambda *a, **k: 'patched'

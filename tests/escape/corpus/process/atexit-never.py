@@ -2,7 +2,8 @@
 # category: process
 # profile: open
 # threat: ends by the book and then refuses to go, in exit handlers and finalizers
-# expect: timeout success
+# expect: timeout
+# require: done
 # limits: timeout=1
 import atexit, threading, time
 atexit.register(time.sleep, 60)

@@ -2,7 +2,8 @@
 # category: process
 # profile: open
 # threat: floods pid 1 with orphans to reap
-# expect: success error timeout
+# expect: success
+# require: done
 # limits: timeout=10 pids=32
 import os
 for i in range(300):

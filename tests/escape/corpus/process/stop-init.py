@@ -2,7 +2,7 @@
 # category: process
 # profile: open
 # threat: stops pid 1 of the sandbox, which would otherwise report the end
-# expect: timeout error success
+# expect: timeout
 # limits: timeout=1
 import os, signal, time
 for pid in (1, os.getppid()):

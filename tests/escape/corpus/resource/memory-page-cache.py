@@ -2,8 +2,9 @@
 # category: resource
 # profile: open
 # threat: fills the page cache by reading the whole system again and again
-# expect: success error timeout
-# limits: memory=128 timeout=8
+# expect: success
+# require: True
+# limits: memory=128 timeout=20
 import os
 n = 0
 for base, dirs, names in os.walk('/usr/lib'):

@@ -2,7 +2,7 @@
 # category: resource
 # profile: open
 # threat: memory as stacks of threads
-# expect: success error memory_exceeded
+# expect: error memory_exceeded
 # limits: memory=128 timeout=10 pids=64
 import threading, time
 threading.stack_size(64 << 20)

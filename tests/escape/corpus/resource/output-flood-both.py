@@ -2,7 +2,7 @@
 # category: resource
 # profile: open
 # threat: floods both streams at once
-# expect: success error timeout
+# expect: success
 # limits: timeout=10 output=65536
 import os, threading
 def flood(fd):

@@ -2,6 +2,6 @@
 # category: resource
 # profile: open
 # threat: floods standard output
-# expect: success error timeout
+# expect: success
 # limits: timeout=10 output=65536
 yes | head -c 50000000
