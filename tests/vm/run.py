@@ -82,7 +82,7 @@ def make_initramfs(directory, modules, command):
         order.append(f"/modules/{file.name}\n")
     (root / "modules.order").write_text("".join(order))
     (root / "main").write_text(f"{HERE / 'main'}\n")
-    (root / "command").write_text(" ".join(map(str, command)) + "\n")
+    (root / "command").write_text("".join(f"{word}\n" for word in command))
     names = "\n".join(sorted(str(path.relative_to(root)) for path in root.rglob("*"))) + "\n"
     image = directory / "initramfs"
     with image.open("wb") as out:
@@ -98,7 +98,7 @@ def start(kernel, initramfs, disk):
             "qemu-system-x86_64", "-M", "pc,accel=tcg", "-cpu", "max", "-smp", "2", "-m", "2048",
             "-nodefaults", "-nographic", "-no-reboot", "-serial", "stdio", "-monitor", "none",
             "-kernel", kernel, "-initrd", initramfs,
-            "-append", "console=ttyS0 loglevel=1 panic=-1 random.trust_cpu=on mitigations=off",
+            "-append", "console=ttyS0 loglevel=1 edd=off panic=-1 random.trust_cpu=on mitigations=off",
             "-device", "virtio-rng-pci",
             "-drive", f"file={disk},format=raw,if=virtio,cache=unsafe",
             "-virtfs", "local,path=/,security_model=none,readonly=on,mount_tag=host,multidevs=remap",
