@@ -23,6 +23,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -50,6 +51,8 @@ static const struct filter filters[] = {
      ARRAY_SIZE(no_exec_rows),                                                                               ALLOW },
     {"seccomp_no_memfd", "Hosts without cgroups, on top",          no_memfd_rows, ARRAY_SIZE(no_memfd_rows),
      ALLOW                                                                                                         },
+    {"seccomp_no_unix",  "Granted directories, on top",            no_unix_rows,  ARRAY_SIZE(no_unix_rows),  ALLOW },
+    {"seccomp_hold",     "The holder of a kernel's memory",        hold_rows,     ARRAY_SIZE(hold_rows),     REFUSE},
 };
 
 /* What happens to one call number. */
@@ -141,7 +144,8 @@ static void number_rows(const struct filter *filter, struct numbering *ret)
         ret->row = &filter->rows[i];
         each_name(ret->row, number_name, ret);
     }
-    if (filter->otherwise != REFUSE)
+    /* Of the first filter every call has to be thought about. */
+    if (filter != filters)
         return;
 
     for (int number = 0; number < FIRST_UNKNOWN_CALL; number++) {

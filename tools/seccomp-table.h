@@ -232,6 +232,19 @@ static const struct row no_exec_rows[] = {
 /* On top of the base filter where no cgroup counts memory. */
 static const struct row no_memfd_rows[] = {
     {"memfd_create", MISSING, .reason = "its memory belongs to no process, so that only a cgroup can bound it"},
-    {"shmget", REFUSE, .reason = "its memory outlives the process, so that only a cgroup can bound it"},
+    {"shmget msgget semget", REFUSE, .reason = "its memory outlives the process, so that only a cgroup can bound it"},
+    {"mmap", REFUSE, WHEN(ONE(HAS(3, MAP_SHARED | MAP_ANONYMOUS))), ALLOW, "only shared memory without a file",
+     "its pages stay when no process maps them any more, so that only a cgroup can bound it"},
+};
+
+/* On top of the base filter where directories of the host were granted. */
+static const struct row no_unix_rows[] = {
+    {"socket", REFUSE, WHEN(ONE(IS(0, AF_UNIX))), ALLOW, "only Unix sockets",
+     "a socket in a granted directory is a door to the service of the host that listens there; `socketpair` is not"},
+};
+
+/* All that is left to the process that holds a kernel's memory. */
+static const struct row hold_rows[] = {
+    {"pause restart_syscall exit exit_group rt_sigreturn", ALLOW, .reason = "it waits for its end"},
 };
 /* clang-format on */

@@ -2,16 +2,27 @@
 
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <unistd.h>
 
-static char stack[8192] __attribute__((aligned(16)));
+#include "sandbox/seccomp.h"
 
-/* Shares everything with the interpreter, its thread block included, so it must not touch any of it: no call here fails, and
- * only a failure would write errno. */
+enum { HOLDER_STARTING, HOLDER_SEALED, HOLDER_FAILED };
+
+static char stack[8192] __attribute__((aligned(16)));
+static atomic_int state;
+
+/* Shares everything with the interpreter, its thread block included, so it must touch as little as it can; the interpreter waits
+ * meanwhile. The filter comes before the program does: who can write to this memory can make this process do anything the filter
+ * still allows, and it is not in the thread group to which later filters apply. */
 static int __attribute__((noreturn)) hold(void *unused)
 {
     (void)unused;
-    (void)close_range(0, ~0U, 0);
+    if (close_range(0, ~0U, 0) < 0 || seccomp_load(SECCOMP_HOLD, NULL) < 0) {
+        atomic_store(&state, HOLDER_FAILED);
+        _exit(1);
+    }
+    atomic_store(&state, HOLDER_SEALED);
     for (;;)
         (void)pause();
 }
@@ -21,10 +32,13 @@ pid_t holder_start(void)
     sigset_t all, before;
     pid_t pid;
 
+    atomic_store(&state, HOLDER_STARTING);
     (void)sigfillset(&all);
     if (sigprocmask(SIG_SETMASK, &all, &before) < 0)
         return -1;
     pid = clone(hold, stack + sizeof(stack), CLONE_VM | CLONE_PARENT | SIGCHLD, NULL);
+    while (pid > 0 && atomic_load(&state) == HOLDER_STARTING)
+        (void)sched_yield();
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    return pid;
+    return pid > 0 && atomic_load(&state) == HOLDER_SEALED ? pid : -1;
 }

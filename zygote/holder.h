@@ -8,6 +8,7 @@
 
 #include <sys/types.h>
 
-/* Called by the kernel before it waits for code. It is a child of pid 1, holds no descriptor, blocks every signal. Returns its
+/* Called by the kernel before it waits for code. It is a child of pid 1, holds no descriptor, blocks every
+ * signal, and a filter of its own lets it do nothing but wait. Returns its
  * pid, or -1: then the end is only slower. */
 pid_t holder_start(void);

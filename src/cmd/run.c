@@ -331,6 +331,12 @@ static int read_input(struct job *job, const struct request *request, struct err
     return read_source(&job->run->input, request->input, "--stdin", err);
 }
 
+/* A directory before those below it: what is mounted later covers what is there. */
+static int compare_grants(const void *a, const void *b)
+{
+    return strcmp(((const struct run_grant *)a)->path, ((const struct run_grant *)b)->path);
+}
+
 static int open_grants(struct job *job, struct error *err)
 {
     const struct config_list *allow = &job->config->allow;
@@ -346,9 +352,12 @@ static int open_grants(struct job *job, struct error *err)
             grant_open(path, mode, grant, err) < 0)
             return -1;
         job->run->n_grants++;
-        if (mode == RUN_GRANT_RW && !(job->watches[i] = grant_watch_new(grant)))
-            return error_set(err, E_SYSTEM, "out of memory");
     }
+    qsort(job->run->grants, job->run->n_grants, sizeof(job->run->grants[0]), compare_grants);
+    for (size_t i = 0; i < job->run->n_grants; i++)
+        if (job->run->grants[i].mode == RUN_GRANT_RW &&
+            !(job->watches[i] = grant_watch_new(&job->run->grants[i])))
+            return error_set(err, E_SYSTEM, "out of memory");
     return 0;
 }
 

@@ -267,6 +267,7 @@ struct grant_watch {
     struct {
         mode_t type; /* 0: it did not exist */
         ino_t inode;
+        struct timespec changed; /* an inode number may be used again at once */
     } was[ARRAY_SIZE(protected_paths)];
 };
 
@@ -317,6 +318,7 @@ struct grant_watch *grant_watch_new(const struct run_grant *grant)
         if (find_protected(grant, protected_paths[i], &dir, name, sizeof(name), &st)) {
             watch->was[i].type = st.st_mode & S_IFMT;
             watch->was[i].inode = st.st_ino;
+            watch->was[i].changed = st.st_ctim;
         }
     }
     return watch;
@@ -339,6 +341,15 @@ static int move_aside(int dir, const char *name)
     return (int)syscall(SYS_renameat2, dir, name, dir, aside, RENAME_NOREPLACE);
 }
 
+/* Of what was mounted over nothing can have changed; a directory in which something else did is still the same. */
+static bool is_unchanged(const struct grant_watch *watch, size_t i, const struct stat *st)
+{
+    if (watch->was[i].inode != st->st_ino || watch->was[i].type != (st->st_mode & S_IFMT))
+        return false;
+    return !S_ISLNK(st->st_mode) || (watch->was[i].changed.tv_sec == st->st_ctim.tv_sec &&
+                                     watch->was[i].changed.tv_nsec == st->st_ctim.tv_nsec);
+}
+
 size_t grant_quarantine(const struct run_grant *grant, const struct grant_watch *watch, size_t *ret_failed)
 {
     size_t count = 0;
@@ -350,7 +361,7 @@ size_t grant_quarantine(const struct run_grant *grant, const struct grant_watch 
         struct stat st;
 
         if (!find_protected(grant, protected_paths[i], &dir, name, sizeof(name), &st) ||
-            (watch->was[i].inode == st.st_ino && watch->was[i].type == (st.st_mode & S_IFMT)))
+            is_unchanged(watch, i, &st))
             continue;
         if (move_aside(dir, name) == 0)
             count++;

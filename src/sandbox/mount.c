@@ -20,6 +20,18 @@ int mount_set_attrs(int dirfd, const char *path, uint64_t attrs, bool recursive,
     return 0;
 }
 
+/* Always cut off from the mount it is a copy of: what is mounted below either later must not appear below the other. On most hosts
+ * mounts are shared by default. */
+static int make_private(int fd, bool recursive, struct error *err)
+{
+    struct mount_attr attr = {.propagation = MS_PRIVATE};
+    unsigned flags = AT_EMPTY_PATH | (recursive ? AT_RECURSIVE : 0);
+
+    if (syscall(SYS_mount_setattr, fd, "", flags, &attr, sizeof(attr)) < 0)
+        return error_errno(err, "make a mount private");
+    return 0;
+}
+
 int mount_clone(int dirfd, const char *path, uint64_t attrs, bool recursive, int *ret_fd,
                 struct error *err)
 {
@@ -29,6 +41,8 @@ int mount_clone(int dirfd, const char *path, uint64_t attrs, bool recursive, int
 
     if (fd < 0)
         return error_errno(err, "open_tree %s", path);
+    if (make_private(fd, recursive, err) < 0)
+        return -1;
     if (attrs && mount_set_attrs(fd, "", attrs, recursive, err) < 0)
         return -1;
     *ret_fd = take_fd(fd);

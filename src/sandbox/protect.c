@@ -19,8 +19,8 @@
 
 /* How far repositories are looked for below a grant, and in how many directories: the walk is on the
  * way to every sandbox that has the grant. */
-#define DEPTH_MAX       4
-#define DIRECTORIES_MAX 4096
+#define DEPTH_MAX       6
+#define DIRECTORIES_MAX 16384
 
 static const char *const protected_paths[] = {
 #define X(path) path,
@@ -31,23 +31,22 @@ static const char *const protected_paths[] = {
 static int open_beneath(int dir, const char *path)
 {
     struct open_how how = {
-        .flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
-        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
+        .flags = O_PATH | O_CLOEXEC,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_MAGICLINKS,
     };
 
     return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }
 
 /* Binds what `path` is right now over itself, by descriptor: whoever swaps it meanwhile swaps nothing
- * that counts. A directory that is a mount of its own can be neither renamed nor removed. A path that is
- * missing or a link is passed over. */
+ * that counts. A directory that is a mount of its own can be neither renamed nor removed. A link is
+ * followed within the grant, so that its target is bound; one that leads out of it leads to nothing inside. */
 static int bind_over(int dir, const char *path, uint64_t attrs, struct error *err)
 {
     cleanup_close int fd = open_beneath(dir, path);
     cleanup_close int copy = -1;
-    struct stat st;
 
-    if (fd < 0 || fstat(fd, &st) < 0 || S_ISLNK(st.st_mode))
+    if (fd < 0)
         return 0;
     if (mount_clone(fd, "", attrs, true, &copy, err) < 0)
         return -1;
@@ -78,6 +77,18 @@ static int pin_parents(int dir, const char *path, struct error *err)
     return 0;
 }
 
+/* Of a worktree or a submodule: a file that says where the repository is. */
+static int protect_git_file(int dir, const char *below, struct error *err)
+{
+    char path[PATH_MAX];
+    struct stat st;
+
+    (void)snprintf(path, sizeof(path), "%s.git", below);
+    if (fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISREG(st.st_mode))
+        return 0;
+    return bind_over(dir, path, READ_ONLY, err);
+}
+
 static int protect_paths(int dir, const char *below, const char *prefix, struct error *err)
 {
     for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
@@ -90,7 +101,7 @@ static int protect_paths(int dir, const char *below, const char *prefix, struct 
         if (pin_parents(dir, path, err) < 0 || bind_over(dir, path, READ_ONLY, err) < 0)
             return -1;
     }
-    return 0;
+    return protect_git_file(dir, below, err);
 }
 
 /* Looks for `.git` below `below` (a path from the grant that ends with a slash). Only real directories are
@@ -107,7 +118,8 @@ static int protect_repositories(int dir, const char *below, int depth, unsigned 
     while (entries && *left > 0 && (entry = readdir(entries))) {
         char path[PATH_MAX];
 
-        if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
+            (entry->d_type != DT_DIR && strcmp(entry->d_name, ".git") != 0))
             continue;
         (*left)--;
         if (strcmp(entry->d_name, ".git") == 0) {

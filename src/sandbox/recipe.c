@@ -203,6 +203,8 @@ static int filter_calls(struct recipe *r, struct error *err)
         return -1;
     if ((r->spec->flags & WIRE_SPAWN_NO_MEMFD) && seccomp_load(SECCOMP_NO_MEMFD, err) < 0)
         return -1;
+    if (r->spec->n_grants && seccomp_load(SECCOMP_NO_UNIX, err) < 0)
+        return -1;
     r->layers |= LAYER_SECCOMP;
     return 0;
 }

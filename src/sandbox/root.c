@@ -12,6 +12,7 @@
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "sandbox/mount.h"
 #include "sandbox/protect.h"
 
@@ -232,6 +233,15 @@ static bool is_kept(const char *name)
     return false;
 }
 
+/* Kernel objects that are counted against whoever made the namespace, the host's user in the end: this namespace gets a share. Where a kernel
+ * has no such file there is nothing to share out. */
+static void limit_user_namespace(void)
+{
+    (void)file_write(AT_FDCWD, "/proc/sys/user/max_inotify_instances", "8");
+    (void)file_write(AT_FDCWD, "/proc/sys/user/max_inotify_watches", "4096");
+    (void)file_write(AT_FDCWD, "/proc/sys/user/max_fanotify_groups", "0");
+}
+
 /* Files are covered by /dev/null, directories by an empty read-only one of the template. */
 static int mount_proc(struct error *err)
 {
@@ -240,6 +250,7 @@ static int mount_proc(struct error *err)
 
     if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
         return error_errno(err, "mount /proc");
+    limit_user_namespace();
     dir = opendir("/proc");
     if (!dir)
         return error_errno(err, "open /proc");

@@ -18,6 +18,8 @@ static const struct {
     [SECCOMP_BASE]     = {seccomp_base,     ARRAY_SIZE(seccomp_base),     "every sandbox"          },
     [SECCOMP_NO_EXEC]  = {seccomp_no_exec,  ARRAY_SIZE(seccomp_no_exec),  "no new processes"       },
     [SECCOMP_NO_MEMFD] = {seccomp_no_memfd, ARRAY_SIZE(seccomp_no_memfd), "no memory without owner"},
+    [SECCOMP_NO_UNIX]  = {seccomp_no_unix,  ARRAY_SIZE(seccomp_no_unix),  "no Unix sockets"        },
+    [SECCOMP_HOLD]     = {seccomp_hold,     ARRAY_SIZE(seccomp_hold),     "nothing but waiting"    },
 };
 /* clang-format on */
 
