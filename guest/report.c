@@ -176,25 +176,6 @@ static PyObject *format_traceback(PyObject *type, PyObject *value, PyObject *tb)
     return text;
 }
 
-static const char *hint_for(PyObject *type)
-{
-    static const struct {
-        PyObject **type;
-        const char *hint;
-    } hints[] = {
-        {&PyExc_ModuleNotFoundError, "the module is not installed in this environment; `belljar doctor` "
-                                     "lists what is"},
-        {&PyExc_MemoryError,         "raise --memory, or work on the data in pieces"},
-        {&PyExc_RecursionError,      "the recursion does not end, or needs a loop instead"},
-        {&PyExc_EOFError,            "input() has nothing to read: pass data with --stdin"},
-    };
-
-    for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++)
-        if (PyErr_GivenExceptionMatches(type, *hints[i].type))
-            return hints[i].hint;
-    return NULL;
-}
-
 int report_exception(int control)
 {
     PyObject *type, *value, *tb, *text, *message, *bytes[2] = {0};
@@ -224,7 +205,6 @@ int report_exception(int control)
                                 .name = span_of(((PyTypeObject *)type)->tp_name),
                                 .message = text_of(message, &bytes[0]),
                                 .traceback = text_of(text, &bytes[1]),
-                                .hint = span_of(hint_for(type)),
                                 .line = line_of(value, tb),
                             });
     (void)send_pack(control, WIRE_EXCEPTION, &p); /* the exit code says it, too */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #define FRAME_MAGIC 0x4a42 /* "BJ" */
@@ -143,6 +144,12 @@ long frame_recv(struct frame_decoder *d, int sock, uint8_t *data, size_t size)
     do
         n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
+    if (n < 0 && errno == ENOTSOCK) {
+        do
+            n = read(sock, data, size);
+        while (n < 0 && errno == EINTR);
+        return n < 0 ? -errno : n;
+    }
     if (n < 0)
         return -errno;
     keep_fds(d, &msg);
@@ -196,6 +203,8 @@ int frame_send(int sock, enum wire_type type, const struct pack *body, const int
     while (iov[0].iov_len + iov[1].iov_len > 0) {
         ssize_t n = sendmsg(sock, &msg, MSG_NOSIGNAL);
 
+        if (n < 0 && errno == ENOTSOCK && n_fds == 0)
+            n = writev(sock, iov, 2);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)

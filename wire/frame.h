@@ -13,7 +13,7 @@
 #include "wire/message.h"
 
 #define FRAME_HEADER 8
-#define FRAME_FDS    48 /* descriptors in flight on one channel: the most a WIRE_SPAWN carries */
+#define FRAME_FDS    48 /* descriptors in flight on one channel: more than a WIRE_SPAWN carries */
 
 struct frame {
     enum wire_type type;
@@ -44,7 +44,7 @@ int frame_feed(struct frame_decoder *d, const uint8_t *data, size_t len, size_t 
 /* The oldest descriptor that came with the frames so far, or -1. */
 int frame_take_fd(struct frame_decoder *d);
 
-/* One recvmsg(2) into `data`; descriptors go to the decoder. Returns bytes, 0 at the end of the stream, -errno. */
+/* One recvmsg(2) into `data`, or read(2) from a pipe; descriptors go to the decoder. Returns bytes, 0 at the end of the stream, -errno. */
 long frame_recv(struct frame_decoder *d, int sock, uint8_t *data, size_t size);
 
 /* Blocking side (zygote, init, kernel): waits for the next frame. Bytes beyond it must not be pending, which holds since
@@ -52,7 +52,7 @@ long frame_recv(struct frame_decoder *d, int sock, uint8_t *data, size_t size);
  * Returns 1: a frame, 0: end of the stream, -1: broken or an error. */
 int frame_wait(struct frame_decoder *d, int sock, struct frame *ret_frame);
 
-/* Blocking send of a whole frame with descriptors. Returns 0 or -errno. */
+/* Blocking send of a whole frame with descriptors (none into a pipe). Returns 0 or -errno. */
 int frame_send(int sock, enum wire_type type, const struct pack *body, const int *fds, size_t n_fds);
 
 /* The header of a frame, for senders with buffers of their own. */

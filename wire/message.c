@@ -1,11 +1,18 @@
 #include "wire/message.h"
 
+#include "wire/frame.h"
+
 #define KIB 1024u
 #define MIB (1024u * KIB)
 
-/* The source, its policy and the environment travel together; a result is cut to 4 MiB where it is made. */
+/* The source, its policy and the environment travel together; a result is two
+ * texts, each cut to a megabyte where it is made (guest/report.h); more than that and what escaping
+ * adds is a guest that does not keep to the rules. */
 #define RUN_MAX    (8 * MIB)
 #define RESULT_MAX (9 * MIB)
+
+_Static_assert(WIRE_SPAWN_FDS + WIRE_ATTACH_MAX + WIRE_GRANTS_MAX <= FRAME_FDS,
+               "a WIRE_SPAWN takes all its descriptors along");
 
 static const struct {
     const char *name;
@@ -248,7 +255,6 @@ void wire_pack_exception(struct pack *p, const struct wire_exception *m)
     pack_span(p, m->name);
     pack_span(p, m->message);
     pack_span(p, m->traceback);
-    pack_span(p, m->hint);
     pack_u32(p, m->line);
 }
 
@@ -257,7 +263,6 @@ bool wire_unpack_exception(struct unpack *u, struct wire_exception *m)
     m->name = unpack_span(u);
     m->message = unpack_span(u);
     m->traceback = unpack_span(u);
-    m->hint = unpack_span(u);
     m->line = unpack_u32(u);
     return unpack_ok(u);
 }

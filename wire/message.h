@@ -1,10 +1,13 @@
 /* The messages between supervisor, zygote, init and kernel: who may send what, when, how large and how often.
  *
- * Three channels, each a stream socket of its own:
+ * Three channels, each a stream of its own:
  *
  *     zygote   supervisor <-> belljar-zygote     one per zygote
  *     init     supervisor <-> pid 1              one per sandbox
  *     kernel   supervisor <-> python or bash     one per kernel; hostile from WIRE_STARTED on
+ *
+ * The kernel's has two halves: a socket on which the code comes and which is closed before it runs, and a pipe for what the kernel says. A pipe
+ * carries no descriptors: closing one that a program made can take as long as the program likes (SO_LINGER).
  *
  * A frame is {magic, version, type, length} and `length` bytes (wire/frame.h). What a peer may send depends on its
  * state; wire_permitted() is the table. Anything else ends that sandbox, never the supervisor.
@@ -132,9 +135,9 @@ enum wire_grant_mode { WIRE_GRANT_RO = 0, WIRE_GRANT_RW = 1 };
 #define WIRE_GRANTS_MAX 32
 #define WIRE_ATTACH_MAX 4
 
-/* Descriptors of WIRE_SPAWN, in this order: init socket, kernel socket, stdout, stderr, `attach` files of the cgroup, one
+/* Descriptors of WIRE_SPAWN, in this order: init socket, kernel socket, report pipe, stdout, stderr, `attach` files of the cgroup, one
  * detached mount per grant. */
-#define WIRE_SPAWN_FDS 4
+#define WIRE_SPAWN_FDS 5
 
 enum wire_spawn_flag {
     WIRE_SPAWN_TOUCH = 1,    /* run the warm-up in the child, so that its copy-on-write faults are paid */
@@ -193,7 +196,7 @@ struct wire_violation {
 };
 
 struct wire_exception {
-    struct span name, message, traceback, hint;
+    struct span name, message, traceback;
     uint32_t line;
 };
 

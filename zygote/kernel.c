@@ -39,7 +39,9 @@ static int arrange_fds(const struct kernel_fds *fds)
         return -1;
     if (fds->control != KERNEL_CONTROL_FD && dup3(fds->control, KERNEL_CONTROL_FD, O_CLOEXEC) < 0)
         return -1;
-    if (close_range(STDERR_FILENO + 1, KERNEL_CONTROL_FD - 1, 0) < 0)
+    if (fds->report != KERNEL_REPORT_FD && dup3(fds->report, KERNEL_REPORT_FD, O_CLOEXEC) < 0)
+        return -1;
+    if (close_range(STDERR_FILENO + 1, KERNEL_REPORT_FD - 1, 0) < 0)
         return -1;
     return close_range(KERNEL_CONTROL_FD + 1, ~0U, 0);
 }
@@ -139,6 +141,8 @@ static int set_environment(const struct wire_run *run, struct error *err)
 
 static int hand_over(const struct wire_run *run, struct frame_decoder *d, struct error *err)
 {
+    /* Nothing more comes this way, and nothing may leave by it. */
+    (void)close(KERNEL_CONTROL_FD);
     if (take_stdin(run, d, err) < 0 || set_environment(run, err) < 0 || set_limits(run, err) < 0)
         return -1;
     if ((run->flags & WIRE_RUN_NO_EXEC) && seccomp_load(SECCOMP_NO_EXEC, err) < 0)
@@ -196,22 +200,22 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
     if (has_stack)
         holder = holder_start();
     frame_decoder_init(&decoder);
-    if (frame_send(KERNEL_CONTROL_FD, WIRE_WAITING, NULL, NULL, 0) < 0 ||
+    if (frame_send(KERNEL_REPORT_FD, WIRE_WAITING, NULL, NULL, 0) < 0 ||
         frame_wait(&decoder, KERNEL_CONTROL_FD, &frame) != 1 || frame.type != WIRE_RUN)
         _exit(EXIT_FAILED);
     unpack_init(&u, frame.body, frame.len);
     if (!wire_unpack_run(&u, run) || hand_over(run, &decoder, &err) < 0) {
-        (void)report_failed(KERNEL_CONTROL_FD, err.message ? err.message : "bad request");
+        (void)report_failed(KERNEL_REPORT_FD, err.message ? err.message : "bad request");
         _exit(EXIT_FAILED);
     }
 
     if (run->flags & WIRE_RUN_BASH) {
         if (holder > 0) /* bash brings memory of its own */
             (void)kill(holder, SIGKILL);
-        _exit(bash_run(run, KERNEL_CONTROL_FD));
+        _exit(bash_run(run, KERNEL_REPORT_FD));
     }
     if (!touch)
         populate(run);
-    code = python_run(run, KERNEL_CONTROL_FD);
+    code = python_run(run, KERNEL_REPORT_FD);
     python_exit(code);
 }

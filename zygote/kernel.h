@@ -5,11 +5,14 @@
 
 #include "wire/message.h"
 
-/* Number of the kernel's control socket: out of the way of programs, within a small descriptor table. */
+/* Numbers of the socket the code comes on, which is gone when it runs, and of the pipe for what the kernel says: out of the way of programs,
+ * within a small descriptor table. */
 #define KERNEL_CONTROL_FD 63
+#define KERNEL_REPORT_FD  62
 
 struct kernel_fds {
     int control;
+    int report;
     int out;
     int err;
 };

@@ -43,11 +43,12 @@ static int close_others(int *keep, size_t count)
 
 static int isolate_fds(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync)
 {
-    int keep[5 + WIRE_ATTACH_MAX + WIRE_GRANTS_MAX];
+    int keep[WIRE_SPAWN_FDS + 1 + WIRE_ATTACH_MAX + WIRE_GRANTS_MAX];
     size_t n = 0;
 
     keep[n++] = fds->init;
     keep[n++] = fds->kernel;
+    keep[n++] = fds->report;
     keep[n++] = fds->out;
     keep[n++] = fds->err;
     keep[n++] = sync;
@@ -110,7 +111,7 @@ static void __attribute__((noreturn)) become_init(const struct wire_spawn *spec,
         fail(fds->init, &err);
     }
     if (kernel == 0)
-        kernel_main(&(struct kernel_fds){fds->kernel, fds->out, fds->err}, touch);
+        kernel_main(&(struct kernel_fds){fds->kernel, fds->report, fds->out, fds->err}, touch);
 
     keep = fds->init;
     if (close_others(&keep, 1) < 0)

@@ -9,6 +9,7 @@
 struct spawn_fds {
     int init;
     int kernel;
+    int report;
     int out;
     int err;
     int attach[WIRE_ATTACH_MAX];

@@ -113,6 +113,7 @@ static int take_fds(struct zygote *z, const struct wire_spawn *spec, struct spaw
 
     fds->init = frame_take_fd(&z->decoder);
     fds->kernel = frame_take_fd(&z->decoder);
+    fds->report = frame_take_fd(&z->decoder);
     fds->out = frame_take_fd(&z->decoder);
     fds->err = frame_take_fd(&z->decoder);
     complete = fds->err >= 0;
@@ -127,6 +128,7 @@ static void close_fds(const struct wire_spawn *spec, struct spawn_fds *fds)
 {
     close_fd(&fds->init);
     close_fd(&fds->kernel);
+    close_fd(&fds->report);
     close_fd(&fds->out);
     close_fd(&fds->err);
     for (uint32_t i = 0; i < spec->attach; i++)

@@ -37,21 +37,36 @@ static int make_pipe(int *ret_ours, int *ret_theirs, struct error *err)
     return fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0 ? error_errno(err, "fcntl") : 0;
 }
 
-static int make_channel(struct box *b, struct peer *peer, enum wire_channel channel,
-                        const struct peer_events *events, int *ret_theirs, struct error *err)
+static int make_socket(int *ret_ours, int *ret_theirs, struct error *err)
 {
     int pair[2];
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return error_errno(err, "socketpair");
+    *ret_ours = pair[0];
     *ret_theirs = pair[1];
-    if (fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0) {
-        int r = error_errno(err, "fcntl");
+    return fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0 ? error_errno(err, "fcntl") : 0;
+}
 
-        (void)close(pair[0]);
-        return r;
-    }
-    return peer_init(peer, b->loop, pair[0], channel, events, b, err);
+static int open_init(struct box *b, int *ret_socket, struct error *err)
+{
+    cleanup_close int ours = -1;
+    int fd;
+
+    if (make_socket(&ours, ret_socket, err) < 0)
+        return -1;
+    fd = take_fd(ours);
+    return peer_init(&b->init, b->loop, fd, fd, WIRE_CHANNEL_INIT, &box_init_events, b, err);
+}
+
+static int open_kernel(struct box *b, int *ret_socket, int *ret_report, struct error *err)
+{
+    cleanup_close int ours = -1, report = -1;
+
+    if (make_socket(&ours, ret_socket, err) < 0 || make_pipe(&report, ret_report, err) < 0)
+        return -1;
+    return peer_init(&b->kernel, b->loop, take_fd(report), take_fd(ours), WIRE_CHANNEL_KERNEL,
+                     &box_kernel_events, b, err);
 }
 
 static void cgroup_limits_of(const struct run_limits *limits, struct cgroup_limits *ret_limits)
@@ -112,7 +127,7 @@ static int collect(struct box *b, const struct box_spec *spec, struct wire_spawn
 
 static int make(struct box *b, const struct box_spec *spec, struct error *err)
 {
-    cleanup(gift_done) struct gift g = {.fds = {-1, -1, -1, -1}, .count = WIRE_SPAWN_FDS};
+    cleanup(gift_done) struct gift g = {.fds = {-1, -1, -1, -1, -1}, .count = WIRE_SPAWN_FDS};
     struct wire_spawn message = {
         .id = b->id,
         .uid = ns_next_uid(zygote_client_ids(b->zygote)),
@@ -122,9 +137,8 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
                  (cgroup_host_kind(b->cgroups) == CGROUP_NONE ? WIRE_SPAWN_NO_MEMFD : 0),
     };
 
-    if (make_channel(b, &b->init, WIRE_CHANNEL_INIT, &box_init_events, &g.fds[0], err) < 0 ||
-        make_channel(b, &b->kernel, WIRE_CHANNEL_KERNEL, &box_kernel_events, &g.fds[1], err) < 0 ||
-        make_pipe(&b->out, &g.fds[2], err) < 0 || make_pipe(&b->err, &g.fds[3], err) < 0)
+    if (open_init(b, &g.fds[0], err) < 0 || open_kernel(b, &g.fds[1], &g.fds[2], err) < 0 ||
+        make_pipe(&b->out, &g.fds[3], err) < 0 || make_pipe(&b->err, &g.fds[4], err) < 0)
         return -1;
     if (make_cgroup(b, &spec->limits, err) < 0 || collect(b, spec, &message, &g, err) < 0)
         return -1;

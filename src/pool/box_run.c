@@ -290,17 +290,39 @@ static bool take_result(struct run *run, struct unpack *u)
     return true;
 }
 
+/* Advice is ours: the program's words never appear as Belljar's. */
+static const char *hint_for(const char *exception)
+{
+    static const struct {
+        const char *name;
+        const char *hint;
+    } hints[] = {
+        {"ModuleNotFoundError", "the module is not installed in this environment; `belljar doctor` lists what is"},
+        {"MemoryError",         "allow more memory, or work on the data in pieces"                              },
+        {"RecursionError",      "the recursion does not end, or needs a loop instead"                           },
+        {"EOFError",            "input() has nothing to read: pass data as standard input"                      },
+    };
+
+    for (size_t i = 0; exception && i < ARRAY_SIZE(hints); i++)
+        if (strcmp(hints[i].name, exception) == 0)
+            return hints[i].hint;
+    return NULL;
+}
+
 static bool take_exception(struct run *run, struct unpack *u)
 {
     struct wire_exception m;
+    const char *hint;
 
     if (!wire_unpack_exception(u, &m))
         return false;
     run->exception = (struct run_exception){.name = text_of(m.name),
                                             .message = text_of(m.message),
                                             .traceback = text_of(m.traceback),
-                                            .line = m.line,
-                                            .hint = m.hint.len ? text_of(m.hint) : NULL};
+                                            .line = m.line};
+    hint = hint_for(run->exception.name);
+    if (hint)
+        run->exception.hint = strdup(hint);
     return true;
 }
 

@@ -84,11 +84,11 @@ static void on_readable(void *arg)
     peer_drain(arg);
 }
 
-int peer_init(struct peer *peer, struct loop *loop, int fd, enum wire_channel channel,
+int peer_init(struct peer *peer, struct loop *loop, int fd, int out_fd, enum wire_channel channel,
               const struct peer_events *events, void *owner, struct error *err)
 {
     *peer = (struct peer){
-        .fd = fd, .loop = loop, .channel = channel, .events = events, .owner = owner};
+        .fd = fd, .out_fd = out_fd, .loop = loop, .channel = channel, .events = events, .owner = owner};
     frame_decoder_init(&peer->decoder);
     buf_init(&peer->pending, PENDING_MAX);
     peer->watch = loop_watch_fd(loop, fd, LOOP_READ, on_readable, peer);
@@ -106,14 +106,16 @@ void peer_done(struct peer *peer)
     loop_watch_free(peer->writer);
     frame_decoder_done(&peer->decoder);
     buf_done(&peer->pending);
+    if (peer->out_fd != peer->fd)
+        close_fd(&peer->out_fd);
     close_fd(&peer->fd);
-    *peer = (struct peer){.fd = -1};
+    *peer = (struct peer){.fd = -1, .out_fd = -1};
 }
 
 static void on_writable(void *arg)
 {
     struct peer *peer = arg;
-    ssize_t n = send(peer->fd, peer->pending.data, peer->pending.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ssize_t n = send(peer->out_fd, peer->pending.data, peer->pending.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
     if (n < 0) {
         if (errno != EAGAIN && errno != EINTR)
@@ -139,7 +141,7 @@ static int enqueue(struct peer *peer, const uint8_t *head, const struct pack *bo
     if (skip < body_len && buf_add(&peer->pending, body->data + skip, body_len - skip, err) < 0)
         return -1;
     if (peer->pending.len && !peer->writer) {
-        peer->writer = loop_watch_fd(peer->loop, peer->fd, LOOP_WRITE, on_writable, peer);
+        peer->writer = loop_watch_fd(peer->loop, peer->out_fd, LOOP_WRITE, on_writable, peer);
         if (!peer->writer)
             return error_set(err, E_SYSTEM, "out of memory");
     }
@@ -177,7 +179,7 @@ int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, c
     if (peer->pending.len == 0 || n_fds) {
         if (peer->pending.len)
             return error_set(err, E_BUSY, "the zygote does not keep up");
-        n = sendmsg(peer->fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+        n = sendmsg(peer->out_fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
         if (n < 0 && (errno != EAGAIN || n_fds))
             return error_errno(err, "send to the sandbox");
         n = n < 0 ? 0 : n;

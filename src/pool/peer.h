@@ -21,7 +21,8 @@ struct peer_events {
 };
 
 struct peer {
-    int fd;
+    int fd;     /* what comes */
+    int out_fd; /* what goes; the same, unless the channel has two halves */
     struct loop *loop;
     struct loop_watch *watch;  /* reading */
     struct loop_watch *writer; /* exists while bytes wait to be sent */
@@ -35,8 +36,8 @@ struct peer {
     bool is_over;
 };
 
-/* Takes over `fd`, which must not block. */
-int peer_init(struct peer *peer, struct loop *loop, int fd, enum wire_channel channel,
+/* Takes over `fd`, and `out_fd` where that is another one; neither may block. */
+int peer_init(struct peer *peer, struct loop *loop, int fd, int out_fd, enum wire_channel channel,
               const struct peer_events *events, void *owner, struct error *err);
 void peer_done(struct peer *peer);
 

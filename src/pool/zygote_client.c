@@ -305,7 +305,7 @@ int zygote_client_new(struct loop *loop, const char *program, const struct envir
     r = ns_spawn_zygote(program, pair[1], &z->ids, !environment->warm, &z->child, err);
     (void)close(pair[1]);
     (void)fcntl(pair[0], F_SETFL, O_NONBLOCK); /* our end only: the zygote's blocks */
-    if (peer_init(&z->peer, loop, pair[0], WIRE_CHANNEL_ZYGOTE, &peer_events, z, err) < 0)
+    if (peer_init(&z->peer, loop, pair[0], pair[0], WIRE_CHANNEL_ZYGOTE, &peer_events, z, err) < 0)
         r = -1;
     if (r == 0 && send_setup(z, environment, err) < 0) {
         r = -1;

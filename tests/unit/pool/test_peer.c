@@ -66,7 +66,7 @@ static void begin(struct scene *s, enum wire_channel channel)
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
     assert_int_equal(fcntl(fds[0], F_SETFL, O_NONBLOCK), 0);
     s->theirs = fds[1];
-    assert_int_equal(peer_init(&s->peer, s->loop, fds[0], channel, &events, s, &err), 0);
+    assert_int_equal(peer_init(&s->peer, s->loop, fds[0], fds[0], channel, &events, s, &err), 0);
 }
 
 static void finish(struct scene *s)

@@ -153,7 +153,6 @@ static void sample_exception(struct pack *p)
     wire_pack_exception(p, &(struct wire_exception){.name = span_of("ValueError"),
                                                     .message = span_of("bad"),
                                                     .traceback = span_of("Traceback ...\n"),
-                                                    .hint = span_of("do not"),
                                                     .line = 12});
 }
 

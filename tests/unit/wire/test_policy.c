@@ -165,14 +165,6 @@ static void a_name_with_a_nul_or_a_needless_value_is_refused(void **state)
     }
 }
 
-static void powers_have_names(void **state)
-{
-    (void)state;
-    assert_string_equal(policy_power_name(POWER_FILES_INDEX), "files");
-    assert_string_equal(policy_power_name(POWER_INTROSPECTION_INDEX), "introspection");
-    assert_null(policy_power_name(POLICY_POWER_COUNT));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -182,7 +174,6 @@ int main(void)
         cmocka_unit_test(a_changed_byte_never_passes_the_bounds),
         cmocka_unit_test(unknown_flags_lists_and_versions_are_refused),
         cmocka_unit_test(a_name_with_a_nul_or_a_needless_value_is_refused),
-        cmocka_unit_test(powers_have_names),
     };
 
     return UNIT_RUN(tests);
