@@ -21,6 +21,13 @@ static int prepare(struct cgroup_host *host)
     return 0;
 }
 
+/* Socket buffers are counted apart here (v2 counts them as memory) and not at all until they have a limit of their own. A kernel built
+ * without it counts none. */
+static void set_socket_memory(struct cgroup *group, uint64_t bytes)
+{
+    (void)cgroup_write_u64(group, CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes", bytes / 4, NULL);
+}
+
 /* The kernel keeps memory <= memory+swap at every moment, so the order depends on the direction. */
 static int set_memory(struct cgroup *group, uint64_t bytes, struct error *err)
 {
@@ -28,6 +35,7 @@ static int set_memory(struct cgroup *group, uint64_t bytes, struct error *err)
     bool is_raise = group->is_limited && bytes > group->limits.memory_bytes;
     int r;
 
+    set_socket_memory(group, bytes);
     if (!group->host->has_memsw)
         return cgroup_write_u64(group, CGROUP_MEMORY, memory, bytes, err);
     r = cgroup_write_u64(group, CGROUP_MEMORY, is_raise ? memsw : memory, bytes, err);
