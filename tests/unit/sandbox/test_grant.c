@@ -36,6 +36,14 @@ static void make_file(const char *name, const char *text)
     assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 }
 
+static void need_root(void)
+{
+    if (geteuid() != 0) {
+        print_message("# skipped: only root has idmapped mounts\n");
+        skip();
+    }
+}
+
 static int setup(void **state)
 {
     (void)state;
@@ -168,8 +176,7 @@ static void what_is_written_belongs_to_the_owner_of_the_directory(void **state)
     struct stat st;
 
     (void)state;
-    if (geteuid() != 0)
-        skip(); /* only root has idmapped mounts */
+    need_root();
     assert_int_equal(chown(at("d"), 4321, 4322), 0);
     assert_int_equal(grant_open(at("d"), RUN_GRANT_RW, &grant, &err), 0);
     assert_int_equal(in_child(write_through_a_grant, &grant), 0);
@@ -185,8 +192,7 @@ static void a_directory_granted_for_reading_is_not_written(void **state)
     struct error err = {0};
 
     (void)state;
-    if (geteuid() != 0)
-        skip();
+    need_root();
     assert_int_equal(chmod(at("d"), 0777), 0);
     assert_int_equal(grant_open(at("d"), RUN_GRANT_RO, &grant, &err), 0);
     assert_int_equal(in_child(write_through_a_grant, &grant), EROFS);
