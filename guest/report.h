@@ -8,7 +8,7 @@
 
 #include "guest/policy.h"
 
-/* Most bytes of one text (value, message, traceback); what is longer is cut and says so. */
+/* Most bytes of one text (value, message, traceback); what is longer is cut. */
 #define REPORT_TEXT_MAX ((size_t)1 << 20)
 
 int report_refused(int control, const struct policy_report *report);

@@ -34,7 +34,8 @@ void frame_header(uint8_t head[FRAME_HEADER], enum wire_type type, uint32_t len)
     memcpy(head + 4, &len, sizeof(len));
 }
 
-/* Returns 0 when the header is one we could have been sent; then, and only then, memory is asked for. */
+/* Returns 0 when the header is one we could have been sent; then, and only then, memory is asked
+ * for. */
 static int open_body(struct frame_decoder *d)
 {
     uint16_t magic;
@@ -110,7 +111,8 @@ int frame_take_fd(struct frame_decoder *d)
     return fd;
 }
 
-/* Descriptors nobody expects are closed at once: a hostile peer must not be able to fill our table with them. */
+/* Descriptors nobody expects are closed at once: a hostile peer must not be able to fill our table
+ * with them. */
 static void keep_fds(struct frame_decoder *d, struct msghdr *msg)
 {
     for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
@@ -182,7 +184,10 @@ int frame_send(int sock, enum wire_type type, const struct pack *body, const int
 {
     char control[CMSG_SPACE(FRAME_FDS * sizeof(int))] = {0};
     uint8_t head[FRAME_HEADER];
-    struct iovec iov[2] = {{head, sizeof(head)}, {body ? body->data : NULL, body ? body->len : 0}};
+    struct iovec iov[2] = {
+        {head,                     sizeof(head)        },
+        {body ? body->data : NULL, body ? body->len : 0}
+    };
     struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
 
     if ((body && body->failed) || n_fds > FRAME_FDS)

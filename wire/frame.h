@@ -1,8 +1,9 @@
-/* Frames on a stream socket: {magic, version, type, length} in eight bytes, then `length` bytes, and descriptors that
- * came along.
+/* Frames on a stream socket: {magic, version, type, length} in eight bytes, then `length` bytes,
+ * and descriptors that came along.
  *
- * The decoder is fed whatever the socket gave. It checks the header before it allocates for the body, keeps at most one
- * frame, and after its first error refuses everything: a peer that breaks the framing is not resynchronised, it is cut off.
+ * The decoder is fed whatever the socket gave. It checks the header before it allocates for the
+ * body, keeps at most one frame, and after its first error refuses everything: a peer that breaks
+ * the framing is not resynchronised, it is cut off.
  */
 #pragma once
 
@@ -36,24 +37,27 @@ struct frame_decoder {
 void frame_decoder_init(struct frame_decoder *d);
 void frame_decoder_done(struct frame_decoder *d);
 
-/* Consumes from data[0..len) up to the end of one frame. Returns 1: *ret_frame is complete; 0: more bytes are needed and all
- * were consumed; -1: the peer broke the framing (or no memory: the same to the caller). *ret_used: bytes consumed. */
+/* Consumes from data[0..len) up to the end of one frame. Returns 1: *ret_frame is complete; 0: more
+ * bytes are needed and all were consumed; -1: the peer broke the framing (or no memory: the same to
+ * the caller). *ret_used: bytes consumed. */
 int frame_feed(struct frame_decoder *d, const uint8_t *data, size_t len, size_t *ret_used,
                struct frame *ret_frame);
 
 /* The oldest descriptor that came with the frames so far, or -1. */
 int frame_take_fd(struct frame_decoder *d);
 
-/* One recvmsg(2) into `data`, or read(2) from a pipe; descriptors go to the decoder. Returns bytes, 0 at the end of the stream, -errno. */
+/* One recvmsg(2) into `data`, or read(2) from a pipe; descriptors go to the decoder. Returns bytes,
+ * 0 at the end of the stream, -errno. */
 long frame_recv(struct frame_decoder *d, int sock, uint8_t *data, size_t size);
 
-/* Blocking side (zygote, init, kernel): waits for the next frame. Bytes beyond it must not be pending, which holds since
- * their peer waits for an answer or sends with gaps of its own frames read one header at a time.
- * Returns 1: a frame, 0: end of the stream, -1: broken or an error. */
+/* Blocking side (zygote, init, kernel): waits for the next frame. Bytes beyond it must not be
+ * pending, which holds since their peer waits for an answer or sends with gaps of its own frames
+ * read one header at a time. Returns 1: a frame, 0: end of the stream, -1: broken or an error. */
 int frame_wait(struct frame_decoder *d, int sock, struct frame *ret_frame);
 
 /* Blocking send of a whole frame with descriptors (none into a pipe). Returns 0 or -errno. */
-int frame_send(int sock, enum wire_type type, const struct pack *body, const int *fds, size_t n_fds);
+int frame_send(int sock, enum wire_type type, const struct pack *body, const int *fds,
+               size_t n_fds);
 
 /* The header of a frame, for senders with buffers of their own. */
 void frame_header(uint8_t head[FRAME_HEADER], enum wire_type type, uint32_t len);

@@ -18,21 +18,21 @@ static const struct {
     const char *name;
     uint32_t max;
 } types[WIRE_TYPE_END] = {
-    [WIRE_SETUP] = {"setup", 256 * KIB},
-    [WIRE_SPAWN] = {"spawn", 256 * KIB},
-    [WIRE_READY] = {"ready", 256 * KIB},
-    [WIRE_SPAWNED] = {"spawned", 8},
-    [WIRE_SPAWN_FAILED] = {"spawn_failed", 16 * KIB},
-    [WIRE_GONE] = {"gone", 12},
-    [WIRE_SEALED] = {"sealed", 4},
-    [WIRE_FAILED] = {"failed", 16 * KIB},
-    [WIRE_EXITED] = {"exited", 20},
-    [WIRE_RUN] = {"run", RUN_MAX},
-    [WIRE_WAITING] = {"waiting", 0},
-    [WIRE_REFUSED] = {"refused", MIB},
-    [WIRE_STARTED] = {"started", 0},
-    [WIRE_RESULT] = {"result", RESULT_MAX},
-    [WIRE_EXCEPTION] = {"exception", RESULT_MAX},
+    [WIRE_SETUP] = {"setup",        256 * KIB },
+    [WIRE_SPAWN] = {"spawn",        256 * KIB },
+    [WIRE_READY] = {"ready",        256 * KIB },
+    [WIRE_SPAWNED] = {"spawned",      8         },
+    [WIRE_SPAWN_FAILED] = {"spawn_failed", 16 * KIB  },
+    [WIRE_GONE] = {"gone",         12        },
+    [WIRE_SEALED] = {"sealed",       4         },
+    [WIRE_FAILED] = {"failed",       16 * KIB  },
+    [WIRE_EXITED] = {"exited",       20        },
+    [WIRE_RUN] = {"run",          RUN_MAX   },
+    [WIRE_WAITING] = {"waiting",      0         },
+    [WIRE_REFUSED] = {"refused",      MIB       },
+    [WIRE_STARTED] = {"started",      0         },
+    [WIRE_RESULT] = {"result",       RESULT_MAX},
+    [WIRE_EXCEPTION] = {"exception",    RESULT_MAX},
 };
 
 static const char *const layer_names[] = {

@@ -1,4 +1,5 @@
-/* The messages between supervisor, zygote, init and kernel: who may send what, when, how large and how often.
+/* The messages between supervisor, zygote, init and kernel: who may send what, when, how large and
+ * how often.
  *
  * Three channels, each a stream of its own:
  *
@@ -6,11 +7,13 @@
  *     init     supervisor <-> pid 1              one per sandbox
  *     kernel   supervisor <-> python or bash     one per kernel; hostile from WIRE_STARTED on
  *
- * The kernel's has two halves: a socket on which the code comes and which is closed before it runs, and a pipe for what the kernel says. A pipe
- * carries no descriptors: closing one that a program made can take as long as the program likes (SO_LINGER).
+ * The kernel's has two halves: a socket on which the code comes and which is closed before it runs,
+ * and a pipe for what the kernel says. A pipe carries no descriptors: closing one that a program
+ * made can take as long as the program likes (SO_LINGER).
  *
- * A frame is {magic, version, type, length} and `length` bytes (wire/frame.h). What a peer may send depends on its
- * state; wire_permitted() is the table. Anything else ends that sandbox, never the supervisor.
+ * A frame is {magic, version, type, length} and `length` bytes (wire/frame.h). What a peer may send
+ * depends on its state; wire_permitted() is the table. Anything else ends that sandbox, never the
+ * supervisor.
  */
 #pragma once
 
@@ -32,7 +35,8 @@ enum wire_type {
     WIRE_GONE,         /* u64 id, u32 wait status: pid 1 of that sandbox was reaped */
     /* init -> supervisor */
     WIRE_SEALED, /* u32 layers: every step was applied */
-    WIRE_FAILED, /* struct wire_failure: a step could not be applied; also zygote -> supervisor for its own */
+    WIRE_FAILED, /* struct wire_failure: a step could not be applied; also zygote -> supervisor for
+                    its own */
     WIRE_EXITED, /* struct wire_exited: the kernel process ended */
     /* supervisor -> kernel */
     WIRE_RUN, /* struct wire_run (+ a descriptor for stdin) */
@@ -70,7 +74,7 @@ enum wire_layer_index {
 #define X(layer, name) layer##_INDEX,
     WIRE_LAYERS(X)
 #undef X
-    WIRE_LAYER_COUNT
+        WIRE_LAYER_COUNT
 };
 
 enum wire_layer {
@@ -87,10 +91,11 @@ enum wire_channel { WIRE_CHANNEL_ZYGOTE, WIRE_CHANNEL_INIT, WIRE_CHANNEL_KERNEL 
 
 enum wire_state {
     WIRE_STATE_STARTING, /* zygote warming up; init sealing; kernel being born */
-    WIRE_STATE_READY,    /* zygote serving; init waiting for its kernel to end; kernel waiting for code */
-    WIRE_STATE_HANDED,   /* kernel: has the code, checks it */
-    WIRE_STATE_RUNNING,  /* kernel: hostile from here on */
-    WIRE_STATE_ENDED,    /* nothing more may come */
+    WIRE_STATE_READY, /* zygote serving; init waiting for its kernel to end; kernel waiting for code
+                       */
+    WIRE_STATE_HANDED,  /* kernel: has the code, checks it */
+    WIRE_STATE_RUNNING, /* kernel: hostile from here on */
+    WIRE_STATE_ENDED,   /* nothing more may come */
 };
 
 struct wire_rule {
@@ -101,7 +106,8 @@ struct wire_rule {
     uint32_t max; /* how often in this state; 0: any number */
 };
 
-/* The rule that lets a peer send `type` to the supervisor now, or NULL. `sent`: how often it already did. */
+/* The rule that lets a peer send `type` to the supervisor now, or NULL. `sent`: how often it
+ * already did. */
 const struct wire_rule *wire_permitted(enum wire_channel channel, enum wire_state state,
                                        unsigned type, uint32_t sent);
 
@@ -119,7 +125,7 @@ struct wire_strings {
 };
 
 struct wire_setup {
-    struct span python;          /* the interpreter whose prefix is the environment, e.g. /usr/bin/python3 */
+    struct span python; /* the interpreter whose prefix is the environment, e.g. /usr/bin/python3 */
     struct wire_strings preload; /* modules to import before the first fork */
     struct wire_strings binds;   /* further trees to show read-only at their own place (a venv) */
     bool warm;                   /* prepare for many forks: prime, freeze, rebase */
@@ -135,12 +141,13 @@ enum wire_grant_mode { WIRE_GRANT_RO = 0, WIRE_GRANT_RW = 1 };
 #define WIRE_GRANTS_MAX 32
 #define WIRE_ATTACH_MAX 4
 
-/* Descriptors of WIRE_SPAWN, in this order: init socket, kernel socket, report pipe, stdout, stderr, `attach` files of the cgroup, one
- * detached mount per grant. */
+/* Descriptors of WIRE_SPAWN, in this order: init socket, kernel socket, report pipe, stdout,
+ * stderr, `attach` files of the cgroup, one detached mount per grant. */
 #define WIRE_SPAWN_FDS 5
 
 enum wire_spawn_flag {
-    WIRE_SPAWN_TOUCH = 1,    /* run the warm-up in the child, so that its copy-on-write faults are paid */
+    WIRE_SPAWN_TOUCH =
+        1, /* run the warm-up in the child, so that its copy-on-write faults are paid */
     WIRE_SPAWN_NO_MEMFD = 2, /* no cgroup counts memory: no memory outside of processes */
 };
 
@@ -207,13 +214,15 @@ bool wire_unpack_ready(struct unpack *u, struct wire_ready *m);
 void wire_pack_spawn(struct pack *p, const struct wire_spawn *m);
 bool wire_unpack_spawn(struct unpack *u, struct wire_spawn *m);
 void wire_pack_failure(struct pack *p, const struct wire_failure *m);
-bool wire_unpack_failure(struct unpack *u, struct wire_failure *m); /* may follow an id: checks the end */
+bool wire_unpack_failure(struct unpack *u,
+                         struct wire_failure *m); /* may follow an id: checks the end */
 void wire_pack_exited(struct pack *p, const struct wire_exited *m);
 bool wire_unpack_exited(struct unpack *u, struct wire_exited *m);
 void wire_pack_run(struct pack *p, const struct wire_run *m);
 bool wire_unpack_run(struct unpack *u, struct wire_run *m);
 void wire_pack_violation(struct pack *p, const struct wire_violation *m);
-bool wire_unpack_violation(struct unpack *u, struct wire_violation *m); /* one of a list: ask unpack_ok() at its end */
+bool wire_unpack_violation(
+    struct unpack *u, struct wire_violation *m); /* one of a list: ask unpack_ok() at its end */
 void wire_pack_exception(struct pack *p, const struct wire_exception *m);
 bool wire_unpack_exception(struct unpack *u, struct wire_exception *m);
 

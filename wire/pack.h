@@ -1,7 +1,8 @@
-/* Numbers and strings in and out of a message's bytes: little endian, strings with a length in front.
+/* Numbers and strings in and out of a message's bytes: little endian, strings with a length in
+ * front.
  *
- * The reader never allocates and never reads past its end. Its first failure sticks: read everything, then ask
- * unpack_ok() once. Strings come back as pointers into the message.
+ * The reader never allocates and never reads past its end. Its first failure sticks: read
+ * everything, then ask unpack_ok() once. Strings come back as pointers into the message.
  */
 #pragma once
 
@@ -44,8 +45,8 @@ uint32_t unpack_u32(struct unpack *u);
 uint64_t unpack_u64(struct unpack *u);
 struct span unpack_span(struct unpack *u);
 
-/* A list's length. Each item takes at least `item_bytes`, so a count the message cannot hold is refused here,
- * before anybody allocates for it. */
+/* A list's length. Each item takes at least `item_bytes`, so a count the message cannot hold is
+ * refused here, before anybody allocates for it. */
 uint32_t unpack_count(struct unpack *u, size_t item_bytes, uint32_t max);
 
 /* True when every read succeeded and nothing is left over. */

@@ -7,17 +7,6 @@
  * allocated. */
 #define ROW_BYTES_MIN 9
 
-static const char *const power_names[] = {
-#define X(power, name) name,
-    POLICY_POWERS(X)
-#undef X
-};
-
-const char *policy_power_name(unsigned index)
-{
-    return index < POLICY_POWER_COUNT ? power_names[index] : NULL;
-}
-
 static bool list_has_value(enum policy_list list)
 {
     return list == POLICY_IMPORT_FROM || list == POLICY_HINT;

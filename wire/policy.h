@@ -94,6 +94,3 @@ void wire_policy_encode(const struct wire_policy *policy, struct pack *p);
  * wire_policy_done(), and the spans live as long as `encoded`. */
 int wire_policy_decode(struct span encoded, struct wire_policy *ret);
 void wire_policy_done(struct wire_policy *policy);
-
-/* "files", ...; NULL past the end. */
-const char *policy_power_name(unsigned index);

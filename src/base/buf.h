@@ -1,7 +1,8 @@
-/* A growable byte buffer with a ceiling. There is no way to make one without saying how large it may get.
+/* A growable byte buffer with a ceiling. There is no way to make one without saying how large it
+ * may get.
  *
- * The bytes are always followed by a NUL that does not count, so that text can be passed on as a string.
- * A write that would pass the ceiling writes nothing and fails with E_TOO_LARGE.
+ * The bytes are always followed by a NUL that does not count, so that text can be passed on as a
+ * string. A write that would pass the ceiling writes nothing and fails with E_TOO_LARGE.
  */
 #pragma once
 
@@ -25,7 +26,8 @@ int buf_add_str(struct buf *b, const char *text, struct error *err);
 int buf_printf(struct buf *b, struct error *err, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
-/* Makes room for `len` more bytes behind the last one; the caller writes there and then adds to b->len. */
+/* Makes room for `len` more bytes behind the last one; the caller writes there and then adds to
+ * b->len. */
 int buf_reserve(struct buf *b, size_t len, struct error *err);
 
 /* Drops the first `len` bytes. */

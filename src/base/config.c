@@ -34,6 +34,7 @@ static const struct config_option options[] = {
     {"max_timeout_s", CONFIG_REAL, "300", 1, 86400, .unit = "seconds", .is_reloadable = true,
      .help = "the most a request may ask for as `timeout_s`", AT(max_timeout_s)},
     {"cpu_time_s", CONFIG_REAL, "0", 0, 86400, .unit = "seconds", .is_reloadable = true,
+     .flag = "cpu-time", .value = "SECONDS",
      .help = "how much CPU time all processes of a program may use together; 0: only `timeout_s` counts",
      AT(cpu_time_s)},
     {"memory_mb", CONFIG_SIZE, "512", 64, 1048576, "max_memory_mb", .unit = "MB", .unit_bytes = 1048576,
@@ -65,19 +66,18 @@ static const struct config_option options[] = {
     {"pool_size", CONFIG_INT, "-1", -1, LIMIT_SANDBOXES, .unit = "sandboxes",
      .help = "sandboxes kept ready; -1: by memory and cores; 0: none", AT(pool_size)},
     {"pool_hot", CONFIG_INT, "-1", -1, LIMIT_SANDBOXES, .unit = "sandboxes",
-     .help = "how many of them have already run a warm-up line; -1: by cores", AT(pool_hot)},
+     .help = "how many of them have already run a warm-up line; -1: half of them", AT(pool_hot)},
     {"zygote_max_runs", CONFIG_INT, "10000", 0, 1000000000, .unit = "runs",
      .help = "a warm interpreter is replaced after so many runs; 0: never", AT(zygote_max_runs)},
     {"zygote_max_minutes", CONFIG_INT, "60", 0, 525600, .unit = "minutes",
      .help = "a warm interpreter is replaced after so many minutes; 0: never", AT(zygote_max_minutes)},
 
-    {"log_level", CONFIG_CHOICE, "warning", .choices = "error,warning,info,debug", .is_reloadable = true,
-     .aliases = {"CODERUNNER_LOG_LEVEL", "LOG_LEVEL"}, .value = "LEVEL",
-     .help = "how much the operator's log says", AT(log_level)},
     {"color", CONFIG_CHOICE, "auto", .choices = "auto,always,never", .value = "WHEN",
      .help = "colours in messages; `auto`: on a terminal, unless NO_COLOR is set", AT(color)},
 };
 /* clang-format on */
+
+_Static_assert(ARRAY_SIZE(options) <= CONFIG_OPTIONS_MAX, "lists of names hold the whole table");
 
 struct config *config_new(void)
 {
@@ -154,12 +154,6 @@ struct config_source *config_source_of(const struct config *config,
     return &config->sources[option - options];
 }
 
-enum config_origin config_source_origin(const struct config *config,
-                                        const struct config_option *option)
-{
-    return config_source_of(config, option)->origin;
-}
-
 void config_variable(const struct config_option *option, char *text, size_t size)
 {
     (void)snprintf(text, size, "BELLJAR_%s", option->name);
@@ -201,8 +195,10 @@ static bool is_from(const struct config *config, enum config_origin least, const
 void config_limits(const struct config *config, enum config_origin least, struct run_limits *limits)
 {
 #define PUT(field, target, value)                                                                  \
-    if (is_from(config, least, &config->field))                                                    \
-    limits->target = (__typeof__(limits->target))(value)
+    do {                                                                                           \
+        if (is_from(config, least, &config->field))                                                \
+            limits->target = (__typeof__(limits->target))(value);                                  \
+    } while (0)
 
     PUT(timeout_s, timeout_ms, config->timeout_s * 1000);
     PUT(cpu_time_s, cpu_ms, config->cpu_time_s * 1000);
@@ -260,9 +256,10 @@ int config_parse_grant(const char *text, char **ret_path, enum run_grant_mode *r
         mode = text[len - 1] == 'w' ? RUN_GRANT_RW : RUN_GRANT_RO;
         len -= 3;
     }
-    if (len == 0)
-        return error_set(err, E_INVALID, "`%s`: read no directory, expected DIR, DIR:ro or DIR:rw",
-                         text);
+    if (len == 0) {
+        error_set(err, E_INVALID, "`%s`: read no directory, expected DIR, DIR:ro or DIR:rw", text);
+        return error_hint(err, "name the directory: /srv/data, or /srv/data:rw");
+    }
     path = strndup(text, len);
     if (!path)
         return error_set(err, E_SYSTEM, "out of memory");

@@ -87,7 +87,6 @@ struct config {
     int64_t pool_hot;
     int64_t zygote_max_runs;
     int64_t zygote_max_minutes;
-    char *log_level;
     char *color;
 
     /* --- private --- */
@@ -118,7 +117,7 @@ int config_set_flag(struct config *config, const char *flag, const char *value, 
 
 /* Puts the limits that come from `least` or stronger into *limits, so that a profile's own can go
  * between: config_limits(c, CONFIG_DEFAULT, &l); profile_apply_limits(p, &l); config_limits(c,
- * CONFIG_FLAG, &l); */
+ * CONFIG_FILE, &l); */
 void config_limits(const struct config *config, enum config_origin least,
                    struct run_limits *limits);
 
@@ -133,6 +132,9 @@ int config_parse_grant(const char *text, char **ret_path, enum run_grant_mode *r
 
 /* --- the table, for those who print it --- */
 
+/* Rows the table may have; a list of all its names has this room. */
+#define CONFIG_OPTIONS_MAX 64
+
 const struct config_option *config_options(size_t *ret_count);
 const struct config_option *config_find(const char *name); /* NULL: no such option */
 
@@ -142,8 +144,6 @@ json_t *config_value(const struct config *config, const struct config_option *op
 /* "default", "FILE:LINE", "environment NAME", "flag --NAME". The caller frees it. NULL: out of
  * memory. */
 char *config_source_text(const struct config *config, const struct config_option *option);
-enum config_origin config_source_origin(const struct config *config,
-                                        const struct config_option *option);
 
 /* The environment variable of an option: BELLJAR_<NAME>. */
 void config_variable(const struct config_option *option, char *text, size_t size);

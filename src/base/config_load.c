@@ -13,7 +13,8 @@
 /* More names than anybody gives; each is looked through for the nearest. */
 #define ENVIRONMENTS_MAX 63
 
-#define NAMES_MAX 64
+/* A longer name is near to none of ours. */
+#define NAME_MAX_BYTES 64
 
 extern char **environ;
 
@@ -155,7 +156,7 @@ static int read_key(struct config *config, const struct file *file, const char *
     const struct config_source source = {
         .origin = CONFIG_FILE, .file = file->path, .line = toml_line(file->lines, key)};
     const struct config_option *options;
-    const char *known[NAMES_MAX];
+    const char *known[CONFIG_OPTIONS_MAX];
     size_t count;
 
     if (option)
@@ -232,7 +233,7 @@ static int read_variable(struct config *config, const struct config_option *opti
                          const char *alias, bool *ret_is_set, struct error *err)
 {
     const struct config_source source = {.origin = CONFIG_ENVIRONMENT, .name = alias};
-    char name[NAMES_MAX];
+    char name[NAME_MAX_BYTES];
     const char *value;
 
     config_variable(option, name, sizeof(name));
@@ -265,7 +266,7 @@ static int read_variables(struct config *config, struct error *err)
  * set is a bad one. What is near to nothing is left alone: it may be meant for another program. */
 static int find_slips(struct error *err)
 {
-    const char *known[NAMES_MAX];
+    const char *known[CONFIG_OPTIONS_MAX];
     size_t count;
     const struct config_option *options = config_options(&count);
 
@@ -274,7 +275,7 @@ static int find_slips(struct error *err)
     for (char **entry = environ; entry && *entry; entry++) {
         const char *name = *entry + strlen(PREFIX);
         size_t len = strncmp(*entry, PREFIX, strlen(PREFIX)) == 0 ? strcspn(name, "=") : 0;
-        char word[NAMES_MAX], variable[NAMES_MAX];
+        char word[NAME_MAX_BYTES], variable[NAME_MAX_BYTES];
         const char *nearest;
 
         if (len == 0 || len >= sizeof(word))

@@ -264,36 +264,18 @@ int config_check_ceiling(struct config *config, const struct config_option *opti
 
 /* ---- choices ---- */
 
-/* Other programs' words for the same thing; LOG_LEVEL is often set for somebody else. */
-static const char *choice_synonym(const char *text)
-{
-    static const char *const pairs[][2] = {
-        {"warn",     "warning"},
-        {"critical", "error"  },
-        {"fatal",    "error"  },
-        {"notice",   "info"   },
-        {"trace",    "debug"  },
-    };
-
-    for (size_t i = 0; i < ARRAY_SIZE(pairs); i++)
-        if (strcasecmp(text, pairs[i][0]) == 0)
-            return pairs[i][1];
-    return text;
-}
-
 static int set_choice(struct config *config, const struct config_option *option,
                       const struct config_source *source, const char *text, struct error *err)
 {
     const char *items[CHOICES_MAX];
     char copy[CHOICES_BYTES];
     size_t count = split_choices(option, copy, items);
-    const char *wanted = choice_synonym(text);
     const char *nearest;
 
     for (size_t i = 0; i < count; i++) {
         char *value;
 
-        if (strcasecmp(items[i], wanted) != 0)
+        if (strcasecmp(items[i], text) != 0)
             continue;
         value = strdup(items[i]);
         if (!value)

@@ -1,8 +1,8 @@
 /* The one error type: a code for machines, a message for people, a hint for what to do next.
  *
- * A function that can fail returns 0 or a negative number and takes `struct error *err` last. The error
- * is filled once, where the cause is known; callers add context with error_wrap(). Success leaves *err
- * alone. `err` may be NULL where the caller does not want the words.
+ * A function that can fail returns 0 or a negative number and takes `struct error *err` last. The
+ * error is filled once, where the cause is known; callers add context with error_wrap(). Success
+ * leaves *err alone. `err` may be NULL where the caller does not want the words.
  */
 #pragma once
 

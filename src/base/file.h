@@ -1,14 +1,17 @@
-/* Small files of the kernel and of ours: read whole, write whole, always relative to a directory fd. */
+/* Small files of the kernel and of ours: read whole, write whole, always relative to a directory
+ * fd. */
 #pragma once
 
 #include <stddef.h>
 
 #include "base/error.h"
 
-/* Reads at most size-1 bytes and adds the NUL; trailing newlines are cut. Returns the length or -errno. */
+/* Reads at most size-1 bytes and adds the NUL; trailing newlines are cut. Returns the length or
+ * -errno. */
 int file_read(int dirfd, const char *path, char *text, size_t size);
 
-/* Writes the text with one write(2), as control files of the kernel want it. Returns 0 or -errno. */
+/* Writes the text with one write(2), as control files of the kernel want it. Returns 0 or -errno.
+ */
 int file_write(int dirfd, const char *path, const char *text);
 
 /* Like file_write(), with a printf format. */

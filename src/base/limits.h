@@ -6,14 +6,15 @@
 #define KIB ((size_t)1024)
 #define MIB (KIB * 1024)
 
-/* Source text. A model writes a few kB; a megabyte is generous and still parses in well under a second. */
+/* Source text. A model writes a few kB; a megabyte is generous and still parses in well under a
+ * second. */
 #define LIMIT_CODE_BYTES MIB
 
 /* Kept per stream of one run in memory, head and tail together: the most an answer carries. */
 #define LIMIT_OUTPUT_BYTES_MAX (16 * MIB)
 
-/* One display, result text or traceback from the guest. Larger ones are cut where they are made; a guest that
- * sends more breaks the protocol. */
+/* The JSON form of a result that is still read. The guest cuts its texts at a megabyte
+ * (guest/report.h); a longer one is left out of the answer. */
 #define LIMIT_RESULT_BYTES (4 * MIB)
 
 /* Standard input handed to a run. */
@@ -26,7 +27,8 @@
 /* Directories of --allow: each is a mount of its own in the sandbox. */
 #define LIMIT_GRANTS 32
 
-/* Violations listed for one refused program: enough to mend it in one go, not enough to flood a model. */
+/* Violations listed for one refused program: enough to mend it in one go, not enough to flood a
+ * model. */
 #define LIMIT_VIOLATIONS 100
 
 /* A profile or configuration file. */
@@ -35,7 +37,7 @@
 /* Sandboxes alive at once in one supervisor: descriptors (about six each) are the scarce thing. */
 #define LIMIT_SANDBOXES 4096
 
-/* How long the making of one sandbox may take, and the start of a zygote with all its imports. Both are milliseconds to seconds
- * on any machine; an emulated one is a hundred times slower. */
+/* How long the making of one sandbox may take, and the start of a zygote with all its imports. Both
+ * are milliseconds to seconds on any machine; an emulated one is a hundred times slower. */
 #define LIMIT_MAKING_MS 120000
 #define LIMIT_ZYGOTE_MS 300000

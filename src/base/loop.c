@@ -110,20 +110,13 @@ void loop_timer_start(struct loop_watch *timer, uint64_t ms)
 {
     struct timeval tv = {(time_t)(ms / 1000), (suseconds_t)(ms % 1000 * 1000)};
 
-    (void)event_add(timer->event, &tv); /* fails only where memory for the heap does; the loop grew it before */
+    (void)event_add(timer->event,
+                    &tv); /* fails only where memory for the heap does; the loop grew it before */
 }
 
 void loop_timer_stop(struct loop_watch *timer)
 {
     (void)event_del(timer->event);
-}
-
-void loop_watch_enable(struct loop_watch *watch, bool on)
-{
-    if (on)
-        (void)event_add(watch->event, NULL);
-    else
-        (void)event_del(watch->event);
 }
 
 void loop_watch_free(struct loop_watch *watch)

@@ -1,4 +1,5 @@
-/* The event loop: a thin wrapper of libevent. One per process; callbacks read, enqueue and return. */
+/* The event loop: a thin wrapper of libevent. One per process; callbacks read, enqueue and return.
+ */
 #pragma once
 
 #include <stdbool.h>
@@ -20,17 +21,16 @@ void loop_free(struct loop *loop);
 int loop_run(struct loop *loop, struct error *err);
 void loop_stop(struct loop *loop);
 
-/* `fn` is called whenever the descriptor is ready, until the watch is freed. NULL: out of memory. */
+/* `fn` is called whenever the descriptor is ready, until the watch is freed. NULL: out of memory.
+ */
 struct loop_watch *loop_watch_fd(struct loop *loop, int fd, int what, loop_fn fn, void *arg);
 struct loop_watch *loop_watch_signal(struct loop *loop, int sig, loop_fn fn, void *arg);
 
 /* A timer that is not running. */
 struct loop_watch *loop_timer(struct loop *loop, loop_fn fn, void *arg);
-void loop_timer_start(struct loop_watch *timer, uint64_t ms); /* once, from now; restarts a running one */
+void loop_timer_start(struct loop_watch *timer,
+                      uint64_t ms); /* once, from now; restarts a running one */
 void loop_timer_stop(struct loop_watch *timer);
-
-/* Switches a descriptor's watch off and on without forgetting it. */
-void loop_watch_enable(struct loop_watch *watch, bool on);
 
 /* Accepts NULL. Safe from within the watch's own callback. */
 void loop_watch_free(struct loop_watch *watch);

@@ -12,8 +12,8 @@ static const struct {
     const char *name;
     const char *in_checkout; /* from the build directory */
 } data_dirs[] = {
-    {"policies", "../policies"            },
-    {"escape",   "../tests/escape/corpus" },
+    {"policies", "../policies"           },
+    {"escape",   "../tests/escape/corpus"},
 };
 
 /* The directory of the running program, without the final slash. */

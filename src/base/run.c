@@ -132,8 +132,3 @@ int run_status_exit(const struct run *run)
     code = run->exit_code & 0xff;
     return code ? code : 1;
 }
-
-const char *run_language_name(enum run_language language)
-{
-    return language == RUN_BASH ? "bash" : "python";
-}

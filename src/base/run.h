@@ -1,8 +1,8 @@
 /* struct run: the thing that travels. Read this file first.
  *
- * A door (src/cmd, later src/front) fills the request part and calls pool_submit(). The pool finds a sandbox,
- * the sandbox runs the code, and `on_done` is called exactly once with the result part filled. Everything a
- * run owns dies in run_free().
+ * A door (src/cmd, later src/front) fills the request part and calls pool_submit(). The pool finds
+ * a sandbox, the sandbox runs the code, and `on_done` is called exactly once with the result part
+ * filled. Everything a run owns dies in run_free().
  */
 #pragma once
 
@@ -34,16 +34,16 @@ enum run_status {
 };
 
 struct run_limits {
-    uint32_t timeout_ms;      /* wall clock */
-    uint32_t cpu_ms;          /* CPU time of all processes together; 0: only the wall clock counts */
-    uint64_t memory_bytes;    /* of everything in the sandbox, its files included */
-    uint32_t cpu_percent;     /* share of one core times 100; 0: no share set */
-    uint32_t processes;       /* processes and threads */
-    uint32_t descriptors;     /* per process */
-    uint64_t file_bytes;      /* one file */
-    uint64_t disk_bytes;      /* /workspace, /tmp and /dev/shm together */
-    uint32_t inodes;          /* of the same */
-    uint64_t output_bytes;    /* kept per stream */
+    uint32_t timeout_ms;   /* wall clock */
+    uint32_t cpu_ms;       /* CPU time of all processes together; 0: only the wall clock counts */
+    uint64_t memory_bytes; /* of everything in the sandbox, its files included */
+    uint32_t cpu_percent;  /* share of one core times 100; 0: no share set */
+    uint32_t processes;    /* processes and threads */
+    uint32_t descriptors;  /* per process */
+    uint64_t file_bytes;   /* one file */
+    uint64_t disk_bytes;   /* /workspace, /tmp and /dev/shm together */
+    uint32_t inodes;       /* of the same */
+    uint64_t output_bytes; /* kept per stream */
 };
 
 enum run_grant_mode { RUN_GRANT_RO, RUN_GRANT_RW };
@@ -63,7 +63,8 @@ struct run_violation {
     char *hint; /* or NULL */
 };
 
-/* What the program said of its own end. It is text for people; no status is ever derived from it. */
+/* What the program said of its own end. It is text for people; no status is ever derived from it.
+ */
 struct run_exception {
     char *name; /* NULL: there was none */
     char *message;
@@ -84,9 +85,9 @@ struct run_usage {
 struct run_stream {
     struct buf head;
     struct buf tail;
-    size_t tail_start;   /* where the ring of the tail begins */
-    uint64_t total;      /* bytes the program wrote */
-    uint64_t dropped;    /* bytes missing between head and tail */
+    size_t tail_start; /* where the ring of the tail begins */
+    uint64_t total;    /* bytes the program wrote */
+    uint64_t dropped;  /* bytes missing between head and tail */
     size_t limit;
 };
 
@@ -100,7 +101,7 @@ struct run {
     uint32_t required_layers; /* bits of enum wire_layer, all of which must stand */
     bool may_spawn;           /* false: the kernel refuses execve and new processes */
     struct run_limits limits;
-    char **env; /* "NAME=value", NULL at the end, or NULL */
+    char **env;       /* "NAME=value", NULL at the end, or NULL */
     struct buf input; /* standard input */
     bool has_input;
     struct run_grant grants[LIMIT_GRANTS];
@@ -108,7 +109,8 @@ struct run {
     bool auto_print; /* echo the last expression, as a REPL does */
 
     /* --- callbacks, all optional but on_done --- */
-    void (*on_output)(struct run *run, int stream, const char *data, size_t len); /* stream: 1 or 2 */
+    void (*on_output)(struct run *run, int stream, const char *data,
+                      size_t len); /* stream: 1 or 2 */
     void (*on_done)(struct run *run);
     void *user;
 
@@ -134,10 +136,10 @@ struct run {
     struct box *box;  /* that was made for it or that it runs in */
 };
 
-/* A run with a fresh id and default limits; the code buffer is ready to be filled. NULL: out of memory. */
+/* A run with a fresh id and default limits; the code buffer is ready to be filled. NULL: out of
+ * memory. */
 struct run *run_new(void);
 void run_free(struct run *run);
 
 const char *run_status_name(enum run_status status);
 int run_status_exit(const struct run *run);
-const char *run_language_name(enum run_language language);

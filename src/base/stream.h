@@ -19,7 +19,7 @@ int run_stream_add(struct run_stream *stream, const void *data, size_t len, stru
  */
 int run_stream_render(const struct run_stream *stream, struct buf *out, struct error *err);
 
-/* What a reader who already saw the first `shown` bytes as they came still needs: the marker where bytes are missing, and
- * what was kept of the rest. */
+/* What a reader who already saw the first `shown` bytes as they came still needs: the marker where
+ * bytes are missing, and what was kept of the rest. */
 int run_stream_render_rest(const struct run_stream *stream, uint64_t shown, struct buf *out,
                            struct error *err);

@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/limits.h"
 #include "cmd/bench_drive.h"
 #include "cmd/cmd.h"
 #include "front/json.h"
@@ -28,12 +29,28 @@ static const struct program pandas_line = {
 
 #define CLOSED_LOOP_MAX 1000000
 
-struct plan {
-    size_t runs;
-    double seconds;
+/* Windows are seconds; an hour of one figure is a slip. */
+#define SECONDS_MAX 3600
+
+/* Sizes that --idle takes at once. */
+#define IDLE_MAX 16
+
+/* As typed. */
+struct request {
+    const char *runs;
+    const char *seconds;
     const char *idle;
     const char *only;
     bool is_json;
+    bool has_samples;
+};
+
+struct plan {
+    size_t runs;
+    double seconds;
+    size_t idle[IDLE_MAX];
+    size_t n_idle;
+    const char *only;
     bool has_samples;
 };
 
@@ -71,9 +88,10 @@ static int add_times(struct bench *b, const char *name, const double *values, si
         return -1;
     (void)snprintf(human, sizeof(human), "p50 %.3f ms  p90 %.3f  p99 %.3f  max %.3f", p50, p90, p99,
                    most);
-    object = json_pack("{s:f,s:f,s:f,s:f,s:I,s:I}", "p50_ms", p50, "p90_ms", p90, "p99_ms", p99,
-                       "max_ms", most, "runs", (json_int_t)b->drive.n_done, "failed",
-                       (json_int_t)b->drive.n_failed);
+    object =
+        json_pack("{s:f,s:f,s:f,s:f,s:I,s:I,s:I}", "p50_ms", p50, "p90_ms", p90, "p99_ms", p99,
+                  "max_ms", most, "runs", (json_int_t)b->drive.n_done, "failed",
+                  (json_int_t)b->drive.n_failed, "from_stock", (json_int_t)b->drive.n_from_stock);
     if (b->plan.has_samples)
         (void)json_object_set_new(object, "ms", sample_list(values, count));
     return add(b, name, object, human);
@@ -108,12 +126,21 @@ static int closed_loop(struct bench *b, const char *name, struct program program
 
 /* --- from a stock --- */
 
-static const struct engine_stock full_stock = {.size = POOL_AUTO, .hot = POOL_AUTO, .warm = true};
+/* As the settings have it; -1 of theirs is POOL_AUTO. */
+static struct engine_stock full_stock(const struct bench *b)
+{
+    return (struct engine_stock){
+        .size = (size_t)b->drive.config->pool_size,
+        .hot = (size_t)b->drive.config->pool_hot,
+        .warm = true,
+    };
+}
+
 static const struct engine_stock no_stock = {.warm = true};
 
 static int measure_stock(struct bench *b, struct error *err)
 {
-    if (drive_open(&b->drive, &full_stock, err) < 0 ||
+    if (drive_open(&b->drive, full_stock(b), err) < 0 ||
         latency(b, "pool_print", print_line, b->plan.runs, err) < 0)
         return -1;
     return latency(b, "pool_pandas", pandas_line, b->plan.runs, err);
@@ -132,7 +159,7 @@ static int measure_throughput(struct bench *b, struct error *err)
         {"throughput_pandas_16", &pandas_line, 16},
     };
 
-    if (drive_open(&b->drive, &full_stock, err) < 0)
+    if (drive_open(&b->drive, full_stock(b), err) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_SIZE(windows); i++)
         if (closed_loop(b, windows[i].name, *windows[i].program, windows[i].clients,
@@ -149,7 +176,7 @@ static int measure_growth(struct bench *b, struct error *err)
     size_t before = 0;
     char name[48];
 
-    if (drive_open(&b->drive, &full_stock, err) < 0)
+    if (drive_open(&b->drive, full_stock(b), err) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_SIZE(counts); before = counts[i++]) {
         (void)snprintf(name, sizeof(name), "rate_up_to_%zu_runs", counts[i]);
@@ -167,7 +194,7 @@ static int measure_growth(struct bench *b, struct error *err)
 
 static int measure_warm(struct bench *b, struct error *err)
 {
-    if (drive_open(&b->drive, &no_stock, err) < 0 ||
+    if (drive_open(&b->drive, no_stock, err) < 0 ||
         latency(b, "warm_print", print_line, b->plan.runs, err) < 0)
         return -1;
     return latency(b, "warm_pandas", pandas_line, b->plan.runs, err);
@@ -177,7 +204,7 @@ static int measure_teardown(struct bench *b, struct error *err)
 {
     struct drive *d = &b->drive;
 
-    if (drive_open(d, &no_stock, err) < 0 ||
+    if (drive_open(d, no_stock, err) < 0 ||
         drive_one_by_one(d, print_line, b->plan.runs, true, err) < 0 ||
         add_times(b, "teardown_print", d->end_ms, d->n_end) < 0 ||
         drive_one_by_one(d, pandas_line, b->plan.runs, true, err) < 0)
@@ -222,14 +249,14 @@ static int idle(struct bench *b, size_t count, struct error *err)
     char name[48], human[128];
     double seconds, pss, all;
 
-    if (drive_open(d, &(struct engine_stock){.size = 1, .warm = true}, err) < 0)
+    if (drive_open(d, (struct engine_stock){.size = 1, .warm = true}, err) < 0)
         return -1;
     drive_close(
         d); /* the page cache is warm now; what follows is the sandboxes and their zygote alone */
 
     before = available_kb();
     begin = loop_now_ns();
-    if (drive_open(d, &(struct engine_stock){.size = count, .warm = true}, err) < 0)
+    if (drive_open(d, (struct engine_stock){.size = count, .warm = true}, err) < 0)
         return -1;
     seconds = (double)(loop_now_ns() - begin) / 1e9;
     after = available_kb();
@@ -251,20 +278,12 @@ static int idle(struct bench *b, size_t count, struct error *err)
 
 static int measure_idle(struct bench *b, struct error *err)
 {
-    const char *at = b->plan.idle;
+    for (size_t i = 0; i < b->plan.n_idle; i++) {
+        int r = idle(b, b->plan.idle[i], err);
 
-    while (*at) {
-        char *end;
-        unsigned long count = strtoul(at, &end, 10);
-        int r;
-
-        if (end == at || count == 0 || count > LIMIT_SANDBOXES)
-            return error_set(err, E_INVALID, "--idle takes numbers from 1 to %d", LIMIT_SANDBOXES);
-        r = idle(b, count, err);
         drive_close(&b->drive);
         if (r < 0)
             return -1;
-        at = *end == ',' ? end + 1 : end;
     }
     return 0;
 }
@@ -314,12 +333,62 @@ static int check_only(const char *only, struct error *err)
     return 0;
 }
 
+/* A whole number from 1 to `most` that ends at the end of the text or at a comma. */
+static int parse_count(const char *option, const char *text, size_t most, size_t *ret_count,
+                       const char **ret_rest, struct error *err)
+{
+    char *end = NULL;
+    unsigned long count = 0;
+
+    if (*text >= '0' && *text <= '9') /* strtoul() itself takes signs and spaces */
+        count = strtoul(text, &end, 10);
+    if (end && (*end == '\0' || (*end == ',' && ret_rest)) && count >= 1 && count <= most) {
+        *ret_count = count;
+        if (ret_rest)
+            *ret_rest = end;
+        return 0;
+    }
+    error_set(err, E_INVALID, "%s: read `%s`, expected a number from 1 to %zu", option, text, most);
+    return error_hint(err, ret_rest ? "such as `%s 10,100`" : "such as `%s 50`", option);
+}
+
+static int parse_seconds(const char *text, double *ret_seconds, struct error *err)
+{
+    char *end;
+    double seconds = strtod(text, &end);
+
+    if (end != text && *end == '\0' && seconds > 0 && seconds <= SECONDS_MAX) {
+        *ret_seconds = seconds;
+        return 0;
+    }
+    error_set(err, E_INVALID, "--seconds: read `%s`, expected a number above 0, at most %d", text,
+              SECONDS_MAX);
+    return error_hint(err, "such as `--seconds 3`");
+}
+
+static int make_plan(const struct request *request, struct plan *plan, struct error *err)
+{
+    const char *at = request->idle;
+
+    plan->only = request->only;
+    plan->has_samples = request->has_samples;
+    if (parse_count("--runs", request->runs, CLOSED_LOOP_MAX, &plan->runs, NULL, err) < 0 ||
+        parse_seconds(request->seconds, &plan->seconds, err) < 0 ||
+        check_only(request->only, err) < 0)
+        return -1;
+    for (bool has_more = true; has_more; has_more = *at++ == ',') {
+        if (plan->n_idle == IDLE_MAX) {
+            error_set(err, E_INVALID, "--idle takes at most %d numbers", IDLE_MAX);
+            return error_hint(err, "weigh the rest in a second call");
+        }
+        if (parse_count("--idle", at, LIMIT_SANDBOXES, &plan->idle[plan->n_idle++], &at, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int measure(struct bench *b, struct error *err)
 {
-    if (b->plan.runs == 0 || b->plan.runs > CLOSED_LOOP_MAX)
-        return error_set(err, E_INVALID, "--runs takes a number from 1 to %d", CLOSED_LOOP_MAX);
-    if (check_only(b->plan.only, err) < 0)
-        return -1;
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
         int r;
 
@@ -353,40 +422,42 @@ static int help(void)
     return 0;
 }
 
-static int parse(struct plan *plan, int argc, char **argv)
+static int parse(struct request *request, int argc, char **argv)
 {
+    /* clang-format off */
     static const struct option options[] = {
-        {"runs",             required_argument, NULL, 'r'},
-        {"seconds",              required_argument, NULL, 's'},
-        {"idle",                  required_argument, NULL, 'i'},
-        {"only",required_argument, NULL, 'o'},
-        {"json",               no_argument, NULL, 'j'},
-        {"samples",             no_argument, NULL, 'a'},
-        {"help",              no_argument, NULL, 'h'},
-        {0                 },
+        {"runs",    required_argument, NULL, 'r'},
+        {"seconds", required_argument, NULL, 's'},
+        {"idle",    required_argument, NULL, 'i'},
+        {"only",    required_argument, NULL, 'o'},
+        {"json",    no_argument,       NULL, 'j'},
+        {"samples", no_argument,       NULL, 'a'},
+        {"help",    no_argument,       NULL, 'h'},
+        {0},
     };
+    /* clang-format on */
     int answer;
 
     opterr = 0;
     while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
         switch (answer) {
         case 'r':
-            plan->runs = strtoul(optarg, NULL, 10);
+            request->runs = optarg;
             break;
         case 's':
-            plan->seconds = strtod(optarg, NULL);
+            request->seconds = optarg;
             break;
         case 'i':
-            plan->idle = optarg;
+            request->idle = optarg;
             break;
         case 'o':
-            plan->only = optarg;
+            request->only = optarg;
             break;
         case 'j':
-            plan->is_json = true;
+            request->is_json = true;
             break;
         case 'a':
-            plan->has_samples = true;
+            request->has_samples = true;
             break;
         case 'h':
             return help() + 1;
@@ -401,14 +472,13 @@ static int parse(struct plan *plan, int argc, char **argv)
 
 int cmd_bench(int argc, char **argv)
 {
-    struct bench b = {
-        .plan = {.runs = 200, .seconds = 3, .idle = "10,100"}
-    };
+    struct request request = {.runs = "200", .seconds = "3", .idle = "10,100"};
+    struct bench b = {0};
     cleanup_error struct error err = {0};
     cleanup(buf_done) struct buf text = {0};
     struct config *config;
     struct profile *profile = NULL;
-    int r = parse(&b.plan, argc, argv);
+    int r = parse(&request, argc, argv);
 
     if (r > 0)
         return r - 1;
@@ -417,14 +487,14 @@ int cmd_bench(int argc, char **argv)
     b.report = json_object();
     if (!config || !b.report) {
         error_set(&err, E_SYSTEM, "out of memory");
-    } else if (config_load(config, NULL, &err) == 0 &&
+    } else if (make_plan(&request, &b.plan, &err) == 0 && config_load(config, NULL, &err) == 0 &&
                engine_profile(config, &profile, &err) == 0) {
         b.drive.config = config;
         b.drive.profile = profile;
         r = measure(&b, &err);
     }
     buf_init(&text, 16 * MIB);
-    if (r == 0 && b.plan.is_json &&
+    if (r == 0 && request.is_json &&
         (r = json_text_dump(b.report, JSON_TEXT_PRETTY, &text, &err)) == 0)
         (void)fputs(buf_str(&text), stdout);
     profile_free(profile);

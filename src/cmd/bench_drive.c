@@ -34,6 +34,7 @@ static void on_done(struct run *run)
 static int submit(struct drive *d, struct error *err)
 {
     struct run *run = run_new();
+    struct pool_level before, after;
 
     if (!run || buf_add_str(&run->code, d->program.code, err) < 0) {
         run_free(run);
@@ -46,7 +47,10 @@ static int submit(struct drive *d, struct error *err)
     run->user = d;
     run->on_done = on_done;
     d->under_way++;
+    pool_level(d->engine.pool, &before);
     pool_submit(d->engine.pool, run);
+    pool_level(d->engine.pool, &after);
+    d->n_from_stock += after.idle < before.idle;
     return 0;
 }
 
@@ -107,6 +111,12 @@ static void on_poll(void *arg)
         loop_stop(d->engine.loop);
 }
 
+static int no_stock(struct error *err)
+{
+    error_set(err, E_SYSTEM, "the stock does not fill");
+    return error_hint(err, "`belljar doctor` says whether sandboxes can be made here");
+}
+
 int drive_settle(struct drive *d, struct error *err)
 {
     d->wanted = 0;
@@ -115,16 +125,15 @@ int drive_settle(struct drive *d, struct error *err)
     loop_timer_start(d->poll, 0);
     if (loop_run(d->engine.loop, err) < 0)
         return -1;
-    return is_quiet(d) ? 0 : error_set(err, E_SYSTEM, "the stock does not fill");
+    return is_quiet(d) ? 0 : no_stock(err);
 }
 
-int drive_open(struct drive *d, const struct engine_stock *stock, struct error *err)
+int drive_open(struct drive *d, struct engine_stock stock, struct error *err)
 {
     struct run_limits limits = {0};
 
-    config_limits(d->config, CONFIG_DEFAULT, &limits);
-    profile_apply_limits(d->profile, &limits);
-    if (engine_open(&d->engine, d->config, stock, &limits, err) < 0)
+    engine_limits(d->config, d->profile, &limits);
+    if (engine_open(&d->engine, d->config, &stock, &limits, err) < 0)
         return -1;
     d->poll = loop_timer(d->engine.loop, on_poll, d);
     if (!d->poll)
@@ -164,7 +173,7 @@ static int prepare(struct drive *d, struct program program, size_t runs, struct 
         return error_set(err, E_SYSTEM, "out of memory");
     d->program = program;
     d->size = d->wanted = runs;
-    d->n_done = d->n_failed = d->under_way = d->n_end = 0;
+    d->n_done = d->n_failed = d->n_from_stock = d->under_way = d->n_end = 0;
     d->until_ns = d->answered_ns = 0;
     return 0;
 }

@@ -28,13 +28,14 @@ struct drive {
     uint64_t answered_ns; /* the last run, until its sandbox is gone */
 
     size_t n_done, n_failed;
+    size_t n_from_stock; /* got a sandbox that was waiting */
     double *ms, *end_ms; /* of the finished runs, sorted; end_ms: from the answer until nothing of
                             the sandbox is left */
     size_t n_end, size;
 };
 
 /* Starts an engine with that stock and waits until the stock is full and nothing is under way. */
-int drive_open(struct drive *drive, const struct engine_stock *stock, struct error *err);
+int drive_open(struct drive *drive, struct engine_stock stock, struct error *err);
 void drive_close(struct drive *drive);
 
 /* Waits for that again. */

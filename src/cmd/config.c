@@ -98,7 +98,7 @@ static int add_one(const struct config *config, const char *name, struct buf *ou
     size_t count;
     const struct config_option *options = config_options(&count);
     const struct config_option *option = config_find(name);
-    const char *known[64];
+    const char *known[CONFIG_OPTIONS_MAX];
     const char *nearest;
     json_t *value;
     int r = 0;
@@ -197,13 +197,15 @@ static int show(const struct request *request, struct buf *out, struct error *er
 
 int cmd_config(int argc, char **argv)
 {
+    /* clang-format off */
     static const struct option options[] = {
-        {"config",     required_argument, NULL, 'c'},
-        {"defaults",        no_argument, NULL, 'd'},
-        {"json",            no_argument, NULL, 'j'},
-        {"help",no_argument, NULL, 'h'},
-        {0        },
+        {"config",   required_argument, NULL, 'c'},
+        {"defaults", no_argument,       NULL, 'd'},
+        {"json",     no_argument,       NULL, 'j'},
+        {"help",     no_argument,       NULL, 'h'},
+        {0},
     };
+    /* clang-format on */
     cleanup_error struct error err = {0};
     cleanup(buf_done) struct buf out = {0};
     struct request request = {0};

@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "cmd/cmd.h"
+#include "front/json.h"
 #include "front/terminal.h"
 
 struct request {
@@ -52,52 +53,49 @@ static int prove_aside(struct prove_totals *totals, struct error *err)
     return r;
 }
 
-static int exit_code(const struct doctor *doctor)
+static int exit_code(const struct doctor *doctor, const struct prove_totals *totals)
 {
-    return doctor->can_run && !(doctor->proof && doctor->proof->breaches) ? 0 : EXIT_FAILURE;
+    return doctor->can_run && !totals->breaches ? 0 : EXIT_FAILURE;
 }
 
 static int tell_machine(struct doctor *doctor, struct error *err)
 {
+    json_t *report = doctor_json(doctor, err);
     cleanup(buf_done) struct buf out = {0};
-    struct prove_totals totals;
-    int r;
+    struct prove_totals totals = {0};
+    int r = report ? 0 : -1;
 
-    buf_init(&out, MIB);
-    if (doctor->has_proof && doctor->can_run) {
-        if (prove_aside(&totals, err) < 0)
-            return -1;
-        doctor->proof = &totals;
+    if (r == 0 && doctor->has_proof && doctor->can_run) {
+        engine_close(&doctor->engine); /* nothing of ours beside the programs on trial */
+        if (prove_aside(&totals, err) < 0 || doctor_json_proof(report, &totals, err) < 0)
+            r = -1;
     }
-    r = doctor_json(doctor, &out, err) < 0 ? -1 : exit_code(doctor);
-    doctor->proof = NULL;
-    if (r >= 0 && print(&out) < 0)
+    buf_init(&out, MIB);
+    if (r == 0)
+        r = json_text_dump(report, JSON_TEXT_PRETTY, &out, err);
+    json_decref(report);
+    if (r == 0 && print(&out) < 0)
         r = error_errno(err, "write the report");
-    return r;
+    return r < 0 ? r : exit_code(doctor, &totals);
 }
 
 static int tell_person(struct doctor *doctor, struct error *err)
 {
     bool has_color = terminal_has_color(STDOUT_FILENO, doctor->config->color);
     cleanup(buf_done) struct buf out = {0};
-    struct prove_totals totals;
-    int r;
+    struct prove_totals totals = {0};
 
     buf_init(&out, MIB);
     if (doctor_report(doctor, has_color, &out, err) < 0)
         return -1;
     if (print(&out) < 0)
         return error_errno(err, "write the report");
-    if (!doctor->has_proof || !doctor->can_run)
-        return exit_code(doctor);
-
-    engine_close(&doctor->engine); /* nothing of ours beside the programs on trial */
-    if (fputs("\n", stdout) < 0 || prove_run_suite(&totals, err) < 0)
-        return -1;
-    doctor->proof = &totals;
-    r = exit_code(doctor);
-    doctor->proof = NULL;
-    return r;
+    if (doctor->has_proof && doctor->can_run) {
+        engine_close(&doctor->engine); /* nothing of ours beside the programs on trial */
+        if (fputs("\n", stdout) < 0 || prove_run_suite(&totals, err) < 0)
+            return -1;
+    }
+    return exit_code(doctor, &totals);
 }
 
 static int examine(struct doctor *doctor, const struct request *request, struct error *err)
@@ -121,13 +119,15 @@ static void doctor_done(struct doctor *doctor)
 
 int cmd_doctor(int argc, char **argv)
 {
+    /* clang-format off */
     static const struct option options[] = {
-        {"json",       no_argument, NULL, 'j'},
-        {"prove",        no_argument, NULL, 'p'},
-        {"config",            required_argument, NULL, 'c'},
-        {"help",no_argument, NULL, 'h'},
-        {0        },
+        {"json",   no_argument,       NULL, 'j'},
+        {"prove",  no_argument,       NULL, 'p'},
+        {"config", required_argument, NULL, 'c'},
+        {"help",   no_argument,       NULL, 'h'},
+        {0},
     };
+    /* clang-format on */
     cleanup(doctor_done) struct doctor doctor = {0};
     struct request request = {0};
     struct error err = {0};

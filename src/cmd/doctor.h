@@ -68,14 +68,13 @@ const char *doctor_host_improve_userns(const struct doctor_host *host);
 
 struct doctor {
     struct config *config;
-    struct engine engine; /* stays open while the report is made */
+    struct engine engine; /* stays open while the report is made, not while hostile programs run */
     struct doctor_host host;
     bool has_proof; /* the escape suite was asked for */
     bool can_run;
-    uint32_t layers;                  /* of the sandboxes that ran */
-    struct error error;               /* why nothing runs */
-    struct error strict_error;        /* why `strict` does not, when `open` does */
-    const struct prove_totals *proof; /* NULL: not asked for */
+    uint32_t layers;           /* of the sandboxes that ran */
+    struct error error;        /* why nothing runs */
+    struct error strict_error; /* why `strict` does not, when `open` does */
 };
 
 /* Runs a program under `open` and one under `strict`. Never fails: what goes wrong is a finding. */
@@ -102,4 +101,8 @@ const char *doctor_why_missing(const struct doctor *doctor, const char *module);
 /* --- doctor_report.c, doctor_json.c: all of it for people and for machines --- */
 
 int doctor_report(const struct doctor *doctor, bool has_color, struct buf *out, struct error *err);
-int doctor_json(const struct doctor *doctor, struct buf *out, struct error *err);
+
+/* The report without a proof, which doctor_json_proof() adds; the caller owns it. NULL: out of
+ * memory. */
+json_t *doctor_json(const struct doctor *doctor, struct error *err);
+int doctor_json_proof(json_t *report, const struct prove_totals *proof, struct error *err);

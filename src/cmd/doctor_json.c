@@ -122,29 +122,32 @@ static json_t *error_json(const struct error *error)
                      text(error->message), "hint", text(error->hint));
 }
 
-static json_t *proof_json(const struct prove_totals *proof)
+int doctor_json_proof(json_t *report, const struct prove_totals *proof, struct error *err)
 {
-    if (!proof)
-        return json_null();
-    return json_pack("{s:I, s:I, s:I}", "contained", (json_int_t)proof->passed, "breaches",
-                     (json_int_t)proof->breaches, "unexpected", (json_int_t)proof->unexpected);
+    json_t *object =
+        json_pack("{s:I, s:I, s:I, s:I}", "contained", (json_int_t)proof->passed, "breaches",
+                  (json_int_t)proof->breaches, "unexpected", (json_int_t)proof->unexpected,
+                  "known_gaps", (json_int_t)proof->gaps);
+
+    return json_object_set_new(report, "proof", object) < 0
+               ? error_set(err, E_SYSTEM, "out of memory")
+               : 0;
 }
 
-int doctor_json(const struct doctor *doctor, struct buf *out, struct error *err)
+json_t *doctor_json(const struct doctor *doctor, struct error *err)
 {
     enum doctor_grade grade = doctor_grade(doctor->can_run, doctor->layers);
     const struct doctor_host *host = &doctor->host;
-    json_t *object = json_pack(
-        "{s:s, s:s, s:o, s:o, s:o, s:o, s:{s:i, s:b}, s:i, s:o, s:o, s:o, s:o, s:o, s:o}", "grade",
-        doctor_grade_name(grade), "meaning", doctor_grade_meaning(grade), "layers",
-        layers_json(doctor), "cgroup", cgroup_json(doctor), "python", python_json(doctor), "kernel",
-        kernel_json(host), "user", "uid", (int)host->uid, "is_root", host->uid == 0, "cores",
-        (int)host->cores, "memory", memory_json(host), "sandboxes", room_json(host), "error",
-        error_json(&doctor->error), "strict_error", error_json(&doctor->strict_error), "next",
-        text(doctor_next(doctor)), "proof", proof_json(doctor->proof));
-    int r = object ? json_text_dump(object, JSON_TEXT_PRETTY, out, err)
-                   : error_set(err, E_SYSTEM, "out of memory");
+    json_t *object =
+        json_pack("{s:s, s:s, s:o, s:o, s:o, s:o, s:{s:i, s:b}, s:i, s:o, s:o, s:o, s:o, s:o, s:n}",
+                  "grade", doctor_grade_name(grade), "meaning", doctor_grade_meaning(grade),
+                  "layers", layers_json(doctor), "cgroup", cgroup_json(doctor), "python",
+                  python_json(doctor), "kernel", kernel_json(host), "user", "uid", (int)host->uid,
+                  "is_root", host->uid == 0, "cores", (int)host->cores, "memory", memory_json(host),
+                  "sandboxes", room_json(host), "error", error_json(&doctor->error), "strict_error",
+                  error_json(&doctor->strict_error), "next", text(doctor_next(doctor)), "proof");
 
-    json_decref(object);
-    return r;
+    if (!object)
+        error_set(err, E_SYSTEM, "out of memory");
+    return object;
 }

@@ -110,7 +110,7 @@ static int open_engine(struct doctor *doctor, struct error *err)
 {
     struct run_limits limits = {0};
 
-    config_limits(doctor->config, CONFIG_DEFAULT, &limits);
+    engine_limits(doctor->config, NULL, &limits);
     return engine_open(&doctor->engine, doctor->config, &(struct engine_stock){.warm = true},
                        &limits, err);
 }

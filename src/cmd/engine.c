@@ -7,15 +7,25 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "base/paths.h"
+#include "wire/message.h"
+#include "wire/policy.h"
 
 #define SYSTEM_PYTHON "/usr/bin/python3"
 
 /* Runs at once; more wait. Each has processes, pipes and a cgroup. */
 #define ACTIVE_MAX 256
 
-/* A virtual environment is named by its directory or by the interpreter in it. It has to be of the Python we are linked with, and
- * its tree is shown inside. */
+/* What a run may have and what a message carries are two numbers, since neither header may include
+ * the other's reasons. */
+_Static_assert(LIMIT_GRANTS == WIRE_GRANTS_MAX, "every grant has a place in WIRE_SPAWN");
+_Static_assert(LIMIT_ENV_COUNT <= WIRE_STRINGS_MAX, "every variable has a place in WIRE_RUN");
+_Static_assert(LIMIT_VIOLATIONS == POLICY_VIOLATIONS_MAX, "every violation listed is passed on");
+_Static_assert(CGROUP_ATTACH_MAX == WIRE_ATTACH_MAX, "every cgroup has a place in WIRE_SPAWN");
+
+/* A virtual environment is named by its directory or by the interpreter in it. It has to be of the
+ * Python we are linked with, and its tree is shown inside. */
 static int virtual_environment(const char *path, struct environment *e, struct error *err)
 {
     cleanup_free char *root = realpath(path, NULL);
@@ -27,25 +37,32 @@ static int virtual_environment(const char *path, struct environment *e, struct e
         error_set(err, E_NOT_FOUND, "environment `%s` does not exist", path);
         return error_hint(err, "name the directory of a virtual environment, or its interpreter");
     }
-    /* …/bin/python is a link to the system's interpreter: it is the given path that says where the environment is. */
+    /* …/bin/python is a link to the system's interpreter: it is the given path that says where the
+     * environment is. */
     (void)snprintf(probe, sizeof(probe), "%s", path);
     if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode) && (bin = strstr(probe, "/bin/"))) {
         *bin = '\0';
         free(root);
         root = realpath(probe, NULL);
     }
-    if (!root || (size_t)snprintf(probe, sizeof(probe), "%s/lib/python%s", root, BELLJAR_PYTHON) >= sizeof(probe) ||
+    if (!root ||
+        (size_t)snprintf(probe, sizeof(probe), "%s/lib/python%s", root, BELLJAR_PYTHON) >=
+            sizeof(probe) ||
         stat(probe, &st) < 0) {
-        error_set(err, E_UNSUPPORTED, "environment `%s` is not one of Python %s", path, BELLJAR_PYTHON);
+        error_set(err, E_UNSUPPORTED, "environment `%s` is not one of Python %s", path,
+                  BELLJAR_PYTHON);
         return error_hint(err, "make it with `%s -m venv DIR`", SYSTEM_PYTHON);
     }
-    if (asprintf(&e->python, "%s/bin/python3", root) < 0)
+    if (asprintf(&e->python, "%s/bin/python3", root) < 0) {
+        e->python = NULL; /* undefined after a failure */
         return error_set(err, E_SYSTEM, "out of memory");
+    }
+    if (strncmp(root, "/usr/", 5) == 0) /* seen inside as it is */
+        return 0;
     e->binds = calloc(1, sizeof(*e->binds));
     if (!e->binds)
         return error_set(err, E_SYSTEM, "out of memory");
-    e->binds[0] = take_ptr(root);
-    e->n_binds = strncmp(e->binds[0], "/usr/", 5) == 0 ? 0 : 1;
+    e->binds[e->n_binds++] = take_ptr(root);
     return 0;
 }
 
@@ -76,8 +93,9 @@ static int open_environment(const struct config *config, bool warm, struct envir
     return e->python ? 0 : error_set(err, E_SYSTEM, "out of memory");
 }
 
-int engine_open(struct engine *engine, const struct config *config, const struct engine_stock *stock,
-                const struct run_limits *limits, struct error *err)
+int engine_open(struct engine *engine, const struct config *config,
+                const struct engine_stock *stock, const struct run_limits *limits,
+                struct error *err)
 {
     cleanup_free char *program = NULL;
     struct pool_options options = {
@@ -133,19 +151,26 @@ int engine_profile(const struct config *config, struct profile **ret_profile, st
     return profile_load(config->profile, ours ? ours : config->policies_dir, ret_profile, err);
 }
 
+void engine_limits(const struct config *config, const struct profile *profile,
+                   struct run_limits *limits)
+{
+    config_limits(config, CONFIG_DEFAULT, limits);
+    if (profile)
+        profile_apply_limits(profile, limits);
+    config_limits(config, CONFIG_FILE, limits);
+}
+
 int engine_admit(struct run *run, const struct config *config, const struct profile *profile,
                  struct error *err)
 {
     if (profile_check_language(profile, run->language, err) < 0)
         return -1;
     if (run->n_grants && !profile_allows_grants(profile)) {
-        error_set(err, E_DENIED, "profile `%s` has no files: --allow does not go with it",
+        error_set(err, E_DENIED, "profile `%s` has no files: no directory can be granted with it",
                   profile_name(profile));
-        return error_hint(err, "use --profile standard");
+        return error_hint(err, "use the profile `standard`");
     }
-    config_limits(config, CONFIG_DEFAULT, &run->limits);
-    profile_apply_limits(profile, &run->limits);
-    config_limits(config, CONFIG_FILE, &run->limits);
+    engine_limits(config, profile, &run->limits);
     run->profile = profile_name(profile);
     run->policy = profile_encoded(profile);
     run->required_layers = profile_required_layers(profile);

@@ -22,13 +22,19 @@ struct engine_stock {
     bool warm; /* import the environment's modules in advance and prepare for many forks */
 };
 
-int engine_open(struct engine *engine, const struct config *config, const struct engine_stock *stock,
-                const struct run_limits *limits, struct error *err);
+int engine_open(struct engine *engine, const struct config *config,
+                const struct engine_stock *stock, const struct run_limits *limits,
+                struct error *err);
 void engine_close(struct engine *engine);
 
 /* The profile of the settings, from the operator's or our own directory. */
 int engine_profile(const struct config *config, struct profile **ret_profile, struct error *err);
 
-/* Puts what the profile says into the run: rules, layers it insists on, limits below those of flags. */
+/* What a run may use: the defaults, over them the profile's (it may be NULL), over them files, the
+ * environment and flags. A stock has to be made with the limits its runs will have. */
+void engine_limits(const struct config *config, const struct profile *profile,
+                   struct run_limits *limits);
+
+/* Puts what the profile says into the run: rules, layers it insists on, and engine_limits(). */
 int engine_admit(struct run *run, const struct config *config, const struct profile *profile,
                  struct error *err);

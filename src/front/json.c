@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/limits.h"
 #include "base/utf8.h"
 
 #define REPLACEMENT "\xef\xbf\xbd"
@@ -93,7 +94,9 @@ json_t *json_text_string(const char *bytes, size_t len)
     if (utf8_valid(bytes, len) == len)
         return json_stringn_nocheck(bytes, len);
     /* A replacement has three bytes for one. */
-    buf_init(&text, len > SIZE_MAX / 4 ? SIZE_MAX / 2 : 3 * len);
+    if (len > LIMIT_OUTPUT_BYTES_MAX + MIB)
+        return NULL;
+    buf_init(&text, 3 * len);
     if (add_lossy(bytes, len, &text) < 0)
         return NULL;
     return json_stringn_nocheck(buf_str(&text), text.len);

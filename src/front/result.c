@@ -10,9 +10,8 @@
 #include "front/terminal.h"
 #include "wire/message.h"
 
-/* Head, tail and marker of a stream at its largest; on a terminal a byte may become four. */
-#define RENDER_MAX   (LIMIT_OUTPUT_BYTES_MAX + 4 * KIB)
-#define TERMINAL_MAX (4 * RENDER_MAX)
+/* Head, tail and marker of a stream at its largest. */
+#define RENDER_MAX (LIMIT_OUTPUT_BYTES_MAX + 4 * KIB)
 
 /* Of the value of `result`, for a person; the JSON has it whole. */
 #define RESULT_SHOWN ((size_t)2000)
@@ -279,7 +278,11 @@ static int add_limit_hint(const struct human *h)
     const struct run_limits *limits = &h->run->limits;
     char hint[128];
 
-    if (h->run->status == RUN_TIMEOUT)
+    if (h->run->status == RUN_TIMEOUT && limits->cpu_ms && h->run->usage.cpu_ms >= limits->cpu_ms &&
+        h->run->usage.wall_ms < limits->timeout_ms)
+        (void)snprintf(hint, sizeof(hint), "the limit was %g s of CPU time; `--cpu-time` raises it",
+                       limits->cpu_ms / 1000.0);
+    else if (h->run->status == RUN_TIMEOUT)
         (void)snprintf(hint, sizeof(hint), "the limit was %g s; `--timeout` raises it",
                        limits->timeout_ms / 1000.0);
     else if (h->run->status == RUN_MEMORY_EXCEEDED)
@@ -328,38 +331,4 @@ int result_human(const struct run *run, bool has_color, struct buf *out, struct 
     if (add_exception(&h, &run->exception) < 0 || add_value(&h) < 0 || add_limit_hint(&h) < 0)
         return -1;
     return add_status(&h);
-}
-
-static int write_all(int fd, const char *data, size_t len, struct error *err)
-{
-    while (len) {
-        ssize_t n = write(fd, data, len);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_errno(err, "write the output");
-        data += n;
-        len -= (size_t)n;
-    }
-    return 0;
-}
-
-int result_write_stream(const struct run_stream *stream, int fd, bool has_color, struct error *err)
-{
-    cleanup(buf_done) struct buf text = {0}, shown = {0};
-    struct terminal terminal;
-
-    buf_init(&text, RENDER_MAX);
-    buf_init(&shown, TERMINAL_MAX);
-    if (run_stream_render(stream, &text, err) < 0)
-        return -1;
-    if (isatty(fd) != 1)
-        return write_all(fd, buf_str(&text), text.len, err);
-
-    terminal_init(&terminal, has_color);
-    if (terminal_feed(&terminal, buf_str(&text), text.len, &shown, err) < 0 ||
-        terminal_finish(&terminal, &shown, err) < 0)
-        return -1;
-    return write_all(fd, buf_str(&shown), shown.len, err);
 }

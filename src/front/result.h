@@ -17,7 +17,3 @@ json_t *result_error_json(const struct error *error);
 /* What a person wants to know beside the program's own output, for stderr: violations, the
  * exception, the value of `result`, a hint, and the status line with time and memory. */
 int result_human(const struct run *run, bool has_color, struct buf *out, struct error *err);
-
-/* Writes what was kept of a stream to a descriptor. A terminal gets control characters in visible
- * form (front/terminal.h); files and pipes get the bytes as they are. */
-int result_write_stream(const struct run_stream *stream, int fd, bool has_color, struct error *err);

@@ -73,7 +73,7 @@ static int encode(struct profile *p, struct error *err)
     };
 
     if (!rows)
-        return error_set(err, E_INTERNAL, "out of memory");
+        return error_set(err, E_SYSTEM, "out of memory");
     fill_rows(p, &policy);
     pack_init(&p->encoded, POLICY_BYTES_MAX);
     wire_policy_encode(&policy, &p->encoded);
@@ -131,7 +131,7 @@ int profile_load(const char *name, const char *system_dir, struct profile **ret_
     cleanup(profile_chain_done) struct profile_chain chain = {0};
 
     if (!p)
-        return error_set(err, E_INTERNAL, "out of memory");
+        return error_set(err, E_SYSTEM, "out of memory");
     if (profile_chain_load(&chain, name, system_dir, err) < 0)
         return -1;
     for (size_t i = chain.count; i-- > 0;) {
@@ -195,9 +195,9 @@ static void hint_serving(const struct profile *profile, enum run_language langua
         profile_free(other);
     }
     if (count == 2)
-        error_hint(err, "use `--profile %s` or `--profile %s`", found[0], found[1]);
+        error_hint(err, "use the profile `%s` or `%s`", found[0], found[1]);
     else if (count == 1)
-        error_hint(err, "use `--profile %s`", found[0]);
+        error_hint(err, "use the profile `%s`", found[0]);
 }
 
 int profile_check_language(const struct profile *profile, enum run_language language,

@@ -182,7 +182,7 @@ static int merge_list(const struct profile_source *source, const char *key, cons
             return profile_wrong_kind(source, key, item, "a list of names in quotes", err);
         word = strdup(json_string_value(item));
         if (!word)
-            return error_set(err, E_INTERNAL, "out of memory");
+            return error_set(err, E_SYSTEM, "out of memory");
         /* "api.*" says the same as "api": a package stands for what is in it. */
         len = strlen(word);
         if (kind == WORD_MODULE && len > 2 && strcmp(word + len - 2, ".*") == 0)
@@ -195,7 +195,7 @@ static int merge_list(const struct profile_source *source, const char *key, cons
         if (check_word(source, key, kind, word, err) < 0)
             return -1;
         if (json_object_set_new(set, word, json_true()) < 0)
-            return error_set(err, E_INTERNAL, "out of memory");
+            return error_set(err, E_SYSTEM, "out of memory");
     }
     return 0;
 }
@@ -268,7 +268,7 @@ static int read_from(const struct profile_source *source, const char *key, const
 
         if (asprintf(&path, "%s.%s", key, module) < 0) {
             path = NULL;
-            return error_set(err, E_INTERNAL, "out of memory");
+            return error_set(err, E_SYSTEM, "out of memory");
         }
         if (check_word(source, path, WORD_MODULE, module, err) < 0)
             return -1;
@@ -276,7 +276,7 @@ static int read_from(const struct profile_source *source, const char *key, const
         if (!set) {
             set = json_object();
             if (json_object_set_new(modules, module, set) < 0)
-                return error_set(err, E_INTERNAL, "out of memory");
+                return error_set(err, E_SYSTEM, "out of memory");
         }
         if (merge_list(source, path, names, WORD_NAME, set, err) < 0)
             return -1;
@@ -306,10 +306,10 @@ static int read_hints(const struct profile_source *source, const char *key, cons
             return -1;
         if (asprintf(&full, "%s:%s", kind, name) < 0) {
             full = NULL;
-            return error_set(err, E_INTERNAL, "out of memory");
+            return error_set(err, E_SYSTEM, "out of memory");
         }
         if (json_object_set(source->profile->sets[POLICY_HINT], full, text) < 0)
-            return error_set(err, E_INTERNAL, "out of memory");
+            return error_set(err, E_SYSTEM, "out of memory");
     }
     return 0;
 }
@@ -513,7 +513,7 @@ int profile_read(const struct profile_source *source, json_t *tree, struct error
 
             if (asprintf(&key, "%s.%s", name, member) < 0) {
                 key = NULL;
-                return error_set(err, E_INTERNAL, "out of memory");
+                return error_set(err, E_SYSTEM, "out of memory");
             }
             if (read_key(source, key, item, err) < 0)
                 return -1;

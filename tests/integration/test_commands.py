@@ -68,6 +68,27 @@ def test_help_of_every_command(who):
     assert who.call("--help").code == 0
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--seconds", "abc"), ("--seconds", "0"), ("--seconds", "nan"), ("--seconds", "3x"), ("--runs", "abc"), ("--runs", "-1"),
+        ("--runs", "0"), ("--idle", "10,x"), ("--idle", "10,"), ("--idle", "0"), ("--idle", ",".join(["1"] * 17)), ("--only", "all"),
+    ],
+)  # fmt: skip
+def test_bench_takes_no_number_that_is_none(who, words):
+    answer = who.call("bench", *words)
+    assert answer.code == 64 and answer.out == b"", answer
+    assert answer.errors.startswith(f"belljar: {words[0]}") and "\nhint: " in answer.errors, answer
+
+
+def test_bench_measures_a_stock_with_the_limits_of_the_settings(who):
+    """A stock made with others would fit no run, and would not be what is measured."""
+    settings = {"BELLJAR_DISK_MB": "8", "BELLJAR_POOL_SIZE": "2", "BELLJAR_POOL_HOT": "0"}
+    answer = who.call("bench", "--runs", "2", "--only", "stock", "--json", env=settings)
+    assert answer.code == 0 and answer.json["pool_print"]["failed"] == 0, answer
+    assert answer.json["pool_print"]["from_stock"] == answer.json["pool_print"]["runs"] == 2, answer
+
+
 def test_no_colours_into_a_pipe(who):
     for args in (("doctor",), ("config",), ("run", "-c", "1/0")):
         answer = who.call(*args)

@@ -36,6 +36,11 @@ def test_cpu_time_from_the_configuration(who):
     assert answer.json["usage"]["wall_ms"] < 15000, answer.json["usage"]
 
 
+def test_cpu_time_from_a_flag_and_its_hint(who):
+    answer = who.call("run", "-c", "while True: pass", "--timeout", "20", "--cpu-time", "1")
+    assert answer.code == 124 and "`--cpu-time` raises it" in answer.errors, answer
+
+
 def test_cpu_time_of_children_counts(who):
     code = "import os\nfor i in range(3):\n    if os.fork() == 0:\n        while True: pass\nos.wait()"
     answer = who.run(code, "--timeout", "20", env={"BELLJAR_CPU_TIME_S": "1"})

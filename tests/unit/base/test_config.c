@@ -100,7 +100,7 @@ static void every_default_is_valid_and_in_place(void **state)
     assert_int_equal(config->disk_mb, 64);
     assert_int_equal(config->output_bytes, 1048576);
     assert_int_equal(config->pool_size, -1);
-    assert_string_equal(config->log_level, "warning");
+    assert_string_equal(config->color, "auto");
 }
 
 static void defaults_of_the_table_and_of_a_run_agree(void **state)
@@ -136,7 +136,7 @@ static void a_file_sets_values_of_every_type(void **state)
     cleanup_free char *source = NULL;
 
     write_file("# mine\ntimeout_s = 2.5\nmemory_mb = \"1G\"\npids = 9\nprofile = \"strict\"\n"
-               "allow = [\"/a,b\", \"/c:rw\"]\noutput_bytes = \"64K\"\nlog_level = \"DEBUG\"\n");
+               "allow = [\"/a,b\", \"/c:rw\"]\noutput_bytes = \"64K\"\ncolor = \"NEVER\"\n");
     load(config);
     assert_true(config->timeout_s == 2.5);
     assert_int_equal(config->memory_mb, 1024);
@@ -145,7 +145,7 @@ static void a_file_sets_values_of_every_type(void **state)
     assert_int_equal(config->allow.count, 2);
     assert_string_equal(config->allow.items[0], "/a,b");
     assert_int_equal(config->output_bytes, 65536);
-    assert_string_equal(config->log_level, "debug");
+    assert_string_equal(config->color, "never");
     source = config_source_text(config, config_find("pids"));
     assert_contains(source, "belljar/config.toml:4");
 }
@@ -272,7 +272,9 @@ static void the_environment_beats_the_file_and_a_flag_beats_both(void **state)
     assert_int_equal(config->pids, 7);
     assert_int_equal(config->disk_mb, 6);
     assert_int_equal(config->inodes, 500);
-    assert_int_equal(config_source_origin(config, config_find("pids")), CONFIG_FLAG);
+    source = config_source_text(config, config_find("pids"));
+    assert_string_equal(source, "flag --pids");
+    free(take_ptr(source));
     source = config_source_text(config, config_find("disk_mb"));
     assert_string_equal(source, "environment BELLJAR_DISK_MB");
 }
@@ -285,20 +287,17 @@ static void names_of_older_systems_are_honoured(void **state)
     (void)setenv("EXECUTION_TIMEOUT", "12", 1);
     (void)setenv("MEMORY_LIMIT_MB", "256", 1);
     (void)setenv("ALLOWED_DIRECTORIES", " /a , /b:rw,", 1);
-    (void)setenv("LOG_LEVEL", "INFO", 1);
     (void)setenv("CODERUNNER_MAX_KERNEL_CPU", "1.5", 1);
     load(config);
     (void)unsetenv("EXECUTION_TIMEOUT");
     (void)unsetenv("MEMORY_LIMIT_MB");
     (void)unsetenv("ALLOWED_DIRECTORIES");
-    (void)unsetenv("LOG_LEVEL");
     (void)unsetenv("CODERUNNER_MAX_KERNEL_CPU");
     assert_true(config->timeout_s == 12);
     assert_int_equal(config->memory_mb, 256);
     assert_int_equal(config->allow.count, 2);
     assert_string_equal(config->allow.items[0], "/a");
     assert_string_equal(config->allow.items[1], "/b:rw");
-    assert_string_equal(config->log_level, "info");
     assert_true(config->cpus == 1.5);
     source = config_source_text(config, config_find("memory_mb"));
     assert_string_equal(source, "environment MEMORY_LIMIT_MB");

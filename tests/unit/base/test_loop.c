@@ -83,22 +83,6 @@ static void a_writable_descriptor_is_told(void **state)
     assert_int_equal(scene->calls, 1);
 }
 
-static void a_watch_that_is_off_says_nothing_until_it_is_on(void **state)
-{
-    struct scene *scene = *state;
-
-    scene->watch = loop_watch_fd(scene->loop, scene->fds[0], LOOP_READ, count, scene);
-    scene->timer = loop_timer(scene->loop, stop, scene);
-    assert_int_equal(write(scene->fds[1], "x", 1), 1);
-    loop_watch_enable(scene->watch, false);
-    loop_timer_start(scene->timer, 1);
-    run(scene);
-    assert_int_equal(scene->calls, 0);
-    loop_watch_enable(scene->watch, true);
-    run(scene);
-    assert_int_equal(scene->calls, 1);
-}
-
 static void a_timer_fires_once(void **state)
 {
     struct scene *scene = *state;
@@ -207,8 +191,6 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_readable_descriptor_is_told_until_it_is_read, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_writable_descriptor_is_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_watch_that_is_off_says_nothing_until_it_is_on, setup,
-                                        teardown),
         cmocka_unit_test_setup_teardown(a_timer_fires_once, setup, teardown),
         cmocka_unit_test_setup_teardown(timers_fire_in_the_order_of_their_times, setup, teardown),
         cmocka_unit_test_setup_teardown(starting_a_running_timer_puts_it_off, setup, teardown),

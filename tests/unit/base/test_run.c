@@ -101,8 +101,6 @@ static void names_are_those_of_the_wire(void **state)
     assert_string_equal(run_status_name(RUN_SUCCESS), "success");
     assert_string_equal(run_status_name(RUN_MEMORY_EXCEEDED), "memory_exceeded");
     assert_string_equal(run_status_name(RUN_CANCELLED), "cancelled");
-    assert_string_equal(run_language_name(RUN_PYTHON), "python");
-    assert_string_equal(run_language_name(RUN_BASH), "bash");
 }
 
 int main(void)

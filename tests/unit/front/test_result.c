@@ -292,6 +292,12 @@ static void a_limit_says_which_option_raises_it(void **state)
     text = as_human(run, false);
     assert_contains(text, "hint: the limit was 1.5 s; `--timeout` raises it\nbelljar: timeout · ");
     free(text);
+    run->limits.cpu_ms = 500;
+    run->usage.cpu_ms = 501;
+    run->usage.wall_ms = 800;
+    text = as_human(run, false);
+    assert_contains(text, "hint: the limit was 0.5 s of CPU time; `--cpu-time` raises it\n");
+    free(text);
     run->status = RUN_MEMORY_EXCEEDED;
     text = as_human(run, false);
     assert_contains(text, "hint: the limit was 512 MB; `--memory` raises it\n");
@@ -311,52 +317,6 @@ static void the_value_is_shown_unless_it_was_printed(void **state)
     text = as_human(run, false);
     assert_null(strstr(text, "42"));
     free(text);
-}
-
-/* What arrives behind `write_fd` when the stream is written there. */
-static void expect_written(const struct run *run, int write_fd, int read_fd, const char *expected)
-{
-    struct error err = {0};
-    char got[200];
-    ssize_t n;
-
-    assert_int_equal(result_write_stream(&run->out, write_fd, false, &err), 0);
-    n = read(read_fd, got, sizeof(got) - 1);
-    assert_true(n >= 0);
-    got[n] = '\0';
-    assert_string_equal(got, expected);
-}
-
-static void a_pipe_gets_bytes_and_a_terminal_their_visible_form(void **state)
-{
-    struct run *run = *state;
-    int fds[2], master, slave;
-
-    print(run, "a\033[2J\xff", "");
-    assert_int_equal(pipe2(fds, O_CLOEXEC), 0);
-    expect_written(run, fds[1], fds[0], "a\033[2J\xff");
-    (void)close(fds[0]);
-    (void)close(fds[1]);
-
-    master = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
-    assert_true(master >= 0);
-    assert_int_equal(grantpt(master), 0);
-    assert_int_equal(unlockpt(master), 0);
-    slave = open(ptsname(master), O_RDWR | O_NOCTTY | O_CLOEXEC);
-    assert_true(slave >= 0);
-    expect_written(run, slave, master, "a\\x1b[2J\\xff");
-    (void)close(slave);
-    (void)close(master);
-}
-
-static void a_closed_output_is_an_error(void **state)
-{
-    struct run *run = *state;
-    struct error err = {0};
-
-    print(run, "x", "");
-    assert_true(result_write_stream(&run->out, -1, false, &err) < 0);
-    assert_error(&err, E_SYSTEM, "write the output: ");
 }
 
 int main(void)
@@ -379,9 +339,6 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(a_limit_says_which_option_raises_it, setup, teardown),
         cmocka_unit_test_setup_teardown(the_value_is_shown_unless_it_was_printed, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_pipe_gets_bytes_and_a_terminal_their_visible_form, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_closed_output_is_an_error, setup, teardown),
     };
 
     return UNIT_RUN(tests);

@@ -300,7 +300,7 @@ static void a_language_that_is_not_served_names_who_serves_it(void **state)
     assert_int_equal(profile_check_language(p, RUN_PYTHON, &err), 0);
     assert_true(profile_check_language(p, RUN_BASH, &err) < 0);
     assert_contains(err.message, "no policy can read Bash");
-    assert_contains(err.hint, "--profile standard");
+    assert_contains(err.hint, "`standard`");
     error_done(&err);
     profile_free(p);
 }
