@@ -23,7 +23,8 @@ static int script_file(struct span code)
     int fd = memfd_create("program", 0);
 
     if (fd < 0)
-        fd = open("/tmp", O_TMPFILE | O_RDWR, 0600); /* where no cgroup counts memory there are no memfds */
+        fd = open("/tmp", O_TMPFILE | O_RDWR,
+                  0600); /* where no cgroup counts memory there are no memfds */
     if (fd < 0 || write(fd, code.data, code.len) != (ssize_t)code.len ||
         lseek(fd, 0, SEEK_SET) < 0 || dup2(fd, SCRIPT_FD) < 0)
         return -1;

@@ -19,11 +19,12 @@ static void report_exit(int control, int status, const struct rusage *usage)
     struct pack p;
 
     pack_init(&p, 64);
-    wire_pack_exited(&p, &(struct wire_exited){
-                             .status = (uint32_t)status,
-                             .cpu_us = microseconds(&usage->ru_utime) + microseconds(&usage->ru_stime),
-                             .max_rss_kb = (uint64_t)usage->ru_maxrss,
-                         });
+    wire_pack_exited(&p,
+                     &(struct wire_exited){
+                         .status = (uint32_t)status,
+                         .cpu_us = microseconds(&usage->ru_utime) + microseconds(&usage->ru_stime),
+                         .max_rss_kb = (uint64_t)usage->ru_maxrss,
+                     });
     if (frame_send(control, WIRE_EXITED, &p, NULL, 0) < 0)
         _exit(1);
     pack_done(&p);

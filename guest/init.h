@@ -1,5 +1,5 @@
-/* Pid 1 of a sandbox: pristine C that waits for its kernel and tells the supervisor how it ended. When it dies, Linux kills
- * everything in the sandbox.
+/* Pid 1 of a sandbox: pristine C that waits for its kernel and tells the supervisor how it ended.
+ * When it dies, Linux kills everything in the sandbox.
  */
 #pragma once
 

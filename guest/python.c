@@ -65,8 +65,8 @@ static bool is_call_of_print(PyObject *expression)
     return result;
 }
 
-/* Takes the last statement off the tree if it is an expression, and gives it back as a tree of its own. NULL, without an
- * error: it is not one. */
+/* Takes the last statement off the tree if it is an expression, and gives it back as a tree of its
+ * own. NULL, without an error: it is not one. */
 static PyObject *take_last_expression(PyObject *tree)
 {
     PyObject *body = PyObject_GetAttrString(tree, "body");
@@ -98,11 +98,12 @@ out:
 static PyObject *compile_tree(PyObject *tree, const char *mode)
 {
     /* dont_inherit: no future statement of anybody else's. */
-    return PyObject_CallFunction(compile_function, "OssiO", tree, POLICY_FILENAME, mode, 0, Py_True);
+    return PyObject_CallFunction(compile_function, "OssiO", tree, POLICY_FILENAME, mode, 0,
+                                 Py_True);
 }
 
-/* The program's lines for tracebacks, without a file. Filled lazily in cold interpreters, where importing linecache would
- * cost more than the program. */
+/* The program's lines for tracebacks, without a file. Filled lazily in cold interpreters, where
+ * importing linecache would cost more than the program. */
 static void remember_source(struct span source)
 {
     PyObject *module = PyImport_ImportModule("linecache");

@@ -1,15 +1,19 @@
-/* The Python kernel's one job: check, compile and run a program in the warm interpreter it woke up in. */
+/* The Python kernel's one job: check, compile and run a program in the warm interpreter it woke up
+ * in. */
 #pragma once
 
 #include <Python.h>
 
 #include "wire/message.h"
 
-/* In the zygote, after the interpreter is up: keeps what must not be taken from the program's hands later. 0 or -1. */
+/* In the zygote, after the interpreter is up: keeps what must not be taken from the program's hands
+ * later. 0 or -1. */
 int python_prepare(void);
 
-/* Runs the program to its end and returns the exit code. Everything about it is told over `control`. */
+/* Runs the program to its end and returns the exit code. Everything about it is told over
+ * `control`. */
 int python_run(const struct wire_run *run, int control);
 
-/* Ends the process as Python would: waits for threads, runs exit functions, flushes; then _exit(). */
+/* Ends the process as Python would: waits for threads, runs exit functions, flushes; then _exit().
+ */
 void __attribute__((noreturn)) python_exit(int code);

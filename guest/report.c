@@ -51,7 +51,8 @@ int report_failed(int control, const char *message)
     return send_pack(control, WIRE_FAILED, &p);
 }
 
-/* The text as UTF-8 in *ret, cut to the limit at a character; lone surrogates become "?". Keeps a reference in *ret_owner. */
+/* The text as UTF-8 in *ret, cut to the limit at a character; lone surrogates become "?". Keeps a
+ * reference in *ret_owner. */
 static struct span text_of(PyObject *str, PyObject **ret_owner)
 {
     struct span s;
@@ -103,7 +104,8 @@ int report_value(int control, PyObject *value)
     return r;
 }
 
-/* SystemExit is an end, not an exception: None is 0, a number itself, anything else is printed and 1. */
+/* SystemExit is an end, not an exception: None is 0, a number itself, anything else is printed
+ * and 1. */
 static int exit_code_of(PyObject *value)
 {
     PyObject *code = PyObject_GetAttrString(value, "code");
@@ -151,21 +153,23 @@ static unsigned line_of(PyObject *value, PyObject *tb)
 
         if (PyUnicode_Check(code->co_filename) &&
             PyUnicode_CompareWithASCIIString(code->co_filename, POLICY_FILENAME) == 0)
-            line = (unsigned)(t->tb_lineno > 0 ? t->tb_lineno
-                                               : PyCode_Addr2Line(code, t->tb_lasti));
+            line =
+                (unsigned)(t->tb_lineno > 0 ? t->tb_lineno : PyCode_Addr2Line(code, t->tb_lasti));
         Py_DECREF(code);
     }
     return line;
 }
 
-/* traceback.format_exception() joined, or NULL. The module reads the program's lines through linecache. */
+/* traceback.format_exception() joined, or NULL. The module reads the program's lines through
+ * linecache. */
 static PyObject *format_traceback(PyObject *type, PyObject *value, PyObject *tb)
 {
     PyObject *module = PyImport_ImportModule("traceback");
     PyObject *lines = NULL, *text = NULL, *empty = PyUnicode_FromString("");
 
     if (module)
-        lines = PyObject_CallMethod(module, "format_exception", "OOO", type, value, tb ? tb : Py_None);
+        lines =
+            PyObject_CallMethod(module, "format_exception", "OOO", type, value, tb ? tb : Py_None);
     if (lines && empty)
         text = PyUnicode_Join(empty, lines);
     Py_XDECREF(module);

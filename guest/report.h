@@ -1,6 +1,8 @@
-/* What the kernel tells the supervisor about the program: refusals, the value, the exception. Bounded where it is made.
+/* What the kernel tells the supervisor about the program: refusals, the value, the exception.
+ * Bounded where it is made.
  *
- * Everything said after report_started() comes from hostile ground and is treated so on the other side.
+ * Everything said after report_started() comes from hostile ground and is treated so on the other
+ * side.
  */
 #pragma once
 
@@ -17,12 +19,15 @@ int report_started(int control);
 /* Belljar's own failure before the program began. */
 int report_failed(int control, const char *message);
 
-/* repr() of the value and, where it is plain data, JSON. May run code of the program (a __repr__). */
+/* repr() of the value and, where it is plain data, JSON. May run code of the program (a __repr__).
+ */
 int report_value(int control, PyObject *value);
 
-/* The exception that is set, which is also printed to stderr and cleared. Returns the exit code Python would give. */
+/* The exception that is set, which is also printed to stderr and cleared. Returns the exit code
+ * Python would give. */
 int report_exception(int control);
 
-/* JSON of plain data (None, bool, int, float, str, list, tuple, dict with text keys; exact types, so that no code of the
- * program runs). Returns a new string object, or NULL without an error set when the value is not plain. */
+/* JSON of plain data (None, bool, int, float, str, list, tuple, dict with text keys; exact types,
+ * so that no code of the program runs). Returns a new string object, or NULL without an error set
+ * when the value is not plain. */
 PyObject *report_json(PyObject *value);

@@ -51,7 +51,8 @@ static const struct filter filters[] = {
      ARRAY_SIZE(no_exec_rows),                                                                               ALLOW },
     {"seccomp_no_memfd", "Hosts without cgroups, on top",          no_memfd_rows, ARRAY_SIZE(no_memfd_rows),
      ALLOW                                                                                                         },
-    {"seccomp_no_unix",  "Granted directories, on top",            no_unix_rows,  ARRAY_SIZE(no_unix_rows),  ALLOW },
+    {"seccomp_no_unix",  "Granted directories, on top",            no_unix_rows,  ARRAY_SIZE(no_unix_rows),
+     ALLOW                                                                                                         },
     {"seccomp_hold",     "The holder of a kernel's memory",        hold_rows,     ARRAY_SIZE(hold_rows),     REFUSE},
 };
 

@@ -30,20 +30,19 @@ struct set {
 
 static struct set sets[HOTSET_COUNT];
 
-static void add(struct set *set, uintptr_t page)
+/* Takes a page in, behind all others of the set. Only ranges from `first` on may grow: those before belong to another run of
+ * memory, and what lies between two runs must not be written. */
+static void add(struct set *set, size_t first, uintptr_t page)
 {
-    struct range *last = set->count ? &set->ranges[set->count - 1] : NULL;
+    struct range *last = set->count > first ? &set->ranges[set->count - 1] : NULL;
 
-    if (last && page >= last->start && page <= last->start + last->len + (size_t)GAP_MAX * REBASE_PAGE) {
+    if (last && page <= last->start + last->len + (size_t)GAP_MAX * REBASE_PAGE)
         last->len = page + REBASE_PAGE - last->start;
-        return;
-    }
-    if (set->count < RANGES_MAX)
+    else if (set->count < RANGES_MAX)
         set->ranges[set->count++] = (struct range){page, REBASE_PAGE};
 }
 
-/* In the child: which pages of the base are its own by now. Neighbouring runs may be far apart in memory but never overlap, so a
- * range never grows past a run that is not mapped: the gap is smaller than what lies between two runs. */
+/* In the child: which pages of the base are its own by now. */
 static void scan(struct set *set)
 {
     cleanup_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
@@ -53,14 +52,9 @@ static void scan(struct set *set)
     for (size_t i = 0; pagemap >= 0 && rebase_run(i, &start, &len); i++) {
         size_t first = set->count;
 
-        for (uintptr_t at = start; at < start + len; at += REBASE_PAGE) {
-            if (!rebase_is_private(pagemap, at))
-                continue;
-            if (set->count == first && set->count < RANGES_MAX)
-                set->ranges[set->count++] = (struct range){at, REBASE_PAGE};
-            else
-                add(set, at);
-        }
+        for (uintptr_t at = start; at < start + len; at += REBASE_PAGE)
+            if (rebase_is_private(pagemap, at))
+                add(set, first, at);
     }
 }
 

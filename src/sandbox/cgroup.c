@@ -355,7 +355,7 @@ void cgroup_kill(const struct cgroup *group)
     int fd = cgroup_place_fd(group->host, CGROUP_PIDS);
 
     if (fd >= 0)
-        (void)cgroup_kill_at(fd, group->name);
+        cgroup_kill_at(fd, group->name);
 }
 
 int cgroup_remove(struct cgroup *group)

@@ -98,8 +98,8 @@ void cgroup_v2_leave(struct cgroup_host *host);
 
 /* --- cgroup_sweep.c --- */
 
-/* Kills everything in the group `name` of a place; true when nothing was found. */
-bool cgroup_kill_at(int dirfd, const char *name);
+/* Kills everything in the group `name` of a place. */
+void cgroup_kill_at(int dirfd, const char *name);
 
 /* Removes the groups in our directories and the directories, killing what is inside, for up to 5 s.
  */

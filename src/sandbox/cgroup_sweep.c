@@ -27,14 +27,13 @@
  * read it is on the next list. */
 #define KILL_ROUNDS 20
 
-bool cgroup_kill_at(int dirfd, const char *name)
+void cgroup_kill_at(int dirfd, const char *name)
 {
     char path[CGROUP_PATH_MAX];
-    bool was_empty = true;
 
     (void)snprintf(path, sizeof(path), "%s/cgroup.kill", name); /* v2, Linux 5.14 */
     if (file_write(dirfd, path, "1") == 0)
-        return false;
+        return;
 
     /* Where this is the pids controller's place, nothing more is forked from here on. */
     (void)snprintf(path, sizeof(path), "%s/pids.max", name);
@@ -58,9 +57,7 @@ bool cgroup_kill_at(int dirfd, const char *name)
         }
         if (is_empty)
             break;
-        was_empty = false;
     }
-    return was_empty;
 }
 
 /* Kills and removes every group below `dirfd`; `leave` stays. Returns how many could not be

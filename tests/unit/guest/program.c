@@ -12,8 +12,8 @@
 
 #define OUTPUT_MAX ((size_t)1 << 20)
 
-/* Under the address checker: no search for leaks. The interpreter is never taken down, and every program's process would
- * search through all of its memory. */
+/* Under the address checker: no search for leaks. The interpreter is never taken down, and every
+ * program's process would search through all of its memory. */
 int __lsan_is_turned_off(void);
 int __lsan_is_turned_off(void)
 {
