@@ -9,9 +9,11 @@
 #include "guest/policy_internal.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const struct policy *sealed;
 static unsigned long sealed_thread;
@@ -195,21 +197,14 @@ static int on_sqlite(const struct policy *policy, const char *event, PyObject *a
 
 /* ---- evaluation ---- */
 
-/* Parts of the library that write code themselves, from names they have checked, or that only
- * parse. */
+/* Parts of the library that only parse, for themselves. */
+static const char *const parsers[] = {"/ast.py", "/inspect.py"};
+
+/* Parts that write code themselves and paste names of the program into it. */
 static const char *const generators[] = {
-    "/dataclasses.py",
-    "/collections/__init__.py",
-    "/enum.py",
-    "/functools.py",
-    "/attr/_make.py",
-    "/networkx/utils/decorators.py",
-    "/decorator.py",
-    "/scipy/_lib/_util.py",
-    "/numpy/core/overrides.py",
-    "/ast.py",
-    "/inspect.py",
-    "/sympy/utilities/decorator.py",
+    "/dataclasses.py", "/collections/__init__.py",
+    "/attr/_make.py",  "/networkx/utils/decorators.py",
+    "/decorator.py",   "/scipy/_lib/_bunch.py",
 };
 
 /* Parts that evaluate annotations. */
@@ -217,7 +212,7 @@ static const char *const annotators[] = {"/typing.py", "/inspect.py", "/typing_e
 
 /* Text that a library evaluates for the program is a program: typing.get_type_hints(), sympify(),
  * timeit. The same rules hold. What does not parse is left to the one who asked. */
-static int check_text(const struct policy *policy, struct span text, bool is_annotation)
+static int check_text(const struct policy *policy, struct span text, enum policy_text kind)
 {
     PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST | PyCF_IGNORE_COOKIE,
                              .cf_feature_version = PY_MINOR_VERSION};
@@ -235,7 +230,7 @@ static int check_text(const struct policy *policy, struct span text, bool is_ann
     Py_XDECREF(name);
     PyErr_Clear();
     if (tree)
-        r = policy_check_text(policy, tree, is_annotation, &report);
+        r = policy_check_text(policy, tree, kind, &report);
     Py_XDECREF(tree);
     if (r == 0 && report.count > 0)
         r = policy_refuse(policy, PyExc_PermissionError, report.items[0].rule,
@@ -250,7 +245,7 @@ static int check_text(const struct policy *policy, struct span text, bool is_ann
 static int check_tree(const struct policy *policy, PyObject *tree)
 {
     struct policy_report report = {0};
-    int r = policy_check_text(policy, tree, false, &report);
+    int r = policy_check_text(policy, tree, TEXT_PROGRAM, &report);
 
     if (r == 0 && report.count > 0)
         r = policy_refuse(policy, PyExc_PermissionError, report.items[0].rule,
@@ -262,28 +257,86 @@ static int check_tree(const struct policy *policy, PyObject *tree)
     return r;
 }
 
+/* The file of the library holds this very text: it is being imported. The name alone proves
+ * nothing, it is an argument of compile(). */
+static bool is_in_file(struct span path, struct span text)
+{
+    char name[PATH_MAX];
+    char chunk[16384];
+    size_t at = 0;
+    bool same;
+    ssize_t n = -1;
+    int fd;
+
+    if (!policy_is_library_path(path) || path.len >= sizeof(name) ||
+        memchr(path.data, '\0', path.len))
+        return false;
+    memcpy(name, path.data, path.len);
+    name[path.len] = '\0';
+    fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    for (same = true; same; at += (size_t)n) {
+        n = read(fd, chunk, sizeof(chunk));
+        if (n <= 0)
+            break;
+        same = (size_t)n <= text.len - at && memcmp(chunk, text.data + at, (size_t)n) == 0;
+    }
+    (void)close(fd);
+    return same && n == 0 && at == text.len;
+}
+
+/* Modules of the library evaluate text and make code when they are loaded; native ones, too. */
+static bool is_loading(void)
+{
+    static const char *const names[] = {"create_dynamic", "exec_dynamic", NULL};
+
+    return policy_caller_says(names, SAID_AT_ALL) || policy_caller_is_module();
+}
+
+/* What jinja2 makes of a template (pandas keeps some for its tables) reads attributes and calls
+ * functions by way of jinja2, so that the guards see it. */
+static bool is_template(void)
+{
+    static const char *const makers[] = {"/jinja2/environment.py"};
+
+    return policy_caller_file_is(makers, COUNT_OF(makers)) &&
+           policy_caller_behind_is(makers[0], "/jinja2/loaders.py");
+}
+
 static int on_compile(const struct policy *policy, const char *event, PyObject *args)
 {
-    struct span text, file = {"", 0};
+    static const char *const names[] = {"compile", "exec", "eval", NULL};
+    struct span text = {"", 0}, file = {"", 0};
+    bool has_text;
     int r;
 
     (void)event;
     if (is_inside)
         return 0;
     (void)text_arg(args, 1, &file);
+    has_text = text_arg(args, 0, &text);
     if (span_is(file, POLICY_FILENAME) && policy_caller_is_absent())
         return 0;
-    if (policy_caller_is_guest(false))
+    if (is_loading())
+        return 0;
+    if (!policy_caller_says(names, SAID_AS_GLOBAL))
         return policy_refuse(policy, PyExc_PermissionError, "builtin", span_from("exec"),
                              "compiling text at run time");
-    if (policy_is_library_path(file) ||
-        (policy_caller_file_is(generators, COUNT_OF(generators)) &&
-         !policy_caller_behind_is("/ast.py", "/pandas/core/computation/")) ||
-        policy_caller_is_importing())
+    if ((has_text && is_in_file(file, text)) || is_template())
+        return 0;
+    if (policy_claims_library(file))
+        return policy_refuse(policy, PyExc_PermissionError, "builtin", span_from("exec"),
+                             "compiling text in the name of `%.*s`", SHOWN(file));
+    if (policy_caller_file_is(parsers, COUNT_OF(parsers)) &&
+        !policy_caller_behind_is("/ast.py", "/pandas/core/computation/"))
         return 0;
     is_inside = true;
-    if (text_arg(args, 0, &text))
-        r = check_text(policy, text, policy_caller_file_is(annotators, COUNT_OF(annotators)));
+    if (has_text)
+        r = check_text(policy, text,
+                       policy_caller_file_is(annotators, COUNT_OF(annotators))   ? TEXT_ANNOTATION
+                       : policy_caller_file_is(generators, COUNT_OF(generators)) ? TEXT_GENERATED
+                                                                                 : TEXT_PROGRAM);
     else
         r = arg_at(args, 0) == Py_None ? 0 : check_tree(policy, arg_at(args, 0));
     is_inside = false;
@@ -324,16 +377,51 @@ static int on_pickle(const struct policy *policy, const char *event, PyObject *a
 
 /* ---- introspection ---- */
 
+static int refuse_event(const struct policy *policy, const char *event)
+{
+    return policy_refuse(policy, PyExc_PermissionError, "event", span_from(event), "`%s`", event);
+}
+
 static int on_attribute(const struct policy *policy, const char *event, PyObject *args)
 {
     struct span name;
 
     (void)event;
     if (!text_arg(args, 1, &name) || !policy_attribute_refused(policy, name) ||
-        !policy_caller_is_guest(false))
+        (policy_attribute_is_copied(name) && !policy_caller_is_guest(false)) ||
+        policy_caller_says((const char *const[]){name.data, NULL}, SAID_AT_ALL))
         return 0;
     return policy_refuse(policy, PyExc_PermissionError, "attribute", name, "attribute `%.*s`",
                          SHOWN(name));
+}
+
+/* Whose own code must say what for an event to be a library's doing. */
+static int on_exec(const struct policy *policy, const char *event, PyObject *args)
+{
+    static const char *const names[] = {"exec", "eval", NULL};
+
+    (void)args;
+    return is_loading() || policy_caller_says(names, SAID_AS_GLOBAL) ? 0
+                                                                     : refuse_event(policy, event);
+}
+
+static int on_making(const struct policy *policy, const char *event, PyObject *args)
+{
+    static const struct {
+        const char *event;
+        const char *names[3];
+    } makers[] = {
+        {"code.__new__",     {"CodeType", "__code__"}},
+        {"function.__new__", {"FunctionType"}        },
+        {"marshal.loads",    {"marshal"}             },
+        {"sys._getframe",    {"_getframe"}           },
+    };
+
+    (void)args;
+    for (size_t i = 0; i < COUNT_OF(makers); i++)
+        if (strcmp(event, makers[i].event) == 0 && policy_caller_says(makers[i].names, SAID_AT_ALL))
+            return 0;
+    return is_loading() ? 0 : refuse_event(policy, event);
 }
 
 /* ---- table ---- */
@@ -343,7 +431,6 @@ enum who {
     ANYBODY, /* libraries too */
     STARTS,  /* HAND, and anybody where the kernel refuses new processes anyway */
     HAND,    /* the program, also through the standard library */
-    DIRECT,  /* the program's own frame only */
     BY_RULE, /* `check` decides */
 };
 
@@ -355,12 +442,12 @@ static const struct event {
     int (*check)(const struct policy *policy, const char *event, PyObject *args);
 } events[] = {
   /* clang-format off */
-    {"code.__new__",               POWER_EVALUATE,      DIRECT,  NULL},
+    {"code.__new__",               POWER_EVALUATE,      BY_RULE, on_making},
     {"compile",                    POWER_EVALUATE,      BY_RULE, on_compile},
-    {"exec",                       POWER_EVALUATE,      DIRECT,  NULL},
+    {"exec",                       POWER_EVALUATE,      BY_RULE, on_exec},
     {"ftplib.connect",             POWER_NETWORK,       ANYBODY, NULL},
     {"ftplib.sendcmd",             POWER_NETWORK,       ANYBODY, NULL},
-    {"function.__new__",           POWER_EVALUATE,      DIRECT,  NULL},
+    {"function.__new__",           POWER_EVALUATE,      BY_RULE, on_making},
     {"gc.get_objects",             POWER_INTROSPECTION, HAND,    NULL},
     {"gc.get_referents",           POWER_INTROSPECTION, HAND,    NULL},
     {"gc.get_referrers",           POWER_INTROSPECTION, HAND,    NULL},
@@ -371,8 +458,8 @@ static const struct event {
     {"imaplib.open",               POWER_NETWORK,       ANYBODY, NULL},
     {"import",                     POWER_NATIVE,        BY_RULE, on_import},
     {"marshal.load",               POWER_EVALUATE,      HAND,    NULL},
-    {"marshal.loads",              POWER_EVALUATE,      DIRECT,  NULL},
-    {"mmap.__new__",               POWER_FILES,         DIRECT,  NULL},
+    {"marshal.loads",              POWER_EVALUATE,      BY_RULE, on_making},
+    {"mmap.__new__",               POWER_FILES,         HAND,    NULL},
     {"nntplib.connect",            POWER_NETWORK,       ANYBODY, NULL},
     {"object.__delattr__",         POWER_INTROSPECTION, BY_RULE, on_attribute},
     {"object.__getattr__",         POWER_INTROSPECTION, BY_RULE, on_attribute},
@@ -392,7 +479,7 @@ static const struct event {
     {"os.link",                    POWER_FILES,         BY_RULE, on_change},
     {"os.listdir",                 POWER_FILES,         BY_RULE, on_list},
     {"os.listxattr",               POWER_FILES,         BY_RULE, on_list},
-    {"os.lockf",                   POWER_FILES,         DIRECT,  NULL},
+    {"os.lockf",                   POWER_FILES,         HAND,    NULL},
     {"os.mkdir",                   POWER_FILES,         BY_RULE, on_change},
     {"os.posix_spawn",             POWER_PROCESSES,     STARTS,  NULL},
     {"os.putenv",                  POWER_PROCESSES,     HAND,    NULL},
@@ -444,7 +531,7 @@ static const struct event {
     {"subprocess.Popen",           POWER_PROCESSES,     STARTS,  NULL},
     {"sys._current_exceptions",    POWER_INTROSPECTION, HAND,    NULL},
     {"sys._current_frames",        POWER_INTROSPECTION, HAND,    NULL},
-    {"sys._getframe",              POWER_INTROSPECTION, DIRECT,  NULL},
+    {"sys._getframe",              POWER_INTROSPECTION, BY_RULE, on_making},
     {"sys.addaudithook",           POWER_INTROSPECTION, ANYBODY, NULL},
     {"sys.setprofile",             POWER_INTROSPECTION, HAND,    NULL},
     {"sys.settrace",               POWER_INTROSPECTION, HAND,    NULL},
@@ -503,7 +590,7 @@ static int hook(const char *name, PyObject *args, void *data)
         return event->check(policy, name, args);
     if (!concerns(policy, event))
         return 0;
-    return policy_refuse(policy, PyExc_PermissionError, "event", span_from(name), "`%s`", name);
+    return refuse_event(policy, name);
 }
 
 int policy_audit_prepare(void)

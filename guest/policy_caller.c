@@ -8,6 +8,7 @@
  */
 #include "guest/policy_internal.h"
 
+#include <opcode.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
@@ -101,6 +102,11 @@ bool policy_is_library_path(struct span path)
     return false;
 }
 
+bool policy_claims_library(struct span path)
+{
+    return is_frozen(path) || policy_is_library_path(path);
+}
+
 bool policy_is_stdlib_path(struct span path)
 {
     return stdlib && starts_with_dir(path, stdlib) && !contains(path, "/site-packages/") &&
@@ -169,6 +175,15 @@ bool policy_caller_is_absent(void)
     return absent;
 }
 
+static bool frame_is_called(PyFrameObject *frame, const char *name)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    bool is_it = PyUnicode_CompareWithASCIIString(code->co_name, name) == 0;
+
+    Py_DECREF(code);
+    return is_it;
+}
+
 bool policy_caller_is_importing(void)
 {
     PyFrameObject *frame = nearest_frame();
@@ -177,13 +192,30 @@ bool policy_caller_is_importing(void)
     for (int i = 0; frame && i < FRAMES_MAX && !importing; i++) {
         struct span file = file_of(frame);
 
-        importing = contains(file, "<frozen importlib._bootstrap>");
-        if (!is_frozen(file) && !policy_is_library_path(file))
+        /* Other functions of importlib call what they are given. */
+        importing = contains(file, "<frozen importlib._bootstrap>") &&
+                    frame_is_called(frame, "_find_and_load");
+        if (!policy_claims_library(file))
             break;
         frame = step_back(frame);
     }
     Py_XDECREF(frame);
     return importing;
+}
+
+bool policy_caller_is_module(void)
+{
+    PyFrameObject *frame = nearest_frame();
+    bool is_module = false;
+
+    for (int i = 0; frame && i < FRAMES_MAX && !is_module; i++) {
+        if (!policy_claims_library(file_of(frame)))
+            break;
+        is_module = frame_is_called(frame, "<module>");
+        frame = step_back(frame);
+    }
+    Py_XDECREF(frame);
+    return is_module;
 }
 
 static bool ends_with(struct span text, const char *end)
@@ -203,6 +235,91 @@ bool policy_caller_file_is(const char *const *suffixes, size_t count)
             found = ends_with(file_of(frame), suffixes[i]);
     Py_XDECREF(frame);
     return found;
+}
+
+/* ---- what a frame says ---- */
+
+static bool is_one_of(PyObject *text, const char *const *names)
+{
+    for (; PyUnicode_Check(text) && *names; names++)
+        if (PyUnicode_CompareWithASCIIString(text, *names) == 0)
+            return true;
+    return false;
+}
+
+/* `for name in ("a", "b")` keeps the names in a tuple among the constants. */
+static bool tuple_has(PyObject *tuple, const char *const *names, int depth)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+
+        if (is_one_of(item, names) ||
+            (depth > 0 && PyTuple_CheckExact(item) && tuple_has(item, names, depth - 1)))
+            return true;
+    }
+    return false;
+}
+
+/* The code reads a global or builtin of that name: `exec(...)`, not `self.exec(...)`. */
+static bool reads_global(PyCodeObject *code, const char *const *names)
+{
+    PyObject *bytes = PyCode_GetCode(code);
+    Py_ssize_t len = bytes ? PyBytes_GET_SIZE(bytes) : 0;
+    unsigned long arg = 0;
+    bool found = false;
+
+    PyErr_Clear();
+    for (Py_ssize_t i = 0; i + 1 < len && !found; i += 2) {
+        const unsigned char *unit = (const unsigned char *)PyBytes_AS_STRING(bytes) + i;
+        Py_ssize_t index;
+
+        arg = (arg << 8) | unit[1];
+        if (unit[0] == EXTENDED_ARG)
+            continue;
+        /* Since 3.11 the lowest bit of LOAD_GLOBAL tells how it is called. */
+        index =
+            (Py_ssize_t)(unit[0] == LOAD_GLOBAL && PY_VERSION_HEX >= 0x030b0000 ? arg >> 1 : arg);
+        arg = 0;
+        found = (unit[0] == LOAD_GLOBAL || unit[0] == LOAD_NAME) &&
+                index < PyTuple_GET_SIZE(code->co_names) &&
+                is_one_of(PyTuple_GET_ITEM(code->co_names, index), names);
+    }
+    Py_XDECREF(bytes);
+    return found;
+}
+
+/* importlib calls compile() and exec() by way of a function that hides frames. */
+static PyFrameObject *skip_import_trampoline(PyFrameObject *frame)
+{
+    if (!frame || !contains(file_of(frame), "<frozen importlib._bootstrap>") ||
+        !frame_is_called(frame, "_call_with_frames_removed"))
+        return frame;
+    frame = step_back(frame);
+    if (frame && is_frozen(file_of(frame)))
+        return frame;
+    Py_XDECREF(frame);
+    return NULL;
+}
+
+bool policy_caller_says(const char *const *names, enum policy_said how)
+{
+    PyFrameObject *frame = nearest_frame();
+    PyCodeObject *code;
+    bool says;
+
+    if (!frame)
+        return !is_other_thread();
+    frame = skip_import_trampoline(frame);
+    if (!frame)
+        return false;
+    code = PyFrame_GetCode(frame);
+    says = policy_claims_library(file_of(frame)) &&
+           (how == SAID_AS_GLOBAL
+                ? reads_global(code, names)
+                : tuple_has(code->co_names, names, 0) || tuple_has(code->co_consts, names, 2));
+    Py_DECREF(code);
+    Py_DECREF(frame);
+    return says;
 }
 
 bool policy_caller_behind_is(const char *suffix, const char *part)

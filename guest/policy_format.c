@@ -23,6 +23,11 @@ static bool is_dangerous(const struct policy *policy, struct span name)
     return policy_on_list(policy, POLICY_ATTRIBUTE_DENY, name);
 }
 
+bool policy_attribute_dangerous(const struct policy *policy, struct span name)
+{
+    return policy_attribute_refused(policy, name) && is_dangerous(policy, name);
+}
+
 typedef bool refuses(const struct policy *policy, struct span name);
 
 /* ".a[b].c" behind the first part of a field name. */

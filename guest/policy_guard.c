@@ -3,7 +3,8 @@
  * The program's globals get a builtins dictionary of their own (a copy, so that libraries keep
  * theirs): blocked names are functions that say so, getattr() and its kin look at the name they
  * get. __import__() is guarded for everybody and asks who is calling, because a module that is
- * loaded already raises no event. str.format(), string.Formatter, operator.attrgetter and
+ * loaded already raises no event. The getattr() of libraries looks at names that were given to
+ * them. str.format(), string.Formatter, operator.attrgetter and
  * methodcaller read attributes by text; they are guarded where they live.
  *
  * All of this changes one process that serves one program and then ends.
@@ -126,6 +127,18 @@ static bool is_from_c(PyObject *fromlist)
     return fromlist && PyList_CheckExact(fromlist) && PyList_GET_SIZE(fromlist) == 0;
 }
 
+/* A library imports: its code names the module, or calls __import__() itself. Otherwise it calls
+ * what it was given. */
+static bool is_library_import(PyObject *name)
+{
+    bool ok;
+    struct span module = exact_text(name, &ok);
+
+    if (policy_caller_is_guest(false) || !ok)
+        return false;
+    return policy_caller_says((const char *const[]){module.data, "__import__", NULL}, SAID_AT_ALL);
+}
+
 static PyObject *guarded_import(PyObject *self, PyObject *const *args, Py_ssize_t nargs,
                                 PyObject *kwnames)
 {
@@ -135,7 +148,7 @@ static PyObject *guarded_import(PyObject *self, PyObject *const *args, Py_ssize_
     PyObject *module;
 
     (void)self;
-    if (!policy || !policy_caller_is_guest(false))
+    if (!policy || is_library_import(call_arg(args, nargs, kwnames, 0, "name")))
         return PyObject_Vectorcall(real_import, args, (size_t)nargs, kwnames);
     if (!is_from_c(fromlist) &&
         check_import(policy, call_arg(args, nargs, kwnames, 0, "name"), fromlist,
@@ -146,6 +159,9 @@ static PyObject *guarded_import(PyObject *self, PyObject *const *args, Py_ssize_
     import_passed = passed;
     if (module && check_imported(policy, module, fromlist) < 0)
         Py_CLEAR(module);
+    /* C code takes the module from sys.modules; whoever looks at this value is not C code. */
+    if (module && is_from_c(fromlist))
+        Py_SETREF(module, Py_NewRef(Py_None));
     return module;
 }
 
@@ -260,6 +276,56 @@ static PyObject *guarded_delattr(PyObject *self, PyObject *const *args, Py_ssize
     if (refused)
         refuse_attribute(policy_sealed(), PyExc_AttributeError, shown_name(args[1]));
     return result;
+}
+
+/* ---- the same for libraries ---- */
+
+/* What functools.update_wrapper() copies when nobody tells it otherwise. */
+bool policy_attribute_is_copied(struct span name)
+{
+    static const char *const names[] = {"__module__", "__name__",        "__qualname__",
+                                        "__doc__",    "__annotations__", "__dict__"};
+
+    for (size_t i = 0; i < COUNT_OF(names); i++)
+        if (span_is(name, names[i]))
+            return true;
+    return false;
+}
+
+/* Libraries read attributes by text, and where the text comes from the program they do
+ * it in its name: update_wrapper(assigned=), DataFrame.agg("name"), set_params(), argparse. A name
+ * that leads to globals must stand in the code of the library itself. */
+static int check_given_name(PyObject *const *args, Py_ssize_t nargs)
+{
+    const struct policy *policy = policy_sealed();
+    PyObject *exact;
+    struct span name;
+    bool ok, refused;
+
+    if (!policy || nargs < 2 || !PyUnicode_Check(args[1]))
+        return 0;
+    exact = PyUnicode_FromObject(args[1]);
+    if (!exact)
+        return -1;
+    name = span_of_str(exact, &ok);
+    refused = ok && policy_attribute_dangerous(policy, name) &&
+              !policy_caller_says((const char *const[]){name.data, NULL}, SAID_AT_ALL) &&
+              !policy_attribute_is_copied(name) && !policy_caller_is_module();
+    if (refused)
+        refuse_attribute(policy, PyExc_AttributeError, name);
+    Py_DECREF(exact);
+    return refused ? -1 : 0;
+}
+
+static PyObject *library_getattr(PyObject *self, PyObject *const *args, Py_ssize_t nargs)
+{
+    (void)self;
+    if (check_given_name(args, nargs) == 0)
+        return PyObject_Vectorcall(real_getattr, args, (size_t)nargs, NULL);
+    if (nargs != 3 || !PyErr_ExceptionMatches(PyExc_AttributeError))
+        return NULL;
+    PyErr_Clear();
+    return Py_NewRef(args[2]);
 }
 
 /* vars(x) is x.__dict__; of a module it would hand out every module that one has imported. */
@@ -389,6 +455,7 @@ static PyObject *guarded_subclasses(PyObject *self, PyObject *unused)
 
 static PyMethodDef import_def = {"__import__", FAST guarded_import, METH_FASTCALL | METH_KEYWORDS,
                                  NULL};
+static PyMethodDef getattr_def = {"getattr", FAST library_getattr, METH_FASTCALL, NULL};
 static PyMethodDef split_def = {"formatter_field_name_split", guarded_split, METH_O, NULL};
 static PyMethodDef blocked_def = {"blocked", FAST blocked, METH_VARARGS | METH_KEYWORDS,
                                   "Not available in this profile."};
@@ -446,11 +513,12 @@ static int replace_method(PyTypeObject *type, PyMethodDef *def)
     return r;
 }
 
-/* The guards of methods stand from the beginning and let everything pass until a policy is sealed: changing a type later would
- * touch every type derived from it, in every child. */
+/* The guards of methods stand from the beginning and let everything pass until a policy is sealed:
+ * changing a type later would touch every type derived from it, in every child. */
 static int guard_methods(PyObject *strings)
 {
-    if (put(PyModule_GetDict(strings), "formatter_field_name_split", PyCFunction_New(&split_def, NULL)) < 0 ||
+    if (put(PyModule_GetDict(strings), "formatter_field_name_split",
+            PyCFunction_New(&split_def, NULL)) < 0 ||
         replace_method(&PyUnicode_Type, &format_def) < 0 ||
         replace_method(&PyUnicode_Type, &format_map_def) < 0 ||
         replace_method(&PyType_Type, &subclasses_def) < 0)
@@ -479,6 +547,7 @@ int policy_guard_prepare(void)
         by_name[i].def.ml_doc = ((PyCFunctionObject *)real)->m_ml->ml_doc;
         *by_name[i].real = Py_NewRef(real);
     }
+    getattr_def.ml_doc = by_name[0].def.ml_doc;
     real_split = PyObject_GetAttrString(strings, "formatter_field_name_split");
     attrgetter = type_in(operators, "attrgetter");
     methodcaller = type_in(operators, "methodcaller");
@@ -549,7 +618,8 @@ int policy_guard_install(const struct policy *policy)
 
     if (!main_module || !builtins)
         return -1;
-    if (!is_installed && put(builtins, "__import__", PyCFunction_New(&import_def, NULL)) < 0)
+    if (!is_installed && (put(builtins, "__import__", PyCFunction_New(&import_def, NULL)) < 0 ||
+                          put(builtins, "getattr", PyCFunction_New(&getattr_def, NULL)) < 0))
         return -1;
     is_installed = true;
     return dress(policy, PyModule_GetDict(main_module), builtins);

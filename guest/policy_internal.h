@@ -91,16 +91,25 @@ bool policy_template_refused(const struct policy *policy, struct span text, bool
 bool policy_template_dangerous(const struct policy *policy, struct span text, bool is_field,
                                struct span *ret_name);
 
+/* The name is refused, and turns an object into a way to somebody's globals. */
+bool policy_attribute_dangerous(const struct policy *policy, struct span name);
+
 /* A dotted path as attrgetter() takes it. */
 bool policy_path_refused(const struct policy *policy, struct span path, struct span *ret_name);
 
 /* ---- the walk (policy_walk.c) ---- */
 
+enum policy_text {
+    TEXT_PROGRAM,
+    TEXT_ANNOTATION, /* names types and makes objects of them (`Annotated[int, Range(0, 9)]`); it
+                        calls no functions */
+    TEXT_GENERATED,  /* a library wrote it around names of the program, as dataclasses does; it says
+                        `other.__class__` whatever the profile thinks of that */
+};
+
 /* Like policy_check_tree() for what a library evaluates in the program's name. It runs with the
- * library's builtins, so getattr() with a name that is not known now is refused. An annotation
- * names types and makes objects of them
- * (`Annotated[int, Range(0, 9)]`); it calls no functions. */
-int policy_check_text(const struct policy *policy, PyObject *tree, bool is_annotation,
+ * library's builtins, so getattr() with a name that is not known now is refused. */
+int policy_check_text(const struct policy *policy, PyObject *tree, enum policy_text kind,
                       struct policy_report *report);
 
 /* ---- the report (policy.c) ---- */
@@ -121,6 +130,9 @@ int policy_caller_prepare(void);
 bool policy_is_library_path(struct span path);
 bool policy_is_stdlib_path(struct span path);
 
+/* Frames of code with this file name would count as library. */
+bool policy_claims_library(struct span path);
+
 /* The nearest Python frame that counts is the program's own, or code made from text at run time.
  * With `skip_stdlib` the standard library is a tool in somebody's hand, and the hand is looked for.
  */
@@ -130,12 +142,26 @@ bool policy_caller_is_guest(bool skip_stdlib);
  * program's wish. */
 bool policy_caller_is_importing(void);
 
+/* The body of a library's module is running between here and the program. */
+bool policy_caller_is_module(void);
+
 /* There is no Python frame, and this is the thread that sealed the policy: the kernel's own C code.
  */
 bool policy_caller_is_absent(void);
 
 /* The nearest frame is library, and its file ends with one of the names. */
 bool policy_caller_file_is(const char *const *suffixes, size_t count);
+
+enum policy_said {
+    SAID_AS_GLOBAL, /* `exec`, not `self.exec` */
+    SAID_AT_ALL,    /* also as an attribute, or in quotes */
+};
+
+/* The nearest frame is library, and its own code says one of the names (the list ends with NULL).
+ * Otherwise it only calls what it was given: functools, thread pools, DataFrame.apply() and the
+ * like do that with a function, getattr(x, name) does it with a name, and the program may have
+ * supplied both. */
+bool policy_caller_says(const char *const *names, enum policy_said how);
 
 /* Behind the frames whose file ends with `suffix` stands one whose file has `part` in it. */
 bool policy_caller_behind_is(const char *suffix, const char *part);
@@ -150,6 +176,9 @@ int policy_audit_prepare(void);
 int policy_walk_prepare(void);
 int policy_guard_prepare(void);
 int policy_guard_install(const struct policy *policy);
+
+/* functools.update_wrapper() copies it. */
+bool policy_attribute_is_copied(struct span name);
 
 /* This thread is inside an import of the program that the guard has let through. */
 bool policy_guard_is_importing(void);

@@ -367,6 +367,18 @@ static bool is_soft(const struct walk *w, PyObject *node, PyObject *value, struc
     return false;
 }
 
+/* What code says that dataclasses and the like write: `other.__class__ is self.__class__`. */
+static bool is_written_by_generator(const struct walk *w, PyObject *value, struct span name)
+{
+    static const char *const names[] = {"__class__", "__qualname__", "__setattr__", "__delattr__"};
+
+    if (!w->is_generated)
+        return false;
+    if (span_is(name, "__class__") && !is_name(value, "self") && !is_name(value, "other"))
+        return false;
+    return one_of(name, names, COUNT_OF(names));
+}
+
 /* `os.system` after `import os.path`. A package is a way to its parts and holds little itself. */
 static bool leaves_the_way(const struct walk *w, PyObject *value, PyObject *base, PyObject *reached)
 {
@@ -451,7 +463,8 @@ static int judge_attribute(struct walk *w, PyObject *node)
     if (!attr)
         return -1;
     attribute_place(node, name, &line, &column);
-    if ((policy_attribute_refused(w->policy, name) && !is_soft(w, node, value, name)) ||
+    if ((policy_attribute_refused(w->policy, name) && !is_soft(w, node, value, name) &&
+         !is_written_by_generator(w, value, name)) ||
         is_error_object(w, value, name))
         return refuse_attribute(w, node, line, column, name, "attribute");
     if (span_is(name, "format") || span_is(name, "format_map")) {
@@ -542,7 +555,7 @@ static int judge_path(struct walk *w, PyObject *node, bool is_template, bool is_
     struct span name;
     int r = 0;
 
-    if (!text && w->is_text && node && !is_template)
+    if (!text && w->is_text && !w->is_generated && node && !is_template)
         return refuse_attribute(w, node, -1, -1, span_from("?"), "reading by a computed name");
     if (!text)
         return 0; /* not known now: the guards look at it when it is used */
@@ -573,6 +586,8 @@ static int judge_call(struct walk *w, PyObject *node)
                          span_from("name types only"), "an annotation to call");
     if (!called)
         return 0;
+    if (!is_attribute && one_of(name, by_name, COUNT_OF(by_name)) && w->is_generated)
+        return refuse_attribute(w, node, -1, -1, name, "generated code that calls");
     if (!is_attribute && one_of(name, by_name, COUNT_OF(by_name)))
         return judge_path(w, argument(node, 1), false, false);
     if (one_of(name, getters, COUNT_OF(getters)) ||

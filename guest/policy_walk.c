@@ -291,11 +291,14 @@ int policy_check_tree(const struct policy *policy, PyObject *tree, struct policy
     return check(&w, tree);
 }
 
-int policy_check_text(const struct policy *policy, PyObject *tree, bool is_annotation,
+int policy_check_text(const struct policy *policy, PyObject *tree, enum policy_text kind,
                       struct policy_report *report)
 {
-    struct walk w = {
-        .policy = policy, .report = report, .is_text = true, .is_annotation = is_annotation};
+    struct walk w = {.policy = policy,
+                     .report = report,
+                     .is_text = true,
+                     .is_annotation = kind == TEXT_ANNOTATION,
+                     .is_generated = kind == TEXT_GENERATED};
 
     return check(&w, tree);
 }

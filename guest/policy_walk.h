@@ -28,6 +28,7 @@ struct walk {
     bool has_way_modules; /* some name is bound to a module that is only a way to a part of it */
     bool is_text;         /* a library evaluates it, with builtins that do not look at names */
     bool is_annotation;   /* and it should name types only */
+    bool is_generated;    /* and a library wrote it around names of the program */
 };
 
 /* Before the first call of policy_judge(). */

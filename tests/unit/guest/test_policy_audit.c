@@ -118,12 +118,12 @@ static void standard_still_refuses_what_is_not_its_own(void **state)
                   "import inspect\nn = '_getframe'\nm = inspect\nf = [v for k, v in "
                   "m.sys.modules.items() if k == 'sys'][0]\n"
                   "d = {k: x for k, x in m.getmembers(f)}\nd[n]()\n",
-                  "`sys._getframe`");
+                  "KeyError: '_getframe'");
     assert_raises("standard",
                   SMUGGLE "import inspect\n"
                           "d = dict(inspect.getmembers(o.sys.modules['builtins']))\n"
                           "d['__imp' + 'ort__']('ctypes')\n",
-                  "importing module `ctypes`");
+                  "KeyError: '__import__'");
 }
 
 static void text_that_a_library_evaluates_meets_the_rules(void **state)
