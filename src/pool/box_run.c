@@ -17,7 +17,7 @@
 
 /* Without a cgroup the monitor finds who uses too much, and its verdict is the status. The kernel's limit on private memory is only there
  * for what would fill the host between two looks. */
-#define UNCOUNTED_SLACK ((uint64_t)512 << 20)
+#define UNCOUNTED_SLACK ((uint64_t)4 << 30)
 
 /* How often counters are looked at where nobody enforces the limit for us. */
 #define TICK_MS 50

@@ -279,11 +279,13 @@ def test_a_program_that_never_reads_its_input_ends_all_the_same(who):
     assert who.run("print('done')", "--stdin", data).json["stdout"] == "done\n"
 
 
-def test_a_seed_makes_runs_repeatable(who):
-    code = "import random, numpy; print(random.random(), numpy.random.rand())"
-    first, second = (who.run(code, "--seed", "7", profile="strict").json["stdout"] for _ in range(2))
-    assert first == second and first.strip()
-    assert who.run(code, "--seed", "8", profile="strict").json["stdout"] != first
+@pytest.mark.parametrize("flag", ["--seed", "--net"])
+def test_what_this_version_lacks_is_refused_by_name(who, flag):
+    answer = who.run("print(1)", flag, "7")
+    assert answer.code == 125
+    assert answer.json["error"]["code"] == "unsupported"
+    assert f"{flag} is not part of this version".encode() in answer.err
+
 
 
 def test_the_file_names_itself_in_tracebacks_without_its_place(who):
