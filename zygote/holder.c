@@ -12,9 +12,10 @@ enum { HOLDER_STARTING, HOLDER_SEALED, HOLDER_FAILED };
 static char stack[8192] __attribute__((aligned(16)));
 static atomic_int state;
 
-/* Shares everything with the interpreter, its thread block included, so it must touch as little as it can; the interpreter waits
- * meanwhile. The filter comes before the program does: who can write to this memory can make this process do anything the filter
- * still allows, and it is not in the thread group to which later filters apply. */
+/* Shares everything with the interpreter, its thread block included, so it must touch as little as
+ * it can; the interpreter waits meanwhile. The filter comes before the program does: who can write
+ * to this memory can make this process do anything the filter still allows, and it is not in the
+ * thread group to which later filters apply. */
 static int __attribute__((noreturn)) hold(void *unused)
 {
     (void)unused;

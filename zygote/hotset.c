@@ -30,8 +30,8 @@ struct set {
 
 static struct set sets[HOTSET_COUNT];
 
-/* Takes a page in, behind all others of the set. Only ranges from `first` on may grow: those before belong to another run of
- * memory, and what lies between two runs must not be written. */
+/* Takes a page in, behind all others of the set. Only ranges from `first` on may grow: those before
+ * belong to another run of memory, and what lies between two runs must not be written. */
 static void add(struct set *set, size_t first, uintptr_t page)
 {
     struct range *last = set->count > first ? &set->ranges[set->count - 1] : NULL;
@@ -84,5 +84,6 @@ void hotset_populate(enum hotset_kind kind)
 
     for (size_t i = 0; i < set->count; i++)
         if (madvise((void *)set->ranges[i].start, set->ranges[i].len, MADV_POPULATE_WRITE) < 0)
-            return; /* an older kernel; or a range that is no more, and then neither is the use of the rest */
+            return; /* an older kernel; or a range that is no more, and then neither is the use of
+                       the rest */
 }

@@ -1,7 +1,9 @@
-/* Pages that ordinary programs write: learned once, given to each child in a few calls instead of a fault each.
+/* Pages that ordinary programs write: learned once, given to each child in a few calls instead of a
+ * fault each.
  *
- * A fault costs microseconds, a page in a batch a fraction of that. What is learned is only a guess that saves time; a page that
- * was not guessed is faulted in as ever. Needs Linux 5.14 (MADV_POPULATE_WRITE); older kernels just fault.
+ * A fault costs microseconds, a page in a batch a fraction of that. What is learned is only a guess
+ * that saves time; a page that was not guessed is faulted in as ever. Needs Linux 5.14
+ * (MADV_POPULATE_WRITE); older kernels just fault.
  */
 #pragma once
 
@@ -13,8 +15,8 @@ enum hotset_kind {
     HOTSET_COUNT
 };
 
-/* After the rebase: runs `work` in a child that then ends, and keeps the list of base pages it wrote. Failing is not fatal: the set
- * stays empty. */
+/* After the rebase: runs `work` in a child that then ends, and keeps the list of base pages it
+ * wrote. Failing is not fatal: the set stays empty. */
 void hotset_learn(enum hotset_kind kind, void (*work)(void));
 
 /* Makes those pages this process's own. */

@@ -21,8 +21,9 @@ static int check_status(PyStatus status, struct error *err)
     return error_hint(err, "check the environment's interpreter with `belljar doctor`");
 }
 
-/* What `site` does at start-up, without the part that costs as much as the rest of the interpreter: lines of .pth files that run code.
- * Lines that name directories count. Only for the system's Python and one program; a virtual environment gets the real thing. */
+/* What `site` does at start-up, without the part that costs as much as the rest of the interpreter:
+ * lines of .pth files that run code. Lines that name directories count. Only for the system's
+ * Python and one program; a virtual environment gets the real thing. */
 static const char quick_site[] =
     "import site, sys\n"
     "from os import listdir\n"
@@ -79,15 +80,17 @@ static int initialise(const char *executable, bool is_quick, struct error *err)
         return -1;
 
     PyConfig_InitIsolatedConfig(&config);
-    /* There is nothing in our environment to be isolated from, and interpreters that a program starts with multiprocessing
-     * inherit the flags: they are to read the variables that the program sets. */
+    /* There is nothing in our environment to be isolated from, and interpreters that a program
+     * starts with multiprocessing inherit the flags: they are to read the variables that the
+     * program sets. */
     config.isolated = 0;
     config.use_environment = 1;
     config.safe_path = 0;
     config.site_import = !is_quick;
     config.user_site_directory = 0;
     config.write_bytecode = 0;
-    config.buffered_stdio = 0; /* what was printed before a time limit struck has left the process */
+    config.buffered_stdio =
+        0; /* what was printed before a time limit struck has left the process */
     config.install_signal_handlers = 1;
     config.pathconfig_warnings = 0;
     status = PyConfig_SetBytesString(&config, &config.program_name, executable);
@@ -173,20 +176,20 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
     return set_paths(err);
 }
 
-/* Lines that most programs have in common with each other: what they touch is touched in advance. They leave no name behind. */
-static const char warm_up[] =
-    "def _belljar_warm_up():\n"
-    "    import sys\n"
-    "    m = sys.modules\n"
-    "    print('', end='', file=sys.stdout)\n"
-    "    if 'pandas' in m:\n"
-    "        pd = m['pandas']\n"
-    "        str(pd.DataFrame({'a': [1, 2, 3]}).sum().a)\n"
-    "    elif 'numpy' in m:\n"
-    "        str(m['numpy'].arange(3).sum())\n"
-    "    [i * i for i in range(200)], {str(i): i for i in range(200)}\n"
-    "_belljar_warm_up()\n"
-    "del _belljar_warm_up\n";
+/* Lines that most programs have in common with each other: what they touch is touched in advance.
+ * They leave no name behind. */
+static const char warm_up[] = "def _belljar_warm_up():\n"
+                              "    import sys\n"
+                              "    m = sys.modules\n"
+                              "    print('', end='', file=sys.stdout)\n"
+                              "    if 'pandas' in m:\n"
+                              "        pd = m['pandas']\n"
+                              "        str(pd.DataFrame({'a': [1, 2, 3]}).sum().a)\n"
+                              "    elif 'numpy' in m:\n"
+                              "        str(m['numpy'].arange(3).sum())\n"
+                              "    [i * i for i in range(200)], {str(i): i for i in range(200)}\n"
+                              "_belljar_warm_up()\n"
+                              "del _belljar_warm_up\n";
 
 void interpreter_touch(void)
 {
@@ -201,14 +204,15 @@ void interpreter_touch(void)
     Py_XDECREF(globals);
 }
 
-/* Generators of random numbers that the zygote has in memory, and how a child gives them seeds of its own. All is looked up once:
- * asking Python or the dynamic linker in every child would write to pages all over the heap. */
+/* Generators of random numbers that the zygote has in memory, and how a child gives them seeds of
+ * its own. All is looked up once: asking Python or the dynamic linker in every child would write to
+ * pages all over the heap. */
 static struct {
-    PyObject *random;        /* random._inst */
-    PyObject *random_seed;   /* _random.Random.seed */
-    PyObject *numpy_seed;    /* numpy.random.seed */
-    struct mt19937 *numpy;   /* numpy's global state itself, when it is what we know */
-    int (*crypto)(void);     /* RAND_poll */
+    PyObject *random;      /* random._inst */
+    PyObject *random_seed; /* _random.Random.seed */
+    PyObject *numpy_seed;  /* numpy.random.seed */
+    struct mt19937 *numpy; /* numpy's global state itself, when it is what we know */
+    int (*crypto)(void);   /* RAND_poll */
 } generators;
 
 /* numpy's MT19937, of which bitgen_t (its public C interface) gives the address. */
@@ -246,7 +250,8 @@ static struct mt19937 *find_numpy_state(PyObject *numpy_random)
     if (!key || PyObject_GetBuffer(key, &view, PyBUF_SIMPLE) < 0) {
         state = NULL;
     } else {
-        if (!state || view.len != sizeof(state->key) || memcmp(view.buf, state->key, sizeof(state->key)) != 0)
+        if (!state || view.len != sizeof(state->key) ||
+            memcmp(view.buf, state->key, sizeof(state->key)) != 0)
             state = NULL;
         PyBuffer_Release(&view);
     }
@@ -277,7 +282,8 @@ static void find_generators(void)
     if (crypto)
         generators.crypto = (int (*)(void))dlsym(crypto, "RAND_poll");
     if (generators.crypto)
-        (void)generators.crypto(); /* the first call sets the whole library up, which children need not repeat */
+        (void)generators.crypto(); /* the first call sets the whole library up, which children need
+                                      not repeat */
     PyErr_Clear();
 }
 
@@ -308,13 +314,14 @@ int interpreter_freeze(bool warm, struct error *err)
         Py_XDECREF(done);
         Py_XDECREF(gc);
         PyErr_Clear();
-        /* Free chunks are merged here once; otherwise every child does it at its first large allocation, and writes to
-         * pages all over the heap for it. */
+        /* Free chunks are merged here once; otherwise every child does it at its first large
+         * allocation, and writes to pages all over the heap for it. */
         (void)malloc_trim(0);
     }
     if (count_threads() != 1) {
         error_set(err, E_UNSUPPORTED, "a preloaded module has started threads");
-        return error_hint(err, "leave it out of `preload`: a process with threads cannot be forked safely");
+        return error_hint(
+            err, "leave it out of `preload`: a process with threads cannot be forked safely");
     }
     return 0;
 }
@@ -349,13 +356,15 @@ static void reseed_numpy(void)
         return;
     }
     done = PyObject_CallFunction(generators.numpy_seed, "([kkkk])", (unsigned long)words[0],
-                                 (unsigned long)words[1], (unsigned long)words[2], (unsigned long)words[3]);
+                                 (unsigned long)words[1], (unsigned long)words[2],
+                                 (unsigned long)words[3]);
     Py_XDECREF(done);
     PyErr_Clear();
 }
 
-/* Not PyOS_AfterFork_Child(): it exists for locks that other threads held at the moment of the fork, and this process never had
- * another thread. What its hooks do beyond that is to reseed `random`. */
+/* Not PyOS_AfterFork_Child(): it exists for locks that other threads held at the moment of the
+ * fork, and this process never had another thread. What its hooks do beyond that is to reseed
+ * `random`. */
 void interpreter_wake(void)
 {
     reseed_random();

@@ -4,18 +4,22 @@
 #include "base/error.h"
 #include "wire/message.h"
 
-/* Starts Python for the environment of `setup` and imports its modules. Ones that cannot be imported are listed in
- * *ret_missing as "name: why" (malloc'd strings, at most WIRE_STRINGS_MAX). */
+/* Starts Python for the environment of `setup` and imports its modules. Ones that cannot be
+ * imported are listed in *ret_missing as "name: why" (malloc'd strings, at most WIRE_STRINGS_MAX).
+ */
 int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t *ret_n_missing,
                       struct error *err);
 
-/* Last act before the first fork: garbage becomes permanent. No Python runs in this process again. */
+/* Last act before the first fork: garbage becomes permanent. No Python runs in this process again.
+ */
 int interpreter_freeze(bool warm, struct error *err);
 
-/* In a forked child that is to run Python: gives every generator of random numbers a seed of its own. */
+/* In a forked child that is to run Python: gives every generator of random numbers a seed of its
+ * own. */
 void interpreter_wake(void);
 
-/* Runs the warm-up lines, so that the memory they write is this process's own before anybody waits for it. */
+/* Runs the warm-up lines, so that the memory they write is this process's own before anybody waits
+ * for it. */
 void interpreter_touch(void);
 
 const char *interpreter_version(void);

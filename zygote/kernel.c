@@ -61,7 +61,8 @@ static int lower_limit(int resource, rlim_t value, struct error *err)
     return 0;
 }
 
-/* Bytes of private writable memory this process has now, which it shares with the zygote: the sixth number of statm, in pages. */
+/* Bytes of private writable memory this process has now, which it shares with the zygote: the sixth
+ * number of statm, in pages. */
 static rlim_t present_data(void)
 {
     FILE *file = fopen("/proc/self/statm", "re");
@@ -87,8 +88,8 @@ static int set_limits(const struct wire_run *run, struct error *err)
         return -1;
     if (run->data_bytes && lower_limit(RLIMIT_DATA, run->data_bytes + present_data(), err) < 0)
         return -1;
-    /* More is asked for than the kernel's default only by programs that mean it; a write past FSIZE is an error to
-     * Python, not a signal. */
+    /* More is asked for than the kernel's default only by programs that mean it; a write past FSIZE
+     * is an error to Python, not a signal. */
     (void)signal(SIGXFSZ, SIG_IGN);
     return 0;
 }
@@ -126,7 +127,8 @@ static int set_environment(const struct wire_run *run, struct error *err)
             return error_set(err, E_PROTOCOL, "bad variable");
         name = PyUnicode_DecodeFSDefaultAndSize(s.data, equals - s.data);
         value = PyUnicode_DecodeFSDefaultAndSize(equals + 1, s.data + s.len - equals - 1);
-        r = name && value ? PyObject_SetItem(variables, name, value) : -1; /* also calls putenv(3) */
+        r = name && value ? PyObject_SetItem(variables, name, value)
+                          : -1; /* also calls putenv(3) */
         Py_XDECREF(name);
         Py_XDECREF(value);
         if (r < 0) {
@@ -171,11 +173,13 @@ void kernel_rehearse(void)
     (void)python_run(&run, pair[1]);
 }
 
-/* The data stack shows in the text of a program that uses it; a wrong guess costs time, not correctness. */
+/* The data stack shows in the text of a program that uses it; a wrong guess costs time, not
+ * correctness. */
 static void populate(const struct wire_run *run)
 {
     hotset_populate(HOTSET_ANY);
-    if (memmem(run->code.data, run->code.len, "pandas", 6) || memmem(run->code.data, run->code.len, "numpy", 5))
+    if (memmem(run->code.data, run->code.len, "pandas", 6) ||
+        memmem(run->code.data, run->code.len, "numpy", 5))
         hotset_populate(HOTSET_STACK);
 }
 

@@ -1,12 +1,13 @@
-/* A kernel: a forked copy of the warm interpreter that waits for one program. Until the program's first instruction this is
- * our code; what depends on the request is applied here, before a byte of it is parsed.
+/* A kernel: a forked copy of the warm interpreter that waits for one program. Until the program's
+ * first instruction this is our code; what depends on the request is applied here, before a byte of
+ * it is parsed.
  */
 #pragma once
 
 #include "wire/message.h"
 
-/* Numbers of the socket the code comes on, which is gone when it runs, and of the pipe for what the kernel says: out of the way of programs,
- * within a small descriptor table. */
+/* Numbers of the socket the code comes on, which is gone when it runs, and of the pipe for what the
+ * kernel says: out of the way of programs, within a small descriptor table. */
 #define KERNEL_CONTROL_FD 63
 #define KERNEL_REPORT_FD  62
 
@@ -20,9 +21,10 @@ struct kernel_fds {
 /* In the forked child; never returns. */
 void __attribute__((noreturn)) kernel_main(const struct kernel_fds *fds, bool touch);
 
-/* Before the first fork: the kernels will carry a data stack, whose memory takes long to take apart. */
+/* Before the first fork: the kernels will carry a data stack, whose memory takes long to take
+ * apart. */
 void kernel_expect_stack(void);
 
-/* What every program costs before its first line: checks, compiles and runs a trivial one, for learning which memory that writes. Ends
- * with the interpreter used up. */
+/* What every program costs before its first line: checks, compiles and runs a trivial one, for
+ * learning which memory that writes. Ends with the interpreter used up. */
 void kernel_rehearse(void);

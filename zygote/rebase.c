@@ -16,8 +16,9 @@
 
 #define PAGE REBASE_PAGE
 
-/* Untouched pages in the middle of touched ones are taken along up to this many, because each gap would cost two mappings in
- * every child. Longer ones stay anonymous: touching a hole of the file would allocate a page in it for good. */
+/* Untouched pages in the middle of touched ones are taken along up to this many, because each gap
+ * would cost two mappings in every child. Longer ones stay anonymous: touching a hole of the file
+ * would allocate a page in it for good. */
 #define GAP_MAX 16
 
 #define RUNS_MAX 16384 /* the kernel allows a process 65,530 mappings */
@@ -45,8 +46,8 @@ struct mapping {
     const char *name;
 };
 
-/* All of it is static and in our own data, which is left alone: between the copy and the switch nothing may change that is
- * being switched, and so nothing here calls the allocator. */
+/* All of it is static and in our own data, which is left alone: between the copy and the switch
+ * nothing may change that is being switched, and so nothing here calls the allocator. */
 static char maps[MAPS_MAX];
 static uint64_t page_info[512];
 static struct run runs[RUNS_MAX];
@@ -92,7 +93,8 @@ static bool next_mapping(char **text, struct mapping *m)
               (at[3] == 'x' ? PROT_EXEC : 0);
     m->is_private = at[4] == 'p';
     m->name = strpbrk(line, "/[");
-    m->is_anonymous = !m->name || strcmp(m->name, "[heap]") == 0 || strncmp(m->name, "[anon", 5) == 0;
+    m->is_anonymous =
+        !m->name || strcmp(m->name, "[heap]") == 0 || strncmp(m->name, "[anon", 5) == 0;
     if (!m->name)
         m->name = "";
     return true;
@@ -103,15 +105,17 @@ static bool holds(const struct mapping *m, const void *address)
     return (uintptr_t)address >= m->start && (uintptr_t)address < m->end;
 }
 
-/* Left as they are: what is shared, what cannot be read, the kernel's own, the stack, the thread's block (the kernel writes
- * there at any time), and this program's data, which the code below works with. */
+/* Left as they are: what is shared, what cannot be read, the kernel's own, the stack, the thread's
+ * block (the kernel writes there at any time), and this program's data, which the code below works
+ * with. */
 static bool is_eligible(const struct mapping *m)
 {
     if (!m->is_private || !(m->prot & PROT_READ))
         return false;
     if (m->name[0] == '[' && !m->is_anonymous)
         return false;
-    return !holds(m, &errno) && !holds(m, maps) && !holds(m, &own_data) && !holds(m, &runs[RUNS_MAX - 1]);
+    return !holds(m, &errno) && !holds(m, maps) && !holds(m, &own_data) &&
+           !holds(m, &runs[RUNS_MAX - 1]);
 }
 
 static int add_run(const struct mapping *m, uintptr_t start, uintptr_t end, struct error *err)
@@ -133,7 +137,8 @@ static int find_runs(int pagemap, const struct mapping *m, struct error *err)
         ssize_t n;
 
         want = want < ARRAY_SIZE(page_info) ? want : ARRAY_SIZE(page_info);
-        n = pread(pagemap, page_info, want * sizeof(page_info[0]), (off_t)(at / PAGE * sizeof(page_info[0])));
+        n = pread(pagemap, page_info, want * sizeof(page_info[0]),
+                  (off_t)(at / PAGE * sizeof(page_info[0])));
         if (n <= 0)
             return error_errno(err, "read /proc/self/pagemap");
         for (size_t i = 0; i < (size_t)n / sizeof(page_info[0]); i++, at += PAGE) {
@@ -188,15 +193,15 @@ static int copy_out(int file, struct error *err)
     return 0;
 }
 
-/* Each address gets the same bytes it had, by one call that replaces the mapping. There is no way back from a failure in the
- * middle, and none is needed: what was not switched is as it was. */
+/* Each address gets the same bytes it had, by one call that replaces the mapping. There is no way
+ * back from a failure in the middle, and none is needed: what was not switched is as it was. */
 static int switch_over(int file, struct error *err)
 {
     off_t at = 0;
 
     for (size_t i = 0; i < n_runs; i++) {
-        if (mmap((void *)runs[i].start, runs[i].len, runs[i].prot, MAP_PRIVATE | MAP_FIXED, file, at) ==
-            MAP_FAILED)
+        if (mmap((void *)runs[i].start, runs[i].len, runs[i].prot, MAP_PRIVATE | MAP_FIXED, file,
+                 at) == MAP_FAILED)
             return error_errno(err, "map the memory file");
         at += (off_t)runs[i].len;
     }
@@ -211,7 +216,8 @@ void rebase_prepare(void)
 int rebase_memory(struct error *err)
 {
 #if defined(__SANITIZE_ADDRESS__)
-    /* The checker's shadow is private memory too, terabytes of it, and it writes there between any two of our steps. */
+    /* The checker's shadow is private memory too, terabytes of it, and it writes there between any
+     * two of our steps. */
     (void)copy_out;
     (void)switch_over;
     (void)err;
@@ -222,7 +228,8 @@ int rebase_memory(struct error *err)
     if (file < 0)
         return error_errno(err, "memfd_create");
     own_data++; /* keeps it in .data, and the compiler from knowing its value */
-    if (read_maps(err) < 0 || collect(err) < 0 || copy_out(file, err) < 0 || switch_over(file, err) < 0)
+    if (read_maps(err) < 0 || collect(err) < 0 || copy_out(file, err) < 0 ||
+        switch_over(file, err) < 0)
         return error_wrap(err, "rebase the interpreter's memory");
     if (fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
         return error_errno(err, "seal the memory file");
@@ -243,7 +250,8 @@ bool rebase_is_private(int pagemap, uintptr_t page)
 {
     uint64_t info;
 
-    if (pread(pagemap, &info, sizeof(info), (off_t)(page / PAGE * sizeof(info))) != (ssize_t)sizeof(info))
+    if (pread(pagemap, &info, sizeof(info), (off_t)(page / PAGE * sizeof(info))) !=
+        (ssize_t)sizeof(info))
         return false;
     return (info & (PAGE_PRESENT | PAGE_SWAPPED)) && !(info & PAGE_OF_FILE);
 }

@@ -24,8 +24,8 @@ static int compare_ints(const void *a, const void *b)
     return *(const int *)a < *(const int *)b ? -1 : *(const int *)a > *(const int *)b;
 }
 
-/* Closes everything above stderr but the given ones: a child inherits all that the zygote holds, the sockets of other
- * sandboxes among it, and nothing else may happen before those are gone. */
+/* Closes everything above stderr but the given ones: a child inherits all that the zygote holds,
+ * the sockets of other sandboxes among it, and nothing else may happen before those are gone. */
 static int close_others(int *keep, size_t count)
 {
     unsigned from = STDERR_FILENO + 1;
@@ -86,9 +86,9 @@ static void report_sealed(int control, uint32_t layers)
 }
 
 /* In the clone: pid 1 of the sandbox, with nothing done yet. */
-static void __attribute__((noreturn)) become_init(const struct wire_spawn *spec,
-                                                  const struct spawn_fds *fds, int sync,
-                                                  uint64_t namespaces)
+static void __attribute__((noreturn))
+become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync,
+            uint64_t namespaces)
 {
     cleanup_error struct error err = {0};
     struct recipe recipe = {.spec = spec, .sync_fd = sync, .namespaces = namespaces};
@@ -156,7 +156,8 @@ int spawn_sandbox(const struct wire_spawn *spec, const struct spawn_fds *fds, pi
     if (pipe2(sync, O_CLOEXEC) < 0)
         return error_errno(err, "pipe2");
     pid = ns_clone(namespaces, &pidfd);
-    if (pid < 0 && errno == EINVAL) { /* a kernel without time namespaces: the layer will be missing, and said to be */
+    if (pid < 0 && errno == EINVAL) { /* a kernel without time namespaces: the layer will be
+                                         missing, and said to be */
         namespaces &= ~(uint64_t)CLONE_NEWTIME;
         pid = ns_clone(namespaces, &pidfd);
     }

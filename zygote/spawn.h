@@ -1,4 +1,5 @@
-/* One sandbox: cloned from the zygote into fresh namespaces, sealed by the recipe, its kernel forked. */
+/* One sandbox: cloned from the zygote into fresh namespaces, sealed by the recipe, its kernel
+ * forked. */
 #pragma once
 
 #include <sys/types.h>
@@ -16,6 +17,7 @@ struct spawn_fds {
     int grants[WIRE_GRANTS_MAX];
 };
 
-/* Returns the pid of the new pid 1 and its pidfd. The caller still owns its copies of the descriptors. */
+/* Returns the pid of the new pid 1 and its pidfd. The caller still owns its copies of the
+ * descriptors. */
 int spawn_sandbox(const struct wire_spawn *spec, const struct spawn_fds *fds, pid_t *ret_pid,
                   int *ret_pidfd, struct error *err);

@@ -1,12 +1,13 @@
 /* belljar-zygote: a warm Python interpreter that makes sandboxes.
  *
- * Theory of operation. The supervisor has cloned this process into namespaces of its own (user, mount, pid, network, ipc,
- * uts), in which it is root and pid 1, given it an environment of its making and one socket, number 3. It builds the file
- * system all sandboxes share, moves into it, starts Python, imports the environment's modules, and then does only two
- * things: for each WIRE_SPAWN it clones a sandbox, and for each sandbox that ended it reaps and says so.
+ * Theory of operation. The supervisor has cloned this process into namespaces of its own (user,
+ * mount, pid, network, ipc, uts), in which it is root and pid 1, given it an environment of its
+ * making and one socket, number 3. It builds the file system all sandboxes share, moves into it,
+ * starts Python, imports the environment's modules, and then does only two things: for each
+ * WIRE_SPAWN it clones a sandbox, and for each sandbox that ended it reaps and says so.
  *
- * It holds no secret, runs no user code, has one thread. It dies when the socket ends or the supervisor does; every sandbox
- * lives in its pid namespace and dies with it.
+ * It holds no secret, runs no user code, has one thread. It dies when the socket ends or the
+ * supervisor does; every sandbox lives in its pid namespace and dies with it.
  */
 #include <errno.h>
 #include <poll.h>

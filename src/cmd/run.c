@@ -36,16 +36,28 @@ struct job {
     struct outlet out, err;
     bool is_json;
     bool is_done;
-    bool is_closing; /* asked to stop once */
+    bool is_closing;                           /* asked to stop once */
     struct grant_watch *watches[LIMIT_GRANTS]; /* of the writable grants */
 };
 
 /* --- options --- */
 
-enum { OPT_CODE = 'c', OPT_LANGUAGE = 'l', OPT_HELP = 'h', OPT_CONFIG = 256, OPT_ENV, OPT_STDIN,
-       OPT_JSON, OPT_AUTO_PRINT, OPT_ALLOW, OPT_LATER, OPT_SETTING };
+enum {
+    OPT_CODE = 'c',
+    OPT_LANGUAGE = 'l',
+    OPT_HELP = 'h',
+    OPT_CONFIG = 256,
+    OPT_ENV,
+    OPT_STDIN,
+    OPT_JSON,
+    OPT_AUTO_PRINT,
+    OPT_ALLOW,
+    OPT_LATER,
+    OPT_SETTING
+};
 
-/* Flags of this command. Those of the settings (limits, profile, environment) come from the option table. */
+/* Flags of this command. Those of the settings (limits, profile, environment) come from the option
+ * table. */
 static const struct option own_options[] = {
     {"code",       required_argument, NULL, OPT_CODE      },
     {"language",   required_argument, NULL, OPT_LANGUAGE  },
@@ -141,7 +153,8 @@ static int write_all(int fd, const char *data, size_t len)
     return 0;
 }
 
-/* Belljar's own failure: words for people, and the object where one was asked for. Returns the exit code. */
+/* Belljar's own failure: words for people, and the object where one was asked for. Returns the exit
+ * code. */
 static int fail(const struct job *job, struct error *err)
 {
     cleanup(buf_done) struct buf text = {0};
@@ -264,8 +277,8 @@ static int pick_language(struct run *run, const struct request *request, struct 
     const char *nearest, *dot = request->file ? strrchr(request->file, '.') : NULL;
 
     if (!request->language) {
-        run->language = dot && (strcmp(dot, ".sh") == 0 || strcmp(dot, ".bash") == 0) ? RUN_BASH
-                                                                                      : RUN_PYTHON;
+        run->language =
+            dot && (strcmp(dot, ".sh") == 0 || strcmp(dot, ".bash") == 0) ? RUN_BASH : RUN_PYTHON;
         return 0;
     }
     for (size_t i = 0; i < ARRAY_SIZE(known); i++)
@@ -361,8 +374,8 @@ static int open_grants(struct job *job, struct error *err)
     return 0;
 }
 
-/* The zygote starts Python while we read the profile and the program. A sandbox is made to order: nothing waits in advance, and nothing is
- * imported that the program does not import. */
+/* The zygote starts Python while we read the profile and the program. A sandbox is made to order:
+ * nothing waits in advance, and nothing is imported that the program does not import. */
 static int start_engine(struct job *job, const struct request *request, struct error *err)
 {
     struct run_limits limits = job->run->limits;
@@ -376,9 +389,9 @@ static int prepare(struct job *job, struct request *request, struct error *err)
 {
     struct run *run = job->run;
 
-    if (pick_language(run, request, err) < 0 || engine_profile(job->config, &job->profile, err) < 0 ||
-        read_code(job, request, err) < 0 || read_input(job, request, err) < 0 ||
-        open_grants(job, err) < 0)
+    if (pick_language(run, request, err) < 0 ||
+        engine_profile(job->config, &job->profile, err) < 0 || read_code(job, request, err) < 0 ||
+        read_input(job, request, err) < 0 || open_grants(job, err) < 0)
         return -1;
     run->env = request->n_env ? request->env : NULL;
     if (engine_admit(run, job->config, job->profile, err) < 0)
@@ -411,8 +424,9 @@ static bool is_writable(int fd)
     return poll(&p, 1, 0) == 1;
 }
 
-/* As it comes, but never waiting for our reader: the clock of the run must go on. What is not passed on now is kept, within the
- * limit, and follows with the next output or at the end. A pipe that is writable takes PIPE_BUF bytes without blocking. */
+/* As it comes, but never waiting for our reader: the clock of the run must go on. What is not
+ * passed on now is kept, within the limit, and follows with the next output or at the end. A pipe
+ * that is writable takes PIPE_BUF bytes without blocking. */
 static void on_output(struct run *run, int stream, const char *data, size_t len)
 {
     struct job *job = run->user;
@@ -497,10 +511,11 @@ static void check_protected(const struct job *job)
                           "NAME.belljar-refused-…\n",
                           count, job->run->grants[i].path);
         if (failed)
-            (void)fprintf(stderr,
-                          "belljar: the program made %zu protected path(s) in `%s` that could not be "
-                          "renamed: look at its shell, git and agent settings\n",
-                          failed, job->run->grants[i].path);
+            (void)fprintf(
+                stderr,
+                "belljar: the program made %zu protected path(s) in `%s` that could not be "
+                "renamed: look at its shell, git and agent settings\n",
+                failed, job->run->grants[i].path);
     }
 }
 

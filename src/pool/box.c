@@ -16,12 +16,12 @@
 #include "sandbox/grant.h"
 #include "sandbox/monitor.h"
 
-/* After SIGKILL a sandbox is gone in a few ms. One that is not (a process stuck in the kernel) does not hold the answer. */
+/* After SIGKILL a sandbox is gone in a few ms. One that is not (a process stuck in the kernel) does
+ * not hold the answer. */
 #define KILL_PATIENCE_MS 700
 
 /* A zygote that does not report it gone by then does not answer at all. */
 #define GIVE_UP_MS 10000
-
 
 /* --- making --- */
 
@@ -78,7 +78,8 @@ static void cgroup_limits_of(const struct run_limits *limits, struct cgroup_limi
     };
 }
 
-/* Named by a number of its own: a box's id is only unique within its zygote, and two of those may live. */
+/* Named by a number of its own: a box's id is only unique within its zygote, and two of those may
+ * live. */
 static int make_cgroup(struct box *b, const struct run_limits *limits, struct error *err)
 {
     static unsigned long long made;
@@ -120,14 +121,18 @@ static int collect(struct box *b, const struct box_spec *spec, struct wire_spawn
     message->n_grants = (uint32_t)spec->n_grants;
     for (size_t i = 0; i < spec->n_grants; i++) {
         message->grants[i].path = span_of(spec->grants[i].path);
-        message->grants[i].mode = spec->grants[i].mode == RUN_GRANT_RW ? WIRE_GRANT_RW : WIRE_GRANT_RO;
+        message->grants[i].mode =
+            spec->grants[i].mode == RUN_GRANT_RW ? WIRE_GRANT_RW : WIRE_GRANT_RO;
     }
     return 0;
 }
 
 static int make(struct box *b, const struct box_spec *spec, struct error *err)
 {
-    cleanup(gift_done) struct gift g = {.fds = {-1, -1, -1, -1, -1}, .count = WIRE_SPAWN_FDS};
+    cleanup(gift_done) struct gift g = {
+        .fds = {-1, -1, -1, -1, -1},
+          .count = WIRE_SPAWN_FDS
+    };
     struct wire_spawn message = {
         .id = b->id,
         .uid = ns_next_uid(zygote_client_ids(b->zygote)),
@@ -312,7 +317,8 @@ static void on_init_end(void *owner, const char *why)
 {
     struct box *b = owner;
 
-    /* Pid 1 is ours and beyond the program's reach; that it speaks out of turn means memory of ours is not. */
+    /* Pid 1 is ours and beyond the program's reach; that it speaks out of turn means memory of ours
+     * is not. */
     if (why && b->state != BOX_ENDING)
         box_end_run(b, BOX_BROKEN);
 }
@@ -330,7 +336,8 @@ void box_on_deadline(void *arg)
         return;
     }
     if (b->state == BOX_MAKING) {
-        error_set(&b->failure, E_SYSTEM, "the sandbox was not ready within %d s", LIMIT_MAKING_MS / 1000);
+        error_set(&b->failure, E_SYSTEM, "the sandbox was not ready within %d s",
+                  LIMIT_MAKING_MS / 1000);
         error_hint(&b->failure, "the host is overloaded, or a mount hangs: run `belljar doctor`");
         box_kill(b);
         return;
@@ -416,4 +423,3 @@ void box_set_next(struct box *b, struct box *next)
 {
     b->next = next;
 }
-

@@ -2,8 +2,8 @@
  *
  *     MAKING ──▶ IDLE ──▶ RUNNING ──▶ ENDING ──▶ (freed)
  *
- * A box serves one run and is then destroyed; it is never cleaned and reused. Status comes from the wait of its init, the
- * clock and the cgroup's counters. Whatever the sandbox says is text.
+ * A box serves one run and is then destroyed; it is never cleaned and reused. Status comes from the
+ * wait of its init, the clock and the cgroup's counters. Whatever the sandbox says is text.
  */
 #pragma once
 
@@ -48,8 +48,9 @@ struct run *box_run(const struct box *box);
 uint32_t box_layers(const struct box *box);
 pid_t box_pid(const struct box *box); /* of its init on the host, or -1 */
 
-/* Hands the run over. E_UNSUPPORTED: a layer the profile insists on does not stand. E_BUSY: the box is not idle (any more) or died;
- * no code has reached it. After an error it is of no further use. */
+/* Hands the run over. E_UNSUPPORTED: a layer the profile insists on does not stand. E_BUSY: the box
+ * is not idle (any more) or died; no code has reached it. After an error it is of no further use.
+ */
 int box_start(struct box *box, struct run *run, struct error *err);
 
 /* Ends the run as cancelled; on_done follows. */
@@ -58,7 +59,8 @@ void box_cancel(struct box *box);
 /* Ends the sandbox; on_gone follows. */
 void box_kill(struct box *box);
 
-/* For the owner: a run this box is being made for, whether it ever was idle, and a link for lists. */
+/* For the owner: a run this box is being made for, whether it ever was idle, and a link for lists.
+ */
 void box_reserve(struct box *box, struct run *run);
 struct run *box_reserved(const struct box *box);
 bool box_was_idle(const struct box *box);

@@ -4,7 +4,8 @@
 #include "pool/box.h"
 #include "pool/peer.h"
 
-/* Processes in a sandbox that are ours and not the program's: pid 1 and the holder of the kernel's memory. */
+/* Processes in a sandbox that are ours and not the program's: pid 1 and the holder of the kernel's
+ * memory. */
 #define BOX_OWN_PROCESSES 2
 
 /* Why we ended the run; the program's own end needs no verdict. */

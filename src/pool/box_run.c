@@ -1,4 +1,5 @@
-/* A run inside a sandbox: handing the code over, pumping its output, watching its limits, and the answer. */
+/* A run inside a sandbox: handing the code over, pumping its output, watching its limits, and the
+ * answer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -12,11 +13,12 @@
 #include "pool/box_internal.h"
 #include "sandbox/monitor.h"
 
-/* Most that is still read from a pipe after the program ended: more than a pipe holds. A left-over child could write for ever. */
+/* Most that is still read from a pipe after the program ended: more than a pipe holds. A left-over
+ * child could write for ever. */
 #define DRAIN_MAX ((size_t)1 << 20)
 
-/* Without a cgroup the monitor finds who uses too much, and its verdict is the status. The kernel's limit on private memory is only there
- * for what would fill the host between two looks. */
+/* Without a cgroup the monitor finds who uses too much, and its verdict is the status. The kernel's
+ * limit on private memory is only there for what would fill the host between two looks. */
 #define UNCOUNTED_SLACK ((uint64_t)4 << 30)
 
 /* How often counters are looked at where nobody enforces the limit for us. */
@@ -116,10 +118,12 @@ static int check_layers(const struct box *b, const struct run *run, struct error
 
     for (unsigned i = 0; i < WIRE_LAYER_COUNT; i++)
         if (missing >> i & 1) {
-            error_set(err, E_UNSUPPORTED, "profile `%s` insists on the layer `%s`, which this host does "
-                                          "not give",
+            error_set(err, E_UNSUPPORTED,
+                      "profile `%s` insists on the layer `%s`, which this host does "
+                      "not give",
                       run->profile, wire_layer_name(i));
-            return error_hint(err, "run `belljar doctor` to see why, or choose a profile that accepts less");
+            return error_hint(
+                err, "run `belljar doctor` to see why, or choose a profile that accepts less");
         }
     return 0;
 }
@@ -154,7 +158,8 @@ static int send_run(struct box *b, struct run *run, struct error *err)
                  (run->may_spawn ? 0 : WIRE_RUN_NO_EXEC) | (run->has_input ? WIRE_RUN_STDIN : 0),
         .descriptors = run->limits.descriptors,
         .processes = has_cgroup ? 0 : run->limits.processes + BOX_OWN_PROCESSES,
-        /* Our look at the counter comes first; the kernel's own limit, per process and in whole seconds, is behind it. */
+ /* Our look at the counter comes first; the kernel's own limit, per process and in whole
+  seconds, is behind it. */
         .cpu_s = run->limits.cpu_ms ? (run->limits.cpu_ms + 999) / 1000 + 1 : 0,
         .file_bytes = run->limits.file_bytes,
         .data_bytes = has_cgroup ? 0 : 2 * run->limits.memory_bytes + UNCOUNTED_SLACK,
@@ -297,10 +302,11 @@ static const char *hint_for(const char *exception)
         const char *name;
         const char *hint;
     } hints[] = {
-        {"ModuleNotFoundError", "the module is not installed in this environment; `belljar doctor` lists what is"},
-        {"MemoryError",         "allow more memory, or work on the data in pieces"                              },
-        {"RecursionError",      "the recursion does not end, or needs a loop instead"                           },
-        {"EOFError",            "input() has nothing to read: pass data as standard input"                      },
+        {"ModuleNotFoundError",
+         "the module is not installed in this environment; `belljar doctor` lists what is"},
+        {"MemoryError",         "allow more memory, or work on the data in pieces"        },
+        {"RecursionError",      "the recursion does not end, or needs a loop instead"     },
+        {"EOFError",            "input() has nothing to read: pass data as standard input"},
     };
 
     for (size_t i = 0; exception && i < ARRAY_SIZE(hints); i++)
@@ -374,7 +380,8 @@ static void on_kernel_end(void *owner, const char *why)
 {
     struct box *b = owner;
 
-    /* A closed channel is nothing: bash has closed it, a program may. What counts is the wait of pid 1. */
+    /* A closed channel is nothing: bash has closed it, a program may. What counts is the wait of
+     * pid 1. */
     if (why && b->state == BOX_RUNNING)
         box_end_run(b, BOX_BROKEN);
 }
@@ -393,7 +400,8 @@ static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
         run->usage.cpu_ms = (double)b->cpu_ms;
         run->usage.memory_peak_bytes = b->memory_peak;
         run->usage.processes_peak = b->processes_peak;
-        /* The kernel process itself was waited for, which is exact and covers a run shorter than a tick. */
+        /* The kernel process itself was waited for, which is exact and covers a run shorter than a
+         * tick. */
         if (b->has_exited && (double)b->exited.cpu_us / 1000.0 > run->usage.cpu_ms)
             run->usage.cpu_ms = (double)b->exited.cpu_us / 1000.0;
     } else if (cgroup_read(b->cgroup, &usage, NULL) == 0) {
@@ -413,9 +421,11 @@ static void decide(struct box *b, struct run *run, uint64_t oom_kills)
         enum run_status status;
         int exit_code;
     } verdicts[] = {
-        [BOX_TIMEOUT] = {RUN_TIMEOUT, 124},          [BOX_CPU_TIME] = {RUN_TIMEOUT, 124},
-        [BOX_MEMORY] = {RUN_MEMORY_EXCEEDED, 137},   [BOX_CANCELLED] = {RUN_CANCELLED, 130},
-        [BOX_BROKEN] = {RUN_ERROR, 128 + 9},
+        [BOX_TIMEOUT] = {RUN_TIMEOUT,         124    },
+          [BOX_CPU_TIME] = {RUN_TIMEOUT,         124    },
+        [BOX_MEMORY] = {RUN_MEMORY_EXCEEDED, 137    },
+          [BOX_CANCELLED] = {RUN_CANCELLED,       130    },
+        [BOX_BROKEN] = {RUN_ERROR,           128 + 9},
     };
     int status = b->has_exited ? (int)b->exited.status : 9;
 
@@ -448,7 +458,8 @@ static void explain(const struct box *b, struct run *run)
         return;
     if (b->verdict == BOX_BROKEN) {
         run->exception.name = strdup("ProtocolViolation");
-        run->exception.message = strdup("the program wrote to Belljar's control channel and was ended");
+        run->exception.message =
+            strdup("the program wrote to Belljar's control channel and was ended");
     } else if (run->status == RUN_ERROR && run->signal) {
         run->exception.name = strdup("Killed");
         if (asprintf(&run->exception.message, "ended by signal %d (%s)", run->signal,

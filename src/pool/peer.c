@@ -37,7 +37,8 @@ static bool handle(struct peer *peer, const struct frame *frame)
     return !peer->is_over;
 }
 
-/* Only the zygote sends descriptors. What a sandbox sends of them is closed before it can fill our table. */
+/* Only the zygote sends descriptors. What a sandbox sends of them is closed before it can fill our
+ * table. */
 static void drop_fds(struct peer *peer)
 {
     int fd;
@@ -87,8 +88,12 @@ static void on_readable(void *arg)
 int peer_init(struct peer *peer, struct loop *loop, int fd, int out_fd, enum wire_channel channel,
               const struct peer_events *events, void *owner, struct error *err)
 {
-    *peer = (struct peer){
-        .fd = fd, .out_fd = out_fd, .loop = loop, .channel = channel, .events = events, .owner = owner};
+    *peer = (struct peer){.fd = fd,
+                          .out_fd = out_fd,
+                          .loop = loop,
+                          .channel = channel,
+                          .events = events,
+                          .owner = owner};
     frame_decoder_init(&peer->decoder);
     buf_init(&peer->pending, PENDING_MAX);
     peer->watch = loop_watch_fd(loop, fd, LOOP_READ, on_readable, peer);
@@ -115,7 +120,8 @@ void peer_done(struct peer *peer)
 static void on_writable(void *arg)
 {
     struct peer *peer = arg;
-    ssize_t n = send(peer->out_fd, peer->pending.data, peer->pending.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ssize_t n =
+        send(peer->out_fd, peer->pending.data, peer->pending.len, MSG_NOSIGNAL | MSG_DONTWAIT);
 
     if (n < 0) {
         if (errno != EAGAIN && errno != EINTR)
@@ -153,7 +159,10 @@ int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, c
 {
     char control[CMSG_SPACE(FRAME_FDS * sizeof(int))] = {0};
     uint8_t head[FRAME_HEADER];
-    struct iovec iov[2] = {{head, sizeof(head)}, {body ? body->data : NULL, body ? body->len : 0}};
+    struct iovec iov[2] = {
+        {head,                     sizeof(head)        },
+        {body ? body->data : NULL, body ? body->len : 0}
+    };
     struct msghdr msg = {.msg_iov = iov, .msg_iovlen = 2};
     ssize_t n = 0;
 
@@ -174,8 +183,8 @@ int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, c
         memcpy(CMSG_DATA(c), fds, n_fds * sizeof(int));
     }
 
-    /* Descriptors cannot wait in a byte buffer. A socket that is too full for the first byte is an error then: the sender
-     * of descriptors keeps few messages under way. */
+    /* Descriptors cannot wait in a byte buffer. A socket that is too full for the first byte is an
+     * error then: the sender of descriptors keeps few messages under way. */
     if (peer->pending.len == 0 || n_fds) {
         if (peer->pending.len)
             return error_set(err, E_BUSY, "the zygote does not keep up");
@@ -186,7 +195,8 @@ int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, c
     }
     if (enqueue(peer, head, body, (size_t)n, err) == 0)
         return 0;
-    if (n > 0) /* half a frame is under way and the rest cannot follow: nothing after it would be understood */
+    if (n > 0) /* half a frame is under way and the rest cannot follow: nothing after it would be
+                  understood */
         end(peer, NULL);
     return -1;
 }

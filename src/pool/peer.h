@@ -1,7 +1,8 @@
-/* One end of a channel in the supervisor: a socket, the frames that come from it, and the table of what may come when.
+/* One end of a channel in the supervisor: a socket, the frames that come from it, and the table of
+ * what may come when.
  *
- * A peer that sends anything the table does not permit in its present state is reported as broken, once; nothing of what it
- * sends afterwards is looked at.
+ * A peer that sends anything the table does not permit in its present state is reported as broken,
+ * once; nothing of what it sends afterwards is looked at.
  */
 #pragma once
 
@@ -16,7 +17,8 @@ struct peer;
 struct peer_events {
     /* A permitted message. The peer's state has already moved on. */
     void (*on_message)(void *owner, const struct frame *frame);
-    /* The stream ended, or the peer broke the rules (`why` says which; NULL: it ended). No more calls follow. */
+    /* The stream ended, or the peer broke the rules (`why` says which; NULL: it ended). No more
+     * calls follow. */
     void (*on_end)(void *owner, const char *why);
 };
 
@@ -41,8 +43,8 @@ int peer_init(struct peer *peer, struct loop *loop, int fd, int out_fd, enum wir
               const struct peer_events *events, void *owner, struct error *err);
 void peer_done(struct peer *peer);
 
-/* Sends now what the socket takes; the rest follows when it can. The descriptors go with the first byte and are still the
- * caller's. */
+/* Sends now what the socket takes; the rest follows when it can. The descriptors go with the first
+ * byte and are still the caller's. */
 int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, const int *fds,
               size_t n_fds, struct error *err);
 

@@ -11,10 +11,12 @@
 #include "base/file.h"
 #include "pool/box.h"
 
-/* Sandboxes under way at once, beyond those that a run waits for: the zygote makes one after the other, more would only wait. */
+/* Sandboxes under way at once, beyond those that a run waits for: the zygote makes one after the
+ * other, more would only wait. */
 #define MAKING_MAX 2
 
-/* And those that runs wait for: each has descriptors on their way to the zygote, whose number the kernel limits. */
+/* And those that runs wait for: each has descriptors on their way to the zygote, whose number the
+ * kernel limits. */
 #define ORDERED_MAX 32
 
 #define PRESSURE_MS 1000
@@ -40,8 +42,8 @@ struct pool {
     struct run *queue_head, *queue_tail;
     struct run *done_head, *done_tail; /* their on_done is due */
     struct loop_watch *pressure;
-    bool is_tight;   /* memory is short: no stock */
-    bool is_closing; /* pool_free() is at work */
+    bool is_tight;           /* memory is short: no stock */
+    bool is_closing;         /* pool_free() is at work */
     struct loop_watch *soon; /* schedules outside of the caller's stack */
 };
 
@@ -89,7 +91,8 @@ static bool unqueue(struct pool *pool, struct run *run)
     return false;
 }
 
-/* Answers are given from the loop, so that nobody's on_done is called while he is still submitting or cancelling. */
+/* Answers are given from the loop, so that nobody's on_done is called while he is still submitting
+ * or cancelling. */
 static void answer(struct pool *pool, struct run *run)
 {
     run->box = NULL;
@@ -168,8 +171,9 @@ static void idle_remove(struct pool *pool, struct box *box)
     }
 }
 
-/* One of the retired zygote first, which lives until they are used up, and as long as it lives the next cannot retire. Else a
- * hot one; hot ones are pushed like the others, so the search ends early while there are any. */
+/* One of the retired zygote first, which lives until they are used up, and as long as it lives the
+ * next cannot retire. Else a hot one; hot ones are pushed like the others, so the search ends early
+ * while there are any. */
 static struct box *idle_take(struct pool *pool)
 {
     bool any_retired = pool->retired && zygote_client_boxes(pool->retired) > 0;
@@ -208,7 +212,8 @@ static void start(struct pool *pool, struct box *box, struct run *run)
     if (box_start(box, run, &err) == 0)
         return;
     pool->n_active--;
-    /* A sandbox that died unnoticed took no code: the run goes to the next one. Anything else would meet it there, too. */
+    /* A sandbox that died unnoticed took no code: the run goes to the next one. Anything else would
+     * meet it there, too. */
     box_kill(box);
     if (err.code == E_BUSY) {
         error_done(&err);
@@ -306,7 +311,8 @@ static void on_ready(void *owner, struct zygote_client *zygote)
     loop_timer_start(pool->soon, 0);
 }
 
-/* Its sandboxes died with it. Runs that had their code are lost and said to be: code is never run twice. */
+/* Its sandboxes died with it. Runs that had their code are lost and said to be: code is never run
+ * twice. */
 static void on_zygote_end(void *owner, struct zygote_client *zygote, const struct error *err)
 {
     struct pool *pool = owner;
@@ -338,8 +344,8 @@ static int start_zygote(struct pool *pool, struct error *err)
                              &zygote_events, pool, &pool->zygote, err);
 }
 
-/* All children of a zygote share its address layout and hash seed, so it does not live for ever. The old one lives on until its
- * last sandbox is gone. */
+/* All children of a zygote share its address layout and hash seed, so it does not live for ever.
+ * The old one lives on until its last sandbox is gone. */
 static void recycle(struct pool *pool)
 {
     const struct pool_options *o = &pool->options;
@@ -353,7 +359,8 @@ static void recycle(struct pool *pool)
     if (!z || pool->retired || !zygote_client_is_ready(z))
         return;
     if (!(o->zygote_max_runs && zygote_client_spawned(z) >= o->zygote_max_runs) &&
-        !(o->zygote_max_ms && (loop_now_ns() - zygote_client_started_ns(z)) / 1000000 >= o->zygote_max_ms))
+        !(o->zygote_max_ms &&
+          (loop_now_ns() - zygote_client_started_ns(z)) / 1000000 >= o->zygote_max_ms))
         return;
     pool->retired = z;
     pool->zygote = NULL;
@@ -398,7 +405,8 @@ static void on_pressure(void *arg)
 
 /* --- scheduling: the one place where it is decided what happens next --- */
 
-/* Waiting sandboxes are made for the default limits; what the kernel fixed at their birth cannot be changed. */
+/* Waiting sandboxes are made for the default limits; what the kernel fixed at their birth cannot be
+ * changed. */
 static bool fits_stock(const struct pool *pool, const struct run *run)
 {
     return pool->options.size > 0 && run->n_grants == 0 &&
@@ -418,12 +426,15 @@ static bool serve(struct pool *pool, struct run *run)
         tell_level(pool);
         return true;
     }
-    /* A zygote that is still warming up makes it first thing afterwards. With a stock, that has the first word. */
+    /* A zygote that is still warming up makes it first thing afterwards. With a stock, that has the
+     * first word. */
     if (!pool->zygote || (fits_stock(pool, run) && !zygote_client_is_ready(pool->zygote)) ||
         pool->n_making >= ORDERED_MAX)
         return false;
     (void)unqueue(pool, run);
-    if (make_box(pool, &(struct box_spec){.limits = run->limits, .grants = run->grants, .n_grants = run->n_grants},
+    if (make_box(pool,
+                 &(struct box_spec){
+                     .limits = run->limits, .grants = run->grants, .n_grants = run->n_grants},
                  run, &err) < 0)
         answer_error(pool, run, &err);
     return true;
@@ -614,7 +625,8 @@ const struct zygote_client *pool_zygote(const struct pool *pool)
     return pool->zygote;
 }
 
-void pool_each_idle(const struct pool *pool, void (*fn)(void *user, const struct box *box), void *user)
+void pool_each_idle(const struct pool *pool, void (*fn)(void *user, const struct box *box),
+                    void *user)
 {
     for (struct box *b = pool->idle; b; b = box_next(b))
         fn(user, b);

@@ -1,8 +1,9 @@
-/* Which sandbox, and when: a stock of finished sandboxes that is refilled behind the requests' backs.
+/* Which sandbox, and when: a stock of finished sandboxes that is refilled behind the requests'
+ * backs.
  *
- * Taking one is handing over a message. A run that needs what a finished sandbox cannot have (granted directories, another
- * disk size) gets one made to order. With a stock of none every sandbox is made when it is asked for: that is `belljar run`
- * without a server.
+ * Taking one is handing over a message. A run that needs what a finished sandbox cannot have
+ * (granted directories, another disk size) gets one made to order. With a stock of none every
+ * sandbox is made when it is asked for: that is `belljar run` without a server.
  */
 #pragma once
 
@@ -19,8 +20,8 @@ struct pool;
 struct pool_options {
     const char *program; /* path of belljar-zygote */
     struct environment environment;
-    size_t size;              /* sandboxes that wait; POOL_AUTO: from cores and memory */
-    size_t hot;               /* of these, how many have run the warm-up; POOL_AUTO: as many as cores times two */
+    size_t size; /* sandboxes that wait; POOL_AUTO: from cores and memory */
+    size_t hot; /* of these, how many have run the warm-up; POOL_AUTO: as many as cores times two */
     size_t max_active;        /* runs at once; more wait in order */
     uint64_t zygote_max_runs; /* then it is replaced; 0: never */
     uint64_t zygote_max_ms;
@@ -40,12 +41,12 @@ struct pool_level {
 int pool_new(struct loop *loop, const struct pool_options *options, struct pool **ret_pool,
              struct error *err);
 
-/* Where sandboxes are counted. Before the loop runs or anything is submitted; probing the host and starting the zygote then go side by
- * side. */
+/* Where sandboxes are counted. Before the loop runs or anything is submitted; probing the host and
+ * starting the zygote then go side by side. */
 void pool_set_cgroups(struct pool *pool, struct cgroup_host *cgroups);
 
-/* Ends everything: unanswered runs are answered as cancelled, what their on_done still submits as E_BUSY. When it returns, no process of
- * ours is left. Not from within an on_done. */
+/* Ends everything: unanswered runs are answered as cancelled, what their on_done still submits as
+ * E_BUSY. When it returns, no process of ours is left. Not from within an on_done. */
 void pool_free(struct pool *pool);
 
 /* The run's on_done follows, from the loop. The run stays the caller's and must live until then. */
@@ -60,4 +61,5 @@ void pool_level(const struct pool *pool, struct pool_level *ret_level);
 const struct zygote_client *pool_zygote(const struct pool *pool);
 
 /* Calls `fn` for each waiting sandbox (for measuring them). */
-void pool_each_idle(const struct pool *pool, void (*fn)(void *user, const struct box *box), void *user);
+void pool_each_idle(const struct pool *pool, void (*fn)(void *user, const struct box *box),
+                    void *user);

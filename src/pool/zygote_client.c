@@ -28,7 +28,7 @@ struct zygote_client {
     struct ns_ids ids;
     const struct zygote_events *events;
     void *owner;
-    struct loop_watch *end_timer; /* puts on_end outside of our own calls */
+    struct loop_watch *end_timer;  /* puts on_end outside of our own calls */
     struct loop_watch *warm_timer; /* runs until it is ready */
     struct error end;
 
@@ -287,12 +287,14 @@ int zygote_client_new(struct loop *loop, const char *program, const struct envir
 
     if (!z)
         return error_set(err, E_SYSTEM, "out of memory");
-    *z = (struct zygote_client){.loop = loop,
-                                .events = events,
-                                .owner = owner,
-                                .peer.fd = -1,
-                                .child = {-1, -1},
-                                .started_ns = loop_now_ns()};
+    *z = (struct zygote_client){
+        .loop = loop,
+        .events = events,
+        .owner = owner,
+        .peer.fd = -1,
+        .child = {-1, -1},
+        .started_ns = loop_now_ns()
+    };
     z->end_timer = loop_timer(loop, on_end_timer, z);
     z->warm_timer = loop_timer(loop, on_warm_timer, z);
     if (!z->end_timer || !z->warm_timer || ns_pick_ids(&z->ids, err) < 0 ||
@@ -327,8 +329,9 @@ void zygote_client_kill(struct zygote_client *z)
 {
     if (z->child.pid <= 0)
         return;
-    /* Its pid namespace goes with it: when this wait returns, no process of any of its sandboxes exists. It also goes when its
-     * socket does, so that the wait ends where signals are not to be had. */
+    /* Its pid namespace goes with it: when this wait returns, no process of any of its sandboxes
+     * exists. It also goes when its socket does, so that the wait ends where signals are not to be
+     * had. */
     peer_done(&z->peer);
     (void)kill(z->child.pid, SIGKILL);
     while (waitpid(z->child.pid, NULL, 0) < 0 && errno == EINTR)

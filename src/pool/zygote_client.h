@@ -1,7 +1,8 @@
 /* The supervisor's side of one zygote: starts it, asks it for sandboxes, hears of their ends.
  *
- * Sandboxes are known by an id that the client hands out; a message about an id that is not alive is ignored (a sandbox may
- * die while we are giving it up), anything else unexpected ends the zygote.
+ * Sandboxes are known by an id that the client hands out; a message about an id that is not alive
+ * is ignored (a sandbox may die while we are giving it up), anything else unexpected ends the
+ * zygote.
  */
 #pragma once
 
@@ -27,7 +28,8 @@ struct environment {
 
 struct zygote_events {
     void (*on_ready)(void *owner, struct zygote_client *zygote);
-    /* It ended, with all its sandboxes; `err` says why. Called once, from the loop, never from within a call of ours. */
+    /* It ended, with all its sandboxes; `err` says why. Called once, from the loop, never from
+     * within a call of ours. */
     void (*on_end)(void *owner, struct zygote_client *zygote, const struct error *err);
 };
 

@@ -3,7 +3,8 @@
 
 #include "base/error.h"
 
-/* Empties the bounding, ambient, inheritable, permitted and effective sets and locks the securebits. */
+/* Empties the bounding, ambient, inheritable, permitted and effective sets and locks the
+ * securebits. */
 int caps_drop_all(struct error *err);
 
 /* PR_SET_NO_NEW_PRIVS. */

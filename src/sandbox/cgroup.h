@@ -1,8 +1,9 @@
 /* Control groups: memory, processes and CPU of one sandbox, on cgroup v2, on v1, or not at all.
  *
- * cgroup_host_open() probes once what this process may use and where. A sandbox's group is made, with its limits, before
- * the sandbox exists; pid 1 enters it by writing "0" to the descriptors of cgroup_attach_fds() as its first act. Groups
- * live below one directory of ours, which is removed at the end, by a janitor process if we are killed.
+ * cgroup_host_open() probes once what this process may use and where. A sandbox's group is made,
+ * with its limits, before the sandbox exists; pid 1 enters it by writing "0" to the descriptors of
+ * cgroup_attach_fds() as its first act. Groups live below one directory of ours, which is removed
+ * at the end, by a janitor process if we are killed.
  */
 #pragma once
 
@@ -33,8 +34,8 @@ struct cgroup_usage {
 struct cgroup_host;
 struct cgroup;
 
-/* Never fails for want of cgroups: then the kind is CGROUP_NONE and the reason says why and what would help. Removes
- * what supervisors that no longer live left behind. */
+/* Never fails for want of cgroups: then the kind is CGROUP_NONE and the reason says why and what
+ * would help. Removes what supervisors that no longer live left behind. */
 int cgroup_host_open(struct cgroup_host **ret_host, struct error *err);
 enum cgroup_kind cgroup_host_kind(const struct cgroup_host *host);
 const char *cgroup_host_reason(const struct cgroup_host *host); /* NULL unless CGROUP_NONE */
@@ -46,18 +47,21 @@ int cgroup_new(struct cgroup_host *host, const char *name, const struct cgroup_l
                struct cgroup **ret_group, struct error *err);
 int cgroup_set_limits(struct cgroup *group, const struct cgroup_limits *limits, struct error *err);
 
-/* Opens the files pid 1 writes "0" into ("tasks" of each v1 hierarchy: `cgroup.procs` has a 10 ms tail there; v2
- * "cgroup.procs"). The caller closes them. Returns their number or a negative value. */
+/* Opens the files pid 1 writes "0" into ("tasks" of each v1 hierarchy: `cgroup.procs` has a 10 ms
+ * tail there; v2 "cgroup.procs"). The caller closes them. Returns their number or a negative value.
+ */
 int cgroup_attach_fds(const struct cgroup *group, int fds[CGROUP_ATTACH_MAX], struct error *err);
 
 int cgroup_read(struct cgroup *group, struct cgroup_usage *ret_usage, struct error *err);
 
-/* SIGKILL to everything inside: cgroup.kill on v2, by list on v1. The second way to kill; the first is pid 1's pidfd. */
+/* SIGKILL to everything inside: cgroup.kill on v2, by list on v1. The second way to kill; the first
+ * is pid 1's pidfd. */
 void cgroup_kill(const struct cgroup *group);
 
-/* Removes the group. -EBUSY while something in it still lives: ask again later. Frees the object on success only. */
+/* Removes the group. -EBUSY while something in it still lives: ask again later. Frees the object on
+ * success only. */
 int cgroup_remove(struct cgroup *group);
 
-/* Gives the group up: removed now, or, while the kernel has not let go of its last process, with the next group that is made or with
- * the host. Accepts NULL. */
+/* Gives the group up: removed now, or, while the kernel has not let go of its last process, with
+ * the next group that is made or with the host. Accepts NULL. */
 void cgroup_discard(struct cgroup *group);

@@ -51,7 +51,7 @@ struct cgroup_host {
     bool has_moved;   /* v2: this process sits in our CGROUP_LEAF */
     unsigned enabled; /* v2: bits we added to the parent's subtree_control, to be taken back */
 
-    pid_t janitor; /* 0: none */
+    pid_t janitor;            /* 0: none */
     struct cgroup *discarded; /* could not be removed yet */
 };
 

@@ -21,8 +21,8 @@ static int prepare(struct cgroup_host *host)
     return 0;
 }
 
-/* Socket buffers are counted apart here (v2 counts them as memory) and not at all until they have a limit of their own. A kernel built
- * without it counts none. */
+/* Socket buffers are counted apart here (v2 counts them as memory) and not at all until they have a
+ * limit of their own. A kernel built without it counts none. */
 static void set_socket_memory(struct cgroup *group, uint64_t bytes)
 {
     (void)cgroup_write_u64(group, CGROUP_MEMORY, "memory.kmem.tcp.limit_in_bytes", bytes / 4, NULL);

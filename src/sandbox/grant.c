@@ -119,13 +119,15 @@ static int mount_as_root(const struct run_grant *grant, uint32_t host_uid, uint3
         ns_idmap_fd(st.st_uid, host_uid, st.st_gid, host_gid, &userns, err) < 0)
         return -1;
     attr.userns_fd = (uint64_t)userns;
-    /* Overlay file systems, on which containers stand, have no idmapped mounts. A program then reads with the rights of a
-     * stranger, which are fewer; but what it wrote would belong to nobody. */
+    /* Overlay file systems, on which containers stand, have no idmapped mounts. A program then
+     * reads with the rights of a stranger, which are fewer; but what it wrote would belong to
+     * nobody. */
     if (syscall(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 &&
         (errno != EINVAL || grant->mode == RUN_GRANT_RW)) {
         error_errno(err, "map the owner of `%s`", grant->path);
         err->code = E_UNSUPPORTED;
-        return error_hint(err, "its file system has no idmapped mounts; run belljar as its owner instead");
+        return error_hint(
+            err, "its file system has no idmapped mounts; run belljar as its owner instead");
     }
     *ret_mount = take_fd(mount_fd);
     return 0;
@@ -171,10 +173,10 @@ static int receive_fd(int sock)
     return fd;
 }
 
-/* In the helper. The descriptor's mount is not of this namespace, so the path is opened again here and must lead to the same
- * directory. */
-static void __attribute__((noreturn)) clone_grants(const struct run_grant *grants, size_t count,
-                                                   int sock)
+/* In the helper. The descriptor's mount is not of this namespace, so the path is opened again here
+ * and must lead to the same directory. */
+static void __attribute__((noreturn))
+clone_grants(const struct run_grant *grants, size_t count, int sock)
 {
     char byte;
 
@@ -186,8 +188,8 @@ static void __attribute__((noreturn)) clone_grants(const struct run_grant *grant
         int mount_fd = -1;
         struct stat was, is;
 
-        if (fd < 0 || fstat(fd, &is) < 0 || fstat(grants[i].fd, &was) < 0 || is.st_dev != was.st_dev ||
-            is.st_ino != was.st_ino ||
+        if (fd < 0 || fstat(fd, &is) < 0 || fstat(grants[i].fd, &was) < 0 ||
+            is.st_dev != was.st_dev || is.st_ino != was.st_ino ||
             mount_clone(fd, "", attributes(&grants[i]), false, &mount_fd, NULL) < 0 ||
             send_fd(sock, mount_fd) < 0)
             _exit(1);
@@ -215,7 +217,8 @@ static int map_self(pid_t pid, struct error *err)
     return 0;
 }
 
-static int mount_as_user(const struct run_grant *grants, size_t count, int *mounts, struct error *err)
+static int mount_as_user(const struct run_grant *grants, size_t count, int *mounts,
+                         struct error *err)
 {
     int pair[2], r = 0;
     pid_t pid;
@@ -281,10 +284,11 @@ static int open_dir_beneath(int dir, const char *path)
     return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }
 
-/* What there is of a protected path: itself, or the first thing on the way to it that is not a directory (a link that leads to one is
- * as good as the path itself). *ret_name is the part of the path that was found, *ret_dir the directory it is in. False: nothing. */
-static bool find_protected(const struct run_grant *grant, const char *path, int *ret_dir, char *ret_name,
-                           size_t size, struct stat *ret_st)
+/* What there is of a protected path: itself, or the first thing on the way to it that is not a
+ * directory (a link that leads to one is as good as the path itself). *ret_name is the part of the
+ * path that was found, *ret_dir the directory it is in. False: nothing. */
+static bool find_protected(const struct run_grant *grant, const char *path, int *ret_dir,
+                           char *ret_name, size_t size, struct stat *ret_st)
 {
     cleanup_close int dir = open_dir_beneath(grant->fd, ".");
 
@@ -292,7 +296,8 @@ static bool find_protected(const struct run_grant *grant, const char *path, int 
         const char *slash = strchr(path, '/');
         int next;
 
-        (void)snprintf(ret_name, size, "%.*s", (int)(slash ? slash - path : (int)strlen(path)), path);
+        (void)snprintf(ret_name, size, "%.*s", (int)(slash ? slash - path : (int)strlen(path)),
+                       path);
         if (dir < 0 || fstatat(dir, ret_name, ret_st, AT_SYMLINK_NOFOLLOW) < 0)
             return false;
         if (!slash || !S_ISDIR(ret_st->st_mode)) {
@@ -337,11 +342,13 @@ static int move_aside(int dir, const char *name)
 
     if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
         return -1;
-    (void)snprintf(aside, sizeof(aside), "%.200s.belljar-refused-%016llx", name, (unsigned long long)chance);
+    (void)snprintf(aside, sizeof(aside), "%.200s.belljar-refused-%016llx", name,
+                   (unsigned long long)chance);
     return (int)syscall(SYS_renameat2, dir, name, dir, aside, RENAME_NOREPLACE);
 }
 
-/* Of what was mounted over nothing can have changed; a directory in which something else did is still the same. */
+/* Of what was mounted over nothing can have changed; a directory in which something else did is
+ * still the same. */
 static bool is_unchanged(const struct grant_watch *watch, size_t i, const struct stat *st)
 {
     if (watch->was[i].inode != st->st_ino || watch->was[i].type != (st->st_mode & S_IFMT))
@@ -350,7 +357,8 @@ static bool is_unchanged(const struct grant_watch *watch, size_t i, const struct
                                      watch->was[i].changed.tv_nsec == st->st_ctim.tv_nsec);
 }
 
-size_t grant_quarantine(const struct run_grant *grant, const struct grant_watch *watch, size_t *ret_failed)
+size_t grant_quarantine(const struct run_grant *grant, const struct grant_watch *watch,
+                        size_t *ret_failed)
 {
     size_t count = 0;
 

@@ -1,8 +1,9 @@
 /* Granted directories: opened once, then only ever spoken of by descriptor.
  *
- * grant_open() resolves what the operator typed. grant_mount() makes of it a detached mount that a sandbox can attach; for
- * root the mount is idmapped, so that what the sandbox writes belongs to the directory's owner and what it reads is read with
- * that owner's rights. For an ordinary user a short-lived helper in namespaces of its own does the same without the mapping.
+ * grant_open() resolves what the operator typed. grant_mount() makes of it a detached mount that a
+ * sandbox can attach; for root the mount is idmapped, so that what the sandbox writes belongs to
+ * the directory's owner and what it reads is read with that owner's rights. For an ordinary user a
+ * short-lived helper in namespaces of its own does the same without the mapping.
  */
 #pragma once
 
@@ -11,7 +12,8 @@
 #include "base/error.h"
 #include "base/run.h"
 
-/* Fills *ret_grant. A missing directory, a file, or one of the places that are never granted is an error with a hint. */
+/* Fills *ret_grant. A missing directory, a file, or one of the places that are never granted is an
+ * error with a hint. */
 int grant_open(const char *path, enum run_grant_mode mode, struct run_grant *ret_grant,
                struct error *err);
 void grant_done(struct run_grant *grant);
@@ -20,14 +22,15 @@ void grant_done(struct run_grant *grant);
 int grant_mount(const struct run_grant *grants, size_t count, uint32_t host_uid, uint32_t host_gid,
                 int *mounts, struct error *err);
 
-/* Protected paths (sandbox/protected.h) that cannot be mounted over because they do not exist, or are links: what they are now, so that what
- * appears in their place is found afterwards. */
+/* Protected paths (sandbox/protected.h) that cannot be mounted over because they do not exist, or
+ * are links: what they are now, so that what appears in their place is found afterwards. */
 struct grant_watch;
 
 /* NULL: out of memory. */
 struct grant_watch *grant_watch_new(const struct run_grant *grant);
 void grant_watch_free(struct grant_watch *watch);
 
-/* After every process of the sandbox is gone: moves what appeared aside, under a name of its own. Returns how many; *ret_failed: how many
- * could not be moved. */
-size_t grant_quarantine(const struct run_grant *grant, const struct grant_watch *watch, size_t *ret_failed);
+/* After every process of the sandbox is gone: moves what appeared aside, under a name of its own.
+ * Returns how many; *ret_failed: how many could not be moved. */
+size_t grant_quarantine(const struct run_grant *grant, const struct grant_watch *watch,
+                        size_t *ret_failed);

@@ -1,7 +1,8 @@
-/* Landlock, the second opinion on files: the same allow-list as the mounts, enforced by another part of the kernel.
+/* Landlock, the second opinion on files: the same allow-list as the mounts, enforced by another
+ * part of the kernel.
  *
- * Needs Linux 5.13; TCP rules need ABI 4, scopes for abstract sockets and signals ABI 6. Every access right the
- * kernel knows is handled, so that what is not listed is refused.
+ * Needs Linux 5.13; TCP rules need ABI 4, scopes for abstract sockets and signals ABI 6. Every
+ * access right the kernel knows is handled, so that what is not listed is refused.
  */
 #pragma once
 
@@ -26,6 +27,7 @@ struct landlock_path {
 /* 0: the kernel has no Landlock. */
 int landlock_abi(void);
 
-/* Confines the calling thread and its children to the paths; no TCP rule is made (the network namespace is empty and
- * loopback inside it is the program's own), scopes are set where the ABI has them. Needs no_new_privs. */
+/* Confines the calling thread and its children to the paths; no TCP rule is made (the network
+ * namespace is empty and loopback inside it is the program's own), scopes are set where the ABI has
+ * them. Needs no_new_privs. */
 int landlock_restrict(const struct landlock_path *paths, size_t count, struct error *err);

@@ -43,8 +43,8 @@ static uint64_t read_pss(pid_t pid)
     return line && sscanf(line, "\nPss: %" SCNu64, &kb) == 1 ? kb * 1024 : 0;
 }
 
-/* Fields 14 to 17 (own and reaped children's time) and 20 (threads) of stat; the name in field 2 may hold anything, so count
- * from its closing parenthesis. */
+/* Fields 14 to 17 (own and reaped children's time) and 20 (threads) of stat; the name in field 2
+ * may hold anything, so count from its closing parenthesis. */
 static void read_stat(pid_t pid, struct monitor_usage *usage)
 {
     char path[64], text[1024];
@@ -57,8 +57,8 @@ static void read_stat(pid_t pid, struct monitor_usage *usage)
         return;
     at = strrchr(text, ')');
     if (!at || sscanf(at,
-                      ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64 " %" SCNd64
-                      " %" SCNd64 " %*d %*d %" SCNd64,
+                      ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %" SCNu64 " %" SCNu64
+                      " %" SCNd64 " %" SCNd64 " %*d %*d %" SCNd64,
                       &user, &system, &child_user, &child_system, &threads) != 5)
         return;
     usage->cpu_ms += (user + system + (uint64_t)child_user + (uint64_t)child_system) * 1000 /
@@ -68,8 +68,8 @@ static void read_stat(pid_t pid, struct monitor_usage *usage)
 
 static void add(pid_t pid, pid_t parent_first, int depth, struct monitor_usage *usage);
 
-/* Two processes with one memory (a holder and its kernel) count once. Where the kernel cannot tell, they count twice, which
- * errs on the safe side. */
+/* Two processes with one memory (a holder and its kernel) count once. Where the kernel cannot tell,
+ * they count twice, which errs on the safe side. */
 static bool shares_memory(pid_t a, pid_t b)
 {
     return a > 0 && syscall(SYS_kcmp, a, b, KCMP_VM, 0, 0) == 0;

@@ -1,6 +1,7 @@
 /* Memory, CPU and processes of a sandbox where no cgroup counts them: by looking, through /proc.
  *
- * Slower and less exact than a cgroup: what grows and ends between two looks is not seen. `belljar doctor` says so.
+ * Slower and less exact than a cgroup: what grows and ends between two looks is not seen. `belljar
+ * doctor` says so.
  */
 #pragma once
 

@@ -20,8 +20,8 @@ int mount_set_attrs(int dirfd, const char *path, uint64_t attrs, bool recursive,
     return 0;
 }
 
-/* Always cut off from the mount it is a copy of: what is mounted below either later must not appear below the other. On most hosts
- * mounts are shared by default. */
+/* Always cut off from the mount it is a copy of: what is mounted below either later must not appear
+ * below the other. On most hosts mounts are shared by default. */
 static int make_private(int fd, bool recursive, struct error *err)
 {
     struct mount_attr attr = {.propagation = MS_PRIVATE};

@@ -1,4 +1,5 @@
-/* Mounts, one call each, by descriptor where a stranger could name a path. Needs Linux 5.12 (mount_setattr). */
+/* Mounts, one call each, by descriptor where a stranger could name a path. Needs Linux 5.12
+ * (mount_setattr). */
 #pragma once
 
 #include <stdbool.h>
@@ -6,8 +7,8 @@
 
 #include "base/error.h"
 
-/* Shows the tree at `source` also at `target`, with all that is mounted below it; `attrs` (MOUNT_ATTR_*) are set on every
- * mount of it, none is ever cleared. */
+/* Shows the tree at `source` also at `target`, with all that is mounted below it; `attrs`
+ * (MOUNT_ATTR_*) are set on every mount of it, none is ever cleared. */
 int mount_bind(const char *source, const char *target, uint64_t attrs, struct error *err);
 
 /* The same from a detached mount, which stays open. */
@@ -25,5 +26,6 @@ int mount_make_dirs(const char *path, struct error *err);
 /* An empty file or directory to mount on, like `model`. */
 int mount_make_point(const char *path, bool is_directory, struct error *err);
 
-/* Makes `path` (a mount) the root and lets go of the old one. The working directory is the new root afterwards; checked. */
+/* Makes `path` (a mount) the root and lets go of the old one. The working directory is the new root
+ * afterwards; checked. */
 int mount_pivot(const char *path, struct error *err);

@@ -17,15 +17,16 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* Above every range that distributions hand out by default (systemd's container range ends at 0x6fffffff, subordinate ids
- * start low). Supervisors of one host take different slices, by pid. */
+/* Above every range that distributions hand out by default (systemd's container range ends at
+ * 0x6fffffff, subordinate ids start low). Supervisors of one host take different slices, by pid. */
 #define RANGE_BASE   0x70000000u
 #define RANGE_COUNT  0x10000u
 #define RANGE_SLICES 256u
 
 #define ZYGOTE_SOCKET 3
 
-/* The program's whole environment, and so the sandbox's. One BLAS thread: a process that forks has no threads. */
+/* The program's whole environment, and so the sandbox's. One BLAS thread: a process that forks has
+ * no threads. */
 static char *const environment[] = {
     "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games",
     "HOME=/workspace",
@@ -54,8 +55,8 @@ pid_t ns_clone(uint64_t flags, int *ret_pidfd)
     };
     int *tid = NULL;
 
-    /* The kernel tells where the C library keeps its thread id (Linux 3.5, CONFIG_CHECKPOINT_RESTORE); the child's is
-     * written there by clone itself. */
+    /* The kernel tells where the C library keeps its thread id (Linux 3.5,
+     * CONFIG_CHECKPOINT_RESTORE); the child's is written there by clone itself. */
     if (prctl(PR_GET_TID_ADDRESS, &tid) == 0 && tid) {
         args.flags |= CLONE_CHILD_SETTID | CLONE_CHILD_CLEARTID;
         args.child_tid = (uintptr_t)tid;
@@ -98,7 +99,8 @@ int ns_pick_ids(struct ns_ids *ret_ids, struct error *err)
         *ret_ids = (struct ns_ids){count / 2, count / 2, count / 2};
         return 0;
     }
-    error_set(err, E_UNSUPPORTED, "root has only %u user ids here, none to spare for a sandbox", count);
+    error_set(err, E_UNSUPPORTED, "root has only %u user ids here, none to spare for a sandbox",
+              count);
     return error_hint(err, "run belljar as an ordinary user, or give the container a range of ids");
 }
 
@@ -109,8 +111,8 @@ uint32_t ns_next_uid(const struct ns_ids *ids)
     return ids->count == 1 ? 0 : 1 + counter++ % (ids->count - 1);
 }
 
-static int write_map(pid_t pid, const char *which, uint32_t inside, uint32_t outside, uint32_t count,
-                     struct error *err)
+static int write_map(pid_t pid, const char *which, uint32_t inside, uint32_t outside,
+                     uint32_t count, struct error *err)
 {
     char path[64];
     int r;
@@ -126,8 +128,8 @@ static int write_map(pid_t pid, const char *which, uint32_t inside, uint32_t out
 
 static int write_maps(pid_t pid, const struct ns_ids *ids, struct error *err)
 {
-    /* An ordinary user may map a group only after giving up setgroups(2) (Linux 3.19). Root keeps it, because the child
-     * must drop root's own groups with it. */
+    /* An ordinary user may map a group only after giving up setgroups(2) (Linux 3.19). Root keeps
+     * it, because the child must drop root's own groups with it. */
     if (ids->count == 1) {
         char path[64];
         int r;
@@ -154,9 +156,9 @@ static void reset_signals(void)
     (void)sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
-/* A handle on the program through a read-only mount of its own: what /proc/self/exe leads to inside a sandbox can then not be
- * opened for writing, whoever owns the file (CVE-2019-5736). Needs Linux 5.12; without it Landlock and the inode's mode
- * are left. */
+/* A handle on the program through a read-only mount of its own: what /proc/self/exe leads to inside
+ * a sandbox can then not be opened for writing, whoever owns the file (CVE-2019-5736). Needs
+ * Linux 5.12; without it Landlock and the inode's mode are left. */
 static int open_program(const char *path)
 {
     struct mount_attr attr = {.attr_set = MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID};
@@ -169,9 +171,10 @@ static int open_program(const char *path)
     return open(path, O_PATH | O_CLOEXEC);
 }
 
-/* In the child, still in the supervisor's image. What goes wrong is told by the exit code; the supervisor words it. */
-static void __attribute__((noreturn)) become_zygote(const char *path, int sock, int sync,
-                                                    const struct ns_ids *ids)
+/* In the child, still in the supervisor's image. What goes wrong is told by the exit code; the
+ * supervisor words it. */
+static void __attribute__((noreturn))
+become_zygote(const char *path, int sock, int sync, const struct ns_ids *ids)
 {
     static char name[] = "belljar-zygote";
     char *const argv[] = {name, NULL};
@@ -200,7 +203,8 @@ static void __attribute__((noreturn)) become_zygote(const char *path, int sock, 
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0)
         _exit(5);
-    /* Numbers 0 to 2 become /dev/null and 3 the socket; the source may itself be 3, so it is moved up first. */
+    /* Numbers 0 to 2 become /dev/null and 3 the socket; the source may itself be 3, so it is moved
+     * up first. */
     sock = fcntl(sock, F_DUPFD_CLOEXEC, 16);
     program = fcntl(program, F_DUPFD_CLOEXEC, 16);
     if (sock < 0 || program < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
@@ -238,7 +242,8 @@ int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, bool h
         r = error_errno(err, "create namespaces");
         if (saved == EPERM || saved == ENOSPC || saved == EINVAL) {
             err->code = E_UNSUPPORTED;
-            error_hint(err, "this host does not let you make user namespaces: run `belljar doctor`");
+            error_hint(err,
+                       "this host does not let you make user namespaces: run `belljar doctor`");
         }
         return r;
     }

@@ -1,8 +1,9 @@
 /* The zygote's own namespaces: who it is on the host, and how it gets there.
  *
- * Started as root, the zygote becomes root of a user namespace onto which a range of unprivileged host ids is mapped, and
- * every sandbox takes an id of its own from it: no host uid 0 exists below, ever. Started by an ordinary user, that user is
- * the whole range. Either way the rest of the program is the same.
+ * Started as root, the zygote becomes root of a user namespace onto which a range of unprivileged
+ * host ids is mapped, and every sandbox takes an id of its own from it: no host uid 0 exists below,
+ * ever. Started by an ordinary user, that user is the whole range. Either way the rest of the
+ * program is the same.
  */
 #pragma once
 
@@ -27,20 +28,22 @@ struct ns_child {
 /* Which ids this process may hand out. Fails when that would be host uid 0. */
 int ns_pick_ids(struct ns_ids *ret_ids, struct error *err);
 
-/* The next sandbox's uid, as the zygote's namespace counts: 0 when there is only one. Counted for the whole process, so that sandboxes of
- * two zygotes do not share one. */
+/* The next sandbox's uid, as the zygote's namespace counts: 0 when there is only one. Counted for
+ * the whole process, so that sandboxes of two zygotes do not share one. */
 uint32_t ns_next_uid(const struct ns_ids *ids);
 
-/* Clones into fresh namespaces and executes `path` there with an empty descriptor table but `sock` as number 3 and an
- * environment of our making. The child dies with its parent. `has_network`: it keeps the host's, which costs less to start; only for a
- * zygote that imports nothing. */
+/* Clones into fresh namespaces and executes `path` there with an empty descriptor table but `sock`
+ * as number 3 and an environment of our making. The child dies with its parent. `has_network`: it
+ * keeps the host's, which costs less to start; only for a zygote that imports nothing. */
 int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, bool has_network,
                     struct ns_child *ret_child, struct error *err);
 
-/* A user namespace in which `disk_uid` is the host's `host_uid` (the same for gids), for an idmapped mount. */
+/* A user namespace in which `disk_uid` is the host's `host_uid` (the same for gids), for an
+ * idmapped mount. */
 int ns_idmap_fd(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid,
                 int *ret_fd, struct error *err);
 
-/* clone3(2) without a new stack; the child continues behind the call, as after fork(2). Sets the cached thread id of the C
- * library right, which a raw clone does not. Returns the pid, 0 in the child, -1 with errno. */
+/* clone3(2) without a new stack; the child continues behind the call, as after fork(2). Sets the
+ * cached thread id of the C library right, which a raw clone does not. Returns the pid, 0 in the
+ * child, -1 with errno. */
 pid_t ns_clone(uint64_t flags, int *ret_pidfd);

@@ -17,8 +17,8 @@
 
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
-/* How far repositories are looked for below a grant, and in how many directories: the walk is on the
- * way to every sandbox that has the grant. */
+/* How far repositories are looked for below a grant, and in how many directories: the walk is on
+ * the way to every sandbox that has the grant. */
 #define DEPTH_MAX       6
 #define DIRECTORIES_MAX 16384
 
@@ -38,9 +38,10 @@ static int open_beneath(int dir, const char *path)
     return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
 }
 
-/* Binds what `path` is right now over itself, by descriptor: whoever swaps it meanwhile swaps nothing
- * that counts. A directory that is a mount of its own can be neither renamed nor removed. A link is
- * followed within the grant, so that its target is bound; one that leads out of it leads to nothing inside. */
+/* Binds what `path` is right now over itself, by descriptor: whoever swaps it meanwhile swaps
+ * nothing that counts. A directory that is a mount of its own can be neither renamed nor removed. A
+ * link is followed within the grant, so that its target is bound; one that leads out of it leads to
+ * nothing inside. */
 static int bind_over(int dir, const char *path, uint64_t attrs, struct error *err)
 {
     cleanup_close int fd = open_beneath(dir, path);
@@ -50,7 +51,8 @@ static int bind_over(int dir, const char *path, uint64_t attrs, struct error *er
         return 0;
     if (mount_clone(fd, "", attrs, true, &copy, err) < 0)
         return -1;
-    if (syscall(SYS_move_mount, copy, "", fd, "", MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
+    if (syscall(SYS_move_mount, copy, "", fd, "",
+                MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) < 0)
         return error_errno(err, "protect %s", path);
     return 0;
 }
@@ -104,9 +106,10 @@ static int protect_paths(int dir, const char *below, const char *prefix, struct 
     return protect_git_file(dir, below, err);
 }
 
-/* Looks for `.git` below `below` (a path from the grant that ends with a slash). Only real directories are
- * entered: a link leads elsewhere, and elsewhere was not granted. */
-static int protect_repositories(int dir, const char *below, int depth, unsigned *left, struct error *err)
+/* Looks for `.git` below `below` (a path from the grant that ends with a slash). Only real
+ * directories are entered: a link leads elsewhere, and elsewhere was not granted. */
+static int protect_repositories(int dir, const char *below, int depth, unsigned *left,
+                                struct error *err)
 {
     cleanup_close int fd = open_beneath(dir, below);
     int listed = fd < 0 ? -1 : openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -126,7 +129,8 @@ static int protect_repositories(int dir, const char *below, int depth, unsigned 
             if (protect_paths(dir, below, ".git/", err) < 0)
                 return -1;
         } else if (depth < DEPTH_MAX &&
-                   (size_t)snprintf(path, sizeof(path), "%s%s/", below, entry->d_name) < sizeof(path) &&
+                   (size_t)snprintf(path, sizeof(path), "%s%s/", below, entry->d_name) <
+                       sizeof(path) &&
                    protect_repositories(dir, path, depth + 1, left, err) < 0) {
             return -1;
         }

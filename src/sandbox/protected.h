@@ -1,5 +1,6 @@
-/* What a program may not write in a directory that was granted for writing, relative to that directory.
- * A list for X(): the sandbox binds the existing ones read-only, the supervisor looks for new ones afterwards. */
+/* What a program may not write in a directory that was granted for writing, relative to that
+ * directory. A list for X(): the sandbox binds the existing ones read-only, the supervisor looks
+ * for new ones afterwards. */
 X(".bash_aliases")
 X(".bash_login")
 X(".bash_logout")

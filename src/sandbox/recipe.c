@@ -46,7 +46,8 @@ static int become_user(struct recipe *r, struct error *err)
         return error_errno(err, "setresgid");
     if (setresuid(ROOT_UID, ROOT_UID, ROOT_UID) < 0)
         return error_errno(err, "setresuid");
-    /* Not before the ids change, which resets it. Our parent is the zygote, pid 1 of the namespace above. */
+    /* Not before the ids change, which resets it. Our parent is the zygote, pid 1 of the namespace
+     * above. */
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0)
         return error_errno(err, "prctl");
     return 0;
@@ -58,13 +59,13 @@ static int count_namespaces(struct recipe *r, struct error *err)
         uint64_t flag;
         enum wire_layer layer;
     } map[] = {
-        {CLONE_NEWUSER, LAYER_USER_NS},
+        {CLONE_NEWUSER, LAYER_USER_NS },
         {CLONE_NEWNS,   LAYER_MOUNT_NS},
-        {CLONE_NEWPID,  LAYER_PID_NS},
-        {CLONE_NEWNET,  LAYER_NET_NS},
-        {CLONE_NEWIPC,  LAYER_IPC_NS},
-        {CLONE_NEWUTS,  LAYER_UTS_NS},
-        {CLONE_NEWTIME, LAYER_TIME_NS},
+        {CLONE_NEWPID,  LAYER_PID_NS  },
+        {CLONE_NEWNET,  LAYER_NET_NS  },
+        {CLONE_NEWIPC,  LAYER_IPC_NS  },
+        {CLONE_NEWUTS,  LAYER_UTS_NS  },
+        {CLONE_NEWTIME, LAYER_TIME_NS },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(map); i++)
@@ -113,19 +114,20 @@ static int enter_root(struct recipe *r, struct error *err)
     return 0;
 }
 
-/* Limits that no request changes. Hard limits are only ever lowered: root may lack the right to raise them. */
+/* Limits that no request changes. Hard limits are only ever lowered: root may lack the right to
+ * raise them. */
 static int set_rlimits(struct recipe *r, struct error *err)
 {
     static const struct {
         int resource;
         rlim_t value;
     } table[] = {
-        {RLIMIT_CORE,       0          },
-        {RLIMIT_MSGQUEUE,   1 << 20    },
-        {RLIMIT_SIGPENDING, 1024       },
-        {RLIMIT_RTPRIO,     0          },
-        {RLIMIT_NICE,       0          },
-        {RLIMIT_MEMLOCK,    8 << 20    },
+        {RLIMIT_CORE,       0      },
+        {RLIMIT_MSGQUEUE,   1 << 20},
+        {RLIMIT_SIGPENDING, 1024   },
+        {RLIMIT_RTPRIO,     0      },
+        {RLIMIT_NICE,       0      },
+        {RLIMIT_MEMLOCK,    8 << 20},
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
@@ -155,20 +157,21 @@ static int drop_privileges(struct recipe *r, struct error *err)
     return 0;
 }
 
-/* The same list as the mounts. The paths of grants are added; protected ones inside them are the mounts' business. */
+/* The same list as the mounts. The paths of grants are added; protected ones inside them are the
+ * mounts' business. */
 static int restrict_paths(struct recipe *r, struct error *err)
 {
     static const struct landlock_path fixed[] = {
-        {"/",             LANDLOCK_READ_EXEC },
-        {"/workspace",    LANDLOCK_WRITE_EXEC},
-        {"/tmp",          LANDLOCK_WRITE_EXEC},
-        {"/dev/shm",      LANDLOCK_WRITE_EXEC},
-        {"/proc",         LANDLOCK_WRITE     },
-        {"/dev/null",     LANDLOCK_DEVICE    },
-        {"/dev/zero",     LANDLOCK_DEVICE    },
-        {"/dev/full",     LANDLOCK_DEVICE    },
-        {"/dev/random",   LANDLOCK_DEVICE    },
-        {"/dev/urandom",  LANDLOCK_DEVICE    },
+        {"/",            LANDLOCK_READ_EXEC },
+        {"/workspace",   LANDLOCK_WRITE_EXEC},
+        {"/tmp",         LANDLOCK_WRITE_EXEC},
+        {"/dev/shm",     LANDLOCK_WRITE_EXEC},
+        {"/proc",        LANDLOCK_WRITE     },
+        {"/dev/null",    LANDLOCK_DEVICE    },
+        {"/dev/zero",    LANDLOCK_DEVICE    },
+        {"/dev/full",    LANDLOCK_DEVICE    },
+        {"/dev/random",  LANDLOCK_DEVICE    },
+        {"/dev/urandom", LANDLOCK_DEVICE    },
     };
     struct landlock_path paths[ARRAY_SIZE(fixed) + WIRE_GRANTS_MAX];
     char *names[WIRE_GRANTS_MAX] = {0};
@@ -213,16 +216,16 @@ static const struct step {
     const char *name;
     int (*run)(struct recipe *r, struct error *err);
 } steps[] = {
-    {"join the cgroup",       join_cgroup     },
-    {"become the user",       become_user     },
-    {"check the namespaces",  count_namespaces},
-    {"set the host name",     set_identity    },
-    {"raise the loopback",    raise_loopback  },
-    {"build the root",        enter_root      },
-    {"set resource limits",   set_rlimits     },
-    {"drop privileges",       drop_privileges },
-    {"restrict paths",        restrict_paths  },
-    {"filter system calls",   filter_calls    }, /* last: the steps above need calls it forbids */
+    {"join the cgroup",      join_cgroup     },
+    {"become the user",      become_user     },
+    {"check the namespaces", count_namespaces},
+    {"set the host name",    set_identity    },
+    {"raise the loopback",   raise_loopback  },
+    {"build the root",       enter_root      },
+    {"set resource limits",  set_rlimits     },
+    {"drop privileges",      drop_privileges },
+    {"restrict paths",       restrict_paths  },
+    {"filter system calls",  filter_calls    }, /* last: the steps above need calls it forbids */
 };
 
 int recipe_seal(struct recipe *r, struct error *err)

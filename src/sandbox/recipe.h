@@ -1,5 +1,6 @@
-/* The recipe: how a freshly cloned process becomes pid 1 of a sealed sandbox. A table of named steps in the order in which
- * they have to happen; the name of the step that failed is the context of the error.
+/* The recipe: how a freshly cloned process becomes pid 1 of a sealed sandbox. A table of named
+ * steps in the order in which they have to happen; the name of the step that failed is the context
+ * of the error.
  */
 #pragma once
 
@@ -10,14 +11,15 @@
 
 struct recipe {
     const struct wire_spawn *spec;
-    int sync_fd;                        /* a byte arrives when the id maps are written */
-    int attach_fds[WIRE_ATTACH_MAX];    /* cgroup files to write "0" into */
-    int grant_fds[WIRE_GRANTS_MAX];     /* detached mounts */
-    uint64_t namespaces;                /* CLONE_NEW* flags the clone was made with */
-    uint32_t layers;                    /* out: what stands */
+    int sync_fd;                     /* a byte arrives when the id maps are written */
+    int attach_fds[WIRE_ATTACH_MAX]; /* cgroup files to write "0" into */
+    int grant_fds[WIRE_GRANTS_MAX];  /* detached mounts */
+    uint64_t namespaces;             /* CLONE_NEW* flags the clone was made with */
+    uint32_t layers;                 /* out: what stands */
 };
 
-/* All namespaces a sandbox is cloned into. The cgroup namespace is made later, from inside its cgroup. */
+/* All namespaces a sandbox is cloned into. The cgroup namespace is made later, from inside its
+ * cgroup. */
 uint64_t recipe_namespaces(void);
 
 /* Runs every step or fails; a failed child must exit, it is neither here nor there. */

@@ -16,7 +16,8 @@
 #include "sandbox/mount.h"
 #include "sandbox/protect.h"
 
-/* Where the new root is put together: something that exists everywhere and that nobody asks us to show. */
+/* Where the new root is put together: something that exists everywhere and that nobody asks us to
+ * show. */
 #define WORKBENCH "/sys"
 
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
@@ -44,29 +45,31 @@ static const struct {
 
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom"};
 
-/* Directories of the host's root that are links into /usr on today's systems and trees of their own on older ones. */
+/* Directories of the host's root that are links into /usr on today's systems and trees of their own
+ * on older ones. */
 static const char *const system_dirs[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
 
-/* Parts of /etc that programs need; everything else of it stays outside. Debian finds its BLAS through `alternatives`. */
+/* Parts of /etc that programs need; everything else of it stays outside. Debian finds its BLAS
+ * through `alternatives`. */
 static const char *const etc_binds[] = {"alternatives", "fonts", "ssl/certs"};
 static const char *const etc_copies[] = {
-    "ld.so.cache", "localtime", "timezone", "mime.types", "services",
-    "protocols",   "matplotlibrc", "debian_version", "magic", "inputrc",
+    "ld.so.cache", "localtime",    "timezone",       "mime.types", "services",
+    "protocols",   "matplotlibrc", "debian_version", "magic",      "inputrc",
 };
 
 static const struct {
     const char *path;
     const char *text;
 } etc_made[] = {
-    {"etc/passwd", "root:x:0:0:root:/root:/usr/sbin/nologin\n"
+    {"etc/passwd",        "root:x:0:0:root:/root:/usr/sbin/nologin\n"
                    "user:x:1000:1000:user:/workspace:/bin/bash\n"
                    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
-    {"etc/group", "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n"},
-    {"etc/hosts", "127.0.0.1 localhost belljar\n::1 localhost\n"},
-    {"etc/hostname", "belljar\n"},
-    {"etc/host.conf", "multi on\n"},
+    {"etc/group",         "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n"                            },
+    {"etc/hosts",         "127.0.0.1 localhost belljar\n::1 localhost\n"                           },
+    {"etc/hostname",      "belljar\n"                                                              },
+    {"etc/host.conf",     "multi on\n"                                                             },
     {"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\n"
-                          "protocols: files\n"},
+                          "protocols: files\n"                            },
 };
 
 static int make_file(const char *path, const char *data, size_t len, struct error *err)
@@ -78,7 +81,8 @@ static int make_file(const char *path, const char *data, size_t len, struct erro
     return 0;
 }
 
-/* A copy costs no mount in every sandbox. A file that is missing or large is passed over: none of them is vital. */
+/* A copy costs no mount in every sandbox. A file that is missing or large is passed over: none of
+ * them is vital. */
 static int copy_file(const char *name, struct error *err)
 {
     cleanup_free char *data = NULL;
@@ -186,7 +190,8 @@ int root_build(const struct wire_strings *binds, struct error *err)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return error_errno(err, "make the mounts private");
-    if (mount("belljar", WORKBENCH, "tmpfs", MS_NOSUID | MS_NODEV, "size=4m,nr_inodes=1k,mode=0755") < 0)
+    if (mount("belljar", WORKBENCH, "tmpfs", MS_NOSUID | MS_NODEV,
+              "size=4m,nr_inodes=1k,mode=0755") < 0)
         return error_errno(err, "mount a tmpfs for the root");
     if (chdir(WORKBENCH) < 0)
         return error_errno(err, "chdir " WORKBENCH);
@@ -197,11 +202,12 @@ int root_build(const struct wire_strings *binds, struct error *err)
     for (size_t i = 0; i < ARRAY_SIZE(links); i++)
         if (symlink(links[i].target, links[i].path) < 0)
             return error_errno(err, "symlink %s", links[i].path);
-    if (show_system(err) < 0 || show_etc(err) < 0 || show_devices(err) < 0 || show_binds(binds, err) < 0)
+    if (show_system(err) < 0 || show_etc(err) < 0 || show_devices(err) < 0 ||
+        show_binds(binds, err) < 0)
         return -1;
 
-    /* The zygote's own /proc. It has to be whole: the kernel lets a sandbox mount one of its own only where it can see that
-     * nothing is hidden from it. Each sandbox covers it with its own. */
+    /* The zygote's own /proc. It has to be whole: the kernel lets a sandbox mount one of its own
+     * only where it can see that nothing is hidden from it. Each sandbox covers it with its own. */
     if (mount("proc", "proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0) {
         error_errno(err, "mount /proc");
         return error_hint(err, "in a container /proc must not be masked (docker: "
@@ -209,7 +215,8 @@ int root_build(const struct wire_strings *binds, struct error *err)
     }
     if (mount_pivot(".", err) < 0)
         return -1;
-    /* Modules may want to write while they are imported (matplotlib keeps a list of fonts). Every sandbox covers it. */
+    /* Modules may want to write while they are imported (matplotlib keeps a list of fonts). Every
+     * sandbox covers it. */
     if (mount("belljar", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=32m,mode=0755") < 0)
         return error_errno(err, "mount /tmp");
     return mount_set_attrs(AT_FDCWD, "/", MOUNT_ATTR_RDONLY, false, err);
@@ -217,9 +224,10 @@ int root_build(const struct wire_strings *binds, struct error *err)
 
 /* --- what is a sandbox's own --- */
 
-/* Top-level entries of /proc that stay. Everything else there is covered, so that what a newer kernel adds is covered too. */
+/* Top-level entries of /proc that stay. Everything else there is covered, so that what a newer
+ * kernel adds is covered too. */
 static const char *const proc_kept[] = {
-    "cpuinfo", "filesystems", "loadavg", "meminfo", "mounts", "net",     "self",
+    "cpuinfo", "filesystems", "loadavg",     "meminfo", "mounts",  "net",    "self",
     "stat",    "swaps",       "thread-self", "uptime",  "version", "vmstat",
 };
 
@@ -233,8 +241,8 @@ static bool is_kept(const char *name)
     return false;
 }
 
-/* Kernel objects that are counted against whoever made the namespace, the host's user in the end: this namespace gets a share. Where a kernel
- * has no such file there is nothing to share out. */
+/* Kernel objects that are counted against whoever made the namespace, the host's user in the end:
+ * this namespace gets a share. Where a kernel has no such file there is nothing to share out. */
 static void limit_user_namespace(void)
 {
     (void)file_write(AT_FDCWD, "/proc/sys/user/max_inotify_instances", "8");
@@ -303,8 +311,8 @@ static int mount_disk(const struct wire_spawn *spec, struct error *err)
             fchmodat(disk, parts[i].name, parts[i].mode, 0) < 0)
             return error_errno(err, "mkdir %s", parts[i].name);
     }
-    /* A detached mount cannot be cloned in parts on most kernels, so it is put down once, under the last of its own
-     * targets, and shown from there. */
+    /* A detached mount cannot be cloned in parts on most kernels, so it is put down once, under the
+     * last of its own targets, and shown from there. */
     if (mount_attach(disk, "/workspace", err) < 0)
         return -1;
     for (size_t i = ARRAY_SIZE(parts); i-- > 0;) {
@@ -317,14 +325,16 @@ static int mount_disk(const struct wire_spawn *spec, struct error *err)
     return 0;
 }
 
-/* Granted directories need places to be mounted on, and the template is shared by all sandboxes: what one was granted must
- * not leave even a name in another. So this one gets a root of its own, with the template's entries in it. */
+/* Granted directories need places to be mounted on, and the template is shared by all sandboxes:
+ * what one was granted must not leave even a name in another. So this one gets a root of its own,
+ * with the template's entries in it. */
 static int private_root(struct error *err)
 {
     cleanup_closedir DIR *dir = NULL;
     struct dirent *entry;
 
-    if (mount("belljar", "/home", "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,nr_inodes=1k,mode=0755") < 0)
+    if (mount("belljar", "/home", "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,nr_inodes=1k,mode=0755") <
+        0)
         return error_errno(err, "mount a tmpfs for the root");
     dir = opendir("/");
     if (!dir)

@@ -1,8 +1,9 @@
 /* The file system a sandbox sees, built from nothing.
  *
- * root_build() runs once in the zygote: a small tmpfs with read-only binds of the system and of the environment, a made-up
- * /etc, five device nodes, and the zygote itself moves in. Every sandbox starts with a copy of that tree and only adds what
- * is its own: root_enter(). What is not named here does not exist inside.
+ * root_build() runs once in the zygote: a small tmpfs with read-only binds of the system and of the
+ * environment, a made-up /etc, five device nodes, and the zygote itself moves in. Every sandbox
+ * starts with a copy of that tree and only adds what is its own: root_enter(). What is not named
+ * here does not exist inside.
  */
 #pragma once
 
@@ -15,9 +16,10 @@
 /* Host ids do not exist inside; this is who the program is. */
 #define ROOT_UID 1000
 
-/* `binds`: further trees shown read-only at their own place. Must be called in a mount namespace of our own, as its root. */
+/* `binds`: further trees shown read-only at their own place. Must be called in a mount namespace of
+ * our own, as its root. */
 int root_build(const struct wire_strings *binds, struct error *err);
 
-/* In the sandbox's own namespaces, before privileges are dropped: private /proc, /workspace, /tmp, /dev/shm, and the granted
- * directories (`grant_fds`: one detached mount each, in order). */
+/* In the sandbox's own namespaces, before privileges are dropped: private /proc, /workspace, /tmp,
+ * /dev/shm, and the granted directories (`grant_fds`: one detached mount each, in order). */
 int root_enter(const struct wire_spawn *spec, const int *grant_fds, struct error *err);

@@ -1,5 +1,5 @@
-/* System call filters. The programs are generated at build time from one table with a reason for each entry
- * (tools/gen-seccomp.c, with libseccomp), so that loading one costs a single call.
+/* System call filters. The programs are generated at build time from one table with a reason for
+ * each entry (tools/gen-seccomp.c, with libseccomp), so that loading one costs a single call.
  */
 #pragma once
 
@@ -10,11 +10,13 @@
 struct sock_filter;
 
 enum seccomp_filter {
-    SECCOMP_BASE,      /* the allow-list every sandbox gets */
-    SECCOMP_NO_EXEC,   /* on top: no execve, no new processes; threads are fine (profile `strict`) */
-    SECCOMP_NO_MEMFD,  /* on top, where no cgroup counts memory: no memory that belongs to no process */
-    SECCOMP_NO_UNIX,   /* on top, where directories of the host were granted: no socket that could be in one */
-    SECCOMP_HOLD,      /* on top, for the holder of a kernel\'s memory: nothing but waiting */
+    SECCOMP_BASE,     /* the allow-list every sandbox gets */
+    SECCOMP_NO_EXEC,  /* on top: no execve, no new processes; threads are fine (profile `strict`) */
+    SECCOMP_NO_MEMFD, /* on top, where no cgroup counts memory: no memory that belongs to no process
+                       */
+    SECCOMP_NO_UNIX,  /* on top, where directories of the host were granted: no socket that could be
+                         in one */
+    SECCOMP_HOLD,     /* on top, for the holder of a kernel\'s memory: nothing but waiting */
 };
 
 /* Needs no_new_privs. Filters add up: the strictest answer wins. */
