@@ -137,6 +137,11 @@ static void text_that_a_library_evaluates_meets_the_rules(void **state)
                   "reading by a computed name");
     assert_raises("standard", "import timeit\ntimeit.timeit('eval(\"1\")', number=1)\n",
                   "the builtin `eval`");
+    assert_raises("strict", "import ast\nast.parse('1', '/usr/lib/python3/dist-packages/x.py')\n",
+                  "in the name of `/usr/lib/python3/dist-packages/x.py`");
+    assert_raises("strict", "import ast\nast.parse('1', '<frozen x>')\n", "in the name of");
+    assert_prints("strict", "import ast\nprint(ast.parse('1', 'x.py').body[0].value.value)\n",
+                  "1\n");
 }
 
 static void open_restricts_nothing(void **state)
