@@ -248,12 +248,17 @@ static void flush(const char *name)
     Py_XDECREF(result);
 }
 
-void python_exit(int code)
+void python_finish(void)
 {
     call_if_loaded("threading", "_shutdown");
     call_if_loaded("atexit", "_run_exitfuncs");
     flush("stdout");
     flush("stderr");
     (void)fflush(NULL);
+}
+
+void python_exit(int code)
+{
+    python_finish();
     _exit(code);
 }

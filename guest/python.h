@@ -14,6 +14,9 @@ int python_prepare(void);
  * `control`. */
 int python_run(const struct wire_run *run, int control);
 
+/* What Python does before the process ends: waits for threads, runs exit functions, flushes. */
+void python_finish(void);
+
 /* Ends the process as Python would: waits for threads, runs exit functions, flushes; then _exit().
  */
 void __attribute__((noreturn)) python_exit(int code);

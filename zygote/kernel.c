@@ -171,6 +171,7 @@ void kernel_rehearse(void)
     run.code = span_of("x = [i for i in range(9)]\nprint(f'{sum(x)}', len(x))\n{'a': x}\n");
     run.flags = WIRE_RUN_AUTO_PRINT;
     (void)python_run(&run, pair[1]);
+    python_finish();
 }
 
 /* The data stack shows in the text of a program that uses it; a wrong guess costs time, not
