@@ -1,9 +1,13 @@
 """--allow: a directory of the host at its own place, read-only unless asked, and what stays closed even then."""
 import os
 import secrets
+import socket
 import stat
+import subprocess
 
 import pytest
+
+import belljar
 
 pytestmark = pytest.mark.usefixtures("watch")
 
@@ -201,3 +205,82 @@ def test_a_directory_the_caller_cannot_read_is_refused(user, tmp_path):
     closed.mkdir(mode=0o700)
     answer = user.run(f"import os; print(os.listdir('{closed}'))", "--allow", closed)
     assert answer.code != 0, answer
+
+
+def own_all(who, folder):
+    for p in folder.rglob("*"):
+        who.own(p)
+
+
+def test_a_read_only_directory_stays_so_below_one_granted_for_writing(who, folder):
+    """Whichever was named first."""
+    code = f"try:\n    open('{folder}/sub/new', 'w')\nexcept OSError as e:\n    print('ro', e.errno)"
+    answer = who.run(code, "--allow", f"{folder}/sub:ro", "--allow", f"{folder}:rw")
+    assert "ro 30" in answer.json["stdout"] and not (folder / "sub/new").exists(), answer
+
+
+def test_the_target_of_a_protected_link_stays_as_it_is(who, folder):
+    (folder / "rc").write_text("mine\n")
+    (folder / ".bashrc").symlink_to("rc")
+    own_all(who, folder)
+    who.run(f"open('{folder}/rc', 'w').write('evil')", "--allow", f"{folder}:rw")
+    assert (folder / "rc").read_text() == "mine\n"
+
+
+def test_a_protected_link_cannot_be_turned_elsewhere(who, folder):
+    (folder / ".zshrc").symlink_to("nowhere")
+    code = f"import os\nos.unlink('{folder}/.zshrc')\nopen('{folder}/evil', 'w').write('evil')\nos.symlink('evil', '{folder}/.zshrc')"
+    who.run(code, "--allow", f"{folder}:rw")
+    assert not (folder / ".zshrc").exists()
+
+
+def test_a_git_file_stays_as_it_is(who, folder):
+    (folder / ".git").write_text("gitdir: ../real\n")
+    own_all(who, folder)
+    who.run(f"open('{folder}/.git', 'w').write('gitdir: evil')", "--allow", f"{folder}:rw")
+    assert (folder / ".git").read_text() == "gitdir: ../real\n"
+
+
+def test_a_repository_below_the_grant_cannot_be_moved_away(who, folder):
+    hooks = folder / "sub" / "repo" / ".git" / "hooks"
+    hooks.mkdir(parents=True)
+    own_all(who, folder)
+    code = f"import os\nfor a, b in (('sub', 'x'), ('sub/repo', 'y'), ('sub/repo/.git', 'z')):\n    try:\n        os.rename('{folder}/' + a, '{folder}/' + b); print('moved')\n    except OSError as e:\n        print(e.errno)"
+    answer = who.run(code, "--allow", f"{folder}:rw")
+    assert "moved" not in answer.json["stdout"] and hooks.is_dir(), answer
+
+
+def test_what_an_orphan_writes_last_is_found_too(who, folder):
+    answer = who.run(f"(while :; do : > {folder}/.envrc; done) & sleep 0.3", "-l", "bash", "--allow", f"{folder}:rw")
+    assert answer.status == "success" and not (folder / ".envrc").exists(), answer
+
+
+def test_a_name_made_in_advance_does_not_keep_a_protected_file_in_place(who, folder):
+    code = f"import os\nos.mkdir('{folder}/.bashrc.belljar-refused')\nopen('{folder}/.bashrc', 'w').write('evil')"
+    who.run(code, "--allow", f"{folder}:rw")
+    assert not (folder / ".bashrc").exists()
+
+
+def test_a_socket_in_a_grant_is_no_door(who, folder):
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(str(folder / "s"))
+        os.chmod(folder / "s", 0o777)
+        listener.listen()
+        listener.settimeout(0.2)
+        answer = who.run(
+            f"import socket\ntry:\n    socket.socket(socket.AF_UNIX).connect('{folder}/s'); print('in')\nexcept OSError as e:\n    print(e.errno)\nsocket.socketpair()",
+            "--allow", folder,
+        )  # fmt: skip
+        assert answer.json["stdout"] == "1\n" and answer.status == "success", answer
+        with pytest.raises(TimeoutError):
+            listener.accept()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts are shared in a namespace made for it")
+def test_mounts_of_a_grant_do_not_reach_the_host(folder):
+    (folder / ".bashrc").write_text("mine\n")
+    script = (
+        f'mount --bind "{folder}" "{folder}" && mount --make-shared "{folder}" && before=$(grep -c . /proc/self/mountinfo) && '
+        f'"{belljar.program_path()}" run --profile open -l bash --allow "{folder}:rw" -c true && test "$(grep -c . /proc/self/mountinfo)" = "$before"'
+    )
+    assert subprocess.run(["unshare", "-m", "--propagation", "private", "sh", "-c", script], timeout=60).returncode == 0
