@@ -114,13 +114,40 @@ static int judge_import(struct walk *w, PyObject *node)
     return 0;
 }
 
+static bool one_of(struct span name, const char *const *list, size_t count)
+{
+    for (size_t i = 0; i < count; i++)
+        if (span_is(name, list[i]))
+            return true;
+    return false;
+}
+
+/* A module that is not loaded yet cannot be looked into. The members that give the most away have
+ * well-known names, with or without underscores before them; whatever else it holds meets the rules
+ * at run time. Takes the underscores off *name. */
+static bool gives_away(const struct walk *w, struct span *name)
+{
+    static const char *const known[] = {
+        "builtins", "codecs", "ctypes",  "gc",         "importlib", "inspect",
+        "marshal",  "os",     "pathlib", "pickle",     "posix",     "posixpath",
+        "shutil",   "socket", "ssl",     "subprocess", "sys",       "tempfile",
+    };
+
+    while (name->len > 0 && name->data[0] == '_')
+        *name = (struct span){name->data + 1, name->len - 1};
+    return one_of(*name, known, COUNT_OF(known)) && !policy_module_allowed(w->policy, *name);
+}
+
 /* `from a import b` where b turns out to be a module: `from collections import _sys`. */
 static bool from_module_allowed(const struct walk *w, PyObject *module, PyObject *name,
                                 struct span dotted)
 {
     PyObject *loaded = loaded_module(module);
     PyObject *value = loaded ? module_member(loaded, name) : NULL;
+    struct span plain = node_span(name);
 
+    if (!loaded)
+        return !gives_away(w, &plain);
     return !value || !PyModule_Check(value) ||
            policy_module_object_allowed(w->policy, value, dotted);
 }
@@ -316,14 +343,6 @@ static bool is_name(PyObject *node, const char *id)
     return text && PyUnicode_CompareWithASCIIString(text, id) == 0;
 }
 
-static bool one_of(struct span name, const char *const *list, size_t count)
-{
-    for (size_t i = 0; i < count; i++)
-        if (span_is(name, list[i]))
-            return true;
-    return false;
-}
-
 /* The place of the name behind the dot. */
 static void attribute_place(PyObject *node, struct span name, int *ret_line, int *ret_column)
 {
@@ -388,21 +407,12 @@ static bool leaves_the_way(const struct walk *w, PyObject *value, PyObject *base
            !module_member(base, node_names.dunder_path);
 }
 
-/* A module that is not loaded yet cannot be looked into. The members that give the most away have
- * well-known names; whatever else it holds meets the rules at run time. */
 static int judge_unloaded(struct walk *w, PyObject *value, PyObject *attr, int line, int column)
 {
-    static const char *const known[] = {
-        "builtins", "codecs", "ctypes",  "gc",         "importlib", "inspect",
-        "marshal",  "os",     "pathlib", "pickle",     "posix",     "posixpath",
-        "shutil",   "socket", "ssl",     "subprocess", "sys",       "tempfile",
-    };
     PyObject *id = Py_IS_TYPE(value, node_types.Name) ? node_text(value, node_names.id) : NULL;
     struct span name = node_span(attr);
 
-    while (name.len > 0 && name.data[0] == '_')
-        name = (struct span){name.data + 1, name.len - 1};
-    if (!id || !one_of(name, known, COUNT_OF(known)) || policy_module_allowed(w->policy, name))
+    if (!id || !gives_away(w, &name))
         return 0;
     for (size_t i = 0; i < w->n_bindings; i++)
         if (!w->bindings[i].is_way && PyUnicode_Compare(w->bindings[i].name, id) == 0)

@@ -1,5 +1,6 @@
 #include "pool/pool.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -435,8 +436,15 @@ static bool serve(struct pool *pool, struct run *run)
     if (make_box(pool,
                  &(struct box_spec){
                      .limits = run->limits, .grants = run->grants, .n_grants = run->n_grants},
-                 run, &err) < 0)
-        answer_error(pool, run, &err);
+                 run, &err) == 0)
+        return true;
+    /* The zygote is gone, and its end, which is about to be reported, says why. */
+    if (err.errnum == EPIPE || err.errnum == ECONNRESET) {
+        error_done(&err);
+        enqueue_first(pool, run);
+        return false;
+    }
+    answer_error(pool, run, &err);
     return true;
 }
 

@@ -2,7 +2,7 @@
 # category: resource
 # profile: open
 # threat: anonymous shared memory, touched
-# expect: memory_exceeded
+# expect: memory_exceeded error
 # limits: memory=128 timeout=20
 import mmap
 m = mmap.mmap(-1, 700 << 20)
