@@ -64,7 +64,7 @@ static int unknown_option(const char *command, const char *arg, const struct opt
     const char *nearest;
 
     option_word(arg, word, sizeof(word));
-    for (; options[count].name && count < OPTIONS_MAX; count++)
+    for (; count < OPTIONS_MAX && options[count].name; count++)
         known[count] = options[count].name;
     nearest = suggest_nearest(word, known, count);
     error_set(err, E_INVALID, "unknown option `%.*s`", (int)strcspn(arg, "="), arg);

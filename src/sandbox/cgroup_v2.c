@@ -72,8 +72,9 @@ int cgroup_v2_choose_parent(struct cgroup_host *host)
 {
     struct cgroup_place *place = &host->places[0];
     cleanup_free char *at = strdup(place->own);
+    char *slash = at;
 
-    while (at && strlen(at) >= strlen(place->mount)) {
+    while (slash && strlen(at) >= strlen(place->mount)) {
         cleanup_close int dirfd = open(at, O_PATH | O_DIRECTORY | O_CLOEXEC);
         bool is_own = strcmp(at, place->own) == 0;
 
@@ -83,7 +84,9 @@ int cgroup_v2_choose_parent(struct cgroup_host *host)
             place->parent = take_ptr(at);
             return 0;
         }
-        *strrchr(at, '/') = '\0';
+        slash = strrchr(at, '/');
+        if (slash)
+            *slash = '\0';
     }
     cgroup_set_reason(host,
                       "no cgroup at or above `%s` may be divided by this process: start it with "

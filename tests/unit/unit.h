@@ -24,8 +24,8 @@
 
 #define UNIT_RUN(tests) UNIT_RUN_WITH(tests, NULL, NULL)
 
-/* The same with a set-up and a tear-down around the whole. TAP also where a test has emptied the environment, which is
- * where cmocka looks for its format. */
+/* The same with a set-up and a tear-down around the whole. TAP also where a test has emptied the
+ * environment, which is where cmocka looks for its format. */
 #define UNIT_RUN_WITH(tests, setup, teardown)                                                      \
     (cmocka_set_message_output(CM_OUTPUT_TAP), cmocka_run_group_tests(tests, setup, teardown))
 
