@@ -33,7 +33,8 @@ static void put(struct text *t, const char *data, size_t len)
         t->data = grown;
         t->size = size;
     }
-    memcpy(t->data + t->len, data, len);
+    if (len)
+        memcpy(t->data + t->len, data, len);
     t->len += len;
 }
 

@@ -36,7 +36,7 @@ static const struct {
 };
 
 static const char *const layer_names[] = {
-#define X(layer, name) [layer##_INDEX] = name,
+#define X(layer, name) [layer##_INDEX] = (name),
     WIRE_LAYERS(X)
 #undef X
 };

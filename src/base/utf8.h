@@ -5,8 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define UTF8_INVALID 0  /* the first byte begins no character here */
-#define UTF8_PARTIAL -1 /* the bytes end inside a character that may still become valid */
+#define UTF8_INVALID 0    /* the first byte begins no character here */
+#define UTF8_PARTIAL (-1) /* the bytes end inside a character that may still become valid */
 
 /* The character at the front of `text` (len > 0): its length in bytes, UTF8_INVALID or
  * UTF8_PARTIAL. ret_char may be NULL and stays untouched when there is no character. */

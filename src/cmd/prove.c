@@ -76,7 +76,7 @@ static bool wait_end(pid_t pid, int timeout_ms)
     for (int waited = 0; pidfd < 0 && waited < timeout_ms; waited += 20) {
         if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid)
             return true;
-        (void)nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }
     if (pidfd < 0)
         return false;
@@ -155,7 +155,7 @@ static bool is_left(const char *name)
     for (int i = 0; i < 100; i++) {
         if (!is_there(name))
             return false;
-        (void)nanosleep(&(struct timespec){.tv_nsec = 20 * 1000 * 1000}, NULL);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
     }
     return true;
 }

@@ -347,7 +347,7 @@ static int read_limit(const struct profile_source *source, size_t index, const j
 {
     const struct limit_field *field = &limit_fields[index];
     char *at = (char *)&source->profile->limits + field->offset;
-    uint64_t number;
+    uint64_t number = 0;
     uint32_t small;
 
     if (read_number(source, field->key, value, field->least, field->most, &number, err) < 0)

@@ -27,7 +27,7 @@
 #define PRESSURE_HIGH 6
 
 /* What an automatic stock may take: a finished sandbox is 1 to 6 MB. */
-#define AUTO_BOX_KB   (8u * 1024)
+#define AUTO_BOX_KB   UINT64_C(8192)
 #define AUTO_FRACTION 32
 
 struct pool {
