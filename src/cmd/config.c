@@ -23,7 +23,8 @@ static int help(void)
         "  --defaults     print a file with every option, its default and what it is for\n"
         "  --json         the settings for machines\n\n"
         "example:\n"
-        "  belljar config --defaults > ~/.config/belljar/config.toml\n");
+        "  mkdir -p ~/.config/belljar && belljar config --defaults > "
+        "~/.config/belljar/config.toml\n");
     return 0;
 }
 

@@ -24,6 +24,21 @@ _Static_assert(LIMIT_ENV_COUNT <= WIRE_STRINGS_MAX, "every variable has a place 
 _Static_assert(LIMIT_VIOLATIONS == POLICY_VIOLATIONS_MAX, "every violation listed is passed on");
 _Static_assert(CGROUP_ATTACH_MAX == WIRE_ATTACH_MAX, "every cgroup has a place in WIRE_SPAWN");
 
+/* Places where a sandbox has something of its own, over which nothing can be shown. */
+static int check_place(const char *root, struct error *err)
+{
+    static const char *const own[] = {"/tmp/",  "/var/tmp/", "/dev/",
+                                      "/proc/", "/run/",     "/workspace/"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+        if (strncmp(root, own[i], strlen(own[i])) == 0) {
+            error_set(err, E_UNSUPPORTED, "an environment below `%s` cannot be shown in a sandbox",
+                      own[i]);
+            return error_hint(err, "a sandbox has its own there; move `%s` to another place", root);
+        }
+    return 0;
+}
+
 /* A virtual environment is named by its directory or by the interpreter in it. It has to be of the
  * Python we are linked with, and its tree is shown inside. */
 static int virtual_environment(const char *path, struct environment *e, struct error *err)
@@ -53,6 +68,8 @@ static int virtual_environment(const char *path, struct environment *e, struct e
                   BELLJAR_PYTHON);
         return error_hint(err, "make it with `%s -m venv DIR`", SYSTEM_PYTHON);
     }
+    if (check_place(root, err) < 0)
+        return -1;
     if (asprintf(&e->python, "%s/bin/python3", root) < 0) {
         e->python = NULL; /* undefined after a failure */
         return error_set(err, E_SYSTEM, "out of memory");

@@ -40,7 +40,7 @@ static const struct {
     {"dev/stderr",     "/proc/self/fd/2"      },
     {"etc/os-release", "../usr/lib/os-release"},
     {"etc/mtab",       "/proc/self/mounts"    },
-    {"var/tmp",        "/tmp"                 },
+    {"var/tmp",        "../tmp"               },
 };
 
 static const char *const devices[] = {"null", "zero", "full", "random", "urandom"};

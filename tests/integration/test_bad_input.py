@@ -208,3 +208,11 @@ def test_errors_as_json(who):
     error = answer.json["error"]
     assert error["code"] and "strct" in error["message"] and "strict" in error["hint"], answer
     assert answer.code in (64, 66)
+
+
+def test_an_environment_where_the_sandbox_has_its_own_files_is_refused(who):
+    place = who.directory("venv")
+    (place / "lib" / "python3.11").mkdir(parents=True)
+    answer = who.call("run", "--environment", place, "-c", "print('it-ran')")
+    assert answer.code == 125 and b"it-ran" not in answer.out, answer
+    assert b"cannot be shown in a sandbox" in answer.err and b"hint: " in answer.err, answer
