@@ -264,6 +264,9 @@ void box_on_failed(struct box *b, const struct error *err)
 
 void box_on_gone(struct box *b, const struct error *err)
 {
+    /* Its last word comes on another channel and may not have been read yet. */
+    if (b->init.loop)
+        peer_drain(&b->init);
     if (b->run)
         box_answer(b);
     b->state = BOX_ENDING;

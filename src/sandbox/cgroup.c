@@ -103,19 +103,42 @@ int cgroup_read_u64(const struct cgroup *group, enum cgroup_controller controlle
 
 /* --- the host --- */
 
-/* Our directory in one place, locked for as long as we live: see is_stale() in cgroup_sweep.c. */
+/* Our directory, locked for as long as we live: see is_stale() in cgroup_sweep.c. Returns its
+ * descriptor or -errno; -EAGAIN: somebody who clears up took it for a stale one before we had the
+ * lock. */
+static int make_locked(const char *path, bool is_again)
+{
+    cleanup_close int fd = -1;
+    struct stat ours, there;
+
+    if (mkdir(path, 0755) < 0) /* the second time it is the one that is just being cleared up */
+        return errno == EEXIST && is_again ? -EAGAIN : -errno;
+    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd < 0)
+        return errno == ENOENT ? -EAGAIN : -errno;
+    if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &ours) < 0 || stat(path, &there) < 0 ||
+        ours.st_ino != there.st_ino)
+        return -EAGAIN;
+    return take_fd(fd);
+}
+
 static int make_place(struct cgroup_host *host, struct cgroup_place *place)
 {
     cleanup_free char *path = NULL;
 
     if (asprintf(&path, "%s/%s", place->parent, host->name) < 0)
         return -ENOMEM;
-    if (mkdir(path, 0755) < 0)
-        return -errno;
-    place->fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (place->fd < 0)
-        return -errno;
-    (void)flock(place->fd, LOCK_EX | LOCK_NB);
+    for (int tries = 0; tries < 10; tries++) {
+        place->fd = make_locked(path, tries > 0);
+        if (place->fd != -EAGAIN)
+            break;
+    }
+    if (place->fd < 0) {
+        int r = place->fd;
+
+        place->fd = -1;
+        return r;
+    }
     if (place->controllers & CGROUP_BIT(CGROUP_MEMORY))
         host->path = take_ptr(path);
     return 0;
