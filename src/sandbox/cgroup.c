@@ -116,8 +116,9 @@ static int make_locked(const char *path, bool is_again)
     fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (fd < 0)
         return errno == ENOENT ? -EAGAIN : -errno;
-    if (flock(fd, LOCK_EX | LOCK_NB) < 0 || fstat(fd, &ours) < 0 || stat(path, &there) < 0 ||
-        ours.st_ino != there.st_ino)
+    /* Where there are no locks, those who clear up have none either and go by the process alone. */
+    if ((flock(fd, LOCK_EX | LOCK_NB) < 0 && errno == EWOULDBLOCK) || fstat(fd, &ours) < 0 ||
+        stat(path, &there) < 0 || ours.st_ino != there.st_ino)
         return -EAGAIN;
     return take_fd(fd);
 }
