@@ -1,0 +1,102 @@
+/* Sessions: sandboxes that are kept, found by owner and name, and the cells that wait for them.
+ *
+ * A session is one sandbox with a Python and a Bash kernel and one /workspace. A cell is a struct
+ * run; cells of one session run one after the other, in order, whatever their language. A cell that
+ * meets a limit is interrupted first and its kernel killed only if that does not help: the answer
+ * says whether variables survived (run->state). A kernel that ended is started anew from pristine
+ * memory; the files stay.
+ *
+ * Three clocks: the cell's (its limits), the idle one (between cells) and the lifetime. When one of
+ * the latter strikes, or the sandbox dies, the session ends: waiting cells are answered with an
+ * error that says why, on_end is called, and the session is gone.
+ *
+ * Calls answer from the loop, never from within the call.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/run.h"
+#include "pool/pool.h"
+
+struct sessions; /* the table */
+struct session;
+
+struct sessions_options {
+    size_t max_total;     /* sessions alive at once */
+    size_t max_per_owner; /* of one owner */
+    bool evicts_idle;     /* at the limit: end the owner's longest idle session instead of refusing */
+};
+
+struct session_options {
+    const char *name;  /* the client's choice; NULL: an unguessable id is the name */
+    const char *owner; /* nobody else finds it; "" where there is one user */
+    uint64_t idle_ms;  /* 0: never */
+    uint64_t lifetime_ms;
+    /* It is gone after this call, `why` in words. Optional. */
+    void (*on_end)(void *user, struct session *session, const char *why);
+    void *user;
+};
+
+int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_options *options,
+                 struct sessions **ret_sessions, struct error *err);
+
+/* Ends all of them; cells are answered as cancelled. Before pool_free(). */
+void sessions_free(struct sessions *sessions);
+
+/* Opens a session. `model` is an admitted run without code: its profile, limits, grants and
+ * variables are those of every cell. It is the session's from here on, also on failure. Cells can be
+ * submitted at once and wait for the sandbox. E_BUSY: too many. E_INVALID: the name is taken or is
+ * none. */
+int sessions_open(struct sessions *sessions, struct run *model,
+                  const struct session_options *options, struct session **ret_session,
+                  struct error *err);
+
+/* By name or id. Unknown, ended and somebody else's get the same E_NOT_FOUND. */
+struct session *sessions_find(struct sessions *sessions, const char *owner, const char *name,
+                              struct error *err);
+
+/* All sessions, oldest first; NULL begins and ends. */
+struct session *sessions_next(const struct sessions *sessions, const struct session *after);
+
+enum session_state { SESSION_STARTING, SESSION_IDLE, SESSION_BUSY };
+
+struct session_info {
+    const char *id; /* "ses_" + 26 characters */
+    const char *name;
+    const char *owner;
+    const char *profile;
+    enum session_state state;
+    uint64_t cells;     /* answered so far */
+    size_t waiting;     /* cells in the queue */
+    uint64_t age_ms;
+    uint64_t idle_ms;   /* since the last cell ended; 0 while one runs */
+    uint64_t idle_limit_ms, lifetime_ms;
+    const struct run_limits *limits;
+};
+
+void session_info(const struct session *session, struct session_info *ret_info);
+
+/* The cell takes code, language, timeout_ms, cpu_ms, output_bytes, input and auto_print from `cell`,
+ * everything else from the session. Its on_done follows; it stays the caller's. */
+void session_submit(struct session *session, struct run *cell);
+
+/* Interrupts the cell that runs, as Ctrl-C does; it is answered as cancelled. False: none runs. */
+bool session_interrupt(struct session *session);
+
+/* The same for one cell, wherever it is. */
+void session_cancel(struct session *session, struct run *cell);
+
+/* A fresh kernel of that language: variables are lost, files stay. E_BUSY while a cell runs. */
+int session_restart(struct session *session, enum run_language language, struct error *err);
+
+/* /workspace as a directory descriptor, the session's own, or -1 while it starts. What is in it is
+ * the program's: sandbox/files.h. */
+int session_workspace(const struct session *session);
+
+/* Ends it; `why` reaches waiting cells and on_end. */
+void session_close(struct session *session, const char *why);
