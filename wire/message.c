@@ -11,6 +11,9 @@
 #define RUN_MAX    (8 * MIB)
 #define RESULT_MAX (9 * MIB)
 
+/* A picture that a model can look at has at most a few megabytes. */
+#define DISPLAY_MAX (8 * MIB)
+
 _Static_assert(WIRE_SPAWN_FDS + WIRE_ATTACH_MAX + WIRE_GRANTS_MAX <= FRAME_FDS,
                "a WIRE_SPAWN takes all its descriptors along");
 
@@ -18,21 +21,23 @@ static const struct {
     const char *name;
     uint32_t max;
 } types[WIRE_TYPE_END] = {
-    [WIRE_SETUP] = {"setup",        256 * KIB },
-    [WIRE_SPAWN] = {"spawn",        256 * KIB },
-    [WIRE_READY] = {"ready",        256 * KIB },
-    [WIRE_SPAWNED] = {"spawned",      8         },
-    [WIRE_SPAWN_FAILED] = {"spawn_failed", 16 * KIB  },
-    [WIRE_GONE] = {"gone",         12        },
-    [WIRE_SEALED] = {"sealed",       4         },
-    [WIRE_FAILED] = {"failed",       16 * KIB  },
-    [WIRE_EXITED] = {"exited",       20        },
-    [WIRE_RUN] = {"run",          RUN_MAX   },
-    [WIRE_WAITING] = {"waiting",      0         },
-    [WIRE_REFUSED] = {"refused",      MIB       },
-    [WIRE_STARTED] = {"started",      0         },
-    [WIRE_RESULT] = {"result",       RESULT_MAX},
-    [WIRE_EXCEPTION] = {"exception",    RESULT_MAX},
+    [WIRE_SETUP] = {"setup",        256 * KIB  },
+    [WIRE_SPAWN] = {"spawn",        256 * KIB  },
+    [WIRE_READY] = {"ready",        256 * KIB  },
+    [WIRE_SPAWNED] = {"spawned",      8          },
+    [WIRE_SPAWN_FAILED] = {"spawn_failed", 16 * KIB   },
+    [WIRE_GONE] = {"gone",         12         },
+    [WIRE_SEALED] = {"sealed",       4          },
+    [WIRE_FAILED] = {"failed",       16 * KIB   },
+    [WIRE_EXITED] = {"exited",       20         },
+    [WIRE_RUN] = {"run",          RUN_MAX    },
+    [WIRE_WAITING] = {"waiting",      0          },
+    [WIRE_REFUSED] = {"refused",      MIB        },
+    [WIRE_STARTED] = {"started",      0          },
+    [WIRE_RESULT] = {"result",       RESULT_MAX },
+    [WIRE_EXCEPTION] = {"exception",    RESULT_MAX },
+    [WIRE_DISPLAY] = {"display",      DISPLAY_MAX},
+    [WIRE_PROGRESS] = {"progress",     4 * KIB    },
 };
 
 static const char *const layer_names[] = {
@@ -60,6 +65,8 @@ static const struct wire_rule rules[] = {
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_HANDED,   WIRE_STARTED,      WIRE_STATE_RUNNING,  1},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_RESULT,       WIRE_STATE_RUNNING,  1},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_EXCEPTION,    WIRE_STATE_RUNNING,  1},
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_DISPLAY,      WIRE_STATE_RUNNING,  0},
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_PROGRESS,     WIRE_STATE_RUNNING,  0},
 };
 /* clang-format on */
 
@@ -256,6 +263,8 @@ void wire_pack_exception(struct pack *p, const struct wire_exception *m)
     pack_span(p, m->message);
     pack_span(p, m->traceback);
     pack_u32(p, m->line);
+    pack_u32(p, m->advice);
+    pack_strings(p, &m->names);
 }
 
 bool wire_unpack_exception(struct unpack *u, struct wire_exception *m)
@@ -264,5 +273,43 @@ bool wire_unpack_exception(struct unpack *u, struct wire_exception *m)
     m->message = unpack_span(u);
     m->traceback = unpack_span(u);
     m->line = unpack_u32(u);
+    m->advice = unpack_u32(u);
+    unpack_strings(u, &m->names);
+    return unpack_ok(u);
+}
+
+void wire_pack_display(struct pack *p, const struct wire_display *m)
+{
+    pack_u32(p, m->count);
+    for (uint32_t i = 0; i < m->count; i++) {
+        pack_span(p, m->forms[i].mime);
+        pack_span(p, m->forms[i].data);
+    }
+    pack_span(p, m->metadata);
+}
+
+bool wire_unpack_display(struct unpack *u, struct wire_display *m)
+{
+    m->count = unpack_count(u, 2 * sizeof(uint32_t), WIRE_FORMS_MAX);
+    for (uint32_t i = 0; i < m->count; i++) {
+        m->forms[i].mime = unpack_span(u);
+        m->forms[i].data = unpack_span(u);
+    }
+    m->metadata = unpack_span(u);
+    return unpack_ok(u);
+}
+
+void wire_pack_progress(struct pack *p, const struct wire_progress *m)
+{
+    pack_u64(p, m->done);
+    pack_u64(p, m->total);
+    pack_span(p, m->text);
+}
+
+bool wire_unpack_progress(struct unpack *u, struct wire_progress *m)
+{
+    m->done = unpack_u64(u);
+    m->total = unpack_u64(u);
+    m->text = unpack_span(u);
     return unpack_ok(u);
 }

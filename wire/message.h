@@ -46,6 +46,8 @@ enum wire_type {
     WIRE_STARTED,   /* the next instruction is the program's */
     WIRE_RESULT,    /* text, json: value of `result` or of the last expression */
     WIRE_EXCEPTION, /* struct wire_exception */
+    WIRE_DISPLAY,   /* struct wire_display: something to look at */
+    WIRE_PROGRESS,  /* struct wire_progress */
     WIRE_TYPE_END
 };
 
@@ -202,9 +204,37 @@ struct wire_violation {
     uint32_t line, column;
 };
 
+/* What the kernel knows about an exception that its reader may not. Only names travel, and the
+ * supervisor makes the sentence: a program may send anything here, and must not speak with our
+ * voice. */
+enum wire_advice {
+    WIRE_ADVICE_NONE,
+    WIRE_ADVICE_MODULE, /* no such module; names: the nearest one or "", then what is installed */
+    WIRE_ADVICE_IMPORT, /* the undefined name is a module's; names: the module, its usual alias */
+};
+
 struct wire_exception {
     struct span name, message, traceback;
     uint32_t line;
+    uint32_t advice; /* enum wire_advice; an unknown one means none */
+    struct wire_strings names;
+};
+
+#define WIRE_FORMS_MAX 16
+
+/* One object, in one or several forms. */
+struct wire_display {
+    uint32_t count;
+    struct {
+        struct span mime, data;
+    } forms[WIRE_FORMS_MAX];
+    struct span metadata; /* a JSON object, or nothing */
+};
+
+struct wire_progress {
+    uint64_t done;
+    uint64_t total; /* 0: unknown */
+    struct span text;
 };
 
 void wire_pack_setup(struct pack *p, const struct wire_setup *m);
@@ -225,6 +255,10 @@ bool wire_unpack_violation(
     struct unpack *u, struct wire_violation *m); /* one of a list: ask unpack_ok() at its end */
 void wire_pack_exception(struct pack *p, const struct wire_exception *m);
 bool wire_unpack_exception(struct unpack *u, struct wire_exception *m);
+void wire_pack_display(struct pack *p, const struct wire_display *m);
+bool wire_unpack_display(struct unpack *u, struct wire_display *m);
+void wire_pack_progress(struct pack *p, const struct wire_progress *m);
+bool wire_unpack_progress(struct unpack *u, struct wire_progress *m);
 
 static inline struct span span_of(const char *text)
 {

@@ -9,6 +9,11 @@
 /* The most that may wait for a slow peer: two of the largest requests. */
 #define PENDING_MAX ((size_t)16 << 20)
 
+/* How often one wake-up reads, 64 KiB at a time; and how often the last look does, which takes more
+ * than any pipe or socket holds. */
+#define READ_TIMES  4
+#define DRAIN_TIMES 64
+
 static void end(struct peer *peer, const char *why)
 {
     if (peer->is_over)
@@ -49,11 +54,13 @@ static void drop_fds(struct peer *peer)
         (void)close(fd);
 }
 
-void peer_drain(struct peer *peer)
+/* Reads at most `times`; what is still there wakes the loop again. Some messages may come without
+ * end, and a peer that writes faster than we read must not keep us from everything else. */
+static void receive(struct peer *peer, unsigned times)
 {
     uint8_t data[65536];
 
-    while (!peer->is_over) {
+    while (!peer->is_over && times--) {
         long n = frame_recv(&peer->decoder, peer->fd, data, sizeof(data));
         size_t at = 0;
 
@@ -80,9 +87,14 @@ void peer_drain(struct peer *peer)
     }
 }
 
+void peer_drain(struct peer *peer)
+{
+    receive(peer, DRAIN_TIMES);
+}
+
 static void on_readable(void *arg)
 {
-    peer_drain(arg);
+    receive(arg, READ_TIMES);
 }
 
 int peer_init(struct peer *peer, struct loop *loop, int fd, int out_fd, enum wire_channel channel,

@@ -48,5 +48,7 @@ void peer_done(struct peer *peer);
 int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, const int *fds,
               size_t n_fds, struct error *err);
 
-/* Reads everything that has arrived, without waiting. */
+/* Reads everything that has arrived, without waiting; not what a peer writes meanwhile, without
+ * end.
+ */
 void peer_drain(struct peer *peer);

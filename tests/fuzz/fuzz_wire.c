@@ -66,6 +66,8 @@ static void try_body(const struct frame *f)
     TRY(run, true);
     TRY(violation, true);
     TRY(exception, true);
+    TRY(display, true);
+    TRY(progress, true);
     try_policy((struct span){(const char *)f->body, f->len});
 }
 

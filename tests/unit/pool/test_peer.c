@@ -23,7 +23,10 @@ struct scene {
     int ends;
     char why[64];
     bool takes_fd;
+    bool echoes; /* every message brings the next */
 };
+
+static void say(struct scene *s, enum wire_type type, size_t len);
 
 static size_t open_descriptors(void)
 {
@@ -43,6 +46,8 @@ static void on_message(void *owner, const struct frame *frame)
     s->last_len = frame->len;
     if (s->takes_fd)
         s->last_fd = frame_take_fd(&s->peer.decoder);
+    if (s->echoes)
+        say(s, WIRE_PROGRESS, 20);
 }
 
 static void on_end(void *owner, const char *why)
@@ -187,6 +192,23 @@ static void a_message_that_may_come_once_ends_it_the_second_time(void **state)
     assert_int_equal(s.messages, 2);
     assert_int_equal(s.ends, 1);
     assert_string_equal(s.why, "result");
+    finish(&s);
+}
+
+static void a_peer_that_never_stops_does_not_keep_us(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    begin(&s, WIRE_CHANNEL_KERNEL);
+    s.peer.state = WIRE_STATE_RUNNING;
+    s.echoes = true;
+    say(&s, WIRE_PROGRESS, 20);
+    peer_drain(&s.peer);
+    assert_in_range(s.messages, 2, 1000);
+    assert_int_equal(s.ends, 0);
+    s.echoes = false;
+    turn(&s);
     finish(&s);
 }
 
@@ -455,6 +477,7 @@ int main(void)
         cmocka_unit_test(what_comes_out_of_turn_ends_it_with_its_name),
         cmocka_unit_test(after_the_end_nothing_more_is_heard),
         cmocka_unit_test(a_message_that_may_come_once_ends_it_the_second_time),
+        cmocka_unit_test(a_peer_that_never_stops_does_not_keep_us),
         cmocka_unit_test(a_body_beyond_its_type_ends_it_with_the_header),
         cmocka_unit_test(a_frame_in_pieces_arrives_when_its_last_byte_does),
         cmocka_unit_test(a_stream_that_ends_in_a_frame_is_an_end_without_a_complaint),

@@ -150,10 +150,15 @@ static bool again_run(struct unpack *u, struct pack *p)
 
 static void sample_exception(struct pack *p)
 {
-    wire_pack_exception(p, &(struct wire_exception){.name = span_of("ValueError"),
-                                                    .message = span_of("bad"),
-                                                    .traceback = span_of("Traceback ...\n"),
-                                                    .line = 12});
+    wire_pack_exception(p,
+                        &(struct wire_exception){
+                            .name = span_of("ValueError"),
+                            .message = span_of("bad"),
+                            .traceback = span_of("Traceback ...\n"),
+                            .line = 12,
+                            .advice = WIRE_ADVICE_MODULE,
+                            .names = {.count = 2, .items = {span_of("numpy"), span_of("pandas")}}
+    });
 }
 
 static bool again_exception(struct unpack *u, struct pack *p)
@@ -163,6 +168,44 @@ static bool again_exception(struct unpack *u, struct pack *p)
     if (!wire_unpack_exception(u, &got))
         return false;
     wire_pack_exception(p, &got);
+    return true;
+}
+
+/* Its list stands at the front, where `count_at` cannot say so. */
+static void sample_display(struct pack *p)
+{
+    static const char png[] = "\x89PNG\r\n\x1a\n\0data";
+
+    wire_pack_display(p, &(struct wire_display){
+                             .count = 2,
+                             .forms = {{span_of("image/png"), {png, sizeof(png) - 1}},
+                                       {span_of("text/plain"), span_of("<Figure>")}},
+                             .metadata = span_of("{\"width\":640}")
+    });
+}
+
+static bool again_display(struct unpack *u, struct pack *p)
+{
+    struct wire_display got;
+
+    if (!wire_unpack_display(u, &got))
+        return false;
+    wire_pack_display(p, &got);
+    return true;
+}
+
+static void sample_progress(struct pack *p)
+{
+    wire_pack_progress(p, &(struct wire_progress){UINT64_C(1) << 40, 3, span_of("half way")});
+}
+
+static bool again_progress(struct unpack *u, struct pack *p)
+{
+    struct wire_progress got;
+
+    if (!wire_unpack_progress(u, &got))
+        return false;
+    wire_pack_progress(p, &got);
     return true;
 }
 
@@ -188,14 +231,16 @@ static bool again_violation(struct unpack *u, struct pack *p)
 }
 
 static const struct subject subjects[] = {
-    {"setup",     sample_setup,     again_setup,     4 + 16,                   WIRE_STRINGS_MAX},
-    {"ready",     sample_ready,     again_ready,     4 + 6,                    WIRE_STRINGS_MAX},
-    {"spawn",     sample_spawn,     again_spawn,     8 + 4 + 4 + 8 + 4 + 4,    WIRE_GRANTS_MAX },
-    {"failure",   sample_failure,   again_failure,   0,                        0               },
-    {"exited",    sample_exited,    again_exited,    0,                        0               },
-    {"run",       sample_run,       again_run,       16 + 16 + 4 + 13 + 4 + 5, WIRE_STRINGS_MAX},
-    {"exception", sample_exception, again_exception, 0,                        0               },
-    {"violation", sample_violation, again_violation, 0,                        0               },
+    {"setup",     sample_setup,     again_setup,     4 + 16,                      WIRE_STRINGS_MAX},
+    {"ready",     sample_ready,     again_ready,     4 + 6,                       WIRE_STRINGS_MAX},
+    {"spawn",     sample_spawn,     again_spawn,     8 + 4 + 4 + 8 + 4 + 4,       WIRE_GRANTS_MAX },
+    {"failure",   sample_failure,   again_failure,   0,                           0               },
+    {"exited",    sample_exited,    again_exited,    0,                           0               },
+    {"run",       sample_run,       again_run,       16 + 16 + 4 + 13 + 4 + 5,    WIRE_STRINGS_MAX},
+    {"exception", sample_exception, again_exception, 4 + 10 + 4 + 3 + 4 + 14 + 8, WIRE_STRINGS_MAX},
+    {"violation", sample_violation, again_violation, 0,                           0               },
+    {"display",   sample_display,   again_display,   0,                           0               },
+    {"progress",  sample_progress,  again_progress,  0,                           0               },
 };
 
 static struct pack packed(const struct subject *s)
@@ -359,6 +404,19 @@ static void more_cgroups_than_there_is_room_for_are_refused(void **state)
     pack_done(&p);
 }
 
+static void a_display_of_more_forms_than_there_is_room_for_is_refused(void **state)
+{
+    struct pack p = packed(&subjects[8]);
+    uint32_t over = WIRE_FORMS_MAX + 1;
+
+    (void)state;
+    memcpy(p.data, &over, 4);
+    for (size_t n = 0; n < (size_t)over * 8; n++)
+        pack_u8(&p, 0);
+    assert_true(is_refused(&subjects[8], p.data, p.len));
+    pack_done(&p);
+}
+
 static void fields_arrive_in_their_places(void **state)
 {
     struct pack p = packed(&subjects[5]);
@@ -394,6 +452,8 @@ static void samples_fit_into_the_sizes_of_their_types(void **state)
         {4, WIRE_EXITED   },
         {5, WIRE_RUN      },
         {6, WIRE_EXCEPTION},
+        {8, WIRE_DISPLAY  },
+        {9, WIRE_PROGRESS },
     };
 
     (void)state;
@@ -432,6 +492,8 @@ static const struct permission permissions[] = {
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_HANDED,   WIRE_STARTED,      WIRE_STATE_RUNNING, false},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_RESULT,       WIRE_STATE_RUNNING, false},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_EXCEPTION,    WIRE_STATE_RUNNING, false},
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_DISPLAY,      WIRE_STATE_RUNNING, true },
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_PROGRESS,     WIRE_STATE_RUNNING, true },
 };
 
 static const struct permission *find_permission(int channel, int state, unsigned type)
@@ -509,6 +571,7 @@ int main(void)
         cmocka_unit_test(a_list_longer_than_the_reader_holds_is_refused),
         cmocka_unit_test(a_list_as_long_as_the_reader_holds_is_read),
         cmocka_unit_test(more_cgroups_than_there_is_room_for_are_refused),
+        cmocka_unit_test(a_display_of_more_forms_than_there_is_room_for_is_refused),
         cmocka_unit_test(fields_arrive_in_their_places),
         cmocka_unit_test(samples_fit_into_the_sizes_of_their_types),
         cmocka_unit_test(only_what_is_on_the_list_may_be_sent),
