@@ -18,6 +18,7 @@
 #include "cmd/bench_drive.h"
 #include "cmd/cmd.h"
 #include "front/json.h"
+#include "gate/admit.h"
 #include "pool/box.h"
 #include "sandbox/monitor.h"
 
@@ -488,7 +489,7 @@ int cmd_bench(int argc, char **argv)
     if (!config || !b.report) {
         error_set(&err, E_SYSTEM, "out of memory");
     } else if (make_plan(&request, &b.plan, &err) == 0 && config_load(config, NULL, &err) == 0 &&
-               engine_profile(config, &profile, &err) == 0) {
+               admit_load_profile(config, &profile, &err) == 0) {
         b.drive.config = config;
         b.drive.profile = profile;
         r = measure(&b, &err);

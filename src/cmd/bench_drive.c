@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "cmd/cmd.h"
+#include "gate/admit.h"
 
 /* A stock that is not full after this is not going to be. */
 #define PATIENCE_NS UINT64_C(60000000000)
@@ -40,7 +41,7 @@ static int submit(struct drive *d, struct error *err)
         run_free(run);
         return error_set(err, E_SYSTEM, "out of memory");
     }
-    if (engine_admit(run, d->config, d->profile, err) < 0) {
+    if (admit_run(run, d->config, d->profile, err) < 0) {
         run_free(run);
         return -1;
     }
@@ -132,7 +133,7 @@ int drive_open(struct drive *d, struct engine_stock stock, struct error *err)
 {
     struct run_limits limits = {0};
 
-    engine_limits(d->config, d->profile, &limits);
+    admit_limits(d->config, d->profile, &limits);
     if (engine_open(&d->engine, d->config, &stock, &limits, err) < 0)
         return -1;
     d->poll = loop_timer(d->engine.loop, on_poll, d);

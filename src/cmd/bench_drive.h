@@ -5,7 +5,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "cmd/engine.h"
+#include "gate/profile.h"
+#include "pool/engine.h"
 
 struct program {
     const char *code;

@@ -12,8 +12,8 @@
 #include "base/buf.h"
 #include "base/config.h"
 #include "base/error.h"
-#include "cmd/engine.h"
 #include "cmd/prove.h"
+#include "pool/engine.h"
 #include "wire/message.h"
 
 /* --- doctor_layers.c: the layers and the rule of the grade --- */

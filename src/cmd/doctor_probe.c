@@ -4,6 +4,7 @@
 #include "base/cleanup.h"
 #include "base/stream.h"
 #include "cmd/doctor.h"
+#include "gate/admit.h"
 
 /* The first sandbox waits for the whole data stack to be imported, maybe from a slow disk. */
 #define PATIENCE_MS 120000
@@ -75,7 +76,7 @@ static int run_trial(struct trial *trial, const struct profile *profile, bool ac
     struct run *run = trial->run;
 
     if (buf_add_str(&run->code, "print(1)\n", err) < 0 ||
-        engine_admit(run, trial->doctor->config, profile, err) < 0)
+        admit_run(run, trial->doctor->config, profile, err) < 0)
         return -1;
     if (accepts_less)
         run->required_layers = 0;
@@ -94,7 +95,7 @@ static int try_profile(struct doctor *doctor, const char *name, bool accepts_les
     int r = -1;
 
     if (config_set_flag(doctor->config, "profile", name, err) < 0 ||
-        engine_profile(doctor->config, &profile, err) < 0)
+        admit_load_profile(doctor->config, &profile, err) < 0)
         return -1;
     trial.run = run_new();
     if (trial.run)
@@ -110,7 +111,7 @@ static int open_engine(struct doctor *doctor, struct error *err)
 {
     struct run_limits limits = {0};
 
-    engine_limits(doctor->config, NULL, &limits);
+    admit_limits(doctor->config, NULL, &limits);
     return engine_open(&doctor->engine, doctor->config, &(struct engine_stock){.warm = true},
                        &limits, err);
 }

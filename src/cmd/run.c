@@ -14,10 +14,11 @@
 #include "base/suggest.h"
 #include "base/utf8.h"
 #include "cmd/cmd.h"
-#include "cmd/engine.h"
 #include "front/json.h"
 #include "front/result.h"
 #include "front/terminal.h"
+#include "gate/admit.h"
+#include "pool/engine.h"
 #include "sandbox/grant.h"
 
 /* One of our own streams, and how much of the program's was passed on to it while it ran. */
@@ -390,11 +391,12 @@ static int prepare(struct job *job, struct request *request, struct error *err)
     struct run *run = job->run;
 
     if (pick_language(run, request, err) < 0 ||
-        engine_profile(job->config, &job->profile, err) < 0 || read_code(job, request, err) < 0 ||
-        read_input(job, request, err) < 0 || open_grants(job, err) < 0)
+        admit_load_profile(job->config, &job->profile, err) < 0 ||
+        read_code(job, request, err) < 0 || read_input(job, request, err) < 0 ||
+        open_grants(job, err) < 0)
         return -1;
     run->env = request->n_env ? request->env : NULL;
-    if (engine_admit(run, job->config, job->profile, err) < 0)
+    if (admit_run(run, job->config, job->profile, err) < 0)
         return -1;
     run_stream_done(&run->out);
     run_stream_done(&run->err);

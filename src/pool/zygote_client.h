@@ -10,21 +10,12 @@
 
 #include "base/error.h"
 #include "base/loop.h"
+#include "pool/environment.h"
 #include "sandbox/ns.h"
 #include "wire/message.h"
 
 struct zygote_client;
 struct box;
-
-/* What an environment is: an interpreter and what to import before the first fork. */
-struct environment {
-    char *python; /* path of the interpreter */
-    char **preload;
-    size_t n_preload;
-    char **binds; /* trees to show inside, read-only */
-    size_t n_binds;
-    bool warm; /* many forks will follow */
-};
 
 struct zygote_events {
     void (*on_ready)(void *owner, struct zygote_client *zygote);

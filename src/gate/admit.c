@@ -1,0 +1,45 @@
+#include "gate/admit.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/paths.h"
+
+int admit_load_profile(const struct config *config, struct profile **ret_profile, struct error *err)
+{
+    cleanup_free char *ours = NULL;
+
+    if (!*config->policies_dir) {
+        ours = paths_data("policies", err);
+        if (!ours)
+            return -1;
+    }
+    return profile_load(config->profile, ours ? ours : config->policies_dir, ret_profile, err);
+}
+
+void admit_limits(const struct config *config, const struct profile *profile,
+                  struct run_limits *limits)
+{
+    config_limits(config, CONFIG_DEFAULT, limits);
+    if (profile)
+        profile_apply_limits(profile, limits);
+    config_limits(config, CONFIG_FILE, limits);
+}
+
+int admit_run(struct run *run, const struct config *config, const struct profile *profile,
+              struct error *err)
+{
+    if (profile_check_language(profile, run->language, err) < 0)
+        return -1;
+    if (run->n_grants && !profile_allows_grants(profile)) {
+        error_set(err, E_DENIED, "profile `%s` has no files: no directory can be granted with it",
+                  profile_name(profile));
+        return error_hint(err, "use the profile `standard`");
+    }
+    admit_limits(config, profile, &run->limits);
+    run->profile = profile_name(profile);
+    run->policy = profile_encoded(profile);
+    run->required_layers = profile_required_layers(profile);
+    run->may_spawn = profile_allows_processes(profile);
+    return 0;
+}

@@ -1,0 +1,65 @@
+#include "pool/engine.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "base/paths.h"
+#include "wire/message.h"
+#include "wire/policy.h"
+
+/* Runs at once; more wait. Each has processes, pipes and a cgroup. */
+#define ACTIVE_MAX 256
+
+/* What a run may have and what a message carries are two numbers, since neither header may include
+ * the other's reasons. */
+_Static_assert(LIMIT_GRANTS == WIRE_GRANTS_MAX, "every grant has a place in WIRE_SPAWN");
+_Static_assert(LIMIT_ENV_COUNT <= WIRE_STRINGS_MAX, "every variable has a place in WIRE_RUN");
+_Static_assert(LIMIT_VIOLATIONS == POLICY_VIOLATIONS_MAX, "every violation listed is passed on");
+_Static_assert(CGROUP_ATTACH_MAX == WIRE_ATTACH_MAX, "every cgroup has a place in WIRE_SPAWN");
+
+int engine_open(struct engine *engine, const struct config *config,
+                const struct engine_stock *stock, const struct run_limits *limits,
+                struct error *err)
+{
+    cleanup_free char *program = NULL;
+    struct pool_options options = {
+        .size = stock->size,
+        .hot = stock->hot,
+        .max_active = ACTIVE_MAX,
+        .zygote_max_runs = (uint64_t)config->zygote_max_runs,
+        .zygote_max_ms = (uint64_t)config->zygote_max_minutes * 60000,
+        .limits = *limits,
+    };
+    int r = -1;
+
+    *engine = (struct engine){0};
+    program = paths_zygote(err);
+    engine->loop = program ? loop_new(err) : NULL;
+    if (engine->loop && environment_open(&options.environment, config, stock->warm, err) == 0) {
+        options.program = program;
+        r = pool_new(engine->loop, &options, &engine->pool, err);
+    }
+    if (r == 0)
+        r = cgroup_host_open(&engine->cgroups, err);
+    if (r == 0)
+        pool_set_cgroups(engine->pool, engine->cgroups);
+    if (r < 0) {
+        environment_done(&options.environment);
+        engine_close(engine);
+        return -1;
+    }
+    engine->environment = options.environment;
+    engine->program = take_ptr(program);
+    return 0;
+}
+
+void engine_close(struct engine *engine)
+{
+    pool_free(engine->pool);
+    cgroup_host_free(engine->cgroups);
+    loop_free(engine->loop);
+    environment_done(&engine->environment);
+    free(engine->program);
+    *engine = (struct engine){0};
+}

@@ -1,0 +1,28 @@
+/* The engine as every door uses it: loop, cgroups and pool, opened from the settings. */
+#pragma once
+
+#include "base/config.h"
+#include "base/loop.h"
+#include "pool/environment.h"
+#include "pool/pool.h"
+#include "sandbox/cgroup.h"
+
+struct engine {
+    struct loop *loop;
+    struct cgroup_host *cgroups;
+    struct pool *pool;
+    struct environment environment; /* the pool uses these for every new zygote */
+    char *program;
+};
+
+/* What to keep ready. */
+struct engine_stock {
+    size_t size; /* sandboxes, as in struct pool_options */
+    size_t hot;
+    bool warm; /* import the environment's modules in advance and prepare for many forks */
+};
+
+int engine_open(struct engine *engine, const struct config *config,
+                const struct engine_stock *stock, const struct run_limits *limits,
+                struct error *err);
+void engine_close(struct engine *engine);

@@ -1,0 +1,97 @@
+#include "pool/environment.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+
+#define SYSTEM_PYTHON "/usr/bin/python3"
+
+/* Places where a sandbox has something of its own, over which nothing can be shown. */
+static int check_place(const char *root, struct error *err)
+{
+    static const char *const own[] = {"/tmp/",  "/var/tmp/", "/dev/",
+                                      "/proc/", "/run/",     "/workspace/"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(own); i++)
+        if (strncmp(root, own[i], strlen(own[i])) == 0) {
+            error_set(err, E_UNSUPPORTED, "an environment below `%s` cannot be shown in a sandbox",
+                      own[i]);
+            return error_hint(err, "a sandbox has its own there; move `%s` to another place", root);
+        }
+    return 0;
+}
+
+/* A virtual environment is named by its directory or by the interpreter in it. It has to be of the
+ * Python we are linked with, and its tree is shown inside. */
+static int virtual_environment(const char *path, struct environment *e, struct error *err)
+{
+    cleanup_free char *root = realpath(path, NULL);
+    char probe[PATH_MAX];
+    struct stat st;
+    char *bin;
+
+    if (!root) {
+        error_set(err, E_NOT_FOUND, "environment `%s` does not exist", path);
+        return error_hint(err, "name the directory of a virtual environment, or its interpreter");
+    }
+    /* …/bin/python is a link to the system's interpreter: it is the given path that says where the
+     * environment is. */
+    (void)snprintf(probe, sizeof(probe), "%s", path);
+    if (stat(path, &st) == 0 && !S_ISDIR(st.st_mode) && (bin = strstr(probe, "/bin/"))) {
+        *bin = '\0';
+        free(root);
+        root = realpath(probe, NULL);
+    }
+    if (!root ||
+        (size_t)snprintf(probe, sizeof(probe), "%s/lib/python%s", root, BELLJAR_PYTHON) >=
+            sizeof(probe) ||
+        stat(probe, &st) < 0) {
+        error_set(err, E_UNSUPPORTED, "environment `%s` is not one of Python %s", path,
+                  BELLJAR_PYTHON);
+        return error_hint(err, "make it with `%s -m venv DIR`", SYSTEM_PYTHON);
+    }
+    if (check_place(root, err) < 0)
+        return -1;
+    if (asprintf(&e->python, "%s/bin/python3", root) < 0) {
+        e->python = NULL; /* undefined after a failure */
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
+    if (strncmp(root, "/usr/", 5) == 0) /* seen inside as it is */
+        return 0;
+    e->binds = calloc(1, sizeof(*e->binds));
+    if (!e->binds)
+        return error_set(err, E_SYSTEM, "out of memory");
+    e->binds[e->n_binds++] = take_ptr(root);
+    return 0;
+}
+
+int environment_open(struct environment *e, const struct config *config, bool warm,
+                     struct error *err)
+{
+    const struct config_list *preload;
+    const char *python;
+
+    if (config_environment(config, &python, &preload, err) < 0)
+        return -1;
+    e->warm = warm;
+    if (warm) { /* borrowed from the settings */
+        e->preload = preload->items;
+        e->n_preload = preload->count;
+    }
+    if (python && strcmp(python, SYSTEM_PYTHON) != 0)
+        return virtual_environment(python, e, err);
+    e->python = strdup(SYSTEM_PYTHON);
+    return e->python ? 0 : error_set(err, E_SYSTEM, "out of memory");
+}
+
+void environment_done(struct environment *e)
+{
+    free(e->python);
+    for (size_t i = 0; i < e->n_binds; i++)
+        free(e->binds[i]);
+    free(e->binds);
+}

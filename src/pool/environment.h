@@ -1,0 +1,24 @@
+/* What an environment is: an interpreter, what to import before the first fork, and which trees of
+ * the host have to be seen for that. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/config.h"
+#include "base/error.h"
+
+struct environment {
+    char *python;   /* path of the interpreter */
+    char **preload; /* borrowed from the settings */
+    size_t n_preload;
+    char **binds; /* trees to show inside, read-only */
+    size_t n_binds;
+    bool warm; /* many forks will follow */
+};
+
+/* The environment of the settings, which must outlive it. `environment` is zeroed by the caller;
+ * also after a failure it is his to end with environment_done(). */
+int environment_open(struct environment *environment, const struct config *config, bool warm,
+                     struct error *err);
+void environment_done(struct environment *environment);
