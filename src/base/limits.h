@@ -17,6 +17,11 @@
  * (guest/report.h); a longer one is left out of the answer. */
 #define LIMIT_RESULT_BYTES (4 * MIB)
 
+/* What one run may show: pictures for a model, of which a few hundred would be a flood. The bytes
+ * are kept until the answer is written. */
+#define LIMIT_DISPLAYS      100
+#define LIMIT_DISPLAY_BYTES (16 * MIB)
+
 /* Standard input handed to a run. */
 #define LIMIT_STDIN_BYTES (64 * MIB)
 

@@ -89,6 +89,79 @@ static void free_violations(struct run *run)
     free(run->violations);
 }
 
+static void display_done(struct run_display *display)
+{
+    for (size_t i = 0; i < display->n_forms; i++) {
+        free(display->forms[i].mime);
+        free(display->forms[i].data);
+    }
+    free(display->forms);
+    free(display->metadata);
+}
+
+static char *copy_bytes(struct span s)
+{
+    char *copy = malloc(s.len + 1);
+
+    if (copy) {
+        memcpy(copy, s.data, s.len);
+        copy[s.len] = '\0';
+    }
+    return copy;
+}
+
+static int copy_display(struct run_display *display, const struct wire_display *shown)
+{
+    display->forms = calloc(shown->count ? shown->count : 1, sizeof(*display->forms));
+    if (!display->forms)
+        return -1;
+    for (uint32_t i = 0; i < shown->count; i++) {
+        struct run_form *form = &display->forms[display->n_forms++];
+
+        *form = (struct run_form){span_dup(shown->forms[i].mime), copy_bytes(shown->forms[i].data),
+                                  shown->forms[i].data.len};
+        if (!form->mime || !form->data)
+            return -1;
+    }
+    display->metadata = shown->metadata.len ? span_dup(shown->metadata) : NULL;
+    return 0;
+}
+
+static size_t bytes_of(const struct wire_display *shown)
+{
+    size_t bytes = shown->metadata.len;
+
+    for (uint32_t i = 0; i < shown->count; i++)
+        bytes += shown->forms[i].mime.len + shown->forms[i].data.len;
+    return bytes;
+}
+
+const struct run_display *run_add_display(struct run *run, const struct wire_display *shown)
+{
+    struct run_display display = {0};
+    size_t bytes = bytes_of(shown);
+
+    if (!run->displays)
+        run->displays = calloc(LIMIT_DISPLAYS, sizeof(*run->displays));
+    if (!run->displays || run->n_displays == LIMIT_DISPLAYS ||
+        bytes > LIMIT_DISPLAY_BYTES - run->display_bytes || copy_display(&display, shown) < 0) {
+        display_done(&display);
+        run->displays_more++;
+        return NULL;
+    }
+    run->display_bytes += bytes;
+    run->displays[run->n_displays] = display;
+    return &run->displays[run->n_displays++];
+}
+
+const struct run_form *run_display_form(const struct run_display *display, const char *mime)
+{
+    for (size_t i = 0; i < display->n_forms; i++)
+        if (strcmp(display->forms[i].mime, mime) == 0)
+            return &display->forms[i];
+    return NULL;
+}
+
 void run_free(struct run *run)
 {
     if (!run)
@@ -112,6 +185,9 @@ void run_free(struct run *run)
     free(run->exception.traceback);
     free(run->exception.hint);
     free_violations(run);
+    for (size_t i = 0; i < run->n_displays; i++)
+        display_done(&run->displays[i]);
+    free(run->displays);
     free(run);
 }
 

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "wire/message.h"
 #include "wire/pack.h"
 
 struct box; /* pool/box.h */
@@ -73,6 +74,34 @@ struct run_exception {
     char *hint;
 };
 
+/* One form of a thing the program showed: bytes, and what they claim to be. The bytes are the
+ * program's and may be anything. */
+struct run_form {
+    char *mime; /* "image/png"; checked to look like one */
+    char *data; /* a NUL that does not count follows */
+    size_t len;
+};
+
+/* One thing the program showed, in one or several forms. */
+struct run_display {
+    struct run_form *forms;
+    size_t n_forms;
+    char *metadata; /* JSON of the program's, or NULL */
+};
+
+enum run_event_kind { RUN_EVENT_STDOUT, RUN_EVENT_STDERR, RUN_EVENT_DISPLAY, RUN_EVENT_PROGRESS };
+
+/* Something that happened just now. What it points to is only lent. */
+struct run_event {
+    enum run_event_kind kind;
+    uint64_t offset;  /* of a stream: of its first byte in all that was written; else how many of
+                         this kind came before */
+    const char *data; /* of a stream: the bytes; of progress: the text */
+    size_t len;
+    const struct run_display *display;
+    uint64_t done, total; /* of progress; a total of 0 is unknown */
+};
+
 struct run_usage {
     double wall_ms;  /* from the code's hand-over to its end */
     double start_ms; /* from the submission to the hand-over: what the sandbox cost */
@@ -109,8 +138,7 @@ struct run {
     bool auto_print; /* echo the last expression, as a REPL does */
 
     /* --- callbacks, all optional but on_done --- */
-    void (*on_output)(struct run *run, int stream, const char *data,
-                      size_t len); /* stream: 1 or 2 */
+    void (*on_event)(struct run *run, const struct run_event *event); /* as things arrive */
     void (*on_done)(struct run *run);
     void *user;
 
@@ -121,8 +149,13 @@ struct run {
     int signal;
     struct run_stream out;
     struct run_stream err;
-    char *result_text; /* value of `result` or of the last expression, or NULL */
-    char *result_json; /* the same as JSON where it is plain data, or NULL */
+    char *result_text;            /* value of `result` or of the last expression, or NULL */
+    char *result_json;            /* the same as JSON where it is plain data, or NULL */
+    struct run_display *displays; /* in order, within LIMIT_DISPLAYS and LIMIT_DISPLAY_BYTES */
+    size_t n_displays;
+    size_t display_bytes;
+    uint32_t displays_more; /* shown beyond the limits and not kept */
+    uint64_t n_progress;    /* reports so far */
     struct run_exception exception;
     struct run_violation *violations;
     size_t n_violations;
@@ -140,6 +173,12 @@ struct run {
  * memory. */
 struct run *run_new(void);
 void run_free(struct run *run);
+
+/* Keeps a copy of what was shown, or counts it when there is no room. Returns the copy, or NULL. */
+const struct run_display *run_add_display(struct run *run, const struct wire_display *shown);
+
+/* The form of that type, or NULL. */
+const struct run_form *run_display_form(const struct run_display *display, const char *mime);
 
 const char *run_status_name(enum run_status status);
 int run_status_exit(const struct run *run);

@@ -429,13 +429,16 @@ static bool is_writable(int fd)
 /* As it comes, but never waiting for our reader: the clock of the run must go on. What is not
  * passed on now is kept, within the limit, and follows with the next output or at the end. A pipe
  * that is writable takes PIPE_BUF bytes without blocking. */
-static void on_output(struct run *run, int stream, const char *data, size_t len)
+static void on_event(struct run *run, const struct run_event *event)
 {
     struct job *job = run->user;
-    struct outlet *outlet = stream == 1 ? &job->out : &job->err;
-    const struct run_stream *kept = stream == 1 ? &run->out : &run->err;
+    struct outlet *outlet = event->kind == RUN_EVENT_STDOUT ? &job->out : &job->err;
+    const char *data = event->data;
+    size_t len = event->len;
 
-    if (outlet->shown + len < kept->total || outlet->shown >= run->limits.output_bytes)
+    if (event->kind != RUN_EVENT_STDOUT && event->kind != RUN_EVENT_STDERR)
+        return;
+    if (outlet->shown < event->offset || outlet->shown >= run->limits.output_bytes)
         return; /* our reader fell behind: order matters more than haste */
     if (len > run->limits.output_bytes - outlet->shown)
         len = (size_t)(run->limits.output_bytes - outlet->shown);
@@ -567,7 +570,7 @@ static int execute(struct job *job, struct error *err)
     job->run->user = job;
     job->run->on_done = on_done;
     if (!job->is_json)
-        job->run->on_output = on_output;
+        job->run->on_event = on_event;
     pool_submit(job->engine.pool, job->run);
     r = job->is_done ? 0 : loop_run(job->engine.loop, err);
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)

@@ -10,7 +10,9 @@
 
 #include "base/cleanup.h"
 #include "base/stream.h"
+#include "pool/advice.h"
 #include "pool/box_internal.h"
+#include "pool/display.h"
 #include "sandbox/monitor.h"
 
 /* Most that is still read from a pipe after the program ended: more than a pipe holds. A left-over
@@ -40,9 +42,15 @@ static bool pump(struct box *b, int fd, struct loop_watch **watch, int stream)
         return false;
     }
     if (b->run) {
-        (void)run_stream_add(stream == 1 ? &b->run->out : &b->run->err, data, (size_t)n, NULL);
-        if (b->run->on_output)
-            b->run->on_output(b->run, stream, data, (size_t)n);
+        struct run_stream *kept = stream == 1 ? &b->run->out : &b->run->err;
+        struct run_event event = {.kind = stream == 1 ? RUN_EVENT_STDOUT : RUN_EVENT_STDERR,
+                                  .offset = kept->total,
+                                  .data = data,
+                                  .len = (size_t)n};
+
+        (void)run_stream_add(kept, data, (size_t)n, NULL);
+        if (b->run->on_event)
+            b->run->on_event(b->run, &event);
     }
     return true;
 }
@@ -297,40 +305,17 @@ static bool take_result(struct run *run, struct unpack *u)
     return true;
 }
 
-/* Advice is ours: the program's words never appear as Belljar's. */
-static const char *hint_for(const char *exception)
-{
-    static const struct {
-        const char *name;
-        const char *hint;
-    } hints[] = {
-        {"ModuleNotFoundError",
-         "the module is not installed in this environment; `belljar doctor` lists what is"},
-        {"MemoryError",         "allow more memory, or work on the data in pieces"        },
-        {"RecursionError",      "the recursion does not end, or needs a loop instead"     },
-        {"EOFError",            "input() has nothing to read: pass data as standard input"},
-    };
-
-    for (size_t i = 0; exception && i < ARRAY_SIZE(hints); i++)
-        if (strcmp(hints[i].name, exception) == 0)
-            return hints[i].hint;
-    return NULL;
-}
-
 static bool take_exception(struct run *run, struct unpack *u)
 {
     struct wire_exception m;
-    const char *hint;
 
     if (!wire_unpack_exception(u, &m))
         return false;
     run->exception = (struct run_exception){.name = text_of(m.name),
                                             .message = text_of(m.message),
                                             .traceback = text_of(m.traceback),
-                                            .line = m.line};
-    hint = hint_for(run->exception.name);
-    if (hint)
-        run->exception.hint = strdup(hint);
+                                            .line = m.line,
+                                            .hint = advice_on(&m)};
     return true;
 }
 
@@ -367,6 +352,13 @@ static void on_kernel_message(void *owner, const struct frame *frame)
         break;
     case WIRE_EXCEPTION:
         ok = take_exception(b->run, &u);
+        break;
+    case WIRE_DISPLAY:
+        drain_pipes(b); /* what was printed before it was shown */
+        ok = !b->run || display_take(b->run, &u);
+        break;
+    case WIRE_PROGRESS:
+        ok = display_take_progress(b->run, &u);
         break;
     case WIRE_FAILED:
         ok = take_failure(b->run, &u);

@@ -216,13 +216,15 @@ static void on_done(struct run *run)
     t->done++;
 }
 
-static void on_output(struct run *run, int stream, const char *data, size_t len)
+static void on_event(struct run *run, const struct run_event *event)
 {
     struct ticket *t = run->user;
+    size_t len = event->len;
 
-    (void)stream;
+    if (event->kind != RUN_EVENT_STDOUT && event->kind != RUN_EVENT_STDERR)
+        return;
     len = len < sizeof(t->out) - 1 - t->out_len ? len : sizeof(t->out) - 1 - t->out_len;
-    memcpy(t->out + t->out_len, data, len);
+    memcpy(t->out + t->out_len, event->data, len);
     t->out_len += len;
 }
 
@@ -240,7 +242,7 @@ static struct run *prepare(struct scene *s, const char *code)
     t->run->may_spawn = true;
     t->run->limits.timeout_ms = 30000;
     t->run->on_done = on_done;
-    t->run->on_output = on_output;
+    t->run->on_event = on_event;
     t->run->user = t;
     return t->run;
 }

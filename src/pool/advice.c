@@ -1,0 +1,96 @@
+#include "pool/advice.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/limits.h"
+
+#define NAME_MAX_LEN  ((size_t)64)
+#define NAMES_LISTED  20
+#define ADVICE_LENGTH (2 * KIB)
+
+static bool is_module_name(struct span s)
+{
+    if (!s.len || s.len > NAME_MAX_LEN || isdigit((unsigned char)s.data[0]))
+        return false;
+    for (size_t i = 0; i < s.len; i++)
+        if (!isalnum((unsigned char)s.data[i]) && s.data[i] != '_' &&
+            (s.data[i] != '.' || i == 0 || i == s.len - 1))
+            return false;
+    return true;
+}
+
+#define SHOWN(s) (int)(s).len, (s).data
+
+static int add_missing_module(const struct wire_exception *e, struct buf *out)
+{
+    struct span nearest = e->names.count ? e->names.items[0] : (struct span){"", 0};
+    unsigned listed = 0;
+
+    if (is_module_name(nearest)) {
+        if (buf_printf(out, NULL, "did you mean `%.*s`? ", SHOWN(nearest)) < 0)
+            return -1;
+    } else if (buf_add_str(out, "the module is not installed in this environment; ", NULL) < 0) {
+        return -1;
+    }
+    for (uint32_t i = 1; i < e->names.count && listed < NAMES_LISTED; i++) {
+        if (!is_module_name(e->names.items[i]))
+            continue;
+        if (buf_printf(out, NULL, "%s%.*s",
+                       listed ? ", " : "installed beside the standard library: ",
+                       SHOWN(e->names.items[i])) < 0)
+            return -1;
+        listed++;
+    }
+    return listed ? 0 : buf_add_str(out, "`belljar doctor` lists what is installed", NULL);
+}
+
+static int add_import(const struct wire_exception *e, struct buf *out)
+{
+    struct span module = e->names.count > 0 ? e->names.items[0] : (struct span){"", 0};
+    struct span alias = e->names.count > 1 ? e->names.items[1] : (struct span){"", 0};
+
+    if (!is_module_name(module))
+        return -1;
+    if (is_module_name(alias))
+        return buf_printf(out, NULL, "`import %.*s as %.*s` first", SHOWN(module), SHOWN(alias));
+    return buf_printf(out, NULL, "`import %.*s` first", SHOWN(module));
+}
+
+static const struct {
+    const char *exception;
+    uint32_t advice;
+    int (*add)(const struct wire_exception *e, struct buf *out);
+    const char *text;
+} table[] = {
+    {"ModuleNotFoundError", WIRE_ADVICE_MODULE, add_missing_module, NULL                                              },
+    {"ModuleNotFoundError", WIRE_ADVICE_NONE,   NULL,
+     "the module is not installed in this environment; `belljar doctor` lists what is"                                },
+    {"NameError",           WIRE_ADVICE_IMPORT, add_import,         NULL                                              },
+    {"MemoryError",         WIRE_ADVICE_NONE,   NULL,               "allow more memory, or work on the data in pieces"},
+    {"RecursionError",      WIRE_ADVICE_NONE,   NULL,
+     "the recursion does not end, or needs a loop instead"                                                            },
+    {"EOFError",            WIRE_ADVICE_NONE,   NULL,
+     "input() has nothing to read: pass data as standard input"                                                       },
+};
+
+char *advice_on(const struct wire_exception *exception)
+{
+    cleanup(buf_done) struct buf out = {0};
+
+    buf_init(&out, ADVICE_LENGTH);
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        if (exception->advice != table[i].advice ||
+            exception->name.len != strlen(table[i].exception) ||
+            memcmp(exception->name.data, table[i].exception, exception->name.len) != 0)
+            continue;
+        if (!table[i].add)
+            return strdup(table[i].text);
+        return table[i].add(exception, &out) == 0 ? strdup(buf_str(&out)) : NULL;
+    }
+    return NULL;
+}

@@ -1,0 +1,12 @@
+/* What to do about an exception, in our words.
+ *
+ * The name of the exception and the names that came with it are the program's and may be anything.
+ * A sentence is made of them only where they look like names of modules: a program's words never
+ * appear as Belljar's.
+ */
+#pragma once
+
+#include "wire/message.h"
+
+/* A malloc'd sentence, or NULL: we know nothing, or there is no memory for it. */
+char *advice_on(const struct wire_exception *exception);
