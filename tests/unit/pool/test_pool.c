@@ -1,57 +1,15 @@
-/* A real pool with a real zygote: BELLJAR_ZYGOTE names the program. The interpreter is cold, so
- * that it is quick. */
+/* The interpreter is cold, so that it is quick. */
 #include "unit.h"
 
-#include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/stream.h"
 #include "pool/box.h"
-#include "pool/pool.h"
-#include "wire/policy.h"
-
-#define RUNS_MAX 32
-
-/* Nothing here takes a tenth of it. */
-#define HANG_MS 60000
-
-struct ticket {
-    struct run *run;
-    int done;     /* calls of on_done */
-    char out[64]; /* all that was printed, also by runs that were lost */
-    size_t out_len;
-};
-
-struct scene {
-    struct loop *loop;
-    struct cgroup_host *cgroups;
-    struct pool *pool;
-    struct pack policy;
-    struct ticket tickets[RUNS_MAX];
-    size_t n_tickets;
-    bool (*until)(struct scene *s);
-    struct loop_watch *poll, *hang;
-    bool is_hung;
-    size_t descriptors;
-    char cgroup[512];
-};
-
-static size_t open_descriptors(void)
-{
-    size_t count = 0;
-
-    for (int fd = 0; fd < 1024; fd++)
-        count += fcntl(fd, F_GETFD) >= 0;
-    return count;
-}
+#include "pool/scene.h"
 
 /* --- memory as the pool sees it; "" is the truth --- */
 
@@ -70,65 +28,6 @@ int __wrap_file_read(int dirfd, const char *path, char *text, size_t size)
 #define MEMORY_PLENTY "MemTotal: 1000000 kB\nMemFree: 1 kB\nMemAvailable: 900000 kB\n"
 #define MEMORY_TIGHT  "MemTotal: 1000000 kB\nMemFree: 1 kB\nMemAvailable: 50000 kB\n"
 
-/* --- driving the loop --- */
-
-static void on_poll(void *arg)
-{
-    struct scene *s = arg;
-
-    if (s->until(s))
-        loop_stop(s->loop);
-    else
-        loop_timer_start(s->poll, 2);
-}
-
-static void on_hang(void *arg)
-{
-    struct scene *s = arg;
-
-    s->is_hung = true;
-    loop_stop(s->loop);
-}
-
-static void wait_until(struct scene *s, bool (*until)(struct scene *s))
-{
-    struct error err = {0};
-
-    s->until = until;
-    loop_timer_start(s->poll, 0);
-    loop_timer_start(s->hang, HANG_MS);
-    assert_int_equal(loop_run(s->loop, &err), 0);
-    loop_timer_stop(s->poll);
-    loop_timer_stop(s->hang);
-    assert_false(s->is_hung);
-}
-
-static struct pool_level level(const struct scene *s)
-{
-    struct pool_level now;
-
-    pool_level(s->pool, &now);
-    return now;
-}
-
-static bool stock_is_full(struct scene *s)
-{
-    return level(s).idle == level(s).wanted && level(s).making == 0;
-}
-
-static bool zygote_is_ready(struct scene *s)
-{
-    return pool_zygote(s->pool) && zygote_client_is_ready(pool_zygote(s->pool));
-}
-
-static bool all_done(struct scene *s)
-{
-    for (size_t i = 0; i < s->n_tickets; i++)
-        if (!s->tickets[i].done)
-            return false;
-    return true;
-}
-
 static bool all_have_printed(struct scene *s)
 {
     for (size_t i = 0; i < s->n_tickets; i++)
@@ -145,123 +44,12 @@ static bool first_has_printed(struct scene *s)
 
 static bool one_is_being_made(struct scene *s)
 {
-    return level(s).making == 1 && level(s).queued == 0;
+    return scene_level(s).making == 1 && scene_level(s).queued == 0;
 }
 
 static bool pool_is_quiet(struct scene *s)
 {
-    return all_done(s) && level(s).active == 0 && level(s).making == 0;
-}
-
-/* --- the scene --- */
-
-static void begin(struct scene *s, struct pool_options options)
-{
-    struct wire_policy rules = {.profile = span_of("test"),
-                                .powers = POLICY_POWERS_ALL,
-                                .max_bytes = 1 << 20,
-                                .max_lines = 1 << 20};
-    struct run *model = run_new();
-    static char python[] = "/usr/bin/python3";
-    struct error err = {0};
-
-    assert_non_null(model);
-    *s = (struct scene){.descriptors = open_descriptors()};
-    pack_init(&s->policy, POLICY_BYTES_MAX);
-    wire_policy_encode(&rules, &s->policy);
-    assert_false(s->policy.failed);
-    s->loop = loop_new(&err);
-    assert_non_null(s->loop);
-    s->poll = loop_timer(s->loop, on_poll, s);
-    s->hang = loop_timer(s->loop, on_hang, s);
-    assert_int_equal(cgroup_host_open(&s->cgroups, &err), 0);
-    if (cgroup_host_path(s->cgroups))
-        (void)snprintf(s->cgroup, sizeof(s->cgroup), "%s", cgroup_host_path(s->cgroups));
-
-    options.program = getenv("BELLJAR_ZYGOTE");
-    options.environment.python = python;
-    options.limits = model->limits;
-    run_free(model);
-    if (!options.max_active)
-        options.max_active = 64;
-    if (pool_new(s->loop, &options, &s->pool, &err) < 0)
-        fail_msg("%s", err.message);
-    pool_set_cgroups(s->pool, s->cgroups);
-}
-
-/* Ends it and looks for what is left. */
-static void finish(struct scene *s)
-{
-    pool_free(s->pool);
-    for (size_t i = 0; i < s->n_tickets; i++) {
-        assert_int_equal(s->tickets[i].done, 1);
-        run_free(s->tickets[i].run);
-    }
-    cgroup_host_free(s->cgroups);
-    loop_watch_free(s->poll);
-    loop_watch_free(s->hang);
-    loop_free(s->loop);
-    pack_done(&s->policy);
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-    assert_int_equal(errno, ECHILD);
-    assert_int_equal(open_descriptors(), s->descriptors);
-    if (*s->cgroup)
-        assert_int_equal(access(s->cgroup, F_OK), -1);
-}
-
-static void on_done(struct run *run)
-{
-    struct ticket *t = run->user;
-
-    t->done++;
-}
-
-static void on_event(struct run *run, const struct run_event *event)
-{
-    struct ticket *t = run->user;
-    size_t len = event->len;
-
-    if (event->kind != RUN_EVENT_STDOUT && event->kind != RUN_EVENT_STDERR)
-        return;
-    len = len < sizeof(t->out) - 1 - t->out_len ? len : sizeof(t->out) - 1 - t->out_len;
-    memcpy(t->out + t->out_len, event->data, len);
-    t->out_len += len;
-}
-
-static struct run *prepare(struct scene *s, const char *code)
-{
-    struct ticket *t = &s->tickets[s->n_tickets++];
-    struct error err = {0};
-
-    assert_true(s->n_tickets <= RUNS_MAX);
-    t->run = run_new();
-    assert_non_null(t->run);
-    assert_int_equal(buf_add_str(&t->run->code, code, &err), 0);
-    t->run->profile = "test";
-    t->run->policy = (struct span){(const char *)s->policy.data, s->policy.len};
-    t->run->may_spawn = true;
-    t->run->limits.timeout_ms = 30000;
-    t->run->on_done = on_done;
-    t->run->on_event = on_event;
-    t->run->user = t;
-    return t->run;
-}
-
-static struct run *submit(struct scene *s, const char *code)
-{
-    struct run *run = prepare(s, code);
-
-    pool_submit(s->pool, run);
-    return run;
-}
-
-static void assert_ran(const struct ticket *t, const char *out)
-{
-    assert_int_equal(t->done, 1);
-    if (t->run->error.code != E_NONE)
-        fail_msg("%s", t->run->error.message);
-    assert_string_equal(run_status_name(t->run->status), "success");
-    assert_string_equal(t->out, out);
+    return scene_all_done(s) && scene_level(s).active == 0 && scene_level(s).making == 0;
 }
 
 #define SLEEP "import time; print('on', flush=True); time.sleep(60)"
@@ -273,16 +61,16 @@ static void a_run_takes_a_finished_sandbox_and_the_stock_is_filled_again(void **
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){.size = 2});
-    wait_until(&s, stock_is_full);
-    assert_int_equal(level(&s).made, 2);
-    submit(&s, "print(6 * 7)");
-    assert_int_equal(level(&s).active, 1); /* at once: nothing had to be made */
-    wait_until(&s, all_done);
-    assert_ran(&s.tickets[0], "42\n");
-    wait_until(&s, stock_is_full);
-    assert_int_equal(level(&s).made, 3);
-    finish(&s);
+    scene_begin(&s, (struct pool_options){.size = 2});
+    scene_wait(&s, scene_stock_is_full);
+    assert_int_equal(scene_level(&s).made, 2);
+    scene_submit(&s, "print(6 * 7)");
+    assert_int_equal(scene_level(&s).active, 1); /* at once: nothing had to be made */
+    scene_wait(&s, scene_all_done);
+    scene_assert_ran(&s.tickets[0], "42\n");
+    scene_wait(&s, scene_stock_is_full);
+    assert_int_equal(scene_level(&s).made, 3);
+    scene_finish(&s);
 }
 
 static void without_a_stock_sandboxes_are_made_when_asked_for(void **state)
@@ -290,15 +78,15 @@ static void without_a_stock_sandboxes_are_made_when_asked_for(void **state)
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){0});
+    scene_begin(&s, (struct pool_options){0});
     for (int i = 0; i < 3; i++)
-        submit(&s, "print('hi')");
-    wait_until(&s, pool_is_quiet);
+        scene_submit(&s, "print('hi')");
+    scene_wait(&s, pool_is_quiet);
     for (int i = 0; i < 3; i++)
-        assert_ran(&s.tickets[i], "hi\n");
-    assert_int_equal(level(&s).made, 3);
-    assert_int_equal(level(&s).idle, 0);
-    finish(&s);
+        scene_assert_ran(&s.tickets[i], "hi\n");
+    assert_int_equal(scene_level(&s).made, 3);
+    assert_int_equal(scene_level(&s).idle, 0);
+    scene_finish(&s);
 }
 
 static void a_run_with_another_disk_gets_one_made_to_order(void **state)
@@ -307,21 +95,22 @@ static void a_run_with_another_disk_gets_one_made_to_order(void **state)
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){.size = 1});
-    wait_until(&s, stock_is_full);
-    run = prepare(&s, "import os; v = os.statvfs('/workspace'); print(v.f_blocks * v.f_frsize)");
+    scene_begin(&s, (struct pool_options){.size = 1});
+    scene_wait(&s, scene_stock_is_full);
+    run = scene_prepare(&s,
+                        "import os; v = os.statvfs('/workspace'); print(v.f_blocks * v.f_frsize)");
     run->limits.disk_bytes = 3 << 20;
     pool_submit(s.pool, run);
-    assert_int_equal(level(&s).idle, 1);
-    wait_until(&s, all_done);
-    assert_ran(&s.tickets[0], "3145728\n");
-    finish(&s);
+    assert_int_equal(scene_level(&s).idle, 1);
+    scene_wait(&s, scene_all_done);
+    scene_assert_ran(&s.tickets[0], "3145728\n");
+    scene_finish(&s);
 }
 
 static bool is_active_beyond_two(struct scene *s)
 {
-    assert_true(level(s).active <= 2);
-    return all_done(s);
+    assert_true(scene_level(s).active <= 2);
+    return scene_all_done(s);
 }
 
 static void no_more_runs_are_on_at_once_than_allowed(void **state)
@@ -329,19 +118,19 @@ static void no_more_runs_are_on_at_once_than_allowed(void **state)
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){.max_active = 2});
-    wait_until(&s, zygote_is_ready);
+    scene_begin(&s, (struct pool_options){.max_active = 2});
+    scene_wait(&s, scene_zygote_is_ready);
     for (int i = 0; i < 6; i++)
-        submit(&s, "import time; time.sleep(0.05); print('hi')");
-    wait_until(&s, is_active_beyond_two);
+        scene_submit(&s, "import time; time.sleep(0.05); print('hi')");
+    scene_wait(&s, is_active_beyond_two);
     for (int i = 0; i < 6; i++)
-        assert_ran(&s.tickets[i], "hi\n");
-    finish(&s);
+        scene_assert_ran(&s.tickets[i], "hi\n");
+    scene_finish(&s);
 }
 
 /* --- cancelling --- */
 
-static void assert_cancelled(const struct ticket *t)
+static void assert_cancelled(const struct scene_ticket *t)
 {
     assert_int_equal(t->done, 1);
     assert_int_equal(t->run->error.code, E_NONE);
@@ -355,17 +144,17 @@ static void a_run_that_waits_can_be_cancelled(void **state)
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){.max_active = 1});
-    submit(&s, "print('hi')");
-    run = submit(&s, "print('never')");
-    assert_int_equal(level(&s).queued, 1);
+    scene_begin(&s, (struct pool_options){.max_active = 1});
+    scene_submit(&s, "print('hi')");
+    run = scene_submit(&s, "print('never')");
+    assert_int_equal(scene_level(&s).queued, 1);
     pool_cancel(s.pool, run);
     assert_int_equal(s.tickets[1].done, 0); /* never while the caller is still at it */
-    wait_until(&s, pool_is_quiet);
+    scene_wait(&s, pool_is_quiet);
     assert_cancelled(&s.tickets[1]);
-    assert_ran(&s.tickets[0], "hi\n");
+    scene_assert_ran(&s.tickets[0], "hi\n");
     assert_string_equal(s.tickets[1].out, "");
-    finish(&s);
+    scene_finish(&s);
 }
 
 static void a_run_whose_sandbox_is_being_made_can_be_cancelled(void **state)
@@ -374,18 +163,18 @@ static void a_run_whose_sandbox_is_being_made_can_be_cancelled(void **state)
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){0});
-    wait_until(&s, zygote_is_ready);
-    run = submit(&s, "print('never')");
+    scene_begin(&s, (struct pool_options){0});
+    scene_wait(&s, scene_zygote_is_ready);
+    run = scene_submit(&s, "print('never')");
     assert_true(one_is_being_made(&s));
     pool_cancel(s.pool, run);
-    wait_until(&s, pool_is_quiet);
+    scene_wait(&s, pool_is_quiet);
     assert_cancelled(&s.tickets[0]);
     assert_string_equal(s.tickets[0].out, "");
-    submit(&s, "print('hi')");
-    wait_until(&s, all_done);
-    assert_ran(&s.tickets[1], "hi\n");
-    finish(&s);
+    scene_submit(&s, "print('hi')");
+    scene_wait(&s, scene_all_done);
+    scene_assert_ran(&s.tickets[1], "hi\n");
+    scene_finish(&s);
 }
 
 static void a_run_that_is_on_can_be_cancelled_and_keeps_its_output(void **state)
@@ -394,16 +183,16 @@ static void a_run_that_is_on_can_be_cancelled_and_keeps_its_output(void **state)
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){.size = 1});
-    wait_until(&s, stock_is_full);
-    run = submit(&s, SLEEP);
-    wait_until(&s, first_has_printed);
+    scene_begin(&s, (struct pool_options){.size = 1});
+    scene_wait(&s, scene_stock_is_full);
+    run = scene_submit(&s, SLEEP);
+    scene_wait(&s, first_has_printed);
     pool_cancel(s.pool, run);
     pool_cancel(s.pool, run); /* twice does no harm */
-    wait_until(&s, all_done);
+    scene_wait(&s, scene_all_done);
     assert_cancelled(&s.tickets[0]);
     assert_string_equal(s.tickets[0].out, "on\n");
-    finish(&s);
+    scene_finish(&s);
 }
 
 static void cancelling_what_is_done_does_nothing(void **state)
@@ -412,17 +201,17 @@ static void cancelling_what_is_done_does_nothing(void **state)
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){0});
-    run = submit(&s, "print('hi')");
-    wait_until(&s, all_done);
+    scene_begin(&s, (struct pool_options){0});
+    run = scene_submit(&s, "print('hi')");
+    scene_wait(&s, scene_all_done);
     pool_cancel(s.pool, run);
-    assert_ran(&s.tickets[0], "hi\n");
-    finish(&s);
+    scene_assert_ran(&s.tickets[0], "hi\n");
+    scene_finish(&s);
 }
 
 /* --- deaths --- */
 
-static void assert_lost(const struct ticket *t)
+static void assert_lost(const struct scene_ticket *t)
 {
     assert_int_equal(t->done, 1);
     assert_int_not_equal(t->run->error.code, E_NONE);
@@ -435,28 +224,28 @@ static void a_zygote_that_dies_takes_its_runs_along_and_another_comes(void **sta
     pid_t first;
 
     (void)state;
-    begin(&s, (struct pool_options){.size = 2});
-    wait_until(&s, stock_is_full);
+    scene_begin(&s, (struct pool_options){.size = 2});
+    scene_wait(&s, scene_stock_is_full);
     first = zygote_client_pid(pool_zygote(s.pool));
     for (int i = 0; i < 3; i++)
-        submit(&s, SLEEP);
-    wait_until(&s, all_have_printed);
+        scene_submit(&s, SLEEP);
+    scene_wait(&s, all_have_printed);
     assert_int_equal(kill(first, SIGKILL), 0);
-    wait_until(&s, all_done);
+    scene_wait(&s, scene_all_done);
     for (int i = 0; i < 3; i++)
         assert_lost(&s.tickets[i]);
 
-    submit(&s, "print('hi')");
-    wait_until(&s, all_done);
-    assert_ran(&s.tickets[3], "hi\n");
-    wait_until(&s, stock_is_full);
+    scene_submit(&s, "print('hi')");
+    scene_wait(&s, scene_all_done);
+    scene_assert_ran(&s.tickets[3], "hi\n");
+    scene_wait(&s, scene_stock_is_full);
     assert_int_not_equal(zygote_client_pid(pool_zygote(s.pool)), first);
     /* Code is never run twice: each of the lost ones printed once, before. */
     for (int i = 0; i < 3; i++) {
         assert_int_equal(s.tickets[i].done, 1);
         assert_string_equal(s.tickets[i].out, "on\n");
     }
-    finish(&s);
+    scene_finish(&s);
 }
 
 static void a_zygote_that_dies_while_it_makes_a_sandbox_is_an_answer(void **state)
@@ -464,21 +253,21 @@ static void a_zygote_that_dies_while_it_makes_a_sandbox_is_an_answer(void **stat
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){0});
-    wait_until(&s, zygote_is_ready);
-    submit(&s, "print('hi')");
+    scene_begin(&s, (struct pool_options){0});
+    scene_wait(&s, scene_zygote_is_ready);
+    scene_submit(&s, "print('hi')");
     assert_true(one_is_being_made(&s));
     assert_int_equal(kill(zygote_client_pid(pool_zygote(s.pool)), SIGKILL), 0);
-    wait_until(&s, all_done);
+    scene_wait(&s, scene_all_done);
     /* It may have been faster than the signal, but then it ran to its end. */
     if (s.tickets[0].run->error.code == E_NONE)
-        assert_ran(&s.tickets[0], "hi\n");
+        scene_assert_ran(&s.tickets[0], "hi\n");
     else
         assert_string_equal(s.tickets[0].out, "");
-    submit(&s, "print('hi')");
-    wait_until(&s, all_done);
-    assert_ran(&s.tickets[1], "hi\n");
-    finish(&s);
+    scene_submit(&s, "print('hi')");
+    scene_wait(&s, scene_all_done);
+    scene_assert_ran(&s.tickets[1], "hi\n");
+    scene_finish(&s);
 }
 
 static void a_zygote_that_dies_at_once_again_and_again_does_not_wear_the_pool_out(void **state)
@@ -486,16 +275,16 @@ static void a_zygote_that_dies_at_once_again_and_again_does_not_wear_the_pool_ou
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){.size = 1});
+    scene_begin(&s, (struct pool_options){.size = 1});
     for (int i = 0; i < 3; i++) {
-        wait_until(&s, zygote_is_ready);
+        scene_wait(&s, scene_zygote_is_ready);
         assert_int_equal(kill(zygote_client_pid(pool_zygote(s.pool)), SIGKILL), 0);
     }
-    wait_until(&s, zygote_is_ready);
-    wait_until(&s, stock_is_full);
-    submit(&s, "print('hi')");
-    wait_until(&s, all_done);
-    finish(&s);
+    scene_wait(&s, scene_zygote_is_ready);
+    scene_wait(&s, scene_stock_is_full);
+    scene_submit(&s, "print('hi')");
+    scene_wait(&s, scene_all_done);
+    scene_finish(&s);
 }
 
 static void a_program_that_is_no_zygote_is_an_error_and_not_a_loop(void **state)
@@ -505,12 +294,12 @@ static void a_program_that_is_no_zygote_is_an_error_and_not_a_loop(void **state)
 
     (void)state;
     assert_int_equal(setenv("BELLJAR_ZYGOTE", "/bin/true", 1), 0);
-    begin(&s, (struct pool_options){.size = 1});
+    scene_begin(&s, (struct pool_options){.size = 1});
     assert_int_equal(setenv("BELLJAR_ZYGOTE", program, 1), 0);
-    submit(&s, "print('hi')");
-    wait_until(&s, all_done);
+    scene_submit(&s, "print('hi')");
+    scene_wait(&s, scene_all_done);
     assert_lost(&s.tickets[0]);
-    finish(&s);
+    scene_finish(&s);
 }
 
 static pid_t idle_pid;
@@ -526,7 +315,7 @@ static bool another_is_idle(struct scene *s)
     pid_t before = idle_pid;
     bool is_new;
 
-    if (!stock_is_full(s))
+    if (!scene_stock_is_full(s))
         return false;
     pool_each_idle(s->pool, note_pid, NULL);
     is_new = idle_pid != before;
@@ -539,16 +328,16 @@ static void a_sandbox_that_dies_in_the_stock_is_replaced(void **state)
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){.size = 1});
-    wait_until(&s, stock_is_full);
+    scene_begin(&s, (struct pool_options){.size = 1});
+    scene_wait(&s, scene_stock_is_full);
     pool_each_idle(s.pool, note_pid, NULL);
     assert_true(idle_pid > 1);
     assert_int_equal(kill(idle_pid, SIGKILL), 0);
-    wait_until(&s, another_is_idle);
-    submit(&s, "print('hi')");
-    wait_until(&s, all_done);
-    assert_ran(&s.tickets[0], "hi\n");
-    finish(&s);
+    scene_wait(&s, another_is_idle);
+    scene_submit(&s, "print('hi')");
+    scene_wait(&s, scene_all_done);
+    scene_assert_ran(&s.tickets[0], "hi\n");
+    scene_finish(&s);
 }
 
 static int turns;
@@ -569,57 +358,57 @@ static void a_sandbox_that_is_dead_at_the_hand_over_does_no_harm(void **state)
     pid_t zygote;
 
     (void)state;
-    begin(&s, (struct pool_options){.size = 1});
-    wait_until(&s, stock_is_full);
+    scene_begin(&s, (struct pool_options){.size = 1});
+    scene_wait(&s, scene_stock_is_full);
     pool_each_idle(s.pool, note_pid, NULL);
     zygote = zygote_client_pid(pool_zygote(s.pool));
     assert_int_equal(kill(zygote, SIGSTOP), 0); /* so that nobody tells */
     assert_int_equal(kill(idle_pid, SIGKILL), 0);
     (void)usleep(50000); /* for the kernel to close its sockets; too short a time only makes the
                             test weaker */
-    run = prepare(&s, "import sys; print(sys.stdin.read())");
+    run = scene_prepare(&s, "import sys; print(sys.stdin.read())");
     run->has_input = true;
     assert_int_equal(buf_add_str(&run->input, "input", &err), 0);
     pool_submit(s.pool, run);
     turns = 10;
-    wait_until(&s, a_while_has_passed);
+    scene_wait(&s, a_while_has_passed);
     assert_int_equal(kill(zygote, SIGCONT), 0);
-    wait_until(&s, pool_is_quiet);
+    scene_wait(&s, pool_is_quiet);
     if (run->error.code == E_NONE)
-        assert_ran(&s.tickets[0], "input\n");
-    wait_until(&s, stock_is_full);
-    submit(&s, "print('hi')");
-    wait_until(&s, all_done);
-    assert_ran(&s.tickets[1], "hi\n");
-    finish(&s);
+        scene_assert_ran(&s.tickets[0], "input\n");
+    scene_wait(&s, scene_stock_is_full);
+    scene_submit(&s, "print('hi')");
+    scene_wait(&s, scene_all_done);
+    scene_assert_ran(&s.tickets[1], "hi\n");
+    scene_finish(&s);
 }
 
 /* --- replacing the zygote --- */
 
 static void a_zygote_is_replaced_after_so_many_sandboxes(void **state)
 {
-    pid_t seen[RUNS_MAX];
+    pid_t seen[SCENE_RUNS_MAX];
     size_t n_seen = 0;
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){.size = 2, .zygote_max_runs = 4});
+    scene_begin(&s, (struct pool_options){.size = 2, .zygote_max_runs = 4});
     for (int i = 0; i < 24; i++) {
         pid_t pid;
 
-        wait_until(&s, stock_is_full);
-        submit(&s, "print('hi')");
-        wait_until(&s, all_done);
-        assert_ran(&s.tickets[i], "hi\n");
-        wait_until(&s, zygote_is_ready);
+        scene_wait(&s, scene_stock_is_full);
+        scene_submit(&s, "print('hi')");
+        scene_wait(&s, scene_all_done);
+        scene_assert_ran(&s.tickets[i], "hi\n");
+        scene_wait(&s, scene_zygote_is_ready);
         pid = zygote_client_pid(pool_zygote(s.pool));
         if (!n_seen || seen[n_seen - 1] != pid)
             seen[n_seen++] = pid;
     }
     /* 24 runs of sandboxes of zygotes that make 4 and a few more while they are being replaced. */
     assert_true(n_seen >= 4);
-    wait_until(&s, stock_is_full);
-    finish(&s);
+    scene_wait(&s, scene_stock_is_full);
+    scene_finish(&s);
 }
 
 static void runs_of_a_zygote_that_is_replaced_end_in_peace(void **state)
@@ -627,24 +416,24 @@ static void runs_of_a_zygote_that_is_replaced_end_in_peace(void **state)
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){.zygote_max_runs = 1});
+    scene_begin(&s, (struct pool_options){.zygote_max_runs = 1});
     for (int i = 0; i < 5; i++) { /* the first in one zygote, the others in the next */
-        submit(&s, "import time; print('on', flush=True); time.sleep(600)");
-        wait_until(&s, all_have_printed);
+        scene_submit(&s, "import time; print('on', flush=True); time.sleep(600)");
+        scene_wait(&s, all_have_printed);
     }
     for (int i = 0; i < 5; i++)
         pool_cancel(s.pool, s.tickets[i].run);
-    wait_until(&s, pool_is_quiet);
+    scene_wait(&s, pool_is_quiet);
     for (int i = 0; i < 5; i++)
         assert_cancelled(&s.tickets[i]);
-    finish(&s);
+    scene_finish(&s);
 }
 
 /* --- memory --- */
 
 static bool stock_is_gone(struct scene *s)
 {
-    return level(s).idle == 0 && level(s).making == 0;
+    return scene_level(s).idle == 0 && scene_level(s).making == 0;
 }
 
 static void the_stock_is_let_go_when_memory_is_short_and_comes_back(void **state)
@@ -653,17 +442,17 @@ static void the_stock_is_let_go_when_memory_is_short_and_comes_back(void **state
 
     (void)state;
     meminfo = MEMORY_PLENTY;
-    begin(&s, (struct pool_options){.size = 3});
-    wait_until(&s, stock_is_full);
+    scene_begin(&s, (struct pool_options){.size = 3});
+    scene_wait(&s, scene_stock_is_full);
     meminfo = MEMORY_TIGHT;
-    wait_until(&s, stock_is_gone);
-    submit(&s, "print('hi')"); /* runs go on */
-    wait_until(&s, all_done);
-    assert_ran(&s.tickets[0], "hi\n");
+    scene_wait(&s, stock_is_gone);
+    scene_submit(&s, "print('hi')"); /* runs go on */
+    scene_wait(&s, scene_all_done);
+    scene_assert_ran(&s.tickets[0], "hi\n");
     meminfo = MEMORY_PLENTY;
-    wait_until(&s, stock_is_full);
+    scene_wait(&s, scene_stock_is_full);
     meminfo = "";
-    finish(&s);
+    scene_finish(&s);
 }
 
 static void an_automatic_stock_is_small_where_memory_is(void **state)
@@ -672,10 +461,10 @@ static void an_automatic_stock_is_small_where_memory_is(void **state)
 
     (void)state;
     meminfo = "MemTotal: 600000 kB\nMemAvailable: 524288 kB\n";
-    begin(&s, (struct pool_options){.size = POOL_AUTO, .hot = POOL_AUTO});
-    assert_in_range(level(&s).wanted, 1, 2);
+    scene_begin(&s, (struct pool_options){.size = POOL_AUTO, .hot = POOL_AUTO});
+    assert_in_range(scene_level(&s).wanted, 1, 2);
     meminfo = "";
-    finish(&s);
+    scene_finish(&s);
 }
 
 /* --- the end --- */
@@ -685,8 +474,8 @@ static void a_pool_may_end_before_it_began(void **state)
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){.size = 1});
-    finish(&s);
+    scene_begin(&s, (struct pool_options){.size = 1});
+    scene_finish(&s);
 }
 
 static void a_pool_that_ends_answers_every_run_once(void **state)
@@ -694,13 +483,13 @@ static void a_pool_that_ends_answers_every_run_once(void **state)
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){.size = 2, .max_active = 3});
-    wait_until(&s, stock_is_full);
-    submit(&s, SLEEP);
-    wait_until(&s, first_has_printed);
+    scene_begin(&s, (struct pool_options){.size = 2, .max_active = 3});
+    scene_wait(&s, scene_stock_is_full);
+    scene_submit(&s, SLEEP);
+    scene_wait(&s, first_has_printed);
     for (int i = 0; i < 6; i++) /* from the stock, being made, waiting */
-        submit(&s, SLEEP);
-    finish(&s);
+        scene_submit(&s, SLEEP);
+    scene_finish(&s);
 }
 
 static bool five_have_printed(struct scene *s)
@@ -716,11 +505,11 @@ static void a_pool_may_end_with_two_zygotes(void **state)
     struct scene s;
 
     (void)state;
-    begin(&s, (struct pool_options){.size = 1, .zygote_max_runs = 2});
+    scene_begin(&s, (struct pool_options){.size = 1, .zygote_max_runs = 2});
     for (int i = 0; i < 5; i++)
-        submit(&s, SLEEP);
-    wait_until(&s, five_have_printed);
-    finish(&s);
+        scene_submit(&s, SLEEP);
+    scene_wait(&s, five_have_printed);
+    scene_finish(&s);
 }
 
 int main(void)
