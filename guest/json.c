@@ -130,9 +130,11 @@ static void put_dict(struct text *t, PyObject *dict, int depth)
 
 static void put_value(struct text *t, PyObject *value, int depth)
 {
-    if (depth > DEPTH_MAX)
+    if (depth > DEPTH_MAX) {
         t->failed = true;
-    else if (value == Py_None)
+        return;
+    }
+    if (value == Py_None)
         put_str(t, "null");
     else if (value == Py_True)
         put_str(t, "true");

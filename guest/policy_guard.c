@@ -412,7 +412,7 @@ static int check_paths(PyObject *args, bool all)
         return 0;
     for (Py_ssize_t i = 0; i < count; i++) {
         PyObject *path = PyTuple_GET_ITEM(args, i);
-        struct span name;
+        struct span name = span_from("?");
 
         if (!PyUnicode_Check(path))
             continue;
@@ -420,8 +420,7 @@ static int check_paths(PyObject *args, bool all)
             continue;
         if (!policy_caller_is_guest(true))
             continue;
-        return refuse_attribute(policy, PyExc_AttributeError,
-                                PyUnicode_CheckExact(path) ? name : span_from("?"));
+        return refuse_attribute(policy, PyExc_AttributeError, name);
     }
     return 0;
 }

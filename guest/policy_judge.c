@@ -504,29 +504,30 @@ static int judge_match_class(struct walk *w, PyObject *node)
     return 0;
 }
 
+static int refuse_match_args(struct walk *w, PyObject *value)
+{
+    return refuse_attribute(w, value, -1, -1, span_from("__match_args__"), "such an assignment to");
+}
+
 /* `__match_args__ = ("__globals__",)` reads attributes by position; a dataclass makes it from its
  * fields. */
 static int judge_match_args(struct walk *w, PyObject *value)
 {
-    PyObject *items =
-        value && (Py_IS_TYPE(value, node_types.Tuple) || Py_IS_TYPE(value, node_types.List))
-            ? node_get(value, node_names.elts)
-            : NULL;
+    bool is_list =
+        value && (Py_IS_TYPE(value, node_types.Tuple) || Py_IS_TYPE(value, node_types.List));
+    PyObject *items = is_list ? node_get(value, node_names.elts) : NULL;
 
+    if (!items)
+        return w->policy->flags & POLICY_DUNDER_DENIED ? refuse_match_args(w, value) : 0;
     for (Py_ssize_t i = 0; i < node_count(items); i++) {
         PyObject *text = fold(PyList_GET_ITEM(items, i), 0);
         bool refused = !text || policy_attribute_refused(w->policy, node_span(text));
-        int r = refused ? refuse_attribute(w, value, -1, -1, span_from("__match_args__"),
-                                           "such an assignment to")
-                        : 0;
 
         Py_XDECREF(text);
         if (refused)
-            return r;
+            return refuse_match_args(w, value);
     }
-    if (items || !(w->policy->flags & POLICY_DUNDER_DENIED))
-        return 0;
-    return refuse_attribute(w, value, -1, -1, span_from("__match_args__"), "such an assignment to");
+    return 0;
 }
 
 static int judge_assign(struct walk *w, PyObject *node)

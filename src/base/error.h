@@ -49,6 +49,20 @@ int error_hint(struct error *err, const char *fmt, ...) error_printf(2, 3);
 /* Puts "<context>: " before the message; code, errnum and hint stay. Returns -1. */
 int error_wrap(struct error *err, const char *fmt, ...) error_printf(2, 3);
 
+#if defined(__clang_analyzer__) && !defined(ERROR_IMPLEMENTATION)
+/* Clang's analyzer sees one file at a time. Without these it would follow failures that return 0.
+ */
+static inline int error_negative(int unused)
+{
+    (void)unused;
+    return -1;
+}
+#define error_set(...)   error_negative(error_set(__VA_ARGS__))
+#define error_errno(...) error_negative(error_errno(__VA_ARGS__))
+#define error_hint(...)  error_negative(error_hint(__VA_ARGS__))
+#define error_wrap(...)  error_negative(error_wrap(__VA_ARGS__))
+#endif
+
 /* Makes *to say what *from says. Out of memory loses the words, never the code. */
 void error_copy(struct error *to, const struct error *from);
 

@@ -58,3 +58,23 @@ int file_printf(int dirfd, const char *path, const char *fmt, ...)
     va_end(args);
     return len < 0 ? -ENOMEM : file_write(dirfd, path, text);
 }
+
+FILE *file_open_stream(int dirfd, const char *path)
+{
+    cleanup_close int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+    FILE *stream = fd < 0 ? NULL : fdopen(fd, "re");
+
+    if (stream)
+        (void)take_fd(fd);
+    return stream;
+}
+
+DIR *file_open_dir(int dirfd, const char *path)
+{
+    cleanup_close int fd = openat(dirfd, path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+
+    if (dir)
+        (void)take_fd(fd);
+    return dir;
+}

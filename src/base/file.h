@@ -2,7 +2,9 @@
  * fd. */
 #pragma once
 
+#include <dirent.h>
 #include <stddef.h>
+#include <stdio.h>
 
 #include "base/error.h"
 
@@ -17,3 +19,8 @@ int file_write(int dirfd, const char *path, const char *text);
 /* Like file_write(), with a printf format. */
 int file_printf(int dirfd, const char *path, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* To be read line by line, or entry by entry. NULL with errno. A directory has a descriptor of its
+ * own even where the path is "." of `dirfd`. */
+FILE *file_open_stream(int dirfd, const char *path);
+DIR *file_open_dir(int dirfd, const char *path);

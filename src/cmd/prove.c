@@ -266,6 +266,8 @@ static int prove_program(const struct program *p, struct bait *bait, const char 
     cleanup_free char *before = NULL;
     int r = 0;
 
+    *ret_outcome =
+        (struct outcome){.verdict = PROVE_UNEXPECTED, .got = "-", .why = "it was not tried"};
     for (long i = 0; i < p->runs && r == 0; i++) {
         r = try_program(p, bait, path, ret_outcome, err);
         if (r == 0 && ret_outcome->verdict == PROVE_OK && p->must_differ && before &&

@@ -82,7 +82,8 @@ static int compare_names(const void *a, const void *b)
     return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static int unknown_profile(const char *name, const char *system_dir, struct error *err)
+/* The nearest name, or all there are. */
+static void hint_known(const char *name, const char *system_dir, struct error *err)
 {
     cleanup_free char *dir = operator_dir();
     char *names[PROFILE_NAMES_MAX];
@@ -92,7 +93,6 @@ static int unknown_profile(const char *name, const char *system_dir, struct erro
     size_t len = 0;
 
     qsort(names, count, sizeof(names[0]), compare_names);
-    error_set(err, E_NOT_FOUND, "there is no profile `%s`", name);
     for (size_t i = 0; i < count && !near; i++) {
         int n = snprintf(list + len, sizeof(list) - len, "%s`%s`", i ? ", " : "", names[i]);
 
@@ -109,7 +109,6 @@ static int unknown_profile(const char *name, const char *system_dir, struct erro
                    system_dir ? system_dir : "the data directory");
     for (size_t i = 0; i < count; i++)
         free(names[i]);
-    return -1;
 }
 
 /* The file of a profile. `child` is the file that inherits, or NULL: an operator's `strict` may
@@ -140,8 +139,11 @@ static int find_file(const char *name, const char *system_dir, const char *child
             path = path_in(system_dir, name);
         }
     }
-    if (!path)
-        return unknown_profile(name, system_dir, err);
+    if (!path) {
+        error_set(err, E_NOT_FOUND, "there is no profile `%s`", name);
+        hint_known(name, system_dir, err);
+        return -1;
+    }
     *ret_path = take_ptr(path);
     return 0;
 }

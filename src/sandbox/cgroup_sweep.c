@@ -41,14 +41,12 @@ void cgroup_kill_at(int dirfd, const char *name)
 
     (void)snprintf(path, sizeof(path), "%s/cgroup.procs", name);
     for (int round = 0; round < KILL_ROUNDS; round++) {
-        cleanup_close int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
-        cleanup_fclose FILE *list = fd < 0 ? NULL : fdopen(fd, "re");
+        cleanup_fclose FILE *list = file_open_stream(dirfd, path);
         bool is_empty = true;
         int pid;
 
         if (!list)
             break;
-        fd = -1; /* the stream's now */
         while (fscanf(list, "%d", &pid) == 1) {
             /* 0 is a process of another pid namespace: it cannot be named from here. */
             if (pid > 0 && pid != getpid())
@@ -64,14 +62,12 @@ void cgroup_kill_at(int dirfd, const char *name)
  * removed. */
 static size_t clear_below(int dirfd, const char *leave)
 {
-    cleanup_close int fd = openat(dirfd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    cleanup_closedir DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    cleanup_closedir DIR *dir = file_open_dir(dirfd, ".");
     struct dirent *entry;
     size_t left = 0;
 
     if (!dir)
         return 0;
-    fd = -1; /* the stream's now */
     while ((entry = readdir(dir))) {
         if (entry->d_type != DT_DIR || entry->d_name[0] == '.' ||
             (leave && strcmp(entry->d_name, leave) == 0))
@@ -85,22 +81,28 @@ static size_t clear_below(int dirfd, const char *leave)
     return left;
 }
 
+static bool remove_place(const struct cgroup_place *place, const char *name)
+{
+    cleanup_free char *path = NULL;
+
+    if (asprintf(&path, "%s/%s", place->parent, name) < 0)
+        return false;
+    return rmdir(path) == 0 || errno == ENOENT;
+}
+
 static size_t clear_once(struct cgroup_host *host, const char *leave)
 {
     size_t left = 0;
 
     for (size_t i = 0; i < host->n_places; i++) {
         struct cgroup_place *place = &host->places[i];
-        cleanup_free char *path = NULL;
 
         if (place->fd < 0)
             continue;
         left += clear_below(place->fd, leave);
         if (leave)
             continue;
-        if (asprintf(&path, "%s/%s", place->parent, host->name) < 0)
-            left++;
-        else if (rmdir(path) == 0 || errno == ENOENT)
+        if (remove_place(place, host->name))
             close_fd(&place->fd);
         else
             left++;

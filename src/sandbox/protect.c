@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "sandbox/mount.h"
 
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
@@ -112,12 +113,9 @@ static int protect_repositories(int dir, const char *below, int depth, unsigned 
                                 struct error *err)
 {
     cleanup_close int fd = open_beneath(dir, below);
-    int listed = fd < 0 ? -1 : openat(fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    cleanup_closedir DIR *entries = listed < 0 ? NULL : fdopendir(listed);
+    cleanup_closedir DIR *entries = fd < 0 ? NULL : file_open_dir(fd, ".");
     struct dirent *entry;
 
-    if (listed >= 0 && !entries)
-        (void)close(listed);
     while (entries && *left > 0 && (entry = readdir(entries))) {
         char path[PATH_MAX];
 

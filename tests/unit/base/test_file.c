@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <unistd.h>
 
 #include "base/file.h"
@@ -81,12 +82,45 @@ static void failures_are_negative_errnos(void **state)
     assert_int_equal(faccessat(dir, "missing", F_OK, 0), -1);
 }
 
+static void a_stream_and_a_directory_can_be_read_and_a_missing_one_is_none(void **state)
+{
+    char text[64] = "";
+    bool is_listed = false;
+    struct dirent *entry;
+    FILE *stream;
+    DIR *list;
+
+    (void)state;
+    assert_int_equal(file_write(dir, "f", "one\ntwo\n"), 0);
+    stream = file_open_stream(dir, "f");
+    assert_non_null(stream);
+    assert_non_null(fgets(text, sizeof(text), stream));
+    assert_string_equal(text, "one\n");
+    assert_int_equal(fclose(stream), 0);
+
+    list = file_open_dir(dir, ".");
+    assert_non_null(list);
+    while ((entry = readdir(list)))
+        is_listed |= strcmp(entry->d_name, "f") == 0;
+    assert_true(is_listed);
+    assert_int_equal(closedir(list), 0);
+    assert_int_equal(faccessat(dir, "f", F_OK, 0), 0); /* ours is still open */
+
+    assert_null(file_open_stream(dir, "missing"));
+    assert_null(file_open_dir(dir, "missing"));
+    assert_null(file_open_dir(dir, "f"));
+    assert_int_equal(errno, ENOTDIR);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read_back), cmocka_unit_test(printf_formats_the_text),
-        cmocka_unit_test(trailing_newlines_are_cut),    cmocka_unit_test(no_more_is_read_than_fits),
+        cmocka_unit_test(what_is_written_is_read_back),
+        cmocka_unit_test(printf_formats_the_text),
+        cmocka_unit_test(trailing_newlines_are_cut),
+        cmocka_unit_test(no_more_is_read_than_fits),
         cmocka_unit_test(failures_are_negative_errnos),
+        cmocka_unit_test(a_stream_and_a_directory_can_be_read_and_a_missing_one_is_none),
     };
 
     return UNIT_RUN_WITH(tests, setup, teardown);
