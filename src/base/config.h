@@ -51,6 +51,7 @@ struct config_option {
     const char *flag;       /* without the dashes, or NULL */
     const char *value;      /* what stands behind the flag in --help */
     const char *help;       /* one sentence, lower case, no period */
+    const char *brief;      /* the same for --help, where a line has 54 columns for it */
     size_t offset;          /* of the value in struct config */
 };
 

@@ -89,21 +89,19 @@ static size_t all_options(struct option *options)
 
 static int help(void)
 {
-    (void)printf("usage: belljar run [OPTION]… [FILE|-]\n"
-                 "       belljar run [OPTION]… -c CODE\n\n"
-                 "Run a program in a fresh sandbox and leave with its exit code.\n\n"
-                 "  -c CODE         the program itself\n"
-                 "  -l LANGUAGE     python (default; bash for FILE.sh) or bash\n"
-                 "  --env NAME=VALUE  set a variable inside (repeatable)\n"
-                 "  --stdin FILE    what the program reads as standard input (-: ours)\n"
-                 "  --auto-print    echo the last expression, as the interactive Python does\n"
-                 "  --json          print one result object instead of the program's output\n"
-                 "  --config FILE   read this file instead of the usual ones\n");
+    (void)printf("usage: belljar run [OPTION]… FILE | - | -c CODE\n\n"
+                 "Run a program in a fresh sandbox. Defaults stand in parentheses.\n\n"
+                 "  -c CODE               the program itself\n"
+                 "  -l LANGUAGE           python or bash (bash for FILE.sh, else python)\n"
+                 "  --env NAME=VALUE      set a variable inside; repeatable\n"
+                 "  --stdin FILE          what it reads as standard input (-: ours)\n"
+                 "  --auto-print          echo the last expression, as the Python prompt does\n"
+                 "  --json                print one result object, not the program's output\n"
+                 "  --config FILE         read this file instead of the usual ones\n");
     config_print_flags(stdout);
-    (void)printf("\nexit: the program's own code; 124 time limit, 137 memory limit, 126 refused, "
-                 "125 Belljar failed\n\n"
-                 "example:\n"
-                 "  belljar run --timeout 5 --memory 256 analysis.py\n");
+    (void)printf(
+        "\nexit: the program's own; 124 time, 137 memory, 126 refused, 125 Belljar failed\n"
+        "example: belljar run --timeout 5 --memory 256 analysis.py\n");
     return 0;
 }
 

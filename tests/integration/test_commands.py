@@ -68,6 +68,13 @@ def test_help_of_every_command(who):
     assert who.call("--help").code == 0
 
 
+def test_help_of_run_fits_a_screen_and_says_the_defaults(who):
+    lines = who.call("run", "--help").text.splitlines()
+    assert len(lines) <= 24 and max(map(len, lines)) <= 80, lines
+    for flag, default in (("--timeout", "(30)"), ("--memory", "(512)"), ("--profile", "(standard)")):
+        assert [line for line in lines if flag in line and line.endswith(default)], (flag, lines)
+
+
 @pytest.mark.parametrize(
     "words",
     [
