@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -28,6 +29,9 @@
 /* Two streams, a result and a traceback, up to six bytes of JSON for one. */
 #define ANSWER_BYTES_MAX (64 * MIB)
 
+/* For a run that is told to stop, with us. */
+#define STOP_SECONDS 5
+
 enum verdict { PROVE_OK, PROVE_BREACH, PROVE_UNEXPECTED, PROVE_KNOWN };
 
 struct outcome {
@@ -37,6 +41,14 @@ struct outcome {
     char *output;    /* stdout of the program */
     bool has_status; /* it ran: Belljar itself did not fail */
     bool has_cgroup; /* one counted for it */
+};
+
+/* What all programs share. */
+struct suite {
+    struct bait *bait;
+    char path[32];   /* where the program stands that is run */
+    int stop;        /* can be read when a signal has come that would end us */
+    sigset_t before; /* the signals that were blocked already */
 };
 
 /* "timeout=2 memory=128" to "--timeout=2" "--memory=128", with the defaults of the suite first: the
@@ -64,16 +76,43 @@ static int timeout_of(const struct program *p)
     return at ? (int)strtol(at + strlen("timeout="), NULL, 10) : 5;
 }
 
-/* Until the child ends, or for so long. Where a pidfd cannot be had the child is asked again and
- * again: a program that is fine must not be taken for one that hangs. */
-static bool wait_end(pid_t pid, int timeout_ms)
+/* --- being stopped --- */
+
+/* Signals that would end us wait while there is bait to be cleared away; then they do. */
+static int hold_signals(sigset_t *ret_before)
+{
+    sigset_t ends;
+
+    (void)sigemptyset(&ends);
+    (void)sigaddset(&ends, SIGINT);
+    (void)sigaddset(&ends, SIGTERM);
+    (void)sigaddset(&ends, SIGHUP);
+    (void)sigprocmask(SIG_BLOCK, &ends, ret_before);
+    return signalfd(-1, &ends, SFD_CLOEXEC);
+}
+
+static bool is_readable(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLIN};
+
+    return poll(&p, 1, 0) == 1;
+}
+
+/* --- one program --- */
+
+/* Until the child ends, `stop` can be read, or for so long. Where a pidfd cannot be had the child
+ * is asked again and again: a program that is fine must not be taken for one that hangs. */
+static bool wait_end(pid_t pid, int stop, int timeout_ms)
 {
     cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    struct pollfd wait = {.fd = pidfd, .events = POLLIN};
+    struct pollfd wait[] = {
+        {.fd = pidfd, .events = POLLIN},
+        {.fd = stop,  .events = POLLIN}
+    };
     siginfo_t info = {0};
     int ready;
 
-    for (int waited = 0; pidfd < 0 && waited < timeout_ms; waited += 20) {
+    for (int waited = 0; pidfd < 0 && waited < timeout_ms && !is_readable(stop); waited += 20) {
         if (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid)
             return true;
         (void)nanosleep(&(struct timespec){.tv_nsec = 20000000}, NULL);
@@ -81,14 +120,14 @@ static bool wait_end(pid_t pid, int timeout_ms)
     if (pidfd < 0)
         return false;
     do
-        ready = poll(&wait, 1, timeout_ms);
+        ready = poll(wait, ARRAY_SIZE(wait), timeout_ms);
     while (ready < 0 && errno == EINTR);
-    return ready > 0;
+    return ready > 0 && wait[0].revents;
 }
 
 /* Runs `belljar run` on the file; both its streams end in `out_fd`. Returns 0, or -1 when it hangs
  * or cannot be started. */
-static int run_once(const struct program *p, const struct bait *bait, const char *path, int out_fd)
+static int run_once(const struct program *p, const struct suite *suite, int out_fd)
 {
     char words[PROGRAM_TEXTS_MAX][32];
     const char *argv[32] = {
@@ -99,7 +138,7 @@ static int run_once(const struct program *p, const struct bait *bait, const char
     int status;
 
     add_limits(p, words, argv, &argc);
-    argv[argc++] = path;
+    argv[argc++] = suite->path;
     pid = fork();
     if (pid < 0)
         return -1;
@@ -107,12 +146,17 @@ static int run_once(const struct program *p, const struct bait *bait, const char
         int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
 
         if (null < 0 || dup2(null, 0) < 0 || dup2(out_fd, 1) < 0 || dup2(out_fd, 2) < 0 ||
-            setenv("BELLJAR_TEST_SECRET", bait->secret, 1) < 0)
+            setenv("BELLJAR_TEST_SECRET", suite->bait->secret, 1) < 0)
             _exit(125);
+        (void)sigprocmask(SIG_SETMASK, &suite->before, NULL);
         (void)execv("/proc/self/exe", (char *const *)argv);
         _exit(125);
     }
-    has_ended = wait_end(pid, (timeout_of(p) + HANG_SECONDS) * 1000);
+    has_ended = wait_end(pid, suite->stop, (timeout_of(p) + HANG_SECONDS) * 1000);
+    if (!has_ended && is_readable(suite->stop)) {
+        (void)kill(pid, SIGTERM);
+        has_ended = wait_end(pid, -1, STOP_SECONDS * 1000);
+    }
     if (!has_ended)
         (void)kill(pid, SIGKILL);
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
@@ -222,10 +266,10 @@ static void judge_answer(const struct program *p, const struct buf *answer, stru
     json_decref(json);
 }
 
-static int try_program(const struct program *p, struct bait *bait, const char *path,
-                       struct outcome *o, struct error *err)
+static int try_program(const struct program *p, const struct suite *suite, struct outcome *o,
+                       struct error *err)
 {
-    cleanup_close int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+    cleanup_close int file = open(suite->path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
     cleanup_close int out = memfd_create("answer", MFD_CLOEXEC);
     cleanup(buf_done) struct buf answer = {0};
     const char *breach;
@@ -235,18 +279,20 @@ static int try_program(const struct program *p, struct bait *bait, const char *p
     buf_init(&answer, ANSWER_BYTES_MAX);
     if (file < 0 || out < 0 ||
         write(file, buf_str(&p->source), p->source.len) != (ssize_t)p->source.len)
-        return error_errno(err, "write %s", path);
-    r = run_once(p, bait, path, out);
+        return error_errno(err, "write %s", suite->path);
+    r = run_once(p, suite, out);
+    if (is_readable(suite->stop))
+        return error_set(err, E_BUSY, "stopped by a signal");
     if (lseek(out, 0, SEEK_SET) < 0 || buf_read_fd(&answer, out, err) < 0)
         return error_wrap(err, "answer to %s", p->id);
     if (r < 0)
         o->why = "no end";
     else
         judge_answer(p, &answer, o);
-    breach = breach_in(p, bait, buf_str(&answer));
+    breach = breach_in(p, suite->bait, buf_str(&answer));
     if (!breach)
-        breach = bait_touched(bait);
-    if (!breach && is_left(bait->orphan))
+        breach = bait_touched(suite->bait);
+    if (!breach && is_left(suite->bait->orphan))
         breach = "a process was left behind";
     if (breach)
         o->why = breach;
@@ -260,7 +306,7 @@ static int try_program(const struct program *p, struct bait *bait, const char *p
 }
 
 /* As often as the program asks for; the first bad outcome counts. */
-static int prove_program(const struct program *p, struct bait *bait, const char *path,
+static int prove_program(const struct program *p, const struct suite *suite,
                          struct outcome *ret_outcome, struct error *err)
 {
     cleanup_free char *before = NULL;
@@ -269,7 +315,7 @@ static int prove_program(const struct program *p, struct bait *bait, const char 
     *ret_outcome =
         (struct outcome){.verdict = PROVE_UNEXPECTED, .got = "-", .why = "it was not tried"};
     for (long i = 0; i < p->runs && r == 0; i++) {
-        r = try_program(p, bait, path, ret_outcome, err);
+        r = try_program(p, suite, ret_outcome, err);
         if (r == 0 && ret_outcome->verdict == PROVE_OK && p->must_differ && before &&
             ret_outcome->output && strcmp(before, ret_outcome->output) == 0) {
             ret_outcome->verdict = PROVE_BREACH;
@@ -311,50 +357,69 @@ static void count(struct prove_totals *totals, const struct program *p, const st
     totals->gaps += o->verdict == PROVE_KNOWN;
 }
 
-static int prove_all(const glob_t *files, struct bait *bait, struct prove_totals *totals,
+static int prove_all(const glob_t *files, const struct suite *suite, struct prove_totals *totals,
                      struct error *err)
 {
-    char path[] = "/tmp/belljar-prove-XXXXXX";
     bool shows_progress = isatty(STDERR_FILENO) == 1;
-    int fd = mkostemp(path, O_CLOEXEC);
     int r = 0;
 
-    if (fd < 0)
-        return error_errno(err, "make a file in /tmp");
-    (void)close(fd);
     (void)printf("%-36s %-9s %-9s %-32s %-16s %s\n", "program", "category", "profile", "expected",
                  "got", "verdict");
     for (size_t i = 0; i < files->gl_pathc && r == 0; i++) {
         cleanup(program_done) struct program p = {0};
         struct outcome outcome;
 
-        r = program_load(files->gl_pathv[i], bait, &p, err);
+        r = program_load(files->gl_pathv[i], suite->bait, &p, err);
         if (r == 0 && shows_progress)
             (void)fprintf(stderr, "\r\033[K%zu of %zu: %s\r", i + 1, files->gl_pathc, p.id);
         if (r == 0)
-            r = prove_program(&p, bait, path, &outcome, err);
+            r = prove_program(&p, suite, &outcome, err);
         if (shows_progress)
             (void)fputs("\033[K", stderr);
         if (r == 0)
             count(totals, &p, &outcome);
     }
-    (void)unlink(path);
     return r;
+}
+
+static int suite_open(struct suite *suite, struct error *err)
+{
+    cleanup_close int fd = -1;
+
+    suite->stop = hold_signals(&suite->before);
+    if (suite->stop < 0)
+        return error_errno(err, "signalfd");
+    fd = mkostemp(suite->path, O_CLOEXEC);
+    if (fd < 0) {
+        suite->path[0] = '\0';
+        return error_errno(err, "make a file in /tmp");
+    }
+    return bait_new(&suite->bait, err);
+}
+
+/* A signal that was held back ends us here. */
+static void suite_close(struct suite *suite)
+{
+    bait_free(suite->bait);
+    if (suite->path[0])
+        (void)unlink(suite->path);
+    close_fd(&suite->stop);
+    (void)sigprocmask(SIG_SETMASK, &suite->before, NULL);
 }
 
 int prove_run_suite(struct prove_totals *ret_totals, struct error *err)
 {
     struct prove_totals totals = {0};
-    struct bait *bait = NULL;
+    struct suite suite = {.path = "/tmp/belljar-prove-XXXXXX", .stop = -1};
     glob_t files = {0};
     int r;
 
     if (find_corpus(&files, err) < 0)
         return -1;
-    r = bait_new(&bait, err);
+    r = suite_open(&suite, err);
     if (r == 0)
-        r = prove_all(&files, bait, &totals, err);
-    bait_free(bait);
+        r = prove_all(&files, &suite, &totals, err);
+    suite_close(&suite);
     globfree(&files);
     if (r < 0)
         return error_wrap(err, "prove");

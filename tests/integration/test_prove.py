@@ -2,7 +2,9 @@
 import os
 import re
 import shutil
+import signal
 import subprocess
+import time
 
 import pytest
 
@@ -115,3 +117,40 @@ def test_without_a_corpus_it_says_so(who, checkout):
         env=who.environment(), capture_output=True, stdin=subprocess.DEVNULL, timeout=60, **who.identity(),
     )  # fmt: skip
     assert p.returncode != 0 and b"escape programs" in p.stderr, p
+
+
+def bait_of(pid):
+    """The directory whose socket this process listens on, or None."""
+    links = {os.readlink(entry.path) for entry in os.scandir(f"/proc/{pid}/fd") if os.path.islink(entry.path)}
+    with open("/proc/net/unix", encoding="utf-8") as file:
+        for row in file.read().splitlines()[1:]:
+            words = row.split()
+            if len(words) == 8 and "/bjcanary-" in words[7] and f"socket:[{words[6]}]" in links:
+                return os.path.dirname(words[7])
+    return None
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_by_a_signal_it_takes_its_bait_along(who, checkout, number):
+    add(checkout, "resource/sleep.py", "print('@CANARY_DIR@')\nimport time; time.sleep(100)\n", expect="timeout", more="# limits: timeout=60\n")
+    watch = host.Watch(private=[who.home / "runtime", who.home / "tmp"], uids=[belljar.USER_UID])
+    process = subprocess.Popen(
+        [os.path.join(checkout, "build", "belljar"), "doctor", "--prove"],
+        env=who.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **who.identity(),
+    )  # fmt: skip
+    deadline = time.monotonic() + 60
+    bait = None
+    while not bait or not os.path.exists(bait) or not children(process.pid):
+        assert time.monotonic() < deadline and process.poll() is None, process.stderr.read()
+        time.sleep(0.02)
+        bait = bait_of(process.pid)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=60)
+    assert process.returncode == -number, errors
+    assert not os.path.exists(bait)
+    assert not watch.leftovers(), watch.leftovers()
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
+        return file.read().split()
