@@ -121,7 +121,7 @@ static json_t *exit_json(const struct run *run)
 {
     if (run->status == RUN_REFUSED)
         return json_null();
-    return json_integer(run->signal ? 128 + run->signal : run->exit_code);
+    return json_integer(run->exit_code);
 }
 
 int result_json(const struct run *run, json_t **ret_object, struct error *err)

