@@ -392,11 +392,6 @@ struct run *box_run(const struct box *b)
     return b->run;
 }
 
-uint32_t box_layers(const struct box *b)
-{
-    return b->layers;
-}
-
 pid_t box_pid(const struct box *b)
 {
     return b->pidfd >= 0 ? monitor_pid(b->pidfd) : -1;

@@ -45,7 +45,6 @@ enum box_state box_state(const struct box *box);
 struct zygote_client *box_zygote(const struct box *box);
 bool box_is_touched(const struct box *box);
 struct run *box_run(const struct box *box);
-uint32_t box_layers(const struct box *box);
 pid_t box_pid(const struct box *box); /* of its init on the host, or -1 */
 
 /* Hands the run over. E_UNSUPPORTED: a layer the profile insists on does not stand. E_BUSY: the box

@@ -321,7 +321,6 @@ static void on_zygote_end(void *owner, struct zygote_client *zygote, const struc
     struct error again = {0};
     struct box *box;
 
-    zygote_client_kill(zygote); /* cgroups can only be removed with nobody in them */
     while ((box = zygote_client_any_box(zygote)))
         box_on_gone(box, err);
     if (zygote == pool->zygote) {
@@ -353,10 +352,8 @@ static void recycle(struct pool *pool)
     struct zygote_client *z = pool->zygote;
     struct error err = {0};
 
-    if (pool->retired && zygote_client_boxes(pool->retired) == 0) {
-        zygote_client_free(pool->retired);
-        pool->retired = NULL;
-    }
+    if (pool->retired && zygote_client_boxes(pool->retired) == 0)
+        zygote_client_end(pool->retired);
     if (!z || pool->retired || !zygote_client_is_ready(z))
         return;
     if (!(o->zygote_max_runs && zygote_client_spawned(z) >= o->zygote_max_runs) &&
@@ -429,7 +426,8 @@ static bool serve(struct pool *pool, struct run *run)
     }
     /* A zygote that is still warming up makes it first thing afterwards. With a stock, that has the
      * first word. */
-    if (!pool->zygote || (fits_stock(pool, run) && !zygote_client_is_ready(pool->zygote)) ||
+    if (!pool->zygote || zygote_client_is_ending(pool->zygote) ||
+        (fits_stock(pool, run) && !zygote_client_is_ready(pool->zygote)) ||
         pool->n_making >= ORDERED_MAX)
         return false;
     (void)unqueue(pool, run);
@@ -551,7 +549,7 @@ static void free_zygote(struct pool *pool, struct zygote_client *zygote)
 static void end_zygote(struct pool *pool, struct zygote_client *zygote)
 {
     if (zygote)
-        zygote_client_kill(zygote);
+        zygote_client_wait(zygote);
     free_zygote(pool, zygote);
 }
 

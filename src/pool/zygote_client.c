@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,14 @@
 #include "pool/peer.h"
 
 #define SLOT_BITS 32
+
+/* How long zygote_client_free() waits for a killed process: it is gone in milliseconds unless Linux
+ * itself hangs, and then nobody is helped by our hanging, too. */
+#define END_PATIENCE_MS 10000
+
+#define RETRY_MS 100
+
+#define DOCTOR_HINT "run `belljar doctor` to see what this host allows"
 
 struct slot {
     struct box *box; /* NULL: free */
@@ -28,9 +37,10 @@ struct zygote_client {
     struct ns_ids ids;
     const struct zygote_events *events;
     void *owner;
-    struct loop_watch *end_timer;  /* puts on_end outside of our own calls */
+    struct loop_watch *end_timer;  /* puts the end outside of our own calls */
     struct loop_watch *warm_timer; /* runs until it is ready */
-    struct error end;
+    struct loop_watch *exit_watch; /* of the pidfd, once it was killed */
+    struct error end;              /* why it has to end; E_NONE: it is well */
 
     struct slot *slots;
     size_t n_slots;
@@ -42,6 +52,7 @@ struct zygote_client {
     char *python_version;
     char *missing[WIRE_STRINGS_MAX];
     size_t n_missing;
+    bool is_ending;
 };
 
 /* --- the table of sandboxes: a slot's number and generation make the id --- */
@@ -93,19 +104,64 @@ void zygote_client_remove(struct zygote_client *z, uint64_t id)
 
 static void fail(struct zygote_client *z, struct error *err)
 {
-    if (z->end.code == E_NONE) {
+    if (z->end.code == E_NONE)
         error_move(&z->end, err);
-        loop_timer_start(z->end_timer, 0);
-    } else {
+    else
         error_done(err);
+    zygote_client_end(z);
+}
+
+/* What the process left as its last word is its exit status. */
+static void reap(struct zygote_client *z)
+{
+    siginfo_t info = {0};
+    const char *reason;
+
+    /* Fails where whoever started us ignores SIGCHLD: Linux has reaped it by itself. */
+    if (waitid(P_PIDFD, (id_t)z->child.pidfd, &info, WEXITED | WNOHANG) == 0 && !info.si_pid)
+        return;
+    z->child.pid = -1;
+    reason = info.si_code == CLD_EXITED ? ns_exit_reason(info.si_status) : NULL;
+    if (reason && z->end.code != E_NONE) {
+        error_done(&z->end);
+        error_set(&z->end, E_SYSTEM, "%s", reason);
+        error_hint(&z->end, DOCTOR_HINT);
     }
 }
 
+/* It also goes when its socket does, where signals are not to be had. */
+static void send_kill(struct zygote_client *z)
+{
+    peer_done(&z->peer);
+    if (z->child.pid > 0)
+        (void)kill(z->child.pid, SIGKILL);
+}
+
+static void on_process_end(void *arg)
+{
+    struct zygote_client *z = arg;
+
+    loop_watch_free(z->exit_watch);
+    z->exit_watch = NULL;
+    reap(z);
+    if (z->child.pid > 0) { /* a debugger has the first word */
+        loop_timer_start(z->end_timer, RETRY_MS);
+        return;
+    }
+    z->events->on_end(z->owner, z, z->end.code != E_NONE ? &z->end : NULL);
+}
+
+/* Its pid namespace goes with it: when the pidfd tells of its end, no process of any of its
+ * sandboxes exists. Until then they count, and so do their cgroups. */
 static void on_end_timer(void *arg)
 {
     struct zygote_client *z = arg;
 
-    z->events->on_end(z->owner, z, &z->end);
+    send_kill(z);
+    if (!z->exit_watch)
+        z->exit_watch = loop_watch_fd(z->loop, z->child.pidfd, LOOP_READ, on_process_end, z);
+    if (!z->exit_watch) /* out of memory */
+        loop_timer_start(z->end_timer, RETRY_MS);
 }
 
 static void on_warm_timer(void *arg)
@@ -208,38 +264,17 @@ static void on_message(void *owner, const struct frame *frame)
     error_done(&err);
 }
 
-static const char *const early_ends[] = {
-    [2] = "belljar-zygote cannot be opened",
-    [3] = "the supervisor went away",
-    [4] = "the ids of the sandbox cannot be taken on",
-    [5] = "the zygote's process cannot be prepared",
-    [6] = "belljar-zygote cannot be executed",
-};
-
-/* What the process left as its last word is its exit status. */
-static int explain_end(const struct zygote_client *z, int wait_flags, struct error *err)
-{
-    siginfo_t info = {0};
-    int code;
-
-    (void)waitid(P_PIDFD, (id_t)z->child.pidfd, &info, WEXITED | WNOWAIT | wait_flags);
-    code = info.si_code == CLD_EXITED ? info.si_status : 0;
-    if (code > 1 && code < (int)ARRAY_SIZE(early_ends) && early_ends[code])
-        error_set(err, E_SYSTEM, "%s", early_ends[code]);
-    else
-        error_set(err, E_SYSTEM, "the zygote died");
-    return error_hint(err, "run `belljar doctor` to see what this host allows");
-}
-
 static void on_end(void *owner, const char *why)
 {
     struct zygote_client *z = owner;
     struct error err = {0};
 
-    if (why)
+    if (why) {
         error_set(&err, E_PROTOCOL, "the zygote sent `%s` out of turn", why);
-    else
-        explain_end(z, WNOHANG, &err);
+    } else { /* its exit status, which comes later, may say more */
+        error_set(&err, E_SYSTEM, "the zygote died");
+        error_hint(&err, DOCTOR_HINT);
+    }
     fail(z, &err);
 }
 
@@ -309,12 +344,12 @@ int zygote_client_new(struct loop *loop, const char *program, const struct envir
     (void)fcntl(pair[0], F_SETFL, O_NONBLOCK); /* our end only: the zygote's blocks */
     if (peer_init(&z->peer, loop, pair[0], pair[0], WIRE_CHANNEL_ZYGOTE, &peer_events, z, err) < 0)
         r = -1;
-    if (r == 0 && send_setup(z, environment, err) < 0) {
-        r = -1;
-        if (err && err->errnum == EPIPE) { /* it was gone before it was spoken to, and knows why */
-            error_done(err);
-            explain_end(z, 0, err);
-        }
+    if (r == 0)
+        r = send_setup(z, environment, err);
+    if (r < 0 && err &&
+        err->errnum == EPIPE) { /* gone before it was spoken to: its end will say why */
+        error_done(err);
+        r = 0;
     }
     if (r < 0) {
         zygote_client_free(z);
@@ -325,26 +360,33 @@ int zygote_client_new(struct loop *loop, const char *program, const struct envir
     return 0;
 }
 
-void zygote_client_kill(struct zygote_client *z)
+void zygote_client_end(struct zygote_client *z)
 {
-    if (z->child.pid <= 0)
-        return;
-    /* Its pid namespace goes with it: when this wait returns, no process of any of its sandboxes
-     * exists. It also goes when its socket does, so that the wait ends where signals are not to be
-     * had. */
-    peer_done(&z->peer);
-    (void)kill(z->child.pid, SIGKILL);
-    while (waitpid(z->child.pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    z->child.pid = -1;
+    if (!z->is_ending)
+        loop_timer_start(z->end_timer, 0);
+    z->is_ending = true;
+}
+
+void zygote_client_wait(struct zygote_client *z)
+{
+    struct pollfd p = {.fd = z->child.pidfd, .events = POLLIN};
+    uint64_t until = loop_now_ns() + END_PATIENCE_MS * UINT64_C(1000000);
+
+    send_kill(z);
+    while (z->child.pid > 0 && loop_now_ns() < until)
+        if (poll(&p, 1, RETRY_MS) > 0) {
+            reap(z);
+            if (z->child.pid > 0) /* a debugger has the first word */
+                (void)poll(NULL, 0, RETRY_MS);
+        }
 }
 
 void zygote_client_free(struct zygote_client *z)
 {
     if (!z)
         return;
-    peer_done(&z->peer);
-    zygote_client_kill(z);
+    loop_watch_free(z->exit_watch);
+    zygote_client_wait(z);
     close_fd(&z->child.pidfd);
     loop_watch_free(z->end_timer);
     loop_watch_free(z->warm_timer);
@@ -381,7 +423,12 @@ int zygote_client_spawn(struct zygote_client *z, const struct wire_spawn *spec, 
 
 bool zygote_client_is_ready(const struct zygote_client *z)
 {
-    return z->peer.state == WIRE_STATE_READY && z->end.code == E_NONE;
+    return z->peer.state == WIRE_STATE_READY && !z->is_ending;
+}
+
+bool zygote_client_is_ending(const struct zygote_client *z)
+{
+    return z->is_ending;
 }
 
 const struct ns_ids *zygote_client_ids(const struct zygote_client *z)

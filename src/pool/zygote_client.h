@@ -19,8 +19,9 @@ struct box;
 
 struct zygote_events {
     void (*on_ready)(void *owner, struct zygote_client *zygote);
-    /* It ended, with all its sandboxes; `err` says why. Called once, from the loop, never from
-     * within a call of ours. */
+    /* It ended, and no process of it or of its sandboxes is left; `err` says why, NULL: it was
+     * asked to. Called once, from the loop, never from within a call of ours. The owner frees it.
+     */
     void (*on_end)(void *owner, struct zygote_client *zygote, const struct error *err);
 };
 
@@ -28,11 +29,18 @@ int zygote_client_new(struct loop *loop, const char *program, const struct envir
                       const struct zygote_events *events, void *owner,
                       struct zygote_client **ret_zygote, struct error *err);
 
-/* Kills it and waits until no process of it or of its sandboxes is left. */
-void zygote_client_kill(struct zygote_client *zygote);
+/* Kills it; on_end follows. */
+void zygote_client_end(struct zygote_client *zygote);
+
+/* Kills it and waits, some seconds at most, until no process of it or of its sandboxes is left.
+ * Only where no loop runs any more. */
+void zygote_client_wait(struct zygote_client *zygote);
+
+/* Waits as well, unless it has ended. */
 void zygote_client_free(struct zygote_client *zygote);
 
 bool zygote_client_is_ready(const struct zygote_client *zygote);
+bool zygote_client_is_ending(const struct zygote_client *zygote); /* on_end will follow */
 const struct ns_ids *zygote_client_ids(const struct zygote_client *zygote);
 const char *zygote_client_python_version(const struct zygote_client *zygote);
 

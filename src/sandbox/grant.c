@@ -105,10 +105,29 @@ static uint64_t attributes(const struct run_grant *grant)
            (grant->mode == RUN_GRANT_RO ? MOUNT_ATTR_RDONLY : 0);
 }
 
-static int mount_as_root(const struct run_grant *grant, uint32_t host_uid, uint32_t host_gid,
-                         int *ret_mount, struct error *err)
+/* The namespace that makes an owner of the sandbox's ids; directories next to one another mostly
+ * have the same owner, so the last one is kept. */
+struct owner_map {
+    uint32_t host_uid, host_gid;
+    uid_t uid;
+    gid_t gid;
+    int userns; /* -1: none yet */
+};
+
+static int map_owner(struct owner_map *map, const struct stat *st, struct error *err)
 {
-    cleanup_close int mount_fd = -1, userns = -1;
+    if (map->userns >= 0 && map->uid == st->st_uid && map->gid == st->st_gid)
+        return 0;
+    close_fd(&map->userns);
+    map->uid = st->st_uid;
+    map->gid = st->st_gid;
+    return ns_idmap_fd(map->uid, map->host_uid, map->gid, map->host_gid, &map->userns, err);
+}
+
+static int mount_as_root(const struct run_grant *grant, struct owner_map *map, int *ret_mount,
+                         struct error *err)
+{
+    cleanup_close int mount_fd = -1;
     struct mount_attr attr = {.attr_set = MOUNT_ATTR_IDMAP};
     struct stat st;
 
@@ -116,9 +135,9 @@ static int mount_as_root(const struct run_grant *grant, uint32_t host_uid, uint3
         return error_errno(err, "stat");
     /* Not recursive: what is mounted below was not granted. */
     if (mount_clone(grant->fd, "", attributes(grant), false, &mount_fd, err) < 0 ||
-        ns_idmap_fd(st.st_uid, host_uid, st.st_gid, host_gid, &userns, err) < 0)
+        map_owner(map, &st, err) < 0)
         return -1;
-    attr.userns_fd = (uint64_t)userns;
+    attr.userns_fd = (uint64_t)map->userns;
     /* Overlay file systems, on which containers stand, have no idmapped mounts. A program then
      * reads with the rights of a stranger, which are fewer; but what it wrote would belong to
      * nobody. */
@@ -173,70 +192,61 @@ static int receive_fd(int sock)
     return fd;
 }
 
-/* In the helper. The descriptor's mount is not of this namespace, so the path is opened again here
- * and must lead to the same directory. */
-static void __attribute__((noreturn))
-clone_grants(const struct run_grant *grants, size_t count, int sock)
+struct helper {
+    const struct run_grant *grants;
+    size_t count;
+    int sock;
+    char uid_map[32], gid_map[32];
+};
+
+static int map_self(const struct helper *h)
 {
-    char byte;
-
-    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (read(sock, &byte, 1) != 1 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
-        _exit(1);
-    for (size_t i = 0; i < count; i++) {
-        int fd = open_no_symlinks(grants[i].path);
-        int mount_fd = -1;
-        struct stat was, is;
-
-        if (fd < 0 || fstat(fd, &is) < 0 || fstat(grants[i].fd, &was) < 0 ||
-            is.st_dev != was.st_dev || is.st_ino != was.st_ino ||
-            mount_clone(fd, "", attributes(&grants[i]), false, &mount_fd, NULL) < 0 ||
-            send_fd(sock, mount_fd) < 0)
-            _exit(1);
-    }
-    _exit(0);
+    if (file_write(AT_FDCWD, "/proc/self/setgroups", "deny") < 0 ||
+        file_write(AT_FDCWD, "/proc/self/uid_map", h->uid_map) < 0)
+        return -1;
+    return file_write(AT_FDCWD, "/proc/self/gid_map", h->gid_map);
 }
 
-static int map_self(pid_t pid, struct error *err)
+/* In the helper, which shares our memory (ns_vfork): nothing is allocated or kept. The descriptor's
+ * mount is not of this namespace, so the path is opened again here and must lead to the same
+ * directory. All mounts fit into the socket, which nobody reads yet. */
+static int clone_grants(void *arg)
 {
-    static const char *const names[] = {"setgroups", "uid_map", "gid_map"};
-    char text[64], path[64];
+    const struct helper *h = arg;
 
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
-        unsigned id = i == 1 ? geteuid() : getegid();
-        int r;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (map_self(h) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+        return 1;
+    for (size_t i = 0; i < h->count; i++) {
+        const struct run_grant *grant = &h->grants[i];
+        cleanup_close int fd = open_no_symlinks(grant->path);
+        cleanup_close int mount_fd = -1;
+        struct stat was, is;
 
-        (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, names[i]);
-        (void)snprintf(text, sizeof(text), i == 0 ? "deny" : "%u %u 1\n", id, id);
-        r = file_write(AT_FDCWD, path, text);
-        if (r < 0) {
-            errno = -r;
-            return error_errno(err, "write %s", names[i]);
-        }
+        if (fd < 0 || fstat(fd, &is) < 0 || fstat(grant->fd, &was) < 0 || is.st_dev != was.st_dev ||
+            is.st_ino != was.st_ino ||
+            mount_clone(fd, "", attributes(grant), false, &mount_fd, NULL) < 0 ||
+            send_fd(h->sock, mount_fd) < 0)
+            return 1;
     }
     return 0;
 }
-
 static int mount_as_user(const struct run_grant *grants, size_t count, int *mounts,
                          struct error *err)
 {
+    struct helper h = {.grants = grants, .count = count};
     int pair[2], r = 0;
     pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return error_errno(err, "socketpair");
-    pid = ns_clone(CLONE_NEWUSER | CLONE_NEWNS, NULL);
-    if (pid == 0) {
-        (void)close(pair[0]);
-        clone_grants(grants, count, pair[1]);
-    }
-    (void)close(pair[1]);
+    h.sock = pair[1];
+    (void)snprintf(h.uid_map, sizeof(h.uid_map), "%u %u 1", geteuid(), geteuid());
+    (void)snprintf(h.gid_map, sizeof(h.gid_map), "%u %u 1", getegid(), getegid());
+    pid = ns_vfork(CLONE_NEWUSER | CLONE_NEWNS, clone_grants, &h);
     if (pid < 0)
         r = error_errno(err, "create namespaces");
-    if (r == 0)
-        r = map_self(pid, err);
-    if (r == 0 && write(pair[0], "", 1) != 1)
-        r = error_errno(err, "start the helper");
+    (void)close(pair[1]);
     for (size_t i = 0; i < count && r == 0; i++) {
         mounts[i] = receive_fd(pair[0]);
         if (mounts[i] < 0)
@@ -251,6 +261,7 @@ static int mount_as_user(const struct run_grant *grants, size_t count, int *moun
 int grant_mount(const struct run_grant *grants, size_t count, uint32_t host_uid, uint32_t host_gid,
                 int *mounts, struct error *err)
 {
+    struct owner_map map = {.host_uid = host_uid, .host_gid = host_gid, .userns = -1};
     int r = 0;
 
     for (size_t i = 0; i < count; i++)
@@ -258,7 +269,8 @@ int grant_mount(const struct run_grant *grants, size_t count, uint32_t host_uid,
     if (count && geteuid() != 0)
         r = mount_as_user(grants, count, mounts, err);
     for (size_t i = 0; i < count && r == 0 && geteuid() == 0; i++)
-        r = mount_as_root(&grants[i], host_uid, host_gid, &mounts[i], err);
+        r = mount_as_root(&grants[i], &map, &mounts[i], err);
+    close_fd(&map.userns);
     for (size_t i = 0; i < count && r < 0; i++)
         close_fd(&mounts[i]);
     return r;

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <grp.h>
 #include <linux/sched.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -24,6 +25,9 @@
 #define RANGE_SLICES 256u
 
 #define ZYGOTE_SOCKET 3
+
+/* For what runs in ns_vfork(): a few calls with small buffers. */
+#define VFORK_STACK 32768
 
 /* The program's whole environment, and so the sandbox's. One BLAS thread: a process that forks has
  * no threads. */
@@ -62,6 +66,23 @@ pid_t ns_clone(uint64_t flags, int *ret_pidfd)
         args.child_tid = (uintptr_t)tid;
     }
     return (pid_t)syscall(SYS_clone3, &args, sizeof(args));
+}
+
+pid_t ns_vfork(uint64_t flags, int (*fn)(void *arg), void *arg)
+{
+    char stack[VFORK_STACK] __attribute__((aligned(16)));
+    sigset_t all, before;
+    int saved;
+    pid_t pid;
+
+    /* A handler of ours would run in the child, too, on our memory. */
+    (void)sigfillset(&all);
+    (void)sigprocmask(SIG_SETMASK, &all, &before);
+    pid = clone(fn, stack + sizeof(stack), (int)flags | CLONE_VM | CLONE_VFORK | SIGCHLD, arg);
+    saved = errno;
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    errno = saved;
+    return pid;
 }
 
 /* How many ids from 0 up this process's namespace maps in one piece. */
@@ -171,6 +192,24 @@ static int open_program(const char *path)
     return open(path, O_PATH | O_CLOEXEC);
 }
 
+const char *ns_exit_reason(int code)
+{
+    switch (code) {
+    case NS_EXIT_OPEN:
+        return "belljar-zygote cannot be opened";
+    case NS_EXIT_ORPHAN:
+        return "the supervisor went away";
+    case NS_EXIT_IDS:
+        return "the ids of the sandbox cannot be taken on";
+    case NS_EXIT_PREPARE:
+        return "the zygote's process cannot be prepared";
+    case NS_EXIT_EXEC:
+        return "belljar-zygote cannot be executed";
+    default:
+        return NULL;
+    }
+}
+
 /* In the child, still in the supervisor's image. What goes wrong is told by the exit code; the
  * supervisor words it. */
 static void __attribute__((noreturn))
@@ -184,36 +223,36 @@ become_zygote(const char *path, int sock, int sync, const struct ns_ids *ids)
     /* Before anything is given up: the program may lie where only the caller may look. */
     program = open_program(path);
     if (program < 0)
-        _exit(2);
+        _exit(NS_EXIT_OPEN);
     if (read(sync, &byte, 1) != 1)
-        _exit(3);
+        _exit(NS_EXIT_ORPHAN);
     if (ids->count > 1 && setgroups(0, NULL) < 0)
-        _exit(4);
+        _exit(NS_EXIT_IDS);
     if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
-        _exit(4);
+        _exit(NS_EXIT_IDS);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || setsid() < 0)
-        _exit(5);
+        _exit(NS_EXIT_PREPARE);
 
     reset_signals();
     (void)umask(022);
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     if (chdir("/") < 0)
-        _exit(5);
+        _exit(NS_EXIT_PREPARE);
 
     null = open("/dev/null", O_RDWR | O_CLOEXEC);
     if (null < 0)
-        _exit(5);
+        _exit(NS_EXIT_PREPARE);
     /* Numbers 0 to 2 become /dev/null and 3 the socket; the source may itself be 3, so it is moved
      * up first. */
     sock = fcntl(sock, F_DUPFD_CLOEXEC, 16);
     program = fcntl(program, F_DUPFD_CLOEXEC, 16);
     if (sock < 0 || program < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
         dup2(sock, ZYGOTE_SOCKET) < 0)
-        _exit(5);
+        _exit(NS_EXIT_PREPARE);
     if (close_range(ZYGOTE_SOCKET + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
-        _exit(5);
+        _exit(NS_EXIT_PREPARE);
     (void)syscall(SYS_execveat, program, "", argv, environment, AT_EMPTY_PATH);
-    _exit(6);
+    _exit(NS_EXIT_EXEC);
 }
 
 int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, bool has_network,
@@ -261,21 +300,23 @@ int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, bool h
     return 0;
 }
 
+static int leave(void *arg)
+{
+    (void)arg;
+    return 0;
+}
+
+/* A user namespace outlives the process that came with it as long as that is not reaped; its maps
+ * can still be written. */
 int ns_idmap_fd(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid,
                 int *ret_fd, struct error *err)
 {
     char path[64];
-    pid_t pid = ns_clone(CLONE_NEWUSER, NULL);
+    pid_t pid = ns_vfork(CLONE_NEWUSER, leave, NULL);
     int fd = -1, r;
 
     if (pid < 0)
         return error_errno(err, "create a user namespace");
-    if (pid == 0) {
-        (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-        for (;;)
-            (void)pause();
-    }
-
     r = write_map(pid, "uid_map", disk_uid, host_uid, 1, err);
     if (r == 0)
         r = write_map(pid, "gid_map", disk_gid, host_gid, 1, err);
@@ -285,7 +326,6 @@ int ns_idmap_fd(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_
         if (fd < 0)
             r = error_errno(err, "open %s", path);
     }
-    (void)kill(pid, SIGKILL);
     (void)waitpid(pid, NULL, 0);
     if (r == 0)
         *ret_fd = fd;

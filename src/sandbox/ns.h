@@ -32,6 +32,19 @@ int ns_pick_ids(struct ns_ids *ret_ids, struct error *err);
  * the whole process, so that sandboxes of two zygotes do not share one. */
 uint32_t ns_next_uid(const struct ns_ids *ids);
 
+/* How the child of ns_spawn_zygote() ends when it did not get as far as the program: nothing else
+ * is left to say it with. The program's own codes are 0 and 1. */
+enum ns_exit {
+    NS_EXIT_OPEN = 2, /* the program cannot be opened */
+    NS_EXIT_ORPHAN,   /* the supervisor went away */
+    NS_EXIT_IDS,      /* the ids cannot be taken on */
+    NS_EXIT_PREPARE,  /* session, directory or descriptors */
+    NS_EXIT_EXEC,
+};
+
+/* In words, or NULL when the code is none of these. */
+const char *ns_exit_reason(int code);
+
 /* Clones into fresh namespaces and executes `path` there with an empty descriptor table but `sock`
  * as number 3 and an environment of our making. The child dies with its parent. `has_network`: it
  * keeps the host's, which costs less to start; only for a zygote that imports nothing. */
@@ -42,6 +55,12 @@ int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, bool h
  * idmapped mount. */
 int ns_idmap_fd(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid,
                 int *ret_fd, struct error *err);
+
+/* Calls `fn` in a process in new namespaces that shares our memory, while we stand still until it
+ * ends: the cost does not grow with what we hold, as that of a fork does. `fn` must not touch what
+ * it was not given, and must end soon. Its process has ended when this returns, and is the caller's
+ * to wait for. -1 with errno. */
+pid_t ns_vfork(uint64_t flags, int (*fn)(void *arg), void *arg);
 
 /* clone3(2) without a new stack; the child continues behind the call, as after fork(2). Sets the
  * cached thread id of the C library right, which a raw clone does not. Returns the pid, 0 in the

@@ -1,8 +1,12 @@
 /* The interpreter is cold, so that it is quick. */
 #include "unit.h"
 
+#include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -37,6 +41,14 @@ static bool all_have_printed(struct scene *s)
 }
 
 /* The whole line: Python writes its end by itself. */
+static bool all_have_printed_a_line(struct scene *s)
+{
+    for (size_t i = 0; i < s->n_tickets; i++)
+        if (!strchr(s->tickets[i].out, '\n'))
+            return false;
+    return true;
+}
+
 static bool first_has_printed(struct scene *s)
 {
     return strchr(s->tickets[0].out, '\n') != NULL;
@@ -229,7 +241,7 @@ static void a_zygote_that_dies_takes_its_runs_along_and_another_comes(void **sta
     first = zygote_client_pid(pool_zygote(s.pool));
     for (int i = 0; i < 3; i++)
         scene_submit(&s, SLEEP);
-    scene_wait(&s, all_have_printed);
+    scene_wait(&s, all_have_printed_a_line);
     assert_int_equal(kill(first, SIGKILL), 0);
     scene_wait(&s, scene_all_done);
     for (int i = 0; i < 3; i++)
@@ -302,6 +314,86 @@ static void a_program_that_is_no_zygote_is_an_error_and_not_a_loop(void **state)
     scene_finish(&s);
 }
 
+/* A process that holds back the end of `pid` from its parent, as a debugger does, until `release`
+ * is closed; it leaves with 1 when nobody closed it. -1: not permitted here. */
+static pid_t hold_back(pid_t pid, int *ret_release)
+{
+    int ready[2], release[2];
+    char byte = 0;
+    pid_t holder;
+
+    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(release, O_CLOEXEC), 0);
+    holder = fork();
+    assert_true(holder >= 0);
+    if (holder == 0) {
+        struct pollfd p = {.fd = release[0], .events = POLLIN};
+
+        (void)close(release[1]);
+        byte = ptrace(PTRACE_SEIZE, pid, NULL, NULL) == 0;
+        (void)!write(ready[1], &byte, 1);
+        _exit(poll(&p, 1, 10000) == 1 ? 0 : 1);
+    }
+    (void)close(ready[1]);
+    (void)close(release[0]);
+    assert_int_equal(read(ready[0], &byte, 1), 1);
+    (void)close(ready[0]);
+    *ret_release = release[1];
+    if (!byte) {
+        (void)close(release[1]);
+        (void)waitpid(holder, NULL, 0);
+        return -1;
+    }
+    return holder;
+}
+
+static bool zygote_is_ending(struct scene *s)
+{
+    return pool_zygote(s->pool) && zygote_client_is_ending(pool_zygote(s->pool));
+}
+
+static int turns;
+
+static bool a_while_has_passed(struct scene *s)
+{
+    (void)s;
+    return turns-- == 0;
+}
+
+static void the_loop_goes_on_while_a_zygote_takes_long_to_die(void **state)
+{
+    struct scene s;
+    int release, status;
+    pid_t holder;
+
+    (void)state;
+    scene_begin(&s, (struct pool_options){.size = 1});
+    scene_wait(&s, scene_stock_is_full);
+    scene_submit(&s, SLEEP);
+    scene_wait(&s, all_have_printed);
+    holder = hold_back(zygote_client_pid(pool_zygote(s.pool)), &release);
+    if (holder < 0) {
+        pool_free(s.pool);
+        print_message("this user may not trace the zygote\n");
+        skip();
+    }
+    assert_int_equal(kill(zygote_client_pid(pool_zygote(s.pool)), SIGKILL), 0);
+    scene_wait(&s, zygote_is_ending);
+    turns = 100;
+    scene_wait(&s, a_while_has_passed);
+    assert_true(zygote_is_ending(&s));
+    assert_int_equal(s.tickets[0].done, 0);
+    (void)close(release);
+    assert_int_equal(waitpid(holder, &status, 0), holder);
+    assert_int_equal(status, 0); /* it was we who let it go */
+    scene_wait(&s, scene_all_done);
+    assert_lost(&s.tickets[0]);
+    scene_submit(&s, "print('hi')");
+    scene_wait(&s, scene_all_done);
+    scene_assert_ran(&s.tickets[1], "hi\n");
+    scene_finish(&s);
+}
+
 static pid_t idle_pid;
 
 static void note_pid(void *user, const struct box *box)
@@ -338,14 +430,6 @@ static void a_sandbox_that_dies_in_the_stock_is_replaced(void **state)
     scene_wait(&s, scene_all_done);
     scene_assert_ran(&s.tickets[0], "hi\n");
     scene_finish(&s);
-}
-
-static int turns;
-
-static bool a_while_has_passed(struct scene *s)
-{
-    (void)s;
-    return turns-- == 0;
 }
 
 /* Dead, but nobody has heard of it yet when the run is handed over: it fails, or runs elsewhere,
@@ -527,6 +611,7 @@ int main(void)
         cmocka_unit_test(a_zygote_that_dies_while_it_makes_a_sandbox_is_an_answer),
         cmocka_unit_test(a_zygote_that_dies_at_once_again_and_again_does_not_wear_the_pool_out),
         cmocka_unit_test(a_program_that_is_no_zygote_is_an_error_and_not_a_loop),
+        cmocka_unit_test(the_loop_goes_on_while_a_zygote_takes_long_to_die),
         cmocka_unit_test(a_sandbox_that_dies_in_the_stock_is_replaced),
         cmocka_unit_test(a_sandbox_that_is_dead_at_the_hand_over_does_no_harm),
         cmocka_unit_test(a_zygote_is_replaced_after_so_many_sandboxes),
