@@ -20,6 +20,9 @@ int file_write(int dirfd, const char *path, const char *text);
 int file_printf(int dirfd, const char *path, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* All of it, to a pipe, a terminal or a file, waiting where that takes time. -1 with errno. */
+int file_write_all(int fd, const void *data, size_t len);
+
 /* To be read line by line, or entry by entry. NULL with errno. A directory has a descriptor of its
  * own even where the path is "." of `dirfd`. */
 FILE *file_open_stream(int dirfd, const char *path);

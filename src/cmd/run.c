@@ -1,8 +1,6 @@
 /* belljar run: one program, one sandbox, and the program's own exit code. */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,24 +8,17 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "base/stream.h"
-#include "base/suggest.h"
 #include "base/utf8.h"
 #include "cmd/cmd.h"
+#include "cmd/outlet.h"
+#include "cmd/request.h"
 #include "front/json.h"
 #include "front/result.h"
 #include "front/terminal.h"
 #include "gate/admit.h"
 #include "pool/engine.h"
-#include "sandbox/grant.h"
-
-/* One of our own streams, and how much of the program's was passed on to it while it ran. */
-struct outlet {
-    int fd;
-    uint64_t shown;
-    bool is_terminal;
-    struct terminal terminal;
-};
 
 struct job {
     struct config *config;
@@ -37,8 +28,8 @@ struct job {
     struct outlet out, err;
     bool is_json;
     bool is_done;
-    bool is_closing;                           /* asked to stop once */
-    struct grant_watch *watches[LIMIT_GRANTS]; /* of the writable grants */
+    bool is_closing; /* asked to stop once */
+    struct request_grants grants;
 };
 
 /* --- options --- */
@@ -72,21 +63,6 @@ static const struct option own_options[] = {
     {"seed",       required_argument, NULL, OPT_LATER     },
 };
 
-#define OPTIONS_MAX 64
-
-static size_t all_options(struct option *options)
-{
-    size_t count, n = ARRAY_SIZE(own_options);
-    const struct config_option *settings = config_options(&count);
-
-    memcpy(options, own_options, sizeof(own_options));
-    for (size_t i = 0; i < count && n < OPTIONS_MAX - 1; i++)
-        if (settings[i].flag)
-            options[n++] = (struct option){settings[i].flag, required_argument, NULL, OPT_SETTING};
-    options[n] = (struct option){0};
-    return n;
-}
-
 static int help(void)
 {
     (void)printf("usage: belljar run [OPTION]… FILE | - | -c CODE\n\n"
@@ -111,45 +87,14 @@ struct request {
     const char *file;
     const char *input;
     const char *config;
-    char *env[LIMIT_ENV_COUNT + 1];
-    size_t n_env;
+    struct request_env env;
 };
-
-static int add_env(struct request *request, char *text, struct error *err)
-{
-    const char *equals = strchr(text, '=');
-
-    if (!equals || equals == text) {
-        error_set(err, E_INVALID, "--env `%s` is not NAME=VALUE", text);
-        return error_hint(err, "write --env NAME=VALUE");
-    }
-    if (request->n_env == LIMIT_ENV_COUNT || strlen(text) > LIMIT_ENV_BYTES)
-        return error_set(err, E_TOO_LARGE, "--env: at most %d variables of %zu bytes each",
-                         LIMIT_ENV_COUNT, LIMIT_ENV_BYTES);
-    request->env[request->n_env++] = text;
-    return 0;
-}
 
 static int not_yet(const char *flag, struct error *err)
 {
     error_set(err, E_UNSUPPORTED, "--%s is not part of this version", flag);
     return error_hint(err, strcmp(flag, "net") == 0 ? "a sandbox has no network at all"
                                                     : "runs are not deterministic");
-}
-
-static int write_all(int fd, const char *data, size_t len)
-{
-    while (len) {
-        ssize_t n = write(fd, data, len);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return -1;
-        data += n;
-        len -= (size_t)n;
-    }
-    return 0;
 }
 
 /* Belljar's own failure: words for people, and the object where one was asked for. Returns the exit
@@ -161,7 +106,7 @@ static int fail(const struct job *job, struct error *err)
 
     buf_init(&text, MIB);
     if (object && json_text_dump(object, JSON_TEXT_PRETTY, &text, NULL) == 0)
-        (void)write_all(STDOUT_FILENO, buf_str(&text), text.len);
+        (void)file_write_all(STDOUT_FILENO, buf_str(&text), text.len);
     json_decref(object);
     return cmd_fail_run(err);
 }
@@ -178,11 +123,11 @@ static bool wants_json(int argc, char **argv)
 /* Returns 0, or the exit code + 1 when there is nothing more to do. */
 static int parse(struct job *job, struct request *request, int argc, char **argv)
 {
-    struct option options[OPTIONS_MAX];
+    struct option options[REQUEST_OPTIONS_MAX];
     struct error err = {0};
     int answer, index, r = 0;
 
-    (void)all_options(options);
+    request_options(own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
     opterr = 0;
     while ((answer = getopt_long(argc, argv, ":c:l:h", options, &index)) >= 0) {
         switch (answer) {
@@ -198,7 +143,7 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
             request->config = optarg;
             break;
         case OPT_ENV:
-            r = add_env(request, optarg, &err);
+            r = request_add_env(&request->env, optarg, &err);
             break;
         case OPT_STDIN:
             request->input = optarg;
@@ -270,26 +215,16 @@ static int read_source(struct buf *target, const char *path, const char *what, s
     return 0;
 }
 
+/* By the file's suffix, where nothing was said. */
 static int pick_language(struct run *run, const struct request *request, struct error *err)
 {
-    static const char *const known[] = {"python", "bash"};
-    const char *nearest, *dot = request->file ? strrchr(request->file, '.') : NULL;
+    const char *dot = request->file ? strrchr(request->file, '.') : NULL;
 
-    if (!request->language) {
-        run->language =
-            dot && (strcmp(dot, ".sh") == 0 || strcmp(dot, ".bash") == 0) ? RUN_BASH : RUN_PYTHON;
-        return 0;
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
-        if (strcmp(request->language, known[i]) == 0) {
-            run->language = i == 0 ? RUN_PYTHON : RUN_BASH;
-            return 0;
-        }
-    nearest = suggest_nearest(request->language, known, ARRAY_SIZE(known));
-    error_set(err, E_INVALID, "unknown language `%s`", request->language);
-    if (nearest)
-        return error_hint(err, "did you mean `%s`?", nearest);
-    return error_hint(err, "python and bash are known");
+    if (request->language)
+        return request_language(request->language, &run->language, err);
+    run->language =
+        dot && (strcmp(dot, ".sh") == 0 || strcmp(dot, ".bash") == 0) ? RUN_BASH : RUN_PYTHON;
+    return 0;
 }
 
 static int check_code(const struct buf *code, struct error *err)
@@ -343,36 +278,6 @@ static int read_input(struct job *job, const struct request *request, struct err
     return read_source(&job->run->input, request->input, "--stdin", err);
 }
 
-/* A directory before those below it: what is mounted later covers what is there. */
-static int compare_grants(const void *a, const void *b)
-{
-    return strcmp(((const struct run_grant *)a)->path, ((const struct run_grant *)b)->path);
-}
-
-static int open_grants(struct job *job, struct error *err)
-{
-    const struct config_list *allow = &job->config->allow;
-
-    if (allow->count > LIMIT_GRANTS)
-        return error_set(err, E_TOO_LARGE, "--allow: at most %d directories", LIMIT_GRANTS);
-    for (size_t i = 0; i < allow->count; i++) {
-        struct run_grant *grant = &job->run->grants[i];
-        cleanup_free char *path = NULL;
-        enum run_grant_mode mode;
-
-        if (config_parse_grant(allow->items[i], &path, &mode, err) < 0 ||
-            grant_open(path, mode, grant, err) < 0)
-            return -1;
-        job->run->n_grants++;
-    }
-    qsort(job->run->grants, job->run->n_grants, sizeof(job->run->grants[0]), compare_grants);
-    for (size_t i = 0; i < job->run->n_grants; i++)
-        if (job->run->grants[i].mode == RUN_GRANT_RW &&
-            !(job->watches[i] = grant_watch_new(&job->run->grants[i])))
-            return error_set(err, E_SYSTEM, "out of memory");
-    return 0;
-}
-
 /* The zygote starts Python while we read the profile and the program. A sandbox is made to order:
  * nothing waits in advance, and nothing is imported that the program does not import. */
 static int start_engine(struct job *job, const struct request *request, struct error *err)
@@ -391,9 +296,9 @@ static int prepare(struct job *job, struct request *request, struct error *err)
     if (pick_language(run, request, err) < 0 ||
         admit_load_profile(job->config, &job->profile, err) < 0 ||
         read_code(job, request, err) < 0 || read_input(job, request, err) < 0 ||
-        open_grants(job, err) < 0)
+        request_open_grants(&job->grants, run, job->config, err) < 0)
         return -1;
-    run->env = request->n_env ? request->env : NULL;
+    run->env = request->env.count ? request->env.items : NULL;
     if (admit_run(run, job->config, job->profile, err) < 0)
         return -1;
     run_stream_done(&run->out);
@@ -405,66 +310,13 @@ static int prepare(struct job *job, struct request *request, struct error *err)
 
 /* --- what comes back --- */
 
-static int outlet_write(struct outlet *outlet, const char *data, size_t len)
-{
-    cleanup(buf_done) struct buf visible = {0};
-
-    if (!outlet->is_terminal)
-        return write_all(outlet->fd, data, len);
-    buf_init(&visible, SIZE_MAX / 2);
-    if (terminal_feed(&outlet->terminal, data, len, &visible, NULL) < 0)
-        return -1;
-    return write_all(outlet->fd, buf_str(&visible), visible.len);
-}
-
-static bool is_writable(int fd)
-{
-    struct pollfd p = {.fd = fd, .events = POLLOUT};
-
-    return poll(&p, 1, 0) == 1;
-}
-
-/* As it comes, but never waiting for our reader: the clock of the run must go on. What is not
- * passed on now is kept, within the limit, and follows with the next output or at the end. A pipe
- * that is writable takes PIPE_BUF bytes without blocking. */
 static void on_event(struct run *run, const struct run_event *event)
 {
     struct job *job = run->user;
-    struct outlet *outlet = event->kind == RUN_EVENT_STDOUT ? &job->out : &job->err;
-    const char *data = event->data;
-    size_t len = event->len;
+    struct outlet *outlet = event->kind == RUN_EVENT_STDERR ? &job->err : &job->out;
 
-    if (event->kind != RUN_EVENT_STDOUT && event->kind != RUN_EVENT_STDERR)
-        return;
-    if (outlet->shown < event->offset || outlet->shown >= run->limits.output_bytes)
-        return; /* our reader fell behind: order matters more than haste */
-    if (len > run->limits.output_bytes - outlet->shown)
-        len = (size_t)(run->limits.output_bytes - outlet->shown);
-    while (len && is_writable(outlet->fd)) {
-        size_t n = len < PIPE_BUF ? len : PIPE_BUF;
-
-        if (outlet_write(outlet, data, n) < 0) {
-            pool_cancel(job->engine.pool, run); /* nobody reads us any more */
-            return;
-        }
-        outlet->shown += n;
-        data += n;
-        len -= n;
-    }
-}
-
-static void finish_outlet(struct outlet *outlet, const struct run_stream *stream)
-{
-    cleanup(buf_done) struct buf rest = {0};
-
-    buf_init(&rest, LIMIT_OUTPUT_BYTES_MAX + KIB);
-    if (run_stream_render_rest(stream, outlet->shown, &rest, NULL) == 0 && rest.len)
-        (void)outlet_write(outlet, buf_str(&rest), rest.len);
-    if (outlet->is_terminal) {
-        buf_clear(&rest);
-        if (terminal_finish(&outlet->terminal, &rest, NULL) == 0)
-            (void)write_all(outlet->fd, buf_str(&rest), rest.len);
-    }
+    if (outlet_pass(outlet, run, event) < 0)
+        pool_cancel(job->engine.pool, run); /* nobody reads us any more */
 }
 
 static int print_json(const struct job *job, struct error *err)
@@ -478,7 +330,7 @@ static int print_json(const struct job *job, struct error *err)
         return -1;
     r = json_text_dump(object, JSON_TEXT_PRETTY, &text, err);
     json_decref(object);
-    if (r == 0 && write_all(STDOUT_FILENO, buf_str(&text), text.len) < 0)
+    if (r == 0 && file_write_all(STDOUT_FILENO, buf_str(&text), text.len) < 0)
         r = error_errno(err, "write the result");
     return r;
 }
@@ -490,36 +342,13 @@ static void print_human(struct job *job)
     const struct run *run = job->run;
     bool has_color = terminal_has_color(STDERR_FILENO, job->config->color);
 
-    finish_outlet(&job->out, &run->out);
-    finish_outlet(&job->err, &run->err);
+    outlet_finish(&job->out, &run->out);
+    outlet_finish(&job->err, &run->err);
     if (!job->err.is_terminal && (run->status == RUN_SUCCESS || run->status == RUN_ERROR))
         return;
     buf_init(&text, SIZE_MAX / 2);
     if (result_human(run, has_color, &text, NULL) == 0)
-        (void)write_all(STDERR_FILENO, buf_str(&text), text.len);
-}
-
-/* Only when nothing of the sandbox is left: a process that still lives would make it again. */
-static void check_protected(const struct job *job)
-{
-    for (size_t i = 0; i < job->run->n_grants; i++) {
-        size_t count, failed;
-
-        if (!job->watches[i])
-            continue;
-        count = grant_quarantine(&job->run->grants[i], job->watches[i], &failed);
-        if (count)
-            (void)fprintf(stderr,
-                          "belljar: the program made %zu protected path(s) in `%s`; renamed to "
-                          "NAME.belljar-refused-…\n",
-                          count, job->run->grants[i].path);
-        if (failed)
-            (void)fprintf(
-                stderr,
-                "belljar: the program made %zu protected path(s) in `%s` that could not be "
-                "renamed: look at its shell, git and agent settings\n",
-                failed, job->run->grants[i].path);
-    }
+        (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
 }
 
 static int finish(struct job *job)
@@ -578,22 +407,12 @@ static int execute(struct job *job, struct error *err)
     return r;
 }
 
-static void outlet_init(struct outlet *outlet, int fd, const struct config *config)
-{
-    *outlet = (struct outlet){.fd = fd, .is_terminal = isatty(fd)};
-    terminal_init(&outlet->terminal, terminal_has_color(fd, config->color));
-}
-
 static void job_done(struct job *job)
 {
     engine_close(&job->engine);
     profile_free(job->profile);
     if (job->run) {
-        for (size_t i = 0; i < job->run->n_grants; i++)
-            grant_done(&job->run->grants[i]);
-        for (size_t i = 0; i < LIMIT_GRANTS; i++)
-            grant_watch_free(job->watches[i]);
-        job->run->n_grants = 0;
+        request_close_grants(&job->grants, job->run);
         job->run->env = NULL; /* borrowed from the command line */
         run_free(job->run);
     }
@@ -617,12 +436,12 @@ int cmd_run(int argc, char **argv)
         return r - 1;
     if (start_engine(&job, &request, &err) < 0 || prepare(&job, &request, &err) < 0)
         return fail(&job, &err);
-    outlet_init(&job.out, STDOUT_FILENO, job.config);
-    outlet_init(&job.err, STDERR_FILENO, job.config);
+    outlet_init(&job.out, STDOUT_FILENO, job.config->color);
+    outlet_init(&job.err, STDERR_FILENO, job.config->color);
     r = execute(&job, &err);
     if (job.run->n_grants) {
         engine_close(&job.engine);
-        check_protected(&job);
+        request_check_grants(&job.grants, job.run);
     }
     return r < 0 ? fail(&job, &err) : finish(&job);
 }

@@ -1,0 +1,73 @@
+#include "cmd/outlet.h"
+
+#include <limits.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/stream.h"
+
+void outlet_init(struct outlet *outlet, int fd, const char *color)
+{
+    *outlet = (struct outlet){.fd = fd, .is_terminal = isatty(fd)};
+    terminal_init(&outlet->terminal, terminal_has_color(fd, color));
+}
+
+static int outlet_write(struct outlet *outlet, const char *data, size_t len)
+{
+    cleanup(buf_done) struct buf visible = {0};
+
+    if (!outlet->is_terminal)
+        return file_write_all(outlet->fd, data, len);
+    buf_init(&visible, SIZE_MAX / 2);
+    if (terminal_feed(&outlet->terminal, data, len, &visible, NULL) < 0)
+        return -1;
+    return file_write_all(outlet->fd, buf_str(&visible), visible.len);
+}
+
+static bool is_writable(int fd)
+{
+    struct pollfd p = {.fd = fd, .events = POLLOUT};
+
+    return poll(&p, 1, 0) == 1;
+}
+
+/* A pipe that is writable takes PIPE_BUF bytes without blocking. */
+int outlet_pass(struct outlet *outlet, const struct run *run, const struct run_event *event)
+{
+    const char *data = event->data;
+    size_t len = event->len;
+
+    if (event->kind != RUN_EVENT_STDOUT && event->kind != RUN_EVENT_STDERR)
+        return 0;
+    if (outlet->shown < event->offset || outlet->shown >= run->limits.output_bytes)
+        return 0; /* our reader fell behind: order matters more than haste */
+    if (len > run->limits.output_bytes - outlet->shown)
+        len = (size_t)(run->limits.output_bytes - outlet->shown);
+    while (len && is_writable(outlet->fd)) {
+        size_t n = len < PIPE_BUF ? len : PIPE_BUF;
+
+        if (outlet_write(outlet, data, n) < 0)
+            return -1;
+        outlet->shown += n;
+        data += n;
+        len -= n;
+    }
+    return 0;
+}
+
+void outlet_finish(struct outlet *outlet, const struct run_stream *stream)
+{
+    cleanup(buf_done) struct buf rest = {0};
+
+    buf_init(&rest, LIMIT_OUTPUT_BYTES_MAX + KIB);
+    if (run_stream_render_rest(stream, outlet->shown, &rest, NULL) == 0 && rest.len)
+        (void)outlet_write(outlet, buf_str(&rest), rest.len);
+    if (outlet->is_terminal) {
+        buf_clear(&rest);
+        if (terminal_finish(&outlet->terminal, &rest, NULL) == 0)
+            (void)file_write_all(outlet->fd, buf_str(&rest), rest.len);
+    }
+    outlet->shown = 0;
+}

@@ -1,0 +1,28 @@
+/* One of our own streams, onto which a program's is passed as it comes.
+ *
+ * Our reader may be slow and the clock of the run must go on, so nothing here waits for him while
+ * the program runs: what he does not take now is kept, within the limit, and follows at the end.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/run.h"
+#include "front/terminal.h"
+
+struct outlet {
+    int fd;
+    uint64_t shown; /* bytes of the program's stream that were passed on */
+    bool is_terminal;
+    struct terminal terminal;
+};
+
+/* `color` is the option of that name. */
+void outlet_init(struct outlet *outlet, int fd, const char *color);
+
+/* Passes a chunk of output on; other events are ignored. -1: nobody reads us any more. */
+int outlet_pass(struct outlet *outlet, const struct run *run, const struct run_event *event);
+
+/* What was kept back; ready for the next program afterwards. */
+void outlet_finish(struct outlet *outlet, const struct run_stream *stream);

@@ -1,0 +1,115 @@
+#include "cmd/request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/suggest.h"
+
+void request_options(const struct option *own, size_t n_own, int setting, struct option *options)
+{
+    size_t count, n = n_own;
+    const struct config_option *settings = config_options(&count);
+
+    memcpy(options, own, n_own * sizeof(*own));
+    for (size_t i = 0; i < count && n < REQUEST_OPTIONS_MAX - 1; i++)
+        if (settings[i].flag)
+            options[n++] = (struct option){settings[i].flag, required_argument, NULL, setting};
+    options[n] = (struct option){0};
+}
+
+int request_add_env(struct request_env *env, char *text, struct error *err)
+{
+    const char *equals = strchr(text, '=');
+
+    if (!equals || equals == text) {
+        error_set(err, E_INVALID, "--env `%s` is not NAME=VALUE", text);
+        return error_hint(err, "write --env NAME=VALUE");
+    }
+    if (env->count == LIMIT_ENV_COUNT || strlen(text) > LIMIT_ENV_BYTES)
+        return error_set(err, E_TOO_LARGE, "--env: at most %d variables of %zu bytes each",
+                         LIMIT_ENV_COUNT, LIMIT_ENV_BYTES);
+    env->items[env->count++] = text;
+    return 0;
+}
+
+int request_language(const char *word, enum run_language *ret_language, struct error *err)
+{
+    static const char *const known[] = {"python", "bash"};
+    const char *nearest;
+
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (strcmp(word, known[i]) == 0) {
+            *ret_language = i == 0 ? RUN_PYTHON : RUN_BASH;
+            return 0;
+        }
+    nearest = suggest_nearest(word, known, ARRAY_SIZE(known));
+    error_set(err, E_INVALID, "unknown language `%s`", word);
+    if (nearest)
+        return error_hint(err, "did you mean `%s`?", nearest);
+    return error_hint(err, "python and bash are known");
+}
+
+/* A directory before those below it: what is mounted later covers what is there. */
+static int compare_grants(const void *a, const void *b)
+{
+    return strcmp(((const struct run_grant *)a)->path, ((const struct run_grant *)b)->path);
+}
+
+int request_open_grants(struct request_grants *grants, struct run *run, const struct config *config,
+                        struct error *err)
+{
+    const struct config_list *allow = &config->allow;
+
+    if (allow->count > LIMIT_GRANTS)
+        return error_set(err, E_TOO_LARGE, "--allow: at most %d directories", LIMIT_GRANTS);
+    for (size_t i = 0; i < allow->count; i++) {
+        struct run_grant *grant = &run->grants[i];
+        cleanup_free char *path = NULL;
+        enum run_grant_mode mode;
+
+        if (config_parse_grant(allow->items[i], &path, &mode, err) < 0 ||
+            grant_open(path, mode, grant, err) < 0)
+            return -1;
+        run->n_grants++;
+    }
+    qsort(run->grants, run->n_grants, sizeof(run->grants[0]), compare_grants);
+    for (size_t i = 0; i < run->n_grants; i++)
+        if (run->grants[i].mode == RUN_GRANT_RW &&
+            !(grants->watches[i] = grant_watch_new(&run->grants[i])))
+            return error_set(err, E_SYSTEM, "out of memory");
+    return 0;
+}
+
+void request_check_grants(const struct request_grants *grants, const struct run *run)
+{
+    for (size_t i = 0; i < run->n_grants; i++) {
+        size_t count, failed;
+
+        if (!grants->watches[i])
+            continue;
+        count = grant_quarantine(&run->grants[i], grants->watches[i], &failed);
+        if (count)
+            (void)fprintf(stderr,
+                          "belljar: the program made %zu protected path(s) in `%s`; renamed to "
+                          "NAME.belljar-refused-…\n",
+                          count, run->grants[i].path);
+        if (failed)
+            (void)fprintf(
+                stderr,
+                "belljar: the program made %zu protected path(s) in `%s` that could not be "
+                "renamed: look at its shell, git and agent settings\n",
+                failed, run->grants[i].path);
+    }
+}
+
+void request_close_grants(struct request_grants *grants, struct run *run)
+{
+    for (size_t i = 0; i < run->n_grants; i++)
+        grant_done(&run->grants[i]);
+    run->n_grants = 0;
+    for (size_t i = 0; i < LIMIT_GRANTS; i++)
+        grant_watch_free(grants->watches[i]);
+    *grants = (struct request_grants){0};
+}

@@ -1,0 +1,38 @@
+/* What the commands that run programs have in common: flags of the settings beside their own,
+ * variables, the language, and granted directories. */
+#pragma once
+
+#include <getopt.h>
+
+#include "base/config.h"
+#include "base/run.h"
+#include "sandbox/grant.h"
+
+#define REQUEST_OPTIONS_MAX 64
+
+/* The command's own flags, those of the option table (answered as `setting`), and the end. */
+void request_options(const struct option *own, size_t n_own, int setting, struct option *options);
+
+/* Variables of --env, borrowed from the command line; NULL at the end. */
+struct request_env {
+    char *items[LIMIT_ENV_COUNT + 1];
+    size_t count;
+};
+
+int request_add_env(struct request_env *env, char *text, struct error *err);
+
+/* "python" or "bash". */
+int request_language(const char *word, enum run_language *ret_language, struct error *err);
+
+struct request_grants {
+    struct grant_watch *watches[LIMIT_GRANTS]; /* of the writable ones */
+};
+
+/* Opens the directories of the option `allow` and puts them into the run, outer ones first. */
+int request_open_grants(struct request_grants *grants, struct run *run, const struct config *config,
+                        struct error *err);
+
+/* Moves aside what the program made in place of protected paths, and says so. Only when nothing of
+ * the sandbox is left: a process that still lives would make it again. */
+void request_check_grants(const struct request_grants *grants, const struct run *run);
+void request_close_grants(struct request_grants *grants, struct run *run);
