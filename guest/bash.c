@@ -16,6 +16,9 @@
 
 #define SCRIPT_FD 10
 
+/* Where cells find their standard error, see WIRE_BASH_CELL. */
+#define BASH_STDERR_FD 61
+
 extern char **environ;
 
 static int script_file(struct span code)
@@ -48,5 +51,47 @@ int bash_run(const struct wire_run *run, int control)
         return EXIT_FAILED;
     (void)execve("/bin/bash", is_long ? long_argv : short_argv, environ);
     perror("bash");
+    return 127;
+}
+
+/* What the shell of a session reads first. It is an interactive one: only those come back to their
+ * next command after an interrupt. Before each prompt it says how the last cell ended. Its own
+ * standard error leads nowhere, since readline echoes there; cells have the real one, 61. */
+static const char start_up[] =
+    "exec 10<&- 59</dev/null\n"
+    "set +m +H +o history\n"
+    "unset HISTFILE MAILCHECK\n"
+    "PS1= PS2=\n"
+    "__belljar_started='BJ\\x%02x\\x%02x\\0\\0\\0\\0'\n"
+    "__belljar_done() {\n"
+    "    local status=$? byte\n"
+    "    if [[ $__belljar_is_up ]]; then\n"
+    "        builtin printf -v byte '\\\\x%%02x' \"$status\"\n"
+    "        builtin printf \"BJ\\x%02x\\x%02x\\x04\\0\\0\\0$byte\\0\\0\\0\" >&62\n"
+    "    fi\n"
+    "    __belljar_is_up=1\n"
+    "}\n"
+    "PROMPT_COMMAND=__belljar_done\n"
+    "readonly PROMPT_COMMAND __belljar_started\n"
+    "readonly -f __belljar_done\n";
+
+int bash_session(int cells, int report)
+{
+    static char name[] = "bash", option[] = "--rcfile", path[] = "/dev/fd/10", interactive[] = "-i";
+    static char *argv[] = {name, option, path, interactive, NULL};
+    char text[sizeof(start_up)];
+    int n = snprintf(text, sizeof(text), start_up, WIRE_VERSION, WIRE_STARTED, WIRE_VERSION,
+                     WIRE_DONE);
+    int null = open("/dev/null", O_RDWR);
+
+    if (n <= 0 || script_file((struct span){text, (size_t)n}) < 0 || null < 0 ||
+        dup2(cells, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, BASH_STDERR_FD) < 0 ||
+        dup2(null, STDERR_FILENO) < 0 || fcntl(report, F_SETFD, 0) < 0) {
+        (void)report_failed(report, "bash could not be started");
+        return EXIT_FAILED;
+    }
+    (void)close(cells);
+    (void)close(null);
+    (void)execve("/bin/bash", argv, environ);
     return 127;
 }

@@ -2,50 +2,150 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "wire/frame.h"
-#include "wire/message.h"
+
+struct init {
+    int control;
+    pid_t kernels[WIRE_KERNELS]; /* 0: none */
+    init_kernel_fn become_kernel;
+    struct frame_decoder decoder;
+};
 
 static uint64_t microseconds(const struct timeval *tv)
 {
     return (uint64_t)tv->tv_sec * 1000000u + (uint64_t)tv->tv_usec;
 }
 
-static void report_exit(int control, int status, const struct rusage *usage)
+static void report_exit(const struct init *in, uint32_t kernel, int status,
+                        const struct rusage *usage)
 {
     struct pack p;
 
     pack_init(&p, 64);
     wire_pack_exited(&p,
                      &(struct wire_exited){
+                         .kernel = kernel,
                          .status = (uint32_t)status,
                          .cpu_us = microseconds(&usage->ru_utime) + microseconds(&usage->ru_stime),
                          .max_rss_kb = (uint64_t)usage->ru_maxrss,
                      });
-    if (frame_send(control, WIRE_EXITED, &p, NULL, 0) < 0)
+    if (frame_send(in->control, WIRE_EXITED, &p, NULL, 0) < 0)
         _exit(1);
     pack_done(&p);
 }
 
-void init_main(int control, pid_t kernel)
+static void reap(struct init *in)
 {
-    struct pollfd end = {.fd = control};
+    struct rusage usage;
+    int status;
+    pid_t pid;
 
-    for (;;) {
-        struct rusage usage;
-        int status;
-        pid_t pid = wait4(-1, &status, 0, &usage);
+    while ((pid = wait4(-1, &status, WNOHANG, &usage)) > 0)
+        for (uint32_t i = 0; i < WIRE_KERNELS; i++)
+            if (in->kernels[i] == pid) {
+                in->kernels[i] = 0;
+                report_exit(in, i, status, &usage);
+            }
+}
 
-        if (pid == kernel)
-            report_exit(control, status, &usage);
-        if (pid < 0 && errno == ECHILD)
-            break;
+/* --- what the supervisor asks for --- */
+
+static void start_kernel(struct init *in, uint32_t kernel)
+{
+    int fds[WIRE_KERNEL_FDS];
+    sigset_t none;
+    pid_t pid;
+
+    for (size_t i = 0; i < WIRE_KERNEL_FDS; i++) {
+        fds[i] = frame_take_fd(&in->decoder);
+        if (fds[i] < 0)
+            _exit(1);
     }
-    /* Nothing is left to wait for but the supervisor, who ends us by closing this. */
-    while (poll(&end, 1, -1) < 0 && errno == EINTR)
-        ;
-    _exit(0);
+    if (in->kernels[kernel])
+        _exit(1); /* the supervisor waits for the end of the one before */
+    pid = fork();
+    if (pid == 0) {
+        (void)signal(SIGCHLD, SIG_DFL);
+        (void)sigemptyset(&none);
+        (void)sigprocmask(SIG_SETMASK, &none, NULL);
+        in->become_kernel(fds); /* closes what it does not need, our socket among it */
+    }
+    for (size_t i = 0; i < WIRE_KERNEL_FDS; i++)
+        (void)close(fds[i]);
+    if (pid < 0) /* at the limit of processes: the same to the supervisor as one that ended */
+        report_exit(in, kernel, SIGKILL, &(struct rusage){0});
+    else
+        in->kernels[kernel] = pid;
+}
+
+/* The kernel and what it started, unless that went its own way (setsid). A pid is ours until we
+ * reap it, so it cannot mean somebody else. */
+static void signal_kernel(const struct init *in, uint32_t kernel, int sig)
+{
+    pid_t pid = in->kernels[kernel];
+
+    if (pid <= 0)
+        return;
+    if (getpgid(pid) == pid)
+        (void)kill(-pid, sig);
+    if (getpgid(pid) != pid || sig == SIGKILL)
+        (void)kill(pid, sig);
+}
+
+static void obey(struct init *in)
+{
+    struct frame frame;
+    struct unpack u;
+    uint32_t kernel, sig;
+
+    if (frame_wait(&in->decoder, in->control, &frame) != 1)
+        _exit(0); /* the supervisor has let go: everything here ends with us */
+    unpack_init(&u, frame.body, frame.len);
+    kernel = unpack_u32(&u);
+    switch (frame.type) {
+    case WIRE_KERNEL:
+        if (!unpack_ok(&u) || kernel >= WIRE_KERNELS)
+            _exit(1);
+        start_kernel(in, kernel);
+        break;
+    case WIRE_SIGNAL:
+        sig = unpack_u32(&u);
+        if (!unpack_ok(&u) || kernel >= WIRE_KERNELS)
+            _exit(1);
+        signal_kernel(in, kernel, (int)sig);
+        break;
+    default:
+        _exit(1);
+    }
+}
+
+static void on_child(int sig)
+{
+    (void)sig; /* it only has to wake ppoll() */
+}
+
+void init_main(int control, pid_t first, init_kernel_fn become_kernel)
+{
+    struct init in = {
+        .control = control, .kernels = {first}, .become_kernel = become_kernel};
+    struct sigaction action = {.sa_handler = on_child};
+    struct pollfd watched = {.fd = control, .events = POLLIN};
+    sigset_t child, none;
+
+    frame_decoder_init(&in.decoder);
+    (void)sigemptyset(&none);
+    (void)sigemptyset(&child);
+    (void)sigaddset(&child, SIGCHLD);
+    if (sigprocmask(SIG_BLOCK, &child, NULL) < 0 || sigaction(SIGCHLD, &action, NULL) < 0)
+        _exit(1);
+    for (;;) {
+        reap(&in);
+        if (ppoll(&watched, 1, NULL, &none) > 0)
+            obey(&in);
+    }
 }

@@ -1,9 +1,15 @@
-/* Pid 1 of a sandbox: pristine C that waits for its kernel and tells the supervisor how it ended.
- * When it dies, Linux kills everything in the sandbox.
+/* Pid 1 of a sandbox: reaps, reports how kernels ended, starts and signals them when it is told to,
+ * and ends everything when the supervisor lets go. It never runs the program's code and keeps the
+ * pristine interpreter mapped, so that a fresh kernel is one fork.
  */
 #pragma once
 
 #include <sys/types.h>
 
-/* Never returns. `control` is the only descriptor it has. */
-void __attribute__((noreturn)) init_main(int control, pid_t kernel);
+#include "wire/message.h"
+
+/* Turns a forked child into a kernel; never returns. */
+typedef void (*init_kernel_fn)(const int fds[WIRE_KERNEL_FDS]);
+
+/* `first`: the kernel that was born with the sandbox. Never returns. */
+void __attribute__((noreturn)) init_main(int control, pid_t first, init_kernel_fn become_kernel);

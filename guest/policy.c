@@ -238,6 +238,13 @@ static int check_cookie(struct span source, struct policy_report *report)
     return 0;
 }
 
+bool policy_is_program_file(struct span file)
+{
+    return span_is(file, POLICY_FILENAME) ||
+           (file.len >= strlen(POLICY_CELL_FILENAME) &&
+            memcmp(file.data, POLICY_CELL_FILENAME, strlen(POLICY_CELL_FILENAME)) == 0);
+}
+
 struct span policy_source_text(struct span source)
 {
     if (source.len >= 3 && memcmp(source.data, "\xef\xbb\xbf", 3) == 0)

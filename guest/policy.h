@@ -17,6 +17,8 @@
  */
 #pragma once
 
+#include <stdbool.h>
+
 #include <Python.h>
 
 #include "wire/pack.h"
@@ -27,6 +29,12 @@ struct policy;
  * unless its file lies in the interpreter's library, so any name outside of it would do; the
  * checker lets the kernel itself parse under this one. */
 #define POLICY_FILENAME "<code>"
+
+/* Cells of a session are numbered: "<cell 7>". */
+#define POLICY_CELL_FILENAME "<cell "
+
+/* Is it one of these names? */
+bool policy_is_program_file(struct span file);
 
 /* One finding. Strings are malloc'd. */
 struct policy_violation {

@@ -316,7 +316,7 @@ static int on_compile(const struct policy *policy, const char *event, PyObject *
         return 0;
     (void)text_arg(args, 1, &file);
     has_text = text_arg(args, 0, &text);
-    if (span_is(file, POLICY_FILENAME) && policy_caller_is_absent())
+    if (policy_is_program_file(file) && policy_caller_is_absent())
         return 0;
     if (is_loading())
         return 0;

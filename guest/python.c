@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include <opcode.h>
+
 #include "guest/policy.h"
 #include "guest/report.h"
 
@@ -20,11 +22,22 @@ int python_prepare(void)
     return compile_function ? policy_prepare() : -1;
 }
 
-static PyObject *parse(struct span source)
+/* A run, or a cell of a session. */
+struct program {
+    struct span code;
+    const char *file; /* its name in tracebacks */
+    uint32_t flags;   /* enum wire_run_flag */
+    bool is_cell;
+    int control;
+    PyObject *body, *last; /* compiled; `last` is the last expression, or NULL */
+    bool last_prints;
+};
+
+static PyObject *parse(struct span source, const char *file)
 {
     PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST | PyCF_IGNORE_COOKIE,
                              .cf_feature_version = PY_MINOR_VERSION};
-    PyObject *name = PyUnicode_FromString(POLICY_FILENAME);
+    PyObject *name = PyUnicode_FromString(file);
     PyObject *tree = NULL;
     char *text;
 
@@ -95,17 +108,19 @@ out:
     return result;
 }
 
-static PyObject *compile_tree(PyObject *tree, const char *mode)
+/* A cell may await at its top level; what comes of it is then a coroutine. */
+static PyObject *compile_tree(const struct program *program, PyObject *tree, const char *mode)
 {
     /* dont_inherit: no future statement of anybody else's. */
-    return PyObject_CallFunction(compile_function, "OssiO", tree, POLICY_FILENAME, mode, 0,
-                                 Py_True);
+    return PyObject_CallFunction(compile_function, "OssiO", tree, program->file, mode,
+                                 program->is_cell ? PyCF_ALLOW_TOP_LEVEL_AWAIT : 0, Py_True);
 }
 
 /* The program's lines for tracebacks, without a file. Filled lazily in cold interpreters, where
  * importing linecache would cost more than the program. */
-static void remember_source(struct span source)
+static void remember_source(const struct program *program)
 {
+    struct span source = program->code;
     PyObject *module = PyImport_ImportModule("linecache");
     PyObject *cache = module ? PyObject_GetAttrString(module, "cache") : NULL;
     PyObject *text = PyUnicode_DecodeUTF8(source.data, (Py_ssize_t)source.len, "replace");
@@ -113,9 +128,9 @@ static void remember_source(struct span source)
     PyObject *entry = NULL;
 
     if (lines)
-        entry = Py_BuildValue("(nOOs)", (Py_ssize_t)source.len, Py_None, lines, POLICY_FILENAME);
+        entry = Py_BuildValue("(nOOs)", (Py_ssize_t)source.len, Py_None, lines, program->file);
     if (cache && PyDict_Check(cache) && entry)
-        (void)PyDict_SetItemString(cache, POLICY_FILENAME, entry);
+        (void)PyDict_SetItemString(cache, program->file, entry);
     Py_XDECREF(module);
     Py_XDECREF(cache);
     Py_XDECREF(text);
@@ -124,14 +139,14 @@ static void remember_source(struct span source)
     PyErr_Clear();
 }
 
-static int fail_with_exception(const struct wire_run *run, int control)
+static int fail_with_exception(const struct program *program)
 {
     PyObject *type, *value, *tb;
 
     PyErr_Fetch(&type, &value, &tb);
-    remember_source(run->code);
+    remember_source(program);
     PyErr_Restore(type, value, tb);
-    return report_exception(control);
+    return report_exception(program->control);
 }
 
 /* Echoes the value as the interactive interpreter does, without touching `_`. */
@@ -146,83 +161,217 @@ static int echo(PyObject *value)
     return PyFile_WriteString("\n", out);
 }
 
-static int execute(const struct wire_run *run, PyObject *body, PyObject *last, bool last_prints,
-                   int control)
+/* --- coroutines of a cell that awaits at its top level --- */
+
+/* One runner for both parts of a cell: a task that the body starts is awaited by the last
+ * expression. */
+static PyObject *new_runner(void)
+{
+    PyObject *module = PyImport_ImportModule("asyncio");
+    PyObject *runner = module ? PyObject_CallMethod(module, "Runner", NULL) : NULL;
+
+    Py_XDECREF(module);
+    return runner;
+}
+
+static void close_runner(PyObject *runner)
+{
+    PyObject *type, *value, *tb, *done;
+
+    if (!runner)
+        return;
+    PyErr_Fetch(&type, &value, &tb);
+    done = PyObject_CallMethod(runner, "close", NULL);
+    if (!done)
+        PyErr_WriteUnraisable(runner);
+    Py_XDECREF(done);
+    Py_DECREF(runner);
+    PyErr_Restore(type, value, tb);
+}
+
+static PyObject *evaluate(PyObject *code, PyObject *globals, PyObject **runner)
+{
+    PyObject *value = PyEval_EvalCode(code, globals, globals);
+    PyObject *awaited;
+
+    if (!value || !(((PyCodeObject *)code)->co_flags & CO_COROUTINE))
+        return value;
+    if (!*runner)
+        *runner = new_runner();
+    awaited = *runner ? PyObject_CallMethod(*runner, "run", "O", value) : NULL;
+    Py_DECREF(value);
+    return awaited;
+}
+
+/* --- running --- */
+
+/* Does the code assign to `result`, itself, not in a function of its? */
+static bool stores_result(PyObject *code)
+{
+    PyObject *names = ((PyCodeObject *)code)->co_names;
+    PyObject *bytes = PyCode_GetCode((PyCodeObject *)code);
+    Py_ssize_t n = bytes ? PyBytes_GET_SIZE(bytes) : 0;
+    unsigned argument = 0;
+    bool found = false;
+
+    for (Py_ssize_t i = 0; i + 1 < n && !found; i += 2) {
+        const unsigned char *unit = (const unsigned char *)PyBytes_AS_STRING(bytes) + i;
+
+        argument = argument << 8 | unit[1];
+        if (unit[0] == EXTENDED_ARG)
+            continue;
+        if ((unit[0] == STORE_NAME || unit[0] == STORE_GLOBAL) &&
+            argument < (unsigned)PyTuple_GET_SIZE(names))
+            found = PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, argument),
+                                                     "result") == 0;
+        argument = 0;
+    }
+    Py_XDECREF(bytes);
+    PyErr_Clear();
+    return found;
+}
+
+/* `result` if the program set it, in a session: this cell of it; else the last expression. */
+static void report_outcome(const struct program *program, PyObject *globals, PyObject *before,
+                           PyObject *value)
+{
+    PyObject *named = PyDict_GetItemString(globals, "result");
+
+    if (named && program->is_cell && named == before && !stores_result(program->body))
+        named = NULL;
+    if (named)
+        (void)report_value(program->control, named);
+    else if (program->last && value != Py_None)
+        (void)report_value(program->control, value);
+}
+
+static int execute(const struct program *program)
 {
     PyObject *main_module = PyImport_AddModule("__main__");
     PyObject *globals = PyModule_GetDict(main_module);
-    PyObject *value, *named;
+    PyObject *before = PyDict_GetItemString(globals, "result");
+    PyObject *value, *runner = NULL;
 
-    value = PyEval_EvalCode(body, globals, globals);
-    if (value && last) {
+    Py_XINCREF(before);
+    value = evaluate(program->body, globals, &runner);
+    if (value && program->last) {
         Py_DECREF(value);
-        value = PyEval_EvalCode(last, globals, globals);
-        if (value && (run->flags & WIRE_RUN_AUTO_PRINT) && !last_prints && echo(value) < 0)
+        value = evaluate(program->last, globals, &runner);
+        if (value && (program->flags & WIRE_RUN_AUTO_PRINT) && !program->last_prints &&
+            echo(value) < 0)
             Py_CLEAR(value);
     }
-    if (!value)
-        return fail_with_exception(run, control);
-
-    named = PyDict_GetItemString(globals, "result");
-    if (named)
-        (void)report_value(control, named);
-    else if (last && value != Py_None)
-        (void)report_value(control, value);
-    Py_DECREF(value);
-    if (PyErr_Occurred()) /* an interrupt that came while the value was written */
-        return fail_with_exception(run, control);
+    close_runner(runner);
+    if (value)
+        report_outcome(program, globals, before, value);
+    Py_XDECREF(value);
+    Py_XDECREF(before);
+    if (!value || PyErr_Occurred()) /* the latter: an interrupt while the value was written */
+        return fail_with_exception(program);
     return 0;
+}
+
+static int compile_program(struct program *program, PyObject *tree)
+{
+    PyObject *last_tree = take_last_expression(tree);
+    PyObject *expression;
+
+    if (!PyErr_Occurred())
+        program->body = compile_tree(program, tree, "exec");
+    if (program->body && last_tree) {
+        expression = PyObject_GetAttrString(last_tree, "body");
+        program->last_prints = expression && is_call_of_print(expression);
+        Py_XDECREF(expression);
+        program->last = compile_tree(program, last_tree, "eval");
+    }
+    Py_XDECREF(last_tree);
+    return program->body && (!last_tree || program->last) ? 0 : -1;
+}
+
+static int refuse(const struct program *program, struct policy_report *report)
+{
+    (void)report_refused(program->control, report);
+    policy_report_done(report);
+    return EXIT_REFUSED;
+}
+
+static int fail(const struct program *program, const char *message)
+{
+    (void)report_failed(program->control, message);
+    return EXIT_FAILED;
+}
+
+/* `seals`: the policy comes into force with this program, once it is known to compile. */
+static int run_program(struct program *program, const struct policy *policy, bool seals)
+{
+    struct policy_report report = {0};
+    bool is_compiled = false;
+    PyObject *tree;
+
+    if (policy_check_source(policy, program->code, &report) < 0)
+        return fail(program, "the policy could not be applied");
+    if (report.count)
+        return refuse(program, &report);
+    tree = parse(program->code, program->file);
+    if (tree) {
+        if (policy_check_tree(policy, tree, &report) < 0)
+            return fail(program, "the policy could not check the program");
+        if (report.count) {
+            Py_DECREF(tree);
+            return refuse(program, &report);
+        }
+        is_compiled = compile_program(program, tree) == 0;
+    }
+    Py_XDECREF(tree);
+
+    /* A program that does not compile ends like any other with an exception; nothing of it ran. */
+    if (is_compiled && seals && policy_seal(policy) < 0)
+        return fail(program, "the policy could not be sealed");
+    if (report_started(program->control) < 0)
+        return EXIT_FAILED;
+    return is_compiled ? execute(program) : fail_with_exception(program);
 }
 
 int python_run(const struct wire_run *run, int control)
 {
-    struct policy_report report = {0};
+    struct program program = {
+        .code = run->code, .file = POLICY_FILENAME, .flags = run->flags, .control = control};
     struct policy *policy = policy_load(run->policy);
-    PyObject *tree, *last_tree = NULL, *body = NULL, *last = NULL;
-    bool last_prints = false, is_compiled;
 
-    if (!policy || policy_check_source(policy, run->code, &report) < 0) {
+    if (!policy)
+        return fail(&program, "the policy could not be applied");
+    return run_program(&program, policy, true);
+}
+
+/* --- sessions --- */
+
+static struct policy *session_policy;
+
+int python_open(struct span policy, int control)
+{
+    session_policy = policy_load(policy);
+    if (!session_policy || policy_seal(session_policy) < 0) {
         (void)report_failed(control, "the policy could not be applied");
-        return EXIT_FAILED;
+        return -1;
     }
-    if (report.count) {
-        (void)report_refused(control, &report);
-        return EXIT_REFUSED;
-    }
+    return 0;
+}
 
-    tree = parse(run->code);
-    if (tree) {
-        if (policy_check_tree(policy, tree, &report) < 0) {
-            (void)report_failed(control, "the policy could not check the program");
-            return EXIT_FAILED;
-        }
-        if (report.count) {
-            (void)report_refused(control, &report);
-            return EXIT_REFUSED;
-        }
-        last_tree = take_last_expression(tree);
-        if (!PyErr_Occurred())
-            body = compile_tree(tree, "exec");
-        if (body && last_tree) {
-            PyObject *expression = PyObject_GetAttrString(last_tree, "body");
+int python_cell(const struct wire_cell *cell, int control)
+{
+    char file[32];
+    struct program program = {.code = cell->code,
+                              .file = file,
+                              .flags = cell->flags,
+                              .is_cell = true,
+                              .control = control};
+    int code;
 
-            last_prints = expression && is_call_of_print(expression);
-            Py_XDECREF(expression);
-            last = compile_tree(last_tree, "eval");
-        }
-    }
-
-    /* A program that does not compile ends like any other with an exception; nothing of it ran. */
-    is_compiled = body && (!last_tree || last);
-    if (is_compiled && policy_seal(policy) < 0) {
-        (void)report_failed(control, "the policy could not be sealed");
-        return EXIT_FAILED;
-    }
-    if (report_started(control) < 0)
-        return EXIT_FAILED;
-    if (!is_compiled)
-        return fail_with_exception(run, control);
-    return execute(run, body, last, last_prints, control);
+    (void)snprintf(file, sizeof(file), POLICY_CELL_FILENAME "%u>", cell->number);
+    code = run_program(&program, session_policy, false);
+    Py_XDECREF(program.body);
+    Py_XDECREF(program.last);
+    return code;
 }
 
 static void call_if_loaded(const char *module_name, const char *function)

@@ -14,6 +14,14 @@ int python_prepare(void);
  * `control`. */
 int python_run(const struct wire_run *run, int control);
 
+/* A session: the rules are loaded and in force from here on, before any cell. 0 or -1, which
+ * report_failed() has been told. */
+int python_open(struct span policy, int control);
+
+/* Runs one cell in the globals of __main__, which keep what the cells before left there, and returns
+ * the exit code it would have as a program. */
+int python_cell(const struct wire_cell *cell, int control);
+
 /* What Python does before the process ends: waits for threads, runs exit functions, flushes. */
 void python_finish(void);
 

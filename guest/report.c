@@ -132,6 +132,16 @@ static int exit_code_of(PyObject *value)
     return result & 0xff;
 }
 
+static bool is_of_program(PyObject *file)
+{
+    Py_ssize_t len;
+    const char *text = PyUnicode_Check(file) ? PyUnicode_AsUTF8AndSize(file, &len) : NULL;
+
+    if (!text)
+        PyErr_Clear();
+    return text && policy_is_program_file((struct span){text, (size_t)len});
+}
+
 /* The last line of the program's own that the traceback passes through. */
 static unsigned line_of(PyObject *value, PyObject *tb)
 {
@@ -151,8 +161,7 @@ static unsigned line_of(PyObject *value, PyObject *tb)
          t = t->tb_next) {
         PyCodeObject *code = PyFrame_GetCode(t->tb_frame);
 
-        if (PyUnicode_Check(code->co_filename) &&
-            PyUnicode_CompareWithASCIIString(code->co_filename, POLICY_FILENAME) == 0)
+        if (is_of_program(code->co_filename))
             line =
                 (unsigned)(t->tb_lineno > 0 ? t->tb_lineno : PyCode_Addr2Line(code, t->tb_lasti));
         Py_DECREF(code);

@@ -14,6 +14,9 @@
 /* A picture that a model can look at has at most a few megabytes. */
 #define DISPLAY_MAX (8 * MIB)
 
+/* A cell brings its standard input along. */
+#define CELL_MAX (66 * MIB)
+
 _Static_assert(WIRE_SPAWN_FDS + WIRE_ATTACH_MAX + WIRE_GRANTS_MAX <= FRAME_FDS,
                "a WIRE_SPAWN takes all its descriptors along");
 
@@ -29,7 +32,7 @@ static const struct {
     [WIRE_GONE] = {"gone",         12         },
     [WIRE_SEALED] = {"sealed",       4          },
     [WIRE_FAILED] = {"failed",       16 * KIB   },
-    [WIRE_EXITED] = {"exited",       20         },
+    [WIRE_EXITED] = {"exited",       24         },
     [WIRE_RUN] = {"run",          RUN_MAX    },
     [WIRE_WAITING] = {"waiting",      0          },
     [WIRE_REFUSED] = {"refused",      MIB        },
@@ -38,6 +41,10 @@ static const struct {
     [WIRE_EXCEPTION] = {"exception",    RESULT_MAX },
     [WIRE_DISPLAY] = {"display",      DISPLAY_MAX},
     [WIRE_PROGRESS] = {"progress",     4 * KIB    },
+    [WIRE_KERNEL] = {"kernel",       4          },
+    [WIRE_SIGNAL] = {"signal",       8          },
+    [WIRE_CELL] = {"cell",         CELL_MAX   },
+    [WIRE_DONE] = {"done",         4          },
 };
 
 static const char *const layer_names[] = {
@@ -57,7 +64,7 @@ static const struct wire_rule rules[] = {
 
     {WIRE_CHANNEL_INIT,   WIRE_STATE_STARTING, WIRE_SEALED,       WIRE_STATE_READY,    1},
     {WIRE_CHANNEL_INIT,   WIRE_STATE_STARTING, WIRE_FAILED,       WIRE_STATE_ENDED,    1},
-    {WIRE_CHANNEL_INIT,   WIRE_STATE_READY,    WIRE_EXITED,       WIRE_STATE_ENDED,    1},
+    {WIRE_CHANNEL_INIT,   WIRE_STATE_READY,    WIRE_EXITED,       WIRE_STATE_READY,    0},
 
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_STARTING, WIRE_WAITING,      WIRE_STATE_READY,    1},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_HANDED,   WIRE_FAILED,       WIRE_STATE_ENDED,    1},
@@ -67,6 +74,19 @@ static const struct wire_rule rules[] = {
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_EXCEPTION,    WIRE_STATE_RUNNING,  1},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_DISPLAY,      WIRE_STATE_RUNNING,  0},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_PROGRESS,     WIRE_STATE_RUNNING,  0},
+
+    /* How often: in one cell; the count begins anew with each. */
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_STARTING, WIRE_WAITING,      WIRE_STATE_READY,    1},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_READY,    WIRE_FAILED,       WIRE_STATE_ENDED,    1},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_FAILED,       WIRE_STATE_ENDED,    1},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_REFUSED,      WIRE_STATE_REFUSED,  1},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_REFUSED,  WIRE_DONE,         WIRE_STATE_READY,    1},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_STARTED,      WIRE_STATE_RUNNING,  1},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_RESULT,       WIRE_STATE_RUNNING,  1},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_EXCEPTION,    WIRE_STATE_RUNNING,  1},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DONE,         WIRE_STATE_READY,    1},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DISPLAY,      WIRE_STATE_RUNNING,  0},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_PROGRESS,     WIRE_STATE_RUNNING,  0},
 };
 /* clang-format on */
 
@@ -196,6 +216,7 @@ bool wire_unpack_failure(struct unpack *u, struct wire_failure *m)
 
 void wire_pack_exited(struct pack *p, const struct wire_exited *m)
 {
+    pack_u32(p, m->kernel);
     pack_u32(p, m->status);
     pack_u64(p, m->cpu_us);
     pack_u64(p, m->max_rss_kb);
@@ -203,10 +224,11 @@ void wire_pack_exited(struct pack *p, const struct wire_exited *m)
 
 bool wire_unpack_exited(struct unpack *u, struct wire_exited *m)
 {
+    m->kernel = unpack_u32(u);
     m->status = unpack_u32(u);
     m->cpu_us = unpack_u64(u);
     m->max_rss_kb = unpack_u64(u);
-    return unpack_ok(u);
+    return unpack_ok(u) && m->kernel < WIRE_KERNELS;
 }
 
 void wire_pack_run(struct pack *p, const struct wire_run *m)
@@ -233,6 +255,23 @@ bool wire_unpack_run(struct unpack *u, struct wire_run *m)
     m->code = unpack_span(u);
     m->policy = unpack_span(u);
     unpack_strings(u, &m->env);
+    return unpack_ok(u);
+}
+
+void wire_pack_cell(struct pack *p, const struct wire_cell *m)
+{
+    pack_u32(p, m->flags);
+    pack_u32(p, m->number);
+    pack_span(p, m->code);
+    pack_span(p, m->input);
+}
+
+bool wire_unpack_cell(struct unpack *u, struct wire_cell *m)
+{
+    m->flags = unpack_u32(u);
+    m->number = unpack_u32(u);
+    m->code = unpack_span(u);
+    m->input = unpack_span(u);
     return unpack_ok(u);
 }
 

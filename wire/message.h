@@ -37,9 +37,13 @@ enum wire_type {
     WIRE_SEALED, /* u32 layers: every step was applied */
     WIRE_FAILED, /* struct wire_failure: a step could not be applied; also zygote -> supervisor for
                     its own */
-    WIRE_EXITED, /* struct wire_exited: the kernel process ended */
+    WIRE_EXITED, /* struct wire_exited: a kernel process ended */
+    /* supervisor -> init, in sessions */
+    WIRE_KERNEL, /* u32 language + descriptors: start a kernel, the one before it being gone */
+    WIRE_SIGNAL, /* u32 language, u32 signal: for that kernel and what it started */
     /* supervisor -> kernel */
-    WIRE_RUN, /* struct wire_run (+ a descriptor for stdin) */
+    WIRE_RUN,  /* struct wire_run (+ a descriptor for stdin, or for cells) */
+    WIRE_CELL, /* struct wire_cell, on the pipe for cells */
     /* kernel -> supervisor */
     WIRE_WAITING,   /* ready for code */
     WIRE_REFUSED,   /* violations: nothing ran */
@@ -48,6 +52,7 @@ enum wire_type {
     WIRE_EXCEPTION, /* struct wire_exception */
     WIRE_DISPLAY,   /* struct wire_display: something to look at */
     WIRE_PROGRESS,  /* struct wire_progress */
+    WIRE_DONE,      /* u32 exit code: a cell ended, and the kernel waits for the next */
     WIRE_TYPE_END
 };
 
@@ -89,7 +94,12 @@ const char *wire_layer_name(unsigned index);
 
 /* --- who may send what, in which state --- */
 
-enum wire_channel { WIRE_CHANNEL_ZYGOTE, WIRE_CHANNEL_INIT, WIRE_CHANNEL_KERNEL };
+enum wire_channel {
+    WIRE_CHANNEL_ZYGOTE,
+    WIRE_CHANNEL_INIT,
+    WIRE_CHANNEL_KERNEL, /* a kernel that serves one run */
+    WIRE_CHANNEL_CELLS,  /* a kernel of a session: the same, again and again */
+};
 
 enum wire_state {
     WIRE_STATE_STARTING, /* zygote warming up; init sealing; kernel being born */
@@ -97,6 +107,7 @@ enum wire_state {
                        */
     WIRE_STATE_HANDED,  /* kernel: has the code, checks it */
     WIRE_STATE_RUNNING, /* kernel: hostile from here on */
+    WIRE_STATE_REFUSED, /* kernel of a session: has said why a cell did not run */
     WIRE_STATE_ENDED,   /* nothing more may come */
 };
 
@@ -174,7 +185,14 @@ struct wire_failure {
     struct span hint;
 };
 
+/* The kernels of a sandbox. The first is born with it, and serves a run in either language. */
+enum wire_kernel { WIRE_KERNEL_PYTHON, WIRE_KERNEL_BASH, WIRE_KERNELS };
+
+/* Descriptors of WIRE_KERNEL, in this order: kernel socket, report pipe, stdout, stderr. */
+#define WIRE_KERNEL_FDS 4
+
 struct wire_exited {
+    uint32_t kernel;
     uint32_t status; /* as of wait(2) */
     uint64_t cpu_us;
     uint64_t max_rss_kb;
@@ -183,8 +201,32 @@ struct wire_exited {
 enum wire_run_flag {
     WIRE_RUN_BASH = 1,
     WIRE_RUN_AUTO_PRINT = 2,
-    WIRE_RUN_NO_EXEC = 4, /* the profile's kernel shape */
-    WIRE_RUN_STDIN = 8,   /* a descriptor comes along */
+    WIRE_RUN_NO_EXEC = 4,  /* the profile's kernel shape */
+    WIRE_RUN_STDIN = 8,    /* a descriptor comes along */
+    WIRE_RUN_SESSION = 16, /* no code: cells follow on the pipe whose descriptor comes along */
+};
+
+/* What a Bash kernel is sent on its standard input for a cell, before the cell's text and a NUL.
+ * With standard input of its own: the second form, and after the NUL that input in base64 and
+ * another NUL. Plain builtins, so that a program that defines functions of these names changes
+ * nothing. */
+#define WIRE_BASH_READ(name) "IFS= \\builtin read -r -d '' " name "; "
+#define WIRE_BASH_STARTED    "\\builtin printf \"$__belljar_started\" >&62; "
+#define WIRE_BASH_CELL                                                                             \
+    WIRE_BASH_READ("__belljar_code")                                                               \
+    WIRE_BASH_STARTED "\\builtin eval \"$__belljar_code\" <&59 2>&61\n"
+#define WIRE_BASH_CELL_WITH_INPUT                                                                  \
+    WIRE_BASH_READ("__belljar_code")                                                               \
+    WIRE_BASH_READ("__belljar_input")                                                              \
+    WIRE_BASH_STARTED                                                                              \
+    "\\builtin eval \"$__belljar_code\" < <(base64 -d <<<\"$__belljar_input\") 2>&61\n"
+
+/* A cell of a session; limits, rules and variables came with WIRE_RUN. */
+struct wire_cell {
+    uint32_t flags;  /* WIRE_RUN_AUTO_PRINT, WIRE_RUN_STDIN: `input` is standard input */
+    uint32_t number; /* 1, 2, ...: names the cell in tracebacks */
+    struct span code;
+    struct span input;
 };
 
 struct wire_run {
@@ -250,6 +292,8 @@ void wire_pack_exited(struct pack *p, const struct wire_exited *m);
 bool wire_unpack_exited(struct unpack *u, struct wire_exited *m);
 void wire_pack_run(struct pack *p, const struct wire_run *m);
 bool wire_unpack_run(struct unpack *u, struct wire_run *m);
+void wire_pack_cell(struct pack *p, const struct wire_cell *m);
+bool wire_unpack_cell(struct unpack *u, struct wire_cell *m);
 void wire_pack_violation(struct pack *p, const struct wire_violation *m);
 bool wire_unpack_violation(
     struct unpack *u, struct wire_violation *m); /* one of a list: ask unpack_ok() at its end */

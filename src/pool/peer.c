@@ -3,11 +3,12 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
 #include "base/cleanup.h"
 
-/* The most that may wait for a slow peer: two of the largest requests. */
-#define PENDING_MAX ((size_t)16 << 20)
+/* The most that may wait for a slow peer: the largest message, a cell with its standard input. */
+#define PENDING_MAX ((size_t)80 << 20)
 
 /* How often one wake-up reads, 64 KiB at a time; and how often the last look does, which takes more
  * than any pipe or socket holds. */
@@ -129,11 +130,21 @@ void peer_done(struct peer *peer)
     *peer = (struct peer){.fd = -1, .out_fd = -1};
 }
 
+/* What the socket or pipe takes now. */
+static ssize_t send_some(struct peer *peer, const struct msghdr *msg)
+{
+    ssize_t n = sendmsg(peer->out_fd, msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+
+    if (n < 0 && errno == ENOTSOCK && !msg->msg_controllen)
+        n = writev(peer->out_fd, msg->msg_iov, (int)msg->msg_iovlen); /* a pipe that never blocks */
+    return n;
+}
+
 static void on_writable(void *arg)
 {
     struct peer *peer = arg;
-    ssize_t n =
-        send(peer->out_fd, peer->pending.data, peer->pending.len, MSG_NOSIGNAL | MSG_DONTWAIT);
+    struct iovec iov = {peer->pending.data, peer->pending.len};
+    ssize_t n = send_some(peer, &(struct msghdr){.msg_iov = &iov, .msg_iovlen = 1});
 
     if (n < 0) {
         if (errno != EAGAIN && errno != EINTR)
@@ -200,7 +211,7 @@ int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, c
     if (peer->pending.len == 0 || n_fds) {
         if (peer->pending.len)
             return error_set(err, E_BUSY, "the zygote does not keep up");
-        n = sendmsg(peer->out_fd, &msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+        n = send_some(peer, &msg);
         if (n < 0 && (errno != EAGAIN || n_fds))
             return error_errno(err, "send to the sandbox");
         n = n < 0 ? 0 : n;
