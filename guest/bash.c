@@ -80,8 +80,8 @@ int bash_session(int cells, int report)
     static char name[] = "bash", option[] = "--rcfile", path[] = "/dev/fd/10", interactive[] = "-i";
     static char *argv[] = {name, option, path, interactive, NULL};
     char text[sizeof(start_up)];
-    int n = snprintf(text, sizeof(text), start_up, WIRE_VERSION, WIRE_STARTED, WIRE_VERSION,
-                     WIRE_DONE);
+    int n =
+        snprintf(text, sizeof(text), start_up, WIRE_VERSION, WIRE_STARTED, WIRE_VERSION, WIRE_DONE);
     int null = open("/dev/null", O_RDWR);
 
     if (n <= 0 || script_file((struct span){text, (size_t)n}) < 0 || null < 0 ||

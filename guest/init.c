@@ -131,8 +131,7 @@ static void on_child(int sig)
 
 void init_main(int control, pid_t first, init_kernel_fn become_kernel)
 {
-    struct init in = {
-        .control = control, .kernels = {first}, .become_kernel = become_kernel};
+    struct init in = {.control = control, .kernels = {first}, .become_kernel = become_kernel};
     struct sigaction action = {.sa_handler = on_child};
     struct pollfd watched = {.fd = control, .events = POLLIN};
     sigset_t child, none;

@@ -222,8 +222,8 @@ static bool stores_result(PyObject *code)
             continue;
         if ((unit[0] == STORE_NAME || unit[0] == STORE_GLOBAL) &&
             argument < (unsigned)PyTuple_GET_SIZE(names))
-            found = PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, argument),
-                                                     "result") == 0;
+            found =
+                PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(names, argument), "result") == 0;
         argument = 0;
     }
     Py_XDECREF(bytes);

@@ -18,8 +18,8 @@ int python_run(const struct wire_run *run, int control);
  * report_failed() has been told. */
 int python_open(struct span policy, int control);
 
-/* Runs one cell in the globals of __main__, which keep what the cells before left there, and returns
- * the exit code it would have as a program. */
+/* Runs one cell in the globals of __main__, which keep what the cells before left there, and
+ * returns the exit code it would have as a program. */
 int python_cell(const struct wire_cell *cell, int control);
 
 /* What Python does before the process ends: waits for threads, runs exit functions, flushes. */

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "guest/bash.h"
+#include "guest/cells.h"
 #include "guest/python.h"
 #include "guest/report.h"
 #include "sandbox/seccomp.h"
@@ -141,10 +142,25 @@ static int set_environment(const struct wire_run *run, struct error *err)
     return 0;
 }
 
+/* Takes the pipe for cells in the socket's place. */
+static int take_cells(struct frame_decoder *d, struct error *err)
+{
+    cleanup_close int fd = frame_take_fd(d);
+
+    if (fd < 0 || dup3(fd, KERNEL_CONTROL_FD, O_CLOEXEC) < 0)
+        return error_set(err, E_PROTOCOL, "no descriptor for cells");
+    /* Interrupts reach what a cell started, too. */
+    if (setpgid(0, 0) < 0)
+        return error_errno(err, "setpgid");
+    return 0;
+}
+
 static int hand_over(const struct wire_run *run, struct frame_decoder *d, struct error *err)
 {
     /* Nothing more comes this way, and nothing may leave by it. */
     (void)close(KERNEL_CONTROL_FD);
+    if ((run->flags & WIRE_RUN_SESSION) && take_cells(d, err) < 0)
+        return -1;
     if (take_stdin(run, d, err) < 0 || set_environment(run, err) < 0 || set_limits(run, err) < 0)
         return -1;
     if ((run->flags & WIRE_RUN_NO_EXEC) && seccomp_load(SECCOMP_NO_EXEC, err) < 0)
@@ -184,6 +200,20 @@ static void populate(const struct wire_run *run)
         hotset_populate(HOTSET_STACK);
 }
 
+static void __attribute__((noreturn)) serve_session(const struct wire_run *run)
+{
+    if (run->flags & WIRE_RUN_BASH)
+        _exit(bash_session(KERNEL_CONTROL_FD, KERNEL_REPORT_FD));
+    if (dup3(STDOUT_FILENO, KERNEL_KEPT_OUT_FD, O_CLOEXEC) < 0 ||
+        dup3(STDERR_FILENO, KERNEL_KEPT_ERR_FD, O_CLOEXEC) < 0 ||
+        python_open(run->policy, KERNEL_REPORT_FD) < 0)
+        _exit(EXIT_FAILED);
+    cells_serve(&(struct cells_fds){.cells = KERNEL_CONTROL_FD,
+                                    .report = KERNEL_REPORT_FD,
+                                    .kept_out = KERNEL_KEPT_OUT_FD,
+                                    .kept_err = KERNEL_KEPT_ERR_FD});
+}
+
 void kernel_main(const struct kernel_fds *fds, bool touch)
 {
     cleanup_error struct error err = {0};
@@ -214,11 +244,13 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
         _exit(EXIT_FAILED);
     }
 
-    if (run->flags & WIRE_RUN_BASH) {
-        if (holder > 0) /* bash brings memory of its own */
-            (void)kill(holder, SIGKILL);
+    /* Bash brings memory of its own, and a session's end is not in a hurry. */
+    if (holder > 0 && run->flags & (WIRE_RUN_BASH | WIRE_RUN_SESSION))
+        (void)kill(holder, SIGKILL);
+    if (run->flags & WIRE_RUN_SESSION)
+        serve_session(run);
+    if (run->flags & WIRE_RUN_BASH)
         _exit(bash_run(run, KERNEL_REPORT_FD));
-    }
     if (!touch)
         populate(run);
     code = python_run(run, KERNEL_REPORT_FD);

@@ -11,6 +11,12 @@
 #define KERNEL_CONTROL_FD 63
 #define KERNEL_REPORT_FD  62
 
+/* In sessions: cells come on the number of the socket, which is gone by then; copies of standard
+ * output and error are kept for programs that close theirs. */
+#define KERNEL_KEPT_OUT_FD 61
+#define KERNEL_KEPT_ERR_FD 60
+
+/* In the order of WIRE_KERNEL. */
 struct kernel_fds {
     int control;
     int report;

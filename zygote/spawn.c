@@ -85,6 +85,12 @@ static void report_sealed(int control, uint32_t layers)
     pack_done(&p);
 }
 
+/* In a child of pid 1: a further kernel of a session. */
+static void become_kernel(const int fds[WIRE_KERNEL_FDS])
+{
+    kernel_main(&(struct kernel_fds){fds[0], fds[1], fds[2], fds[3]}, false);
+}
+
 /* In the clone: pid 1 of the sandbox, with nothing done yet. */
 static void __attribute__((noreturn))
 become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync,
@@ -117,7 +123,7 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
     if (close_others(&keep, 1) < 0)
         _exit(1);
     report_sealed(keep, recipe.layers);
-    init_main(keep, kernel);
+    init_main(keep, kernel, become_kernel);
 }
 
 static int write_child_file(pid_t pid, const char *name, const char *text, struct error *err)

@@ -29,7 +29,7 @@ struct session;
 struct sessions_options {
     size_t max_total;     /* sessions alive at once */
     size_t max_per_owner; /* of one owner */
-    bool evicts_idle;     /* at the limit: end the owner's longest idle session instead of refusing */
+    bool evicts_idle; /* at the limit: end the owner's longest idle session instead of refusing */
 };
 
 struct session_options {
@@ -49,9 +49,9 @@ int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_opt
 void sessions_free(struct sessions *sessions);
 
 /* Opens a session. `model` is an admitted run without code: its profile, limits, grants and
- * variables are those of every cell. It is the session's from here on, also on failure. Cells can be
- * submitted at once and wait for the sandbox. E_BUSY: too many. E_INVALID: the name is taken or is
- * none. */
+ * variables are those of every cell. It is the session's from here on, also on failure. Cells can
+ * be submitted at once and wait for the sandbox. E_BUSY: too many. E_INVALID: the name is taken or
+ * is none. */
 int sessions_open(struct sessions *sessions, struct run *model,
                   const struct session_options *options, struct session **ret_session,
                   struct error *err);
@@ -71,18 +71,18 @@ struct session_info {
     const char *owner;
     const char *profile;
     enum session_state state;
-    uint64_t cells;     /* answered so far */
-    size_t waiting;     /* cells in the queue */
+    uint64_t cells; /* answered so far */
+    size_t waiting; /* cells in the queue */
     uint64_t age_ms;
-    uint64_t idle_ms;   /* since the last cell ended; 0 while one runs */
+    uint64_t idle_ms; /* since the last cell ended; 0 while one runs */
     uint64_t idle_limit_ms, lifetime_ms;
     const struct run_limits *limits;
 };
 
 void session_info(const struct session *session, struct session_info *ret_info);
 
-/* The cell takes code, language, timeout_ms, cpu_ms, output_bytes, input and auto_print from `cell`,
- * everything else from the session. Its on_done follows; it stays the caller's. */
+/* The cell takes code, language, timeout_ms, cpu_ms, output_bytes, input and auto_print from
+ * `cell`, everything else from the session. Its on_done follows; it stays the caller's. */
 void session_submit(struct session *session, struct run *cell);
 
 /* Interrupts the cell that runs, as Ctrl-C does; it is answered as cancelled. False: none runs. */

@@ -121,7 +121,7 @@ static void what_is_permitted_arrives(void **state)
     assert_int_equal(s.last, WIRE_SEALED);
     assert_int_equal(s.last_len, 4);
     assert_int_equal(s.peer.state, WIRE_STATE_READY);
-    say(&s, WIRE_EXITED, 20);
+    say(&s, WIRE_EXITED, 24);
     turn(&s);
     assert_int_equal(s.messages, 2);
     assert_int_equal(s.ends, 0);
@@ -135,7 +135,7 @@ static void several_frames_in_one_piece_all_arrive(void **state)
     (void)state;
     begin(&s, WIRE_CHANNEL_INIT);
     say(&s, WIRE_SEALED, 4);
-    say(&s, WIRE_EXITED, 20);
+    say(&s, WIRE_EXITED, 24);
     peer_drain(&s.peer);
     assert_int_equal(s.messages, 2);
     finish(&s);

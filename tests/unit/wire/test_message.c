@@ -111,7 +111,7 @@ static bool again_failure(struct unpack *u, struct pack *p)
 
 static void sample_exited(struct pack *p)
 {
-    wire_pack_exited(p, &(struct wire_exited){0x8b, UINT64_C(1) << 40, 123456});
+    wire_pack_exited(p, &(struct wire_exited){WIRE_KERNEL_BASH, 0x8b, UINT64_C(1) << 40, 123456});
 }
 
 static bool again_exited(struct unpack *u, struct pack *p)
@@ -194,6 +194,24 @@ static bool again_display(struct unpack *u, struct pack *p)
     return true;
 }
 
+static void sample_cell(struct pack *p)
+{
+    wire_pack_cell(p, &(struct wire_cell){.flags = WIRE_RUN_STDIN,
+                                          .number = 7,
+                                          .code = span_of("input()"),
+                                          .input = span_of("a\nb\n")});
+}
+
+static bool again_cell(struct unpack *u, struct pack *p)
+{
+    struct wire_cell got;
+
+    if (!wire_unpack_cell(u, &got))
+        return false;
+    wire_pack_cell(p, &got);
+    return true;
+}
+
 static void sample_progress(struct pack *p)
 {
     wire_pack_progress(p, &(struct wire_progress){UINT64_C(1) << 40, 3, span_of("half way")});
@@ -241,6 +259,7 @@ static const struct subject subjects[] = {
     {"violation", sample_violation, again_violation, 0,                           0               },
     {"display",   sample_display,   again_display,   0,                           0               },
     {"progress",  sample_progress,  again_progress,  0,                           0               },
+    {"cell",      sample_cell,      again_cell,      0,                           0               },
 };
 
 static struct pack packed(const struct subject *s)
@@ -445,15 +464,16 @@ static void samples_fit_into_the_sizes_of_their_types(void **state)
         size_t subject;
         enum wire_type type;
     } of[] = {
-        {0, WIRE_SETUP    },
-        {1, WIRE_READY    },
-        {2, WIRE_SPAWN    },
-        {3, WIRE_FAILED   },
-        {4, WIRE_EXITED   },
-        {5, WIRE_RUN      },
-        {6, WIRE_EXCEPTION},
-        {8, WIRE_DISPLAY  },
-        {9, WIRE_PROGRESS },
+        {0,  WIRE_SETUP    },
+        {1,  WIRE_READY    },
+        {2,  WIRE_SPAWN    },
+        {3,  WIRE_FAILED   },
+        {4,  WIRE_EXITED   },
+        {5,  WIRE_RUN      },
+        {6,  WIRE_EXCEPTION},
+        {8,  WIRE_DISPLAY  },
+        {9,  WIRE_PROGRESS },
+        {10, WIRE_CELL     },
     };
 
     (void)state;
@@ -485,7 +505,7 @@ static const struct permission permissions[] = {
     {WIRE_CHANNEL_ZYGOTE, WIRE_STATE_READY,    WIRE_GONE,         WIRE_STATE_READY,   true },
     {WIRE_CHANNEL_INIT,   WIRE_STATE_STARTING, WIRE_SEALED,       WIRE_STATE_READY,   false},
     {WIRE_CHANNEL_INIT,   WIRE_STATE_STARTING, WIRE_FAILED,       WIRE_STATE_ENDED,   false},
-    {WIRE_CHANNEL_INIT,   WIRE_STATE_READY,    WIRE_EXITED,       WIRE_STATE_ENDED,   false},
+    {WIRE_CHANNEL_INIT,   WIRE_STATE_READY,    WIRE_EXITED,       WIRE_STATE_READY,   true },
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_STARTING, WIRE_WAITING,      WIRE_STATE_READY,   false},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_HANDED,   WIRE_FAILED,       WIRE_STATE_ENDED,   false},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_HANDED,   WIRE_REFUSED,      WIRE_STATE_ENDED,   false},
@@ -494,6 +514,17 @@ static const struct permission permissions[] = {
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_EXCEPTION,    WIRE_STATE_RUNNING, false},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_DISPLAY,      WIRE_STATE_RUNNING, true },
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_PROGRESS,     WIRE_STATE_RUNNING, true },
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_STARTING, WIRE_WAITING,      WIRE_STATE_READY,   false},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_READY,    WIRE_FAILED,       WIRE_STATE_ENDED,   false},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_FAILED,       WIRE_STATE_ENDED,   false},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_REFUSED,      WIRE_STATE_REFUSED, false},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_REFUSED,  WIRE_DONE,         WIRE_STATE_READY,   false},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_STARTED,      WIRE_STATE_RUNNING, false},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_RESULT,       WIRE_STATE_RUNNING, false},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_EXCEPTION,    WIRE_STATE_RUNNING, false},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DISPLAY,      WIRE_STATE_RUNNING, true },
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_PROGRESS,     WIRE_STATE_RUNNING, true },
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DONE,         WIRE_STATE_READY,   false},
 };
 
 static const struct permission *find_permission(int channel, int state, unsigned type)
@@ -510,7 +541,7 @@ static void only_what_is_on_the_list_may_be_sent(void **state)
     size_t found = 0;
 
     (void)state;
-    for (int channel = -1; channel <= WIRE_CHANNEL_KERNEL + 1; channel++)
+    for (int channel = -1; channel <= WIRE_CHANNEL_CELLS + 1; channel++)
         for (int at = -1; at <= WIRE_STATE_ENDED + 1; at++)
             for (unsigned type = 0; type < 300; type++) {
                 const struct wire_rule *rule = wire_permitted(channel, at, type, 0);
@@ -533,7 +564,7 @@ static void only_what_is_on_the_list_may_be_sent(void **state)
 static void nothing_is_permitted_at_the_end(void **state)
 {
     (void)state;
-    for (int channel = 0; channel <= WIRE_CHANNEL_KERNEL; channel++)
+    for (int channel = 0; channel <= WIRE_CHANNEL_CELLS; channel++)
         for (unsigned type = 0; type < WIRE_TYPE_END; type++)
             assert_null(wire_permitted(channel, WIRE_STATE_ENDED, type, 0));
 }
