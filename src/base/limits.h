@@ -46,3 +46,17 @@
  * are milliseconds to seconds on any machine; an emulated one is a hundred times slower. */
 #define LIMIT_MAKING_MS 120000
 #define LIMIT_ZYGOTE_MS 300000
+
+/* Files in a sandbox, seen from outside. A walk looks at so many names, goes so deep and keeps so
+ * many bytes of paths; what is beyond is said to be missing. Twenty thousand names are more than the
+ * default disk has room for and take some ten ms, for which everything else waits. */
+#define LIMIT_FILES_WALK  20000
+#define LIMIT_FILES_DEPTH 64
+#define LIMIT_FILES_PATHS (4 * MIB)
+
+/* New and changed files named in one answer, and files that are gone: a model reads a list of this
+ * length, and the file listing has the rest. */
+#define LIMIT_FILES_NAMED 100
+
+/* Patterns of one request to collect files. */
+#define LIMIT_FILES_PATTERNS 32

@@ -1,0 +1,274 @@
+#include "sandbox/files.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "sandbox/files_internal.h"
+
+/* Somebody renaming directories while the kernel resolves a path makes it start again, and in the
+ * end give up with EAGAIN. */
+#define RESOLVE_TIMES 16
+
+int files_init(struct files *files, int fd, struct error *err)
+{
+    cleanup_close int dir = fd;
+    struct statfs fs;
+    struct stat st;
+
+    *files = (struct files){.fd = -1};
+    if (fstat(dir, &st) < 0 || fstatfs(dir, &fs) < 0)
+        return error_errno(err, "look at the workspace");
+    if (!S_ISDIR(st.st_mode) || fs.f_type != TMPFS_MAGIC)
+        return error_set(err, E_PROTOCOL, "what came as the workspace is none");
+    *files = (struct files){
+        .fd = take_fd(dir),
+        .uid = st.st_uid,
+        .gid = st.st_gid,
+        .is_other = st.st_uid != geteuid(),
+    };
+    return 0;
+}
+
+void files_done(struct files *files)
+{
+    close_fd(&files->fd);
+}
+
+/* --- as whom --- */
+
+/* Root does not exist in the sandbox's user namespace and so cannot make files on its disk; and it
+ * could open what the program closed. The ids of file access are a thread's own, and this is the
+ * only one. */
+int files_enter(struct files_guard *guard, const struct files *files, struct error *err)
+{
+    *guard = (struct files_guard){0};
+    if (files->fd < 0)
+        return error_set(err, E_NOT_FOUND, "there is no workspace any more");
+    if (!files->is_other)
+        return 0;
+    guard->dumpable = prctl(PR_GET_DUMPABLE);
+    guard->is_other = true;
+    guard->gid = (gid_t)setfsgid(files->gid);
+    guard->uid = (uid_t)setfsuid(files->uid);
+    /* Neither call says whether it worked; an id that is none changes nothing and gives the present
+     * one. */
+    if ((uid_t)setfsuid((uid_t)-1) == files->uid && (gid_t)setfsgid((gid_t)-1) == files->gid)
+        return 0;
+    files_leave(guard);
+    return error_set(err, E_SYSTEM, "cannot act as the sandbox's user");
+}
+
+void files_leave(struct files_guard *guard)
+{
+    if (!guard->is_other)
+        return;
+    (void)setfsuid(guard->uid);
+    (void)setfsgid(guard->gid);
+    /* The change of ids has taken this away, too. */
+    if (guard->dumpable == 1)
+        (void)prctl(PR_SET_DUMPABLE, 1);
+    guard->is_other = false;
+}
+
+/* --- opening --- */
+
+int files_openat(int dir, const char *path, int flags, mode_t mode)
+{
+    struct open_how how = {
+        .flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW | (flags & O_PATH ? 0 : O_NONBLOCK) |
+                            (flags & O_PATH ? 0 : O_NOCTTY)),
+        .mode = mode,
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV,
+    };
+    int fd;
+
+    for (int i = 0; i < RESOLVE_TIMES; i++) {
+        fd = (int)syscall(SYS_openat2, dir, *path ? path : ".", &how, sizeof(how));
+        if (fd >= 0 || (errno != EAGAIN && errno != EINTR))
+            break;
+    }
+    return fd;
+}
+
+int files_open_parent(const struct files *files, const char *path, int *ret_dir,
+                      char ret_name[NAME_MAX + 1], struct error *err)
+{
+    const char *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    char parent[PATH_MAX];
+    int dir;
+
+    if (!*name)
+        return error_set(err, E_INVALID, "the path names /workspace itself");
+    if (strlen(name) > NAME_MAX || strlen(path) >= PATH_MAX) {
+        errno = ENAMETOOLONG;
+        return files_fail(err, "open", path);
+    }
+    (void)snprintf(parent, sizeof(parent), "%.*s", slash ? (int)(slash - path) : 0, path);
+    dir = files_openat(files->fd, parent, O_PATH | O_DIRECTORY, 0);
+    if (dir < 0)
+        return files_fail(err, "open the directory of", path);
+    *ret_dir = dir;
+    (void)snprintf(ret_name, NAME_MAX + 1, "%s", name);
+    return 0;
+}
+
+int files_fail(struct error *err, const char *what, const char *path)
+{
+    static const struct {
+        int errnum;
+        enum error_code code;
+        const char *message;
+        const char *hint;
+    } meanings[] = {
+        {ENOENT,       E_NOT_FOUND, "no such file or directory",               NULL                                          },
+        {ENOTDIR,      E_INVALID,   "a part of the path is not a directory",   NULL                                          },
+        {EISDIR,       E_INVALID,   "it is a directory",                       NULL                                          },
+        {EEXIST,       E_INVALID,   "something else has that name",            NULL                                          },
+        {ENOTEMPTY,    E_INVALID,   "the directory is not empty",              "ask for a recursive delete"                  },
+        {ENAMETOOLONG, E_INVALID,   "the path is too long",                    NULL                                          },
+        {ELOOP,        E_DENIED,    "the path leads through a symbolic link",
+         "name the file itself; links are not followed"                                                                      },
+        {EXDEV,        E_DENIED,    "the path leads out of /workspace",        NULL                                          },
+        {EACCES,       E_DENIED,    "its mode forbids it",                     "the program can change the mode with `chmod`"},
+        {EPERM,        E_DENIED,    "its mode forbids it",                     "the program can change the mode with `chmod`"},
+        {EAGAIN,       E_BUSY,      "the program holds it, or moves it about", "try again"                                   },
+        {EBUSY,        E_BUSY,      "the program holds it",                    "try again"                                   },
+        {ENXIO,        E_INVALID,   "it is not a regular file",                NULL                                          },
+        {ENOSPC,       E_TOO_LARGE, "the sandbox's disk is full",              "delete files, or allow a larger disk"        },
+        {EDQUOT,       E_TOO_LARGE, "the sandbox's disk is full",              "delete files, or allow a larger disk"        },
+        {EFBIG,        E_TOO_LARGE, "the file is too large",                   NULL                                          },
+    };
+    cleanup(buf_done) struct buf shown = {0};
+    int errnum = errno;
+
+    buf_init(&shown, 4 * PATH_MAX + 1);
+    (void)files_path_escape(path, &shown, NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(meanings); i++) {
+        if (meanings[i].errnum != errnum)
+            continue;
+        error_set(err, meanings[i].code, "%s `%s`: %s", what, buf_str(&shown), meanings[i].message);
+        if (err)
+            err->errnum = errnum;
+        return meanings[i].hint ? error_hint(err, "%s", meanings[i].hint) : -1;
+    }
+    errno = errnum;
+    (void)error_errno(err, "%s `%s`", what, buf_str(&shown));
+    return -1;
+}
+
+/* --- looking and reading --- */
+
+const char *files_kind_name(enum files_kind kind)
+{
+    static const char *const names[] = {
+        [FILES_REGULAR] = "file", [FILES_DIRECTORY] = "directory", [FILES_LINK] = "link",
+        [FILES_FIFO] = "fifo",    [FILES_SOCKET] = "socket",       [FILES_OTHER] = "other",
+    };
+
+    return names[kind];
+}
+
+static enum files_kind kind_of(mode_t mode)
+{
+    switch (mode & S_IFMT) {
+    case S_IFREG:
+        return FILES_REGULAR;
+    case S_IFDIR:
+        return FILES_DIRECTORY;
+    case S_IFLNK:
+        return FILES_LINK;
+    case S_IFIFO:
+        return FILES_FIFO;
+    case S_IFSOCK:
+        return FILES_SOCKET;
+    default:
+        return FILES_OTHER;
+    }
+}
+
+static int64_t nanoseconds(const struct timespec *at)
+{
+    return (int64_t)((uint64_t)at->tv_sec * 1000000000u + (uint64_t)at->tv_nsec);
+}
+
+void files_fill(struct files_entry *entry, const struct stat *st)
+{
+    entry->kind = kind_of(st->st_mode);
+    entry->mode = st->st_mode & 07777;
+    entry->size = S_ISREG(st->st_mode) ? (uint64_t)st->st_size : 0;
+    entry->inode = st->st_ino;
+    entry->mtime_ns = nanoseconds(&st->st_mtim);
+    entry->ctime_ns = nanoseconds(&st->st_ctim);
+}
+
+int files_stat(const struct files *files, const char *path, struct files_entry *ret_entry,
+               struct error *err)
+{
+    cleanup(files_leave) struct files_guard guard = {0};
+    cleanup_close int fd = -1;
+    struct stat st;
+
+    if (files_enter(&guard, files, err) < 0)
+        return -1;
+    fd = files_openat(files->fd, path, O_PATH, 0);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return files_fail(err, "look at", path);
+    *ret_entry = (struct files_entry){.path = path};
+    files_fill(ret_entry, &st);
+    return 0;
+}
+
+int files_open(const struct files *files, const char *path, int *ret_fd,
+               struct files_entry *ret_entry, struct error *err)
+{
+    cleanup(files_leave) struct files_guard guard = {0};
+    struct files_entry entry = {.path = path};
+    cleanup_close int fd = -1;
+    struct stat st;
+
+    if (files_enter(&guard, files, err) < 0)
+        return -1;
+    /* Without waiting for the writer of a FIFO or for the holder of a lease. */
+    fd = files_openat(files->fd, path, O_RDONLY, 0);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return files_fail(err, "open", path);
+    files_fill(&entry, &st);
+    if (entry.kind != FILES_REGULAR) {
+        errno = entry.kind == FILES_DIRECTORY ? EISDIR : ENXIO;
+        return files_fail(err, "open", path);
+    }
+    if (ret_entry)
+        *ret_entry = entry;
+    *ret_fd = take_fd(fd);
+    return 0;
+}
+
+ssize_t files_read(int fd, uint64_t offset, void *data, size_t len, struct error *err)
+{
+    size_t got = 0;
+
+    if (offset > INT64_MAX || len > (uint64_t)INT64_MAX - offset)
+        return error_set(err, E_INVALID, "the range is behind the end of any file");
+    while (got < len) {
+        ssize_t n = pread(fd, (char *)data + got, len - got, (off_t)(offset + got));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_errno(err, "read");
+        if (n == 0)
+            break;
+        got += (size_t)n;
+    }
+    return (ssize_t)got;
+}

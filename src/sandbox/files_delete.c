@@ -1,0 +1,109 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "sandbox/files_internal.h"
+
+/* Names read at a time, on each level: a deep tree must not take much stack. */
+#define NAMES_SIZE 2048
+
+struct deletion {
+    size_t left; /* names that may still be looked at */
+    unsigned depth;
+    bool is_too_large;
+};
+
+static int delete_below(struct deletion *d, int parent, const char *name);
+
+/* One entry, whatever it is. A directory that came in place of a file meanwhile is EISDIR, a file
+ * in place of a directory ENOTDIR: the program plays, and does not win more than an error. */
+static int delete_entry(struct deletion *d, int dir, const char *name)
+{
+    if (d->left == 0) {
+        d->is_too_large = true;
+        return -1;
+    }
+    d->left--;
+    if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+        return 0;
+    if (errno != EISDIR && errno != EPERM)
+        return -1;
+    return delete_below(d, dir, name);
+}
+
+static int empty_directory(struct deletion *d, int dir)
+{
+    _Alignas(uint64_t) char data[NAMES_SIZE];
+    bool found = true;
+
+    /* Deleting moves what has not been read yet on some kernels: from the start until it is empty.
+     */
+    while (found) {
+        struct files_names names = {.fd = dir, .data = data, .size = sizeof(data)};
+        const char *name;
+
+        if (lseek(dir, 0, SEEK_SET) < 0)
+            return -1;
+        found = false;
+        while ((name = files_next_name(&names))) {
+            found = true;
+            if (delete_entry(d, dir, name) < 0)
+                return -1;
+        }
+    }
+    return 0;
+}
+
+static int delete_below(struct deletion *d, int parent, const char *name)
+{
+    cleanup_close int dir = -1;
+    int r;
+
+    if (unlinkat(parent, name, AT_REMOVEDIR) == 0)
+        return 0;
+    if (errno != ENOTEMPTY)
+        return -1;
+    if (d->depth == LIMIT_FILES_DEPTH) {
+        d->is_too_large = true;
+        return -1;
+    }
+    dir = files_openat(parent, name, O_RDONLY | O_DIRECTORY, 0);
+    if (dir < 0)
+        return -1;
+    d->depth++;
+    r = empty_directory(d, dir);
+    d->depth--;
+    return r < 0 ? -1 : unlinkat(parent, name, AT_REMOVEDIR);
+}
+
+/* Without `recursive`: unlinkat(2) itself says whether it is a directory. */
+static int delete_one(int dir, const char *name)
+{
+    if (unlinkat(dir, name, 0) == 0)
+        return 0;
+    return errno == EISDIR ? unlinkat(dir, name, AT_REMOVEDIR) : -1;
+}
+
+int files_delete(const struct files *files, const char *path, bool recursive, struct error *err)
+{
+    cleanup(files_leave) struct files_guard guard = {0};
+    struct deletion d = {.left = LIMIT_FILES_WALK};
+    cleanup_close int dir = -1;
+    char name[NAME_MAX + 1];
+
+    if (files_enter(&guard, files, err) < 0 || files_open_parent(files, path, &dir, name, err) < 0)
+        return -1;
+    if (delete_one(dir, name) == 0)
+        return 0;
+    if (!recursive || errno != ENOTEMPTY)
+        return files_fail(err, "delete", path);
+    if (delete_below(&d, dir, name) == 0)
+        return 0;
+    if (!d.is_too_large)
+        return files_fail(err, "delete", path);
+    error_set(err, E_TOO_LARGE, "the directory holds more, or is deeper, than one call deletes");
+    return error_hint(err, "ask again to go on, or let the program delete it");
+}

@@ -1,0 +1,83 @@
+#include "sandbox/files.h"
+
+#include <string.h>
+
+#include "base/utf8.h"
+
+static int refuse(struct error *err, const char *why)
+{
+    error_set(err, E_INVALID, "%s", why);
+    return error_hint(err, "give a path relative to /workspace, like `data/out.csv`");
+}
+
+/* One part of the path, [part, part + len). Returns how many bytes were added, or -1. */
+static int add_part(const char *part, size_t len, char *path, size_t at, struct error *err)
+{
+    size_t slash = at > 0;
+
+    if (len == 0 || (len == 1 && part[0] == '.'))
+        return 0;
+    if (len == 2 && part[0] == '.' && part[1] == '.')
+        return refuse(err, "a path must not contain `..`");
+    if (len > NAME_MAX)
+        return refuse(err, "a name in the path is longer than 255 bytes");
+    if (at + slash + len >= PATH_MAX)
+        return refuse(err, "the path is too long");
+    if (slash)
+        path[at] = '/';
+    memcpy(path + at + slash, part, len);
+    return (int)(slash + len);
+}
+
+int files_path_check(const char *path, size_t len, char ret_path[PATH_MAX], struct error *err)
+{
+    char clean[PATH_MAX];
+    size_t at = 0;
+
+    if (memchr(path, '\0', len))
+        return refuse(err, "a path must not contain NUL");
+    if (len && path[0] == '/')
+        return refuse(err, "the path is absolute");
+    for (size_t from = 0; from < len;) {
+        const char *slash = memchr(path + from, '/', len - from);
+        size_t part = slash ? (size_t)(slash - path) - from : len - from;
+        int n = add_part(path + from, part, clean, at, err);
+
+        if (n < 0)
+            return -1;
+        at += (size_t)n;
+        from += part + 1;
+    }
+    clean[at] = '\0';
+    memcpy(ret_path, clean, at + 1);
+    return 0;
+}
+
+/* Whether the character may stand in a line of text as it is. */
+static bool is_plain(uint32_t c)
+{
+    return c >= 0x20 && c != '\\' && c != 0x7f && !(c >= 0x80 && c < 0xa0);
+}
+
+int files_path_escape(const char *path, struct buf *out, struct error *err)
+{
+    size_t len = strlen(path);
+
+    for (size_t at = 0; at < len;) {
+        uint32_t c = 0;
+        int n = utf8_decode(path + at, len - at, &c);
+        int r = 0;
+
+        if (n > 0 && is_plain(c)) {
+            r = buf_add(out, path + at, (size_t)n, err);
+        } else {
+            n = n > 0 ? n : 1;
+            for (int i = 0; r == 0 && i < n; i++)
+                r = buf_printf(out, err, "\\x%02x", (uint8_t)path[at + (size_t)i]);
+        }
+        if (r < 0)
+            return r;
+        at += (size_t)n;
+    }
+    return 0;
+}

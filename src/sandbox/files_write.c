@@ -1,0 +1,201 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "sandbox/files_internal.h"
+
+/* New names are read by people and put into JSON; odd ones are left to the program. */
+static int check_new_name(const char *path, struct error *err)
+{
+    size_t len = strlen(path);
+
+    if (utf8_valid(path, len) != len)
+        return error_set(err, E_INVALID, "the name of a new file must be UTF-8");
+    for (size_t i = 0; i < len; i++)
+        if ((uint8_t)path[i] < 0x20 || path[i] == 0x7f)
+            return error_set(err, E_INVALID,
+                             "the name of a new file must not contain control characters");
+    return 0;
+}
+
+/* --- directories --- */
+
+/* One step down, into a directory that is made where it is missing. The program may delete it
+ * between the two calls, again and again; it does not get more than a few tries. */
+static int step_into(int dir, const char *name)
+{
+    for (int i = 0; i < 4; i++) {
+        int fd = files_openat(dir, name, O_PATH | O_DIRECTORY, 0);
+
+        if (fd >= 0 || errno != ENOENT)
+            return fd;
+        if (mkdirat(dir, name, 0755) < 0 && errno != EEXIST)
+            return -1;
+    }
+    errno = EAGAIN;
+    return -1;
+}
+
+/* Returns the last directory of `path`, or -1 with errno. */
+static int make_directories(const struct files *files, const char *path)
+{
+    cleanup_close int dir = files_openat(files->fd, "", O_PATH | O_DIRECTORY, 0);
+    mode_t mask = umask(022);
+
+    while (dir >= 0 && *path) {
+        size_t len = strcspn(path, "/");
+        char name[NAME_MAX + 1];
+        int next;
+
+        if (len > NAME_MAX) {
+            errno = ENAMETOOLONG;
+            close_fd(&dir);
+            break;
+        }
+        memcpy(name, path, len);
+        name[len] = '\0';
+        next = step_into(dir, name);
+        (void)close(dir);
+        dir = next;
+        path += len + (path[len] == '/');
+    }
+    (void)umask(mask);
+    return take_fd(dir);
+}
+
+int files_make_directory(const struct files *files, const char *path, struct error *err)
+{
+    cleanup(files_leave) struct files_guard guard = {0};
+    cleanup_close int dir = -1;
+
+    if (check_new_name(path, err) < 0 || files_enter(&guard, files, err) < 0)
+        return -1;
+    dir = make_directories(files, path);
+    return dir < 0 ? files_fail(err, "make the directory", path) : 0;
+}
+
+/* --- files --- */
+
+static void writer_done(struct files_writer *writer)
+{
+    close_fd(&writer->fd);
+    close_fd(&writer->dir);
+}
+
+static int open_directory(struct files_writer *writer, const char *path, bool makes_parents,
+                          struct error *err)
+{
+    cleanup_error struct error missing = {0};
+    const char *slash = strrchr(path, '/');
+    char parent[PATH_MAX];
+
+    if (files_open_parent(writer->files, path, &writer->dir, writer->name, &missing) == 0)
+        return 0;
+    if (!makes_parents || !slash || missing.errnum != ENOENT) {
+        if (err)
+            error_move(err, &missing);
+        return -1;
+    }
+    (void)snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
+    (void)snprintf(writer->name, sizeof(writer->name), "%s", slash + 1);
+    writer->dir = make_directories(writer->files, parent);
+    return writer->dir < 0 ? files_fail(err, "make the directory", parent) : 0;
+}
+
+int files_write_begin(struct files_writer *writer, const struct files *files, const char *path,
+                      const struct files_write_options *options, struct error *err)
+{
+    cleanup(files_leave) struct files_guard guard = {0};
+
+    *writer = (struct files_writer){
+        .files = files,
+        .fd = -1,
+        .dir = -1,
+        .limit = options->limit ? options->limit : UINT64_MAX,
+    };
+    if (check_new_name(path, err) < 0 || files_enter(&guard, files, err) < 0 ||
+        open_directory(writer, path, options->makes_parents, err) < 0)
+        return -1;
+    writer->fd = files_openat(writer->dir, "", O_TMPFILE | O_WRONLY, 0600);
+    if (writer->fd < 0 || fchmod(writer->fd, options->is_executable ? 0755 : 0644) < 0) {
+        files_fail(err, "write", path);
+        writer_done(writer);
+        return -1;
+    }
+    return 0;
+}
+
+int files_write_feed(struct files_writer *writer, const void *data, size_t len, struct error *err)
+{
+    const char *at = data;
+
+    if (writer->fd < 0)
+        return error_set(err, E_INTERNAL, "the file is already finished");
+    if (len > writer->limit - writer->written)
+        return error_set(err, E_TOO_LARGE, "the file is larger than %llu bytes",
+                         (unsigned long long)writer->limit);
+    while (len) {
+        ssize_t n = write(writer->fd, at, len);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return files_fail(err, "write", writer->name);
+        at += n;
+        len -= (size_t)n;
+        writer->written += (size_t)n;
+    }
+    return 0;
+}
+
+/* A link never replaces anything, so it gets a name nobody knows first, and is moved from there. */
+static int replace(struct files_writer *writer, const char *from)
+{
+    char name[48];
+    uint64_t chance;
+    int errnum;
+
+    if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
+        return -1;
+    (void)snprintf(name, sizeof(name), ".belljar-%016llx", (unsigned long long)chance);
+    if (linkat(AT_FDCWD, from, writer->dir, name, AT_SYMLINK_FOLLOW) < 0)
+        return -1;
+    if (renameat(writer->dir, name, writer->dir, writer->name) == 0)
+        return 0;
+    errnum = errno;
+    (void)unlinkat(writer->dir, name, 0);
+    errno = errnum;
+    return -1;
+}
+
+int files_write_commit(struct files_writer *writer, struct error *err)
+{
+    cleanup(files_leave) struct files_guard guard = {0};
+    char from[48];
+    int r;
+
+    if (writer->fd < 0)
+        return error_set(err, E_INTERNAL, "the file is already finished");
+    r = files_enter(&guard, writer->files, err);
+    if (r == 0) {
+        /* The one way that needs no capability. The link in /proc is ours and the file it stands
+         * for is what we opened. */
+        (void)snprintf(from, sizeof(from), "/proc/self/fd/%d", writer->fd);
+        if (linkat(AT_FDCWD, from, writer->dir, writer->name, AT_SYMLINK_FOLLOW) < 0 &&
+            (errno != EEXIST || replace(writer, from) < 0))
+            r = files_fail(err, "write", writer->name);
+    }
+    writer_done(writer);
+    return r;
+}
+
+void files_write_abort(struct files_writer *writer)
+{
+    writer_done(writer);
+}

@@ -1,0 +1,85 @@
+#include "sandbox/workspace.h"
+
+/* --- paths --- */
+
+static void paths_are_brought_into_one_form(void **state)
+{
+    static const struct {
+        const char *in, *out;
+    } cases[] = {
+        {"a",           "a"      },
+        {"a/b",         "a/b"    },
+        {"./a//b/./c/", "a/b/c"  },
+        {"",            ""       },
+        {".",           ""       },
+        {"./",          ""       },
+        {"...",         "..."    },
+        {"..a/b..",     "..a/b.."},
+        {"a\nb",        "a\nb"   },
+        {"\xff",        "\xff"   },
+    };
+    struct error err = {0};
+    char path[PATH_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        assert_int_equal(files_path_check(cases[i].in, strlen(cases[i].in), path, &err), 0);
+        assert_string_equal(path, cases[i].out);
+    }
+}
+
+static void paths_that_are_none_are_refused(void **state)
+{
+    static const struct {
+        const char *in;
+        size_t len;
+        const char *why;
+    } cases[] = {
+        {"/etc/passwd", 11, "absolute"},
+        {"/",           1,  "absolute"},
+        {"..",          2,  "`..`"    },
+        {"a/../b",      6,  "`..`"    },
+        {"a/..",        4,  "`..`"    },
+        {"a\0b",        3,  "NUL"     },
+        {"\0",          1,  "NUL"     },
+    };
+    struct error err = {0};
+    char path[PATH_MAX], longer[2 * PATH_MAX];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        assert_int_equal(files_path_check(cases[i].in, cases[i].len, path, &err), -1);
+        assert_error(&err, E_INVALID, cases[i].why);
+    }
+    memset(longer, 'a', sizeof(longer));
+    assert_int_equal(files_path_check(longer, 255, path, &err), 0);
+    assert_int_equal(files_path_check(longer, 256, path, &err), -1);
+    assert_error(&err, E_INVALID, "255");
+    for (size_t i = 1; i < sizeof(longer); i += 2)
+        longer[i] = '/';
+    assert_int_equal(files_path_check(longer, PATH_MAX - 1, path, &err), 0);
+    assert_int_equal(files_path_check(longer, sizeof(longer), path, &err), -1);
+    assert_error(&err, E_INVALID, "too long");
+}
+
+static void odd_names_are_shown_escaped(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 1000);
+    assert_int_equal(files_path_escape("a\nb\xff\\n\x1b[0m/\xc3\xa4\x7f\xc2\x9b", &out, NULL), 0);
+    assert_string_equal(buf_str(&out), "a\\x0ab\\xff\\x5cn\\x1b[0m/\xc3\xa4\\x7f\\xc2\\x9b");
+    buf_done(&out);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(paths_are_brought_into_one_form),
+        cmocka_unit_test(paths_that_are_none_are_refused),
+        cmocka_unit_test(odd_names_are_shown_escaped),
+    };
+
+    return UNIT_RUN(tests);
+}
