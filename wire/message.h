@@ -34,7 +34,7 @@ enum wire_type {
     WIRE_SPAWN_FAILED, /* u64 id, struct wire_failure */
     WIRE_GONE,         /* u64 id, u32 wait status: pid 1 of that sandbox was reaped */
     /* init -> supervisor */
-    WIRE_SEALED, /* u32 layers: every step was applied */
+    WIRE_SEALED, /* u32 layers: every step was applied; + a descriptor of /workspace */
     WIRE_FAILED, /* struct wire_failure: a step could not be applied; also zygote -> supervisor for
                     its own */
     WIRE_EXITED, /* struct wire_exited: a kernel process ended */

@@ -39,7 +39,7 @@
 /* A profile or configuration file. */
 #define LIMIT_CONFIG_BYTES MIB
 
-/* Sandboxes alive at once in one supervisor: descriptors (about six each) are the scarce thing. */
+/* Sandboxes alive at once in one supervisor: descriptors (about seven each) are the scarce thing. */
 #define LIMIT_SANDBOXES 4096
 
 /* How long the making of one sandbox may take, and the start of a zygote with all its imports. Both

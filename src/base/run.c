@@ -162,6 +162,13 @@ const struct run_form *run_display_form(const struct run_display *display, const
     return NULL;
 }
 
+static void free_files(struct run *run)
+{
+    for (size_t i = 0; i < run->n_files; i++)
+        free(run->files[i].path);
+    free(run->files);
+}
+
 void run_free(struct run *run)
 {
     if (!run)
@@ -185,6 +192,7 @@ void run_free(struct run *run)
     free(run->exception.traceback);
     free(run->exception.hint);
     free_violations(run);
+    free_files(run);
     for (size_t i = 0; i < run->n_displays; i++)
         display_done(&run->displays[i]);
     free(run->displays);

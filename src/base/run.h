@@ -110,6 +110,15 @@ struct run_usage {
     uint32_t processes_peak;
 };
 
+enum run_file_change { RUN_FILE_NEW, RUN_FILE_CHANGED, RUN_FILE_GONE };
+
+/* A file in /workspace that the run left otherwise than it found it. */
+struct run_file {
+    char *path; /* from /workspace on; the program's bytes */
+    uint64_t size;
+    enum run_file_change change;
+};
+
 /* Head and tail of one stream; the middle is dropped past the limit and counted. */
 struct run_stream {
     struct buf head;
@@ -160,6 +169,9 @@ struct run {
     struct run_violation *violations;
     size_t n_violations;
     uint32_t violations_more; /* found and not listed */
+    struct run_file *files;   /* by path */
+    size_t n_files;
+    bool has_more_files; /* than are listed, or than could be looked at */
     struct run_usage usage;
     uint32_t layers; /* bit set of enum wire_layer: what stood around the code */
     uint64_t started_ns, handed_ns, ended_ns;

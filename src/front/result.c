@@ -8,6 +8,7 @@
 #include "base/stream.h"
 #include "front/json.h"
 #include "front/terminal.h"
+#include "sandbox/files.h"
 #include "wire/message.h"
 
 /* Head, tail and marker of a stream at its largest. */
@@ -92,6 +93,40 @@ static json_t *violations_json(const struct run *run)
     return list;
 }
 
+/* The program's bytes as text, each file by another name: what is no text is escaped. */
+static json_t *path_json(const char *path)
+{
+    cleanup(buf_done) struct buf shown = {0};
+
+    buf_init(&shown, 4 * PATH_MAX + 1);
+    if (files_path_escape(path, &shown, NULL) < 0)
+        return NULL;
+    return json_text_string(buf_str(&shown), shown.len);
+}
+
+static json_t *file_json(const struct run_file *file)
+{
+    if (file->change == RUN_FILE_GONE)
+        return path_json(file->path);
+    return json_pack("{s:o, s:I}", "path", path_json(file->path), "size", (json_int_t)file->size);
+}
+
+/* Those that are gone, or those that are there. */
+static json_t *files_json(const struct run *run, bool are_gone)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < run->n_files; i++) {
+        if ((run->files[i].change == RUN_FILE_GONE) != are_gone)
+            continue;
+        if (json_array_append_new(list, file_json(&run->files[i])) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
 static json_t *layers_json(uint32_t layers)
 {
     json_t *list = json_array();
@@ -131,27 +166,29 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
         const char *key;
         json_t *value;
     } fields[] = {
-        {"id",                  json_string(run->id)                     },
-        {"status",              json_string(run_status_name(run->status))},
-        {"exit_code",           exit_json(run)                           },
-        {"stdout",              stream_json(&run->out)                   },
-        {"stderr",              stream_json(&run->err)                   },
+        {"id",                          json_string(run->id)                     },
+        {"status",                      json_string(run_status_name(run->status))},
+        {"exit_code",                   exit_json(run)                           },
+        {"stdout",                      stream_json(&run->out)                   },
+        {"stderr",                      stream_json(&run->err)                   },
         {"truncated",
-         json_pack("{s:b, s:b}",                                           "stdout", run->out.dropped > 0, "stderr", run->err.dropped > 0)},
-        {"output_handle", json_null()                                 },
-        {"result",                     value_json(run)                                               },
-        {"displays",                     json_array()                     },
-        {"error",                     exception_json(&run->exception)     },
-        {"violations",                     violations_json(run)                                  },
-        {"usage",                     usage_json(&run->usage)                                             },
-        {"masked",                     json_pack("{s:i, s:[]}",                      "count", 0, "kinds")},
-        {"files",                     json_array()         },
-        {"session_id",              json_null()                                },
-        {"correlation_id",                     json_null()                                                       },
-        {"profile",                     string_or_null(run->profile)                                         },
-        {"isolation",                     json_string("namespaces")              },
-        {"layers",                     layers_json(run->layers)},
-        {"violations_more",                     json_integer(run->violations_more)          },
+         json_pack("{s:b, s:b}",                                                   "stdout", run->out.dropped > 0, "stderr", run->err.dropped > 0)},
+        {"output_handle",         json_null()                                         },
+        {"result",                             value_json(run)                                                       },
+        {"displays",                             json_array()                     },
+        {"error",                             exception_json(&run->exception)     },
+        {"violations",                             violations_json(run)                                          },
+        {"usage",                             usage_json(&run->usage)                                                     },
+        {"masked",                             json_pack("{s:i, s:[]}",                      "count", 0, "kinds")},
+        {"files",                             files_json(run,          false)},
+        {"session_id",                      json_null()                                        },
+        {"correlation_id",                             json_null()                                                               },
+        {"profile",                       string_or_null(run->profile)                                                      },
+        {"isolation",json_string("namespaces")},
+        {"layers",layers_json(run->layers)},
+        {"violations_more",json_integer(run->violations_more)},
+        {"files_gone",        files_json(run,                                                    true)},
+        {"files_truncated",                json_boolean(run->has_more_files)                                                                                         },
     };
     bool is_whole = object != NULL;
 

@@ -170,6 +170,7 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         .err = -1,
         .pidfd = -1,
         .input = -1,
+        .files.fd = -1,
         .init.fd = -1,
         .kernel.fd = -1,
     };
@@ -208,6 +209,7 @@ void box_free(struct box *b)
     close_fd(&b->err);
     close_fd(&b->input);
     close_fd(&b->pidfd);
+    files_done(&b->files);
     cgroup_discard(b->cgroup);
     error_done(&b->failure);
     free(b);
@@ -283,6 +285,10 @@ static void on_init_message(void *owner, const struct frame *frame)
     unpack_init(&u, frame->body, frame->len);
     switch (frame->type) {
     case WIRE_SEALED:
+        if (box_take_workspace(b, &b->failure) < 0) {
+            box_kill(b);
+            break;
+        }
         b->layers = unpack_u32(&u);
         if (cgroup_host_kind(b->cgroups) == CGROUP_V1)
             b->layers |= LAYER_CGROUP_V1;

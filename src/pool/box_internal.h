@@ -1,8 +1,10 @@
-/* Shared by box.c (life and death of a sandbox) and box_run.c (the run inside it). */
+/* Shared by box.c (life and death of a sandbox), box_run.c (the run inside it) and box_files.c
+ * (what it leaves). */
 #pragma once
 
 #include "pool/box.h"
 #include "pool/peer.h"
+#include "sandbox/files.h"
 
 /* Processes in a sandbox that are ours and not the program's: pid 1 and the holder of the kernel's
  * memory. */
@@ -33,6 +35,7 @@ struct box {
     struct peer init;
     struct peer kernel;
     int out, err, pidfd;
+    struct files files; /* /workspace */
     struct cgroup *cgroup;
     struct run_limits limits; /* what it was made for */
     uint32_t layers;
@@ -67,6 +70,13 @@ void box_on_tick(void *arg);
 
 /* Ends the run for a reason of ours; the answer follows when the sandbox is gone. */
 void box_end_run(struct box *b, enum box_verdict verdict);
+
+/* The descriptor of /workspace that came with pid 1's first word. */
+int box_take_workspace(struct box *b, struct error *err);
+
+/* Lists the files the run made or changed. What it leaves in /workspace outlives its processes as
+ * long as the box does. */
+void box_note_files(struct box *b, struct run *run);
 
 /* Fills the run's result from what is known now and gives it back to the owner. Once per run. */
 void box_answer(struct box *b);

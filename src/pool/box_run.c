@@ -472,6 +472,7 @@ void box_answer(struct box *b)
     peer_drain(&b->kernel); /* what it said before it ended */
     drain_pipes(b);
     run->ended_ns = loop_now_ns();
+    box_note_files(b, run);
     read_usage(b, run, &oom_kills);
     decide(b, run, oom_kills);
     explain(b, run);

@@ -89,7 +89,8 @@ static void a_success_has_every_field_in_order(void **state)
         "\"processes_peak\":1},\"masked\":{\"count\":0,\"kinds\":[]},\"files\":[],\"session_id\":"
         "null,"
         "\"correlation_id\":null,\"profile\":\"standard\",\"isolation\":\"namespaces\","
-        "\"layers\":[\"user-namespace\",\"seccomp\"],\"violations_more\":0}");
+        "\"layers\":[\"user-namespace\",\"seccomp\"],\"violations_more\":0,\"files_gone\":[],"
+        "\"files_truncated\":false}");
     free(text);
 }
 
@@ -108,6 +109,26 @@ static void an_exception_is_an_object_with_its_line(void **state)
                     "\"error\":{\"name\":\"ZeroDivisionError\",\"message\":\"division by zero\","
                     "\"traceback\":\"Traceback…\",\"line\":3,\"hint\":null}");
     assert_contains(text, "\"result\":null");
+    free(text);
+}
+
+static void files_are_listed_by_what_became_of_them(void **state)
+{
+    struct run *run = *state;
+    char *text;
+
+    run->files = calloc(4, sizeof(*run->files));
+    run->n_files = 4;
+    run->files[0] = (struct run_file){strdup("a.csv"), 120, RUN_FILE_NEW};
+    run->files[1] = (struct run_file){strdup("b\n\xff"), 0, RUN_FILE_CHANGED};
+    run->files[2] = (struct run_file){strdup("c"), 7, RUN_FILE_GONE};
+    run->files[3] = (struct run_file){strdup("huge"), INT64_MAX, RUN_FILE_NEW};
+    run->has_more_files = true;
+    text = as_json(run);
+    assert_contains(text, "\"files\":[{\"path\":\"a.csv\",\"size\":120},"
+                          "{\"path\":\"b\\\\x0a\\\\xff\",\"size\":0},"
+                          "{\"path\":\"huge\",\"size\":9223372036854775807}]");
+    assert_contains(text, "\"files_gone\":[\"c\"],\"files_truncated\":true");
     free(text);
 }
 
@@ -325,6 +346,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_success_has_every_field_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(an_exception_is_an_object_with_its_line, setup, teardown),
+        cmocka_unit_test_setup_teardown(files_are_listed_by_what_became_of_them, setup, teardown),
         cmocka_unit_test_setup_teardown(a_refusal_lists_violations_and_has_no_exit_code, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_signal_shows_in_the_exit_code, setup, teardown),

@@ -279,6 +279,55 @@ static void descriptors_from_a_sandbox_are_closed_at_once(void **state)
     finish(&s);
 }
 
+static void pid_1_may_send_one_descriptor_with_its_first_word(void **state)
+{
+    int gifts[2] = {STDERR_FILENO, STDERR_FILENO};
+    struct scene s;
+    struct pack p;
+
+    (void)state;
+    pack_init(&p, 4);
+    pack_u32(&p, 1);
+    begin(&s, WIRE_CHANNEL_INIT);
+    s.takes_fd = true;
+    assert_int_equal(frame_send(s.theirs, WIRE_SEALED, &p, gifts, 1), 0);
+    peer_drain(&s.peer);
+    assert_true(s.last_fd >= 0);
+    close_fd(&s.last_fd);
+    finish(&s);
+
+    begin(&s, WIRE_CHANNEL_INIT);
+    s.takes_fd = true;
+    assert_int_equal(frame_send(s.theirs, WIRE_SEALED, &p, gifts, 2), 0);
+    peer_drain(&s.peer);
+    assert_int_equal(s.messages, 1);
+    assert_int_equal(s.last_fd, -1);
+    finish(&s);
+    pack_done(&p);
+}
+
+static void later_descriptors_of_pid_1_are_closed(void **state)
+{
+    struct scene s;
+    struct pack p;
+    size_t before;
+
+    (void)state;
+    begin(&s, WIRE_CHANNEL_INIT);
+    before = open_descriptors();
+    say(&s, WIRE_SEALED, 4);
+    peer_drain(&s.peer);
+    pack_init(&p, 64);
+    for (int i = 0; i < 5; i++)
+        pack_u32(&p, 0);
+    assert_int_equal(frame_send(s.theirs, WIRE_EXITED, &p, &(int){STDERR_FILENO}, 1), 0);
+    peer_drain(&s.peer);
+    assert_int_equal(s.messages, 2);
+    assert_int_equal(open_descriptors(), before);
+    pack_done(&p);
+    finish(&s);
+}
+
 static void a_descriptor_of_the_zygote_is_there_for_its_message(void **state)
 {
     struct scene s;
@@ -482,6 +531,8 @@ int main(void)
         cmocka_unit_test(a_frame_in_pieces_arrives_when_its_last_byte_does),
         cmocka_unit_test(a_stream_that_ends_in_a_frame_is_an_end_without_a_complaint),
         cmocka_unit_test(descriptors_from_a_sandbox_are_closed_at_once),
+        cmocka_unit_test(pid_1_may_send_one_descriptor_with_its_first_word),
+        cmocka_unit_test(later_descriptors_of_pid_1_are_closed),
         cmocka_unit_test(a_descriptor_of_the_zygote_is_there_for_its_message),
         cmocka_unit_test(a_send_that_fills_the_socket_goes_on_later),
         cmocka_unit_test(descriptors_do_not_wait_behind_a_full_socket),
