@@ -83,4 +83,7 @@ int policy_check_tree(const struct policy *policy, PyObject *tree, struct policy
  * when the profile restricts nothing. Returns 0 or -1: then nothing may run. */
 int policy_seal(const struct policy *policy);
 
+/* Compiles text of ours, also in the middle of a program whose profile lets nobody compile. */
+PyObject *policy_compile_own(const char *source, const char *filename);
+
 void policy_report_done(struct policy_report *report);

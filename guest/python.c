@@ -6,6 +6,7 @@
 
 #include <opcode.h>
 
+#include "guest/display.h"
 #include "guest/policy.h"
 #include "guest/report.h"
 
@@ -19,7 +20,7 @@ int python_prepare(void)
 {
     compile_function = PyDict_GetItemString(PyEval_GetBuiltins(), "compile");
     Py_XINCREF(compile_function);
-    return compile_function ? policy_prepare() : -1;
+    return compile_function && display_prepare() == 0 ? policy_prepare() : -1;
 }
 
 /* A run, or a cell of a session. */
@@ -239,10 +240,12 @@ static void report_outcome(const struct program *program, PyObject *globals, PyO
 
     if (named && program->is_cell && named == before && !stores_result(program->body))
         named = NULL;
-    if (named)
+    if (!named && program->last && value != Py_None)
+        named = value;
+    Py_XINCREF(named); /* showing it runs code of the program, which may let go of it */
+    if (named && display_value(named) == 0)
         (void)report_value(program->control, named);
-    else if (program->last && value != Py_None)
-        (void)report_value(program->control, value);
+    Py_XDECREF(named);
 }
 
 static int execute(const struct program *program)
@@ -262,6 +265,8 @@ static int execute(const struct program *program)
             Py_CLEAR(value);
     }
     close_runner(runner);
+    if (display_figures() < 0)
+        Py_CLEAR(value);
     if (value)
         report_outcome(program, globals, before, value);
     Py_XDECREF(value);
@@ -329,6 +334,7 @@ static int run_program(struct program *program, const struct policy *policy, boo
         return fail(program, "the policy could not be sealed");
     if (report_started(program->control) < 0)
         return EXIT_FAILED;
+    display_begin(program->control);
     return is_compiled ? execute(program) : fail_with_exception(program);
 }
 
@@ -369,6 +375,7 @@ int python_cell(const struct wire_cell *cell, int control)
 
     (void)snprintf(file, sizeof(file), POLICY_CELL_FILENAME "%u>", cell->number);
     code = run_program(&program, session_policy, false);
+    display_end(); /* a thread that goes on has nobody to show things to until the next cell */
     Py_XDECREF(program.body);
     Py_XDECREF(program.last);
     return code;

@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "guest/display.h"
 #include "guest/python.h"
 
 static int check_status(PyStatus status, struct error *err)
@@ -165,6 +166,8 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
     *ret_n_missing = 0;
     if (!executable)
         return error_set(err, E_PROTOCOL, "bad path of the interpreter");
+    if (display_register() < 0)
+        return error_set(err, E_SYSTEM, "out of memory");
     if (initialise(executable, !setup->warm && setup->binds.count == 0, err) < 0)
         return -1;
     if (preload(&setup->preload, ret_missing, ret_n_missing, err) < 0)
@@ -305,6 +308,7 @@ int interpreter_freeze(bool warm, struct error *err)
             Py_XDECREF(PyImport_ImportModule(helpers[i]));
             PyErr_Clear();
         }
+        display_preload();
         interpreter_touch();
         gc = PyImport_ImportModule("gc");
         if (gc)

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/stream.h"
+#include "front/display.h"
 
 void outlet_init(struct outlet *outlet, int fd, const char *color)
 {
@@ -33,14 +34,66 @@ static bool is_writable(int fd)
     return poll(&p, 1, 0) == 1;
 }
 
+/* The text of a thing that was shown, where print() would have put it. */
+static const struct run_form *text_of(const struct run_display *display)
+{
+    uint32_t width, height;
+
+    return display_picture(display, &width, &height) ? NULL
+                                                     : run_display_form(display, "text/plain");
+}
+
+/* The rest of one text and a newline. Returns 1 when it is out, 0 when our reader is slow. */
+static int show_text(struct outlet *outlet, const struct run_form *text, bool waits)
+{
+    while (text && outlet->display_at <= text->len) {
+        size_t n = text->len - outlet->display_at;
+
+        if (!waits && !is_writable(outlet->fd))
+            return 0;
+        n = n < PIPE_BUF ? n : PIPE_BUF;
+        if ((n ? outlet_write(outlet, text->data + outlet->display_at, n)
+               : outlet_write(outlet, "\n", 1)) < 0)
+            return -1;
+        outlet->display_at += n ? n : 1;
+    }
+    outlet->displays++;
+    outlet->display_at = 0;
+    return 1;
+}
+
+static int show(struct outlet *outlet, const struct run *run)
+{
+    int r = 1;
+
+    while (r == 1 && outlet->displays < run->n_displays)
+        r = show_text(outlet, text_of(&run->displays[outlet->displays]), false);
+    return r < 0 ? -1 : 0;
+}
+
+void outlet_show_rest(struct outlet *outlet, const struct run *run, bool begun)
+{
+    if (begun && !outlet->display_at)
+        return;
+    while (outlet->displays < run->n_displays &&
+           show_text(outlet, text_of(&run->displays[outlet->displays]), true) == 1 && !begun)
+        ;
+    if (!begun)
+        outlet->displays = outlet->display_at = 0; /* ready for the next program */
+}
+
 /* A pipe that is writable takes PIPE_BUF bytes without blocking. */
 int outlet_pass(struct outlet *outlet, const struct run *run, const struct run_event *event)
 {
     const char *data = event->data;
     size_t len = event->len;
 
+    if (event->kind == RUN_EVENT_DISPLAY && outlet->shown == run->out.total)
+        return show(outlet, run);
     if (event->kind != RUN_EVENT_STDOUT && event->kind != RUN_EVENT_STDERR)
         return 0;
+    if (outlet->display_at && (show(outlet, run) < 0 || outlet->display_at))
+        return outlet->display_at ? 0 : -1;
     if (outlet->shown < event->offset || outlet->shown >= run->limits.output_bytes)
         return 0; /* our reader fell behind: order matters more than haste */
     if (len > run->limits.output_bytes - outlet->shown)

@@ -13,7 +13,9 @@
 
 struct outlet {
     int fd;
-    uint64_t shown; /* bytes of the program's stream that were passed on */
+    uint64_t shown;    /* bytes of the program's stream that were passed on */
+    size_t displays;   /* things shown whose text was passed on, */
+    size_t display_at; /* and how much of the next one's */
     bool is_terminal;
     struct terminal terminal;
 };
@@ -21,8 +23,13 @@ struct outlet {
 /* `color` is the option of that name. */
 void outlet_init(struct outlet *outlet, int fd, const char *color);
 
-/* Passes a chunk of output on; other events are ignored. -1: nobody reads us any more. */
+/* Passes a chunk of output on, or the text of a thing that was shown; a picture has none, and other
+ * events are ignored. -1: nobody reads us any more. */
 int outlet_pass(struct outlet *outlet, const struct run *run, const struct run_event *event);
 
-/* What was kept back; ready for the next program afterwards. */
+/* What was kept back of the stream; ready for the next program afterwards. */
 void outlet_finish(struct outlet *outlet, const struct run_stream *stream);
+
+/* Texts of things shown that were kept back, before or after the rest of the stream: `begun` is for
+ * the one of which our reader has half already. */
+void outlet_show_rest(struct outlet *outlet, const struct run *run, bool begun);

@@ -14,6 +14,7 @@
 #include "cmd/cmd.h"
 #include "cmd/outlet.h"
 #include "cmd/request.h"
+#include "cmd/save.h"
 #include "front/json.h"
 #include "front/result.h"
 #include "front/terminal.h"
@@ -26,6 +27,7 @@ struct job {
     struct engine engine;
     struct run *run;
     struct outlet out, err;
+    struct save save;
     bool is_json;
     bool is_done;
     bool is_closing; /* asked to stop once */
@@ -42,6 +44,7 @@ enum {
     OPT_ENV,
     OPT_STDIN,
     OPT_JSON,
+    OPT_SAVE,
     OPT_AUTO_PRINT,
     OPT_ALLOW,
     OPT_LATER,
@@ -58,6 +61,7 @@ static const struct option own_options[] = {
     {"env",        required_argument, NULL, OPT_ENV       },
     {"stdin",      required_argument, NULL, OPT_STDIN     },
     {"json",       no_argument,       NULL, OPT_JSON      },
+    {"save",       required_argument, NULL, OPT_SAVE      },
     {"auto-print", no_argument,       NULL, OPT_AUTO_PRINT},
     {"net",        required_argument, NULL, OPT_LATER     },
     {"seed",       required_argument, NULL, OPT_LATER     },
@@ -65,7 +69,7 @@ static const struct option own_options[] = {
 
 static int help(void)
 {
-    (void)printf("usage: belljar run [OPTION]… FILE | - | -c CODE\n\n"
+    (void)printf("usage: belljar run [OPTION]… FILE | - | -c CODE\n"
                  "Run a program in a fresh sandbox. Defaults stand in parentheses.\n\n"
                  "  -c CODE               the program itself\n"
                  "  -l LANGUAGE           python or bash (bash for FILE.sh, else python)\n"
@@ -73,6 +77,7 @@ static int help(void)
                  "  --stdin FILE          what it reads as standard input (-: ours)\n"
                  "  --auto-print          echo the last expression, as the Python prompt does\n"
                  "  --json                print one result object, not the program's output\n"
+                 "  --save DIR            keep the pictures it shows as files in DIR\n"
                  "  --config FILE         read this file instead of the usual ones\n");
     config_print_flags(stdout);
     (void)printf(
@@ -87,6 +92,7 @@ struct request {
     const char *file;
     const char *input;
     const char *config;
+    const char *save;
     struct request_env env;
 };
 
@@ -150,6 +156,9 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
             break;
         case OPT_JSON:
             job->is_json = true;
+            break;
+        case OPT_SAVE:
+            request->save = optarg;
             break;
         case OPT_AUTO_PRINT:
             job->run->auto_print = true;
@@ -298,6 +307,8 @@ static int prepare(struct job *job, struct request *request, struct error *err)
         read_code(job, request, err) < 0 || read_input(job, request, err) < 0 ||
         request_open_grants(&job->grants, run, job->config, err) < 0)
         return -1;
+    if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
+        return -1;
     run->env = request->env.count ? request->env.items : NULL;
     if (admit_run(run, job->config, job->profile, err) < 0)
         return -1;
@@ -342,7 +353,9 @@ static void print_human(struct job *job)
     const struct run *run = job->run;
     bool has_color = terminal_has_color(STDERR_FILENO, job->config->color);
 
+    outlet_show_rest(&job->out, run, true);
     outlet_finish(&job->out, &run->out);
+    outlet_show_rest(&job->out, run, false);
     outlet_finish(&job->err, &run->err);
     if (!job->err.is_terminal && (run->status == RUN_SUCCESS || run->status == RUN_ERROR))
         return;
@@ -351,18 +364,29 @@ static void print_human(struct job *job)
         (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
 }
 
+static int print_pictures(struct job *job, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+    int r;
+
+    if (job->is_json && job->save.dir < 0)
+        return 0;
+    buf_init(&text, MIB);
+    r = save_pictures(&job->save, job->run, &text, err);
+    (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
+    return r;
+}
+
 static int finish(struct job *job)
 {
     struct error err = {0};
 
     if (job->run->error.code != E_NONE)
         return fail(job, &job->run->error);
-    if (job->is_json) {
-        if (print_json(job, &err) < 0)
-            return cmd_fail_run(&err);
-        return run_status_exit(job->run);
-    }
-    print_human(job);
+    if (!job->is_json)
+        print_human(job);
+    if (print_pictures(job, &err) < 0 || (job->is_json && print_json(job, &err) < 0))
+        return cmd_fail_run(&err);
     return run_status_exit(job->run);
 }
 
@@ -410,6 +434,7 @@ static int execute(struct job *job, struct error *err)
 static void job_done(struct job *job)
 {
     engine_close(&job->engine);
+    save_done(&job->save);
     profile_free(job->profile);
     if (job->run) {
         request_close_grants(&job->grants, job->run);
@@ -421,7 +446,8 @@ static void job_done(struct job *job)
 
 int cmd_run(int argc, char **argv)
 {
-    cleanup(job_done) struct job job = {.config = config_new(), .run = run_new()};
+    cleanup(job_done) struct job job = {
+        .config = config_new(), .run = run_new(), .save = {.dir = -1}};
     struct request request = {0};
     struct error err = {0};
     int r;

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/stream.h"
+#include "front/display.h"
 #include "front/json.h"
 #include "front/terminal.h"
 #include "sandbox/files.h"
@@ -175,7 +176,7 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
          json_pack("{s:b, s:b}",                                                   "stdout", run->out.dropped > 0, "stderr", run->err.dropped > 0)},
         {"output_handle",         json_null()                                         },
         {"result",                             value_json(run)                                                       },
-        {"displays",                             json_array()                     },
+        {"displays",                             display_json(run)                     },
         {"error",                             exception_json(&run->exception)     },
         {"violations",                             violations_json(run)                                          },
         {"usage",                             usage_json(&run->usage)                                                     },

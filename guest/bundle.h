@@ -1,0 +1,53 @@
+/* One object in the forms it can be shown in, collected within limits.
+ *
+ * Collecting runs code of the program: its objects say how they look. Whatever that code does, what
+ * comes out is bounded, and an exception in it becomes words; only an interrupt is passed on.
+ */
+#pragma once
+
+#include <Python.h>
+
+#include "wire/message.h"
+
+/* Most bytes of all forms of one object, and of its text. What does not fit is left out, text is
+ * cut. */
+#define BUNDLE_BYTES_MAX ((size_t)7 << 20)
+#define BUNDLE_TEXT_MAX  ((size_t)1 << 20)
+
+struct bundle {
+    struct {
+        char mime[128];
+        PyObject *bytes;
+    } forms[WIRE_FORMS_MAX];
+    uint32_t count;
+    size_t bytes;
+    uint32_t width, height; /* of its picture, or 0 */
+};
+
+/* Starts zeroed. */
+void bundle_done(struct bundle *b);
+
+/* Adds a form: text as str, binary as bytes, anything plain where the type is JSON. What cannot be
+ * this form or has no room is left out. Never fails with an exception. */
+void bundle_add(struct bundle *b, const char *mime, PyObject *value);
+
+void bundle_drop(struct bundle *b, const char *mime);
+
+/* The object has ways of its own to be shown, beside repr(). Runs no code of the program. */
+bool bundle_is_rich(PyObject *object);
+
+/* All forms of the object, its text among them. -1: an interrupt is set as exception. */
+int bundle_fill(struct bundle *b, PyObject *object);
+
+/* The forms of a {mime: data} dictionary. -1: an interrupt, or it is no such dictionary. */
+int bundle_fill_raw(struct bundle *b, PyObject *dict);
+
+/* A figure of matplotlib as a picture and the data in it. -1: an interrupt. */
+int bundle_fill_figure(struct bundle *b, PyObject *figure);
+
+/* Pictures of figures also as SVG. */
+void bundle_wants_svg(bool wants);
+
+/* Clears the exception that is set and gives "<WHAT failed: Name: message>", or NULL with the
+ * exception still set if it is an interrupt. */
+PyObject *bundle_failure(const char *what);

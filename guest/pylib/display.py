@@ -1,0 +1,245 @@
+# Tables and pictures in forms that a model can read. Compiled into belljar-zygote, and loaded when a program first has
+# one to show. It runs in the program's process and with the program's rights: there is no import, no module and no
+# file behind it, and its builtins are only the few that guest/helper.c lists. What it is given belongs to the program
+# and may do anything when touched; whoever calls these functions expects any exception.
+
+POINTS = 10000  # of all charts of one picture together
+SERIES = 100
+COLUMNS = 200
+
+
+def plain(value):
+    """A number, a text, or None, as JSON has them."""
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value)
+    if isinstance(value, float):
+        value = float(value)
+        return value if value == value and value not in (INFINITY, -INFINITY) else None
+    if isinstance(value, str):
+        return str(value)[:1000]
+    item = getattr(type(value), "item", None)
+    if item is not None:
+        inner = item(value)
+        if isinstance(inner, (bool, int, float, str)):
+            return plain(inner)
+    return str(value)[:1000]
+
+
+def values(data, room):
+    """The first of them as a plain list, and whether that were all."""
+    kind = getattr(getattr(data, "dtype", None), "kind", "")
+    size = len(data)
+    data = data[:room]
+    if kind and kind not in "mMO":  # dates would become numbers
+        data = data.tolist()
+    return [plain(item) for item in data], size <= room
+
+
+def table(data):
+    """A compact text, and what the table is made of."""
+    if len(data.shape) == 1:
+        text = data.to_string(max_rows=20, name=True, dtype=True)
+        columns = [{"name": plain(data.name), "dtype": str(data.dtype)}]
+    else:
+        text = data.to_string(max_rows=20, max_cols=20, line_width=160, max_colwidth=50, show_dimensions=True)
+        columns = [
+            {"name": plain(name), "dtype": str(dtype)}
+            for name, dtype in zip(data.columns[:COLUMNS], data.dtypes.iloc[:COLUMNS])
+        ]
+    about = {"shape": [int(n) for n in data.shape], "columns": columns}
+    about["index"] = {"name": plain(data.index.name), "dtype": str(data.index.dtype)}
+    if len(columns) < (data.shape[1] if len(data.shape) > 1 else 1):
+        about["truncated"] = True
+    return text, about
+
+
+def picture(figure, buffer, form):
+    """The bytes of a figure. What lies outside of its edges, such as a legend, is brought in."""
+    target = buffer()
+    figure.savefig(target, format=form, bbox_inches="tight")
+    return target.getvalue()
+
+
+# --- chart data ---
+
+
+def is_a(thing, name):
+    return any(base.__name__ == name for base in type(thing).__mro__)
+
+
+def text_of(artist):
+    label = str(artist.get_label())
+    return "" if label.startswith("_") else label[:1000]
+
+
+def kind_of(line):
+    return "scatter" if line.get_linestyle() in ("None", "", " ") else "line"
+
+
+def pairs(x, y, room):
+    x, all_x = values(x, room)
+    y, all_y = values(y, room)
+    return x, y, all_x and all_y
+
+
+def line_series(line, room):
+    x, y, whole = pairs(line.get_xdata(orig=True), line.get_ydata(orig=True), room)
+    return {"label": text_of(line), "x": x, "y": y}, len(x), whole
+
+
+def dots_series(dots, room):
+    offsets = dots.get_offsets()
+    x, y, whole = pairs(offsets[:, 0], offsets[:, 1], room)
+    return {"label": text_of(dots), "x": x, "y": y}, len(x), whole
+
+
+def ticks_of(axis):
+    """What a number on the axis is called, where its names were set."""
+    labels = [label.get_text() for label in axis.get_ticklabels()]
+    return {float(at): text for at, text in zip(axis.get_ticklocs(), labels) if text}
+
+
+def bars_series(bars, axes, room):
+    lying = getattr(bars, "orientation", "vertical") == "horizontal"
+    names = ticks_of(axes.yaxis if lying else axes.xaxis)
+    x, y = [], []
+    for bar in bars.patches[:room]:
+        at = bar.get_y() + bar.get_height() / 2 if lying else bar.get_x() + bar.get_width() / 2
+        x.append(names.get(float(at), plain(at)))
+        y.append(plain(bar.get_width() if lying else bar.get_height()))
+    series = {"label": text_of(bars), "x": x, "y": y}
+    if lying:
+        series["horizontal"] = True
+    return series, len(x), len(bars.patches) <= room
+
+
+def same(numbers):
+    return len(numbers) > 0 and all(n == numbers[0] for n in numbers)
+
+
+def box_parts(lines, at):
+    """Whisker, whisker, cap, cap, median: how boxplot() draws one box. Gives its numbers and how many lines it took."""
+    taken = 0
+    if at < len(lines) and len(lines[at][0]) == 5:
+        taken = 1
+    part = lines[at + taken : at + taken + 5]
+    if len(part) < 5 or any(len(x) != 2 or len(y) != 2 for x, y, _ in part):
+        return None
+    for lying in (False, True):
+        across = [(y, x) if lying else (x, y) for x, y, _ in part]
+        if (
+            same(across[0][0]) and same(across[1][0])
+            and all(same(y) and not same(x) for x, y in across[2:5])
+            and across[2][1][0] == across[0][1][1] and across[3][1][0] == across[1][1][1]
+        ):
+            break
+    else:
+        return None
+    box = {
+        "at": plain(across[0][0][0]),
+        "min": plain(across[0][1][1]), "q1": plain(across[0][1][0]), "median": plain(across[4][1][0]),
+        "q3": plain(across[1][1][0]), "max": plain(across[1][1][1]), "outliers": [],
+    }
+    taken += 5
+    rest = lines[at + taken : at + taken + 1]
+    if rest and rest[0][2] == "scatter":
+        fliers = rest[0][0] if lying else rest[0][1]
+        box["outliers"], whole = values(fliers, 1000)
+        taken += 1
+    return box, taken, lying
+
+
+def boxes_of(axes):
+    """All boxes if every line of the axes belongs to one."""
+    lines = [(line.get_xdata(), line.get_ydata(), kind_of(line)) for line in axes.lines[: SERIES * 7]]
+    boxes, at, lying = [], 0, False
+    while at < len(lines):
+        found = box_parts(lines, at)
+        if not found:
+            return None
+        names = ticks_of(axes.yaxis if found[2] else axes.xaxis)
+        found[0]["label"] = names.get(float(found[0]["at"]), "")
+        boxes.append(found[0])
+        at += found[1]
+        lying = found[2]
+    return (boxes, lying) if boxes else None
+
+
+def slices_of(axes):
+    wedges = [patch for patch in axes.patches if is_a(patch, "Wedge")][:SERIES]
+    return [
+        {"label": text_of(wedge), "fraction": plain(round((wedge.theta2 - wedge.theta1) / 360, 6))} for wedge in wedges
+    ]
+
+
+def collect(axes, room):
+    """Charts of one kind each: [kind, series], and whether something was left out."""
+    kinds, whole = {}, True
+
+    def add(kind, series):
+        nonlocal room, whole
+        data, points, complete = series
+        if len(kinds.setdefault(kind, [])) >= SERIES:
+            whole = False
+            return
+        kinds[kind].append(data)
+        room -= points
+        whole = whole and complete
+
+    slices = slices_of(axes)
+    boxes = boxes_of(axes)
+    if slices:
+        kinds["pie"] = slices
+    if boxes:
+        kinds["box"] = boxes[0]
+    else:
+        for line in axes.lines:
+            add(kind_of(line), line_series(line, room))
+    for dots in axes.collections:
+        if is_a(dots, "PathCollection"):
+            add("scatter", dots_series(dots, room))
+    for bars in axes.containers:
+        if is_a(bars, "BarContainer"):
+            add("bar", bars_series(bars, axes, room))
+    return kinds, whole, room
+
+
+def charts(figure):
+    """The data behind a picture, one entry for each kind of chart in each of its axes."""
+    found, room = [], POINTS
+    for axes in figure.axes[:SERIES]:
+        kinds, whole, room = collect(axes, room)
+        title = axes.get_title() or (figure._suptitle.get_text() if figure._suptitle else "")
+        for kind, series in kinds.items():
+            chart = {
+                "type": kind, "title": title[:1000], "x_label": axes.get_xlabel()[:1000],
+                "y_label": axes.get_ylabel()[:1000], "series": series,
+            }
+            if not whole:
+                chart["truncated"] = True
+            found.append(chart)
+    return found
+
+
+# --- pyplot ---
+
+
+def open_figures(gcf):
+    """Those that pyplot knows, in the order they were made."""
+    return [manager.canvas.figure for manager in gcf.get_all_fig_managers()]
+
+
+def was_seen(figure):
+    """It was shown by hand, and nothing was drawn since."""
+    return getattr(figure, "_belljar_seen", False) and not figure.stale
+
+
+def mark_seen(figure):
+    figure.stale = False
+    figure._belljar_seen = True
+
+
+def close_figure(gcf, figure):
+    gcf.destroy_fig(figure)
