@@ -35,21 +35,47 @@ static int script_file(struct span code)
     return 0;
 }
 
+static char *copy_of(struct span s)
+{
+    return strndup(s.data, s.len);
+}
+
+/* `bash -c TEXT NAME ARGUMENT...`, or with the file in place of the text. */
+static int fill_argv(const struct wire_run *run, bool is_long, char **argv)
+{
+    static char bash[] = "bash", flag[] = "-c", path[] = "/dev/fd/10";
+    size_t n = 0;
+
+    argv[n++] = bash;
+    if (is_long) {
+        argv[n++] = path;
+    } else {
+        argv[n++] = flag;
+        argv[n++] = copy_of(run->code);
+        argv[n++] = run->args.count ? copy_of(run->args.items[0]) : bash;
+    }
+    for (uint32_t i = 1; i < run->args.count; i++)
+        argv[n++] = copy_of(run->args.items[i]);
+    argv[n] = NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!argv[i])
+            return -1;
+    return 0;
+}
+
 int bash_run(const struct wire_run *run, int control)
 {
-    static char name[] = "bash", flag[] = "-c", path[] = "/dev/fd/10";
-    char *text = strndup(run->code.data, run->code.len);
-    char *short_argv[] = {name, flag, text, name, NULL};
-    char *long_argv[] = {name, path, NULL};
+    static char *argv[WIRE_STRINGS_MAX + 5];
     bool is_long = run->code.len > ARGUMENT_MAX;
 
-    if (!text || strlen(text) != run->code.len || (is_long && script_file(run->code) < 0)) {
+    if (memchr(run->code.data, '\0', run->code.len) || fill_argv(run, is_long, argv) < 0 ||
+        (is_long && script_file(run->code) < 0)) {
         (void)report_failed(control, "the program could not be handed to bash");
         return EXIT_FAILED;
     }
     if (report_started(control) < 0)
         return EXIT_FAILED;
-    (void)execve("/bin/bash", is_long ? long_argv : short_argv, environ);
+    (void)execve("/bin/bash", argv, environ);
     perror("bash");
     return 127;
 }

@@ -240,7 +240,7 @@ static int check_cookie(struct span source, struct policy_report *report)
 
 bool policy_is_program_file(struct span file)
 {
-    return span_is(file, POLICY_FILENAME) ||
+    return span_is(file, policy_filename()) ||
            (file.len >= strlen(POLICY_CELL_FILENAME) &&
             memcmp(file.data, POLICY_CELL_FILENAME, strlen(POLICY_CELL_FILENAME)) == 0);
 }

@@ -10,9 +10,9 @@
  *
  *     policy_prepare()                          once, in the zygote
  *     policy_load()                             the rules arrive
- *     policy_check_source()                     then parse once, as UTF-8, with POLICY_FILENAME
+ *     policy_check_source()                     then parse once, as UTF-8, with policy_filename()
  *     policy_check_tree()                       findings: report them, run nothing
- *     compile the same tree with POLICY_FILENAME
+ *     compile the same tree with policy_filename()
  *     policy_seal()                             then run it in the globals of __main__
  */
 #pragma once
@@ -25,10 +25,15 @@
 
 struct policy;
 
-/* The file name the program is parsed and compiled with. At run time a frame is the program's own
- * unless its file lies in the interpreter's library, so any name outside of it would do; the
- * checker lets the kernel itself parse under this one. */
-#define POLICY_FILENAME "<code>"
+/* The file name the program is parsed and compiled with: "<code>", unless it was given another
+ * before that. At run time a frame is the program's own unless its file lies in the interpreter's
+ * library, so the name must be one that no file of the library can have; the checker lets the
+ * kernel itself parse under it. */
+const char *policy_filename(void);
+
+/* -1: it is not a plain name of letters, digits, `.`, `_`, `-` and `+`. A path or a name in
+ * brackets could claim to be the library's. */
+int policy_set_filename(struct span name);
 
 /* Cells of a session are numbered: "<cell 7>". */
 #define POLICY_CELL_FILENAME "<cell "

@@ -220,7 +220,7 @@ static int check_text(const struct policy *policy, struct span text, enum policy
     PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST | PyCF_IGNORE_COOKIE,
                              .cf_feature_version = PY_MINOR_VERSION};
     struct policy_report report = {0};
-    PyObject *name = PyUnicode_FromString(POLICY_FILENAME);
+    PyObject *name = PyUnicode_FromString(policy_filename());
     char *copy = span_dup(text);
     PyObject *tree = NULL;
     int r = 0;

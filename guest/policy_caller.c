@@ -113,6 +113,27 @@ bool policy_is_stdlib_path(struct span path)
            !contains(path, "/dist-packages/");
 }
 
+/* ---- the program's own name ---- */
+
+static char program_file[128] = "<code>";
+
+const char *policy_filename(void)
+{
+    return program_file;
+}
+
+int policy_set_filename(struct span name)
+{
+    if (name.len == 0 || name.len >= sizeof(program_file))
+        return -1;
+    for (size_t i = 0; i < name.len; i++)
+        if (!Py_ISALNUM(name.data[i]) && !memchr("._-+", name.data[i], 4))
+            return -1;
+    memcpy(program_file, name.data, name.len);
+    program_file[name.len] = '\0';
+    return 0;
+}
+
 /* ---- frames ---- */
 
 static struct span file_of(PyFrameObject *frame)

@@ -338,12 +338,42 @@ static int run_program(struct program *program, const struct policy *policy, boo
     return is_compiled ? execute(program) : fail_with_exception(program);
 }
 
+/* sys.argv, and the name of the program in tracebacks. `-`, standard input, is no name for those.
+ */
+static int set_arguments(const struct wire_strings *args)
+{
+    PyObject *list;
+    int r;
+
+    if (args->count == 0)
+        return 0;
+    if (!(args->items[0].len == 1 && args->items[0].data[0] == '-') &&
+        policy_set_filename(args->items[0]) < 0)
+        return -1;
+    list = PyList_New(args->count);
+    for (uint32_t i = 0; list && i < args->count; i++) {
+        PyObject *text =
+            PyUnicode_DecodeFSDefaultAndSize(args->items[i].data, (Py_ssize_t)args->items[i].len);
+
+        if (!text)
+            Py_CLEAR(list);
+        else
+            PyList_SET_ITEM(list, i, text);
+    }
+    r = list ? PySys_SetObject("argv", list) : -1;
+    Py_XDECREF(list);
+    PyErr_Clear();
+    return r;
+}
+
 int python_run(const struct wire_run *run, int control)
 {
     struct program program = {
-        .code = run->code, .file = POLICY_FILENAME, .flags = run->flags, .control = control};
+        .code = run->code, .file = policy_filename(), .flags = run->flags, .control = control};
     struct policy *policy = policy_load(run->policy);
 
+    if (set_arguments(&run->args) < 0)
+        return fail(&program, "the program's name or arguments cannot be set");
     if (!policy)
         return fail(&program, "the policy could not be applied");
     return run_program(&program, policy, true);

@@ -242,6 +242,7 @@ void wire_pack_run(struct pack *p, const struct wire_run *m)
     pack_span(p, m->code);
     pack_span(p, m->policy);
     pack_strings(p, &m->env);
+    pack_strings(p, &m->args);
 }
 
 bool wire_unpack_run(struct unpack *u, struct wire_run *m)
@@ -255,6 +256,7 @@ bool wire_unpack_run(struct unpack *u, struct wire_run *m)
     m->code = unpack_span(u);
     m->policy = unpack_span(u);
     unpack_strings(u, &m->env);
+    unpack_strings(u, &m->args);
     return unpack_ok(u);
 }
 

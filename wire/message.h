@@ -239,6 +239,7 @@ struct wire_run {
     struct span code;
     struct span policy;
     struct wire_strings env;
+    struct wire_strings args; /* the program's name and what follows it; none: it has no name */
 };
 
 struct wire_violation {

@@ -29,6 +29,10 @@
 #define LIMIT_ENV_COUNT 128
 #define LIMIT_ENV_BYTES (32 * KIB)
 
+/* Arguments of a program: number, and bytes of all together. */
+#define LIMIT_ARGS_COUNT 128
+#define LIMIT_ARGS_BYTES (128 * KIB)
+
 /* Directories of --allow: each is a mount of its own in the sandbox. */
 #define LIMIT_GRANTS 32
 

@@ -1,5 +1,7 @@
 #include "base/run.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -169,15 +171,21 @@ static void free_files(struct run *run)
     free(run->files);
 }
 
+static void free_strings(char **strings)
+{
+    for (char **entry = strings; entry && *entry; entry++)
+        free(*entry);
+    free(strings);
+}
+
 void run_free(struct run *run)
 {
     if (!run)
         return;
     buf_done(&run->code);
     buf_done(&run->input);
-    for (char **entry = run->env; entry && *entry; entry++)
-        free(*entry);
-    free(run->env);
+    free_strings(run->env);
+    free_strings(run->args);
     for (size_t i = 0; i < run->n_grants; i++) {
         free(run->grants[i].path);
         close_fd(&run->grants[i].fd);
@@ -215,4 +223,14 @@ int run_status_exit(const struct run *run)
     /* `error` never looks like success, whatever code came with it. */
     code = run->exit_code & 0xff;
     return code ? code : 1;
+}
+
+void run_program_name(const char *path, char name[RUN_PROGRAM_NAME_MAX])
+{
+    const char *slash = strrchr(path, '/');
+
+    (void)snprintf(name, RUN_PROGRAM_NAME_MAX, "%s", slash ? slash + 1 : path);
+    for (char *c = name; *c; c++)
+        if (!isalnum((unsigned char)*c) && !strchr("._-+", *c))
+            *c = '_';
 }

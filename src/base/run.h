@@ -140,6 +140,7 @@ struct run {
     bool may_spawn;           /* false: the kernel refuses execve and new processes */
     struct run_limits limits;
     char **env;       /* "NAME=value", NULL at the end, or NULL */
+    char **args;      /* the program's run_program_name() and arguments, NULL at the end, or NULL */
     struct buf input; /* standard input */
     bool has_input;
     struct run_grant grants[LIMIT_GRANTS];
@@ -191,6 +192,12 @@ const struct run_display *run_add_display(struct run *run, const struct wire_dis
 
 /* The form of that type, or NULL. */
 const struct run_form *run_display_form(const struct run_display *display, const char *mime);
+
+/* Under which name the program of that file is known inside, in tracebacks and as sys.argv[0]: the
+ * last part of the path, `_` for each byte that is not a plain character of names. It is never a
+ * path and never in brackets, which is what the library's names are (guest/policy_caller.c). */
+#define RUN_PROGRAM_NAME_MAX 128
+void run_program_name(const char *path, char name[RUN_PROGRAM_NAME_MAX]);
 
 const char *run_status_name(enum run_status status);
 int run_status_exit(const struct run *run);

@@ -69,7 +69,7 @@ static const struct option own_options[] = {
 
 static int help(void)
 {
-    (void)printf("usage: belljar run [OPTION]… FILE | - | -c CODE\n"
+    (void)printf("usage: belljar run [OPTION]… FILE [ARGUMENT]… | - | -c CODE\n"
                  "Run a program in a fresh sandbox. Defaults stand in parentheses.\n\n"
                  "  -c CODE               the program itself\n"
                  "  -l LANGUAGE           python or bash (bash for FILE.sh, else python)\n"
@@ -94,7 +94,28 @@ struct request {
     const char *config;
     const char *save;
     struct request_env env;
+    char name[RUN_PROGRAM_NAME_MAX];
+    char *args[LIMIT_ARGS_COUNT + 1]; /* the name, and what follows it */
 };
+
+/* FILE and its arguments. */
+static int add_program(struct request *request, char **words, struct error *err)
+{
+    size_t count = 1, bytes = 0;
+
+    request->file = words[0];
+    run_program_name(words[0], request->name);
+    request->args[0] = request->name;
+    for (; words[count]; count++) {
+        bytes += strlen(words[count]);
+        if (count == LIMIT_ARGS_COUNT || bytes > LIMIT_ARGS_BYTES)
+            return error_set(err, E_TOO_LARGE,
+                             "a program takes at most %d arguments of %zu bytes together",
+                             LIMIT_ARGS_COUNT - 1, LIMIT_ARGS_BYTES);
+        request->args[count] = words[count];
+    }
+    return 0;
+}
 
 static int not_yet(const char *flag, struct error *err)
 {
@@ -175,10 +196,8 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
         if (r < 0)
             return fail(job, &err) + 1;
     }
-    if (optind < argc)
-        request->file = argv[optind++];
-    if (optind < argc)
-        return cmd_bad_argument("run", argv[optind]) + 1;
+    if (optind < argc && add_program(request, argv + optind, &err) < 0)
+        return fail(job, &err) + 1;
     return 0;
 }
 
@@ -310,6 +329,7 @@ static int prepare(struct job *job, struct request *request, struct error *err)
     if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
         return -1;
     run->env = request->env.count ? request->env.items : NULL;
+    run->args = request->file ? request->args : NULL;
     if (admit_run(run, job->config, job->profile, err) < 0)
         return -1;
     run_stream_done(&run->out);
@@ -377,16 +397,42 @@ static int print_pictures(struct job *job, struct error *err)
     return r;
 }
 
+/* The pool's advice is for every door; here we know the flag. */
+static void name_the_flag(struct run *run)
+{
+    struct run_exception *e = &run->exception;
+    char *hint;
+
+    if (run->has_input || !e->name || strcmp(e->name, "EOFError") != 0)
+        return;
+    hint = strdup("input() has nothing to read: give it with `--stdin FILE`, or `--stdin -` for "
+                  "what belljar itself reads");
+    if (hint) {
+        free(e->hint);
+        e->hint = hint;
+    }
+}
+
 static int finish(struct job *job)
 {
     struct error err = {0};
 
     if (job->run->error.code != E_NONE)
         return fail(job, &job->run->error);
+<<<<<<< HEAD
     if (!job->is_json)
         print_human(job);
     if (print_pictures(job, &err) < 0 || (job->is_json && print_json(job, &err) < 0))
         return cmd_fail_run(&err);
+=======
+    name_the_flag(job->run);
+    if (job->is_json) {
+        if (print_json(job, &err) < 0)
+            return cmd_fail_run(&err);
+        return run_status_exit(job->run);
+    }
+    print_human(job);
+>>>>>>> 21da42b (run: arguments for a program, and its name in tracebacks)
     return run_status_exit(job->run);
 }
 
@@ -439,6 +485,7 @@ static void job_done(struct job *job)
     if (job->run) {
         request_close_grants(&job->grants, job->run);
         job->run->env = NULL; /* borrowed from the command line */
+        job->run->args = NULL;
         run_free(job->run);
     }
     config_free(job->config);

@@ -176,6 +176,8 @@ static int send_run(struct box *b, struct run *run, struct error *err)
     };
     for (char **v = run->env; v && *v && message->env.count < WIRE_STRINGS_MAX; v++)
         message->env.items[message->env.count++] = span_of(*v);
+    for (char **v = run->args; v && *v && message->args.count < WIRE_STRINGS_MAX; v++)
+        message->args.items[message->args.count++] = span_of(*v);
 
     pack_init(&p, wire_type_max(WIRE_RUN));
     wire_pack_run(&p, message);

@@ -117,7 +117,6 @@ def test_a_flag_without_its_value(who):
 
 def test_two_programs_at_once(who):
     fails(who.call("run", "-c", "print('it-ran')", who.file("a.py", "print('it-ran')")), 64)
-    fails(who.call("run", who.file("a.py", "print('it-ran')"), who.file("b.py", "print('it-ran')")), 64)
 
 
 @pytest.mark.parametrize("pair", ["NAME", "=value", ""])

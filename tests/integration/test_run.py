@@ -366,3 +366,38 @@ def wait_for_sandbox(pid):
             return
         time.sleep(0.02)
     raise AssertionError("no sandbox came up")
+
+
+def test_a_program_has_its_name_and_arguments(who):
+    path = who.file("my report.py", "import sys\nprint(sys.argv)\n1 / 0\n")
+    answer = who.call("run", "--profile", "open", path, "2026", "two words", "--", "--json", "ü")
+    assert answer.text == "['my_report.py', '2026', 'two words', '--json', 'ü']\n", answer
+    assert 'File "my_report.py", line 3' in answer.errors and "1 / 0" in answer.errors, answer
+    assert who.run(None, str(path)).json["error"]["line"] == 3
+
+
+def test_a_bash_program_has_its_name_and_arguments(who):
+    path = who.file("count.sh", 'echo "$0" $# "$2"\n')
+    assert who.call("run", "--profile", "open", path, "1", "2 3").text == "count.sh 2 2 3\n"
+    path = who.file("long.sh", 'echo $# "$2"\n#' + "x" * 200000 + "\n")
+    assert who.call("run", "--profile", "open", path, "1", "2 3").text == "2 2 3\n"
+
+
+def test_a_program_without_a_file_has_no_name(who):
+    answer = who.call("run", "--profile", "open", "-c", "import sys\nprint(sys.argv)\n1 / 0")
+    assert answer.text == "['']\n" and 'File "<code>", line 3' in answer.errors, answer
+    answer = who.call("run", "--profile", "open", "-", "x", input=b"import sys\nprint(sys.argv)\n1 / 0")
+    assert answer.text == "['-', 'x']\n" and 'File "<code>", line 3' in answer.errors, answer
+
+
+@pytest.mark.parametrize("words", [["a"] * 128, ["a" * 100000, "b" * 100000]], ids=["many", "long"])
+def test_too_many_arguments_are_refused(who, words):
+    answer = who.call("run", "--profile", "open", who.file("a.py", "print(1)"), *words)
+    assert answer.code != 0 and answer.out == b"" and "arguments" in answer.errors, answer
+
+
+def test_a_program_that_finds_no_input_is_told_of_the_flag(who):
+    answer = who.run("print(input())")
+    assert "--stdin FILE" in answer.json["error"]["hint"], answer
+    answer = who.run("input()\ninput()", "--stdin", who.file("line", "one\n"))
+    assert "input()" in answer.json["error"]["hint"] and "--stdin" not in answer.json["error"]["hint"], answer

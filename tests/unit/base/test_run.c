@@ -103,6 +103,30 @@ static void names_are_those_of_the_wire(void **state)
     assert_string_equal(run_status_name(RUN_CANCELLED), "cancelled");
 }
 
+static void a_program_is_known_by_a_plain_name(void **state)
+{
+    static const char *const names[][2] = {
+        {"report.py",         "report.py"     },
+        {"/a/b c/re port.py", "re_port.py"    },
+        {"<frozen os>",       "_frozen_os_"   },
+        {"a\nb\033.py",       "a_b_.py"       },
+        {"\xc3\xbc.py",       "__.py"         },
+        {"-",                 "-"             },
+        {"x-1_2+3.tar.py",    "x-1_2+3.tar.py"},
+    };
+    char name[RUN_PROGRAM_NAME_MAX], longest[300];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        run_program_name(names[i][0], name);
+        assert_string_equal(name, names[i][1]);
+    }
+    memset(longest, 'a', sizeof(longest));
+    longest[sizeof(longest) - 1] = '\0';
+    run_program_name(longest, name);
+    assert_int_equal(strlen(name), RUN_PROGRAM_NAME_MAX - 1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -112,6 +136,7 @@ int main(void)
         cmocka_unit_test(exit_codes_follow_the_status),
         cmocka_unit_test(an_error_passes_its_own_code_on_and_is_never_zero),
         cmocka_unit_test(names_are_those_of_the_wire),
+        cmocka_unit_test(a_program_is_known_by_a_plain_name),
     };
 
     return UNIT_RUN(tests);

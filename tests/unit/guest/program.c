@@ -70,7 +70,7 @@ PyObject *program_parse(const char *source)
 {
     PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST | PyCF_IGNORE_COOKIE,
                              .cf_feature_version = PY_MINOR_VERSION};
-    PyObject *name = PyUnicode_FromString(POLICY_FILENAME);
+    PyObject *name = PyUnicode_FromString(policy_filename());
     struct span text = policy_source_text((struct span){source, strlen(source)});
     PyObject *tree = Py_CompileStringObject(text.data, name, Py_file_input, &flags, -1);
 
@@ -118,7 +118,7 @@ static enum program_end run_here(const char *profile, const char *source)
                report.items[i].rule, report.items[i].name, report.items[i].message);
     if (report.count)
         return PROGRAM_REFUSED;
-    code = PyObject_CallFunction(compile, "OssiO", tree, POLICY_FILENAME, "exec", 0, Py_True);
+    code = PyObject_CallFunction(compile, "OssiO", tree, policy_filename(), "exec", 0, Py_True);
     if (!code || policy_seal(policy) < 0)
         return PROGRAM_BROKE;
     value = PyEval_EvalCode(code, globals, globals);

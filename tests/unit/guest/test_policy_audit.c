@@ -179,6 +179,44 @@ static void a_thread_without_a_frame_is_not_trusted(void **state)
     program_result_done(&result);
 }
 
+static struct span named(const char *text)
+{
+    return (struct span){text, strlen(text)};
+}
+
+/* Whose file is the library's is trusted with more. This test is the last: the name stays. */
+static void the_name_of_a_program_is_never_one_of_the_library(void **state)
+{
+    static const char *const refused[] = {
+        "",
+        "/usr/lib/python3.11/ast.py",
+        "<frozen os>",
+        "x<frozen importlib._bootstrap>.py",
+        "a/b",
+        "../ast.py",
+        "a b",
+        "\xc3\xbc.py",
+        "a\nb",
+    };
+    char longest[200];
+
+    (void)state;
+    memset(longest, 'a', sizeof(longest));
+    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+        assert_int_equal(policy_set_filename(named(refused[i])), -1);
+    assert_int_equal(policy_set_filename((struct span){longest, sizeof(longest)}), -1);
+    assert_int_equal(policy_set_filename((struct span){"a\0b", 3}), -1);
+    assert_string_equal(policy_filename(), "<code>");
+
+    /* The names of files that may do more, where they lie in the library. */
+    assert_int_equal(policy_set_filename(named("dataclasses.py")), 0);
+    assert_string_equal(policy_filename(), "dataclasses.py");
+    assert_raises("strict", SMUGGLE "o.system('true')\n", "`os.system`");
+    assert_raises("strict", "g = globals()\nb = g['__built' + f'{chr(105)}ns__']\nb['eval']('1')\n",
+                  "eval");
+    assert_prints("strict", "print(1)\n", "1\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -191,6 +229,7 @@ int main(void)
         cmocka_unit_test(text_that_a_library_evaluates_meets_the_rules),
         cmocka_unit_test(open_restricts_nothing),
         cmocka_unit_test(a_thread_without_a_frame_is_not_trusted),
+        cmocka_unit_test(the_name_of_a_program_is_never_one_of_the_library),
     };
 
     return UNIT_RUN_WITH(tests, start, NULL);

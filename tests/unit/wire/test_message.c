@@ -135,6 +135,7 @@ static void sample_run(struct pack *p)
     run.code = (struct span){"print('a\0b')\n", 13};
     run.policy = span_of("rules");
     strings(&run.env, "A=1", "B=two words");
+    strings(&run.args, "report.py", "--all");
     wire_pack_run(p, &run);
 }
 
@@ -455,6 +456,8 @@ static void fields_arrive_in_their_places(void **state)
     assert_memory_equal(got.code.data, "print('a\0b')\n", 13);
     assert_int_equal(got.env.count, 2);
     assert_memory_equal(got.env.items[1].data, "B=two words", got.env.items[1].len);
+    assert_int_equal(got.args.count, 2);
+    assert_memory_equal(got.args.items[0].data, "report.py", got.args.items[0].len);
     pack_done(&p);
 }
 
