@@ -419,20 +419,11 @@ static int finish(struct job *job)
 
     if (job->run->error.code != E_NONE)
         return fail(job, &job->run->error);
-<<<<<<< HEAD
+    name_the_flag(job->run);
     if (!job->is_json)
         print_human(job);
     if (print_pictures(job, &err) < 0 || (job->is_json && print_json(job, &err) < 0))
         return cmd_fail_run(&err);
-=======
-    name_the_flag(job->run);
-    if (job->is_json) {
-        if (print_json(job, &err) < 0)
-            return cmd_fail_run(&err);
-        return run_status_exit(job->run);
-    }
-    print_human(job);
->>>>>>> 21da42b (run: arguments for a program, and its name in tracebacks)
     return run_status_exit(job->run);
 }
 
