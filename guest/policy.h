@@ -88,6 +88,12 @@ int policy_check_tree(const struct policy *policy, PyObject *tree, struct policy
  * when the profile restricts nothing. Returns 0 or -1: then nothing may run. */
 int policy_seal(const struct policy *policy);
 
+/* May the program import the module, under the policy that is sealed? */
+bool policy_may_import(struct span module);
+
+/* The directories in which modules of the library lie, one after the other; NULL ends them. */
+const char *policy_library_directory(size_t index);
+
 /* Compiles text of ours, also in the middle of a program whose profile lets nobody compile. */
 PyObject *policy_compile_own(const char *source, const char *filename);
 

@@ -29,6 +29,12 @@ const struct policy *policy_sealed(void)
     return sealed;
 }
 
+bool policy_may_import(struct span module)
+{
+    return !sealed || policy_module_allowed(sealed, module) ||
+           policy_module_granular(sealed, module);
+}
+
 unsigned long policy_sealed_thread(void)
 {
     return sealed_thread;

@@ -82,6 +82,11 @@ int policy_caller_prepare(void)
     return 0;
 }
 
+const char *policy_library_directory(size_t index)
+{
+    return index < n_prefixes ? prefixes[index] : NULL;
+}
+
 static bool contains(struct span text, const char *part)
 {
     return memmem(text.data, text.len, part, strlen(part)) != NULL;

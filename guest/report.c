@@ -2,6 +2,9 @@
 
 #include <string.h>
 
+#include "guest/bundle.h"
+#include "guest/helper.h"
+#include "guest/hint.h"
 #include "wire/frame.h"
 #include "wire/message.h"
 
@@ -57,7 +60,15 @@ static struct span text_of(PyObject *str, PyObject **ret_owner)
 {
     struct span s;
 
-    *ret_owner = str ? PyUnicode_AsEncodedString(str, "utf-8", "replace") : NULL;
+    PyObject *head = NULL;
+
+    /* Of a text that fills the memory, no second copy. */
+    if (str)
+        head = PyUnicode_GetLength(str) > (Py_ssize_t)REPORT_TEXT_MAX
+                   ? PyUnicode_Substring(str, 0, REPORT_TEXT_MAX)
+                   : Py_NewRef(str);
+    *ret_owner = head ? PyUnicode_AsEncodedString(head, "utf-8", "replace") : NULL;
+    Py_XDECREF(head);
     if (!*ret_owner) {
         PyErr_Clear();
         return span_of("");
@@ -74,21 +85,21 @@ static struct span text_of(PyObject *str, PyObject **ret_owner)
 int report_value(int control, PyObject *value)
 {
     PyObject *repr, *json, *repr_bytes = NULL, *json_bytes = NULL;
+    struct span text;
     struct pack p;
     int r;
 
     json = report_json(value);
     repr = PyObject_Repr(value);
     if (!repr)
-        PyErr_Clear();
-    pack_init(&p, 2 * REPORT_TEXT_MAX + 64);
-    if (repr) {
-        struct span s = text_of(repr, &repr_bytes);
-
-        pack_bytes(&p, s.data, s.len);
-    } else {
-        pack_str(&p, "<a value whose repr() failed>");
+        repr = bundle_failure("repr");
+    if (!repr) { /* an interrupt */
+        Py_XDECREF(json);
+        return -1;
     }
+    pack_init(&p, 2 * REPORT_TEXT_MAX + 64);
+    text = text_of(repr, &repr_bytes);
+    pack_bytes(&p, text.data, text.len);
     if (json) {
         struct span s = text_of(json, &json_bytes);
 
@@ -189,9 +200,32 @@ static PyObject *format_traceback(PyObject *type, PyObject *value, PyObject *tb)
     return text;
 }
 
+static bool is_ours(PyObject *tb)
+{
+    PyCodeObject *code = PyFrame_GetCode(((PyTracebackObject *)tb)->tb_frame);
+    bool is = PyUnicode_CompareWithASCIIString(code->co_filename, HELPER_FILENAME) == 0;
+
+    Py_DECREF(code);
+    return is;
+}
+
+/* An exception may come by way of our own Python, which is nothing a reader has to know. */
+static void leave_out_ours(PyObject **tb)
+{
+    PyObject **at = tb;
+
+    while (*at && PyTraceBack_Check(*at)) {
+        if (is_ours(*at))
+            Py_SETREF(*at, Py_XNewRef((PyObject *)((PyTracebackObject *)*at)->tb_next));
+        else
+            at = (PyObject **)&((PyTracebackObject *)*at)->tb_next;
+    }
+}
+
 int report_exception(int control)
 {
     PyObject *type, *value, *tb, *text, *message, *bytes[2] = {0};
+    struct hint hint;
     struct pack p;
 
     PyErr_Fetch(&type, &value, &tb);
@@ -199,6 +233,7 @@ int report_exception(int control)
     if (PyErr_GivenExceptionMatches(value, PyExc_SystemExit))
         return exit_code_of(value);
 
+    leave_out_ours(&tb);
     text = format_traceback(type, value, tb);
     message = PyObject_Str(value);
     if (!message)
@@ -213,12 +248,15 @@ int report_exception(int control)
         PyErr_PrintEx(0);
     }
 
+    hint_find(value, &hint);
     pack_init(&p, 3 * REPORT_TEXT_MAX);
     wire_pack_exception(&p, &(struct wire_exception){
                                 .name = span_of(((PyTypeObject *)type)->tp_name),
                                 .message = text_of(message, &bytes[0]),
                                 .traceback = text_of(text, &bytes[1]),
                                 .line = line_of(value, tb),
+                                .advice = hint.advice,
+                                .names = hint.names,
                             });
     (void)send_pack(control, WIRE_EXCEPTION, &p); /* the exit code says it, too */
     Py_XDECREF(text);

@@ -1,0 +1,254 @@
+#include "guest/hint.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "guest/policy.h"
+
+#define NAME_LEN  64
+#define NAMES_MAX 2048
+
+/* Names people type without an import, and what they mean by them. */
+static const struct {
+    const char *name, *module, *alias;
+} habits[] = {
+    {"np",          "numpy",             "np" },
+    {"pd",          "pandas",            "pd" },
+    {"plt",         "matplotlib.pyplot", "plt"},
+    {"sns",         "seaborn",           "sns"},
+    {"nx",          "networkx",          "nx" },
+    {"sp",          "scipy",             "sp" },
+    {"sm",          "statsmodels.api",   "sm" },
+    {"asyncio",     "asyncio",           ""   },
+    {"base64",      "base64",            ""   },
+    {"collections", "collections",       ""   },
+    {"copy",        "copy",              ""   },
+    {"csv",         "csv",               ""   },
+    {"datetime",    "datetime",          ""   },
+    {"functools",   "functools",         ""   },
+    {"glob",        "glob",              ""   },
+    {"hashlib",     "hashlib",           ""   },
+    {"io",          "io",                ""   },
+    {"itertools",   "itertools",         ""   },
+    {"json",        "json",              ""   },
+    {"logging",     "logging",           ""   },
+    {"math",        "math",              ""   },
+    {"matplotlib",  "matplotlib",        ""   },
+    {"networkx",    "networkx",          ""   },
+    {"numpy",       "numpy",             ""   },
+    {"os",          "os",                ""   },
+    {"pandas",      "pandas",            ""   },
+    {"pathlib",     "pathlib",           ""   },
+    {"random",      "random",            ""   },
+    {"re",          "re",                ""   },
+    {"requests",    "requests",          ""   },
+    {"scipy",       "scipy",             ""   },
+    {"shutil",      "shutil",            ""   },
+    {"sklearn",     "sklearn",           ""   },
+    {"statistics",  "statistics",        ""   },
+    {"string",      "string",            ""   },
+    {"subprocess",  "subprocess",        ""   },
+    {"sympy",       "sympy",             ""   },
+    {"sys",         "sys",               ""   },
+    {"textwrap",    "textwrap",          ""   },
+    {"threading",   "threading",         ""   },
+    {"time",        "time",              ""   },
+    {"uuid",        "uuid",              ""   },
+};
+
+/* Names of packages that are imported by another one. */
+static const struct {
+    const char *name, *module;
+} other_names[] = {
+    {"Image",          "PIL"     },
+    {"beautifulsoup4", "bs4"     },
+    {"dateutils",      "dateutil"},
+    {"opencv",         "cv2"     },
+    {"pillow",         "PIL"     },
+    {"pyyaml",         "yaml"    },
+    {"scikit_learn",   "sklearn" },
+    {"sk_learn",       "sklearn" },
+    {"python_docx",    "docx"    },
+};
+
+/* What is worth naming when something is missing; only what is there is named. */
+static const char *const worth_naming[] = {
+    "numpy",  "pandas",      "scipy", "sklearn",  "matplotlib", "seaborn",
+    "plotly", "statsmodels", "sympy", "networkx", "PIL",        "openpyxl",
+    "lxml",   "bs4",         "yaml",  "requests", "tqdm",       "polars",
+};
+
+/* ---- what is there ---- */
+
+struct modules {
+    char names[NAMES_MAX][NAME_LEN + 1];
+    size_t count;
+};
+
+static void add(struct modules *modules, const char *name, size_t len)
+{
+    if (len == 0 || len > NAME_LEN || modules->count == NAMES_MAX || name[0] == '_' ||
+        isdigit((unsigned char)name[0]))
+        return;
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)name[i]) && name[i] != '_')
+            return;
+    if (!policy_may_import((struct span){name, len}))
+        return;
+    memcpy(modules->names[modules->count], name, len);
+    modules->names[modules->count++][len] = '\0';
+}
+
+/* "x/", "x.py" and "x.cpython-311-x86_64-linux-gnu.so" are modules called x. */
+static void add_directory(struct modules *modules, const char *path)
+{
+    DIR *dir = opendir(path);
+    const struct dirent *entry;
+
+    while (dir && (entry = readdir(dir))) {
+        const char *dot = strchr(entry->d_name, '.');
+        const char *suffix = strrchr(entry->d_name, '.');
+
+        if (!dot)
+            add(modules, entry->d_name, strlen(entry->d_name));
+        else if (strcmp(suffix, ".so") == 0 || strcmp(dot, ".py") == 0)
+            add(modules, entry->d_name, (size_t)(dot - entry->d_name));
+    }
+    if (dir)
+        (void)closedir(dir);
+}
+
+static struct modules *find_modules(void)
+{
+    struct modules *modules = PyMem_RawCalloc(1, sizeof(*modules));
+    PyObject *known = PySys_GetObject("stdlib_module_names");
+    PyObject *iterator = known ? PyObject_GetIter(known) : NULL, *name;
+    const char *path;
+
+    if (!modules)
+        return NULL;
+    for (size_t i = 0; (path = policy_library_directory(i)); i++)
+        add_directory(modules, path);
+    while (iterator && (name = PyIter_Next(iterator))) { /* those without a file are there, too */
+        const char *text = PyUnicode_Check(name) ? PyUnicode_AsUTF8(name) : NULL;
+
+        if (text)
+            add(modules, text, strlen(text));
+        Py_DECREF(name);
+    }
+    Py_XDECREF(iterator);
+    PyErr_Clear();
+    return modules;
+}
+
+static bool is_there(const struct modules *modules, const char *name)
+{
+    size_t len = strcspn(name, "."); /* "matplotlib.pyplot" is there when matplotlib is */
+
+    for (size_t i = 0; i < modules->count; i++)
+        if (strlen(modules->names[i]) == len && memcmp(modules->names[i], name, len) == 0)
+            return true;
+    return false;
+}
+
+/* ---- the nearest ---- */
+
+static size_t smaller(size_t a, size_t b)
+{
+    return a < b ? a : b;
+}
+
+/* Letters to insert, delete or replace; case does not count. */
+static size_t distance(const char *a, const char *b)
+{
+    size_t row[NAME_LEN + 1], b_len = strlen(b);
+
+    for (size_t j = 0; j <= b_len; j++)
+        row[j] = j;
+    for (size_t i = 0; a[i]; i++) {
+        size_t diagonal = row[0];
+
+        row[0] = i + 1;
+        for (size_t j = 0; j < b_len; j++) {
+            size_t above = row[j + 1];
+            bool same = tolower((unsigned char)a[i]) == tolower((unsigned char)b[j]);
+
+            row[j + 1] = smaller(diagonal + !same, smaller(above, row[j]) + 1);
+            diagonal = above;
+        }
+    }
+    return row[b_len];
+}
+
+/* A third of the letters may be wrong. */
+static void find_nearest(const struct modules *modules, const char *name, char *ret_nearest)
+{
+    size_t best = strlen(name) / 3 + 1;
+
+    for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++)
+        if (strcmp(other_names[i].name, name) == 0 && is_there(modules, other_names[i].module)) {
+            (void)snprintf(ret_nearest, NAME_LEN + 1, "%s", other_names[i].module);
+            return;
+        }
+    for (size_t i = 0; i < modules->count; i++) {
+        size_t d = distance(name, modules->names[i]);
+
+        if (d < best) {
+            best = d;
+            (void)snprintf(ret_nearest, NAME_LEN + 1, "%s", modules->names[i]);
+        }
+    }
+}
+
+/* ---- exceptions ---- */
+
+static void on_missing_module(const char *name, const struct modules *modules, struct hint *hint)
+{
+    if (strchr(name, '.')) /* a part of a package that is there */
+        return;
+    find_nearest(modules, name, hint->nearest);
+    hint->advice = WIRE_ADVICE_MODULE;
+    hint->names.items[hint->names.count++] = span_of(hint->nearest);
+    for (size_t i = 0; i < sizeof(worth_naming) / sizeof(worth_naming[0]); i++)
+        if (is_there(modules, worth_naming[i]))
+            hint->names.items[hint->names.count++] = span_of(worth_naming[i]);
+}
+
+static void on_unknown_name(const char *name, const struct modules *modules, struct hint *hint)
+{
+    for (size_t i = 0; i < sizeof(habits) / sizeof(habits[0]); i++) {
+        if (strcmp(habits[i].name, name) != 0 || !is_there(modules, habits[i].module))
+            continue;
+        hint->advice = WIRE_ADVICE_IMPORT;
+        hint->names.items[hint->names.count++] = span_of(habits[i].module);
+        hint->names.items[hint->names.count++] = span_of(habits[i].alias);
+        return;
+    }
+}
+
+void hint_find(PyObject *exception, struct hint *ret_hint)
+{
+    bool is_module = PyErr_GivenExceptionMatches(exception, PyExc_ModuleNotFoundError);
+    bool is_name = PyErr_GivenExceptionMatches(exception, PyExc_NameError);
+    struct modules *modules = NULL;
+    PyObject *name;
+    const char *text;
+
+    *ret_hint = (struct hint){0};
+    if (!is_module && !is_name)
+        return;
+    name = PyObject_GetAttrString(exception, "name");
+    text = name && PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8(name) : NULL;
+    if (text && *text && strlen(text) <= NAME_LEN)
+        modules = find_modules();
+    if (modules && is_module)
+        on_missing_module(text, modules, ret_hint);
+    else if (modules)
+        on_unknown_name(text, modules, ret_hint);
+    PyMem_RawFree(modules);
+    Py_XDECREF(name);
+    PyErr_Clear();
+}
