@@ -47,9 +47,33 @@ static const char quick_site[] =
     "                line = join(d, line)\n"
     "                if line not in sys.path and exists(line):\n"
     "                    sys.path.append(line)\n"
+    "site.ENABLE_USER_SITE = False\n"
+    "site.getusersitepackages()\n"
     "site.setquit()\n"
     "site.setcopyright()\n"
     "site.sethelper()\n";
+
+/* As if `site` had been imported by the interpreter: otherwise `multiprocessing` would start
+ * interpreters with -S, which find no packages. */
+static int clear_no_site(void)
+{
+    PyObject *flags = PySys_GetObject("flags");
+    PyObject *names = NULL, *zero = PyLong_FromLong(0), *name = PyUnicode_FromString("no_site");
+    Py_ssize_t at = -1;
+
+    if (flags)
+        names = PyObject_GetAttrString((PyObject *)Py_TYPE(flags), "__match_args__");
+    if (names && name && PyTuple_Check(names) && PyTuple_GET_SIZE(names) <= Py_SIZE(flags))
+        at = PySequence_Index(names, name);
+    if (at >= 0 && zero) {
+        Py_DECREF(PyStructSequence_GetItem(flags, at));
+        PyStructSequence_SetItem(flags, at, Py_NewRef(zero));
+    }
+    Py_XDECREF(names);
+    Py_XDECREF(zero);
+    Py_XDECREF(name);
+    return at < 0 || !zero ? -1 : 0;
+}
 
 static int run_quick_site(struct error *err)
 {
@@ -59,6 +83,8 @@ static int run_quick_site(struct error *err)
     if (globals && PyDict_SetItemString(globals, "__builtins__", PyEval_GetBuiltins()) == 0)
         done = PyRun_String(quick_site, Py_file_input, globals, globals);
     Py_XDECREF(globals);
+    if (done && clear_no_site() < 0)
+        Py_CLEAR(done);
     if (!done) {
         PyErr_Clear();
         return error_set(err, E_INTERNAL, "the module search path cannot be set up");

@@ -401,3 +401,8 @@ def test_a_program_that_finds_no_input_is_told_of_the_flag(who):
     assert "--stdin FILE" in answer.json["error"]["hint"], answer
     answer = who.run("input()\ninput()", "--stdin", who.file("line", "one\n"))
     assert "input()" in answer.json["error"]["hint"] and "--stdin" not in answer.json["error"]["hint"], answer
+
+
+def test_interpreters_that_a_program_starts_find_packages(who):
+    code = "import subprocess, sys\nprint(sys.flags.no_site, '-S' in subprocess._args_from_interpreter_flags())"
+    assert who.run(code).json["stdout"] == "0 False\n"
