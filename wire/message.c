@@ -43,6 +43,7 @@ static const struct {
     [WIRE_PROGRESS] = {"progress",     4 * KIB    },
     [WIRE_KERNEL] = {"kernel",       4          },
     [WIRE_SIGNAL] = {"signal",       8          },
+    [WIRE_SESSION] = {"session",      0          },
     [WIRE_CELL] = {"cell",         CELL_MAX   },
     [WIRE_DONE] = {"done",         4          },
 };

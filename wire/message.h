@@ -42,8 +42,9 @@ enum wire_type {
     WIRE_KERNEL, /* u32 language + descriptors: start a kernel, the one before it being gone */
     WIRE_SIGNAL, /* u32 language, u32 signal: for that kernel and what it started */
     /* supervisor -> kernel */
-    WIRE_RUN,  /* struct wire_run (+ a descriptor for stdin, or for cells) */
-    WIRE_CELL, /* struct wire_cell, on the pipe for cells */
+    WIRE_RUN,     /* struct wire_run (+ a descriptor for stdin) */
+    WIRE_SESSION, /* a pipe: everything else comes on it, a WIRE_RUN without code and cells */
+    WIRE_CELL,    /* struct wire_cell, on that pipe */
     /* kernel -> supervisor */
     WIRE_WAITING,   /* ready for code */
     WIRE_REFUSED,   /* violations: nothing ran */
@@ -201,9 +202,8 @@ struct wire_exited {
 enum wire_run_flag {
     WIRE_RUN_BASH = 1,
     WIRE_RUN_AUTO_PRINT = 2,
-    WIRE_RUN_NO_EXEC = 4,  /* the profile's kernel shape */
-    WIRE_RUN_STDIN = 8,    /* a descriptor comes along */
-    WIRE_RUN_SESSION = 16, /* no code: cells follow on the pipe whose descriptor comes along */
+    WIRE_RUN_NO_EXEC = 4, /* the profile's kernel shape */
+    WIRE_RUN_STDIN = 8,   /* a descriptor comes along */
 };
 
 /* What a Bash kernel is sent on its standard input for a cell, before the cell's text and a NUL.

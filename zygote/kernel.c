@@ -142,25 +142,8 @@ static int set_environment(const struct wire_run *run, struct error *err)
     return 0;
 }
 
-/* Takes the pipe for cells in the socket's place. */
-static int take_cells(struct frame_decoder *d, struct error *err)
-{
-    cleanup_close int fd = frame_take_fd(d);
-
-    if (fd < 0 || dup3(fd, KERNEL_CONTROL_FD, O_CLOEXEC) < 0)
-        return error_set(err, E_PROTOCOL, "no descriptor for cells");
-    /* Interrupts reach what a cell started, too. */
-    if (setpgid(0, 0) < 0)
-        return error_errno(err, "setpgid");
-    return 0;
-}
-
 static int hand_over(const struct wire_run *run, struct frame_decoder *d, struct error *err)
 {
-    /* Nothing more comes this way, and nothing may leave by it. */
-    (void)close(KERNEL_CONTROL_FD);
-    if ((run->flags & WIRE_RUN_SESSION) && take_cells(d, err) < 0)
-        return -1;
     if (take_stdin(run, d, err) < 0 || set_environment(run, err) < 0 || set_limits(run, err) < 0)
         return -1;
     if ((run->flags & WIRE_RUN_NO_EXEC) && seccomp_load(SECCOMP_NO_EXEC, err) < 0)
@@ -200,8 +183,56 @@ static void populate(const struct wire_run *run)
         hotset_populate(HOTSET_STACK);
 }
 
-static void __attribute__((noreturn)) serve_session(const struct wire_run *run)
+/* --- the two lives of a kernel --- */
+
+/* The next message, which has to be of that type, or the end. */
+static struct frame expect(struct frame_decoder *decoder, enum wire_type type,
+                           enum wire_type or_type)
 {
+    struct frame frame;
+
+    if (frame_wait(decoder, KERNEL_CONTROL_FD, &frame) != 1 ||
+        (frame.type != type && frame.type != or_type))
+        _exit(EXIT_FAILED);
+    return frame;
+}
+
+static void __attribute__((noreturn)) fail(const struct error *err)
+{
+    (void)report_failed(KERNEL_REPORT_FD, err->message ? err->message : "bad request");
+    _exit(EXIT_FAILED);
+}
+
+static struct wire_run *read_run(const struct frame *frame, struct frame_decoder *decoder)
+{
+    struct wire_run *run = malloc(sizeof(*run));
+    struct error err = {0};
+    struct unpack u;
+
+    unpack_init(&u, frame->body, frame->len);
+    if (!run || !wire_unpack_run(&u, run) || hand_over(run, decoder, &err) < 0)
+        fail(&err);
+    return run;
+}
+
+/* Takes the pipe for cells in the socket's place. Nothing is left that could carry descriptors. */
+static void take_cells(struct frame_decoder *decoder)
+{
+    cleanup_close int fd = frame_take_fd(decoder);
+
+    if (fd < 0 || dup3(fd, KERNEL_CONTROL_FD, O_CLOEXEC) < 0 ||
+        setpgid(0, 0) < 0) /* interrupts reach what a cell started, too */
+        _exit(EXIT_FAILED);
+}
+
+static void __attribute__((noreturn)) serve_session(struct frame_decoder *decoder)
+{
+    struct frame frame;
+    const struct wire_run *run;
+
+    take_cells(decoder);
+    frame = expect(decoder, WIRE_RUN, WIRE_RUN);
+    run = read_run(&frame, decoder);
     if (run->flags & WIRE_RUN_BASH)
         _exit(bash_session(KERNEL_CONTROL_FD, KERNEL_REPORT_FD));
     if (dup3(STDOUT_FILENO, KERNEL_KEPT_OUT_FD, O_CLOEXEC) < 0 ||
@@ -214,17 +245,31 @@ static void __attribute__((noreturn)) serve_session(const struct wire_run *run)
                                     .kept_err = KERNEL_KEPT_ERR_FD});
 }
 
+static void __attribute__((noreturn))
+serve_run(const struct frame *frame, struct frame_decoder *decoder, bool is_touched, pid_t holder)
+{
+    const struct wire_run *run;
+
+    /* Nothing more comes this way, and nothing may leave by it. */
+    (void)close(KERNEL_CONTROL_FD);
+    run = read_run(frame, decoder);
+    if (run->flags & WIRE_RUN_BASH) {
+        if (holder > 0) /* bash brings memory of its own */
+            (void)kill(holder, SIGKILL);
+        _exit(bash_run(run, KERNEL_REPORT_FD));
+    }
+    if (!is_touched)
+        populate(run);
+    python_exit(python_run(run, KERNEL_REPORT_FD));
+}
+
 void kernel_main(const struct kernel_fds *fds, bool touch)
 {
-    cleanup_error struct error err = {0};
     struct frame_decoder decoder;
-    struct wire_run *run = malloc(sizeof(*run));
     struct frame frame;
-    struct unpack u;
     pid_t holder = -1;
-    int code;
 
-    if (!run || arrange_fds(fds) < 0)
+    if (arrange_fds(fds) < 0)
         _exit(EXIT_FAILED);
     interpreter_wake();
     if (touch) {
@@ -235,24 +280,12 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
     if (has_stack)
         holder = holder_start();
     frame_decoder_init(&decoder);
-    if (frame_send(KERNEL_REPORT_FD, WIRE_WAITING, NULL, NULL, 0) < 0 ||
-        frame_wait(&decoder, KERNEL_CONTROL_FD, &frame) != 1 || frame.type != WIRE_RUN)
+    if (frame_send(KERNEL_REPORT_FD, WIRE_WAITING, NULL, NULL, 0) < 0)
         _exit(EXIT_FAILED);
-    unpack_init(&u, frame.body, frame.len);
-    if (!wire_unpack_run(&u, run) || hand_over(run, &decoder, &err) < 0) {
-        (void)report_failed(KERNEL_REPORT_FD, err.message ? err.message : "bad request");
-        _exit(EXIT_FAILED);
-    }
-
-    /* Bash brings memory of its own, and a session's end is not in a hurry. */
-    if (holder > 0 && run->flags & (WIRE_RUN_BASH | WIRE_RUN_SESSION))
+    frame = expect(&decoder, WIRE_RUN, WIRE_SESSION);
+    if (frame.type == WIRE_RUN)
+        serve_run(&frame, &decoder, touch, holder);
+    if (holder > 0) /* the end of a session is in no hurry */
         (void)kill(holder, SIGKILL);
-    if (run->flags & WIRE_RUN_SESSION)
-        serve_session(run);
-    if (run->flags & WIRE_RUN_BASH)
-        _exit(bash_run(run, KERNEL_REPORT_FD));
-    if (!touch)
-        populate(run);
-    code = python_run(run, KERNEL_REPORT_FD);
-    python_exit(code);
+    serve_session(&decoder);
 }

@@ -34,6 +34,9 @@ enum run_status {
 #undef X
 };
 
+/* What a cell left of its session's variables. */
+enum run_state { RUN_STATE_NONE, RUN_STATE_KEPT, RUN_STATE_LOST };
+
 struct run_limits {
     uint32_t timeout_ms;   /* wall clock */
     uint32_t cpu_ms;       /* CPU time of all processes together; 0: only the wall clock counts */
@@ -147,7 +150,12 @@ struct run {
     size_t n_grants;
     bool auto_print; /* echo the last expression, as a REPL does */
 
+    char session[32];       /* the id of its session; "": it has a sandbox of its own */
+
     /* --- callbacks, all optional but on_done --- */
+    /* Instead of running anything: a sandbox that fits, which is the taker's from here on
+     * (pool/box.h, box_keep). */
+    void (*on_box)(struct run *run, struct box *box);
     void (*on_event)(struct run *run, const struct run_event *event); /* as things arrive */
     void (*on_done)(struct run *run);
     void *user;
@@ -155,6 +163,7 @@ struct run {
     /* --- the result, filled on the way back --- */
     struct error error; /* code != E_NONE: Belljar itself failed and nothing below holds */
     enum run_status status;
+    enum run_state state; /* of a cell; RUN_STATE_NONE: it was none */
     int exit_code;
     int signal;
     struct run_stream out;

@@ -59,14 +59,29 @@ static int open_init(struct box *b, int *ret_socket, struct error *err)
     return peer_init(&b->init, b->loop, fd, fd, WIRE_CHANNEL_INIT, &box_init_events, b, err);
 }
 
-static int open_kernel(struct box *b, int *ret_socket, int *ret_report, struct error *err)
+/* Their ends come in the order of WIRE_KERNEL and are the caller's, also after a failure. */
+int box_open_kernel(struct box_kernel *k, int ret_theirs[WIRE_KERNEL_FDS], struct error *err)
 {
     cleanup_close int ours = -1, report = -1;
 
-    if (make_socket(&ours, ret_socket, err) < 0 || make_pipe(&report, ret_report, err) < 0)
+    if (make_socket(&ours, &ret_theirs[0], err) < 0 || make_pipe(&report, &ret_theirs[1], err) < 0)
         return -1;
-    return peer_init(&b->kernel, b->loop, take_fd(report), take_fd(ours), WIRE_CHANNEL_KERNEL,
-                     &box_kernel_events, b, err);
+    if (peer_init(&k->peer, k->box->loop, take_fd(report), take_fd(ours), WIRE_CHANNEL_KERNEL,
+                  &box_kernel_events, k, err) < 0)
+        return -1;
+    if (make_pipe(&k->out, &ret_theirs[2], err) < 0 || make_pipe(&k->err, &ret_theirs[3], err) < 0)
+        return -1;
+    k->is_alive = true;
+    return 0;
+}
+
+void box_close_kernel(struct box_kernel *k)
+{
+    peer_done(&k->peer);
+    box_unwatch_output(k);
+    close_fd(&k->out);
+    close_fd(&k->err);
+    k->is_alive = false;
 }
 
 static void cgroup_limits_of(const struct run_limits *limits, struct cgroup_limits *ret_limits)
@@ -142,8 +157,8 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
                  (cgroup_host_kind(b->cgroups) == CGROUP_NONE ? WIRE_SPAWN_NO_MEMFD : 0),
     };
 
-    if (open_init(b, &g.fds[0], err) < 0 || open_kernel(b, &g.fds[1], &g.fds[2], err) < 0 ||
-        make_pipe(&b->out, &g.fds[3], err) < 0 || make_pipe(&b->err, &g.fds[4], err) < 0)
+    if (open_init(b, &g.fds[0], err) < 0 ||
+        box_open_kernel(&b->kernels[WIRE_KERNEL_PYTHON], &g.fds[1], err) < 0)
         return -1;
     if (make_cgroup(b, &spec->limits, err) < 0 || collect(b, spec, &message, &g, err) < 0)
         return -1;
@@ -166,14 +181,14 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         .owner = owner,
         .limits = spec->limits,
         .is_touched = spec->touch,
-        .out = -1,
-        .err = -1,
         .pidfd = -1,
         .input = -1,
         .files.fd = -1,
         .init.fd = -1,
-        .kernel.fd = -1,
     };
+    for (size_t i = 0; i < WIRE_KERNELS; i++)
+        b->kernels[i] = (struct box_kernel){.box = b, .peer.fd = -1, .out = -1, .err = -1};
+    b->active = &b->kernels[WIRE_KERNEL_PYTHON];
     b->id = zygote_client_add(zygote, b);
     b->deadline = loop_timer(loop, box_on_deadline, b);
     b->tick = loop_timer(loop, box_on_tick, b);
@@ -199,14 +214,11 @@ void box_free(struct box *b)
     if (b->zygote && b->id)
         zygote_client_remove(b->zygote, b->id);
     peer_done(&b->init);
-    peer_done(&b->kernel);
-    loop_watch_free(b->out_watch);
-    loop_watch_free(b->err_watch);
+    for (size_t i = 0; i < WIRE_KERNELS; i++)
+        box_close_kernel(&b->kernels[i]);
     loop_watch_free(b->input_watch);
     loop_watch_free(b->deadline);
     loop_watch_free(b->tick);
-    close_fd(&b->out);
-    close_fd(&b->err);
     close_fd(&b->input);
     close_fd(&b->pidfd);
     files_done(&b->files);
@@ -233,7 +245,7 @@ void box_kill(struct box *b)
 static void become_idle(struct box *b)
 {
     if (b->state != BOX_MAKING || b->init.state != WIRE_STATE_READY ||
-        b->kernel.state != WIRE_STATE_READY || b->pidfd < 0)
+        b->kernels[WIRE_KERNEL_PYTHON].peer.state != WIRE_STATE_READY || b->pidfd < 0)
         return;
     loop_timer_stop(b->deadline);
     b->state = BOX_IDLE;
@@ -309,10 +321,14 @@ static void on_init_message(void *owner, const struct frame *frame)
         box_kill(b);
         break;
     case WIRE_EXITED:
-        if (wire_unpack_exited(&u, &exited)) {
-            b->has_exited = true;
-            b->exited = exited;
+        if (!wire_unpack_exited(&u, &exited))
+            break;
+        if (b->model) {
+            box_session_on_exited(&b->kernels[exited.kernel], &exited);
+            break;
         }
+        b->has_exited = true;
+        b->exited = exited;
         if (b->run)
             box_answer(b);
         box_kill(b);
@@ -340,6 +356,10 @@ void box_on_deadline(void *arg)
 {
     struct box *b = arg;
 
+    if (b->state == BOX_RUNNING && b->model && b->verdict != BOX_NO_VERDICT) {
+        box_session_on_deadline(b);
+        return;
+    }
     if (b->state == BOX_RUNNING) {
         box_end_run(b, BOX_TIMEOUT);
         return;
@@ -369,7 +389,10 @@ void box_end_run(struct box *b, enum box_verdict verdict)
 {
     if (b->verdict == BOX_NO_VERDICT)
         b->verdict = verdict;
-    box_kill(b);
+    if (b->model && b->state == BOX_RUNNING)
+        box_session_stop_cell(b);
+    else
+        box_kill(b);
 }
 
 void box_cancel(struct box *b)

@@ -1,8 +1,9 @@
 /* One sandbox as the supervisor sees it: two channels, two pipes, a pidfd and a cgroup.
  *
  *     MAKING ──▶ IDLE ──▶ RUNNING ──▶ ENDING ──▶ (freed)
+ *                     └─▶ KEPT ◀──▶ RUNNING
  *
- * A box serves one run and is then destroyed; it is never cleaned and reused. Status comes from the
+ * A box serves one run, or one session, and is then destroyed; it is never cleaned and reused. Status comes from the
  * wait of its init, the clock and the cgroup's counters. Whatever the sandbox says is text.
  */
 #pragma once
@@ -17,7 +18,7 @@
 
 struct box;
 
-enum box_state { BOX_MAKING, BOX_IDLE, BOX_RUNNING, BOX_ENDING };
+enum box_state { BOX_MAKING, BOX_IDLE, BOX_RUNNING, BOX_KEPT, BOX_ENDING };
 
 struct box_events {
     void (*on_idle)(void *owner, struct box *box);
@@ -52,7 +53,22 @@ pid_t box_pid(const struct box *box); /* of its init on the host, or -1 */
  */
 int box_start(struct box *box, struct run *run, struct error *err);
 
-/* Ends the run as cancelled; on_done follows. */
+/* --- one that is kept, for a session --- */
+
+/* Turns an idle box into one that serves cell after cell. From here on, also after a failure, its
+ * events go to `owner`, who frees it. `model` has what all cells have in common and outlives the
+ * box. Errors as of box_start(). */
+int box_keep(struct box *box, struct run *model, const struct box_events *events, void *owner,
+             struct error *err);
+
+/* Runs a cell in the kernel of its language, which is started if it must be; on_done follows.
+ * E_BUSY: one runs already, or the box is ending. */
+int box_cell(struct box *box, struct run *cell, struct error *err);
+
+/* Ends that kernel and starts a fresh one. Only between cells. */
+void box_restart(struct box *box, enum run_language language);
+
+/* Ends the run as cancelled; on_done follows. A cell is interrupted first. */
 void box_cancel(struct box *box);
 
 /* Ends the sandbox; on_gone follows. */

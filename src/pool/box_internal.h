@@ -1,5 +1,5 @@
-/* Shared by box.c (life and death of a sandbox), box_run.c (the run inside it) and box_files.c
- * (what it leaves). */
+/* Shared by box.c (life and death of a sandbox), box_run.c (the run inside it), box_session.c (one
+ * that is kept) and box_files.c (what it leaves). */
 #pragma once
 
 #include "pool/box.h"
@@ -20,6 +20,15 @@ enum box_verdict {
     BOX_BROKEN, /* it broke the rules of its channel */
 };
 
+/* One kernel as we see it. */
+struct box_kernel {
+    struct box *box;
+    struct peer peer;
+    int out, err;
+    struct loop_watch *out_watch, *err_watch;
+    bool is_alive; /* from its start to pid 1's word of its end */
+};
+
 struct box {
     struct loop *loop;
     struct zygote_client *zygote;
@@ -33,8 +42,9 @@ struct box {
     uint64_t id;
     enum box_state state;
     struct peer init;
-    struct peer kernel;
-    int out, err, pidfd;
+    struct box_kernel kernels[WIRE_KERNELS]; /* the first is born with the sandbox */
+    struct box_kernel *active;               /* the one that runs, or ran last */
+    int pidfd;
     struct files files; /* /workspace */
     struct cgroup *cgroup;
     struct run_limits limits; /* what it was made for */
@@ -44,7 +54,6 @@ struct box {
     bool is_given_up;     /* killed in every way we know */
 
     struct run *run;
-    struct loop_watch *out_watch, *err_watch;
     struct loop_watch *deadline; /* of the run; then the patience after a kill */
     struct loop_watch *tick;     /* looks at counters where the kernel does not enforce a limit */
     int input;                   /* our end of the program's standard input */
@@ -57,6 +66,17 @@ struct box {
     uint64_t memory_peak; /* seen by the monitor */
     uint32_t processes_peak;
     uint64_t cpu_ms;
+
+    /* Of a session. */
+    struct run *model;     /* what every cell has in common; NULL: the box is not kept */
+    uint32_t cells;        /* so far */
+    bool is_interrupted;   /* SIGINT was sent to the cell */
+    bool is_killed;        /* and SIGKILL */
+    bool is_done;          /* the kernel said that the cell ended, with */
+    uint32_t done_code;
+    bool is_answering;
+    uint64_t cpu_ns_before; /* counters when the cell before ended */
+    uint64_t oom_before;
 };
 
 extern const struct peer_events box_init_events;
@@ -77,6 +97,31 @@ int box_take_workspace(struct box *b, struct error *err);
 /* Lists the files the run made or changed. What it leaves in /workspace outlives its processes as
  * long as the box does. */
 void box_note_files(struct box *b, struct run *run);
+
+/* --- box_session.c --- */
+
+/* A kernel waits for cells, said that one is over, or ended. */
+void box_session_on_waiting(struct box_kernel *k);
+void box_session_on_done(struct box_kernel *k, uint32_t code);
+void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exited);
+
+/* The cell is to end, for the reason in b->verdict; the clock of that has struck. */
+void box_session_stop_cell(struct box *b);
+void box_session_on_deadline(struct box *b);
+
+/* The cell is answered: ready for the next one. */
+void box_session_after(struct box *b);
+
+/* --- box.c, box_run.c --- */
+
+int box_open_kernel(struct box_kernel *k, int ret_theirs[WIRE_KERNEL_FDS], struct error *err);
+void box_close_kernel(struct box_kernel *k);
+int box_check_layers(const struct box *b, const struct run *run, struct error *err);
+int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err);
+int box_watch_output(struct box_kernel *k, struct error *err);
+void box_unwatch_output(struct box_kernel *k);
+void box_pack_run(const struct box *b, const struct run *run, struct pack *p);
+void box_start_clocks(struct box *b, const struct run *run);
 
 /* Fills the run's result from what is known now and gives it back to the owner. Once per run. */
 void box_answer(struct box *b);

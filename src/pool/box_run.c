@@ -29,10 +29,11 @@
 /* --- output --- */
 
 /* Reads once; returns false when nothing is there now. */
-static bool pump(struct box *b, int fd, struct loop_watch **watch, int stream)
+static bool pump(struct box_kernel *k, int fd, struct loop_watch **watch, int stream)
 {
+    struct run *run = k->box->run;
     char data[65536];
-    ssize_t n = read(fd, data, sizeof(data));
+    ssize_t n = fd < 0 ? 0 : read(fd, data, sizeof(data));
 
     if (n <= 0) {
         if (n == 0 || errno != EAGAIN) { /* closed by all its writers: watching it would spin */
@@ -41,39 +42,55 @@ static bool pump(struct box *b, int fd, struct loop_watch **watch, int stream)
         }
         return false;
     }
-    if (b->run) {
-        struct run_stream *kept = stream == 1 ? &b->run->out : &b->run->err;
+    if (run && k == k->box->active) {
+        struct run_stream *kept = stream == 1 ? &run->out : &run->err;
         struct run_event event = {.kind = stream == 1 ? RUN_EVENT_STDOUT : RUN_EVENT_STDERR,
                                   .offset = kept->total,
                                   .data = data,
                                   .len = (size_t)n};
 
         (void)run_stream_add(kept, data, (size_t)n, NULL);
-        if (b->run->on_event)
-            b->run->on_event(b->run, &event);
+        if (run->on_event)
+            run->on_event(run, &event);
     }
     return true;
 }
 
 static void on_out(void *arg)
 {
-    struct box *b = arg;
+    struct box_kernel *k = arg;
 
-    (void)pump(b, b->out, &b->out_watch, 1);
+    (void)pump(k, k->out, &k->out_watch, 1);
 }
 
 static void on_err(void *arg)
 {
-    struct box *b = arg;
+    struct box_kernel *k = arg;
 
-    (void)pump(b, b->err, &b->err_watch, 2);
+    (void)pump(k, k->err, &k->err_watch, 2);
 }
 
-static void drain_pipes(struct box *b)
+int box_watch_output(struct box_kernel *k, struct error *err)
 {
-    for (size_t n = 0; n < DRAIN_MAX && pump(b, b->out, &b->out_watch, 1); n += 65536)
+    k->out_watch = loop_watch_fd(k->box->loop, k->out, LOOP_READ, on_out, k);
+    k->err_watch = loop_watch_fd(k->box->loop, k->err, LOOP_READ, on_err, k);
+    if (!k->out_watch || !k->err_watch)
+        return error_set(err, E_SYSTEM, "out of memory");
+    return 0;
+}
+
+void box_unwatch_output(struct box_kernel *k)
+{
+    loop_watch_free(k->out_watch);
+    loop_watch_free(k->err_watch);
+    k->out_watch = k->err_watch = NULL;
+}
+
+static void drain_pipes(struct box_kernel *k)
+{
+    for (size_t n = 0; n < DRAIN_MAX && pump(k, k->out, &k->out_watch, 1); n += 65536)
         ;
-    for (size_t n = 0; n < DRAIN_MAX && pump(b, b->err, &b->err_watch, 2); n += 65536)
+    for (size_t n = 0; n < DRAIN_MAX && pump(k, k->err, &k->err_watch, 2); n += 65536)
         ;
 }
 
@@ -120,7 +137,7 @@ static int open_input(struct box *b, int *ret_theirs, struct error *err)
 
 /* --- hand-over --- */
 
-static int check_layers(const struct box *b, const struct run *run, struct error *err)
+int box_check_layers(const struct box *b, const struct run *run, struct error *err)
 {
     uint32_t missing = run->required_layers & ~b->layers & ~(uint32_t)LAYER_NO_EXEC;
 
@@ -136,7 +153,7 @@ static int check_layers(const struct box *b, const struct run *run, struct error
     return 0;
 }
 
-static int adjust_cgroup(struct box *b, const struct run *run, struct error *err)
+int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err)
 {
     const struct run_limits *want = &run->limits;
 
@@ -150,57 +167,65 @@ static int adjust_cgroup(struct box *b, const struct run *run, struct error *err
                              err);
 }
 
-static int send_run(struct box *b, struct run *run, struct error *err)
+void box_pack_run(const struct box *b, const struct run *run, struct pack *p)
 {
+    static struct wire_run message; /* too large for a stack; filled and packed here and now */
     bool has_cgroup = cgroup_host_kind(b->cgroups) != CGROUP_NONE;
-    struct wire_run *message = calloc(1, sizeof(*message));
-    cleanup_close int theirs = -1;
-    struct pack p;
-    int r;
 
-    if (!message)
-        return error_set(err, E_SYSTEM, "out of memory");
-    *message = (struct wire_run){
+    message = (struct wire_run){
         .flags = (run->language == RUN_BASH ? WIRE_RUN_BASH : 0) |
                  (run->auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
                  (run->may_spawn ? 0 : WIRE_RUN_NO_EXEC) | (run->has_input ? WIRE_RUN_STDIN : 0),
         .descriptors = run->limits.descriptors,
         .processes = has_cgroup ? 0 : run->limits.processes + BOX_OWN_PROCESSES,
- /* Our look at the counter comes first; the kernel's own limit, per process and in whole
-  seconds, is behind it. */
-        .cpu_s = run->limits.cpu_ms ? (run->limits.cpu_ms + 999) / 1000 + 1 : 0,
         .file_bytes = run->limits.file_bytes,
         .data_bytes = has_cgroup ? 0 : 2 * run->limits.memory_bytes + UNCOUNTED_SLACK,
         .code = {buf_str(&run->code), run->code.len},
         .policy = run->policy,
     };
-    for (char **v = run->env; v && *v && message->env.count < WIRE_STRINGS_MAX; v++)
-        message->env.items[message->env.count++] = span_of(*v);
-    for (char **v = run->args; v && *v && message->args.count < WIRE_STRINGS_MAX; v++)
-        message->args.items[message->args.count++] = span_of(*v);
+    /* Our look at the counter comes first; the kernel's own limit, per process and in whole
+     * seconds, is behind it. In a session each cell has its own, so there is only our look. */
+    if (run->limits.cpu_ms && !b->model)
+        message.cpu_s = (run->limits.cpu_ms + 999) / 1000 + 1;
+    for (char **v = run->env; v && *v && message.env.count < WIRE_STRINGS_MAX; v++)
+        message.env.items[message.env.count++] = span_of(*v);
+    for (char **v = run->args; v && *v && message.args.count < WIRE_STRINGS_MAX; v++)
+        message.args.items[message.args.count++] = span_of(*v);
+    pack_init(p, wire_type_max(WIRE_RUN));
+    wire_pack_run(p, &message);
+}
 
-    pack_init(&p, wire_type_max(WIRE_RUN));
-    wire_pack_run(&p, message);
-    free(message);
+static int send_run(struct box *b, struct run *run, struct error *err)
+{
+    cleanup_close int theirs = -1;
+    struct pack p;
+    int r;
+
+    box_pack_run(b, run, &p);
     r = run->has_input ? open_input(b, &theirs, err) : 0;
     if (r == 0)
-        r = peer_send(&b->kernel, WIRE_RUN, &p, &theirs, run->has_input ? 1 : 0, err);
+        r = peer_send(&b->active->peer, WIRE_RUN, &p, &theirs, run->has_input ? 1 : 0, err);
     pack_done(&p);
     return r;
+}
+
+void box_start_clocks(struct box *b, const struct run *run)
+{
+    loop_timer_start(b->deadline, run->limits.timeout_ms);
+    if (run->limits.cpu_ms || cgroup_host_kind(b->cgroups) == CGROUP_NONE)
+        loop_timer_start(b->tick, TICK_MS);
 }
 
 int box_start(struct box *b, struct run *run, struct error *err)
 {
     if (b->state != BOX_IDLE)
         return error_set(err, E_BUSY, "the sandbox is not idle");
-    if (check_layers(b, run, err) < 0 || adjust_cgroup(b, run, err) < 0)
+    if (box_check_layers(b, run, err) < 0 || box_adjust_cgroup(b, run, err) < 0)
         return -1;
-    b->out_watch = loop_watch_fd(b->loop, b->out, LOOP_READ, on_out, b);
-    b->err_watch = loop_watch_fd(b->loop, b->err, LOOP_READ, on_err, b);
-    if (!b->out_watch || !b->err_watch)
-        return error_set(err, E_SYSTEM, "out of memory");
+    if (box_watch_output(b->active, err) < 0)
+        return -1;
 
-    b->kernel.state = WIRE_STATE_HANDED;
+    peer_enter(&b->active->peer, WIRE_STATE_HANDED);
     run->handed_ns = loop_now_ns();
     b->run = run;
     if (send_run(b, run, err) < 0) {
@@ -211,9 +236,7 @@ int box_start(struct box *b, struct run *run, struct error *err)
         return -1;
     }
     b->state = BOX_RUNNING;
-    loop_timer_start(b->deadline, run->limits.timeout_ms);
-    if (run->limits.cpu_ms || cgroup_host_kind(b->cgroups) == CGROUP_NONE)
-        loop_timer_start(b->tick, TICK_MS);
+    box_start_clocks(b, run);
     return 0;
 }
 
@@ -235,7 +258,7 @@ static void look(struct box *b)
         struct cgroup_usage usage;
 
         if (cgroup_read(b->cgroup, &usage, NULL) == 0)
-            b->cpu_ms = usage.cpu_ns / 1000000;
+            b->cpu_ms = (usage.cpu_ns - b->cpu_ns_before) / 1000000;
     }
 }
 
@@ -333,15 +356,19 @@ static bool take_failure(struct run *run, struct unpack *u)
 
 static void on_kernel_message(void *owner, const struct frame *frame)
 {
-    struct box *b = owner;
+    struct box_kernel *k = owner;
+    struct box *b = k->box;
     struct unpack u;
     bool ok = true;
 
     if (frame->type == WIRE_WAITING) {
-        box_kernel_is_waiting(b);
+        if (b->model)
+            box_session_on_waiting(k);
+        else
+            box_kernel_is_waiting(b);
         return;
     }
-    if (!b->run)
+    if (!b->run || k != b->active)
         return;
     unpack_init(&u, frame->body, frame->len);
     switch (frame->type) {
@@ -356,7 +383,7 @@ static void on_kernel_message(void *owner, const struct frame *frame)
         ok = take_exception(b->run, &u);
         break;
     case WIRE_DISPLAY:
-        drain_pipes(b); /* what was printed before it was shown */
+        drain_pipes(k); /* what was printed before it was shown */
         ok = !b->run || display_take(b->run, &u);
         break;
     case WIRE_PROGRESS:
@@ -365,6 +392,9 @@ static void on_kernel_message(void *owner, const struct frame *frame)
     case WIRE_FAILED:
         ok = take_failure(b->run, &u);
         break;
+    case WIRE_DONE:
+        box_session_on_done(k, unpack_u32(&u));
+        return;
     default: /* WIRE_STARTED has moved the state; there is nothing in it */
         break;
     }
@@ -374,11 +404,12 @@ static void on_kernel_message(void *owner, const struct frame *frame)
 
 static void on_kernel_end(void *owner, const char *why)
 {
-    struct box *b = owner;
+    struct box_kernel *k = owner;
+    struct box *b = k->box;
 
     /* A closed channel is nothing: bash has closed it, a program may. What counts is the wait of
      * pid 1. */
-    if (why && b->state == BOX_RUNNING)
+    if (why && k == b->active && b->state == BOX_RUNNING)
         box_end_run(b, BOX_BROKEN);
 }
 
@@ -401,8 +432,10 @@ static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
         if (b->has_exited && (double)b->exited.cpu_us / 1000.0 > run->usage.cpu_ms)
             run->usage.cpu_ms = (double)b->exited.cpu_us / 1000.0;
     } else if (cgroup_read(b->cgroup, &usage, NULL) == 0) {
-        *ret_oom_kills = usage.oom_kills;
-        run->usage.cpu_ms = (double)usage.cpu_ns / 1e6;
+        *ret_oom_kills = usage.oom_kills - b->oom_before;
+        run->usage.cpu_ms = (double)(usage.cpu_ns - b->cpu_ns_before) / 1e6;
+        b->oom_before = usage.oom_kills;
+        b->cpu_ns_before = usage.cpu_ns;
         run->usage.memory_peak_bytes = usage.memory_peak_bytes;
         run->usage.processes_peak = usage.processes_peak;
     }
@@ -425,7 +458,9 @@ static void decide(struct box *b, struct run *run, uint64_t oom_kills)
     };
     int status = b->has_exited ? (int)b->exited.status : 9;
 
-    if (WIFSIGNALED(status)) {
+    if (b->is_done) {
+        run->exit_code = (int)(b->done_code & 0xff);
+    } else if (WIFSIGNALED(status)) {
         run->signal = WTERMSIG(status);
         run->exit_code = 128 + run->signal;
     } else {
@@ -461,7 +496,15 @@ static void explain(const struct box *b, struct run *run)
         if (asprintf(&run->exception.message, "ended by signal %d (%s)", run->signal,
                      strsignal(run->signal)) < 0)
             run->exception.message = NULL;
+    } else if (run->state == RUN_STATE_LOST && run->status <= RUN_ERROR) {
+        run->exception.name = strdup("KernelEnded");
+        if (asprintf(&run->exception.message, "the kernel ended with exit code %d", run->exit_code) <
+            0)
+            run->exception.message = NULL;
     }
+    if (run->state == RUN_STATE_LOST && !run->exception.hint)
+        run->exception.hint =
+            strdup("variables are lost, files are not; the next cell gets a fresh kernel");
 }
 
 void box_answer(struct box *b)
@@ -469,16 +512,20 @@ void box_answer(struct box *b)
     struct run *run = b->run;
     uint64_t oom_kills;
 
+    b->is_answering = true;
     loop_timer_stop(b->deadline);
     loop_timer_stop(b->tick);
-    peer_drain(&b->kernel); /* what it said before it ended */
-    drain_pipes(b);
+    if (b->active->peer.loop && !b->is_done)
+        peer_drain(&b->active->peer); /* what it said before it ended */
+    drain_pipes(b->active);
     run->ended_ns = loop_now_ns();
     box_note_files(b, run);
     read_usage(b, run, &oom_kills);
     decide(b, run, oom_kills);
+    if (b->model)
+        run->state = b->is_done ? RUN_STATE_KEPT : RUN_STATE_LOST;
     explain(b, run);
-    if (!b->has_exited && b->verdict == BOX_NO_VERDICT && !oom_kills && run->error.code == E_NONE)
+    if (!b->has_exited && !b->is_done && b->verdict == BOX_NO_VERDICT && !oom_kills && run->error.code == E_NONE)
         error_set(&run->error, E_SYSTEM, "the sandbox was lost");
     run->layers = b->layers | (run->may_spawn ? 0 : LAYER_NO_EXEC);
     run->usage.wall_ms = (double)(run->ended_ns - run->handed_ns) / 1e6;
@@ -486,5 +533,8 @@ void box_answer(struct box *b)
 
     close_input(b);
     b->run = NULL;
+    b->is_answering = false;
+    if (b->model)
+        box_session_after(b);
     b->events->on_done(b->owner, b, run);
 }

@@ -224,3 +224,36 @@ int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, c
         end(peer, NULL);
     return -1;
 }
+
+int peer_send_bytes(struct peer *peer, const void *data, size_t len, struct error *err)
+{
+    if (peer->is_over)
+        return error_set(err, E_PROTOCOL, "the other side is gone");
+    if (buf_add(&peer->pending, data, len, err) < 0)
+        return -1;
+    if (!peer->writer) {
+        peer->writer = loop_watch_fd(peer->loop, peer->out_fd, LOOP_WRITE, on_writable, peer);
+        if (!peer->writer)
+            return error_set(err, E_SYSTEM, "out of memory");
+        on_writable(peer);
+    }
+    return 0;
+}
+
+int peer_redirect(struct peer *peer, int fd, struct error *err)
+{
+    if (peer->pending.len || peer->is_over) {
+        (void)close(fd);
+        return error_set(err, E_PROTOCOL, "the other side does not listen");
+    }
+    if (peer->out_fd != peer->fd)
+        close_fd(&peer->out_fd);
+    peer->out_fd = fd;
+    return 0;
+}
+
+void peer_enter(struct peer *peer, enum wire_state state)
+{
+    peer->state = state;
+    memset(peer->sent, 0, sizeof(peer->sent));
+}

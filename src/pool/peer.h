@@ -48,6 +48,15 @@ void peer_done(struct peer *peer);
 int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, const int *fds,
               size_t n_fds, struct error *err);
 
+/* The same for bytes that are no frame: what a Bash kernel reads. */
+int peer_send_bytes(struct peer *peer, const void *data, size_t len, struct error *err);
+
+/* What is sent from now on goes to `fd`, which is taken over. Nothing may be waiting. */
+int peer_redirect(struct peer *peer, int fd, struct error *err);
+
+/* Its state is `state` from here on, and what it may say there is counted anew. */
+void peer_enter(struct peer *peer, enum wire_state state);
+
 /* Reads everything that has arrived, without waiting; not what a peer writes meanwhile, without
  * end.
  */
