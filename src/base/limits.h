@@ -43,7 +43,8 @@
 /* A profile or configuration file. */
 #define LIMIT_CONFIG_BYTES MIB
 
-/* Sandboxes alive at once in one supervisor: descriptors (about seven each) are the scarce thing. */
+/* Sandboxes alive at once in one supervisor: descriptors (about seven each) are the scarce thing.
+ */
 #define LIMIT_SANDBOXES 4096
 
 /* How long the making of one sandbox may take, and the start of a zygote with all its imports. Both
@@ -52,8 +53,8 @@
 #define LIMIT_ZYGOTE_MS 300000
 
 /* Files in a sandbox, seen from outside. A walk looks at so many names, goes so deep and keeps so
- * many bytes of paths; what is beyond is said to be missing. Twenty thousand names are more than the
- * default disk has room for and take some ten ms, for which everything else waits. */
+ * many bytes of paths; what is beyond is said to be missing. Twenty thousand names are more than
+ * the default disk has room for and take some ten ms, for which everything else waits. */
 #define LIMIT_FILES_WALK  20000
 #define LIMIT_FILES_DEPTH 64
 #define LIMIT_FILES_PATHS (4 * MIB)

@@ -4,10 +4,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/id.h"
 #include "base/stream.h"
 
 /* Defaults of a request that names nothing; the option table of base/config.c says the same to the
@@ -32,39 +31,13 @@ static const struct {
 #undef X
 };
 
-/* An id that sorts by time and cannot be guessed: 48 bits of milliseconds and 80 of chance, five
- * bits a character, in the alphabet without I, L, O and U. Returns -1 when the kernel has no random
- * bytes to give. */
-static int make_id(char id[32])
-{
-    static const char alphabet[] = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-    unsigned __int128 value;
-    struct timespec now;
-    uint8_t chance[10];
-
-    if (getrandom(chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
-        return -1;
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    value = (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
-    for (size_t i = 0; i < sizeof(chance); i++)
-        value = value << 8 | chance[i];
-
-    memcpy(id, "run_", 4);
-    for (int i = 25; i >= 0; i--) {
-        id[4 + i] = alphabet[value & 31];
-        value >>= 5;
-    }
-    id[30] = '\0';
-    return 0;
-}
-
 struct run *run_new(void)
 {
     struct run *run = calloc(1, sizeof(*run));
 
     if (!run)
         return NULL;
-    if (make_id(run->id) < 0) {
+    if (id_make(run->id, "run_") < 0) {
         free(run);
         return NULL;
     }

@@ -150,7 +150,7 @@ struct run {
     size_t n_grants;
     bool auto_print; /* echo the last expression, as a REPL does */
 
-    char session[32];       /* the id of its session; "": it has a sandbox of its own */
+    char session[32]; /* the id of its session; "": it has a sandbox of its own */
 
     /* --- callbacks, all optional but on_done --- */
     /* Instead of running anything: a sandbox that fits, which is the taker's from here on

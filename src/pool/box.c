@@ -221,6 +221,7 @@ void box_free(struct box *b)
     loop_watch_free(b->tick);
     close_fd(&b->input);
     close_fd(&b->pidfd);
+    files_list_done(&b->seen);
     files_done(&b->files);
     cgroup_discard(b->cgroup);
     error_done(&b->failure);
@@ -281,9 +282,9 @@ void box_on_gone(struct box *b, const struct error *err)
     /* Its last word comes on another channel and may not have been read yet. */
     if (b->init.loop)
         peer_drain(&b->init);
+    b->state = BOX_ENDING;
     if (b->run)
         box_answer(b);
-    b->state = BOX_ENDING;
     b->events->on_gone(b->owner, b, err ? err : b->failure.code != E_NONE ? &b->failure : NULL);
 }
 

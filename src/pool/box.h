@@ -3,8 +3,9 @@
  *     MAKING ──▶ IDLE ──▶ RUNNING ──▶ ENDING ──▶ (freed)
  *                     └─▶ KEPT ◀──▶ RUNNING
  *
- * A box serves one run, or one session, and is then destroyed; it is never cleaned and reused. Status comes from the
- * wait of its init, the clock and the cgroup's counters. Whatever the sandbox says is text.
+ * A box serves one run, or one session, and is then destroyed; it is never cleaned and reused.
+ * Status comes from the wait of its init, the clock and the cgroup's counters. Whatever the sandbox
+ * says is text.
  */
 #pragma once
 
@@ -15,6 +16,7 @@
 #include "base/run.h"
 #include "pool/zygote_client.h"
 #include "sandbox/cgroup.h"
+#include "sandbox/files.h"
 
 struct box;
 
@@ -61,12 +63,18 @@ int box_start(struct box *box, struct run *run, struct error *err);
 int box_keep(struct box *box, struct run *model, const struct box_events *events, void *owner,
              struct error *err);
 
+bool box_is_kept(const struct box *box);
+
 /* Runs a cell in the kernel of its language, which is started if it must be; on_done follows.
  * E_BUSY: one runs already, or the box is ending. */
 int box_cell(struct box *box, struct run *cell, struct error *err);
 
 /* Ends that kernel and starts a fresh one. Only between cells. */
 void box_restart(struct box *box, enum run_language language);
+
+/* /workspace, or NULL when there is none (yet). Whoever asks may change it: what is there when the
+ * next cell begins is not that cell's doing. */
+struct files *box_files(struct box *box);
 
 /* Ends the run as cancelled; on_done follows. A cell is interrupted first. */
 void box_cancel(struct box *box);

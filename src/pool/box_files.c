@@ -38,7 +38,23 @@ static void add_file(void *arg, enum files_change change, const struct files_ent
         run->has_more_files = true;
 }
 
-/* A sandbox begins with nothing in its workspace. */
+struct files *box_files(struct box *b)
+{
+    b->is_seen_stale = true;
+    return b->files.fd >= 0 ? &b->files : NULL;
+}
+
+void box_look_at_files(struct box *b)
+{
+    if (!b->is_seen_stale || b->files.fd < 0)
+        return;
+    files_list_done(&b->seen);
+    b->seen = (struct files_list){0};
+    if (files_snapshot(&b->files, &b->seen, NULL) == 0)
+        b->is_seen_stale = false;
+}
+
+/* A sandbox begins with nothing in its workspace, a cell with what the one before left. */
 void box_note_files(struct box *b, struct run *run)
 {
     struct files_list after;
@@ -50,6 +66,7 @@ void box_note_files(struct box *b, struct run *run)
         return;
     }
     run->has_more_files = after.is_partial;
-    files_diff(NULL, &after, add_file, run);
-    files_list_done(&after);
+    files_diff(&b->seen, &after, add_file, run);
+    files_list_done(&b->seen);
+    b->seen = after;
 }

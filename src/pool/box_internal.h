@@ -45,7 +45,9 @@ struct box {
     struct box_kernel kernels[WIRE_KERNELS]; /* the first is born with the sandbox */
     struct box_kernel *active;               /* the one that runs, or ran last */
     int pidfd;
-    struct files files; /* /workspace */
+    struct files files;     /* /workspace */
+    struct files_list seen; /* what was in it when the last cell ended */
+    bool is_seen_stale;     /* somebody else may have changed it since */
     struct cgroup *cgroup;
     struct run_limits limits; /* what it was made for */
     uint32_t layers;
@@ -68,11 +70,11 @@ struct box {
     uint64_t cpu_ms;
 
     /* Of a session. */
-    struct run *model;     /* what every cell has in common; NULL: the box is not kept */
-    uint32_t cells;        /* so far */
-    bool is_interrupted;   /* SIGINT was sent to the cell */
-    bool is_killed;        /* and SIGKILL */
-    bool is_done;          /* the kernel said that the cell ended, with */
+    struct run *model;   /* what every cell has in common; NULL: the box is not kept */
+    uint32_t cells;      /* so far */
+    bool is_interrupted; /* SIGINT was sent to the cell */
+    bool is_killed;      /* and SIGKILL */
+    bool is_done;        /* the kernel said that the cell ended, with */
     uint32_t done_code;
     bool is_answering;
     uint64_t cpu_ns_before; /* counters when the cell before ended */
@@ -93,6 +95,9 @@ void box_end_run(struct box *b, enum box_verdict verdict);
 
 /* The descriptor of /workspace that came with pid 1's first word. */
 int box_take_workspace(struct box *b, struct error *err);
+
+/* Before a cell of a session: what is there is not its doing. */
+void box_look_at_files(struct box *b);
 
 /* Lists the files the run made or changed. What it leaves in /workspace outlives its processes as
  * long as the box does. */

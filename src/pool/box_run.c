@@ -498,8 +498,8 @@ static void explain(const struct box *b, struct run *run)
             run->exception.message = NULL;
     } else if (run->state == RUN_STATE_LOST && run->status <= RUN_ERROR) {
         run->exception.name = strdup("KernelEnded");
-        if (asprintf(&run->exception.message, "the kernel ended with exit code %d", run->exit_code) <
-            0)
+        if (asprintf(&run->exception.message, "the kernel ended with exit code %d",
+                     run->exit_code) < 0)
             run->exception.message = NULL;
     }
     if (run->state == RUN_STATE_LOST && !run->exception.hint)
@@ -525,7 +525,8 @@ void box_answer(struct box *b)
     if (b->model)
         run->state = b->is_done ? RUN_STATE_KEPT : RUN_STATE_LOST;
     explain(b, run);
-    if (!b->has_exited && !b->is_done && b->verdict == BOX_NO_VERDICT && !oom_kills && run->error.code == E_NONE)
+    if (!b->has_exited && !b->is_done && b->verdict == BOX_NO_VERDICT && !oom_kills &&
+        run->error.code == E_NONE)
         error_set(&run->error, E_SYSTEM, "the sandbox was lost");
     run->layers = b->layers | (run->may_spawn ? 0 : LAYER_NO_EXEC);
     run->usage.wall_ms = (double)(run->ended_ns - run->handed_ns) / 1e6;

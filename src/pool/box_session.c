@@ -126,10 +126,10 @@ static int send_python(struct peer *peer, const struct run *cell, uint32_t numbe
                        struct error *err)
 {
     struct wire_cell message = {
-        .flags = (cell->auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
-                 (cell->has_input ? WIRE_RUN_STDIN : 0),
+        .flags =
+            (cell->auto_print ? WIRE_RUN_AUTO_PRINT : 0) | (cell->has_input ? WIRE_RUN_STDIN : 0),
         .number = number,
-        .code = {buf_str(&cell->code), cell->code.len},
+        .code = {buf_str(&cell->code),  cell->code.len },
         .input = {buf_str(&cell->input), cell->input.len},
     };
     struct pack p;
@@ -150,6 +150,7 @@ static int hand_over(struct box_kernel *k, struct error *err)
 
     if (box_watch_output(k, err) < 0)
         return -1;
+    box_look_at_files(b);
     peer_enter(&k->peer, WIRE_STATE_HANDED);
     cell->handed_ns = loop_now_ns();
     return index_of(k) == WIRE_KERNEL_BASH ? send_bash(&k->peer, cell, err)
@@ -299,4 +300,9 @@ int box_keep(struct box *b, struct run *model, const struct box_events *events, 
     }
     b->state = BOX_KEPT;
     return 0;
+}
+
+bool box_is_kept(const struct box *b)
+{
+    return b->model != NULL;
 }

@@ -20,6 +20,10 @@
  * kernel limits. */
 #define ORDERED_MAX 32
 
+/* Zygotes that only live for sandboxes they have made: sessions may be kept for hours. At the limit
+ * the present one serves on. */
+#define RETIRED_MAX 16
+
 #define PRESSURE_MS 1000
 
 /* Below a tenth of the memory free the stock is let go, above a sixth it is filled again. */
@@ -34,8 +38,8 @@ struct pool {
     struct loop *loop;
     struct cgroup_host *cgroups;
     struct pool_options options;
-    struct zygote_client *zygote;  /* makes new sandboxes */
-    struct zygote_client *retired; /* its last sandboxes are being used up */
+    struct zygote_client *zygote;               /* makes new sandboxes */
+    struct zygote_client *retired[RETIRED_MAX]; /* live until their last sandbox is gone */
     struct box *idle;
     size_t n_idle, n_hot_idle, n_making, n_hot_making, n_active, n_queued;
     size_t n_ordered; /* of those being made: for a run that waits for it */
@@ -43,6 +47,7 @@ struct pool {
     struct run *queue_head, *queue_tail;
     struct run *done_head, *done_tail; /* their on_done is due */
     struct loop_watch *pressure;
+    bool has_old_idle;       /* some of the stock may be of a retired zygote */
     bool is_tight;           /* memory is short: no stock */
     bool is_closing;         /* pool_free() is at work */
     struct loop_watch *soon; /* schedules outside of the caller's stack */
@@ -172,25 +177,26 @@ static void idle_remove(struct pool *pool, struct box *box)
     }
 }
 
-/* One of the retired zygote first, which lives until they are used up, and as long as it lives the
- * next cannot retire. Else a hot one; hot ones are pushed like the others, so the search ends early
- * while there are any. */
+/* One of a retired zygote first, which lives until they are used up. Else a hot one; hot ones are
+ * pushed like the others, so the search ends early while there are any. */
 static struct box *idle_take(struct pool *pool)
 {
-    bool any_retired = pool->retired && zygote_client_boxes(pool->retired) > 0;
+    bool has_old = false;
     struct box *best = NULL;
 
     for (struct box *b = pool->idle; b; b = box_next(b)) {
-        bool is_retired = any_retired && box_zygote(b) == pool->retired;
+        bool is_old = box_zygote(b) != pool->zygote;
 
         /* One that died, or whose zygote did, stays in the list until that is reported. */
         if (box_state(b) != BOX_IDLE || !zygote_client_is_ready(box_zygote(b)))
             continue;
-        if (!best || is_retired || (box_is_touched(b) && !box_is_touched(best)))
+        has_old = has_old || is_old;
+        if (!best || is_old || (box_is_touched(b) && !box_is_touched(best)))
             best = b;
-        if (is_retired || (!any_retired && (box_is_touched(b) || !pool->n_hot_idle)))
+        if (is_old || (!pool->has_old_idle && (box_is_touched(b) || !pool->n_hot_idle)))
             break;
     }
+    pool->has_old_idle = has_old;
     if (best)
         idle_remove(pool, best);
     return best;
@@ -208,6 +214,11 @@ static void start(struct pool *pool, struct box *box, struct run *run)
 {
     struct error err = {0};
 
+    if (run->on_box) { /* neither is the pool's any more */
+        run->box = NULL;
+        run->on_box(run, box);
+        return;
+    }
     run->box = box;
     pool->n_active++;
     if (box_start(box, run, &err) == 0)
@@ -328,8 +339,9 @@ static void on_zygote_end(void *owner, struct zygote_client *zygote, const struc
         if (!was_ready)
             fail_queue(pool, err);
     }
-    if (zygote == pool->retired)
-        pool->retired = NULL;
+    for (size_t i = 0; i < RETIRED_MAX; i++)
+        if (pool->retired[i] == zygote)
+            pool->retired[i] = NULL;
     zygote_client_free(zygote);
     if (was_ready && !pool->zygote && start_zygote(pool, &again) < 0)
         fail_queue(pool, &again);
@@ -344,27 +356,41 @@ static int start_zygote(struct pool *pool, struct error *err)
                              &zygote_events, pool, &pool->zygote, err);
 }
 
+/* Lets go of those that have nothing left to do, and finds a place for another. */
+static struct zygote_client **tend_retired(struct pool *pool)
+{
+    struct zygote_client **place = NULL;
+
+    for (size_t i = 0; i < RETIRED_MAX; i++) {
+        if (!pool->retired[i])
+            place = &pool->retired[i];
+        else if (zygote_client_boxes(pool->retired[i]) == 0)
+            zygote_client_end(pool->retired[i]);
+    }
+    return place;
+}
+
 /* All children of a zygote share its address layout and hash seed, so it does not live for ever.
  * The old one lives on until its last sandbox is gone. */
 static void recycle(struct pool *pool)
 {
     const struct pool_options *o = &pool->options;
+    struct zygote_client **place = tend_retired(pool);
     struct zygote_client *z = pool->zygote;
     struct error err = {0};
 
-    if (pool->retired && zygote_client_boxes(pool->retired) == 0)
-        zygote_client_end(pool->retired);
-    if (!z || pool->retired || !zygote_client_is_ready(z))
+    if (!z || !place || !zygote_client_is_ready(z))
         return;
     if (!(o->zygote_max_runs && zygote_client_spawned(z) >= o->zygote_max_runs) &&
         !(o->zygote_max_ms &&
           (loop_now_ns() - zygote_client_started_ns(z)) / 1000000 >= o->zygote_max_ms))
         return;
-    pool->retired = z;
+    *place = z;
     pool->zygote = NULL;
+    pool->has_old_idle = true;
     if (start_zygote(pool, &err) < 0) { /* better an old one than none */
-        pool->zygote = pool->retired;
-        pool->retired = NULL;
+        pool->zygote = z;
+        *place = NULL;
     }
     error_done(&err);
 }
@@ -538,6 +564,10 @@ static void free_zygote(struct pool *pool, struct zygote_client *zygote)
     while (zygote && (box = zygote_client_any_box(zygote))) {
         struct run *run = box_run(box) ? box_run(box) : box_reserved(box);
 
+        if (box_is_kept(box)) { /* its keeper frees it */
+            box_on_gone(box, NULL);
+            continue;
+        }
         if (run)
             answer_cancelled(pool, run);
         box_free(box);
@@ -565,7 +595,8 @@ void pool_free(struct pool *pool)
         answer_cancelled(pool, run);
     }
     end_zygote(pool, pool->zygote);
-    end_zygote(pool, pool->retired);
+    for (size_t i = 0; i < RETIRED_MAX; i++)
+        end_zygote(pool, pool->retired[i]);
     while (pool->done_head)
         deliver(pool);
     loop_watch_free(pool->soon);
@@ -590,7 +621,7 @@ void pool_submit(struct pool *pool, struct run *run)
         return;
     }
     enqueue(pool, run);
-    if (!pool->zygote && !pool->retired && start_zygote(pool, &err) < 0) {
+    if (!pool->zygote && start_zygote(pool, &err) < 0) {
         fail_queue(pool, &err);
         error_done(&err);
         return;
@@ -612,6 +643,11 @@ void pool_cancel(struct pool *pool, struct run *run)
     } else if (box) {
         box_cancel(box);
     }
+}
+
+void pool_notice(struct pool *pool)
+{
+    loop_timer_start(pool->soon, 0);
 }
 
 void pool_level(const struct pool *pool, struct pool_level *ret_level)

@@ -55,6 +55,9 @@ void pool_submit(struct pool *pool, struct run *run);
 /* Ends a run early, wherever it is; its on_done follows. */
 void pool_cancel(struct pool *pool, struct run *run);
 
+/* A sandbox that was taken (run->on_box) is gone: its zygote may have been waiting for that. */
+void pool_notice(struct pool *pool);
+
 void pool_level(const struct pool *pool, struct pool_level *ret_level);
 
 /* The zygote that makes sandboxes now; NULL between two. */

@@ -22,6 +22,7 @@
 #include "base/loop.h"
 #include "base/run.h"
 #include "pool/pool.h"
+#include "sandbox/files.h"
 
 struct sessions; /* the table */
 struct session;
@@ -45,7 +46,8 @@ struct session_options {
 int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_options *options,
                  struct sessions **ret_sessions, struct error *err);
 
-/* Ends all of them; cells are answered as cancelled. Before pool_free(). */
+/* Ends all of them. They are gone when the pool is freed, and only after that the table may be. */
+void sessions_end(struct sessions *sessions);
 void sessions_free(struct sessions *sessions);
 
 /* Opens a session. `model` is an admitted run without code: its profile, limits, grants and
@@ -81,8 +83,8 @@ struct session_info {
 
 void session_info(const struct session *session, struct session_info *ret_info);
 
-/* The cell takes code, language, timeout_ms, cpu_ms, output_bytes, input and auto_print from
- * `cell`, everything else from the session. Its on_done follows; it stays the caller's. */
+/* `cell` has been admitted like any run (gate/admit.h). Its time, CPU and output limits are its
+ * own, everything else is the session's. Its on_done follows; it stays the caller's. */
 void session_submit(struct session *session, struct run *cell);
 
 /* Interrupts the cell that runs, as Ctrl-C does; it is answered as cancelled. False: none runs. */
@@ -94,9 +96,9 @@ void session_cancel(struct session *session, struct run *cell);
 /* A fresh kernel of that language: variables are lost, files stay. E_BUSY while a cell runs. */
 int session_restart(struct session *session, enum run_language language, struct error *err);
 
-/* /workspace as a directory descriptor, the session's own, or -1 while it starts. What is in it is
- * the program's: sandbox/files.h. */
-int session_workspace(const struct session *session);
+/* Its /workspace (sandbox/files.h), or NULL while the session starts. What is changed this way is
+ * not listed as a cell's doing. */
+struct files *session_files(struct session *session);
 
 /* Ends it; `why` reaches waiting cells and on_end. */
 void session_close(struct session *session, const char *why);

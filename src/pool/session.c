@@ -1,0 +1,586 @@
+#include "pool/session.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "pool/box.h"
+
+#define NAME_MAX_LEN 64
+
+/* What a session is found by: its name, and its id where that is another. */
+struct key {
+    const char *owner;
+    const char *name;
+    struct session *session;
+};
+
+struct session {
+    struct sessions *table;
+    struct session *before, *after; /* in order of their age */
+    char id[32];
+    char *name, *owner;
+    struct key by_name, by_id;
+    struct run *model;
+    struct box *box; /* NULL until the pool has given one */
+    struct run *head, *tail, *current;
+    size_t waiting;
+    struct loop_watch *idle, *lifetime;
+    uint64_t idle_ms, lifetime_ms;
+    uint64_t opened_ns, rested_ns; /* the latter: since when no cell runs */
+    uint64_t cells;
+    bool is_closing;
+    char *why; /* it is closing */
+    void (*on_end)(void *user, struct session *session, const char *why);
+    void *user;
+};
+
+struct sessions {
+    struct loop *loop;
+    struct pool *pool;
+    struct sessions_options options;
+    void *tree; /* of struct key */
+    struct session *first, *last;
+    size_t count;
+    struct run *done_head, *done_tail; /* their on_done is due */
+    struct loop_watch *soon;
+};
+
+/* --- the table --- */
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct key *left = a, *right = b;
+    int by_owner = strcmp(left->owner, right->owner);
+
+    return by_owner ? by_owner : strcmp(left->name, right->name);
+}
+
+static struct key *find_key(const struct sessions *sessions, const char *owner, const char *name)
+{
+    struct key wanted = {.owner = owner, .name = name};
+    struct key **found = tfind(&wanted, &sessions->tree, compare_keys);
+
+    return found ? *found : NULL;
+}
+
+static int link_session(struct session *s)
+{
+    struct sessions *table = s->table;
+
+    s->by_name = (struct key){s->owner, s->name, s};
+    s->by_id = (struct key){s->owner, s->id, s};
+    if (!tsearch(&s->by_id, &table->tree, compare_keys))
+        return -1;
+    if (strcmp(s->name, s->id) != 0 && !tsearch(&s->by_name, &table->tree, compare_keys)) {
+        (void)tdelete(&s->by_id, &table->tree, compare_keys);
+        return -1;
+    }
+    s->before = table->last;
+    if (table->last)
+        table->last->after = s;
+    else
+        table->first = s;
+    table->last = s;
+    table->count++;
+    return 0;
+}
+
+static void unlink_session(struct session *s)
+{
+    struct sessions *table = s->table;
+
+    (void)tdelete(&s->by_id, &table->tree, compare_keys);
+    if (strcmp(s->name, s->id) != 0)
+        (void)tdelete(&s->by_name, &table->tree, compare_keys);
+    if (s->before)
+        s->before->after = s->after;
+    else
+        table->first = s->after;
+    if (s->after)
+        s->after->before = s->before;
+    else
+        table->last = s->before;
+    table->count--;
+}
+
+struct session *sessions_find(struct sessions *sessions, const char *owner, const char *name,
+                              struct error *err)
+{
+    struct key *key = find_key(sessions, owner, name);
+
+    if (key)
+        return key->session;
+    error_set(err, E_NOT_FOUND, "there is no session of that name");
+    error_hint(err, "it may have ended; open a new one");
+    return NULL;
+}
+
+struct session *sessions_next(const struct sessions *sessions, const struct session *after)
+{
+    return after ? after->after : sessions->first;
+}
+
+/* --- answers: from the loop, so that nobody's on_done is called while he is still submitting ---
+ */
+
+static void answer(struct sessions *table, struct run *cell)
+{
+    cell->next = NULL;
+    if (table->done_tail)
+        table->done_tail->next = cell;
+    else
+        table->done_head = cell;
+    table->done_tail = cell;
+    loop_timer_start(table->soon, 0);
+}
+
+static void deliver(struct sessions *table)
+{
+    struct run *cell = table->done_head;
+
+    table->done_head = table->done_tail = NULL;
+    while (cell) {
+        struct run *next = cell->next;
+
+        cell->on_done(cell);
+        cell = next;
+    }
+}
+
+static void on_soon(void *arg)
+{
+    deliver(arg);
+}
+
+static void set_ended(const struct session *s, struct error *err)
+{
+    error_done(err);
+    error_set(err, E_NOT_FOUND, "the session ended: %s", s->why);
+    error_hint(err, "open a new one; its variables and files are gone");
+}
+
+static void answer_cancelled(struct sessions *table, struct run *cell)
+{
+    cell->status = RUN_CANCELLED;
+    cell->exit_code = 130;
+    answer(table, cell);
+}
+
+/* --- cells --- */
+
+static void enqueue(struct session *s, struct run *cell)
+{
+    cell->next = NULL;
+    if (s->tail)
+        s->tail->next = cell;
+    else
+        s->head = cell;
+    s->tail = cell;
+    s->waiting++;
+}
+
+static bool unqueue(struct session *s, struct run *cell)
+{
+    struct run *before = NULL;
+
+    for (struct run *r = s->head; r; before = r, r = r->next) {
+        if (r != cell)
+            continue;
+        if (before)
+            before->next = r->next;
+        else
+            s->head = r->next;
+        if (s->tail == r)
+            s->tail = before;
+        s->waiting--;
+        return true;
+    }
+    return false;
+}
+
+static void rest(struct session *s)
+{
+    s->rested_ns = loop_now_ns();
+    if (s->idle_ms && !s->is_closing)
+        loop_timer_start(s->idle, s->idle_ms);
+}
+
+/* The next cell, if there is one and the sandbox is free. */
+static void go_on(struct session *s)
+{
+    while (!s->current && s->head && s->box && box_state(s->box) == BOX_KEPT && !s->is_closing) {
+        struct run *cell = s->head;
+        struct error err = {0};
+
+        (void)unqueue(s, cell);
+        loop_timer_stop(s->idle);
+        s->current = cell;
+        if (box_cell(s->box, cell, &err) == 0)
+            return;
+        s->current = NULL;
+        error_move(&cell->error, &err);
+        answer(s->table, cell);
+    }
+    if (!s->current && s->box)
+        rest(s);
+}
+
+static void adopt_cell(struct session *s, struct run *cell)
+{
+    struct run_limits own = cell->limits;
+    const struct run *model = s->model;
+
+    memcpy(cell->session, s->id, sizeof(cell->session));
+    cell->profile = model->profile;
+    cell->policy = model->policy;
+    cell->required_layers = model->required_layers;
+    cell->may_spawn = model->may_spawn;
+    cell->limits = model->limits;
+    cell->limits.timeout_ms = own.timeout_ms;
+    cell->limits.cpu_ms = own.cpu_ms;
+    cell->limits.output_bytes = own.output_bytes;
+    cell->started_ns = loop_now_ns();
+}
+
+void session_submit(struct session *s, struct run *cell)
+{
+    if (s->is_closing) {
+        set_ended(s, &cell->error);
+        answer(s->table, cell);
+        return;
+    }
+    adopt_cell(s, cell);
+    enqueue(s, cell);
+    go_on(s);
+}
+
+bool session_interrupt(struct session *s)
+{
+    if (!s->current || !s->box)
+        return false;
+    box_cancel(s->box);
+    return true;
+}
+
+void session_cancel(struct session *s, struct run *cell)
+{
+    if (unqueue(s, cell))
+        answer_cancelled(s->table, cell);
+    else if (cell == s->current)
+        (void)session_interrupt(s);
+}
+
+int session_restart(struct session *s, enum run_language language, struct error *err)
+{
+    if (s->current) {
+        error_set(err, E_BUSY, "a cell is running");
+        return error_hint(err, "interrupt it first");
+    }
+    if (s->box)
+        box_restart(s->box, language);
+    return 0;
+}
+
+struct files *session_files(struct session *s)
+{
+    return s->box ? box_files(s->box) : NULL;
+}
+
+/* --- end --- */
+
+static void free_session(struct session *s)
+{
+    loop_watch_free(s->idle);
+    loop_watch_free(s->lifetime);
+    run_free(s->model);
+    free(s->name);
+    free(s->owner);
+    free(s->why);
+    free(s);
+}
+
+/* Nobody finds it any more, nothing waits for it. */
+static void begin_end(struct session *s, const char *why)
+{
+    if (s->is_closing)
+        return;
+    s->is_closing = true;
+    s->why = strdup(why ? why : "it was closed");
+    unlink_session(s);
+    loop_timer_stop(s->idle);
+    loop_timer_stop(s->lifetime);
+    while (s->head) {
+        struct run *cell = s->head;
+
+        (void)unqueue(s, cell);
+        set_ended(s, &cell->error);
+        answer(s->table, cell);
+    }
+}
+
+static void finish_end(struct session *s)
+{
+    if (s->on_end)
+        s->on_end(s->user, s, s->why);
+    free_session(s);
+}
+
+void session_close(struct session *s, const char *why)
+{
+    if (s->is_closing)
+        return;
+    begin_end(s, why);
+    if (s->box)
+        box_kill(s->box); /* on_gone follows */
+    else
+        pool_cancel(s->table->pool, s->model); /* on_model_done follows */
+}
+
+static void on_idle_limit(void *arg)
+{
+    session_close(arg, "nothing was run for its idle time");
+}
+
+static void on_lifetime(void *arg)
+{
+    session_close(arg, "its lifetime is over");
+}
+
+/* --- events of the sandbox --- */
+
+static void on_idle(void *owner, struct box *box)
+{
+    (void)owner;
+    (void)box;
+}
+
+static void on_done(void *owner, struct box *box, struct run *cell)
+{
+    struct session *s = owner;
+
+    (void)box;
+    s->current = NULL;
+    s->cells++;
+    if (s->is_closing)
+        set_ended(s, &cell->error);
+    cell->on_done(cell);
+    go_on(s);
+}
+
+static void on_gone(void *owner, struct box *box, const struct error *err)
+{
+    struct session *s = owner;
+
+    box_free(box);
+    pool_notice(s->table->pool);
+    if (box != s->box) /* one that died before it could be kept */
+        return;
+    s->box = NULL;
+    begin_end(s, err && err->message ? err->message : "its sandbox died");
+    finish_end(s);
+}
+
+static const struct box_events events = {on_idle, on_done, on_gone};
+
+/* The pool has found a sandbox. */
+static void on_box(struct run *model, struct box *box)
+{
+    struct session *s = model->user;
+    struct error err = {0};
+
+    if (box_keep(box, model, &events, s, &err) == 0) {
+        s->box = box;
+        if (s->is_closing)
+            box_kill(box);
+        else
+            go_on(s);
+        return;
+    }
+    box_kill(box);
+    if (err.code == E_BUSY) { /* it died unnoticed: the next one */
+        error_done(&err);
+        pool_submit(s->table->pool, model);
+        return;
+    }
+    s->box = box; /* and its end is the session's */
+    begin_end(s, err.message);
+    error_done(&err);
+}
+
+/* There is no sandbox, or it was called off. */
+static void on_model_done(struct run *model)
+{
+    struct session *s = model->user;
+
+    begin_end(s, model->error.message ? model->error.message : "Belljar is stopping");
+    finish_end(s);
+}
+
+/* --- opening --- */
+
+static int check_name(const struct sessions *table, const struct session_options *options,
+                      struct error *err)
+{
+    static const char allowed[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+    const char *name = options->name;
+
+    if (!name)
+        return 0;
+    if (!*name || strlen(name) > NAME_MAX_LEN || strspn(name, allowed) != strlen(name) ||
+        strncmp(name, "ses_", 4) == 0) {
+        error_set(err, E_INVALID, "that is not a name for a session");
+        return error_hint(err,
+                          "use up to %d letters, digits, `.`, `_` and `-`, and not `ses_` first",
+                          NAME_MAX_LEN);
+    }
+    if (find_key(table, options->owner, name)) {
+        error_set(err, E_INVALID, "a session of that name is open");
+        return error_hint(err, "use it, end it, or choose another name");
+    }
+    return 0;
+}
+
+/* The owner's session that has rested longest, and how many he has. */
+static struct session *longest_idle(const struct sessions *table, const char *owner,
+                                    size_t *ret_count)
+{
+    struct session *best = NULL;
+
+    *ret_count = 0;
+    for (struct session *s = table->first; s; s = s->after) {
+        if (strcmp(s->owner, owner) != 0)
+            continue;
+        ++*ret_count;
+        if (s->box && !s->current && !s->head && (!best || s->rested_ns < best->rested_ns))
+            best = s;
+    }
+    return best;
+}
+
+static int make_room(struct sessions *table, const char *owner, struct error *err)
+{
+    size_t count;
+    struct session *idle = longest_idle(table, owner, &count);
+
+    if (count < table->options.max_per_owner && table->count < table->options.max_total)
+        return 0;
+    if (table->options.evicts_idle && idle) {
+        session_close(idle, "another session needed its place");
+        return 0;
+    }
+    error_set(err, E_BUSY, "%zu sessions are open, and no more are allowed", count);
+    return error_hint(err, "end one that is not needed, or let idle ones be evicted "
+                           "(`session_evict`)");
+}
+
+static struct session *new_session(struct sessions *table, struct run *model,
+                                   const struct session_options *options)
+{
+    struct session *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    *s = (struct session){.table = table,
+                          .model = model,
+                          .owner = strdup(options->owner),
+                          .idle = loop_timer(table->loop, on_idle_limit, s),
+                          .lifetime = loop_timer(table->loop, on_lifetime, s),
+                          .idle_ms = options->idle_ms,
+                          .lifetime_ms = options->lifetime_ms,
+                          .opened_ns = loop_now_ns(),
+                          .rested_ns = loop_now_ns(),
+                          .on_end = options->on_end,
+                          .user = options->user};
+    if (id_make(s->id, "ses_") == 0)
+        s->name = strdup(options->name ? options->name : s->id);
+    if (s->owner && s->idle && s->lifetime && s->name && link_session(s) == 0)
+        return s;
+    s->model = NULL;
+    free_session(s);
+    return NULL;
+}
+
+int sessions_open(struct sessions *table, struct run *model, const struct session_options *options,
+                  struct session **ret_session, struct error *err)
+{
+    struct session *s;
+
+    if (check_name(table, options, err) < 0 || make_room(table, options->owner, err) < 0) {
+        run_free(model);
+        return -1;
+    }
+    s = new_session(table, model, options);
+    if (!s) {
+        run_free(model);
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
+    model->on_box = on_box;
+    model->on_done = on_model_done;
+    model->user = s;
+    if (s->lifetime_ms)
+        loop_timer_start(s->lifetime, s->lifetime_ms);
+    pool_submit(table->pool, model);
+    *ret_session = s;
+    return 0;
+}
+
+void session_info(const struct session *s, struct session_info *ret_info)
+{
+    uint64_t now = loop_now_ns();
+
+    *ret_info = (struct session_info){
+        .id = s->id,
+        .name = s->name,
+        .owner = s->owner,
+        .profile = s->model->profile,
+        .state = !s->box      ? SESSION_STARTING
+                 : s->current ? SESSION_BUSY
+                              : SESSION_IDLE,
+        .cells = s->cells,
+        .waiting = s->waiting,
+        .age_ms = (now - s->opened_ns) / 1000000,
+        .idle_ms = s->current ? 0 : (now - s->rested_ns) / 1000000,
+        .idle_limit_ms = s->idle_ms,
+        .lifetime_ms = s->lifetime_ms,
+        .limits = &s->model->limits,
+    };
+}
+
+int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_options *options,
+                 struct sessions **ret_sessions, struct error *err)
+{
+    struct sessions *table = calloc(1, sizeof(*table));
+
+    if (!table)
+        return error_set(err, E_SYSTEM, "out of memory");
+    *table = (struct sessions){.loop = loop, .pool = pool, .options = *options};
+    table->soon = loop_timer(loop, on_soon, table);
+    if (!table->soon) {
+        free(table);
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
+    *ret_sessions = table;
+    return 0;
+}
+
+void sessions_end(struct sessions *table)
+{
+    for (struct session *s = table ? table->first : NULL, *next; s; s = next) {
+        next = s->after;
+        session_close(s, "Belljar is stopping");
+    }
+}
+
+void sessions_free(struct sessions *table)
+{
+    if (!table)
+        return;
+    while (table->done_head)
+        deliver(table);
+    loop_watch_free(table->soon);
+    free(table);
+}
