@@ -65,3 +65,16 @@
 
 /* Patterns of one request to collect files. */
 #define LIMIT_FILES_PATTERNS 32
+
+/* The whole output of a stream, on disk: sixty-four times what is kept in memory by default. All
+ * streams of a server together, until the operator says otherwise. */
+#define LIMIT_SPOOL_BYTES (64 * MIB)
+#define LIMIT_SPOOL_TOTAL (1024 * MIB)
+
+/* Read of it in one call; and the longest line that is searched in one piece. */
+#define LIMIT_SPOOL_PAGE MIB
+#define LIMIT_SPOOL_LINE (64 * KIB)
+
+/* A regular expression of a client, and the memory of the machine it becomes. */
+#define LIMIT_PATTERN_BYTES  KIB
+#define LIMIT_PATTERN_MEMORY (256 * KIB)

@@ -15,7 +15,9 @@
 #include "wire/message.h"
 #include "wire/pack.h"
 
-struct box; /* pool/box.h */
+struct box;         /* pool/box.h */
+struct spool;       /* base/spool.h */
+struct spool_store; /* base/spool.h */
 
 enum run_language { RUN_PYTHON, RUN_BASH };
 
@@ -130,6 +132,8 @@ struct run_stream {
     uint64_t total;    /* bytes the program wrote */
     uint64_t dropped;  /* bytes missing between head and tail */
     size_t limit;
+    struct spool_store *store; /* where the whole is kept once bytes are missing; NULL: nowhere */
+    struct spool *spool;       /* the whole, or as much as fits; NULL: head and tail are all */
 };
 
 struct run {

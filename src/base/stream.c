@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/spool.h"
 #include "base/utf8.h"
 
 /* A character has at most three bytes after its first. */
@@ -20,6 +21,21 @@ void run_stream_done(struct run_stream *stream)
 {
     buf_done(&stream->head);
     buf_done(&stream->tail);
+    spool_free(run_stream_take_spool(stream));
+}
+
+void run_stream_spill(struct run_stream *stream, struct spool_store *store)
+{
+    stream->store = store;
+}
+
+struct spool *run_stream_take_spool(struct run_stream *stream)
+{
+    struct spool *spool = stream->spool;
+
+    stream->spool = NULL;
+    stream->store = NULL;
+    return spool;
 }
 
 static size_t min_size(size_t a, size_t b)
@@ -75,9 +91,29 @@ static int keep(struct run_stream *stream, const char *data, size_t len, struct 
     return 0;
 }
 
+/* The first bytes are about to fall out: up to here head and tail are the whole, unless memory was
+ * short. Without a file the stream goes on as one that keeps none. */
+static void spill(struct run_stream *stream, const char *data, size_t len)
+{
+    if (!stream->store || stream->total + len <= stream->limit)
+        return;
+    if (!stream->spool) {
+        if (stream->dropped || spool_new(stream->store, &stream->spool, NULL) < 0) {
+            stream->store = NULL;
+            return;
+        }
+        spool_add(stream->spool, buf_str(&stream->head), stream->head.len);
+        spool_add(stream->spool, buf_str(&stream->tail), stream->tail.len);
+    }
+    spool_add(stream->spool, data, len);
+}
+
 int run_stream_add(struct run_stream *stream, const void *data, size_t len, struct error *err)
 {
-    int r = keep(stream, data, len, err);
+    int r;
+
+    spill(stream, data, len);
+    r = keep(stream, data, len, err);
 
     stream->total += len;
     stream->dropped = stream->total - stream->head.len - stream->tail.len;

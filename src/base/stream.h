@@ -11,6 +11,13 @@
 void run_stream_init(struct run_stream *stream, size_t limit);
 void run_stream_done(struct run_stream *stream);
 
+/* From here on the whole stream is kept in `store` once the limit is passed. Before the first byte;
+ * the store outlives the stream. */
+void run_stream_spill(struct run_stream *stream, struct spool_store *store);
+
+/* Hands the spool over, or NULL. */
+struct spool *run_stream_take_spool(struct run_stream *stream);
+
 /* Keeps what the limit lets. Out of memory counts the bytes as dropped and fails. */
 int run_stream_add(struct run_stream *stream, const void *data, size_t len, struct error *err);
 

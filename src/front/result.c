@@ -65,6 +65,12 @@ static json_t *value_json(const struct run *run)
     return json_pack("{s:o, s:o}", "text", string_or_null(run->result_text), "json", value);
 }
 
+/* Whoever keeps the whole output finds it by the run. */
+static json_t *handle_json(const struct run *run)
+{
+    return run->out.spool || run->err.spool ? json_string(run->id) : json_null();
+}
+
 static json_t *exception_json(const struct run_exception *e)
 {
     if (!e->name)
@@ -175,7 +181,7 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
         {"stderr",          stream_json(&run->err)},
         {"truncated",       json_pack("{s:b, s:b}", "stdout", run->out.dropped > 0,
                                       "stderr", run->err.dropped > 0)},
-        {"output_handle",   json_null()},
+        {"output_handle",   handle_json(run)},
         {"result",          value_json(run)},
         {"displays",        display_json(run)},
         {"error",           exception_json(&run->exception)},

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/spool.h"
 #include "base/stream.h"
 #include "front/json.h"
 #include "front/result.h"
@@ -89,7 +90,8 @@ static void a_success_has_every_field_in_order(void **state)
         "\"processes_peak\":1},\"masked\":{\"count\":0,\"kinds\":[]},\"files\":[],\"session_id\":"
         "null,"
         "\"correlation_id\":null,\"profile\":\"standard\",\"isolation\":\"namespaces\","
-        "\"layers\":[\"user-namespace\",\"seccomp\"],\"violations_more\":0,\"files_gone\":[],"
+        "\"layers\":[\"user-namespace\",\"seccomp\"],\"violations_more\":0,\"displays_more\":0,"
+        "\"files_gone\":[],"
         "\"files_truncated\":false}");
     free(text);
 }
@@ -130,6 +132,30 @@ static void files_are_listed_by_what_became_of_them(void **state)
                           "{\"path\":\"huge\",\"size\":9223372036854775807}]");
     assert_contains(text, "\"files_gone\":[\"c\"],\"files_truncated\":true");
     free(text);
+}
+
+static void output_that_is_kept_elsewhere_has_a_handle(void **state)
+{
+    struct spool_store *store = NULL;
+    struct run *run = *state;
+    char *text;
+
+    assert_int_equal(spool_store_new(NULL, 1000, &store, NULL), 0);
+    run_stream_done(&run->err);
+    run_stream_init(&run->err, 10);
+    run_stream_spill(&run->err, store);
+    print(run, "", "0123456789");
+    memcpy(run->id, "run_X", 6);
+    text = as_json(run);
+    assert_contains(text, "\"output_handle\":null");
+    free(text);
+    print(run, "", "x");
+    text = as_json(run);
+    assert_contains(text,
+                    "\"truncated\":{\"stdout\":false,\"stderr\":true},\"output_handle\":\"run_X\"");
+    free(text);
+    spool_free(run_stream_take_spool(&run->err));
+    spool_store_free(store);
 }
 
 static void a_refusal_lists_violations_and_has_no_exit_code(void **state)
@@ -347,6 +373,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_success_has_every_field_in_order, setup, teardown),
         cmocka_unit_test_setup_teardown(an_exception_is_an_object_with_its_line, setup, teardown),
         cmocka_unit_test_setup_teardown(files_are_listed_by_what_became_of_them, setup, teardown),
+        cmocka_unit_test_setup_teardown(output_that_is_kept_elsewhere_has_a_handle, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(a_refusal_lists_violations_and_has_no_exit_code, setup,
                                         teardown),
         cmocka_unit_test_setup_teardown(a_signal_shows_in_the_exit_code, setup, teardown),
