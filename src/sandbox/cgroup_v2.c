@@ -16,6 +16,11 @@
 #define PERIOD_US            100000
 #define QUOTA_US_PER_PERCENT (PERIOD_US / 100)
 
+/* From a process up to us, before it is somebody else's; and from us to all that we have started.
+ */
+#define DESCENT_MAX 8
+#define MOVE_ROUNDS 8
+
 /* What the groups below ours are given. CPU time is counted without a controller. */
 static const struct {
     enum cgroup_controller controller;
@@ -51,13 +56,44 @@ static bool is_root(int dirfd)
     return faccessat(dirfd, "cgroup.type", F_OK, 0) < 0 && errno == ENOENT;
 }
 
-/* A group we could leave for a leaf of ours, so that it has no processes any more. */
-static bool holds_only_us(int dirfd)
+static pid_t parent_of(pid_t pid)
 {
-    char procs[256], self[32];
+    char path[32], text[512];
+    const char *name_end;
+    int parent;
 
-    (void)snprintf(self, sizeof(self), "%d", getpid());
-    return file_read(dirfd, "cgroup.procs", procs, sizeof(procs)) >= 0 && strcmp(procs, self) == 0;
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
+    if (file_read(AT_FDCWD, path, text, sizeof(text)) < 0)
+        return -1;
+    name_end = strrchr(text, ')');
+    return name_end && sscanf(name_end + 1, " %*c %d", &parent) == 1 ? parent : -1;
+}
+
+/* This process, or one that it or a child of it has started: the zygote is, by the time we look.
+ * One that has ended in the meantime is in nobody's way. */
+static bool is_ours(pid_t pid)
+{
+    for (int depth = 0; depth < DESCENT_MAX && pid > 1; depth++) {
+        if (pid == getpid())
+            return true;
+        pid = parent_of(pid);
+    }
+    return pid < 0;
+}
+
+/* A group we could leave for a leaf of ours, so that it has no processes any more. */
+static bool holds_only_ours(int dirfd)
+{
+    cleanup_fclose FILE *list = file_open_stream(dirfd, "cgroup.procs");
+    bool has_us = false;
+    int pid;
+
+    while (list && fscanf(list, "%d", &pid) == 1) {
+        if (!is_ours(pid))
+            return false;
+        has_us |= pid == getpid();
+    }
+    return has_us;
 }
 
 /* Moving a process needs the right to write here, in the group above both its old and its new one.
@@ -79,7 +115,7 @@ int cgroup_v2_choose_parent(struct cgroup_host *host)
         bool is_own = strcmp(at, place->own) == 0;
 
         if (dirfd >= 0 && may_write(dirfd) &&
-            (gives_controllers(dirfd) || is_root(dirfd) || (is_own && holds_only_us(dirfd)))) {
+            (gives_controllers(dirfd) || is_root(dirfd) || (is_own && holds_only_ours(dirfd)))) {
             host->has_moved = is_own && !gives_controllers(dirfd) && !is_root(dirfd);
             place->parent = take_ptr(at);
             return 0;
@@ -119,11 +155,36 @@ static int enable(struct cgroup_place *place, int dirfd, unsigned *ret_enabled)
     return 0;
 }
 
-static int move_into_leaf(const struct cgroup_place *place)
+/* Moves the processes besides this one. Returns how many there were. */
+static size_t move_others(const struct cgroup_place *place, int parent)
 {
+    cleanup_fclose FILE *list = file_open_stream(parent, "cgroup.procs");
+    size_t count = 0;
+    char text[16];
+    int pid;
+
+    while (list && fscanf(list, "%d", &pid) == 1) {
+        if (pid == getpid())
+            continue;
+        (void)snprintf(text, sizeof(text), "%d", pid);
+        (void)file_write(place->fd, CGROUP_LEAF "/cgroup.procs", text);
+        count++;
+    }
+    return count;
+}
+
+static int move_into_leaf(const struct cgroup_place *place, int parent)
+{
+    int r;
+
     if (mkdirat(place->fd, CGROUP_LEAF, 0755) < 0)
         return -errno;
-    return file_write(place->fd, CGROUP_LEAF "/cgroup.procs", "0");
+    r = file_write(place->fd, CGROUP_LEAF "/cgroup.procs", "0");
+    /* Again for those that were just being started. What stays shows when controllers are enabled,
+     * which a group with processes refuses. */
+    for (int round = 0; r == 0 && round < MOVE_ROUNDS && move_others(place, parent); round++)
+        continue;
+    return r;
 }
 
 static int prepare(struct cgroup_host *host)
@@ -135,7 +196,7 @@ static int prepare(struct cgroup_host *host)
     int r = parent < 0 ? -errno : 0;
 
     if (r == 0 && host->has_moved)
-        r = move_into_leaf(place);
+        r = move_into_leaf(place, parent);
     if (r == 0) {
         step = "enable controllers in";
         r = enable(place, parent, &host->enabled);

@@ -5,9 +5,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -293,6 +295,33 @@ static void a_delegated_group_of_our_own_is_divided(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
+static void processes_that_we_have_started_come_along(void **state)
+{
+    pid_t child = fork();
+    char procs[64], moved[64];
+    struct cgroup_host *host;
+
+    (void)state;
+    if (child == 0) {
+        (void)pause();
+        _exit(0);
+    }
+    assert_true(child > 0);
+    (void)snprintf(procs, sizeof(procs), "%s%d\n", self(), child);
+    group("cg", "", "cpu memory pids");
+    group("cg/app.service", procs, "");
+    unified_at("/app.service");
+    host = open_host();
+    (void)kill(child, SIGKILL);
+    assert_int_equal(waitpid(child, NULL, 0), child);
+    assert_parent(host, "cg/app.service");
+    (void)snprintf(moved, sizeof(moved), "/supervisor/cgroup.procs=%d;", child);
+    assert_contains(written, moved);
+    WRITTEN(host, "cg/app.service/@/supervisor/cgroup.procs=0",
+            "cg/app.service/cgroup.subtree_control=+memory");
+    cgroup_host_free(host);
+}
+
 static void a_group_shared_with_others_is_left_alone(void **state)
 {
     char procs[64];
@@ -554,6 +583,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(at_the_root_groups_are_made_beside_processes, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(a_delegated_group_of_our_own_is_divided, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(processes_that_we_have_started_come_along, set_up,
+                                        tear_down),
         cmocka_unit_test_setup_teardown(a_group_shared_with_others_is_left_alone, set_up,
                                         tear_down),
         cmocka_unit_test_setup_teardown(where_nothing_can_be_divided_there_is_none, set_up,
