@@ -106,9 +106,8 @@ ssize_t files_read(int fd, uint64_t offset, void *data, size_t len, struct error
 /* A file that comes in pieces. It has no name until files_write_commit() gives it one, in one step
  * and in place of whatever is there; a reader inside sees the old one or the new one. */
 struct files_writer {
-    const struct files *files;
+    struct files dir; /* that it goes to; its own, so that the sandbox may end meanwhile */
     int fd;
-    int dir;
     char name[NAME_MAX + 1];
     uint64_t written;
     uint64_t limit;

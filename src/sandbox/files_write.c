@@ -85,17 +85,17 @@ int files_make_directory(const struct files *files, const char *path, struct err
 static void writer_done(struct files_writer *writer)
 {
     close_fd(&writer->fd);
-    close_fd(&writer->dir);
+    files_done(&writer->dir);
 }
 
-static int open_directory(struct files_writer *writer, const char *path, bool makes_parents,
-                          struct error *err)
+static int open_directory(struct files_writer *writer, const struct files *files, const char *path,
+                          bool makes_parents, struct error *err)
 {
     cleanup_error struct error missing = {0};
     const char *slash = strrchr(path, '/');
     char parent[PATH_MAX];
 
-    if (files_open_parent(writer->files, path, &writer->dir, writer->name, &missing) == 0)
+    if (files_open_parent(files, path, &writer->dir.fd, writer->name, &missing) == 0)
         return 0;
     if (!makes_parents || !slash || missing.errnum != ENOENT) {
         if (err)
@@ -104,8 +104,8 @@ static int open_directory(struct files_writer *writer, const char *path, bool ma
     }
     (void)snprintf(parent, sizeof(parent), "%.*s", (int)(slash - path), path);
     (void)snprintf(writer->name, sizeof(writer->name), "%s", slash + 1);
-    writer->dir = make_directories(writer->files, parent);
-    return writer->dir < 0 ? files_fail(err, "make the directory", parent) : 0;
+    writer->dir.fd = make_directories(files, parent);
+    return writer->dir.fd < 0 ? files_fail(err, "make the directory", parent) : 0;
 }
 
 int files_write_begin(struct files_writer *writer, const struct files *files, const char *path,
@@ -114,15 +114,15 @@ int files_write_begin(struct files_writer *writer, const struct files *files, co
     cleanup(files_leave) struct files_guard guard = {0};
 
     *writer = (struct files_writer){
-        .files = files,
+        .dir = *files,
         .fd = -1,
-        .dir = -1,
         .limit = options->limit ? options->limit : UINT64_MAX,
     };
+    writer->dir.fd = -1;
     if (check_new_name(path, err) < 0 || files_enter(&guard, files, err) < 0 ||
-        open_directory(writer, path, options->makes_parents, err) < 0)
+        open_directory(writer, files, path, options->makes_parents, err) < 0)
         return -1;
-    writer->fd = files_openat(writer->dir, "", O_TMPFILE | O_WRONLY, 0600);
+    writer->fd = files_openat(writer->dir.fd, "", O_TMPFILE | O_WRONLY, 0600);
     if (writer->fd < 0 || fchmod(writer->fd, options->is_executable ? 0755 : 0644) < 0) {
         files_fail(err, "write", path);
         writer_done(writer);
@@ -164,12 +164,12 @@ static int replace(struct files_writer *writer, const char *from)
     if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
         return -1;
     (void)snprintf(name, sizeof(name), ".belljar-%016llx", (unsigned long long)chance);
-    if (linkat(AT_FDCWD, from, writer->dir, name, AT_SYMLINK_FOLLOW) < 0)
+    if (linkat(AT_FDCWD, from, writer->dir.fd, name, AT_SYMLINK_FOLLOW) < 0)
         return -1;
-    if (renameat(writer->dir, name, writer->dir, writer->name) == 0)
+    if (renameat(writer->dir.fd, name, writer->dir.fd, writer->name) == 0)
         return 0;
     errnum = errno;
-    (void)unlinkat(writer->dir, name, 0);
+    (void)unlinkat(writer->dir.fd, name, 0);
     errno = errnum;
     return -1;
 }
@@ -182,12 +182,12 @@ int files_write_commit(struct files_writer *writer, struct error *err)
 
     if (writer->fd < 0)
         return error_set(err, E_INTERNAL, "the file is already finished");
-    r = files_enter(&guard, writer->files, err);
+    r = files_enter(&guard, &writer->dir, err);
     if (r == 0) {
         /* The one way that needs no capability. The link in /proc is ours and the file it stands
          * for is what we opened. */
         (void)snprintf(from, sizeof(from), "/proc/self/fd/%d", writer->fd);
-        if (linkat(AT_FDCWD, from, writer->dir, writer->name, AT_SYMLINK_FOLLOW) < 0 &&
+        if (linkat(AT_FDCWD, from, writer->dir.fd, writer->name, AT_SYMLINK_FOLLOW) < 0 &&
             (errno != EEXIST || replace(writer, from) < 0))
             r = files_fail(err, "write", writer->name);
     }

@@ -5,8 +5,10 @@
 #include <linux/magic.h>
 #include <stdio.h>
 #include <sys/vfs.h>
+#include <unistd.h>
 
 #include "base/limits.h"
+#include "pool/box.h"
 #include "pool/scene.h"
 
 /* Descriptors of ours that keep a tmpfs alive. */
@@ -67,6 +69,93 @@ static void a_run_that_was_killed_lists_its_files_too(void **state)
     scene_finish(&s);
 }
 
+/* Waits for a file from outside, looks at it, changes it, and leaves one whose mode forbids all. */
+#define GUEST                                                                                      \
+    "import os, time\n"                                                                            \
+    "print('on', flush=True)\n"                                                                    \
+    "while not os.path.exists('in/go'): time.sleep(0.005)\n"                                       \
+    "st = os.stat('in/go')\n"                                                                      \
+    "print(open('in/go').read(), st.st_uid == os.getuid(), oct(st.st_mode), os.listdir('in'))\n"   \
+    "open('in/go', 'a').write('!')\n"                                                              \
+    "open('shut', 'w').write('x'); os.chmod('shut', 0)\n"                                          \
+    "print('ready', flush=True)\n"                                                                 \
+    "while os.path.exists('in'): time.sleep(0.005)\n"
+
+static bool first_is_on(struct scene *s)
+{
+    return strstr(s->tickets[0].out, "on\n") != NULL;
+}
+
+static bool first_is_ready(struct scene *s)
+{
+    return strstr(s->tickets[0].out, "ready\n") != NULL;
+}
+
+static void a_live_sandbox_and_the_supervisor_share_files(void **state)
+{
+    const struct files_write_options options = {.makes_parents = true};
+    struct files_writer writer;
+    struct error err = {0};
+    struct files *files;
+    struct scene s;
+    char data[8] = {0};
+    int fd;
+
+    (void)state;
+    scene_begin(&s, (struct pool_options){0});
+    scene_submit(&s, GUEST);
+    scene_wait(&s, first_is_on);
+    files = box_files(s.tickets[0].run->box);
+    assert_non_null(files);
+    if (files_write_begin(&writer, files, "in/go", &options, &err) < 0)
+        fail_msg("%s", err.message);
+    assert_int_equal(files_write_feed(&writer, "hello", 5, &err), 0);
+    if (files_write_commit(&writer, &err) < 0)
+        fail_msg("%s", err.message);
+    scene_wait(&s, first_is_ready);
+    assert_int_equal(files_open(files, "in/go", &fd, NULL, &err), 0);
+    assert_int_equal(files_read(fd, 0, data, sizeof(data), &err), 6);
+    assert_string_equal(data, "hello!");
+    (void)close(fd);
+    assert_int_equal(files_open(files, "shut", &fd, NULL, &err), -1);
+    assert_error(&err, E_DENIED, "mode forbids");
+    assert_int_equal(files_make_directory(files, "in/more/still", &err), 0);
+    assert_int_equal(files_delete(files, "in", true, &err), 0);
+    scene_wait(&s, scene_all_done);
+    scene_assert_ran(&s.tickets[0], "on\nhello True 0o100644 ['go']\nready\n");
+    scene_finish(&s);
+}
+
+/* More than the disk holds, from outside. */
+static void the_disk_of_a_sandbox_is_a_limit_for_us_too(void **state)
+{
+    const struct files_write_options options = {0};
+    struct files_writer writer;
+    struct error err = {0};
+    char *block = calloc(1, MIB);
+    struct scene s;
+    struct run *run;
+    int r = 0;
+
+    (void)state;
+    scene_begin(&s, (struct pool_options){0});
+    run = scene_prepare(&s, "import os, time\nprint('on', flush=True)\n"
+                            "while not os.path.exists('go'): time.sleep(0.005)\n");
+    run->limits.disk_bytes = 4 * MIB;
+    pool_submit(s.pool, run);
+    scene_wait(&s, first_is_on);
+    assert_int_equal(files_write_begin(&writer, box_files(run->box), "big", &options, &err), 0);
+    for (int i = 0; r == 0 && i < 8; i++)
+        r = files_write_feed(&writer, block, MIB, &err);
+    assert_error(&err, E_TOO_LARGE, "the sandbox's disk is full");
+    files_write_abort(&writer);
+    assert_int_equal(files_make_directory(box_files(run->box), "go", &err), 0);
+    scene_wait(&s, scene_all_done);
+    assert_int_equal(run->n_files, 0);
+    free(block);
+    scene_finish(&s);
+}
+
 static void the_list_has_an_end(void **state)
 {
     const struct run *run;
@@ -100,6 +189,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_run_lists_what_it_made_and_then_it_is_gone),
         cmocka_unit_test(a_run_that_was_killed_lists_its_files_too),
+        cmocka_unit_test(a_live_sandbox_and_the_supervisor_share_files),
+        cmocka_unit_test(the_disk_of_a_sandbox_is_a_limit_for_us_too),
         cmocka_unit_test(the_list_has_an_end),
         cmocka_unit_test(a_sandbox_in_the_stock_holds_one_descriptor),
     };

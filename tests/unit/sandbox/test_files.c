@@ -285,6 +285,23 @@ static void a_directory_deleted_under_a_write_is_an_error(void **state)
     assert_int_equal(count_entries(), 0);
 }
 
+static void a_sandbox_that_ends_during_a_write_does_no_harm(void **state)
+{
+    const struct files_write_options options = {0};
+    struct files_writer writer;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(files_write_begin(&writer, &files, "file", &options, &err), 0);
+    assert_int_equal(files_write_feed(&writer, "text", 4, &err), 0);
+    files_done(&files);
+    memset(&files, 0x55, sizeof(files)); /* freed, and used again */
+    assert_int_equal(files_write_feed(&writer, "text", 4, &err), 0);
+    assert_int_equal(files_write_commit(&writer, &err), 0);
+    files = (struct files){.fd = -1};
+    expect_text("file", "texttext");
+}
+
 static void a_workspace_that_is_gone_is_an_error(void **state)
 {
     const struct files_write_options options = {0};
@@ -363,6 +380,7 @@ int main(void)
         IN_WORKSPACE(a_write_replaces_whatever_is_there),
         IN_WORKSPACE(nothing_is_seen_before_the_commit_and_nothing_left_by_an_abort),
         IN_WORKSPACE(a_directory_deleted_under_a_write_is_an_error),
+        IN_WORKSPACE(a_sandbox_that_ends_during_a_write_does_no_harm),
         IN_WORKSPACE(a_workspace_that_is_gone_is_an_error),
         IN_WORKSPACE(directories_are_made_all_the_way),
         IN_WORKSPACE(deleting_removes_links_and_not_what_they_point_to),
