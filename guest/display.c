@@ -141,16 +141,36 @@ static void forget(PyObject *done)
         PyErr_Clear();
 }
 
-static int show_figure(PyObject *manager_class, PyObject *figure)
+static bool is_figure(PyObject *object)
+{
+    PyObject *class = loaded("matplotlib.figure", "Figure");
+    bool is =
+        class && PyType_Check(class) && PyType_IsSubtype(Py_TYPE(object), (PyTypeObject *)class);
+
+    Py_XDECREF(class);
+    return is;
+}
+
+/* It was shown, and nothing was drawn in it since. */
+static bool was_seen(PyObject *figure)
 {
     PyObject *seen = helper_call("was_seen", "(O)", figure);
+    bool was = seen == Py_True;
+
+    forget(seen);
+    return was;
+}
+
+static int show_figure(PyObject *manager_class, PyObject *figure)
+{
     int r = 0;
 
-    if (seen != Py_True && !PyErr_Occurred())
+    if (!was_seen(figure) && !PyErr_Occurred())
         r = show_object(figure, false);
-    forget(seen);
     if (r == 0 && !PyErr_Occurred())
         forget(helper_call("close_figure", "(OO)", manager_class, figure));
+    if (r == 0 && !PyErr_Occurred())
+        forget(helper_call("mark_seen", "(O)", figure));
     return PyErr_Occurred() ? -1 : r;
 }
 
@@ -257,13 +277,10 @@ static PyObject *display(PyObject *self, PyObject *args, PyObject *kwargs)
     Py_XDECREF(nothing);
     for (Py_ssize_t i = 0; ok && i < PyTuple_GET_SIZE(args); i++) {
         PyObject *object = PyTuple_GET_ITEM(args, i);
-        PyObject *class = loaded("matplotlib.figure", "Figure");
 
         ok = show_object(object, is_raw) == 0;
-        if (ok && class && PyType_Check(class) &&
-            PyType_IsSubtype(Py_TYPE(object), (PyTypeObject *)class))
+        if (ok && is_figure(object))
             forget(helper_call("mark_seen", "(O)", object));
-        Py_XDECREF(class);
         ok = ok && !PyErr_Occurred();
     }
     if (!ok)
@@ -395,8 +412,8 @@ int display_value(PyObject *value)
     struct bundle b = {0};
     int r;
 
-    if (!bundle_is_rich(value))
-        return 0;
+    if (!bundle_is_rich(value) || (is_figure(value) && was_seen(value)))
+        return PyErr_Occurred() ? -1 : 0;
     r = bundle_fill(&b, value);
     bundle_drop(&b, "text/plain");
     if (r == 0 && b.count)

@@ -96,7 +96,9 @@ def dots_series(dots, room):
 
 
 def ticks_of(axis):
-    """What a number on the axis is called, where its names were set."""
+    """What a number on the axis is called, where somebody named it."""
+    if not is_a(axis.get_major_formatter(), "StrCategoryFormatter") and not is_a(axis.get_major_formatter(), "FixedFormatter"):
+        return {}
     labels = [label.get_text() for label in axis.get_ticklabels()]
     return {float(at): text for at, text in zip(axis.get_ticklocs(), labels) if text}
 
