@@ -38,13 +38,8 @@ enum wire_type {
     WIRE_FAILED, /* struct wire_failure: a step could not be applied; also zygote -> supervisor for
                     its own */
     WIRE_EXITED, /* struct wire_exited: a kernel process ended */
-    /* supervisor -> init, in sessions */
-    WIRE_KERNEL, /* u32 language + descriptors: start a kernel, the one before it being gone */
-    WIRE_SIGNAL, /* u32 language, u32 signal: for that kernel and what it started */
     /* supervisor -> kernel */
-    WIRE_RUN,     /* struct wire_run (+ a descriptor for stdin) */
-    WIRE_SESSION, /* a pipe: everything else comes on it, a WIRE_RUN without code and cells */
-    WIRE_CELL,    /* struct wire_cell, on that pipe */
+    WIRE_RUN, /* struct wire_run (+ a descriptor for stdin) */
     /* kernel -> supervisor */
     WIRE_WAITING,   /* ready for code */
     WIRE_REFUSED,   /* violations: nothing ran */
@@ -53,7 +48,15 @@ enum wire_type {
     WIRE_EXCEPTION, /* struct wire_exception */
     WIRE_DISPLAY,   /* struct wire_display: something to look at */
     WIRE_PROGRESS,  /* struct wire_progress */
-    WIRE_DONE,      /* u32 exit code: a cell ended, and the kernel waits for the next */
+    /* The corpora of tests know the numbers above: new ones come after them. */
+    /* supervisor -> init, in sessions */
+    WIRE_KERNEL, /* u32 language + descriptors: start a kernel, the one before it being gone */
+    WIRE_SIGNAL, /* u32 language, u32 signal: for that kernel and what it started */
+    /* supervisor -> kernel, in sessions */
+    WIRE_SESSION, /* a pipe: everything else comes on it, a WIRE_RUN without code and cells */
+    WIRE_CELL,    /* struct wire_cell, on that pipe */
+    /* kernel -> supervisor, in sessions */
+    WIRE_DONE, /* u32 exit code: a cell ended, and the kernel waits for the next */
     WIRE_TYPE_END
 };
 
