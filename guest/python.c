@@ -13,14 +13,19 @@
 #define EXIT_REFUSED 126
 #define EXIT_FAILED  125
 
-/* builtins.compile as it was before any program could replace it. */
-static PyObject *compile_function;
+/* builtins.compile and ast.Expression as they were before any program could replace them. */
+static PyObject *compile_function, *expression_type;
 
 int python_prepare(void)
 {
+    PyObject *ast;
+
     compile_function = PyDict_GetItemString(PyEval_GetBuiltins(), "compile");
     Py_XINCREF(compile_function);
-    return compile_function && display_prepare() == 0 ? policy_prepare() : -1;
+    ast = report_module("_ast");
+    expression_type = ast ? PyObject_GetAttrString(ast, "Expression") : NULL;
+    Py_XDECREF(ast);
+    return compile_function && expression_type && display_prepare() == 0 ? policy_prepare() : -1;
 }
 
 /* A run, or a cell of a session. */
@@ -84,7 +89,7 @@ static bool is_call_of_print(PyObject *expression)
 static PyObject *take_last_expression(PyObject *tree)
 {
     PyObject *body = PyObject_GetAttrString(tree, "body");
-    PyObject *module, *type, *value, *result = NULL;
+    PyObject *value, *result = NULL;
     Py_ssize_t n;
 
     if (!body || !PyList_Check(body))
@@ -95,15 +100,11 @@ static PyObject *take_last_expression(PyObject *tree)
     if (!is_node(PyList_GET_ITEM(body, n - 1), "Expr"))
         goto out;
     value = PyObject_GetAttrString(PyList_GET_ITEM(body, n - 1), "value");
-    module = PyImport_ImportModule("_ast");
-    type = module ? PyObject_GetAttrString(module, "Expression") : NULL;
-    if (value && type)
-        result = PyObject_CallOneArg(type, value);
+    if (value)
+        result = PyObject_CallOneArg(expression_type, value);
     if (result && PyList_SetSlice(body, n - 1, n, NULL) < 0)
         Py_CLEAR(result);
     Py_XDECREF(value);
-    Py_XDECREF(module);
-    Py_XDECREF(type);
 out:
     Py_XDECREF(body);
     return result;
@@ -122,7 +123,7 @@ static PyObject *compile_tree(const struct program *program, PyObject *tree, con
 static void remember_source(const struct program *program)
 {
     struct span source = program->code;
-    PyObject *module = PyImport_ImportModule("linecache");
+    PyObject *module = report_module("linecache");
     PyObject *cache = module ? PyObject_GetAttrString(module, "cache") : NULL;
     PyObject *text = PyUnicode_DecodeUTF8(source.data, (Py_ssize_t)source.len, "replace");
     PyObject *lines = text ? PyUnicode_Splitlines(text, 1) : NULL;
@@ -168,7 +169,7 @@ static int echo(PyObject *value)
  * expression. */
 static PyObject *new_runner(void)
 {
-    PyObject *module = PyImport_ImportModule("asyncio");
+    PyObject *module = report_module("asyncio");
     PyObject *runner = module ? PyObject_CallMethod(module, "Runner", NULL) : NULL;
 
     Py_XDECREF(module);
@@ -329,6 +330,9 @@ static int run_program(struct program *program, const struct policy *policy, boo
     }
     Py_XDECREF(tree);
 
+    /* Functions of this cell may be in a traceback of a later one. */
+    if (is_compiled && program->is_cell)
+        remember_source(program);
     /* A program that does not compile ends like any other with an exception; nothing of it ran. */
     if (is_compiled && seals && policy_seal(policy) < 0)
         return fail(program, "the policy could not be sealed");

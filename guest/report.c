@@ -184,7 +184,7 @@ static unsigned line_of(PyObject *value, PyObject *tb)
  * linecache. */
 static PyObject *format_traceback(PyObject *type, PyObject *value, PyObject *tb)
 {
-    PyObject *module = PyImport_ImportModule("traceback");
+    PyObject *module = report_module("traceback");
     PyObject *lines = NULL, *text = NULL, *empty = PyUnicode_FromString("");
 
     if (module)
@@ -220,6 +220,11 @@ static void leave_out_ours(PyObject **tb)
         else
             at = (PyObject **)&((PyTracebackObject *)*at)->tb_next;
     }
+}
+
+PyObject *report_module(const char *name)
+{
+    return PyImport_ImportModuleLevel(name, NULL, NULL, NULL, 0);
 }
 
 int report_exception(int control)

@@ -31,3 +31,6 @@ int report_exception(int control);
  * so that no code of the program runs). Returns a new string object, or NULL without an error set
  * when the value is not plain. */
 PyObject *report_json(PyObject *value);
+
+/* A module of the library, without asking builtins.__import__, which is the program's by then. */
+PyObject *report_module(const char *name);
