@@ -10,7 +10,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"
 
-UNIT_TESTS = ["sandbox-cgroup", "sandbox-cgroup-v2", "sandbox-caps", "sandbox-landlock", "sandbox-seccomp"]
+UNIT_TESTS = ["sandbox-cgroup", "sandbox-cgroup-sweep", "sandbox-cgroup-v2", "sandbox-caps", "sandbox-landlock", "sandbox-seccomp"]
 
 # The tests of cgroup v2, and of the others those where an older kernel may answer differently.
 PYTHON_TESTS = [

@@ -1,11 +1,8 @@
-/* On the host's own cgroups, v1 or v2, whichever cgroup_host_open() finds. What needs another tree
- * than the host's is in test_cgroup_v2.c. */
-#include "sandbox/cgroup.h"
+/* Groups of the host: made, limited, counted, entered, killed, removed. */
+#include "sandbox/cgroups.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -16,170 +13,6 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "child.h"
-#include "sandbox/cgroup_internal.h"
-
-#define MB ((uint64_t)1024 * 1024)
-
-/* Whoever runs this must see which step hangs, if one does. */
-#define TEST_TIMEOUT_S 120
-
-static const struct cgroup_limits roomy = {.memory_bytes = 256 * MB, .processes = 32};
-
-/* --- the host --- */
-
-static struct cgroup_host *open_host(void)
-{
-    struct cgroup_host *host = NULL;
-    struct error err = {0};
-
-    if (cgroup_host_open(&host, &err) < 0)
-        fail_msg("%s", err.message);
-    if (cgroup_host_kind(host) == CGROUP_NONE) {
-        if (strstr(cgroup_host_reason(host), "in use"))
-            fail_msg("an earlier test left its host: %s", cgroup_host_reason(host));
-        print_message("# skipped: no cgroups here: %s\n", cgroup_host_reason(host));
-        cgroup_host_free(host);
-        skip();
-    }
-    return host;
-}
-
-static struct cgroup *new_group(struct cgroup_host *host, const char *name,
-                                const struct cgroup_limits *limits)
-{
-    struct cgroup *group = NULL;
-    struct error err = {0};
-
-    if (cgroup_new(host, name, limits, &group, &err) < 0)
-        fail_msg("%s", err.message);
-    return group;
-}
-
-static struct cgroup_usage usage_of(struct cgroup *group)
-{
-    struct cgroup_usage usage = {0};
-    struct error err = {0};
-
-    if (cgroup_read(group, &usage, &err) < 0)
-        fail_msg("%s", err.message);
-    return usage;
-}
-
-/* Directories of a name that begins like this in any place of this host. */
-static size_t count_places(const struct cgroup_host *host, const char *prefix)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < host->n_places; i++) {
-        cleanup_closedir DIR *dir = opendir(host->places[i].parent);
-        struct dirent *entry;
-
-        assert_non_null(dir);
-        while ((entry = readdir(dir)))
-            count += strncmp(entry->d_name, prefix, strlen(prefix)) == 0;
-    }
-    return count;
-}
-
-static size_t count_groups(const struct cgroup_host *host, const char *name)
-{
-    size_t count = 0;
-
-    for (size_t i = 0; i < host->n_places; i++)
-        count += faccessat(host->places[i].fd, name, F_OK, 0) == 0;
-    return count;
-}
-
-/* Waits for something another process does; the bound only keeps a broken test from hanging. */
-#define wait_until(condition)                                                                      \
-    do {                                                                                           \
-        for (int tries_ = 0; !(condition); tries_++) {                                             \
-            if (tries_ == 2000)                                                                    \
-                fail_msg("waited in vain: %s", #condition);                                        \
-            (void)poll(NULL, 0, 5);                                                                \
-        }                                                                                          \
-    } while (0)
-
-/* --- processes inside --- */
-
-static int enter(const struct cgroup *group)
-{
-    int fds[CGROUP_ATTACH_MAX];
-    int count = cgroup_attach_fds(group, fds, NULL);
-
-    child_need(count > 0);
-    for (int i = 0; i < count; i++) {
-        child_need(write(fds[i], "0", 1) == 1);
-        close(fds[i]);
-    }
-    return count;
-}
-
-struct job {
-    struct cgroup *group;
-    int (*run)(void);
-};
-
-static int run_inside(const void *user)
-{
-    const struct job *job = user;
-
-    enter(job->group);
-    return job->run();
-}
-
-static int inside(struct cgroup *group, int (*run)(void))
-{
-    struct job job = {group, run};
-
-    return in_child(run_inside, &job);
-}
-
-/* A process that sits in the group until it is killed. */
-static pid_t settle(struct cgroup *group)
-{
-    int ready[2];
-    char byte;
-    pid_t pid;
-
-    assert_int_equal(pipe2(ready, O_CLOEXEC), 0);
-    pid = fork();
-    assert_true(pid >= 0);
-    if (pid == 0) {
-        enter(group);
-        child_need(write(ready[1], "r", 1) == 1);
-        for (;;)
-            (void)pause();
-    }
-    close(ready[1]);
-    assert_int_equal(read(ready[0], &byte, 1), 1);
-    close(ready[0]);
-    return pid;
-}
-
-static void reap(pid_t pid)
-{
-    int status;
-
-    assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-}
-
-/* Counts down to 0 once everything is dead and reaped; orphans come to us, see main(). */
-static bool is_empty(struct cgroup *group)
-{
-    while (waitpid(-1, NULL, WNOHANG) > 0)
-        ;
-    return usage_of(group).processes == 0;
-}
-
-static void remove_group(struct cgroup *group)
-{
-    wait_until(is_empty(group));
-    assert_int_equal(cgroup_remove(group), 0);
-}
-
-/* --- tests --- */
 
 static void the_host_tells_what_it_uses(void **state)
 {
@@ -530,145 +363,6 @@ static void another_user_in_namespaces_can_enter(void **state)
     cgroup_host_free(host);
 }
 
-/* --- the janitor --- */
-
-static size_t count_fds(pid_t pid)
-{
-    char path[64];
-    size_t count = 0;
-    struct dirent *entry;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/fd", pid);
-    cleanup_closedir DIR *dir = opendir(path);
-    while (dir && (entry = readdir(dir)))
-        count += entry->d_name[0] != '.';
-    return count;
-}
-
-static void the_janitor_holds_one_descriptor_and_ignores_signals(void **state)
-{
-    struct cgroup_host *host = open_host();
-    char path[64], name[32];
-
-    (void)state;
-    wait_until(count_fds(host->janitor) == 1);
-    (void)snprintf(path, sizeof(path), "/proc/%d/comm", host->janitor);
-    assert_true(file_read(AT_FDCWD, path, name, sizeof(name)) > 0);
-    assert_string_equal(name, "belljar-janitor");
-    assert_int_equal(getsid(host->janitor), host->janitor);
-    assert_int_equal(kill(host->janitor, SIGINT), 0);
-    assert_int_equal(kill(host->janitor, SIGTERM), 0);
-    assert_int_equal(kill(host->janitor, SIGHUP), 0);
-    assert_int_equal(waitpid(host->janitor, NULL, WNOHANG | __WALL), 0);
-    /* It is no child that somebody else's wait could find. */
-    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1);
-    assert_int_equal(errno, ECHILD);
-    cgroup_host_free(host);
-}
-
-struct victim {
-    int report; /* write end: the path of the host and the process inside */
-};
-
-struct victim_report {
-    char path[512];
-    char other[512];
-    pid_t inside;
-};
-
-static int be_killed(const void *user)
-{
-    const struct victim *victim = user;
-    struct cgroup_host *host = open_host();
-    struct cgroup *group = new_group(host, "a", &roomy);
-    struct victim_report report = {.inside = settle(group)};
-    const struct cgroup_place *last = &host->places[host->n_places - 1];
-
-    (void)new_group(host, "b", &roomy);
-    (void)snprintf(report.path, sizeof(report.path), "%s", cgroup_host_path(host));
-    (void)snprintf(report.other, sizeof(report.other), "%s/%s", last->parent, host->name);
-    child_need(write(victim->report, &report, sizeof(report)) == sizeof(report));
-    (void)kill(getpid(), SIGKILL);
-    return 1;
-}
-
-static void the_janitor_cleans_up_after_a_killed_supervisor(void **state)
-{
-    struct victim_report report;
-    struct victim victim;
-    int pipe[2];
-
-    (void)state;
-    cgroup_host_free(open_host()); /* skips here where there are no cgroups */
-    assert_int_equal(pipe2(pipe, O_CLOEXEC), 0);
-    victim.report = pipe[1];
-    assert_int_equal(in_child(be_killed, &victim), -SIGKILL);
-    assert_int_equal(read(pipe[0], &report, sizeof(report)), sizeof(report));
-    close(pipe[0]);
-    close(pipe[1]);
-    wait_until(access(report.path, F_OK) < 0 && access(report.other, F_OK) < 0);
-    wait_until(waitpid(report.inside, NULL, WNOHANG) == report.inside);
-    wait_until(waitpid(-1, NULL, __WALL | WNOHANG) < 0); /* the janitor, an orphan too */
-}
-
-/* --- what others left --- */
-
-static void directories_of_dead_supervisors_are_removed(void **state)
-{
-    struct cgroup_host *host = open_host();
-    char dead[512], group[544], alive[512];
-
-    (void)state;
-    /* Pid 1 lives, but did not start then; the other start time is ours with our parent's pid. */
-    (void)snprintf(dead, sizeof(dead), "%s/belljar-1-99999999", host->places[0].parent);
-    (void)snprintf(group, sizeof(group), "%s/left", dead);
-    (void)snprintf(alive, sizeof(alive), "%s/belljar-alive", host->places[0].parent);
-    cgroup_host_free(host);
-    assert_int_equal(mkdir(dead, 0755), 0);
-    assert_int_equal(mkdir(group, 0755), 0);
-    assert_int_equal(mkdir(alive, 0755), 0);
-    host = open_host();
-    wait_until(access(dead, F_OK) < 0); /* by the janitor, behind our back */
-    assert_int_equal(access(alive, F_OK), 0);
-    assert_int_equal(rmdir(alive), 0);
-    cgroup_host_free(host);
-}
-
-static int look_from_another_process(const void *user)
-{
-    struct cgroup_host *host = open_host();
-    int alive = access(user, F_OK) == 0;
-
-    cgroup_host_free(host);
-    return alive ? 0 : 1;
-}
-
-static void the_directory_of_a_living_supervisor_stays(void **state)
-{
-    struct cgroup_host *host = open_host();
-
-    (void)state;
-    assert_int_equal(in_child(look_from_another_process, cgroup_host_path(host)), 0);
-    cgroup_host_free(host);
-}
-
-/* A supervisor in another pid namespace: its pid means nothing here, its lock does. */
-static void a_locked_directory_stays_whoever_holds_it(void **state)
-{
-    struct cgroup_host *host = open_host();
-    char path[512];
-    cleanup_close int fd = -1;
-
-    (void)state;
-    (void)snprintf(path, sizeof(path), "%s/belljar-1-99999999", host->places[0].parent);
-    cgroup_host_free(host);
-    assert_int_equal(mkdir(path, 0755), 0);
-    fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    assert_int_equal(syscall(SYS_flock, fd, 2 /* LOCK_EX */), 0);
-    assert_int_equal(in_child(look_from_another_process, path), 0);
-    assert_int_equal(rmdir(path), 0);
-}
-
 /* --- failures --- */
 
 struct fault {
@@ -798,19 +492,12 @@ int main(void)
         cmocka_unit_test(a_limit_that_cannot_be_set_leaves_no_group),
         cmocka_unit_test(kill_reaches_everything_and_then_it_can_be_removed),
         cmocka_unit_test(another_user_in_namespaces_can_enter),
-        cmocka_unit_test(the_janitor_holds_one_descriptor_and_ignores_signals),
-        cmocka_unit_test(the_janitor_cleans_up_after_a_killed_supervisor),
-        cmocka_unit_test(directories_of_dead_supervisors_are_removed),
-        cmocka_unit_test(the_directory_of_a_living_supervisor_stays),
-        cmocka_unit_test(a_locked_directory_stays_whoever_holds_it),
         cmocka_unit_test(a_host_that_may_not_make_groups_has_none),
         cmocka_unit_test(a_host_without_janitor_is_an_error_and_leaves_nothing),
         cmocka_unit_test(a_group_that_cannot_be_made_is_an_error_and_leaves_nothing),
         cmocka_unit_test(without_cgroups_everything_succeeds_and_counts_nothing),
     };
 
-    (void)alarm(TEST_TIMEOUT_S);
-    /* Not every host's init is quick to reap, and a process counts until it is. */
-    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    prepare_cgroup_tests();
     return UNIT_RUN(tests);
 }
