@@ -8,6 +8,8 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "wire/fds.h"
+
 #define FRAME_MAGIC 0x4a42 /* "BJ" */
 
 void frame_decoder_init(struct frame_decoder *d)
@@ -111,31 +113,9 @@ int frame_take_fd(struct frame_decoder *d)
     return fd;
 }
 
-/* Descriptors nobody expects are closed at once: a hostile peer must not be able to fill our table
- * with them. */
-static void keep_fds(struct frame_decoder *d, struct msghdr *msg)
-{
-    for (struct cmsghdr *c = CMSG_FIRSTHDR(msg); c; c = CMSG_NXTHDR(msg, c)) {
-        size_t count;
-
-        if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
-            continue;
-        count = (c->cmsg_len - CMSG_LEN(0)) / sizeof(int);
-        for (size_t i = 0; i < count; i++) {
-            int fd;
-
-            memcpy(&fd, CMSG_DATA(c) + i * sizeof(int), sizeof(fd));
-            if (d->n_fds < FRAME_FDS)
-                d->fds[d->n_fds++] = fd;
-            else
-                (void)close(fd);
-        }
-    }
-}
-
 long frame_recv(struct frame_decoder *d, int sock, uint8_t *data, size_t size)
 {
-    char control[CMSG_SPACE(FRAME_FDS * sizeof(int))];
+    char control[FDS_SPACE(FRAME_FDS)];
     struct iovec iov = {data, size};
     struct msghdr msg = {.msg_iov = &iov,
                          .msg_iovlen = 1,
@@ -154,7 +134,7 @@ long frame_recv(struct frame_decoder *d, int sock, uint8_t *data, size_t size)
     }
     if (n < 0)
         return -errno;
-    keep_fds(d, &msg);
+    d->n_fds += fds_take(&msg, d->fds + d->n_fds, FRAME_FDS - d->n_fds);
     return n;
 }
 
@@ -182,7 +162,7 @@ int frame_wait(struct frame_decoder *d, int sock, struct frame *ret_frame)
 
 int frame_send(int sock, enum wire_type type, const struct pack *body, const int *fds, size_t n_fds)
 {
-    char control[CMSG_SPACE(FRAME_FDS * sizeof(int))] = {0};
+    char control[FDS_SPACE(FRAME_FDS)];
     uint8_t head[FRAME_HEADER];
     struct iovec iov[2] = {
         {head,                     sizeof(head)        },
@@ -193,17 +173,7 @@ int frame_send(int sock, enum wire_type type, const struct pack *body, const int
     if ((body && body->failed) || n_fds > FRAME_FDS)
         return -EMSGSIZE;
     frame_header(head, type, body ? (uint32_t)body->len : 0);
-    if (n_fds) {
-        struct cmsghdr *c;
-
-        msg.msg_control = control;
-        msg.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
-        c = CMSG_FIRSTHDR(&msg);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
-        memcpy(CMSG_DATA(c), fds, n_fds * sizeof(int));
-    }
+    fds_put(&msg, control, fds, n_fds);
 
     while (iov[0].iov_len + iov[1].iov_len > 0) {
         ssize_t n = sendmsg(sock, &msg, MSG_NOSIGNAL);

@@ -11,7 +11,6 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "guest/init.h"
 #include "sandbox/ns.h"
 #include "sandbox/recipe.h"
@@ -130,29 +129,9 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
     init_main(keep, kernel, become_kernel);
 }
 
-static int write_child_file(pid_t pid, const char *name, const char *text, struct error *err)
-{
-    char path[64];
-    int r;
-
-    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-    r = file_write(AT_FDCWD, path, text);
-    if (r < 0) {
-        errno = -r;
-        return error_errno(err, "write %s", name);
-    }
-    return 0;
-}
-
 static int map_ids(pid_t pid, uint32_t uid, struct error *err)
 {
-    char map[64];
-
-    (void)snprintf(map, sizeof(map), "%d %u 1\n", ROOT_UID, uid);
-    if (write_child_file(pid, "setgroups", "deny", err) < 0 ||
-        write_child_file(pid, "uid_map", map, err) < 0)
-        return -1;
-    return write_child_file(pid, "gid_map", map, err);
+    return ns_write_map(pid, &(struct ns_map){ROOT_UID, uid, ROOT_UID, uid, 1, true}, err);
 }
 
 int spawn_sandbox(const struct wire_spawn *spec, const struct spawn_fds *fds, pid_t *ret_pid,

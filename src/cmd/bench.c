@@ -13,8 +13,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "base/limits.h"
+#include "base/meminfo.h"
 #include "cmd/bench_drive.h"
 #include "cmd/cmd.h"
 #include "front/json.h"
@@ -215,16 +215,11 @@ static int measure_teardown(struct bench *b, struct error *err)
 
 /* --- waiting sandboxes --- */
 
-static uint64_t available_kb(void)
+static uint64_t available_bytes(void)
 {
-    char text[512];
-    const char *line;
-    uint64_t kb = 0;
+    struct meminfo m;
 
-    if (file_read(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) > 0 &&
-        (line = strstr(text, "MemAvailable:")))
-        (void)sscanf(line, "MemAvailable: %" SCNu64, &kb);
-    return kb;
+    return meminfo_read(&m) ? m.available_bytes : 0;
 }
 
 struct weight {
@@ -255,15 +250,15 @@ static int idle(struct bench *b, size_t count, struct error *err)
     drive_close(
         d); /* the page cache is warm now; what follows is the sandboxes and their zygote alone */
 
-    before = available_kb();
+    before = available_bytes();
     begin = loop_now_ns();
     if (drive_open(d, (struct engine_stock){.size = count, .warm = true}, err) < 0)
         return -1;
     seconds = (double)(loop_now_ns() - begin) / 1e9;
-    after = available_kb();
+    after = available_bytes();
     pool_each_idle(d->engine.pool, weigh, &w);
     pss = (double)w.bytes / (double)(w.count ? w.count : 1) / 1e6;
-    all = before > after ? (double)(before - after) / 1024 : 0;
+    all = before > after ? (double)(before - after) / MIB : 0;
     (void)snprintf(name, sizeof(name), "idle_%zu", count);
     (void)snprintf(human, sizeof(human),
                    "%.2f MB each (PSS), %.0f MB of the host in all, filled in %.1f s", pss, all,

@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/limits.h"
+#include "base/meminfo.h"
 #include "cmd/doctor.h"
 #include "sandbox/landlock.h"
 
@@ -30,23 +31,15 @@ static int64_t read_sysctl(const char *path)
     return value;
 }
 
-static uint64_t meminfo(const char *text, const char *key)
-{
-    const char *line = strstr(text, key);
-    uint64_t kib;
-
-    return line && sscanf(line + strlen(key), ": %" SCNu64, &kib) == 1 ? kib * KIB : 0;
-}
-
 static void read_memory(struct doctor_host *host)
 {
-    char text[4096];
+    struct meminfo m;
 
-    if (file_read(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) < 0)
+    if (!meminfo_read(&m))
         return;
-    host->memory_bytes = meminfo(text, "MemTotal");
-    host->available_bytes = meminfo(text, "MemAvailable");
-    host->swap_bytes = meminfo(text, "SwapTotal");
+    host->memory_bytes = m.total_bytes;
+    host->available_bytes = m.available_bytes;
+    host->swap_bytes = m.swap_bytes;
 }
 
 static void bound(struct doctor_host *host, uint64_t room, const char *by, const char *more)

@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 
 #include "base/cleanup.h"
+#include "wire/fds.h"
 
 /* The most that may wait for a slow peer: the largest message, a cell with its standard input. */
 #define PENDING_MAX ((size_t)80 << 20)
@@ -181,7 +182,7 @@ static int enqueue(struct peer *peer, const uint8_t *head, const struct pack *bo
 int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, const int *fds,
               size_t n_fds, struct error *err)
 {
-    char control[CMSG_SPACE(FRAME_FDS * sizeof(int))] = {0};
+    char control[FDS_SPACE(FRAME_FDS)];
     uint8_t head[FRAME_HEADER];
     struct iovec iov[2] = {
         {head,                     sizeof(head)        },
@@ -195,17 +196,7 @@ int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, c
     if ((body && (body->failed || body->len > wire_type_max(type))) || n_fds > FRAME_FDS)
         return error_set(err, E_TOO_LARGE, "the request does not fit into a message");
     frame_header(head, type, body ? (uint32_t)body->len : 0);
-    if (n_fds) {
-        struct cmsghdr *c;
-
-        msg.msg_control = control;
-        msg.msg_controllen = CMSG_SPACE(n_fds * sizeof(int));
-        c = CMSG_FIRSTHDR(&msg);
-        c->cmsg_level = SOL_SOCKET;
-        c->cmsg_type = SCM_RIGHTS;
-        c->cmsg_len = CMSG_LEN(n_fds * sizeof(int));
-        memcpy(CMSG_DATA(c), fds, n_fds * sizeof(int));
-    }
+    fds_put(&msg, control, fds, n_fds);
 
     /* Descriptors cannot wait in a byte buffer. A socket that is too full for the first byte is an
      * error then: the sender of descriptors keeps few messages under way. */

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
+#include "base/meminfo.h"
 #include "pool/box.h"
 
 /* Sandboxes under way at once, beyond those that a run waits for: the zygote makes one after the
@@ -31,8 +31,8 @@
 #define PRESSURE_HIGH 6
 
 /* What an automatic stock may take: a finished sandbox is 1 to 6 MB. */
-#define AUTO_BOX_KB   UINT64_C(8192)
-#define AUTO_FRACTION 32
+#define AUTO_BOX_BYTES (8 * MIB)
+#define AUTO_FRACTION  32
 
 struct pool {
     struct loop *loop;
@@ -397,27 +397,15 @@ static void recycle(struct pool *pool)
 
 /* --- memory pressure --- */
 
-static bool memory_kb(uint64_t *ret_total, uint64_t *ret_available)
-{
-    char text[512];
-    const char *line;
-
-    if (file_read(AT_FDCWD, "/proc/meminfo", text, sizeof(text)) < 0)
-        return false;
-    line = strstr(text, "MemAvailable:");
-    return line && sscanf(text, "MemTotal: %" SCNu64, ret_total) == 1 &&
-           sscanf(line, "MemAvailable: %" SCNu64, ret_available) == 1;
-}
-
 static void on_pressure(void *arg)
 {
     struct pool *pool = arg;
-    uint64_t total, available;
+    struct meminfo m;
 
-    if (memory_kb(&total, &available)) {
-        if (available < total / PRESSURE_LOW)
+    if (meminfo_read(&m)) {
+        if (m.available_bytes < m.total_bytes / PRESSURE_LOW)
             pool->is_tight = true;
-        else if (available > total / PRESSURE_HIGH)
+        else if (m.available_bytes > m.total_bytes / PRESSURE_HIGH)
             pool->is_tight = false;
     }
     if (pool->is_tight)
@@ -520,10 +508,10 @@ static size_t automatic_size(void)
 {
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     size_t size = (size_t)(cores > 0 ? cores : 1) * 4;
-    uint64_t total, available;
+    struct meminfo m;
 
-    if (memory_kb(&total, &available) && size > available / AUTO_FRACTION / AUTO_BOX_KB)
-        size = available / AUTO_FRACTION / AUTO_BOX_KB;
+    if (meminfo_read(&m) && size > m.available_bytes / AUTO_FRACTION / AUTO_BOX_BYTES)
+        size = m.available_bytes / AUTO_FRACTION / AUTO_BOX_BYTES;
     return size ? size : 1;
 }
 

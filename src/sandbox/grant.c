@@ -18,9 +18,9 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "sandbox/mount.h"
 #include "sandbox/ns.h"
+#include "wire/fds.h"
 
 /* Never granted, nor anything below: the kernel's own file systems and the sockets of services. */
 static const char *const refused_trees[] = {"/proc", "/sys", "/dev", "/run", "/var/run", "/boot"};
@@ -156,39 +156,28 @@ static int mount_as_root(const struct run_grant *grant, struct owner_map *map, i
 
 static int send_fd(int sock, int fd)
 {
-    char control[CMSG_SPACE(sizeof(int))] = {0};
+    char control[FDS_SPACE(1)];
     char byte = 0;
     struct iovec iov = {&byte, 1};
-    struct msghdr msg = {.msg_iov = &iov,
-                         .msg_iovlen = 1,
-                         .msg_control = control,
-                         .msg_controllen = sizeof(control)};
-    struct cmsghdr *c = CMSG_FIRSTHDR(&msg);
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
 
-    c->cmsg_level = SOL_SOCKET;
-    c->cmsg_type = SCM_RIGHTS;
-    c->cmsg_len = CMSG_LEN(sizeof(int));
-    memcpy(CMSG_DATA(c), &fd, sizeof(fd));
+    fds_put(&msg, control, &fd, 1);
     return sendmsg(sock, &msg, MSG_NOSIGNAL) == 1 ? 0 : -1;
 }
 
 static int receive_fd(int sock)
 {
-    char control[CMSG_SPACE(sizeof(int))];
+    char control[FDS_SPACE(1)];
     char byte;
     struct iovec iov = {&byte, 1};
     struct msghdr msg = {.msg_iov = &iov,
                          .msg_iovlen = 1,
                          .msg_control = control,
                          .msg_controllen = sizeof(control)};
-    struct cmsghdr *c;
-    int fd = -1;
+    int fd;
 
-    if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != 1)
+    if (recvmsg(sock, &msg, MSG_CMSG_CLOEXEC) != 1 || fds_take(&msg, &fd, 1) != 1)
         return -1;
-    c = CMSG_FIRSTHDR(&msg);
-    if (c && c->cmsg_level == SOL_SOCKET && c->cmsg_type == SCM_RIGHTS)
-        memcpy(&fd, CMSG_DATA(c), sizeof(fd));
     return fd;
 }
 
@@ -196,16 +185,8 @@ struct helper {
     const struct run_grant *grants;
     size_t count;
     int sock;
-    char uid_map[32], gid_map[32];
+    struct ns_map map;
 };
-
-static int map_self(const struct helper *h)
-{
-    if (file_write(AT_FDCWD, "/proc/self/setgroups", "deny") < 0 ||
-        file_write(AT_FDCWD, "/proc/self/uid_map", h->uid_map) < 0)
-        return -1;
-    return file_write(AT_FDCWD, "/proc/self/gid_map", h->gid_map);
-}
 
 /* In the helper, which shares our memory (ns_vfork): nothing is allocated or kept. The descriptor's
  * mount is not of this namespace, so the path is opened again here and must lead to the same
@@ -215,7 +196,7 @@ static int clone_grants(void *arg)
     const struct helper *h = arg;
 
     (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (map_self(h) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
+    if (ns_write_map(0, &h->map, NULL) < 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return 1;
     for (size_t i = 0; i < h->count; i++) {
         const struct run_grant *grant = &h->grants[i];
@@ -234,15 +215,17 @@ static int clone_grants(void *arg)
 static int mount_as_user(const struct run_grant *grants, size_t count, int *mounts,
                          struct error *err)
 {
-    struct helper h = {.grants = grants, .count = count};
+    struct helper h = {
+        .grants = grants,
+        .count = count,
+        .map = {geteuid(), geteuid(), getegid(), getegid(), 1, .denies_setgroups = true},
+    };
     int pair[2], r = 0;
     pid_t pid;
 
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
         return error_errno(err, "socketpair");
     h.sock = pair[1];
-    (void)snprintf(h.uid_map, sizeof(h.uid_map), "%u %u 1", geteuid(), geteuid());
-    (void)snprintf(h.gid_map, sizeof(h.gid_map), "%u %u 1", getegid(), getegid());
     pid = ns_vfork(CLONE_NEWUSER | CLONE_NEWNS, clone_grants, &h);
     if (pid < 0)
         r = error_errno(err, "create namespaces");

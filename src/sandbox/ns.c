@@ -132,39 +132,33 @@ uint32_t ns_next_uid(const struct ns_ids *ids)
     return ids->count == 1 ? 0 : 1 + counter++ % (ids->count - 1);
 }
 
-static int write_map(pid_t pid, const char *which, uint32_t inside, uint32_t outside,
-                     uint32_t count, struct error *err)
+static int write_proc(pid_t pid, const char *name, const char *text, struct error *err)
 {
     char path[64];
     int r;
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, which);
-    r = file_printf(AT_FDCWD, path, "%u %u %u\n", inside, outside, count);
+    if (pid)
+        (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    else
+        (void)snprintf(path, sizeof(path), "/proc/self/%s", name);
+    r = file_write(AT_FDCWD, path, text);
     if (r < 0) {
         errno = -r;
-        return error_errno(err, "write %s", which);
+        return error_errno(err, "write %s", name);
     }
     return 0;
 }
 
-static int write_maps(pid_t pid, const struct ns_ids *ids, struct error *err)
+int ns_write_map(pid_t pid, const struct ns_map *map, struct error *err)
 {
-    /* An ordinary user may map a group only after giving up setgroups(2) (Linux 3.19). Root keeps
-     * it, because the child must drop root's own groups with it. */
-    if (ids->count == 1) {
-        char path[64];
-        int r;
+    char uids[64], gids[64];
 
-        (void)snprintf(path, sizeof(path), "/proc/%d/setgroups", (int)pid);
-        r = file_write(AT_FDCWD, path, "deny");
-        if (r < 0) {
-            errno = -r;
-            return error_errno(err, "write setgroups");
-        }
-    }
-    if (write_map(pid, "uid_map", 0, ids->uid_base, ids->count, err) < 0)
+    (void)snprintf(uids, sizeof(uids), "%u %u %u\n", map->uid, map->outside_uid, map->count);
+    (void)snprintf(gids, sizeof(gids), "%u %u %u\n", map->gid, map->outside_gid, map->count);
+    if ((map->denies_setgroups && write_proc(pid, "setgroups", "deny", err) < 0) ||
+        write_proc(pid, "uid_map", uids, err) < 0)
         return -1;
-    return write_map(pid, "gid_map", 0, ids->gid_base, ids->count, err);
+    return write_proc(pid, "gid_map", gids, err);
 }
 
 static void reset_signals(void)
@@ -287,7 +281,15 @@ int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, bool h
         return r;
     }
 
-    r = write_maps(pid, ids, err);
+    r = ns_write_map(pid,
+                     &(struct ns_map){
+                         .outside_uid = ids->uid_base,
+                         .outside_gid = ids->gid_base,
+                         .count = ids->count,
+                         /* Root keeps it, because the child must drop root's own groups with it. */
+                         .denies_setgroups = ids->count == 1,
+                     },
+                     err);
     if (r == 0 && write(sync[1], "", 1) != 1)
         r = error_errno(err, "start the zygote");
     (void)close(sync[1]);
@@ -317,9 +319,7 @@ int ns_idmap_fd(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_
 
     if (pid < 0)
         return error_errno(err, "create a user namespace");
-    r = write_map(pid, "uid_map", disk_uid, host_uid, 1, err);
-    if (r == 0)
-        r = write_map(pid, "gid_map", disk_gid, host_gid, 1, err);
+    r = ns_write_map(pid, &(struct ns_map){disk_uid, host_uid, disk_gid, host_gid, 1}, err);
     if (r == 0) {
         (void)snprintf(path, sizeof(path), "/proc/%d/ns/user", (int)pid);
         fd = open(path, O_RDONLY | O_CLOEXEC);

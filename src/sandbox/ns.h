@@ -25,6 +25,17 @@ struct ns_child {
     int pidfd;
 };
 
+/* Ids of a new user namespace: `count` from `uid` on are those from `outside_uid` on outside. */
+struct ns_map {
+    uint32_t uid, outside_uid;
+    uint32_t gid, outside_gid;
+    uint32_t count;
+    bool denies_setgroups; /* which an ordinary user has to before he maps a group (Linux 3.19) */
+};
+
+/* For process `pid`, or for this one if it is 0; once. Does not allocate where `err` is NULL. */
+int ns_write_map(pid_t pid, const struct ns_map *map, struct error *err);
+
 /* Which ids this process may hand out. Fails when that would be host uid 0. */
 int ns_pick_ids(struct ns_ids *ret_ids, struct error *err);
 
