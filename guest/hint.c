@@ -6,9 +6,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "guest/nearest.h"
 #include "guest/policy.h"
 
-#define NAME_LEN  64
+#define NAME_LEN  NEAREST_NAME_MAX
 #define NAMES_MAX 2048
 
 /* Names people type without an import, and what they mean by them. */
@@ -156,37 +157,9 @@ static bool is_there(const struct modules *modules, const char *name)
 
 /* ---- the nearest ---- */
 
-static size_t smaller(size_t a, size_t b)
-{
-    return a < b ? a : b;
-}
-
-/* Letters to insert, delete or replace; case does not count. */
-static size_t distance(const char *a, const char *b)
-{
-    size_t row[NAME_LEN + 1], b_len = strlen(b);
-
-    for (size_t j = 0; j <= b_len; j++)
-        row[j] = j;
-    for (size_t i = 0; a[i]; i++) {
-        size_t diagonal = row[0];
-
-        row[0] = i + 1;
-        for (size_t j = 0; j < b_len; j++) {
-            size_t above = row[j + 1];
-            bool same = tolower((unsigned char)a[i]) == tolower((unsigned char)b[j]);
-
-            row[j + 1] = smaller(diagonal + !same, smaller(above, row[j]) + 1);
-            diagonal = above;
-        }
-    }
-    return row[b_len];
-}
-
-/* A third of the letters may be wrong. */
 static void find_nearest(const struct modules *modules, const char *name, char *ret_nearest)
 {
-    size_t best = strlen(name) / 3 + 1;
+    size_t best = nearest_tolerance(strlen(name)) + 1;
 
     for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++)
         if (strcmp(other_names[i].name, name) == 0 && is_there(modules, other_names[i].module)) {
@@ -194,7 +167,8 @@ static void find_nearest(const struct modules *modules, const char *name, char *
             return;
         }
     for (size_t i = 0; i < modules->count; i++) {
-        size_t d = distance(name, modules->names[i]);
+        size_t d =
+            nearest_distance(name, strlen(name), modules->names[i], strlen(modules->names[i]));
 
         if (d < best) {
             best = d;

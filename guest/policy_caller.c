@@ -8,10 +8,13 @@
  */
 #include "guest/policy_internal.h"
 
+#include <limits.h>
 #include <opcode.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define PREFIXES_MAX 32
 #define FRAMES_MAX   64
@@ -80,6 +83,24 @@ int policy_caller_prepare(void)
             return -1;
     }
     return 0;
+}
+
+bool policy_module_exists(struct span name)
+{
+    PyObject *known = PySys_GetObject("stdlib_module_names");
+    PyObject *text = PyUnicode_DecodeUTF8(name.data, (Py_ssize_t)name.len, NULL);
+    bool exists = known && text && PyAnySet_Check(known) && PySet_Contains(known, text) == 1;
+    char path[PATH_MAX];
+
+    Py_XDECREF(text);
+    PyErr_Clear();
+    for (size_t i = 0; i < n_prefixes && !exists; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%.*s", prefixes[i], SHOWN(name));
+        exists = access(path, F_OK) == 0;
+        (void)snprintf(path, sizeof(path), "%s/%.*s.py", prefixes[i], SHOWN(name));
+        exists = exists || access(path, F_OK) == 0;
+    }
+    return exists;
 }
 
 const char *policy_library_directory(size_t index)

@@ -79,6 +79,9 @@ bool policy_import_allowed(const struct policy *policy, struct span module, stru
  * nothing. */
 struct span policy_hint(const struct policy *policy, const char *kind, struct span name);
 
+/* The module on the allow-list that was probably meant, or nothing. */
+struct span policy_nearest_module(const struct policy *policy, struct span name);
+
 /* ---- templates of str.format (policy_format.c) ---- */
 
 /* Finds the first attribute in a replacement field that the profile refuses. With `is_field` the
@@ -125,6 +128,9 @@ void policy_report_finish(struct policy_report *report, size_t first);
 /* ---- who is calling (policy_caller.c) ---- */
 
 int policy_caller_prepare(void);
+
+/* There is such a module in the interpreter's library, allowed or not. Takes names without dots. */
+bool policy_module_exists(struct span name);
 
 /* True when the file lies in the interpreter's library. */
 bool policy_is_library_path(struct span path);

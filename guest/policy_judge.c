@@ -1,6 +1,7 @@
 /* The second round: each node with a name against the rules. */
 #include "guest/policy_walk.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -87,8 +88,18 @@ static PyObject *resolve_module(const struct walk *w, PyObject *node, int depth)
 static int refuse_import(struct walk *w, PyObject *node, struct span name, struct span hint,
                          const char *what)
 {
+    char slip[128];
+
     if (!hint.len)
         hint = policy_hint(w->policy, "import", name);
+    if (!hint.len && !memchr(name.data, '.', name.len) && !policy_module_exists(name)) {
+        struct span meant = policy_nearest_module(w->policy, name);
+
+        if (meant.len) {
+            (void)snprintf(slip, sizeof(slip), "did you mean `%.*s`?", SHOWN(meant));
+            hint = span_from(slip);
+        }
+    }
     return refuse_at(w, node_int(node, node_names.lineno), node_int(node, node_names.col_offset),
                      "import", name, hint, what);
 }

@@ -4,6 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "guest/nearest.h"
+
 #define BIT(list) (1u << (list))
 
 static uint32_t hash_bytes(uint32_t hash, struct span text)
@@ -285,4 +287,25 @@ struct span policy_hint(const struct policy *policy, const char *kind, struct sp
             return (struct span){rule->value, rule->value_len};
     }
     return nothing;
+}
+
+struct span policy_nearest_module(const struct policy *policy, struct span name)
+{
+    size_t best = nearest_tolerance(name.len) + 1;
+    struct span nearest = nothing;
+
+    for (size_t i = 0; i <= policy->mask; i++) {
+        const struct rule *rule = &policy->rules[i];
+        size_t d;
+
+        if (!rule->key || !(rule->lists & BIT(POLICY_IMPORT_ALLOW)) ||
+            (rule->lists & BIT(POLICY_IMPORT_DENY)) || memchr(rule->key, '.', rule->key_len))
+            continue;
+        d = nearest_distance(name.data, name.len, rule->key, rule->key_len);
+        if (d < best) {
+            best = d;
+            nearest = (struct span){rule->key, rule->key_len};
+        }
+    }
+    return nearest;
 }

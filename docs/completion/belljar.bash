@@ -17,7 +17,7 @@ _belljar()
         mapfile -t COMPREPLY < <(compgen -W "strict standard open marketplace cms pyrunner devskyy" -- "$word")
         return
         ;;
-    --allow)
+    --allow | --save)
         mapfile -t COMPREPLY < <(compgen -d -- "$word")
         return
         ;;

@@ -225,6 +225,7 @@ static void alternatives_are_named(void **state)
         {"import os.path\n",    "pathlib"                },
         {"import io\n",         "from io import StringIO"},
         {"__import__('x')\n",   "import statement"       },
+        {"import nump\n",       "did you mean `numpy`?"  },
     };
 
     struct policy *policy = program_policy("strict");
@@ -236,6 +237,25 @@ static void alternatives_are_named(void **state)
         assert_int_equal(program_check(policy, cases[i].source, &report), 0);
         assert_int_equal(report.count, 1);
         assert_contains(report.items[0].hint, cases[i].hint);
+        policy_report_done(&report);
+    }
+    policy_free(policy);
+}
+
+static void only_a_slip_gets_another_name(void **state)
+{
+    /* A part of a package; a module that is there and was meant; nothing like it. */
+    static const char *const sources[] = {"import nump.linalg\n", "import pty\n",
+                                          "import qqqqqqq\n"};
+    struct policy *policy = program_policy("strict");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        struct policy_report report = {0};
+
+        assert_int_equal(program_check(policy, sources[i], &report), 0);
+        assert_int_equal(report.count, 1);
+        assert_null(report.items[0].hint);
         policy_report_done(&report);
     }
     policy_free(policy);
@@ -327,6 +347,7 @@ int main(void)
         cmocka_unit_test(format_fields_are_judged),
         cmocka_unit_test(definitions_that_are_pointers_are_refused),
         cmocka_unit_test(alternatives_are_named),
+        cmocka_unit_test(only_a_slip_gets_another_name),
         cmocka_unit_test(profiles_of_other_systems_keep_their_lists),
         cmocka_unit_test(what_is_not_a_tree_fails_closed),
         cmocka_unit_test(a_tree_that_is_too_deep_is_refused),
