@@ -52,6 +52,8 @@ static bool pump(struct box_kernel *k, int fd, struct loop_watch **watch, int st
         (void)run_stream_add(kept, data, (size_t)n, NULL);
         if (run->on_event)
             run->on_event(run, &event);
+        if (stream == 2)
+            display_take_bar(run, data, (size_t)n);
     }
     return true;
 }

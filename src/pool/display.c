@@ -3,6 +3,8 @@
 #include <ctype.h>
 #include <string.h>
 
+#include "pool/bar.h"
+
 #define MIME_PART_MAX ((size_t)127)
 
 static size_t part_length(const char *text, size_t len)
@@ -42,19 +44,32 @@ bool display_take(struct run *run, struct unpack *u)
     return true;
 }
 
+static void tell_progress(struct run *run, uint64_t done, uint64_t total, struct span text)
+{
+    if (run->on_event)
+        run->on_event(run, &(struct run_event){.kind = RUN_EVENT_PROGRESS,
+                                               .offset = run->n_progress,
+                                               .data = text.data,
+                                               .len = text.len,
+                                               .done = done,
+                                               .total = total});
+    run->n_progress++;
+}
+
 bool display_take_progress(struct run *run, struct unpack *u)
 {
     struct wire_progress m;
 
     if (!wire_unpack_progress(u, &m))
         return false;
-    if (run->on_event)
-        run->on_event(run, &(struct run_event){.kind = RUN_EVENT_PROGRESS,
-                                               .offset = run->n_progress,
-                                               .data = m.text.data,
-                                               .len = m.text.len,
-                                               .done = m.done,
-                                               .total = m.total});
-    run->n_progress++;
+    tell_progress(run, m.done, m.total, m.text);
     return true;
+}
+
+void display_take_bar(struct run *run, const char *data, size_t len)
+{
+    struct bar bar;
+
+    if (run->on_event && bar_find(data, len, &bar))
+        tell_progress(run, bar.done, bar.total, (struct span){bar.name, bar.name_len});
 }

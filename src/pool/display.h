@@ -16,6 +16,9 @@ bool display_take(struct run *run, struct unpack *u);
 /* WIRE_PROGRESS. */
 bool display_take_progress(struct run *run, struct unpack *u);
 
+/* A chunk of standard error: a bar drawn in it is progress, too. */
+void display_take_bar(struct run *run, const char *data, size_t len);
+
 /* "type/subtype", in lower case, of the characters RFC 6838 allows and not longer than it allows.
  */
 bool display_is_mime(struct span mime);
