@@ -1,4 +1,5 @@
 /* belljar bench: what a fresh sandbox costs on this host, with the supervisor in the path.
+ * Sessions are in bench_session.c.
  *
  * Every figure is measured from the submission of a run to its answer. Latency from the stock is
  * taken with a full stock (beyond its refill rate a stock gives the latency without one, which is
@@ -15,9 +16,8 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/meminfo.h"
-#include "cmd/bench_drive.h"
+#include "cmd/bench.h"
 #include "cmd/cmd.h"
-#include "front/json.h"
 #include "gate/admit.h"
 #include "pool/box.h"
 #include "sandbox/monitor.h"
@@ -33,9 +33,6 @@ static const struct program pandas_line = {
 /* Windows are seconds; an hour of one figure is a slip. */
 #define SECONDS_MAX 3600
 
-/* Sizes that --idle takes at once. */
-#define IDLE_MAX 16
-
 /* As typed. */
 struct request {
     const char *runs;
@@ -46,24 +43,9 @@ struct request {
     bool has_samples;
 };
 
-struct plan {
-    size_t runs;
-    double seconds;
-    size_t idle[IDLE_MAX];
-    size_t n_idle;
-    const char *only;
-    bool has_samples;
-};
-
-struct bench {
-    struct plan plan;
-    struct drive drive;
-    json_t *report;
-};
-
 /* --- figures --- */
 
-static int add(struct bench *b, const char *name, json_t *value, const char *human)
+int bench_add(struct bench *b, const char *name, json_t *value, const char *human)
 {
     (void)fprintf(stderr, "  %-34s %s%s\n", name, human, b->drive.n_failed ? "  FAILED RUNS" : "");
     return json_object_set_new(b->report, name, value);
@@ -78,7 +60,7 @@ static json_t *sample_list(const double *values, size_t count)
     return list;
 }
 
-static int add_times(struct bench *b, const char *name, const double *values, size_t count)
+int bench_add_times(struct bench *b, const char *name, const double *values, size_t count)
 {
     double p50 = drive_percentile(values, count, 0.5), p90 = drive_percentile(values, count, 0.9),
            p99 = drive_percentile(values, count, 0.99), most = drive_percentile(values, count, 1);
@@ -95,7 +77,7 @@ static int add_times(struct bench *b, const char *name, const double *values, si
                   (json_int_t)b->drive.n_failed, "from_stock", (json_int_t)b->drive.n_from_stock);
     if (b->plan.has_samples)
         (void)json_object_set_new(object, "ms", sample_list(values, count));
-    return add(b, name, object, human);
+    return bench_add(b, name, object, human);
 }
 
 static int latency(struct bench *b, const char *name, struct program program, size_t runs,
@@ -103,7 +85,7 @@ static int latency(struct bench *b, const char *name, struct program program, si
 {
     if (drive_one_by_one(&b->drive, program, runs, false, err) < 0)
         return -1;
-    return add_times(b, name, b->drive.ms, b->drive.size);
+    return bench_add_times(b, name, b->drive.ms, b->drive.size);
 }
 
 static int closed_loop(struct bench *b, const char *name, struct program program, size_t clients,
@@ -119,16 +101,17 @@ static int closed_loop(struct bench *b, const char *name, struct program program
     rate = (double)d->n_done / ((double)(loop_now_ns() - begin) / 1e9);
     p99 = drive_percentile(d->ms, d->size, 0.99);
     (void)snprintf(human, sizeof(human), "%.0f runs/s  p99 %.1f ms", rate, p99);
-    return add(b, name,
-               json_pack("{s:f,s:I,s:I,s:f}", "per_second", rate, "runs", (json_int_t)d->n_done,
-                         "failed", (json_int_t)d->n_failed, "p99_ms", p99),
-               human);
+    return bench_add(b, name,
+                     json_pack("{s:f,s:I,s:I,s:f}", "per_second", rate, "runs",
+                               (json_int_t)d->n_done, "failed", (json_int_t)d->n_failed, "p99_ms",
+                               p99),
+                     human);
 }
 
 /* --- from a stock --- */
 
 /* As the settings have it; -1 of theirs is POOL_AUTO. */
-static struct engine_stock full_stock(const struct bench *b)
+struct engine_stock bench_full_stock(const struct bench *b)
 {
     return (struct engine_stock){
         .size = (size_t)b->drive.config->pool_size,
@@ -137,11 +120,11 @@ static struct engine_stock full_stock(const struct bench *b)
     };
 }
 
-static const struct engine_stock no_stock = {.warm = true};
+const struct engine_stock bench_no_stock = {.warm = true};
 
 static int measure_stock(struct bench *b, struct error *err)
 {
-    if (drive_open(&b->drive, full_stock(b), err) < 0 ||
+    if (drive_open(&b->drive, bench_full_stock(b), err) < 0 ||
         latency(b, "pool_print", print_line, b->plan.runs, err) < 0)
         return -1;
     return latency(b, "pool_pandas", pandas_line, b->plan.runs, err);
@@ -160,7 +143,7 @@ static int measure_throughput(struct bench *b, struct error *err)
         {"throughput_pandas_16", &pandas_line, 16},
     };
 
-    if (drive_open(&b->drive, full_stock(b), err) < 0)
+    if (drive_open(&b->drive, bench_full_stock(b), err) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_SIZE(windows); i++)
         if (closed_loop(b, windows[i].name, *windows[i].program, windows[i].clients,
@@ -177,7 +160,7 @@ static int measure_growth(struct bench *b, struct error *err)
     size_t before = 0;
     char name[48];
 
-    if (drive_open(&b->drive, full_stock(b), err) < 0)
+    if (drive_open(&b->drive, bench_full_stock(b), err) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_SIZE(counts); before = counts[i++]) {
         (void)snprintf(name, sizeof(name), "rate_up_to_%zu_runs", counts[i]);
@@ -195,7 +178,7 @@ static int measure_growth(struct bench *b, struct error *err)
 
 static int measure_warm(struct bench *b, struct error *err)
 {
-    if (drive_open(&b->drive, no_stock, err) < 0 ||
+    if (drive_open(&b->drive, bench_no_stock, err) < 0 ||
         latency(b, "warm_print", print_line, b->plan.runs, err) < 0)
         return -1;
     return latency(b, "warm_pandas", pandas_line, b->plan.runs, err);
@@ -205,17 +188,17 @@ static int measure_teardown(struct bench *b, struct error *err)
 {
     struct drive *d = &b->drive;
 
-    if (drive_open(d, no_stock, err) < 0 ||
+    if (drive_open(d, bench_no_stock, err) < 0 ||
         drive_one_by_one(d, print_line, b->plan.runs, true, err) < 0 ||
-        add_times(b, "teardown_print", d->end_ms, d->n_end) < 0 ||
+        bench_add_times(b, "teardown_print", d->end_ms, d->n_end) < 0 ||
         drive_one_by_one(d, pandas_line, b->plan.runs, true, err) < 0)
         return -1;
-    return add_times(b, "teardown_pandas", d->end_ms, d->n_end);
+    return bench_add_times(b, "teardown_pandas", d->end_ms, d->n_end);
 }
 
 /* --- waiting sandboxes --- */
 
-static uint64_t available_bytes(void)
+uint64_t bench_available_bytes(void)
 {
     struct meminfo m;
 
@@ -250,12 +233,12 @@ static int idle(struct bench *b, size_t count, struct error *err)
     drive_close(
         d); /* the page cache is warm now; what follows is the sandboxes and their zygote alone */
 
-    before = available_bytes();
+    before = bench_available_bytes();
     begin = loop_now_ns();
     if (drive_open(d, (struct engine_stock){.size = count, .warm = true}, err) < 0)
         return -1;
     seconds = (double)(loop_now_ns() - begin) / 1e9;
-    after = available_bytes();
+    after = bench_available_bytes();
     pool_each_idle(d->engine.pool, weigh, &w);
     pss = (double)w.bytes / (double)(w.count ? w.count : 1) / 1e6;
     all = before > after ? (double)(before - after) / MIB : 0;
@@ -263,10 +246,10 @@ static int idle(struct bench *b, size_t count, struct error *err)
     (void)snprintf(human, sizeof(human),
                    "%.2f MB each (PSS), %.0f MB of the host in all, filled in %.1f s", pss, all,
                    seconds);
-    if (add(b, name,
-            json_pack("{s:I,s:f,s:f,s:f}", "count", (json_int_t)w.count, "pss_mb", pss, "host_mb",
-                      all, "fill_s", seconds),
-            human) < 0)
+    if (bench_add(b, name,
+                  json_pack("{s:I,s:f,s:f,s:f}", "count", (json_int_t)w.count, "pss_mb", pss,
+                            "host_mb", all, "fill_s", seconds),
+                  human) < 0)
         return -1;
     (void)snprintf(name, sizeof(name), "print_with_%zu_alive", count);
     return latency(b, name, print_line, b->plan.runs < 50 ? b->plan.runs : 50, err);
@@ -296,6 +279,8 @@ static const struct part {
     {"warm",       measure_warm      },
     {"teardown",   measure_teardown  },
     {"idle",       measure_idle      },
+    {"cell",       bench_cells       },
+    {"sessions",   bench_sessions    },
 };
 
 /* Is the name one of the comma-separated list? */
@@ -323,7 +308,9 @@ static int check_only(const char *only, struct error *err)
             is_known |= strcmp(parts[i].name, word) == 0;
         if (!is_known) {
             error_set(err, E_INVALID, "--only does not know `%.*s`", (int)len, at);
-            return error_hint(err, "it takes stock, throughput, growth, warm, teardown, idle");
+            return error_hint(err,
+                              "it takes stock, throughput, growth, warm, teardown, idle, cell, "
+                              "sessions");
         }
     }
     return 0;
@@ -373,8 +360,8 @@ static int make_plan(const struct request *request, struct plan *plan, struct er
         check_only(request->only, err) < 0)
         return -1;
     for (bool has_more = true; has_more; has_more = *at++ == ',') {
-        if (plan->n_idle == IDLE_MAX) {
-            error_set(err, E_INVALID, "--idle takes at most %d numbers", IDLE_MAX);
+        if (plan->n_idle == BENCH_IDLE_MAX) {
+            error_set(err, E_INVALID, "--idle takes at most %d numbers", BENCH_IDLE_MAX);
             return error_hint(err, "weigh the rest in a second call");
         }
         if (parse_count("--idle", at, LIMIT_SANDBOXES, &plan->idle[plan->n_idle++], &at, err) < 0)
@@ -405,12 +392,14 @@ static int help(void)
     (void)printf(
         "usage: belljar bench [--runs N] [--seconds S] [--idle N[,N]…] [--only WHAT[,WHAT]…] "
         "[--json]\n\n"
-        "Measure fresh sandboxes on this host, with the supervisor in the path: latency from the\n"
-        "stock and without one, throughput, teardown, and the memory of sandboxes that wait.\n\n"
+        "Measure sandboxes on this host, with the supervisor in the path: fresh ones, latency "
+        "from\n"
+        "the stock and without one, throughput, teardown, the memory of those that wait; and\n"
+        "sessions, their cells, how long they take to open, and their memory.\n\n"
         "  --runs N       samples per latency (default 200)\n"
         "  --seconds S    length of a throughput window (default 3)\n"
-        "  --idle N,…     how many waiting sandboxes to weigh (default 10,100)\n"
-        "  --only WHAT,…  stock, throughput, growth, warm, teardown, idle\n"
+        "  --idle N,…     how many waiting sandboxes, or sessions, to weigh (default 10,100)\n"
+        "  --only WHAT,…  stock, throughput, growth, warm, teardown, idle, cell, sessions\n"
         "  --json         the figures for machines, on standard output\n"
         "  --samples      each single time too (with --json)\n\n"
         "example:\n"

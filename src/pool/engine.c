@@ -54,9 +54,17 @@ int engine_open(struct engine *engine, const struct config *config,
     return 0;
 }
 
+int engine_open_sessions(struct engine *engine, const struct sessions_options *options,
+                         struct error *err)
+{
+    return sessions_new(engine->loop, engine->pool, options, &engine->sessions, err);
+}
+
 void engine_close(struct engine *engine)
 {
+    sessions_end(engine->sessions);
     pool_free(engine->pool);
+    sessions_free(engine->sessions); /* the last of them went with the pool */
     cgroup_host_free(engine->cgroups);
     loop_free(engine->loop);
     environment_done(&engine->environment);

@@ -5,12 +5,14 @@
 #include "base/loop.h"
 #include "pool/environment.h"
 #include "pool/pool.h"
+#include "pool/session.h"
 #include "sandbox/cgroup.h"
 
 struct engine {
     struct loop *loop;
     struct cgroup_host *cgroups;
     struct pool *pool;
+    struct sessions *sessions;      /* NULL: none were asked for */
     struct environment environment; /* the pool uses these for every new zygote */
     char *program;
 };
@@ -25,4 +27,10 @@ struct engine_stock {
 int engine_open(struct engine *engine, const struct config *config,
                 const struct engine_stock *stock, const struct run_limits *limits,
                 struct error *err);
+
+/* For doors that have sessions. */
+int engine_open_sessions(struct engine *engine, const struct sessions_options *options,
+                         struct error *err);
+
+/* Ends everything, sessions included. */
 void engine_close(struct engine *engine);

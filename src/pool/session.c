@@ -284,6 +284,11 @@ int session_restart(struct session *s, enum run_language language, struct error 
     return 0;
 }
 
+pid_t session_pid(const struct session *s)
+{
+    return s->box ? box_pid(s->box) : -1;
+}
+
 struct files *session_files(struct session *s)
 {
     return s->box ? box_files(s->box) : NULL;

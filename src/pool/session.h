@@ -17,6 +17,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/loop.h"
@@ -46,7 +47,8 @@ struct session_options {
 int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_options *options,
                  struct sessions **ret_sessions, struct error *err);
 
-/* Ends all of them. They are gone when the pool is freed, and only after that the table may be. */
+/* Ends all of them. They are gone when the pool is freed; only after that the table may be, and
+ * before the loop is. */
 void sessions_end(struct sessions *sessions);
 void sessions_free(struct sessions *sessions);
 
@@ -95,6 +97,9 @@ void session_cancel(struct session *session, struct run *cell);
 
 /* A fresh kernel of that language: variables are lost, files stay. E_BUSY while a cell runs. */
 int session_restart(struct session *session, enum run_language language, struct error *err);
+
+/* Its pid 1 on the host, for those who measure it; -1: there is none (yet). */
+pid_t session_pid(const struct session *session);
 
 /* Its /workspace (sandbox/files.h), or NULL while the session starts. What is changed this way is
  * not listed as a cell's doing. */

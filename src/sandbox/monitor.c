@@ -30,17 +30,23 @@ pid_t monitor_pid(int pidfd)
     return line && sscanf(line, "\nPid: %d", &pid) == 1 ? pid : -1;
 }
 
-static uint64_t read_pss(pid_t pid)
+/* "NAME   123 kB" */
+static uint64_t bytes_of(const char *text, const char *name)
+{
+    const char *line = strstr(text, name);
+
+    return line ? strtoull(line + strlen(name), NULL, 10) * 1024 : 0;
+}
+
+static void read_memory(pid_t pid, struct monitor_usage *usage)
 {
     char path[64], text[2048];
-    const char *line;
-    uint64_t kb;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/smaps_rollup", (int)pid);
     if (file_read(AT_FDCWD, path, text, sizeof(text)) < 0)
-        return 0;
-    line = strstr(text, "\nPss:");
-    return line && sscanf(line, "\nPss: %" SCNu64, &kb) == 1 ? kb * 1024 : 0;
+        return;
+    usage->memory_bytes += bytes_of(text, "\nPss:");
+    usage->private_bytes += bytes_of(text, "\nPrivate_Clean:") + bytes_of(text, "\nPrivate_Dirty:");
 }
 
 /* Fields 14 to 17 (own and reaped children's time) and 20 (threads) of stat; the name in field 2
@@ -96,7 +102,7 @@ static void add(pid_t pid, pid_t parent_first, int depth, struct monitor_usage *
     char path[PATH_MAX];
 
     if (!shares_memory(parent_first, pid))
-        usage->memory_bytes += read_pss(pid);
+        read_memory(pid, usage);
     read_stat(pid, usage);
     if (depth == DEPTH_MAX)
         return;

@@ -96,6 +96,16 @@ def test_bench_measures_a_stock_with_the_limits_of_the_settings(who):
     assert answer.json["pool_print"]["from_stock"] == answer.json["pool_print"]["runs"] == 2, answer
 
 
+def test_bench_measures_cells_and_sessions_that_answer_rightly(who):
+    answer = who.call("bench", "--runs", "2", "--only", "cell,sessions", "--idle", "2", "--json")
+    assert answer.code == 0, answer
+    for name in ("cell_expression", "cell_print", "cell_pandas", "cell_bash", "session_open_print", "cell_with_2_open"):
+        assert answer.json[name]["failed"] == 0 and answer.json[name]["runs"] == 2, (name, answer)
+    for name in ("sessions_2_fresh", "sessions_2_pandas"):
+        row = answer.json[name]
+        assert row["failed"] == 0 and row["count"] == 2 and 0 < row["private_mb"] <= row["pss_mb"], (name, answer)
+
+
 def test_no_colours_into_a_pipe(who):
     for args in (("doctor",), ("config",), ("run", "-c", "1/0")):
         answer = who.call(*args)

@@ -118,7 +118,9 @@ void scene_begin(struct scene *s, struct pool_options options)
 /* Ends it and looks for what is left. */
 void scene_finish(struct scene *s)
 {
+    sessions_end(s->sessions);
     pool_free(s->pool);
+    sessions_free(s->sessions);
     for (size_t i = 0; i < s->n_tickets; i++) {
         assert_int_equal(s->tickets[i].done, 1);
         run_free(s->tickets[i].run);

@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "pool/pool.h"
+#include "pool/session.h"
 #include "wire/pack.h"
 
 #define SCENE_RUNS_MAX 32
@@ -22,6 +23,7 @@ struct scene {
     struct loop *loop;
     struct cgroup_host *cgroups;
     struct pool *pool;
+    struct sessions *sessions; /* the test's, freed with the scene; NULL: none */
     struct pack policy;
     struct scene_ticket tickets[SCENE_RUNS_MAX];
     size_t n_tickets;

@@ -12,7 +12,6 @@
 
 struct stage {
     struct scene scene;
-    struct sessions *table;
     char ended[256]; /* why the last one that ended did */
     int ends;
 };
@@ -34,15 +33,13 @@ static void begin(struct stage *g, size_t stock)
     scene_begin(&g->scene, (struct pool_options){.size = stock});
     assert_int_equal(sessions_new(g->scene.loop, g->scene.pool,
                                   &(struct sessions_options){.max_total = 8, .max_per_owner = 4},
-                                  &g->table, &err),
+                                  &g->scene.sessions, &err),
                      0);
 }
 
 static void finish(struct stage *g)
 {
-    sessions_end(g->table);
-    scene_finish(&g->scene); /* frees the pool */
-    sessions_free(g->table);
+    scene_finish(&g->scene);
 }
 
 static int try_open(struct stage *g, const struct session_options *options,
@@ -56,7 +53,7 @@ static int try_open(struct stage *g, const struct session_options *options,
         full.owner = "";
     full.on_end = on_end;
     full.user = g;
-    return sessions_open(g->table, model, &full, ret_session, err);
+    return sessions_open(g->scene.sessions, model, &full, ret_session, err);
 }
 
 static struct session *open_session(struct stage *g)
@@ -470,7 +467,7 @@ static void the_idle_clock_ends_a_session_and_says_so(void **state)
                 "busy is not idle\n");
     scene_wait(&g.scene, one_has_ended);
     assert_non_null(strstr(g.ended, "idle time"));
-    assert_null(sessions_find(g.table, "", "a", &err));
+    assert_null(sessions_find(g.scene.sessions, "", "a", &err));
     assert_int_equal(err.code, E_NOT_FOUND);
     error_done(&err);
     finish(&g);
@@ -509,10 +506,10 @@ static void names_are_the_owners(void **state)
     assert_int_equal(
         try_open(&g, &(struct session_options){.name = "work", .owner = "ann"}, &session, &err), 0);
     session_info(session, &info);
-    assert_ptr_equal(sessions_find(g.table, "ann", "work", &err), session);
-    assert_ptr_equal(sessions_find(g.table, "ann", info.id, &err), session);
-    assert_null(sessions_find(g.table, "bob", "work", &one));
-    assert_null(sessions_find(g.table, "bob", "never", &two));
+    assert_ptr_equal(sessions_find(g.scene.sessions, "ann", "work", &err), session);
+    assert_ptr_equal(sessions_find(g.scene.sessions, "ann", info.id, &err), session);
+    assert_null(sessions_find(g.scene.sessions, "bob", "work", &one));
+    assert_null(sessions_find(g.scene.sessions, "bob", "never", &two));
     assert_string_equal(one.message, two.message);
     assert_int_equal(one.code, two.code);
     assert_int_equal(
