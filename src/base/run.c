@@ -185,6 +185,14 @@ const char *run_status_name(enum run_status status)
     return statuses[status].name;
 }
 
+const char *run_state_name(enum run_state state)
+{
+    static const char *const names[] = {
+        [RUN_STATE_NONE] = NULL, [RUN_STATE_KEPT] = "kept", [RUN_STATE_LOST] = "lost"};
+
+    return names[state];
+}
+
 int run_status_exit(const struct run *run)
 {
     int code = statuses[run->status].exit;

@@ -213,4 +213,5 @@ const struct run_form *run_display_form(const struct run_display *display, const
 void run_program_name(const char *path, char name[RUN_PROGRAM_NAME_MAX]);
 
 const char *run_status_name(enum run_status status);
+const char *run_state_name(enum run_state state); /* NULL: it was no cell */
 int run_status_exit(const struct run *run);

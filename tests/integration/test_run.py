@@ -172,6 +172,7 @@ RESULT_FIELDS = {
     "masked": dict,
     "files": list,
     "session_id": (str, type(None)),
+    "session_state": (str, type(None)),
     "correlation_id": (str, type(None)),
     "profile": str,
     "isolation": str,

@@ -88,7 +88,7 @@ static void a_success_has_every_field_in_order(void **state)
         "\"result\":{\"text\":\"6\",\"json\":6},\"displays\":[],\"error\":null,\"violations\":[],"
         "\"usage\":{\"wall_ms\":1.9,\"cpu_ms\":1.2,\"memory_peak_bytes\":8400896,\"start_ms\":0.4,"
         "\"processes_peak\":1},\"masked\":{\"count\":0,\"kinds\":[]},\"files\":[],\"session_id\":"
-        "null,"
+        "null,\"session_state\":null,"
         "\"correlation_id\":null,\"profile\":\"standard\",\"isolation\":\"namespaces\","
         "\"layers\":[\"user-namespace\",\"seccomp\"],\"violations_more\":0,\"displays_more\":0,"
         "\"files_gone\":[],"
