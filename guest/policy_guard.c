@@ -512,6 +512,10 @@ static int replace_method(PyTypeObject *type, PyMethodDef *def)
     return r;
 }
 
+/* A copy made in advance: making one counts a reference to every built-in type, and each lies on a
+ * page that a child would then have to copy. */
+static PyObject *spare_builtins;
+
 /* The guards of methods stand from the beginning and let everything pass until a policy is sealed:
  * changing a type later would touch every type derived from it, in every child. */
 static int guard_methods(PyObject *strings)
@@ -560,7 +564,8 @@ int policy_guard_prepare(void)
         return -1;
     real_attrgetter_new = attrgetter->tp_new;
     real_methodcaller_new = methodcaller->tp_new;
-    if (guard_methods(strings) < 0)
+    spare_builtins = PyDict_Copy(builtins);
+    if (!spare_builtins || guard_methods(strings) < 0)
         return -1;
     Py_DECREF(strings);
     return 0;
@@ -568,12 +573,12 @@ int policy_guard_prepare(void)
 
 static int block_builtins(const struct policy *policy, PyObject *builtins)
 {
-    for (size_t i = 0; i <= policy->mask; i++) {
+    for (size_t i = 1; i < policy->n_rules; i++) {
         const struct rule *rule = &policy->rules[i];
         PyObject *name;
         int r;
 
-        if (!rule->key || !(rule->lists & (1u << POLICY_BUILTIN_DENY)))
+        if (!(rule->lists & (1u << POLICY_BUILTIN_DENY)))
             continue;
         name = PyUnicode_DecodeUTF8(rule->key, rule->key_len, "replace");
         if (!name)
@@ -596,8 +601,10 @@ static int block_builtins(const struct policy *policy, PyObject *builtins)
 
 static int dress(const struct policy *policy, PyObject *globals, PyObject *builtins)
 {
-    PyObject *own = PyDict_Copy(builtins);
-    int r = own ? 0 : -1;
+    PyObject *own = spare_builtins ? spare_builtins : PyDict_Copy(builtins);
+    int r = own ? put(own, "__import__", PyCFunction_New(&import_def, NULL)) : -1;
+
+    spare_builtins = NULL;
 
     for (size_t i = 0; r == 0 && i < COUNT_OF(by_name); i++)
         r = put(own, by_name[i].def.ml_name, PyCFunction_New(&by_name[i].def, NULL));

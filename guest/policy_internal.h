@@ -17,7 +17,7 @@
 
 /* One key of the table and all the lists it is on. */
 struct rule {
-    const char *key;   /* in policy->bytes; NULL: an empty place */
+    const char *key;   /* in policy->bytes or policy->pairs */
     const char *value; /* of a hint */
     uint32_t key_len;
     uint32_t value_len;
@@ -33,7 +33,9 @@ struct policy {
     uint32_t powers;
     uint32_t max_bytes;
     uint32_t max_lines;
-    struct rule *rules; /* open addressing, a power of two */
+    struct rule *rules; /* the first is empty: what no profile names */
+    size_t n_rules;
+    uint16_t *places; /* a hash table of indices into `rules`, open addressing; 0: free */
     size_t mask;
 };
 

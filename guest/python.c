@@ -1,5 +1,6 @@
 #include "guest/python.h"
 
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <unistd.h>
@@ -16,10 +17,30 @@
 /* builtins.compile and ast.Expression as they were before any program could replace them. */
 static PyObject *compile_function, *expression_type;
 
+/* Functions to be called before threads are waited for. Those of the preloaded modules look after
+ * threads of their own only. */
+static Py_ssize_t prepared_thread_functions;
+
+static Py_ssize_t count_thread_functions(void)
+{
+    PyObject *threading = PyDict_GetItemString(PyImport_GetModuleDict(), "threading");
+    PyObject *functions = NULL;
+    Py_ssize_t n = 0;
+
+    if (threading)
+        functions = PyObject_GetAttrString(threading, "_threading_atexits");
+    if (threading)
+        n = functions && PyList_Check(functions) ? PyList_GET_SIZE(functions) : -1;
+    Py_XDECREF(functions);
+    PyErr_Clear();
+    return n;
+}
+
 int python_prepare(void)
 {
     PyObject *ast;
 
+    prepared_thread_functions = count_thread_functions();
     compile_function = PyDict_GetItemString(PyEval_GetBuiltins(), "compile");
     Py_XINCREF(compile_function);
     ast = report_module("_ast");
@@ -383,6 +404,85 @@ int python_run(const struct wire_run *run, int control)
     return run_program(&program, policy, true);
 }
 
+/* --- rehearsing --- */
+
+/* One of nearly every kind of statement and expression. */
+static const char rehearsal[] = "import sys\n"
+                                "from math import pi as _pi\n"
+                                "class _Shape:\n"
+                                "    sides: int = 3\n"
+                                "    def __init__(self, *parts, **named):\n"
+                                "        self.parts = list(parts)\n"
+                                "    @property\n"
+                                "    def first(self):\n"
+                                "        return self.parts[0] if self.parts else None\n"
+                                "def _count(n, step=1):\n"
+                                "    global _seen\n"
+                                "    _seen = total = 0\n"
+                                "    while total < n and not total == -1:\n"
+                                "        total += step\n"
+                                "        yield total\n"
+                                "try:\n"
+                                "    with open('/dev/null') as _file:\n"
+                                "        _text = _file.read().strip()\n"
+                                "    assert _text == '', 'empty'\n"
+                                "    raise ValueError('x')\n"
+                                "except (ValueError, KeyError) as _error:\n"
+                                "    _text = f'{_error!r:>9} {_pi:.3f}'\n"
+                                "finally:\n"
+                                "    pass\n"
+                                "_a, *_b = sorted([int(c) for c in '123'], key=lambda x: -x)\n"
+                                "_c = {str(i): i ** 2 for i in range(9) if i % 2}\n"
+                                "_d = [*_b, *_count(3)][1:-1]\n"
+                                "for _i, _x in enumerate(_d):\n"
+                                "    if _x > 2 or _i is None:\n"
+                                "        continue\n"
+                                "print('', _Shape(1).first and '', end='', sep='', "
+                                "file=sys.stdout)\n"
+                                "del _i, _x\n"
+                                "{'a': _c, 'b': [1.5, True, None, _text]}\n";
+
+static PyObject *run_apart(const struct program *program)
+{
+    PyObject *globals = PyDict_New();
+    PyObject *value = NULL;
+
+    if (globals && PyDict_SetItemString(globals, "__builtins__", PyEval_GetBuiltins()) == 0 &&
+        PyDict_SetItemString(globals, "__name__", Py_None) == 0) {
+        value = PyEval_EvalCode(program->body, globals, globals);
+        Py_XDECREF(value);
+        if (value)
+            value = PyEval_EvalCode(program->last, globals, globals);
+    }
+    Py_XDECREF(globals);
+    return value;
+}
+
+void python_rehearse(void)
+{
+    struct program program = {.code = span_of(rehearsal), .file = policy_filename()};
+    struct policy_report report = {0};
+    struct policy *policy = policy_rehearsal();
+    PyObject *tree = NULL, *value = NULL;
+
+    program.control = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    if (policy && policy_check_source(policy, program.code, &report) == 0)
+        tree = parse(program.code, program.file);
+    if (tree && policy_check_tree(policy, tree, &report) == 0 &&
+        compile_program(&program, tree) == 0 && program.last)
+        value = run_apart(&program);
+    if (value)
+        (void)report_value(program.control, value);
+    PyErr_Clear();
+    Py_XDECREF(value);
+    Py_XDECREF(tree);
+    Py_XDECREF(program.body);
+    Py_XDECREF(program.last);
+    policy_report_done(&report);
+    policy_free(policy);
+    (void)close(program.control);
+}
+
 /* --- sessions --- */
 
 static struct policy *session_policy;
@@ -438,9 +538,19 @@ static void flush(const char *name)
     Py_XDECREF(result);
 }
 
+/* Somebody to wait for, or something of the program's own to call before waiting? Python's way to
+ * find that out touches some fifty pages. */
+static bool has_threads(void)
+{
+    PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+
+    return PyThreadState_Next(first) || count_thread_functions() != prepared_thread_functions;
+}
+
 void python_finish(void)
 {
-    call_if_loaded("threading", "_shutdown");
+    if (has_threads())
+        call_if_loaded("threading", "_shutdown");
     call_if_loaded("atexit", "_run_exitfuncs");
     flush("stdout");
     flush("stderr");

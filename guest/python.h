@@ -10,6 +10,11 @@
  * later. 0 or -1. */
 int python_prepare(void);
 
+/* Checks, compiles and runs a few lines of ours the way a program is, any number of times: what
+ * CPython sets up at the first use of a thing is set up then. Leaves no name behind and seals
+ * nothing. */
+void python_rehearse(void);
+
 /* Runs the program to its end and returns the exit code. Everything about it is told over
  * `control`. */
 int python_run(const struct wire_run *run, int control);

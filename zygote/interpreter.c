@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "guest/display.h"
@@ -225,6 +226,7 @@ void interpreter_touch(void)
     PyObject *globals = PyDict_New();
     PyObject *result = NULL;
 
+    python_rehearse();
     if (globals && PyDict_SetItemString(globals, "__builtins__", PyEval_GetBuiltins()) == 0)
         result = PyRun_String(warm_up, Py_file_input, globals, globals);
     if (!result)
@@ -242,6 +244,7 @@ static struct {
     PyObject *numpy_seed;  /* numpy.random.seed */
     struct mt19937 *numpy; /* numpy's global state itself, when it is what we know */
     int (*crypto)(void);   /* RAND_poll */
+    pid_t pid;             /* who called it */
 } generators;
 
 /* numpy's MT19937, of which bitgen_t (its public C interface) gives the address. */
@@ -310,17 +313,49 @@ static void find_generators(void)
     }
     if (crypto)
         generators.crypto = (int (*)(void))dlsym(crypto, "RAND_poll");
+    generators.pid = getpid();
     if (generators.crypto)
         (void)generators.crypto(); /* the first call sets the whole library up, which children need
                                       not repeat */
     PyErr_Clear();
 }
 
+/* Of one size; a place for each 16 bytes would be 16 MB. */
+#define HOLES_MAX 1000000
+
 static int count_threads(void)
 {
     struct stat st;
 
     return stat("/proc/self/task", &st) < 0 ? -1 : (int)st.st_nlink - 2;
+}
+
+/* The allocator of small objects takes the first free place in any of its pools, and the imports
+ * have left holes in most of them: a child that allocates would write to pages all over. So they
+ * are filled, for good, up to the first pool that was empty; what children allocate then lies
+ * together. CPython's pools are 16 KiB; were they not, this would only be of less use. */
+static void fill_holes(void)
+{
+    enum { POOL = 16384, CLASS = 16, LARGEST = 512, PLACES_MAX = POOL / CLASS };
+    static void *row[PLACES_MAX];
+
+    for (size_t size = CLASS; size <= LARGEST; size += CLASS) {
+        size_t whole = (POOL - 3 * CLASS) / size, n = 0;
+
+        /* A pool that was empty gives its places one after the other. */
+        for (size_t i = 0; i < HOLES_MAX && n < whole; i++) {
+            void *place = PyObject_Malloc(size);
+
+            if (!place)
+                return;
+            if (n == 0 || (char *)place != (char *)row[n - 1] + size ||
+                (uintptr_t)place / POOL != (uintptr_t)row[0] / POOL)
+                n = 0;
+            row[n++] = place;
+        }
+        while (n > 0)
+            PyObject_Free(row[--n]);
+    }
 }
 
 int interpreter_freeze(bool warm, struct error *err)
@@ -336,6 +371,7 @@ int interpreter_freeze(bool warm, struct error *err)
         }
         display_preload();
         interpreter_touch();
+        fill_holes();
         gc = PyImport_ImportModule("gc");
         if (gc)
             done = PyObject_CallMethod(gc, "collect", NULL);
@@ -399,7 +435,9 @@ void interpreter_wake(void)
 {
     reseed_random();
     reseed_numpy();
-    if (generators.crypto)
+    /* OpenSSL knows a fork by the pid and takes a new seed when it is next asked. Every kernel's
+     * differs from the zygote's, which is 1. */
+    if (generators.crypto && getpid() == generators.pid)
         (void)generators.crypto();
 }
 

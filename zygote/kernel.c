@@ -275,6 +275,8 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
     if (touch) {
         hotset_populate(HOTSET_ANY);
         hotset_populate(HOTSET_STACK);
+        hotset_look_up(HOTSET_ANY);
+        hotset_look_up(HOTSET_STACK);
         interpreter_touch();
     }
     if (has_stack)

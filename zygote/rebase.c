@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "zygote/maps.h"
 
 #define PAGE REBASE_PAGE
 
@@ -25,80 +26,18 @@
 
 #define MMAP_MAX_DEFAULT 65536 /* of the C library */
 
-#define MAPS_MAX ((size_t)1 << 20)
-
-/* Of /proc/self/pagemap. */
-#define PAGE_PRESENT (UINT64_C(1) << 63)
-#define PAGE_SWAPPED (UINT64_C(1) << 62)
-#define PAGE_OF_FILE (UINT64_C(1) << 61)
-
 struct run {
     uintptr_t start;
     size_t len;
     int prot;
 };
 
-struct mapping {
-    uintptr_t start, end;
-    int prot;
-    bool is_private;
-    bool is_anonymous;
-    const char *name;
-};
-
 /* All of it is static and in our own data, which is left alone: between the copy and the switch
  * nothing may change that is being switched, and so nothing here calls the allocator. */
-static char maps[MAPS_MAX];
 static uint64_t page_info[512];
 static struct run runs[RUNS_MAX];
 static size_t n_runs;
 static int own_data = 1;
-
-static int read_maps(struct error *err)
-{
-    cleanup_close int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-    size_t len = 0;
-
-    if (fd < 0)
-        return error_errno(err, "open /proc/self/maps");
-    for (;;) {
-        ssize_t n = read(fd, maps + len, sizeof(maps) - 1 - len);
-
-        if (n < 0)
-            return error_errno(err, "read /proc/self/maps");
-        if (n == 0)
-            break;
-        len += (size_t)n;
-        if (len == sizeof(maps) - 1)
-            return error_set(err, E_TOO_LARGE, "too many mappings");
-    }
-    maps[len] = '\0';
-    return 0;
-}
-
-/* Takes one line of /proc/self/maps off the text. */
-static bool next_mapping(char **text, struct mapping *m)
-{
-    char *line = *text, *end, *at;
-
-    end = strchr(line, '\n');
-    if (!end)
-        return false;
-    *end = '\0';
-    *text = end + 1;
-
-    m->start = strtoul(line, &at, 16);
-    m->end = strtoul(at + 1, &at, 16);
-    m->prot = (at[1] == 'r' ? PROT_READ : 0) | (at[2] == 'w' ? PROT_WRITE : 0) |
-              (at[3] == 'x' ? PROT_EXEC : 0);
-    m->is_private = at[4] == 'p';
-    m->name = strpbrk(line, "/[");
-    m->is_anonymous =
-        !m->name || strcmp(m->name, "[heap]") == 0 || strncmp(m->name, "[anon", 5) == 0;
-    if (!m->name)
-        m->name = "";
-    return true;
-}
 
 static bool holds(const struct mapping *m, const void *address)
 {
@@ -114,8 +53,7 @@ static bool is_eligible(const struct mapping *m)
         return false;
     if (m->name[0] == '[' && !m->is_anonymous)
         return false;
-    return !holds(m, &errno) && !holds(m, maps) && !holds(m, &own_data) &&
-           !holds(m, &runs[RUNS_MAX - 1]);
+    return !holds(m, &errno) && !holds(m, &own_data) && !holds(m, &runs[RUNS_MAX - 1]);
 }
 
 static int add_run(const struct mapping *m, uintptr_t start, uintptr_t end, struct error *err)
@@ -159,16 +97,15 @@ static int find_runs(int pagemap, const struct mapping *m, struct error *err)
     return end ? add_run(m, start, end, err) : 0;
 }
 
-static int collect(struct error *err)
+static int collect(char *text, struct error *err)
 {
     cleanup_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
     struct mapping m;
-    char *text = maps;
 
     if (pagemap < 0)
         return error_errno(err, "open /proc/self/pagemap");
     n_runs = 0;
-    while (next_mapping(&text, &m))
+    while (maps_next(&text, &m))
         if (is_eligible(&m) && find_runs(pagemap, &m, err) < 0)
             return -1;
     return 0;
@@ -224,11 +161,12 @@ int rebase_memory(struct error *err)
     return 0;
 #endif
     cleanup_close int file = memfd_create("belljar-base", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+    char *text;
 
     if (file < 0)
         return error_errno(err, "memfd_create");
     own_data++; /* keeps it in .data, and the compiler from knowing its value */
-    if (read_maps(err) < 0 || collect(err) < 0 || copy_out(file, err) < 0 ||
+    if (maps_read(&text, err) < 0 || collect(text, err) < 0 || copy_out(file, err) < 0 ||
         switch_over(file, err) < 0)
         return error_wrap(err, "rebase the interpreter's memory");
     if (fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
