@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/stream.h"
+#include "gate/profile.h"
 #include "pool/scene.h"
 #include "pool/session.h"
 
@@ -284,6 +285,60 @@ static void lines_of_earlier_cells_are_in_tracebacks(void **state)
     assert_non_null(strstr(t->run->exception.traceback, "<cell 2>"));
     assert_says(&g, session, "print('on')", "on\n");
     finish(&g);
+}
+
+/* --- under a policy --- */
+
+static void assert_refused(struct stage *g, struct session *session, const char *code)
+{
+    struct scene_ticket *t = submit(g, session, code);
+
+    wait_all(g);
+    assert_status(t, RUN_REFUSED, RUN_STATE_KEPT);
+    assert_true(t->run->n_violations > 0);
+}
+
+static void assert_raises(struct stage *g, struct session *session, const char *code)
+{
+    struct scene_ticket *t = submit(g, session, code);
+
+    wait_all(g);
+    if (t->run->status == RUN_SUCCESS)
+        fail_msg("`%s` ran: %s", code, t->out);
+    assert_int_equal(t->run->state, RUN_STATE_KEPT);
+}
+
+static void every_cell_meets_the_policy(void **state)
+{
+    struct profile *profile = NULL;
+    struct session *session;
+    struct error err = {0};
+    struct run *model;
+    struct stage g;
+
+    (void)state;
+    begin(&g, 1);
+    if (profile_load(POLICIES_DIR "/strict.toml", POLICIES_DIR, &profile, &err) < 0)
+        fail_msg("%s", err.message);
+    model = scene_prepare(&g.scene, "");
+    g.scene.n_tickets--;
+    model->policy = profile_encoded(profile);
+    model->may_spawn = profile_allows_processes(profile);
+    assert_int_equal(
+        sessions_open(g.scene.sessions, model, &(struct session_options){.owner = ""}, &session, &err), 0);
+    assert_says(&g, session, "import math, dataclasses\nx = 1", "");
+    assert_refused(&g, session, "import os");
+    assert_refused(&g, session, "eval('1')");
+    assert_says(&g, session, "x += 1\nprint(x, math.floor(2.5))", "2 2\n");
+    assert_says(&g, session, "@dataclasses.dataclass\nclass P:\n    a: int\nprint(P(3))",
+                "P(a=3)\n");
+    assert_raises(&g, session, "f = print.__self__");
+    assert_raises(&g, session, "getattr(print, '__se' + 'lf__')");
+    assert_says(&g, session, "import asyncio\nawait asyncio.sleep(0)\nprint('slept')", "slept\n");
+    assert_raises(&g, session, "1 / 0");
+    assert_says(&g, session, "def g():\n    return x\nprint(g())", "2\n");
+    finish(&g);
+    profile_free(profile);
 }
 
 /* --- interrupts --- */
@@ -571,6 +626,7 @@ int main(void)
         cmocka_unit_test(a_cell_may_await_at_its_top_level),
         cmocka_unit_test(input_is_that_of_its_own_cell),
         cmocka_unit_test(lines_of_earlier_cells_are_in_tracebacks),
+        cmocka_unit_test(every_cell_meets_the_policy),
         cmocka_unit_test(a_timeout_interrupts_the_cell_and_keeps_the_state),
         cmocka_unit_test(a_cell_that_eats_interrupts_loses_its_kernel_and_no_more),
         cmocka_unit_test(a_cell_that_is_interrupted_is_cancelled),
