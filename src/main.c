@@ -21,6 +21,7 @@ static const struct {
     const char *help;
 } commands[] = {
     {"run",     cmd_run,     "run a Python or Bash program in a fresh sandbox"         },
+    {"shell",   cmd_shell,   "a prompt into a sandbox that remembers"                  },
     {"doctor",  cmd_doctor,  "say how well this host can isolate, and how to do better"},
     {"config",  cmd_config,  "show the settings and where each comes from"             },
     {"bench",   cmd_bench,   "measure start-up, throughput and memory on this host"    },

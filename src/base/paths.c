@@ -1,9 +1,11 @@
 #include "base/paths.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -72,4 +74,37 @@ char *paths_data(const char *name, struct error *err)
         if (strcmp(data_dirs[i].name, name) == 0)
             return join(dir, data_dirs[i].in_checkout, err);
     return join(BELLJAR_DATADIR, name, err);
+}
+
+static int make_private(const char *dir, struct error *err)
+{
+    if (mkdir(dir, S_IRWXU) < 0 && errno != EEXIST)
+        return error_errno(err, "make `%s`", dir);
+    return 0;
+}
+
+/* Each directory on the way that is ours to make: those of the user's home may be missing, too. */
+char *paths_state(const char *name, struct error *err)
+{
+    static const char *const below_home[] = {"/.local", "/.local/state", "/.local/state/belljar"};
+    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    char dir[PATH_MAX];
+    int r = 0;
+
+    if (state && *state == '/') {
+        (void)snprintf(dir, sizeof(dir), "%s", state);
+        r = make_private(dir, err);
+        (void)snprintf(dir, sizeof(dir), "%s/belljar", state);
+        r = r < 0 ? r : make_private(dir, err);
+    } else if (home && *home == '/') {
+        for (size_t i = 0; i < ARRAY_SIZE(below_home) && r == 0; i++) {
+            (void)snprintf(dir, sizeof(dir), "%s%s", home, below_home[i]);
+            r = make_private(dir, err);
+        }
+    } else {
+        error_set(err, E_NOT_FOUND, "neither XDG_STATE_HOME nor HOME says where to keep `%s`",
+                  name);
+        return NULL;
+    }
+    return r < 0 ? NULL : join(dir, name, err);
 }

@@ -8,3 +8,7 @@ char *paths_zygote(struct error *err);
 
 /* A directory of read-only data: "policies" or "escape". The caller frees it. */
 char *paths_data(const char *name, struct error *err);
+
+/* NAME in the user's own directory for what lasts ($XDG_STATE_HOME/belljar), which is made,
+ * private, if it is not there. The caller frees it. */
+char *paths_state(const char *name, struct error *err);

@@ -12,7 +12,7 @@
 void outlet_init(struct outlet *outlet, int fd, const char *color)
 {
     *outlet = (struct outlet){.fd = fd, .is_terminal = isatty(fd)};
-    terminal_init(&outlet->terminal, terminal_has_color(fd, color));
+    terminal_begin(&outlet->terminal, terminal_has_color(fd, color));
 }
 
 static int outlet_write(struct outlet *outlet, const char *data, size_t len)

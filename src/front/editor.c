@@ -23,6 +23,9 @@
 
 #define PROMPT_MAX 64
 
+/* Ctrl-D. The editor leaves it as the only character of the line where it means the end. */
+#define END_KEY '\4'
+
 /* Shown below the line at most; more are counted. */
 #define WORDS_SHOWN 200
 
@@ -153,7 +156,7 @@ static void take_keys(struct editor *e)
 
         if (line && n > 0 && line[n - 1] == '\n')
             take_line(e, line, (size_t)n - 1);
-        else if (!line && n == 0) /* Ctrl-D */
+        else if (line && n == 1 && line[0] == END_KEY)
             end(e, NULL);
         else if (line && (size_t)n > e->options.line_max)
             editor_discard(e, e->prompt);
@@ -521,7 +524,7 @@ void editor_remember(struct editor *e, const char *line)
     cleanup_error struct error ignored = {0};
     HistEvent event;
 
-    if (!e->history || !*line || *line == ' ')
+    if (!e->history || !*line)
         return;
     if (history(e->history, &event, H_FIRST) == 0 && strcmp(event.str, line) == 0)
         return;

@@ -55,8 +55,7 @@ void editor_discard(struct editor *editor, const char *prompt);
 /* The terminal changed its size, or is ours again after a stop. */
 void editor_refresh(struct editor *editor);
 
-/* Keeps the line for this and later sessions. Empty ones, repetitions and those that begin with a
- * space are not kept. */
+/* Keeps the line for this and later prompts. Empty ones and repetitions are not kept. */
 void editor_remember(struct editor *editor, const char *line);
 
 /* For complete(): adds a word, whose copy is the editor's, if it begins with `prefix`. */

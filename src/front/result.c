@@ -292,7 +292,7 @@ static int add_exception(const struct human *h, const struct run_exception *e)
     if (e->traceback && *e->traceback) {
         if (has_shown(h->run, e->traceback))
             return add_hint(h, "", e->hint);
-        terminal_init(&terminal, false);
+        terminal_begin(&terminal, false);
         if (terminal_feed(&terminal, e->traceback, strlen(e->traceback), h->out, h->err) < 0 ||
             terminal_finish(&terminal, h->out, h->err) < 0)
             return -1;
@@ -367,16 +367,35 @@ static int add_status(const struct human *h)
         ms < 1000 ? ms : ms / 1000, (double)run->usage.memory_peak_bytes / (double)MIB);
 }
 
+static int add_notes(const struct human *h)
+{
+    const struct run *run = h->run;
+
+    for (size_t i = 0; i < run->n_violations; i++)
+        if (add_violation(h, &run->violations[i]) < 0)
+            return -1;
+    if (run->violations_more &&
+        buf_printf(h->out, h->err, "and %u more\n", run->violations_more) < 0)
+        return -1;
+    if (add_exception(h, &run->exception) < 0 || add_value(h) < 0)
+        return -1;
+    return add_limit_hint(h);
+}
+
 int result_human(const struct run *run, bool has_color, struct buf *out, struct error *err)
 {
     const struct human h = {run, has_color, out, err};
 
-    for (size_t i = 0; i < run->n_violations; i++)
-        if (add_violation(&h, &run->violations[i]) < 0)
-            return -1;
-    if (run->violations_more && buf_printf(out, err, "and %u more\n", run->violations_more) < 0)
+    return add_notes(&h) < 0 ? -1 : add_status(&h);
+}
+
+int result_cell(const struct run *run, bool has_color, struct buf *out, struct error *err)
+{
+    const struct human h = {run, has_color, out, err};
+
+    if (add_notes(&h) < 0)
         return -1;
-    if (add_exception(&h, &run->exception) < 0 || add_value(&h) < 0 || add_limit_hint(&h) < 0)
-        return -1;
+    if (run->status == RUN_SUCCESS || (run->status == RUN_ERROR && run->exception.name))
+        return 0;
     return add_status(&h);
 }

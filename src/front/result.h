@@ -17,3 +17,7 @@ json_t *result_error_json(const struct error *error);
 /* What a person wants to know beside the program's own output, for stderr: violations, the
  * exception, the value of `result`, a hint, and the status line with time and memory. */
 int result_human(const struct run *run, bool has_color, struct buf *out, struct error *err);
+
+/* The same for a cell at a prompt, where what went well needs no word: the status line stands only
+ * where nothing else says how the cell ended. */
+int result_cell(const struct run *run, bool has_color, struct buf *out, struct error *err);

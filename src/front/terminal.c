@@ -7,7 +7,7 @@
 #include "base/cleanup.h"
 #include "base/utf8.h"
 
-void terminal_init(struct terminal *terminal, bool has_color)
+void terminal_begin(struct terminal *terminal, bool has_color)
 {
     *terminal = (struct terminal){.has_color = has_color};
 }
@@ -160,7 +160,7 @@ int terminal_line(const char *text, size_t len, struct buf *out, struct error *e
 {
     struct terminal terminal;
 
-    terminal_init(&terminal, false);
+    terminal_begin(&terminal, false);
     while (len) {
         size_t plain = 0;
 

@@ -20,7 +20,8 @@ struct terminal {
     bool is_colored; /* a colour was passed on and not yet reset */
 };
 
-void terminal_init(struct terminal *terminal, bool has_color);
+/* Not terminal_init(): the line editor, which is linked statically, has one of that name. */
+void terminal_begin(struct terminal *terminal, bool has_color);
 
 /* Adds the visible form of the bytes to `out`; a sequence may be cut anywhere between calls. */
 int terminal_feed(struct terminal *terminal, const char *data, size_t len, struct buf *out,

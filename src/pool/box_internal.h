@@ -26,7 +26,8 @@ struct box_kernel {
     struct peer peer;
     int out, err;
     struct loop_watch *out_watch, *err_watch;
-    bool is_alive; /* from its start to pid 1's word of its end */
+    bool is_alive;      /* from its start to pid 1's word of its end */
+    bool is_restarting; /* killed on request: the next one takes its place, and its cells */
 };
 
 struct box {

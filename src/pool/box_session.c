@@ -182,7 +182,7 @@ int box_cell(struct box *b, struct run *cell, struct error *err)
     b->state = BOX_RUNNING;
     cell->handed_ns = loop_now_ns();
     box_start_clocks(b, cell);
-    if (k->peer.state == WIRE_STATE_READY) {
+    if (k->peer.state == WIRE_STATE_READY && !k->is_restarting) {
         struct error why = {0};
 
         if (hand_over(k, &why) < 0)
@@ -224,6 +224,15 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
     k->is_alive = false;
     if (b->state == BOX_ENDING)
         return;
+    if (k->is_restarting) {
+        k->is_restarting = false;
+        if (start_kernel(k, &err) < 0 && b->run && b->active == k) {
+            error_move(&b->run->error, &err);
+            box_answer(b);
+        }
+        error_done(&err);
+        return;
+    }
     if (b->run && b->active == k) {
         b->has_exited = true;
         b->exited = *exited;
@@ -280,8 +289,10 @@ void box_restart(struct box *b, enum run_language language)
 {
     struct box_kernel *k = kernel_for(b, language);
 
-    if (b->state == BOX_KEPT && k->is_alive)
-        signal_kernel(k, SIGKILL); /* a fresh one follows its end */
+    if (b->state != BOX_KEPT || !k->is_alive || k->is_restarting)
+        return;
+    k->is_restarting = true; /* a fresh one follows its end, and a cell waits for that one */
+    signal_kernel(k, SIGKILL);
 }
 
 int box_keep(struct box *b, struct run *model, const struct box_events *events, void *owner,

@@ -33,6 +33,7 @@ struct session {
     uint64_t cells;
     bool is_closing;
     char *why; /* it is closing */
+    void (*on_start)(void *user, struct session *session);
     void (*on_end)(void *user, struct session *session, const char *why);
     void *user;
 };
@@ -398,6 +399,8 @@ static void on_box(struct run *model, struct box *box)
 
     if (box_keep(box, model, &events, s, &err) == 0) {
         s->box = box;
+        if (s->on_start && !s->is_closing)
+            s->on_start(s->user, s);
         if (s->is_closing)
             box_kill(box);
         else
@@ -498,6 +501,7 @@ static struct session *new_session(struct sessions *table, struct run *model,
                           .lifetime_ms = options->lifetime_ms,
                           .opened_ns = loop_now_ns(),
                           .rested_ns = loop_now_ns(),
+                          .on_start = options->on_start,
                           .on_end = options->on_end,
                           .user = options->user};
     if (id_make(s->id, "ses_") == 0)

@@ -39,6 +39,8 @@ struct session_options {
     const char *owner; /* nobody else finds it; "" where there is one user */
     uint64_t idle_ms;  /* 0: never */
     uint64_t lifetime_ms;
+    /* Its sandbox stands, and has no cell yet. Optional. */
+    void (*on_start)(void *user, struct session *session);
     /* It is gone after this call, `why` in words. Optional. */
     void (*on_end)(void *user, struct session *session, const char *why);
     void *user;

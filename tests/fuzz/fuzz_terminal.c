@@ -15,7 +15,7 @@ static void render(const char *data, size_t len, size_t piece, struct buf *out)
     struct terminal terminal;
 
     buf_init(out, 16 * MIB);
-    terminal_init(&terminal, true);
+    terminal_begin(&terminal, true);
     for (size_t at = 0; at < len; at += piece)
         if (terminal_feed(&terminal, data + at, len - at < piece ? len - at : piece, out, NULL) < 0)
             abort();

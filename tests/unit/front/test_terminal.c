@@ -15,7 +15,7 @@ static void expect(const char *text, size_t len, bool has_color, const char *exp
         struct buf out;
 
         buf_init(&out, 10000);
-        terminal_init(&terminal, has_color);
+        terminal_begin(&terminal, has_color);
         for (size_t at = 0; at < len; at += piece)
             assert_int_equal(terminal_feed(&terminal, text + at,
                                            len - at < piece ? len - at : piece, &out, &err),
@@ -118,7 +118,7 @@ static void the_ceiling_of_the_buffer_is_an_error(void **state)
 
     (void)state;
     buf_init(&out, 5);
-    terminal_init(&terminal, true);
+    terminal_begin(&terminal, true);
     assert_true(terminal_feed(&terminal, "\1\2", 2, &out, &err) < 0);
     assert_error(&err, E_TOO_LARGE, "more than 5 bytes");
     buf_done(&out);

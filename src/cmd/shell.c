@@ -1,0 +1,425 @@
+/* belljar shell: a prompt into a session in a sandbox of its own.
+ *
+ * Lines come from the editor (front/editor.c) until they are a whole cell (front/cell.c), or from a
+ * pipe, where the same rules hold and nobody is prompted. One cell runs at a time, and while it
+ * does nobody is asked for a line.
+ */
+#include <locale.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/paths.h"
+#include "cmd/cmd.h"
+#include "cmd/shell.h"
+#include "front/cell.h"
+#include "gate/admit.h"
+
+/* --- words for the person --- */
+
+/* What is said may hold names of a program's making. */
+static void print(const char *before, const char *text)
+{
+    cleanup(buf_done) struct buf line = {0};
+
+    buf_init(&line, MIB);
+    (void)buf_add_str(&line, before, NULL);
+    (void)terminal_line(text, strlen(text), &line, NULL);
+    (void)buf_add_str(&line, "\n", NULL);
+    (void)file_write_all(STDERR_FILENO, buf_str(&line), line.len);
+}
+
+void shell_say(const struct shell *shell, const char *fmt, ...)
+{
+    cleanup_free char *text = NULL;
+    va_list args;
+
+    (void)shell;
+    va_start(args, fmt);
+    if (vasprintf(&text, fmt, args) < 0)
+        text = NULL;
+    va_end(args);
+    if (text)
+        print("", text);
+}
+
+void shell_fail(const struct shell *shell, struct error *err)
+{
+    (void)shell;
+    (void)cmd_fail(err);
+}
+
+/* --- lines --- */
+
+void shell_end(struct shell *shell)
+{
+    shell->is_ending = shell->is_over = true;
+    loop_stop(shell->engine.loop);
+}
+
+static const char *prompt(const struct shell *shell)
+{
+    if (shell->language == RUN_PYTHON)
+        return shell->text.len ? "... " : ">>> ";
+    return shell->text.len ? "> " : "$ ";
+}
+
+void shell_ask(struct shell *shell)
+{
+    if (shell->is_over)
+        return;
+    if (shell->is_ending || !shell->session)
+        shell_end(shell);
+    else
+        editor_ask(shell->editor, prompt(shell));
+}
+
+static void on_line(void *owner, const char *line)
+{
+    struct shell *shell = owner;
+    struct error err = {0};
+
+    if (shell->text.len || *line != ' ') /* a space in front: not to be remembered */
+        editor_remember(shell->editor, line);
+    if (!shell->text.len && *line == ':') {
+        shell_command(shell, line);
+        return;
+    }
+    if ((shell->text.len && buf_add_str(&shell->text, "\n", &err) < 0) ||
+        buf_add_str(&shell->text, line, &err) < 0) {
+        buf_clear(&shell->text);
+        shell_fail(shell, &err);
+    }
+    if (strspn(buf_str(&shell->text), " \t\r\n") == shell->text.len)
+        buf_clear(&shell->text);
+    if (shell->text.len && cell_is_complete(shell->language, buf_str(&shell->text)))
+        shell_run_cell(shell);
+    else
+        shell_ask(shell);
+}
+
+/* What was typed and not finished is run all the same: the language says what is missing. */
+static void on_end(void *owner, struct error *err)
+{
+    struct shell *shell = owner;
+
+    if (editor_is_interactive(shell->editor))
+        (void)file_write_all(STDERR_FILENO, "\n", 1);
+    shell->is_ending = true;
+    if (err) {
+        shell->exit_code = error_code_exit(err->code);
+        shell_fail(shell, err);
+        shell_end(shell);
+    } else if (shell->text.len) {
+        shell_run_cell(shell);
+    } else {
+        if (editor_is_interactive(shell->editor))
+            shell->exit_code = 0;
+        shell_end(shell);
+    }
+}
+
+static const struct editor_events editor_events = {on_line, on_end, shell_complete};
+
+/* --- signals --- */
+
+static void on_interrupt(void *arg)
+{
+    struct shell *shell = arg;
+
+    if (shell->cell) {
+        shell_interrupt(shell);
+    } else if (!editor_is_interactive(shell->editor)) {
+        shell->exit_code = 130;
+        shell_end(shell);
+    } else {
+        (void)file_write_all(STDERR_FILENO, "^C\n", 3);
+        buf_clear(&shell->text);
+        editor_discard(shell->editor, prompt(shell));
+    }
+}
+
+static void on_terminate(void *arg)
+{
+    struct shell *shell = arg;
+
+    shell->exit_code = 130;
+    shell_end(shell);
+}
+
+static void on_resize(void *arg)
+{
+    struct shell *shell = arg;
+
+    editor_refresh(shell->editor);
+}
+
+static int loop_until_end(struct shell *shell, struct error *err)
+{
+    static const struct {
+        int sig;
+        loop_fn fn;
+    } signals[] = {
+        {SIGINT,   on_interrupt},
+        {SIGTERM,  on_terminate},
+        {SIGHUP,   on_terminate},
+        {SIGWINCH, on_resize   },
+        {SIGCONT,  on_resize   },
+    };
+    struct loop_watch *watches[ARRAY_SIZE(signals)] = {0};
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        watches[i] = loop_watch_signal(shell->engine.loop, signals[i].sig, signals[i].fn, shell);
+    while (r == 0 && !shell->is_over)
+        r = loop_run(shell->engine.loop, err);
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        loop_watch_free(watches[i]);
+    return r;
+}
+
+/* --- options --- */
+
+enum { OPT_LANGUAGE = 'l', OPT_HELP = 'h', OPT_CONFIG = 256, OPT_ENV, OPT_SAVE, OPT_SETTING };
+
+static const struct option own_options[] = {
+    {"language", required_argument, NULL, OPT_LANGUAGE},
+    {"help",     no_argument,       NULL, OPT_HELP    },
+    {"config",   required_argument, NULL, OPT_CONFIG  },
+    {"env",      required_argument, NULL, OPT_ENV     },
+    {"save",     required_argument, NULL, OPT_SAVE    },
+};
+
+static int help(void)
+{
+    (void)printf(
+        "usage: belljar shell [OPTION]…\n\n"
+        "A prompt into a sandbox: variables and files stay from cell to cell, and are gone\n"
+        "at the end. Limits of time are for each cell. Defaults stand in parentheses.\n\n"
+        "  -l LANGUAGE           python or bash (python); `:lang` changes it\n"
+        "  --env NAME=VALUE      set a variable inside; repeatable\n"
+        "  --save DIR            keep pictures there (below your state directory)\n"
+        "  --config FILE         read this file instead of the usual ones\n");
+    config_print_flags(stdout);
+    (void)printf("\nexample: belljar shell --profile open --allow ~/data\n");
+    return 0;
+}
+
+struct choice {
+    const char *language, *config, *save;
+};
+
+/* Returns 0, or the exit code + 1 when there is nothing more to do. */
+static int parse(struct shell *shell, struct choice *choice, int argc, char **argv)
+{
+    struct option options[REQUEST_OPTIONS_MAX];
+    struct error err = {0};
+    int answer, index, r = 0;
+
+    request_options(own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
+    opterr = 0;
+    while ((answer = getopt_long(argc, argv, ":l:h", options, &index)) >= 0) {
+        switch (answer) {
+        case OPT_LANGUAGE:
+            choice->language = optarg;
+            break;
+        case OPT_HELP:
+            return help() + 1;
+        case OPT_CONFIG:
+            choice->config = optarg;
+            break;
+        case OPT_ENV:
+            r = request_add_env(&shell->env, optarg, &err);
+            break;
+        case OPT_SAVE:
+            choice->save = optarg;
+            break;
+        case OPT_SETTING:
+            r = config_set_flag(shell->config, options[index].name, optarg, &err);
+            break;
+        default:
+            return cmd_bad_option("shell", answer, argv, options) + 1;
+        }
+        if (r < 0)
+            return cmd_fail(&err) + 1;
+    }
+    if (optind < argc)
+        return cmd_bad_argument("shell", argv[optind]) + 1;
+    return 0;
+}
+
+/* --- beginning and end --- */
+
+static int check_directory(const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)) {
+        error_set(err, E_NOT_FOUND, "--save `%s` is not a directory", path);
+        return error_hint(err, "name a directory that is there");
+    }
+    return 0;
+}
+
+/* Without --save the place is found when there is something to keep. */
+static int pick_pictures(struct shell *shell, const char *save, struct error *err)
+{
+    shell->protocol = picture_protocol(STDOUT_FILENO);
+    if (!save)
+        return 0;
+    shell->pictures = strdup(save);
+    return shell->pictures ? check_directory(save, err) : error_set(err, E_SYSTEM, "out of memory");
+}
+
+static int copy_env(const struct request_env *env, struct run *model, struct error *err)
+{
+    if (!env->count)
+        return 0;
+    model->env = calloc(env->count + 1, sizeof(*model->env));
+    for (size_t i = 0; model->env && i < env->count; i++)
+        if (!(model->env[i] = strdup(env->items[i])))
+            return error_set(err, E_SYSTEM, "out of memory");
+    return model->env ? 0 : error_set(err, E_SYSTEM, "out of memory");
+}
+
+/* Grants are opened twice: the session has its own, and ours are for the look at protected paths
+ * when it is gone. */
+static int make_model(struct shell *shell, struct run *model, struct error *err)
+{
+    struct request_grants unused = {0};
+    int r;
+
+    model->language = shell->language;
+    if (request_open_grants(&shell->grants, shell->granted, shell->config, err) < 0 ||
+        copy_env(&shell->env, model, err) < 0)
+        return -1;
+    r = request_open_grants(&unused, model, shell->config, err);
+    for (size_t i = 0; i < LIMIT_GRANTS; i++)
+        grant_watch_free(unused.watches[i]);
+    return r < 0 ? r : admit_run(model, shell->config, shell->profile, err);
+}
+
+static void on_session_start(void *user, struct session *session)
+{
+    struct shell *shell = user;
+
+    (void)session;
+    if (editor_is_interactive(shell->editor))
+        shell_say(shell, "%s in a sandbox, profile %s; `:help` says what else there is",
+                  shell->language == RUN_PYTHON ? "Python" : "Bash", shell->config->profile);
+    shell_ask(shell);
+}
+
+static void on_session_end(void *user, struct session *session, const char *why)
+{
+    struct shell *shell = user;
+
+    if (session != shell->session)
+        return;
+    shell->session = NULL;
+    if (shell->is_over)
+        return;
+    shell_say(shell, "belljar: the session ended: %s", why);
+    shell->exit_code = CMD_EXIT_OWN;
+    if (!shell->cell)
+        shell_end(shell);
+}
+
+static int open_session(struct shell *shell, struct error *err)
+{
+    static const struct sessions_options limits = {.max_total = 64, .max_per_owner = 64};
+    const struct session_options options = {
+        .owner = "", .on_start = on_session_start, .on_end = on_session_end, .user = shell};
+    struct run *model = run_new();
+
+    if (!model)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (make_model(shell, model, err) < 0 ||
+        sessions_new(shell->engine.loop, shell->engine.pool, &limits, &shell->sessions, err) < 0) {
+        run_free(model);
+        return -1;
+    }
+    return sessions_open(shell->sessions, model, &options, &shell->session, err);
+}
+
+static int open_editor(struct shell *shell, struct error *err)
+{
+    cleanup_error struct error ignored = {0};
+    cleanup_free char *history = paths_state("history", &ignored);
+    const struct editor_options options = {
+        .in = STDIN_FILENO,
+        .out = STDOUT_FILENO,
+        .line_max = (size_t)shell->config->code_bytes,
+        .history_path = history,
+    };
+
+    (void)setlocale(LC_CTYPE, ""); /* the editor counts characters, not bytes */
+    return editor_new(shell->engine.loop, &options, &editor_events, shell, &shell->editor, err);
+}
+
+static int start(struct shell *shell, const struct choice *choice, struct error *err)
+{
+    struct run_limits limits;
+
+    if (config_load(shell->config, choice->config, err) < 0)
+        return -1;
+    if (choice->language && request_language(choice->language, &shell->language, err) < 0)
+        return -1;
+    admit_limits(shell->config, NULL, &limits);
+    buf_init(&shell->text, (size_t)shell->config->code_bytes);
+    outlet_init(&shell->out, STDOUT_FILENO, shell->config->color);
+    outlet_init(&shell->err, STDERR_FILENO, shell->config->color);
+    shell->has_color = terminal_has_color(STDERR_FILENO, shell->config->color);
+    if (engine_open(&shell->engine, shell->config, &(struct engine_stock){0}, &limits, err) < 0 ||
+        admit_load_profile(shell->config, &shell->profile, err) < 0 ||
+        pick_pictures(shell, choice->save, err) < 0 || open_session(shell, err) < 0)
+        return -1;
+    return open_editor(shell, err);
+}
+
+/* The cells end with their session, the session with its pool; then nothing of it is left that
+ * could still write. */
+static void shell_done(struct shell *shell)
+{
+    shell->is_over = true;
+    editor_free(shell->editor);
+    if (shell->sessions)
+        sessions_end(shell->sessions);
+    engine_close(&shell->engine);
+    sessions_free(shell->sessions);
+    if (shell->granted) {
+        request_check_grants(&shell->grants, shell->granted);
+        request_close_grants(&shell->grants, shell->granted);
+    }
+    run_free(shell->granted);
+    profile_free(shell->profile);
+    config_free(shell->config);
+    buf_done(&shell->text);
+    for (size_t i = 0; i < shell->n_names; i++)
+        free(shell->names[i]);
+    free(shell->pictures);
+}
+
+int cmd_shell(int argc, char **argv)
+{
+    cleanup(shell_done) struct shell shell = {.config = config_new(), .granted = run_new()};
+    struct choice choice = {0};
+    struct error err = {0};
+    int r;
+
+    if (!shell.config || !shell.granted) {
+        error_set(&err, E_SYSTEM, "out of memory");
+        return cmd_fail_run(&err);
+    }
+    r = parse(&shell, &choice, argc, argv);
+    if (r > 0)
+        return r - 1;
+    if (start(&shell, &choice, &err) < 0 || loop_until_end(&shell, &err) < 0)
+        return cmd_fail_run(&err);
+    return shell.exit_code;
+}

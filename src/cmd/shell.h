@@ -1,0 +1,79 @@
+/* Private to shell*.c: a person at a prompt, and a session behind it. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/config.h"
+#include "base/run.h"
+#include "cmd/outlet.h"
+#include "cmd/request.h"
+#include "front/editor.h"
+#include "front/picture.h"
+#include "gate/profile.h"
+#include "pool/engine.h"
+#include "pool/session.h"
+
+/* Names that were typed, for completion. */
+#define SHELL_NAMES_MAX 1000
+
+struct shell {
+    struct config *config;
+    struct profile *profile;
+    struct engine engine;
+    struct sessions *sessions;
+    struct session *session; /* the one that cells go to; NULL: it ended */
+    struct editor *editor;
+    enum run_language language;
+    struct buf text;  /* the lines of a cell so far */
+    struct run *cell; /* that runs, or NULL */
+    bool is_interrupted;
+    struct outlet out, err;
+    bool has_color;
+    bool has_progress; /* a line of it stands on the terminal */
+    enum picture_protocol protocol;
+    char *pictures; /* the directory; NULL: not found yet */
+    struct request_env env;
+    struct request_grants grants;
+    struct run *granted; /* holds the granted directories for a last look */
+    char *names[SHELL_NAMES_MAX];
+    size_t n_names;
+    bool is_ending; /* there will be no more lines */
+    bool is_over;   /* the loop is to stop */
+    int exit_code;
+};
+
+/* --- shell.c --- */
+
+/* Asks for the next line; when there are no more, ends. */
+void shell_ask(struct shell *shell);
+void shell_end(struct shell *shell);
+
+/* A line for the person, on standard error. */
+void shell_say(const struct shell *shell, const char *fmt, ...)
+    __attribute__((format(printf, 2, 3)));
+void shell_fail(const struct shell *shell, struct error *err); /* empties the error */
+
+/* --- shell_cell.c --- */
+
+/* The text is run; shell_ask() follows when it is done. */
+void shell_run_cell(struct shell *shell);
+
+/* Ctrl-C while one runs. */
+void shell_interrupt(struct shell *shell);
+
+/* --- shell_command.c --- */
+
+/* A line that begins with a colon; shell_ask() follows. */
+void shell_command(struct shell *shell, const char *line);
+
+/* Adds the commands that begin so, for completion. */
+void shell_command_names(struct editor_words *words, const char *prefix);
+
+/* Which names stand behind the command: 'h' of the host, 's' of the session, 0: none. */
+char shell_command_takes(const char *command);
+
+/* --- shell_complete.c --- */
+
+void shell_complete(void *owner, const char *line, struct editor_words *words);
+
+/* Remembers the names in a cell. */
+void shell_learn(struct shell *shell, const char *text);
