@@ -48,7 +48,7 @@ static void flush(const char *name)
  * reads the streams before it looks at what is shown, so that everything keeps its order. */
 static void wait_until_taken(void)
 {
-    const struct timespec pause = {.tv_nsec = 50 * 1000};
+    const struct timespec pause = {.tv_nsec = 50000};
     int waiting = 0;
 
     Py_BEGIN_ALLOW_THREADS;

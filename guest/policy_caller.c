@@ -148,12 +148,17 @@ const char *policy_filename(void)
     return program_file;
 }
 
+static bool is_plain(char c)
+{
+    return Py_ISALNUM(c) || c == '.' || c == '_' || c == '-' || c == '+';
+}
+
 int policy_set_filename(struct span name)
 {
     if (name.len == 0 || name.len >= sizeof(program_file))
         return -1;
     for (size_t i = 0; i < name.len; i++)
-        if (!Py_ISALNUM(name.data[i]) && !memchr("._-+", name.data[i], 4))
+        if (!is_plain(name.data[i]))
             return -1;
     memcpy(program_file, name.data, name.len);
     program_file[name.len] = '\0';
