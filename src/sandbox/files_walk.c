@@ -241,7 +241,7 @@ int files_list(const struct files *files, const char *path, const struct files_p
 
 /* A tmpfs counts a directory's entries in its size, `.` and `..` among them. Most programs write no
  * file, and this is one call instead of a dozen. */
-#define TMPFS_ENTRY_SIZE 20
+#define TMPFS_ENTRY_SIZE ((off_t)20)
 
 static bool is_empty(const struct files *files)
 {
