@@ -56,6 +56,7 @@ int files_enter(struct files_guard *guard, const struct files *files, struct err
     if (!files->is_other)
         return 0;
     guard->dumpable = prctl(PR_GET_DUMPABLE);
+    (void)prctl(PR_GET_PDEATHSIG, &guard->death_signal);
     guard->is_other = true;
     guard->gid = (gid_t)setfsgid(files->gid);
     guard->uid = (uid_t)setfsuid(files->uid);
@@ -73,9 +74,11 @@ void files_leave(struct files_guard *guard)
         return;
     (void)setfsuid(guard->uid);
     (void)setfsgid(guard->gid);
-    /* The change of ids has taken this away, too. */
+    /* The change of ids has taken these away, too; the second is from whoever started us. */
     if (guard->dumpable == 1)
         (void)prctl(PR_SET_DUMPABLE, 1);
+    if (guard->death_signal)
+        (void)prctl(PR_SET_PDEATHSIG, guard->death_signal);
     guard->is_other = false;
 }
 

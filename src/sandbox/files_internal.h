@@ -11,6 +11,7 @@ struct files_guard {
     uid_t uid; /* who we were */
     gid_t gid;
     int dumpable;
+    int death_signal;
 };
 
 int files_enter(struct files_guard *guard, const struct files *files, struct error *err);

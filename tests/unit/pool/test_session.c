@@ -166,6 +166,54 @@ static void both_languages_see_the_same_files(void **state)
     finish(&g);
 }
 
+/* "+new ~changed -gone" of the cell, by path. */
+static void assert_leaves(struct stage *g, struct session *session, const char *code,
+                          const char *expected)
+{
+    static const char marks[] = {
+        [RUN_FILE_NEW] = '+', [RUN_FILE_CHANGED] = '~', [RUN_FILE_GONE] = '-'};
+    struct scene_ticket *t = submit(g, session, code);
+    char text[256] = "";
+
+    wait_all(g);
+    assert_status(t, RUN_SUCCESS, RUN_STATE_KEPT);
+    for (size_t i = 0; i < t->run->n_files; i++)
+        (void)snprintf(text + strlen(text), sizeof(text) - strlen(text), "%c%s ",
+                       marks[t->run->files[i].change], t->run->files[i].path);
+    assert_string_equal(text, expected);
+}
+
+static void put(struct session *session, const char *path)
+{
+    const struct files_write_options options = {0};
+    struct files_writer writer;
+    struct error err = {0};
+
+    if (files_write_begin(&writer, session_files(session), path, &options, &err) < 0 ||
+        files_write_commit(&writer, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+static void a_cell_lists_the_files_it_changed_itself(void **state)
+{
+    struct stage g;
+    struct session *session;
+
+    (void)state;
+    begin(&g, 0);
+    session = open_session(&g);
+    assert_leaves(&g, session, "for n in 'abc': open(n, 'w')", "+a +b +c ");
+    assert_leaves(&g, session, "1", "");
+    assert_leaves(&g, session,
+                  "import os; os.remove('a'); open('b', 'w').write('x'); open('d', 'w')",
+                  "-a ~b +d ");
+    put(session, "from-outside");
+    put(session, "c");
+    assert_leaves(&g, session, "assert os.path.exists('from-outside')", "");
+    assert_leaves(&g, session, "os.rename('from-outside', 'mine')", "-from-outside +mine ");
+    finish(&g);
+}
+
 static void cells_wait_for_each_other_in_order(void **state)
 {
     struct stage g;
@@ -620,6 +668,7 @@ int main(void)
         cmocka_unit_test(variables_functions_and_imports_survive_from_cell_to_cell),
         cmocka_unit_test(bash_keeps_variables_functions_and_its_directory),
         cmocka_unit_test(both_languages_see_the_same_files),
+        cmocka_unit_test(a_cell_lists_the_files_it_changed_itself),
         cmocka_unit_test(cells_wait_for_each_other_in_order),
         cmocka_unit_test(sessions_do_not_see_each_other),
         cmocka_unit_test(a_result_is_that_of_its_own_cell),

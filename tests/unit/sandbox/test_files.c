@@ -205,6 +205,24 @@ static void a_written_file_is_the_sandbox_users(void **state)
     assert_int_equal(setfsuid((uid_t)-1), geteuid());
 }
 
+static void acting_for_the_sandbox_leaves_us_as_we_were(void **state)
+{
+    struct files_entry entry;
+    int death_signal = 0;
+
+    (void)state;
+    act_outside();
+    assert_int_equal(prctl(PR_SET_DUMPABLE, 1), 0);
+    assert_int_equal(prctl(PR_SET_PDEATHSIG, SIGUSR1), 0);
+    assert_int_equal(files_stat(&files, "", &entry, NULL), 0);
+    assert_int_equal(prctl(PR_GET_DUMPABLE), 1);
+    assert_int_equal(prctl(PR_GET_PDEATHSIG, &death_signal), 0);
+    assert_int_equal(death_signal, SIGUSR1);
+    assert_int_equal(prctl(PR_SET_PDEATHSIG, 0), 0);
+    assert_int_equal(setfsuid((uid_t)-1), geteuid());
+    assert_int_equal(setfsgid((gid_t)-1), getegid());
+}
+
 static void a_file_without_its_directory_is_an_error_unless_asked_for(void **state)
 {
     const struct files_write_options options = {0};
@@ -376,6 +394,7 @@ int main(void)
         IN_WORKSPACE(the_mode_of_a_file_counts),
         IN_WORKSPACE(a_lease_does_not_make_us_wait),
         IN_WORKSPACE(a_written_file_is_the_sandbox_users),
+        IN_WORKSPACE(acting_for_the_sandbox_leaves_us_as_we_were),
         IN_WORKSPACE(a_file_without_its_directory_is_an_error_unless_asked_for),
         IN_WORKSPACE(a_write_replaces_whatever_is_there),
         IN_WORKSPACE(nothing_is_seen_before_the_commit_and_nothing_left_by_an_abort),
