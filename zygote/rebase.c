@@ -67,7 +67,6 @@ static int add_run(const struct mapping *m, uintptr_t start, uintptr_t end, stru
 /* Pages that exist and are ours: present or swapped out, and not of a file. */
 static int find_runs(int pagemap, const struct mapping *m, struct error *err)
 {
-    size_t gap_max = m->is_anonymous ? GAP_MAX : 0;
     uintptr_t start = 0, end = 0;
 
     for (uintptr_t at = m->start; at < m->end;) {
@@ -84,7 +83,7 @@ static int find_runs(int pagemap, const struct mapping *m, struct error *err)
 
             if (!(info & (PAGE_PRESENT | PAGE_SWAPPED)) || (info & PAGE_OF_FILE))
                 continue;
-            if (end && at > end + gap_max * PAGE) {
+            if (end && at > end + (size_t)GAP_MAX * PAGE) {
                 if (add_run(m, start, end, err) < 0)
                     return -1;
                 end = 0;
@@ -145,6 +144,29 @@ static int switch_over(int file, struct error *err)
     return 0;
 }
 
+/* A library is three mappings of one file next to each other: its tables, its code, its constants.
+ * Where all may be executed they are one, and a fork has a third of the mappings less to copy. None
+ * is writable; and memory to execute anything from is something a program can have for the asking.
+ */
+static void join_code(char *text)
+{
+    struct mapping before = {0}, m;
+
+    for (; maps_next(&text, &m); before = m) {
+        bool is_joined = before.end == m.start && m.name[0] == '/' &&
+                         strcmp(before.name, m.name) == 0 && before.is_private && m.is_private &&
+                         (before.prot | m.prot) == (PROT_READ | PROT_EXEC);
+
+        if (!is_joined)
+            continue;
+        if (!(before.prot & PROT_EXEC))
+            (void)mprotect((void *)before.start, before.end - before.start, m.prot);
+        else if (!(m.prot & PROT_EXEC) &&
+                 mprotect((void *)m.start, m.end - m.start, before.prot) == 0)
+            m.prot = before.prot;
+    }
+}
+
 void rebase_prepare(void)
 {
     (void)mallopt(M_MMAP_MAX, 0);
@@ -157,6 +179,7 @@ int rebase_memory(struct error *err)
      * two of our steps. */
     (void)copy_out;
     (void)switch_over;
+    (void)join_code;
     (void)err;
     return 0;
 #endif
@@ -172,6 +195,8 @@ int rebase_memory(struct error *err)
     if (fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
         return error_errno(err, "seal the memory file");
     (void)mallopt(M_MMAP_MAX, MMAP_MAX_DEFAULT);
+    if (maps_read(&text, NULL) == 0)
+        join_code(text);
     return 0;
 }
 

@@ -259,7 +259,7 @@ static void look(struct box *b)
     } else {
         struct cgroup_usage usage;
 
-        if (cgroup_read(b->cgroup, &usage, NULL) == 0)
+        if (cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL) == 0)
             b->cpu_ms = (usage.cpu_ns - b->cpu_ns_before) / 1000000;
     }
 }
@@ -433,7 +433,7 @@ static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
          * tick. */
         if (b->has_exited && (double)b->exited.cpu_us / 1000.0 > run->usage.cpu_ms)
             run->usage.cpu_ms = (double)b->exited.cpu_us / 1000.0;
-    } else if (cgroup_read(b->cgroup, &usage, NULL) == 0) {
+    } else if (cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL) == 0) {
         *ret_oom_kills = usage.oom_kills - b->oom_before;
         run->usage.cpu_ms = (double)(usage.cpu_ns - b->cpu_ns_before) / 1e6;
         b->oom_before = usage.oom_kills;

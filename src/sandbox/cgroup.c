@@ -364,11 +364,13 @@ int cgroup_attach_fds(const struct cgroup *group, int fds[CGROUP_ATTACH_MAX], st
     return (int)host->n_places;
 }
 
-int cgroup_read(struct cgroup *group, struct cgroup_usage *ret_usage, struct error *err)
+int cgroup_read(struct cgroup *group, unsigned questions, struct cgroup_usage *ret_usage,
+                struct error *err)
 {
     struct cgroup_usage usage = {0};
 
-    if (group->host->kind != CGROUP_NONE && group->host->ops->read(group, &usage, err) < 0)
+    if (group->host->kind != CGROUP_NONE &&
+        group->host->ops->read(group, questions, &usage, err) < 0)
         return -1;
     *ret_usage = usage;
     return 0;

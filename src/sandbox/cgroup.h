@@ -22,6 +22,15 @@ struct cgroup_limits {
     uint32_t cpu_percent; /* of one core; 0: no limit */
 };
 
+/* What to ask a group for: each number is a file to open. */
+enum cgroup_question {
+    CGROUP_CPU_TIME = 1 << 0, /* cpu_ns */
+    CGROUP_PEAKS = 1 << 1,    /* memory_peak_bytes, processes_peak, oom_kills */
+    CGROUP_PRESENT = 1 << 2,  /* memory_bytes, processes */
+    CGROUP_EVERYTHING = CGROUP_CPU_TIME | CGROUP_PEAKS | CGROUP_PRESENT,
+};
+
+/* What was not asked for is 0. */
 struct cgroup_usage {
     uint64_t memory_bytes;
     uint64_t memory_peak_bytes;
@@ -52,7 +61,8 @@ int cgroup_set_limits(struct cgroup *group, const struct cgroup_limits *limits, 
  */
 int cgroup_attach_fds(const struct cgroup *group, int fds[CGROUP_ATTACH_MAX], struct error *err);
 
-int cgroup_read(struct cgroup *group, struct cgroup_usage *ret_usage, struct error *err);
+int cgroup_read(struct cgroup *group, unsigned questions, struct cgroup_usage *ret_usage,
+                struct error *err);
 
 /* SIGKILL to everything inside: cgroup.kill on v2, by list on v1. The second way to kill; the first
  * is pid 1's pidfd. */

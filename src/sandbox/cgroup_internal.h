@@ -69,7 +69,8 @@ struct cgroup_ops {
      */
     int (*prepare)(struct cgroup_host *host);
     int (*set_limits)(struct cgroup *group, const struct cgroup_limits *limits, struct error *err);
-    int (*read)(struct cgroup *group, struct cgroup_usage *usage, struct error *err);
+    int (*read)(struct cgroup *group, unsigned questions, struct cgroup_usage *usage,
+                struct error *err);
     const char *attach_file;
 };
 

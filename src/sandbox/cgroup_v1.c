@@ -71,23 +71,26 @@ static int set_limits(struct cgroup *group, const struct cgroup_limits *limits, 
     return 0;
 }
 
-static int read_usage(struct cgroup *group, struct cgroup_usage *usage, struct error *err)
+static int read_usage(struct cgroup *group, unsigned questions, struct cgroup_usage *usage,
+                      struct error *err)
 {
     uint64_t processes = 0, peak = 0;
-    int r;
+    int r = 0;
 
-    r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.usage_in_bytes", NULL, &usage->memory_bytes);
-    if (r == 0)
+    if (questions & CGROUP_PRESENT)
+        r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.usage_in_bytes", NULL,
+                            &usage->memory_bytes);
+    if (r == 0 && (questions & CGROUP_PRESENT))
+        r = cgroup_read_u64(group, CGROUP_PIDS, "pids.current", NULL, &processes);
+    if (r == 0 && (questions & CGROUP_PEAKS))
         r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.max_usage_in_bytes", NULL,
                             &usage->memory_peak_bytes);
-    if (r == 0)
+    if (r == 0 && (questions & CGROUP_PEAKS))
         r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.oom_control", "oom_kill",
                             &usage->oom_kills);
-    if (r == 0)
-        r = cgroup_read_u64(group, CGROUP_PIDS, "pids.current", NULL, &processes);
-    if (r == 0)
+    if (r == 0 && (questions & CGROUP_PEAKS))
         r = cgroup_read_u64(group, CGROUP_PIDS, "pids.peak", NULL, &peak); /* Linux 6.11 */
-    if (r == 0)
+    if (r == 0 && (questions & CGROUP_CPU_TIME))
         r = cgroup_read_u64(group, CGROUP_CPUACCT, "cpuacct.usage", NULL, &usage->cpu_ns);
     if (r < 0) {
         errno = -r;

@@ -260,25 +260,38 @@ static int set_limits(struct cgroup *group, const struct cgroup_limits *limits, 
     return r;
 }
 
-static int read_usage(struct cgroup *group, struct cgroup_usage *usage, struct error *err)
+/* Where the kernel keeps no peak (before Linux 5.19), the highest sample is it. */
+static int read_peak(struct cgroup *group, struct cgroup_usage *usage)
+{
+    uint64_t sample = 0;
+    int r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.peak", NULL, &usage->memory_peak_bytes);
+
+    if (r < 0 || usage->memory_peak_bytes)
+        return r;
+    r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.current", NULL, &sample);
+    if (sample > group->memory_peak_bytes)
+        group->memory_peak_bytes = sample;
+    usage->memory_peak_bytes = group->memory_peak_bytes;
+    return r;
+}
+
+static int read_usage(struct cgroup *group, unsigned questions, struct cgroup_usage *usage,
+                      struct error *err)
 {
     uint64_t processes = 0, processes_peak = 0, cpu_us = 0;
-    int r;
+    int r = 0;
 
-    r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.current", NULL, &usage->memory_bytes);
-    if (usage->memory_bytes > group->memory_peak_bytes)
-        group->memory_peak_bytes = usage->memory_bytes;
-    usage->memory_peak_bytes = group->memory_peak_bytes;
-    if (r == 0)
-        r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.peak", NULL, /* Linux 5.19 */
-                            &usage->memory_peak_bytes);
-    if (r == 0)
-        r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.events", "oom_kill", &usage->oom_kills);
-    if (r == 0)
+    if (questions & CGROUP_PRESENT)
+        r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.current", NULL, &usage->memory_bytes);
+    if (r == 0 && (questions & CGROUP_PRESENT))
         r = cgroup_read_u64(group, CGROUP_PIDS, "pids.current", NULL, &processes);
-    if (r == 0)
+    if (r == 0 && (questions & CGROUP_PEAKS))
+        r = read_peak(group, usage);
+    if (r == 0 && (questions & CGROUP_PEAKS))
+        r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.events", "oom_kill", &usage->oom_kills);
+    if (r == 0 && (questions & CGROUP_PEAKS))
         r = cgroup_read_u64(group, CGROUP_PIDS, "pids.peak", NULL, &processes_peak);
-    if (r == 0)
+    if (r == 0 && (questions & CGROUP_CPU_TIME))
         r = cgroup_read_u64(group, CGROUP_CPUACCT, "cpu.stat", "usage_usec", &cpu_us);
     if (r < 0) {
         errno = -r;

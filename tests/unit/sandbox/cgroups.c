@@ -54,7 +54,7 @@ struct cgroup_usage usage_of(struct cgroup *group)
     struct cgroup_usage usage = {0};
     struct error err = {0};
 
-    if (cgroup_read(group, &usage, &err) < 0)
+    if (cgroup_read(group, CGROUP_EVERYTHING, &usage, &err) < 0)
         fail_msg("%s", err.message);
     return usage;
 }

@@ -468,7 +468,7 @@ static void without_cgroups_everything_succeeds_and_counts_nothing(void **state)
     assert_int_equal(cgroup_new(host, "a", &roomy, &group, NULL), 0);
     assert_int_equal(cgroup_set_limits(group, &roomy, NULL), 0);
     assert_int_equal(cgroup_attach_fds(group, fds, NULL), 0);
-    assert_int_equal(cgroup_read(group, &usage, NULL), 0);
+    assert_int_equal(cgroup_read(group, CGROUP_EVERYTHING, &usage, NULL), 0);
     assert_int_equal(usage.oom_kills, 0);
     cgroup_kill(group);
     assert_int_equal(cgroup_remove(group), 0);

@@ -432,10 +432,10 @@ static void usage_is_read_with_and_without_a_peak(void **state)
     (void)state;
     assert_int_equal(cgroup_new(host, "a", &limits, &made, NULL), 0);
     group_put(host, "memory.current", "9000\n");
-    assert_int_equal(cgroup_read(made, &usage, NULL), 0);
+    assert_int_equal(cgroup_read(made, CGROUP_EVERYTHING, &usage, NULL), 0);
     assert_int_equal(usage.memory_bytes, 9000);
     group_put(host, "memory.current", "5000\n");
-    assert_int_equal(cgroup_read(made, &usage, NULL), 0);
+    assert_int_equal(cgroup_read(made, CGROUP_EVERYTHING, &usage, NULL), 0);
     assert_int_equal(usage.memory_bytes, 5000);
     assert_int_equal(usage.memory_peak_bytes, 9000); /* the highest sample */
     assert_int_equal(usage.oom_kills, 1);
@@ -445,7 +445,7 @@ static void usage_is_read_with_and_without_a_peak(void **state)
 
     group_put(host, "memory.peak", "12000\n");
     group_put(host, "pids.peak", "7\n");
-    assert_int_equal(cgroup_read(made, &usage, NULL), 0);
+    assert_int_equal(cgroup_read(made, CGROUP_EVERYTHING, &usage, NULL), 0);
     assert_int_equal(usage.memory_peak_bytes, 12000);
     assert_int_equal(usage.processes_peak, 7);
     (void)unlinkat(host->places[0].fd, "a/memory.peak", 0);
