@@ -147,9 +147,12 @@ static void remember_source(const struct program *program)
     PyObject *module = report_module("linecache");
     PyObject *cache = module ? PyObject_GetAttrString(module, "cache") : NULL;
     PyObject *text = PyUnicode_DecodeUTF8(source.data, (Py_ssize_t)source.len, "replace");
-    PyObject *lines = text ? PyUnicode_Splitlines(text, 1) : NULL;
-    PyObject *entry = NULL;
+    PyObject *lines, *entry = NULL;
 
+    /* The last line has an end, as in a file: traceback counts on it when it places its marks. */
+    if (text && source.len && source.data[source.len - 1] != '\n')
+        PyUnicode_AppendAndDel(&text, PyUnicode_FromString("\n"));
+    lines = text ? PyUnicode_Splitlines(text, 1) : NULL;
     if (lines)
         entry = Py_BuildValue("(nOOs)", (Py_ssize_t)source.len, Py_None, lines, program->file);
     if (cache && PyDict_Check(cache) && entry)

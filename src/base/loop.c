@@ -2,6 +2,7 @@
 
 #include <event2/event.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <time.h>
 
 struct loop {
@@ -87,10 +88,23 @@ static struct loop_watch *watch_start(struct loop_watch *watch)
     return watch;
 }
 
+/* A regular file is always ready, and epoll refuses to wait for it. */
+static struct loop_watch *watch_always(struct loop_watch *watch)
+{
+    if (watch && event_add(watch->event, &(struct timeval){0}) < 0) {
+        loop_watch_free(watch);
+        return NULL;
+    }
+    return watch;
+}
+
 struct loop_watch *loop_watch_fd(struct loop *loop, int fd, int what, loop_fn fn, void *arg)
 {
     short flags = EV_PERSIST;
+    struct stat st;
 
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+        return watch_always(watch_new(loop, -1, EV_PERSIST, fn, arg));
     flags |= what & LOOP_READ ? EV_READ : 0;
     flags |= what & LOOP_WRITE ? EV_WRITE : 0;
     return watch_start(watch_new(loop, fd, flags, fn, arg));

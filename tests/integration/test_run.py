@@ -108,6 +108,11 @@ def test_an_exception_shows_its_traceback_with_the_line(who):
     assert "ZeroDivisionError: division by zero" in answer.errors and "line 3" in answer.errors, answer
 
 
+def test_a_traceback_marks_the_place_in_a_last_line_without_an_end(who):
+    answer = who.call("run", "-c", "1/0")
+    assert "    1/0\n    ~^~\n" in answer.errors, answer
+
+
 def test_a_traceback_does_not_show_the_runner(who):
     answer = who.run("def f():\n    raise ValueError('x')\nf()")
     trace = answer.json["error"]["traceback"]
