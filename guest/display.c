@@ -222,7 +222,7 @@ static PyObject *manager_show(PyObject *self, PyObject *manager)
     Py_XDECREF(figure);
     if (r < 0)
         return NULL;
-    Py_RETURN_NONE;
+    return Py_NewRef(Py_None);
 }
 
 static PyMethodDef manager_show_def = {"show", manager_show, METH_O, NULL};
@@ -285,7 +285,7 @@ static PyObject *display(PyObject *self, PyObject *args, PyObject *kwargs)
     }
     if (!ok)
         return NULL;
-    Py_RETURN_NONE;
+    return Py_NewRef(Py_None);
 }
 
 static uint64_t count_of(double number)
@@ -315,7 +315,7 @@ static PyObject *progress(PyObject *self, PyObject *args, PyObject *kwargs)
             return NULL;
     }
     if (!has_channel())
-        Py_RETURN_NONE;
+        return Py_NewRef(Py_None);
     len = len < PROGRESS_TEXT_MAX ? len : PROGRESS_TEXT_MAX;
     while (len == PROGRESS_TEXT_MAX && len && ((unsigned char)text[len] & 0xc0) == 0x80)
         len--;
@@ -326,7 +326,7 @@ static PyObject *progress(PyObject *self, PyObject *args, PyObject *kwargs)
     wire_pack_progress(&p, &m);
     (void)frame_send(channel, WIRE_PROGRESS, &p, NULL, 0); /* nobody there: nothing to report to */
     pack_done(&p);
-    Py_RETURN_NONE;
+    return Py_NewRef(Py_None);
 }
 
 static PyObject *formats(PyObject *self, PyObject *args)
@@ -346,7 +346,7 @@ static PyObject *formats(PyObject *self, PyObject *args)
         }
     }
     bundle_wants_svg(wants_svg);
-    Py_RETURN_NONE;
+    return Py_NewRef(Py_None);
 }
 
 #define KEYWORDS (PyCFunction)(void (*)(void))

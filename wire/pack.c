@@ -145,7 +145,15 @@ bool unpack_ok(const struct unpack *u)
 
 char *span_dup(struct span s)
 {
+    char *copy;
+
     if (s.len && memchr(s.data, '\0', s.len))
         return NULL;
-    return strndup(s.data, s.len);
+    copy = malloc(s.len + 1);
+    if (copy) {
+        if (s.len)
+            memcpy(copy, s.data, s.len);
+        copy[s.len] = '\0';
+    }
+    return copy;
 }

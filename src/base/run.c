@@ -79,7 +79,8 @@ static char *copy_bytes(struct span s)
     char *copy = malloc(s.len + 1);
 
     if (copy) {
-        memcpy(copy, s.data, s.len);
+        if (s.len)
+            memcpy(copy, s.data, s.len);
         copy[s.len] = '\0';
     }
     return copy;
