@@ -135,7 +135,7 @@ static int do_files(struct shell *shell, char **words, size_t count, struct erro
         const struct files_entry *entry = &list.entries[i];
         cleanup(buf_done) struct buf name = {0};
 
-        buf_init(&name, 5 * PATH_MAX);
+        buf_init(&name, (size_t)5 * PATH_MAX);
         if (files_path_escape(entry->path, &name, err) < 0)
             return -1;
         if (entry->kind == FILES_REGULAR)
@@ -310,7 +310,7 @@ static size_t split(char *line, char **words)
             return count;
         for (word = to; *line && (quote || !strchr(" \t\r", *line)); line++) {
             if (quote ? *line == quote : *line == '\'' || *line == '"')
-                quote = quote ? '\0' : *line;
+                quote = (char)(quote ? '\0' : *line);
             else
                 *to++ = *line;
         }
@@ -337,7 +337,7 @@ static int unknown(const char *word, struct error *err)
 
 static int run_command(struct shell *shell, char *line, struct error *err)
 {
-    char *words[WORDS_MAX];
+    char *words[WORDS_MAX] = {line}; /* a colon at least */
     size_t count = split(line, words);
 
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {

@@ -125,7 +125,9 @@ static void bash_push(struct bash *b, char closes)
 
 static char bash_top(const struct bash *b)
 {
-    return b->depth ? b->nesting[b->depth - 1] : '\0';
+    if (!b->depth)
+        return '\0';
+    return b->nesting[b->depth - 1];
 }
 
 /* A `)` that closes nothing belongs to a pattern of `case`. */
@@ -267,7 +269,8 @@ static void bash_step(struct bash *b)
         b->at++;
     } else if (c == '\\') {
         b->is_open = b->at[1] == '\0';
-        b->last = b->at[1] == '\n' ? b->last : 'x';
+        if (b->at[1] != '\n')
+            b->last = 'x';
         b->at += b->at[1] ? 2 : 1;
     } else if (c == '\'') {
         const char *end = strchr(b->at + 1, '\'');

@@ -138,53 +138,6 @@ static char *prompt_of(EditLine *el)
     return e->prompt;
 }
 
-static void take_line(struct editor *e, const char *text, size_t len)
-{
-    cleanup_free char *line = strndup(text, len);
-
-    stop_asking(e);
-    if (line)
-        e->events->on_line(e->owner, line);
-}
-
-/* A paste may hold more than one line. The next waits until it is asked for. */
-static void take_keys(struct editor *e)
-{
-    while (e->is_asking && e->n_keys) {
-        int n = 0;
-        const char *line = el_gets(e->el, &n);
-
-        if (line && n > 0 && line[n - 1] == '\n')
-            take_line(e, line, (size_t)n - 1);
-        else if (line && n == 1 && line[0] == END_KEY)
-            end(e, NULL);
-        else if (line && (size_t)n > e->options.line_max)
-            editor_discard(e, e->prompt);
-    }
-}
-
-static void on_key(void *arg)
-{
-    struct editor *e = arg;
-
-    if (e->n_keys < sizeof(e->keys))
-        (void)read_keys(e);
-    take_keys(e);
-    if (e->is_hung_up)
-        end(e, NULL);
-}
-
-static void ask_terminal(struct editor *e)
-{
-    (void)el_set(e->el, EL_UNBUFFERED, 1); /* shows the prompt */
-    (void)fflush(e->out);
-    e->watch = loop_watch_fd(e->loop, e->options.in, LOOP_READ, on_key, e);
-    if (e->n_keys)
-        loop_timer_start(e->soon, 0);
-}
-
-/* --- completion --- */
-
 void editor_words_add(struct editor_words *words, const char *word, const char *prefix)
 {
     char **grown;
@@ -242,39 +195,87 @@ static void list_words(struct editor *e, const struct editor_words *words)
     (void)fflush(e->out);
 }
 
-static unsigned char insert(EditLine *el, const char *text)
-{
-    return el_insertstr(el, text) < 0 ? CC_ERROR : CC_REFRESH;
-}
-
-static unsigned char on_tab(EditLine *el, int key)
+/* Not a function of the editor's, which forgets to free the names of those. */
+static void complete(struct editor *e)
 {
     cleanup(words_done) struct editor_words words = {0};
-    const LineInfo *info = el_line(el);
+    const LineInfo *info = el_line(e->el);
     cleanup_free char *line = strndup(info->buffer, (size_t)(info->cursor - info->buffer));
-    struct editor *e;
-    size_t typed;
+    size_t typed, common;
 
-    (void)key;
-    (void)el_get(el, EL_CLIENTDATA, &e);
     if (!line)
-        return CC_ERROR;
-    if (strspn(line, " \t") == strlen(line)) /* nothing to complete: it indents */
-        return insert(el, "    ");
+        return;
+    if (strspn(line, " \t") == strlen(line)) { /* nothing to complete: it indents */
+        (void)el_insertstr(e->el, "    ");
+        return;
+    }
     if (e->events->complete)
         e->events->complete(e->owner, line, &words);
-    if (!words.count || words.start > strlen(line))
-        return CC_ERROR;
+    if (!words.count || words.start > strlen(line)) {
+        el_beep(e->el);
+        return;
+    }
     qsort(words.items, words.count, sizeof(*words.items), compare_words);
     typed = strlen(line + words.start);
-    if (common_length(&words) > typed) {
-        words.items[0][common_length(&words)] = '\0';
-        return insert(el, words.items[0] + typed);
+    common = common_length(&words);
+    if (common > typed) {
+        words.items[0][common] = '\0';
+        (void)el_insertstr(e->el, words.items[0] + typed);
+    } else if (words.count > 1) {
+        list_words(e, &words);
     }
-    if (words.count == 1)
-        return CC_NORM;
-    list_words(e, &words);
-    return CC_REDISPLAY;
+}
+
+static void take_line(struct editor *e, const char *text, size_t len)
+{
+    cleanup_free char *line = strndup(text, len);
+
+    stop_asking(e);
+    if (line)
+        e->events->on_line(e->owner, line);
+}
+
+/* A paste may hold more than one line. The next waits until it is asked for. */
+static void take_keys(struct editor *e)
+{
+    while (e->is_asking && e->n_keys) {
+        int n = 0;
+        const char *line;
+
+        if (e->keys[0] == '\t') {
+            drop_keys(e, 1);
+            complete(e);
+            (void)el_set(e->el, EL_REFRESH);
+            continue;
+        }
+        line = el_gets(e->el, &n);
+        if (line && n > 0 && line[n - 1] == '\n')
+            take_line(e, line, (size_t)n - 1);
+        else if (line && n == 1 && line[0] == END_KEY)
+            end(e, NULL);
+        else if (line && (size_t)n > e->options.line_max)
+            editor_discard(e, e->prompt);
+    }
+}
+
+static void on_key(void *arg)
+{
+    struct editor *e = arg;
+
+    if (e->n_keys < sizeof(e->keys))
+        (void)read_keys(e);
+    take_keys(e);
+    if (e->is_hung_up)
+        end(e, NULL);
+}
+
+static void ask_terminal(struct editor *e)
+{
+    (void)el_set(e->el, EL_UNBUFFERED, 1); /* shows the prompt */
+    (void)fflush(e->out);
+    e->watch = loop_watch_fd(e->loop, e->options.in, LOOP_READ, on_key, e);
+    if (e->n_keys)
+        loop_timer_start(e->soon, 0);
 }
 
 /* --- without a terminal --- */
@@ -395,15 +396,13 @@ static int open_terminal(struct editor *e, struct error *err)
         e->el = el_init("belljar", e->in, e->out, e->err);
     if (!e->el)
         return error_set(err, E_SYSTEM, "cannot set up the line editor");
-    (void)history(e->history, &event, H_SETSIZE, HISTORY_LINES);
+    (void)history(e->history, &event, H_SETSIZE, (int)HISTORY_LINES);
     (void)history(e->history, &event, H_SETUNIQUE, 1);
     (void)el_set(e->el, EL_CLIENTDATA, e);
     (void)el_set(e->el, EL_EDITOR, "emacs");
     (void)el_set(e->el, EL_PROMPT, prompt_of);
     (void)el_set(e->el, EL_HIST, history, e->history);
     (void)el_set(e->el, EL_GETCFN, next_character);
-    (void)el_set(e->el, EL_ADDFN, "belljar-complete", "complete the word", on_tab);
-    (void)el_set(e->el, EL_BIND, "^I", "belljar-complete", NULL);
     /* The editor's own search waits for keys by itself, which would stop the loop: the arrows, and
      * Ctrl-R, look for lines that begin as this one does. */
     (void)el_set(e->el, EL_BIND, "^R", "ed-search-prev-history", NULL);

@@ -7,7 +7,7 @@
 #include "base/error.h"
 
 /* Lines that are kept. The file is cut when it has twice as many. */
-#define HISTORY_LINES 1000
+#define HISTORY_LINES ((size_t)1000)
 
 /* Calls `fn` for each of the newest lines, oldest first. A file that is missing is an empty one.
  * One that is not a file of ours (a link, somebody else's) is E_DENIED. */

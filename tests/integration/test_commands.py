@@ -62,14 +62,15 @@ def test_names_of_older_systems_are_honoured(who, name, value):
 
 
 def test_help_of_every_command(who):
-    for command in ("run", "doctor", "config", "version"):
+    for command in ("run", "shell", "doctor", "config", "version"):
         answer = who.call(command, "--help")
         assert answer.code == 0 and "usage:" in answer.text, answer
     assert who.call("--help").code == 0
 
 
-def test_help_of_run_fits_a_screen_and_says_the_defaults(who):
-    lines = who.call("run", "--help").text.splitlines()
+@pytest.mark.parametrize("command", ["run", "shell"])
+def test_help_fits_a_screen_and_says_the_defaults(who, command):
+    lines = who.call(command, "--help").text.splitlines()
     assert len(lines) <= 24 and max(map(len, lines)) <= 80, lines
     for flag, default in (("--timeout", "(30)"), ("--memory", "(512)"), ("--profile", "(standard)")):
         assert [line for line in lines if flag in line and line.endswith(default)], (flag, lines)

@@ -95,6 +95,53 @@ static void a_program_in_a_checkout_looks_beside_itself(void **state)
     assert_contains(answers, expected);
 }
 
+static void assert_state(const char *below, const char *path)
+{
+    struct error err = {0};
+    char expected[256], *got = paths_state("history", &err);
+    struct stat st;
+
+    if (!got)
+        fail_msg("%s", err.message);
+    (void)snprintf(expected, sizeof(expected), "%s/%s/belljar/history", dir, path);
+    assert_string_equal(got, expected);
+    *strrchr(expected, '/') = '\0';
+    assert_int_equal(stat(expected, &st), 0);
+    assert_int_equal(st.st_mode & 0777, 0700);
+    free(got);
+    for (size_t depth = 0; strlen(expected) > strlen(below); depth++) {
+        assert_int_equal(rmdir(expected), 0);
+        *strrchr(expected, '/') = '\0';
+    }
+}
+
+static void what_lasts_is_kept_in_a_private_directory(void **state)
+{
+    char place[128];
+
+    (void)state;
+    (void)snprintf(place, sizeof(place), "%s/state", dir);
+    assert_int_equal(setenv("XDG_STATE_HOME", place, 1), 0);
+    assert_state(dir, "state");
+    assert_int_equal(setenv("XDG_STATE_HOME", "relative", 1), 0); /* is to be ignored */
+    assert_int_equal(setenv("HOME", dir, 1), 0);
+    assert_state(dir, ".local/state");
+}
+
+static void without_a_home_nothing_lasts(void **state)
+{
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(unsetenv("XDG_STATE_HOME"), 0);
+    assert_int_equal(unsetenv("HOME"), 0);
+    assert_null(paths_state("history", &err));
+    assert_error(&err, E_NOT_FOUND, "HOME");
+    assert_int_equal(setenv("HOME", "/dev/null", 1), 0);
+    assert_null(paths_state("history", &err));
+    assert_error(&err, E_SYSTEM, "/dev/null");
+}
+
 static int print_paths(void)
 {
     struct error err = {0};
@@ -112,6 +159,8 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_installed_program_looks_where_it_was_installed),
         cmocka_unit_test(a_program_in_a_checkout_looks_beside_itself),
+        cmocka_unit_test(what_lasts_is_kept_in_a_private_directory),
+        cmocka_unit_test(without_a_home_nothing_lasts),
     };
 
     if (argc == 2 && strcmp(argv[1], "--print") == 0)

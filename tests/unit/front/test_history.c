@@ -81,16 +81,16 @@ static void only_the_newest_lines_are_kept(void **state)
 
     (void)state;
     begin(&p);
-    for (int i = 0; i < 2 * HISTORY_LINES + 1; i++) {
-        (void)snprintf(line, sizeof(line), "line %d", i);
+    for (size_t i = 0; i < 2 * HISTORY_LINES + 1; i++) {
+        (void)snprintf(line, sizeof(line), "line %zu", i);
         assert_int_equal(history_file_add(p.path, line, NULL), 0);
     }
     assert_int_equal(stat(p.path, &before), 0);
     load(&p);
     assert_int_equal(p.count, HISTORY_LINES);
-    (void)snprintf(line, sizeof(line), "line %d", HISTORY_LINES + 1);
+    (void)snprintf(line, sizeof(line), "line %zu", HISTORY_LINES + 1);
     assert_string_equal(p.seen[0], line);
-    (void)snprintf(line, sizeof(line), "line %d", 2 * HISTORY_LINES);
+    (void)snprintf(line, sizeof(line), "line %zu", 2 * HISTORY_LINES);
     assert_string_equal(p.seen[p.count - 1], line);
     assert_int_equal(stat(p.path, &after), 0);
     assert_true(after.st_size < before.st_size);

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/spool.h"
 #include "base/stream.h"
 #include "front/json.h"
@@ -278,6 +279,26 @@ static void a_person_sees_status_time_and_memory(void **state)
     free(text);
 }
 
+static void at_a_prompt_only_what_is_new_is_said(void **state)
+{
+    struct run *run = *state;
+    cleanup(buf_done) struct buf out = {0};
+
+    buf_init(&out, 10000);
+    run->usage.wall_ms = 1;
+    assert_int_equal(result_cell(run, false, &out, NULL), 0);
+    assert_string_equal(buf_str(&out), "");
+    run->status = RUN_ERROR;
+    run->exit_code = 7;
+    assert_int_equal(result_cell(run, false, &out, NULL), 0);
+    assert_string_equal(buf_str(&out), "belljar: error · exit 7 · 1.0 ms · 0.0 MB\n");
+    buf_clear(&out);
+    run->exception.name = strdup("ValueError");
+    run->exception.message = strdup("no");
+    assert_int_equal(result_cell(run, false, &out, NULL), 0);
+    assert_string_equal(buf_str(&out), "ValueError: no\n");
+}
+
 static void a_person_sees_violations_with_hints(void **state)
 {
     struct run *run = *state;
@@ -384,6 +405,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(truncation_is_told_and_marked, setup, teardown),
         cmocka_unit_test_setup_teardown(an_error_of_ours_is_an_object_of_its_own, setup, teardown),
         cmocka_unit_test_setup_teardown(a_person_sees_status_time_and_memory, setup, teardown),
+        cmocka_unit_test_setup_teardown(at_a_prompt_only_what_is_new_is_said, setup, teardown),
         cmocka_unit_test_setup_teardown(a_person_sees_violations_with_hints, setup, teardown),
         cmocka_unit_test_setup_teardown(a_traceback_is_shown_once, setup, teardown),
         cmocka_unit_test_setup_teardown(an_exception_without_traceback_has_its_line, setup,
