@@ -1,7 +1,7 @@
 # id: resource-memory-page-cache
 # category: resource
 # profile: open
-# threat: fills the page cache by reading the whole system again and again
+# threat: fills the page cache by reading more of the system than its memory holds
 # expect: success
 # require: True
 # limits: memory=128 timeout=20
@@ -11,9 +11,10 @@ for base, dirs, names in os.walk('/usr/lib'):
     for name in names:
         try:
             with open(os.path.join(base, name), 'rb') as f:
-                n += len(f.read(1 << 20))
+                while n <= 256 << 20 and (piece := f.read(1 << 20)):
+                    n += len(piece)
         except OSError:
             pass
-    if n > 400 << 20:
+    if n > 256 << 20:
         break
-print(n > 0)
+print(n > 128 << 20)

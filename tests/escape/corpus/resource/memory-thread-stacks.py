@@ -4,12 +4,17 @@
 # threat: memory as stacks of threads
 # expect: error memory_exceeded
 # limits: memory=128 timeout=10 pids=64
-import threading, time
+import sys, threading
 threading.stack_size(64 << 20)
-def deep(n):
-    return deep(n - 1) if n else time.sleep(2)
-import sys
 sys.setrecursionlimit(100000)
+there = threading.Barrier(21)  # all at once, however slow the machine is
+def deep(n):
+    return deep(n - 1) if n else there.wait()
+def fill():
+    try:
+        deep(50000)
+    except MemoryError:
+        there.abort()
 for i in range(20):
-    threading.Thread(target=deep, args=(50000,), daemon=True).start()
-time.sleep(3)
+    threading.Thread(target=fill, daemon=True).start()
+there.wait()
