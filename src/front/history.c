@@ -83,7 +83,7 @@ int history_file_load(const char *path, void (*fn)(void *user, const char *line)
     if (!text.len)
         return 0;
     from = newest(&text, &count);
-    if (count > 2 * HISTORY_LINES && cut(path, from, err) < 0)
+    if (count > (size_t)2 * HISTORY_LINES && cut(path, from, err) < 0)
         return -1;
     rest = text.data + (from - text.data);
     while ((line = strsep(&rest, "\n")))

@@ -51,16 +51,15 @@ int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_opt
 
 /* Ends all of them. They are gone when the pool is freed; only after that the table may be, and
  * before the loop is. */
-void sessions_end(struct sessions *sessions);
-void sessions_free(struct sessions *sessions);
+void sessions_end(struct sessions *table);
+void sessions_free(struct sessions *table);
 
 /* Opens a session. `model` is an admitted run without code: its profile, limits, grants and
  * variables are those of every cell. It is the session's from here on, also on failure. Cells can
  * be submitted at once and wait for the sandbox. E_BUSY: too many. E_INVALID: the name is taken or
  * is none. */
-int sessions_open(struct sessions *sessions, struct run *model,
-                  const struct session_options *options, struct session **ret_session,
-                  struct error *err);
+int sessions_open(struct sessions *table, struct run *model, const struct session_options *options,
+                  struct session **ret_session, struct error *err);
 
 /* By name or id. Unknown, ended and somebody else's get the same E_NOT_FOUND. */
 struct session *sessions_find(struct sessions *sessions, const char *owner, const char *name,
