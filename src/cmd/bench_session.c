@@ -255,12 +255,8 @@ static int cells(struct stage *g, struct error *err)
     return time_cells(g, "cell_bash", &bash_cell, err);
 }
 
-/* From the wish for a session to the answer of its first cell. */
-static int openings(struct stage *g, struct error *err)
+static int open_in_turn(struct stage *g, struct error *err)
 {
-    struct session *session;
-
-    g->sessions = &session;
     g->is_opening = true;
     if (prepare(g, &print_cell, g->bench->plan.runs, 1, err) < 0)
         return -1;
@@ -268,13 +264,23 @@ static int openings(struct stage *g, struct error *err)
         if (drive_settle(&g->bench->drive, err) < 0)
             return -1;
         g->begun_ns = loop_now_ns();
-        if (open_one(g, &session, err) < 0)
+        if (open_one(g, &g->sessions[0], err) < 0)
             return -1;
         next_cell(g);
         if (g->error.code == E_NONE && loop_run(engine_of(g)->loop, err) < 0)
             return -1;
     }
-    g->sessions = NULL;
+    return 0;
+}
+
+/* From the wish for a session to the answer of its first cell. */
+static int openings(struct stage *g, struct error *err)
+{
+    g->sessions = calloc(1, sizeof(struct session *));
+    if (!g->sessions)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (open_in_turn(g, err) < 0)
+        return -1;
     if (g->error.code == E_NONE)
         return note_times(g, "session_open_print");
     error_move(err, &g->error);
