@@ -20,12 +20,13 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *help;
 } commands[] = {
-    {"run",     cmd_run,     "run a Python or Bash program in a fresh sandbox"         },
-    {"shell",   cmd_shell,   "a prompt into a sandbox that remembers"                  },
-    {"doctor",  cmd_doctor,  "say how well this host can isolate, and how to do better"},
-    {"config",  cmd_config,  "show the settings and where each comes from"             },
-    {"bench",   cmd_bench,   "measure start-up, throughput and memory on this host"    },
-    {"version", cmd_version, "show the version and what was built in"                  },
+    {"run",     cmd_run,     "run a Python or Bash program in a fresh sandbox"          },
+    {"shell",   cmd_shell,   "a prompt into a sandbox that remembers"                   },
+    {"serve",   cmd_serve,   "answer requests over HTTP, from a warm stock of sandboxes"},
+    {"doctor",  cmd_doctor,  "say how well this host can isolate, and how to do better" },
+    {"config",  cmd_config,  "show the settings and where each comes from"              },
+    {"bench",   cmd_bench,   "measure start-up, throughput and memory on this host"     },
+    {"version", cmd_version, "show the version and what was built in"                   },
 };
 
 static int help(void)

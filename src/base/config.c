@@ -79,6 +79,35 @@ static const struct config_option options[] = {
     {"zygote_max_minutes", CONFIG_INT, "60", 0, 525600, .unit = "minutes",
      .help = "a warm interpreter is replaced after so many minutes; 0: never", AT(zygote_max_minutes)},
 
+    {"listen", CONFIG_STRING, "127.0.0.1:8222", .flag = "listen", .command = "serve", .value = "ADDRESS:PORT",
+     .help = "where `belljar serve` takes requests; beyond this machine only with TLS",
+     .brief = "where it takes requests", AT(listen)},
+    {"socket", CONFIG_STRING, "", .flag = "socket", .command = "serve", .value = "PATH",
+     .help = "the Unix socket of `belljar serve`; empty: `belljar/http.sock` in the runtime directory; `none`: no such socket",
+     .brief = "its Unix socket; `none`: it has none", AT(socket)},
+    {"auth", CONFIG_CHOICE, "token", .choices = "token,none", .value = "HOW",
+     .help = "who may ask a server: whoever has the token, or, only where nobody else reaches it, everybody", AT(auth)},
+    {"token_file", CONFIG_STRING, "", .value = "PATH",
+     .help = "where the token is kept; empty: `belljar/token` in the state directory", AT(token_file)},
+    {"hosts", CONFIG_LIST, "", .value = "NAME",
+     .help = "further names under which the server may be called, beside `localhost` and loopback addresses", AT(hosts)},
+    {"origins", CONFIG_LIST, "", .value = "ORIGIN",
+     .help = "web pages that may call the server, for example `https://console.example.org`", AT(origins)},
+    {"http_connections", CONFIG_INT, "1024", 8, 65536,
+     .help = "connections at once; more wait to be taken", AT(http_connections)},
+    {"http_idle_s", CONFIG_REAL, "60", 1, 3600, .unit = "seconds",
+     .help = "how long a connection may rest between two requests", AT(http_idle_s)},
+    {"stop_grace_s", CONFIG_REAL, "10", 0, 3600, .unit = "seconds",
+     .help = "how long running programs may go on when a server is told to stop; then they are interrupted", AT(stop_grace_s)},
+    {"sessions_max", CONFIG_INT, "64", 0, LIMIT_SANDBOXES,
+     .help = "sessions open at once", AT(sessions_max)},
+    {"session_idle_s", CONFIG_REAL, "1800", 0, 604800, .unit = "seconds",
+     .help = "a session ends when nothing was run in it for so long; 0: never", AT(session_idle_s)},
+    {"session_lifetime_s", CONFIG_REAL, "86400", 0, 2592000, .unit = "seconds",
+     .help = "a session ends so long after it was opened; 0: never", AT(session_lifetime_s)},
+    {"session_evict", CONFIG_CHOICE, "no", .choices = "yes,no",
+     .help = "where no more sessions are allowed, end the one that has rested longest instead of refusing", AT(session_evict)},
+
     {"color", CONFIG_CHOICE, "auto", .choices = "auto,always,never", .value = "WHEN",
      .help = "colours in messages; `auto`: on a terminal, unless NO_COLOR is set", AT(color)},
 };
@@ -275,13 +304,18 @@ int config_parse_grant(const char *text, char **ret_path, enum run_grant_mode *r
     return 0;
 }
 
-void config_print_flags(FILE *out)
+bool config_has_flag(const struct config_option *option, const char *command)
+{
+    return option->flag && (!option->command || strcmp(option->command, command) == 0);
+}
+
+void config_print_flags(FILE *out, const char *command)
 {
     for (size_t i = 0; i < ARRAY_SIZE(options); i++) {
         const struct config_option *option = &options[i];
         int used;
 
-        if (!option->flag)
+        if (!config_has_flag(option, command))
             continue;
         used = fprintf(out, "  --%s %s", option->flag, option->value);
         (void)fprintf(out, "%*s%s", used < 24 ? 24 - used : 1, "",

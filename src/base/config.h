@@ -49,6 +49,7 @@ struct config_option {
     bool is_reloadable;     /* a running server takes a new value without a restart */
     const char *aliases[3]; /* further environment variables; BELLJAR_<NAME> comes by itself */
     const char *flag;       /* without the dashes, or NULL */
+    const char *command;    /* the only one that has the flag; NULL: all that run programs */
     const char *value;      /* what stands behind the flag in --help */
     const char *help;       /* one sentence, lower case, no period */
     const char *brief;      /* the same for --help, where a line has 54 columns for it */
@@ -88,6 +89,19 @@ struct config {
     int64_t pool_hot;
     int64_t zygote_max_runs;
     int64_t zygote_max_minutes;
+    char *listen;
+    char *socket;
+    char *auth;
+    char *token_file;
+    struct config_list hosts;
+    struct config_list origins;
+    int64_t http_connections;
+    double http_idle_s;
+    double stop_grace_s;
+    int64_t sessions_max;
+    double session_idle_s;
+    double session_lifetime_s;
+    char *session_evict;
     char *color;
 
     /* --- private --- */
@@ -153,5 +167,8 @@ void config_variable(const struct config_option *option, char *text, size_t size
 int config_describe(const struct config *config, const struct config_option *option,
                     struct buf *out, struct error *err);
 
-/* The flags of the table with their help, one a line, for --help. */
-void config_print_flags(FILE *out);
+/* Whether the command of that name has the option's flag. */
+bool config_has_flag(const struct config_option *option, const char *command);
+
+/* The flags that the command has, with their help, one a line, for --help. */
+void config_print_flags(FILE *out, const char *command);

@@ -141,6 +141,11 @@ void loop_watch_free(struct loop_watch *watch)
     free(watch);
 }
 
+struct event_base *loop_base(struct loop *loop)
+{
+    return loop->base;
+}
+
 uint64_t loop_now_ns(void)
 {
     struct timespec now;

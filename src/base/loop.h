@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 
+struct event_base;
 struct loop;
 struct loop_watch; /* a descriptor, a timer or a signal */
 
@@ -34,6 +35,9 @@ void loop_timer_stop(struct loop_watch *timer);
 
 /* Accepts NULL. Safe from within the watch's own callback. */
 void loop_watch_free(struct loop_watch *watch);
+
+/* libevent's own handle, for its buffered sockets (front/http.c). */
+struct event_base *loop_base(struct loop *loop);
 
 /* Monotonic nanoseconds. */
 uint64_t loop_now_ns(void);

@@ -108,3 +108,30 @@ char *paths_state(const char *name, struct error *err)
     }
     return r < 0 ? NULL : join(dir, name, err);
 }
+
+static int check_private(const char *dir, struct error *err)
+{
+    struct stat st;
+
+    if (stat(dir, &st) < 0)
+        return error_errno(err, "directory `%s`", dir);
+    if (S_ISDIR(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 022) == 0)
+        return 0;
+    error_set(err, E_DENIED, "`%s` is not a directory that you alone can write to", dir);
+    return error_hint(err, "make it yours: chown and chmod 700");
+}
+
+char *paths_runtime(const char *name, struct error *err)
+{
+    const char *runtime = getenv("XDG_RUNTIME_DIR");
+    char dir[PATH_MAX];
+
+    if (!runtime || *runtime != '/')
+        runtime = geteuid() == 0 ? "/run" : NULL;
+    if (!runtime)
+        return paths_state(name, err);
+    (void)snprintf(dir, sizeof(dir), "%s/belljar", runtime);
+    if (make_private(dir, err) < 0 || check_private(dir, err) < 0)
+        return NULL;
+    return join(dir, name, err);
+}

@@ -12,3 +12,7 @@ char *paths_data(const char *name, struct error *err);
 /* NAME in the user's own directory for what lasts ($XDG_STATE_HOME/belljar), which is made,
  * private, if it is not there. The caller frees it. */
 char *paths_state(const char *name, struct error *err);
+
+/* The same for what lasts as long as the machine is up: $XDG_RUNTIME_DIR/belljar, /run/belljar of
+ * root, or else the directory above. */
+char *paths_runtime(const char *name, struct error *err);

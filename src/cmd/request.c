@@ -7,14 +7,15 @@
 #include "base/cleanup.h"
 #include "base/suggest.h"
 
-void request_options(const struct option *own, size_t n_own, int setting, struct option *options)
+void request_options(const char *command, const struct option *own, size_t n_own, int setting,
+                     struct option *options)
 {
     size_t count, n = n_own;
     const struct config_option *settings = config_options(&count);
 
     memcpy(options, own, n_own * sizeof(*own));
     for (size_t i = 0; i < count && n < REQUEST_OPTIONS_MAX - 1; i++)
-        if (settings[i].flag)
+        if (config_has_flag(&settings[i], command))
             options[n++] = (struct option){settings[i].flag, required_argument, NULL, setting};
     options[n] = (struct option){0};
 }

@@ -10,8 +10,10 @@
 
 #define REQUEST_OPTIONS_MAX 64
 
-/* The command's own flags, those of the option table (answered as `setting`), and the end. */
-void request_options(const struct option *own, size_t n_own, int setting, struct option *options);
+/* The command's own flags, those it has of the option table (answered as `setting`), and the end.
+ */
+void request_options(const char *command, const struct option *own, size_t n_own, int setting,
+                     struct option *options);
 
 /* Variables of --env, borrowed from the command line; NULL at the end. */
 struct request_env {

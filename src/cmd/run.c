@@ -79,7 +79,7 @@ static int help(void)
                  "  --json                print one result object, not the program's output\n"
                  "  --save DIR            keep the pictures it shows as files in DIR\n"
                  "  --config FILE         read this file instead of the usual ones\n");
-    config_print_flags(stdout);
+    config_print_flags(stdout, "run");
     (void)printf(
         "\nexit: the program's own; 124 time, 137 memory, 126 refused, 125 Belljar failed\n"
         "example: belljar run --timeout 5 --memory 256 analysis.py\n");
@@ -154,7 +154,7 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
     struct error err = {0};
     int answer, index, r = 0;
 
-    request_options(own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
+    request_options("run", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
     opterr = 0;
     while ((answer = getopt_long(argc, argv, ":c:l:h", options, &index)) >= 0) {
         switch (answer) {

@@ -204,7 +204,7 @@ static int help(void)
                  "  --env NAME=VALUE      set a variable inside; repeatable\n"
                  "  --save DIR            keep pictures there (below your state directory)\n"
                  "  --config FILE         read this file instead of the usual ones\n");
-    config_print_flags(stdout);
+    config_print_flags(stdout, "shell");
     (void)printf("\nexample: belljar shell --profile open --allow ~/data\n");
     return 0;
 }
@@ -220,7 +220,7 @@ static int parse(struct shell *shell, struct choice *choice, int argc, char **ar
     struct error err = {0};
     int answer, index, r = 0;
 
-    request_options(own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
+    request_options("shell", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
     opterr = 0;
     while ((answer = getopt_long(argc, argv, ":l:h", options, &index)) >= 0) {
         switch (answer) {

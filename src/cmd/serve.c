@@ -1,0 +1,340 @@
+/* belljar serve: the engine behind HTTP.
+ *
+ * One process, one loop. The order in which things are opened is the order in which a mistake is
+ * cheap: settings, tokens and sockets first, then the warm interpreter; requests are taken at once
+ * and wait for it. Told to stop, the server takes no new work, lets running programs finish for a
+ * while, interrupts what is left, and frees everything; told twice, it goes at once, and the kernel
+ * of Linux cleans up behind it.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/cleanup.h"
+#include "base/paths.h"
+#include "cmd/cmd.h"
+#include "cmd/request.h"
+#include "front/api.h"
+#include "front/http.h"
+#include "front/listen.h"
+#include "gate/admit.h"
+#include "pool/engine.h"
+
+/* From the interrupt of what still runs to giving it up. */
+#define INTERRUPT_MS 5000
+
+/* Bodies of all requests together, while they are being read. */
+#define BODIES_BYTES (256 * MIB)
+
+/* Answers kept for those who ask again. */
+#define KEPT_ANSWERS 100
+#define KEPT_BYTES   (64 * MIB)
+
+struct serve {
+    struct config *config;
+    bool needs_no_token;
+    struct auth *auth;
+    char *token_path;
+    struct profiles *profiles;
+    struct engine engine;
+    struct spool_store *store;
+    struct sessions *sessions;
+    struct jobs *jobs;
+    struct api api;
+    struct router router;
+    struct http_server *http;
+    struct listen_unix unix_socket;
+    struct loop_watch *grace;
+    int n_signals;
+};
+
+enum { OPT_HELP = 'h', OPT_CONFIG = 256, OPT_NO_AUTH, OPT_SETTING };
+
+static const struct option own_options[] = {
+    {"help",    no_argument,       NULL, OPT_HELP   },
+    {"config",  required_argument, NULL, OPT_CONFIG },
+    {"no-auth", no_argument,       NULL, OPT_NO_AUTH},
+};
+
+static int help(void)
+{
+    (void)printf("usage: belljar serve [OPTION]…\n"
+                 "Answer requests over HTTP, from a warm stock of sandboxes.\n\n"
+                 "  --no-auth             nobody needs a token; only on a loopback address\n"
+                 "  --config FILE         read this file instead of the usual ones\n");
+    config_print_flags(stdout, "serve");
+    (void)printf("\nLimits and the profile are what a request gets that asks for nothing else.\n"
+                 "example: belljar serve --listen 127.0.0.1:8222\n");
+    return 0;
+}
+
+/* Returns 0, or the exit code + 1 when there is nothing more to do. */
+static int parse(struct serve *serve, const char **ret_config, int argc, char **argv)
+{
+    struct option options[REQUEST_OPTIONS_MAX];
+    struct error err = {0};
+    int answer, index, r = 0;
+
+    request_options("serve", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
+    opterr = 0;
+    while ((answer = getopt_long(argc, argv, ":h", options, &index)) >= 0) {
+        switch (answer) {
+        case OPT_HELP:
+            return help() + 1;
+        case OPT_CONFIG:
+            *ret_config = optarg;
+            break;
+        case OPT_NO_AUTH:
+            serve->needs_no_token = true;
+            break;
+        case OPT_SETTING:
+            r = config_set_flag(serve->config, options[index].name, optarg, &err);
+            break;
+        default:
+            return cmd_bad_option("serve", answer, argv, options) + 1;
+        }
+        if (r < 0)
+            return cmd_fail(&err) + 1;
+    }
+    return optind < argc ? cmd_bad_argument("serve", argv[optind]) + 1 : 0;
+}
+
+/* --- opening --- */
+
+static int open_auth(struct serve *serve, struct error *err)
+{
+    if (serve->needs_no_token || strcmp(serve->config->auth, "none") == 0)
+        return auth_open(NULL, &serve->auth, err);
+    serve->token_path =
+        *serve->config->token_file ? strdup(serve->config->token_file) : paths_state("token", err);
+    if (!serve->token_path)
+        return err->code == E_NONE ? error_set(err, E_SYSTEM, "out of memory") : -1;
+    return auth_open(serve->token_path, &serve->auth, err);
+}
+
+/* Each connection and each sandbox needs descriptors: as many as we may have. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+static int open_engine(struct serve *serve, struct error *err)
+{
+    const struct config *config = serve->config;
+    const struct engine_stock stock = {
+        .size = config->pool_size < 0 ? POOL_AUTO : (size_t)config->pool_size,
+        .hot = config->pool_hot < 0 ? POOL_AUTO : (size_t)config->pool_hot,
+        .warm = true,
+    };
+    const struct sessions_options sessions = {
+        .max_total = (size_t)config->sessions_max,
+        .max_per_owner = (size_t)config->sessions_max,
+        .evicts_idle = strcmp(config->session_evict, "yes") == 0,
+    };
+    const struct profile *profile;
+    struct run_limits limits;
+
+    raise_descriptors();
+    if (profiles_open(config, &serve->profiles, err) < 0 ||
+        profiles_get(serve->profiles, NULL, &profile, err) < 0)
+        return -1;
+    admit_limits(config, profile, &limits);
+    if (engine_open(&serve->engine, config, &stock, &limits, err) < 0)
+        return -1;
+    return sessions_new(serve->engine.loop, serve->engine.pool, &sessions, &serve->sessions, err);
+}
+
+/* Whole outputs go to files without a name beside our state; where that is no place for them, to
+ * memory. */
+static int open_store(struct serve *serve, struct error *err)
+{
+    cleanup_free char *dir = paths_state(".", NULL);
+
+    return spool_store_new(dir, LIMIT_SPOOL_TOTAL, &serve->store, err);
+}
+
+static int open_api(struct serve *serve, struct error *err)
+{
+    struct jobs_options jobs = {
+        .loop = serve->engine.loop,
+        .pool = serve->engine.pool,
+        .sessions = serve->sessions,
+        .max_kept = KEPT_ANSWERS,
+        .max_bytes = KEPT_BYTES,
+    };
+    struct http_options http = {
+        .max_connections = (size_t)serve->config->http_connections,
+        .idle_ms = (uint64_t)(serve->config->http_idle_s * 1000),
+        .body_total = BODIES_BYTES,
+        .on_head = route_on_head,
+        .on_whole = route_on_whole,
+        .user = &serve->router,
+    };
+
+    if (open_store(serve, err) < 0)
+        return -1;
+    jobs.store = serve->store;
+    if (jobs_new(&jobs, &serve->jobs, err) < 0)
+        return -1;
+    serve->api = (struct api){serve->config,   serve->engine.loop, serve->engine.pool,
+                              serve->sessions, serve->profiles,    serve->jobs};
+    serve->router = (struct router){
+        .tables = api_tables, .config = serve->config, .auth = serve->auth, .api = &serve->api};
+    return http_new(serve->engine.loop, &http, &serve->http, err);
+}
+
+static int listen_beyond(struct error *err)
+{
+    error_set(err, E_DENIED,
+              "listening beyond this machine needs TLS, which is not part of this "
+              "version");
+    return error_hint(err, "listen on 127.0.0.1 and let a TLS proxy forward to it");
+}
+
+static int open_tcp(struct serve *serve, int *ret_port, struct error *err)
+{
+    bool is_loopback;
+    int fd = listen_tcp(serve->config->listen, &is_loopback, err);
+
+    if (fd < 0)
+        return -1;
+    if (!is_loopback) {
+        (void)close(fd);
+        return listen_beyond(err);
+    }
+    *ret_port = listen_port(fd);
+    return http_listen(serve->http, fd, err);
+}
+
+static int open_unix(struct serve *serve, struct error *err)
+{
+    const char *path = serve->config->socket;
+    cleanup_free char *usual = NULL;
+    int fd;
+
+    if (strcmp(path, "none") == 0)
+        return 0;
+    if (!*path) {
+        usual = paths_runtime("http.sock", err);
+        if (!usual)
+            return -1;
+        path = usual;
+    }
+    fd = listen_unix_open(&serve->unix_socket, path, err);
+    return fd < 0 ? -1 : http_listen(serve->http, fd, err);
+}
+
+/* The address, with the port that the kernel may have chosen. */
+static void announce(const struct serve *serve, int port)
+{
+    const char *colon = strrchr(serve->config->listen, ':');
+
+    (void)printf("belljar: listening on http://%.*s:%d\n", (int)(colon - serve->config->listen),
+                 serve->config->listen, port);
+    if (serve->unix_socket.path)
+        (void)printf("belljar: listening on %s\n", serve->unix_socket.path);
+    if (serve->token_path)
+        (void)printf("belljar: the token is in %s\n", serve->token_path);
+    else
+        (void)printf("belljar: no token is needed\n");
+    (void)fflush(stdout);
+}
+
+/* --- stopping --- */
+
+static void on_idle(void *arg)
+{
+    struct serve *serve = arg;
+
+    loop_stop(serve->engine.loop);
+}
+
+static void on_grace(void *arg)
+{
+    struct serve *serve = arg;
+
+    if (serve->n_signals > 1) { /* they did not stop either */
+        loop_stop(serve->engine.loop);
+        return;
+    }
+    serve->n_signals++;
+    jobs_cancel_all(serve->jobs);
+    loop_timer_start(serve->grace, INTERRUPT_MS);
+}
+
+static void on_signal(void *arg)
+{
+    struct serve *serve = arg;
+
+    if (serve->n_signals++) {
+        loop_stop(serve->engine.loop);
+        return;
+    }
+    serve->router.is_stopping = true;
+    http_stop(serve->http, on_idle, serve);
+    loop_timer_start(serve->grace, (uint64_t)(serve->config->stop_grace_s * 1000));
+}
+
+static int run_loop(struct serve *serve, struct error *err)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct loop_watch *watches[ARRAY_SIZE(signals)] = {0};
+    int r;
+
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        watches[i] = loop_watch_signal(serve->engine.loop, signals[i], on_signal, serve);
+    serve->grace = loop_timer(serve->engine.loop, on_grace, serve);
+    r = serve->grace ? loop_run(serve->engine.loop, err)
+                     : error_set(err, E_SYSTEM, "out of memory");
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        loop_watch_free(watches[i]);
+    loop_watch_free(serve->grace);
+    return r;
+}
+
+/* Clients first, then sandboxes, then what both stood on. */
+static void serve_done(struct serve *serve)
+{
+    http_free(serve->http);
+    if (serve->sessions)
+        sessions_end(serve->sessions);
+    pool_free(take_ptr(serve->engine.pool));
+    sessions_free(serve->sessions);
+    jobs_free(serve->jobs);
+    spool_store_free(serve->store);
+    engine_close(&serve->engine);
+    profiles_free(serve->profiles);
+    auth_free(serve->auth);
+    listen_unix_done(&serve->unix_socket);
+    free(serve->token_path);
+    config_free(serve->config);
+}
+
+int cmd_serve(int argc, char **argv)
+{
+    cleanup(serve_done) struct serve serve = {.config = config_new(), .unix_socket = {.lock = -1}};
+    const char *config_path = NULL;
+    struct error err = {0};
+    int port = 0, r;
+
+    if (!serve.config) {
+        error_set(&err, E_SYSTEM, "out of memory");
+        return cmd_fail(&err);
+    }
+    r = parse(&serve, &config_path, argc, argv);
+    if (r > 0)
+        return r - 1;
+    if (config_load(serve.config, config_path, &err) < 0 || open_auth(&serve, &err) < 0 ||
+        open_engine(&serve, &err) < 0 || open_api(&serve, &err) < 0 ||
+        open_tcp(&serve, &port, &err) < 0 || open_unix(&serve, &err) < 0)
+        return cmd_fail(&err);
+    announce(&serve, port);
+    return run_loop(&serve, &err) < 0 ? cmd_fail(&err) : 0;
+}

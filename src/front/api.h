@@ -1,0 +1,73 @@
+/* The native API: what its handlers share, and the table of all routes. */
+#pragma once
+
+#include "base/config.h"
+#include "base/loop.h"
+#include "base/spool.h"
+#include "front/job.h"
+#include "front/route.h"
+#include "gate/profiles.h"
+#include "pool/pool.h"
+#include "pool/session.h"
+
+struct api {
+    const struct config *config;
+    struct loop *loop;
+    struct pool *pool;
+    struct sessions *sessions;
+    struct profiles *profiles;
+    struct jobs *jobs;
+};
+
+/* Every table of rows, NULL at the end. */
+extern const struct route *const api_tables[];
+
+extern const struct route api_run_routes[];
+extern const struct route api_session_routes[];
+extern const struct route api_meta_routes[];
+
+/* Bytes of a JSON body: a program of LIMIT_CODE_BYTES, written in escapes of six bytes for each of
+ * its own, and some input. */
+#define API_BODY_BYTES (8 * MIB)
+
+/* --- fields that several bodies have --- */
+
+/* What a client may ask for is bounded here; by how much exactly the settings say (max_timeout_s,
+ * max_memory_mb). */
+/* clang-format off */
+#define API_CELL_FIELDS                                                                            \
+    {"timeout_s", SCHEMA_NUMBER, .min = 1, .max = 86400,                                           \
+     .help = "how long it may take by the clock on the wall"},                                     \
+    {"cpu_time_s", SCHEMA_NUMBER, .min = 0, .max = 86400,                                          \
+     .help = "CPU time of all its processes; 0: no limit"},                                        \
+    {"output_bytes", SCHEMA_INTEGER, .min = 256, .max = 4194304,                                   \
+     .help = "kept of stdout, and of stderr, in the answer"}
+
+#define API_BOX_FIELDS                                                                             \
+    {"memory_mb", SCHEMA_INTEGER, .min = 64, .max = 1048576,                                       \
+     .help = "memory of everything it starts, its files included"},                                \
+    {"cpus", SCHEMA_NUMBER, .min = 0, .max = 1024,                                                 \
+     .help = "share of the processor, in cores; 0: all"},                                          \
+    {"pids", SCHEMA_INTEGER, .min = 1, .max = 1024, .help = "processes and threads at once"},      \
+    {"disk_mb", SCHEMA_INTEGER, .min = 1, .max = 4096, .help = "room for its files"}
+
+#define API_CODE_FIELDS                                                                            \
+    {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,                      \
+     .help = "the program"},                                                                       \
+    {"language", SCHEMA_STRING, .choices = "python,bash", .help = "python unless it says bash"},   \
+    {"stdin", SCHEMA_STRING, .help = "what it reads as standard input"},                           \
+    {"auto_print", SCHEMA_BOOLEAN,                                                                 \
+     .help = "echo the last expression, as the Python prompt does"},                               \
+    {"correlation_id", SCHEMA_STRING, .max_len = 128,                                              \
+     .help = "comes back with the answer; one is made up without it"}
+
+#define API_PROFILE_FIELDS                                                                         \
+    {"profile", SCHEMA_STRING, .max_len = 64, .help = "what it may do: the name of a profile"},    \
+    {"env", SCHEMA_MAP, .max_len = LIMIT_ENV_COUNT, .help = "variables to set inside"}
+/* clang-format on */
+
+/* Fills the run's code, language and input from a checked body. */
+int api_read_code(const struct api *api, const json_t *body, struct run *run, struct error *err);
+
+/* Profile, variables and limits: the settings', the profile's, and over them the body's. */
+int api_admit(const struct api *api, const json_t *body, struct run *run, struct error *err);

@@ -1,0 +1,52 @@
+/* Runs: one program, one fresh sandbox. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "front/api.h"
+
+static const struct schema_field run_fields[] = {
+    API_CODE_FIELDS, API_PROFILE_FIELDS, API_CELL_FIELDS, API_BOX_FIELDS, {0},
+};
+
+static void run_free_p(struct run **run)
+{
+    run_free(*run);
+}
+
+static void start_run(struct request *request)
+{
+    struct api *api = request->api;
+    cleanup(run_free_p) struct run *run = run_new();
+    struct error err = {0};
+
+    if (!run)
+        error_set(&err, E_SYSTEM, "out of memory");
+    if (!run || api_read_code(api, request->json, run, &err) < 0 ||
+        api_admit(api, request->json, run, &err) < 0) {
+        request_answer_error(request, &err);
+        return;
+    }
+    jobs_start(api->jobs, request, NULL, take_ptr(run),
+               json_string_value(json_object_get(request->json, "correlation_id")));
+}
+
+static void show_run(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
+
+    if (job)
+        job_show(job, request);
+    else
+        request_answer_error(request, &err);
+}
+
+const struct route api_run_routes[] = {
+    {"POST",                      "/v1/run", start_run, .body = run_fields, .max_body = API_BODY_BYTES, .streams = true,
+     .answers = "Result", .status = 200, .tag = "runs",
+     .summary = "run a program in a fresh sandbox and answer with its result"},
+    {"GET",                  "/v1/runs/{run}", show_run, .answers = "Result", .status = 200, .tag = "runs",
+     .summary = "the answer of a run, kept for a while; `status` is `running` until then"},
+    {0},
+};

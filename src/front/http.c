@@ -1,0 +1,550 @@
+#include "front/http.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <event2/event.h>
+
+#include "base/cleanup.h"
+#include "front/http_internal.h"
+
+/* How often all clocks are looked at. */
+#define TICK_MS 500
+
+/* From the first byte of a head to its end: no client needs half of it. */
+#define HEAD_MS 10000
+
+/* A body or an answer that moves slower than so many bytes within a window is cut. */
+#define PACE_MS    10000
+#define PACE_BYTES ((uint64_t)4096)
+
+/* An answer is written into a socket's buffer in jumps, and a phone sleeps. */
+#define OUT_PACE_MS 30000
+
+/* After the last answer: what the client still sends is read for so long, since closing on unread
+ * bytes would destroy the answer on its way (RFC 9112, 9.6). */
+#define LINGER_MS 2000
+
+/* Bytes that may wait while a request is being handled: the next one's head. */
+#define AHEAD_BYTES HTTP_HEAD_BYTES
+
+#define READ_BYTES (64 * KIB)
+
+static void go_on(struct http_connection *c);
+
+void http_enter(struct http_connection *c, enum http_state state)
+{
+    c->state = state;
+    c->since_ns = loop_now_ns();
+    c->in = (struct http_pace){c->since_ns, c->received};
+    c->out = (struct http_pace){c->since_ns,
+                                c->added - evbuffer_get_length(bufferevent_get_output(c->socket))};
+}
+
+/* --- requests --- */
+
+static void free_request(struct request *request)
+{
+    for (size_t i = 0; i < REQUEST_PARAMS_MAX; i++)
+        free(request->params[i]);
+    json_decref(request->query);
+    json_decref(request->json);
+    buf_done(&request->body);
+    free(request->head_text);
+    free(request);
+}
+
+void http_drop_request(struct http_connection *c, bool is_gone)
+{
+    struct request *request = c->request;
+
+    if (!request)
+        return;
+    c->request = NULL;
+    c->server->n_requests--;
+    c->server->held -= c->held;
+    c->held = 0;
+    request->connection = NULL;
+    if (is_gone && request->on_gone)
+        request->on_gone(request);
+    free_request(request);
+}
+
+static struct request *new_request(struct http_connection *c, const char *head, size_t len)
+{
+    struct request *request = calloc(1, sizeof(*request));
+    struct http_refusal why;
+    size_t scanned = 0;
+
+    if (!request)
+        return NULL;
+    request->head_text = malloc(len);
+    if (!request->head_text) {
+        free(request);
+        return NULL;
+    }
+    memcpy(request->head_text, head, len);
+    (void)http_guard_check(request->head_text, len, &scanned, &request->head, &why);
+    request->connection = c;
+    request->is_unix = c->is_unix;
+    request->peer_uid = c->peer_uid;
+    buf_init(&request->body, 0);
+    c->request = request;
+    c->server->n_requests++;
+    return request;
+}
+
+/* --- connections --- */
+
+static void rest_or_listen(struct http_server *server)
+{
+    bool is_full = server->count >= server->options.max_connections;
+
+    if (server->is_stopping || is_full == server->is_full)
+        return;
+    server->is_full = is_full;
+    for (size_t i = 0; i < server->n_listeners; i++)
+        (void)(is_full ? evconnlistener_disable(server->listeners[i])
+                       : evconnlistener_enable(server->listeners[i]));
+}
+
+void http_cut(struct http_connection *c)
+{
+    struct http_server *server = c->server;
+
+    http_drop_request(c, true);
+    bufferevent_free(c->socket);
+    if (c->before)
+        c->before->after = c->after;
+    else
+        server->first = c->after;
+    if (c->after)
+        c->after->before = c->before;
+    else
+        server->last = c->before;
+    server->count--;
+    c->state = HTTP_DEAD;
+    if (!c->is_going_on)
+        free(c);
+    rest_or_listen(server);
+    if (server->is_stopping && server->count == 0)
+        loop_timer_start(server->tick, 0);
+}
+
+/* The body will not become whole: whoever takes its pieces lets go of them. */
+static void abandon(struct http_connection *c)
+{
+    struct request *request = c->request;
+    void (*on_gone)(struct request *) = request ? request->on_gone : NULL;
+
+    if (!on_gone)
+        return;
+    request->on_gone = NULL;
+    on_gone(request);
+}
+
+/* A mistake in the bytes, maybe before there is a request that could be answered. */
+static void refuse(struct http_connection *c, const struct http_refusal *why)
+{
+    static const char nothing[] = "GET / HTTP/1.1\r\nHost: -\r\n\r\n";
+    struct error err = {0};
+
+    c->is_closing = true;
+    abandon(c);
+    if (!c->request && !new_request(c, nothing, sizeof(nothing) - 1)) {
+        http_cut(c);
+        return;
+    }
+    error_set(&err, why->status == 431 ? E_TOO_LARGE : E_INVALID, "%s", why->message);
+    request_answer_error_as(c->request, why->status, NULL, &err);
+}
+
+static void linger(struct http_connection *c)
+{
+    http_enter(c, HTTP_LINGERING);
+    (void)shutdown(bufferevent_getfd(c->socket), SHUT_WR);
+    (void)evbuffer_drain(bufferevent_get_input(c->socket),
+                         evbuffer_get_length(bufferevent_get_input(c->socket)));
+    (void)bufferevent_enable(c->socket, EV_READ);
+}
+
+/* --- reading --- */
+
+static void begin_body(struct http_connection *c)
+{
+    struct http_server *server = c->server;
+    struct request *request = c->request;
+    struct http_refusal why = {413, "the body is longer than this route takes"};
+
+    if (request->head.framing == HTTP_LENGTH && request->head.length > request->body_limit) {
+        refuse(c, &why);
+        return;
+    }
+    http_body_init(&c->body, &request->head);
+    if (request->head.framing == HTTP_NO_BODY) {
+        http_enter(c, HTTP_HANDLING);
+        server->options.on_whole(server->options.user, request);
+        return;
+    }
+    request->body.limit = (size_t)request->body_limit;
+    if (request->head.expects_continue &&
+        evbuffer_get_length(bufferevent_get_input(c->socket)) == 0) {
+        static const char go[] = "HTTP/1.1 100 Continue\r\n\r\n";
+
+        c->added += sizeof(go) - 1;
+        (void)bufferevent_write(c->socket, go, sizeof(go) - 1);
+    }
+    http_enter(c, HTTP_BODY);
+}
+
+/* Returns false when more bytes are needed. */
+static bool read_head(struct http_connection *c)
+{
+    struct http_server *server = c->server;
+    struct evbuffer *input = bufferevent_get_input(c->socket);
+    size_t len = evbuffer_get_length(input);
+    struct http_refusal why = {500, "out of memory"};
+    struct http_head head;
+    const char *data;
+    ssize_t n;
+
+    if (len == 0)
+        return false;
+    if (c->state == HTTP_IDLE)
+        http_enter(c, HTTP_HEAD);
+    len = len < HTTP_HEAD_BYTES ? len : HTTP_HEAD_BYTES;
+    data = (const char *)evbuffer_pullup(input, (ssize_t)len);
+    n = data ? http_guard_check(data, len, &c->scanned, &head, &why) : -1;
+    if (n == 0)
+        return false;
+    c->scanned = 0;
+    if (n < 0 || !new_request(c, data, (size_t)n)) {
+        refuse(c, &why);
+        return true;
+    }
+    (void)evbuffer_drain(input, (size_t)n);
+    c->is_closing = server->is_stopping || !head.keeps_alive;
+    c->omits_body = span_is(head.method, "HEAD");
+    if (head.framing != HTTP_NO_BODY)
+        c->is_closing = true; /* unless all of it is read, below */
+    if (server->options.on_head(server->options.user, c->request) == 0)
+        begin_body(c);
+    return true;
+}
+
+/* Counts what is held of all bodies together. */
+static int keep(struct http_connection *c, struct span piece, struct error *err)
+{
+    struct http_server *server = c->server;
+    struct request *request = c->request;
+
+    if (piece.len == 0)
+        return 0;
+    if (request->on_piece)
+        return request->on_piece(request, piece.data, piece.len, err);
+    if (piece.len > request->body_limit - request->body.len)
+        return error_set(err, E_TOO_LARGE, "the body is longer than this route takes");
+    if (piece.len > server->options.body_total - server->held) {
+        error_set(err, E_BUSY,
+                  "the bodies of other requests fill the memory that is kept for them");
+        return error_hint(err, "try again in a moment");
+    }
+    server->held += piece.len;
+    c->held += piece.len;
+    return buf_add(&request->body, piece.data, piece.len, err);
+}
+
+static bool read_body(struct http_connection *c)
+{
+    struct http_server *server = c->server;
+    struct evbuffer *input = bufferevent_get_input(c->socket);
+    size_t len = evbuffer_get_contiguous_space(input);
+    struct error err = {0};
+    struct span piece;
+    size_t used;
+    int r;
+
+    if (len == 0)
+        return false;
+    r = http_body_next(&c->body, (const char *)evbuffer_pullup(input, (ssize_t)len), len, &piece,
+                       &used);
+    if (r < 0) {
+        refuse(c, &(struct http_refusal){400, "the body's chunks are broken"});
+        return true;
+    }
+    if (keep(c, piece, &err) < 0) {
+        abandon(c);
+        request_answer_error(c->request, &err);
+        return true;
+    }
+    c->received += used;
+    (void)evbuffer_drain(input, used);
+    if (r == 1) {
+        c->is_closing = server->is_stopping || !c->request->head.keeps_alive;
+        http_enter(c, HTTP_HANDLING);
+        server->options.on_whole(server->options.user, c->request);
+    }
+    return true;
+}
+
+static void go_on(struct http_connection *c)
+{
+    bool more = true;
+
+    c->is_going_on = true; /* an answer may end the connection under our feet */
+    while (more) {
+        if (c->state == HTTP_IDLE || c->state == HTTP_HEAD)
+            more = read_head(c);
+        else if (c->state == HTTP_BODY)
+            more = read_body(c);
+        else
+            more = false;
+    }
+    c->is_going_on = false;
+    if (c->state == HTTP_DEAD)
+        free(c);
+}
+
+static void on_read(struct bufferevent *socket, void *arg)
+{
+    struct http_connection *c = arg;
+    struct evbuffer *input = bufferevent_get_input(socket);
+
+    if (c->state == HTTP_LINGERING) {
+        (void)evbuffer_drain(input, evbuffer_get_length(input));
+        return;
+    }
+    if ((c->state == HTTP_HANDLING || c->state == HTTP_STREAMING || c->state == HTTP_WRITING) &&
+        evbuffer_get_length(input) > AHEAD_BYTES) {
+        http_cut(c); /* were it not read, its end would not be seen either */
+        return;
+    }
+    go_on(c);
+}
+
+static void on_write(struct bufferevent *socket, void *arg)
+{
+    struct http_connection *c = arg;
+    size_t left = evbuffer_get_length(bufferevent_get_output(socket));
+
+    if (c->state == HTTP_STREAMING) {
+        if (left <= REQUEST_LOW && c->request->on_drained)
+            c->request->on_drained(c->request);
+        return;
+    }
+    if (c->state != HTTP_WRITING || left)
+        return;
+    if (c->is_closing || c->server->is_stopping) {
+        linger(c);
+        return;
+    }
+    http_enter(c, HTTP_IDLE);
+    go_on(c);
+}
+
+static void on_event(struct bufferevent *socket, short what, void *arg)
+{
+    (void)socket;
+    (void)what;
+    http_cut(arg); /* the other side is gone, or the socket broke: there is nothing to tell apart */
+}
+
+/* --- clocks --- */
+
+/* False: too slow for the window that ends now. */
+static bool keeps_pace(struct http_pace *pace, uint64_t bytes, uint64_t now, uint64_t window_ms)
+{
+    bool is_fine = bytes - pace->bytes >= PACE_BYTES;
+
+    if (now - pace->since_ns < window_ms * 1000000)
+        return true;
+    *pace = (struct http_pace){now, bytes};
+    return is_fine;
+}
+
+static void check_clock(struct http_connection *c, uint64_t now)
+{
+    uint64_t ms = (now - c->since_ns) / 1000000;
+    size_t left = evbuffer_get_length(bufferevent_get_output(c->socket));
+
+    if (left && !keeps_pace(&c->out, c->added - left, now, OUT_PACE_MS))
+        http_cut(c);
+    else if (left == 0 && c->state != HTTP_BODY && c->state != HTTP_HEAD && c->state != HTTP_IDLE &&
+             c->state != HTTP_LINGERING)
+        c->out = (struct http_pace){now, c->added};
+    else if ((c->state == HTTP_IDLE && ms >= c->server->options.idle_ms) ||
+             (c->state == HTTP_IDLE && c->server->is_stopping) ||
+             (c->state == HTTP_LINGERING && ms >= LINGER_MS))
+        http_cut(c);
+    else if ((c->state == HTTP_HEAD && ms >= HEAD_MS) ||
+             (c->state == HTTP_BODY && !keeps_pace(&c->in, c->received, now, PACE_MS)))
+        refuse(c, &(struct http_refusal){408, "the request came too slowly"});
+}
+
+static void on_tick(void *arg)
+{
+    struct http_server *server = arg;
+    uint64_t now = loop_now_ns();
+
+    for (struct http_connection *c = server->first, *next; c; c = next) {
+        next = c->after;
+        check_clock(c, now);
+    }
+    if (server->is_stopping && server->count == 0) {
+        if (server->on_idle)
+            server->on_idle(server->on_idle_user);
+        return;
+    }
+    rest_or_listen(server);
+    loop_timer_start(server->tick, TICK_MS);
+}
+
+/* --- accepting --- */
+
+/* A place for one more: of those that wait between two requests the one that waits longest. */
+static void make_room(struct http_server *server)
+{
+    struct http_connection *oldest = NULL;
+
+    if (server->count + 1 < server->options.max_connections)
+        return;
+    for (struct http_connection *c = server->first; c; c = c->after)
+        if (c->state == HTTP_IDLE && (!oldest || c->since_ns < oldest->since_ns))
+            oldest = c;
+    if (oldest)
+        http_cut(oldest);
+}
+
+static void look_at_peer(struct http_connection *c, int fd, const struct sockaddr *address)
+{
+    struct ucred peer;
+    socklen_t len = sizeof(peer);
+    int on = 1;
+
+    (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)); /* answers are whole */
+    c->is_unix = address->sa_family == AF_UNIX;
+    c->peer_uid = (uid_t)-1;
+    if (c->is_unix && getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) == 0)
+        c->peer_uid = peer.uid;
+}
+
+static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
+                      int address_len, void *arg)
+{
+    struct http_server *server = arg;
+    struct http_connection *c;
+
+    (void)listener;
+    (void)address_len;
+    make_room(server);
+    c = calloc(1, sizeof(*c));
+    if (c)
+        c->socket = bufferevent_socket_new(loop_base(server->loop), fd, BEV_OPT_CLOSE_ON_FREE);
+    if (!c || !c->socket) {
+        free(c);
+        (void)close(fd);
+        return;
+    }
+    c->server = server;
+    look_at_peer(c, fd, address);
+    c->before = server->last;
+    if (server->last)
+        server->last->after = c;
+    else
+        server->first = c;
+    server->last = c;
+    server->count++;
+    http_enter(c, HTTP_IDLE);
+    bufferevent_setcb(c->socket, on_read, on_write, on_event, c);
+    bufferevent_setwatermark(c->socket, EV_READ, 0, READ_BYTES);
+    (void)bufferevent_enable(c->socket, EV_READ | EV_WRITE);
+    rest_or_listen(server);
+}
+
+/* Out of descriptors, most likely: the listeners rest until the next tick. */
+static void on_accept_error(struct evconnlistener *listener, void *arg)
+{
+    struct http_server *server = arg;
+
+    (void)listener;
+    for (size_t i = 0; i < server->n_listeners; i++)
+        (void)evconnlistener_disable(server->listeners[i]);
+    server->is_full = true;
+}
+
+int http_listen(struct http_server *server, int fd, struct error *err)
+{
+    struct evconnlistener *listener;
+
+    if (server->n_listeners == HTTP_LISTENERS_MAX) {
+        (void)close(fd);
+        return error_set(err, E_TOO_LARGE, "at most %d listening sockets", HTTP_LISTENERS_MAX);
+    }
+    listener = evconnlistener_new(loop_base(server->loop), on_accept, server,
+                                  LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+    if (!listener) {
+        (void)close(fd);
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
+    evconnlistener_set_error_cb(listener, on_accept_error);
+    server->listeners[server->n_listeners++] = listener;
+    return 0;
+}
+
+/* --- life --- */
+
+int http_new(struct loop *loop, const struct http_options *options, struct http_server **ret_server,
+             struct error *err)
+{
+    struct http_server *server = calloc(1, sizeof(*server));
+
+    if (server) {
+        server->loop = loop;
+        server->options = *options;
+        server->tick = loop_timer(loop, on_tick, server);
+    }
+    if (!server || !server->tick) {
+        free(server);
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
+    loop_timer_start(server->tick, TICK_MS);
+    *ret_server = server;
+    return 0;
+}
+
+static void close_listeners(struct http_server *server)
+{
+    for (size_t i = 0; i < server->n_listeners; i++)
+        evconnlistener_free(server->listeners[i]);
+    server->n_listeners = 0;
+}
+
+void http_stop(struct http_server *server, void (*on_idle)(void *user), void *user)
+{
+    close_listeners(server);
+    server->is_stopping = true;
+    server->on_idle = on_idle;
+    server->on_idle_user = user;
+    loop_timer_start(server->tick, 0);
+}
+
+void http_free(struct http_server *server)
+{
+    if (!server)
+        return;
+    close_listeners(server);
+    server->is_stopping = true;
+    while (server->first)
+        http_cut(server->first);
+    loop_watch_free(server->tick);
+    free(server);
+}
+
+void http_level(const struct http_server *server, struct http_level *ret_level)
+{
+    *ret_level = (struct http_level){server->count, server->n_requests, server->served};
+}

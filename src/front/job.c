@@ -1,0 +1,299 @@
+#include "front/job.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "base/stream.h"
+#include "front/json.h"
+#include "front/result.h"
+
+struct job {
+    struct jobs *jobs;
+    struct job *before, *after; /* by age */
+    char id[32];
+    char owner[REQUEST_OWNER_MAX];
+    char *correlation_id;
+    struct run *run;         /* NULL: it is done */
+    struct request *request; /* that waits, or NULL */
+    bool is_cancelled;
+    int status;        /* of the answer, in HTTP */
+    struct buf answer; /* its text */
+    struct spool *spools[2];
+};
+
+struct jobs {
+    struct jobs_options options;
+    struct job *first, *last;
+    size_t n_running, n_kept, kept_bytes;
+};
+
+/* --- the table --- */
+
+static void link_job(struct job *job)
+{
+    struct jobs *jobs = job->jobs;
+
+    job->before = jobs->last;
+    if (jobs->last)
+        jobs->last->after = job;
+    else
+        jobs->first = job;
+    jobs->last = job;
+}
+
+static void free_job(struct job *job)
+{
+    struct jobs *jobs = job->jobs;
+
+    if (job->before)
+        job->before->after = job->after;
+    else
+        jobs->first = job->after;
+    if (job->after)
+        job->after->before = job->before;
+    else
+        jobs->last = job->before;
+    if (job->run)
+        run_free(job->run);
+    spool_free(job->spools[0]);
+    spool_free(job->spools[1]);
+    buf_done(&job->answer);
+    free(job->correlation_id);
+    free(job);
+}
+
+struct job *jobs_find(struct jobs *jobs, const char *owner, const char *id, struct error *err)
+{
+    for (struct job *job = jobs->last; job; job = job->before)
+        if (strcmp(job->id, id) == 0 && strcmp(job->owner, owner) == 0)
+            return job;
+    error_set(err, E_NOT_FOUND, "there is no run of that id");
+    error_hint(err, "answers are kept for a while only");
+    return NULL;
+}
+
+static void forget(struct job *job)
+{
+    job->jobs->n_kept--;
+    job->jobs->kept_bytes -= job->answer.len;
+    free_job(job);
+}
+
+/* The oldest answers go: first this owner's surplus, then whoever's there are too many bytes of. */
+static void make_room(struct jobs *jobs, const char *owner)
+{
+    size_t own = 0;
+
+    for (struct job *job = jobs->last, *before; job; job = before) {
+        before = job->before;
+        if (!job->run && strcmp(job->owner, owner) == 0 && ++own > jobs->options.max_kept)
+            forget(job);
+    }
+    for (struct job *job = jobs->first, *after; job && jobs->kept_bytes > jobs->options.max_bytes;
+         job = after) {
+        after = job->after;
+        if (!job->run)
+            forget(job);
+    }
+}
+
+/* --- the answer --- */
+
+static int write_answer(struct job *job, struct error *err)
+{
+    const struct run *run = job->run;
+    json_t *object = NULL;
+    int r;
+
+    if (result_json(run, &object, err) < 0)
+        return -1;
+    r = json_object_set_new(object, "correlation_id", json_string(job->correlation_id)) < 0
+            ? error_set(err, E_SYSTEM, "out of memory")
+            : json_text_dump(object, JSON_TEXT_COMPACT, &job->answer, err);
+    json_decref(object);
+    return r == 0 ? buf_add_str(&job->answer, "\n", err) : r;
+}
+
+static void write_failure(struct job *job, const struct error *why)
+{
+    json_t *object = result_error_json(why);
+
+    job->status = error_code_http(why->code);
+    buf_clear(&job->answer);
+    if (!object || json_text_dump(object, JSON_TEXT_COMPACT, &job->answer, NULL) < 0 ||
+        buf_add_str(&job->answer, "\n", NULL) < 0)
+        buf_clear(&job->answer);
+    json_decref(object);
+}
+
+static void answer(struct job *job)
+{
+    struct request *request = job->request;
+
+    job->request = NULL;
+    if (request)
+        request_answer_text(request, job->status, buf_str(&job->answer), job->answer.len);
+}
+
+static void on_done(struct run *run)
+{
+    struct job *job = run->user;
+    struct jobs *jobs = job->jobs;
+    struct error err = {0};
+    char owner[REQUEST_OWNER_MAX];
+
+    job->status = 200;
+    if (run->error.code != E_NONE)
+        write_failure(job, &run->error);
+    else if (write_answer(job, &err) < 0)
+        write_failure(job, &err);
+    error_done(&err);
+    job->spools[0] = run_stream_take_spool(&run->out);
+    job->spools[1] = run_stream_take_spool(&run->err);
+    run_free(run);
+    job->run = NULL;
+    jobs->n_running--;
+    jobs->n_kept++;
+    jobs->kept_bytes += job->answer.len;
+    answer(job);
+    memcpy(owner, job->owner, sizeof(owner));
+    make_room(jobs, owner);
+}
+
+/* --- starting and stopping --- */
+
+static void cancel(struct job *job)
+{
+    struct jobs *jobs = job->jobs;
+    struct session *session;
+
+    if (job->is_cancelled || !job->run)
+        return;
+    job->is_cancelled = true;
+    if (!*job->run->session) {
+        pool_cancel(jobs->options.pool, job->run);
+        return;
+    }
+    /* A session that is not found any more has answered its cells; the answer is under way. */
+    session = sessions_find(jobs->options.sessions, job->owner, job->run->session, NULL);
+    if (session)
+        session_cancel(session, job->run);
+}
+
+static void on_gone(struct request *request)
+{
+    struct job *job = request->user;
+
+    job->request = NULL;
+    cancel(job);
+}
+
+static struct job *new_job(struct jobs *jobs, const struct request *request, struct run *run,
+                           const char *correlation_id)
+{
+    struct job *job = calloc(1, sizeof(*job));
+    char made[32] = "";
+
+    if (!correlation_id && id_make(made, "cor_") < 0)
+        made[0] = '\0';
+    if (job)
+        job->correlation_id = strdup(correlation_id ? correlation_id : made);
+    if (!job || !job->correlation_id) {
+        free(job);
+        return NULL;
+    }
+    job->jobs = jobs;
+    job->run = run;
+    memcpy(job->id, run->id, sizeof(job->id));
+    memcpy(job->owner, request->owner, sizeof(job->owner));
+    buf_init(&job->answer, SIZE_MAX / 2);
+    link_job(job);
+    return job;
+}
+
+/* The streams were made before the limits were known. */
+static void prepare_streams(const struct jobs *jobs, struct run *run)
+{
+    run_stream_done(&run->out);
+    run_stream_done(&run->err);
+    run_stream_init(&run->out, run->limits.output_bytes);
+    run_stream_init(&run->err, run->limits.output_bytes);
+    if (jobs->options.store) {
+        run_stream_spill(&run->out, jobs->options.store);
+        run_stream_spill(&run->err, jobs->options.store);
+    }
+}
+
+void jobs_start(struct jobs *jobs, struct request *request, struct session *session,
+                struct run *run, const char *correlation_id)
+{
+    struct job *job = new_job(jobs, request, run, correlation_id);
+    struct error err = {0};
+
+    if (!job) {
+        run_free(run);
+        error_set(&err, E_SYSTEM, "out of memory");
+        request_answer_error(request, &err);
+        return;
+    }
+    job->request = request;
+    request->user = job;
+    request->on_gone = on_gone;
+    run->user = job;
+    run->on_done = on_done;
+    prepare_streams(jobs, run);
+    jobs->n_running++;
+    if (session)
+        session_submit(session, run);
+    else
+        pool_submit(jobs->options.pool, run);
+}
+
+void job_show(struct job *job, struct request *request)
+{
+    if (job->run)
+        request_answer_json(request, 200,
+                            json_pack("{s:s, s:s, s:s}", "id", job->id, "status", "running",
+                                      "correlation_id", job->correlation_id));
+    else
+        request_answer_text(request, job->status, buf_str(&job->answer), job->answer.len);
+}
+
+const struct spool *job_spool(const struct job *job, bool is_stderr)
+{
+    return job->spools[is_stderr];
+}
+
+void jobs_cancel_all(struct jobs *jobs)
+{
+    for (struct job *job = jobs->first; job; job = job->after)
+        cancel(job);
+}
+
+int jobs_new(const struct jobs_options *options, struct jobs **ret_jobs, struct error *err)
+{
+    struct jobs *jobs = calloc(1, sizeof(*jobs));
+
+    if (!jobs)
+        return error_set(err, E_SYSTEM, "out of memory");
+    jobs->options = *options;
+    *ret_jobs = jobs;
+    return 0;
+}
+
+void jobs_free(struct jobs *jobs)
+{
+    if (!jobs)
+        return;
+    while (jobs->first)
+        free_job(jobs->first);
+    free(jobs);
+}
+
+void jobs_level(const struct jobs *jobs, struct jobs_level *ret_level)
+{
+    *ret_level = (struct jobs_level){jobs->n_running, jobs->n_kept, jobs->kept_bytes};
+}

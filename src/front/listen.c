@@ -1,0 +1,164 @@
+#include "front/listen.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+
+#define BACKLOG 512
+
+static int bad_address(const char *address, struct error *err)
+{
+    error_set(err, E_INVALID, "`listen`: read `%s`, expected an address and a port", address);
+    return error_hint(err, "for example 127.0.0.1:8222 or [::1]:8222");
+}
+
+static int resolve(const char *address, struct addrinfo **ret_info, struct error *err)
+{
+    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
+                                   .ai_socktype = SOCK_STREAM};
+    const char *colon = strrchr(address, ':');
+    size_t len = colon ? (size_t)(colon - address) : 0;
+    char host[64];
+
+    if (!colon || len == 0 || len >= sizeof(host) || !colon[1] ||
+        strspn(colon + 1, "0123456789") != strlen(colon + 1))
+        return bad_address(address, err);
+    if (address[0] == '[' && colon[-1] == ']')
+        (void)snprintf(host, sizeof(host), "%.*s", (int)len - 2, address + 1);
+    else
+        (void)snprintf(host, sizeof(host), "%.*s", (int)len, address);
+    if (getaddrinfo(strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, colon + 1, &hints,
+                    ret_info) != 0)
+        return bad_address(address, err);
+    return 0;
+}
+
+static bool is_loopback(const struct sockaddr *address)
+{
+    if (address->sa_family == AF_INET)
+        return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
+    return address->sa_family == AF_INET6 &&
+           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
+}
+
+int listen_tcp(const char *address, bool *ret_is_loopback, struct error *err)
+{
+    struct addrinfo *info = NULL;
+    cleanup_close int fd = -1;
+    int on = 1, r = 0;
+
+    if (resolve(address, &info, err) < 0)
+        return -1;
+    fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
+        bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {
+        r = error_errno(err, "listen on %s", address);
+        if (errno == EADDRINUSE)
+            error_hint(err, "another server has it; choose one with --listen");
+    }
+    *ret_is_loopback = is_loopback(info->ai_addr);
+    freeaddrinfo(info);
+    return r < 0 ? r : take_fd(fd);
+}
+
+int listen_port(int fd)
+{
+    struct sockaddr_storage address;
+    socklen_t len = sizeof(address);
+
+    if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
+        return -1;
+    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
+                                               : ((struct sockaddr_in *)&address)->sin_port);
+}
+
+static int take_lock(struct listen_unix *where, struct error *err)
+{
+    struct stat ours, there;
+
+    where->lock =
+        open(where->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+    if (where->lock < 0)
+        return error_errno(err, "open `%s`", where->lock_path);
+    /* One that was removed meanwhile, by a server that ended, locks nobody out. */
+    if (flock(where->lock, LOCK_EX | LOCK_NB) == 0 && fstat(where->lock, &ours) == 0 &&
+        stat(where->lock_path, &there) == 0 && ours.st_ino == there.st_ino)
+        return 0;
+    error_set(err, E_BUSY, "another server listens on `%s`", where->path);
+    return error_hint(err, "stop it, or name another socket with --socket (`none`: no socket)");
+}
+
+/* Whoever holds the lock may remove what a dead server left, but nothing else. */
+static int clear_place(const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (lstat(path, &st) < 0)
+        return errno == ENOENT ? 0 : error_errno(err, "look at `%s`", path);
+    if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid()) {
+        error_set(err, E_INVALID, "`%s` is there and is not a socket of ours", path);
+        return error_hint(err, "remove it, or name another one with --socket");
+    }
+    return unlink(path) < 0 ? error_errno(err, "remove `%s`", path) : 0;
+}
+
+static int bind_unix(const char *path, struct error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    mode_t mask;
+    int r;
+
+    if (strlen(path) >= sizeof(address.sun_path))
+        return error_set(err, E_INVALID, "the socket's path `%s` is too long", path);
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    mask = umask(0177); /* nobody else, from its first moment on */
+    r = fd < 0 ? -1 : bind(fd, (struct sockaddr *)&address, sizeof(address));
+    (void)umask(mask);
+    if (r < 0 || listen(fd, BACKLOG) < 0)
+        return error_errno(err, "listen on `%s`", path);
+    return take_fd(fd);
+}
+
+int listen_unix_open(struct listen_unix *where, const char *path, struct error *err)
+{
+    *where = (struct listen_unix){.lock = -1, .path = strdup(path)};
+    if (!where->path || asprintf(&where->lock_path, "%s.lock", path) < 0) {
+        where->lock_path = NULL;
+        listen_unix_done(where);
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
+    if (take_lock(where, err) == 0) {
+        int fd = clear_place(path, err) == 0 ? bind_unix(path, err) : -1;
+
+        if (fd >= 0)
+            return fd;
+    }
+    close_fd(&where->lock); /* not ours to remove */
+    listen_unix_done(where);
+    return -1;
+}
+
+void listen_unix_done(struct listen_unix *where)
+{
+    if (where->lock >= 0) {
+        (void)unlink(where->path);
+        (void)unlink(where->lock_path);
+    }
+    close_fd(&where->lock);
+    free(where->path);
+    free(where->lock_path);
+    *where = (struct listen_unix){.lock = -1};
+}

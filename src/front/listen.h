@@ -1,0 +1,24 @@
+/* Sockets to listen on: where, and whether that is safe. */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+/* HOST:PORT or [IPv6]:PORT, addresses only; port 0 lets the kernel choose. *ret_is_loopback: nobody
+ * but this machine reaches it. Returns the descriptor. */
+int listen_tcp(const char *address, bool *ret_is_loopback, struct error *err);
+
+/* The port the socket has got. */
+int listen_port(int fd);
+
+/* A socket in the file system that only its user can connect to, and the lock beside it that says
+ * that a server lives: one that was killed leaves a file and no lock. */
+struct listen_unix {
+    int lock;
+    char *path, *lock_path;
+};
+
+/* A socket that nobody serves is replaced; E_BUSY where somebody does. Returns the descriptor. */
+int listen_unix_open(struct listen_unix *where, const char *path, struct error *err);
+void listen_unix_done(struct listen_unix *where); /* removes the files */

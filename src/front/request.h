@@ -1,0 +1,90 @@
+/* One HTTP exchange as a handler sees it: what was asked, and the ways to answer.
+ *
+ * A handler never waits. It answers at once, or keeps the request, sets on_gone, and answers later
+ * from the loop. Every answering call but request_begin() and request_write() ends the request: the
+ * pointer is dead afterwards. So it is after on_gone: the client is gone, nobody reads an answer.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+#include "front/http_guard.h"
+
+struct http_connection;
+struct route;
+
+#define REQUEST_PARAMS_MAX 2
+#define REQUEST_OWNER_MAX  64
+
+/* Output that waits for its reader: past the upper mark a stream is not fed any more, below the
+ * lower one on_drained says that there is room. */
+#define REQUEST_HIGH (256 * KIB)
+#define REQUEST_LOW  (64 * KIB)
+
+struct request {
+    struct http_connection *connection;
+    char *head_text; /* what `head` points into */
+    struct http_head head;
+    bool is_unix; /* came over the Unix socket, from a process of this user */
+    uid_t peer_uid;
+
+    /* --- filled by routing (front/route.c) --- */
+    const struct route *route;
+    char *params[REQUEST_PARAMS_MAX]; /* {names} of the route's path, decoded, in order */
+    json_t *query;                    /* an object, checked against the route's schema */
+    json_t *json;                     /* the body, likewise; NULL: the route takes none */
+    char owner[REQUEST_OWNER_MAX];
+    void *api; /* what all handlers share */
+
+    struct buf body;
+    uint64_t body_limit;
+
+    /* --- set by the handler --- */
+    /* Instead of collecting the body: its pieces as they come. A failure is the answer. */
+    int (*on_piece)(struct request *request, const void *data, size_t len, struct error *err);
+    void (*on_gone)(struct request *request);
+    void (*on_drained)(struct request *request);
+    void *user;
+};
+
+/* --- answers --- */
+
+/* Takes the value over. */
+void request_answer_json(struct request *request, int status, json_t *value);
+
+/* JSON that is already text. */
+void request_answer_text(struct request *request, int status, const char *text, size_t len);
+
+/* The status of the error's code. Empties the error. */
+void request_answer_error(struct request *request, struct error *err);
+
+/* Where HTTP has a status of its own. `headers`: lines with their CR LF, or NULL. */
+void request_answer_error_as(struct request *request, int status, const char *headers,
+                             struct error *err);
+
+void request_answer_empty(struct request *request, int status);
+
+/* --- answers that come in pieces --- */
+
+#define REQUEST_UNKNOWN_LENGTH UINT64_MAX
+
+/* `length`: of all pieces together; REQUEST_UNKNOWN_LENGTH: the client sees the end when it comes.
+ */
+void request_begin(struct request *request, int status, const char *type, const char *headers,
+                   uint64_t length);
+
+/* Returns false when the reader is behind and should be given nothing more until on_drained. */
+bool request_write(struct request *request, const void *data, size_t len);
+void request_end(struct request *request);
+
+/* Breaks it off in a way that the client notices. */
+void request_abort(struct request *request);
+
+struct span request_header(const struct request *request, const char *name);

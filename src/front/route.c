@@ -1,0 +1,281 @@
+#include "front/route.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "front/json.h"
+
+#define BODY_DEPTH 32
+
+static int refuse(struct request *request, int status, const char *headers, struct error *err)
+{
+    request_answer_error_as(request, status, headers, err);
+    return -1;
+}
+
+/* --- who is asked, and by which page --- */
+
+/* A name without its port. */
+static struct span without_port(struct span host)
+{
+    const char *colon = memrchr(host.data, ':', host.len);
+    const char *bracket = memrchr(host.data, ']', host.len);
+
+    if (colon && (!bracket || colon > bracket))
+        host.len = (size_t)(colon - host.data);
+    return host;
+}
+
+static bool is_in(const struct config_list *list, struct span text)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (span_is_nocase(text, list->items[i]))
+            return true;
+    return false;
+}
+
+/* A page of another site can make a browser call us under that site's name (DNS rebinding), but not
+ * under ours. */
+static int check_host(const struct router *router, const struct request *request, struct error *err)
+{
+    static const char *const ours[] = {"localhost", "127.0.0.1", "[::1]"};
+    struct span host = without_port(request_header(request, "host"));
+
+    if (request->is_unix)
+        return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+        if (span_is_nocase(host, ours[i]))
+            return 0;
+    if (is_in(&router->config->hosts, host))
+        return 0;
+    error_set(err, E_DENIED, "this server is not known under the name in the Host header");
+    return error_hint(err, "the operator lists further names as `hosts`");
+}
+
+static int check_origin(const struct router *router, const struct request *request,
+                        struct error *err)
+{
+    struct span origin = request_header(request, "origin");
+
+    if (!origin.data || is_in(&router->config->origins, origin))
+        return 0;
+    error_set(err, E_DENIED, "requests of web pages from that origin are not taken");
+    return error_hint(err, "the operator lists permitted ones as `origins`");
+}
+
+/* --- which row --- */
+
+static size_t segment_len(const char *text, size_t len)
+{
+    const char *slash = memchr(text, '/', len);
+
+    return slash ? (size_t)(slash - text) : len;
+}
+
+/* Takes one {name}, or all that is left for {name...}. */
+static int take_param(struct request *request, size_t *count, struct span text)
+{
+    char *value = malloc(text.len + 1);
+
+    if (!value || *count == REQUEST_PARAMS_MAX) {
+        free(value);
+        return -1;
+    }
+    (void)schema_decode(text, false, value);
+    request->params[(*count)++] = value;
+    return 0;
+}
+
+static void forget_params(struct request *request)
+{
+    for (size_t i = 0; i < REQUEST_PARAMS_MAX; i++) {
+        free(request->params[i]);
+        request->params[i] = NULL;
+    }
+}
+
+static bool matches(const struct route *route, struct request *request)
+{
+    const char *pattern = route->path, *path = request->head.path.data;
+    size_t p_left = strlen(pattern), left = request->head.path.len, count = 0;
+
+    forget_params(request);
+    while (p_left && left) {
+        size_t p_len, len;
+
+        if (*pattern != '/' || *path != '/')
+            return false;
+        p_len = segment_len(pattern + 1, p_left - 1);
+        len = segment_len(path + 1, left - 1);
+        if (p_len > 5 && memcmp(pattern + 1 + p_len - 4, "...}", 4) == 0)
+            return left > 1 && take_param(request, &count, (struct span){path + 1, left - 1}) == 0;
+        if (pattern[1] == '{') {
+            if (len == 0 || take_param(request, &count, (struct span){path + 1, len}) < 0)
+                return false;
+        } else if (p_len != len || memcmp(pattern + 1, path + 1, len) != 0) {
+            return false;
+        }
+        pattern += p_len + 1;
+        p_left -= p_len + 1;
+        path += len + 1;
+        left -= len + 1;
+    }
+    return p_left == 0 && left == 0;
+}
+
+/* Sets request->route, or says which methods the path has. */
+static void find_route(const struct router *router, struct request *request, struct buf *allow)
+{
+    for (const struct route *const *table = router->tables; *table; table++)
+        for (const struct route *r = *table; r->method; r++) {
+            if (!matches(r, request))
+                continue;
+            if (span_is(request->head.method, r->method)) {
+                request->route = r;
+                return;
+            }
+            (void)buf_printf(allow, NULL, "%s%s", allow->len ? ", " : "Allow: ", r->method);
+        }
+}
+
+static int pick_route(const struct router *router, struct request *request)
+{
+    cleanup(buf_done) struct buf allow;
+    struct error err = {0};
+
+    buf_init(&allow, 256);
+    find_route(router, request, &allow);
+    if (request->route)
+        return 0;
+    if (!allow.len) {
+        error_set(&err, E_NOT_FOUND, "there is nothing at this path");
+        error_hint(&err, "/openapi.json lists what there is");
+        return refuse(request, 404, NULL, &err);
+    }
+    error_set(&err, E_INVALID, "this path does not know the method %.*s",
+              (int)request->head.method.len, request->head.method.data);
+    error_hint(&err, "it knows %s", buf_str(&allow) + strlen("Allow: "));
+    (void)buf_add_str(&allow, "\r\n", NULL);
+    return refuse(request, 405, buf_str(&allow), &err);
+}
+
+/* --- who asks --- */
+
+static int authenticate(const struct router *router, struct request *request)
+{
+    struct span header = request_header(request, "authorization");
+    struct auth_claim claim = {.is_unix = request->is_unix, .uid = request->peer_uid};
+    struct error err = {0};
+
+    if (header.len > 7 && strncasecmp(header.data, "Bearer ", 7) == 0)
+        claim.token = (struct span){header.data + 7, header.len - 7};
+    if (auth_check(router->auth, &claim, request->owner, sizeof(request->owner), &err) < 0)
+        return refuse(request, 401, NULL, &err);
+    return 0;
+}
+
+/* --- what comes with it --- */
+
+static bool is_json(struct span type)
+{
+    size_t n = type.data ? strcspn(type.data, ";\r \t") : 0;
+
+    return type.data && span_is_nocase((struct span){type.data, n < type.len ? n : type.len},
+                                       "application/json");
+}
+
+static int check_body(struct request *request)
+{
+    const struct route *route = request->route;
+    struct error err = {0};
+
+    if (request->head.framing == HTTP_NO_BODY)
+        return 0;
+    if (!route->body && !route->begin) {
+        error_set(&err, E_INVALID, "this request takes no body");
+        return refuse(request, 400, NULL, &err);
+    }
+    if (route->body && !is_json(request_header(request, "content-type"))) {
+        error_set(&err, E_INVALID, "the body has to be JSON");
+        error_hint(&err, "send it with `Content-Type: application/json`");
+        return refuse(request, 415, NULL, &err);
+    }
+    if (request_header(request, "content-encoding").data) {
+        error_set(&err, E_INVALID, "a body with a content encoding is not taken");
+        return refuse(request, 415, NULL, &err);
+    }
+    return 0;
+}
+
+static int begin(struct request *request)
+{
+    struct error err = {0};
+
+    request->body_limit = request->route->max_body;
+    if (!request->route->begin || request->route->begin(request, &err) == 0)
+        return 0;
+    request_answer_error(request, &err);
+    return -1;
+}
+
+int route_on_head(void *user, struct request *request)
+{
+    const struct router *router = user;
+    struct error err = {0};
+
+    request->api = router->api;
+    if (check_host(router, request, &err) < 0 || check_origin(router, request, &err) < 0)
+        return refuse(request, 403, NULL, &err);
+    if (pick_route(router, request) < 0)
+        return -1;
+    if (request->route->access != ROUTE_PUBLIC && authenticate(router, request) < 0)
+        return -1;
+    if (router->is_stopping) {
+        error_set(&err, E_BUSY, "the server is stopping");
+        return refuse(request, 503, NULL, &err);
+    }
+    if (schema_read_query(request->route->query, request->head.query, &request->query, &err) < 0) {
+        request_answer_error(request, &err);
+        return -1;
+    }
+    return check_body(request) < 0 ? -1 : begin(request);
+}
+
+/* No body is an empty object. */
+static int read_json(struct request *request, struct error *err)
+{
+    const struct json_text_limits limits = {.bytes = (size_t)request->route->max_body,
+                                            .depth = BODY_DEPTH};
+
+    if (request->body.len == 0)
+        request->json = json_object();
+    else if (json_text_load(buf_str(&request->body), request->body.len, &limits, &request->json,
+                            err) < 0)
+        return error_wrap(err, "the body");
+    if (!request->json)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (!json_is_object(request->json))
+        return error_set(err, E_INVALID, "the body has to be a JSON object");
+    return schema_check(request->route->body, request->json, err);
+}
+
+void route_on_whole(void *user, struct request *request)
+{
+    struct error err = {0};
+
+    (void)user;
+    if (request->route->body && read_json(request, &err) < 0)
+        request_answer_error(request, &err);
+    else
+        request->route->handle(request);
+}
+
+bool route_wants_events(const struct request *request)
+{
+    struct span accept = request_header(request, "accept");
+
+    return accept.data && memmem(accept.data, accept.len, "text/event-stream", 17) != NULL;
+}

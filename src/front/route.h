@@ -1,0 +1,53 @@
+/* The one table of what the server answers to, and the way from a request to its handler.
+ *
+ * A row is a method, a path and a handler, with the shape of its body and query. The table makes
+ * the routing, 405 with `Allow`, the checks before a handler sees anything, and /openapi.json. A
+ * new route is a row and a function.
+ *
+ * Order of the checks, each before anything of the body is read: Host (403), Origin (403), path
+ * (404), method (405), token (401), query (400), content type (415), length (413).
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/config.h"
+#include "front/request.h"
+#include "front/schema.h"
+#include "gate/auth.h"
+
+enum route_access { ROUTE_TOKEN, ROUTE_PUBLIC };
+
+struct route {
+    const char *method; /* NULL ends a table */
+    const char *path;   /* "/v1/sessions/{session}/files/{path...}": the last one takes slashes */
+    void (*handle)(struct request *request);
+    /* A body that is taken in pieces: sets on_piece and on_gone. `handle` follows at its end. */
+    int (*begin)(struct request *request, struct error *err);
+    const struct schema_field *body;  /* of a JSON object; NULL: the route takes no body */
+    const struct schema_field *query; /* NULL: none */
+    uint64_t max_body;
+    enum route_access access;
+    bool streams;        /* answers `Accept: text/event-stream` with events */
+    const char *answers; /* which object of /openapi.json's components; NULL: see the summary */
+    int status;          /* of a good answer */
+    const char *summary; /* one sentence, for /openapi.json */
+    const char *tag;
+};
+
+struct router {
+    const struct route *const *tables; /* NULL at the end */
+    const struct config *config;
+    const struct auth *auth;
+    void *api; /* for request->api */
+    bool is_stopping;
+};
+
+/* For struct http_options; `user` is the router. */
+int route_on_head(void *user, struct request *request);
+void route_on_whole(void *user, struct request *request);
+
+/* Whether the client wants events. */
+bool route_wants_events(const struct request *request);

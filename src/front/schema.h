@@ -1,0 +1,51 @@
+/* What a request's body or query may hold: one table per shape, which checks what came and writes
+ * itself down for /openapi.json.
+ *
+ * A mistake names the field, what was read and what was expected. Unknown fields are refused by
+ * name: a wish that is silently ignored is worse than an error.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+#include "wire/pack.h"
+
+enum schema_type {
+    SCHEMA_STRING,
+    SCHEMA_INTEGER,
+    SCHEMA_NUMBER,
+    SCHEMA_BOOLEAN,
+    SCHEMA_STRINGS, /* an array of strings */
+    SCHEMA_MAP,     /* an object whose values are strings */
+    SCHEMA_OBJECTS, /* an array of objects of the shape `items` */
+};
+
+struct schema_field {
+    const char *name; /* NULL ends the table */
+    enum schema_type type;
+    bool is_required;
+    double min, max;     /* of a number; both 0: any */
+    size_t max_len;      /* bytes of a string, items of an array or object; 0: any */
+    const char *choices; /* of a string: comma-separated, or NULL */
+    const struct schema_field *items;
+    const char *help; /* one sentence, lower case, no period */
+};
+
+/* `value` is a JSON object. */
+int schema_check(const struct schema_field *fields, const json_t *value, struct error *err);
+
+/* "a=1&b=x" as an object with the types of the table, checked. `fields` may be NULL: nothing is
+ * taken. The caller owns *ret_value. */
+int schema_read_query(const struct schema_field *fields, struct span query, json_t **ret_value,
+                      struct error *err);
+
+/* Percent-decoded, with a NUL behind. Returns its length, which is never more than text.len. `+` is
+ * a space in queries only. */
+size_t schema_decode(struct span text, bool is_query, char *ret_text);
+
+/* The JSON Schema (2020-12) of the table. NULL: out of memory. */
+json_t *schema_json(const struct schema_field *fields);
