@@ -372,8 +372,9 @@ static void every_cell_meets_the_policy(void **state)
     g.scene.n_tickets--;
     model->policy = profile_encoded(profile);
     model->may_spawn = profile_allows_processes(profile);
-    assert_int_equal(
-        sessions_open(g.scene.sessions, model, &(struct session_options){.owner = ""}, &session, &err), 0);
+    assert_int_equal(sessions_open(g.scene.sessions, model, &(struct session_options){.owner = ""},
+                                   &session, &err),
+                     0);
     assert_says(&g, session, "import math, dataclasses\nx = 1", "");
     assert_refused(&g, session, "import os");
     assert_refused(&g, session, "eval('1')");
