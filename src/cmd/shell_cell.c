@@ -121,7 +121,8 @@ static void on_event(struct run *run, const struct run_event *event)
             show_text(shell, event->display);
     } else if (outlet_pass(event->kind == RUN_EVENT_STDERR ? &shell->err : &shell->out, run,
                            event) < 0) {
-        shell_end(shell); /* nobody reads us any more */
+        shell->exit_code = 130; /* nobody reads us any more */
+        shell_end(shell);
     }
 }
 

@@ -52,7 +52,6 @@ struct editor {
 
     /* without one */
     struct buf pending; /* read and not yet given out as lines */
-    bool is_file;       /* always ready: an event loop has no use for it */
     bool is_exhausted;
 };
 
@@ -348,18 +347,12 @@ static void on_soon(void *arg)
         take_keys(e);
         return;
     }
-    if (give_line(e))
-        return;
-    if (e->is_file)
-        on_plain(e);
-    if (e->is_file && e->is_asking)
-        loop_timer_start(e->soon, 0);
+    (void)give_line(e);
 }
 
 static void ask_plain(struct editor *e)
 {
     e->watch = loop_watch_fd(e->loop, e->options.in, LOOP_READ, on_plain, e);
-    e->is_file = !e->watch;
     loop_timer_start(e->soon, 0);
 }
 
