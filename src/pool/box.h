@@ -79,6 +79,9 @@ struct files *box_files(struct box *box);
 /* Ends the run as cancelled; on_done follows. A cell is interrupted first. */
 void box_cancel(struct box *box);
 
+/* Stops reading the run's output, or goes on. */
+void box_hold(struct box *box, bool is_held);
+
 /* Ends the sandbox; on_gone follows. */
 void box_kill(struct box *box);
 

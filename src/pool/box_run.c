@@ -88,6 +88,18 @@ void box_unwatch_output(struct box_kernel *k)
     k->out_watch = k->err_watch = NULL;
 }
 
+void box_hold(struct box *b, bool is_held)
+{
+    struct error err = {0};
+
+    box_unwatch_output(b->active);
+    if (peer_hold(&b->active->peer, is_held, &err) < 0 ||
+        (!is_held && box_watch_output(b->active, &err) < 0)) {
+        error_done(&err);
+        box_end_run(b, BOX_CANCELLED); /* its output would be lost */
+    }
+}
+
 static void drain_pipes(struct box_kernel *k)
 {
     for (size_t n = 0; n < DRAIN_MAX && pump(k, k->out, &k->out_watch, 1); n += 65536)

@@ -249,6 +249,7 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
 void box_session_after(struct box *b)
 {
     box_unwatch_output(b->active);
+    (void)peer_hold(&b->active->peer, false, NULL); /* without memory: as a kernel that is silent */
     b->verdict = BOX_NO_VERDICT;
     b->is_refused = b->has_exited = b->is_done = b->is_interrupted = b->is_killed = false;
     b->memory_peak = 0;

@@ -248,3 +248,15 @@ void peer_enter(struct peer *peer, enum wire_state state)
     peer->state = state;
     memset(peer->sent, 0, sizeof(peer->sent));
 }
+
+int peer_hold(struct peer *peer, bool is_held, struct error *err)
+{
+    if (is_held || peer->is_over) {
+        loop_watch_free(peer->watch);
+        peer->watch = NULL;
+        return 0;
+    }
+    if (!peer->watch)
+        peer->watch = loop_watch_fd(peer->loop, peer->fd, LOOP_READ, on_readable, peer);
+    return peer->watch ? 0 : error_set(err, E_SYSTEM, "out of memory");
+}

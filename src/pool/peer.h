@@ -57,6 +57,9 @@ int peer_redirect(struct peer *peer, int fd, struct error *err);
 /* Its state is `state` from here on, and what it may say there is counted anew. */
 void peer_enter(struct peer *peer, enum wire_state state);
 
+/* Stops reading, or goes on: what it says waits in its pipe. */
+int peer_hold(struct peer *peer, bool is_held, struct error *err);
+
 /* Reads everything that has arrived, without waiting; not what a peer writes meanwhile, without
  * end.
  */

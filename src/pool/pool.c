@@ -633,6 +633,12 @@ void pool_cancel(struct pool *pool, struct run *run)
     }
 }
 
+void pool_hold(struct run *run, bool is_held)
+{
+    if (run->box && box_run(run->box) == run)
+        box_hold(run->box, is_held);
+}
+
 void pool_notice(struct pool *pool)
 {
     loop_timer_start(pool->soon, 0);

@@ -55,6 +55,11 @@ void pool_submit(struct pool *pool, struct run *run);
 /* Ends a run early, wherever it is; its on_done follows. */
 void pool_cancel(struct pool *pool, struct run *run);
 
+/* Holds the output of a run that has its sandbox, and lets it flow again: for a client that reads
+ * slower than the program writes. What is not read stays in the pipes, and the program waits when
+ * they are full. Its clocks go on. A run that ends is not held. */
+void pool_hold(struct run *run, bool is_held);
+
 /* A sandbox that was taken (run->on_box) is gone: its zygote may have been waiting for that. */
 void pool_notice(struct pool *pool);
 

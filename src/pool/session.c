@@ -219,9 +219,11 @@ static void go_on(struct session *s)
         (void)unqueue(s, cell);
         loop_timer_stop(s->idle);
         s->current = cell;
+        cell->box = s->box;
         if (box_cell(s->box, cell, &err) == 0)
             return;
         s->current = NULL;
+        cell->box = NULL;
         error_move(&cell->error, &err);
         answer(s->table, cell);
     }
@@ -369,6 +371,7 @@ static void on_done(void *owner, struct box *box, struct run *cell)
 
     (void)box;
     s->current = NULL;
+    cell->box = NULL;
     s->cells++;
     if (s->is_closing)
         set_ended(s, &cell->error);

@@ -157,12 +157,57 @@ static void cells_show_things_and_threads_between_them_do_not(void **state)
     sessions_free(table);
 }
 
+/* --- slow readers --- */
+
+static struct run *held;
+static uint64_t held_bytes;
+static struct loop_watch *release;
+
+static void hold_at_once(struct run *run, const struct run_event *event)
+{
+    held_bytes += event->len;
+    if (!held) {
+        held = run;
+        pool_hold(run, true);
+        loop_timer_start(release, 300);
+    }
+}
+
+static void on_release(void *arg)
+{
+    (void)arg;
+    assert_true(held_bytes <= 65536); /* what one look brought, and not the megabytes behind it */
+    pool_hold(held, false);
+}
+
+static void a_slow_reader_makes_the_program_wait(void **state)
+{
+    struct scene s;
+    struct run *run;
+
+    (void)state;
+    scene_begin(&s, (struct pool_options){.size = 1});
+    release = loop_timer(s.loop, on_release, NULL);
+    run = scene_prepare(&s, "import sys\nfor i in range(64): sys.stdout.write('x' * 65536)\n"
+                            "display('end')");
+    run->limits.output_bytes = 1 << 20;
+    run->on_event = hold_at_once;
+    pool_submit(s.pool, run);
+    scene_wait(&s, scene_all_done);
+    assert_int_equal(run->status, RUN_SUCCESS);
+    assert_true(run->out.total == 4 << 20);
+    assert_int_equal(run->n_displays, 1);
+    loop_watch_free(release);
+    scene_finish(&s);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(output_displays_and_progress_come_in_order),
         cmocka_unit_test(a_bar_on_standard_error_is_progress),
         cmocka_unit_test(a_warm_sandbox_shows_figures_too),
+        cmocka_unit_test(a_slow_reader_makes_the_program_wait),
         cmocka_unit_test(cells_show_things_and_threads_between_them_do_not),
     };
 
