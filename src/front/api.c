@@ -9,7 +9,8 @@
 #include "front/openapi.h"
 #include "gate/admit.h"
 
-const struct route *const api_tables[] = {api_run_routes, api_meta_routes, NULL};
+const struct route *const api_tables[] = {api_run_routes, api_session_routes, api_meta_routes,
+                                          NULL};
 
 static void show_openapi(struct request *request)
 {
@@ -93,8 +94,8 @@ static int above(const char *name, double max, struct error *err)
     return error_hint(err, "ask for less, or raise `max_%s`", name);
 }
 
-static int read_limits(const struct api *api, const json_t *body, struct run_limits *limits,
-                       struct error *err)
+int api_read_limits(const struct api *api, const json_t *body, struct run_limits *limits,
+                    struct error *err)
 {
     const json_t *value;
 
@@ -132,5 +133,5 @@ int api_admit(const struct api *api, const json_t *body, struct run *run, struct
         return -1;
     if (read_env(json_object_get(body, "env"), run, err) < 0)
         return -1;
-    return read_limits(api, body, &run->limits, err);
+    return api_read_limits(api, body, &run->limits, err);
 }

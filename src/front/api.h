@@ -69,5 +69,9 @@ extern const struct route api_meta_routes[];
 /* Fills the run's code, language and input from a checked body. */
 int api_read_code(const struct api *api, const json_t *body, struct run *run, struct error *err);
 
+/* Limits of the body over those that stand. */
+int api_read_limits(const struct api *api, const json_t *body, struct run_limits *limits,
+                    struct error *err);
+
 /* Profile, variables and limits: the settings', the profile's, and over them the body's. */
 int api_admit(const struct api *api, const json_t *body, struct run *run, struct error *err);

@@ -42,11 +42,25 @@ static void show_run(struct request *request)
         request_answer_error(request, &err);
 }
 
+static void follow_run(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
+
+    if (job)
+        job_follow(job, request);
+    else
+        request_answer_error(request, &err);
+}
+
 const struct route api_run_routes[] = {
     {"POST",                      "/v1/run", start_run, .body = run_fields, .max_body = API_BODY_BYTES, .streams = true,
      .answers = "Result", .status = 200, .tag = "runs",
      .summary = "run a program in a fresh sandbox and answer with its result"},
     {"GET",                  "/v1/runs/{run}", show_run, .answers = "Result", .status = 200, .tag = "runs",
      .summary = "the answer of a run, kept for a while; `status` is `running` until then"},
-    {0},
+    {"GET", "/v1/runs/{run}/events", follow_run, .streams = true, .status = 200, .tag = "runs",
+     .summary = "the events of a run, behind the one that `Last-Event-ID` names"},
+    {0        },
 };

@@ -1,4 +1,4 @@
-#include "front/job.h"
+#include "front/job_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,26 +9,7 @@
 #include "base/stream.h"
 #include "front/json.h"
 #include "front/result.h"
-
-struct job {
-    struct jobs *jobs;
-    struct job *before, *after; /* by age */
-    char id[32];
-    char owner[REQUEST_OWNER_MAX];
-    char *correlation_id;
-    struct run *run;         /* NULL: it is done */
-    struct request *request; /* that waits, or NULL */
-    bool is_cancelled;
-    int status;        /* of the answer, in HTTP */
-    struct buf answer; /* its text */
-    struct spool *spools[2];
-};
-
-struct jobs {
-    struct jobs_options options;
-    struct job *first, *last;
-    size_t n_running, n_kept, kept_bytes;
-};
+#include "front/route.h"
 
 /* --- the table --- */
 
@@ -61,6 +42,7 @@ static void free_job(struct job *job)
     spool_free(job->spools[0]);
     spool_free(job->spools[1]);
     buf_done(&job->answer);
+    sse_done(&job->events);
     free(job->correlation_id);
     free(job);
 }
@@ -75,10 +57,15 @@ struct job *jobs_find(struct jobs *jobs, const char *owner, const char *id, stru
     return NULL;
 }
 
+static bool is_kept(const struct job *job)
+{
+    return !job->run && !job->events.reader;
+}
+
 static void forget(struct job *job)
 {
     job->jobs->n_kept--;
-    job->jobs->kept_bytes -= job->answer.len;
+    job->jobs->kept_bytes -= job->bytes;
     free_job(job);
 }
 
@@ -89,13 +76,13 @@ static void make_room(struct jobs *jobs, const char *owner)
 
     for (struct job *job = jobs->last, *before; job; job = before) {
         before = job->before;
-        if (!job->run && strcmp(job->owner, owner) == 0 && ++own > jobs->options.max_kept)
+        if (is_kept(job) && strcmp(job->owner, owner) == 0 && ++own > jobs->options.max_kept)
             forget(job);
     }
     for (struct job *job = jobs->first, *after; job && jobs->kept_bytes > jobs->options.max_bytes;
          job = after) {
         after = job->after;
-        if (!job->run)
+        if (is_kept(job))
             forget(job);
     }
 }
@@ -157,15 +144,17 @@ static void on_done(struct run *run)
     job->run = NULL;
     jobs->n_running--;
     jobs->n_kept++;
-    jobs->kept_bytes += job->answer.len;
     answer(job);
+    job_stream_end(job);
+    job->bytes = job->answer.len + job->events.sent_bytes + job->events.unsent_bytes;
+    jobs->kept_bytes += job->bytes;
     memcpy(owner, job->owner, sizeof(owner));
     make_room(jobs, owner);
 }
 
 /* --- starting and stopping --- */
 
-static void cancel(struct job *job)
+void job_cancel(struct job *job)
 {
     struct jobs *jobs = job->jobs;
     struct session *session;
@@ -188,7 +177,7 @@ static void on_gone(struct request *request)
     struct job *job = request->user;
 
     job->request = NULL;
-    cancel(job);
+    job_cancel(job);
 }
 
 static struct job *new_job(struct jobs *jobs, const struct request *request, struct run *run,
@@ -239,13 +228,17 @@ void jobs_start(struct jobs *jobs, struct request *request, struct session *sess
         request_answer_error(request, &err);
         return;
     }
-    job->request = request;
-    request->user = job;
-    request->on_gone = on_gone;
     run->user = job;
     run->on_done = on_done;
     prepare_streams(jobs, run);
     jobs->n_running++;
+    if (route_wants_events(request)) {
+        job_stream_begin(job, request);
+    } else {
+        job->request = request;
+        request->user = job;
+        request->on_gone = on_gone;
+    }
     if (session)
         session_submit(session, run);
     else
@@ -270,7 +263,7 @@ const struct spool *job_spool(const struct job *job, bool is_stderr)
 void jobs_cancel_all(struct jobs *jobs)
 {
     for (struct job *job = jobs->first; job; job = job->after)
-        cancel(job);
+        job_cancel(job);
 }
 
 int jobs_new(const struct jobs_options *options, struct jobs **ret_jobs, struct error *err)
@@ -280,6 +273,11 @@ int jobs_new(const struct jobs_options *options, struct jobs **ret_jobs, struct 
     if (!jobs)
         return error_set(err, E_SYSTEM, "out of memory");
     jobs->options = *options;
+    jobs->tick = loop_timer(options->loop, job_stream_tick, jobs);
+    if (!jobs->tick) {
+        free(jobs);
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
     *ret_jobs = jobs;
     return 0;
 }
@@ -290,6 +288,7 @@ void jobs_free(struct jobs *jobs)
         return;
     while (jobs->first)
         free_job(jobs->first);
+    loop_watch_free(jobs->tick);
     free(jobs);
 }
 

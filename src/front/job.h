@@ -1,9 +1,9 @@
 /* Runs on behalf of clients: each is a job from its submission until its answer is forgotten.
  *
  * A job belongs to an owner and is found by him alone, by the id of its run. While it runs, a
- * request may wait for it; when that request's client goes away, the run is cancelled. When it is
- * done its answer, as text, stays for a while: a bounded number per owner, a bounded number of
- * bytes for all.
+ * request may wait for it; when that request's client goes away, the run is cancelled. A client
+ * that follows its events has a while to come back first. When it is done its answer, as text,
+ * stays for a while: a bounded number per owner, a bounded number of bytes for all.
  */
 #pragma once
 
@@ -46,6 +46,9 @@ struct job *jobs_find(struct jobs *jobs, const char *owner, const char *id, stru
 
 /* Answers the request with what is known of it. */
 void job_show(struct job *job, struct request *request);
+
+/* Answers the request with its events, those behind the one that `Last-Event-ID` names. */
+void job_follow(struct job *job, struct request *request);
 
 /* The whole output of one stream, or NULL where the answer has all of it. */
 const struct spool *job_spool(const struct job *job, bool is_stderr);

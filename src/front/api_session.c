@@ -1,0 +1,240 @@
+/* Sessions: sandboxes that stay, and the cells that are run in them. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "front/api.h"
+#include "gate/admit.h"
+
+static const struct schema_field open_fields[] = {
+    {"name",         SCHEMA_STRING, .max_len = 64,
+     .help = "to find it by, beside its id; up to 64 letters, digits, `.`, `_` and `-`"},
+    {"idle_s", SCHEMA_NUMBER, .min = 1, .max = 2592000,
+     .help = "it ends when nothing was run in it for so long"},
+    {"lifetime_s",              SCHEMA_NUMBER, .min = 1, .max = 2592000,
+     .help = "it ends so long after it was opened"},
+    API_PROFILE_FIELDS,
+    API_CELL_FIELDS,
+    API_BOX_FIELDS,
+    {0},
+};
+
+static const struct schema_field cell_fields[] = {API_CODE_FIELDS, API_CELL_FIELDS, {0}};
+
+static const struct schema_field nothing[] = {{0}};
+
+static const struct schema_field restart_fields[] = {
+    {"language",                SCHEMA_STRING, .choices = "python,bash", .help = "python unless it says bash"},
+    {0},
+};
+
+static void run_free_p(struct run **run)
+{
+    run_free(*run);
+}
+
+/* --- as JSON --- */
+
+static json_t *limits_json(const struct run_limits *limits)
+{
+    return json_pack("{s:f, s:f, s:I, s:f, s:I, s:I, s:I}", "timeout_s",
+                     (double)limits->timeout_ms / 1000, "cpu_time_s", (double)limits->cpu_ms / 1000,
+                     "memory_mb", (json_int_t)(limits->memory_bytes / MIB), "cpus",
+                     (double)limits->cpu_percent / 100, "pids", (json_int_t)limits->processes,
+                     "disk_mb", (json_int_t)(limits->disk_bytes / MIB), "output_bytes",
+                     (json_int_t)limits->output_bytes);
+}
+
+static json_t *seconds_or_null(uint64_t ms)
+{
+    return ms ? json_real((double)ms / 1000) : json_null();
+}
+
+static json_t *session_json(const struct session *session)
+{
+    static const char *const states[] = {
+        [SESSION_STARTING] = "starting", [SESSION_IDLE] = "idle", [SESSION_BUSY] = "busy"};
+    struct session_info info;
+
+    session_info(session, &info);
+    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:o, s:o, s:o}", "session_id",
+                     info.id, "name", info.name, "profile", info.profile, "state",
+                     states[info.state], "cells", (json_int_t)info.cells, "waiting",
+                     (json_int_t)info.waiting, "age_s", (double)info.age_ms / 1000, "idle_s",
+                     (double)info.idle_ms / 1000, "idle_limit_s",
+                     seconds_or_null(info.idle_limit_ms), "lifetime_s",
+                     seconds_or_null(info.lifetime_ms), "limits", limits_json(info.limits));
+}
+
+/* The session of the path, or NULL and the answer has been given. */
+static struct session *find(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    struct session *session =
+        sessions_find(api->sessions, request->owner, request->params[0], &err);
+
+    if (!session)
+        request_answer_error(request, &err);
+    return session;
+}
+
+/* --- opening --- */
+
+/* What the operator has set is the most a client gets; 0 is no limit. */
+static int read_clock(const json_t *body, const char *name, double most_s, uint64_t *ret_ms,
+                      struct error *err)
+{
+    const json_t *value = json_object_get(body, name);
+    double seconds = value ? json_number_value(value) : most_s;
+
+    if (most_s > 0 && seconds > most_s) {
+        error_set(err, E_INVALID, "`%s`: the operator allows at most %.15g", name, most_s);
+        return error_hint(err, "ask for less, or raise `session_%s`", name);
+    }
+    *ret_ms = (uint64_t)(seconds * 1000);
+    return 0;
+}
+
+static void open_session(struct request *request)
+{
+    struct api *api = request->api;
+    const json_t *body = request->json;
+    cleanup(run_free_p) struct run *model = run_new();
+    struct session_options options = {
+        .name = json_string_value(json_object_get(body, "name")),
+        .owner = request->owner,
+    };
+    struct session *session = NULL;
+    struct error err = {0};
+
+    if (!model)
+        error_set(&err, E_SYSTEM, "out of memory");
+    if (!model ||
+        read_clock(body, "idle_s", api->config->session_idle_s, &options.idle_ms, &err) < 0 ||
+        read_clock(body, "lifetime_s", api->config->session_lifetime_s, &options.lifetime_ms,
+                   &err) < 0 ||
+        api_admit(api, body, model, &err) < 0 ||
+        sessions_open(api->sessions, take_ptr(model), &options, &session, &err) < 0)
+        request_answer_error(request, &err);
+    else
+        request_answer_json(request, 201, session_json(session));
+}
+
+static void list_sessions(struct request *request)
+{
+    struct api *api = request->api;
+    json_t *list = json_array();
+
+    for (struct session *s = sessions_next(api->sessions, NULL); s;
+         s = sessions_next(api->sessions, s)) {
+        struct session_info info;
+
+        session_info(s, &info);
+        if (strcmp(info.owner, request->owner) == 0)
+            (void)json_array_append_new(list, session_json(s));
+    }
+    request_answer_json(request, 200, json_pack("{s:o}", "sessions", list));
+}
+
+static void show_session(struct request *request)
+{
+    struct session *session = find(request);
+
+    if (session)
+        request_answer_json(request, 200, session_json(session));
+}
+
+static void close_session(struct request *request)
+{
+    struct session *session = find(request);
+
+    if (!session)
+        return;
+    session_close(session, "it was closed by its owner");
+    request_answer_empty(request, 204);
+}
+
+/* --- cells --- */
+
+/* Limits of the cell: the session's, and over them its own. */
+static int admit_cell(const struct api *api, const struct session *session, const json_t *body,
+                      struct run *cell, struct error *err)
+{
+    const struct profile *profile;
+    struct session_info info;
+
+    session_info(session, &info);
+    if (profiles_get(api->profiles, info.profile, &profile, err) < 0 ||
+        admit_run(cell, api->config, profile, err) < 0)
+        return -1;
+    cell->limits = *info.limits;
+    return api_read_limits(api, body, &cell->limits, err);
+}
+
+static void execute(struct request *request)
+{
+    struct api *api = request->api;
+    struct session *session = find(request);
+    cleanup(run_free_p) struct run *cell = session ? run_new() : NULL;
+    struct error err = {0};
+
+    if (!session)
+        return;
+    if (!cell)
+        error_set(&err, E_SYSTEM, "out of memory");
+    if (!cell || api_read_code(api, request->json, cell, &err) < 0 ||
+        admit_cell(api, session, request->json, cell, &err) < 0) {
+        request_answer_error(request, &err);
+        return;
+    }
+    jobs_start(api->jobs, request, session, take_ptr(cell),
+               json_string_value(json_object_get(request->json, "correlation_id")));
+}
+
+static void interrupt(struct request *request)
+{
+    struct session *session = find(request);
+
+    if (session)
+        request_answer_json(request, 200,
+                            json_pack("{s:b}", "interrupted", (int)session_interrupt(session)));
+}
+
+static void restart(struct request *request)
+{
+    struct session *session = find(request);
+    const char *language = json_string_value(json_object_get(request->json, "language"));
+    struct error err = {0};
+
+    if (!session)
+        return;
+    if (session_restart(session, language && strcmp(language, "bash") == 0 ? RUN_BASH : RUN_PYTHON,
+                        &err) < 0)
+        request_answer_error(request, &err);
+    else
+        request_answer_json(request, 200, session_json(session));
+}
+
+/* clang-format off */
+const struct route api_session_routes[] = {
+    {"POST", "/v1/sessions", open_session, .body = open_fields, .max_body = API_BODY_BYTES,
+     .answers = "Session", .status = 201, .tag = "sessions",
+     .summary = "open a session: a sandbox that stays, with its variables and files"},
+    {"GET", "/v1/sessions", list_sessions, .answers = "Sessions", .status = 200, .tag = "sessions",
+     .summary = "the caller's sessions"},
+    {"GET", "/v1/sessions/{session}", show_session, .answers = "Session", .status = 200,
+     .tag = "sessions", .summary = "one session, by its name or id"},
+    {"DELETE", "/v1/sessions/{session}", close_session, .status = 204, .tag = "sessions",
+     .summary = "end a session; its variables and files are gone"},
+    {"POST", "/v1/sessions/{session}/execute", execute, .body = cell_fields,
+     .max_body = API_BODY_BYTES, .streams = true, .answers = "Result", .status = 200,
+     .tag = "sessions", .summary = "run a cell; cells of one session run one after the other"},
+    {"POST", "/v1/sessions/{session}/interrupt", interrupt, .body = nothing, .max_body = KIB,
+     .status = 200, .tag = "sessions",
+     .summary = "stop the cell that runs, as Ctrl-C does; variables stay"},
+    {"POST", "/v1/sessions/{session}/restart", restart, .body = restart_fields, .max_body = KIB,
+     .answers = "Session", .status = 200, .tag = "sessions",
+     .summary = "a fresh kernel of that language; variables are lost, files stay"},
+    {0},
+};
+/* clang-format on */

@@ -1,0 +1,54 @@
+/* Shared by job.c (runs and their answers) and job_stream.c (their events). */
+#pragma once
+
+#include "base/utf8.h"
+#include "front/job.h"
+#include "front/sse.h"
+
+/* Bytes of a character that is cut in two between two reads. */
+struct job_cut {
+    char bytes[4];
+    size_t len;
+};
+
+struct job {
+    struct jobs *jobs;
+    struct job *before, *after; /* by age */
+    char id[32];
+    char owner[REQUEST_OWNER_MAX];
+    char *correlation_id;
+    struct run *run;         /* NULL: it is done */
+    struct request *request; /* that waits, or NULL */
+    bool is_cancelled;
+    int status;        /* of the answer, in HTTP */
+    struct buf answer; /* its text */
+    struct spool *spools[2];
+    size_t bytes; /* that it takes while it is kept */
+
+    /* --- of one whose events are followed --- */
+    bool is_stream;
+    bool is_held; /* the program's output is not read for now */
+    struct sse events;
+    struct job_cut cuts[2];
+    uint64_t left_ns; /* since when nobody reads; 0: somebody does */
+};
+
+struct jobs {
+    struct jobs_options options;
+    struct job *first, *last;
+    size_t n_running, n_kept, kept_bytes;
+    unsigned ticks;
+    bool is_ticking;
+    struct loop_watch *tick;
+};
+
+void job_cancel(struct job *job);
+
+/* Events from the start on, to this request. */
+void job_stream_begin(struct job *job, struct request *request);
+
+/* The answer is written: the last event. */
+void job_stream_end(struct job *job);
+
+/* Every second while somebody follows: comments, and patience with those who left. */
+void job_stream_tick(void *arg);

@@ -1,0 +1,160 @@
+#include "front/sse.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+struct sse_event {
+    struct sse_event *next;
+    uint64_t id;
+    size_t len;
+    char text[];
+};
+
+void sse_init(struct sse *sse)
+{
+    *sse = (struct sse){0};
+}
+
+static void drop_first(struct sse *sse)
+{
+    struct sse_event *event = sse->first;
+
+    sse->first = event->next;
+    if (!sse->first)
+        sse->last = NULL;
+    sse->sent_bytes -= event->len;
+    free(event);
+}
+
+void sse_done(struct sse *sse)
+{
+    for (struct sse_event *event = sse->first, *next; event; event = next) {
+        next = event->next;
+        free(event);
+    }
+    *sse = (struct sse){0};
+}
+
+static struct sse_event *format(uint64_t id, const char *name, const char *data, size_t len)
+{
+    struct sse_event *event = malloc(sizeof(*event) + len + strlen(name) + 64);
+    int n;
+
+    if (!event)
+        return NULL;
+    n = snprintf(event->text, strlen(name) + 64, "id: %" PRIu64 "\nevent: %s\ndata: ", id, name);
+    memcpy(event->text + n, data, len);
+    memcpy(event->text + n + len, "\n\n", 2);
+    event->len = (size_t)n + len + 2;
+    event->id = id;
+    event->next = NULL;
+    return event;
+}
+
+int sse_add(struct sse *sse, const char *name, const char *data, size_t len, struct error *err)
+{
+    struct sse_event *event = format(sse->last_id + 1, name, data, len);
+
+    if (!event)
+        return error_set(err, E_SYSTEM, "out of memory");
+    sse->last_id++;
+    if (sse->last)
+        sse->last->next = event;
+    else
+        sse->first = event;
+    sse->last = event;
+    if (!sse->unsent)
+        sse->unsent = event;
+    sse->unsent_bytes += event->len;
+    sse_pump(sse);
+    return 0;
+}
+
+void sse_pump(struct sse *sse)
+{
+    bool has_room = sse->reader != NULL;
+
+    while (has_room && sse->unsent) {
+        struct sse_event *event = sse->unsent;
+
+        sse->unsent = event->next;
+        sse->unsent_bytes -= event->len;
+        sse->sent_bytes += event->len;
+        has_room = request_write(sse->reader, event->text, event->len);
+        while (sse->sent_bytes > SSE_KEPT && sse->first != event)
+            drop_first(sse);
+    }
+    if (sse->is_over && sse->reader && !sse->unsent) {
+        struct request *reader = sse->reader;
+
+        sse->reader = NULL;
+        request_end(reader);
+    }
+}
+
+void sse_finish(struct sse *sse)
+{
+    sse->is_over = true;
+    sse_pump(sse);
+}
+
+/* Everything behind that id counts as not sent again. */
+static void rewind_to(struct sse *sse, uint64_t after_id)
+{
+    size_t all = sse->sent_bytes + sse->unsent_bytes;
+
+    sse->sent_bytes = 0;
+    sse->unsent = sse->first;
+    while (sse->unsent && sse->unsent->id <= after_id) {
+        sse->sent_bytes += sse->unsent->len;
+        sse->unsent = sse->unsent->next;
+    }
+    sse->unsent_bytes = all - sse->sent_bytes;
+}
+
+static void tell_gap(struct sse *sse, uint64_t after_id)
+{
+    uint64_t next = sse->unsent ? sse->unsent->id : sse->last_id + 1;
+    char text[128];
+    int n;
+
+    if (after_id >= next - 1)
+        return;
+    n = snprintf(text, sizeof(text), "event: gap\ndata: {\"missed\":%" PRIu64 "}\n\n",
+                 next - 1 - after_id);
+    (void)request_write(sse->reader, text, (size_t)n);
+}
+
+void sse_attach(struct sse *sse, struct request *request, uint64_t after_id)
+{
+    struct request *before = sse->reader;
+
+    sse->reader = NULL;
+    if (before)
+        request_end(before);
+    request_begin(request, 200, "text/event-stream", NULL, REQUEST_UNKNOWN_LENGTH);
+    sse->reader = request;
+    rewind_to(sse, after_id);
+    tell_gap(sse, after_id);
+    sse_pump(sse);
+}
+
+void sse_detach(struct sse *sse)
+{
+    sse->reader = NULL;
+}
+
+bool sse_is_behind(const struct sse *sse)
+{
+    return sse->unsent_bytes > SSE_BEHIND;
+}
+
+void sse_keep_alive(struct sse *sse)
+{
+    if (sse->reader && !sse->unsent)
+        (void)request_write(sse->reader, ":\n\n", 3);
+}
