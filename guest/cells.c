@@ -9,6 +9,7 @@
 
 #include <Python.h>
 
+#include "guest/cells_copy.h"
 #include "guest/python.h"
 #include "guest/report.h"
 #include "wire/frame.h"
@@ -129,21 +130,56 @@ static void forget_interrupts(void)
 
 /* --- cells --- */
 
+/* In a copy: what was received on the way belongs to the source, the channel is a new one. */
+static void begin_as_copy(const struct cells_fds *fds, struct frame_decoder *decoder,
+                          uint32_t flags)
+{
+    frame_decoder_init(decoder);
+    if (flags & WIRE_RESTORE_RESEED)
+        fds->reseed();
+    if (frame_send(fds->report, WIRE_RESTORED, NULL, NULL, 0) < 0)
+        _exit(EXIT_FAILED);
+}
+
+static void __attribute__((noreturn))
+fail_copy(const struct cells_fds *fds, const struct image_refusal *why)
+{
+    (void)report_failed(fds->report, why->text);
+    _exit(EXIT_FAILED);
+}
+
+/* The next cell. Copies are made on the way. */
 static int receive(const struct cells_fds *fds, struct frame_decoder *decoder,
                    struct wire_cell *cell)
 {
-    struct frame frame;
-    struct unpack u;
-    int r;
+    for (;;) {
+        struct image_refusal why = {""};
+        struct frame frame;
+        struct unpack u;
+        uint32_t flags;
+        int r;
 
-    /* Threads that a cell has started go on meanwhile. */
-    Py_BEGIN_ALLOW_THREADS;
-    r = frame_wait(decoder, fds->cells, &frame);
-    Py_END_ALLOW_THREADS;
-    if (r != 1 || frame.type != WIRE_CELL)
-        return -1;
-    unpack_init(&u, frame.body, frame.len);
-    return wire_unpack_cell(&u, cell) ? 0 : -1;
+        /* Threads that a cell has started go on meanwhile. */
+        Py_BEGIN_ALLOW_THREADS;
+        r = frame_wait(decoder, fds->cells, &frame);
+        Py_END_ALLOW_THREADS;
+        if (r != 1)
+            return -1;
+        unpack_init(&u, frame.body, frame.len);
+        switch (frame.type) {
+        case WIRE_CELL:
+            return wire_unpack_cell(&u, cell) ? 0 : -1;
+        case WIRE_IMAGE:
+            if (cells_write_image(&frame, decoder, &flags))
+                begin_as_copy(fds, decoder, flags);
+            break;
+        case WIRE_RESTORE:
+            cells_restore(&frame, decoder, &why);
+            fail_copy(fds, &why);
+        default:
+            return -1;
+        }
+    }
 }
 
 static int report_done(int report, int code)

@@ -22,9 +22,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "wire/message.h"
+
 /* An image refers to pages of the images its source was made from. Past this many a flat one is
  * written, which refers to none. */
-#define IMAGE_CHAIN_MAX 8
+#define IMAGE_CHAIN_MAX WIRE_IMAGES_MAX
 
 /* Where kernels keep the view of their own page tables. */
 #define IMAGE_PAGEMAP_FD 59
@@ -50,8 +52,11 @@ struct image_kernel {
     size_t n_trees;
 };
 
-/* Before the program begins. Opens IMAGE_PAGEMAP_FD, which only a dumpable process may: the caller
- * sees to that. 0 or -errno. */
+/* Opens IMAGE_PAGEMAP_FD, which only a dumpable process may: the caller sees to that. Nothing happens
+ * where there are no images. 0 or -errno. */
+int image_open_pagemap(void);
+
+/* Before the program begins, with that open. 0 or -errno. */
 int image_enrol(const struct image_kernel *kernel);
 
 enum image_outcome {
@@ -64,21 +69,18 @@ enum image_outcome {
 struct image_request {
     int memory; /* memfd, empty or of a fixed size */
     int files;  /* memfd for the trees below, or -1 */
-    int status; /* pipe on which the writer reports, see below */
-    int join;   /* tasks or cgroup.procs file of the group that pays for the image, or -1 */
-    int leave;  /* the same of the group it comes from: with no_fork only, or -1 */
+    int status; /* pipe on which the writer reports: enum wire_image_word */
+    /* Files of cgroups ("tasks", "cgroup.procs") to write "0" to: of the group that pays for the
+     * image, and, with no_fork, of the one to go back to. */
+    int join[WIRE_ATTACH_MAX], leave[WIRE_ATTACH_MAX];
+    size_t n_join, n_leave;
     bool is_flat;
+    bool is_sandboxed;       /* /proc shows our sandbox only: nothing else may run in it ... */
+    bool has_bash;           /* ... but for a Bash kernel */
     bool no_fork;            /* the filter refuses it: this process writes the image itself */
     const char *const *pack; /* directories for `files` */
     size_t n_pack;
 };
-
-/* What comes out of the status pipe: a letter each, then the end. After IMAGE_SAYS_REFUSED and
- * IMAGE_SAYS_FAILED a line of text follows. An end without IMAGE_SAYS_DONE is a failure. */
-#define IMAGE_SAYS_FILES   'f' /* the files are packed, the program may go on */
-#define IMAGE_SAYS_DONE    'd'
-#define IMAGE_SAYS_REFUSED 'r' /* this state cannot be copied, and why */
-#define IMAGE_SAYS_FAILED  'e' /* it could, but something went wrong */
 
 /* Can this process be copied now? Between cells, in the receive loop, with the lock of the
  * interpreter held and nothing in the buffers of stdout and stderr. The descriptors of the request
@@ -91,6 +93,7 @@ enum image_outcome image_write(const struct image_request *request, struct image
 struct image_source {
     int images[IMAGE_CHAIN_MAX]; /* all that the newest refers to, in any order, the newest last */
     size_t n_images;
+    uint32_t note; /* for the copy */
 };
 
 /* In a fresh kernel that has called image_enrol(). Does not return if all goes well. -1 and why:
@@ -99,4 +102,4 @@ struct image_source {
 int image_restore(const struct image_source *source, struct image_refusal *why);
 
 /* In a copy, first thing: gives back work space, gets new seeds for OpenSSL. -1: it must end. */
-int image_awake(void);
+int image_awake(uint32_t *ret_note);

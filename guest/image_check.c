@@ -150,6 +150,52 @@ static void check_children(struct image_refusal *why)
     }
 }
 
+/* Whatever else runs in the sandbox: jobs of the Bash kernel, and what left its parent. */
+struct process_check {
+    struct image_refusal *why;
+    bool has_bash;
+    unsigned named;
+};
+
+/* The parent is the fourth field, behind a name that may contain anything. */
+static long parent_of(int pid)
+{
+    char path[64], text[512], *end;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    if (image_read_file(path, text, sizeof(text)) <= 0 || !(end = strrchr(text, ')')) ||
+        strlen(end) < 4)
+        return -1;
+    return strtol(end + 4, NULL, 10);
+}
+
+static void visit_process(int dir, int pid, void *data)
+{
+    struct process_check *check = data;
+    char name[64];
+    long parent;
+
+    (void)dir;
+    if (pid == 1 || pid == getpid())
+        return;
+    parent = parent_of(pid);
+    if (parent < 0 || parent == getpid()) /* it has just ended; or it was named as our child */
+        return;
+    read_comm(pid, name, sizeof(name));
+    if (parent == 1 && check->has_bash && strcmp(name, "bash") == 0)
+        check->has_bash = false; /* one */
+    else if (check->named++ < NAMED_MAX)
+        complain(check->why, "process %d (%s) is running", pid, name);
+}
+
+static void check_processes(const struct image_request *request, struct image_refusal *why)
+{
+    struct process_check check = {why, request->has_bash, 0};
+
+    if (for_each_number("/proc", visit_process, &check) < 0)
+        complain(why, "the processes cannot be listed");
+}
+
 /* --- memory --- */
 
 static void check_map(const struct image_map *map, struct image_refusal *why)
@@ -201,8 +247,15 @@ static bool is_ignored(const struct image_request *r, int number)
 {
     if (number == IMAGE_PAGEMAP_FD)
         return true;
-    return r && (number == r->memory || number == r->files || number == r->status ||
-                 number == r->join || number == r->leave);
+    if (!r)
+        return false;
+    for (size_t i = 0; i < r->n_join; i++)
+        if (number == r->join[i])
+            return true;
+    for (size_t i = 0; i < r->n_leave; i++)
+        if (number == r->leave[i])
+            return true;
+    return number == r->memory || number == r->files || number == r->status;
 }
 
 static const char *kind_of_link(const char *link)
@@ -457,6 +510,8 @@ int image_check(const struct image_request *request, struct image_refusal *why)
     (void)image_add_text(&image_stub->index, "");
     check_threads(why);
     check_children(why);
+    if (request && request->is_sandboxed)
+        check_processes(request, why);
     check_maps(why);
     check_fds(request, why);
     check_timers(why);

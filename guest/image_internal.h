@@ -144,6 +144,7 @@ struct image_stub {
     uint32_t n_own;
     uint64_t trees[IMAGE_TREES_MAX]; /* st_dev */
     uint32_t n_trees;
+    uint32_t note; /* a copy got from whoever made it */
 
     /* For one image or one restore. */
     struct image_index index __attribute__((aligned(IMAGE_PAGE)));

@@ -329,6 +329,7 @@ int image_restore(const struct image_source *source, struct image_refusal *why)
         return image_refuse(why, "no image was given, or too many");
     memset(&s->index.head, 0, sizeof(s->index.head));
     s->newest = -1;
+    s->note = source->note;
     for (size_t i = 0; i < IMAGE_CHAIN_MAX; i++)
         s->image_fds[i] = -1;
     if (try_all(source, why) < 0 || remember_images(why) < 0) {
@@ -396,10 +397,11 @@ static void reseed_crypto(void)
         (void)dlclose(library);
 }
 
-int image_awake(void)
+int image_awake(uint32_t *ret_note)
 {
     int r = forbid_growth();
 
+    *ret_note = image_stub->note;
     image_stub_clear();
     reseed_crypto();
     return r;

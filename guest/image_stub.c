@@ -380,5 +380,12 @@ int image_enrol(const struct image_kernel *kernel)
         s->trees[i] = st.st_dev;
     }
     s->n_trees = (uint32_t)kernel->n_trees;
+    return 0;
+}
+
+int image_open_pagemap(void)
+{
+    if (!image_stub)
+        return 0;
     return move_fd(open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), IMAGE_PAGEMAP_FD);
 }

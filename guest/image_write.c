@@ -242,11 +242,12 @@ static int write_index(struct writer *w)
     return write_table(w, head, sizeof(*head));
 }
 
-static int join_group(struct writer *w, int tasks)
+static int join_groups(struct writer *w, const int *files, size_t count)
 {
-    if (tasks >= 0 && write(tasks, "0", 1) != 1)
-        return image_refuse(&w->why, "the group that pays for the image cannot be joined: %s",
-                            strerror(errno));
+    for (size_t i = 0; i < count; i++)
+        if (write(files[i], "0", 1) != 1)
+            return image_refuse(&w->why, "the group that pays for the image cannot be joined: %s",
+                                strerror(errno));
     return 0;
 }
 
@@ -263,26 +264,32 @@ static int write_image(struct writer *w)
     const struct image_request *r = w->request;
 
     w->at = IMAGE_HEAD_SIZE;
-    if (join_group(w, r->join) < 0)
+    if (join_groups(w, r->join, r->n_join) < 0)
         return -1;
     if (r->files >= 0) {
         if (archive_write(r->files, r->pack, r->n_pack, w->why.text, sizeof(w->why.text)) < 0)
             return -1;
-        say(w, IMAGE_SAYS_FILES, "");
+        say(w, WIRE_IMAGE_FILES, "");
     }
-    if (write_memory(w) < 0 || write_index(w) < 0)
-        return -1;
-    say(w, IMAGE_SAYS_DONE, "");
-    return 0;
+    return write_memory(w) < 0 ? -1 : write_index(w);
+}
+
+static void finish(const struct writer *w, int r)
+{
+    if (r < 0)
+        say(w, WIRE_IMAGE_FAILED, w->why.text);
+    else
+        say(w, WIRE_IMAGE_DONE, "");
 }
 
 /* The child keeps nothing open that others wait for the end of. */
 static void close_others(const struct image_request *r)
 {
-    int keep[] = {r->memory, r->files, r->status, r->join};
-    const size_t n = sizeof(keep) / sizeof(keep[0]);
+    int keep[3 + WIRE_ATTACH_MAX] = {r->memory, r->files, r->status};
+    const size_t n = 3 + r->n_join;
     unsigned from = 0;
 
+    memcpy(keep + 3, r->join, sizeof(r->join));
     for (size_t i = 1; i < n; i++)
         for (size_t at = i; at > 0 && keep[at - 1] > keep[at]; at--) {
             int higher = keep[at - 1];
@@ -307,8 +314,7 @@ static void __attribute__((noreturn)) run_writer(struct writer *w)
     (void)syscall(SYS_rt_sigprocmask, SIG_SETMASK, &all, NULL, sizeof(all));
     (void)setpgid(0, 0); /* signals for the kernel's group are not for us */
     close_others(w->request);
-    if (write_image(w) < 0)
-        say(w, IMAGE_SAYS_FAILED, w->why.text);
+    finish(w, write_image(w));
     _exit(0);
 }
 
@@ -323,10 +329,9 @@ static enum image_outcome write_by_oneself(struct writer *w, struct image_refusa
 {
     int r = write_image(w);
 
-    if (w->request->leave >= 0 && write(w->request->leave, "0", 1) != 1 && r == 0)
-        r = image_refuse(&w->why, "the group that paid for the image cannot be left");
-    if (r < 0)
-        say(w, IMAGE_SAYS_FAILED, w->why.text);
+    if (join_groups(w, w->request->leave, w->request->n_leave) < 0)
+        r = -1;
+    finish(w, r);
     *why = w->why;
     return r < 0 ? IMAGE_REFUSED : IMAGE_WRITTEN;
 }

@@ -47,6 +47,7 @@ struct filter {
 
 static const struct filter filters[] = {
     {"seccomp_base",     "Every sandbox",                          base_rows,     ARRAY_SIZE(base_rows),     REFUSE},
+    {"seccomp_no_dump",  "Every kernel, on top",                   no_dump_rows,  ARRAY_SIZE(no_dump_rows),  ALLOW },
     {"seccomp_no_exec",  "Profiles without new processes, on top", no_exec_rows,
      ARRAY_SIZE(no_exec_rows),                                                                               ALLOW },
     {"seccomp_no_memfd", "Hosts without cgroups, on top",          no_memfd_rows, ARRAY_SIZE(no_memfd_rows),

@@ -149,10 +149,10 @@ static const struct row base_rows[] = {
           ONE(IS(0, PR_SET_NO_NEW_PRIVS)), ONE(IS(0, PR_GET_NO_NEW_PRIVS)), ONE(IS(0, PR_GET_TID_ADDRESS)),
           ONE(IS(0, PR_SET_THP_DISABLE)), ONE(IS(0, PR_GET_THP_DISABLE)), ONE(IS(0, PR_GET_SPECULATION_CTRL)),
           ONE(IS(0, OPTION_GET_MDWE)), ONE(IS(0, PR_SET_VMA)), ONE(IS(0, OPTION_GET_AUXV)),
-          {{IS(0, PR_SET_DUMPABLE), IS(1, 0)}}, {{IS(0, PR_CAP_AMBIENT), IS(1, PR_CAP_AMBIENT_IS_SET)}}),
+          ONE(IS(0, PR_SET_DUMPABLE)), {{IS(0, PR_CAP_AMBIENT), IS(1, PR_CAP_AMBIENT_IS_SET)}}),
      REFUSE,
      "the `PR_GET_*` queries, `PR_SET_NAME`, `PR_SET_PDEATHSIG`, `PR_SET_TIMERSLACK`, `PR_SET_CHILD_SUBREAPER`, "
-     "`PR_SET_NO_NEW_PRIVS`, `PR_SET_THP_DISABLE`, `PR_SET_VMA`, `PR_CAPBSET_READ`, `PR_SET_DUMPABLE` to 0",
+     "`PR_SET_NO_NEW_PRIVS`, `PR_SET_THP_DISABLE`, `PR_SET_VMA`, `PR_CAPBSET_READ`, `PR_SET_DUMPABLE`",
      "the others rearrange memory maps, tracing, privileges or filters of the process"},
     {"personality", ALLOW, WHEN(ONE(IS(0, 0)), ONE(IS(0, WORD))), REFUSE, "0, or the query 0xffffffff",
      "other personalities switch off address randomisation or change how pages are mapped"},
@@ -227,6 +227,14 @@ static const struct row no_exec_rows[] = {
     {"clone", ALLOW, WHEN(ONE(HAS(0, CLONE_THREAD))), REFUSE, "threads only",
      "the profile starts no processes"},
     {"clone3", MISSING, .reason = "libraries fall back to `clone`"},
+};
+
+/* On top of the base filter in every kernel. Pid 1 keeps the right for the kernels it starts, who use it once: the
+ * view of one's own page tables opens for dumpable processes only. */
+static const struct row no_dump_rows[] = {
+    {"prctl", REFUSE, WHEN({{IS(0, PR_SET_DUMPABLE), HAS(1, 1)}}), ALLOW, "only `PR_SET_DUMPABLE` to 1",
+     "a process that is not dumpable cannot be looked into by others of the sandbox, and its files in `/proc` are not "
+     "its own"},
 };
 
 /* On top of the base filter where no cgroup counts memory. */

@@ -46,6 +46,9 @@ static const struct {
     [WIRE_SESSION] = {"session",      0          },
     [WIRE_CELL] = {"cell",         CELL_MAX   },
     [WIRE_DONE] = {"done",         4          },
+    [WIRE_IMAGE] = {"image",        12         },
+    [WIRE_RESTORE] = {"restore",      12         },
+    [WIRE_RESTORED] = {"restored",     0          },
 };
 
 static const char *const layer_names[] = {
@@ -83,6 +86,7 @@ static const struct wire_rule rules[] = {
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_REFUSED,      WIRE_STATE_REFUSED,  1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_REFUSED,  WIRE_DONE,         WIRE_STATE_READY,    1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_STARTED,      WIRE_STATE_RUNNING,  1},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_RESTORED,     WIRE_STATE_READY,    1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_RESULT,       WIRE_STATE_RUNNING,  1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_EXCEPTION,    WIRE_STATE_RUNNING,  1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DONE,         WIRE_STATE_READY,    1},
@@ -276,6 +280,36 @@ bool wire_unpack_cell(struct unpack *u, struct wire_cell *m)
     m->code = unpack_span(u);
     m->input = unpack_span(u);
     return unpack_ok(u);
+}
+
+void wire_pack_image(struct pack *p, const struct wire_image *m)
+{
+    pack_u32(p, m->flags);
+    pack_u32(p, m->joins);
+    pack_u32(p, m->leaves);
+}
+
+bool wire_unpack_image(struct unpack *u, struct wire_image *m)
+{
+    m->flags = unpack_u32(u);
+    m->joins = unpack_u32(u);
+    m->leaves = unpack_u32(u);
+    return unpack_ok(u) && m->joins <= WIRE_ATTACH_MAX && m->leaves <= WIRE_ATTACH_MAX;
+}
+
+void wire_pack_restore(struct pack *p, const struct wire_restore *m)
+{
+    pack_u32(p, m->flags);
+    pack_u32(p, m->images);
+    pack_u32(p, m->cells);
+}
+
+bool wire_unpack_restore(struct unpack *u, struct wire_restore *m)
+{
+    m->flags = unpack_u32(u);
+    m->images = unpack_u32(u);
+    m->cells = unpack_u32(u);
+    return unpack_ok(u) && m->images >= 1 && m->images <= WIRE_IMAGES_MAX;
 }
 
 void wire_pack_violation(struct pack *p, const struct wire_violation *m)

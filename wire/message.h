@@ -57,6 +57,11 @@ enum wire_type {
     WIRE_CELL,    /* struct wire_cell, on that pipe */
     /* kernel -> supervisor, in sessions */
     WIRE_DONE, /* u32 exit code: a cell ended, and the kernel waits for the next */
+    /* Copies of sessions. supervisor -> Python kernel, in place of a cell */
+    WIRE_IMAGE,   /* struct wire_image + descriptors: write your memory and files */
+    WIRE_RESTORE, /* struct wire_restore + descriptors: become the copy of one who did */
+    /* kernel -> supervisor */
+    WIRE_RESTORED, /* it is one, and waits for cells; otherwise WIRE_FAILED says why */
     WIRE_TYPE_END
 };
 
@@ -245,6 +250,47 @@ struct wire_run {
     struct wire_strings args; /* the program's name and what follows it; none: it has no name */
 };
 
+/* Descriptors of WIRE_IMAGE: two files, for memory and for files, the pipe on which it is said how
+ * that went, then those of cgroups: to join, and, where the kernel writes itself, to go back to. */
+#define WIRE_IMAGE_FDS 3
+
+enum wire_image_flag {
+    WIRE_IMAGE_FLAT = 1,    /* refer to no earlier image */
+    WIRE_IMAGE_NO_FORK = 2, /* the profile starts no processes */
+    WIRE_IMAGE_BASH = 4,    /* there is a Bash kernel, which is not copied */
+};
+
+struct wire_image {
+    uint32_t flags;
+    uint32_t joins;  /* at most WIRE_ATTACH_MAX */
+    uint32_t leaves; /* the same */
+};
+
+/* What the writer says on its pipe: a letter each, then the end. After the last two a line of text
+ * follows. An end without WIRE_IMAGE_DONE is a failure, too. */
+enum wire_image_word {
+    WIRE_IMAGE_FILES = 'f', /* the files are packed: the program may go on */
+    WIRE_IMAGE_DONE = 'd',
+    WIRE_IMAGE_REFUSED = 'r', /* this state cannot be copied, and why */
+    WIRE_IMAGE_FAILED = 'e',  /* it could, but something went wrong */
+};
+
+#define WIRE_IMAGE_TEXT 1024
+
+/* An image may build upon earlier ones; that many in all. */
+#define WIRE_IMAGES_MAX 8
+
+/* Descriptors of WIRE_RESTORE: the files, then the images, the newest last. */
+enum wire_restore_flag {
+    WIRE_RESTORE_RESEED = 1, /* random numbers are to differ from those of the source */
+};
+
+struct wire_restore {
+    uint32_t flags;
+    uint32_t images;
+    uint32_t cells; /* so far: their numbers go on */
+};
+
 struct wire_violation {
     struct span rule, name, message, hint;
     uint32_t line, column;
@@ -298,6 +344,10 @@ void wire_pack_run(struct pack *p, const struct wire_run *m);
 bool wire_unpack_run(struct unpack *u, struct wire_run *m);
 void wire_pack_cell(struct pack *p, const struct wire_cell *m);
 bool wire_unpack_cell(struct unpack *u, struct wire_cell *m);
+void wire_pack_image(struct pack *p, const struct wire_image *m);
+bool wire_unpack_image(struct unpack *u, struct wire_image *m);
+void wire_pack_restore(struct pack *p, const struct wire_restore *m);
+bool wire_unpack_restore(struct unpack *u, struct wire_restore *m);
 void wire_pack_violation(struct pack *p, const struct wire_violation *m);
 bool wire_unpack_violation(
     struct unpack *u, struct wire_violation *m); /* one of a list: ask unpack_ok() at its end */

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -16,6 +17,7 @@
 #include "base/error.h"
 #include "guest/bash.h"
 #include "guest/cells.h"
+#include "guest/image.h"
 #include "guest/python.h"
 #include "guest/report.h"
 #include "sandbox/seccomp.h"
@@ -225,24 +227,38 @@ static void take_cells(struct frame_decoder *decoder)
         _exit(EXIT_FAILED);
 }
 
+/* Copies of this kernel may be asked for. */
+static void enrol(void)
+{
+    static const int own[] = {STDOUT_FILENO,      STDERR_FILENO,    KERNEL_KEPT_ERR_FD,
+                              KERNEL_KEPT_OUT_FD, KERNEL_REPORT_FD, KERNEL_CONTROL_FD};
+    static const char *const tree[] = {"/workspace"}; /* /tmp is on the same file system */
+
+    /* Where there are no images, it says so when it is asked for one. */
+    (void)image_enrol(&(struct image_kernel){own, ARRAY_SIZE(own), tree, ARRAY_SIZE(tree)});
+}
+
 static void __attribute__((noreturn)) serve_session(struct frame_decoder *decoder)
 {
     struct frame frame;
     const struct wire_run *run;
 
     take_cells(decoder);
+    if (dup3(STDOUT_FILENO, KERNEL_KEPT_OUT_FD, O_CLOEXEC) < 0 ||
+        dup3(STDERR_FILENO, KERNEL_KEPT_ERR_FD, O_CLOEXEC) < 0)
+        _exit(EXIT_FAILED);
+    enrol();
     frame = expect(decoder, WIRE_RUN, WIRE_RUN);
     run = read_run(&frame, decoder);
     if (run->flags & WIRE_RUN_BASH)
         _exit(bash_session(KERNEL_CONTROL_FD, KERNEL_REPORT_FD));
-    if (dup3(STDOUT_FILENO, KERNEL_KEPT_OUT_FD, O_CLOEXEC) < 0 ||
-        dup3(STDERR_FILENO, KERNEL_KEPT_ERR_FD, O_CLOEXEC) < 0 ||
-        python_open(run->policy, KERNEL_REPORT_FD) < 0)
+    if (python_open(run->policy, KERNEL_REPORT_FD) < 0)
         _exit(EXIT_FAILED);
     cells_serve(&(struct cells_fds){.cells = KERNEL_CONTROL_FD,
                                     .report = KERNEL_REPORT_FD,
                                     .kept_out = KERNEL_KEPT_OUT_FD,
-                                    .kept_err = KERNEL_KEPT_ERR_FD});
+                                    .kept_err = KERNEL_KEPT_ERR_FD,
+                                    .reseed = interpreter_wake});
 }
 
 static void __attribute__((noreturn))
@@ -252,6 +268,7 @@ serve_run(const struct frame *frame, struct frame_decoder *decoder, bool is_touc
 
     /* Nothing more comes this way, and nothing may leave by it. */
     (void)close(KERNEL_CONTROL_FD);
+    (void)close(IMAGE_PAGEMAP_FD);
     run = read_run(frame, decoder);
     if (run->flags & WIRE_RUN_BASH) {
         if (holder > 0) /* bash brings memory of its own */
@@ -263,13 +280,23 @@ serve_run(const struct frame *frame, struct frame_decoder *decoder, bool is_touc
     python_exit(python_run(run, KERNEL_REPORT_FD));
 }
 
+/* The view of its own page tables, by which an image is made, opens for a dumpable process only. It
+ * is one for this moment and never again. */
+static int look_at_oneself(void)
+{
+    if (prctl(PR_SET_DUMPABLE, 1) < 0 || image_open_pagemap() < 0 ||
+        prctl(PR_SET_DUMPABLE, 0) < 0)
+        return -1;
+    return seccomp_load(SECCOMP_NO_DUMP, NULL);
+}
+
 void kernel_main(const struct kernel_fds *fds, bool touch)
 {
     struct frame_decoder decoder;
     struct frame frame;
     pid_t holder = -1;
 
-    if (arrange_fds(fds) < 0)
+    if (arrange_fds(fds) < 0 || look_at_oneself() < 0)
         _exit(EXIT_FAILED);
     interpreter_wake();
     if (touch) {

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "guest/image.h"
 #include "sandbox/root.h"
 #include "wire/frame.h"
 #include "zygote/hotset.h"
@@ -193,6 +194,16 @@ static void __attribute__((noreturn)) serve(struct zygote *z)
     }
 }
 
+/* Where it cannot be done, a kernel that is asked for an image says so. */
+static void prepare_images(void)
+{
+    uintptr_t start;
+    size_t len;
+
+    if (rebase_run(0, &start, &len))
+        (void)image_prepare((const void *)start);
+}
+
 static void warm_up(struct zygote *z)
 {
     static char *missing[WIRE_STRINGS_MAX];
@@ -223,6 +234,7 @@ static void warm_up(struct zygote *z)
         kernel_expect_stack();
         if (rebase_memory(&err) < 0)
             give_up(&err);
+        prepare_images();
         hotset_learn(HOTSET_ANY, kernel_rehearse);
         hotset_learn(HOTSET_STACK, interpreter_touch);
     }

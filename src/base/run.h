@@ -15,9 +15,10 @@
 #include "wire/message.h"
 #include "wire/pack.h"
 
-struct box;         /* pool/box.h */
-struct spool;       /* base/spool.h */
-struct spool_store; /* base/spool.h */
+struct box;           /* pool/box.h */
+struct zygote_client; /* pool/zygote_client.h */
+struct spool;         /* base/spool.h */
+struct spool_store;   /* base/spool.h */
 
 enum run_language { RUN_PYTHON, RUN_BASH };
 
@@ -191,8 +192,9 @@ struct run {
     uint64_t started_ns, handed_ns, ended_ns;
 
     /* --- the pool's own --- */
-    struct run *next; /* in the queue */
-    struct box *box;  /* that was made for it or that it runs in */
+    struct run *next;             /* in the queue */
+    struct box *box;              /* that was made for it or that it runs in */
+    struct zygote_client *zygote; /* the sandbox has to be one of this one's; NULL: of any */
 };
 
 /* A run with a fresh id and default limits; the code buffer is ready to be filled. NULL: out of

@@ -283,6 +283,7 @@ void box_on_gone(struct box *b, const struct error *err)
     if (b->init.loop)
         peer_drain(&b->init);
     b->state = BOX_ENDING;
+    box_copy_end(b);
     if (b->run)
         box_answer(b);
     b->events->on_gone(b->owner, b, err ? err : b->failure.code != E_NONE ? &b->failure : NULL);
@@ -363,6 +364,10 @@ void box_on_deadline(void *arg)
     }
     if (b->state == BOX_RUNNING) {
         box_end_run(b, BOX_TIMEOUT);
+        return;
+    }
+    if (b->state == BOX_COPYING) {
+        box_copy_on_trouble(b, "it takes too long");
         return;
     }
     if (b->state == BOX_MAKING) {

@@ -2,6 +2,7 @@
  *
  *     MAKING ──▶ IDLE ──▶ RUNNING ──▶ ENDING ──▶ (freed)
  *                     └─▶ KEPT ◀──▶ RUNNING
+ *                            ◀──▶ COPYING
  *
  * A box serves one run, or one session, and is then destroyed; it is never cleaned and reused.
  * Status comes from the wait of its init, the clock and the cgroup's counters. Whatever the sandbox
@@ -14,13 +15,14 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/run.h"
+#include "pool/image.h"
 #include "pool/zygote_client.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/files.h"
 
 struct box;
 
-enum box_state { BOX_MAKING, BOX_IDLE, BOX_RUNNING, BOX_KEPT, BOX_ENDING };
+enum box_state { BOX_MAKING, BOX_IDLE, BOX_RUNNING, BOX_KEPT, BOX_COPYING, BOX_ENDING };
 
 struct box_events {
     void (*on_idle)(void *owner, struct box *box);
@@ -75,6 +77,27 @@ void box_restart(struct box *box, enum run_language language);
 /* /workspace, or NULL when there is none (yet). Whoever asks may change it: what is there when the
  * next cell begins is not that cell's doing. */
 struct files *box_files(struct box *box);
+
+/* --- copies --- */
+
+struct box_copy_events {
+    /* The program may go on: its memory is split off, its files are packed. Comes first, or right
+     * before the other. */
+    void (*on_released)(void *user);
+    /* A sealed image with a reference for the taker, or NULL and why. */
+    void (*on_image)(void *user, struct image *image, const struct error *err);
+};
+
+/* Has an image of a kept box written. `origin`: what it is a copy of, or NULL. No cell runs until
+ * on_released. E_BUSY: not now. */
+int box_image(struct box *box, struct image *origin, const struct box_copy_events *events,
+              void *user, struct error *err);
+
+/* Turns a box that was just kept into a copy. `flags`: enum wire_restore_flag. on_restored follows,
+ * with an error or an empty one; after an error the box is of no further use. */
+int box_restore(struct box *box, const struct image *image, uint32_t flags,
+                void (*on_restored)(void *owner, struct box *box, struct error *err),
+                struct error *err);
 
 /* Ends the run as cancelled; on_done follows. A cell is interrupted first. */
 void box_cancel(struct box *box);

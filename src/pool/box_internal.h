@@ -78,6 +78,8 @@ struct box {
     bool is_done;        /* the kernel said that the cell ended, with */
     uint32_t done_code;
     bool is_answering;
+    struct box_copy *copy; /* an image is being written */
+    void (*on_restored)(void *owner, struct box *box, struct error *err); /* it becomes a copy */
     uint64_t cpu_ns_before; /* counters when the cell before ended */
     uint64_t oom_before;
 };
@@ -117,6 +119,17 @@ void box_session_on_deadline(struct box *b);
 
 /* The cell is answered: ready for the next one. */
 void box_session_after(struct box *b);
+
+/* --- box_copy.c --- */
+
+/* True: the message was about a copy. */
+bool box_copy_on_message(struct box_kernel *k, const struct frame *frame);
+
+/* It will not become one. */
+void box_copy_on_trouble(struct box *b, const char *what);
+
+/* The box is going. */
+void box_copy_end(struct box *b);
 
 /* --- box.c, box_run.c --- */
 

@@ -382,7 +382,7 @@ static void on_kernel_message(void *owner, const struct frame *frame)
             box_kernel_is_waiting(b);
         return;
     }
-    if (!b->run || k != b->active)
+    if (box_copy_on_message(k, frame) || !b->run || k != b->active)
         return;
     unpack_init(&u, frame->body, frame->len);
     switch (frame->type) {
@@ -409,6 +409,9 @@ static void on_kernel_message(void *owner, const struct frame *frame)
     case WIRE_DONE:
         box_session_on_done(k, unpack_u32(&u));
         return;
+    case WIRE_RESTORED: /* nobody asked for that */
+        ok = false;
+        break;
     default: /* WIRE_STARTED has moved the state; there is nothing in it */
         break;
     }
@@ -425,6 +428,8 @@ static void on_kernel_end(void *owner, const char *why)
      * pid 1. */
     if (why && k == b->active && b->state == BOX_RUNNING)
         box_end_run(b, BOX_BROKEN);
+    else if (why)
+        box_copy_on_trouble(b, "it speaks out of turn");
 }
 
 const struct peer_events box_kernel_events = {on_kernel_message, on_kernel_end};

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "base/base64.h"
@@ -27,6 +28,22 @@ static struct box_kernel *kernel_for(struct box *b, enum run_language language)
 
 /* --- kernels --- */
 
+/* The way cells go, {their end, ours}. A Bash kernel reads it byte by byte: a pipe. A Python kernel
+ * is sent descriptors (WIRE_IMAGE); it can send nothing back. */
+static int open_way(enum wire_kernel kernel, int pair[2], struct error *err)
+{
+    if (kernel == WIRE_KERNEL_BASH)
+        return pipe2(pair, O_CLOEXEC) < 0 ? error_errno(err, "pipe2") : 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return error_errno(err, "socketpair");
+    if (shutdown(pair[0], SHUT_WR) < 0) {
+        (void)close(pair[0]);
+        (void)close(pair[1]);
+        return error_errno(err, "shutdown");
+    }
+    return 0;
+}
+
 /* Hands the pipe for cells over and sends what all of them have in common. */
 static int open_cells(struct box_kernel *k, struct error *err)
 {
@@ -36,8 +53,8 @@ static int open_cells(struct box_kernel *k, struct error *err)
     struct pack p;
     int r;
 
-    if (pipe2(pair, O_CLOEXEC) < 0)
-        return error_errno(err, "pipe2");
+    if (open_way(index_of(k), pair, err) < 0)
+        return -1;
     theirs = pair[0];
     if (fcntl(pair[1], F_SETFL, O_NONBLOCK) < 0 ||
         peer_send(&k->peer, WIRE_SESSION, NULL, &theirs, 1, err) < 0) {
@@ -224,6 +241,8 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
     k->is_alive = false;
     if (b->state == BOX_ENDING)
         return;
+    if (index_of(k) == WIRE_KERNEL_PYTHON)
+        box_copy_on_trouble(b, "its kernel died");
     if (k->is_restarting) {
         k->is_restarting = false;
         if (start_kernel(k, &err) < 0 && b->run && b->active == k) {

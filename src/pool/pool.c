@@ -179,7 +179,7 @@ static void idle_remove(struct pool *pool, struct box *box)
 
 /* One of a retired zygote first, which lives until they are used up. Else a hot one; hot ones are
  * pushed like the others, so the search ends early while there are any. */
-static struct box *idle_take(struct pool *pool)
+static struct box *idle_take_any(struct pool *pool)
 {
     bool has_old = false;
     struct box *best = NULL;
@@ -200,6 +200,20 @@ static struct box *idle_take(struct pool *pool)
     if (best)
         idle_remove(pool, best);
     return best;
+}
+
+/* `zygote`: only one of its, or NULL. */
+static struct box *idle_take(struct pool *pool, const struct zygote_client *zygote)
+{
+    if (!zygote)
+        return idle_take_any(pool);
+    for (struct box *b = pool->idle; b; b = box_next(b)) {
+        if (box_zygote(b) != zygote || box_state(b) != BOX_IDLE || !zygote_client_is_ready(zygote))
+            continue;
+        idle_remove(pool, b);
+        return b;
+    }
+    return NULL;
 }
 
 static void tell_level(struct pool *pool)
@@ -296,9 +310,11 @@ static const struct box_events box_events = {on_idle, on_done, on_gone};
 static int make_box(struct pool *pool, const struct box_spec *spec, struct run *reserved,
                     struct error *err)
 {
+    struct zygote_client *zygote =
+        reserved && reserved->zygote ? reserved->zygote : pool->zygote;
     struct box *box;
 
-    if (box_new(pool->loop, pool->zygote, pool->cgroups, spec, &box_events, pool, &box, err) < 0)
+    if (box_new(pool->loop, zygote, pool->cgroups, spec, &box_events, pool, &box, err) < 0)
         return -1;
     box_reserve(box, reserved);
     if (reserved) {
@@ -323,6 +339,21 @@ static void on_ready(void *owner, struct zygote_client *zygote)
     loop_timer_start(pool->soon, 0);
 }
 
+/* Those who wait for a sandbox of this one and no other. */
+static void fail_bound(struct pool *pool, const struct zygote_client *zygote)
+{
+    for (struct run *run = pool->queue_head, *next; run; run = next) {
+        struct error err = {0};
+
+        next = run->next;
+        if (run->zygote != zygote)
+            continue;
+        (void)unqueue(pool, run);
+        error_set(&err, E_SYSTEM, "the zygote of the session is gone");
+        answer_error(pool, run, &err);
+    }
+}
+
 /* Its sandboxes died with it. Runs that had their code are lost and said to be: code is never run
  * twice. */
 static void on_zygote_end(void *owner, struct zygote_client *zygote, const struct error *err)
@@ -342,6 +373,7 @@ static void on_zygote_end(void *owner, struct zygote_client *zygote, const struc
     for (size_t i = 0; i < RETIRED_MAX; i++)
         if (pool->retired[i] == zygote)
             pool->retired[i] = NULL;
+    fail_bound(pool, zygote);
     zygote_client_free(zygote);
     if (was_ready && !pool->zygote && start_zygote(pool, &again) < 0)
         fail_queue(pool, &again);
@@ -410,7 +442,7 @@ static void on_pressure(void *arg)
     }
     if (pool->is_tight)
         for (size_t n = (pool->n_idle + 1) / 2; n > 0 && pool->idle; n--)
-            box_kill(idle_take(pool));
+            box_kill(idle_take_any(pool));
     loop_timer_start(pool->pressure, PRESSURE_MS);
     schedule(pool);
 }
@@ -429,7 +461,8 @@ static bool fits_stock(const struct pool *pool, const struct run *run)
 /* Returns false when the run has to wait. */
 static bool serve(struct pool *pool, struct run *run)
 {
-    struct box *box = fits_stock(pool, run) ? idle_take(pool) : NULL;
+    struct box *box = fits_stock(pool, run) ? idle_take(pool, run->zygote) : NULL;
+    struct zygote_client *zygote = run->zygote ? run->zygote : pool->zygote;
     struct error err = {0};
 
     if (box) {
@@ -440,8 +473,8 @@ static bool serve(struct pool *pool, struct run *run)
     }
     /* A zygote that is still warming up makes it first thing afterwards. With a stock, that has the
      * first word. */
-    if (!pool->zygote || zygote_client_is_ending(pool->zygote) ||
-        (fits_stock(pool, run) && !zygote_client_is_ready(pool->zygote)) ||
+    if (!zygote || zygote_client_is_ending(zygote) ||
+        (fits_stock(pool, run) && !zygote_client_is_ready(zygote)) ||
         pool->n_making >= ORDERED_MAX)
         return false;
     (void)unqueue(pool, run);

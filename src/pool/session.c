@@ -6,48 +6,9 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
-#include "pool/box.h"
+#include "pool/session_internal.h"
 
 #define NAME_MAX_LEN 64
-
-/* What a session is found by: its name, and its id where that is another. */
-struct key {
-    const char *owner;
-    const char *name;
-    struct session *session;
-};
-
-struct session {
-    struct sessions *table;
-    struct session *before, *after; /* in order of their age */
-    char id[32];
-    char *name, *owner;
-    struct key by_name, by_id;
-    struct run *model;
-    struct box *box; /* NULL until the pool has given one */
-    struct run *head, *tail, *current;
-    size_t waiting;
-    struct loop_watch *idle, *lifetime;
-    uint64_t idle_ms, lifetime_ms;
-    uint64_t opened_ns, rested_ns; /* the latter: since when no cell runs */
-    uint64_t cells;
-    bool is_closing;
-    char *why; /* it is closing */
-    void (*on_start)(void *user, struct session *session);
-    void (*on_end)(void *user, struct session *session, const char *why);
-    void *user;
-};
-
-struct sessions {
-    struct loop *loop;
-    struct pool *pool;
-    struct sessions_options options;
-    void *tree; /* of struct key */
-    struct session *first, *last;
-    size_t count;
-    struct run *done_head, *done_tail; /* their on_done is due */
-    struct loop_watch *soon;
-};
 
 /* --- the table --- */
 
@@ -210,9 +171,9 @@ static void rest(struct session *s)
 }
 
 /* The next cell, if there is one and the sandbox is free. */
-static void go_on(struct session *s)
+void session_go_on(struct session *s)
 {
-    while (!s->current && s->head && s->box && box_state(s->box) == BOX_KEPT && !s->is_closing) {
+    while (!s->current && s->head && !session_copy_holds(s) && s->box && box_state(s->box) == BOX_KEPT && !s->is_closing) {
         struct run *cell = s->head;
         struct error err = {0};
 
@@ -227,7 +188,7 @@ static void go_on(struct session *s)
         error_move(&cell->error, &err);
         answer(s->table, cell);
     }
-    if (!s->current && s->box)
+    if (!s->current && s->box && !session_copy_holds(s))
         rest(s);
 }
 
@@ -257,7 +218,7 @@ void session_submit(struct session *s, struct run *cell)
     }
     adopt_cell(s, cell);
     enqueue(s, cell);
-    go_on(s);
+    session_go_on(s);
 }
 
 bool session_interrupt(struct session *s)
@@ -278,6 +239,8 @@ void session_cancel(struct session *s, struct run *cell)
 
 int session_restart(struct session *s, enum run_language language, struct error *err)
 {
+    if (s->copy)
+        return error_set(err, E_BUSY, "the session is being copied");
     if (s->current) {
         error_set(err, E_BUSY, "a cell is running");
         return error_hint(err, "interrupt it first");
@@ -303,6 +266,7 @@ static void free_session(struct session *s)
 {
     loop_watch_free(s->idle);
     loop_watch_free(s->lifetime);
+    session_copy_done(s);
     run_free(s->model);
     free(s->name);
     free(s->owner);
@@ -311,7 +275,7 @@ static void free_session(struct session *s)
 }
 
 /* Nobody finds it any more, nothing waits for it. */
-static void begin_end(struct session *s, const char *why)
+void session_begin_end(struct session *s, const char *why)
 {
     if (s->is_closing)
         return;
@@ -329,8 +293,11 @@ static void begin_end(struct session *s, const char *why)
     }
 }
 
-static void finish_end(struct session *s)
+/* When nothing of it is left. */
+void session_finish_end(struct session *s)
 {
+    if (!s->is_closing || s->box || session_copy_lives(s))
+        return;
     if (s->on_end)
         s->on_end(s->user, s, s->why);
     free_session(s);
@@ -340,7 +307,8 @@ void session_close(struct session *s, const char *why)
 {
     if (s->is_closing)
         return;
-    begin_end(s, why);
+    session_begin_end(s, why);
+    session_copy_cancel(s);
     if (s->box)
         box_kill(s->box); /* on_gone follows */
     else
@@ -376,7 +344,7 @@ static void on_done(void *owner, struct box *box, struct run *cell)
     if (s->is_closing)
         set_ended(s, &cell->error);
     cell->on_done(cell);
-    go_on(s);
+    session_go_on(s);
 }
 
 static void on_gone(void *owner, struct box *box, const struct error *err)
@@ -385,14 +353,24 @@ static void on_gone(void *owner, struct box *box, const struct error *err)
 
     box_free(box);
     pool_notice(s->table->pool);
+    if (session_copy_on_gone(s, box))
+        return;
     if (box != s->box) /* one that died before it could be kept */
         return;
     s->box = NULL;
-    begin_end(s, err && err->message ? err->message : "its sandbox died");
-    finish_end(s);
+    session_begin_end(s, err && err->message ? err->message : "its sandbox died");
+    session_copy_cancel(s);
+    session_finish_end(s);
 }
 
-static const struct box_events events = {on_idle, on_done, on_gone};
+const struct box_events session_box_events = {on_idle, on_done, on_gone};
+
+void session_started(struct session *s)
+{
+    if (s->on_start)
+        s->on_start(s->user, s);
+    session_go_on(s);
+}
 
 /* The pool has found a sandbox. */
 static void on_box(struct run *model, struct box *box)
@@ -400,14 +378,14 @@ static void on_box(struct run *model, struct box *box)
     struct session *s = model->user;
     struct error err = {0};
 
-    if (box_keep(box, model, &events, s, &err) == 0) {
+    if (box_keep(box, model, &session_box_events, s, &err) == 0) {
         s->box = box;
-        if (s->on_start && !s->is_closing)
-            s->on_start(s->user, s);
         if (s->is_closing)
             box_kill(box);
+        else if (s->fork)
+            session_copy_on_box(s);
         else
-            go_on(s);
+            session_started(s);
         return;
     }
     box_kill(box);
@@ -417,7 +395,7 @@ static void on_box(struct run *model, struct box *box)
         return;
     }
     s->box = box; /* and its end is the session's */
-    begin_end(s, err.message);
+    session_begin_end(s, err.message);
     error_done(&err);
 }
 
@@ -426,8 +404,9 @@ static void on_model_done(struct run *model)
 {
     struct session *s = model->user;
 
-    begin_end(s, model->error.message ? model->error.message : "Belljar is stopping");
-    finish_end(s);
+    session_begin_end(s, model->error.message ? model->error.message : "Belljar is stopping");
+    session_copy_cancel(s);
+    session_finish_end(s);
 }
 
 /* --- opening --- */
@@ -466,20 +445,20 @@ static struct session *longest_idle(const struct sessions *table, const char *ow
         if (strcmp(s->owner, owner) != 0)
             continue;
         ++*ret_count;
-        if (s->box && !s->current && !s->head && (!best || s->rested_ns < best->rested_ns))
+        if (s->box && !s->current && !s->head && !s->copy && (!best || s->rested_ns < best->rested_ns))
             best = s;
     }
     return best;
 }
 
-static int make_room(struct sessions *table, const char *owner, struct error *err)
+int session_make_room(struct sessions *table, const char *owner, size_t n, struct error *err)
 {
     size_t count;
     struct session *idle = longest_idle(table, owner, &count);
 
-    if (count < table->options.max_per_owner && table->count < table->options.max_total)
+    if (count + n <= table->options.max_per_owner && table->count + n <= table->options.max_total)
         return 0;
-    if (table->options.evicts_idle && idle) {
+    if (n == 1 && table->options.evicts_idle && idle) {
         session_close(idle, "another session needed its place");
         return 0;
     }
@@ -488,8 +467,8 @@ static int make_room(struct sessions *table, const char *owner, struct error *er
                            "(`session_evict`)");
 }
 
-static struct session *new_session(struct sessions *table, struct run *model,
-                                   const struct session_options *options)
+struct session *session_new(struct sessions *table, struct run *model,
+                            const struct session_options *options)
 {
     struct session *s = calloc(1, sizeof(*s));
 
@@ -516,26 +495,31 @@ static struct session *new_session(struct sessions *table, struct run *model,
     return NULL;
 }
 
+void session_submit_model(struct session *s)
+{
+    s->model->on_box = on_box;
+    s->model->on_done = on_model_done;
+    s->model->user = s;
+    if (s->lifetime_ms)
+        loop_timer_start(s->lifetime, s->lifetime_ms);
+    pool_submit(s->table->pool, s->model);
+}
+
 int sessions_open(struct sessions *table, struct run *model, const struct session_options *options,
                   struct session **ret_session, struct error *err)
 {
     struct session *s;
 
-    if (check_name(table, options, err) < 0 || make_room(table, options->owner, err) < 0) {
+    if (check_name(table, options, err) < 0 || session_make_room(table, options->owner, 1, err) < 0) {
         run_free(model);
         return -1;
     }
-    s = new_session(table, model, options);
+    s = session_new(table, model, options);
     if (!s) {
         run_free(model);
         return error_set(err, E_SYSTEM, "out of memory");
     }
-    model->on_box = on_box;
-    model->on_done = on_model_done;
-    model->user = s;
-    if (s->lifetime_ms)
-        loop_timer_start(s->lifetime, s->lifetime_ms);
-    pool_submit(table->pool, model);
+    session_submit_model(s);
     *ret_session = s;
     return 0;
 }
@@ -550,7 +534,7 @@ void session_info(const struct session *s, struct session_info *ret_info)
         .owner = s->owner,
         .profile = s->model->profile,
         .state = !s->box      ? SESSION_STARTING
-                 : s->current ? SESSION_BUSY
+                 : s->current || s->copy ? SESSION_BUSY
                               : SESSION_IDLE,
         .cells = s->cells,
         .waiting = s->waiting,

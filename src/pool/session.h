@@ -106,5 +106,37 @@ pid_t session_pid(const struct session *session);
  * not listed as a cell's doing. */
 struct files *session_files(struct session *session);
 
+/* --- copies: memory of the Python kernel and files; the Bash kernel begins anew in them --- */
+
+struct session_copied {
+    const struct error *err;           /* code E_NONE: it worked */
+    struct session *const *sessions;   /* of a fork: those that live, in order */
+    size_t n_sessions;
+    bool lost_bash;    /* the session had a Bash kernel, whose variables are not in the copies */
+    double held_ms;    /* how long the session could not have run a cell */
+    double total_ms;
+};
+
+/* Called once, from the loop. What `result` points to is only lent. */
+typedef void (*session_copied_fn)(void *user, const struct session_copied *result);
+
+/* Keeps the present state under a name, which may be one of before. E_BUSY: a cell runs or waits, or
+ * the session is being copied. E_INVALID, also later: it cannot be copied as it is, and why. */
+int session_checkpoint(struct session *session, const char *name, session_copied_fn fn, void *user,
+                       struct error *err);
+
+/* Goes back to it, any number of times. What came after it is lost; if it fails, nothing is. */
+int session_restore(struct session *session, const char *name, session_copied_fn fn, void *user,
+                    struct error *err);
+
+/* `n` new sessions with the same variables and files, each with a sandbox of its own; `options` are
+ * those of each, the name excepted. Random numbers go on differently in each. */
+int session_fork(struct session *session, size_t n, const struct session_options *options,
+                 session_copied_fn fn, void *user, struct error *err);
+
+/* Names of checkpoints, newest first; NULL past the end. */
+const char *session_checkpoint_name(const struct session *session, size_t index);
+int session_forget(struct session *session, const char *name, struct error *err);
+
 /* Ends it; `why` reaches waiting cells and on_end. */
 void session_close(struct session *session, const char *why);

@@ -16,6 +16,7 @@ static const struct {
     const char *name;
 } filters[] = {
     [SECCOMP_BASE]     = {seccomp_base,     ARRAY_SIZE(seccomp_base),     "every sandbox"          },
+    [SECCOMP_NO_DUMP]  = {seccomp_no_dump,  ARRAY_SIZE(seccomp_no_dump),  "not dumpable"           },
     [SECCOMP_NO_EXEC]  = {seccomp_no_exec,  ARRAY_SIZE(seccomp_no_exec),  "no new processes"       },
     [SECCOMP_NO_MEMFD] = {seccomp_no_memfd, ARRAY_SIZE(seccomp_no_memfd), "no memory without owner"},
     [SECCOMP_NO_UNIX]  = {seccomp_no_unix,  ARRAY_SIZE(seccomp_no_unix),  "no Unix sockets"        },

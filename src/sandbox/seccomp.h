@@ -11,6 +11,7 @@ struct sock_filter;
 
 enum seccomp_filter {
     SECCOMP_BASE,     /* the allow-list every sandbox gets */
+    SECCOMP_NO_DUMP,  /* on top, in every kernel: it stays not dumpable */
     SECCOMP_NO_EXEC,  /* on top: no execve, no new processes; threads are fine (profile `strict`) */
     SECCOMP_NO_MEMFD, /* on top, where no cgroup counts memory: no memory that belongs to no process
                        */

@@ -134,8 +134,6 @@ static void do_image(const struct order *order, const int *fds)
         .memory = fds[0],
         .status = fds[1],
         .files = order->flags & IMAGE_WITH_FILES ? fds[2] : -1,
-        .join = -1,
-        .leave = -1,
         .is_flat = order->flags & IMAGE_FLAT,
         .no_fork = order->flags & IMAGE_BY_ITSELF,
         .pack = pack,
@@ -143,11 +141,12 @@ static void do_image(const struct order *order, const int *fds)
     };
     struct image_refusal why = {""};
     enum image_outcome outcome = IMAGE_REFUSED;
+    uint32_t note;
 
     if (image_check(&request, &why) == 0)
         outcome = image_write(&request, &why);
     if (outcome == IMAGE_IS_COPY) {
-        need(image_awake() == 0);
+        need(image_awake(&note) == 0);
         answer("copy");
         return;
     }
@@ -194,7 +193,7 @@ static void __attribute__((noreturn)) live(int control, int report, const char *
     report = fcntl(report, F_DUPFD_CLOEXEC, CONTROL_FD + 1);
     need(dup3(control, CONTROL_FD, O_CLOEXEC) >= 0 && dup3(report, REPORT_FD, O_CLOEXEC) >= 0);
     need(close_range(3, REPORT_FD - 1, 0) == 0 && close_range(CONTROL_FD + 1, ~0U, 0) == 0);
-    need(image_enrol(&self) == 0);
+    need(image_open_pagemap() == 0 && image_enrol(&self) == 0);
     while (receive_order(&order, body, fds)) {
         if (order.what == 'c')
             do_cell(body);

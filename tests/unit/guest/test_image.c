@@ -327,7 +327,7 @@ struct refusal {
 static const struct refusal refusals[] = {
     {"import threading; stop = threading.Event()\n"
      "t = threading.Thread(target=stop.wait, name='worker seven'); t.start()", "thread `worker seven` is running",       "stop.set(); t.join()"                               },
-    {"import subprocess; p = subprocess.Popen(['sleep', '60'])",                    "(sleep) is running",
+    {"import subprocess; p = subprocess.Popen(['sleep', '60'])",                    "child process ",
      "p.kill(); p.wait(); None"                                                                                                                                                    },
     {"import os, time; pid = os.fork()\n"
      "if pid == 0: os._exit(0)\n"

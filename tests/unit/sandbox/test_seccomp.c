@@ -150,7 +150,6 @@ static const struct call refused[] = {
     {"prctl PR_SET_PTRACER", SYS_prctl, {PR_SET_PTRACER, 0}, false},
     {"prctl PR_SET_SECUREBITS", SYS_prctl, {PR_SET_SECUREBITS, 0}, true},
     {"prctl PR_SET_KEEPCAPS", SYS_prctl, {PR_SET_KEEPCAPS, 0}, false},
-    {"prctl PR_SET_DUMPABLE to 1", SYS_prctl, {PR_SET_DUMPABLE, 1}, false},
     {"prctl PR_CAP_AMBIENT raise", SYS_prctl, {PR_CAP_AMBIENT, PR_CAP_AMBIENT_CLEAR_ALL}, false},
     {"prctl PR_SET_NAME's neighbour", SYS_prctl, {PR_SET_NAME - 1, 0}, false},
 
@@ -427,6 +426,24 @@ static void no_exec_starts_nothing_but_threads(void **state)
     assert_int_equal(in_child(clone_filtered, &spawn), EPERM);
 }
 
+static int be_dumpable(const void *user)
+{
+    load(SECCOMP_BASE);
+    if (user)
+        load(SECCOMP_NO_DUMP);
+    if (prctl(PR_SET_DUMPABLE, 0) < 0 || prctl(PR_SET_NAME, "name") < 0)
+        return 1;
+    return prctl(PR_SET_DUMPABLE, 1) < 0 ? errno : 0;
+}
+
+/* Pid 1 passes the right on to the kernels it starts, and they give it up. */
+static void only_kernels_stay_undumpable(void **state)
+{
+    (void)state;
+    assert_int_equal(in_child(be_dumpable, NULL), 0);
+    assert_int_equal(in_child(be_dumpable, ""), EPERM);
+}
+
 static int clone3_alone(const void *user)
 {
     (void)user;
@@ -561,6 +578,7 @@ int main(void)
         cmocka_unit_test(the_x32_numbers_end_the_process),
 #endif
         cmocka_unit_test(ordinary_programs_run),
+        cmocka_unit_test(only_kernels_stay_undumpable),
         cmocka_unit_test(no_exec_starts_nothing_but_threads),
         cmocka_unit_test(no_exec_alone_has_no_way_round_it),
         cmocka_unit_test(no_memfd_gives_no_memory_without_owner),

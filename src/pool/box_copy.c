@@ -1,0 +1,359 @@
+/* Images of a kept sandbox, and sandboxes that become copies.
+ *
+ * An image is written by a child of the kernel, in a cgroup of its own: what it writes would
+ * otherwise count against the sandbox. The program is held until its memory is split off and its
+ * files are packed; the rest happens beside it. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "pool/box_internal.h"
+
+/* Writing takes a third of a second per GB; more than this is a kernel that does not answer. */
+#define IMAGE_MS   60000
+#define RESTORE_MS 60000
+
+struct box_copy {
+    struct box *box; /* NULL: it is gone, and nobody waits for the rest */
+    struct image *image;
+    struct cgroup *group;
+    int status;
+    struct loop_watch *watch, *deadline;
+    char said[WIRE_IMAGE_TEXT + 8];
+    size_t len;
+    bool is_holding; /* the program waits */
+    const struct box_copy_events *events;
+    void *user;
+};
+
+static void free_copy(struct box_copy *c)
+{
+    loop_watch_free(c->watch);
+    loop_watch_free(c->deadline);
+    close_fd(&c->status);
+    if (c->group) {
+        cgroup_kill(c->group); /* who has the files to join it could do so again */
+        cgroup_discard(c->group);
+    }
+    image_unref(c->image);
+    free(c);
+}
+
+/* The program goes on; the writer may still be at it. */
+static void let_go(struct box_copy *c)
+{
+    struct box *b = c->box;
+
+    if (!c->is_holding)
+        return;
+    c->is_holding = false;
+    if (b->state == BOX_COPYING)
+        b->state = BOX_KEPT;
+    c->events->on_released(c->user);
+}
+
+static void finish(struct box_copy *c, struct error *err)
+{
+    const struct box_copy_events *events = c->events;
+    struct image *image = err->code == E_NONE ? image_ref(c->image) : NULL;
+    void *user = c->user;
+
+    let_go(c);
+    c->box->copy = NULL;
+    free_copy(c);
+    events->on_image(user, image, err);
+    error_done(err);
+}
+
+/* What the sandbox says of itself is text: one line of it, without what a terminal would obey. */
+static void set_words(struct error *err, enum error_code code, const char *prefix, const char *text,
+                      size_t len)
+{
+    char words[WIRE_IMAGE_TEXT];
+    size_t n = len < sizeof(words) - 1 ? len : sizeof(words) - 1;
+
+    memcpy(words, text, n);
+    for (size_t i = 0; i < n; i++)
+        if ((unsigned char)words[i] < ' ' || words[i] == 0x7f)
+            words[i] = ' ';
+    words[n] = '\0';
+    if (utf8_valid(words, n) != n)
+        (void)snprintf(words, sizeof(words), "it does not say why");
+    error_set(err, code, "%s: %s", prefix, words);
+}
+
+/* The end of the pipe: everything is said. */
+static void judge(struct box_copy *c)
+{
+    const char *word = c->said;
+    struct error err = {0};
+    size_t len = c->len;
+
+    if (len && *word == WIRE_IMAGE_FILES) {
+        word++;
+        len--;
+    }
+    if (len && *word == WIRE_IMAGE_DONE) {
+        if (c->group)
+            cgroup_kill(c->group);
+        (void)image_seal(c->image, &err);
+    } else if (len && *word == WIRE_IMAGE_REFUSED) {
+        set_words(&err, E_INVALID, "the session cannot be copied now", word + 1, len - 1);
+        error_hint(&err, "end or close what is named, then try again");
+    } else if (len && *word == WIRE_IMAGE_FAILED) {
+        set_words(&err, E_SYSTEM, "the session could not be copied", word + 1, len - 1);
+    } else {
+        error_set(&err, E_SYSTEM, "the session could not be copied: its writer died");
+    }
+    finish(c, &err);
+}
+
+static void on_status(void *arg)
+{
+    struct box_copy *c = arg;
+    char rest[256];
+    size_t room = sizeof(c->said) - 1 - c->len;
+    ssize_t n =
+        room ? read(c->status, c->said + c->len, room) : read(c->status, rest, sizeof(rest));
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n <= 0) {
+        judge(c);
+        return;
+    }
+    if (room)
+        c->len += (size_t)n;
+    if (c->said[0] == WIRE_IMAGE_FILES)
+        let_go(c);
+}
+
+/* A kernel that hangs where no program of its session is on: it is of no further use. */
+static void on_image_deadline(void *arg)
+{
+    struct box_copy *c = arg;
+    struct error err = {0};
+
+    if (c->is_holding)
+        box_restart(c->box, RUN_PYTHON);
+    error_set(&err, E_SYSTEM, "the session could not be copied: it takes too long");
+    finish(c, &err);
+}
+
+/* --- asking for an image --- */
+
+static int make_group(struct box_copy *c, const struct run_limits *limits, struct error *err)
+{
+    static unsigned long long made;
+    char name[48];
+
+    if (cgroup_host_kind(c->box->cgroups) == CGROUP_NONE)
+        return 0;
+    (void)snprintf(name, sizeof(name), "image-%llx", ++made);
+    return cgroup_new(c->box->cgroups, name,
+                      &(struct cgroup_limits){
+                          .memory_bytes = image_memory_max(limits) + image_files_max(limits),
+                          .processes = limits->processes + BOX_OWN_PROCESSES,
+                          .cpu_percent = limits->cpu_percent,
+                      },
+                      &c->group, err);
+}
+
+struct letter {
+    int fds[WIRE_IMAGE_FDS + 2 * CGROUP_ATTACH_MAX];
+    size_t count;
+    size_t first; /* that is ours to close */
+};
+
+static void letter_done(struct letter *l)
+{
+    for (size_t i = l->first; i < l->count; i++)
+        close_fd(&l->fds[i]);
+}
+
+static int add_groups(struct letter *l, const struct cgroup *group, uint32_t *ret_count,
+                      struct error *err)
+{
+    int n = group ? cgroup_attach_fds(group, l->fds + l->count, err) : 0;
+
+    if (n < 0)
+        return -1;
+    l->count += (size_t)n;
+    *ret_count = (uint32_t)n;
+    return 0;
+}
+
+static int send_request(struct box_copy *c, int status, bool is_flat, struct error *err)
+{
+    struct box *b = c->box;
+    cleanup(letter_done) struct letter l = {
+        .fds = {c->image->memory, c->image->files, status},
+          .count = 3, .first = 3
+    };
+    struct wire_image message = {.flags = (is_flat ? WIRE_IMAGE_FLAT : 0) |
+                                          (b->model->may_spawn ? 0 : WIRE_IMAGE_NO_FORK) |
+                                          (c->image->has_bash ? WIRE_IMAGE_BASH : 0)};
+    struct pack p;
+    int r;
+
+    if (add_groups(&l, c->group, &message.joins, err) < 0)
+        return -1;
+    if (!b->model->may_spawn && c->group && add_groups(&l, b->cgroup, &message.leaves, err) < 0)
+        return -1;
+    pack_init(&p, 64);
+    wire_pack_image(&p, &message);
+    r = peer_send(&b->kernels[WIRE_KERNEL_PYTHON].peer, WIRE_IMAGE, &p, l.fds, l.count, err);
+    pack_done(&p);
+    return r;
+}
+
+static int begin(struct box_copy *c, struct image *origin, struct error *err)
+{
+    struct box *b = c->box;
+    cleanup_close int theirs = -1;
+    bool is_flat;
+    int pair[2];
+
+    if (image_new(&b->limits, origin, &c->image, &is_flat, err) < 0 ||
+        make_group(c, &b->limits, err) < 0)
+        return -1;
+    c->image->cells = b->cells;
+    c->image->has_bash = b->kernels[WIRE_KERNEL_BASH].is_alive;
+    if (pipe2(pair, O_CLOEXEC) < 0)
+        return error_errno(err, "pipe2");
+    c->status = pair[0];
+    theirs = pair[1];
+    if (fcntl(c->status, F_SETFL, O_NONBLOCK) < 0)
+        return error_errno(err, "fcntl");
+    c->watch = loop_watch_fd(b->loop, c->status, LOOP_READ, on_status, c);
+    c->deadline = loop_timer(b->loop, on_image_deadline, c);
+    if (!c->watch || !c->deadline)
+        return error_set(err, E_SYSTEM, "out of memory");
+    return send_request(c, theirs, is_flat, err);
+}
+
+int box_image(struct box *b, struct image *origin, const struct box_copy_events *events, void *user,
+              struct error *err)
+{
+    struct box_copy *c;
+
+    if (b->state != BOX_KEPT || b->copy)
+        return error_set(err, E_BUSY, "the session is busy");
+    if (b->kernels[WIRE_KERNEL_PYTHON].peer.state != WIRE_STATE_READY ||
+        b->kernels[WIRE_KERNEL_PYTHON].peer.channel != WIRE_CHANNEL_CELLS)
+        return error_set(err, E_BUSY, "the session's Python kernel is starting");
+    c = calloc(1, sizeof(*c));
+    if (!c)
+        return error_set(err, E_SYSTEM, "out of memory");
+    *c = (struct box_copy){
+        .box = b, .status = -1, .is_holding = true, .events = events, .user = user};
+    if (begin(c, origin, err) < 0) {
+        free_copy(c);
+        return -1;
+    }
+    loop_timer_start(c->deadline, IMAGE_MS);
+    b->copy = c;
+    b->state = BOX_COPYING;
+    return 0;
+}
+
+/* --- becoming a copy --- */
+
+static int send_restore(struct box *b, const struct image *image, uint32_t flags, struct error *err)
+{
+    struct wire_restore message = {.flags = flags, .cells = image->cells};
+    int fds[1 + WIRE_IMAGES_MAX] = {image->files};
+    struct pack p;
+    int r;
+
+    for (size_t i = 0; i < image->n_parents; i++)
+        fds[1 + message.images++] = image->parents[i]->memory;
+    fds[1 + message.images++] = image->memory;
+    pack_init(&p, 64);
+    wire_pack_restore(&p, &message);
+    r = peer_send(&b->kernels[WIRE_KERNEL_PYTHON].peer, WIRE_RESTORE, &p, fds, 1 + message.images,
+                  err);
+    pack_done(&p);
+    return r;
+}
+
+int box_restore(struct box *b, const struct image *image, uint32_t flags,
+                void (*on_restored)(void *owner, struct box *box, struct error *err),
+                struct error *err)
+{
+    struct peer *peer = &b->kernels[WIRE_KERNEL_PYTHON].peer;
+
+    if (b->state != BOX_KEPT || peer->state != WIRE_STATE_READY || b->on_restored)
+        return error_set(err, E_BUSY, "the sandbox is not fresh");
+    peer_enter(peer, WIRE_STATE_HANDED);
+    if (send_restore(b, image, flags, err) < 0)
+        return -1;
+    b->cells = image->cells;
+    b->is_seen_stale = true;
+    b->on_restored = on_restored;
+    b->state = BOX_COPYING;
+    loop_timer_start(b->deadline, RESTORE_MS);
+    return 0;
+}
+
+static void end_restore(struct box *b, struct error *err)
+{
+    void (*on_restored)(void *, struct box *, struct error *) = b->on_restored;
+
+    b->on_restored = NULL;
+    loop_timer_stop(b->deadline);
+    if (b->state == BOX_COPYING)
+        b->state = BOX_KEPT;
+    on_restored(b->owner, b, err);
+    error_done(err);
+}
+
+bool box_copy_on_message(struct box_kernel *k, const struct frame *frame)
+{
+    struct box *b = k->box;
+    struct wire_failure m;
+    struct error err = {0};
+    struct unpack u;
+
+    if (!b->on_restored || k != &b->kernels[WIRE_KERNEL_PYTHON])
+        return false;
+    if (frame->type == WIRE_RESTORED) {
+        end_restore(b, &err);
+        return true;
+    }
+    unpack_init(&u, frame->body, frame->len);
+    if (frame->type == WIRE_FAILED && wire_unpack_failure(&u, &m))
+        set_words(&err, E_SYSTEM, "the copy could not be made", m.message.data, m.message.len);
+    else
+        error_set(&err, E_PROTOCOL, "the copy could not be made: it speaks out of turn");
+    end_restore(b, &err);
+    return true;
+}
+
+void box_copy_on_trouble(struct box *b, const char *what)
+{
+    struct error err = {0};
+
+    if (b->on_restored) {
+        error_set(&err, E_SYSTEM, "the copy could not be made: %s", what);
+        end_restore(b, &err);
+    }
+}
+
+/* The box is going: whoever waits is told, the image is lost. */
+void box_copy_end(struct box *b)
+{
+    struct error err = {0};
+
+    box_copy_on_trouble(b, "its sandbox died");
+    if (b->copy) {
+        error_set(&err, E_SYSTEM, "the session could not be copied: it ended");
+        finish(b->copy, &err);
+    }
+}

@@ -1,0 +1,42 @@
+/* An image as the supervisor has it: two sealed files, one with the memory of a quiet Python kernel
+ * and one with its sandbox's files, and the earlier images its pages refer to. The supervisor never
+ * maps or parses them.
+ *
+ * An image holds everything the session saw, secrets included. It is never offered to a client,
+ * lives in memory only, and goes with the last session that refers to it.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/run.h"
+
+struct image {
+    unsigned refs;
+    int memory, files;
+    struct image *parents[WIRE_IMAGES_MAX]; /* oldest first */
+    size_t n_parents;
+    uint32_t cells; /* the source had run by then */
+    bool has_bash;  /* there was a Bash kernel, which is not in it */
+};
+
+/* An empty one with room for what a session of these limits can have. `origin`: what the source is
+ * a copy of, or NULL. *ret_is_flat: the chain is full, and this one must refer to none. */
+int image_new(const struct run_limits *limits, struct image *origin, struct image **ret_image,
+              bool *ret_is_flat, struct error *err);
+
+struct image *image_ref(struct image *image);
+void image_unref(struct image *image); /* accepts NULL */
+
+/* Nothing in it changes from here on. Before any copy gets it. */
+int image_seal(struct image *image, struct error *err);
+
+/* Bytes of memory it takes by itself. */
+uint64_t image_bytes(const struct image *image);
+
+/* Room for memory and for files, and for both in a cgroup. */
+uint64_t image_memory_max(const struct run_limits *limits);
+uint64_t image_files_max(const struct run_limits *limits);

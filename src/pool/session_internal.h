@@ -1,0 +1,86 @@
+/* Shared by session.c (the table, cells, clocks, the end) and session_copy.c (checkpoints, forks).
+ */
+#pragma once
+
+#include "pool/box.h"
+#include "pool/image.h"
+#include "pool/session.h"
+
+struct checkpoint;
+struct session_copy;
+
+/* What a session is found by: its name, and its id where that is another. */
+struct key {
+    const char *owner;
+    const char *name;
+    struct session *session;
+};
+
+struct session {
+    struct sessions *table;
+    struct session *before, *after; /* in order of their age */
+    char id[32];
+    char *name, *owner;
+    struct key by_name, by_id;
+    struct run *model;
+    struct box *box; /* NULL until the pool has given one */
+    struct run *head, *tail, *current;
+    size_t waiting;
+    struct loop_watch *idle, *lifetime;
+    uint64_t idle_ms, lifetime_ms;
+    uint64_t opened_ns, rested_ns; /* the latter: since when no cell runs */
+    uint64_t cells;
+    bool is_closing;
+    char *why;            /* it is closing */
+    struct image *origin; /* what it is a copy of, or NULL */
+    struct checkpoint *checkpoints;
+    struct session_copy *copy; /* what is being done with it, or NULL */
+    struct session_copy *fork; /* of another one: this one is to become a copy */
+    void (*on_start)(void *user, struct session *session);
+    void (*on_end)(void *user, struct session *session, const char *why);
+    void *user;
+};
+
+struct sessions {
+    struct loop *loop;
+    struct pool *pool;
+    struct sessions_options options;
+    void *tree; /* of struct key */
+    struct session *first, *last;
+    size_t count;
+    struct run *done_head, *done_tail; /* their on_done is due */
+    struct loop_watch *soon;
+};
+
+/* --- session.c --- */
+
+extern const struct box_events session_box_events;
+
+struct session *session_new(struct sessions *table, struct run *model,
+                            const struct session_options *options);
+void session_submit_model(struct session *s);
+void session_started(struct session *s);
+void session_go_on(struct session *s);
+void session_begin_end(struct session *s, const char *why);
+void session_finish_end(struct session *s);
+int session_make_room(struct sessions *table, const char *owner, size_t n, struct error *err);
+
+/* --- session_copy.c --- */
+
+/* No cell may start now. */
+bool session_copy_holds(const struct session *s);
+
+/* Something of a copy is still alive that refers to the session. */
+bool session_copy_lives(const struct session *s);
+
+/* The session ends: what is being done with it ends, too. */
+void session_copy_cancel(struct session *s);
+
+/* A session that is to become a copy has its sandbox. */
+void session_copy_on_box(struct session *s);
+
+/* True: that box was a copy's, not the session's. */
+bool session_copy_on_gone(struct session *s, const struct box *box);
+
+/* Frees checkpoints. */
+void session_copy_done(struct session *s);
