@@ -475,22 +475,19 @@ static int get_link(struct work *w, int dir, const char *name, const struct reco
 
 static int end_directory(struct work *w, const struct record *record)
 {
-    const char *last;
-    int dir;
+    const char *last = ".";
+    int parent = w->name[0] ? find_parent(w, w->name, &last) : w->root;
+    int dir =
+        parent < 0 ? -1 : openat(parent, last, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    int r = 0;
 
-    if (w->name[0] == '\0') {
-        if (fchmod(w->root, record->mode & 01777) < 0)
-            return fail(w, "a directory cannot get its mode: %s", strerror(errno));
-        return set_time(w, w->root, ".", record);
-    }
-    dir = find_parent(w, w->name, &last);
-    if (dir < 0)
+    if (parent < 0)
         return -1;
-    /* Nothing here is a link that could be followed: it was a directory a moment ago, made by us.
-     */
-    if (fchmodat(dir, last, record->mode & 01777, 0) < 0)
-        return fail(w, "`%.200s` cannot get its mode: %s", w->name, strerror(errno));
-    return set_time(w, dir, last, record);
+    if (dir < 0 || fchmod(dir, record->mode & 01777) < 0)
+        r = fail(w, "`%.200s` cannot get its mode: %s", w->name, strerror(errno));
+    if (dir >= 0)
+        (void)close(dir);
+    return r < 0 ? -1 : set_time(w, parent, last, record);
 }
 
 static int enter_tree(struct work *w, const struct record *record, const char *const *paths,

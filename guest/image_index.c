@@ -1,6 +1,8 @@
 /* The index of an image comes from hostile ground. What passes here cannot make the copy reach
  * outside of its tables; what it does to the copy's own memory is the copy's business. */
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "guest/image_internal.h"
 
@@ -102,11 +104,60 @@ static int check_fds(const struct image_index *index, struct image_refusal *why)
     return 0;
 }
 
-int image_index_check(const struct image_index *index, uint64_t file_size,
-                      struct image_refusal *why)
+static int check_index(const struct image_index *index, uint64_t file_size,
+                       struct image_refusal *why)
 {
     if (check_head(index, file_size, why) < 0 || check_maps(index, why) < 0 ||
         check_runs(index, why) < 0)
         return -1;
     return check_fds(index, why);
+}
+
+/* --- reading --- */
+
+static int read_part(int fd, void *data, size_t len, uint64_t *at, struct image_refusal *why)
+{
+    for (size_t done = 0; done < len;) {
+        ssize_t n = pread(fd, (char *)data + done, len - done, (off_t)(*at + done));
+
+        if (n <= 0)
+            return image_refuse(why, "the image ends too early");
+        done += (size_t)n;
+    }
+    *at += len;
+    return 0;
+}
+
+static int check_origin(const struct image_head *head, const uint8_t zygote[16],
+                        struct image_refusal *why)
+{
+    if (memcmp(head->magic, IMAGE_MAGIC, sizeof(head->magic)) != 0)
+        return image_refuse(why, "the image is empty or not an image");
+    if (memcmp(head->zygote, zygote, sizeof(head->zygote)) != 0)
+        return image_refuse(why, "the image is of another zygote, whose memory is not ours");
+    return 0;
+}
+
+int image_index_read(int fd, const uint8_t zygote[16], struct image_index *index,
+                     struct image_refusal *why)
+{
+    struct image_head *head = &index->head;
+    struct stat st;
+    uint64_t at = 0;
+
+    if (fstat(fd, &st) < 0)
+        return image_refuse(why, "the image cannot be read");
+    if (read_part(fd, head, sizeof(*head), &at, why) < 0 || check_origin(head, zygote, why) < 0)
+        return -1;
+    if (head->n_maps > IMAGE_MAPS_MAX || head->n_runs > IMAGE_RUNS_MAX ||
+        head->n_fds > IMAGE_FDS_MAX || head->n_text > IMAGE_TEXT_MAX ||
+        head->index_offset > INT64_MAX / 2)
+        return image_refuse(why, "the image's tables are too large");
+    at = head->index_offset;
+    if (read_part(fd, index->maps, head->n_maps * sizeof(index->maps[0]), &at, why) < 0 ||
+        read_part(fd, index->runs, head->n_runs * sizeof(index->runs[0]), &at, why) < 0 ||
+        read_part(fd, index->fds, head->n_fds * sizeof(index->fds[0]), &at, why) < 0 ||
+        read_part(fd, index->text, head->n_text, &at, why) < 0)
+        return -1;
+    return check_index(index, (uint64_t)st.st_size, why);
 }

@@ -199,10 +199,10 @@ int image_put(int fd, const void *data, size_t len, uint64_t at);
 /* The changed pages of this process, in the stub. 0 or -errno. */
 int image_scan(int pagemap);
 
-/* Holds the index against its format: every number in it is safe to use afterwards. `file_size`: of
- * the image. 0, or -1 and why. */
-int image_index_check(const struct image_index *index, uint64_t file_size,
-                      struct image_refusal *why);
+/* Reads head and tables of an image and holds them against their format: every number is safe to use
+ * afterwards. 0, or -1 and why. */
+int image_index_read(int fd, const uint8_t zygote[16], struct image_index *index,
+                     struct image_refusal *why);
 
 /* Like setjmp(3), without the C library's secrets in it. */
 int image_context_save(struct image_context *context) __attribute__((returns_twice));

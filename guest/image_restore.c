@@ -18,54 +18,6 @@
 /* Below are numbers of ours. */
 #define FIRST_SPARE_FD 64
 
-/* --- reading the image --- */
-
-static int read_part(int fd, void *data, size_t len, uint64_t *at, struct image_refusal *why)
-{
-    for (size_t done = 0; done < len;) {
-        ssize_t n = pread(fd, (char *)data + done, len - done, (off_t)(*at + done));
-
-        if (n <= 0)
-            return image_refuse(why, "the image ends too early");
-        done += (size_t)n;
-    }
-    *at += len;
-    return 0;
-}
-
-static int check_origin(const struct image_head *head, struct image_refusal *why)
-{
-    if (memcmp(head->magic, IMAGE_MAGIC, sizeof(head->magic)) != 0)
-        return image_refuse(why, "the image is empty or not an image");
-    if (memcmp(head->zygote, image_stub->zygote, sizeof(head->zygote)) != 0)
-        return image_refuse(why, "the image is of another zygote, whose memory is not ours");
-    return 0;
-}
-
-static int read_index(int fd, struct image_refusal *why)
-{
-    struct image_index *index = &image_stub->index;
-    struct image_head *head = &index->head;
-    struct stat st;
-    uint64_t at = 0;
-
-    if (fstat(fd, &st) < 0)
-        return image_refuse(why, "the image cannot be read");
-    if (read_part(fd, head, sizeof(*head), &at, why) < 0 || check_origin(head, why) < 0)
-        return -1;
-    if (head->n_maps > IMAGE_MAPS_MAX || head->n_runs > IMAGE_RUNS_MAX ||
-        head->n_fds > IMAGE_FDS_MAX || head->n_text > IMAGE_TEXT_MAX ||
-        head->index_offset > INT64_MAX / 2)
-        return image_refuse(why, "the image's tables are too large");
-    at = head->index_offset;
-    if (read_part(fd, index->maps, head->n_maps * sizeof(index->maps[0]), &at, why) < 0 ||
-        read_part(fd, index->runs, head->n_runs * sizeof(index->runs[0]), &at, why) < 0 ||
-        read_part(fd, index->fds, head->n_fds * sizeof(index->fds[0]), &at, why) < 0 ||
-        read_part(fd, index->text, head->n_text, &at, why) < 0)
-        return -1;
-    return image_index_check(index, (uint64_t)st.st_size, why);
-}
-
 /* --- descriptors --- */
 
 static bool is_target(int number)
@@ -294,8 +246,8 @@ static int try_all(const struct image_source *source, struct image_refusal *why)
 {
     struct image_stub *s = image_stub;
 
-    if (read_index(source->images[source->n_images - 1], why) < 0 || take_images(source, why) < 0 ||
-        read_own_maps(why) < 0 || check_maps(why) < 0)
+    if (image_index_read(source->images[source->n_images - 1], s->zygote, &s->index, why) < 0 ||
+        take_images(source, why) < 0 || read_own_maps(why) < 0 || check_maps(why) < 0)
         return -1;
     if (chdir(s->index.text + s->index.head.cwd) < 0)
         return image_refuse(why, "the working directory `%.200s` is not there",

@@ -539,5 +539,10 @@ int main(void)
         cmocka_unit_test(a_cold_sandbox_says_that_it_cannot),
     };
 
+#if defined(__SANITIZE_ADDRESS__)
+    (void)tests;
+    puts("1..0 # SKIP the address checker's own memory cannot be moved to a file");
+    return 0;
+#endif
     return UNIT_RUN(tests);
 }
