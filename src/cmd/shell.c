@@ -103,6 +103,38 @@ static void on_line(void *owner, const char *line)
         shell_ask(shell);
 }
 
+static void remember_lines(const struct shell *shell, const char *text)
+{
+    cleanup_free char *copy = strdup(text);
+    char *line, *rest = copy;
+
+    while (rest && (line = strsep(&rest, "\n")))
+        editor_remember(shell->editor, line);
+}
+
+/* A paste is a whole, empty lines in it included; only what is open at its end wants more. */
+static void on_paste(void *owner, const char *text)
+{
+    struct shell *shell = owner;
+    cleanup(buf_done) struct buf ended = {0};
+    struct error err = {0};
+
+    buf_init(&ended, (size_t)shell->config->code_bytes + 2);
+    remember_lines(shell, text);
+    if ((shell->text.len && buf_add_str(&shell->text, "\n", &err) < 0) ||
+        buf_add_str(&shell->text, text, &err) < 0 ||
+        buf_printf(&ended, &err, "%s\n", buf_str(&shell->text)) < 0) {
+        buf_clear(&shell->text);
+        shell_fail(shell, &err);
+    }
+    if (strspn(buf_str(&shell->text), " \t\r\n") == shell->text.len)
+        buf_clear(&shell->text);
+    if (shell->text.len && cell_is_complete(shell->language, buf_str(&ended)))
+        shell_run_cell(shell);
+    else
+        shell_ask(shell);
+}
+
 /* What was typed and not finished is run all the same: the language says what is missing. */
 static void on_end(void *owner, struct error *err)
 {
@@ -124,7 +156,7 @@ static void on_end(void *owner, struct error *err)
     }
 }
 
-static const struct editor_events editor_events = {on_line, on_end, shell_complete};
+static const struct editor_events editor_events = {on_line, on_paste, on_end, shell_complete};
 
 /* --- signals --- */
 

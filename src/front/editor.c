@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "front/history.h"
+#include "front/terminal.h"
 
 /* A key that sends several bytes sends them at once; a lone Escape is known by what does not
  * follow. The loop stands still for that long. */
@@ -25,6 +26,13 @@
 
 /* Ctrl-D. The editor leaves it as the only character of the line where it means the end. */
 #define END_KEY '\4'
+
+/* A terminal that was asked to puts these around what is pasted. */
+#define PASTE_ON    "\033[?2004h"
+#define PASTE_OFF   "\033[?2004l"
+#define PASTE_BEGIN "\033[200~"
+#define PASTE_END   "\033[201~"
+#define PASTE_MARK  (sizeof(PASTE_BEGIN) - 1)
 
 /* Shown below the line at most; more are counted. */
 #define WORDS_SHOWN 200
@@ -48,6 +56,8 @@ struct editor {
     char keys[256]; /* read and not yet taken by the editor */
     size_t n_keys;
     mbstate_t shift;
+    struct buf paste; /* that has begun and not ended */
+    bool is_pasting;
     bool is_hung_up;
 
     /* without one */
@@ -63,8 +73,10 @@ static void stop_asking(struct editor *e)
     loop_watch_free(e->watch);
     e->watch = NULL;
     loop_timer_stop(e->soon);
-    if (e->el)
-        (void)el_set(e->el, EL_UNBUFFERED, 0); /* the terminal as it was */
+    if (e->el) { /* the terminal as it was */
+        (void)el_set(e->el, EL_UNBUFFERED, 0);
+        (void)file_write_all(e->options.out, PASTE_OFF, sizeof(PASTE_OFF) - 1);
+    }
 }
 
 static void end(struct editor *e, struct error *err)
@@ -234,13 +246,96 @@ static void take_line(struct editor *e, const char *text, size_t len)
         e->events->on_line(e->owner, line);
 }
 
-/* A paste may hold more than one line. The next waits until it is asked for. */
+/* --- what is pasted --- */
+
+/* Waits for the rest of a sequence that has begun. */
+static bool begins_paste(struct editor *e)
+{
+    while (e->n_keys < PASTE_MARK && memcmp(e->keys, PASTE_BEGIN, e->n_keys) == 0)
+        if (!has_input(e, KEY_MS) || !read_keys(e))
+            return false;
+    return e->n_keys >= PASTE_MARK && memcmp(e->keys, PASTE_BEGIN, PASTE_MARK) == 0;
+}
+
+/* Shows what was pasted in visible form: it may come from anywhere. */
+static void echo(struct editor *e, const char *text)
+{
+    cleanup(buf_done) struct buf visible = {0};
+    struct terminal terminal;
+
+    buf_init(&visible, SIZE_MAX / 2);
+    terminal_begin(&terminal, false);
+    if (terminal_feed(&terminal, text, strlen(text), &visible, NULL) == 0 &&
+        terminal_finish(&terminal, &visible, NULL) == 0 && buf_add_str(&visible, "\n", NULL) == 0)
+        (void)file_write_all(e->options.out, buf_str(&visible), visible.len);
+}
+
+/* One line goes into the line, as if it had been typed. Several are given out as they are. */
+static void finish_paste(struct editor *e)
+{
+    const LineInfo *info = el_line(e->el);
+    cleanup_free char *text = NULL;
+
+    for (char *at = e->paste.data; at && at < e->paste.data + e->paste.len; at++)
+        *at = (char)(*at == '\r' ? '\n' : *at ? *at : ' ');
+    if (!e->events->on_paste || !strchr(buf_str(&e->paste), '\n')) {
+        (void)el_insertstr(e->el, buf_str(&e->paste));
+        (void)el_set(e->el, EL_REFRESH);
+        buf_clear(&e->paste);
+        return;
+    }
+    if (asprintf(&text, "%.*s%s%.*s", (int)(info->cursor - info->buffer), info->buffer,
+                 buf_str(&e->paste), (int)(info->lastchar - info->cursor), info->cursor) < 0)
+        text = NULL;
+    echo(e, buf_str(&e->paste));
+    buf_clear(&e->paste);
+    stop_asking(e);
+    if (text)
+        e->events->on_paste(e->owner, text);
+}
+
+/* True: the keys were of a paste. */
+static bool take_paste(struct editor *e)
+{
+    size_t before = e->paste.len;
+    char *end;
+
+    if (!e->is_pasting && !begins_paste(e))
+        return false;
+    if (!e->is_pasting) {
+        e->is_pasting = true;
+        drop_keys(e, PASTE_MARK);
+        return true;
+    }
+    /* One that is too long keeps its end out, so that the marks are still seen. */
+    if (buf_add(&e->paste, e->keys, e->n_keys, NULL) < 0) {
+        buf_clear(&e->paste);
+        before = 0;
+        (void)buf_add(&e->paste, e->keys, e->n_keys, NULL);
+    }
+    e->n_keys = 0;
+    before = before > PASTE_MARK ? before - PASTE_MARK : 0;
+    end = memmem(e->paste.data + before, e->paste.len - before, PASTE_END, PASTE_MARK);
+    if (!end)
+        return true;
+    e->is_pasting = false;
+    e->n_keys = (size_t)(e->paste.data + e->paste.len - end) - PASTE_MARK;
+    memcpy(e->keys, end + PASTE_MARK, e->n_keys);
+    e->paste.len = (size_t)(end - e->paste.data);
+    *end = '\0';
+    finish_paste(e);
+    return true;
+}
+
+/* What is behind the end of a line waits until it is asked for. */
 static void take_keys(struct editor *e)
 {
     while (e->is_asking && e->n_keys) {
         int n = 0;
         const char *line;
 
+        if (take_paste(e))
+            continue;
         if (e->keys[0] == '\t') {
             drop_keys(e, 1);
             complete(e);
@@ -270,6 +365,7 @@ static void on_key(void *arg)
 
 static void ask_terminal(struct editor *e)
 {
+    (void)file_write_all(e->options.out, PASTE_ON, sizeof(PASTE_ON) - 1);
     (void)el_set(e->el, EL_UNBUFFERED, 1); /* shows the prompt */
     (void)fflush(e->out);
     e->watch = loop_watch_fd(e->loop, e->options.in, LOOP_READ, on_key, e);
@@ -437,6 +533,7 @@ int editor_new(struct loop *loop, const struct editor_options *options,
         return error_set(err, E_SYSTEM, "out of memory");
     *e = (struct editor){.loop = loop, .options = *options, .events = events, .owner = owner};
     buf_init(&e->pending, options->line_max + 4096);
+    buf_init(&e->paste, options->line_max);
     e->soon = loop_timer(loop, on_soon, e);
     if (!e->soon) {
         editor_free(e);
@@ -468,6 +565,7 @@ void editor_free(struct editor *e)
     cleanup_fclose_p(&e->out);
     cleanup_fclose_p(&e->err);
     buf_done(&e->pending);
+    buf_done(&e->paste);
     free(e->history_path);
     free(e);
 }
@@ -496,6 +594,8 @@ void editor_discard(struct editor *e, const char *prompt)
         return;
     stop_asking(e);
     e->n_keys = 0;
+    e->is_pasting = false;
+    buf_clear(&e->paste);
     editor_ask(e, prompt);
 }
 

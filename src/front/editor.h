@@ -24,6 +24,9 @@ struct editor_words {
 struct editor_events {
     /* The line that was asked for, without its newline. Only lent. */
     void (*on_line)(void *owner, const char *line);
+    /* Several lines that came at once, by a terminal that says so, with what stood in the line
+     * already. Like on_line(), an answer to editor_ask(). Optional. */
+    void (*on_paste)(void *owner, const char *text);
     /* There will be no more: the end of the input, or Ctrl-D on an empty line. `err`: it cannot be
      * read, else NULL. Called once. */
     void (*on_end)(void *owner, struct error *err);

@@ -376,6 +376,47 @@ def test_lines_pasted_at_once_are_cells_in_order(shell):
     p.wait("last\r\n")
 
 
+def paste(text):
+    return b"\x1b[200~" + text.replace("\n", "\r").encode() + b"\x1b[201~"
+
+
+def test_a_paste_is_one_cell_empty_lines_included(shell):
+    p = shell()
+    p.wait(PYTHON)
+    p.type(paste("def f():\n    a = 1\n\n    b = 2\n    return a + b\n\n\nprint('sum', f())\n"))
+    p.wait("sum 3")
+    p.wait(PYTHON)
+    p.type(b"len(" + paste("'abc'") + b")\r")
+    p.wait("3\r\n")
+    p.wait(PYTHON)
+    p.type(b"print(" + paste("1,\n2,\n"))  # open: the rest is typed
+    p.wait(MORE)
+    p.type("3)\r")
+    p.wait("1 2 3")
+
+
+def test_a_large_paste_in_small_pieces(shell):
+    p = shell()
+    p.wait(PYTHON)
+    text = "x = [\n" + "".join(f"    {i},\n" for i in range(5000)) + "]\nprint('length', len(x))\n"
+    data = paste(text)
+    for at in range(0, len(data), 1000):
+        p.type(data[at : at + 1000])
+        p.read(0)
+    p.wait("length 5000")
+    p.wait(PYTHON)
+    assert p.cell("x[-1]") == "4999\n"
+
+
+def test_a_paste_cannot_drive_the_terminal(shell):
+    p = shell()
+    p.wait(PYTHON)
+    before = len(p.seen)
+    p.type(paste("print(1) #\x1b]0;owned\x07\nprint('se' + 'cond')\n"))
+    p.wait("second")
+    assert b"\x1b]0;owned" not in p.seen[before:]
+
+
 def test_what_a_program_sends_to_the_terminal_is_made_visible(shell):
     p = shell()
     p.wait(PYTHON)

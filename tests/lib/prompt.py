@@ -66,7 +66,7 @@ class Prompt:
         """Types one line and returns what is printed until the next prompt."""
         self.line(text)
         self.wait("\n")
-        return self.wait(prompt).replace("\r\n", "\n")
+        return re.sub("\x1b\\[\\?2004[hl]", "", self.wait(prompt)).replace("\r\n", "\n")
 
     def end(self, hang=belljar.HANG_SECONDS):
         """Waits for its end and returns the exit code; the terminal has to be as it was."""
