@@ -25,7 +25,7 @@ lint: ## clang-format, clang-tidy, cppcheck, shellcheck
 	@tools/deps build test lint
 	@tools/lint
 
-bench: ## compare with plain python3, bubblewrap, crun and gVisor
+bench: ## compare with plain python3, bubblewrap, crun, gVisor and ipykernel
 	@tools/deps build demo bench
 	@tools/build $(BUILD)
 	@tests/bench/bench.py --build $(BUILD)

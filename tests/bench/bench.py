@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 
+import cells
 import peers
 import table
 
@@ -24,10 +25,12 @@ PROGRAMS = {"print": PRINT, "pandas": PANDAS}
 FULL = {
     "rounds": 5, "print": 10, "pandas": 3, "runs": 40, "latency_s": 200,
     "throughput_rounds": 2, "window_s": 3, "pandas_window_s": 8, "idle": "10,100,1000", "growth_runs": 40,
+    "cells": 60, "sessions": "10,100,1000",
 }  # fmt: skip
 QUICK = {
     "rounds": 2, "print": 5, "pandas": 2, "runs": 20, "latency_s": 30,
     "throughput_rounds": 1, "window_s": 1, "pandas_window_s": 3, "idle": "10,100", "growth_runs": 20,
+    "cells": 30, "sessions": "10,100",
 }  # fmt: skip
 
 IDLE_PEERS = 4
@@ -52,6 +55,7 @@ class Bench:
         self.times = {}  # (peer, program) → [[answer ms, end ms]…]
         self.rates = {}  # (peer, program, clients) → [runs per second…]
         self.ours = {}  # what `belljar bench` said; times are collected in "ms"
+        self.cells = {}  # (peer, cell) → [ms…]
         self.memory = {}
         self.failed = 0
 
@@ -112,6 +116,26 @@ class Bench:
                         self.rates.setdefault((peer.name, program, clients), []).append(rate)
             self.belljar_bench("throughput", seconds=self.plan["window_s"])
 
+    def cells_in_turn(self):
+        """Cells of a live session, an ipykernel and the floor."""
+        peers_ = {"floor": cells.Floor(os.path.join(os.path.dirname(self.timer.program), "floor"))}
+        try:
+            peers_["ipykernel"] = cells.Jupyter()
+        except (ImportError, OSError, RuntimeError) as error:
+            self.absent["ipykernel"] = str(error)
+        try:
+            for number in range(self.plan["rounds"]):
+                say(f"bench: cells, round {number + 1} of {self.plan['rounds']}")
+                self.belljar_bench("cell", runs=self.plan["cells"])
+                for cell, (code, expect) in cells.CELLS.items():
+                    for name, peer in peers_.items():
+                        rows, failed = peer.times(code, expect, self.plan["cells"])
+                        self.failed += failed
+                        self.cells.setdefault((name, cell), []).extend(rows)
+        finally:
+            if "ipykernel" in peers_:
+                peers_["ipykernel"].close()
+
     def weigh(self):
         say("bench: memory and growth")
         for peer in self.peers:
@@ -122,12 +146,14 @@ class Bench:
                     self.absent[f"memory of {peer.name}"] = str(error)
         self.belljar_bench("idle", idle=self.plan["idle"], runs=self.plan["growth_runs"])
         self.belljar_bench("growth", runs=self.plan["growth_runs"])
+        self.belljar_bench("sessions", idle=self.plan["sessions"], runs=self.plan["growth_runs"])
 
     def report(self):
         return {
             "times_ms": {f"{name} {program}": rows for (name, program), rows in self.times.items()},
             "per_second": {f"{name} {program} {clients}": rates
                            for (name, program, clients), rates in self.rates.items()},
+            "cells_ms": {f"{name} {cell}": rows for (name, cell), rows in self.cells.items()},
             "idle_pss_mb": self.memory,
             "belljar": self.ours,
             "absent": self.absent,
@@ -139,6 +165,7 @@ class Bench:
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n", maxsplit=1)[0])
     parser.add_argument("--build", default="build", help="the build directory")
+    parser.add_argument("--only-cells", action="store_true", help="cells of sessions, and nothing else")
     parser.add_argument("--quick", action="store_true", help="about a minute, with few samples")
     args = parser.parse_args()
     build = os.path.abspath(args.build)
@@ -148,15 +175,17 @@ def main():
         bench = Bench(build, folder, QUICK if args.quick else FULL)
         if "bubblewrap" in bench.absent or "python3" in bench.absent or "belljar run" in bench.absent:
             raise SystemExit(f"bench: cannot measure: {bench.absent}")
-        bench.latency()
-        bench.throughput()
-        bench.weigh()
+        bench.cells_in_turn()
+        if not args.only_cells:
+            bench.latency()
+            bench.throughput()
+            bench.weigh()
     report = bench.report()
     report["load_before"], report["load_after"] = load, os.getloadavg()
     report["cores"], report["seconds"] = os.cpu_count(), time.monotonic() - begin
     with open(os.path.join(build, "bench.json"), "w", encoding="utf-8") as file:
         json.dump(report, file, indent=1)
-    table.show(report)
+    table.show(report, args.only_cells)
     return 1 if bench.failed else 0
 
 

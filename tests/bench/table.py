@@ -117,10 +117,38 @@ def by_itself(r):
     return rows
 
 
+def cells(r):
+    """Cells of a live session against an ipykernel, to its output, and the floor."""
+    rows = []
+    for what, name, wanted in [("1+1", "expression", 10), ("print(1)", "print", 10), ("the pandas line", "pandas", None)]:
+        ours = r.ours(f"cell_{name}")
+        both = r.data["cells_ms"].get(f"ipykernel {name}", [])
+        seen, end = [row[0] for row in both], [row[1] for row in both]
+        floor = r.data["cells_ms"].get(f"floor {name}", [])
+        measured = middle(seen) / middle(ours)
+        rows.append([what, factor(wanted), f"{measured:.1f}x", verdict(wanted, measured), times(ours), times(seen), times(end), times(floor),
+                     f"{middle(ours) / middle(floor):.1f}x"])  # fmt: skip
+    return rows
+
+
+def sessions(r):
+    rows = []
+    for name, figures in r.data["belljar"].items():
+        if not name.startswith("sessions_"):
+            continue
+        count, kind = figures["count"], name.rpartition("_")[2]
+        wanted = 2 if kind == "pandas" else None
+        rows.append([f"{count} sessions, " + ("after `import pandas`" if wanted else "fresh"), f"{wanted} MB" if wanted else "",
+                     f"{figures['private_mb']:.2f} MB", verdict(wanted, figures["private_mb"], True),
+                     f"{figures['pss_mb']:.2f} MB", f"{figures['host_mb']:.0f} MB", f"{figures['seconds']:.1f} s"])  # fmt: skip
+    return rows
+
+
 def growth(r):
     """Each row against its own first column."""
     rows = []
-    for what, pattern in [("runs done before", "print_after_{}_runs"), ("sandboxes alive", "print_with_{}_alive")]:
+    for what, pattern in [("runs done before", "print_after_{}_runs"), ("sandboxes alive", "print_with_{}_alive"),
+                          ("sessions open, in a live one", "cell_with_{}_open")]:  # fmt: skip
         first, cells = None, []
         for count in (10, 100, 1000):
             values = r.ours(pattern.format(count))
@@ -144,14 +172,22 @@ def everyone(r):
     return rows
 
 
-def show(data):
+def show(data, only_cells=False):
     r = Report(data)
     load = " ".join(f"{value:.1f}" for value in data["load_before"])
     after = " ".join(f"{value:.1f}" for value in data["load_after"])
     print(f"\n{data['cores']} cores, load average before {load}, after {after}; {data['seconds']:.0f} s\n")
+    grid(["a cell of a live session", "wanted", "measured", "", "Belljar p50 / p99", "ipykernel, to output", "ipykernel, to its end",
+          "floor", "of the floor"], cells(r))  # fmt: skip
+    print(f"a session from the stock, to the answer of its first cell, print(1): {times(r.ours('session_open_print'))}")
+    print(f"a cell of bash, echo 1: {times(r.ours('cell_bash'))}\n")
+    if only_cells:
+        return
     grid(["Belljar against bubblewrap + python3", "wanted", "measured", "", "Belljar p50 / p99", "bubblewrap p50 / p99"],
          against_bubblewrap(r))  # fmt: skip
     grid(["Belljar by itself", "at most", "measured", ""], by_itself(r))
+    grid(["sessions at rest", "at most", "private, each", "", "PSS, each", "of the host, in all", "to open, or to import"],
+         sessions(r))  # fmt: skip
     grid(["growth", "10", "100", "1,000"], growth(r))
     grid(["a process per program", "isolation", "print p50 / p99", "of bubblewrap", "pandas p50 / p99", "of bubblewrap",
           "per second, 4 clients"], everyone(r))  # fmt: skip
