@@ -40,6 +40,7 @@ struct stage {
     size_t wanted, over, done, failed;
     double *ms;
     bool is_opening; /* each in a session of its own, which is opened and ended for it */
+    bool is_closing;
     uint64_t begun_ns;
     struct error error;
 };
@@ -75,13 +76,27 @@ static struct run *admitted(struct stage *g, const char *code, struct error *err
     return run;
 }
 
+/* One that ends by itself: there is nothing to measure. */
+static void on_end(void *user, struct session *session, const char *why)
+{
+    struct stage *g = user;
+
+    (void)session;
+    if (g->is_closing || g->is_opening)
+        return;
+    if (g->error.code == E_NONE)
+        error_set(&g->error, E_SYSTEM, "a session ended: %s", why);
+    stop(g);
+}
+
 static int open_one(struct stage *g, struct session **ret_session, struct error *err)
 {
     struct run *model = admitted(g, "", err);
 
     if (!model)
         return -1;
-    return sessions_open(engine_of(g)->sessions, model, &(struct session_options){.owner = ""},
+    return sessions_open(engine_of(g)->sessions, model,
+                         &(struct session_options){.owner = "", .on_end = on_end, .user = g},
                          ret_session, err);
 }
 
@@ -101,10 +116,21 @@ static void on_poll(void *arg)
 {
     struct stage *g = arg;
 
-    if (all_are_open(g))
+    if (g->error.code != E_NONE || all_are_open(g))
         stop(g);
     else
         loop_timer_start(g->poll, POLL_MS);
+}
+
+/* Until it is stopped; fails when a session did. */
+static int run_loop(struct stage *g, struct error *err)
+{
+    if (g->error.code == E_NONE && loop_run(engine_of(g)->loop, err) < 0)
+        return -1;
+    if (g->error.code == E_NONE)
+        return 0;
+    error_move(err, &g->error);
+    return -1;
 }
 
 /* Opens so many at once and waits for all of them. */
@@ -117,7 +143,7 @@ static int open_many(struct stage *g, size_t count, struct error *err)
         if (open_one(g, &g->sessions[g->count], err) < 0)
             return -1;
     loop_timer_start(g->poll, 0);
-    return loop_run(engine_of(g)->loop, err);
+    return run_loop(g, err);
 }
 
 /* --- cells --- */
@@ -193,12 +219,7 @@ static int run_cells(struct stage *g, const struct cell *cell, size_t wanted, si
     if (prepare(g, cell, wanted, over, err) < 0)
         return -1;
     next_cell(g);
-    if (loop_run(engine_of(g)->loop, err) < 0)
-        return -1;
-    if (g->error.code == E_NONE)
-        return 0;
-    error_move(err, &g->error);
-    return -1;
+    return run_loop(g, err);
 }
 
 static int note_times(struct stage *g, const char *name)
@@ -238,6 +259,7 @@ static int stage_open(struct stage *g, struct bench *b, struct engine_stock stoc
 
 static void stage_close(struct stage *g)
 {
+    g->is_closing = true;
     loop_watch_free(g->poll);
     drive_close(&g->bench->drive);
     free(g->sessions);
@@ -255,36 +277,26 @@ static int cells(struct stage *g, struct error *err)
     return time_cells(g, "cell_bash", &bash_cell, err);
 }
 
-static int open_in_turn(struct stage *g, struct error *err)
-{
-    g->is_opening = true;
-    if (prepare(g, &print_cell, g->bench->plan.runs, 1, err) < 0)
-        return -1;
-    while (g->done < g->wanted && g->error.code == E_NONE) {
-        if (drive_settle(&g->bench->drive, err) < 0)
-            return -1;
-        g->begun_ns = loop_now_ns();
-        if (open_one(g, &g->sessions[0], err) < 0)
-            return -1;
-        next_cell(g);
-        if (g->error.code == E_NONE && loop_run(engine_of(g)->loop, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
 /* From the wish for a session to the answer of its first cell. */
 static int openings(struct stage *g, struct error *err)
 {
     g->sessions = calloc(1, sizeof(struct session *));
     if (!g->sessions)
         return error_set(err, E_SYSTEM, "out of memory");
-    if (open_in_turn(g, err) < 0)
+    g->is_opening = true;
+    if (prepare(g, &print_cell, g->bench->plan.runs, 1, err) < 0)
         return -1;
-    if (g->error.code == E_NONE)
-        return note_times(g, "session_open_print");
-    error_move(err, &g->error);
-    return -1;
+    while (g->done < g->wanted) {
+        if (drive_settle(&g->bench->drive, err) < 0)
+            return -1;
+        g->begun_ns = loop_now_ns();
+        if (open_one(g, &g->sessions[0], err) < 0)
+            return -1;
+        next_cell(g);
+        if (run_loop(g, err) < 0)
+            return -1;
+    }
+    return note_times(g, "session_open_print");
 }
 
 int bench_cells(struct bench *b, struct error *err)
