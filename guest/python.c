@@ -175,14 +175,15 @@ static int fail_with_exception(const struct program *program)
     return report_exception(program->control);
 }
 
-/* Echoes the value as the interactive interpreter does, without touching `_`. */
-static int echo(PyObject *value)
+/* Echoes the value as the interactive interpreter does, or as print() does, without touching `_`.
+ */
+static int echo(PyObject *value, uint32_t flags)
 {
     PyObject *out = PySys_GetObject("stdout");
 
     if (value == Py_None || !out || out == Py_None)
         return 0;
-    if (PyFile_WriteObject(value, out, 0) < 0)
+    if (PyFile_WriteObject(value, out, flags & WIRE_RUN_AS_PRINT ? Py_PRINT_RAW : 0) < 0)
         return -1;
     return PyFile_WriteString("\n", out);
 }
@@ -286,7 +287,7 @@ static int execute(const struct program *program)
         Py_DECREF(value);
         value = evaluate(program->last, globals, &runner);
         if (value && (program->flags & WIRE_RUN_AUTO_PRINT) && !program->last_prints &&
-            echo(value) < 0)
+            echo(value, program->flags) < 0)
             Py_CLEAR(value);
     }
     close_runner(runner);

@@ -210,8 +210,9 @@ struct wire_exited {
 enum wire_run_flag {
     WIRE_RUN_BASH = 1,
     WIRE_RUN_AUTO_PRINT = 2,
-    WIRE_RUN_NO_EXEC = 4, /* the profile's kernel shape */
-    WIRE_RUN_STDIN = 8,   /* a descriptor comes along */
+    WIRE_RUN_NO_EXEC = 4,   /* the profile's kernel shape */
+    WIRE_RUN_STDIN = 8,     /* a descriptor comes along */
+    WIRE_RUN_AS_PRINT = 16, /* with WIRE_RUN_AUTO_PRINT: str() instead of repr() */
 };
 
 /* What a Bash kernel is sent on its standard input for a cell, before the cell's text and a NUL.
@@ -231,7 +232,7 @@ enum wire_run_flag {
 
 /* A cell of a session; limits, rules and variables came with WIRE_RUN. */
 struct wire_cell {
-    uint32_t flags;  /* WIRE_RUN_AUTO_PRINT, WIRE_RUN_STDIN: `input` is standard input */
+    uint32_t flags;  /* WIRE_RUN_AUTO_PRINT, _AS_PRINT, _STDIN: `input` is standard input */
     uint32_t number; /* 1, 2, ...: names the cell in tracebacks */
     struct span code;
     struct span input;

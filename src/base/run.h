@@ -153,7 +153,8 @@ struct run {
     bool has_input;
     struct run_grant grants[LIMIT_GRANTS];
     size_t n_grants;
-    bool auto_print; /* echo the last expression, as a REPL does */
+    bool auto_print;     /* echo the last expression, as a REPL does */
+    bool auto_print_str; /* then as print() shows it: the text of a string, not its quotes */
 
     char session[32]; /* the id of its session; "": it has a sandbox of its own */
 

@@ -9,8 +9,9 @@
 #include "front/openapi.h"
 #include "gate/admit.h"
 
-const struct route *const api_tables[] = {api_run_routes, api_session_routes, api_meta_routes,
-                                          NULL};
+const struct route *const api_tables[] = {
+    api_run_routes, api_session_routes, pyrunner_routes, api_meta_routes, NULL,
+};
 
 static void show_openapi(struct request *request)
 {

@@ -25,6 +25,7 @@ extern const struct route *const api_tables[];
 extern const struct route api_run_routes[];
 extern const struct route api_session_routes[];
 extern const struct route api_meta_routes[];
+extern const struct route pyrunner_routes[];
 
 /* Bytes of a JSON body: a program of LIMIT_CODE_BYTES, written in escapes of six bytes for each of
  * its own, and some input. */

@@ -43,6 +43,8 @@ static void free_job(struct job *job)
     spool_free(job->spools[1]);
     buf_done(&job->answer);
     sse_done(&job->events);
+    if (job->form.free)
+        job->form.free(job->form.user);
     free(job->correlation_id);
     free(job);
 }
@@ -116,6 +118,25 @@ static void write_failure(struct job *job, const struct error *why)
     json_decref(object);
 }
 
+static void write_any(struct job *job)
+{
+    struct error err = {0};
+    int r;
+
+    job->status = 200;
+    if (job->form.write) {
+        r = job->form.write(job->run, job->form.user, &job->answer, &job->status, &err);
+    } else if (job->run->error.code != E_NONE) {
+        write_failure(job, &job->run->error);
+        r = 0;
+    } else {
+        r = write_answer(job, &err);
+    }
+    if (r < 0)
+        write_failure(job, &err);
+    error_done(&err);
+}
+
 static void answer(struct job *job)
 {
     struct request *request = job->request;
@@ -129,15 +150,9 @@ static void on_done(struct run *run)
 {
     struct job *job = run->user;
     struct jobs *jobs = job->jobs;
-    struct error err = {0};
     char owner[REQUEST_OWNER_MAX];
 
-    job->status = 200;
-    if (run->error.code != E_NONE)
-        write_failure(job, &run->error);
-    else if (write_answer(job, &err) < 0)
-        write_failure(job, &err);
-    error_done(&err);
+    write_any(job);
     job->spools[0] = run_stream_take_spool(&run->out);
     job->spools[1] = run_stream_take_spool(&run->err);
     run_free(run);
@@ -216,8 +231,9 @@ static void prepare_streams(const struct jobs *jobs, struct run *run)
     }
 }
 
-void jobs_start(struct jobs *jobs, struct request *request, struct session *session,
-                struct run *run, const char *correlation_id)
+/* A job that runs, or NULL and the request has been answered. */
+static struct job *begin(struct jobs *jobs, struct request *request, struct run *run,
+                         const char *correlation_id)
 {
     struct job *job = new_job(jobs, request, run, correlation_id);
     struct error err = {0};
@@ -226,23 +242,74 @@ void jobs_start(struct jobs *jobs, struct request *request, struct session *sess
         run_free(run);
         error_set(&err, E_SYSTEM, "out of memory");
         request_answer_error(request, &err);
-        return;
+        return NULL;
     }
     run->user = job;
     run->on_done = on_done;
     prepare_streams(jobs, run);
     jobs->n_running++;
-    if (route_wants_events(request)) {
-        job_stream_begin(job, request);
-    } else {
-        job->request = request;
-        request->user = job;
-        request->on_gone = on_gone;
-    }
+    return job;
+}
+
+static void wait_for(struct job *job, struct request *request)
+{
+    job->request = request;
+    request->user = job;
+    request->on_gone = on_gone;
+}
+
+static void submit(struct job *job, struct session *session)
+{
     if (session)
-        session_submit(session, run);
+        session_submit(session, job->run);
     else
-        pool_submit(jobs->options.pool, run);
+        pool_submit(job->jobs->options.pool, job->run);
+}
+
+void jobs_start(struct jobs *jobs, struct request *request, struct session *session,
+                struct run *run, const char *correlation_id)
+{
+    struct job *job = begin(jobs, request, run, correlation_id);
+
+    if (!job)
+        return;
+    if (route_wants_events(request))
+        job_stream_begin(job, request);
+    else
+        wait_for(job, request);
+    submit(job, session);
+}
+
+struct job *jobs_start_as(struct jobs *jobs, struct request *request, struct session *session,
+                          struct run *run, const struct job_form *form)
+{
+    struct job *job = begin(jobs, request, run, NULL);
+
+    if (!job) {
+        if (form->free)
+            form->free(form->user);
+        return NULL;
+    }
+    job->form = *form;
+    if (!form->is_detached)
+        wait_for(job, request);
+    submit(job, session);
+    return job;
+}
+
+const char *job_id(const struct job *job)
+{
+    return job->id;
+}
+
+const struct run *job_run(const struct job *job)
+{
+    return job->run;
+}
+
+void *job_form_user(const struct job *job, const struct job_form *form)
+{
+    return job->form.write == form->write ? job->form.user : NULL;
 }
 
 void job_show(struct job *job, struct request *request)

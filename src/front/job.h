@@ -41,6 +41,28 @@ void jobs_cancel_all(struct jobs *jobs);
 void jobs_start(struct jobs *jobs, struct request *request, struct session *session,
                 struct run *run, const char *correlation_id);
 
+/* An answer of another shape than the native one. */
+struct job_form {
+    /* The body, for whatever became of the run, its own failure (run->error) included; and the HTTP
+     * status where it is not 200. */
+    int (*write)(const struct run *run, void *user, struct buf *out, int *ret_status,
+                 struct error *err);
+    void (*free)(void *user); /* with the job; optional */
+    void *user;
+    bool is_detached; /* nobody waits: the request is left to the caller */
+};
+
+/* The same with that form, which is the job's from here on, and never as events. NULL: the request
+ * has been answered with an error. */
+struct job *jobs_start_as(struct jobs *jobs, struct request *request, struct session *session,
+                          struct run *run, const struct job_form *form);
+
+const char *job_id(const struct job *job);
+const struct run *job_run(const struct job *job); /* NULL: it is done */
+
+/* What came with the form that `write` belongs to; NULL: the job has another one. */
+void *job_form_user(const struct job *job, const struct job_form *form);
+
 /* E_NOT_FOUND for an unknown, forgotten or foreign id. */
 struct job *jobs_find(struct jobs *jobs, const char *owner, const char *id, struct error *err);
 

@@ -49,5 +49,10 @@ const char openapi_components[] =
     "\"properties\": { \"text\": { \"type\": \"string\" }, \"size\": { \"type\": \"integer\" },"
     "\"lines\": { \"type\": \"integer\" }, \"dropped\": { \"type\": \"integer\" }, \"next\": {"
     "\"type\": [ \"object\", \"null\" ] }, \"matches\": { \"type\": \"array\", \"items\": {"
-    "\"type\": \"object\" } } } } } }";
+    "\"type\": \"object\" } } } }, \"PyRunnerResult\": { \"type\": \"object\", \"required\": ["
+    "\"status\", \"stdout\", \"stderr\", \"execution_time\", \"memory_used\", \"error\" ],"
+    "\"properties\": { \"status\": { \"type\": \"string\", \"enum\": [ \"success\", \"error\","
+    "\"timeout\", \"memory_exceeded\" ] }, \"stdout\": { \"type\": \"string\" }, \"stderr\": {"
+    "\"type\": \"string\" }, \"execution_time\": { \"type\": \"number\" }, \"memory_used\": {"
+    "\"type\": [ \"number\", \"null\" ] }, \"error\": { \"type\": [ \"string\", \"null\" ] } } } } }";
 /* clang-format on */

@@ -198,7 +198,8 @@ static int check_body(struct request *request)
         error_set(&err, E_INVALID, "this request takes no body");
         return refuse(request, 400, NULL, &err);
     }
-    if (route->body && !is_json(request_header(request, "content-type"))) {
+    if (route->body && !is_json(request_header(request, "content-type")) &&
+        !(route->reads_body && !request_header(request, "content-type").data)) {
         error_set(&err, E_INVALID, "the body has to be JSON");
         error_hint(&err, "send it with `Content-Type: application/json`");
         return refuse(request, 415, NULL, &err);
@@ -267,7 +268,7 @@ void route_on_whole(void *user, struct request *request)
     struct error err = {0};
 
     (void)user;
-    if (request->route->body && read_json(request, &err) < 0)
+    if (request->route->body && !request->route->reads_body && read_json(request, &err) < 0)
         request_answer_error(request, &err);
     else
         request->route->handle(request);

@@ -189,6 +189,7 @@ void box_pack_run(const struct box *b, const struct run *run, struct pack *p)
     message = (struct wire_run){
         .flags = (run->language == RUN_BASH ? WIRE_RUN_BASH : 0) |
                  (run->auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
+                 (run->auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
                  (run->may_spawn ? 0 : WIRE_RUN_NO_EXEC) | (run->has_input ? WIRE_RUN_STDIN : 0),
         .descriptors = run->limits.descriptors,
         .processes = has_cgroup ? 0 : run->limits.processes + BOX_OWN_PROCESSES,

@@ -143,8 +143,9 @@ static int send_python(struct peer *peer, const struct run *cell, uint32_t numbe
                        struct error *err)
 {
     struct wire_cell message = {
-        .flags =
-            (cell->auto_print ? WIRE_RUN_AUTO_PRINT : 0) | (cell->has_input ? WIRE_RUN_STDIN : 0),
+        .flags = (cell->auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
+                 (cell->auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
+                 (cell->has_input ? WIRE_RUN_STDIN : 0),
         .number = number,
         .code = {buf_str(&cell->code),  cell->code.len },
         .input = {buf_str(&cell->input), cell->input.len},

@@ -1,0 +1,37 @@
+/* Bodies for clients that were written for another service, one made with FastAPI: values are taken
+ * as its models take them, and all mistakes come back at once, as
+ *
+ *     422 {"detail":[{"type":"missing","loc":["body","code"],"msg":"Field required","input":null}]}
+ *
+ * A number may be written as text where nothing is lost, and null stands for the default of a field
+ * that has one.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "front/request.h"
+#include "front/schema.h"
+
+struct compat {
+    json_t *body;   /* the fields that were given, as the types of the table */
+    json_t *detail; /* the mistakes so far */
+};
+
+/* Reads the JSON of the request. `forbids_others`: a field that the table does not have is a
+ * mistake; else it is left out. */
+void compat_read(struct compat *compat, const struct request *request,
+                 const struct schema_field *fields, bool forbids_others);
+void compat_done(struct compat *compat);
+
+/* One more mistake, of a field's value. */
+void compat_mistake(struct compat *compat, const char *type, const char *field, const char *message,
+                    const json_t *input);
+
+/* A number above what the operator allows. */
+void compat_at_most(struct compat *compat, const char *field, double max);
+
+/* Whether there were mistakes; the request has then been answered with them. */
+bool compat_refuses(struct compat *compat, struct request *request);

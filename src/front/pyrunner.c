@@ -1,0 +1,282 @@
+/* The interface of PyRunner: `POST /run`, `GET /` and `GET /health`, for its clients as they are.
+ *
+ * What it promised and did not keep holds here: output up to a timeout is there, memory is
+ * measured, and a program that ended for want of memory is said to have. A program that the policy
+ * refuses is an answer with status 200, as it is there.
+ */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/stream.h"
+#include "base/utf8.h"
+#include "front/api.h"
+#include "front/compat.h"
+#include "front/json.h"
+
+#define PROFILE       "pyrunner"
+#define VERSION       "1.0.0" /* of the interface */
+#define CODE_CHARS    1000000
+#define TEXT_MAX      (2 * LIMIT_OUTPUT_BYTES_MAX)
+#define WHITE         " \t\r\n\f\v"
+#define REFUSED       "Security validation failed: "
+#define DEFAULT_S     30
+#define DEFAULT_MB    512
+#define MAX_S         300
+#define MAX_MEMORY_MB 2048
+
+static const struct schema_field run_fields[] = {
+    {"code",               SCHEMA_STRING, .is_required = true,
+     .help = "the program, at most 1,000,000 characters"},
+    {"timeout", SCHEMA_INTEGER, .min = 1, .max = MAX_S, .help = "seconds; 30 without it"},
+    {"memory_limit",                    SCHEMA_INTEGER, .min = 64, .max = MAX_MEMORY_MB,
+     .help = "megabytes; 512 without it"},
+    {"auto_print",      SCHEMA_BOOLEAN,
+     .help = "print the value of the last expression; true without it"},
+    {0       },
+};
+
+/* --- the answer --- */
+
+/* To milliseconds, upwards: what ran has taken time. */
+static double seconds(double ms)
+{
+    double whole = (double)(int64_t)ms;
+
+    return ms > 0 && ms < 1e12 ? (ms > whole ? whole + 1 : whole) / 1000 : 0;
+}
+
+static json_t *megabytes(uint64_t bytes)
+{
+    return json_real((double)(bytes * 100 / MIB + (bytes * 100 % MIB != 0)) / 100);
+}
+
+static int add_line(struct buf *text, const char *line, struct error *err)
+{
+    if (text->len && text->data[text->len - 1] != '\n' && buf_add_str(text, "\n", err) < 0)
+        return -1;
+    return buf_add_str(text, line, err);
+}
+
+static int add_violations(const struct run *run, struct buf *text, struct error *err)
+{
+    for (size_t i = 0; i < run->n_violations; i++) {
+        const struct run_violation *v = &run->violations[i];
+
+        if (i && buf_add_str(text, "; ", err) < 0)
+            return -1;
+        if (v->line && buf_printf(text, err, "line %u: ", v->line) < 0)
+            return -1;
+        if (buf_add_str(text, v->message ? v->message : "", err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* What the program wrote to stderr, and what ended it where it could not say so itself. */
+static int write_stderr(const struct run *run, struct buf *text, struct error *err)
+{
+    char line[96];
+
+    if (run->status == RUN_REFUSED)
+        return buf_add_str(text, REFUSED, err) < 0 ? -1 : add_violations(run, text, err);
+    if (run_stream_render(&run->err, text, err) < 0)
+        return -1;
+    if (run->status == RUN_TIMEOUT) {
+        (void)snprintf(line, sizeof(line), "Execution timed out after %g seconds",
+                       run->limits.timeout_ms / 1000.0);
+        return add_line(text, line, err);
+    }
+    if (run->status == RUN_MEMORY_EXCEEDED)
+        return add_line(text, "Memory limit exceeded", err);
+    if (run->status == RUN_CANCELLED)
+        return add_line(text, "Execution was cancelled", err);
+    if (run->status == RUN_ERROR && !text->len) {
+        if (run->exception.message)
+            return buf_add_str(text, run->exception.message, err);
+        return buf_printf(text, err, "Exited with code %d", run->exit_code);
+    }
+    return 0;
+}
+
+static const char *status_of(const struct run *run)
+{
+    return run->status == RUN_REFUSED || run->status == RUN_CANCELLED
+               ? "error"
+               : run_status_name(run->status);
+}
+
+static json_t *error_json(const struct run *run, const struct buf *text)
+{
+    size_t skipped = run->status == RUN_REFUSED ? strlen(REFUSED) : 0;
+
+    if (strcmp(status_of(run), "error") != 0)
+        return json_null();
+    return json_text_string(buf_str(text) + skipped, text->len - skipped);
+}
+
+static int write_result(const struct run *run, void *user, struct buf *out, int *ret_status,
+                        struct error *err)
+{
+    cleanup(buf_done) struct buf output, errors;
+    bool has_run = run->status != RUN_REFUSED;
+    json_t *object;
+    int r;
+
+    (void)user;
+    if (run->error.code != E_NONE) {
+        error_copy(err, &run->error);
+        return -1;
+    }
+    *ret_status = 200;
+    buf_init(&output, TEXT_MAX);
+    buf_init(&errors, TEXT_MAX);
+    if (run_stream_render(&run->out, &output, err) < 0 || write_stderr(run, &errors, err) < 0)
+        return -1;
+    object = json_pack("{s:s, s:o, s:o, s:f, s:o, s:o}", "status", status_of(run), "stdout",
+                       json_text_string(buf_str(&output), output.len), "stderr",
+                       json_text_string(buf_str(&errors), errors.len), "execution_time",
+                       has_run ? seconds(run->usage.wall_ms) : 0.0, "memory_used",
+                       has_run ? megabytes(run->usage.memory_peak_bytes) : json_null(), "error",
+                       error_json(run, &errors));
+    if (!object)
+        return error_set(err, E_SYSTEM, "out of memory");
+    r = json_text_dump(object, JSON_TEXT_COMPACT, out, err);
+    json_decref(object);
+    return r == 0 ? buf_add_str(out, "\n", err) : r;
+}
+
+static const struct job_form form = {.write = write_result};
+
+/* --- the request --- */
+
+static size_t count_characters(const char *text, size_t len)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < len; i++)
+        count += ((unsigned char)text[i] & 0xc0) != 0x80;
+    return count;
+}
+
+static void check_code(struct compat *c)
+{
+    const json_t *code = json_object_get(c->body, "code");
+    const char *text = json_string_value(code);
+
+    if (!text)
+        return;
+    if (strspn(text, WHITE) == strlen(text))
+        compat_mistake(c, "value_error", "code", "Value error, Code cannot be empty", code);
+    else if (count_characters(text, json_string_length(code)) > CODE_CHARS)
+        compat_mistake(c, "value_error", "code", "Value error, Code too large (max 1MB)", NULL);
+}
+
+static double or_default(const json_t *body, const char *name, double value)
+{
+    const json_t *given = json_object_get(body, name);
+
+    return given ? json_number_value(given) : value;
+}
+
+/* The same wishes in the words of the native API. Where the operator's ceiling is below a default,
+ * that is the default. */
+static json_t *native_body(const struct api *api, const json_t *body)
+{
+    double most_s = api->config->max_timeout_s, most_mb = (double)api->config->max_memory_mb;
+    double timeout = or_default(body, "timeout", DEFAULT_S < most_s ? DEFAULT_S : most_s);
+    double memory = or_default(body, "memory_limit", DEFAULT_MB < most_mb ? DEFAULT_MB : most_mb);
+    const json_t *prints = json_object_get(body, "auto_print");
+
+    return json_pack("{s:s, s:O, s:f, s:I, s:b}", "profile", PROFILE, "code",
+                     json_object_get(body, "code"), "timeout_s", timeout, "memory_mb",
+                     (json_int_t)memory, "auto_print", !prints || json_is_true(prints));
+}
+
+static void run_free_p(struct run **run)
+{
+    run_free(*run);
+}
+
+static void start(struct request *request, const json_t *body)
+{
+    struct api *api = request->api;
+    cleanup(run_free_p) struct run *run = run_new();
+    json_t *native = native_body(api, body);
+    struct error err = {0};
+    int r = run && native ? 0 : error_set(&err, E_SYSTEM, "out of memory");
+
+    if (r == 0)
+        r = api_read_code(api, native, run, &err);
+    if (r == 0)
+        r = api_admit(api, native, run, &err);
+    json_decref(native);
+    if (r < 0) {
+        request_answer_error(request, &err);
+        return;
+    }
+    run->auto_print_str = true;
+    (void)jobs_start_as(api->jobs, request, NULL, take_ptr(run), &form);
+}
+
+static void run_code(struct request *request)
+{
+    const struct api *api = request->api;
+    cleanup(compat_done) struct compat c;
+
+    compat_read(&c, request, run_fields, true);
+    check_code(&c);
+    if (json_array_size(c.detail) == 0) {
+        compat_at_most(&c, "timeout", api->config->max_timeout_s);
+        compat_at_most(&c, "memory_limit", (double)api->config->max_memory_mb);
+    }
+    if (!compat_refuses(&c, request))
+        start(request, c.body);
+}
+
+/* --- about the service --- */
+
+static double least(double a, double b)
+{
+    return a < b ? a : b;
+}
+
+static void show_service(struct request *request)
+{
+    const struct config *config = ((const struct api *)request->api)->config;
+
+    request_answer_json(
+        request, 200,
+        json_pack("{s:s, s:s, s:s, s:s, s:{s:I, s:I, s:[s,s,s,s,s,s]}}", "service", "PyRunner",
+                  "status", "healthy", "version", VERSION, "implementation",
+                  "Belljar " BELLJAR_VERSION, "capabilities", "max_timeout",
+                  (json_int_t)least(MAX_S, config->max_timeout_s), "max_memory_mb",
+                  (json_int_t)least(MAX_MEMORY_MB, (double)config->max_memory_mb), "libraries",
+                  "sympy", "numpy", "pandas", "matplotlib", "scipy", "sklearn"));
+}
+
+/* For clients of CodeRunner too, which look for `version` and `services`. No counts: whoever asks
+ * has shown no token. */
+static void show_health(struct request *request)
+{
+    const struct api *api = request->api;
+    const struct zygote_client *zygote = pool_zygote(api->pool);
+    const char *stock = zygote && zygote_client_is_ready(zygote) ? "healthy" : "starting";
+
+    request_answer_json(request, 200,
+                        json_pack("{s:s, s:s, s:{s:{s:s}, s:{s:s}}}", "status", "healthy",
+                                  "version", VERSION, "services", "session_manager", "status",
+                                  "healthy", "kernel_pool", "status", stock));
+}
+
+/* clang-format off */
+const struct route pyrunner_routes[] = {
+    {"POST", "/run", run_code, .body = run_fields, .max_body = API_BODY_BYTES, .reads_body = true,
+     .answers = "PyRunnerResult", .status = 200, .tag = "pyrunner",
+     .summary = "run a Python program, as PyRunner does"},
+    {"GET", "/", show_service, .access = ROUTE_PUBLIC, .status = 200, .tag = "pyrunner",
+     .summary = "what this service is and can do, as PyRunner says it"},
+    {"GET", "/health", show_health, .access = ROUTE_PUBLIC, .status = 200, .tag = "pyrunner",
+     .summary = "whether the service is well, as PyRunner and CodeRunner say it"},
+    {0},
+};
+/* clang-format on */
