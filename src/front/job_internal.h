@@ -19,7 +19,7 @@ struct job {
     char *correlation_id;
     struct run *run;         /* NULL: it is done */
     struct request *request; /* that waits, or NULL */
-    struct job_form form; /* write NULL: the native one */
+    struct job_form form;    /* write NULL: the native one */
     bool is_cancelled;
     int status;        /* of the answer, in HTTP */
     struct buf answer; /* its text */
