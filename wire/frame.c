@@ -124,14 +124,14 @@ long frame_recv(struct frame_decoder *d, int sock, uint8_t *data, size_t size)
     ssize_t n;
 
     do
-        n = recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
+        n = d->is_pipe ? read(sock, data, size) : recvmsg(sock, &msg, MSG_CMSG_CLOEXEC);
     while (n < 0 && errno == EINTR);
     if (n < 0 && errno == ENOTSOCK) {
-        do
-            n = read(sock, data, size);
-        while (n < 0 && errno == EINTR);
-        return n < 0 ? -errno : n;
+        d->is_pipe = true;
+        return frame_recv(d, sock, data, size);
     }
+    if (d->is_pipe)
+        return n < 0 ? -errno : n;
     if (n < 0)
         return -errno;
     d->n_fds += fds_take(&msg, d->fds + d->n_fds, FRAME_FDS - d->n_fds);

@@ -30,6 +30,7 @@ struct frame_decoder {
     size_t body_want;
     bool complete; /* the frame in `body` was given out */
     bool broken;
+    bool is_pipe;       /* found out with the first read */
     int fds[FRAME_FDS]; /* in order of arrival, owned here until taken */
     size_t n_fds;
 };

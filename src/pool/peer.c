@@ -135,10 +135,14 @@ void peer_done(struct peer *peer)
 /* What the socket or pipe takes now. */
 static ssize_t send_some(struct peer *peer, const struct msghdr *msg)
 {
-    ssize_t n = sendmsg(peer->out_fd, msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ssize_t n = -1;
 
-    if (n < 0 && errno == ENOTSOCK && !msg->msg_controllen)
-        n = writev(peer->out_fd, msg->msg_iov, (int)msg->msg_iovlen); /* a pipe that never blocks */
+    if (!peer->out_is_pipe)
+        n = sendmsg(peer->out_fd, msg, MSG_NOSIGNAL | MSG_DONTWAIT);
+    if (n < 0 && !peer->out_is_pipe && errno == ENOTSOCK)
+        peer->out_is_pipe = true;
+    if (peer->out_is_pipe && !msg->msg_controllen)
+        n = writev(peer->out_fd, msg->msg_iov, (int)msg->msg_iovlen); /* it never blocks */
     return n;
 }
 
@@ -240,6 +244,7 @@ int peer_redirect(struct peer *peer, int fd, struct error *err)
     if (peer->out_fd != peer->fd)
         close_fd(&peer->out_fd);
     peer->out_fd = fd;
+    peer->out_is_pipe = false; /* not known yet */
     return 0;
 }
 

@@ -23,8 +23,9 @@ struct peer_events {
 };
 
 struct peer {
-    int fd;     /* what comes */
-    int out_fd; /* what goes; the same, unless the channel has two halves */
+    int fd;           /* what comes */
+    int out_fd;       /* what goes; the same, unless the channel has two halves */
+    bool out_is_pipe; /* found out with the first message */
     struct loop *loop;
     struct loop_watch *watch;  /* reading */
     struct loop_watch *writer; /* exists while bytes wait to be sent */

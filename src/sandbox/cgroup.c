@@ -65,42 +65,6 @@ int cgroup_write_u64(const struct cgroup *group, enum cgroup_controller controll
     return cgroup_write(group, controller, file, text, err);
 }
 
-/* Behind "key " at the beginning of a line; NULL: not there. */
-static const char *find_key(const char *text, const char *key)
-{
-    size_t len = strlen(key);
-
-    for (const char *line = text; line; line = strchr(line, '\n')) {
-        line += *line == '\n';
-        if (strncmp(line, key, len) == 0 && line[len] == ' ')
-            return line + len + 1;
-    }
-    return NULL;
-}
-
-int cgroup_read_u64(const struct cgroup *group, enum cgroup_controller controller, const char *file,
-                    const char *key, uint64_t *value)
-{
-    int dirfd = cgroup_place_fd(group->host, controller);
-    char path[CGROUP_PATH_MAX], text[1024];
-    const char *number = text;
-    int r;
-
-    if (dirfd < 0)
-        return 0;
-    (void)snprintf(path, sizeof(path), "%s/%s", group->name, file);
-    r = file_read(dirfd, path, text, sizeof(text));
-    if (r == -ENOENT && faccessat(dirfd, group->name, F_OK, 0) == 0)
-        return 0;
-    if (r < 0)
-        return r;
-    if (key)
-        number = find_key(text, key);
-    if (number)
-        *value = strtoull(number, NULL, 10);
-    return 0;
-}
-
 /* --- the host --- */
 
 /* Our directory, locked for as long as we live: see is_stale() in cgroup_sweep.c. Returns its
@@ -265,6 +229,7 @@ void cgroup_host_free(struct cgroup_host *host)
         cgroup_janitor_stop(host);
     become_none(host); /* and with the directory every group in it */
     cgroup_janitor_stop(host);
+    cgroup_forget_counters(host, NULL);
     while (host->discarded) {
         struct cgroup *next = host->discarded->next;
 
@@ -317,6 +282,7 @@ int cgroup_new(struct cgroup_host *host, const char *name, const struct cgroup_l
         strcmp(name, CGROUP_LEAF) == 0)
         return error_set(err, E_INTERNAL, "`%s` cannot be the name of a cgroup", name);
     group->host = host;
+    group->number = ++host->made;
     memcpy(group->name, name, len + 1);
 
     retry_discarded(host);
@@ -391,6 +357,7 @@ int cgroup_remove(struct cgroup *group)
     for (size_t i = 0; i < group->host->n_places; i++)
         if (unlinkat(group->host->places[i].fd, group->name, AT_REMOVEDIR) < 0 && errno != ENOENT)
             return -errno;
+    cgroup_forget_counters(group->host, group);
     free(group);
     return 0;
 }

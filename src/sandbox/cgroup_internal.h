@@ -38,6 +38,16 @@ struct cgroup_place {
     int fd;               /* our directory, -1 while there is none */
 };
 
+/* Files of groups that stay open between two reads: four of each of sixteen sessions, and not so
+ * many that descriptors become scarce. */
+#define CGROUP_COUNTERS 64
+
+struct cgroup_counter {
+    const struct cgroup *group; /* NULL: the slot is empty */
+    const char *file;
+    int fd;
+};
+
 struct cgroup_host {
     enum cgroup_kind kind;
     char *reason; /* why CGROUP_NONE */
@@ -51,6 +61,9 @@ struct cgroup_host {
     bool has_moved;   /* v2: this process sits in our CGROUP_LEAF */
     unsigned enabled; /* v2: bits we added to the parent's subtree_control, to be taken back */
 
+    struct cgroup_counter counters[CGROUP_COUNTERS];
+    uint64_t made; /* groups so far */
+
     pid_t janitor;            /* 0: none */
     struct cgroup *discarded; /* could not be removed yet */
 };
@@ -58,6 +71,7 @@ struct cgroup_host {
 struct cgroup {
     struct cgroup_host *host;
     struct cgroup *next; /* among the discarded */
+    uint64_t number;
     char name[CGROUP_NAME_MAX];
     struct cgroup_limits limits; /* as they stand */
     bool is_limited;             /* `limits` has been written */
@@ -129,7 +143,12 @@ int cgroup_write(const struct cgroup *group, enum cgroup_controller controller, 
 int cgroup_write_u64(const struct cgroup *group, enum cgroup_controller controller,
                      const char *file, uint64_t value, struct error *err);
 
+/* --- cgroup_counter.c --- */
+
+/* Closes what is still open of the group's files, or of all groups'. */
+void cgroup_forget_counters(struct cgroup_host *host, const struct cgroup *group);
+
 /* The number in `<group>/<file>`, or behind `key` in it; a file or key that is not there leaves
- * *value alone. Returns 0 or -errno. */
+ * *value alone. Returns 0 or -errno. `file` is a literal. */
 int cgroup_read_u64(const struct cgroup *group, enum cgroup_controller controller, const char *file,
                     const char *key, uint64_t *value);

@@ -452,6 +452,44 @@ static void a_group_that_cannot_be_made_is_an_error_and_leaves_nothing(void **st
 
 /* --- none --- */
 
+static size_t open_counters(const struct cgroup_host *host)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < CGROUP_COUNTERS; i++)
+        count += host->counters[i].group != NULL;
+    return count;
+}
+
+/* Their files stay open between reads, within a bound, and no longer than the group is there. */
+static void counters_of_many_groups_are_their_own_and_fresh(void **state)
+{
+    struct cgroup_host *host = open_host();
+    struct cgroup *groups[40];
+    pid_t pids[40];
+    char name[8];
+
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        (void)snprintf(name, sizeof(name), "g%d", i);
+        groups[i] = new_group(host, name, &roomy);
+        assert_int_equal(usage_of(groups[i]).processes, 0);
+    }
+    for (int i = 0; i < 40; i += 2)
+        pids[i] = settle(groups[i]);
+    for (int i = 0; i < 40; i++)
+        assert_int_equal(usage_of(groups[i]).processes, i % 2 == 0);
+    assert_in_range(open_counters(host), 1, CGROUP_COUNTERS);
+    for (int i = 0; i < 40; i++) {
+        cgroup_kill(groups[i]);
+        if (i % 2 == 0)
+            reap(pids[i]);
+        remove_group(groups[i]);
+    }
+    assert_int_equal(open_counters(host), 0);
+    cgroup_host_free(host);
+}
+
 static void without_cgroups_everything_succeeds_and_counts_nothing(void **state)
 {
     struct cgroup_host *host = NULL;
@@ -484,6 +522,7 @@ int main(void)
         cmocka_unit_test(a_group_is_made_and_removed_everywhere),
         cmocka_unit_test(a_name_that_exists_or_leads_away_is_refused),
         cmocka_unit_test(processes_are_limited_and_counted),
+        cmocka_unit_test(counters_of_many_groups_are_their_own_and_fresh),
         cmocka_unit_test(memory_beyond_the_limit_is_a_counted_kill),
         cmocka_unit_test(memory_of_files_counts),
         cmocka_unit_test(limits_can_be_raised_and_lowered),
