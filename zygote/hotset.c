@@ -21,9 +21,6 @@
 
 #define RANGES_MAX 2048
 
-/* A call costs about as much as copying a few pages, so near neighbours are taken together. */
-#define GAP_MAX 2
-
 struct range {
     uintptr_t start;
     size_t len;
@@ -48,8 +45,8 @@ static void add(struct ranges *ranges, size_t first, uintptr_t page)
 {
     struct range *last = ranges->count > first ? &ranges->items[ranges->count - 1] : NULL;
 
-    if (last && page <= last->start + last->len + (size_t)GAP_MAX * PAGE)
-        last->len = page + PAGE - last->start;
+    if (last && page == last->start + last->len)
+        last->len += PAGE;
     else if (ranges->count < RANGES_MAX)
         ranges->items[ranges->count++] = (struct range){page, PAGE};
 }

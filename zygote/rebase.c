@@ -15,12 +15,21 @@
 #include "base/cleanup.h"
 #include "zygote/maps.h"
 
-#define PAGE REBASE_PAGE
+#ifndef MADV_COLLAPSE
+#define MADV_COLLAPSE 25
+#endif
+
+#define PAGE       REBASE_PAGE
+#define LARGE_PAGE ((size_t)2 << 20)
 
 /* Untouched pages in the middle of touched ones are taken along up to this many, because each gap
  * would cost two mappings in every child. Longer ones stay anonymous: touching a hole of the file
  * would allocate a page in it for good. */
 #define GAP_MAX 16
+
+/* Pages of larger ones stay shared with whoever else on the host uses them. */
+#define LIBRARY_MAX   ((uintptr_t)512 << 10)
+#define LIBRARY_PARTS 8
 
 #define RUNS_MAX 16384 /* the kernel allows a process 65,530 mappings */
 
@@ -56,11 +65,11 @@ static bool is_eligible(const struct mapping *m)
     return !holds(m, &errno) && !holds(m, &own_data) && !holds(m, &runs[RUNS_MAX - 1]);
 }
 
-static int add_run(const struct mapping *m, uintptr_t start, uintptr_t end, struct error *err)
+static int add_run(uintptr_t start, uintptr_t end, int prot, struct error *err)
 {
     if (n_runs == RUNS_MAX)
         return error_set(err, E_TOO_LARGE, "memory is too scattered");
-    runs[n_runs++] = (struct run){start, end - start, m->prot};
+    runs[n_runs++] = (struct run){start, end - start, prot};
     return 0;
 }
 
@@ -84,7 +93,7 @@ static int find_runs(int pagemap, const struct mapping *m, struct error *err)
             if (!(info & (PAGE_PRESENT | PAGE_SWAPPED)) || (info & PAGE_OF_FILE))
                 continue;
             if (end && at > end + (size_t)GAP_MAX * PAGE) {
-                if (add_run(m, start, end, err) < 0)
+                if (add_run(start, end, m->prot, err) < 0)
                     return -1;
                 end = 0;
             }
@@ -93,21 +102,62 @@ static int find_runs(int pagemap, const struct mapping *m, struct error *err)
             end = at + PAGE;
         }
     }
-    return end ? add_run(m, start, end, err) : 0;
+    return end ? add_run(start, end, m->prot, err) : 0;
+}
+
+/* A library's tables, code, constants and what was written once when it was loaded: neighbours of
+ * one file, none of them writable. */
+struct library {
+    struct mapping parts[LIBRARY_PARTS];
+    size_t n_parts;
+};
+
+static bool belongs(const struct library *l, const struct mapping *m)
+{
+    const struct mapping *last = l->n_parts ? &l->parts[l->n_parts - 1] : NULL;
+
+    if (m->name[0] != '/' || (m->prot & PROT_WRITE) || l->n_parts == LIBRARY_PARTS)
+        return false;
+    return !last || (last->end == m->start && strcmp(last->name, m->name) == 0);
+}
+
+/* Each mapping is copied by every fork. A small library goes into the file whole, as one that may
+ * be read and executed: most have four, and nothing else is shared by leaving them where they are.
+ * A program gains nothing by it: it can map memory to execute from for the asking. */
+static int add_library(int pagemap, struct library *l, struct error *err)
+{
+    uintptr_t start = l->parts[0].start, end = l->n_parts ? l->parts[l->n_parts - 1].end : 0;
+    size_t n = l->n_parts;
+
+    l->n_parts = 0;
+    if (n > 1 && end - start <= LIBRARY_MAX)
+        return add_run(start, end, PROT_READ | PROT_EXEC, err);
+    for (size_t i = 0; i < n; i++)
+        if (find_runs(pagemap, &l->parts[i], err) < 0)
+            return -1;
+    return 0;
 }
 
 static int collect(char *text, struct error *err)
 {
     cleanup_close int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC);
+    struct library library = {0};
     struct mapping m;
 
     if (pagemap < 0)
         return error_errno(err, "open /proc/self/pagemap");
     n_runs = 0;
-    while (maps_next(&text, &m))
-        if (is_eligible(&m) && find_runs(pagemap, &m, err) < 0)
+    while (maps_next(&text, &m)) {
+        if (!is_eligible(&m))
+            continue;
+        if (!belongs(&library, &m) && add_library(pagemap, &library, err) < 0)
             return -1;
-    return 0;
+        if (belongs(&library, &m))
+            library.parts[library.n_parts++] = m;
+        else if (find_runs(pagemap, &m, err) < 0)
+            return -1;
+    }
+    return add_library(pagemap, &library, err);
 }
 
 static int copy_out(int file, struct error *err)
@@ -129,6 +179,27 @@ static int copy_out(int file, struct error *err)
     return 0;
 }
 
+/* With large pages in the file it is cheap to show many small ones of it, sixteen at a fault, and
+ * to take them away at an end. Linux puts them together where it can (6.1); else nothing is lost.
+ */
+static void enlarge_pages(int file)
+{
+    size_t len = 0;
+    char *space, *aligned;
+
+    for (size_t i = 0; i < n_runs; i++)
+        len += runs[i].len;
+    len = (len + LARGE_PAGE - 1) / LARGE_PAGE * LARGE_PAGE;
+    space = mmap(NULL, len + LARGE_PAGE, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (space == MAP_FAILED)
+        return;
+    aligned = space + (LARGE_PAGE - (uintptr_t)space % LARGE_PAGE) % LARGE_PAGE;
+    if (ftruncate(file, (off_t)len) == 0 &&
+        mmap(aligned, len, PROT_READ, MAP_SHARED | MAP_FIXED, file, 0) != MAP_FAILED)
+        (void)madvise(aligned, len, MADV_COLLAPSE);
+    (void)munmap(space, len + LARGE_PAGE);
+}
+
 /* Each address gets the same bytes it had, by one call that replaces the mapping. There is no way
  * back from a failure in the middle, and none is needed: what was not switched is as it was. */
 static int switch_over(int file, struct error *err)
@@ -137,17 +208,16 @@ static int switch_over(int file, struct error *err)
 
     for (size_t i = 0; i < n_runs; i++) {
         if (mmap((void *)runs[i].start, runs[i].len, runs[i].prot, MAP_PRIVATE | MAP_FIXED, file,
-                 at) == MAP_FAILED)
+                 at) == MAP_FAILED &&
+            !(runs[i].prot & PROT_EXEC)) /* not allowed everywhere, and only a matter of speed */
             return error_errno(err, "map the memory file");
         at += (off_t)runs[i].len;
     }
     return 0;
 }
 
-/* A library is three mappings of one file next to each other: its tables, its code, its constants.
- * Where all may be executed they are one, and a fork has a third of the mappings less to copy. None
- * is writable; and memory to execute anything from is something a program can have for the asking.
- */
+/* Of a large library, too, the tables and the constants join the code between them when all may be
+ * executed. */
 static void join_code(char *text)
 {
     struct mapping before = {0}, m;
@@ -178,6 +248,7 @@ int rebase_memory(struct error *err)
     /* The checker's shadow is private memory too, terabytes of it, and it writes there between any
      * two of our steps. */
     (void)copy_out;
+    (void)enlarge_pages;
     (void)switch_over;
     (void)join_code;
     (void)err;
@@ -189,8 +260,10 @@ int rebase_memory(struct error *err)
     if (file < 0)
         return error_errno(err, "memfd_create");
     own_data++; /* keeps it in .data, and the compiler from knowing its value */
-    if (maps_read(&text, err) < 0 || collect(text, err) < 0 || copy_out(file, err) < 0 ||
-        switch_over(file, err) < 0)
+    if (maps_read(&text, err) < 0 || collect(text, err) < 0 || copy_out(file, err) < 0)
+        return error_wrap(err, "rebase the interpreter's memory");
+    enlarge_pages(file);
+    if (switch_over(file, err) < 0)
         return error_wrap(err, "rebase the interpreter's memory");
     if (fcntl(file, F_ADD_SEALS, F_SEAL_WRITE | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) < 0)
         return error_errno(err, "seal the memory file");
