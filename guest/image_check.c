@@ -14,9 +14,14 @@
 #include <sys/statfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "guest/image_internal.h"
+
+/* For processes that are about to be gone: 40 ms in all. */
+#define PATIENCE_TRIES 20
+#define PATIENCE_NS    2000000
 
 #define NAMED_MAX 4 /* threads, children, maps named in one message; the rest is a number */
 
@@ -188,12 +193,21 @@ static void visit_process(int dir, int pid, void *data)
         complain(check->why, "process %d (%s) is running", pid, name);
 }
 
+/* One that was killed a moment ago, and that pid 1 is about to reap, is waited for. */
 static void check_processes(const struct image_request *request, struct image_refusal *why)
 {
-    struct process_check check = {why, request->has_bash, 0};
+    size_t len = strlen(why->text);
 
-    if (for_each_number("/proc", visit_process, &check) < 0)
-        complain(why, "the processes cannot be listed");
+    for (int try = 0; try < PATIENCE_TRIES; try++) {
+        struct process_check check = {why, request->has_bash, 0};
+
+        why->text[len] = '\0';
+        if (for_each_number("/proc", visit_process, &check) < 0)
+            complain(why, "the processes cannot be listed");
+        if (!check.named)
+            return;
+        (void)nanosleep(&(struct timespec){.tv_nsec = PATIENCE_NS}, NULL);
+    }
 }
 
 /* --- memory --- */

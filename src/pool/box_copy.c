@@ -12,12 +12,16 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/meminfo.h"
 #include "base/utf8.h"
 #include "pool/box_internal.h"
 
 /* Writing takes a third of a second per GB; more than this is a kernel that does not answer. */
 #define IMAGE_MS   60000
 #define RESTORE_MS 60000
+
+/* What part of the host's memory images leave free. */
+#define SPARE 20
 
 struct box_copy {
     struct box *box; /* NULL: it is gone, and nobody waits for the rest */
@@ -114,6 +118,20 @@ static void judge(struct box_copy *c)
     finish(c, &err);
 }
 
+/* While the writer is at it, what the program changes exists twice, and both count against its
+ * sandbox. One that has no room for that is held until the end, and one without a cgroup, where the
+ * writer itself would be counted. */
+static bool is_tight(struct box *b)
+{
+    struct cgroup_usage usage = {0};
+    struct error err = {0};
+
+    if (cgroup_read(b->cgroup, CGROUP_PRESENT, &usage, &err) < 0)
+        error_done(&err);
+    return cgroup_host_kind(b->cgroups) == CGROUP_NONE ||
+           usage.memory_bytes > b->model->limits.memory_bytes / 2;
+}
+
 static void on_status(void *arg)
 {
     struct box_copy *c = arg;
@@ -130,7 +148,7 @@ static void on_status(void *arg)
     }
     if (room)
         c->len += (size_t)n;
-    if (c->said[0] == WIRE_IMAGE_FILES)
+    if (c->said[0] == WIRE_IMAGE_FILES && !is_tight(c->box))
         let_go(c);
 }
 
@@ -238,6 +256,20 @@ static int begin(struct box_copy *c, struct image *origin, struct error *err)
     return send_request(c, theirs, is_flat, err);
 }
 
+/* Images are on nobody's bill but the host's. */
+static int check_memory(struct box *b, struct error *err)
+{
+    struct cgroup_usage usage = {0};
+    struct meminfo m;
+
+    if (cgroup_read(b->cgroup, CGROUP_PRESENT, &usage, err) < 0)
+        return -1;
+    if (!meminfo_read(&m) || m.available_bytes > usage.memory_bytes + m.total_bytes / SPARE)
+        return 0;
+    error_set(err, E_BUSY, "the host has not enough memory left for a copy");
+    return error_hint(err, "end sessions or forget checkpoints that are not needed");
+}
+
 int box_image(struct box *b, struct image *origin, const struct box_copy_events *events, void *user,
               struct error *err)
 {
@@ -248,6 +280,8 @@ int box_image(struct box *b, struct image *origin, const struct box_copy_events 
     if (b->kernels[WIRE_KERNEL_PYTHON].peer.state != WIRE_STATE_READY ||
         b->kernels[WIRE_KERNEL_PYTHON].peer.channel != WIRE_CHANNEL_CELLS)
         return error_set(err, E_BUSY, "the session's Python kernel is starting");
+    if (check_memory(b, err) < 0)
+        return -1;
     c = calloc(1, sizeof(*c));
     if (!c)
         return error_set(err, E_SYSTEM, "out of memory");

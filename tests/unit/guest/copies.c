@@ -236,13 +236,35 @@ void copies_start(void)
 
 /* All kernels are number 2 in namespaces of their own, with a file system of their own in the same
  * place, as in sandboxes. */
+static void put_text(const char *path, const char *what)
+{
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+    need(fd >= 0 && write(fd, what, strlen(what)) == (ssize_t)strlen(what));
+    (void)close(fd);
+}
+
+static void map_ids(uid_t uid, gid_t gid)
+{
+    char map[64];
+
+    (void)snprintf(map, sizeof(map), "0 %u 1", uid);
+    put_text("/proc/self/uid_map", map);
+    put_text("/proc/self/setgroups", "deny");
+    (void)snprintf(map, sizeof(map), "0 %u 1", gid);
+    put_text("/proc/self/gid_map", map);
+}
+
 static void __attribute__((noreturn)) become_box(int control, int report)
 {
     uid_t uid = getuid();
+    gid_t gid = getgid();
     pid_t pid;
 
     need(prctl(PR_SET_PDEATHSIG, SIGKILL) == 0);
     need(unshare(CLONE_NEWNS | CLONE_NEWPID | (uid ? CLONE_NEWUSER : 0)) == 0);
+    if (uid)
+        map_ids(uid, gid);
     pid = fork();
     need(pid >= 0);
     if (pid > 0) {

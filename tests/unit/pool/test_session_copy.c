@@ -296,14 +296,15 @@ static void refusals_come_with_their_reason(void **state)
         const char *before, *words, *after;
     } cases[] = {
         {"import threading, time; e = threading.Event(); t = threading.Thread(target=e.wait, "
-         "name='me'); t.start()",                          "thread `me` is running",           "e.set(); t.join()"             },
+         "name='me'); t.start()",                          "thread `me` is running", "e.set(); t.join()"                                    },
         {"import subprocess; p = subprocess.Popen(['sleep', '9'])", "child process ",
-         "p.kill(); p.wait(); None"                                                                                                     },
-        {"import os; p = os.pipe()",                                "is a pipe",                        "os.close(p[0]); os.close(p[1])"},
-        {"import mmap; m = mmap.mmap(-1, 9)",                       "shared for writing",               "m.close()"                     },
-        {"import os; os.mkfifo('fifo')",                            "`fifo` is a FIFO",                 "os.unlink('fifo')"             },
-        {"import asyncio; l = asyncio.new_event_loop()",            "an event loop of asyncio is open",
-         "l.close()"                                                                                                                    },
+         "p.kill(); p.wait(); None"                                                                                                                  },
+        {"import os; p = os.pipe()",                                "is a pipe",              "os.close(p[0]); os.close(p[1])"                       },
+        {"import mmap; f = open('s', 'w+b'); n = f.truncate(9); m = mmap.mmap(f.fileno(), 9); "
+         "f.close()",                                                          "shared for writing",                                                                         "m.close()"                                                  },
+        {"import os; os.mkfifo('fifo')",                                                         "`fifo` is a FIFO",                                                    "os.unlink('fifo')"},
+        {"import asyncio; l = asyncio.new_event_loop()",                                                         "an event loop of asyncio is open",
+         "l.close()"                  },
     };
     struct stage g;
     struct session *session;
@@ -350,14 +351,22 @@ static void an_image_is_not_charged_to_its_source(void **state)
 {
     struct stage g;
     struct session *session;
+    struct error err = {0};
 
     (void)state;
     begin(&g, 1);
     session = open_limited(&g, (uint64_t)400 << 20, true);
     assert_says(&g, session, "import numpy as np; a = np.ones(300 * 131072)", "");
-    checkpoint(&g, session, "c");
+    /* A cell that waits meanwhile rewrites all of it, for which there is no room until the image is
+     * written. */
+    (void)scene_prepare(&g.scene, "print(a.sum()); a[:] = 2");
+    assert_int_equal(session_checkpoint(session, "c", on_copied, &g, &err), 0);
+    session_submit(session, g.scene.tickets[0].run);
+    scene_wait(&g.scene, scene_all_done);
+    scene_assert_ran(&g.scene.tickets[0], "39321600.0\n");
+    assert_int_equal(g.calls, 1);
+    g.calls = 0;
     assert_string_equal(g.why, "");
-    assert_says(&g, session, "print(a.sum()); a[:] = 2", "39321600.0\n");
     restore(&g, session, "c");
     assert_string_equal(g.why, "");
     assert_says(&g, session, "print(a.sum())", "39321600.0\n");
@@ -463,13 +472,11 @@ static void a_program_gets_no_hold_of_the_means(void **state)
     assert_says(&g, session,
                 "import ctypes, os, socket; c = ctypes.CDLL(None, use_errno=True)\n"
                 "print(c.prctl(4, 1, 0, 0, 0), ctypes.get_errno())\n"
-                "try: open('/proc/self/pagemap')\n"
-                "except PermissionError: print('no')\n"
                 "s = socket.socket(fileno=os.dup(63))\n"
                 "try: s.send(b'x')\n"
                 "except BrokenPipeError: print('one way')\n"
                 "s.close()",
-                "-1 1\nno\none way\n");
+                "-1 1\none way\n");
     checkpoint(&g, session, "c");
     assert_string_equal(g.why, "");
     restore(&g, session, "c");
