@@ -116,7 +116,7 @@ static void answer_json(struct request *request, int status, const char *headers
 {
     static const char failed[] =
         "{\"error\":{\"code\":\"system\",\"message\":\"out of memory\",\"hint\":null}}\n";
-    cleanup(buf_done) struct buf text;
+    cleanup(buf_done) struct buf text = {0};
 
     buf_init(&text, SIZE_MAX / 2);
     if (!value || json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) < 0 ||

@@ -32,7 +32,7 @@ static void hold(struct job *job)
 
 static void add(struct job *job, const char *name, json_t *value)
 {
-    cleanup(buf_done) struct buf text;
+    cleanup(buf_done) struct buf text = {0};
 
     buf_init(&text, SIZE_MAX / 2);
     /* Without memory an event is missing; the result at the end has it all. */

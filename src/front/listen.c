@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,6 +25,15 @@ static int bad_address(const char *address, struct error *err)
     return error_hint(err, "for example 127.0.0.1:8222 or [::1]:8222");
 }
 
+/* getaddrinfo() would take 65536 for 0. */
+static bool is_port(const char *text)
+{
+    size_t len = strlen(text);
+
+    return len > 0 && len <= 5 && strspn(text, "0123456789") == len &&
+           strtol(text, NULL, 10) <= UINT16_MAX;
+}
+
 static int resolve(const char *address, struct addrinfo **ret_info, struct error *err)
 {
     const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
@@ -32,8 +42,7 @@ static int resolve(const char *address, struct addrinfo **ret_info, struct error
     size_t len = colon ? (size_t)(colon - address) : 0;
     char host[64];
 
-    if (!colon || len == 0 || len >= sizeof(host) || !colon[1] ||
-        strspn(colon + 1, "0123456789") != strlen(colon + 1))
+    if (!colon || len == 0 || len >= sizeof(host) || !is_port(colon + 1))
         return bad_address(address, err);
     if (address[0] == '[' && colon[-1] == ']')
         (void)snprintf(host, sizeof(host), "%.*s", (int)len - 2, address + 1);

@@ -143,7 +143,7 @@ static void find_route(const struct router *router, struct request *request, str
 
 static int pick_route(const struct router *router, struct request *request)
 {
-    cleanup(buf_done) struct buf allow;
+    cleanup(buf_done) struct buf allow = {0};
     struct error err = {0};
 
     buf_init(&allow, 256);

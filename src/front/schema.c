@@ -8,8 +8,8 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/suggest.h"
-#include "base/utf8.h"
 #include "front/json.h"
+#include "front/terminal.h"
 
 #define FIELDS_MAX 64
 
@@ -46,7 +46,7 @@ static void describe(const struct schema_field *f, char *text, size_t size)
 /* What was read, short enough for one line, whatever it was. */
 static void show(const json_t *value, char *text, size_t size)
 {
-    cleanup(buf_done) struct buf dumped;
+    cleanup(buf_done) struct buf dumped = {0};
     size_t n;
 
     buf_init(&dumped, KIB);
@@ -77,17 +77,18 @@ static int wrong(const struct schema_field *f, const json_t *value, struct error
 static int unknown(const struct schema_field *fields, const char *name, struct error *err)
 {
     const char *known[FIELDS_MAX] = {0}, *nearest;
-    cleanup(buf_done) struct buf shown;
-    size_t count = 0, len = strnlen(name, SHOWN_MAX);
+    cleanup(buf_done) struct buf shown = {0};
+    size_t count = 0;
 
     for (; count < FIELDS_MAX && fields[count].name; count++)
         known[count] = fields[count].name;
     nearest = suggest_nearest(name, known, count);
-    len = utf8_valid(name, len);
-    error_set(err, E_INVALID, "unknown field `%.*s`", (int)len, name);
+    buf_init(&shown, KIB);
+    (void)terminal_line(name, strnlen(name, SHOWN_MAX), &shown, NULL);
+    error_set(err, E_INVALID, "unknown field `%s`", buf_str(&shown));
     if (nearest)
         return error_hint(err, "did you mean `%s`?", nearest);
-    buf_init(&shown, KIB);
+    buf_clear(&shown);
     for (size_t i = 0; i < count; i++)
         (void)buf_printf(&shown, NULL, "%s%s", i ? ", " : "", known[i]);
     return count ? error_hint(err, "known are %s", buf_str(&shown))
@@ -98,11 +99,13 @@ static int unknown(const struct schema_field *fields, const char *name, struct e
 
 static bool is_choice(const char *choices, const char *text)
 {
-    size_t len = strlen(text);
+    for (const char *c = choices; c;) {
+        size_t n = strcspn(c, ",");
 
-    for (const char *c = choices; len && c; c = strchr(c, ',') ? strchr(c, ',') + 1 : NULL)
-        if (strncmp(c, text, len) == 0 && (c[len] == ',' || c[len] == '\0'))
+        if (n == strlen(text) && memcmp(c, text, n) == 0)
             return true;
+        c = c[n] ? c + n + 1 : NULL;
+    }
     return false;
 }
 
@@ -228,10 +231,14 @@ int schema_check(const struct schema_field *fields, const json_t *value, struct 
 
 static int hex_value(char c)
 {
-    return c <= '9' ? c - '0' : (c | 0x20) - 'a' + 10;
+    static const char digits[] = "0123456789abcdef";
+    const char *found = memchr(digits, c | (c >= 'A' && c <= 'F' ? 0x20 : 0), 16);
+
+    return found ? (int)(found - digits) : -1;
 }
 
-/* The guard has seen to it that two hex digits follow each percent sign. */
+/* The guard has seen to it that two hex digits follow each percent sign; one without stays itself.
+ */
 size_t schema_decode(struct span text, bool is_query, char *ret_text)
 {
     size_t n = 0;
@@ -239,7 +246,8 @@ size_t schema_decode(struct span text, bool is_query, char *ret_text)
     for (size_t i = 0; i < text.len; i++) {
         char c = text.data[i];
 
-        if (c == '%' && i + 2 < text.len) {
+        if (c == '%' && i + 2 < text.len && hex_value(text.data[i + 1]) >= 0 &&
+            hex_value(text.data[i + 2]) >= 0) {
             c = (char)(hex_value(text.data[i + 1]) << 4 | hex_value(text.data[i + 2]));
             i += 2;
         } else if (c == '+' && is_query) {

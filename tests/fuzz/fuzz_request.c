@@ -1,0 +1,65 @@
+/* Any bytes as the body and the query of each route: refused with words, or fit for a handler. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf8.h"
+#include "front/api.h"
+#include "front/json.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static void check_error(struct error *err)
+{
+    if (err->code != E_INVALID && err->code != E_TOO_LARGE)
+        abort();
+    if (!err->message || strchr(err->message, '\n') ||
+        utf8_valid(err->message, strlen(err->message)) != strlen(err->message))
+        abort();
+    error_done(err);
+}
+
+/* What every handler of a program counts on. */
+static void check_fit(const json_t *body)
+{
+    const json_t *timeout = json_object_get(body, "timeout_s"),
+                 *pids = json_object_get(body, "pids");
+
+    if (timeout && !(json_number_value(timeout) >= 1 && json_number_value(timeout) <= 86400))
+        abort();
+    if (pids && (json_integer_value(pids) < 1 || json_integer_value(pids) > 1024))
+        abort();
+    if (json_object_get(body, "code") && !json_string_value(json_object_get(body, "code")))
+        abort();
+}
+
+static void try_route(const struct route *route, const json_t *body, struct span query)
+{
+    struct error err = {0};
+    json_t *value = NULL;
+
+    if (route->body && json_is_object(body)) {
+        if (schema_check(route->body, body, &err) < 0)
+            check_error(&err);
+        else
+            check_fit(body);
+    }
+    if (schema_read_query(route->query, query, &value, &err) < 0)
+        check_error(&err);
+    json_decref(value);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    const struct json_text_limits limits = {.bytes = MIB, .depth = 32};
+    struct error err = {0};
+    json_t *body = NULL;
+
+    if (json_text_load((const char *)data, len, &limits, &body, &err) < 0)
+        check_error(&err);
+    for (const struct route *const *table = api_tables; *table; table++)
+        for (const struct route *r = *table; r->method; r++)
+            try_route(r, body, (struct span){(const char *)data, len});
+    json_decref(body);
+    return 0;
+}

@@ -1,0 +1,175 @@
+#include "unit.h"
+
+#include "base/buf.h"
+#include "front/sse.h"
+
+/* In place of a connection: what was written, and whether there is room. */
+static struct buf written;
+static bool has_room = true, is_ended;
+
+void request_begin(struct request *request, int status, const char *type, const char *headers,
+                   uint64_t length)
+{
+    (void)request;
+    (void)headers;
+    assert_int_equal(status, 200);
+    assert_string_equal(type, "text/event-stream");
+    assert_true(length == REQUEST_UNKNOWN_LENGTH);
+}
+
+bool request_write(struct request *request, const void *data, size_t len)
+{
+    (void)request;
+    assert_int_equal(buf_add(&written, data, len, NULL), 0);
+    return has_room;
+}
+
+void request_end(struct request *request)
+{
+    (void)request;
+    is_ended = true;
+}
+
+static int begin(void **state)
+{
+    (void)state;
+    buf_done(&written);
+    buf_init(&written, 64 * MIB);
+    has_room = true;
+    is_ended = false;
+    return 0;
+}
+
+static void add(struct sse *sse, const char *data)
+{
+    assert_int_equal(sse_add(sse, "stdout", data, strlen(data), NULL), 0);
+}
+
+static void events_have_names_and_numbers(void **state)
+{
+    struct request reader = {0};
+    struct sse sse;
+
+    (void)state;
+    sse_init(&sse);
+    add(&sse, "1");
+    sse_attach(&sse, &reader, 0);
+    add(&sse, "2");
+    assert_string_equal(buf_str(&written),
+                        "id: 1\nevent: stdout\ndata: 1\n\nid: 2\nevent: stdout\ndata: 2\n\n");
+    assert_false(is_ended);
+    sse_finish(&sse);
+    assert_true(is_ended);
+    assert_null(sse.reader);
+    sse_done(&sse);
+}
+
+static void who_comes_back_goes_on_behind_what_he_saw(void **state)
+{
+    struct request one = {0}, two = {0};
+    struct sse sse;
+
+    (void)state;
+    sse_init(&sse);
+    sse_attach(&sse, &one, 0);
+    add(&sse, "1");
+    add(&sse, "2");
+    sse_detach(&sse);
+    add(&sse, "3");
+    sse_finish(&sse);
+    buf_clear(&written);
+    sse_attach(&sse, &two, 1);
+    assert_string_equal(buf_str(&written),
+                        "id: 2\nevent: stdout\ndata: 2\n\nid: 3\nevent: stdout\ndata: 3\n\n");
+    assert_true(is_ended);
+    sse_done(&sse);
+}
+
+static void a_second_reader_takes_the_place_of_the_first(void **state)
+{
+    struct request one = {0}, two = {0};
+    struct sse sse;
+
+    (void)state;
+    sse_init(&sse);
+    sse_attach(&sse, &one, 0);
+    sse_attach(&sse, &two, 0);
+    assert_true(is_ended);
+    assert_ptr_equal(sse.reader, &two);
+    sse_done(&sse);
+}
+
+static void a_reader_without_room_is_behind(void **state)
+{
+    static char much[SSE_BEHIND];
+    struct request reader = {0};
+    struct sse sse;
+
+    (void)state;
+    memset(much, 'x', sizeof(much) - 1);
+    sse_init(&sse);
+    has_room = false;
+    sse_attach(&sse, &reader, 0);
+    add(&sse, much); /* the last that went out */
+    assert_false(sse_is_behind(&sse));
+    sse.reader = NULL; /* a pump that is not called */
+    add(&sse, much);
+    assert_true(sse_is_behind(&sse));
+    sse.reader = &reader;
+    sse_pump(&sse);
+    assert_false(sse_is_behind(&sse));
+    sse_done(&sse);
+}
+
+static void what_was_sent_is_kept_up_to_a_bound_and_the_gap_is_told(void **state)
+{
+    static char much[64 * KIB];
+    struct request reader = {0};
+    struct sse sse;
+
+    (void)state;
+    memset(much, 'x', sizeof(much) - 1);
+    sse_init(&sse);
+    sse_attach(&sse, &reader, 0);
+    for (int i = 0; i < 40; i++)
+        add(&sse, much);
+    assert_true(sse.sent_bytes <= SSE_KEPT);
+    sse_detach(&sse);
+    buf_clear(&written);
+    sse_attach(&sse, &reader, 3);
+    assert_contains(buf_str(&written), "event: gap\ndata: {\"missed\":22}\n\n");
+    buf_clear(&written);
+    sse_attach(&sse, &reader, 39);
+    assert_true(strncmp(buf_str(&written), "id: 40\n", 7) == 0);
+    sse_done(&sse);
+}
+
+static void a_comment_comes_only_where_nothing_else_does(void **state)
+{
+    struct request reader = {0};
+    struct sse sse;
+
+    (void)state;
+    sse_init(&sse);
+    sse_keep_alive(&sse);
+    sse_attach(&sse, &reader, 0);
+    sse_keep_alive(&sse);
+    assert_string_equal(buf_str(&written), ":\n\n");
+    sse_done(&sse);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup(events_have_names_and_numbers, begin),
+        cmocka_unit_test_setup(who_comes_back_goes_on_behind_what_he_saw, begin),
+        cmocka_unit_test_setup(a_second_reader_takes_the_place_of_the_first, begin),
+        cmocka_unit_test_setup(a_reader_without_room_is_behind, begin),
+        cmocka_unit_test_setup(what_was_sent_is_kept_up_to_a_bound_and_the_gap_is_told, begin),
+        cmocka_unit_test_setup(a_comment_comes_only_where_nothing_else_does, begin),
+    };
+    int r = UNIT_RUN(tests);
+
+    buf_done(&written);
+    return r;
+}

@@ -1,0 +1,175 @@
+#include "unit.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "gate/auth.h"
+
+static char dir[] = "/tmp/bj-auth-XXXXXX";
+static char path[64];
+
+static int make_dir(void **state)
+{
+    (void)state;
+    assert_non_null(mkdtemp(dir));
+    (void)snprintf(path, sizeof(path), "%s/token", dir);
+    return 0;
+}
+
+static int remove_dir(void **state)
+{
+    (void)state;
+    (void)unlink(path);
+    return rmdir(dir);
+}
+
+static void write_file(const char *text, mode_t mode)
+{
+    FILE *file;
+
+    (void)unlink(path);
+    file = fopen(path, "we");
+    assert_non_null(file);
+    (void)fputs(text, file);
+    (void)fclose(file);
+    assert_int_equal(chmod(path, mode), 0);
+}
+
+static void read_file(char text[128])
+{
+    FILE *file = fopen(path, "re");
+
+    assert_non_null(file);
+    assert_non_null(fgets(text, 128, file));
+    (void)fclose(file);
+    text[strcspn(text, "\n")] = '\0';
+}
+
+static int ask(const struct auth *auth, const char *token, struct error *err)
+{
+    struct auth_claim claim = {
+        .token = {token, token ? strlen(token) : 0}
+    };
+    char owner[16];
+
+    return auth_check(auth, &claim, owner, sizeof(owner), err);
+}
+
+static void a_token_is_made_once_and_only_for_us(void **state)
+{
+    struct auth *auth = NULL;
+    struct error err = {0};
+    char first[128], second[128];
+    struct stat st;
+
+    (void)state;
+    (void)unlink(path);
+    assert_int_equal(auth_open(path, &auth, &err), 0);
+    assert_int_equal(stat(path, &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0600);
+    read_file(first);
+    assert_int_equal(ask(auth, first, &err), 0);
+    auth_free(auth);
+    assert_int_equal(auth_open(path, &auth, &err), 0);
+    read_file(second);
+    assert_string_equal(first, second);
+    assert_int_equal(ask(auth, first, &err), 0);
+    auth_free(auth);
+}
+
+static void wrong_tokens_are_refused_without_being_told(void **state)
+{
+    struct auth *auth = NULL;
+    struct error err = {0};
+    char token[128], wrong[128];
+
+    (void)state;
+    (void)unlink(path);
+    assert_int_equal(auth_open(path, &auth, &err), 0);
+    read_file(token);
+    for (size_t i = 0; i < strlen(token); i++) {
+        memcpy(wrong, token, sizeof(wrong));
+        wrong[i] ^= 1;
+        assert_true(ask(auth, wrong, &err) < 0);
+        assert_null(strstr(err.message, wrong));
+        assert_error(&err, E_AUTH, "not known");
+    }
+    memcpy(wrong, token, sizeof(wrong));
+    wrong[strlen(wrong) - 1] = '\0';
+    assert_true(ask(auth, wrong, &err) < 0);
+    assert_error(&err, E_AUTH, "not known");
+    assert_true(ask(auth, "", &err) < 0);
+    assert_error(&err, E_AUTH, "not known");
+    assert_true(ask(auth, NULL, &err) < 0);
+    assert_error(&err, E_AUTH, "a token is needed");
+    auth_free(auth);
+}
+
+static void a_process_of_ours_needs_none_over_the_socket(void **state)
+{
+    struct auth_claim ours = {.is_unix = true, .uid = geteuid()};
+    struct auth_claim theirs = {.is_unix = true, .uid = geteuid() + 1};
+    struct auth_claim tcp = {.uid = geteuid()};
+    struct auth *auth = NULL;
+    struct error err = {0};
+    char owner[16] = "x";
+
+    (void)state;
+    assert_int_equal(auth_open(path, &auth, &err), 0);
+    assert_int_equal(auth_check(auth, &ours, owner, sizeof(owner), &err), 0);
+    assert_string_equal(owner, "");
+    assert_true(auth_check(auth, &theirs, owner, sizeof(owner), &err) < 0);
+    assert_error(&err, E_AUTH, "needed");
+    assert_true(auth_check(auth, &tcp, owner, sizeof(owner), &err) < 0);
+    assert_error(&err, E_AUTH, "needed");
+    auth_free(auth);
+}
+
+static void a_file_that_others_read_is_refused(void **state)
+{
+    struct auth *auth = NULL;
+    struct error err = {0};
+
+    (void)state;
+    write_file("bj_0000000000000000000000000000000000000000000000000000000000000000\n", 0640);
+    assert_true(auth_open(path, &auth, &err) < 0);
+    assert_error(&err, E_DENIED, "by others");
+    write_file("secret\n", 0600);
+    assert_true(auth_open(path, &auth, &err) < 0);
+    assert_null(strstr(err.message, "secret"));
+    assert_error(&err, E_INVALID, "holds no token");
+    write_file("", 0600);
+    assert_true(auth_open(path, &auth, &err) < 0);
+    assert_error(&err, E_INVALID, "holds no token");
+    (void)unlink(path);
+    assert_int_equal(symlink("/etc/passwd", path), 0);
+    assert_true(auth_open(path, &auth, &err) < 0);
+    error_done(&err);
+    assert_null(auth);
+}
+
+static void without_a_file_nobody_needs_a_token(void **state)
+{
+    struct auth *auth = NULL;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(auth_open(NULL, &auth, &err), 0);
+    assert_int_equal(ask(auth, NULL, &err), 0);
+    auth_free(auth);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_token_is_made_once_and_only_for_us),
+        cmocka_unit_test(wrong_tokens_are_refused_without_being_told),
+        cmocka_unit_test(a_process_of_ours_needs_none_over_the_socket),
+        cmocka_unit_test(a_file_that_others_read_is_refused),
+        cmocka_unit_test(without_a_file_nobody_needs_a_token),
+    };
+
+    return UNIT_RUN_WITH(tests, make_dir, remove_dir);
+}
