@@ -23,6 +23,7 @@ static const struct {
     {"run",     cmd_run,     "run a Python or Bash program in a fresh sandbox"          },
     {"shell",   cmd_shell,   "a prompt into a sandbox that remembers"                   },
     {"serve",   cmd_serve,   "answer requests over HTTP, from a warm stock of sandboxes"},
+    {"session", cmd_session, "list, show and end the sessions of a running server"      },
     {"doctor",  cmd_doctor,  "say how well this host can isolate, and how to do better" },
     {"config",  cmd_config,  "show the settings and where each comes from"              },
     {"bench",   cmd_bench,   "measure start-up, throughput and memory on this host"     },

@@ -128,6 +128,14 @@ const char *error_code_name(enum error_code code)
     return codes[code].name;
 }
 
+enum error_code error_code_by_name(const char *name)
+{
+    for (size_t i = 1; name && i < sizeof(codes) / sizeof(codes[0]); i++)
+        if (strcmp(codes[i].name, name) == 0)
+            return (enum error_code)i;
+    return E_PROTOCOL;
+}
+
 int error_code_http(enum error_code code)
 {
     return codes[code].http;

@@ -73,5 +73,8 @@ void error_move(struct error *to, struct error *from);
 void error_done(struct error *err);
 
 const char *error_code_name(enum error_code code);
+
+/* The code of that name; E_PROTOCOL: there is none (it may be NULL). */
+enum error_code error_code_by_name(const char *name);
 int error_code_http(enum error_code code);
 int error_code_exit(enum error_code code);

@@ -13,6 +13,7 @@ int cmd_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
+int cmd_session(int argc, char **argv);
 int cmd_shell(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 

@@ -1,0 +1,235 @@
+/* belljar session: the sessions of a running server. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/config.h"
+#include "base/limits.h"
+#include "base/paths.h"
+#include "base/suggest.h"
+#include "cmd/cmd.h"
+#include "front/client.h"
+#include "front/json.h"
+#include "front/terminal.h"
+
+struct query {
+    struct client client;
+    bool is_json;
+};
+
+static int help(void)
+{
+    (void)printf(
+        "usage: belljar session list [OPTION]…\n"
+        "       belljar session show NAME\n"
+        "       belljar session rm NAME…\n\n"
+        "List, show or end sessions of a running `belljar serve`; NAME is a name or an id.\n"
+        "The server is asked over its Unix socket, unless told otherwise.\n\n"
+        "  --server URL   ask that one; the token is taken from BELLJAR_TOKEN\n"
+        "  --socket PATH  its Unix socket\n"
+        "  --json         for machines\n\n"
+        "example:\n"
+        "  belljar session list\n");
+    return 0;
+}
+
+/* --- printing --- */
+
+static int print_json(const json_t *value, struct error *err)
+{
+    cleanup(buf_done) struct buf out;
+
+    buf_init(&out, LIMIT_OUTPUT_BYTES_MAX);
+    if (json_text_dump(value, JSON_TEXT_PRETTY, &out, err) < 0)
+        return -1;
+    return fputs(buf_str(&out), stdout) < 0 ? error_errno(err, "write the answer") : 0;
+}
+
+/* A server is a stranger, too: nothing of it moves the cursor. */
+static void print_text(const json_t *session, const char *key, int width)
+{
+    const char *text = json_string_value(json_object_get(session, key));
+    cleanup(buf_done) struct buf out;
+
+    buf_init(&out, 4 * KIB);
+    if (text && terminal_line(text, strlen(text), &out, NULL) == 0)
+        (void)printf("%-*s", width, buf_str(&out));
+    else
+        (void)printf("%-*s", width, "-");
+}
+
+static double number(const json_t *session, const char *key)
+{
+    return json_number_value(json_object_get(session, key));
+}
+
+static void print_row(const json_t *session)
+{
+    print_text(session, "name", 32);
+    print_text(session, "state", 10);
+    (void)printf("%6.0f %9.0f %9.0f  ", number(session, "cells"), number(session, "age_s"),
+                 number(session, "idle_s"));
+    print_text(session, "profile", 0);
+    (void)printf("\n");
+}
+
+static int list(struct query *q, char **names, struct error *err)
+{
+    json_t *answer = NULL;
+    int r = client_call(&q->client, "GET", "/v1/sessions", NULL, &answer, err);
+    const json_t *sessions = json_object_get(answer, "sessions");
+
+    (void)names;
+    if (r == 0 && q->is_json)
+        r = print_json(answer, err);
+    else if (r == 0 && json_array_size(sessions) == 0)
+        (void)fprintf(stderr, "no session is open\n");
+    else if (r == 0)
+        (void)printf("%-32s%-10s%6s %9s %9s  %s\n", "NAME", "STATE", "CELLS", "AGE s", "IDLE s",
+                     "PROFILE");
+    if (r == 0 && !q->is_json)
+        for (size_t i = 0; i < json_array_size(sessions); i++)
+            print_row(json_array_get(sessions, i));
+    json_decref(answer);
+    return r;
+}
+
+static int call_one(struct query *q, const char *method, const char *name, json_t **ret_answer,
+                    struct error *err)
+{
+    cleanup_free char *path = client_path("/v1/sessions/", name, "");
+
+    if (!path)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (client_call(&q->client, method, path, NULL, ret_answer, err) < 0)
+        return err->code == E_NOT_FOUND ? error_wrap(err, "%s", name) : -1;
+    return 0;
+}
+
+static int show(struct query *q, char **names, struct error *err)
+{
+    json_t *answer = NULL;
+    int r = 0;
+
+    for (; *names && r == 0; names++) {
+        r = call_one(q, "GET", *names, &answer, err);
+        if (r == 0)
+            r = print_json(answer, err);
+        json_decref(answer);
+        answer = NULL;
+    }
+    return r;
+}
+
+static int rm(struct query *q, char **names, struct error *err)
+{
+    json_t *answer = NULL;
+
+    for (; *names; names++) {
+        if (call_one(q, "DELETE", *names, &answer, err) < 0)
+            return -1;
+        json_decref(answer);
+        answer = NULL;
+    }
+    return 0;
+}
+
+static const struct action {
+    const char *name;
+    int (*run)(struct query *q, char **names, struct error *err);
+    int min, max; /* names it takes; -1: any number */
+} actions[] = {
+    {"list", list, 0, 0 },
+    {"show", show, 1, -1},
+    {"rm",   rm,   1, -1},
+};
+
+static const struct action *find_action(const char *word, int names, struct error *err)
+{
+    const char *known[ARRAY_SIZE(actions)];
+    const char *nearest;
+
+    for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+        known[i] = actions[i].name;
+        if (!word || strcmp(word, actions[i].name) != 0)
+            continue;
+        if (names >= actions[i].min && (actions[i].max < 0 || names <= actions[i].max))
+            return &actions[i];
+        error_set(err, E_INVALID, "`belljar session %s` takes %s", word,
+                  actions[i].max == 0 ? "no name" : "the name of a session");
+        error_hint(err, "`belljar session list` shows the names");
+        return NULL;
+    }
+    nearest = word ? suggest_nearest(word, known, ARRAY_SIZE(known)) : NULL;
+    if (word)
+        error_set(err, E_INVALID, "unknown action `%s`", word);
+    else
+        error_set(err, E_INVALID, "say what to do with sessions");
+    if (nearest)
+        error_hint(err, "did you mean `belljar session %s`?", nearest);
+    else
+        error_hint(err, "`list`, `show NAME` or `rm NAME`");
+    return NULL;
+}
+
+static int open_client(struct query *q, const char *url, const char *socket, struct error *err)
+{
+    cleanup(config_free_p) struct config *config = config_new();
+    cleanup_free char *usual = NULL;
+
+    if (!config)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (url)
+        return client_init(&q->client, url, NULL, getenv("BELLJAR_TOKEN"), err);
+    if (config_load(config, NULL, err) < 0)
+        return -1;
+    if (!socket && *config->socket && strcmp(config->socket, "none") != 0)
+        socket = config->socket;
+    if (!socket)
+        usual = paths_runtime("http.sock", err);
+    if (!socket && !usual)
+        return -1;
+    return client_init(&q->client, NULL, socket ? socket : usual, NULL, err);
+}
+
+int cmd_session(int argc, char **argv)
+{
+    static const struct option options[] = {
+        {"server",           required_argument, NULL, 's'},
+        {"socket",              required_argument, NULL, 'u'},
+        {"json",                  no_argument, NULL, 'j'},
+        {"help",no_argument, NULL, 'h'},
+        {0              },
+    };
+    cleanup_error struct error err = {0};
+    const char *url = NULL, *socket = NULL;
+    const struct action *action;
+    struct query q = {0};
+    int answer, r;
+
+    opterr = 0;
+    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+        switch (answer) {
+        case 's':
+            url = optarg;
+            break;
+        case 'u':
+            socket = optarg;
+            break;
+        case 'j':
+            q.is_json = true;
+            break;
+        case 'h':
+            return help();
+        default:
+            return cmd_bad_option(argv[0], answer, argv, options);
+        }
+    }
+    action = find_action(argv[optind], argc - optind - 1, &err);
+    if (!action || open_client(&q, url, socket, &err) < 0)
+        return cmd_fail(&err);
+    r = action->run(&q, argv + optind + 1, &err);
+    client_done(&q.client);
+    return r < 0 ? cmd_fail(&err) : 0;
+}

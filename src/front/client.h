@@ -1,0 +1,26 @@
+/* The other end of the HTTP service, for commands: one request, one JSON answer, over the Unix
+ * socket of this user's server or to an address. It waits; a command has nothing else to do. */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/error.h"
+
+struct client {
+    char *socket; /* NULL: TCP */
+    char *host, *port;
+    char *token; /* NULL: none is sent */
+};
+
+/* `url`: http://HOST[:PORT], or NULL for the socket at `socket_path`. `token` may be NULL. */
+int client_init(struct client *client, const char *url, const char *socket_path, const char *token,
+                struct error *err);
+void client_done(struct client *client);
+
+/* An error of the server becomes ours, with its words. *ret_answer: NULL when there was no body;
+ * the caller's. E_NOT_FOUND with a hint when no server listens. */
+int client_call(const struct client *client, const char *method, const char *path,
+                const json_t *body, json_t **ret_answer, struct error *err);
+
+/* "/v1/sessions/" and such with a name behind it, as it may stand in a path. The caller's. */
+char *client_path(const char *before, const char *name, const char *after);
