@@ -52,8 +52,8 @@ struct image_kernel {
     size_t n_trees;
 };
 
-/* Opens IMAGE_PAGEMAP_FD, which only a dumpable process may: the caller sees to that. Nothing happens
- * where there are no images. 0 or -errno. */
+/* Opens IMAGE_PAGEMAP_FD, which only a dumpable process may: the caller sees to that. Nothing
+ * happens where there are no images. 0 or -errno. */
 int image_open_pagemap(void);
 
 /* Before the program begins, with that open. 0 or -errno. */

@@ -199,8 +199,8 @@ int image_put(int fd, const void *data, size_t len, uint64_t at);
 /* The changed pages of this process, in the stub. 0 or -errno. */
 int image_scan(int pagemap);
 
-/* Reads head and tables of an image and holds them against their format: every number is safe to use
- * afterwards. 0, or -1 and why. */
+/* Reads head and tables of an image and holds them against their format: every number is safe to
+ * use afterwards. 0, or -1 and why. */
 int image_index_read(int fd, const uint8_t zygote[16], struct image_index *index,
                      struct image_refusal *why);
 

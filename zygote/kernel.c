@@ -284,8 +284,7 @@ serve_run(const struct frame *frame, struct frame_decoder *decoder, bool is_touc
  * is one for this moment and never again. */
 static int look_at_oneself(void)
 {
-    if (prctl(PR_SET_DUMPABLE, 1) < 0 || image_open_pagemap() < 0 ||
-        prctl(PR_SET_DUMPABLE, 0) < 0)
+    if (prctl(PR_SET_DUMPABLE, 1) < 0 || image_open_pagemap() < 0 || prctl(PR_SET_DUMPABLE, 0) < 0)
         return -1;
     return seccomp_load(SECCOMP_NO_DUMP, NULL);
 }

@@ -310,8 +310,7 @@ static const struct box_events box_events = {on_idle, on_done, on_gone};
 static int make_box(struct pool *pool, const struct box_spec *spec, struct run *reserved,
                     struct error *err)
 {
-    struct zygote_client *zygote =
-        reserved && reserved->zygote ? reserved->zygote : pool->zygote;
+    struct zygote_client *zygote = reserved && reserved->zygote ? reserved->zygote : pool->zygote;
     struct box *box;
 
     if (box_new(pool->loop, zygote, pool->cgroups, spec, &box_events, pool, &box, err) < 0)
@@ -474,8 +473,7 @@ static bool serve(struct pool *pool, struct run *run)
     /* A zygote that is still warming up makes it first thing afterwards. With a stock, that has the
      * first word. */
     if (!zygote || zygote_client_is_ending(zygote) ||
-        (fits_stock(pool, run) && !zygote_client_is_ready(zygote)) ||
-        pool->n_making >= ORDERED_MAX)
+        (fits_stock(pool, run) && !zygote_client_is_ready(zygote)) || pool->n_making >= ORDERED_MAX)
         return false;
     (void)unqueue(pool, run);
     if (make_box(pool,

@@ -173,7 +173,8 @@ static void rest(struct session *s)
 /* The next cell, if there is one and the sandbox is free. */
 void session_go_on(struct session *s)
 {
-    while (!s->current && s->head && !session_copy_holds(s) && s->box && box_state(s->box) == BOX_KEPT && !s->is_closing) {
+    while (!s->current && s->head && !session_copy_holds(s) && s->box &&
+           box_state(s->box) == BOX_KEPT && !s->is_closing) {
         struct run *cell = s->head;
         struct error err = {0};
 
@@ -445,7 +446,8 @@ static struct session *longest_idle(const struct sessions *table, const char *ow
         if (strcmp(s->owner, owner) != 0)
             continue;
         ++*ret_count;
-        if (s->box && !s->current && !s->head && !s->copy && (!best || s->rested_ns < best->rested_ns))
+        if (s->box && !s->current && !s->head && !s->copy &&
+            (!best || s->rested_ns < best->rested_ns))
             best = s;
     }
     return best;
@@ -510,7 +512,8 @@ int sessions_open(struct sessions *table, struct run *model, const struct sessio
 {
     struct session *s;
 
-    if (check_name(table, options, err) < 0 || session_make_room(table, options->owner, 1, err) < 0) {
+    if (check_name(table, options, err) < 0 ||
+        session_make_room(table, options->owner, 1, err) < 0) {
         run_free(model);
         return -1;
     }
@@ -533,9 +536,9 @@ void session_info(const struct session *s, struct session_info *ret_info)
         .name = s->name,
         .owner = s->owner,
         .profile = s->model->profile,
-        .state = !s->box      ? SESSION_STARTING
+        .state = !s->box                 ? SESSION_STARTING
                  : s->current || s->copy ? SESSION_BUSY
-                              : SESSION_IDLE,
+                                         : SESSION_IDLE,
         .cells = s->cells,
         .waiting = s->waiting,
         .age_ms = (now - s->opened_ns) / 1000000,

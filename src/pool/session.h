@@ -109,19 +109,19 @@ struct files *session_files(struct session *session);
 /* --- copies: memory of the Python kernel and files; the Bash kernel begins anew in them --- */
 
 struct session_copied {
-    const struct error *err;           /* code E_NONE: it worked */
-    struct session *const *sessions;   /* of a fork: those that live, in order */
+    const struct error *err;         /* code E_NONE: it worked */
+    struct session *const *sessions; /* of a fork: those that live, in order */
     size_t n_sessions;
-    bool lost_bash;    /* the session had a Bash kernel, whose variables are not in the copies */
-    double held_ms;    /* how long the session could not have run a cell */
+    bool lost_bash; /* the session had a Bash kernel, whose variables are not in the copies */
+    double held_ms; /* how long the session could not have run a cell */
     double total_ms;
 };
 
 /* Called once, from the loop. What `result` points to is only lent. */
 typedef void (*session_copied_fn)(void *user, const struct session_copied *result);
 
-/* Keeps the present state under a name, which may be one of before. E_BUSY: a cell runs or waits, or
- * the session is being copied. E_INVALID, also later: it cannot be copied as it is, and why. */
+/* Keeps the present state under a name, which may be one of before. E_BUSY: a cell runs or waits,
+ * or the session is being copied. E_INVALID, also later: it cannot be copied as it is, and why. */
 int session_checkpoint(struct session *session, const char *name, session_copied_fn fn, void *user,
                        struct error *err);
 
