@@ -17,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "cmd/request.h"
 #include "front/api.h"
+#include "front/coderunner.h"
 #include "front/http.h"
 #include "front/listen.h"
 #include "gate/admit.h"
@@ -31,6 +32,7 @@
 /* Answers kept for those who ask again. */
 #define KEPT_ANSWERS 100
 #define KEPT_BYTES   (64 * MIB)
+#define KEPT_MS      (60 * 60 * 1000)
 
 struct serve {
     struct config *config;
@@ -42,6 +44,7 @@ struct serve {
     struct spool_store *store;
     struct sessions *sessions;
     struct jobs *jobs;
+    struct coderunner *coderunner;
     struct api api;
     struct router router;
     struct http_server *http;
@@ -168,6 +171,7 @@ static int open_api(struct serve *serve, struct error *err)
         .sessions = serve->sessions,
         .max_kept = KEPT_ANSWERS,
         .max_bytes = KEPT_BYTES,
+        .max_age_ms = KEPT_MS,
     };
     struct http_options http = {
         .max_connections = (size_t)serve->config->http_connections,
@@ -181,10 +185,11 @@ static int open_api(struct serve *serve, struct error *err)
     if (open_store(serve, err) < 0)
         return -1;
     jobs.store = serve->store;
-    if (jobs_new(&jobs, &serve->jobs, err) < 0)
+    if (jobs_new(&jobs, &serve->jobs, err) < 0 || coderunner_new(&serve->coderunner, err) < 0)
         return -1;
-    serve->api = (struct api){serve->config,   serve->engine.loop, serve->engine.pool,
-                              serve->sessions, serve->profiles,    serve->jobs};
+    serve->api =
+        (struct api){serve->config,   serve->engine.loop, serve->engine.pool, serve->sessions,
+                     serve->profiles, serve->jobs,        serve->coderunner};
     serve->router = (struct router){
         .tables = api_tables, .config = serve->config, .auth = serve->auth, .api = &serve->api};
     return http_new(serve->engine.loop, &http, &serve->http, err);
@@ -307,6 +312,7 @@ static void serve_done(struct serve *serve)
         sessions_end(serve->sessions);
     pool_free(take_ptr(serve->engine.pool));
     sessions_free(serve->sessions);
+    coderunner_free(serve->coderunner);
     jobs_free(serve->jobs);
     spool_store_free(serve->store);
     engine_close(&serve->engine);

@@ -17,6 +17,7 @@ struct api {
     struct sessions *sessions;
     struct profiles *profiles;
     struct jobs *jobs;
+    struct coderunner *coderunner;
 };
 
 /* Every table of rows, NULL at the end. */
@@ -26,6 +27,7 @@ extern const struct route api_run_routes[];
 extern const struct route api_session_routes[];
 extern const struct route api_meta_routes[];
 extern const struct route pyrunner_routes[];
+extern const struct route coderunner_routes[];
 
 /* Bytes of a JSON body: a program of LIMIT_CODE_BYTES, written in escapes of six bytes for each of
  * its own, and some input. */
@@ -76,3 +78,7 @@ int api_read_limits(const struct api *api, const json_t *body, struct run_limits
 
 /* Profile, variables and limits: the settings', the profile's, and over them the body's. */
 int api_admit(const struct api *api, const json_t *body, struct run *run, struct error *err);
+
+/* The same for a cell: the session's, and over them the body's. */
+int api_admit_cell(const struct api *api, const struct session *session, const json_t *body,
+                   struct run *cell, struct error *err);

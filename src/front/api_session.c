@@ -156,9 +156,8 @@ static void close_session(struct request *request)
 
 /* --- cells --- */
 
-/* Limits of the cell: the session's, and over them its own. */
-static int admit_cell(const struct api *api, const struct session *session, const json_t *body,
-                      struct run *cell, struct error *err)
+int api_admit_cell(const struct api *api, const struct session *session, const json_t *body,
+                   struct run *cell, struct error *err)
 {
     const struct profile *profile;
     struct session_info info;
@@ -183,7 +182,7 @@ static void execute(struct request *request)
     if (!cell)
         error_set(&err, E_SYSTEM, "out of memory");
     if (!cell || api_read_code(api, request->json, cell, &err) < 0 ||
-        admit_cell(api, session, request->json, cell, &err) < 0) {
+        api_admit_cell(api, session, request->json, cell, &err) < 0) {
         request_answer_error(request, &err);
         return;
     }

@@ -8,9 +8,10 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/stream.h"
 #include "base/utf8.h"
+#include "front/api.h"
 #include "front/json.h"
-#include "front/route.h"
 
 #define BODY_DEPTH 32
 
@@ -72,7 +73,7 @@ void compat_at_most(struct compat *c, const char *field, double max)
 {
     const json_t *value = json_object_get(c->body, field);
 
-    if (value && json_number_value(value) > max)
+    if (json_array_size(c->detail) == 0 && value && json_number_value(value) > max)
         out_of_range(c, field, true, max, value);
 }
 
@@ -233,4 +234,73 @@ bool compat_refuses(struct compat *c, struct request *request)
         return false;
     request_answer_json(request, 422, json_pack("{s:O}", "detail", c->detail));
     return true;
+}
+
+/* --- answers --- */
+
+double compat_seconds(double ms)
+{
+    double whole = (double)(int64_t)ms;
+
+    return ms > 0 && ms < 1e12 ? (ms > whole ? whole + 1 : whole) / 1000 : 0;
+}
+
+static int add_line(struct buf *text, const char *line, struct error *err)
+{
+    if (text->len && text->data[text->len - 1] != '\n' && buf_add_str(text, "\n", err) < 0)
+        return -1;
+    return buf_add_str(text, line, err);
+}
+
+static int add_violations(const struct run *run, struct buf *text, struct error *err)
+{
+    for (size_t i = 0; i < run->n_violations; i++) {
+        const struct run_violation *v = &run->violations[i];
+
+        if (i && buf_add_str(text, "; ", err) < 0)
+            return -1;
+        if (v->line && buf_printf(text, err, "line %u: ", v->line) < 0)
+            return -1;
+        if (buf_add_str(text, v->message ? v->message : "", err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int compat_stderr(const struct run *run, struct buf *text, struct error *err)
+{
+    char line[96];
+
+    if (run->status == RUN_REFUSED)
+        return add_violations(run, text, err);
+    if (run_stream_render(&run->err, text, err) < 0)
+        return -1;
+    if (run->status == RUN_TIMEOUT) {
+        (void)snprintf(line, sizeof(line), "Execution timed out after %g seconds",
+                       run->limits.timeout_ms / 1000.0);
+        return add_line(text, line, err);
+    }
+    if (run->status == RUN_MEMORY_EXCEEDED)
+        return add_line(text, "Memory limit exceeded", err);
+    if (run->status == RUN_CANCELLED)
+        return add_line(text, "Execution was cancelled", err);
+    if (run->status == RUN_ERROR && !text->len) {
+        if (run->exception.message)
+            return buf_add_str(text, run->exception.message, err);
+        return buf_printf(text, err, "Exited with code %d", run->exit_code);
+    }
+    return 0;
+}
+
+/* No counts: whoever asks has shown no token. */
+void compat_show_health(struct request *request)
+{
+    const struct api *api = request->api;
+    const struct zygote_client *zygote = pool_zygote(api->pool);
+    const char *stock = zygote && zygote_client_is_ready(zygote) ? "healthy" : "starting";
+
+    request_answer_json(request, 200,
+                        json_pack("{s:s, s:s, s:{s:{s:s}, s:{s:s}}}", "status", "healthy",
+                                  "version", COMPAT_VERSION, "services", "session_manager",
+                                  "status", "healthy", "kernel_pool", "status", stock));
 }

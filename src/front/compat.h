@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 
+#include "base/run.h"
 #include "front/request.h"
 #include "front/schema.h"
 
@@ -30,8 +31,23 @@ void compat_done(struct compat *compat);
 void compat_mistake(struct compat *compat, const char *type, const char *field, const char *message,
                     const json_t *input);
 
-/* A number above what the operator allows. */
+/* A number above what the operator allows, where all else is well. */
 void compat_at_most(struct compat *compat, const char *field, double max);
 
 /* Whether there were mistakes; the request has then been answered with them. */
 bool compat_refuses(struct compat *compat, struct request *request);
+
+/* --- answers --- */
+
+/* Of both interfaces. */
+#define COMPAT_VERSION "1.0.0"
+
+/* To milliseconds, upwards: what ran has taken time. */
+double compat_seconds(double ms);
+
+/* What the program wrote to stderr, and what ended it where it could not say so itself; of one that
+ * was refused, why. */
+int compat_stderr(const struct run *run, struct buf *text, struct error *err);
+
+/* `GET /health` is in both interfaces; the one answer has what either's clients look for. */
+void compat_show_health(struct request *request);

@@ -49,10 +49,17 @@ static void free_job(struct job *job)
     free(job);
 }
 
+static bool is_old(const struct job *job)
+{
+    uint64_t max_ms = job->jobs->options.max_age_ms;
+
+    return max_ms && !job->run && (loop_now_ns() - job->done_ns) / 1000000 > max_ms;
+}
+
 struct job *jobs_find(struct jobs *jobs, const char *owner, const char *id, struct error *err)
 {
     for (struct job *job = jobs->last; job; job = job->before)
-        if (strcmp(job->id, id) == 0 && strcmp(job->owner, owner) == 0)
+        if (strcmp(job->id, id) == 0 && strcmp(job->owner, owner) == 0 && !is_old(job))
             return job;
     error_set(err, E_NOT_FOUND, "there is no run of that id");
     error_hint(err, "answers are kept for a while only");
@@ -71,14 +78,18 @@ static void forget(struct job *job)
     free_job(job);
 }
 
-/* The oldest answers go: first this owner's surplus, then whoever's there are too many bytes of. */
+/* Answers go: those past their time and this owner's surplus, then the oldest while there are too
+ * many bytes. */
 static void make_room(struct jobs *jobs, const char *owner)
 {
     size_t own = 0;
 
     for (struct job *job = jobs->last, *before; job; job = before) {
         before = job->before;
-        if (is_kept(job) && strcmp(job->owner, owner) == 0 && ++own > jobs->options.max_kept)
+        if (!is_kept(job))
+            continue;
+        own += strcmp(job->owner, owner) == 0;
+        if (is_old(job) || (strcmp(job->owner, owner) == 0 && own > jobs->options.max_kept))
             forget(job);
     }
     for (struct job *job = jobs->first, *after; job && jobs->kept_bytes > jobs->options.max_bytes;
@@ -157,6 +168,7 @@ static void on_done(struct run *run)
     job->spools[1] = run_stream_take_spool(&run->err);
     run_free(run);
     job->run = NULL;
+    job->done_ns = loop_now_ns();
     jobs->n_running--;
     jobs->n_kept++;
     answer(job);

@@ -28,6 +28,7 @@ struct jobs_options {
     struct spool_store *store; /* where whole outputs go; NULL: nowhere */
     size_t max_kept;           /* answers of one owner */
     size_t max_bytes;          /* of all answers */
+    uint64_t max_age_ms;       /* of an answer; 0: any */
 };
 
 int jobs_new(const struct jobs_options *options, struct jobs **ret_jobs, struct error *err);

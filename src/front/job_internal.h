@@ -25,6 +25,7 @@ struct job {
     struct buf answer; /* its text */
     struct spool *spools[2];
     size_t bytes; /* that it takes while it is kept */
+    uint64_t done_ns;
 
     /* --- of one whose events are followed --- */
     bool is_stream;

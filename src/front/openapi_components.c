@@ -54,5 +54,10 @@ const char openapi_components[] =
     "\"properties\": { \"status\": { \"type\": \"string\", \"enum\": [ \"success\", \"error\","
     "\"timeout\", \"memory_exceeded\" ] }, \"stdout\": { \"type\": \"string\" }, \"stderr\": {"
     "\"type\": \"string\" }, \"execution_time\": { \"type\": \"number\" }, \"memory_used\": {"
-    "\"type\": [ \"number\", \"null\" ] }, \"error\": { \"type\": [ \"string\", \"null\" ] } } } } }";
+    "\"type\": [ \"number\", \"null\" ] }, \"error\": { \"type\": [ \"string\", \"null\" ] } } },"
+    "\"CodeRunnerResult\": { \"type\": \"object\", \"required\": [ \"stdout\", \"stderr\","
+    "\"execution_time\", \"cpu_time\", \"session_id\", \"status\" ], \"properties\": {"
+    "\"stdout\": { \"type\": \"string\" }, \"stderr\": { \"type\": \"string\" },"
+    "\"execution_time\": { \"type\": \"number\" }, \"cpu_time\": { \"type\": \"number\" },"
+    "\"session_id\": { \"type\": \"string\" }, \"status\": { \"type\": \"string\" } } } } }";
 /* clang-format on */

@@ -14,7 +14,6 @@
 #include "front/json.h"
 
 #define PROFILE       "pyrunner"
-#define VERSION       "1.0.0" /* of the interface */
 #define CODE_CHARS    1000000
 #define TEXT_MAX      (2 * LIMIT_OUTPUT_BYTES_MAX)
 #define WHITE         " \t\r\n\f\v"
@@ -37,65 +36,16 @@ static const struct schema_field run_fields[] = {
 
 /* --- the answer --- */
 
-/* To milliseconds, upwards: what ran has taken time. */
-static double seconds(double ms)
-{
-    double whole = (double)(int64_t)ms;
-
-    return ms > 0 && ms < 1e12 ? (ms > whole ? whole + 1 : whole) / 1000 : 0;
-}
-
 static json_t *megabytes(uint64_t bytes)
 {
     return json_real((double)(bytes * 100 / MIB + (bytes * 100 % MIB != 0)) / 100);
 }
 
-static int add_line(struct buf *text, const char *line, struct error *err)
-{
-    if (text->len && text->data[text->len - 1] != '\n' && buf_add_str(text, "\n", err) < 0)
-        return -1;
-    return buf_add_str(text, line, err);
-}
-
-static int add_violations(const struct run *run, struct buf *text, struct error *err)
-{
-    for (size_t i = 0; i < run->n_violations; i++) {
-        const struct run_violation *v = &run->violations[i];
-
-        if (i && buf_add_str(text, "; ", err) < 0)
-            return -1;
-        if (v->line && buf_printf(text, err, "line %u: ", v->line) < 0)
-            return -1;
-        if (buf_add_str(text, v->message ? v->message : "", err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-/* What the program wrote to stderr, and what ended it where it could not say so itself. */
 static int write_stderr(const struct run *run, struct buf *text, struct error *err)
 {
-    char line[96];
-
-    if (run->status == RUN_REFUSED)
-        return buf_add_str(text, REFUSED, err) < 0 ? -1 : add_violations(run, text, err);
-    if (run_stream_render(&run->err, text, err) < 0)
+    if (run->status == RUN_REFUSED && buf_add_str(text, REFUSED, err) < 0)
         return -1;
-    if (run->status == RUN_TIMEOUT) {
-        (void)snprintf(line, sizeof(line), "Execution timed out after %g seconds",
-                       run->limits.timeout_ms / 1000.0);
-        return add_line(text, line, err);
-    }
-    if (run->status == RUN_MEMORY_EXCEEDED)
-        return add_line(text, "Memory limit exceeded", err);
-    if (run->status == RUN_CANCELLED)
-        return add_line(text, "Execution was cancelled", err);
-    if (run->status == RUN_ERROR && !text->len) {
-        if (run->exception.message)
-            return buf_add_str(text, run->exception.message, err);
-        return buf_printf(text, err, "Exited with code %d", run->exit_code);
-    }
-    return 0;
+    return compat_stderr(run, text, err);
 }
 
 static const char *status_of(const struct run *run)
@@ -135,7 +85,7 @@ static int write_result(const struct run *run, void *user, struct buf *out, int 
     object = json_pack("{s:s, s:o, s:o, s:f, s:o, s:o}", "status", status_of(run), "stdout",
                        json_text_string(buf_str(&output), output.len), "stderr",
                        json_text_string(buf_str(&errors), errors.len), "execution_time",
-                       has_run ? seconds(run->usage.wall_ms) : 0.0, "memory_used",
+                       has_run ? compat_seconds(run->usage.wall_ms) : 0.0, "memory_used",
                        has_run ? megabytes(run->usage.memory_peak_bytes) : json_null(), "error",
                        error_json(run, &errors));
     if (!object)
@@ -225,10 +175,8 @@ static void run_code(struct request *request)
 
     compat_read(&c, request, run_fields, true);
     check_code(&c);
-    if (json_array_size(c.detail) == 0) {
-        compat_at_most(&c, "timeout", api->config->max_timeout_s);
-        compat_at_most(&c, "memory_limit", (double)api->config->max_memory_mb);
-    }
+    compat_at_most(&c, "timeout", api->config->max_timeout_s);
+    compat_at_most(&c, "memory_limit", (double)api->config->max_memory_mb);
     if (!compat_refuses(&c, request))
         start(request, c.body);
 }
@@ -247,25 +195,11 @@ static void show_service(struct request *request)
     request_answer_json(
         request, 200,
         json_pack("{s:s, s:s, s:s, s:s, s:{s:I, s:I, s:[s,s,s,s,s,s]}}", "service", "PyRunner",
-                  "status", "healthy", "version", VERSION, "implementation",
+                  "status", "healthy", "version", COMPAT_VERSION, "implementation",
                   "Belljar " BELLJAR_VERSION, "capabilities", "max_timeout",
                   (json_int_t)least(MAX_S, config->max_timeout_s), "max_memory_mb",
                   (json_int_t)least(MAX_MEMORY_MB, (double)config->max_memory_mb), "libraries",
                   "sympy", "numpy", "pandas", "matplotlib", "scipy", "sklearn"));
-}
-
-/* For clients of CodeRunner too, which look for `version` and `services`. No counts: whoever asks
- * has shown no token. */
-static void show_health(struct request *request)
-{
-    const struct api *api = request->api;
-    const struct zygote_client *zygote = pool_zygote(api->pool);
-    const char *stock = zygote && zygote_client_is_ready(zygote) ? "healthy" : "starting";
-
-    request_answer_json(request, 200,
-                        json_pack("{s:s, s:s, s:{s:{s:s}, s:{s:s}}}", "status", "healthy",
-                                  "version", VERSION, "services", "session_manager", "status",
-                                  "healthy", "kernel_pool", "status", stock));
 }
 
 /* clang-format off */
@@ -275,7 +209,7 @@ const struct route pyrunner_routes[] = {
      .summary = "run a Python program, as PyRunner does"},
     {"GET", "/", show_service, .access = ROUTE_PUBLIC, .status = 200, .tag = "pyrunner",
      .summary = "what this service is and can do, as PyRunner says it"},
-    {"GET", "/health", show_health, .access = ROUTE_PUBLIC, .status = 200, .tag = "pyrunner",
+    {"GET", "/health", compat_show_health, .access = ROUTE_PUBLIC, .status = 200, .tag = "pyrunner",
      .summary = "whether the service is well, as PyRunner and CodeRunner say it"},
     {0},
 };
