@@ -24,6 +24,7 @@ struct api {
 extern const struct route *const api_tables[];
 
 extern const struct route api_run_routes[];
+extern const struct route api_copy_routes[];
 extern const struct route api_session_routes[];
 extern const struct route api_meta_routes[];
 extern const struct route pyrunner_routes[];
@@ -68,6 +69,8 @@ extern const struct route coderunner_routes[];
     {"profile", SCHEMA_STRING, .max_len = 64, .help = "what it may do: the name of a profile"},    \
     {"env", SCHEMA_MAP, .max_len = LIMIT_ENV_COUNT, .help = "variables to set inside"}
 /* clang-format on */
+
+json_t *api_session_json(const struct session *session);
 
 /* Fills the run's code, language and input from a checked body. */
 int api_read_code(const struct api *api, const json_t *body, struct run *run, struct error *err);

@@ -49,7 +49,7 @@ static json_t *seconds_or_null(uint64_t ms)
     return ms ? json_real((double)ms / 1000) : json_null();
 }
 
-static json_t *session_json(const struct session *session)
+json_t *api_session_json(const struct session *session)
 {
     static const char *const states[] = {
         [SESSION_STARTING] = "starting", [SESSION_IDLE] = "idle", [SESSION_BUSY] = "busy"};
@@ -117,7 +117,7 @@ static void open_session(struct request *request)
         sessions_open(api->sessions, take_ptr(model), &options, &session, &err) < 0)
         request_answer_error(request, &err);
     else
-        request_answer_json(request, 201, session_json(session));
+        request_answer_json(request, 201, api_session_json(session));
 }
 
 static void list_sessions(struct request *request)
@@ -131,7 +131,7 @@ static void list_sessions(struct request *request)
 
         session_info(s, &info);
         if (strcmp(info.owner, request->owner) == 0)
-            (void)json_array_append_new(list, session_json(s));
+            (void)json_array_append_new(list, api_session_json(s));
     }
     request_answer_json(request, 200, json_pack("{s:o}", "sessions", list));
 }
@@ -141,7 +141,7 @@ static void show_session(struct request *request)
     struct session *session = find(request);
 
     if (session)
-        request_answer_json(request, 200, session_json(session));
+        request_answer_json(request, 200, api_session_json(session));
 }
 
 static void close_session(struct request *request)
@@ -211,7 +211,7 @@ static void restart(struct request *request)
                         &err) < 0)
         request_answer_error(request, &err);
     else
-        request_answer_json(request, 200, session_json(session));
+        request_answer_json(request, 200, api_session_json(session));
 }
 
 /* clang-format off */

@@ -1,0 +1,177 @@
+/* Copies of sessions: checkpoints, going back to them, forks. */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "front/api.h"
+
+static const struct schema_field name_fields[] = {
+    {"name",               SCHEMA_STRING, .is_required = true, .max_len = 64,
+     .help = "of the checkpoint; up to 64 letters, digits, `.`, `_` and `-`"},
+    {0},
+};
+
+static const struct schema_field fork_fields[] = {
+    {"n",       SCHEMA_INTEGER, .min = 1, .max = 256, .help = "how many copies; 1 without it"},
+    {0},
+};
+
+/* A request that waits for a copy. The client may go; the copy is made all the same. */
+struct waiting {
+    struct request *request;
+    struct session *session;
+};
+
+static void on_gone(struct request *request)
+{
+    struct waiting *w = request->user;
+
+    w->request = NULL;
+}
+
+static json_t *copied_json(const struct waiting *w, const struct session_copied *result)
+{
+    json_t *sessions = json_array();
+
+    for (size_t i = 0; i < result->n_sessions; i++)
+        (void)json_array_append_new(sessions, api_session_json(result->sessions[i]));
+    return json_pack("{s:o, s:o, s:f, s:f, s:o}", "session", api_session_json(w->session),
+                     "sessions", sessions, "held_ms", result->held_ms, "total_ms", result->total_ms,
+                     "lost",
+                     result->lost_bash ? json_pack("[s]", "variables of bash") : json_array());
+}
+
+static void on_copied(void *user, const struct session_copied *result)
+{
+    struct waiting *w = user;
+    struct error err = {0};
+
+    if (w->request && result->err->code == E_NONE) {
+        request_answer_json(w->request, 200, copied_json(w, result));
+    } else if (w->request) {
+        error_copy(&err, result->err);
+        request_answer_error(w->request, &err);
+    }
+    free(w);
+}
+
+/* The session of the path and room to wait, or NULL and the answer has been given. */
+static struct waiting *begin(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    struct session *session =
+        sessions_find(api->sessions, request->owner, request->params[0], &err);
+    struct waiting *w = session ? calloc(1, sizeof(*w)) : NULL;
+
+    if (session && !w)
+        error_set(&err, E_SYSTEM, "out of memory");
+    if (!w) {
+        request_answer_error(request, &err);
+        return NULL;
+    }
+    *w = (struct waiting){request, session};
+    request->user = w;
+    request->on_gone = on_gone;
+    return w;
+}
+
+/* `r`: of the call that was to begin it. */
+static void settle(struct waiting *w, int r, struct error *err)
+{
+    if (r == 0)
+        return;
+    w->request->on_gone = NULL;
+    request_answer_error(w->request, err);
+    free(w);
+}
+
+static const char *name_of(const struct request *request)
+{
+    return json_string_value(json_object_get(request->json, "name"));
+}
+
+static void checkpoint(struct request *request)
+{
+    struct waiting *w = begin(request);
+    struct error err = {0};
+
+    if (w)
+        settle(w, session_checkpoint(w->session, name_of(request), on_copied, w, &err), &err);
+}
+
+static void restore(struct request *request)
+{
+    struct waiting *w = begin(request);
+    struct error err = {0};
+
+    if (w)
+        settle(w, session_restore(w->session, name_of(request), on_copied, w, &err), &err);
+}
+
+/* The copies have the clocks of their source. */
+static void fork_session(struct request *request)
+{
+    struct waiting *w = begin(request);
+    const json_t *n = json_object_get(request->json, "n");
+    struct session_options options = {0};
+    struct session_info info;
+    struct error err = {0};
+
+    if (!w)
+        return;
+    session_info(w->session, &info);
+    options.idle_ms = info.idle_limit_ms;
+    options.lifetime_ms = info.lifetime_ms;
+    settle(w,
+           session_fork(w->session, n ? (size_t)json_integer_value(n) : 1, &options, on_copied, w,
+                        &err),
+           &err);
+}
+
+static void list_checkpoints(struct request *request)
+{
+    struct api *api = request->api;
+    json_t *names = json_array();
+    struct error err = {0};
+    struct session *session =
+        sessions_find(api->sessions, request->owner, request->params[0], &err);
+
+    if (!session) {
+        json_decref(names);
+        request_answer_error(request, &err);
+        return;
+    }
+    for (size_t i = 0; session_checkpoint_name(session, i); i++)
+        (void)json_array_append_new(names, json_string(session_checkpoint_name(session, i)));
+    request_answer_json(request, 200, json_pack("{s:o}", "checkpoints", names));
+}
+
+static void forget(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    struct session *session =
+        sessions_find(api->sessions, request->owner, request->params[0], &err);
+
+    if (!session || session_forget(session, request->params[1], &err) < 0)
+        request_answer_error(request, &err);
+    else
+        request_answer_empty(request, 204);
+}
+
+/* clang-format off */
+const struct route api_copy_routes[] = {
+    {"POST", "/v1/sessions/{session}/fork", fork_session, .body = fork_fields, .max_body = KIB,
+     .status = 200, .tag = "sessions",
+     .summary = "new sessions with the same variables and files, each in a sandbox of its own"},
+    {"POST", "/v1/sessions/{session}/checkpoint", checkpoint, .body = name_fields, .max_body = KIB,
+     .status = 200, .tag = "sessions", .summary = "keep the present variables and files under a name"},
+    {"POST", "/v1/sessions/{session}/restore", restore, .body = name_fields, .max_body = KIB,
+     .status = 200, .tag = "sessions", .summary = "go back to a checkpoint; what came after it is lost"},
+    {"GET", "/v1/sessions/{session}/checkpoints", list_checkpoints, .status = 200,
+     .tag = "sessions", .summary = "names of the checkpoints, newest first"},
+    {"DELETE", "/v1/sessions/{session}/checkpoints/{name}", forget, .status = 204,
+     .tag = "sessions", .summary = "forget a checkpoint"},
+    {0},
+};
+/* clang-format on */

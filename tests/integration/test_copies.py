@@ -1,0 +1,119 @@
+"""Checkpoints and forks of sessions, over HTTP."""
+import threading
+
+import pytest
+
+from serving import Server, wait_until
+
+
+@pytest.fixture(scope="module", params=["root", "user"])
+def server(request, callers):
+    if request.param not in callers:
+        pytest.skip("needs root, to act as root and as another user")
+    s = Server(callers[request.param])
+    yield s
+    assert s.stop() == 0, s.said
+
+
+@pytest.fixture
+def session(server):
+    reply = server.call("POST", "/v1/sessions", {"profile": "open", "memory_mb": 256})
+    assert reply.status == 201, reply
+    yield reply.json["session_id"]
+    server.call("DELETE", f"/v1/sessions/{reply.json['session_id']}")
+
+
+def cell(server, session, code, **fields):
+    reply = server.call("POST", f"/v1/sessions/{session}/execute", {"code": code, **fields})
+    assert reply.status == 200, reply
+    assert reply.json["status"] == "success", reply.json
+    return reply.json["stdout"]
+
+
+def ask(server, session, what, **body):
+    return server.call("POST", f"/v1/sessions/{session}/{what}", body)
+
+
+@pytest.mark.smoke
+def test_a_session_goes_back_in_time_as_often_as_one_likes(server, session):
+    cell(server, session, "import pandas as pd\nframe = pd.DataFrame({'a': [1, 2]})\nopen('f', 'w').write('one')")
+    assert ask(server, session, "checkpoint", name="start").status == 200
+    for value in (5, 6):
+        cell(server, session, f"frame['a'] *= {value}; open('f', 'w').write('two'); open('g', 'w').close()")
+        assert ask(server, session, "restore", name="start").status == 200
+        assert cell(server, session, "import os; print(frame.a.sum(), open('f').read(), os.listdir())") == "3 one ['f']\n"
+    assert server.call("GET", f"/v1/sessions/{session}/checkpoints").json == {"checkpoints": ["start"]}
+    assert server.call("DELETE", f"/v1/sessions/{session}/checkpoints/start").status == 204
+    assert ask(server, session, "restore", name="start").status == 404
+
+
+def test_forks_are_sessions_of_their_own(server, session):
+    cell(server, session, "import numpy as np\na = np.arange(1_000_000)\nopen('f', 'w').write('x')")
+    reply = ask(server, session, "fork", n=3)
+    assert reply.status == 200, reply
+    copies = [s["session_id"] for s in reply.json["sessions"]]
+    assert len(set(copies)) == 3 and session not in copies
+    for n, copy in enumerate(copies):
+        assert cell(server, copy, f"a += {n}; print(a[0], a.sum() - 499999500000, open('f').read())") == (
+            f"{n} {n * 1000000} x\n"
+        )
+    assert cell(server, session, "print(a.sum())") == "499999500000\n"
+    for copy in copies:
+        assert server.call("DELETE", f"/v1/sessions/{copy}").status == 204
+
+
+def test_what_cannot_be_copied_is_named(server, session):
+    cell(server, session, "import threading; e = threading.Event(); t = threading.Thread(target=e.wait, name='busy bee')")
+    cell(server, session, "t.start()")
+    reply = ask(server, session, "fork")
+    assert (reply.status, "busy bee" in reply.json["error"]["message"]) == (400, True), reply
+    cell(server, session, "e.set(); t.join()")
+    assert ask(server, session, "fork").status == 200
+
+
+def test_no_copy_while_a_cell_runs(server, session):
+    thread = threading.Thread(target=lambda: cell(server, session, "import time; time.sleep(2)"))
+    thread.start()
+    wait_until(lambda: server.call("GET", f"/v1/sessions/{session}").json["state"] == "busy", "the cell runs")
+    assert ask(server, session, "checkpoint", name="c").status == 429
+    thread.join()
+    assert ask(server, session, "checkpoint", name="c").status == 200
+
+
+def test_what_bash_knew_is_said_to_be_lost(server, session):
+    cell(server, session, "x=1; echo file > f", language="bash")
+    reply = ask(server, session, "fork")
+    assert reply.json["lost"] == ["variables of bash"]
+    copy = reply.json["sessions"][0]["session_id"]
+    assert cell(server, copy, 'cat f; echo "[$x]"', language="bash") == "file\n[]\n"
+
+
+@pytest.mark.parametrize(
+    "what, body, status",
+    [
+        ("fork", {"n": 0}, 400),
+        ("fork", {"n": 1000}, 400),
+        ("checkpoint", {}, 400),
+        ("checkpoint", {"name": "../x"}, 400),
+        ("restore", {"name": "unknown"}, 404),
+        ("checkpoint", {"name": "x", "more": 1}, 400),
+    ],
+)
+def test_bad_requests(server, session, what, body, status):
+    cell(server, session, "1")
+    assert server.call("POST", f"/v1/sessions/{session}/{what}", body).status == status
+    assert server.call("POST", f"/v1/sessions/nobody/{what}", {"name": "x"} if "fork" != what else {}).status == 404
+
+
+def test_a_strict_session_can_be_copied(server):
+    reply = server.call("POST", "/v1/sessions", {"profile": "strict"})
+    session = reply.json["session_id"]
+    cell(server, session, "import math\nx = [math.pi]")
+    reply = ask(server, session, "fork")
+    assert reply.status == 200, reply
+    copy = reply.json["sessions"][0]["session_id"]
+    assert cell(server, copy, "print(len(x), x[0] == math.pi)") == "1 True\n"
+    refused = server.call("POST", f"/v1/sessions/{copy}/execute", {"code": "import os"}).json
+    assert refused["status"] == "refused"
+    for name in (session, copy):
+        server.call("DELETE", f"/v1/sessions/{name}")
