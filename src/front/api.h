@@ -26,6 +26,8 @@ extern const struct route *const api_tables[];
 extern const struct route api_run_routes[];
 extern const struct route api_copy_routes[];
 extern const struct route api_session_routes[];
+extern const struct route api_file_routes[];
+extern const struct route api_output_routes[];
 extern const struct route api_meta_routes[];
 extern const struct route pyrunner_routes[];
 extern const struct route coderunner_routes[];

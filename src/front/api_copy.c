@@ -162,12 +162,12 @@ static void forget(struct request *request)
 /* clang-format off */
 const struct route api_copy_routes[] = {
     {"POST", "/v1/sessions/{session}/fork", fork_session, .body = fork_fields, .max_body = KIB,
-     .status = 200, .tag = "sessions",
+     .answers = "Copied", .status = 200, .tag = "sessions",
      .summary = "new sessions with the same variables and files, each in a sandbox of its own"},
     {"POST", "/v1/sessions/{session}/checkpoint", checkpoint, .body = name_fields, .max_body = KIB,
-     .status = 200, .tag = "sessions", .summary = "keep the present variables and files under a name"},
+     .answers = "Copied", .status = 200, .tag = "sessions", .summary = "keep the present variables and files under a name"},
     {"POST", "/v1/sessions/{session}/restore", restore, .body = name_fields, .max_body = KIB,
-     .status = 200, .tag = "sessions", .summary = "go back to a checkpoint; what came after it is lost"},
+     .answers = "Copied", .status = 200, .tag = "sessions", .summary = "go back to a checkpoint; what came after it is lost"},
     {"GET", "/v1/sessions/{session}/checkpoints", list_checkpoints, .status = 200,
      .tag = "sessions", .summary = "names of the checkpoints, newest first"},
     {"DELETE", "/v1/sessions/{session}/checkpoints/{name}", forget, .status = 204,

@@ -137,7 +137,8 @@ static void find_route(const struct router *router, struct request *request, str
                 request->route = r;
                 return;
             }
-            (void)buf_printf(allow, NULL, "%s%s", allow->len ? ", " : "Allow: ", r->method);
+            if (!memmem(buf_str(allow), allow->len, r->method, strlen(r->method)))
+                (void)buf_printf(allow, NULL, "%s%s", allow->len ? ", " : "Allow: ", r->method);
         }
 }
 

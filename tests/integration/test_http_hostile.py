@@ -159,7 +159,7 @@ def test_a_method_that_a_path_does_not_know_is_405(server, method):
     for path, operations in routes(server).items():
         if method.lower() in operations:
             continue
-        reply = server.call(method, path.replace("{", "").replace("}", ""))
+        reply = server.call(method, path.replace("{", "a-").replace("}", ""))
         assert reply.status == 405, (path, reply)
         assert sorted(reply.headers["allow"].lower().split(", ")) == sorted(operations), path
         assert "access-control-allow-origin" not in reply.headers
