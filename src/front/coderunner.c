@@ -152,7 +152,7 @@ static void answer_no_session(struct request *request, struct error *err)
 
 static int result_body(const struct run *run, json_t **ret_body, struct error *err)
 {
-    cleanup(buf_done) struct buf output, errors;
+    cleanup(buf_done) struct buf output = {0}, errors = {0};
 
     buf_init(&output, TEXT_MAX);
     buf_init(&errors, TEXT_MAX);

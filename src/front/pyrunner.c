@@ -67,7 +67,7 @@ static json_t *error_json(const struct run *run, const struct buf *text)
 static int write_result(const struct run *run, void *user, struct buf *out, int *ret_status,
                         struct error *err)
 {
-    cleanup(buf_done) struct buf output, errors;
+    cleanup(buf_done) struct buf output = {0}, errors = {0};
     bool has_run = run->status != RUN_REFUSED;
     json_t *object;
     int r;
