@@ -19,7 +19,7 @@
 
 #include "guest/image_internal.h"
 
-/* For processes that are about to be gone: 40 ms in all. */
+/* For threads and processes that are about to be gone: 40 ms in all. */
 #define PATIENCE_TRIES 20
 #define PATIENCE_NS    2000000
 
@@ -116,12 +116,17 @@ static void check_threads(struct image_refusal *why)
     size_t before = strlen(why->text);
     int count = 0;
 
-    if (for_each_number("/proc/self/task", count_one, &count) < 0) {
-        complain(why, "the threads cannot be counted");
-        return;
+    /* A thread that was joined may take a moment to be gone. */
+    for (int try = 0; try < PATIENCE_TRIES; try++) {
+        count = 0;
+        if (for_each_number("/proc/self/task", count_one, &count) < 0) {
+            complain(why, "the threads cannot be counted");
+            return;
+        }
+        if (count <= 1)
+            return;
+        (void)nanosleep(&(struct timespec){.tv_nsec = PATIENCE_NS}, NULL);
     }
-    if (count <= 1)
-        return;
     if (Py_IsInitialized())
         name_threads(why);
     if (strlen(why->text) == before)
