@@ -3,9 +3,13 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "sandbox/seccomp.h"
+
+/* Looks for its end, tens of microseconds apart; where even that does not help, we go on. */
+#define END_TIMES 10000
 
 enum { HOLDER_STARTING, HOLDER_SEALED, HOLDER_FAILED };
 
@@ -42,4 +46,15 @@ pid_t holder_start(void)
         (void)sched_yield();
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     return pid > 0 && atomic_load(&state) == HOLDER_SEALED ? pid : -1;
+}
+
+void holder_end(pid_t holder)
+{
+    static const struct timespec pause_ns = {.tv_nsec = 20000};
+
+    if (holder <= 0)
+        return;
+    (void)kill(holder, SIGKILL);
+    for (int i = 0; i < END_TIMES && kill(holder, 0) == 0; i++)
+        (void)nanosleep(&pause_ns, NULL);
 }

@@ -13,3 +13,7 @@
  * blocks every signal, and a filter of its own lets it do nothing but wait. Returns its pid, or -1:
  * then the end is only slower. */
 pid_t holder_start(void);
+
+/* Ends it, and waits until pid 1 has noticed: a copy of a session refuses processes it does not
+ * know, and may be asked for at once. */
+void holder_end(pid_t holder);

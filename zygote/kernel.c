@@ -313,7 +313,6 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
     frame = expect(&decoder, WIRE_RUN, WIRE_SESSION);
     if (frame.type == WIRE_RUN)
         serve_run(&frame, &decoder, touch, holder);
-    if (holder > 0) /* the end of a session is in no hurry */
-        (void)kill(holder, SIGKILL);
+    holder_end(holder); /* the end of a session is in no hurry */
     serve_session(&decoder);
 }

@@ -62,11 +62,19 @@ void shell_end(struct shell *shell)
     loop_stop(shell->engine.loop);
 }
 
+/* With its number where there is more than one session. */
 static const char *prompt(const struct shell *shell)
 {
-    if (shell->language == RUN_PYTHON)
-        return shell->text.len ? "... " : ">>> ";
-    return shell->text.len ? "> " : "$ ";
+    static char text[32];
+    const char *sign = shell->language == RUN_PYTHON ? ">>> " : "$ ";
+    size_t count, number = shell_session_number(shell, &count);
+
+    if (shell->text.len)
+        sign = shell->language == RUN_PYTHON ? "... " : "> ";
+    if (count < 2)
+        return sign;
+    (void)snprintf(text, sizeof(text), "[%zu] %s", number, sign);
+    return text;
 }
 
 void shell_ask(struct shell *shell)
@@ -346,16 +354,26 @@ static void on_session_start(void *user, struct session *session)
     shell_ask(shell);
 }
 
-static void on_session_end(void *user, struct session *session, const char *why)
+void shell_on_session_end(void *user, struct session *session, const char *why)
 {
     struct shell *shell = user;
+    size_t count, number;
 
-    if (session != shell->session)
+    if (!shell_remove_session(shell, session) || shell->is_over)
         return;
-    shell->session = NULL;
-    if (shell->is_over)
+    if (session != shell->session) {
+        shell_say(shell, "belljar: a session ended: %s", why);
         return;
+    }
     shell_say(shell, "belljar: the session ended: %s", why);
+    shell->session = NULL;
+    for (size_t i = 0; i < SHELL_SESSIONS_MAX && !shell->session; i++)
+        shell->session = shell->list[i];
+    if (shell->session) {
+        number = shell_session_number(shell, &count);
+        shell_say(shell, "belljar: going on in session %zu", number);
+        return;
+    }
     shell->exit_code = CMD_EXIT_OWN;
     if (!shell->cell)
         shell_end(shell);
@@ -365,7 +383,7 @@ static int open_session(struct shell *shell, struct error *err)
 {
     static const struct sessions_options limits = {.max_total = 64, .max_per_owner = 64};
     const struct session_options options = {
-        .owner = "", .on_start = on_session_start, .on_end = on_session_end, .user = shell};
+        .owner = "", .on_start = on_session_start, .on_end = shell_on_session_end, .user = shell};
     struct run *model = run_new();
 
     if (!model)
@@ -375,7 +393,10 @@ static int open_session(struct shell *shell, struct error *err)
         run_free(model);
         return -1;
     }
-    return sessions_open(shell->sessions, model, &options, &shell->session, err);
+    if (sessions_open(shell->sessions, model, &options, &shell->session, err) < 0)
+        return -1;
+    shell_add_session(shell, shell->session);
+    return 0;
 }
 
 static int open_editor(struct shell *shell, struct error *err)
@@ -406,7 +427,9 @@ static int start(struct shell *shell, const struct choice *choice, struct error 
     outlet_init(&shell->out, STDOUT_FILENO, shell->config->color);
     outlet_init(&shell->err, STDERR_FILENO, shell->config->color);
     shell->has_color = terminal_has_color(STDERR_FILENO, shell->config->color);
-    if (engine_open(&shell->engine, shell->config, &(struct engine_stock){0}, &limits, err) < 0 ||
+    /* A person waits for the prompt, and imports what he needs. */
+    if (engine_open(&shell->engine, shell->config,
+                    &(struct engine_stock){.warm = true, .bare = true}, &limits, err) < 0 ||
         admit_load_profile(shell->config, &shell->profile, err) < 0 ||
         pick_pictures(shell, choice->save, err) < 0 || open_session(shell, err) < 0)
         return -1;

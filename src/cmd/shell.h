@@ -15,12 +15,16 @@
 /* Names that were typed, for completion. */
 #define SHELL_NAMES_MAX 1000
 
+/* Sessions at once: more than a person keeps apart. */
+#define SHELL_SESSIONS_MAX ((size_t)64)
+
 struct shell {
     struct config *config;
     struct profile *profile;
     struct engine engine;
     struct sessions *sessions;
-    struct session *session; /* the one that cells go to; NULL: it ended */
+    struct session *session;                  /* the one that cells go to; NULL: it ended */
+    struct session *list[SHELL_SESSIONS_MAX]; /* by number; NULL: a free place */
     struct editor *editor;
     enum run_language language;
     struct buf text;  /* the lines of a cell so far */
@@ -47,6 +51,9 @@ struct shell {
 void shell_ask(struct shell *shell);
 void shell_end(struct shell *shell);
 
+/* It is gone; the prompt goes to another, or ends. */
+void shell_on_session_end(void *user, struct session *session, const char *why);
+
 /* A line for the person, on standard error. */
 void shell_say(const struct shell *shell, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
@@ -68,8 +75,21 @@ void shell_command(struct shell *shell, const char *line);
 /* Adds the commands that begin so, for completion. */
 void shell_command_names(struct editor_words *words, const char *prefix);
 
-/* Which names stand behind the command: 'h' of the host, 's' of the session, 0: none. */
+/* Which names stand behind the command: 'h' of the host's files, 's' of the session's, 'c' of
+ * checkpoints, 0: none. */
 char shell_command_takes(const char *command);
+
+/* --- shell_copy.c: 1 means that shell_ask() follows later --- */
+
+void shell_add_session(struct shell *shell, struct session *session);
+bool shell_remove_session(struct shell *shell, const struct session *session);
+size_t shell_session_number(const struct shell *shell, size_t *ret_count); /* of the present one */
+int shell_list_sessions(struct shell *shell);
+int shell_switch(struct shell *shell, const char *word, struct error *err);
+int shell_list_checkpoints(struct shell *shell);
+int shell_checkpoint(struct shell *shell, const char *name, struct error *err);
+int shell_restore(struct shell *shell, const char *name, struct error *err);
+int shell_fork(struct shell *shell, const char *word, struct error *err); /* NULL: one */
 
 /* --- shell_complete.c --- */
 

@@ -23,7 +23,8 @@ struct command {
     const char *name;
     const char *takes; /* as --help has it */
     size_t min, max;   /* words behind the name */
-    char completes;    /* 'h' names of the host, 's' of the session */
+    char completes;    /* 'h' names of the host, 's' of the session, 'c' checkpoints */
+    /* 0, -1, or 1: the answer comes later, and shell_ask() with it. */
     int (*run)(struct shell *shell, char **words, size_t count, struct error *err);
     const char *help;
 };
@@ -105,6 +106,36 @@ static int do_limits(struct shell *shell, char **words, size_t count, struct err
     shell_say(shell, "output       %llu bytes kept of each stream",
               (unsigned long long)l->output_bytes);
     return 0;
+}
+
+static int do_checkpoint(struct shell *shell, char **words, size_t count, struct error *err)
+{
+    return count ? shell_checkpoint(shell, words[0], err) : shell_list_checkpoints(shell);
+}
+
+static int do_restore(struct shell *shell, char **words, size_t count, struct error *err)
+{
+    (void)count;
+    return shell_restore(shell, words[0], err);
+}
+
+static int do_fork(struct shell *shell, char **words, size_t count, struct error *err)
+{
+    return shell_fork(shell, count ? words[0] : NULL, err);
+}
+
+static int do_sessions(struct shell *shell, char **words, size_t count, struct error *err)
+{
+    (void)words;
+    (void)count;
+    (void)err;
+    return shell_list_sessions(shell);
+}
+
+static int do_switch(struct shell *shell, char **words, size_t count, struct error *err)
+{
+    (void)count;
+    return shell_switch(shell, words[0], err);
 }
 
 /* --- files --- */
@@ -265,14 +296,19 @@ static int do_get(struct shell *shell, char **words, size_t count, struct error 
 /* --- the table --- */
 
 static const struct command table[] = {
-    {":help",    "",            0, 0, 0,   do_help,    "this list"                            },
-    {":lang",    "python|bash", 1, 1, 0,   do_lang,    "the language of the next cells"       },
-    {":files",   "[DIR]",       0, 1, 's', do_files,   "what is in /workspace"                },
-    {":put",     "FILE [NAME]", 1, 2, 'h', do_put,     "copy a file of yours into /workspace" },
-    {":get",     "NAME [FILE]", 1, 2, 's', do_get,     "copy a file out of /workspace"        },
-    {":limits",  "",            0, 0, 0,   do_limits,  "what the session may use"             },
-    {":restart", "",            0, 0, 0,   do_restart, "forget all variables; the files stay" },
-    {":quit",    "",            0, 0, 0,   do_quit,    "end the session, and everything in it"},
+    {":help",       "",            0, 0, 0,   do_help,       "this list"                                 },
+    {":lang",       "python|bash", 1, 1, 0,   do_lang,       "the language of the next cells"            },
+    {":files",      "[DIR]",       0, 1, 's', do_files,      "what is in /workspace"                     },
+    {":put",        "FILE [NAME]", 1, 2, 'h', do_put,        "copy a file of yours into /workspace"      },
+    {":get",        "NAME [FILE]", 1, 2, 's', do_get,        "copy a file out of /workspace"             },
+    {":limits",     "",            0, 0, 0,   do_limits,     "what the session may use"                  },
+    {":checkpoint", "[NAME]",      0, 1, 0,   do_checkpoint, "keep variables and files as they are now"  },
+    {":restore",    "NAME",        1, 1, 'c', do_restore,    "go back to a checkpoint"                   },
+    {":fork",       "[N]",         0, 1, 0,   do_fork,       "copies of the session that go on from here"},
+    {":sessions",   "",            0, 0, 0,   do_sessions,   "list the copies"                           },
+    {":switch",     "N",           1, 1, 0,   do_switch,     "go on in another one"                      },
+    {":restart",    "",            0, 0, 0,   do_restart,    "forget all variables; the files stay"      },
+    {":quit",       "",            0, 0, 0,   do_quit,       "end the session, and everything in it"     },
 };
 
 static const struct command *commands(size_t *ret_count)
@@ -359,14 +395,12 @@ void shell_command(struct shell *shell, const char *line)
 {
     cleanup_free char *copy = strdup(line);
     struct error err = {0};
+    int r = copy ? run_command(shell, copy, &err) : error_set(&err, E_SYSTEM, "out of memory");
 
-    if (!copy)
-        error_set(&err, E_SYSTEM, "out of memory");
-    if (!copy || run_command(shell, copy, &err) < 0) {
-        shell->exit_code = error_code_exit(err.code);
+    if (r > 0)
+        return;
+    shell->exit_code = r < 0 ? error_code_exit(err.code) : 0;
+    if (r < 0)
         shell_fail(shell, &err);
-    } else {
-        shell->exit_code = 0;
-    }
     shell_ask(shell);
 }

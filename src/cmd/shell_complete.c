@@ -83,6 +83,15 @@ static void workspace_files(const struct shell *shell, const char *typed,
                       list.entries[i].kind == FILES_DIRECTORY);
 }
 
+static void checkpoint_names(const struct shell *shell, const char *typed,
+                             struct editor_words *words)
+{
+    const char *name;
+
+    for (size_t i = 0; shell->session && (name = session_checkpoint_name(shell->session, i)); i++)
+        editor_words_add(words, name, typed);
+}
+
 static void language_words(const struct shell *shell, const char *typed, struct editor_words *words)
 {
     for (size_t i = 0; shell->language == RUN_PYTHON && i < ARRAY_SIZE(python_words); i++)
@@ -118,6 +127,8 @@ static void complete_command(const struct shell *shell, const char *line,
         host_files(word, words);
     else if (shell_command_takes(command) == 's')
         workspace_files(shell, word, words);
+    else if (shell_command_takes(command) == 'c')
+        checkpoint_names(shell, word, words);
     else if (strcmp(command, ":lang") == 0) {
         editor_words_add(words, "python", word);
         editor_words_add(words, "bash", word);

@@ -36,7 +36,8 @@ int engine_open(struct engine *engine, const struct config *config,
     *engine = (struct engine){0};
     program = paths_zygote(err);
     engine->loop = program ? loop_new(err) : NULL;
-    if (engine->loop && environment_open(&options.environment, config, stock->warm, err) == 0) {
+    if (engine->loop &&
+        environment_open(&options.environment, config, stock->warm, !stock->bare, err) == 0) {
         options.program = program;
         r = pool_new(engine->loop, &options, &engine->pool, err);
     }

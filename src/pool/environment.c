@@ -69,7 +69,7 @@ static int virtual_environment(const char *path, struct environment *e, struct e
     return 0;
 }
 
-int environment_open(struct environment *e, const struct config *config, bool warm,
+int environment_open(struct environment *e, const struct config *config, bool warm, bool imports,
                      struct error *err)
 {
     const struct config_list *preload;
@@ -78,7 +78,7 @@ int environment_open(struct environment *e, const struct config *config, bool wa
     if (config_environment(config, &python, &preload, err) < 0)
         return -1;
     e->warm = warm;
-    if (warm) { /* borrowed from the settings */
+    if (warm && imports) { /* borrowed from the settings */
         e->preload = preload->items;
         e->n_preload = preload->count;
     }

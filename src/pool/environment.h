@@ -17,8 +17,9 @@ struct environment {
     bool warm; /* many forks will follow */
 };
 
-/* The environment of the settings, which must outlive it. `environment` is zeroed by the caller;
- * also after a failure it is his to end with environment_done(). */
+/* The environment of the settings, which must outlive it. `imports`: where it is warm, the modules
+ * of the settings are imported in advance. `environment` is zeroed by the caller; also after a
+ * failure it is his to end with environment_done(). */
 int environment_open(struct environment *environment, const struct config *config, bool warm,
-                     struct error *err);
+                     bool imports, struct error *err);
 void environment_done(struct environment *environment);

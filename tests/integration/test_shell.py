@@ -173,7 +173,7 @@ def test_a_mistake_in_a_command_is_told(user, line, words):
 
 def test_help_names_every_command(user):
     words = piped(user, ":help\n").errors
-    for command in (":lang", ":files", ":put", ":get", ":limits", ":restart", ":quit"):
+    for command in (":lang", ":files", ":put", ":get", ":limits", ":checkpoint", ":restore", ":fork", ":restart", ":quit"):
         assert command in words
 
 
@@ -198,6 +198,46 @@ def test_a_granted_directory_is_seen_and_looked_after(who, base):
     for path in place.iterdir():
         path.unlink()
     place.rmdir()
+
+
+# --- copies ---
+
+
+def test_a_checkpoint_is_gone_back_to_with_variables_and_files(who, watch):
+    answer = piped(who, "x = 1; _ = open('f', 'w').write('one')\n:checkpoint start\n"
+                        "x = 2; _ = open('f', 'w').write('two')\n:restore start\nx, open('f').read()\n"
+                        "x = 3\n:restore start\nx\n:checkpoint\n")  # fmt: skip
+    assert answer.code == 0, answer
+    assert answer.text == "(1, 'one')\n1\n", answer
+    assert answer.errors.rstrip().endswith("start"), answer
+
+
+def test_copies_go_their_own_ways(who, watch):
+    answer = piped(who, "x = 10\n:fork 2\n:switch 2\nx += 1; open('two', 'w').close()\n:switch 3\nx += 2\n"
+                        ":switch 1\nx\n:switch 2\nx\n:switch 3\nx\nimport pathlib; pathlib.Path('two').exists()\n"
+                        ":sessions\n")  # fmt: skip
+    assert answer.text == "10\n11\n12\nFalse\n", answer
+    assert answer.errors.count("ses_") == 6, answer
+
+
+def test_what_cannot_be_copied_is_said(user):
+    answer = piped(user, "import threading; e = threading.Event(); threading.Thread(target=e.wait, daemon=True).start()\n"
+                         ":checkpoint a\n'still here'\n", "--profile", "open")  # fmt: skip
+    assert "thread" in answer.errors, answer
+    assert answer.text == "'still here'\n", answer
+
+
+@pytest.mark.parametrize("line, words", [
+    (":restore nothing", "no checkpoint"),
+    (":fork 0", "not a number"),
+    (":fork many", "not a number"),
+    (":fork 64", "not a number"),
+    (":switch 2", "no session"),
+    (":switch x", "no session"),
+])  # fmt: skip
+def test_a_mistake_with_copies_is_told(user, line, words):
+    answer = piped(user, line + "\n")
+    assert answer.code != 0 and words in answer.errors, answer
 
 
 # --- pictures ---
@@ -354,7 +394,7 @@ def test_tab_completes_commands_files_and_names(shell):
     p.wait("3")
     p.wait(PYTHON)
     p.type(b":" + TAB)
-    p.wait(":checkpoint" if b":checkpoint" in p.seen else ":files")
+    p.wait(":checkpoint")
 
 
 def test_tab_at_the_beginning_indents(shell):
@@ -454,6 +494,20 @@ def test_pictures_are_drawn_where_the_terminal_can(shell, user, env, sequence):
     else:
         assert b"\x1b_G" not in p.seen and b"\x1b]1337" not in p.seen
     (user.home / "state" / "belljar" / "pictures" / "picture-1.png").unlink()
+
+
+def test_the_prompt_says_in_which_copy_it_is(shell):
+    p = shell()
+    p.wait(PYTHON)
+    p.line("x = 5")
+    p.wait(PYTHON)
+    p.line(":fork")
+    p.wait("[1] " + PYTHON)
+    p.line(":switch 2")
+    p.wait("[2] " + PYTHON)
+    assert p.cell("x").startswith("5\n")
+    p.type(CONTROL_D)
+    assert p.end() == 0
 
 
 def test_the_terminal_is_given_back_when_it_is_told_to_end(shell):
