@@ -77,6 +77,10 @@ static void scan_mapping(int pagemap, const struct mapping *m, struct set *set)
     }
 }
 
+/* Address space that is only reserved, as the shadow of a memory checker: looking at every page of
+ * it would take for ever. */
+#define SCANNED_MAX (UINT64_C(16) << 30)
+
 /* Only mappings that were there before the work are there in every child. The stack of this moment
  * is deeper than theirs, and [vdso] and its kin are the kernel's. */
 static void scan(char *before, struct set *set)
@@ -85,7 +89,8 @@ static void scan(char *before, struct set *set)
     struct mapping m;
 
     while (pagemap >= 0 && maps_next(&before, &m))
-        if (m.is_private && (m.prot & PROT_READ) && (m.name[0] != '[' || m.is_anonymous))
+        if (m.is_private && (m.prot & PROT_READ) && (m.name[0] != '[' || m.is_anonymous) &&
+            m.end - m.start <= SCANNED_MAX)
             scan_mapping(pagemap, &m, set);
 }
 

@@ -17,6 +17,7 @@ def piped(who, text, *args, **more):
 # --- from a pipe ---
 
 
+@pytest.mark.smoke
 def test_variables_stay_from_cell_to_cell(who, watch):
     answer = piped(who, "x = 40\nx + 2\n")
     assert answer.code == 0, answer
@@ -102,6 +103,7 @@ def test_bytes_that_are_no_text_do_no_harm(user):
 # --- commands ---
 
 
+@pytest.mark.smoke
 def test_files_go_in_and_come_out(who, watch):
     mine = who.home / "programs" / "data in.csv"
     mine.write_text("a,b\n1,2\n")
@@ -289,6 +291,7 @@ def shell(user):
         history.unlink()
 
 
+@pytest.mark.smoke
 def test_a_person_types_and_leaves(shell):
     p = shell()
     p.wait(PYTHON)
@@ -312,6 +315,7 @@ def test_an_error_before_the_end_is_no_exit_code(shell):
     assert p.end() == 0
 
 
+@pytest.mark.smoke
 def test_control_c_stops_the_cell_and_keeps_the_state(shell):
     p = shell()
     p.wait(PYTHON)
@@ -374,6 +378,7 @@ def test_history_is_kept_private_and_comes_back(shell, user):
     assert p.cell("remembered") == "1700\n"
 
 
+@pytest.mark.smoke
 def test_tab_completes_commands_files_and_names(shell):
     p = shell()
     p.wait(PYTHON)
