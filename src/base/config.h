@@ -91,6 +91,8 @@ struct config {
     int64_t zygote_max_minutes;
     char *listen;
     char *socket;
+    char *tls_cert;
+    char *tls_key;
     char *auth;
     char *token_file;
     struct config_list hosts;

@@ -47,6 +47,7 @@ struct serve {
     struct coderunner *coderunner;
     struct api api;
     struct router router;
+    struct tls *tls;
     struct http_server *http;
     struct listen_unix unix_socket;
     struct loop_watch *grace;
@@ -195,27 +196,42 @@ static int open_api(struct serve *serve, struct error *err)
     return http_new(serve->engine.loop, &http, &serve->http, err);
 }
 
-static int listen_beyond(struct error *err)
+static int open_tls(struct serve *serve, struct error *err)
 {
-    error_set(err, E_DENIED,
-              "listening beyond this machine needs TLS, which is not part of this "
-              "version");
-    return error_hint(err, "listen on 127.0.0.1 and let a TLS proxy forward to it");
+    const struct config *config = serve->config;
+
+    if (!*config->tls_cert && !*config->tls_key)
+        return 0;
+    if (!*config->tls_cert || !*config->tls_key)
+        return error_set(err, E_INVALID, "`tls_cert` and `tls_key` belong together");
+    return tls_open(config->tls_cert, config->tls_key, &serve->tls, err);
+}
+
+/* Beyond this machine tokens must not travel in clear, and somebody has to have one. */
+static int check_beyond(const struct serve *serve, struct error *err)
+{
+    if (serve->tls && serve->token_path)
+        return 0;
+    error_set(err, E_DENIED, "listening beyond this machine needs TLS and a token");
+    return error_hint(err, "give --tls-cert and --tls-key, or listen on 127.0.0.1");
 }
 
 static int open_tcp(struct serve *serve, int *ret_port, struct error *err)
 {
     bool is_loopback;
-    int fd = listen_tcp(serve->config->listen, &is_loopback, err);
+    int fd;
 
+    if (open_tls(serve, err) < 0)
+        return -1;
+    fd = listen_tcp(serve->config->listen, &is_loopback, err);
     if (fd < 0)
         return -1;
-    if (!is_loopback) {
+    if (!is_loopback && check_beyond(serve, err) < 0) {
         (void)close(fd);
-        return listen_beyond(err);
+        return -1;
     }
     *ret_port = listen_port(fd);
-    return http_listen(serve->http, fd, err);
+    return http_listen(serve->http, fd, serve->tls, err);
 }
 
 static int open_unix(struct serve *serve, struct error *err)
@@ -233,7 +249,7 @@ static int open_unix(struct serve *serve, struct error *err)
         path = usual;
     }
     fd = listen_unix_open(&serve->unix_socket, path, err);
-    return fd < 0 ? -1 : http_listen(serve->http, fd, err);
+    return fd < 0 ? -1 : http_listen(serve->http, fd, NULL, err);
 }
 
 /* The address, with the port that the kernel may have chosen. */
@@ -241,8 +257,8 @@ static void announce(const struct serve *serve, int port)
 {
     const char *colon = strrchr(serve->config->listen, ':');
 
-    (void)printf("belljar: listening on http://%.*s:%d\n", (int)(colon - serve->config->listen),
-                 serve->config->listen, port);
+    (void)printf("belljar: listening on %s://%.*s:%d\n", serve->tls ? "https" : "http",
+                 (int)(colon - serve->config->listen), serve->config->listen, port);
     if (serve->unix_socket.path)
         (void)printf("belljar: listening on %s\n", serve->unix_socket.path);
     if (serve->token_path)
@@ -308,6 +324,7 @@ static int run_loop(struct serve *serve, struct error *err)
 static void serve_done(struct serve *serve)
 {
     http_free(serve->http);
+    tls_free(serve->tls);
     if (serve->sessions)
         sessions_end(serve->sessions);
     pool_free(take_ptr(serve->engine.pool));

@@ -108,8 +108,8 @@ static void rest_or_listen(struct http_server *server)
         return;
     server->is_full = is_full;
     for (size_t i = 0; i < server->n_listeners; i++)
-        (void)(is_full ? evconnlistener_disable(server->listeners[i])
-                       : evconnlistener_enable(server->listeners[i]));
+        (void)(is_full ? evconnlistener_disable(server->listeners[i].socket)
+                       : evconnlistener_enable(server->listeners[i].socket));
 }
 
 void http_cut(struct http_connection *c)
@@ -166,6 +166,8 @@ static void refuse(struct http_connection *c, const struct http_refusal *why)
 static void linger(struct http_connection *c)
 {
     http_enter(c, HTTP_LINGERING);
+    if (c->is_tls)
+        tls_close(c->socket);
     (void)shutdown(bufferevent_getfd(c->socket), SHUT_WR);
     (void)evbuffer_drain(bufferevent_get_input(c->socket),
                          evbuffer_get_length(bufferevent_get_input(c->socket)));
@@ -348,9 +350,15 @@ static void on_write(struct bufferevent *socket, void *arg)
 
 static void on_event(struct bufferevent *socket, short what, void *arg)
 {
+    struct http_connection *c = arg;
+
     (void)socket;
-    (void)what;
-    http_cut(arg); /* the other side is gone, or the socket broke: there is nothing to tell apart */
+    if (what & BEV_EVENT_CONNECTED) {
+        c->is_shaking_hands = false;
+        http_enter(c, HTTP_IDLE);
+        return;
+    }
+    http_cut(c); /* the other side is gone, or the socket broke: there is nothing to tell apart */
 }
 
 /* --- clocks --- */
@@ -378,6 +386,7 @@ static void check_clock(struct http_connection *c, uint64_t now)
         c->out = (struct http_pace){now, c->added};
     else if ((c->state == HTTP_IDLE && ms >= c->server->options.idle_ms) ||
              (c->state == HTTP_IDLE && c->server->is_stopping) ||
+             (c->is_shaking_hands && ms >= HEAD_MS) ||
              (c->state == HTTP_LINGERING && ms >= LINGER_MS))
         http_cut(c);
     else if ((c->state == HTTP_HEAD && ms >= HEAD_MS) ||
@@ -432,23 +441,36 @@ static void look_at_peer(struct http_connection *c, int fd, const struct sockadd
         c->peer_uid = peer.uid;
 }
 
-static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
-                      int address_len, void *arg)
+static struct http_connection *new_connection(const struct http_listener *listener, int fd)
 {
-    struct http_server *server = arg;
-    struct http_connection *c;
+    struct event_base *base = loop_base(listener->server->loop);
+    struct http_connection *c = calloc(1, sizeof(*c));
 
-    (void)listener;
-    (void)address_len;
-    make_room(server);
-    c = calloc(1, sizeof(*c));
     if (c)
-        c->socket = bufferevent_socket_new(loop_base(server->loop), fd, BEV_OPT_CLOSE_ON_FREE);
+        c->socket = listener->tls ? tls_accept(listener->tls, base, fd)
+                                  : bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
     if (!c || !c->socket) {
         free(c);
         (void)close(fd);
-        return;
+        return NULL;
     }
+    c->is_tls = c->is_shaking_hands = listener->tls != NULL;
+    return c;
+}
+
+static void on_accept(struct evconnlistener *socket, evutil_socket_t fd, struct sockaddr *address,
+                      int address_len, void *arg)
+{
+    const struct http_listener *listener = arg;
+    struct http_server *server = listener->server;
+    struct http_connection *c;
+
+    (void)socket;
+    (void)address_len;
+    make_room(server);
+    c = new_connection(listener, fd);
+    if (!c)
+        return;
     c->server = server;
     look_at_peer(c, fd, address);
     c->before = server->last;
@@ -466,32 +488,33 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
 }
 
 /* Out of descriptors, most likely: the listeners rest until the next tick. */
-static void on_accept_error(struct evconnlistener *listener, void *arg)
+static void on_accept_error(struct evconnlistener *socket, void *arg)
 {
-    struct http_server *server = arg;
+    struct http_server *server = ((const struct http_listener *)arg)->server;
 
-    (void)listener;
+    (void)socket;
     for (size_t i = 0; i < server->n_listeners; i++)
-        (void)evconnlistener_disable(server->listeners[i]);
+        (void)evconnlistener_disable(server->listeners[i].socket);
     server->is_full = true;
 }
 
-int http_listen(struct http_server *server, int fd, struct error *err)
+int http_listen(struct http_server *server, int fd, struct tls *tls, struct error *err)
 {
-    struct evconnlistener *listener;
+    struct http_listener *listener = &server->listeners[server->n_listeners];
 
     if (server->n_listeners == HTTP_LISTENERS_MAX) {
         (void)close(fd);
         return error_set(err, E_TOO_LARGE, "at most %d listening sockets", HTTP_LISTENERS_MAX);
     }
-    listener = evconnlistener_new(loop_base(server->loop), on_accept, server,
-                                  LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
-    if (!listener) {
+    *listener = (struct http_listener){.server = server, .tls = tls};
+    listener->socket = evconnlistener_new(loop_base(server->loop), on_accept, listener,
+                                          LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
+    if (!listener->socket) {
         (void)close(fd);
         return error_set(err, E_SYSTEM, "out of memory");
     }
-    evconnlistener_set_error_cb(listener, on_accept_error);
-    server->listeners[server->n_listeners++] = listener;
+    evconnlistener_set_error_cb(listener->socket, on_accept_error);
+    server->n_listeners++;
     return 0;
 }
 
@@ -519,7 +542,7 @@ int http_new(struct loop *loop, const struct http_options *options, struct http_
 static void close_listeners(struct http_server *server)
 {
     for (size_t i = 0; i < server->n_listeners; i++)
-        evconnlistener_free(server->listeners[i]);
+        evconnlistener_free(server->listeners[i].socket);
     server->n_listeners = 0;
 }
 

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/loop.h"
 #include "front/request.h"
+#include "front/tls.h"
 
 struct http_server;
 
@@ -32,8 +33,9 @@ struct http_options {
 int http_new(struct loop *loop, const struct http_options *options, struct http_server **ret_server,
              struct error *err);
 
-/* Takes a listening socket over, also on failure. */
-int http_listen(struct http_server *server, int fd, struct error *err);
+/* Takes a listening socket over, also on failure. `tls`: what is spoken on it, or NULL; it outlives
+ * the server. */
+int http_listen(struct http_server *server, int fd, struct tls *tls, struct error *err);
 
 /* Takes no new connection and ends each existing one after its answer. `on_idle` is called from the
  * loop when the last one is gone. */

@@ -21,6 +21,12 @@ enum http_state {
     HTTP_DEAD,
 };
 
+struct http_listener {
+    struct http_server *server;
+    struct evconnlistener *socket;
+    struct tls *tls;
+};
+
 /* Bytes have to flow: so many within a window, else the other side is not serious. */
 struct http_pace {
     uint64_t since_ns;
@@ -39,6 +45,8 @@ struct http_connection {
     size_t scanned;    /* of the head */
     struct http_body body;
     bool is_unix;
+    bool is_tls;
+    bool is_shaking_hands;
     uid_t peer_uid;
     bool is_going_on; /* its bytes are being looked at */
     bool is_closing;  /* after this answer */
@@ -52,7 +60,7 @@ struct http_connection {
 struct http_server {
     struct loop *loop;
     struct http_options options;
-    struct evconnlistener *listeners[HTTP_LISTENERS_MAX];
+    struct http_listener listeners[HTTP_LISTENERS_MAX];
     size_t n_listeners;
     struct http_connection *first, *last;
     size_t count;
