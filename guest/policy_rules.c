@@ -336,12 +336,12 @@ struct span policy_nearest_module(const struct policy *policy, struct span name)
     size_t best = nearest_tolerance(name.len) + 1;
     struct span nearest = nothing;
 
-    for (size_t i = 0; i <= policy->mask; i++) {
+    for (size_t i = 1; i < policy->n_rules; i++) { /* the first stands for none */
         const struct rule *rule = &policy->rules[i];
         size_t d;
 
-        if (!rule->key || !(rule->lists & BIT(POLICY_IMPORT_ALLOW)) ||
-            (rule->lists & BIT(POLICY_IMPORT_DENY)) || memchr(rule->key, '.', rule->key_len))
+        if (!(rule->lists & BIT(POLICY_IMPORT_ALLOW)) || (rule->lists & BIT(POLICY_IMPORT_DENY)) ||
+            memchr(rule->key, '.', rule->key_len))
             continue;
         d = nearest_distance(name.data, name.len, rule->key, rule->key_len);
         if (d < best) {
