@@ -25,6 +25,7 @@ static const struct {
     {"serve",   cmd_serve,   "answer requests over HTTP, from a warm stock of sandboxes"},
     {"session", cmd_session, "list, show and end the sessions of a running server"      },
     {"doctor",  cmd_doctor,  "say how well this host can isolate, and how to do better" },
+    {"mask",    cmd_mask,    "put labels in the place of secrets, as a filter"          },
     {"config",  cmd_config,  "show the settings and where each comes from"              },
     {"bench",   cmd_bench,   "measure start-up, throughput and memory on this host"     },
     {"version", cmd_version, "show the version and what was built in"                   },

@@ -1,0 +1,144 @@
+/* belljar mask: the masker as a filter. */
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "cmd/cmd.h"
+#include "scrub/scrub.h"
+
+#define BLOCK 65536
+
+enum { OPT_HELP = 'h', OPT_AGGRESSIVE = 256, OPT_CHECK, OPT_EXPLAIN };
+
+static const struct option options[] = {
+    {"aggressive", no_argument, NULL, OPT_AGGRESSIVE},
+    {"check",      no_argument, NULL, OPT_CHECK     },
+    {"explain",    no_argument, NULL, OPT_EXPLAIN   },
+    {"help",       no_argument, NULL, OPT_HELP      },
+    {NULL,         0,           NULL, 0             },
+};
+
+struct job {
+    bool is_aggressive, checks, explains;
+    const char *path;
+};
+
+static int help(void)
+{
+    (void)printf(
+        "usage: belljar mask [OPTION]… [FILE|-]\n\n"
+        "Put labels in the place of secrets: what a program's output goes through, as a filter.\n\n"
+        "  --aggressive  personal data, too: addresses, phone, card and account numbers\n"
+        "  --check       print nothing; exit 1 when there is something to mask\n"
+        "  --explain     print what is masked, one line each: place, kind, label, rule\n\n"
+        "exit: 0, with --check 1 when something was found; 64 and more for mistakes\n"
+        "example: kubectl get secrets -o yaml | belljar mask\n");
+    return 0;
+}
+
+/* The thing itself is not shown. */
+static void explain(void *arg, const struct scrub_find *find)
+{
+    const struct job *job = arg;
+
+    if (job->explains)
+        (void)printf("line %" PRIu64 ": %s → %s (%zu bytes; %s)\n", find->line, find->kind,
+                     find->label, find->len, find->rule);
+}
+
+static int put(const struct job *job, struct clean_text text, struct error *err)
+{
+    if (job->checks || job->explains || !text.len)
+        return 0;
+    if (file_write_all(STDOUT_FILENO, text.data, text.len) < 0)
+        return error_errno(err, "write");
+    return 0;
+}
+
+static int pass(const struct job *job, struct scrub *scrub, int fd, struct error *err)
+{
+    static char data[BLOCK];
+    struct clean_text text;
+
+    for (;;) {
+        ssize_t n = read(fd, data, sizeof(data));
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return error_errno(err, "read `%s`", job->path);
+        if (n == 0)
+            break;
+        if (scrub_feed(scrub, data, (size_t)n, &text, err) < 0 || put(job, text, err) < 0)
+            return -1;
+    }
+    return scrub_finish(scrub, &text, err) < 0 ? -1 : put(job, text, err);
+}
+
+static int mask(struct job *job)
+{
+    cleanup_close int opened = -1;
+    const struct scrub_options wants = {
+        .is_aggressive = job->is_aggressive, .on_find = explain, .arg = job};
+    struct scrub *scrub;
+    struct error err = {0};
+    uint64_t count;
+    int fd = STDIN_FILENO, r;
+
+    if (strcmp(job->path, "-") != 0) {
+        opened = fd = open(job->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (fd < 0) {
+            error_errno(&err, "open `%s`", job->path);
+            err.code = errno == ENOENT ? E_NOT_FOUND : E_INVALID;
+            return cmd_fail(&err);
+        }
+    }
+    scrub = scrub_new(&wants);
+    if (!scrub) {
+        error_set(&err, E_SYSTEM, "out of memory");
+        return cmd_fail(&err);
+    }
+    r = pass(job, scrub, fd, &err);
+    count = scrub_count(scrub);
+    scrub_free(scrub);
+    if (r < 0)
+        return cmd_fail(&err);
+    if (fflush(stdout) != 0)
+        return EXIT_FAILURE;
+    return job->checks && count ? 1 : 0;
+}
+
+int cmd_mask(int argc, char **argv)
+{
+    struct job job = {.path = "-"};
+    int answer;
+
+    opterr = 0;
+    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0)
+        switch (answer) {
+        case OPT_AGGRESSIVE:
+            job.is_aggressive = true;
+            break;
+        case OPT_CHECK:
+            job.checks = true;
+            break;
+        case OPT_EXPLAIN:
+            job.explains = true;
+            break;
+        case OPT_HELP:
+            return help();
+        default:
+            return cmd_bad_option("mask", answer, argv, options);
+        }
+    if (optind < argc)
+        job.path = argv[optind++];
+    if (optind < argc)
+        return cmd_bad_argument("mask", argv[optind]);
+    return mask(&job);
+}

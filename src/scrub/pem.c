@@ -1,0 +1,156 @@
+/* Private keys: from the BEGIN line to the END line, or as far as what stands between looks like a
+ * key. Newlines may be real, or written as \n inside a string. Certificates and public keys stay.
+ */
+#include "scrub/scrub_internal.h"
+
+#define HEADER_MAX  80
+#define SEGMENT_MAX 4096
+
+/* A shorter line without a digit or a capital is a word that follows a key that was cut off. */
+#define RUN_MIN 16
+
+void scrub_match_pem(struct scrub *s, unsigned kind, size_t from, size_t to)
+{
+    size_t at = to;
+
+    if (scrub_at(s, from) == 'P') { /* Private-Lines: 14, of PuTTY: the key is what follows */
+        while (at < s->view.len && at - to < 8 && scrub_at(s, at) != '\n')
+            at++;
+        if (scrub_is_open(s, at + 1)) {
+            scrub_wait(s, kind, from, s->view.len);
+        } else if (at + 1 < s->view.len && scrub_at(s, at) == '\n') {
+            s->pem = at + 1;
+            s->pem_kind = kind;
+            s->pem_has_begun = true;
+        }
+        return;
+    }
+    while (at < s->view.len && at - to < HEADER_MAX && scrub_at(s, at) != '-')
+        at++;
+    /* The dashes behind it, and one byte more: the line is then known to its end. */
+    if (scrub_is_open(s, at + 5)) {
+        scrub_wait(s, kind, from, from);
+        return;
+    }
+    if (!memmem(scrub_view(s, to), at - to, "PRIVATE KEY", 11))
+        return;
+    s->pem = from;
+    s->pem_kind = kind;
+    s->pem_has_begun = false;
+}
+
+/* The end of the line, or of what a string calls one. *ret_next: where the next one begins. */
+static size_t segment_end(const struct scrub *s, size_t at, size_t *ret_next)
+{
+    for (; at < s->view.len; at++) {
+        size_t n = 0;
+
+        if (scrub_at(s, at) == '\n') {
+            *ret_next = at + 1;
+            return at;
+        }
+        while (at + n < s->view.len && scrub_at(s, at + n) == '\\')
+            n++;
+        if (n && at + n < s->view.len && strchr("nr", scrub_at(s, at + n))) {
+            *ret_next = at + n + 1;
+            return at;
+        }
+        at += n ? n - 1 : 0;
+    }
+    *ret_next = at;
+    return at;
+}
+
+static bool is_run_char(unsigned char c)
+{
+    return scrub_is_alnum(c) || c == '+' || c == '/' || c == '=';
+}
+
+static bool is_field(const char *text, size_t len)
+{
+    static const char *const fields[] = {"Proc-Type:", "DEK-Info:", "Version:",   "Comment:",
+                                         "Hash:",      "Charset:",  "MessageID:", "Private-MAC:"};
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        if (len >= strlen(fields[i]) && memcmp(text, fields[i], strlen(fields[i])) == 0)
+            return true;
+    return false;
+}
+
+/* How much of a line belongs to the key. */
+static size_t key_part(const char *text, size_t len)
+{
+    size_t at = 0, run, words = 0;
+    bool is_plain = true;
+
+    while (at < len && strchr(" \t\r\"'+,>|#()", text[at]))
+        at++;
+    if (at == len || is_field(text + at, len - at))
+        return len;
+    while (at < len) {
+        for (run = at; run < len && is_run_char((unsigned char)text[run]); run++)
+            is_plain = is_plain && text[run] >= 'a' && text[run] <= 'z';
+        if (run - at < RUN_MIN && (is_plain || words || run < len))
+            break;
+        words++;
+        at = run;
+        while (at < len && strchr(" \t\r\"'+,;)\\", text[at]))
+            at++;
+        if (at == run && at < len)
+            return at;
+    }
+    return words ? at : 0;
+}
+
+/* Skips the rest of the BEGIN line. */
+static size_t skip_begin(const struct scrub *s, size_t at)
+{
+    while (at < s->view.len && scrub_at(s, at) == '-')
+        at++;
+    while (at < s->view.len && scrub_at(s, at) != '-')
+        at++;
+    for (size_t n = 0; n < 5 && at < s->view.len && scrub_at(s, at) == '-'; n++)
+        at++;
+    return at;
+}
+
+/* The END line stands in this segment: just behind it; 0: it does not; SIZE_MAX: more must come. */
+static size_t find_end(const struct scrub *s, size_t at, size_t end, bool is_open)
+{
+    const char *text = scrub_view(s, at);
+    const char *found = memmem(text, end - at, "-----END", 8), *close;
+
+    if (!found)
+        return 0;
+    close = memmem(found + 8, (size_t)(scrub_view(s, end) - found) - 8, "-----", 5);
+    if (!close)
+        return is_open ? SIZE_MAX : end;
+    return (size_t)(close - s->view.data) + 5;
+}
+
+bool scrub_swallow_pem(struct scrub *s)
+{
+    if (!s->pem_has_begun) {
+        s->emitted = skip_begin(s, s->emitted);
+        s->pem_has_begun = true;
+    }
+    while (s->emitted < s->view.len) {
+        size_t at = s->emitted, next, end = segment_end(s, at, &next), part, stop;
+        bool is_open = end == s->view.len && !s->is_final && end - at < SEGMENT_MAX;
+
+        stop = find_end(s, at, end, is_open);
+        if (stop && stop != SIZE_MAX) {
+            s->emitted = stop;
+            return true;
+        }
+        if (is_open)
+            return false;
+        part = key_part(scrub_view(s, at), end - at);
+        if (part < end - at) {
+            s->emitted = at + part;
+            return true;
+        }
+        s->emitted = next;
+    }
+    return false;
+}

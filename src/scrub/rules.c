@@ -1,0 +1,167 @@
+/* Rules of the operator: expressions that are looked for line by line. While there are any, a line
+ * that has not ended waits, up to SCRUB_HOLD_MAX bytes. */
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/pattern.h"
+#include "scrub/scrub_internal.h"
+
+#define RULES_MAX 64
+
+/* Of a line that is too long to wait for, so much is looked at again with what follows. */
+#define OVERLAP ((size_t)1024)
+
+struct rule {
+    char *name, *label, *text, *context;
+    struct pattern *pattern;
+};
+
+struct scrub_rules {
+    struct rule items[RULES_MAX];
+    unsigned count;
+};
+
+struct scrub_rules *scrub_rules_new(void)
+{
+    return calloc(1, sizeof(struct scrub_rules));
+}
+
+void scrub_rules_free(struct scrub_rules *rules)
+{
+    if (!rules)
+        return;
+    for (unsigned i = 0; i < rules->count; i++) {
+        struct rule *rule = &rules->items[i];
+
+        free(rule->name);
+        free(rule->label);
+        free(rule->text);
+        free(rule->context);
+        pattern_free(rule->pattern);
+    }
+    free(rules);
+}
+
+const char *scrub_rules_name(const struct scrub_rules *rules, unsigned index)
+{
+    return rules->items[index].name;
+}
+
+const char *scrub_rules_label(const struct scrub_rules *rules, unsigned index)
+{
+    return rules->items[index].label;
+}
+
+const char *scrub_rules_pattern(const struct scrub_rules *rules, unsigned index)
+{
+    return rules->items[index].text;
+}
+
+static bool is_rule_name(const char *name)
+{
+    size_t len = strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_");
+
+    return len && len <= 40 && !name[len];
+}
+
+static char *label_of(const char *name)
+{
+    char *label = NULL;
+
+    if (asprintf(&label, "[REDACTED_%s]", name) < 0)
+        return NULL;
+    for (char *at = label; *at; at++)
+        *at = (char)toupper((unsigned char)*at);
+    return label;
+}
+
+int scrub_rules_add(struct scrub_rules *rules, const char *name, const char *pattern,
+                    const char *context, struct error *err)
+{
+    struct rule *rule = &rules->items[rules->count];
+    size_t start, end;
+
+    if (rules->count == RULES_MAX)
+        return error_set(err, E_TOO_LARGE, "at most %d rules of your own", RULES_MAX);
+    if (!is_rule_name(name)) {
+        error_set(err, E_INVALID, "`%s` cannot be the name of a rule", name);
+        return error_hint(err, "up to 40 small letters, digits and underscores");
+    }
+    *rule = (struct rule){0};
+    if (pattern_new(pattern, strlen(pattern), false, &rule->pattern, err) < 0)
+        return error_wrap(err, "rule `%s`", name);
+    if (pattern_find(rule->pattern, "", 0, &start, &end)) {
+        pattern_free(rule->pattern);
+        error_set(err, E_INVALID, "rule `%s` matches the empty text", name);
+        return error_hint(err, "let it ask for at least one character");
+    }
+    rule->name = strdup(name);
+    rule->label = label_of(name);
+    rule->text = strdup(pattern);
+    rule->context = context && *context ? strdup(context) : NULL;
+    rules->count++; /* from here on scrub_rules_free() has it */
+    if (!rule->name || !rule->label || !rule->text || (context && *context && !rule->context)) {
+        rules->count--;
+        free(rule->name);
+        free(rule->label);
+        free(rule->text);
+        pattern_free(rule->pattern);
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
+    return 0;
+}
+
+static void match_rule(struct scrub *s, unsigned index, size_t from, size_t to)
+{
+    const struct rule *rule = &s->options.rules->items[index];
+    size_t at = from, start, end;
+
+    while (at < to && pattern_find(rule->pattern, scrub_view(s, at), to - at, &start, &end) &&
+           end > start) {
+        if (!rule->context || scrub_near(s, at + start, rule->context, 0))
+            scrub_found(s, SCRUB_KIND_RULE + index, from, at + start, at + end);
+        at += end;
+    }
+}
+
+void scrub_rules_scan(struct scrub *s)
+{
+    const char *newline = s->view.len > s->rules_done ? memrchr(scrub_view(s, s->rules_done), '\n',
+                                                                s->view.len - s->rules_done)
+                                                      : NULL;
+    size_t from = s->rules_done, to = newline ? (size_t)(newline - s->view.data) + 1 : from;
+
+    if (s->is_final)
+        to = s->view.len;
+    else if (s->view.len - to > SCRUB_HOLD_MAX - OVERLAP)
+        to = s->view.len - OVERLAP;
+    while (from < to) {
+        const char *end = memchr(scrub_view(s, from), '\n', to - from);
+        size_t stop = end ? (size_t)(end - s->view.data) : to;
+
+        for (unsigned i = 0; i < s->options.rules->count; i++)
+            match_rule(s, i, from, stop);
+        from = stop + 1;
+    }
+    s->rules_to = to;
+    if (to < s->view.len)
+        scrub_wait(s, SCRUB_KIND_RULE, to, to);
+}
+
+/* Lines that came out as a whole are done with. */
+void scrub_rules_settle(struct scrub *s)
+{
+    const char *newline;
+
+    if (s->emitted >= s->rules_to) {
+        s->rules_done = s->rules_to;
+        return;
+    }
+    if (s->emitted <= s->rules_done)
+        return;
+    newline = memrchr(scrub_view(s, s->rules_done), '\n', s->emitted - s->rules_done);
+    if (newline)
+        s->rules_done = (size_t)(newline - s->view.data) + 1;
+}

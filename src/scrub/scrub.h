@@ -1,0 +1,94 @@
+/* The masker: a program's text goes in, text without secrets comes out.
+ *
+ * It is a stream: a secret that arrives in pieces is masked as if it had come in one. What might
+ * still become one waits (at most SCRUB_HOLD_MAX bytes); whatever ends with a newline does not.
+ * What comes out does not depend on how the stream was cut. Time is linear in the text, memory is
+ * bounded, and when anything fails nothing comes out any more.
+ *
+ * It recognises the kinds of secrets in src/scrub/kinds.c, personal data when it is aggressive, the
+ * operator's own rules, and exact values it was told, in several encodings. Colours and invisible
+ * characters inside a secret do not hide it.
+ *
+ * It does not look into pictures and archives, nor decode text that is not one of its encodings.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/clean.h"
+#include "base/error.h"
+
+/* Most that waits for its end; a longer secret is masked in pieces, as one. */
+#define SCRUB_HOLD_MAX ((size_t)8192)
+
+struct scrub;
+struct scrub_rules;
+struct scrub_values;
+
+/* One thing that was masked. */
+struct scrub_find {
+    const char *kind;
+    const char *label;
+    const char *rule; /* how it was recognised */
+    uint64_t offset; /* of its first byte in the stream, without colours and invisible characters */
+    uint64_t line;   /* from 1 */
+    size_t len;
+};
+
+struct scrub_options {
+    bool is_aggressive;                /* personal data, too */
+    const struct scrub_rules *rules;   /* of the operator, or NULL; both outlive the masker */
+    const struct scrub_values *values; /* known secrets, or NULL */
+    void (*on_find)(void *arg, const struct scrub_find *find); /* or NULL */
+    void *arg;
+};
+
+/* NULL: out of memory. Small until it is first fed. */
+struct scrub *scrub_new(const struct scrub_options *options);
+void scrub_free(struct scrub *s);
+
+/* The next piece of the stream. What can be said now is in *ret_text, which holds until the next
+ * call. After a failure the stream is broken: every call fails and nothing more comes out. */
+int scrub_feed(struct scrub *s, const void *data, size_t len, struct clean_text *ret_text,
+               struct error *err);
+
+/* The end of the stream: what was held back. The masker is ready for another stream. */
+int scrub_finish(struct scrub *s, struct clean_text *ret_text, struct error *err);
+
+/* A whole text: fed and finished. Not in the middle of a stream. */
+int scrub_text(struct scrub *s, const void *data, size_t len, struct clean_text *ret_text,
+               struct error *err);
+
+/* Words of our own, in which nothing of a program's is: no need to look. */
+struct clean_text scrub_vouch(const char *text, size_t len);
+
+/* How many things were masked since the masker was made. */
+uint64_t scrub_count(const struct scrub *s);
+
+/* ---- known secrets ---- */
+
+/* A value that is shorter would be found everywhere. */
+#define SCRUB_VALUE_MIN ((size_t)6)
+
+struct scrub_values *scrub_values_new(void);
+void scrub_values_free(struct scrub_values *values);
+
+/* From here on the value is masked as it is, in base64 (wherever it stands in it), percent-encoded,
+ * in hexadecimal and escaped as in JSON. E_INVALID: it is too short or too long. */
+int scrub_values_add(struct scrub_values *values, const char *value, size_t len, struct error *err);
+
+/* ---- rules of the operator ---- */
+
+struct scrub_rules *scrub_rules_new(void);
+void scrub_rules_free(struct scrub_rules *rules);
+
+/* A name for the result and the label, an expression (RE2), which is looked for in each line, and
+ * words of which one has to stand in the same line or those before; NULL: anywhere. */
+int scrub_rules_add(struct scrub_rules *rules, const char *name, const char *pattern,
+                    const char *context, struct error *err);
+
+/* ---- what there is ---- */
+
+struct scrub_kind;
+const struct scrub_kind *scrub_kind_at(unsigned index); /* NULL: no more */

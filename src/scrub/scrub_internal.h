@@ -1,0 +1,210 @@
+/* Inside the masker.
+ *
+ * The text is looked at as a *view*: without colours and invisible characters, which are kept aside
+ * with their places (`gaps`). Vectorscan finds anchors in it, matchers decide what stands there. A
+ * matcher looks back at most SCRUB_LOOK_BACK bytes, says scrub_found() for what must go, and
+ * scrub_wait() when the text ends before it can say; it is then asked again when there is more.
+ */
+#pragma once
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "scrub/kinds.h"
+#include "scrub/scrub.h"
+
+/* What a matcher may look at before its anchor. */
+#define SCRUB_LOOK_BACK ((size_t)1024)
+
+/* Taken in at once. */
+#define SCRUB_BLOCK ((size_t)65536)
+
+/* Invisible bytes kept of those that stand in what waits; the rest of them is dropped. */
+#define SCRUB_GAPS_MAX (2 * SCRUB_BLOCK)
+
+/* Room for the rows of the table. */
+#define SCRUB_KINDS_MAX 256
+
+/* Kinds that have no row. */
+#define SCRUB_KIND_VALUE 0x10000u
+#define SCRUB_KIND_RULE  0x20000u /* + the rule's number */
+
+struct scrub_gap {
+    size_t at;   /* before this byte of the view */
+    size_t from; /* in gap_bytes */
+    size_t len;
+};
+
+struct scrub_span {
+    size_t start, end;
+    size_t from; /* of its anchor */
+    unsigned kind;
+};
+
+enum scrub_swallow { SWALLOW_NONE, SWALLOW_RUN, SWALLOW_PEM };
+
+struct scrub {
+    struct scrub_options options;
+    bool is_broken;
+    bool is_final; /* no more text comes */
+    uint64_t count;
+
+    struct buf view;
+    uint64_t view_offset;            /* of view.data[0] in the stream */
+    uint64_t lines;                  /* before `emitted` */
+    size_t emitted;                  /* everything before has come out */
+    size_t done;                     /* anchors before are decided */
+    size_t masked_start, masked_end; /* the last masked thing */
+    size_t rules_done;               /* the operator's rules have seen everything before, */
+    size_t rules_to;                 /* and in this look everything before this */
+
+    struct scrub_gap *gaps;
+    size_t n_gaps, gaps_size, gaps_out; /* those before gaps_out have come out */
+    struct buf gap_bytes;
+    unsigned char half[4]; /* a character of which bytes are missing */
+    unsigned n_half;
+    int escape; /* state of a terminal sequence */
+    unsigned escape_len;
+
+    enum scrub_swallow swallow;
+    bool pem_has_begun; /* its first line has been taken */
+
+    /* of one look at the view */
+    struct scrub_span *spans;
+    size_t n_spans, spans_size;
+    size_t hold;             /* nothing from here on may come out */
+    size_t redo;             /* anchors from here on are to be looked at again */
+    struct scrub_span cover; /* of what was found, that which reaches farthest */
+    size_t pem;              /* where a private key begins; SIZE_MAX: nowhere */
+    unsigned hold_kind, pem_kind;
+    size_t tried[SCRUB_KINDS_MAX]; /* tokens of that kind were looked for up to here */
+
+    struct buf out;
+};
+
+/* ---- for matchers ---- */
+
+static inline unsigned char scrub_at(const struct scrub *s, size_t i)
+{
+    return (unsigned char)s->view.data[i];
+}
+
+static inline const char *scrub_view(const struct scrub *s, size_t i)
+{
+    return s->view.data + i;
+}
+
+/* Does the text go on behind this place, in a way we cannot know yet? */
+static inline bool scrub_is_open(const struct scrub *s, size_t i)
+{
+    return i >= s->view.len && !s->is_final;
+}
+
+void scrub_found(struct scrub *s, unsigned kind, size_t from, size_t start, size_t end);
+
+/* Ask again when there is more; until then nothing from `hold` on comes out. */
+void scrub_wait(struct scrub *s, unsigned kind, size_t from, size_t hold);
+
+/* An invisible thing stands right before this byte. */
+bool scrub_has_gap(const struct scrub *s, size_t at);
+
+/* What stands before the anchor and belongs to it; SIZE_MAX: it does not fit. */
+size_t scrub_left(const struct scrub *s, unsigned kind, size_t from);
+
+/* Does a word begin here? */
+bool scrub_begins_word(const struct scrub *s, size_t at);
+
+/* One of the words, in any case, in the lines before `at`, or up to `ahead` bytes behind it. */
+bool scrub_near(const struct scrub *s, size_t at, const char *words, size_t ahead);
+
+/* ---- parts ---- */
+
+int scrub_view_add(struct scrub *s, const unsigned char *data, size_t len, struct error *err);
+int scrub_view_finish(struct scrub *s, struct error *err);
+
+void scrub_match(struct scrub *s, unsigned kind, size_t from, size_t to);
+void scrub_match_token(struct scrub *s, unsigned kind, size_t from);
+void scrub_match_name(struct scrub *s, unsigned kind, size_t from, size_t to);
+void scrub_match_query(struct scrub *s, unsigned kind, size_t from, size_t to);
+void scrub_match_header(struct scrub *s, unsigned kind, size_t from, size_t to);
+void scrub_match_scheme(struct scrub *s, unsigned kind, size_t from, size_t to);
+void scrub_match_cookie(struct scrub *s, unsigned kind, size_t from, size_t to);
+void scrub_match_login(struct scrub *s, unsigned kind, size_t from, size_t to);
+void scrub_match_url(struct scrub *s, unsigned kind, size_t from, size_t to);
+void scrub_match_manifest(struct scrub *s, unsigned kind, size_t from, size_t to);
+void scrub_match_near(struct scrub *s, unsigned kind, size_t from, size_t to);
+void scrub_match_aws(struct scrub *s, unsigned kind, size_t from);
+void scrub_match_pem(struct scrub *s, unsigned kind, size_t from, size_t to);
+void scrub_match_personal(struct scrub *s, unsigned kind, size_t from, size_t to);
+
+/* Holds back the end of the view where it may be the beginning of an anchor. */
+void scrub_hold_tail(struct scrub *s);
+
+void scrub_values_scan(struct scrub *s);
+void scrub_rules_scan(struct scrub *s);
+void scrub_rules_settle(struct scrub *s);
+const char *scrub_rules_name(const struct scrub_rules *rules, unsigned index);
+const char *scrub_rules_label(const struct scrub_rules *rules, unsigned index);
+const char *scrub_rules_pattern(const struct scrub_rules *rules, unsigned index);
+
+/* Consumes what belongs to a private key from s->emitted on; false: it may go on. */
+bool scrub_swallow_pem(struct scrub *s);
+
+/* ---- checks (check.c) ---- */
+
+bool scrub_check(enum scrub_check check, const char *text, size_t len, bool is_whole_word);
+double scrub_entropy(const char *text, size_t len);
+bool scrub_is_mixed(const char *text, size_t len); /* letters and digits, not in one block each */
+bool scrub_looks_random(const char *text,
+                        size_t len); /* the floor for what a name alone makes suspicious */
+bool scrub_is_luhn(const char *digits, size_t len);
+int scrub_base64_value(unsigned char c); /* both alphabets; -1: none of it */
+size_t scrub_base64_decode(const char *text, size_t len, unsigned char *out, size_t size);
+
+/* ---- names and values (name.c, value.c) ---- */
+
+enum scrub_name {
+    NAME_NONE,   /* names no secret */
+    NAME_WEAK,   /* names one if the value looks like one */
+    NAME_TOKEN,  /* a token or key: never a number or a plain word */
+    NAME_SECRET, /* whatever stands there */
+    NAME_PHRASE, /* whatever stands there, spaces included */
+};
+
+enum scrub_name scrub_name_of(const char *text, size_t len);
+
+struct scrub_value {
+    size_t start, end;
+    bool is_quoted;
+    bool is_env;      /* name=value without spaces */
+    bool is_constant; /* NAME or --name: what follows is no piece of code */
+    bool has_line;    /* name and value are all of the line */
+};
+
+enum scrub_read { READ_NONE, READ_VALUE, READ_MORE };
+
+/* The value that begins at `at`, quotes and all. READ_MORE: hold from ret->start on. */
+enum scrub_read scrub_read_value(const struct scrub *s, size_t at, struct scrub_value *ret);
+bool scrub_is_secret_value(const struct scrub *s, enum scrub_name name,
+                           const struct scrub_value *value);
+bool scrub_is_placeholder(const char *text, size_t len);
+
+static inline bool scrub_is_alnum(unsigned char c)
+{
+    return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
+}
+
+static inline bool scrub_is_digit(unsigned char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static inline bool scrub_is_space(unsigned char c)
+{
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
+
+static inline bool scrub_is_hex(unsigned char c)
+{
+    return scrub_is_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'f');
+}

@@ -1,0 +1,51 @@
+/* Any bytes through the masker: what comes out does not depend on how they were cut, is not masked
+ * again into something else longer than itself without end, and a registered value never comes out.
+ */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "scrub/scrub.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
+
+static const char known[] = "kn0wn-v@lue";
+
+static void mask(const struct scrub_options *options, const uint8_t *data, size_t len, size_t piece,
+                 struct buf *out)
+{
+    struct scrub *scrub = scrub_new(options);
+    struct clean_text text;
+
+    buf_init(out, SIZE_MAX / 2);
+    if (!scrub)
+        abort();
+    for (size_t at = 0; at < len; at += piece)
+        if (scrub_feed(scrub, data + at, len - at < piece ? len - at : piece, &text, NULL) < 0 ||
+            buf_add(out, text.data, text.len, NULL) < 0)
+            abort();
+    if (scrub_finish(scrub, &text, NULL) < 0 || buf_add(out, text.data, text.len, NULL) < 0)
+        abort();
+    scrub_free(scrub);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    struct scrub_values *values = scrub_values_new();
+    struct scrub_options options = {.is_aggressive = len && data[0] & 1, .values = values};
+    struct buf whole, cut;
+
+    if (!values || scrub_values_add(values, known, sizeof(known) - 1, NULL) < 0)
+        abort();
+    mask(&options, data, len, len + 1, &whole);
+    mask(&options, data, len, len ? 1 + data[len - 1] % 9 : 1, &cut);
+    if (whole.len != cut.len || memcmp(buf_str(&whole), buf_str(&cut), whole.len) != 0)
+        abort();
+    if (whole.len && memmem(whole.data, whole.len, known, sizeof(known) - 1))
+        abort();
+    buf_done(&whole);
+    buf_done(&cut);
+    scrub_values_free(values);
+    return 0;
+}

@@ -1,0 +1,122 @@
+"""The masker: every kind of secret in every surrounding, cut in every way, and what must stay as it is."""
+import subprocess
+
+import pytest
+
+import belljar
+import secrets_corpus
+
+SEEDS = (1, 2)
+
+
+def mask_lines(rows):
+    """Each text through the masker; the tool itself makes sure that the way it is cut does not matter."""
+    tool = belljar.program_path().parent / "tests" / "tools" / "mask-lines"
+    records = b""
+    for row in rows:
+        text = row["text"].encode()
+        records += f"{'p' if row['mode'] == 'pii' else 's'}{len(text)}\n".encode() + text
+    done = subprocess.run([tool], input=records, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode("utf-8", "replace")
+    masked, at = [], 0
+    while at < len(done.stdout):
+        line = done.stdout.index(b"\n", at)
+        end = line + 1 + int(done.stdout[at:line])
+        masked.append(done.stdout[line + 1:end].decode())
+        at = end
+    assert len(masked) == len(rows)
+    return masked
+
+
+@pytest.fixture(scope="module", params=SEEDS)
+def corpus(request):
+    rows = list(secrets_corpus.rows(request.param, 8))
+    return list(zip(rows, mask_lines(rows)))
+
+
+def share(rows, is_good):
+    bad = [(row["kind"], row["text"], text) for row, text in rows if not is_good(row, text)]
+    return 1 - len(bad) / len(rows), bad[:5]
+
+
+def test_tokens_with_a_shape_of_their_own_never_come_out(corpus):
+    rows = [(row, text) for row, text in corpus if row["kind"].removesuffix("_hidden") in secrets_corpus.TOKENS]
+    assert len(rows) > 400
+    recall, bad = share(rows, lambda row, text: not any(secret in text for secret in row["secrets"]))
+    assert recall == 1, bad
+
+
+def test_secrets_do_not_come_out(corpus):
+    rows = [(row, text) for row, text in corpus if row["secrets"]]
+    recall, bad = share(rows, lambda row, text: not any(secret in text for secret in row["secrets"]))
+    assert recall >= 0.995, bad
+
+
+def test_what_stands_around_a_secret_stays(corpus):
+    rows = [(row, text) for row, text in corpus if row["secrets"]]
+    kept, bad = share(rows, lambda row, text: all(part in text for part in row["keep"]))
+    assert kept >= 0.995, bad
+
+
+def test_what_is_no_secret_stays_as_it_is(corpus):
+    rows = [(row, text) for row, text in corpus if not row["secrets"]]
+    assert len(rows) > 200
+    kept, bad = share(rows, lambda row, text: text == row["text"])
+    assert kept >= 0.995, bad
+
+
+def test_every_kind_of_the_corpus_has_a_label(corpus):
+    labels = {"github_token": "[REDACTED_GITHUB_TOKEN]", "slack_bot": "[REDACTED_SLACK_TOKEN]", "jwt_token": "[JWT_REDACTED]",
+              "google_api_key": "[REDACTED_GOOGLE_API_KEY]", "stripe_key": "[REDACTED_STRIPE_KEY]", "aws_key": "[REDACTED_AWS_KEY]",
+              "email": "[EMAIL_REDACTED]", "ssn": "[SSN_REDACTED]", "card": "[CARD_REDACTED]", "ipv4": "[IP_REDACTED]", "phone": "[PHONE_REDACTED]"}
+    seen = set()
+    for row, text in corpus:
+        if row["kind"] in labels:
+            assert labels[row["kind"]] in text, row
+            seen.add(row["kind"])
+    assert seen == set(labels)
+
+
+# --- the command ---
+
+def call(*args, text=""):
+    return subprocess.run([belljar.program_path(), "mask", *args], input=text.encode(), capture_output=True)
+
+
+def test_masks_a_stream_and_a_file(tmp_path):
+    secret = secrets_corpus.with_crc(secrets_corpus.Maker(7), "ghp_")
+    path = tmp_path / "log"
+    path.write_text(f"a {secret} b\n")
+    for answer in (call(text=path.read_text()), call("-", text=path.read_text()), call(path)):
+        assert (answer.returncode, answer.stdout) == (0, b"a [REDACTED_GITHUB_TOKEN] b\n")
+
+
+def test_check_says_it_with_its_exit_code():
+    assert call("--check", text="password = 'falcon_07aj86cC!'\n").returncode == 1
+    answer = call("--check", text="nothing here\n")
+    assert (answer.returncode, answer.stdout) == (0, b"")
+    assert call("--check", text="ann@example.com\n").returncode == 0
+    assert call("--check", "--aggressive", text="ann@example.com\n").returncode == 1
+
+
+def test_explain_names_the_rule_and_not_the_secret():
+    answer = call("--explain", text="x\npassword = 'falcon_07aj86cC!'\n")
+    assert answer.returncode == 0
+    assert b"line 2: generic_secret" in answer.stdout and b"falcon" not in answer.stdout
+
+
+def test_mistakes_are_told():
+    assert b"did you mean `--check`" in call("--chek").stderr
+    assert call("/does/not/exist").returncode == 66
+    assert call("a", "b").returncode == 64
+
+
+def test_an_ordinary_line_is_not_delayed():
+    process = subprocess.Popen([belljar.program_path(), "mask"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0)
+    try:
+        for line in (b"one\n", b"two of many\n", b"50% "):
+            process.stdin.write(line)
+            assert process.stdout.read(len(line)) == line
+    finally:
+        process.stdin.close()
+        assert process.wait() == 0
