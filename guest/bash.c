@@ -81,8 +81,9 @@ int bash_run(const struct wire_run *run, int control)
 }
 
 /* What the shell of a session reads first. It is an interactive one: only those come back to their
- * next command after an interrupt. Before each prompt it says how the last cell ended. Its own
- * standard error leads nowhere, since readline echoes there; cells have the real one, 61. */
+ * next command after an interrupt. Before a prompt it says how the last cell ended, if there was
+ * one since the last prompt: an interrupt that comes too late brings another. Its own standard
+ * error leads nowhere, since readline echoes there; cells have the real one, 61. */
 static const char start_up[] =
     "exec 10<&- 59</dev/null\n"
     "set +m +H +o history\n"
@@ -91,11 +92,11 @@ static const char start_up[] =
     "__belljar_started='BJ\\x%02x\\x%02x\\0\\0\\0\\0'\n"
     "__belljar_done() {\n"
     "    local status=$? byte\n"
-    "    if [[ $__belljar_is_up ]]; then\n"
+    "    if [[ $__belljar_runs ]]; then\n"
     "        builtin printf -v byte '\\\\x%%02x' \"$status\"\n"
     "        builtin printf \"BJ\\x%02x\\x%02x\\x04\\0\\0\\0$byte\\0\\0\\0\" >&62\n"
     "    fi\n"
-    "    __belljar_is_up=1\n"
+    "    __belljar_runs=\n"
     "}\n"
     "PROMPT_COMMAND=__belljar_done\n"
     "readonly PROMPT_COMMAND __belljar_started\n"

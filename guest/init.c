@@ -118,6 +118,8 @@ static void obey(struct init *in)
         if (!unpack_ok(&u) || kernel >= WIRE_KERNELS)
             _exit(1);
         signal_kernel(in, kernel, (int)sig);
+        if (frame_send(in->control, WIRE_SIGNALLED, NULL, NULL, 0) < 0)
+            _exit(1);
         break;
     default:
         _exit(1);

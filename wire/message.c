@@ -49,6 +49,7 @@ static const struct {
     [WIRE_IMAGE] = {"image",        12         },
     [WIRE_RESTORE] = {"restore",      12         },
     [WIRE_RESTORED] = {"restored",     0          },
+    [WIRE_SIGNALLED] = {"signalled",    0          },
 };
 
 static const char *const layer_names[] = {
@@ -69,6 +70,7 @@ static const struct wire_rule rules[] = {
     {WIRE_CHANNEL_INIT,   WIRE_STATE_STARTING, WIRE_SEALED,       WIRE_STATE_READY,    1},
     {WIRE_CHANNEL_INIT,   WIRE_STATE_STARTING, WIRE_FAILED,       WIRE_STATE_ENDED,    1},
     {WIRE_CHANNEL_INIT,   WIRE_STATE_READY,    WIRE_EXITED,       WIRE_STATE_READY,    0},
+    {WIRE_CHANNEL_INIT,   WIRE_STATE_READY,    WIRE_SIGNALLED,    WIRE_STATE_READY,    0},
 
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_STARTING, WIRE_WAITING,      WIRE_STATE_READY,    1},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_HANDED,   WIRE_FAILED,       WIRE_STATE_ENDED,    1},

@@ -62,6 +62,8 @@ enum wire_type {
     WIRE_RESTORE, /* struct wire_restore + descriptors: become the copy of one who did */
     /* kernel -> supervisor */
     WIRE_RESTORED, /* it is one, and waits for cells; otherwise WIRE_FAILED says why */
+    /* init -> supervisor */
+    WIRE_SIGNALLED, /* the signal of the oldest WIRE_SIGNAL that had no answer has been sent */
     WIRE_TYPE_END
 };
 
@@ -220,7 +222,7 @@ enum wire_run_flag {
  * another NUL. Plain builtins, so that a program that defines functions of these names changes
  * nothing. */
 #define WIRE_BASH_READ(name) "IFS= \\builtin read -r -d '' " name "; "
-#define WIRE_BASH_STARTED    "\\builtin printf \"$__belljar_started\" >&62; "
+#define WIRE_BASH_STARTED    "__belljar_runs=1; \\builtin printf \"$__belljar_started\" >&62; "
 #define WIRE_BASH_CELL                                                                             \
     WIRE_BASH_READ("__belljar_code")                                                               \
     WIRE_BASH_STARTED "\\builtin eval \"$__belljar_code\" <&59 2>&61\n"

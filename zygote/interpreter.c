@@ -362,7 +362,10 @@ int interpreter_freeze(bool warm, struct error *err)
 {
     find_generators();
     if (warm) {
-        static const char *const helpers[] = {"traceback", "linecache", "threading", "atexit"};
+        /* asyncio for cells that await: an interrupt in the middle of its import, forty ms, would
+         * leave half of it behind for good. */
+        static const char *const helpers[] = {"traceback", "linecache", "threading", "atexit",
+                                              "asyncio"};
         PyObject *gc, *done = NULL;
 
         for (size_t i = 0; i < ARRAY_SIZE(helpers); i++) {

@@ -188,8 +188,10 @@ const char *run_status_name(enum run_status status)
 
 const char *run_state_name(enum run_state state)
 {
-    static const char *const names[] = {
-        [RUN_STATE_NONE] = NULL, [RUN_STATE_KEPT] = "kept", [RUN_STATE_LOST] = "lost"};
+    static const char *const names[] = {[RUN_STATE_NONE] = NULL,
+                                        [RUN_STATE_KEPT] = "kept",
+                                        [RUN_STATE_LOST] = "lost",
+                                        [RUN_STATE_FRESH] = "fresh"};
 
     return names[state];
 }

@@ -38,7 +38,12 @@ enum run_status {
 };
 
 /* What a cell left of its session's variables. */
-enum run_state { RUN_STATE_NONE, RUN_STATE_KEPT, RUN_STATE_LOST };
+enum run_state {
+    RUN_STATE_NONE,
+    RUN_STATE_KEPT,
+    RUN_STATE_LOST,
+    RUN_STATE_FRESH, /* its own are kept; those of earlier cells were lost before it began */
+};
 
 struct run_limits {
     uint32_t timeout_ms;   /* wall clock */

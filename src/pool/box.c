@@ -322,6 +322,9 @@ static void on_init_message(void *owner, const struct frame *frame)
         }
         box_kill(b);
         break;
+    case WIRE_SIGNALLED:
+        box_session_on_signalled(b);
+        break;
     case WIRE_EXITED:
         if (!wire_unpack_exited(&u, &exited))
             break;

@@ -26,6 +26,7 @@ struct box_kernel {
     struct peer peer;
     int out, err;
     struct loop_watch *out_watch, *err_watch;
+    bool was_lost;      /* the one before it ended between cells, which nobody has been told */
     bool is_alive;      /* from its start to pid 1's word of its end */
     bool is_restarting; /* killed on request: the next one takes its place, and its cells */
 };
@@ -73,8 +74,12 @@ struct box {
     /* Of a session. */
     struct run *model;   /* what every cell has in common; NULL: the box is not kept */
     uint32_t cells;      /* so far */
-    bool is_interrupted; /* SIGINT was sent to the cell */
-    bool is_killed;      /* and SIGKILL */
+    bool is_handed;      /* the kernel has been sent the cell */
+    bool is_retried;     /* its kernel was dead when it was to be sent, and is replaced */
+    bool is_interrupted; /* the cell is to stop: SIGINT */
+    bool is_killed;      /* or SIGKILL was sent to its kernel */
+    bool is_cleared;     /* and to everything else but pid 1 */
+    uint32_t signals;    /* asked for and not sent yet, as far as we know */
     bool is_done;        /* the kernel said that the cell ended, with */
     uint32_t done_code;
     bool is_answering;
@@ -108,10 +113,15 @@ void box_note_files(struct box *b, struct run *run);
 
 /* --- box_session.c --- */
 
-/* A kernel waits for cells, said that one is over, or ended. */
+/* A kernel waits for cells, runs one, said that it is over, ended, or cannot be spoken to. */
 void box_session_on_waiting(struct box_kernel *k);
+void box_session_on_started(struct box_kernel *k);
 void box_session_on_done(struct box_kernel *k, uint32_t code);
 void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exited);
+void box_session_on_broken(struct box_kernel *k);
+
+/* Pid 1 has sent a signal we asked for. */
+void box_session_on_signalled(struct box *b);
 
 /* The cell is to end, for the reason in b->verdict; the clock of that has struck. */
 void box_session_stop_cell(struct box *b);

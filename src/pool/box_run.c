@@ -407,13 +407,17 @@ static void on_kernel_message(void *owner, const struct frame *frame)
     case WIRE_FAILED:
         ok = take_failure(b->run, &u);
         break;
+    case WIRE_STARTED: /* it has moved the state; there is nothing in it */
+        if (b->model)
+            box_session_on_started(k);
+        break;
     case WIRE_DONE:
         box_session_on_done(k, unpack_u32(&u));
         return;
     case WIRE_RESTORED: /* nobody asked for that */
         ok = false;
         break;
-    default: /* WIRE_STARTED has moved the state; there is nothing in it */
+    default:
         break;
     }
     if (!ok)
@@ -429,6 +433,8 @@ static void on_kernel_end(void *owner, const char *why)
      * pid 1. */
     if (why && k == b->active && b->state == BOX_RUNNING)
         box_end_run(b, BOX_BROKEN);
+    else if (why && b->model)
+        box_session_on_broken(k);
     else if (why)
         box_copy_on_trouble(b, "it speaks out of turn");
 }
@@ -543,7 +549,11 @@ void box_answer(struct box *b)
     read_usage(b, run, &oom_kills);
     decide(b, run, oom_kills);
     if (b->model)
-        run->state = b->is_done ? RUN_STATE_KEPT : RUN_STATE_LOST;
+        run->state = !b->is_done                           ? RUN_STATE_LOST
+                     : b->is_handed && b->active->was_lost ? RUN_STATE_FRESH
+                                                           : RUN_STATE_KEPT;
+    if (b->is_handed)
+        b->active->was_lost = false;
     explain(b, run);
     if (!b->has_exited && !b->is_done && b->verdict == BOX_NO_VERDICT && !oom_kills &&
         run->error.code == E_NONE)

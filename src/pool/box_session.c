@@ -16,6 +16,10 @@
 #define INTERRUPT_GRACE_MS 500
 #define KILL_PATIENCE_MS   400
 
+/* A process that has been sent SIGKILL runs nothing of its program any more; letting go of its
+ * memory may take a while where many do that at once. */
+#define DEATH_PATIENCE_MS 10000
+
 static enum wire_kernel index_of(const struct box_kernel *k)
 {
     return (enum wire_kernel)(k - k->box->kernels);
@@ -110,7 +114,18 @@ static void signal_kernel(struct box_kernel *k, int sig)
     /* Pid 1 that does not listen is dead or beyond help: the whole sandbox goes. */
     if (tell_init(k->box, WIRE_SIGNAL, words, ARRAY_SIZE(words), NULL, 0, &err) < 0)
         box_kill(k->box);
+    else
+        k->box->signals++;
     error_done(&err);
+}
+
+/* It is of no use any more: a fresh one follows its end, and a cell waits for that one. */
+static void replace(struct box_kernel *k)
+{
+    if (k->is_restarting || !k->is_alive)
+        return;
+    k->is_restarting = true;
+    signal_kernel(k, SIGKILL);
 }
 
 /* --- cells --- */
@@ -187,6 +202,31 @@ static void fail_cell(struct box *b, struct error *err)
     loop_timer_start(b->deadline, KILL_PATIENCE_MS);
 }
 
+/* Hands the cell over as soon as its kernel is ready for it, and not before the signals meant for
+ * the cell before have been sent: they would meet this one. */
+static void try_to_hand_over(struct box *b)
+{
+    struct box_kernel *k = b->active;
+    struct error err = {0};
+
+    if (!b->run || b->state != BOX_RUNNING || b->is_handed || b->is_interrupted || b->signals ||
+        k->is_restarting || k->peer.state != WIRE_STATE_READY ||
+        k->peer.channel != WIRE_CHANNEL_CELLS)
+        return;
+    if (hand_over(k, &err) == 0) {
+        b->is_handed = true;
+    } else if ((k->peer.is_over || err.errnum == EPIPE) && !b->is_retried) {
+        /* It died since its last cell, and pid 1 has not said so yet. It has read nothing of this
+         * one. */
+        error_done(&err);
+        box_unwatch_output(k);
+        b->is_retried = k->was_lost = true;
+        replace(k);
+    } else {
+        fail_cell(b, &err);
+    }
+}
+
 int box_cell(struct box *b, struct run *cell, struct error *err)
 {
     struct box_kernel *k = kernel_for(b, cell->language);
@@ -200,12 +240,7 @@ int box_cell(struct box *b, struct run *cell, struct error *err)
     b->state = BOX_RUNNING;
     cell->handed_ns = loop_now_ns();
     box_start_clocks(b, cell);
-    if (k->peer.state == WIRE_STATE_READY && !k->is_restarting) {
-        struct error why = {0};
-
-        if (hand_over(k, &why) < 0)
-            fail_cell(b, &why);
-    }
+    try_to_hand_over(b);
     return 0;
 }
 
@@ -219,25 +254,66 @@ void box_session_on_waiting(struct box_kernel *k)
         signal_kernel(k, SIGKILL); /* its end is an answer to whoever waits for it */
         return;
     }
-    if (b->run && b->active == k && b->state == BOX_RUNNING && hand_over(k, &err) < 0)
-        fail_cell(b, &err);
+    if (b->active == k)
+        try_to_hand_over(b);
+}
+
+void box_session_on_signalled(struct box *b)
+{
+    if (b->signals)
+        b->signals--;
+    if (b->run && b->is_killed && !b->signals)
+        loop_timer_start(b->deadline, DEATH_PATIENCE_MS);
+    try_to_hand_over(b);
+}
+
+/* Before this word a shell still reads the cell, and an interrupt would leave the rest of it to be
+ * read as something else. */
+void box_session_on_started(struct box_kernel *k)
+{
+    if (k->box->is_interrupted && !k->box->is_killed)
+        signal_kernel(k, SIGINT);
+}
+
+/* Between cells: nobody waits for it. */
+void box_session_on_broken(struct box_kernel *k)
+{
+    if (k->box->state != BOX_KEPT && k->box->state != BOX_RUNNING)
+        return;
+    k->was_lost = true;
+    replace(k);
 }
 
 void box_session_on_done(struct box_kernel *k, uint32_t code)
 {
     struct box *b = k->box;
 
+    /* Too late: it dies, and what it remembers with it. Its end is the answer. */
+    if (b->is_killed)
+        return;
     b->is_done = true;
     b->done_code = code;
     if (!b->is_answering)
         box_answer(b);
 }
 
+/* The next one; a cell that waits for it learns if there is none. */
+static void start_next(struct box_kernel *k)
+{
+    struct box *b = k->box;
+    struct error err = {0};
+
+    if (start_kernel(k, &err) < 0 && b->run && b->active == k) {
+        error_move(&b->run->error, &err);
+        box_answer(b);
+    }
+    error_done(&err);
+}
+
 void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exited)
 {
     struct box *b = k->box;
-    bool was_born = k->peer.state != WIRE_STATE_STARTING;
-    struct error err = {0};
+    bool was_born = k->peer.state != WIRE_STATE_STARTING, was_told = false;
 
     k->is_alive = false;
     if (b->state == BOX_ENDING)
@@ -246,11 +322,13 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
         box_copy_on_trouble(b, "its kernel died");
     if (k->is_restarting) {
         k->is_restarting = false;
-        if (start_kernel(k, &err) < 0 && b->run && b->active == k) {
-            error_move(&b->run->error, &err);
-            box_answer(b);
-        }
-        error_done(&err);
+        start_next(k);
+        return;
+    }
+    if (b->run && b->active == k && !b->is_handed && !b->is_retried) {
+        b->is_retried = true; /* it died before it was sent this cell */
+        k->was_lost |= was_born;
+        start_next(k);
         return;
     }
     if (b->run && b->active == k) {
@@ -259,11 +337,15 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
         if (!was_born)
             error_set(&b->run->error, E_BUSY, "a kernel could not be started in the session");
         box_answer(b);
+        was_told = true;
     }
     /* The next one at once, so that the next cell need not wait; unless this one was not even born:
      * there is no room for it, and the next cell will try again. */
-    if (was_born && b->state == BOX_KEPT && !k->is_alive && start_kernel(k, &err) < 0)
-        error_done(&err);
+    if (!was_born || k->is_alive)
+        return;
+    k->was_lost |= !was_told;
+    if (b->state == BOX_KEPT || b->state == BOX_RUNNING)
+        start_next(k);
 }
 
 void box_session_after(struct box *b)
@@ -272,6 +354,7 @@ void box_session_after(struct box *b)
     (void)peer_hold(&b->active->peer, false, NULL); /* without memory: as a kernel that is silent */
     b->verdict = BOX_NO_VERDICT;
     b->is_refused = b->has_exited = b->is_done = b->is_interrupted = b->is_killed = false;
+    b->is_handed = b->is_retried = b->is_cleared = false;
     b->memory_peak = 0;
     b->processes_peak = 0;
     b->cpu_ms = 0;
@@ -291,14 +374,41 @@ void box_session_stop_cell(struct box *b)
         b->is_interrupted = true;
     else
         b->is_killed = true;
-    signal_kernel(b->active, asks ? SIGINT : SIGKILL);
+    if (asks && !b->is_handed) { /* it has not begun: answered from the loop */
+        loop_timer_start(b->deadline, 0);
+        return;
+    }
+    if (!asks || b->active->peer.state == WIRE_STATE_RUNNING)
+        signal_kernel(b->active, asks ? SIGINT : SIGKILL);
     loop_timer_start(b->deadline, asks ? INTERRUPT_GRACE_MS : KILL_PATIENCE_MS);
+}
+
+/* Pid 1 has not killed the kernel yet: the sandbox has everything in a spin, or the host has. We do
+ * not need it for that. Its last resort, the end of the sandbox, would cost the files. */
+static void kill_more(struct box *b)
+{
+    if (b->is_cleared || !b->signals || cgroup_host_kind(b->cgroups) == CGROUP_NONE ||
+        box_pid(b) < 0) {
+        box_kill(b);
+        return;
+    }
+    b->is_cleared = true;
+    cgroup_kill_others(b->cgroup, box_pid(b));
+    for (size_t i = 0; i < WIRE_KERNELS; i++)
+        if (&b->kernels[i] != b->active && b->kernels[i].is_alive)
+            b->kernels[i].is_restarting = b->kernels[i].was_lost = true;
+    loop_timer_start(b->deadline, DEATH_PATIENCE_MS);
 }
 
 void box_session_on_deadline(struct box *b)
 {
-    if (b->is_killed) { /* not even that: the whole sandbox */
-        box_kill(b);
+    if (b->is_killed) {
+        kill_more(b);
+        return;
+    }
+    if (!b->is_handed) {
+        b->is_done = true;
+        box_answer(b);
         return;
     }
     b->is_killed = true;
@@ -310,10 +420,8 @@ void box_restart(struct box *b, enum run_language language)
 {
     struct box_kernel *k = kernel_for(b, language);
 
-    if (b->state != BOX_KEPT || !k->is_alive || k->is_restarting)
-        return;
-    k->is_restarting = true; /* a fresh one follows its end, and a cell waits for that one */
-    signal_kernel(k, SIGKILL);
+    if (b->state == BOX_KEPT)
+        replace(k);
 }
 
 int box_keep(struct box *b, struct run *model, const struct box_events *events, void *owner,

@@ -10,6 +10,9 @@
 
 #define NAME_MAX_LEN 64
 
+/* A sandbox that dies unused is replaced so often; then something is wrong with this host. */
+#define LOSSES_MAX 5
+
 /* --- the table --- */
 
 static int compare_keys(const void *a, const void *b)
@@ -180,6 +183,7 @@ void session_go_on(struct session *s)
 
         (void)unqueue(s, cell);
         loop_timer_stop(s->idle);
+        s->is_used = true;
         s->current = cell;
         cell->box = s->box;
         if (box_cell(s->box, cell, &err) == 0)
@@ -258,6 +262,7 @@ pid_t session_pid(const struct session *s)
 
 struct files *session_files(struct session *s)
 {
+    s->is_used = true;
     return s->box ? box_files(s->box) : NULL;
 }
 
@@ -348,6 +353,14 @@ static void on_done(void *owner, struct box *box, struct run *cell)
     session_go_on(s);
 }
 
+/* Nothing was lost with its sandbox, and with a new one nobody need know: the zygote may have died
+ * just when the session was opened. */
+static bool is_replaceable(const struct session *s)
+{
+    return !s->is_closing && !s->is_used && !s->origin && !s->fork && !s->copy && !s->checkpoints &&
+           s->losses < LOSSES_MAX;
+}
+
 static void on_gone(void *owner, struct box *box, const struct error *err)
 {
     struct session *s = owner;
@@ -359,6 +372,11 @@ static void on_gone(void *owner, struct box *box, const struct error *err)
     if (box != s->box) /* one that died before it could be kept */
         return;
     s->box = NULL;
+    if (is_replaceable(s)) {
+        s->losses++;
+        pool_submit(s->table->pool, s->model);
+        return;
+    }
     session_begin_end(s, err && err->message ? err->message : "its sandbox died");
     session_copy_cancel(s);
     session_finish_end(s);
@@ -368,8 +386,9 @@ const struct box_events session_box_events = {on_idle, on_done, on_gone};
 
 void session_started(struct session *s)
 {
-    if (s->on_start)
+    if (s->on_start && !s->has_started)
         s->on_start(s->user, s);
+    s->has_started = true;
     session_go_on(s);
 }
 

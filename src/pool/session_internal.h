@@ -30,6 +30,9 @@ struct session {
     uint64_t idle_ms, lifetime_ms;
     uint64_t opened_ns, rested_ns; /* the latter: since when no cell runs */
     uint64_t cells;
+    bool has_started; /* on_start has been called */
+    bool is_used;     /* its sandbox is not like any other any more */
+    unsigned losses;  /* sandboxes that died before they were used */
     bool is_closing;
     char *why;            /* it is closing */
     struct image *origin; /* what it is a copy of, or NULL */

@@ -342,6 +342,17 @@ int cgroup_read(struct cgroup *group, unsigned questions, struct cgroup_usage *r
     return 0;
 }
 
+void cgroup_kill_others(const struct cgroup *group, pid_t spared)
+{
+    int fd = group ? cgroup_place_fd(group->host, CGROUP_PIDS) : -1;
+
+    if (fd < 0)
+        return;
+    (void)cgroup_write(group, CGROUP_PIDS, "pids.max", "0", NULL);
+    cgroup_kill_others_at(fd, group->name, spared);
+    (void)cgroup_write_u64(group, CGROUP_PIDS, "pids.max", group->limits.processes, NULL);
+}
+
 void cgroup_kill(const struct cgroup *group)
 {
     int fd = cgroup_place_fd(group->host, CGROUP_PIDS);

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -67,6 +68,10 @@ int cgroup_read(struct cgroup *group, unsigned questions, struct cgroup_usage *r
 /* SIGKILL to everything inside: cgroup.kill on v2, by list on v1. The second way to kill; the first
  * is pid 1's pidfd. */
 void cgroup_kill(const struct cgroup *group);
+
+/* To everything but one process. Meanwhile nothing is forked in there; afterwards it may be again.
+ */
+void cgroup_kill_others(const struct cgroup *group, pid_t spared);
 
 /* Removes the group. -EBUSY while something in it still lives: ask again later. Frees the object on
  * success only. */

@@ -116,6 +116,9 @@ void cgroup_v2_leave(struct cgroup_host *host);
 /* Kills everything in the group `name` of a place. */
 void cgroup_kill_at(int dirfd, const char *name);
 
+/* The same but for one process, by list. */
+void cgroup_kill_others_at(int dirfd, const char *name, pid_t spared);
+
 /* Removes the groups in our directories and the directories, killing what is inside, for up to 5 s.
  */
 void cgroup_clear(struct cgroup_host *host);

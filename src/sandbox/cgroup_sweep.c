@@ -27,6 +27,33 @@
  * read it is on the next list. */
 #define KILL_ROUNDS 20
 
+/* Kills those on the list but `spared`; returns whether there were any. */
+static bool kill_list(int dirfd, const char *path, pid_t spared)
+{
+    cleanup_fclose FILE *list = file_open_stream(dirfd, path);
+    bool has_any = false;
+    int pid;
+
+    while (list && fscanf(list, "%d", &pid) == 1) {
+        if (pid == spared)
+            continue;
+        /* 0 is a process of another pid namespace: it cannot be named from here. */
+        if (pid > 0 && pid != getpid())
+            (void)kill(pid, SIGKILL);
+        has_any = true;
+    }
+    return has_any;
+}
+
+void cgroup_kill_others_at(int dirfd, const char *name, pid_t spared)
+{
+    char path[CGROUP_PATH_MAX];
+
+    (void)snprintf(path, sizeof(path), "%s/cgroup.procs", name);
+    for (int round = 0; round < KILL_ROUNDS && kill_list(dirfd, path, spared); round++)
+        ;
+}
+
 void cgroup_kill_at(int dirfd, const char *name)
 {
     char path[CGROUP_PATH_MAX];
@@ -39,23 +66,7 @@ void cgroup_kill_at(int dirfd, const char *name)
     (void)snprintf(path, sizeof(path), "%s/pids.max", name);
     (void)file_write(dirfd, path, "0");
 
-    (void)snprintf(path, sizeof(path), "%s/cgroup.procs", name);
-    for (int round = 0; round < KILL_ROUNDS; round++) {
-        cleanup_fclose FILE *list = file_open_stream(dirfd, path);
-        bool is_empty = true;
-        int pid;
-
-        if (!list)
-            break;
-        while (fscanf(list, "%d", &pid) == 1) {
-            /* 0 is a process of another pid namespace: it cannot be named from here. */
-            if (pid > 0 && pid != getpid())
-                (void)kill(pid, SIGKILL);
-            is_empty = false;
-        }
-        if (is_empty)
-            break;
-    }
+    cgroup_kill_others_at(dirfd, name, -1);
 }
 
 /* Kills and removes every group below `dirfd`; `leave` stays. Returns how many could not be
