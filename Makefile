@@ -3,7 +3,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build deps demo test lint bench install ci test-vm test-cpython asan fuzz clean help
+.PHONY: build deps demo test soak lint bench install ci test-vm test-cpython asan fuzz clean help
 
 build: ## build belljar and belljar-zygote into build/
 	@tools/deps --check build
@@ -20,6 +20,12 @@ demo: ## install what is missing, build, and run examples/ in the sandbox
 test: ## everything that must hold; ends with "N passed, N failed"
 	@tools/deps build demo test
 	@tools/test
+
+soak: ## a hundred sessions, random cells, random kills, for T seconds (60)
+	@tools/deps build demo
+	@tools/build $(BUILD)
+	@ninja -C $(BUILD) --quiet soak
+	@$(BUILD)/soak --seconds $(or $(T),60) $(if $(N),--sessions $(N))
 
 lint: ## clang-format, clang-tidy, cppcheck, shellcheck
 	@tools/deps build test lint
