@@ -140,7 +140,8 @@ static void a_kernel_that_ends_between_cells_is_said_with_the_next_one(void **st
                 "import threading, os, time\n"
                 "threading.Thread(target=lambda: (time.sleep(0.1), os._exit(1))).start()",
                 "", RUN_STATE_KEPT);
-    assert_says(&g, RUN_BASH, "n=1; ( (sleep 0.1; kill -9 $$) & ); echo on", "on\n", RUN_STATE_KEPT);
+    assert_says(&g, RUN_BASH, "n=1; ( (sleep 0.1; kill -9 $$) & ); echo on", "on\n",
+                RUN_STATE_KEPT);
     let_pass(&g, 500);
     assert_says(&g, RUN_PYTHON, "print('os' in globals())", "False\n", RUN_STATE_FRESH);
     assert_says(&g, RUN_BASH, "echo \"<$n>\"", "<>\n", RUN_STATE_FRESH);
