@@ -27,12 +27,12 @@
 #define INTERRUPT_MS 5000
 
 /* Bodies of all requests together, while they are being read. */
-#define BODIES_BYTES (256 * MIB)
+#define BODIES_BYTES ((uint64_t)256 * MIB)
 
 /* Answers kept for those who ask again. */
 #define KEPT_ANSWERS 100
 #define KEPT_BYTES   (64 * MIB)
-#define KEPT_MS      (60 * 60 * 1000)
+#define KEPT_MS      ((uint64_t)60 * 60 * 1000)
 
 struct serve {
     struct config *config;

@@ -374,20 +374,26 @@ static bool keeps_pace(struct http_pace *pace, uint64_t bytes, uint64_t now, uin
     return is_fine;
 }
 
+/* Its patience is over, and there is nothing to say. */
+static bool is_overdue(struct http_connection *c, uint64_t now, uint64_t ms)
+{
+    size_t left = evbuffer_get_length(bufferevent_get_output(c->socket));
+
+    if (left)
+        return !keeps_pace(&c->out, c->added - left, now, OUT_PACE_MS);
+    c->out = (struct http_pace){now, c->added};
+    if (c->is_shaking_hands && ms >= HEAD_MS)
+        return true;
+    if (c->state == HTTP_IDLE)
+        return c->server->is_stopping || ms >= c->server->options.idle_ms;
+    return c->state == HTTP_LINGERING && ms >= LINGER_MS;
+}
+
 static void check_clock(struct http_connection *c, uint64_t now)
 {
     uint64_t ms = (now - c->since_ns) / 1000000;
-    size_t left = evbuffer_get_length(bufferevent_get_output(c->socket));
 
-    if (left && !keeps_pace(&c->out, c->added - left, now, OUT_PACE_MS))
-        http_cut(c);
-    else if (left == 0 && c->state != HTTP_BODY && c->state != HTTP_HEAD && c->state != HTTP_IDLE &&
-             c->state != HTTP_LINGERING)
-        c->out = (struct http_pace){now, c->added};
-    else if ((c->state == HTTP_IDLE && ms >= c->server->options.idle_ms) ||
-             (c->state == HTTP_IDLE && c->server->is_stopping) ||
-             (c->is_shaking_hands && ms >= HEAD_MS) ||
-             (c->state == HTTP_LINGERING && ms >= LINGER_MS))
+    if (is_overdue(c, now, ms))
         http_cut(c);
     else if ((c->state == HTTP_HEAD && ms >= HEAD_MS) ||
              (c->state == HTTP_BODY && !keeps_pace(&c->in, c->received, now, PACE_MS)))

@@ -1,5 +1,6 @@
 #include "front/http_guard.h"
 
+#include <ctype.h>
 #include <string.h>
 #include <strings.h>
 
@@ -87,11 +88,10 @@ static bool is_method(struct span s)
 static bool is_encoded(struct span s)
 {
     for (size_t i = 0; i < s.len; i++) {
-        static const char hex[] = "0123456789abcdefABCDEF";
-
         if (s.data[i] != '%')
             continue;
-        if (i + 2 >= s.len || !memchr(hex, s.data[i + 1], 22) || !memchr(hex, s.data[i + 2], 22))
+        if (i + 2 >= s.len || !isxdigit((unsigned char)s.data[i + 1]) ||
+            !isxdigit((unsigned char)s.data[i + 2]))
             return false;
         if (s.data[i + 1] == '0' && s.data[i + 2] == '0')
             return false;

@@ -84,13 +84,16 @@ int listen_tcp(const char *address, bool *ret_is_loopback, struct error *err)
 
 int listen_port(int fd)
 {
-    struct sockaddr_storage address;
+    union {
+        struct sockaddr any;
+        struct sockaddr_in in;
+        struct sockaddr_in6 in6;
+    } address = {0};
     socklen_t len = sizeof(address);
 
-    if (getsockname(fd, (struct sockaddr *)&address, &len) < 0)
+    if (getsockname(fd, &address.any, &len) < 0)
         return -1;
-    return ntohs(address.ss_family == AF_INET6 ? ((struct sockaddr_in6 *)&address)->sin6_port
-                                               : ((struct sockaddr_in *)&address)->sin_port);
+    return ntohs(address.any.sa_family == AF_INET6 ? address.in6.sin6_port : address.in.sin_port);
 }
 
 static int take_lock(struct listen_unix *where, struct error *err)
@@ -162,7 +165,7 @@ int listen_unix_open(struct listen_unix *where, const char *path, struct error *
 
 void listen_unix_done(struct listen_unix *where)
 {
-    if (where->lock >= 0) {
+    if (where->lock >= 0 && where->path && where->lock_path) {
         (void)unlink(where->path);
         (void)unlink(where->lock_path);
     }

@@ -1,8 +1,11 @@
 #include "front/openapi.h"
 
+#include <ctype.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/limits.h"
 #include "front/json.h"
 
@@ -71,39 +74,35 @@ static json_t *responses_of(const struct route *route)
     return json_pack("{s:o, s:o}", status, good, "default", bad);
 }
 
-/* "POST /v1/run" as a name that a generator makes a function of: post_v1_run. */
-static void operation_id(const struct route *route, char *id, size_t size)
+/* "GET /v1/runs/{run}" as a name that a generator makes a function of: get_v1_runs_by_run. */
+static void operation_id(const struct route *route, struct buf *id)
 {
-    size_t n = 0;
-    char text[256];
-
-    (void)snprintf(text, sizeof(text), "%s%s", route->method, route->path);
-    for (const char *c = text; *c && n + 1 < size; c++) {
-        bool is_plain =
-            strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789", *c);
-
-        if (is_plain)
-            id[n++] = (char)(*c | (*c >= 'A' && *c <= 'Z' ? 0x20 : 0));
-        else if (n && id[n - 1] != '_')
-            id[n++] = '_';
+    (void)buf_add_str(id, route->method, NULL);
+    for (const char *c = route->path; *c; c++) {
+        if (isalnum((unsigned char)*c))
+            (void)buf_add(id, c, 1, NULL);
+        else if (*c == '{')
+            (void)buf_add_str(id, "by_", NULL);
+        else if (*c == '/' && c[1])
+            (void)buf_add_str(id, "_", NULL);
     }
-    while (n && id[n - 1] == '_')
-        n--;
-    id[n] = '\0';
+    for (size_t i = 0; i < id->len; i++)
+        id->data[i] = (char)tolower((unsigned char)id->data[i]);
 }
 
 static json_t *operation(const struct route *route)
 {
     json_t *parameters = json_array();
-    char id[256];
+    cleanup(buf_done) struct buf id = {0};
     json_t *object;
 
-    operation_id(route, id, sizeof(id));
+    buf_init(&id, KIB);
+    operation_id(route, &id);
     add_path_parameters(route->path, parameters);
     add_query_parameters(route->query, parameters);
-    object =
-        json_pack("{s:s, s:s, s:[s], s:o, s:o}", "operationId", id, "summary", route->summary,
-                  "tags", route->tag, "parameters", parameters, "responses", responses_of(route));
+    object = json_pack("{s:s, s:s, s:[s], s:o, s:o}", "operationId", buf_str(&id), "summary",
+                       route->summary, "tags", route->tag, "parameters", parameters, "responses",
+                       responses_of(route));
     if (route->body)
         (void)json_object_set_new(
             object, "requestBody",

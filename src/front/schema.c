@@ -231,10 +231,11 @@ int schema_check(const struct schema_field *fields, const json_t *value, struct 
 
 static int hex_value(char c)
 {
-    static const char digits[] = "0123456789abcdef";
-    const char *found = memchr(digits, c | (c >= 'A' && c <= 'F' ? 0x20 : 0), 16);
-
-    return found ? (int)(found - digits) : -1;
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 /* The guard has seen to it that two hex digits follow each percent sign; one without stays itself.
@@ -245,10 +246,11 @@ size_t schema_decode(struct span text, bool is_query, char *ret_text)
 
     for (size_t i = 0; i < text.len; i++) {
         char c = text.data[i];
+        int high = i + 2 < text.len ? hex_value(text.data[i + 1]) : -1;
+        int low = i + 2 < text.len ? hex_value(text.data[i + 2]) : -1;
 
-        if (c == '%' && i + 2 < text.len && hex_value(text.data[i + 1]) >= 0 &&
-            hex_value(text.data[i + 2]) >= 0) {
-            c = (char)(hex_value(text.data[i + 1]) << 4 | hex_value(text.data[i + 2]));
+        if (c == '%' && high >= 0 && low >= 0) {
+            c = (char)(high * 16 + low);
             i += 2;
         } else if (c == '+' && is_query) {
             c = ' ';

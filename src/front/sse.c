@@ -48,8 +48,9 @@ static struct sse_event *format(uint64_t id, const char *name, const char *data,
         return NULL;
     n = snprintf(event->text, strlen(name) + 64, "id: %" PRIu64 "\nevent: %s\ndata: ", id, name);
     memcpy(event->text + n, data, len);
-    memcpy(event->text + n + len, "\n\n", 2);
-    event->len = (size_t)n + len + 2;
+    event->len = (size_t)n + len;
+    event->text[event->len++] = '\n';
+    event->text[event->len++] = '\n';
     event->id = id;
     event->next = NULL;
     return event;
