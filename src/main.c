@@ -24,6 +24,7 @@ static const struct {
     {"shell",   cmd_shell,   "a prompt into a sandbox that remembers"                   },
     {"serve",   cmd_serve,   "answer requests over HTTP, from a warm stock of sandboxes"},
     {"session", cmd_session, "list, show and end the sessions of a running server"      },
+    {"token",   cmd_token,   "add, list and remove tokens of a server"                  },
     {"doctor",  cmd_doctor,  "say how well this host can isolate, and how to do better" },
     {"mask",    cmd_mask,    "put labels in the place of secrets, as a filter"          },
     {"config",  cmd_config,  "show the settings and where each comes from"              },

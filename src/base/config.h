@@ -95,6 +95,7 @@ struct config {
     char *tls_key;
     char *auth;
     char *token_file;
+    char *tokens_file;
     struct config_list hosts;
     struct config_list origins;
     int64_t http_connections;

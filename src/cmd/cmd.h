@@ -16,6 +16,7 @@ int cmd_run(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_session(int argc, char **argv);
 int cmd_shell(int argc, char **argv);
+int cmd_token(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 /* Belljar's own failure in `belljar run`, as `env` and `timeout` have it. */

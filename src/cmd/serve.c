@@ -107,15 +107,33 @@ static int parse(struct serve *serve, const char **ret_config, int argc, char **
 
 /* --- opening --- */
 
+/* What a removed token has opened ends with it: its name may be given to somebody else. */
+static void on_removed(void *user, struct caller *caller)
+{
+    struct serve *serve = user;
+
+    if (serve->jobs)
+        jobs_forget(serve->jobs, caller->name);
+    if (serve->sessions)
+        sessions_close(serve->sessions, caller->name, "its owner's token was removed");
+}
+
 static int open_auth(struct serve *serve, struct error *err)
 {
-    if (serve->needs_no_token || strcmp(serve->config->auth, "none") == 0)
-        return auth_open(NULL, &serve->auth, err);
+    const struct config *config = serve->config;
+    cleanup_free char *tokens = NULL;
+    struct auth_options options = {.on_removed = on_removed, .user = serve};
+
+    if (serve->needs_no_token || strcmp(config->auth, "none") == 0)
+        return auth_open(&options, &serve->auth, err);
     serve->token_path =
-        *serve->config->token_file ? strdup(serve->config->token_file) : paths_state("token", err);
-    if (!serve->token_path)
+        *config->token_file ? strdup(config->token_file) : paths_state("token", err);
+    tokens = *config->tokens_file ? strdup(config->tokens_file) : paths_state("tokens.toml", err);
+    if (!serve->token_path || !tokens)
         return err->code == E_NONE ? error_set(err, E_SYSTEM, "out of memory") : -1;
-    return auth_open(serve->token_path, &serve->auth, err);
+    options.token_path = serve->token_path;
+    options.tokens_path = tokens;
+    return auth_open(&options, &serve->auth, err);
 }
 
 /* Each connection and each sandbox needs descriptors: as many as we may have. */
@@ -261,7 +279,9 @@ static void announce(const struct serve *serve, int port)
                  (int)(colon - serve->config->listen), serve->config->listen, port);
     if (serve->unix_socket.path)
         (void)printf("belljar: listening on %s\n", serve->unix_socket.path);
-    if (serve->token_path)
+    if (serve->token_path && !auth_has_first(serve->auth))
+        (void)printf("belljar: a token is needed (`belljar token list`)\n");
+    else if (serve->token_path)
         (void)printf("belljar: the token is in %s\n", serve->token_path);
     else
         (void)printf("belljar: no token is needed\n");

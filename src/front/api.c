@@ -92,50 +92,126 @@ static int read_env(const json_t *env, struct run *run, struct error *err)
     return 0;
 }
 
-static int above(const char *name, double max, struct error *err)
+static int above(const char *name, double max, const char *whose, struct error *err)
 {
-    error_set(err, E_INVALID, "`%s`: the operator allows at most %.15g", name, max);
-    return error_hint(err, "ask for less, or raise `max_%s`", name);
+    error_set(err, E_INVALID, "`%s`: %s allows at most %.15g", name, whose, max);
+    return error_hint(err, "ask for less, or have it raised: `max_%s`", name);
 }
 
-int api_read_limits(const struct api *api, const json_t *body, struct run_limits *limits,
+/* The number asked for, within the operator's bound for all and the one of this token. Below 0
+ * there is no bound. Returns 1: it is there. */
+static int read_bounded(const json_t *body, const char *name, double most, double own,
+                        double *ret_value, struct error *err)
+{
+    const json_t *value = json_object_get(body, name);
+    double number = json_number_value(value);
+
+    if (!value)
+        return 0;
+    if (most >= 0 && number > most)
+        return above(name, most, "the operator", err);
+    if (own >= 0 && number > own)
+        return above(name, own, "this token", err);
+    *ret_value = number;
+    return 1;
+}
+
+static double lower(double most, double own)
+{
+    return own >= 0 && own < most ? own : most;
+}
+
+double api_max_timeout_s(const struct request *request)
+{
+    const struct api *api = request->api;
+
+    return lower(api->config->max_timeout_s, request->caller->rights.max_timeout_s);
+}
+
+double api_max_memory_mb(const struct request *request)
+{
+    const struct api *api = request->api;
+
+    return lower((double)api->config->max_memory_mb, request->caller->rights.max_memory_mb);
+}
+
+long api_max_sessions(const struct request *request)
+{
+    double own = request->caller->rights.max_sessions;
+
+    return own < 0 ? 0 : own == 0 ? -1 : (long)own;
+}
+
+/* 0 is all there are: more than any bound. */
+static int read_cpus(const json_t *body, double own, struct run_limits *limits, struct error *err)
+{
+    double value = 0;
+    int r = read_bounded(body, "cpus", -1, own, &value, err);
+
+    if (r > 0 && value == 0 && own >= 0)
+        return above("cpus", own, "this token", err);
+    if (r > 0)
+        limits->cpu_percent = (uint32_t)(value * 100);
+    return r;
+}
+
+int api_read_limits(const struct request *request, const json_t *body, struct run_limits *limits,
                     struct error *err)
 {
-    const json_t *value;
+    const struct api *api = request->api;
+    const struct config *config = api->config;
+    const struct rights *own = &request->caller->rights;
+    double value;
+    int r;
 
-#define GET(name) ((value = json_object_get(body, name)) != NULL)
-    if (GET("timeout_s")) {
-        if (json_number_value(value) > api->config->max_timeout_s)
-            return above("timeout_s", api->config->max_timeout_s, err);
-        limits->timeout_ms = (uint32_t)(json_number_value(value) * 1000);
-    }
-    if (GET("cpu_time_s"))
-        limits->cpu_ms = (uint32_t)(json_number_value(value) * 1000);
-    if (GET("memory_mb")) {
-        if (json_integer_value(value) > api->config->max_memory_mb)
-            return above("memory_mb", (double)api->config->max_memory_mb, err);
-        limits->memory_bytes = (uint64_t)json_integer_value(value) * MIB;
-    }
-    if (GET("cpus"))
-        limits->cpu_percent = (uint32_t)(json_number_value(value) * 100);
-    if (GET("pids"))
-        limits->processes = (uint32_t)json_integer_value(value);
-    if (GET("disk_mb"))
-        limits->disk_bytes = (uint64_t)json_integer_value(value) * MIB;
-    if (GET("output_bytes"))
-        limits->output_bytes = (uint64_t)json_integer_value(value);
-#undef GET
-    return 0;
+#define READ(name, most, bound, field, unit)                                                       \
+    do {                                                                                           \
+        r = read_bounded(body, name, most, bound, &value, err);                                    \
+        if (r < 0)                                                                                 \
+            return r;                                                                              \
+        if (r > 0)                                                                                 \
+            limits->field = (__typeof__(limits->field))(value * (unit));                           \
+    } while (0)
+
+    READ("timeout_s", config->max_timeout_s, own->max_timeout_s, timeout_ms, 1000);
+    READ("cpu_time_s", -1, -1, cpu_ms, 1000);
+    READ("memory_mb", (double)config->max_memory_mb, own->max_memory_mb, memory_bytes, (double)MIB);
+    READ("pids", -1, own->max_pids, processes, 1);
+    READ("disk_mb", -1, own->max_disk_mb, disk_bytes, (double)MIB);
+    READ("output_bytes", -1, own->max_output_bytes, output_bytes, 1);
+#undef READ
+    return read_cpus(body, own->max_cpus, limits, err) < 0 ? -1 : 0;
 }
 
-int api_admit(const struct api *api, const json_t *body, struct run *run, struct error *err)
+/* The one asked for, if the token has it; else the settings' own, or the token's first. */
+static int pick_profile(const struct request *request, const json_t *body,
+                        const struct profile **ret_profile, struct error *err)
 {
+    const struct api *api = request->api;
+    const struct rights *own = &request->caller->rights;
+    const char *asked = string_of(body, "profile");
+
+    if (asked && !rights_allow_profile(own, asked)) {
+        error_set(err, E_DENIED, "this token may not use the profile `%s`", asked);
+        return error_hint(err, "it may use `%s`", own->profiles[0]);
+    }
+    if (profiles_get(api->profiles, asked, ret_profile, err) < 0)
+        return -1;
+    if (asked || rights_allow_profile(own, profile_name(*ret_profile)))
+        return 0;
+    return profiles_get(api->profiles, own->profiles[0], ret_profile, err);
+}
+
+int api_admit(const struct request *request, const json_t *body, struct run *run, struct error *err)
+{
+    const struct api *api = request->api;
     const struct profile *profile;
 
-    if (profiles_get(api->profiles, string_of(body, "profile"), &profile, err) < 0 ||
+    if (pick_profile(request, body, &profile, err) < 0 ||
         admit_run(run, api->config, profile, err) < 0)
         return -1;
+    rights_lower(&request->caller->rights, &run->limits);
     if (read_env(json_object_get(body, "env"), run, err) < 0)
         return -1;
-    return api_read_limits(api, body, &run->limits, err);
+    return api_read_limits(request, body, &run->limits, err);
 }

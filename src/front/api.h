@@ -6,6 +6,7 @@
 #include "base/spool.h"
 #include "front/job.h"
 #include "front/route.h"
+#include "gate/caller.h"
 #include "gate/profiles.h"
 #include "pool/pool.h"
 #include "pool/session.h"
@@ -77,13 +78,22 @@ json_t *api_session_json(const struct session *session);
 /* Fills the run's code, language and input from a checked body. */
 int api_read_code(const struct api *api, const json_t *body, struct run *run, struct error *err);
 
-/* Limits of the body over those that stand. */
-int api_read_limits(const struct api *api, const json_t *body, struct run_limits *limits,
+/* Limits of the body over those that stand, within what the settings and the token allow. */
+int api_read_limits(const struct request *request, const json_t *body, struct run_limits *limits,
                     struct error *err);
 
-/* Profile, variables and limits: the settings', the profile's, and over them the body's. */
-int api_admit(const struct api *api, const json_t *body, struct run *run, struct error *err);
+/* Profile, variables and limits: the settings', the profile's, and over them the body's. Defaults
+ * are lowered to what the token allows; what is asked for beyond it is refused. */
+int api_admit(const struct request *request, const json_t *body, struct run *run,
+              struct error *err);
 
 /* The same for a cell: the session's, and over them the body's. */
-int api_admit_cell(const struct api *api, const struct session *session, const json_t *body,
+int api_admit_cell(const struct request *request, const struct session *session, const json_t *body,
                    struct run *cell, struct error *err);
+
+/* The most this client may ask for: the settings' bound, or the lower one of its token. */
+double api_max_timeout_s(const struct request *request);
+double api_max_memory_mb(const struct request *request);
+
+/* For struct session_options. */
+long api_max_sessions(const struct request *request);

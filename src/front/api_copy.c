@@ -113,7 +113,7 @@ static void fork_session(struct request *request)
 {
     struct waiting *w = begin(request);
     const json_t *n = json_object_get(request->json, "n");
-    struct session_options options = {0};
+    struct session_options options = {.max_own = api_max_sessions(request)};
     struct session_info info;
     struct error err = {0};
 

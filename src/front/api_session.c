@@ -103,6 +103,7 @@ static void open_session(struct request *request)
     struct session_options options = {
         .name = json_string_value(json_object_get(body, "name")),
         .owner = request->owner,
+        .max_own = api_max_sessions(request),
     };
     struct session *session = NULL;
     struct error err = {0};
@@ -113,7 +114,7 @@ static void open_session(struct request *request)
         read_clock(body, "idle_s", api->config->session_idle_s, &options.idle_ms, &err) < 0 ||
         read_clock(body, "lifetime_s", api->config->session_lifetime_s, &options.lifetime_ms,
                    &err) < 0 ||
-        api_admit(api, body, model, &err) < 0 ||
+        api_admit(request, body, model, &err) < 0 ||
         sessions_open(api->sessions, take_ptr(model), &options, &session, &err) < 0)
         request_answer_error(request, &err);
     else
@@ -156,18 +157,25 @@ static void close_session(struct request *request)
 
 /* --- cells --- */
 
-int api_admit_cell(const struct api *api, const struct session *session, const json_t *body,
+int api_admit_cell(const struct request *request, const struct session *session, const json_t *body,
                    struct run *cell, struct error *err)
 {
+    const struct api *api = request->api;
+    const struct rights *own = &request->caller->rights;
     const struct profile *profile;
     struct session_info info;
 
     session_info(session, &info);
+    /* The token may have been given less since the session was opened. */
+    if (!rights_allow_profile(own, info.profile))
+        return error_set(err, E_DENIED, "this token may not use the profile `%s` any more",
+                         info.profile);
     if (profiles_get(api->profiles, info.profile, &profile, err) < 0 ||
         admit_run(cell, api->config, profile, err) < 0)
         return -1;
     cell->limits = *info.limits;
-    return api_read_limits(api, body, &cell->limits, err);
+    rights_lower(own, &cell->limits);
+    return api_read_limits(request, body, &cell->limits, err);
 }
 
 static void execute(struct request *request)
@@ -182,7 +190,7 @@ static void execute(struct request *request)
     if (!cell)
         error_set(&err, E_SYSTEM, "out of memory");
     if (!cell || api_read_code(api, request->json, cell, &err) < 0 ||
-        api_admit_cell(api, session, request->json, cell, &err) < 0) {
+        api_admit_cell(request, session, request->json, cell, &err) < 0) {
         request_answer_error(request, &err);
         return;
     }

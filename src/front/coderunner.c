@@ -384,6 +384,7 @@ static int open_session(const struct request *request, const char *name, enum ru
     const struct session_options options = {
         .name = name,
         .owner = request->owner,
+        .max_own = api_max_sessions(request),
         .idle_ms = clock_ms(is_loose ? LOOSE_IDLE_S : 0, config->session_idle_s),
         .lifetime_ms = clock_ms(0, config->session_lifetime_s),
         .on_end = on_session_end,
@@ -394,7 +395,7 @@ static int open_session(const struct request *request, const char *name, enum ru
     if (is_loose)
         make_room(api->coderunner, request->owner);
     if (r == 0)
-        r = api_admit(api, body, model, err);
+        r = api_admit(request, body, model, err);
     if (r == 0)
         r = sessions_open(api->sessions, take_ptr(model), &options, ret_session, err);
     json_decref(body);
@@ -572,7 +573,8 @@ static struct run *new_cell(struct request *request, const struct session *sessi
 {
     const struct api *api = request->api;
     const json_t *timeout = json_object_get(body, "timeout");
-    double seconds = timeout ? json_number_value(timeout) : api->config->timeout_s;
+    double usual = api->config->timeout_s, most = api_max_timeout_s(request);
+    double seconds = timeout ? json_number_value(timeout) : usual < most ? usual : most;
     json_t *native = json_pack("{s:s, s:s, s:f, s:b}", "code", code, "language",
                                language == RUN_BASH ? "bash" : "python", "timeout_s", seconds,
                                "auto_print", language == RUN_PYTHON);
@@ -583,7 +585,7 @@ static struct run *new_cell(struct request *request, const struct session *sessi
     if (r == 0)
         r = api_read_code(api, native, cell, &err);
     if (r == 0)
-        r = api_admit_cell(api, session, native, cell, &err);
+        r = api_admit_cell(request, session, native, cell, &err);
     json_decref(native);
     if (r < 0) {
         answer_error(request, &err);
@@ -635,7 +637,7 @@ static void execute(struct request *request, bool is_task)
 
     compat_read(&c, request, execute_fields, false);
     code = code_of(&c);
-    compat_at_most(&c, "timeout", api->config->max_timeout_s);
+    compat_at_most(&c, "timeout", api_max_timeout_s(request));
     if (compat_refuses(&c, request))
         return;
     word = json_string_value(json_object_get(c.body, "language"));

@@ -339,6 +339,20 @@ const struct spool *job_spool(const struct job *job, bool is_stderr)
     return job->spools[is_stderr];
 }
 
+void jobs_forget(struct jobs *jobs, const char *owner)
+{
+    for (struct job *job = jobs->first, *after; job; job = after) {
+        after = job->after;
+        if (strcmp(job->owner, owner) != 0)
+            continue;
+        job_cancel(job);
+        if (is_kept(job))
+            forget(job);
+        else
+            job->owner[0] = '\0'; /* nobody's: a name is never empty */
+    }
+}
+
 void jobs_cancel_all(struct jobs *jobs)
 {
     for (struct job *job = jobs->first; job; job = job->after)

@@ -34,6 +34,9 @@ struct jobs_options {
 int jobs_new(const struct jobs_options *options, struct jobs **ret_jobs, struct error *err);
 void jobs_free(struct jobs *jobs); /* when nothing runs any more */
 
+/* One owner's: what runs is cancelled, answers are given to nobody any more. */
+void jobs_forget(struct jobs *jobs, const char *owner);
+
 /* Interrupts everything that runs; the answers follow. */
 void jobs_cancel_all(struct jobs *jobs);
 

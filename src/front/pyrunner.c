@@ -130,9 +130,9 @@ static double or_default(const json_t *body, const char *name, double value)
 
 /* The same wishes in the words of the native API. Where the operator's ceiling is below a default,
  * that is the default. */
-static json_t *native_body(const struct api *api, const json_t *body)
+static json_t *native_body(const struct request *request, const json_t *body)
 {
-    double most_s = api->config->max_timeout_s, most_mb = (double)api->config->max_memory_mb;
+    double most_s = api_max_timeout_s(request), most_mb = api_max_memory_mb(request);
     double timeout = or_default(body, "timeout", DEFAULT_S < most_s ? DEFAULT_S : most_s);
     double memory = or_default(body, "memory_limit", DEFAULT_MB < most_mb ? DEFAULT_MB : most_mb);
     const json_t *prints = json_object_get(body, "auto_print");
@@ -151,14 +151,14 @@ static void start(struct request *request, const json_t *body)
 {
     struct api *api = request->api;
     cleanup(run_free_p) struct run *run = run_new();
-    json_t *native = native_body(api, body);
+    json_t *native = native_body(request, body);
     struct error err = {0};
     int r = run && native ? 0 : error_set(&err, E_SYSTEM, "out of memory");
 
     if (r == 0)
         r = api_read_code(api, native, run, &err);
     if (r == 0)
-        r = api_admit(api, native, run, &err);
+        r = api_admit(request, native, run, &err);
     json_decref(native);
     if (r < 0) {
         request_answer_error(request, &err);
@@ -170,13 +170,12 @@ static void start(struct request *request, const json_t *body)
 
 static void run_code(struct request *request)
 {
-    const struct api *api = request->api;
     cleanup(compat_done) struct compat c;
 
     compat_read(&c, request, run_fields, true);
     check_code(&c);
-    compat_at_most(&c, "timeout", api->config->max_timeout_s);
-    compat_at_most(&c, "memory_limit", (double)api->config->max_memory_mb);
+    compat_at_most(&c, "timeout", api_max_timeout_s(request));
+    compat_at_most(&c, "memory_limit", api_max_memory_mb(request));
     if (!compat_refuses(&c, request))
         start(request, c.body);
 }

@@ -17,6 +17,7 @@
 #include "base/error.h"
 #include "front/http_guard.h"
 
+struct caller;
 struct http_connection;
 struct route;
 
@@ -41,7 +42,8 @@ struct request {
     json_t *query;                    /* an object, checked against the route's schema */
     json_t *json;                     /* the body, likewise; NULL: the route takes none */
     char owner[REQUEST_OWNER_MAX];
-    void *api; /* what all handlers share */
+    struct caller *caller; /* who asks (gate/caller.h); NULL: the route is for everybody */
+    void *api;             /* what all handlers share */
 
     struct buf body;
     uint64_t body_limit;

@@ -1,5 +1,6 @@
 #include "front/route.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -173,8 +174,14 @@ static int authenticate(const struct router *router, struct request *request)
 
     if (header.len > 7 && strncasecmp(header.data, "Bearer ", 7) == 0)
         claim.token = (struct span){header.data + 7, header.len - 7};
-    if (auth_check(router->auth, &claim, request->owner, sizeof(request->owner), &err) < 0)
+    if (auth_check(router->auth, &claim, &request->caller, &err) < 0)
         return refuse(request, 401, NULL, &err);
+    (void)snprintf(request->owner, sizeof(request->owner), "%s", request->caller->name);
+    if (request->route->access == ROUTE_OPERATOR && !request->caller->rights.is_operator) {
+        error_set(&err, E_DENIED, "this is for the operator");
+        error_hint(&err, "a token made with `belljar token add --operator` may ask for it");
+        return refuse(request, 403, NULL, &err);
+    }
     return 0;
 }
 

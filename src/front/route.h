@@ -18,7 +18,8 @@
 #include "front/schema.h"
 #include "gate/auth.h"
 
-enum route_access { ROUTE_TOKEN, ROUTE_PUBLIC };
+/* ROUTE_OPERATOR: figures of the whole server. */
+enum route_access { ROUTE_TOKEN, ROUTE_PUBLIC, ROUTE_OPERATOR };
 
 struct route {
     const char *method; /* NULL ends a table */
@@ -41,7 +42,7 @@ struct route {
 struct router {
     const struct route *const *tables; /* NULL at the end */
     const struct config *config;
-    const struct auth *auth;
+    struct auth *auth;
     void *api; /* for request->api */
     bool is_stopping;
 };

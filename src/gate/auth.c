@@ -5,53 +5,32 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* "bj_" and 256 bits in hex. */
-#define TOKEN_LEN 67
-
 struct auth {
-    char token[TOKEN_LEN + 1];
+    struct auth_options options;
+    char *tokens_path;
     bool is_open; /* nobody needs one */
+    bool has_first;
+    uint8_t first[SHA256_BYTES];
+    struct tokens tokens;
+    struct stat seen; /* the file as it was read last */
+    bool is_broken;   /* and it could not be */
+    struct caller *callers;
 };
 
-static int make_token(char token[TOKEN_LEN + 1], struct error *err)
-{
-    unsigned char chance[32];
+/* --- the first token --- */
 
-    if (getrandom(chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
-        return error_errno(err, "getrandom");
-    (void)snprintf(token, TOKEN_LEN + 1, "bj_");
-    for (size_t i = 0; i < sizeof(chance); i++)
-        (void)snprintf(token + 3 + 2 * i, 3, "%02x", chance[i]);
-    explicit_bzero(chance, sizeof(chance));
-    return 0;
-}
-
-/* A file that somebody else can read is not a secret. */
-static int check_file(int fd, const char *path, struct error *err)
-{
-    struct stat st;
-
-    if (fstat(fd, &st) < 0)
-        return error_errno(err, "token file `%s`", path);
-    if (S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
-        return 0;
-    error_set(err, E_DENIED, "the token file `%s` can be read or changed by others", path);
-    return error_hint(err, "chmod 600 it, or delete it and a new token is made");
-}
-
-static int read_token(int fd, const char *path, char token[TOKEN_LEN + 1], struct error *err)
+static int read_token(int fd, const char *path, uint8_t hash[SHA256_BYTES], struct error *err)
 {
     char text[TOKEN_LEN + 3] = "";
     ssize_t n;
 
-    if (check_file(fd, path, err) < 0)
+    if (token_check_file(fd, path, err) < 0)
         return -1;
     n = read(fd, text, sizeof(text) - 1);
     if (n < 0)
@@ -62,23 +41,24 @@ static int read_token(int fd, const char *path, char token[TOKEN_LEN + 1], struc
         error_set(err, E_INVALID, "the token file `%s` holds no token", path);
         return error_hint(err, "delete it, and a new token is made");
     }
-    memcpy(token, text, TOKEN_LEN + 1);
+    sha256(text, TOKEN_LEN, hash);
     explicit_bzero(text, sizeof(text));
     return 0;
 }
 
 /* Linked into place whole: of two servers that start at once, both use the first one's. */
-static int write_token(const char *path, char token[TOKEN_LEN + 1], struct error *err)
+static int write_token(const char *path, uint8_t hash[SHA256_BYTES], struct error *err)
 {
     cleanup_free char *beside = NULL;
     cleanup_close int fd = -1;
+    char token[TOKEN_LEN + 1];
     int r = 0;
 
     if (asprintf(&beside, "%s.%d", path, (int)getpid()) < 0) {
         beside = NULL;
         return error_set(err, E_SYSTEM, "out of memory");
     }
-    if (make_token(token, err) < 0)
+    if (token_make(token, err) < 0)
         return -1;
     fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
     if (fd < 0 || file_write_all(fd, token, TOKEN_LEN) < 0 || file_write_all(fd, "\n", 1) < 0 ||
@@ -86,34 +66,208 @@ static int write_token(const char *path, char token[TOKEN_LEN + 1], struct error
         r = error_errno(err, "write the token file `%s`", path);
     if (fd >= 0)
         (void)unlink(beside);
+    sha256(token, TOKEN_LEN, hash);
+    explicit_bzero(token, sizeof(token));
     return r;
 }
 
-static int load_token(const char *path, char token[TOKEN_LEN + 1], struct error *err)
+static int load_first(struct auth *auth, const char *path, struct error *err)
 {
     for (int attempt = 0;; attempt++) {
         cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+        struct error why = {0};
 
+        auth->has_first = true;
         if (fd >= 0)
-            return read_token(fd, path, token, err);
+            return read_token(fd, path, auth->first, err);
         if (errno != ENOENT || attempt)
             return error_errno(err, "token file `%s`", path);
-        if (write_token(path, token, err) == 0)
+        if (auth->tokens.count) { /* the operator has others, and has not missed this one */
+            auth->has_first = false;
             return 0;
-        if (!err || err->errnum != EEXIST)
+        }
+        if (write_token(path, auth->first, &why) == 0)
+            return 0;
+        if (why.errnum != EEXIST) {
+            error_move(err, &why);
             return -1;
-        error_done(err);
+        }
+        error_done(&why);
     }
 }
 
-int auth_open(const char *path, struct auth **ret_auth, struct error *err)
+/* --- callers --- */
+
+static struct caller *find_caller(const struct auth *auth, const char *name)
+{
+    for (struct caller *c = auth->callers; c; c = c->next)
+        if (strcmp(c->name, name) == 0)
+            return c;
+    return NULL;
+}
+
+/* NULL: out of memory. */
+static struct caller *make_caller(struct auth *auth, const char *name)
+{
+    struct caller *c = find_caller(auth, name);
+
+    if (c)
+        return c;
+    c = calloc(1, sizeof(*c));
+    if (!c)
+        return NULL;
+    (void)snprintf(c->name, sizeof(c->name), "%s", name);
+    rights_init(&c->rights);
+    c->next = auth->callers;
+    auth->callers = c;
+    return c;
+}
+
+static int make_first(struct auth *auth, struct error *err)
+{
+    struct caller *c = make_caller(auth, TOKEN_FIRST);
+
+    if (!c)
+        return error_set(err, E_SYSTEM, "out of memory");
+    c->rights.is_operator = true;
+    c->is_known = true;
+    return 0;
+}
+
+/* Puts what the file says into the callers. Whose token is not there any more is told. */
+static void settle(struct auth *auth)
+{
+    for (size_t i = 0; i < auth->tokens.count; i++) {
+        struct caller *c = make_caller(auth, auth->tokens.items[i].name);
+
+        if (!c)
+            continue; /* auth_check() will not find it, which is the safe side */
+        c->rights = auth->tokens.items[i].rights;
+        c->is_known = true;
+    }
+    for (struct caller *c = auth->callers; c; c = c->next) {
+        if (!c->is_known || strcmp(c->name, TOKEN_FIRST) == 0 ||
+            tokens_find(&auth->tokens, c->name))
+            continue;
+        c->is_known = false;
+        if (auth->options.on_removed)
+            auth->options.on_removed(auth->options.user, c);
+    }
+}
+
+static bool is_same_file(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_dev == b->st_dev && a->st_size == b->st_size &&
+           a->st_mode == b->st_mode && a->st_mtim.tv_sec == b->st_mtim.tv_sec &&
+           a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+/* A file that cannot be read revokes its tokens but ends nothing: it is most likely a mistake. */
+static void reload(struct auth *auth)
+{
+    struct tokens tokens = {0};
+    struct error err = {0};
+    bool was_broken = auth->is_broken;
+
+    auth->is_broken = tokens_load(auth->tokens_path, &tokens, &err) < 0;
+    tokens_done(&auth->tokens);
+    auth->tokens = tokens;
+    if (!auth->is_broken)
+        settle(auth);
+    if ((auth->is_broken || was_broken) && auth->options.on_trouble)
+        auth->options.on_trouble(auth->options.user, &err);
+    error_done(&err);
+}
+
+void auth_refresh(struct auth *auth)
+{
+    struct stat now = {0};
+
+    if (!auth->tokens_path)
+        return;
+    if (lstat(auth->tokens_path, &now) < 0)
+        now = (struct stat){0};
+    if (is_same_file(&now, &auth->seen))
+        return;
+    auth->seen = now; /* before it is read: a change in between is seen the next time */
+    reload(auth);
+}
+
+/* --- checking --- */
+
+/* All are compared, whichever it is. */
+static const char *find_token(const struct auth *auth, struct span shown)
+{
+    const char *found = NULL;
+    uint8_t hash[SHA256_BYTES];
+
+    if (shown.len != TOKEN_LEN)
+        return NULL;
+    sha256(shown.data, shown.len, hash);
+    if (auth->has_first && !sha256_differs(hash, auth->first))
+        found = TOKEN_FIRST;
+    for (size_t i = 0; i < auth->tokens.count; i++)
+        if (!sha256_differs(hash, auth->tokens.items[i].hash))
+            found = auth->tokens.items[i].name;
+    explicit_bzero(hash, sizeof(hash));
+    return found;
+}
+
+int auth_check(struct auth *auth, const struct auth_claim *claim, struct caller **ret_caller,
+               struct error *err)
+{
+    struct caller *caller = NULL;
+    const char *name = NULL;
+
+    auth_refresh(auth);
+    if (auth->is_open || (!claim->token.data && claim->is_unix && claim->uid == geteuid()))
+        name = TOKEN_FIRST;
+    else if (claim->token.data)
+        name = find_token(auth, claim->token);
+    if (name)
+        caller = find_caller(auth, name);
+    if (!caller || !caller->is_known) {
+        error_set(err, E_AUTH, claim->token.data ? "that token is not known" : "a token is needed");
+        return error_hint(err, "send `Authorization: Bearer TOKEN`; `belljar serve` says where the "
+                               "token is kept");
+    }
+    *ret_caller = caller;
+    return 0;
+}
+
+/* --- life --- */
+
+static int open_all(struct auth *auth, struct error *err)
+{
+    const struct auth_options *options = &auth->options;
+
+    if (make_first(auth, err) < 0)
+        return -1;
+    if (auth->is_open)
+        return 0;
+    if (options->tokens_path) {
+        auth->tokens_path = strdup(options->tokens_path);
+        if (!auth->tokens_path)
+            return error_set(err, E_SYSTEM, "out of memory");
+        if (lstat(auth->tokens_path, &auth->seen) < 0)
+            auth->seen = (struct stat){0};
+        /* At the start a mistake is told to whoever starts. */
+        if (tokens_load(auth->tokens_path, &auth->tokens, err) < 0)
+            return -1;
+        settle(auth);
+    }
+    return load_first(auth, options->token_path, err);
+}
+
+int auth_open(const struct auth_options *options, struct auth **ret_auth, struct error *err)
 {
     struct auth *auth = calloc(1, sizeof(*auth));
 
     if (!auth)
         return error_set(err, E_SYSTEM, "out of memory");
-    auth->is_open = !path;
-    if (path && load_token(path, auth->token, err) < 0) {
+    auth->options = *options;
+    auth->is_open = !options->token_path;
+    if (open_all(auth, err) < 0) {
         auth_free(auth);
         return -1;
     }
@@ -125,32 +279,24 @@ void auth_free(struct auth *auth)
 {
     if (!auth)
         return;
-    explicit_bzero(auth->token, sizeof(auth->token));
+    while (auth->callers) {
+        struct caller *c = auth->callers;
+
+        auth->callers = c->next;
+        free(c);
+    }
+    tokens_done(&auth->tokens);
+    free(auth->tokens_path);
+    explicit_bzero(auth->first, sizeof(auth->first));
     free(auth);
 }
 
-/* Takes as long for the first wrong byte as for the last. */
-static bool is_same(const char *a, const char *b, size_t len)
+bool auth_has_first(const struct auth *auth)
 {
-    volatile unsigned char difference = 0;
-
-    for (size_t i = 0; i < len; i++)
-        difference |= (unsigned char)(a[i] ^ b[i]);
-    return difference == 0;
+    return auth->has_first;
 }
 
-int auth_check(const struct auth *auth, const struct auth_claim *claim, char *ret_owner,
-               size_t size, struct error *err)
+struct caller *auth_next(const struct auth *auth, const struct caller *after)
 {
-    bool is_known = auth->is_open || (claim->is_unix && claim->uid == geteuid());
-
-    if (!is_known && claim->token.data && claim->token.len == TOKEN_LEN)
-        is_known = is_same(claim->token.data, auth->token, TOKEN_LEN);
-    if (!is_known) {
-        error_set(err, E_AUTH, claim->token.data ? "that token is not known" : "a token is needed");
-        return error_hint(err, "send `Authorization: Bearer TOKEN`; `belljar serve` says where the "
-                               "token is kept");
-    }
-    (void)snprintf(ret_owner, size, "%s", ""); /* one token, one owner */
-    return 0;
+    return after ? after->next : auth->callers;
 }

@@ -472,12 +472,16 @@ static struct session *longest_idle(const struct sessions *table, const char *ow
     return best;
 }
 
-int session_make_room(struct sessions *table, const char *owner, size_t n, struct error *err)
+int session_make_room(struct sessions *table, const char *owner, long max_own, size_t n,
+                      struct error *err)
 {
+    size_t own = table->options.max_per_owner;
     size_t count;
     struct session *idle = longest_idle(table, owner, &count);
 
-    if (count + n <= table->options.max_per_owner && table->count + n <= table->options.max_total)
+    if (max_own && (max_own < 0 || (size_t)max_own < own))
+        own = max_own < 0 ? 0 : (size_t)max_own;
+    if (count + n <= own && table->count + n <= table->options.max_total)
         return 0;
     if (n == 1 && table->options.evicts_idle && idle) {
         session_close(idle, "another session needed its place");
@@ -532,7 +536,7 @@ int sessions_open(struct sessions *table, struct run *model, const struct sessio
     struct session *s;
 
     if (check_name(table, options, err) < 0 ||
-        session_make_room(table, options->owner, 1, err) < 0) {
+        session_make_room(table, options->owner, options->max_own, 1, err) < 0) {
         run_free(model);
         return -1;
     }
@@ -583,6 +587,15 @@ int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_opt
     }
     *ret_sessions = table;
     return 0;
+}
+
+void sessions_close(struct sessions *table, const char *owner, const char *why)
+{
+    for (struct session *s = table->first, *next; s; s = next) {
+        next = s->after;
+        if (strcmp(s->owner, owner) == 0)
+            session_close(s, why);
+    }
 }
 
 void sessions_end(struct sessions *table)

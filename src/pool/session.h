@@ -37,6 +37,7 @@ struct sessions_options {
 struct session_options {
     const char *name;  /* the client's choice; NULL: an unguessable id is the name */
     const char *owner; /* nobody else finds it; "" where there is one user */
+    long max_own;      /* sessions of this owner; 0: as the table allows, below 0: none */
     uint64_t idle_ms;  /* 0: never */
     uint64_t lifetime_ms;
     /* Its sandbox stands, and has no cell yet. Optional. */
@@ -140,3 +141,6 @@ int session_forget(struct session *session, const char *name, struct error *err)
 
 /* Ends it; `why` reaches waiting cells and on_end. */
 void session_close(struct session *session, const char *why);
+
+/* Ends all of one owner. */
+void sessions_close(struct sessions *table, const char *owner, const char *why);

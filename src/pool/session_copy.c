@@ -480,7 +480,8 @@ int session_fork(struct session *s, size_t n, const struct session_options *opti
         error_set(err, E_INVALID, "that many copies are not made at once");
         return error_hint(err, "ask for 1 to %d", FORKS_MAX);
     }
-    if (check_rest(s, err) < 0 || session_make_room(s->table, s->owner, n, err) < 0)
+    if (check_rest(s, err) < 0 ||
+        session_make_room(s->table, s->owner, options->max_own, n, err) < 0)
         return -1;
     c = begin(s, FORK, fn, user, err);
     if (!c)

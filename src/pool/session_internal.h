@@ -66,7 +66,8 @@ void session_started(struct session *s);
 void session_go_on(struct session *s);
 void session_begin_end(struct session *s, const char *why);
 void session_finish_end(struct session *s);
-int session_make_room(struct sessions *table, const char *owner, size_t n, struct error *err);
+int session_make_room(struct sessions *table, const char *owner, long max_own, size_t n,
+                      struct error *err);
 
 /* --- session_copy.c --- */
 

@@ -47,14 +47,19 @@ static void read_file(char text[128])
     text[strcspn(text, "\n")] = '\0';
 }
 
-static int ask(const struct auth *auth, const char *token, struct error *err)
+static int ask(struct auth *auth, const char *token, struct error *err)
 {
     struct auth_claim claim = {
         .token = {token, token ? strlen(token) : 0}
     };
-    char owner[16];
+    struct caller *caller = NULL;
 
-    return auth_check(auth, &claim, owner, sizeof(owner), err);
+    return auth_check(auth, &claim, &caller, err);
+}
+
+static int open_first(struct auth **auth, struct error *err)
+{
+    return auth_open(&(struct auth_options){.token_path = path}, auth, err);
 }
 
 static void a_token_is_made_once_and_only_for_us(void **state)
@@ -66,13 +71,13 @@ static void a_token_is_made_once_and_only_for_us(void **state)
 
     (void)state;
     (void)unlink(path);
-    assert_int_equal(auth_open(path, &auth, &err), 0);
+    assert_int_equal(open_first(&auth, &err), 0);
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
     read_file(first);
     assert_int_equal(ask(auth, first, &err), 0);
     auth_free(auth);
-    assert_int_equal(auth_open(path, &auth, &err), 0);
+    assert_int_equal(open_first(&auth, &err), 0);
     read_file(second);
     assert_string_equal(first, second);
     assert_int_equal(ask(auth, first, &err), 0);
@@ -87,7 +92,7 @@ static void wrong_tokens_are_refused_without_being_told(void **state)
 
     (void)state;
     (void)unlink(path);
-    assert_int_equal(auth_open(path, &auth, &err), 0);
+    assert_int_equal(open_first(&auth, &err), 0);
     read_file(token);
     for (size_t i = 0; i < strlen(token); i++) {
         memcpy(wrong, token, sizeof(wrong));
@@ -114,16 +119,20 @@ static void a_process_of_ours_needs_none_over_the_socket(void **state)
     struct auth_claim tcp = {.uid = geteuid()};
     struct auth *auth = NULL;
     struct error err = {0};
-    char owner[16] = "x";
+    struct caller *caller = NULL;
 
     (void)state;
-    assert_int_equal(auth_open(path, &auth, &err), 0);
-    assert_int_equal(auth_check(auth, &ours, owner, sizeof(owner), &err), 0);
-    assert_string_equal(owner, "");
-    assert_true(auth_check(auth, &theirs, owner, sizeof(owner), &err) < 0);
+    assert_int_equal(open_first(&auth, &err), 0);
+    assert_int_equal(auth_check(auth, &ours, &caller, &err), 0);
+    assert_string_equal(caller->name, TOKEN_FIRST);
+    assert_true(caller->rights.is_operator);
+    assert_true(auth_check(auth, &theirs, &caller, &err) < 0);
     assert_error(&err, E_AUTH, "needed");
-    assert_true(auth_check(auth, &tcp, owner, sizeof(owner), &err) < 0);
+    assert_true(auth_check(auth, &tcp, &caller, &err) < 0);
     assert_error(&err, E_AUTH, "needed");
+    ours.token = (struct span){"wrong", 5}; /* who shows a token is taken at his word */
+    assert_true(auth_check(auth, &ours, &caller, &err) < 0);
+    assert_error(&err, E_AUTH, "not known");
     auth_free(auth);
 }
 
@@ -134,18 +143,18 @@ static void a_file_that_others_read_is_refused(void **state)
 
     (void)state;
     write_file("bj_0000000000000000000000000000000000000000000000000000000000000000\n", 0640);
-    assert_true(auth_open(path, &auth, &err) < 0);
+    assert_true(open_first(&auth, &err) < 0);
     assert_error(&err, E_DENIED, "by others");
     write_file("secret\n", 0600);
-    assert_true(auth_open(path, &auth, &err) < 0);
+    assert_true(open_first(&auth, &err) < 0);
     assert_null(strstr(err.message, "secret"));
     assert_error(&err, E_INVALID, "holds no token");
     write_file("", 0600);
-    assert_true(auth_open(path, &auth, &err) < 0);
+    assert_true(open_first(&auth, &err) < 0);
     assert_error(&err, E_INVALID, "holds no token");
     (void)unlink(path);
     assert_int_equal(symlink("/etc/passwd", path), 0);
-    assert_true(auth_open(path, &auth, &err) < 0);
+    assert_true(open_first(&auth, &err) < 0);
     error_done(&err);
     assert_null(auth);
 }
@@ -156,9 +165,130 @@ static void without_a_file_nobody_needs_a_token(void **state)
     struct error err = {0};
 
     (void)state;
-    assert_int_equal(auth_open(NULL, &auth, &err), 0);
+    assert_int_equal(auth_open(&(struct auth_options){0}, &auth, &err), 0);
     assert_int_equal(ask(auth, NULL, &err), 0);
     auth_free(auth);
+}
+
+/* --- further tokens --- */
+
+static char tokens_path[64];
+static int n_removed, n_troubles;
+
+static void on_removed(void *user, struct caller *caller)
+{
+    (void)user;
+    assert_false(caller->is_known);
+    n_removed++;
+}
+
+static void on_trouble(void *user, const struct error *err)
+{
+    (void)user;
+    n_troubles += err->code != E_NONE;
+}
+
+static struct auth *open_both(void)
+{
+    const struct auth_options options = {.token_path = path,
+                                         .tokens_path = tokens_path,
+                                         .on_removed = on_removed,
+                                         .on_trouble = on_trouble};
+    struct auth *auth = NULL;
+    struct error err = {0};
+
+    n_removed = n_troubles = 0;
+    (void)snprintf(tokens_path, sizeof(tokens_path), "%s/tokens.toml", dir);
+    assert_int_equal(auth_open(&options, &auth, &err), 0);
+    return auth;
+}
+
+static void remove_both(void)
+{
+    char lock[80];
+
+    (void)snprintf(lock, sizeof(lock), "%s.lock", tokens_path);
+    (void)unlink(lock);
+    (void)unlink(tokens_path);
+    (void)unlink(path);
+}
+
+static void a_change_of_the_file_holds_at_once(void **state)
+{
+    struct rights rights;
+    char token[TOKEN_LEN + 1];
+    struct error err = {0};
+    struct caller *caller = NULL;
+    struct auth *auth;
+
+    (void)state;
+    (void)unlink(path);
+    auth = open_both();
+    rights_init(&rights);
+    rights.max_runs = 3;
+    assert_int_equal(tokens_add(tokens_path, "ann", &rights, token, &err), 0);
+    assert_int_equal(auth_check(auth,
+                                &(struct auth_claim){
+                                    .token = {token, TOKEN_LEN}
+    },
+                                &caller, &err),
+                     0);
+    assert_string_equal(caller->name, "ann");
+    assert_true(caller->rights.max_runs == 3);
+    assert_false(caller->rights.is_operator);
+    assert_int_equal(tokens_remove(tokens_path, "ann", &err), 0);
+    assert_true(ask(auth, token, &err) < 0);
+    assert_error(&err, E_AUTH, "not known");
+    assert_int_equal(n_removed, 1);
+    auth_free(auth);
+    remove_both();
+}
+
+static void a_broken_file_knows_nobody(void **state)
+{
+    struct rights rights;
+    char token[TOKEN_LEN + 1];
+    struct error err = {0};
+    struct auth *auth;
+    FILE *file;
+
+    (void)state;
+    (void)unlink(path);
+    auth = open_both();
+    rights_init(&rights);
+    assert_int_equal(tokens_add(tokens_path, "ann", &rights, token, &err), 0);
+    assert_int_equal(ask(auth, token, &err), 0);
+    file = fopen(tokens_path, "ae");
+    assert_non_null(file);
+    (void)fputs("max_runz = 1\n", file);
+    (void)fclose(file);
+    assert_true(ask(auth, token, &err) < 0);
+    assert_error(&err, E_AUTH, "not known");
+    assert_int_equal(n_troubles, 1);
+    assert_int_equal(n_removed, 0);
+    auth_free(auth);
+    remove_both();
+}
+
+static void with_other_tokens_the_first_is_not_made_again(void **state)
+{
+    struct rights rights;
+    char token[TOKEN_LEN + 1];
+    struct error err = {0};
+    struct auth *auth;
+
+    (void)state;
+    auth = open_both();
+    rights_init(&rights);
+    assert_int_equal(tokens_add(tokens_path, "ann", &rights, token, &err), 0);
+    auth_free(auth);
+    (void)unlink(path);
+    auth = open_both();
+    assert_false(auth_has_first(auth));
+    assert_int_equal(access(path, F_OK), -1);
+    assert_int_equal(ask(auth, token, &err), 0);
+    auth_free(auth);
+    remove_both();
 }
 
 int main(void)
@@ -169,6 +299,9 @@ int main(void)
         cmocka_unit_test(a_process_of_ours_needs_none_over_the_socket),
         cmocka_unit_test(a_file_that_others_read_is_refused),
         cmocka_unit_test(without_a_file_nobody_needs_a_token),
+        cmocka_unit_test(a_change_of_the_file_holds_at_once),
+        cmocka_unit_test(a_broken_file_knows_nobody),
+        cmocka_unit_test(with_other_tokens_the_first_is_not_made_again),
     };
 
     return UNIT_RUN_WITH(tests, make_dir, remove_dir);

@@ -1,0 +1,20 @@
+/* SHA-256 (FIPS 180-4) of bytes in memory.
+ *
+ * Ours, because the only other use of a cryptographic library is TLS, and that one is loaded by the
+ * servers that have a certificate and by nobody else.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SHA256_BYTES 32
+
+void sha256(const void *data, size_t len, uint8_t digest[SHA256_BYTES]);
+
+/* Takes as long for the first byte that differs as for the last. */
+int sha256_differs(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES]);
+
+/* As text of 64 digits, and back; -1: it is no such text. */
+void sha256_to_hex(const uint8_t digest[SHA256_BYTES], char text[2 * SHA256_BYTES + 1]);
+int sha256_from_hex(const char *text, uint8_t digest[SHA256_BYTES]);

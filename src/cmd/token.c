@@ -1,0 +1,300 @@
+/* belljar token: who may ask a server, and for how much. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/config.h"
+#include "base/limits.h"
+#include "base/paths.h"
+#include "base/suggest.h"
+#include "cmd/cmd.h"
+#include "front/json.h"
+#include "gate/tokens.h"
+
+#define BOUNDS_MAX 16
+
+struct wish {
+    struct config *config;
+    const char *config_path;
+    struct rights rights;
+    bool is_json;
+    char *first_path;
+    char *path;
+};
+
+enum { OPT_HELP = 'h', OPT_CONFIG = 256, OPT_JSON, OPT_PROFILE, OPT_OPERATOR, OPT_BOUND };
+
+static const struct option own_options[] = {
+    {"help",     no_argument,       NULL, OPT_HELP    },
+    {"config",   required_argument, NULL, OPT_CONFIG  },
+    {"json",     no_argument,       NULL, OPT_JSON    },
+    {"profile",  required_argument, NULL, OPT_PROFILE },
+    {"operator", no_argument,       NULL, OPT_OPERATOR},
+};
+
+/* Flags of the table of bounds: their names with dashes. */
+struct flags {
+    char names[BOUNDS_MAX][32];
+    struct option options[ARRAY_SIZE(own_options) + BOUNDS_MAX + 1];
+};
+
+static void make_flags(struct flags *flags)
+{
+    size_t count;
+    const struct rights_bound *bounds = rights_bounds(&count);
+
+    memcpy(flags->options, own_options, sizeof(own_options));
+    for (size_t i = 0; i < count && i < BOUNDS_MAX; i++) {
+        (void)snprintf(flags->names[i], sizeof(flags->names[i]), "%s", bounds[i].name);
+        for (char *c = flags->names[i]; *c; c++)
+            *c = *c == '_' ? '-' : *c;
+        flags->options[ARRAY_SIZE(own_options) + i] =
+            (struct option){flags->names[i], required_argument, NULL, OPT_BOUND + (int)i};
+        flags->options[ARRAY_SIZE(own_options) + i + 1] = (struct option){0};
+    }
+}
+
+static int help(void)
+{
+    struct flags flags;
+    size_t count;
+    const struct rights_bound *bounds = rights_bounds(&count);
+
+    make_flags(&flags);
+    (void)printf("usage: belljar token add NAME [OPTION]…\n"
+                 "       belljar token list [--json]\n"
+                 "       belljar token rm NAME…\n\n"
+                 "Add, list and remove tokens of `belljar serve`. A running server sees the change "
+                 "at once.\n"
+                 "A token is shown when it is made, and never again.\n\n"
+                 "  --profile NAME,…      only these profiles\n"
+                 "  --operator            may see figures of the whole server\n");
+    for (size_t i = 0; i < count; i++)
+        (void)printf("  --%-17s N  %s\n", flags.names[i], bounds[i].help);
+    (void)printf("  --config FILE         read this file instead of the usual ones\n"
+                 "  --json                for machines\n\n"
+                 "example: belljar token add ci --profile strict --runs-per-minute 60\n");
+    return 0;
+}
+
+/* Returns 0, or the exit code + 1 when there is nothing more to do. */
+static int parse(struct wish *wish, int argc, char **argv)
+{
+    size_t count;
+    const struct rights_bound *bounds = rights_bounds(&count);
+    struct error err = {0};
+    struct flags flags;
+    int answer, r = 0;
+
+    make_flags(&flags);
+    opterr = 0;
+    while ((answer = getopt_long(argc, argv, ":h", flags.options, NULL)) >= 0) {
+        if (answer == OPT_HELP)
+            return help() + 1;
+        if (answer == '?' || answer == ':')
+            return cmd_bad_option("token", answer, argv, flags.options) + 1;
+        if (answer == OPT_CONFIG)
+            wish->config_path = optarg;
+        else if (answer == OPT_JSON)
+            wish->is_json = true;
+        else if (answer == OPT_OPERATOR)
+            wish->rights.is_operator = true;
+        else if (answer == OPT_PROFILE)
+            r = rights_set_profiles(&wish->rights, optarg, &err);
+        else
+            r = rights_set_text(&wish->rights, &bounds[answer - OPT_BOUND], optarg, &err);
+        if (r < 0)
+            return cmd_fail(&err) + 1;
+    }
+    return 0;
+}
+
+static int find_files(struct wish *wish, struct error *err)
+{
+    const struct config *config = wish->config;
+
+    if (config_load(wish->config, wish->config_path, err) < 0)
+        return -1;
+    wish->first_path = *config->token_file ? strdup(config->token_file) : paths_state("token", err);
+    wish->path =
+        *config->tokens_file ? strdup(config->tokens_file) : paths_state("tokens.toml", err);
+    if (wish->first_path && wish->path)
+        return 0;
+    return err->code == E_NONE ? error_set(err, E_SYSTEM, "out of memory") : -1;
+}
+
+/* --- add --- */
+
+static int add(struct wish *wish, char **names, struct error *err)
+{
+    char token[TOKEN_LEN + 1] = "";
+    int r;
+
+    if (!names[0] || names[1]) {
+        error_set(err, E_INVALID, "`belljar token add` takes one name");
+        return error_hint(err, "for example: belljar token add ci");
+    }
+    r = tokens_add(wish->path, names[0], &wish->rights, token, err);
+    if (r == 0) {
+        r = printf("%s\n", token) < 0 || fflush(stdout) != 0 ? error_errno(err, "print the token")
+                                                             : 0;
+        if (r == 0)
+            (void)fprintf(stderr, "belljar: this is the only time that the token is shown\n");
+    }
+    explicit_bzero(token, sizeof(token));
+    return r;
+}
+
+/* --- list --- */
+
+static json_t *token_json(const struct token *token)
+{
+    size_t count;
+    const struct rights_bound *bounds = rights_bounds(&count);
+    json_t *profiles = json_array(), *object;
+
+    for (size_t i = 0; i < token->rights.n_profiles; i++)
+        (void)json_array_append_new(profiles, json_string(token->rights.profiles[i]));
+    object = json_pack("{s:s, s:s, s:b, s:o}", "name", token->name, "created", token->created,
+                       "operator", (int)token->rights.is_operator, "profiles", profiles);
+    for (size_t i = 0; i < count; i++) {
+        double value = rights_get(&token->rights, &bounds[i]);
+
+        (void)json_object_set_new(object, bounds[i].name,
+                                  value < 0            ? json_null()
+                                  : bounds[i].is_whole ? json_integer((json_int_t)value)
+                                                       : json_real(value));
+    }
+    return object;
+}
+
+static int print_json(const struct tokens *tokens, struct error *err)
+{
+    cleanup(buf_done) struct buf out;
+    json_t *list = json_array();
+    int r;
+
+    buf_init(&out, LIMIT_OUTPUT_BYTES_MAX);
+    for (size_t i = 0; i < tokens->count; i++)
+        (void)json_array_append_new(list, token_json(&tokens->items[i]));
+    r = list ? json_text_dump(list, JSON_TEXT_PRETTY, &out, err)
+             : error_set(err, E_SYSTEM, "out of memory");
+    json_decref(list);
+    if (r == 0)
+        (void)printf("%s", buf_str(&out));
+    return r;
+}
+
+static void print_row(const struct token *token)
+{
+    size_t count;
+    const struct rights_bound *bounds = rights_bounds(&count);
+
+    (void)printf("%-20s %-21s", token->name, token->created);
+    if (token->rights.is_operator)
+        (void)printf(" operator");
+    for (size_t i = 0; i < token->rights.n_profiles; i++)
+        (void)printf("%s%s", i ? "," : " profiles=", token->rights.profiles[i]);
+    for (size_t i = 0; i < count; i++)
+        if (rights_get(&token->rights, &bounds[i]) >= 0)
+            (void)printf(" %s=%.15g", bounds[i].name, rights_get(&token->rights, &bounds[i]));
+    (void)printf("\n");
+}
+
+static int list(struct wish *wish, char **names, struct error *err)
+{
+    cleanup(tokens_done) struct tokens tokens = {0};
+
+    if (names[0])
+        return error_set(err, E_INVALID, "`belljar token list` takes no argument `%s`", names[0]);
+    if (tokens_load(wish->path, &tokens, err) < 0)
+        return -1;
+    if (wish->is_json)
+        return print_json(&tokens, err);
+    if (access(wish->first_path, F_OK) == 0)
+        (void)printf("%-20s %-21s operator, in %s\n", TOKEN_FIRST, "first start", wish->first_path);
+    for (size_t i = 0; i < tokens.count; i++)
+        print_row(&tokens.items[i]);
+    return 0;
+}
+
+/* --- rm --- */
+
+/* Its file is the token. A server that runs has read it and knows it until it is started again. */
+static int remove_first(const struct wish *wish, struct error *err)
+{
+    if (unlink(wish->first_path) == 0) {
+        (void)fprintf(stderr, "belljar: a server that runs knows it until it is started again\n");
+        return 0;
+    }
+    if (errno == ENOENT)
+        return error_set(err, E_NOT_FOUND, "no token is called `%s`", TOKEN_FIRST);
+    return error_errno(err, "remove `%s`", wish->first_path);
+}
+
+static int rm(struct wish *wish, char **names, struct error *err)
+{
+    if (!names[0])
+        return error_set(err, E_INVALID, "`belljar token rm` takes the names of tokens");
+    for (; *names; names++)
+        if ((strcmp(*names, TOKEN_FIRST) == 0 ? remove_first(wish, err)
+                                              : tokens_remove(wish->path, *names, err)) < 0)
+            return -1;
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(struct wish *wish, char **names, struct error *err);
+} actions[] = {
+    {"add",  add },
+    {"list", list},
+    {"rm",   rm  },
+};
+
+static int act(struct wish *wish, char **words, struct error *err)
+{
+    const char *known[ARRAY_SIZE(actions)];
+    const char *nearest;
+
+    for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+        known[i] = actions[i].name;
+    if (!words[0]) {
+        error_set(err, E_INVALID, "`belljar token` needs an action: add, list or rm");
+        return error_hint(err, "`belljar token --help` says more");
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+        if (strcmp(words[0], actions[i].name) == 0)
+            return find_files(wish, err) < 0 ? -1 : actions[i].run(wish, words + 1, err);
+    nearest = suggest_nearest(words[0], known, ARRAY_SIZE(known));
+    error_set(err, E_INVALID, "unknown action `%s`", words[0]);
+    return nearest ? error_hint(err, "did you mean `%s`?", nearest)
+                   : error_hint(err, "`belljar token --help` lists them");
+}
+
+static void wish_done(struct wish *wish)
+{
+    config_free(wish->config);
+    free(wish->first_path);
+    free(wish->path);
+}
+
+int cmd_token(int argc, char **argv)
+{
+    cleanup(wish_done) struct wish wish = {.config = config_new()};
+    struct error err = {0};
+    int r;
+
+    rights_init(&wish.rights);
+    if (!wish.config) {
+        error_set(&err, E_SYSTEM, "out of memory");
+        return cmd_fail(&err);
+    }
+    r = parse(&wish, argc, argv);
+    if (r > 0)
+        return r - 1;
+    return act(&wish, argv + optind, &err) < 0 ? cmd_fail(&err) : 0;
+}

@@ -1,0 +1,33 @@
+/* Who asks: the name that owns what he opens, what he may do, and what he has used so far.
+ *
+ * There is one for each name that was ever known, until the server ends; pointers to it stay good.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "gate/rights.h"
+#include "gate/tokens.h"
+
+struct queue_place;
+
+/* An allowance that flows back evenly: full it is worth the whole period. */
+struct quota_bucket {
+    double used;
+    uint64_t at_ns; /* when `used` was right */
+};
+
+struct caller {
+    struct caller *next;
+    char name[TOKEN_NAME_SIZE];
+    struct rights rights;
+    bool is_known; /* false: its token was removed */
+
+    struct quota_bucket runs, cpu_s, bytes;  /* gate/quota.h */
+    struct queue_place *first, *last;        /* that wait, gate/queue.h */
+    struct caller *turn_before, *turn_after; /* of those that wait */
+    size_t n_waiting, n_running;
+    uint64_t n_done, n_refused;
+};

@@ -1,0 +1,194 @@
+#include "gate/rights.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <math.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/suggest.h"
+
+#define AT(field) .offset = offsetof(struct rights, field)
+
+/* clang-format off */
+static const struct rights_bound bounds[] = {
+    {"max_timeout_s", false, 1, 86400, "the most a run may ask for as `timeout_s`", AT(max_timeout_s)},
+    {"max_memory_mb", true, 64, 1048576, "the most it may ask for as `memory_mb`", AT(max_memory_mb)},
+    {"max_cpus", false, 0.01, 1024, "the most it may ask for as `cpus`", AT(max_cpus)},
+    {"max_pids", true, 1, 4096, "the most it may ask for as `pids`", AT(max_pids)},
+    {"max_disk_mb", true, 1, 65536, "the most it may ask for as `disk_mb`", AT(max_disk_mb)},
+    {"max_output_bytes", true, 256, LIMIT_OUTPUT_BYTES_MAX, "the most it may ask for as `output_bytes`", AT(max_output_bytes)},
+    {"max_runs", true, 1, 4096, "runs at once; more wait", AT(max_runs)},
+    {"max_sessions", true, 0, 4096, "sessions at once", AT(max_sessions)},
+    {"runs_per_minute", true, 1, 1000000, "runs and cells begun within a minute", AT(runs_per_minute)},
+    {"cpu_s_per_hour", false, 1, 1e9, "CPU seconds of all runs within an hour", AT(cpu_s_per_hour)},
+    {"bytes_per_hour", true, 1024, 1e15, "bytes of programs, input and output within an hour", AT(bytes_per_hour)},
+};
+/* clang-format on */
+
+const struct rights_bound *rights_bounds(size_t *ret_count)
+{
+    *ret_count = ARRAY_SIZE(bounds);
+    return bounds;
+}
+
+static double *place(struct rights *rights, const struct rights_bound *bound)
+{
+    return (double *)((char *)rights + bound->offset);
+}
+
+double rights_get(const struct rights *rights, const struct rights_bound *bound)
+{
+    return *(const double *)((const char *)rights + bound->offset);
+}
+
+void rights_init(struct rights *rights)
+{
+    *rights = (struct rights){0};
+    for (size_t i = 0; i < ARRAY_SIZE(bounds); i++)
+        *place(rights, &bounds[i]) = -1;
+}
+
+static int set_number(struct rights *rights, const struct rights_bound *bound, double value,
+                      struct error *err)
+{
+    if (!(value >= bound->min && value <= bound->max) ||
+        (bound->is_whole && (double)(int64_t)value != value))
+        return error_set(err, E_INVALID, "`%s`: expected a %snumber from %.15g to %.15g",
+                         bound->name, bound->is_whole ? "whole " : "", bound->min, bound->max);
+    *place(rights, bound) = value;
+    return 0;
+}
+
+int rights_set_text(struct rights *rights, const struct rights_bound *bound, const char *text,
+                    struct error *err)
+{
+    char *end;
+    double value;
+
+    errno = 0;
+    value = strtod(text, &end);
+    if (end == text || *end || errno)
+        value = NAN;
+    return set_number(rights, bound, value, err);
+}
+
+static int add_profile(struct rights *rights, const char *name, size_t len, struct error *err)
+{
+    bool is_name = len > 0 && len < RIGHTS_PROFILE_LEN;
+
+    for (size_t i = 0; is_name && i < len; i++)
+        is_name = isalnum((unsigned char)name[i]) || (i && strchr("._-", name[i]));
+    if (!is_name)
+        return error_set(err, E_INVALID, "`profiles`: `%.*s` is not the name of a profile",
+                         (int)(len < 80 ? len : 80), name);
+    if (rights->n_profiles == RIGHTS_PROFILES_MAX)
+        return error_set(err, E_TOO_LARGE, "`profiles`: at most %d", RIGHTS_PROFILES_MAX);
+    memcpy(rights->profiles[rights->n_profiles], name, len);
+    rights->profiles[rights->n_profiles++][len] = '\0';
+    return 0;
+}
+
+int rights_set_profiles(struct rights *rights, const char *list, struct error *err)
+{
+    for (;;) {
+        size_t len = strcspn(list, ",");
+
+        if (add_profile(rights, list, len, err) < 0)
+            return -1;
+        if (!list[len])
+            return 0;
+        list += len + 1;
+    }
+}
+
+/* A list that is empty would mean all of them: nobody writes it and means that. */
+static int set_profiles_json(struct rights *rights, const json_t *value, struct error *err)
+{
+    if (!json_is_array(value) || json_array_size(value) == 0)
+        return error_set(err, E_INVALID, "`profiles`: expected a list of names");
+    for (size_t i = 0; i < json_array_size(value); i++) {
+        const json_t *item = json_array_get(value, i);
+
+        if (!json_is_string(item))
+            return error_set(err, E_INVALID, "`profiles`: expected a list of names");
+        if (add_profile(rights, json_string_value(item), json_string_length(item), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int rights_set_json(struct rights *rights, const char *key, const json_t *value, struct error *err)
+{
+    const char *known[ARRAY_SIZE(bounds) + 2];
+    const char *nearest;
+
+    if (strcmp(key, "profiles") == 0)
+        return set_profiles_json(rights, value, err);
+    if (strcmp(key, "operator") == 0) {
+        if (!json_is_boolean(value))
+            return error_set(err, E_INVALID, "`operator`: expected true or false");
+        rights->is_operator = json_is_true(value);
+        return 0;
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(bounds); i++) {
+        known[i] = bounds[i].name;
+        if (strcmp(key, bounds[i].name) == 0)
+            return set_number(rights, &bounds[i],
+                              json_is_number(value) ? json_number_value(value) : NAN, err);
+    }
+    known[ARRAY_SIZE(bounds)] = "profiles";
+    known[ARRAY_SIZE(bounds) + 1] = "operator";
+    nearest = suggest_nearest(key, known, ARRAY_SIZE(known));
+    error_set(err, E_INVALID, "unknown key `%.80s`", key);
+    return nearest ? error_hint(err, "did you mean `%s`?", nearest) : -1;
+}
+
+int rights_write(const struct rights *rights, struct buf *out, struct error *err)
+{
+    for (size_t i = 0; i < rights->n_profiles; i++)
+        if (buf_printf(out, err, "%s\"%s\"%s", i ? ", " : "profiles = [", rights->profiles[i],
+                       i + 1 == rights->n_profiles ? "]\n" : "") < 0)
+            return -1;
+    if (rights->is_operator && buf_add_str(out, "operator = true\n", err) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(bounds); i++) {
+        double value = rights_get(rights, &bounds[i]);
+
+        if (value < 0)
+            continue;
+        if (buf_printf(out, err, bounds[i].is_whole ? "%s = %.0f\n" : "%s = %.6f\n", bounds[i].name,
+                       value) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+bool rights_allow_profile(const struct rights *rights, const char *name)
+{
+    for (size_t i = 0; i < rights->n_profiles; i++)
+        if (strcmp(rights->profiles[i], name) == 0)
+            return true;
+    return rights->n_profiles == 0;
+}
+
+void rights_lower(const struct rights *rights, struct run_limits *limits)
+{
+    /* 0 where it means none at all is above every bound. */
+#define LOWER(field, bound, unit, zero_is_none)                                                    \
+    do {                                                                                           \
+        double most = rights->bound * (unit);                                                      \
+        if (most >= 0 && ((double)limits->field > most || ((zero_is_none) && !limits->field)))     \
+            limits->field = (__typeof__(limits->field))most;                                       \
+    } while (0)
+
+    LOWER(timeout_ms, max_timeout_s, 1000, false);
+    LOWER(memory_bytes, max_memory_mb, (double)MIB, false);
+    LOWER(cpu_percent, max_cpus, 100, true);
+    LOWER(processes, max_pids, 1, false);
+    LOWER(disk_bytes, max_disk_mb, (double)MIB, false);
+    LOWER(output_bytes, max_output_bytes, 1, false);
+#undef LOWER
+}

@@ -1,0 +1,280 @@
+#include "gate/tokens.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/limits.h"
+#include "base/toml.h"
+
+int token_make(char token[TOKEN_LEN + 1], struct error *err)
+{
+    unsigned char chance[32];
+
+    if (getrandom(chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
+        return error_errno(err, "getrandom");
+    (void)snprintf(token, TOKEN_LEN + 1, "bj_");
+    for (size_t i = 0; i < sizeof(chance); i++)
+        (void)snprintf(token + 3 + 2 * i, 3, "%02x", chance[i]);
+    explicit_bzero(chance, sizeof(chance));
+    return 0;
+}
+
+bool token_is_name(const char *text)
+{
+    size_t len = strlen(text);
+
+    for (size_t i = 0; i < len; i++)
+        if (!isalnum((unsigned char)text[i]) && (i == 0 || !strchr("_-", text[i])))
+            return false;
+    return len > 0 && len < TOKEN_NAME_SIZE;
+}
+
+int token_check_file(int fd, const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (fstat(fd, &st) < 0)
+        return error_errno(err, "token file `%s`", path);
+    if (S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
+        return 0;
+    error_set(err, E_DENIED, "the token file `%s` can be read or changed by others", path);
+    return error_hint(err, "chmod 600 it, or delete it and a new token is made");
+}
+
+/* --- reading --- */
+
+static int read_key(struct token *token, const char *key, const json_t *value, struct error *err)
+{
+    const char *text = json_string_value(value);
+
+    if (strcmp(key, "hash") == 0)
+        return text && sha256_from_hex(text, token->hash) == 0
+                   ? 0
+                   : error_set(err, E_INVALID, "`hash`: expected 64 hexadecimal digits");
+    if (strcmp(key, "created") == 0) {
+        if (!text || strlen(text) >= sizeof(token->created))
+            return error_set(err, E_INVALID, "`created`: expected a time");
+        memcpy(token->created, text, strlen(text) + 1);
+        return 0;
+    }
+    return rights_set_json(&token->rights, key, value, err);
+}
+
+static int read_token(struct token *token, const char *name, json_t *table, struct error *err)
+{
+    const char *key;
+    json_t *value;
+
+    if (!token_is_name(name) || strcmp(name, TOKEN_FIRST) == 0)
+        return error_set(err, E_INVALID, "`%.80s` is not a name for a token", name);
+    if (!json_is_object(table) || !json_object_get(table, "hash"))
+        return error_set(err, E_INVALID, "`%s` has no `hash`", name);
+    memcpy(token->name, name, strlen(name) + 1);
+    rights_init(&token->rights);
+    json_object_foreach(table, key, value)
+    {
+        if (read_key(token, key, value, err) < 0)
+            return error_wrap(err, "[%s]", name);
+    }
+    return 0;
+}
+
+static int read_tree(json_t *tree, struct tokens *tokens, struct error *err)
+{
+    const char *name;
+    json_t *table;
+
+    if (json_object_size(tree) > TOKENS_MAX)
+        return error_set(err, E_TOO_LARGE, "there are more than %d tokens", TOKENS_MAX);
+    tokens->items = calloc(json_object_size(tree) + 1, sizeof(*tokens->items));
+    if (!tokens->items)
+        return error_set(err, E_SYSTEM, "out of memory");
+    json_object_foreach(tree, name, table)
+    {
+        if (read_token(&tokens->items[tokens->count], name, table, err) < 0)
+            return -1;
+        tokens->count++;
+    }
+    return 0;
+}
+
+int tokens_load(const char *path, struct tokens *ret_tokens, struct error *err)
+{
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    cleanup(buf_done) struct buf text;
+    struct tokens tokens = {0};
+    json_t *tree = NULL;
+    int r;
+
+    buf_init(&text, LIMIT_CONFIG_BYTES);
+    if (fd < 0 && errno != ENOENT)
+        return error_errno(err, "token file `%s`", path);
+    if (fd >= 0) {
+        if (token_check_file(fd, path, err) < 0 || buf_read_fd(&text, fd, err) < 0 ||
+            toml_parse(path, buf_str(&text), text.len, &tree, NULL, err) < 0)
+            return -1;
+        r = read_tree(tree, &tokens, err);
+        json_decref(tree);
+        if (r < 0) {
+            tokens_done(&tokens);
+            return error_wrap(err, "%s", path);
+        }
+    }
+    *ret_tokens = tokens;
+    return 0;
+}
+
+void tokens_done(struct tokens *tokens)
+{
+    free(tokens->items);
+    *tokens = (struct tokens){0};
+}
+
+struct token *tokens_find(const struct tokens *tokens, const char *name)
+{
+    for (size_t i = 0; i < tokens->count; i++)
+        if (strcmp(tokens->items[i].name, name) == 0)
+            return &tokens->items[i];
+    return NULL;
+}
+
+/* --- writing --- */
+
+static int write_text(const struct tokens *tokens, struct buf *out, struct error *err)
+{
+    int r = buf_add_str(out,
+                        "# Tokens of `belljar serve`, made with `belljar token add`. Of a token "
+                        "there is its SHA-256 alone.\n",
+                        err);
+
+    for (size_t i = 0; r == 0 && i < tokens->count; i++) {
+        const struct token *t = &tokens->items[i];
+        char hex[2 * SHA256_BYTES + 1];
+
+        sha256_to_hex(t->hash, hex);
+        r = buf_printf(out, err, "\n[%s]\nhash = \"%s\"\ncreated = \"%s\"\n", t->name, hex,
+                       t->created);
+        if (r == 0)
+            r = rights_write(&t->rights, out, err);
+    }
+    return r;
+}
+
+/* Beside it and then in its place: whoever reads sees the old one or the new one. */
+static int save(const char *path, const struct tokens *tokens, struct error *err)
+{
+    cleanup(buf_done) struct buf text;
+    cleanup_free char *beside = NULL;
+    cleanup_close int fd = -1;
+    int r = 0;
+
+    buf_init(&text, LIMIT_CONFIG_BYTES);
+    if (write_text(tokens, &text, err) < 0)
+        return -1;
+    if (asprintf(&beside, "%s.new", path) < 0) {
+        beside = NULL;
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
+    (void)unlink(beside); /* of one who died here; we hold the lock */
+    fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (fd < 0 || file_write_all(fd, buf_str(&text), text.len) < 0 || fsync(fd) < 0 ||
+        rename(beside, path) < 0)
+        r = error_errno(err, "write the token file `%s`", path);
+    if (fd >= 0 && r < 0)
+        (void)unlink(beside);
+    return r;
+}
+
+static int lock(const char *path, struct error *err)
+{
+    cleanup_free char *beside = NULL;
+    cleanup_close int fd = -1;
+
+    if (asprintf(&beside, "%s.lock", path) < 0) {
+        beside = NULL;
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
+    fd = open(beside, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+    if (fd < 0 || flock(fd, LOCK_EX) < 0)
+        return error_errno(err, "lock the token file `%s`", path);
+    return take_fd(fd);
+}
+
+static int check_new(const struct tokens *tokens, const char *name, struct error *err)
+{
+    if (!token_is_name(name)) {
+        error_set(err, E_INVALID, "`%.80s` is not a name for a token", name);
+        return error_hint(err, "a name is up to %d letters, digits, `_` and `-`",
+                          TOKEN_NAME_SIZE - 1);
+    }
+    if (strcmp(name, TOKEN_FIRST) == 0)
+        return error_set(err, E_INVALID, "`%s` is the token that the first start makes", name);
+    if (tokens_find(tokens, name)) {
+        error_set(err, E_INVALID, "a token is called `%s` already", name);
+        return error_hint(err, "remove it first: belljar token rm %s", name);
+    }
+    if (tokens->count == TOKENS_MAX)
+        return error_set(err, E_TOO_LARGE, "at most %d tokens", TOKENS_MAX);
+    return 0;
+}
+
+static int add_one(struct tokens *tokens, const char *name, const struct rights *rights,
+                   char token[TOKEN_LEN + 1], struct error *err)
+{
+    struct token *items, *new;
+    time_t now = time(NULL);
+    struct tm tm;
+
+    if (check_new(tokens, name, err) < 0 || token_make(token, err) < 0)
+        return -1;
+    items = realloc(tokens->items, (tokens->count + 1) * sizeof(*items));
+    if (!items)
+        return error_set(err, E_SYSTEM, "out of memory");
+    tokens->items = items;
+    new = &items[tokens->count++];
+    *new = (struct token){.rights = *rights};
+    memcpy(new->name, name, strlen(name) + 1);
+    sha256(token, TOKEN_LEN, new->hash);
+    (void)strftime(new->created, sizeof(new->created), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
+    return 0;
+}
+
+int tokens_add(const char *path, const char *name, const struct rights *rights,
+               char ret_token[TOKEN_LEN + 1], struct error *err)
+{
+    cleanup_close int held = lock(path, err);
+    cleanup(tokens_done) struct tokens tokens = {0};
+
+    if (held < 0 || tokens_load(path, &tokens, err) < 0 ||
+        add_one(&tokens, name, rights, ret_token, err) < 0)
+        return -1;
+    return save(path, &tokens, err);
+}
+
+int tokens_remove(const char *path, const char *name, struct error *err)
+{
+    cleanup_close int held = lock(path, err);
+    cleanup(tokens_done) struct tokens tokens = {0};
+    struct token *found;
+
+    if (held < 0 || tokens_load(path, &tokens, err) < 0)
+        return -1;
+    found = tokens_find(&tokens, name);
+    if (!found) {
+        error_set(err, E_NOT_FOUND, "no token is called `%.80s`", name);
+        return error_hint(err, "`belljar token list` has their names");
+    }
+    *found = tokens.items[--tokens.count];
+    return save(path, &tokens, err);
+}
