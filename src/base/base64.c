@@ -1,6 +1,7 @@
 #include "base/base64.h"
 
 #include <stdint.h>
+#include <string.h>
 
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
@@ -25,5 +26,53 @@ int base64_add(struct buf *out, const void *data, size_t len, struct error *err)
     }
     if (out->data)
         out->data[out->len] = '\0';
+    return 0;
+}
+
+static int value_of(char c)
+{
+    const char *at = c ? strchr(alphabet, c) : NULL;
+
+    return at ? (int)(at - alphabet) : -1;
+}
+
+/* Four characters, of which the last `padding` are no more than that. */
+static int add_group(struct buf *out, const char *text, size_t padding)
+{
+    uint32_t bits = 0;
+
+    for (size_t i = 0; i < 4; i++) {
+        int value = i < 4 - padding ? value_of(text[i]) : 0;
+
+        if (value < 0)
+            return -1;
+        bits = bits << 6 | (uint32_t)value;
+    }
+    /* Bits that no byte has must be zero: else two texts would be the same bytes. */
+    if (bits & (padding == 2 ? 0xffffu : padding == 1 ? 0xffu : 0))
+        return -1;
+    for (size_t i = 0; i < 3 - padding; i++)
+        out->data[out->len++] = (char)(bits >> (16 - 8 * i) & 0xff);
+    return 0;
+}
+
+int base64_decode(struct buf *out, const char *text, size_t len, struct error *err)
+{
+    size_t before = out->len, padding = 0;
+
+    if (len % 4)
+        return error_set(err, E_INVALID, "base64 of %zu characters, expected a multiple of four",
+                         len);
+    if (buf_reserve(out, len / 4 * 3 + 1, err) < 0)
+        return -1;
+    if (len)
+        padding = text[len - 1] != '=' ? 0 : text[len - 2] != '=' ? 1 : 2;
+    for (size_t i = 0; i < len; i += 4)
+        if (add_group(out, text + i, i + 4 == len ? padding : 0) < 0) {
+            out->len = before;
+            out->data[before] = '\0';
+            return error_set(err, E_INVALID, "character %zu or behind it is not base64", i + 1);
+        }
+    out->data[out->len] = '\0';
     return 0;
 }

@@ -63,8 +63,15 @@
  * length, and the file listing has the rest. */
 #define LIMIT_FILES_NAMED 100
 
-/* Patterns of one request to collect files. */
-#define LIMIT_FILES_PATTERNS 32
+/* Patterns of one request to collect files; files that an answer carries, and their bytes together:
+ * more is fetched one by one. */
+#define LIMIT_FILES_PATTERNS  32
+#define LIMIT_FILES_COLLECTED 100
+#define LIMIT_COLLECTED_BYTES (16 * MIB)
+
+/* Files that come with one request. Each is a few system calls, for which everything else waits;
+ * their bytes are bounded by the request's. */
+#define LIMIT_FILES_GIVEN 100
 
 /* The whole output of a stream, on disk: sixty-four times what is kept in memory by default. All
  * streams of a server together, until the operator says otherwise. */

@@ -145,6 +145,43 @@ static void free_files(struct run *run)
     free(run->files);
 }
 
+int run_give_file(struct run *run, const struct run_given *file, struct error *err)
+{
+    struct run_given *copy;
+
+    if (run->n_given == LIMIT_FILES_GIVEN)
+        return error_set(err, E_TOO_LARGE, "more than %d files come with the request",
+                         LIMIT_FILES_GIVEN);
+    if (!run->given)
+        run->given = calloc(LIMIT_FILES_GIVEN, sizeof(*run->given));
+    if (!run->given)
+        return error_set(err, E_SYSTEM, "out of memory");
+    copy = &run->given[run->n_given++];
+    *copy = (struct run_given){strdup(file->path), copy_bytes((struct span){file->data, file->len}),
+                               file->len, file->is_executable};
+    return copy->path && copy->data ? 0 : error_set(err, E_SYSTEM, "out of memory");
+}
+
+void run_drop_given(struct run *run)
+{
+    for (size_t i = 0; i < run->n_given; i++) {
+        free(run->given[i].path);
+        free(run->given[i].data);
+    }
+    free(run->given);
+    run->given = NULL;
+    run->n_given = 0;
+}
+
+static void free_collected(struct run *run)
+{
+    for (size_t i = 0; i < run->n_collected; i++) {
+        free(run->collected[i].path);
+        free(run->collected[i].data);
+    }
+    free(run->collected);
+}
+
 static void free_strings(char **strings)
 {
     for (char **entry = strings; entry && *entry; entry++)
@@ -160,6 +197,9 @@ void run_free(struct run *run)
     buf_done(&run->input);
     free_strings(run->env);
     free_strings(run->args);
+    free_strings(run->collect);
+    run_drop_given(run);
+    free_collected(run);
     for (size_t i = 0; i < run->n_grants; i++) {
         free(run->grants[i].path);
         close_fd(&run->grants[i].fd);

@@ -121,6 +121,21 @@ struct run_usage {
     uint32_t processes_peak;
 };
 
+/* A file that is in /workspace when the program begins. */
+struct run_given {
+    char *path; /* checked (files_path_check) */
+    char *data;
+    size_t len;
+    bool is_executable;
+};
+
+/* A file whose path matched a pattern, as it was at the end; the program's bytes. */
+struct run_collected {
+    char *path;
+    uint64_t size;
+    char *data; /* NULL: there was no room for it */
+};
+
 enum run_file_change { RUN_FILE_NEW, RUN_FILE_CHANGED, RUN_FILE_GONE };
 
 /* A file in /workspace that the run left otherwise than it found it. */
@@ -158,6 +173,9 @@ struct run {
     bool has_input;
     struct run_grant grants[LIMIT_GRANTS];
     size_t n_grants;
+    struct run_given *given;
+    size_t n_given;
+    char **collect;      /* patterns of files to bring back, NULL at the end, or NULL */
     bool auto_print;     /* echo the last expression, as a REPL does */
     bool auto_print_str; /* then as print() shows it: the text of a string, not its quotes */
 
@@ -192,7 +210,11 @@ struct run {
     uint32_t violations_more; /* found and not listed */
     struct run_file *files;   /* by path */
     size_t n_files;
-    bool has_more_files; /* than are listed, or than could be looked at */
+    bool has_more_files;             /* than are listed, or than could be looked at */
+    struct run_collected *collected; /* by path */
+    size_t n_collected;
+    size_t collected_bytes;
+    bool has_more_collected; /* than there was room for, or than could be looked at */
     struct run_usage usage;
     uint32_t layers; /* bit set of enum wire_layer: what stood around the code */
     uint64_t started_ns, handed_ns, ended_ns;
@@ -210,6 +232,12 @@ void run_free(struct run *run);
 
 /* Keeps a copy of what was shown, or counts it when there is no room. Returns the copy, or NULL. */
 const struct run_display *run_add_display(struct run *run, const struct wire_display *shown);
+
+/* A copy of it waits for the sandbox. E_TOO_LARGE: too many. */
+int run_give_file(struct run *run, const struct run_given *file, struct error *err);
+
+/* They are where they belong, and not needed any more. */
+void run_drop_given(struct run *run);
 
 /* The form of that type, or NULL. */
 const struct run_form *run_display_form(const struct run_display *display, const char *mime);

@@ -3,9 +3,10 @@
 
 #include "base/cleanup.h"
 #include "front/api.h"
+#include "front/parcel.h"
 
 static const struct schema_field run_fields[] = {
-    API_CODE_FIELDS, API_PROFILE_FIELDS, API_CELL_FIELDS, API_BOX_FIELDS, {0},
+    API_CODE_FIELDS, API_PROFILE_FIELDS, API_CELL_FIELDS, API_BOX_FIELDS, PARCEL_FIELDS, {0},
 };
 
 static void run_free_p(struct run **run)
@@ -22,7 +23,7 @@ static void start_run(struct request *request)
     if (!run)
         error_set(&err, E_SYSTEM, "out of memory");
     if (!run || api_read_code(api, request->json, run, &err) < 0 ||
-        api_admit(request, request->json, run, &err) < 0) {
+        api_admit(request, request->json, run, &err) < 0 || parcel_read(request, run, &err) < 0) {
         request_answer_error(request, &err);
         return;
     }
@@ -55,12 +56,12 @@ static void follow_run(struct request *request)
 }
 
 const struct route api_run_routes[] = {
-    {"POST",                      "/v1/run", start_run, .body = run_fields, .max_body = API_BODY_BYTES, .streams = true,
-     .answers = "Result", .status = 200, .tag = "runs",
+    {"POST",                      "/v1/run", start_run, .body = run_fields, .max_body = API_BODY_BYTES,
+     .takes_files = true, .streams = true, .answers = "Result", .status = 200, .tag = "runs",
      .summary = "run a program in a fresh sandbox and answer with its result"},
     {"GET",                  "/v1/runs/{run}", show_run, .answers = "Result", .status = 200, .tag = "runs",
      .summary = "the answer of a run, kept for a while; `status` is `running` until then"},
     {"GET", "/v1/runs/{run}/events", follow_run, .streams = true, .status = 200, .tag = "runs",
      .summary = "the events of a run, behind the one that `Last-Event-ID` names"},
-    {0        },
+    {0           },
 };

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "front/api.h"
+#include "front/parcel.h"
 #include "gate/admit.h"
 
 static const struct schema_field open_fields[] = {
@@ -18,7 +19,8 @@ static const struct schema_field open_fields[] = {
     {0},
 };
 
-static const struct schema_field cell_fields[] = {API_CODE_FIELDS, API_CELL_FIELDS, {0}};
+static const struct schema_field cell_fields[] = {
+    API_CODE_FIELDS, API_CELL_FIELDS, PARCEL_FIELDS, {0}};
 
 static const struct schema_field nothing[] = {{0}};
 
@@ -190,7 +192,8 @@ static void execute(struct request *request)
     if (!cell)
         error_set(&err, E_SYSTEM, "out of memory");
     if (!cell || api_read_code(api, request->json, cell, &err) < 0 ||
-        api_admit_cell(request, session, request->json, cell, &err) < 0) {
+        api_admit_cell(request, session, request->json, cell, &err) < 0 ||
+        parcel_read(request, cell, &err) < 0) {
         request_answer_error(request, &err);
         return;
     }
@@ -234,7 +237,7 @@ const struct route api_session_routes[] = {
     {"DELETE", "/v1/sessions/{session}", close_session, .status = 204, .tag = "sessions",
      .summary = "end a session; its variables and files are gone"},
     {"POST", "/v1/sessions/{session}/execute", execute, .body = cell_fields,
-     .max_body = API_BODY_BYTES, .streams = true, .answers = "Result", .status = 200,
+     .max_body = API_BODY_BYTES, .takes_files = true, .streams = true, .answers = "Result", .status = 200,
      .tag = "sessions", .summary = "run a cell; cells of one session run one after the other"},
     {"POST", "/v1/sessions/{session}/interrupt", interrupt, .body = nothing, .max_body = KIB,
      .status = 200, .tag = "sessions",

@@ -90,6 +90,16 @@ static void operation_id(const struct route *route, struct buf *id)
         id->data[i] = (char)tolower((unsigned char)id->data[i]);
 }
 
+static json_t *body_content(const struct route *route)
+{
+    json_t *types = content("application/json", schema_json(route->body));
+
+    if (route->takes_files)
+        (void)json_object_set_new(types, "multipart/form-data",
+                                  json_pack("{s:{s:s}}", "schema", "type", "object"));
+    return types;
+}
+
 static json_t *operation(const struct route *route)
 {
     json_t *parameters = json_array();
@@ -104,9 +114,8 @@ static json_t *operation(const struct route *route)
                        route->summary, "tags", route->tag, "parameters", parameters, "responses",
                        responses_of(route));
     if (route->body)
-        (void)json_object_set_new(
-            object, "requestBody",
-            json_pack("{s:o}", "content", content("application/json", schema_json(route->body))));
+        (void)json_object_set_new(object, "requestBody",
+                                  json_pack("{s:o}", "content", body_content(route)));
     else if (route->begin)
         (void)json_object_set_new(object, "requestBody",
                                   json_pack("{s:{s:{}}}", "content", "application/octet-stream"));

@@ -19,6 +19,7 @@
 
 struct caller;
 struct http_connection;
+struct multipart; /* front/multipart.h */
 struct route;
 
 #define REQUEST_PARAMS_MAX 2
@@ -41,6 +42,7 @@ struct request {
     char *params[REQUEST_PARAMS_MAX]; /* {names} of the route's path, decoded, in order */
     json_t *query;                    /* an object, checked against the route's schema */
     json_t *json;                     /* the body, likewise; NULL: the route takes none */
+    struct multipart *parts;          /* of a body that came as a form, or NULL */
     char owner[REQUEST_OWNER_MAX];
     struct caller *caller; /* who asks (gate/caller.h); NULL: the route is for everybody */
     void *api;             /* what all handlers share */

@@ -8,6 +8,7 @@
 #include "base/stream.h"
 #include "front/display.h"
 #include "front/json.h"
+#include "front/parcel.h"
 #include "front/terminal.h"
 #include "sandbox/files.h"
 #include "wire/message.h"
@@ -207,6 +208,10 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
         if (json_object_set_new(object, fields[i].key, fields[i].value) < 0)
             is_whole = false;
+    if (run->collect && (json_object_set_new(object, "collected", parcel_json(run)) < 0 ||
+                         json_object_set_new(object, "collected_truncated",
+                                             json_boolean(run->has_more_collected)) < 0))
+        is_whole = false;
     if (!is_whole) {
         json_decref(object);
         return error_set(err, E_SYSTEM, "out of memory");

@@ -7,7 +7,10 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "front/form.h"
 #include "front/json.h"
+#include "front/multipart.h"
+#include "front/parcel.h"
 
 #define BODY_DEPTH 32
 
@@ -195,6 +198,20 @@ static bool is_json(struct span type)
                                        "application/json");
 }
 
+static bool is_form(const struct request *request)
+{
+    return request->route->takes_files &&
+           multipart_is_type(request_header(request, "content-type"));
+}
+
+/* Some clients name no type, and mean JSON where nothing else is known. */
+static bool is_taken(const struct request *request)
+{
+    struct span type = request_header(request, "content-type");
+
+    return is_json(type) || is_form(request) || (request->route->reads_body && !type.data);
+}
+
 static int check_body(struct request *request)
 {
     const struct route *route = request->route;
@@ -206,8 +223,7 @@ static int check_body(struct request *request)
         error_set(&err, E_INVALID, "this request takes no body");
         return refuse(request, 400, NULL, &err);
     }
-    if (route->body && !is_json(request_header(request, "content-type")) &&
-        !(route->reads_body && !request_header(request, "content-type").data)) {
+    if (route->body && !is_taken(request)) {
         error_set(&err, E_INVALID, "the body has to be JSON");
         error_hint(&err, "send it with `Content-Type: application/json`");
         return refuse(request, 415, NULL, &err);
@@ -223,7 +239,7 @@ static int begin(struct request *request)
 {
     struct error err = {0};
 
-    request->body_limit = request->route->max_body;
+    request->body_limit = is_form(request) ? PARCEL_BODY_BYTES : request->route->max_body;
     if (!request->route->begin || request->route->begin(request, &err) == 0)
         return 0;
     request_answer_error(request, &err);
@@ -271,12 +287,19 @@ static int read_json(struct request *request, struct error *err)
     return schema_check(request->route->body, request->json, err);
 }
 
+static int read_body(struct request *request, struct error *err)
+{
+    if (!request->route->body || request->route->reads_body)
+        return 0;
+    return is_form(request) ? form_read(request, err) : read_json(request, err);
+}
+
 void route_on_whole(void *user, struct request *request)
 {
     struct error err = {0};
 
     (void)user;
-    if (request->route->body && !request->route->reads_body && read_json(request, &err) < 0)
+    if (read_body(request, &err) < 0)
         request_answer_error(request, &err);
     else
         request->route->handle(request);

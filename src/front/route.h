@@ -30,7 +30,8 @@ struct route {
     const struct schema_field *body;  /* of a JSON object; NULL: the route takes no body */
     const struct schema_field *query; /* NULL: none */
     uint64_t max_body;
-    bool reads_body; /* the handler reads and checks the JSON of request->body itself */
+    bool takes_files; /* the body may also come as a form, with files (front/form.h) */
+    bool reads_body;  /* the handler reads and checks the JSON of request->body itself */
     enum route_access access;
     bool streams;        /* answers `Accept: text/event-stream` with events */
     const char *answers; /* which object of /openapi.json's components; NULL: see the summary */

@@ -284,14 +284,46 @@ static json_t *query_value(const struct schema_field *f, const char *text, size_
     return json_stringn(text, len); /* NULL where it is not UTF-8 */
 }
 
+/* `value` is taken over. */
+static int append(json_t *object, const struct schema_field *f, json_t *value, struct error *err)
+{
+    json_t *list = json_object_get(object, f->name);
+    int r;
+
+    if (f->type != SCHEMA_STRINGS)
+        r = json_object_set_new(object, f->name, value);
+    else if (list)
+        r = json_array_append_new(list, value);
+    else
+        r = json_object_set_new(object, f->name, json_pack("[o]", value));
+    return r < 0 ? error_set(err, E_SYSTEM, "out of memory") : 0;
+}
+
+int schema_add_text(const struct schema_field *fields, const char *name, const char *text,
+                    size_t len, json_t *object, struct error *err)
+{
+    const struct schema_field *f = find(fields, name);
+    json_t *value;
+
+    if (!f)
+        return unknown(fields, name, err);
+    if (json_object_get(object, name) && f->type != SCHEMA_STRINGS)
+        return error_set(err, E_INVALID, "`%s` is there twice", f->name);
+    if (f->max_len && f->type == SCHEMA_STRINGS &&
+        json_array_size(json_object_get(object, name)) >= f->max_len)
+        return error_set(err, E_INVALID, "`%s` is there more than %zu times", f->name, f->max_len);
+    value = memchr(text, '\0', len) ? NULL : query_value(f, text, len);
+    if (!value)
+        return error_set(err, E_INVALID, "`%s` is not text in UTF-8", f->name);
+    return append(object, f, value, err);
+}
+
 static int add_pair(const struct schema_field *fields, struct span pair, json_t *object,
                     struct error *err)
 {
     cleanup_free char *name = malloc(pair.len + 1), *text = malloc(pair.len + 1);
     const char *equals = memchr(pair.data, '=', pair.len);
     size_t name_len = equals ? (size_t)(equals - pair.data) : pair.len;
-    const struct schema_field *f;
-    json_t *value;
     size_t len;
 
     if (!name || !text)
@@ -299,16 +331,7 @@ static int add_pair(const struct schema_field *fields, struct span pair, json_t 
     (void)schema_decode((struct span){pair.data, name_len}, true, name);
     len = equals ? schema_decode((struct span){equals + 1, pair.len - name_len - 1}, true, text)
                  : schema_decode((struct span){"", 0}, true, text);
-    f = find(fields, name);
-    if (!f)
-        return unknown(fields, name, err);
-    if (json_object_get(object, name))
-        return error_set(err, E_INVALID, "`%s` is there twice", f->name);
-    value = query_value(f, text, len);
-    if (!value)
-        return error_set(err, E_INVALID, "`%s` is not UTF-8", f->name);
-    return json_object_set_new(object, name, value) < 0 ? error_set(err, E_SYSTEM, "out of memory")
-                                                        : 0;
+    return schema_add_text(fields, name, text, len, object, err);
 }
 
 int schema_read_query(const struct schema_field *fields, struct span query, json_t **ret_value,

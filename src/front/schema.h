@@ -43,6 +43,11 @@ int schema_check(const struct schema_field *fields, const json_t *value, struct 
 int schema_read_query(const struct schema_field *fields, struct span query, json_t **ret_value,
                       struct error *err);
 
+/* Adds one field that is written as text, with the type of the table; of an array of strings, one
+ * more. `text` has a NUL behind. The whole object is checked afterwards. */
+int schema_add_text(const struct schema_field *fields, const char *name, const char *text,
+                    size_t len, json_t *object, struct error *err);
+
 /* Percent-decoded, with a NUL behind. Returns its length, which is never more than text.len. `+` is
  * a space in queries only. */
 size_t schema_decode(struct span text, bool is_query, char *ret_text);

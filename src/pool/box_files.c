@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "base/limits.h"
 #include "pool/box_internal.h"
 
@@ -69,4 +70,99 @@ void box_note_files(struct box *b, struct run *run)
     files_diff(&b->seen, &after, add_file, run);
     files_list_done(&b->seen);
     b->seen = after;
+}
+
+/* --- files that travel with a run --- */
+
+static int put_file(const struct files *files, const struct run_given *given, struct error *err)
+{
+    const struct files_write_options options = {.is_executable = given->is_executable,
+                                                .makes_parents = true};
+    struct files_writer writer;
+
+    if (files_write_begin(&writer, files, given->path, &options, err) < 0)
+        return -1;
+    if (files_write_feed(&writer, given->data, given->len, err) < 0) {
+        files_write_abort(&writer);
+        return -1;
+    }
+    return files_write_commit(&writer, err);
+}
+
+int box_put_files(struct box *b, const struct run *run, struct error *err)
+{
+    const struct files *files = run->n_given ? box_files(b) : NULL;
+
+    if (run->n_given && !files)
+        return error_set(err, E_SYSTEM, "the sandbox has no workspace");
+    for (size_t i = 0; i < run->n_given; i++)
+        if (put_file(files, &run->given[i], err) < 0) {
+            /* That word is kept for sandboxes that died, of which another is tried. */
+            if (err && err->code == E_BUSY)
+                err->code = E_SYSTEM;
+            return error_wrap(err, "a file that came with the request");
+        }
+    return 0;
+}
+
+static char *read_whole(int fd, size_t size)
+{
+    char *data = malloc(size + 1);
+    size_t at = 0;
+
+    while (data && at < size) {
+        ssize_t n = files_read(fd, at, data + at, size - at, NULL);
+
+        if (n <= 0) { /* it is shorter by now */
+            free(data);
+            return NULL;
+        }
+        at += (size_t)n;
+    }
+    if (data)
+        data[size] = '\0';
+    return data;
+}
+
+static int collect_file(void *arg, const struct files_entry *entry, int fd, struct error *err)
+{
+    cleanup_close int own = fd;
+    struct run *run = arg;
+    struct run_collected *file;
+
+    (void)err;
+    if (run->n_collected == LIMIT_FILES_COLLECTED) {
+        run->has_more_collected = true;
+        return -1;
+    }
+    file = &run->collected[run->n_collected];
+    *file = (struct run_collected){strdup(entry->path), entry->size, NULL};
+    if (!file->path) {
+        run->has_more_collected = true;
+        return -1;
+    }
+    run->n_collected++;
+    if (entry->size <= LIMIT_COLLECTED_BYTES - run->collected_bytes)
+        file->data = read_whole(own, (size_t)entry->size);
+    if (file->data)
+        run->collected_bytes += (size_t)entry->size;
+    else
+        run->has_more_collected = true;
+    return 0;
+}
+
+void box_collect_files(const struct box *b, struct run *run)
+{
+    bool is_partial = false;
+    size_t count = 0;
+
+    if (!run->collect || b->files.fd < 0 || b->is_refused)
+        return;
+    while (run->collect[count])
+        count++;
+    run->collected = calloc(LIMIT_FILES_COLLECTED, sizeof(*run->collected));
+    if (!run->collected || files_collect(&b->files, (const char *const *)run->collect, count,
+                                         collect_file, run, &is_partial, NULL) < 0)
+        run->has_more_collected = true;
+    run->has_more_collected |= is_partial;
 }

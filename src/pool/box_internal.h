@@ -107,6 +107,12 @@ int box_take_workspace(struct box *b, struct error *err);
 /* Before a cell of a session: what is there is not its doing. */
 void box_look_at_files(struct box *b);
 
+/* Writes the files that come with the run. They are not its doing. */
+int box_put_files(struct box *b, const struct run *run, struct error *err);
+
+/* Brings back what the run's patterns ask for. */
+void box_collect_files(const struct box *b, struct run *run);
+
 /* Lists the files the run made or changed. What it leaves in /workspace outlives its processes as
  * long as the box does. */
 void box_note_files(struct box *b, struct run *run);

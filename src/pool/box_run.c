@@ -235,8 +235,11 @@ int box_start(struct box *b, struct run *run, struct error *err)
 {
     if (b->state != BOX_IDLE)
         return error_set(err, E_BUSY, "the sandbox is not idle");
-    if (box_check_layers(b, run, err) < 0 || box_adjust_cgroup(b, run, err) < 0)
+    if (box_check_layers(b, run, err) < 0 || box_adjust_cgroup(b, run, err) < 0 ||
+        box_put_files(b, run, err) < 0)
         return -1;
+    if (run->n_given)
+        box_look_at_files(b);
     if (box_watch_output(b->active, err) < 0)
         return -1;
 
@@ -250,6 +253,7 @@ int box_start(struct box *b, struct run *run, struct error *err)
             return error_set(err, E_BUSY, "the sandbox died while it waited");
         return -1;
     }
+    run_drop_given(run);
     b->state = BOX_RUNNING;
     box_start_clocks(b, run);
     return 0;
@@ -546,6 +550,7 @@ void box_answer(struct box *b)
     drain_pipes(b->active);
     run->ended_ns = loop_now_ns();
     box_note_files(b, run);
+    box_collect_files(b, run);
     read_usage(b, run, &oom_kills);
     decide(b, run, oom_kills);
     if (b->model)

@@ -233,6 +233,9 @@ int box_cell(struct box *b, struct run *cell, struct error *err)
 
     if (b->state != BOX_KEPT)
         return error_set(err, E_BUSY, "the session's sandbox is not ready for a cell");
+    if (box_put_files(b, cell, err) < 0)
+        return -1;
+    run_drop_given(cell);
     if (!k->is_alive && start_kernel(k, err) < 0)
         return -1;
     b->run = cell;

@@ -34,6 +34,49 @@ static void all_bits_are_carried(void **state)
     assert_text("\xfb\xef\xbe", 3, "++++");
 }
 
+static void assert_bytes(const char *text, const char *bytes, size_t len)
+{
+    cleanup(buf_done) struct buf out = {0};
+
+    buf_init(&out, 64);
+    assert_int_equal(base64_decode(&out, text, strlen(text), NULL), 0);
+    assert_int_equal(out.len, len);
+    assert_memory_equal(buf_str(&out), bytes, len);
+}
+
+static void what_was_written_is_read_again(void **state)
+{
+    (void)state;
+    assert_bytes("", "", 0);
+    assert_bytes("Zg==", "f", 1);
+    assert_bytes("Zm8=", "fo", 2);
+    assert_bytes("Zm9v", "foo", 3);
+    assert_bytes("Zm9vYmFy", "foobar", 6);
+    assert_bytes("AAAA", "\0\0\0", 3);
+    assert_bytes("////", "\xff\xff\xff", 3);
+    assert_bytes("++++", "\xfb\xef\xbe", 3);
+}
+
+static void what_is_not_that_is_refused(void **state)
+{
+    static const char *const texts[] = {"Z",        "Zg",           "Zg=",
+                                        "Zg==Zg==", "Zh==",         "Zm9=",
+                                        "====",     "=AAA",         "A=AA",
+                                        "AA=A",     "Zm9v\n\n\n\n", "Zm-v",
+                                        "Zm_v",     "Zm v",         "\xc3\xa4\xc3\xa4"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
+        cleanup(buf_done) struct buf out = {0};
+        struct error err = {0};
+
+        buf_init(&out, 64);
+        assert_int_equal(base64_decode(&out, texts[i], strlen(texts[i]), &err), -1);
+        assert_error(&err, E_INVALID, "");
+        assert_int_equal(out.len, 0);
+    }
+}
+
 static void what_does_not_fit_is_an_error(void **state)
 {
     cleanup(buf_done) struct buf out = {0};
@@ -51,6 +94,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_examples_of_the_standard_come_out),
         cmocka_unit_test(all_bits_are_carried),
+        cmocka_unit_test(what_was_written_is_read_again),
+        cmocka_unit_test(what_is_not_that_is_refused),
         cmocka_unit_test(what_does_not_fit_is_an_error),
     };
     return UNIT_RUN(tests);

@@ -1,0 +1,163 @@
+#include "front/parcel.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "front/json.h"
+#include "front/multipart.h"
+#include "sandbox/files.h"
+
+const struct schema_field parcel_file_fields[] = {
+    {"path",                              SCHEMA_STRING, .is_required = true, .max_len = PATH_MAX - 1,
+     .help = "where, from /workspace on"},
+    {"content",                SCHEMA_STRING, .is_required = true, .help = "what is in it"},
+    {"encoding", SCHEMA_STRING, .choices = "utf-8,base64",
+     .help = "how `content` is written; utf-8 without it"},
+    {"executable",                           SCHEMA_BOOLEAN, .help = "whether it is a program"},
+    {0               },
+};
+
+/* --- in --- */
+
+static size_t count_slashes(const char *path)
+{
+    size_t count = 0;
+
+    for (; *path; path++)
+        count += *path == '/';
+    return count;
+}
+
+static int give(struct run *run, struct span path, struct span content, bool is_executable,
+                struct error *err)
+{
+    char checked[PATH_MAX];
+    const struct run_given file = {checked, (char *)content.data, content.len, is_executable};
+
+    if (files_path_check(path.data, path.len, checked, err) < 0)
+        return -1;
+    if (!*checked)
+        return error_set(err, E_INVALID, "a file has no name");
+    if (count_slashes(checked) >= LIMIT_FILES_DEPTH)
+        return error_set(err, E_INVALID, "a path has more than %d parts", LIMIT_FILES_DEPTH);
+    for (size_t i = 0; i < run->n_given; i++)
+        if (strcmp(run->given[i].path, checked) == 0)
+            return error_set(err, E_INVALID, "two files have the same path");
+    return run_give_file(run, &file, err);
+}
+
+static int read_object(const json_t *object, struct run *run, struct error *err)
+{
+    const json_t *path = json_object_get(object, "path");
+    const json_t *content = json_object_get(object, "content");
+    const char *encoding = json_string_value(json_object_get(object, "encoding"));
+    struct span bytes = {json_string_value(content), json_string_length(content)};
+    cleanup(buf_done) struct buf decoded = {0};
+
+    buf_init(&decoded, PARCEL_BODY_BYTES);
+    if (encoding && strcmp(encoding, "base64") == 0) {
+        if (base64_decode(&decoded, bytes.data, bytes.len, err) < 0)
+            return error_wrap(err, "`content`");
+        bytes = (struct span){buf_str(&decoded), decoded.len};
+    }
+    return give(run, (struct span){json_string_value(path), json_string_length(path)}, bytes,
+                json_is_true(json_object_get(object, "executable")), err);
+}
+
+static int read_files(const struct request *request, struct run *run, struct error *err)
+{
+    const json_t *object;
+    size_t i;
+
+    json_array_foreach(json_object_get(request->json, "files"), i, object)
+    {
+        if (read_object(object, run, err) < 0)
+            return error_wrap(err, "`files[%zu]`", i);
+    }
+    for (i = 0; request->parts && i < request->parts->count; i++) {
+        const struct multipart_part *part = &request->parts->parts[i];
+
+        if (span_is(part->name, "files") &&
+            give(run, part->filename, part->content, false, err) < 0)
+            return error_wrap(err, "the form: `files`");
+    }
+    return 0;
+}
+
+static int read_patterns(const json_t *list, struct run *run, struct error *err)
+{
+    const json_t *item;
+    size_t i;
+
+    if (!list)
+        return 0;
+    run->collect = calloc(json_array_size(list) + 1, sizeof(*run->collect));
+    if (!run->collect)
+        return error_set(err, E_SYSTEM, "out of memory");
+    json_array_foreach(list, i, item)
+    {
+        if (json_string_length(item) == 0 || json_string_length(item) >= PATH_MAX)
+            return error_set(err, E_INVALID, "`collect[%zu]` is not a pattern", i);
+        run->collect[i] = strdup(json_string_value(item));
+        if (!run->collect[i])
+            return error_set(err, E_SYSTEM, "out of memory");
+    }
+    return 0;
+}
+
+int parcel_read(const struct request *request, struct run *run, struct error *err)
+{
+    if (read_files(request, run, err) < 0)
+        return -1;
+    return read_patterns(json_object_get(request->json, "collect"), run, err);
+}
+
+/* --- out --- */
+
+static json_t *content_json(const struct run_collected *file, const char **ret_encoding)
+{
+    cleanup(buf_done) struct buf text = {0};
+    size_t len = (size_t)file->size;
+
+    *ret_encoding = NULL;
+    if (!file->data)
+        return json_null();
+    if (utf8_valid(file->data, len) == len) {
+        *ret_encoding = "utf-8";
+        return json_stringn_nocheck(file->data, len);
+    }
+    *ret_encoding = "base64";
+    buf_init(&text, 2 * LIMIT_COLLECTED_BYTES);
+    return base64_add(&text, file->data, len, NULL) < 0 ? NULL : json_string(buf_str(&text));
+}
+
+static json_t *path_json(const char *path)
+{
+    cleanup(buf_done) struct buf shown = {0};
+
+    buf_init(&shown, 4 * PATH_MAX + 1);
+    return files_path_escape(path, &shown, NULL) < 0 ? NULL : json_string(buf_str(&shown));
+}
+
+json_t *parcel_json(const struct run *run)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < run->n_collected; i++) {
+        const struct run_collected *file = &run->collected[i];
+        const char *encoding;
+        json_t *content = content_json(file, &encoding);
+        json_t *item = json_pack("{s:o, s:I, s:s?, s:o}", "path", path_json(file->path), "size",
+                                 (json_int_t)file->size, "encoding", encoding, "content", content);
+
+        if (json_array_append_new(list, item) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
