@@ -159,10 +159,10 @@ static int result_body(const struct run *run, json_t **ret_body, struct error *e
     if (run_stream_render(&run->out, &output, err) < 0 || compat_stderr(run, &errors, err) < 0)
         return -1;
     *ret_body = json_pack(
-        "{s:o, s:o, s:f, s:f, s:s, s:s}", "stdout", json_text_string(buf_str(&output), output.len),
+        "{s:o, s:o, s:f, s:f, s:s?, s:s}", "stdout", json_text_string(buf_str(&output), output.len),
         "stderr", json_text_string(buf_str(&errors), errors.len), "execution_time",
         compat_seconds(run->usage.wall_ms), "cpu_time", compat_seconds(run->usage.cpu_ms),
-        "session_id", run->session, "status", run_status_name(run->status));
+        "session_id", *run->session ? run->session : NULL, "status", run_status_name(run->status));
     return *ret_body ? 0 : error_set(err, E_SYSTEM, "out of memory");
 }
 
@@ -195,7 +195,7 @@ static const struct job_form result_form = {.write = write_result};
 struct task {
     char *command;
     const char *language;
-    char session[32];
+    char session[32]; /* "": none */
     double created_at;
 };
 
@@ -223,10 +223,12 @@ static struct task *new_task(const struct run *run, const struct session *sessio
 
     if (!task)
         return NULL;
-    session_info(session, &info);
+    if (session) {
+        session_info(session, &info);
+        (void)snprintf(task->session, sizeof(task->session), "%s", info.id);
+    }
     task->command = strdup(buf_str(&run->code));
     task->language = run->language == RUN_BASH ? "bash" : "python";
-    (void)snprintf(task->session, sizeof(task->session), "%s", info.id);
     task->created_at = now_s();
     if (!task->command) {
         free_task(task);
@@ -239,11 +241,11 @@ static struct task *new_task(const struct run *run, const struct session *sessio
 static json_t *task_body(const struct task *task, const char *id, const char *status,
                          json_t *result, const char *error)
 {
-    return json_pack("{s:s, s:s, s:o, s:s, s:s, s:f, s:o, s:o}", "id", id, "status", status,
+    return json_pack("{s:s, s:s, s:o, s:s, s:s?, s:f, s:o, s:o}", "id", id, "status", status,
                      "command", json_text_string(task->command, strlen(task->command)), "language",
-                     task->language, "session_id", task->session, "created_at", task->created_at,
-                     "result", result ? result : json_null(), "error",
-                     error ? json_text_string(error, strlen(error)) : json_null());
+                     task->language, "session_id", *task->session ? task->session : NULL,
+                     "created_at", task->created_at, "result", result ? result : json_null(),
+                     "error", error ? json_text_string(error, strlen(error)) : json_null());
 }
 
 /* A program that failed has completed; one that was stopped has not. */
@@ -340,8 +342,7 @@ static bool is_resting(const struct place *place, const char *owner, uint64_t *r
         return false;
     session_info(place->session, &info);
     *ret_idle_ms = info.idle_ms;
-    return info.state == SESSION_IDLE && !info.waiting && info.cells &&
-           strcmp(info.owner, owner) == 0;
+    return info.state == SESSION_IDLE && !info.waiting && strcmp(info.owner, owner) == 0;
 }
 
 /* For one more that nobody asked for: of those at rest, the ones that rest longest go. */
@@ -547,19 +548,35 @@ static void end_usual(struct request *request)
 
 /* --- cells --- */
 
-/* The session that the body names, or a fresh one; NULL: the answer has been given. */
-static struct session *pick_session(struct request *request, const json_t *body,
-                                    enum run_language language)
+/* Where a cell is run. */
+struct spot {
+    struct session *session; /* NULL: in a sandbox of its own, which is gone afterwards */
+    bool is_fresh;           /* the session was opened for it */
+};
+
+/* The session that the body names, or a fresh one. Where there is no room for one, code that asks
+ * for none runs all the same. -1: the answer has been given. */
+static int pick_spot(struct request *request, const json_t *body, enum run_language language,
+                     struct spot *ret_spot)
 {
     const char *id = json_string_value(json_object_get(body, "session_id"));
-    struct session *session = NULL;
     struct error err = {0};
 
-    if (id && *id)
-        return find_session(request, id);
-    if (open_session(request, NULL, language, true, &session, &err) < 0)
+    *ret_spot = (struct spot){0};
+    if (id && *id) {
+        ret_spot->session = find_session(request, id);
+        return ret_spot->session ? 0 : -1;
+    }
+    if (open_session(request, NULL, language, true, &ret_spot->session, &err) == 0) {
+        ret_spot->is_fresh = true;
+        return 0;
+    }
+    if (err.code != E_BUSY) {
         answer_error(request, &err);
-    return session;
+        return -1;
+    }
+    error_done(&err);
+    return 0;
 }
 
 static void run_free_p(struct run **run)
@@ -575,9 +592,9 @@ static struct run *new_cell(struct request *request, const struct session *sessi
     const json_t *timeout = json_object_get(body, "timeout");
     double usual = api->config->timeout_s, most = api_max_timeout_s(request);
     double seconds = timeout ? json_number_value(timeout) : usual < most ? usual : most;
-    json_t *native = json_pack("{s:s, s:s, s:f, s:b}", "code", code, "language",
-                               language == RUN_BASH ? "bash" : "python", "timeout_s", seconds,
-                               "auto_print", language == RUN_PYTHON);
+    json_t *native = json_pack("{s:s, s:s, s:s, s:f, s:b}", "profile", PROFILE, "code", code,
+                               "language", language == RUN_BASH ? "bash" : "python", "timeout_s",
+                               seconds, "auto_print", language == RUN_PYTHON);
     cleanup(run_free_p) struct run *cell = run_new();
     struct error err = {0};
     int r = native && cell ? 0 : error_set(&err, E_SYSTEM, "out of memory");
@@ -585,7 +602,8 @@ static struct run *new_cell(struct request *request, const struct session *sessi
     if (r == 0)
         r = api_read_code(api, native, cell, &err);
     if (r == 0)
-        r = api_admit_cell(request, session, native, cell, &err);
+        r = session ? api_admit_cell(request, session, native, cell, &err)
+                    : api_admit(request, native, cell, &err);
     json_decref(native);
     if (r < 0) {
         answer_error(request, &err);
@@ -631,7 +649,7 @@ static void execute(struct request *request, bool is_task)
     cleanup(compat_done) struct compat c;
     enum run_language language = RUN_PYTHON;
     const char *code, *word;
-    struct session *session;
+    struct spot spot;
     struct run *cell;
     struct error err = {0};
 
@@ -645,17 +663,18 @@ static void execute(struct request *request, bool is_task)
         answer_error(request, &err);
         return;
     }
-    session = pick_session(request, c.body, language);
-    if (!session)
+    if (pick_spot(request, c.body, language, &spot) < 0)
         return;
-    if (!word)
-        language = language_of(api, session);
+    if (!word && spot.session)
+        language = language_of(api, spot.session);
     code = skip_magic(code, &language);
-    cell = new_cell(request, session, c.body, code, language);
-    if (cell && is_task)
-        start_task(request, session, cell);
+    cell = new_cell(request, spot.session, c.body, code, language);
+    if (!cell && spot.is_fresh)
+        session_close(spot.session, "there was nothing to run in it");
+    else if (cell && is_task)
+        start_task(request, spot.session, cell);
     else if (cell)
-        (void)jobs_start_as(api->jobs, request, session, cell, &result_form);
+        (void)jobs_start_as(api->jobs, request, spot.session, cell, &result_form);
 }
 
 static void execute_now(struct request *request)

@@ -65,5 +65,5 @@ const char openapi_components[] =
     "\"execution_time\", \"cpu_time\", \"session_id\", \"status\" ], \"properties\": {"
     "\"stdout\": { \"type\": \"string\" }, \"stderr\": { \"type\": \"string\" },"
     "\"execution_time\": { \"type\": \"number\" }, \"cpu_time\": { \"type\": \"number\" },"
-    "\"session_id\": { \"type\": \"string\" }, \"status\": { \"type\": \"string\" } } } } }";
+    "\"session_id\": { \"type\": [ \"string\", \"null\" ] }, \"status\": { \"type\": \"string\" } } } } }";
 /* clang-format on */

@@ -190,6 +190,31 @@ def test_sessions_that_nobody_asked_for_do_not_pile_up(server, session):
     assert execute(server, "kept", session_id=session)["stdout"] == "1\n"
 
 
+def test_requests_that_come_to_nothing_leave_no_session(server):
+    before = {s["session_id"] for s in server.get("/sessions").json["sessions"]}
+    for _ in range(20):
+        assert server.post("/execute", {"command": " "}).status == 400
+        assert server.post("/execute", {"command": "#" + "x" * (2 << 20)}).status == 413
+    after = {s["session_id"] for s in server.get("/sessions").json["sessions"]}
+    assert after <= before
+
+
+def test_code_that_asks_for_no_session_runs_where_there_is_no_room_for_one(callers):
+    server = Server(callers["user"], env={"BELLJAR_SESSIONS_MAX": "1"})
+    try:
+        taken = server.post("/sessions").json["session_id"]
+        assert server.post("/sessions").status == 429
+        for _ in range(6):
+            answer = execute(server, "1 + 1")
+            assert (answer["stdout"], answer["session_id"]) == ("2\n", None)
+        assert execute(server, "echo hi", language="bash")["stdout"] == "hi\n"
+        task = finished(server, server.post("/execute_async", {"command": "3"}).json["task_id"])
+        assert task["session_id"] is None and task["result"]["stdout"] == "3\n"
+        assert execute(server, "4", session_id=taken)["stdout"] == "4\n"
+    finally:
+        assert server.stop() == 0
+
+
 def test_sessions_and_tasks_are_their_owners(callers):
     # The token is one owner; without it there is nobody.
     server = Server(callers["user"], auth=True)
