@@ -21,6 +21,16 @@ bool span_is_nocase(struct span s, const char *text)
     return s.len == strlen(text) && strncasecmp(s.data, text, s.len) == 0;
 }
 
+/* Nothing here ends in a NUL: strcspn() would read on. */
+size_t span_until(struct span s, const char *ends)
+{
+    size_t n = 0;
+
+    while (n < s.len && !strchr(ends, s.data[n]))
+        n++;
+    return n;
+}
+
 static int refuse(struct http_refusal *why, int status, const char *message)
 {
     *why = (struct http_refusal){status, message};
@@ -263,9 +273,8 @@ static bool says_connection(const struct http_head *head, const char *word)
         if (!span_is_nocase(head->headers[i].name, "connection"))
             continue;
         while (rest.len) {
-            size_t n = strcspn(rest.data, ", \t\r");
+            size_t n = span_until(rest, ", \t");
 
-            n = n < rest.len ? n : rest.len;
             if (span_is_nocase((struct span){rest.data, n}, word))
                 return true;
             n += n < rest.len;

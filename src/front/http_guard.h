@@ -57,6 +57,7 @@ struct span http_head_get(const struct http_head *head, const char *name);
 
 bool span_is(struct span s, const char *text);        /* the same bytes */
 bool span_is_nocase(struct span s, const char *text); /* the same letters */
+size_t span_until(struct span s, const char *ends);   /* bytes before the first of these */
 
 /* --- the body --- */
 

@@ -192,10 +192,8 @@ static int authenticate(const struct router *router, struct request *request)
 
 static bool is_json(struct span type)
 {
-    size_t n = type.data ? strcspn(type.data, ";\r \t") : 0;
-
-    return type.data && span_is_nocase((struct span){type.data, n < type.len ? n : type.len},
-                                       "application/json");
+    type.len = type.data ? span_until(type, "; \t") : 0;
+    return type.data && span_is_nocase(type, "application/json");
 }
 
 static bool is_form(const struct request *request)
