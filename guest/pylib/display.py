@@ -124,7 +124,7 @@ def same(numbers):
 def box_parts(lines, at):
     """Whisker, whisker, cap, cap, median: how boxplot() draws one box. Gives its numbers and how many lines it took."""
     taken = 0
-    if at < len(lines) and len(lines[at][0]) == 5:
+    if at < len(lines) and len(lines[at][0]) in (5, 11):  # its outline, plain or with a notch
         taken = 1
     part = lines[at + taken : at + taken + 5]
     if len(part) < 5 or any(len(x) != 2 or len(y) != 2 for x, y, _ in part):
@@ -145,17 +145,19 @@ def box_parts(lines, at):
         "q3": plain(across[1][1][0]), "max": plain(across[1][1][1]), "outliers": [],
     }
     taken += 5
-    rest = lines[at + taken : at + taken + 1]
-    if rest and rest[0][2] == "scatter":
-        fliers = rest[0][0] if lying else rest[0][1]
-        box["outliers"], whole = values(fliers, 1000)
+    dots = [line[0] if lying else line[1] for line in lines[at + taken : at + taken + 2] if line[2] == "scatter"]
+    if dots and len(dots[0]) == 1 and box["min"] <= dots[0][0] <= box["max"]:
+        box["mean"] = plain(dots.pop(0)[0])
+        taken += 1
+    if dots:
+        box["outliers"], _ = values(dots[0], 1000)
         taken += 1
     return box, taken, lying
 
 
 def boxes_of(axes):
     """All boxes if every line of the axes belongs to one."""
-    lines = [(line.get_xdata(), line.get_ydata(), kind_of(line)) for line in axes.lines[: SERIES * 7]]
+    lines = [(line.get_xdata(), line.get_ydata(), kind_of(line)) for line in axes.lines[: SERIES * 8]]
     boxes, at, lying = [], 0, False
     while at < len(lines):
         found = box_parts(lines, at)
@@ -174,6 +176,11 @@ def slices_of(axes):
     return [
         {"label": text_of(wedge), "fraction": plain(round((wedge.theta2 - wedge.theta1) / 360, 6))} for wedge in wedges
     ]
+
+
+def caps_of(axes):
+    """Ends of error bars: lines to the eye only."""
+    return [cap for bars in axes.containers if is_a(bars, "ErrorbarContainer") for cap in bars.lines[1]]
 
 
 def collect(axes, room):
@@ -197,8 +204,10 @@ def collect(axes, room):
     if boxes:
         kinds["box"] = boxes[0]
     else:
+        caps = caps_of(axes)
         for line in axes.lines:
-            add(kind_of(line), line_series(line, room))
+            if line not in caps:
+                add(kind_of(line), line_series(line, room))
     for dots in axes.collections:
         if is_a(dots, "PathCollection"):
             add("scatter", dots_series(dots, room))

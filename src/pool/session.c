@@ -288,6 +288,7 @@ void session_begin_end(struct session *s, const char *why)
     s->is_closing = true;
     s->why = strdup(why ? why : "it was closed");
     unlink_session(s);
+    session_copy_leave(s);
     loop_timer_stop(s->idle);
     loop_timer_stop(s->lifetime);
     while (s->head) {

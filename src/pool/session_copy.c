@@ -71,6 +71,8 @@ static void finish(struct session_copy *c)
         .total_ms = ms_since(c->begun_ns),
     };
 
+    for (size_t i = 0; i < c->made; i++)
+        c->sessions[i]->born = NULL;
     s->copy = NULL;
     c->fn(c->user, &result);
     free_copy(c);
@@ -430,6 +432,7 @@ static void on_forked(void *owner, struct box *box, struct error *err)
     if (err->code == E_NONE && !s->is_closing) {
         s->origin = image_ref(c->image);
         c->sessions[c->made++] = s;
+        s->born = c;
         session_started(s);
     } else {
         fail(c, err);
@@ -503,6 +506,24 @@ int session_fork(struct session *s, size_t n, const struct session_options *opti
 bool session_copy_holds(const struct session *s)
 {
     return s->copy && !s->copy->is_released;
+}
+
+void session_copy_leave(struct session *s)
+{
+    struct session_copy *c = s->born;
+    struct error err = {0};
+    size_t kept = 0;
+
+    if (!c)
+        return;
+    s->born = NULL;
+    for (size_t i = 0; i < c->made; i++)
+        if (c->sessions[i] != s)
+            c->sessions[kept++] = c->sessions[i];
+    c->made = kept;
+    error_set(&err, E_SYSTEM, "a copy ended before the others were made: %s", s->why);
+    fail(c, &err);
+    error_done(&err);
 }
 
 bool session_copy_lives(const struct session *s)

@@ -39,6 +39,7 @@ struct session {
     struct checkpoint *checkpoints;
     struct session_copy *copy; /* what is being done with it, or NULL */
     struct session_copy *fork; /* of another one: this one is to become a copy */
+    struct session_copy *born; /* the same, and it is one, which has not been said yet */
     void (*on_start)(void *user, struct session *session);
     void (*on_end)(void *user, struct session *session, const char *why);
     void *user;
@@ -76,6 +77,9 @@ bool session_copy_holds(const struct session *s);
 
 /* Something of a copy is still alive that refers to the session. */
 bool session_copy_lives(const struct session *s);
+
+/* The session ends, and is not among the copies that live any more. */
+void session_copy_leave(struct session *s);
 
 /* The session ends: what is being done with it ends, too. */
 void session_copy_cancel(struct session *s);

@@ -25,7 +25,7 @@ const struct cell cells[] = {
     {"read in bash", RUN_BASH, "if [ -e /workspace/file ]; then cat /workspace/file; echo; else echo 0; fi", PATIENT_MS, RUN_SUCCESS,
      0, LEAVES, CONTENT, NULL, NULL, 4},
     {"exception", RUN_PYTHON, "1 / 0", PATIENT_MS, RUN_ERROR, 1, LEAVES, TEXT, "", NULL, 4},
-    {"status of bash", RUN_BASH, "echo 5 | (cat; exit 3)", PATIENT_MS, RUN_ERROR, 3, LEAVES, TEXT, "5\n", NULL, 4},
+    {"status of bash", RUN_BASH, "f() { return 3; }; echo 5; f", PATIENT_MS, RUN_ERROR, 3, LEAVES, TEXT, "5\n", NULL, 4},
     {"child", RUN_PYTHON, "import subprocess; print(subprocess.run(['echo', 'child'], capture_output=True, text=True).stdout, end='')",
      PATIENT_MS, RUN_SUCCESS, 0, LEAVES, TEXT, "child\n", NULL, 3},
     {"await", RUN_PYTHON, "import asyncio\nawait asyncio.sleep(0.01)\nprint('awaited')", PATIENT_MS, RUN_SUCCESS, 0, LEAVES, TEXT,

@@ -36,7 +36,7 @@
 #define TICK_MS  2
 #define PAUSE_MS 400
 
-/* The first signs of a kill may come a little later, and on a busy machine later still. */
+/* So long after a kill its signs are not a surprise. */
 #define KILL_ECHO_NS (5 * NS_PER_S)
 
 /* A cell without an answer for this long has been forgotten. */
@@ -52,7 +52,8 @@ struct place {
     struct model model;
     struct model kept; /* as the checkpoint has it */
     bool has_kept;
-    bool is_ending;  /* we did something that ends it */
+    bool is_ending; /* we did something that ends it */
+    bool was_interrupted;
     bool is_copying; /* a checkpoint, restore or fork is under way */
     bool is_restoring;
     uint64_t opened_ns;
@@ -158,6 +159,12 @@ static double seconds_since(uint64_t ns)
     return ns ? (double)(loop_now_ns() - ns) / 1e9 : -1;
 }
 
+/* The first signs of a kill may come a little later, and on a busy machine later still. */
+static bool is_recent(uint64_t killed_ns)
+{
+    return killed_ns && loop_now_ns() - killed_ns < KILL_ECHO_NS;
+}
+
 /* --- cells --- */
 
 static struct run *admitted(struct soak *k, const char *code, enum run_language language)
@@ -191,15 +198,18 @@ static void on_answer(struct run *run)
     struct soak *k = p->soak;
     const char *why;
 
-    if (p->killed_ns && loop_now_ns() - p->killed_ns < KILL_ECHO_NS)
+    if (is_recent(p->killed_ns))
         ask->harms |= HARM_KILL;
-    if (p->is_ending || k->is_over)
+    if (p->is_ending || k->is_over || is_recent(k->zygote_killed_ns))
         ask->harms |= HARM_END;
     k->n_cells++;
     k->n_lost += run->state == RUN_STATE_LOST;
     why = model_judge(&p->model, ask->cell, ask->number, run, ask->harms);
     if (why)
         wrong(k, why, ask);
+    if (ask->begun_ns < p->killed_ns) /* it may have ended just before the kill */
+        model_may_lose(&p->model);
+    p->was_interrupted |= run->status == RUN_CANCELLED || run->status == RUN_TIMEOUT;
     for (size_t i = 0; i < QUEUE_MAX; i++)
         if (p->asks[i] == ask)
             p->asks[i] = NULL;
@@ -272,7 +282,7 @@ static void on_end(void *user, struct session *session, const char *why)
     k->n_ended++;
     if (!p) /* a copy that found no place */
         return;
-    if (!p->is_ending && !k->is_over) {
+    if (!p->is_ending && !k->is_over && !is_recent(k->zygote_killed_ns)) {
         (void)snprintf(what, sizeof(what),
                        "a session ended by itself, %.3f s after it was opened, %.3f s after the "
                        "zygote was killed: %s",
@@ -395,11 +405,12 @@ static bool kill_zygote(struct soak *k)
 
 /* --- copies --- */
 
-/* A kernel that was killed, or a thread that lives on: there are reasons to say no. */
+/* A kernel that was killed, or a child that an interrupted cell has left behind: there are reasons
+ * to say no. */
 static bool may_refuse(const struct place *p)
 {
-    return p->is_ending || p->soak->is_over ||
-           (p->killed_ns && loop_now_ns() - p->killed_ns < KILL_ECHO_NS);
+    return p->is_ending || p->soak->is_over || p->was_interrupted || is_recent(p->killed_ns) ||
+           is_recent(p->soak->zygote_killed_ns);
 }
 
 static void on_kept(void *user, const struct session_copied *result)
@@ -440,7 +451,8 @@ static void on_forked(void *user, const struct session_copied *result)
 
         /* A place that is free at this moment; else it has come for nothing. */
         for (size_t j = 0; j < p->soak->n_places && !copy; j++)
-            if (!p->soak->places[j].session && !is_busy(&p->soak->places[j]))
+            if (!p->soak->places[j].session && !is_busy(&p->soak->places[j]) &&
+                !p->soak->places[j].is_copying)
                 copy = &p->soak->places[j];
         if (!copy || p->soak->is_over) {
             session_close(result->sessions[i], "there is no place for it");

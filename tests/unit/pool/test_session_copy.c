@@ -18,7 +18,7 @@ struct stage {
     char why[1200]; /* "": it worked */
     bool lost_bash;
     int calls;
-    int ends;
+    int ends, starts;
 };
 
 static struct stage *stage;
@@ -460,6 +460,38 @@ static void a_session_that_ends_meanwhile_ends_cleanly(void **state)
     finish(&g); /* in the middle of it */
 }
 
+static void end_the_first(void *user, struct session *session)
+{
+    struct stage *g = user;
+
+    if (g->starts++ == 0)
+        session_close(session, "the test ends it");
+}
+
+static void a_copy_that_ends_before_the_others_are_made_is_not_given_out(void **state)
+{
+    struct stage g;
+    struct session *session;
+    struct error err = {0};
+
+    (void)state;
+    begin(&g, 2);
+    session = open_session(&g);
+    assert_says(&g, session, "x = 1", "");
+    g.n_copies = 0;
+    wait_copied(&g,
+                session_fork(session, 2,
+                             &(struct session_options){
+                                 .on_start = end_the_first, .on_end = on_end, .user = &g},
+                             on_copied, &g, &err),
+                &err);
+    assert_int_equal(g.starts, 2);
+    assert_non_null(strstr(g.why, "the test ends it"));
+    assert_int_equal(g.n_copies, 1);
+    assert_says(&g, g.copies[0], "print(x)", "1\n");
+    finish(&g);
+}
+
 /* What a kernel needs for images is of no use to a program, and images are none of its business. */
 static void a_program_gets_no_hold_of_the_means(void **state)
 {
@@ -541,6 +573,7 @@ int main(void)
         cmocka_unit_test(a_profile_without_processes_can_be_copied),
         cmocka_unit_test(unknown_checkpoints_and_busy_sessions),
         cmocka_unit_test(a_session_that_ends_meanwhile_ends_cleanly),
+        cmocka_unit_test(a_copy_that_ends_before_the_others_are_made_is_not_given_out),
         cmocka_unit_test(a_program_gets_no_hold_of_the_means),
         cmocka_unit_test(a_kernel_that_was_restarted_can_be_copied),
         cmocka_unit_test(a_cold_sandbox_says_that_it_cannot),
