@@ -58,7 +58,6 @@ static void reap(struct init *in)
 static void start_kernel(struct init *in, uint32_t kernel)
 {
     int fds[WIRE_KERNEL_FDS];
-    sigset_t none;
     pid_t pid;
 
     for (size_t i = 0; i < WIRE_KERNEL_FDS; i++) {
@@ -70,9 +69,7 @@ static void start_kernel(struct init *in, uint32_t kernel)
         _exit(1); /* the supervisor waits for the end of the one before */
     pid = fork();
     if (pid == 0) {
-        (void)signal(SIGCHLD, SIG_DFL);
-        (void)sigemptyset(&none);
-        (void)sigprocmask(SIG_SETMASK, &none, NULL);
+        init_leave();
         in->become_kernel(fds); /* closes what it does not need, our socket among it */
     }
     for (size_t i = 0; i < WIRE_KERNEL_FDS; i++)
@@ -131,19 +128,34 @@ static void on_child(int sig)
     (void)sig; /* it only has to wake ppoll() */
 }
 
+int init_prepare(void)
+{
+    struct sigaction action = {.sa_handler = on_child};
+    sigset_t child;
+
+    (void)sigemptyset(&child);
+    (void)sigaddset(&child, SIGCHLD);
+    return sigprocmask(SIG_BLOCK, &child, NULL) < 0 || sigaction(SIGCHLD, &action, NULL) < 0 ? -1
+                                                                                             : 0;
+}
+
+void init_leave(void)
+{
+    sigset_t none;
+
+    (void)sigemptyset(&none);
+    (void)signal(SIGCHLD, SIG_DFL);
+    (void)sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
 void init_main(int control, pid_t first, init_kernel_fn become_kernel)
 {
     struct init in = {.control = control, .kernels = {first}, .become_kernel = become_kernel};
-    struct sigaction action = {.sa_handler = on_child};
     struct pollfd watched = {.fd = control, .events = POLLIN};
-    sigset_t child, none;
+    sigset_t none;
 
     frame_decoder_init(&in.decoder);
     (void)sigemptyset(&none);
-    (void)sigemptyset(&child);
-    (void)sigaddset(&child, SIGCHLD);
-    if (sigprocmask(SIG_BLOCK, &child, NULL) < 0 || sigaction(SIGCHLD, &action, NULL) < 0)
-        _exit(1);
     for (;;) {
         reap(&in);
         if (ppoll(&watched, 1, NULL, &none) > 0)

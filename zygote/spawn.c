@@ -114,13 +114,19 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
     if (recipe_seal(&recipe, &err) < 0)
         fail(fds->init, &err);
 
+    if (init_prepare() < 0) {
+        error_errno(&err, "wait for processes");
+        fail(fds->init, &err);
+    }
     kernel = fork();
     if (kernel < 0) {
         error_errno(&err, "fork the kernel");
         fail(fds->init, &err);
     }
-    if (kernel == 0)
+    if (kernel == 0) {
+        init_leave();
         kernel_main(&(struct kernel_fds){fds->kernel, fds->report, fds->out, fds->err}, touch);
+    }
 
     keep = fds->init;
     if (close_others(&keep, 1) < 0)
