@@ -70,6 +70,13 @@ static const struct config_option options[] = {
     {"code_bytes", CONFIG_SIZE, "1048576", 1, LIMIT_CODE_BYTES, .unit = "bytes", .unit_bytes = 1,
      .is_reloadable = true, .help = "the longest program taken", AT(code_bytes)},
 
+    {"masking", CONFIG_CHOICE, "yes", .choices = "yes,no,true,false,1,0", .is_reloadable = true,
+     .aliases = {"MASK_SECRETS"}, .value = "yes|no",
+     .help = "put labels in the place of secrets in everything a program gives out", AT(masking)},
+    {"aggressive_masking", CONFIG_CHOICE, "no", .choices = "yes,no,true,false,1,0", .is_reloadable = true,
+     .aliases = {"AGGRESSIVE_MASKING"}, .value = "yes|no",
+     .help = "and of personal data: email and IP addresses, phone, card and account numbers", AT(aggressive_masking)},
+
     {"pool_size", CONFIG_INT, "-1", -1, LIMIT_SANDBOXES, .unit = "sandboxes",
      .help = "sandboxes kept ready; -1: by memory and cores; 0: none", AT(pool_size)},
     {"pool_hot", CONFIG_INT, "-1", -1, LIMIT_SANDBOXES, .unit = "sandboxes",
@@ -255,6 +262,18 @@ void config_limits(const struct config *config, enum config_origin least, struct
     PUT(inodes, inodes, config->inodes);
     PUT(output_bytes, output_bytes, config->output_bytes);
 #undef PUT
+}
+
+static bool is_yes(const char *word)
+{
+    return strchr("yt1", *word);
+}
+
+enum run_masking config_masking(const struct config *config)
+{
+    if (is_yes(config->aggressive_masking))
+        return RUN_MASK_ALL;
+    return is_yes(config->masking) ? RUN_MASK_SECRETS : RUN_MASK_NOTHING;
 }
 
 int config_environment(const struct config *config, const char **ret_python,

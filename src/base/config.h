@@ -85,6 +85,8 @@ struct config {
     int64_t file_mb;
     int64_t output_bytes;
     int64_t code_bytes;
+    char *masking;
+    char *aggressive_masking;
     int64_t pool_size;
     int64_t pool_hot;
     int64_t zygote_max_runs;
@@ -132,6 +134,9 @@ int config_load(struct config *config, const char *path, struct error *err);
 /* `flag` without dashes. Repeating a list flag adds to the list, which replaces the one of weaker
  * sources. An unknown flag is E_INVALID with the nearest one in the hint. */
 int config_set_flag(struct config *config, const char *flag, const char *value, struct error *err);
+
+/* What the two options on masking say together. */
+enum run_masking config_masking(const struct config *config);
 
 /* Puts the limits that come from `least` or stronger into *limits, so that a profile's own can go
  * between: config_limits(c, CONFIG_DEFAULT, &l); profile_apply_limits(p, &l); config_limits(c,

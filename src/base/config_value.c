@@ -434,6 +434,9 @@ static bool fits(const struct config_option *option, const json_t *value)
         return json_is_integer(value) || json_is_string(value);
     case CONFIG_LIST:
         return all_strings(value);
+    case CONFIG_CHOICE:
+        return json_is_string(value) ||
+               (json_is_boolean(value) && strstr(option->choices, "true,false"));
     default:
         return json_is_string(value);
     }
@@ -447,6 +450,8 @@ int config_set_json(struct config *config, const struct config_option *option,
 
     if (fits(option, value) && json_is_string(value))
         return config_set_text(config, option, source, json_string_value(value), err);
+    if (fits(option, value) && json_is_boolean(value))
+        return config_set_text(config, option, source, json_is_true(value) ? "yes" : "no", err);
 
     read = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
     if (!read)

@@ -42,6 +42,7 @@ struct run *run_new(void)
         return NULL;
     }
     run->limits = default_limits;
+    run->masking = RUN_MASK_SECRETS;
     buf_init(&run->code, LIMIT_CODE_BYTES);
     buf_init(&run->input, LIMIT_STDIN_BYTES);
     run_stream_init(&run->out, run->limits.output_bytes);

@@ -58,6 +58,18 @@ struct run_limits {
     uint64_t output_bytes; /* kept per stream */
 };
 
+/* What is put behind labels in everything a run gives out (scrub/scrub.h). */
+enum run_masking { RUN_MASK_NOTHING, RUN_MASK_SECRETS, RUN_MASK_ALL, RUN_MASK_COUNT };
+
+/* What was: how often, and which kinds, which are names that live as long as the program. */
+#define RUN_MASKED_KINDS 64
+
+struct run_masked {
+    uint64_t count;
+    const char *kinds[RUN_MASKED_KINDS];
+    size_t n_kinds;
+};
+
 enum run_grant_mode { RUN_GRANT_RO, RUN_GRANT_RW };
 
 struct run_grant {
@@ -175,9 +187,10 @@ struct run {
     size_t n_grants;
     struct run_given *given;
     size_t n_given;
-    char **collect;      /* patterns of files to bring back, NULL at the end, or NULL */
-    bool auto_print;     /* echo the last expression, as a REPL does */
-    bool auto_print_str; /* then as print() shows it: the text of a string, not its quotes */
+    char **collect;           /* patterns of files to bring back, NULL at the end, or NULL */
+    bool auto_print;          /* echo the last expression, as a REPL does */
+    bool auto_print_str;      /* then as print() shows it: the text of a string, not its quotes */
+    enum run_masking masking; /* secrets, unless the operator says otherwise */
 
     char session[32]; /* the id of its session; "": it has a sandbox of its own */
 
@@ -215,6 +228,7 @@ struct run {
     size_t n_collected;
     size_t collected_bytes;
     bool has_more_collected; /* than there was room for, or than could be looked at */
+    struct run_masked masked;
     struct run_usage usage;
     uint32_t layers; /* bit set of enum wire_layer: what stood around the code */
     uint64_t started_ns, handed_ns, ended_ns;

@@ -108,14 +108,14 @@ static void spill(struct run_stream *stream, const char *data, size_t len)
     spool_add(stream->spool, data, len);
 }
 
-int run_stream_add(struct run_stream *stream, const void *data, size_t len, struct error *err)
+int run_stream_add(struct run_stream *stream, struct clean_text text, struct error *err)
 {
     int r;
 
-    spill(stream, data, len);
-    r = keep(stream, data, len, err);
+    spill(stream, text.data, text.len);
+    r = keep(stream, text.data, text.len, err);
 
-    stream->total += len;
+    stream->total += text.len;
     stream->dropped = stream->total - stream->head.len - stream->tail.len;
     return r;
 }

@@ -6,6 +6,7 @@
  */
 #pragma once
 
+#include "base/clean.h"
 #include "base/run.h"
 
 void run_stream_init(struct run_stream *stream, size_t limit);
@@ -19,7 +20,7 @@ void run_stream_spill(struct run_stream *stream, struct spool_store *store);
 struct spool *run_stream_take_spool(struct run_stream *stream);
 
 /* Keeps what the limit lets. Out of memory counts the bytes as dropped and fails. */
-int run_stream_add(struct run_stream *stream, const void *data, size_t len, struct error *err);
+int run_stream_add(struct run_stream *stream, struct clean_text text, struct error *err);
 
 /* Adds head, marker and tail to `out`. The marker, "\n… [N bytes dropped] …\n", stands only where
  * bytes are missing; a character that was cut in two at either edge is left out and counted in N.

@@ -159,6 +159,18 @@ static json_t *usage_json(const struct run_usage *usage)
                      (json_int_t)usage->processes_peak);
 }
 
+static json_t *masked_json(const struct run_masked *masked)
+{
+    json_t *kinds = json_array();
+
+    for (size_t i = 0; kinds && i < masked->n_kinds; i++)
+        if (json_array_append_new(kinds, json_string(masked->kinds[i])) < 0) {
+            json_decref(kinds);
+            return NULL;
+        }
+    return json_pack("{s:I, s:o}", "count", (json_int_t)masked->count, "kinds", kinds);
+}
+
 /* Nothing ran, so nothing exited. */
 static json_t *exit_json(const struct run *run)
 {
@@ -188,7 +200,7 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
         {"error",           exception_json(&run->exception)},
         {"violations",      violations_json(run)},
         {"usage",           usage_json(&run->usage)},
-        {"masked",          json_pack("{s:i, s:[]}", "count", 0, "kinds")},
+        {"masked",          masked_json(&run->masked)},
         {"files",           files_json(run, false)},
         {"session_id",      string_or_null(*run->session ? run->session : NULL)},
         {"session_state",   string_or_null(run_state_name(run->state))},

@@ -37,6 +37,7 @@ int admit_run(struct run *run, const struct config *config, const struct profile
         return error_hint(err, "use the profile `standard`");
     }
     admit_limits(config, profile, &run->limits);
+    run->masking = config_masking(config);
     run->profile = profile_name(profile);
     run->policy = profile_encoded(profile);
     run->required_layers = profile_required_layers(profile);

@@ -15,6 +15,7 @@
 #include "pool/box_internal.h"
 #include "sandbox/grant.h"
 #include "sandbox/monitor.h"
+#include "scrub/scrub.h"
 
 /* After SIGKILL a sandbox is gone in a few ms. One that is not (a process stuck in the kernel) does
  * not hold the answer. */
@@ -221,6 +222,8 @@ void box_free(struct box *b)
     loop_watch_free(b->tick);
     close_fd(&b->input);
     close_fd(&b->pidfd);
+    scrub_free(b->masks[0]);
+    scrub_free(b->masks[1]);
     files_list_done(&b->seen);
     files_done(&b->files);
     cgroup_discard(b->cgroup);

@@ -58,6 +58,7 @@ struct box {
     bool is_given_up;     /* killed in every way we know */
 
     struct run *run;
+    struct scrub *masks[2];      /* of its stdout and stderr, from their first byte on */
     struct loop_watch *deadline; /* of the run; then the patience after a kill */
     struct loop_watch *tick;     /* looks at counters where the kernel does not enforce a limit */
     int input;                   /* our end of the program's standard input */

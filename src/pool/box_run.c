@@ -13,6 +13,7 @@
 #include "pool/advice.h"
 #include "pool/box_internal.h"
 #include "pool/display.h"
+#include "pool/mask.h"
 #include "sandbox/monitor.h"
 
 /* Most that is still read from a pipe after the program ended: more than a pipe holds. A left-over
@@ -27,6 +28,22 @@
 #define TICK_MS 50
 
 /* --- output --- */
+
+/* What is fit to be seen is kept, and told. */
+static void deliver(struct run *run, int stream, struct clean_text text)
+{
+    struct run_stream *kept = stream == 1 ? &run->out : &run->err;
+    struct run_event event = {.kind = stream == 1 ? RUN_EVENT_STDOUT : RUN_EVENT_STDERR,
+                              .offset = kept->total,
+                              .data = text.data,
+                              .len = text.len};
+
+    if (!text.len)
+        return;
+    (void)run_stream_add(kept, text, NULL);
+    if (run->on_event)
+        run->on_event(run, &event);
+}
 
 /* Reads once; returns false when nothing is there now. */
 static bool pump(struct box_kernel *k, int fd, struct loop_watch **watch, int stream)
@@ -43,15 +60,7 @@ static bool pump(struct box_kernel *k, int fd, struct loop_watch **watch, int st
         return false;
     }
     if (run && k == k->box->active) {
-        struct run_stream *kept = stream == 1 ? &run->out : &run->err;
-        struct run_event event = {.kind = stream == 1 ? RUN_EVENT_STDOUT : RUN_EVENT_STDERR,
-                                  .offset = kept->total,
-                                  .data = data,
-                                  .len = (size_t)n};
-
-        (void)run_stream_add(kept, data, (size_t)n, NULL);
-        if (run->on_event)
-            run->on_event(run, &event);
+        deliver(run, stream, mask_stream(run, &k->box->masks[stream - 1], data, (size_t)n));
         if (stream == 2)
             display_take_bar(run, data, (size_t)n);
     }
@@ -298,15 +307,16 @@ void box_on_tick(void *arg)
 
 /* --- what the kernel says --- */
 
-static char *text_of(struct span s)
+static char *text_of(struct run *run, struct span s)
 {
-    char *copy = malloc(s.len + 1);
+    struct clean_text clean = mask_text(run, s);
+    char *copy = malloc(clean.len + 1);
 
     if (copy) {
-        memcpy(copy, s.data, s.len);
-        copy[s.len] = '\0';
+        memcpy(copy, clean.data, clean.len);
+        copy[clean.len] = '\0';
         /* Text of the program's may hold NULs; for us it ends at none of them. */
-        for (size_t i = 0; i < s.len; i++)
+        for (size_t i = 0; i < clean.len; i++)
             if (copy[i] == '\0')
                 copy[i] = ' ';
     }
@@ -326,12 +336,12 @@ static bool take_violations(struct run *run, struct unpack *u)
 
         if (!wire_unpack_violation(u, &m))
             return false;
-        *v = (struct run_violation){.rule = text_of(m.rule),
-                                    .name = text_of(m.name),
+        *v = (struct run_violation){.rule = text_of(run, m.rule),
+                                    .name = text_of(run, m.name),
                                     .line = m.line,
                                     .column = m.column,
-                                    .message = text_of(m.message),
-                                    .hint = m.hint.len ? text_of(m.hint) : NULL};
+                                    .message = text_of(run, m.message),
+                                    .hint = m.hint.len ? text_of(run, m.hint) : NULL};
         run->n_violations++;
     }
     run->violations_more = unpack_u32(u);
@@ -341,35 +351,42 @@ static bool take_violations(struct run *run, struct unpack *u)
 static bool take_result(struct run *run, struct unpack *u)
 {
     struct span text = unpack_span(u), json = unpack_span(u);
+    uint64_t count;
 
     if (!unpack_ok(u))
         return false;
-    run->result_text = text_of(text);
-    run->result_json = json.len ? text_of(json) : NULL;
+    run->result_text = text_of(run, text);
+    count = run->masked.count;
+    run->result_json = json.len ? mask_json(run, json) : NULL;
+    run->masked.count = count; /* the same things once more */
     return true;
 }
 
 static bool take_exception(struct run *run, struct unpack *u)
 {
     struct wire_exception m;
+    cleanup_free char *hint = NULL;
 
     if (!wire_unpack_exception(u, &m))
         return false;
-    run->exception = (struct run_exception){.name = text_of(m.name),
-                                            .message = text_of(m.message),
-                                            .traceback = text_of(m.traceback),
+    hint = advice_on(&m); /* of names the program chose */
+    run->exception = (struct run_exception){.name = text_of(run, m.name),
+                                            .message = text_of(run, m.message),
+                                            .traceback = text_of(run, m.traceback),
                                             .line = m.line,
-                                            .hint = advice_on(&m)};
+                                            .hint = hint ? text_of(run, span_of(hint)) : NULL};
     return true;
 }
 
 static bool take_failure(struct run *run, struct unpack *u)
 {
     struct wire_failure m;
+    struct clean_text message;
 
     if (!wire_unpack_failure(u, &m))
         return false;
-    error_set(&run->error, E_INTERNAL, "%.*s", (int)m.message.len, m.message.data);
+    message = mask_text(run, m.message);
+    error_set(&run->error, E_INTERNAL, "%.*s", (int)message.len, message.data);
     return true;
 }
 
@@ -548,6 +565,10 @@ void box_answer(struct box *b)
     if (b->active->peer.loop && !b->is_done)
         peer_drain(&b->active->peer); /* what it said before it ended */
     drain_pipes(b->active);
+    for (int stream = 1; stream <= 2; stream++) {
+        deliver(run, stream, mask_stream_end(run, &b->masks[stream - 1]));
+        scrub_free(take_ptr(b->masks[stream - 1]));
+    }
     run->ended_ns = loop_now_ns();
     box_note_files(b, run);
     box_collect_files(b, run);

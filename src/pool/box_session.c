@@ -238,6 +238,7 @@ int box_cell(struct box *b, struct run *cell, struct error *err)
     run_drop_given(cell);
     if (!k->is_alive && start_kernel(k, err) < 0)
         return -1;
+    cell->masking = b->model->masking;
     b->run = cell;
     b->active = k;
     b->state = BOX_RUNNING;

@@ -1,9 +1,12 @@
 #include "pool/display.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "pool/bar.h"
+#include "pool/mask.h"
 
 #define MIME_PART_MAX ((size_t)127)
 
@@ -28,9 +31,19 @@ bool display_is_mime(struct span mime)
     return subtype && subtype <= MIME_PART_MAX && type + 1 + subtype == mime.len;
 }
 
+/* Forms that are text, and what is said about them, as copies that are fit to be seen. */
+static bool mask_forms(struct run *run, struct wire_display *shown, char *copies[])
+{
+    for (uint32_t i = 0; i < shown->count; i++)
+        if (!mask_form(run, shown->forms[i].mime, &shown->forms[i].data, &copies[i]))
+            return false;
+    return mask_form(run, span_of("application/json"), &shown->metadata, &copies[shown->count]);
+}
+
 bool display_take(struct run *run, struct unpack *u)
 {
     struct run_event event = {.kind = RUN_EVENT_DISPLAY, .offset = run->n_displays};
+    char *copies[WIRE_FORMS_MAX + 1] = {NULL};
     struct wire_display shown;
 
     if (!wire_unpack_display(u, &shown) || shown.count == 0)
@@ -38,14 +51,21 @@ bool display_take(struct run *run, struct unpack *u)
     for (uint32_t i = 0; i < shown.count; i++)
         if (!display_is_mime(shown.forms[i].mime))
             return false;
-    event.display = run_add_display(run, &shown);
+    if (mask_forms(run, &shown, copies))
+        event.display = run_add_display(run, &shown);
+    else
+        run->displays_more++;
+    for (size_t i = 0; i < ARRAY_SIZE(copies); i++)
+        free(copies[i]);
     if (event.display && run->on_event)
         run->on_event(run, &event);
     return true;
 }
 
-static void tell_progress(struct run *run, uint64_t done, uint64_t total, struct span text)
+static void tell_progress(struct run *run, uint64_t done, uint64_t total, struct span said)
 {
+    struct clean_text text = mask_text(run, said);
+
     if (run->on_event)
         run->on_event(run, &(struct run_event){.kind = RUN_EVENT_PROGRESS,
                                                .offset = run->n_progress,

@@ -120,3 +120,80 @@ def test_an_ordinary_line_is_not_delayed():
     finally:
         process.stdin.close()
         assert process.wait() == 0
+
+
+# --- runs ---
+
+# Written so that the program itself does not hold the secret.
+SECRET = secrets_corpus.with_crc(secrets_corpus.Maker(8), "ghp_")
+TOKEN = f"'{SECRET[::-1]}'[::-1]"
+LABEL = "[REDACTED_GITHUB_TOKEN]"
+
+
+def run_json(who, code, *flags, **more):
+    answer = who.call("run", "--json", *flags, "-c", code, **more)
+    assert SECRET[10:].encode() not in answer.out + answer.err
+    return answer.json
+
+
+def test_everything_a_run_gives_out_is_masked(who):
+    found = run_json(who, f"""
+import sys
+t = {TOKEN}
+print('out', t)
+print('err', t, file=sys.stderr)
+display({{'a': t}})
+result = {{'a': t, t: 1}}
+""")
+    assert found["stdout"] == f"out {LABEL}\n" and found["stderr"] == f"err {LABEL}\n"
+    assert found["result"]["json"] == {"a": LABEL, LABEL: 1} and LABEL in found["result"]["text"]
+    assert LABEL in found["displays"][0]["data"]
+    assert found["masked"] == {"count": 5, "kinds": ["github_token"]}
+
+
+def test_errors_are_masked(who):
+    found = run_json(who, f"raise ValueError('no ' + {TOKEN})")
+    assert found["error"]["message"] == f"no {LABEL}"
+    assert LABEL in found["error"]["traceback"] and LABEL in found["stderr"]
+    found = run_json(who, f"import {SECRET}")
+    assert found["status"] == "refused" and found["violations"][0]["name"] == LABEL
+
+
+def test_a_secret_is_masked_before_output_is_cut(who):
+    found = run_json(who, f"print('x' * 100, {TOKEN}, 'y' * 1000)", "--output", "256")
+    assert found["truncated"]["stdout"]
+    assert "ghp_" not in found["stdout"]
+
+
+def test_a_secret_written_in_pieces_is_masked(who):
+    found = run_json(who, f"import sys\nfor c in 'a ' + {TOKEN} + ' b':\n    sys.stdout.write(c)\n    sys.stdout.flush()")
+    assert found["stdout"] == f"a {LABEL} b"
+
+
+def test_a_person_sees_labels_too(who):
+    answer = who.call("run", "-c", f"print({TOKEN})")
+    assert answer.text == LABEL + "\n"
+
+
+def test_personal_data_only_when_asked_for(who):
+    code = "print('ann@' + 'example.com'); result = {'card': 4111111111111111}"
+    found = run_json(who, code)
+    assert found["stdout"] == "ann@example.com\n" and found["masked"]["count"] == 0
+    found = run_json(who, code, env={"AGGRESSIVE_MASKING": "true"})
+    assert found["stdout"] == "[EMAIL_REDACTED]\n"
+    assert found["result"]["json"] == {"card": "[CARD_REDACTED]"}
+    assert sorted(found["masked"]["kinds"]) == ["credit_card", "email"]
+
+
+def test_the_operator_may_switch_it_off(user):
+    for name, value in (("MASK_SECRETS", "false"), ("BELLJAR_MASKING", "no")):
+        answer = user.call("run", "-c", "print('pass' + 'word=falcon_07aj86cC!')", env={name: value})
+        assert answer.text == "password=falcon_07aj86cC!\n"
+    settings = user.file("mask.toml", "masking = false\n")
+    answer = user.call("run", "--config", settings, "-c", "print('pass' + 'word=falcon_07aj86cC!')")
+    assert answer.text == "password=falcon_07aj86cC!\n"
+
+
+def test_a_picture_is_not_touched(user):
+    found = run_json(user, "import base64\nclass P:\n    def _repr_png_(self):\n        return b'\\x89PNG\\r\\n\\x1a\\n' + bytes(range(256)) * 8\ndisplay(P())")
+    assert found["masked"]["count"] == 0 and found["displays"]

@@ -203,7 +203,7 @@ static bool use_run(void)
     struct error err = {0};
     struct run *run = run_new();
     bool ok = run && buf_add_str(&run->code, "print(1)", &err) == 0 &&
-              run_stream_add(&run->out, "text", 4, &err) == 0;
+              run_stream_add(&run->out, (struct clean_text){"text", 4}, &err) == 0;
 
     run_free(run);
     error_done(&err);

@@ -26,8 +26,9 @@ static void print(struct run *run, const char *out, const char *err_text)
 {
     struct error err = {0};
 
-    assert_int_equal(run_stream_add(&run->out, out, strlen(out), &err), 0);
-    assert_int_equal(run_stream_add(&run->err, err_text, strlen(err_text), &err), 0);
+    assert_int_equal(run_stream_add(&run->out, (struct clean_text){out, strlen(out)}, &err), 0);
+    assert_int_equal(
+        run_stream_add(&run->err, (struct clean_text){err_text, strlen(err_text)}, &err), 0);
 }
 
 static void add_violation(struct run *run, const char *message, const char *hint)

@@ -1,0 +1,33 @@
+/* The masker at work: everything a program says goes through here before anybody keeps it, measures
+ * it against a limit or passes it on.
+ *
+ * What a run's `masking` says is masked, and counted in its `masked`. When the masker fails, the
+ * text is withheld and the run ends as Belljar's own failure.
+ */
+#pragma once
+
+#include "base/clean.h"
+#include "base/run.h"
+#include "scrub/scrub.h"
+
+/* Rules of the operator and values known to be secret, for every run from here on. Both outlive all
+ * of them; either may be NULL. */
+void mask_configure(const struct scrub_rules *rules, const struct scrub_values *values);
+
+/* The next bytes of one stream. *scrub is the stream's own, NULL before its first byte. What is
+ * returned holds until the next call for that stream. */
+struct clean_text mask_stream(struct run *run, struct scrub **scrub, const char *data, size_t len);
+
+/* The end of the stream: what was held back, which holds until *scrub is freed. */
+struct clean_text mask_stream_end(struct run *run, struct scrub **scrub);
+
+/* A text that is whole. Holds until the next text is masked. */
+struct clean_text mask_text(struct run *run, struct span text);
+
+/* The same for a text of JSON, which stays JSON: a number that is masked becomes a string. A copy
+ * with a NUL behind it, or NULL. */
+char *mask_json(struct run *run, struct span text);
+
+/* A copy of bytes of this type, which becomes *data; NULL: out of memory. Only text is looked at:
+ * true for others, and no copy. */
+bool mask_form(struct run *run, struct span mime, struct span *data, char **ret_copy);
