@@ -91,8 +91,8 @@ static void what_can_be_read_in_two_ways_is_refused(void **state)
         "--b\r\nContent-Disposition: form-data; name=\"a\"; name=\"b\"\r\n\r\nx\r\n--b--",
         "--b\r\nContent-Disposition: form-data; name=\"a\\\"b\"\r\n\r\nx\r\n--b--",
         "--b\r\nContent-Disposition: form-data; name=\"a\"; filename*=utf-8''x\r\n\r\nx\r\n--b--",
-        "--b\r\nContent-Disposition: form-data; name=\"a\"; filename=\"x\"; filename=\"y\"\r\n\r\n"
-        "x\r\n--b--",
+        ("--b\r\nContent-Disposition: form-data; name=\"a\"; filename=\"x\"; filename=\"y\"\r\n\r\n"
+         "x\r\n--b--"),
         "--b\r\nContent-Disposition: form-data; name=\"a\"; size=3\r\n\r\nx\r\n--b--",
         "--b\r\nContent-Disposition: form-data; name=\"a\tb\"\r\n\r\nx\r\n--b--",
     };
@@ -154,8 +154,8 @@ static void the_boundary_is_where_it_is_said(void **state)
         "multipart/form-data; boundary=\"abc",
         "multipart/form-data; boundary=abc x",
         "multipart/form-data boundary=abc",
-        "multipart/form-data; boundary="
-        "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+        ("multipart/form-data; boundary="
+         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"),
     };
     struct span boundary;
 
