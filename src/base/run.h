@@ -146,6 +146,7 @@ struct run_collected {
     char *path;
     uint64_t size;
     char *data; /* NULL: there was no room for it */
+    size_t len; /* differs from the size where a text was masked */
 };
 
 enum run_file_change { RUN_FILE_NEW, RUN_FILE_CHANGED, RUN_FILE_GONE };

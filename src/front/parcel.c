@@ -121,7 +121,7 @@ int parcel_read(const struct request *request, struct run *run, struct error *er
 static json_t *content_json(const struct run_collected *file, const char **ret_encoding)
 {
     cleanup(buf_done) struct buf text = {0};
-    size_t len = (size_t)file->size;
+    size_t len = file->len;
 
     *ret_encoding = NULL;
     if (!file->data)

@@ -4,7 +4,9 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "pool/box_internal.h"
+#include "pool/mask.h"
 
 int box_take_workspace(struct box *b, struct error *err)
 {
@@ -124,6 +126,27 @@ static char *read_whole(int fd, size_t size)
     return data;
 }
 
+/* Text is masked like everything that leaves; what is none is left as it is, as pictures are. */
+static void keep_content(struct run *run, struct run_collected *file, int fd)
+{
+    size_t size = (size_t)file->size;
+    cleanup_free char *data = read_whole(fd, size);
+    struct clean_text clean;
+
+    if (!data || utf8_valid(data, size) != size) {
+        file->data = take_ptr(data);
+        file->len = size;
+        return;
+    }
+    clean = mask_text(run, (struct span){data, size});
+    file->data = malloc(clean.len + 1);
+    if (!file->data)
+        return;
+    memcpy(file->data, clean.data, clean.len);
+    file->data[clean.len] = '\0';
+    file->len = clean.len;
+}
+
 static int collect_file(void *arg, const struct files_entry *entry, int fd, struct error *err)
 {
     cleanup_close int own = fd;
@@ -143,7 +166,7 @@ static int collect_file(void *arg, const struct files_entry *entry, int fd, stru
     }
     run->n_collected++;
     if (entry->size <= LIMIT_COLLECTED_BYTES - run->collected_bytes)
-        file->data = read_whole(own, (size_t)entry->size);
+        keep_content(run, file, own);
     if (file->data)
         run->collected_bytes += (size_t)entry->size;
     else

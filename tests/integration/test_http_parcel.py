@@ -171,6 +171,13 @@ def test_too_much_is_named_and_left_out(server):
     assert sum(f["size"] for f in answer["collected"] if f["content"] is not None) <= COLLECTED_BYTES
 
 
+def test_secrets_in_text_do_not_leave(server):
+    key = "AKIA" + "IOSFODNN7EXAMPLE"
+    answer = run(server, "open('a', 'w').write('id ' + 'AK' + 'IAIOSFODNN7EXAMPLE')", collect=["a"])
+    assert key not in json.dumps(answer) and "REDACTED" in answer["collected"][0]["content"], answer
+    assert answer["masked"]["count"] == 1
+
+
 def test_odd_names_and_bytes_are_escaped(server):
     answer = run(server, "open(b'\\xff\\n', 'wb').write(b'a\\x00b\\x1b')", collect=["*"])
     assert answer["collected"] == [{"path": "\\xff\\x0a", "size": 4, "encoding": "utf-8", "content": "a\x00b\x1b"}], answer
