@@ -63,6 +63,16 @@ void model_may_lose(struct model *m)
         m->counters[i].may_be_lost = true;
 }
 
+struct model model_copy(const struct model *m)
+{
+    struct model copy = *m;
+
+    if (copy.counters[RUN_PYTHON].may_be_lost)
+        copy.counters[RUN_PYTHON].low = 0;
+    model_lose(&copy, RUN_BASH);
+    return copy;
+}
+
 /* It did not come to its end: how far is not known. */
 static void leave_half_done(struct model *m, const struct cell *cell, const struct run *run)
 {

@@ -58,3 +58,6 @@ const char *model_judge(struct model *model, const struct cell *cell, long numbe
 /* A fresh kernel of that language, or one that may be. */
 void model_lose(struct model *model, enum run_language language);
 void model_may_lose(struct model *model);
+
+/* What a copy of the session remembers: no shell, and nobody tells it of a loss before its time. */
+struct model model_copy(const struct model *model);

@@ -419,7 +419,7 @@ static void on_kept(void *user, const struct session_copied *result)
 
     p->is_copying = false;
     if (result->err->code == E_NONE) {
-        p->kept = p->model;
+        p->kept = model_copy(&p->model);
         p->has_kept = true;
     } else if (!may_refuse(p)) {
         wrong(p->soak, result->err->message, NULL);
@@ -433,7 +433,8 @@ static void on_restored(void *user, const struct session_copied *result)
     p->is_copying = p->is_restoring = false;
     if (result->err->code == E_NONE) {
         p->model = p->kept;
-        model_lose(&p->model, RUN_BASH);
+        if (is_recent(p->killed_ns)) /* it may have met the copy */
+            model_may_lose(&p->model);
     } else if (!may_refuse(p)) {
         wrong(p->soak, result->err->message, NULL);
     }
@@ -458,8 +459,8 @@ static void on_forked(void *user, const struct session_copied *result)
             session_close(result->sessions[i], "there is no place for it");
             continue;
         }
-        *copy = (struct place){.soak = p->soak, .session = result->sessions[i], .model = p->model};
-        model_lose(&copy->model, RUN_BASH);
+        *copy = (struct place){
+            .soak = p->soak, .session = result->sessions[i], .model = model_copy(&p->model)};
         p->soak->n_opened++;
     }
 }
