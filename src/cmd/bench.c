@@ -281,6 +281,7 @@ static const struct part {
     {"idle",       measure_idle      },
     {"cell",       bench_cells       },
     {"sessions",   bench_sessions    },
+    {"fork",       bench_forks       },
 };
 
 /* Is the name one of the comma-separated list? */
@@ -310,7 +311,7 @@ static int check_only(const char *only, struct error *err)
             error_set(err, E_INVALID, "--only does not know `%.*s`", (int)len, at);
             return error_hint(err,
                               "it takes stock, throughput, growth, warm, teardown, idle, cell, "
-                              "sessions");
+                              "sessions, fork");
         }
     }
     return 0;
@@ -395,11 +396,12 @@ static int help(void)
         "Measure sandboxes on this host, with the supervisor in the path: fresh ones, latency "
         "from\n"
         "the stock and without one, throughput, teardown, the memory of those that wait; and\n"
-        "sessions, their cells, how long they take to open, and their memory.\n\n"
+        "sessions: their cells, how long they take to open, their memory, and their copies.\n\n"
         "  --runs N       samples per latency (default 200)\n"
         "  --seconds S    length of a throughput window (default 3)\n"
         "  --idle N,…     how many waiting sandboxes, or sessions, to weigh (default 10,100)\n"
-        "  --only WHAT,…  stock, throughput, growth, warm, teardown, idle, cell, sessions\n"
+        "  --only WHAT,…  stock, throughput, growth, warm, teardown, idle, cell,\n"
+        "                 sessions, fork\n"
         "  --json         the figures for machines, on standard output\n"
         "  --samples      each single time too (with --json)\n\n"
         "example:\n"

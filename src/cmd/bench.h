@@ -39,3 +39,7 @@ uint64_t bench_available_bytes(void);
 
 int bench_cells(struct bench *b, struct error *err);
 int bench_sessions(struct bench *b, struct error *err);
+
+/* --- bench_fork.c --- */
+
+int bench_forks(struct bench *b, struct error *err);

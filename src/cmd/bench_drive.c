@@ -152,7 +152,7 @@ void drive_close(struct drive *d)
     d->ms = d->end_ms = NULL;
 }
 
-static int compare_doubles(const void *a, const void *b)
+int drive_compare(const void *a, const void *b)
 {
     double x = *(const double *)a, y = *(const double *)b;
 
@@ -185,8 +185,8 @@ static int drive(struct drive *d, struct error *err)
         return -1;
     if (d->n_done < d->size)
         d->size = d->n_done;
-    qsort(d->ms, d->size, sizeof(*d->ms), compare_doubles);
-    qsort(d->end_ms, d->n_end, sizeof(*d->end_ms), compare_doubles);
+    qsort(d->ms, d->size, sizeof(*d->ms), drive_compare);
+    qsort(d->end_ms, d->n_end, sizeof(*d->end_ms), drive_compare);
     return 0;
 }
 

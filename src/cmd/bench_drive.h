@@ -52,5 +52,8 @@ int drive_one_by_one(struct drive *drive, struct program program, size_t runs, b
 int drive_closed_loop(struct drive *drive, struct program program, size_t clients, size_t runs,
                       double seconds, struct error *err);
 
+/* For qsort(3) of times. */
+int drive_compare(const void *a, const void *b);
+
 /* Of sorted values; NAN of none. */
 double drive_percentile(const double *values, size_t count, double p);

@@ -6,17 +6,9 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "cmd/bench.h"
+#include "cmd/bench_session.h"
 #include "gate/admit.h"
-#include "pool/session.h"
 #include "sandbox/monitor.h"
-
-/* A cell, and what comes of it: printed, or as its value. */
-struct cell {
-    const char *code;
-    const char *printed;
-    const char *value; /* or NULL */
-};
 
 static const struct cell expression = {"1+1", "", "2"};
 static const struct cell print_cell = {"print(1)", "1\n", NULL};
@@ -28,36 +20,19 @@ static const struct cell import_cell = {"import pandas", "", NULL};
 /* Looks at what has no event of its own. */
 #define POLL_MS 2
 
-struct stage {
-    struct bench *bench;
-    struct session **sessions;
-    size_t count;
-    struct loop_watch *poll;
-
-    /* The cells that are being run: `wanted` of them, over the first `over` sessions in turn. */
-    const struct cell *cell;
-    enum run_language language;
-    size_t wanted, over, done, failed;
-    double *ms;
-    bool is_opening; /* each in a session of its own, which is opened and ended for it */
-    bool is_closing;
-    uint64_t begun_ns;
-    struct error error;
-};
-
-static struct engine *engine_of(const struct stage *g)
+struct engine *stage_engine(const struct stage *g)
 {
     return &g->bench->drive.engine;
 }
 
-static void stop(struct stage *g)
+void stage_stop(struct stage *g)
 {
-    loop_stop(engine_of(g)->loop);
+    loop_stop(stage_engine(g)->loop);
 }
 
 /* --- sessions --- */
 
-static struct run *admitted(struct stage *g, const char *code, struct error *err)
+struct run *stage_admitted(struct stage *g, const char *code, struct error *err)
 {
     struct drive *d = &g->bench->drive;
     struct run *run = run_new();
@@ -86,16 +61,16 @@ static void on_end(void *user, struct session *session, const char *why)
         return;
     if (g->error.code == E_NONE)
         error_set(&g->error, E_SYSTEM, "a session ended: %s", why);
-    stop(g);
+    stage_stop(g);
 }
 
-static int open_one(struct stage *g, struct session **ret_session, struct error *err)
+int stage_open_one(struct stage *g, struct session **ret_session, struct error *err)
 {
-    struct run *model = admitted(g, "", err);
+    struct run *model = stage_admitted(g, "", err);
 
     if (!model)
         return -1;
-    return sessions_open(engine_of(g)->sessions, model,
+    return sessions_open(stage_engine(g)->sessions, model,
                          &(struct session_options){.owner = "", .on_end = on_end, .user = g},
                          ret_session, err);
 }
@@ -117,15 +92,15 @@ static void on_poll(void *arg)
     struct stage *g = arg;
 
     if (g->error.code != E_NONE || all_are_open(g))
-        stop(g);
+        stage_stop(g);
     else
         loop_timer_start(g->poll, POLL_MS);
 }
 
 /* Until it is stopped; fails when a session did. */
-static int run_loop(struct stage *g, struct error *err)
+int stage_run(struct stage *g, struct error *err)
 {
-    if (g->error.code == E_NONE && loop_run(engine_of(g)->loop, err) < 0)
+    if (g->error.code == E_NONE && loop_run(stage_engine(g)->loop, err) < 0)
         return -1;
     if (g->error.code == E_NONE)
         return 0;
@@ -140,17 +115,17 @@ static int open_many(struct stage *g, size_t count, struct error *err)
     if (!g->sessions)
         return error_set(err, E_SYSTEM, "out of memory");
     for (; g->count < count; g->count++)
-        if (open_one(g, &g->sessions[g->count], err) < 0)
+        if (stage_open_one(g, &g->sessions[g->count], err) < 0)
             return -1;
     loop_timer_start(g->poll, 0);
-    return run_loop(g, err);
+    return stage_run(g, err);
 }
 
 /* --- cells --- */
 
 static void next_cell(struct stage *g);
 
-static bool is_right(const struct cell *cell, const struct run *run)
+bool cell_is_right(const struct cell *cell, const struct run *run)
 {
     const char *value = run->result_text ? run->result_text : "";
 
@@ -164,38 +139,31 @@ static void on_cell(struct run *run)
     struct stage *g = run->user;
 
     g->ms[g->done] = (double)(loop_now_ns() - g->begun_ns) / 1e6;
-    g->failed += !is_right(g->cell, run);
+    g->failed += !cell_is_right(g->cell, run);
     run_free(run);
     g->done++;
     if (g->is_opening) {
         session_close(g->sessions[0], NULL);
-        stop(g); /* the next one when nothing is under way */
+        stage_stop(g); /* the next one when nothing is under way */
     } else if (g->done < g->wanted) {
         next_cell(g);
     } else {
-        stop(g);
+        stage_stop(g);
     }
 }
 
 static void next_cell(struct stage *g)
 {
-    struct run *run = admitted(g, g->cell->code, &g->error);
+    struct run *run = stage_admitted(g, g->cell->code, &g->error);
 
     if (!run) {
-        stop(g);
+        stage_stop(g);
         return;
     }
     run->on_done = on_cell;
     if (!g->is_opening)
         g->begun_ns = loop_now_ns();
     session_submit(g->sessions[g->done % g->over], run);
-}
-
-static int compare_doubles(const void *a, const void *b)
-{
-    double x = *(const double *)a, y = *(const double *)b;
-
-    return x < y ? -1 : x > y;
 }
 
 static int prepare(struct stage *g, const struct cell *cell, size_t wanted, size_t over,
@@ -213,20 +181,20 @@ static int prepare(struct stage *g, const struct cell *cell, size_t wanted, size
 }
 
 /* One after the other. */
-static int run_cells(struct stage *g, const struct cell *cell, size_t wanted, size_t over,
-                     struct error *err)
+int stage_cells(struct stage *g, const struct cell *cell, size_t wanted, size_t over,
+                struct error *err)
 {
     if (prepare(g, cell, wanted, over, err) < 0)
         return -1;
     next_cell(g);
-    return run_loop(g, err);
+    return stage_run(g, err);
 }
 
 static int note_times(struct stage *g, const char *name)
 {
     struct drive *d = &g->bench->drive;
 
-    qsort(g->ms, g->done, sizeof(*g->ms), compare_doubles);
+    qsort(g->ms, g->done, sizeof(*g->ms), drive_compare);
     d->n_done = g->done;
     d->n_failed = g->failed;
     d->n_from_stock = 0;
@@ -236,15 +204,15 @@ static int note_times(struct stage *g, const char *name)
 static int time_cells(struct stage *g, const char *name, const struct cell *cell, struct error *err)
 {
     /* The first of a kind is not a warm one. */
-    if (run_cells(g, cell, 2, 1, err) < 0 || run_cells(g, cell, g->bench->plan.runs, 1, err) < 0)
+    if (stage_cells(g, cell, 2, 1, err) < 0 ||
+        stage_cells(g, cell, g->bench->plan.runs, 1, err) < 0)
         return -1;
     return note_times(g, name);
 }
 
 /* --- the parts --- */
 
-static int stage_open(struct stage *g, struct bench *b, struct engine_stock stock,
-                      struct error *err)
+int stage_open(struct stage *g, struct bench *b, struct engine_stock stock, struct error *err)
 {
     *g = (struct stage){.bench = b};
     if (drive_open(&b->drive, stock, err) < 0 ||
@@ -257,7 +225,7 @@ static int stage_open(struct stage *g, struct bench *b, struct engine_stock stoc
     return g->poll ? 0 : error_set(err, E_SYSTEM, "out of memory");
 }
 
-static void stage_close(struct stage *g)
+void stage_close(struct stage *g)
 {
     g->is_closing = true;
     loop_watch_free(g->poll);
@@ -290,10 +258,10 @@ static int openings(struct stage *g, struct error *err)
         if (drive_settle(&g->bench->drive, err) < 0)
             return -1;
         g->begun_ns = loop_now_ns();
-        if (open_one(g, &g->sessions[0], err) < 0)
+        if (stage_open_one(g, &g->sessions[0], err) < 0)
             return -1;
         next_cell(g);
-        if (run_loop(g, err) < 0)
+        if (stage_run(g, err) < 0)
             return -1;
     }
     return note_times(g, "session_open_print");
@@ -353,7 +321,7 @@ static int sessions(struct stage *g, size_t count, uint64_t before, struct error
         weigh(g, "fresh", before, (double)(loop_now_ns() - begin) / 1e9) < 0)
         return -1;
     begin = loop_now_ns();
-    if (run_cells(g, &import_cell, count, count, err) < 0 ||
+    if (stage_cells(g, &import_cell, count, count, err) < 0 ||
         weigh(g, "pandas", before, (double)(loop_now_ns() - begin) / 1e9) < 0)
         return -1;
     (void)snprintf(name, sizeof(name), "cell_with_%zu_open", count);

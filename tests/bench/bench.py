@@ -146,6 +146,7 @@ class Bench:
                     self.absent[f"memory of {peer.name}"] = str(error)
         self.belljar_bench("idle", idle=self.plan["idle"], runs=self.plan["growth_runs"])
         self.belljar_bench("growth", runs=self.plan["growth_runs"])
+        self.belljar_bench("fork", runs=10)
         self.belljar_bench("sessions", idle=self.plan["sessions"], runs=self.plan["growth_runs"])
 
     def report(self):

@@ -144,6 +144,21 @@ def sessions(r):
     return rows
 
 
+def forks(r):
+    """How long a session is held, and when all copies have answered a cell."""
+    rows = []
+    for name, figures in r.data["belljar"].items():
+        if not name.startswith("fork_"):
+            continue
+        copies, data = figures["copies"], figures["data_mb"]
+        held = 5 if data <= 100 else None
+        answer = {1: 10 + 0.4 * data, 8: 100}.get(copies)
+        rows.append([f"{copies} of a session with {data} MB", f"{held} ms" if held else "", f"{figures['held_ms']:.1f} ms",
+                     verdict(held, figures["held_ms"], True), f"{answer:.0f} ms" if answer else "", f"{figures['all_ms']:.1f} ms",
+                     verdict(answer, figures["all_ms"], True), f"{figures['private_mb']:.2f} MB"])  # fmt: skip
+    return rows
+
+
 def growth(r):
     """Each row against its own first column."""
     rows = []
@@ -188,6 +203,7 @@ def show(data, only_cells=False):
     grid(["Belljar by itself", "at most", "measured", ""], by_itself(r))
     grid(["sessions at rest", "at most", "private, each", "", "PSS, each", "of the host, in all", "to open, or to import"],
          sessions(r))  # fmt: skip
+    grid(["copies", "held at most", "held", "", "answer within", "answered", "", "private, each"], forks(r))
     grid(["growth", "10", "100", "1,000"], growth(r))
     grid(["a process per program", "isolation", "print p50 / p99", "of bubblewrap", "pandas p50 / p99", "of bubblewrap",
           "per second, 4 clients"], everyone(r))  # fmt: skip

@@ -127,11 +127,6 @@ static const char *judge_answer(struct model *m, const struct cell *cell, long n
         return "the exit code is another";
     if (run->state == RUN_STATE_NONE || (run->state == RUN_STATE_LOST && !may_lose))
         return "its variables are lost";
-    if (run->state == RUN_STATE_FRESH) {
-        if (!m->counters[cell->language].may_be_lost)
-            return "its kernel is fresh, and nobody killed one";
-        model_lose(m, cell->language);
-    }
     if (cell->effect == LOSES && cell->status != RUN_TIMEOUT && run->state != RUN_STATE_LOST)
         return "its variables are said to be kept";
     if (strcmp(result, cell->result ? cell->result : "") != 0)
@@ -152,6 +147,11 @@ const char *model_judge(struct model *m, const struct cell *cell, long number,
 {
     if (run->error.code != E_NONE)
         return harms & HARM_END ? NULL : "an error, and nobody ended the session";
+    if (run->state == RUN_STATE_FRESH) {
+        if (!m->counters[cell->language].may_be_lost)
+            return "its kernel is fresh, and nobody killed one";
+        model_lose(m, cell->language);
+    }
     if (run->status == RUN_CANCELLED && (harms & (HARM_INTERRUPT | HARM_END))) {
         leave_half_done(m, cell, run);
         return NULL;
