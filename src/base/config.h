@@ -100,6 +100,9 @@ struct config {
     char *tokens_file;
     struct config_list hosts;
     struct config_list origins;
+    int64_t runs_max;
+    int64_t queue_max;
+    double queue_timeout_s;
     int64_t http_connections;
     double http_idle_s;
     double stop_grace_s;
@@ -107,6 +110,8 @@ struct config {
     double session_idle_s;
     double session_lifetime_s;
     char *session_evict;
+    char *log_level;
+    char *log_format;
     char *color;
 
     /* --- private --- */

@@ -11,8 +11,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/paths.h"
 #include "cmd/cmd.h"
 #include "cmd/request.h"
@@ -29,6 +31,9 @@
 /* Bodies of all requests together, while they are being read. */
 #define BODIES_BYTES ((uint64_t)256 * MIB)
 
+/* Runs at once where the settings do not say. */
+#define RUNS_PER_CORE 16
+
 /* Answers kept for those who ask again. */
 #define KEPT_ANSWERS 100
 #define KEPT_BYTES   (64 * MIB)
@@ -43,12 +48,14 @@ struct serve {
     struct engine engine;
     struct spool_store *store;
     struct sessions *sessions;
+    struct queue *queue;
     struct jobs *jobs;
     struct coderunner *coderunner;
     struct api api;
     struct router router;
     struct tls *tls;
     struct http_server *http;
+    struct metrics metrics;
     struct listen_unix unix_socket;
     struct loop_watch *grace;
     int n_signals;
@@ -118,11 +125,32 @@ static void on_removed(void *user, struct caller *caller)
         sessions_close(serve->sessions, caller->name, "its owner's token was removed");
 }
 
+static void on_trouble(void *user, const struct error *err)
+{
+    (void)user;
+    if (err->code == E_NONE)
+        LOG_EVENT(LOG_INFO, "tokens", {"message", "the token file can be read again"});
+    else
+        LOG_EVENT(LOG_ERROR, "tokens", {"message", err->message ? err->message : "out of memory"});
+}
+
+static void open_log(const struct config *config)
+{
+    static const char *const levels[] = {"error", "warning", "info", "debug"};
+    enum log_level most = LOG_INFO;
+
+    for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
+        if (strcmp(config->log_level, levels[i]) == 0)
+            most = (enum log_level)i;
+    log_open(STDERR_FILENO, strcmp(config->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT, most);
+}
+
 static int open_auth(struct serve *serve, struct error *err)
 {
     const struct config *config = serve->config;
     cleanup_free char *tokens = NULL;
-    struct auth_options options = {.on_removed = on_removed, .user = serve};
+    struct auth_options options = {
+        .on_removed = on_removed, .on_trouble = on_trouble, .user = serve};
 
     if (serve->needs_no_token || strcmp(config->auth, "none") == 0)
         return auth_open(&options, &serve->auth, err);
@@ -182,8 +210,23 @@ static int open_store(struct serve *serve, struct error *err)
     return spool_store_new(dir, LIMIT_SPOOL_TOTAL, &serve->store, err);
 }
 
+/* A program that waits costs nothing, one that runs a share of the cores and its memory. */
+static size_t runs_at_once(const struct config *config)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (config->runs_max >= 0)
+        return config->runs_max ? (size_t)config->runs_max : 1;
+    return RUNS_PER_CORE * (size_t)(cores > 0 ? cores : 1);
+}
+
 static int open_api(struct serve *serve, struct error *err)
 {
+    const struct queue_options queue = {
+        .max_running = runs_at_once(serve->config),
+        .max_waiting = (size_t)serve->config->queue_max,
+        .wait_ms = (uint64_t)(serve->config->queue_timeout_s * 1000),
+    };
     struct jobs_options jobs = {
         .loop = serve->engine.loop,
         .pool = serve->engine.pool,
@@ -201,17 +244,28 @@ static int open_api(struct serve *serve, struct error *err)
         .user = &serve->router,
     };
 
-    if (open_store(serve, err) < 0)
+    if (open_store(serve, err) < 0 || queue_new(serve->engine.loop, &queue, &serve->queue, err) < 0)
         return -1;
+    jobs.queue = serve->queue;
+    jobs.metrics = &serve->metrics;
     jobs.store = serve->store;
     if (jobs_new(&jobs, &serve->jobs, err) < 0 || coderunner_new(&serve->coderunner, err) < 0)
         return -1;
     serve->api =
         (struct api){serve->config,   serve->engine.loop, serve->engine.pool, serve->sessions,
                      serve->profiles, serve->jobs,        serve->coderunner};
-    serve->router = (struct router){
-        .tables = api_tables, .config = serve->config, .auth = serve->auth, .api = &serve->api};
-    return http_new(serve->engine.loop, &http, &serve->http, err);
+    serve->api.queue = serve->queue;
+    serve->api.auth = serve->auth;
+    serve->api.metrics = &serve->metrics;
+    serve->router = (struct router){.tables = api_tables,
+                                    .config = serve->config,
+                                    .auth = serve->auth,
+                                    .api = &serve->api,
+                                    .metrics = &serve->metrics};
+    if (http_new(serve->engine.loop, &http, &serve->http, err) < 0)
+        return -1;
+    serve->api.http = serve->http;
+    return 0;
 }
 
 static int open_tls(struct serve *serve, struct error *err)
@@ -323,19 +377,35 @@ static void on_signal(void *arg)
     loop_timer_start(serve->grace, (uint64_t)(serve->config->stop_grace_s * 1000));
 }
 
+/* A terminal that goes away takes its server along. Where there is none, it is the operator, who
+ * has changed something. */
+static void on_hangup(void *arg)
+{
+    struct serve *serve = arg;
+
+    if (isatty(STDIN_FILENO)) {
+        on_signal(serve);
+        return;
+    }
+    auth_refresh(serve->auth);
+    LOG_EVENT(LOG_INFO, "reload", {"message", "the token file was looked at"});
+}
+
 static int run_loop(struct serve *serve, struct error *err)
 {
-    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
-    struct loop_watch *watches[ARRAY_SIZE(signals)] = {0};
+    static const int signals[] = {SIGINT, SIGTERM};
+    struct loop_watch *watches[ARRAY_SIZE(signals)] = {0}, *hangup;
     int r;
 
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         watches[i] = loop_watch_signal(serve->engine.loop, signals[i], on_signal, serve);
+    hangup = loop_watch_signal(serve->engine.loop, SIGHUP, on_hangup, serve);
     serve->grace = loop_timer(serve->engine.loop, on_grace, serve);
     r = serve->grace ? loop_run(serve->engine.loop, err)
                      : error_set(err, E_SYSTEM, "out of memory");
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         loop_watch_free(watches[i]);
+    loop_watch_free(hangup);
     loop_watch_free(serve->grace);
     return r;
 }
@@ -350,6 +420,7 @@ static void serve_done(struct serve *serve)
     pool_free(take_ptr(serve->engine.pool));
     sessions_free(serve->sessions);
     coderunner_free(serve->coderunner);
+    queue_free(serve->queue);
     jobs_free(serve->jobs);
     spool_store_free(serve->store);
     engine_close(&serve->engine);
@@ -358,6 +429,7 @@ static void serve_done(struct serve *serve)
     listen_unix_done(&serve->unix_socket);
     free(serve->token_path);
     config_free(serve->config);
+    log_close();
 }
 
 int cmd_serve(int argc, char **argv)
@@ -378,6 +450,7 @@ int cmd_serve(int argc, char **argv)
         open_engine(&serve, &err) < 0 || open_api(&serve, &err) < 0 ||
         open_tcp(&serve, &port, &err) < 0 || open_unix(&serve, &err) < 0)
         return cmd_fail(&err);
+    open_log(serve.config);
     announce(&serve, port);
     return run_loop(&serve, &err) < 0 ? cmd_fail(&err) : 0;
 }

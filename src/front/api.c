@@ -11,9 +11,8 @@
 
 /* CodeRunner's first: one of its paths is that of a session by the name of `session`. */
 const struct route *const api_tables[] = {
-    coderunner_routes, api_run_routes,  api_session_routes,
-    api_copy_routes,   api_file_routes, api_output_routes,
-    pyrunner_routes,   api_meta_routes, NULL,
+    coderunner_routes, api_run_routes,  api_session_routes, api_copy_routes, api_file_routes,
+    api_output_routes, pyrunner_routes, metrics_routes,     api_meta_routes, NULL,
 };
 
 static void show_openapi(struct request *request)

@@ -4,7 +4,9 @@
 #include "base/config.h"
 #include "base/loop.h"
 #include "base/spool.h"
+#include "front/http.h"
 #include "front/job.h"
+#include "front/metrics.h"
 #include "front/route.h"
 #include "gate/caller.h"
 #include "gate/profiles.h"
@@ -19,12 +21,17 @@ struct api {
     struct profiles *profiles;
     struct jobs *jobs;
     struct coderunner *coderunner;
+    struct queue *queue;
+    struct auth *auth;
+    struct metrics *metrics;
+    struct http_server *http;
 };
 
 /* Every table of rows, NULL at the end. */
 extern const struct route *const api_tables[];
 
 extern const struct route api_run_routes[];
+extern const struct route metrics_routes[];
 extern const struct route api_copy_routes[];
 extern const struct route api_session_routes[];
 extern const struct route api_file_routes[];

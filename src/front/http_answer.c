@@ -57,7 +57,7 @@ static void put(struct http_connection *c, const void *data, size_t len)
 static void put_head(struct http_connection *c, int status, const char *type, const char *headers,
                      uint64_t length)
 {
-    char head[HEAD_MAX], date[64], framing[64] = "";
+    char head[HEAD_MAX], date[64], framing[64] = "", retry[32] = "", trace[80] = "";
     time_t now = time(NULL);
     struct tm tm;
     int n;
@@ -72,11 +72,16 @@ static void put_head(struct http_connection *c, int status, const char *type, co
         (void)snprintf(framing, sizeof(framing), "Transfer-Encoding: chunked\r\n");
     else if (status != 204)
         c->is_closing = true;
+    if (*c->request->traceparent)
+        (void)snprintf(trace, sizeof(trace), "traceparent: %s\r\n", c->request->traceparent);
+    if (status == 429 || status == 503)
+        (void)snprintf(retry, sizeof(retry), "Retry-After: %u\r\n",
+                       c->request->retry_s ? c->request->retry_s : 1);
     n = snprintf(head, sizeof(head),
                  "HTTP/1.1 %d %s\r\nDate: %s\r\n%s%s%s%sCache-Control: no-store\r\n"
-                 "X-Content-Type-Options: nosniff\r\n%s%s\r\n",
+                 "X-Content-Type-Options: nosniff\r\n%s%s%s%s\r\n",
                  status, reason_of(status), date, type ? "Content-Type: " : "", type ? type : "",
-                 type ? "\r\n" : "", framing, headers ? headers : "",
+                 type ? "\r\n" : "", framing, retry, trace, headers ? headers : "",
                  c->is_closing             ? "Connection: close\r\n"
                  : c->request->head.is_old ? "Connection: keep-alive\r\n"
                                            : "");
@@ -139,8 +144,6 @@ void request_answer_error_as(struct request *request, int status, const char *he
 
     if (!headers && status == 401)
         headers = "WWW-Authenticate: Bearer realm=\"belljar\"\r\n";
-    if (!headers && (status == 429 || status == 503))
-        headers = "Retry-After: 1\r\n";
     error_done(err);
     answer_json(request, status, headers, value);
 }

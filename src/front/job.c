@@ -6,10 +6,12 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "base/log.h"
 #include "base/stream.h"
 #include "front/json.h"
 #include "front/result.h"
 #include "front/route.h"
+#include "gate/quota.h"
 
 /* --- the table --- */
 
@@ -154,7 +156,49 @@ static void answer(struct job *job)
 
     job->request = NULL;
     if (request)
+        request->retry_s = job->retry_s;
+    if (request)
         request_answer_text(request, job->status, buf_str(&job->answer), job->answer.len);
+}
+
+/* The one line of a run. The code and what it wrote are nobody's business here. */
+static void log_run(const struct job *job, double queue_ms)
+{
+    const struct run *run = job->run;
+    bool has_failed = run->error.code != E_NONE;
+    char trace[33] = "";
+
+    if (*job->traceparent)
+        (void)snprintf(trace, sizeof(trace), "%.32s", job->traceparent + 3);
+    LOG_EVENT(
+        has_failed ? LOG_WARNING : LOG_INFO, "run", {"run", job->id},
+        {"owner", job->place.caller->name}, {"correlation_id", job->correlation_id},
+        {"trace_id", trace, .is_left_out = !*trace},
+        {"session", job->session_id, .is_left_out = !*job->session_id},
+        {"language", run->language == RUN_BASH ? "bash" : "python"},
+        {"profile", run->profile ? run->profile : "-"},
+        {"status", has_failed ? "failed" : run_status_name(run->status)},
+        {"error", has_failed ? error_code_name(run->error.code) : "", .is_left_out = !has_failed},
+        {"exit", .number = run->exit_code, .is_left_out = has_failed},
+        {"queue_ms", .number = queue_ms}, {"start_ms", .number = run->usage.start_ms},
+        {"run_ms", .number = run->usage.wall_ms}, {"cpu_ms", .number = run->usage.cpu_ms},
+        {"memory_bytes", .number = (double)run->usage.memory_peak_bytes},
+        {"output_bytes", .number = (double)(run->out.total + run->err.total)});
+}
+
+static void account(struct job *job)
+{
+    const struct run *run = job->run;
+
+    uint64_t now = loop_now_ns();
+    double queue_s = (double)((job->turn_ns ? job->turn_ns : now) - job->begun_ns) / 1e9;
+
+    metrics_add_run(job->jobs->options.metrics, run, queue_s, (double)(now - job->begun_ns) / 1e9);
+    log_run(job, queue_s * 1000);
+    quota_spend(job->place.caller, now, run->usage.cpu_ms / 1000,
+                (double)(run->code.len + run->input.len) +
+                    (double)(run->out.total + run->err.total));
+    job->place.caller->n_done++;
 }
 
 static void on_done(struct run *run)
@@ -163,6 +207,8 @@ static void on_done(struct run *run)
     struct jobs *jobs = job->jobs;
     char owner[REQUEST_OWNER_MAX];
 
+    queue_leave(jobs->options.queue, &job->place);
+    account(job);
     write_any(job);
     job->spools[0] = run_stream_take_spool(&run->out);
     job->spools[1] = run_stream_take_spool(&run->err);
@@ -189,12 +235,14 @@ void job_cancel(struct job *job)
     if (job->is_cancelled || !job->run)
         return;
     job->is_cancelled = true;
-    if (!*job->run->session) {
+    if (queue_cancel(jobs->options.queue, &job->place))
+        return;
+    if (!*job->session_id) {
         pool_cancel(jobs->options.pool, job->run);
         return;
     }
     /* A session that is not found any more has answered its cells; the answer is under way. */
-    session = sessions_find(jobs->options.sessions, job->owner, job->run->session, NULL);
+    session = sessions_find(jobs->options.sessions, job->owner, job->session_id, NULL);
     if (session)
         session_cancel(session, job->run);
 }
@@ -223,6 +271,9 @@ static struct job *new_job(struct jobs *jobs, const struct request *request, str
     }
     job->jobs = jobs;
     job->run = run;
+    job->place.caller = request->caller;
+    job->begun_ns = loop_now_ns();
+    memcpy(job->traceparent, request->traceparent, sizeof(job->traceparent));
     memcpy(job->id, run->id, sizeof(job->id));
     memcpy(job->owner, request->owner, sizeof(job->owner));
     buf_init(&job->answer, SIZE_MAX / 2);
@@ -243,13 +294,65 @@ static void prepare_streams(const struct jobs *jobs, struct run *run)
     }
 }
 
+static void on_turn(void *user)
+{
+    struct job *job = user;
+    struct jobs *jobs = job->jobs;
+    struct session *session;
+
+    job->turn_ns = loop_now_ns();
+    if (!*job->session_id) {
+        pool_submit(jobs->options.pool, job->run);
+        return;
+    }
+    session = sessions_find(jobs->options.sessions, job->owner, job->session_id, &job->run->error);
+    if (session)
+        session_submit(session, job->run);
+    else
+        on_done(
+            job->run); /* it ended while the cell waited; only then is this not the first call */
+}
+
+static void on_refused(void *user, struct error *err)
+{
+    struct job *job = user;
+
+    job->run->status = RUN_CANCELLED; /* unless there is an error */
+    job->run->exit_code = 130;
+    if (err->code != E_NONE)
+        job->place.caller->n_refused++;
+    error_move(&job->run->error, err);
+    on_done(job->run);
+}
+
+/* False: not now, and the request has been answered with when. */
+static bool has_claim(const struct jobs *jobs, struct request *request)
+{
+    struct error err = {0};
+
+    if (queue_check(jobs->options.queue, request->caller, &err) < 0)
+        jobs->options.metrics->refusals[METRICS_QUEUE]++;
+    else if (quota_take_run(request->caller, loop_now_ns(), &request->retry_s, &err) < 0)
+        jobs->options.metrics->refusals[METRICS_QUOTA]++;
+    else
+        return true;
+    request->caller->n_refused++;
+    request_answer_error(request, &err);
+    return false;
+}
+
 /* A job that runs, or NULL and the request has been answered. */
 static struct job *begin(struct jobs *jobs, struct request *request, struct run *run,
                          const char *correlation_id)
 {
-    struct job *job = new_job(jobs, request, run, correlation_id);
+    struct job *job = NULL;
     struct error err = {0};
 
+    if (!has_claim(jobs, request)) {
+        run_free(run);
+        return NULL;
+    }
+    job = new_job(jobs, request, run, correlation_id);
     if (!job) {
         run_free(run);
         error_set(&err, E_SYSTEM, "out of memory");
@@ -272,10 +375,17 @@ static void wait_for(struct job *job, struct request *request)
 
 static void submit(struct job *job, struct session *session)
 {
-    if (session)
-        session_submit(session, job->run);
-    else
-        pool_submit(job->jobs->options.pool, job->run);
+    struct session_info info;
+
+    if (session) {
+        session_info(session, &info);
+        (void)snprintf(job->session_id, sizeof(job->session_id), "%s", info.id);
+    }
+    job->place.has_box = session != NULL;
+    job->place.on_turn = on_turn;
+    job->place.on_refused = on_refused;
+    job->place.user = job;
+    queue_enter(job->jobs->options.queue, &job->place);
 }
 
 void jobs_start(struct jobs *jobs, struct request *request, struct session *session,

@@ -2,8 +2,10 @@
  *
  * A job belongs to an owner and is found by him alone, by the id of its run. While it runs, a
  * request may wait for it; when that request's client goes away, the run is cancelled. A client
- * that follows its events has a while to come back first. When it is done its answer, as text,
- * stays for a while: a bounded number per owner, a bounded number of bytes for all.
+ * that follows its events has a while to come back first. Before it runs it waits for its turn
+ * (gate/queue.h), unless its caller has used up what is his (gate/quota.h). When it is done its
+ * answer, as text, stays for a while: a bounded number per owner, a bounded number of bytes for
+ * all.
  */
 #pragma once
 
@@ -14,7 +16,9 @@
 #include "base/loop.h"
 #include "base/run.h"
 #include "base/spool.h"
+#include "front/metrics.h"
 #include "front/request.h"
+#include "gate/queue.h"
 #include "pool/pool.h"
 #include "pool/session.h"
 
@@ -25,6 +29,8 @@ struct jobs_options {
     struct loop *loop;
     struct pool *pool;
     struct sessions *sessions;
+    struct queue *queue; /* in front of both */
+    struct metrics *metrics;
     struct spool_store *store; /* where whole outputs go; NULL: nowhere */
     size_t max_kept;           /* answers of one owner */
     size_t max_bytes;          /* of all answers */

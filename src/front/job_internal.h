@@ -19,7 +19,12 @@ struct job {
     char *correlation_id;
     struct run *run;         /* NULL: it is done */
     struct request *request; /* that waits, or NULL */
-    struct job_form form;    /* write NULL: the native one */
+    struct queue_place place;
+    char session_id[32]; /* of a cell; "": it is none */
+    unsigned retry_s;    /* of a refusal; 0: not said */
+    char traceparent[REQUEST_TRACE_SIZE];
+    uint64_t begun_ns, turn_ns; /* 0: it had none */
+    struct job_form form;       /* write NULL: the native one */
     bool is_cancelled;
     int status;        /* of the answer, in HTTP */
     struct buf answer; /* its text */

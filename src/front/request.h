@@ -25,6 +25,9 @@ struct route;
 #define REQUEST_PARAMS_MAX 2
 #define REQUEST_OWNER_MAX  64
 
+/* "00-" trace "-" span "-" flags (W3C Trace Context, level 1), and the NUL. */
+#define REQUEST_TRACE_SIZE 56
+
 /* Output that waits for its reader: past the upper mark a stream is not fed any more, below the
  * lower one on_drained says that there is room. */
 #define REQUEST_HIGH (256 * KIB)
@@ -45,7 +48,9 @@ struct request {
     struct multipart *parts;          /* of a body that came as a form, or NULL */
     char owner[REQUEST_OWNER_MAX];
     struct caller *caller; /* who asks (gate/caller.h); NULL: the route is for everybody */
-    void *api;             /* what all handlers share */
+    char traceparent[REQUEST_TRACE_SIZE]; /* that came and is well-formed; "": none did */
+    unsigned retry_s;                     /* what 429 and 503 say as Retry-After; 0: a second */
+    void *api;                            /* what all handlers share */
 
     struct buf body;
     uint64_t body_limit;

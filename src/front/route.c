@@ -177,10 +177,13 @@ static int authenticate(const struct router *router, struct request *request)
 
     if (header.len > 7 && strncasecmp(header.data, "Bearer ", 7) == 0)
         claim.token = (struct span){header.data + 7, header.len - 7};
-    if (auth_check(router->auth, &claim, &request->caller, &err) < 0)
+    if (auth_check(router->auth, &claim, &request->caller, &err) < 0) {
+        router->metrics->refusals[METRICS_AUTH]++;
         return refuse(request, 401, NULL, &err);
+    }
     (void)snprintf(request->owner, sizeof(request->owner), "%s", request->caller->name);
     if (request->route->access == ROUTE_OPERATOR && !request->caller->rights.is_operator) {
+        router->metrics->refusals[METRICS_OPERATOR]++;
         error_set(&err, E_DENIED, "this is for the operator");
         error_hint(&err, "a token made with `belljar token add --operator` may ask for it");
         return refuse(request, 403, NULL, &err);
@@ -244,19 +247,42 @@ static int begin(struct request *request)
     return -1;
 }
 
+/* --- whose trace it belongs to --- */
+
+/* What is malformed is as if it had not come, as the recommendation has it. */
+static void read_trace(struct request *request)
+{
+    static const char shape[] = "hh-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";
+    struct span text = request_header(request, "traceparent");
+
+    if (!text.data || text.len != sizeof(shape) - 1 || memcmp(text.data, "ff", 2) == 0)
+        return;
+    for (size_t i = 0; i < text.len; i++)
+        if (shape[i] == '-' ? text.data[i] != '-' : !memchr("0123456789abcdef", text.data[i], 16))
+            return;
+    if (memcmp(text.data + 3, "00000000000000000000000000000000", 32) == 0 ||
+        memcmp(text.data + 36, "0000000000000000", 16) == 0)
+        return;
+    memcpy(request->traceparent, text.data, text.len);
+}
+
 int route_on_head(void *user, struct request *request)
 {
     const struct router *router = user;
     struct error err = {0};
 
     request->api = router->api;
-    if (check_host(router, request, &err) < 0 || check_origin(router, request, &err) < 0)
+    read_trace(request);
+    if (check_host(router, request, &err) < 0 || check_origin(router, request, &err) < 0) {
+        router->metrics->refusals[METRICS_ORIGIN]++;
         return refuse(request, 403, NULL, &err);
+    }
     if (pick_route(router, request) < 0)
         return -1;
     if (request->route->access != ROUTE_PUBLIC && authenticate(router, request) < 0)
         return -1;
     if (router->is_stopping) {
+        router->metrics->refusals[METRICS_STOPPING]++;
         error_set(&err, E_BUSY, "the server is stopping");
         return refuse(request, 503, NULL, &err);
     }

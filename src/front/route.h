@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/config.h"
+#include "front/metrics.h"
 #include "front/request.h"
 #include "front/schema.h"
 #include "gate/auth.h"
@@ -45,6 +46,7 @@ struct router {
     const struct config *config;
     struct auth *auth;
     void *api; /* for request->api */
+    struct metrics *metrics;
     bool is_stopping;
 };
 

@@ -25,7 +25,7 @@ def test_the_examples_of_the_guide(user):
         tried += 1
     done = subprocess.run(
         ["bash", "-c", script.replace("curl ", "curl --fail-with-body ")],
-        env=user.environment({"XDG_STATE_HOME": None}), capture_output=True, text=True, timeout=300, **user.identity(),
+        env=user.environment({"XDG_STATE_HOME": None, "PATH": f"{user.program.parent}:/usr/bin:/bin"}), capture_output=True, text=True, timeout=300, **user.identity(),
     )  # fmt: skip
     assert done.returncode == 0, done
     shown = re.split(r"### \d+\n", done.stdout)[1:]

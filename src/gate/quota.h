@@ -1,0 +1,19 @@
+/* How much of everything a caller may use within a while: runs per minute, CPU seconds and bytes
+ * per hour.
+ *
+ * What was used flows back evenly, so that there is no moment at which everybody starts again. CPU
+ * time and bytes are known afterwards: who is over his allowance begins nothing new until enough of
+ * it has flowed back.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "gate/caller.h"
+
+/* Takes one run. E_BUSY: not now; *ret_wait_s says in how many seconds, at least 1. */
+int quota_take_run(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s, struct error *err);
+
+/* What a run has used. */
+void quota_spend(struct caller *caller, uint64_t now_ns, double cpu_s, double bytes);

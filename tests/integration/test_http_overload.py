@@ -1,0 +1,143 @@
+"""More requests than a server can serve: turns between tokens, a bounded queue, allowances."""
+import threading
+
+import pytest
+
+from serving import wait_until
+from test_http_auth import Tokens
+
+
+@pytest.fixture(scope="module")
+def narrow(callers):
+    """A server that runs one program at a time and lets eight wait."""
+    who = callers.get("user") or next(iter(callers.values()))
+    t = Tokens(who, env={"BELLJAR_RUNS_MAX": "1", "BELLJAR_QUEUE_MAX": "8"})
+    yield t
+    assert t.server.stop() == 0, t.server.said
+
+
+class Flood:
+    """Requests at once, each from a connection of its own; replies in the order in which they came."""
+
+    def __init__(self, tokens):
+        self.tokens = tokens
+        self.replies = []
+        self.lock = threading.Lock()
+        self.threads = []
+
+    def send(self, token, label, code, **fields):
+        def ask():
+            reply = self.tokens.run(token, code, **fields)
+            with self.lock:
+                self.replies.append((label, reply))
+
+        thread = threading.Thread(target=ask)
+        thread.start()
+        self.threads.append(thread)
+
+    def wait(self):
+        for thread in self.threads:
+            thread.join()
+        return self.replies
+
+
+def waiting(tokens):
+    return tokens.call(tokens.server.token, "GET", "/v1/stats").json["server"]["queue"]["waiting"]
+
+
+def test_a_flood_of_one_does_not_starve_another(narrow):
+    loud, quiet = narrow.add("loud"), narrow.add("quiet")
+    flood = Flood(narrow)
+    flood.send(loud, "loud", "import time; time.sleep(1)")
+    wait_until(lambda: narrow.call(narrow.server.token, "GET", "/v1/stats").json["server"]["queue"]["running"] == 1, "one runs")
+    for i in range(8):
+        flood.send(loud, "loud", "print(1)")
+        wait_until(lambda n=i + 1: waiting(narrow) == n, "it waits")
+    # The queue is full, of one. He gets no more in; another does, at his cost.
+    reply = narrow.run(loud, "print(1)")
+    assert (reply.status, reply.error["code"]) == (429, "busy") and int(reply.headers["retry-after"]) >= 1, reply
+    for _ in range(2):
+        flood.send(quiet, "quiet", "print(2)")
+    replies = flood.wait()
+    served = [label for label, reply in replies if reply.status == 200]
+    refused = [(label, reply) for label, reply in replies if reply.status != 200]
+    assert served.count("quiet") == 2 and served.count("loud") == 7, replies
+    assert [(label, reply.status) for label, reply in refused] == [("loud", 429)] * 2
+    assert all(int(reply.headers["retry-after"]) >= 1 for _, reply in refused)
+    # In turn: of what waited, at most two of the other's before each of his.
+    assert served.index("quiet") <= 3 and [i for i, s in enumerate(served) if s == "quiet"][1] <= 5, served
+    assert waiting(narrow) == 0
+
+
+def test_who_leaves_frees_his_place(narrow):
+    token = narrow.add("leaving")
+    first = narrow.server.connect()
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    first.request("POST", "/v1/run", b'{"code": "import time; time.sleep(30)"}', headers)
+    second = narrow.server.connect()
+    wait_until(lambda: narrow.call(token, "GET", "/v1/stats").json["you"]["running"] == 1, "one runs")
+    second.request("POST", "/v1/run", b'{"code": "1"}', headers)
+    wait_until(lambda: narrow.call(token, "GET", "/v1/stats").json["you"]["waiting"] == 1, "one waits")
+    second.close()
+    wait_until(lambda: narrow.call(token, "GET", "/v1/stats").json["you"]["waiting"] == 0, "its place is free")
+    first.close()
+    wait_until(lambda: narrow.call(token, "GET", "/v1/stats").json["you"]["running"] == 0, "the sandbox is free")
+    assert narrow.run(token, "print(1)").json["stdout"] == "1\n"
+
+
+def test_who_waits_too_long_is_refused(callers):
+    who = callers.get("user") or next(iter(callers.values()))
+    t = Tokens(who, env={"BELLJAR_RUNS_MAX": "1", "BELLJAR_QUEUE_TIMEOUT_S": "1"})
+    flood = Flood(t)
+    flood.send(t.server.token, "long", "import time; time.sleep(4)")
+    wait_until(lambda: t.call(t.server.token, "GET", "/v1/stats").json["you"]["running"] == 1, "one runs")
+    reply = t.run(t.server.token, "print(1)")
+    assert (reply.status, reply.error["message"]) == (429, "no sandbox became free within 1 seconds")
+    assert "retry-after" in reply.headers
+    assert flood.wait()[0][1].status == 200
+    assert t.server.stop() == 0
+
+
+def test_runs_per_minute_are_counted_and_others_not_touched(narrow):
+    token, other = narrow.add("often"), narrow.add("other")
+    narrow.rm("often")
+    token = narrow.add("often", "--runs-per-minute", "3")
+    session = narrow.call(token, "POST", "/v1/sessions", {}).json["session_id"]
+    statuses = [narrow.run(token, "print(1)").status for _ in range(2)]
+    statuses.append(narrow.call(token, "POST", f"/v1/sessions/{session}/execute", {"code": "1"}).status)
+    assert statuses == [200, 200, 200]
+    reply = narrow.run(token, "print(1)")
+    assert reply.status == 429 and "`runs_per_minute`" in reply.error["message"], reply
+    assert 1 <= int(reply.headers["retry-after"]) <= 21
+    reply = narrow.call(token, "POST", f"/v1/sessions/{session}/execute", {"code": "1"})
+    assert reply.status == 429, reply
+    # Before anything of the stream begins.
+    reply = narrow.call(token, "POST", "/v1/run", {"code": "1"}, {"Accept": "text/event-stream"})
+    assert reply.status == 429, reply
+    assert narrow.run(other, "print(1)").status == 200
+    narrow.rm("often")
+
+
+def test_cpu_time_and_bytes_are_paid_afterwards(narrow):
+    token = narrow.add("hungry", "--cpu-s-per-hour", "1")
+    assert narrow.run(token, "import time\nwhile time.process_time() < 1.2: pass").json["status"] == "success"
+    reply = narrow.run(token, "print(1)")
+    assert reply.status == 429 and "`cpu_s_per_hour`" in reply.error["message"], reply
+    token = narrow.add("wordy", "--bytes-per-hour", "1024")
+    assert narrow.run(token, "print('x' * 2000)").json["status"] == "success"
+    reply = narrow.run(token, "print(1)")
+    assert reply.status == 429 and "`bytes_per_hour`" in reply.error["message"], reply
+
+
+def test_runs_at_once_of_a_token_wait_for_each_other(callers):
+    who = callers.get("user") or next(iter(callers.values()))
+    t = Tokens(who, env={"BELLJAR_RUNS_MAX": "8"})
+    token = t.add("one", "--max-runs", "1")
+    flood = Flood(t)
+    flood.send(token, "long", "import time; time.sleep(2); print(1)")
+    wait_until(lambda: t.call(token, "GET", "/v1/stats").json["you"]["running"] == 1, "one runs")
+    flood.send(token, "short", "print(2)")
+    wait_until(lambda: t.call(token, "GET", "/v1/stats").json["you"]["waiting"] == 1, "the other waits")
+    assert t.run(t.server.token, "print(3)").status == 200  # others pass by
+    assert [label for label, reply in flood.wait() if reply.status == 200] == ["long", "short"]
+    assert t.server.stop() == 0
