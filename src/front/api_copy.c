@@ -112,13 +112,15 @@ static void restore(struct request *request)
 static void fork_session(struct request *request)
 {
     struct waiting *w = begin(request);
-    const json_t *n = json_object_get(request->json, "n");
-    struct session_options options = {.max_own = api_max_sessions(request)};
+    struct session_options options = {0};
     struct session_info info;
     struct error err = {0};
+    const json_t *n;
 
     if (!w)
         return;
+    n = json_object_get(request->json, "n");
+    options.max_own = api_max_sessions(request);
     session_info(w->session, &info);
     options.idle_ms = info.idle_limit_ms;
     options.lifetime_ms = info.lifetime_ms;

@@ -213,11 +213,12 @@ static void interrupt(struct request *request)
 static void restart(struct request *request)
 {
     struct session *session = find(request);
-    const char *language = json_string_value(json_object_get(request->json, "language"));
+    const char *language;
     struct error err = {0};
 
     if (!session)
         return;
+    language = json_string_value(json_object_get(request->json, "language"));
     if (session_restart(session, language && strcmp(language, "bash") == 0 ? RUN_BASH : RUN_PYTHON,
                         &err) < 0)
         request_answer_error(request, &err);

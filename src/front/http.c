@@ -229,10 +229,10 @@ static bool read_head(struct http_connection *c)
         refuse(c, &why);
         return true;
     }
-    (void)evbuffer_drain(input, (size_t)n);
-    c->is_closing = server->is_stopping || !head.keeps_alive;
-    c->omits_body = span_is(head.method, "HEAD");
-    if (head.framing != HTTP_NO_BODY)
+    (void)evbuffer_drain(input, (size_t)n); /* what `head` points into; the request has a copy */
+    c->is_closing = server->is_stopping || !c->request->head.keeps_alive;
+    c->omits_body = span_is(c->request->head.method, "HEAD");
+    if (c->request->head.framing != HTTP_NO_BODY)
         c->is_closing = true; /* unless all of it is read, below */
     if (server->options.on_head(server->options.user, c->request) == 0)
         begin_body(c);
