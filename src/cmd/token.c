@@ -50,7 +50,8 @@ static void make_flags(struct flags *flags)
     for (size_t i = 0; i < count && i < BOUNDS_MAX; i++) {
         (void)snprintf(flags->names[i], sizeof(flags->names[i]), "%s", bounds[i].name);
         for (char *c = flags->names[i]; *c; c++)
-            *c = *c == '_' ? '-' : *c;
+            if (*c == '_')
+                *c = '-';
         flags->options[ARRAY_SIZE(own_options) + i] =
             (struct option){flags->names[i], required_argument, NULL, OPT_BOUND + (int)i};
         flags->options[ARRAY_SIZE(own_options) + i + 1] = (struct option){0};

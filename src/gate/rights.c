@@ -36,12 +36,14 @@ const struct rights_bound *rights_bounds(size_t *ret_count)
 
 static double *place(struct rights *rights, const struct rights_bound *bound)
 {
-    return (double *)((char *)rights + bound->offset);
+    return (void *)((char *)rights + bound->offset);
 }
 
 double rights_get(const struct rights *rights, const struct rights_bound *bound)
 {
-    return *(const double *)((const char *)rights + bound->offset);
+    const double *at = (const void *)((const char *)rights + bound->offset);
+
+    return *at;
 }
 
 void rights_init(struct rights *rights)
