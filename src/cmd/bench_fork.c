@@ -23,6 +23,8 @@ static const struct row {
 /* Memory of the session beyond its data and the copy that is written of it while it goes on. */
 #define ROOM_MB 256
 
+#define TIMES_MAX 16
+
 /* One fork under way. */
 struct fork {
     struct stage stage;
@@ -143,7 +145,7 @@ static int measure_times(struct fork *f, struct error *err)
 {
     size_t runs = f->stage.bench->plan.runs;
     size_t times = runs < f->row->times ? runs : f->row->times;
-    double held[16], first[16], all[16];
+    double held[TIMES_MAX] = {0}, first[TIMES_MAX] = {0}, all[TIMES_MAX] = {0};
 
     for (size_t i = 0; i < times; i++) {
         if (fork_once(f, err) < 0)
