@@ -249,6 +249,11 @@ static int begin(struct request *request)
 
 /* --- whose trace it belongs to --- */
 
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
 /* What is malformed is as if it had not come, as the recommendation has it. */
 static void read_trace(struct request *request)
 {
@@ -258,7 +263,7 @@ static void read_trace(struct request *request)
     if (!text.data || text.len != sizeof(shape) - 1 || memcmp(text.data, "ff", 2) == 0)
         return;
     for (size_t i = 0; i < text.len; i++)
-        if (shape[i] == '-' ? text.data[i] != '-' : !memchr("0123456789abcdef", text.data[i], 16))
+        if (shape[i] == '-' ? text.data[i] != '-' : !is_hex(text.data[i]))
             return;
     if (memcmp(text.data + 3, "00000000000000000000000000000000", 32) == 0 ||
         memcmp(text.data + 36, "0000000000000000", 16) == 0)
