@@ -176,8 +176,8 @@ const struct scrub_kind scrub_kinds[] = {
 
     /* Of every system */
     TOKEN("jwt_token", "[JWT_REDACTED]", "ey[JK]" U "{8,4000}\\." U "{4,8000}\\.[0-9A-Za-z_.-]{0,4000}", SCRUB_JWT, 0),
-    PLACE("private_key", "[REDACTED_PRIVATE_KEY]", SCRUB_PEM, "-----BEGIN ", 0),
-    PLACE("private_key", "[REDACTED_PRIVATE_KEY]", SCRUB_PEM, "Private-Lines: ", 0),
+    PLACE("private_key", "[REDACTED_PRIVATE_KEY]", SCRUB_PEM, "-----BEGIN ", INSIDE),
+    PLACE("private_key", "[REDACTED_PRIVATE_KEY]", SCRUB_PEM, "Private-Lines: ", INSIDE),
     TOKEN("private_key_id", "[REDACTED_PRIVATE_KEY_ID]", "private_key_id[\\\\\"': ]{1,8}(" X "{40})", SCRUB_ANY, EXACT),
     PLACE("database_url", "[REDACTED_DATABASE_URL]", SCRUB_URL, "://", SCRUB_GENERIC),
     PLACE("url_password", "[REDACTED_PASSWORD]", SCRUB_URL, "://", SCRUB_GENERIC),

@@ -25,16 +25,19 @@ void scrub_match_pem(struct scrub *s, unsigned kind, size_t from, size_t to)
         }
         return;
     }
-    while (at < s->view.len && at - to < HEADER_MAX && scrub_at(s, at) != '-')
+    while (at < s->view.len && at - to < HEADER_MAX &&
+           (scrub_at(s, at) == ' ' || scrub_is_digit(scrub_at(s, at)) ||
+            (scrub_at(s, at) >= 'A' && scrub_at(s, at) <= 'Z')))
         at++;
     /* The dashes behind it, and one byte more: the line is then known to its end. */
     if (scrub_is_open(s, at + 5)) {
         scrub_wait(s, kind, from, from);
         return;
     }
-    if (!memmem(scrub_view(s, to), at - to, "PRIVATE KEY", 11))
+    if (at >= s->view.len || scrub_at(s, at) != '-' ||
+        !memmem(scrub_view(s, to), at - to, "PRIVATE KEY", 11))
         return;
-    s->pem = from;
+    s->pem = from > s->emitted ? from : s->emitted;
     s->pem_kind = kind;
     s->pem_has_begun = false;
 }

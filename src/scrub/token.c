@@ -142,7 +142,7 @@ static bool is_wanted(const struct scrub *s, unsigned kind, const struct walk *w
 static bool is_cut_token(const struct scrub *s, unsigned kind, const struct walk *walk)
 {
     return s->is_final && walk->ran_out && scrub_kinds[kind].flags & SCRUB_INSIDE &&
-           walk->end - walk->start >= CUT_MIN &&
+           !scrub_programs[kind].group_from && walk->end - walk->start >= CUT_MIN &&
            scrub_is_mixed(scrub_view(s, walk->start), walk->end - walk->start);
 }
 
