@@ -154,7 +154,7 @@ bool scrub_swallow_pem(struct scrub *s);
 
 bool scrub_check(enum scrub_check check, const char *text, size_t len, bool is_whole_word);
 double scrub_entropy(const char *text, size_t len);
-bool scrub_is_mixed(const char *text, size_t len); /* letters and digits, not in one block each */
+bool scrub_is_mixed(const char *text, size_t len); /* as chance mixes characters */
 bool scrub_looks_random(const char *text,
                         size_t len); /* the floor for what a name alone makes suspicious */
 bool scrub_is_luhn(const char *digits, size_t len);
