@@ -309,7 +309,7 @@ def test_what_is_no_such_form_is_refused(server, parts, status, words):
         form(("code", "1")).replace(b'name="code"', b"name=code"),
         form(("files", "x", "1")).replace(b"filename=", b"filename*="),
         b"\x00" * 1000,
-        os.urandom(5000),
+        bytes(range(256)) * 20,
     ],
 )
 def test_hostile_forms_are_400(server, body):
