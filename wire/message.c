@@ -58,6 +58,9 @@ static const char *const layer_names[] = {
 #undef X
 };
 
+/* Interrupts come one at a time. */
+#define DONE_MAX 8
+
 /* clang-format off */
 static const struct wire_rule rules[] = {
     /* channel             in this state         may send           then                  at most */
@@ -85,13 +88,16 @@ static const struct wire_rule rules[] = {
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_STARTING, WIRE_WAITING,      WIRE_STATE_READY,    1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_READY,    WIRE_FAILED,       WIRE_STATE_ENDED,    1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_FAILED,       WIRE_STATE_ENDED,    1},
+    /* Of the cell before: a shell that is interrupted while it says so says it again. */
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_READY,    WIRE_DONE,         WIRE_STATE_READY,    DONE_MAX},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_DONE,         WIRE_STATE_HANDED,   DONE_MAX},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_REFUSED,      WIRE_STATE_REFUSED,  1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_REFUSED,  WIRE_DONE,         WIRE_STATE_READY,    1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_STARTED,      WIRE_STATE_RUNNING,  1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_RESTORED,     WIRE_STATE_READY,    1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_RESULT,       WIRE_STATE_RUNNING,  1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_EXCEPTION,    WIRE_STATE_RUNNING,  1},
-    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DONE,         WIRE_STATE_READY,    1},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DONE,         WIRE_STATE_READY,    DONE_MAX},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DISPLAY,      WIRE_STATE_RUNNING,  0},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_PROGRESS,     WIRE_STATE_RUNNING,  0},
 };

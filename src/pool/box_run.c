@@ -433,6 +433,8 @@ static void on_kernel_message(void *owner, const struct frame *frame)
             box_session_on_started(k);
         break;
     case WIRE_DONE:
+        if (!b->is_handed || k->peer.state == WIRE_STATE_HANDED)
+            return; /* once more of the cell before */
         box_session_on_done(k, unpack_u32(&u));
         return;
     case WIRE_RESTORED: /* nobody asked for that */
