@@ -419,8 +419,7 @@ static void on_kernel_message(void *owner, const struct frame *frame)
         ok = take_exception(b->run, &u);
         break;
     case WIRE_DISPLAY:
-        drain_pipes(k); /* what was printed before it was shown */
-        ok = !b->run || display_take(b->run, &u);
+        ok = display_take(b->run, &u);
         break;
     case WIRE_PROGRESS:
         ok = display_take_progress(b->run, &u);
@@ -462,7 +461,16 @@ static void on_kernel_end(void *owner, const char *why)
         box_copy_on_trouble(b, "it speaks out of turn");
 }
 
-const struct peer_events box_kernel_events = {on_kernel_message, on_kernel_end};
+/* What was printed before something was shown: the program goes on when that has been read. */
+static void on_kernel_speaks(void *owner)
+{
+    struct box_kernel *k = owner;
+
+    if (k->box->run && k == k->box->active && !k->box->is_answering)
+        drain_pipes(k);
+}
+
+const struct peer_events box_kernel_events = {on_kernel_message, on_kernel_end, on_kernel_speaks};
 
 /* --- the answer --- */
 

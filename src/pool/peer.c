@@ -64,9 +64,12 @@ static void receive(struct peer *peer, unsigned times)
     uint8_t data[65536];
 
     while (!peer->is_over && times--) {
-        long n = frame_recv(&peer->decoder, peer->fd, data, sizeof(data));
         size_t at = 0;
+        long n;
 
+        if (peer->events->before_read)
+            peer->events->before_read(peer->owner);
+        n = frame_recv(&peer->decoder, peer->fd, data, sizeof(data));
         if (n == -EAGAIN)
             return;
         if (n <= 0) {

@@ -20,6 +20,9 @@ struct peer_events {
     /* The stream ended, or the peer broke the rules (`why` says which; NULL: it ended). No more
      * calls follow. */
     void (*on_end)(void *owner, const char *why);
+    /* Something is there and will be read next. A peer that waits until it is has said nothing else
+     * since. Optional. */
+    void (*before_read)(void *owner);
 };
 
 struct peer {
