@@ -34,7 +34,6 @@ def ask(server, session, what, **body):
     return server.call("POST", f"/v1/sessions/{session}/{what}", body)
 
 
-@pytest.mark.smoke
 def test_a_session_goes_back_in_time_as_often_as_one_likes(server, session):
     cell(server, session, "import pandas as pd\nframe = pd.DataFrame({'a': [1, 2]})\nopen('f', 'w').write('one')")
     assert ask(server, session, "checkpoint", name="start").status == 200
