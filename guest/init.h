@@ -11,8 +11,8 @@
 /* Turns a forked child into a kernel; never returns. */
 typedef void (*init_kernel_fn)(const int fds[WIRE_KERNEL_FDS]);
 
-/* Before the first fork: the end of a child will wake us. 0, or -1 and errno. A child that becomes a
- * kernel begins with init_leave(). */
+/* Before the first fork: the end of a child will wake us. 0, or -1 and errno. A child that becomes
+ * a kernel begins with init_leave(). */
 int init_prepare(void);
 void init_leave(void);
 
