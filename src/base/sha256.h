@@ -1,8 +1,4 @@
-/* SHA-256 (FIPS 180-4) of bytes in memory.
- *
- * Ours, because the only other use of a cryptographic library is TLS, and that one is loaded by the
- * servers that have a certificate and by nobody else.
- */
+/* SHA-256 of bytes in memory, by OpenSSL, and its form as text. */
 #pragma once
 
 #include <stddef.h>
