@@ -8,8 +8,9 @@
 #include "base/cleanup.h"
 #include "wire/fds.h"
 
-/* The most that may wait for a slow peer: the largest message, a cell with its standard input. */
-#define PENDING_MAX ((size_t)80 << 20)
+/* The most that may wait for a slow peer: the largest message, a cell of Bash with its standard
+ * input, which is a third longer in base64. */
+#define PENDING_MAX ((size_t)96 << 20)
 
 /* How often one wake-up reads, 64 KiB at a time; and how often the last look does, which takes more
  * than any pipe or socket holds. */

@@ -221,6 +221,14 @@ void session_submit(struct session *s, struct run *cell)
         answer(s->table, cell);
         return;
     }
+    /* A NUL ends a cell for a shell, and what follows would be read as something else. Python's
+     * policy has words of its own for it. */
+    if (cell->language == RUN_BASH && memchr(buf_str(&cell->code), '\0', cell->code.len)) {
+        error_set(&cell->error, E_INVALID, "the cell contains a NUL byte");
+        error_hint(&cell->error, "printf '\\0' writes one");
+        answer(s->table, cell);
+        return;
+    }
     adopt_cell(s, cell);
     enqueue(s, cell);
     session_go_on(s);

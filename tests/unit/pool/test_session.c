@@ -316,6 +316,25 @@ static void input_is_that_of_its_own_cell(void **state)
     finish(&g);
 }
 
+static void a_nul_does_not_cut_a_cell_of_bash_in_two(void **state)
+{
+    struct stage g;
+    struct session *session;
+    struct run *run;
+
+    (void)state;
+    begin(&g, 1);
+    session = open_session(&g);
+    run = scene_prepare(&g.scene, "echo one");
+    run->language = RUN_BASH;
+    assert_int_equal(buf_add(&run->code, "\0echo two\n", 10, NULL), 0);
+    session_submit(session, run);
+    wait_all(&g);
+    assert_int_equal(run->error.code, E_INVALID);
+    assert_bash_says(&g, session, "echo three", "three\n");
+    finish(&g);
+}
+
 static void lines_of_earlier_cells_are_in_tracebacks(void **state)
 {
     struct stage g;
@@ -675,6 +694,7 @@ int main(void)
         cmocka_unit_test(a_result_is_that_of_its_own_cell),
         cmocka_unit_test(a_cell_may_await_at_its_top_level),
         cmocka_unit_test(input_is_that_of_its_own_cell),
+        cmocka_unit_test(a_nul_does_not_cut_a_cell_of_bash_in_two),
         cmocka_unit_test(lines_of_earlier_cells_are_in_tracebacks),
         cmocka_unit_test(every_cell_meets_the_policy),
         cmocka_unit_test(a_timeout_interrupts_the_cell_and_keeps_the_state),
