@@ -5,7 +5,9 @@ import re
 import time
 
 import pytest
-from server import PATIENCE, Server
+
+import belljar
+from serving import Server
 
 FIELDS = {"stdout", "stderr", "execution_time", "cpu_time", "session_id", "status"}
 
@@ -15,16 +17,16 @@ LOOSE = 4
 
 @pytest.fixture(scope="module")
 def server(callers):
-    made = Server(callers["user"])
+    made = Server(callers["user"], "--socket", "none", "--no-auth")
     yield made
-    assert made.stop() == 0, made.lines
+    assert made.stop() == 0, made.said
 
 
 @pytest.fixture
 def session(server):
     id = server.post("/sessions").json["session_id"]
     yield id
-    server.ask("DELETE", f"/sessions/{id}")
+    server.call("DELETE", f"/sessions/{id}")
 
 
 def execute(server, command, path="/execute", **more):
@@ -35,7 +37,7 @@ def execute(server, command, path="/execute", **more):
 
 
 def finished(server, task, path="/tasks/"):
-    deadline = time.monotonic() + PATIENCE
+    deadline = time.monotonic() + belljar.HANG_SECONDS
     while time.monotonic() < deadline:
         reply = server.get(path + task)
         assert reply.status == 200, reply
@@ -158,11 +160,11 @@ def test_the_life_of_a_session(server):
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", shown["created_at"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", shown["last_used"])
     assert id in [s["session_id"] for s in server.get("/sessions").json["sessions"]]
-    ended = server.ask("DELETE", f"/sessions/{id}")
+    ended = server.call("DELETE", f"/sessions/{id}")
     assert ended.status == 200 and ended.json == {"success": True, "message": f"Session {id} closed"}
     for reply in (
         server.get(f"/sessions/{id}"),
-        server.ask("DELETE", f"/sessions/{id}"),
+        server.call("DELETE", f"/sessions/{id}"),
         server.post("/execute", {"command": "1", "session_id": id}),
         server.post("/execute_async", {"command": "1", "session_id": id}),
     ):
@@ -176,7 +178,7 @@ def test_the_one_session_of_a_client_that_keeps_no_id(server):
     assert set(opened) == {"session_id", "status"} and opened["status"] == "active"
     assert server.post(path).json == server.get(path).json == opened
     execute(server, "x = 1", session_id=opened["session_id"])
-    assert server.ask("DELETE", path).json == {"session_id": opened["session_id"], "status": "closed"}
+    assert server.call("DELETE", path).json == {"session_id": opened["session_id"], "status": "closed"}
     assert server.get(path).status == 404
 
 
@@ -200,7 +202,7 @@ def test_requests_that_come_to_nothing_leave_no_session(server):
 
 
 def test_code_that_asks_for_no_session_runs_where_there_is_no_room_for_one(callers):
-    server = Server(callers["user"], env={"BELLJAR_SESSIONS_MAX": "1"})
+    server = Server(callers["user"], "--socket", "none", "--no-auth", env={"BELLJAR_SESSIONS_MAX": "1"})
     try:
         taken = server.post("/sessions").json["session_id"]
         assert server.post("/sessions").status == 429
@@ -217,12 +219,12 @@ def test_code_that_asks_for_no_session_runs_where_there_is_no_room_for_one(calle
 
 def test_sessions_and_tasks_are_their_owners(callers):
     # The token is one owner; without it there is nobody.
-    server = Server(callers["user"], auth=True)
+    server = Server(callers["user"], "--socket", "none")
     try:
         id = server.post("/sessions").json["session_id"]
         token, server.token = server.token, "wrong"
         for method, path in [("GET", "/sessions"), ("GET", f"/sessions/{id}"), ("POST", "/sessions"), ("GET", "/tasks/x")]:
-            assert server.ask(method, path).status == 401
+            assert server.call(method, path).status == 401
         assert server.get("/languages").status == server.get("/health").status == 200
         server.token = token
         assert server.get(f"/sessions/{id}").status == 200
@@ -263,7 +265,7 @@ def test_a_task_whose_session_ends_has_failed(server):
     id = server.post("/sessions").json["session_id"]
     task = server.post("/execute_async", {"command": "import time\ntime.sleep(600)", "timeout": 60, "session_id": id}).json["task_id"]
     time.sleep(0.3)
-    server.ask("DELETE", f"/sessions/{id}")
+    server.call("DELETE", f"/sessions/{id}")
     assert finished(server, task)["status"] == "failed"
 
 
@@ -296,7 +298,7 @@ def test_the_same_below_api(server):
     task = server.post("/api/execute_async", {"command": "3", "session_id": id}).json["task_id"]
     assert finished(server, task, "/api/tasks/")["result"]["stdout"] == "3\n"
     assert id in [s["session_id"] for s in server.get("/api/sessions").json["sessions"]]
-    assert server.ask("DELETE", f"/api/sessions/{id}").status == 200
+    assert server.call("DELETE", f"/api/sessions/{id}").status == 200
 
 
 # --- requests ---
@@ -374,7 +376,7 @@ def test_a_query_that_means_nothing_is_refused(server, query):
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH", "HEAD", "OPTIONS"])
 def test_other_methods_are_405(server, method):
-    assert server.ask(method, "/execute").status == server.ask(method, "/execute_async").status == 405
+    assert server.call(method, "/execute").status == server.call(method, "/execute_async").status == 405
 
 
 def test_a_client_that_leaves_stops_its_cell(server, session):

@@ -5,7 +5,8 @@ import json
 import os
 
 import pytest
-from server import Server
+
+from serving import Server
 
 BOUNDARY = "belljar-test"
 
@@ -19,9 +20,9 @@ GIVEN = 100
 def server(request, callers):
     if request.param not in callers:
         pytest.skip("needs root, to act as root and as another user")
-    made = Server(callers[request.param])
+    made = Server(callers[request.param], "--socket", "none", "--no-auth")
     yield made
-    assert made.stop() == 0, made.lines
+    assert made.stop() == 0, made.said
 
 
 def run(server, code, path="/v1/run", **more):
@@ -215,7 +216,7 @@ def test_cells_take_and_give_files_too(server):
         assert reply.status == 400 and "not a directory" in reply.json["error"]["message"], reply
         assert run(server, "print(x)", path=path)["stdout"] == "1\n"
     finally:
-        server.ask("DELETE", f"/v1/sessions/{session}")
+        server.call("DELETE", f"/v1/sessions/{session}")
 
 
 # --- forms ---
@@ -256,7 +257,7 @@ def test_sessions_take_forms_too(server):
     session = server.post("/v1/sessions", {"profile": "open"}).json["session_id"]
     reply = post_form(server, ("code", "open('a').read()"), ("files", "a", "1"), path=f"/v1/sessions/{session}/execute")
     assert reply.status == 200 and reply.json["result"]["text"] == "'1'", reply
-    server.ask("DELETE", f"/v1/sessions/{session}")
+    server.call("DELETE", f"/v1/sessions/{session}")
 
 
 @pytest.mark.parametrize(

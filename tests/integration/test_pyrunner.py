@@ -3,16 +3,17 @@ import concurrent.futures
 import json
 
 import pytest
-from server import Server
+
+from serving import Server
 
 FIELDS = {"status", "stdout", "stderr", "execution_time", "memory_used", "error"}
 
 
 @pytest.fixture(scope="module")
 def server(callers):
-    made = Server(callers["user"])
+    made = Server(callers["user"], "--socket", "none", "--no-auth")
     yield made
-    assert made.stop() == 0, made.lines
+    assert made.stop() == 0, made.said
 
 
 def run(server, code, **more):
@@ -51,7 +52,7 @@ def test_health_is_one_word_for_pyrunner_and_more_for_coderunner(server):
 
 
 def test_health_needs_no_token_and_run_does(callers):
-    server = Server(callers["user"], auth=True)
+    server = Server(callers["user"], "--socket", "none")
     try:
         token, server.token = server.token, None
         assert server.get("/").status == server.get("/health").status == 200
@@ -318,8 +319,8 @@ def test_what_is_too_large_is_413(server):
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"])
 def test_other_methods_are_405(server, method):
-    reply = server.ask(method, "/run")
-    assert reply.status == 405 and reply.headers["Allow"] == "POST", reply
+    reply = server.call(method, "/run")
+    assert reply.status == 405 and reply.headers["allow"] == "POST", reply
 
 
 def test_a_large_program(server):
@@ -338,7 +339,7 @@ def test_many_at_once(server):
 
 def test_the_operators_ceilings_hold_and_are_said(callers):
     ceilings = {"BELLJAR_TIMEOUT_S": "9", "BELLJAR_MEMORY_MB": "99", "BELLJAR_MAX_TIMEOUT_S": "20", "BELLJAR_MAX_MEMORY_MB": "256"}
-    server = Server(callers["user"], env=ceilings)
+    server = Server(callers["user"], "--socket", "none", "--no-auth", env=ceilings)
     try:
         capabilities = server.get("/").json["capabilities"]
         assert (capabilities["max_timeout"], capabilities["max_memory_mb"]) == (20, 256)

@@ -97,6 +97,15 @@ class Server:
             if not connection:
                 c.close()
 
+    def get(self, path, **more):
+        return self.call("GET", path, **more)
+
+    def post(self, path, body=None, **more):
+        return self.call("POST", path, body, **more)
+
+    def post_raw(self, path, body, content_type="application/json"):
+        return self.call("POST", path, body, {"Content-Type": content_type} if content_type else {})
+
     def run(self, code, **fields):
         reply = self.call("POST", "/v1/run", {"code": code, **fields})
         assert reply.status == 200, reply
