@@ -19,6 +19,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import belljar  # noqa: E402
 import canary as bait  # noqa: E402
 import host  # noqa: E402
+import serving  # noqa: E402
 
 
 def pytest_sessionstart(session):
@@ -46,6 +47,16 @@ def base():
 @pytest.fixture(scope="session")
 def callers(base):
     return belljar.make_callers(base)
+
+
+@pytest.fixture(scope="module", params=["root", "user"])
+def server(request, callers):
+    """`belljar serve`, once as each of them, for all tests of a file."""
+    if request.param not in callers:
+        pytest.skip("needs root, to act as root and as another user")
+    s = serving.Server(callers[request.param])
+    yield s
+    assert s.stop() == 0, s.said
 
 
 @pytest.fixture(params=["root", "user"])

@@ -3,16 +3,7 @@ import threading
 
 import pytest
 
-from serving import Server, wait_until
-
-
-@pytest.fixture(scope="module", params=["root", "user"])
-def server(request, callers):
-    if request.param not in callers:
-        pytest.skip("needs root, to act as root and as another user")
-    s = Server(callers[request.param])
-    yield s
-    assert s.stop() == 0, s.said
+from serving import wait_until
 
 
 @pytest.fixture

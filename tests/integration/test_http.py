@@ -15,15 +15,6 @@ import host
 from serving import Server, UnixConnection, wait_until
 
 
-@pytest.fixture(scope="module", params=["root", "user"])
-def server(request, callers):
-    if request.param not in callers:
-        pytest.skip("needs root, to act as root and as another user")
-    s = Server(callers[request.param])
-    yield s
-    assert s.stop() == 0, s.said
-
-
 def another(who, *args, env=None):
     """A server beside the one that serves the module."""
     runtime = who.home / "runtime" / f"other-{time.monotonic_ns()}"

@@ -1,17 +1,6 @@
 """`belljar session`: the sessions of a running server, from the command line."""
 import pytest
 
-from serving import Server
-
-
-@pytest.fixture(scope="module", params=["root", "user"])
-def server(request, callers):
-    if request.param not in callers:
-        pytest.skip("needs root, to act as root and as another user")
-    s = Server(callers[request.param])
-    yield s
-    assert s.stop() == 0, s.said
-
 
 def session(server, *args, **more):
     return server.who.call("session", *args, "--socket", server.socket, **more)
