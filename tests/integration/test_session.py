@@ -8,12 +8,12 @@ def session(server, *args, **more):
 
 def test_a_session_is_listed_shown_and_ended(server):
     assert session(server, "list").errors == "no session is open\n"
-    assert server.call("POST", "/v1/sessions", {"name": "work"}).status == 201
-    assert server.call("POST", "/v1/sessions/work/execute", {"code": "x = 1"}).status == 200
+    assert server.call("POST", "/v1/sessions", {"name": "trial"}).status == 201
+    assert server.call("POST", "/v1/sessions/trial/execute", {"code": "x = 1"}).status == 200
     rows = session(server, "list").text.splitlines()
-    assert rows[0].split()[:3] == ["NAME", "STATE", "CELLS"] and rows[1].split()[:3] == ["work", "idle", "1"], rows
-    assert session(server, "list", "--json").json["sessions"][0]["name"] == "work"
-    shown = session(server, "show", "work").json
+    assert rows[0].split()[:3] == ["NAME", "STATE", "CELLS"] and rows[1].split()[:3] == ["trial", "idle", "1"], rows
+    assert session(server, "list", "--json").json["sessions"][0]["name"] == "trial"
+    shown = session(server, "show", "trial").json
     assert shown["cells"] == 1 and shown["limits"], shown
     assert session(server, "rm", shown["session_id"]).code == 0
     assert session(server, "list").errors == "no session is open\n"
