@@ -415,6 +415,8 @@ static void serve_done(struct serve *serve)
 {
     http_free(serve->http);
     tls_free(serve->tls);
+    /* Its janitor lives in our cgroup, which the engine gives back. */
+    listen_unix_done(&serve->unix_socket);
     if (serve->sessions)
         sessions_end(serve->sessions);
     pool_free(take_ptr(serve->engine.pool));
@@ -426,7 +428,6 @@ static void serve_done(struct serve *serve)
     engine_close(&serve->engine);
     profiles_free(serve->profiles);
     auth_free(serve->auth);
-    listen_unix_done(&serve->unix_socket);
     free(serve->token_path);
     config_free(serve->config);
     log_close();

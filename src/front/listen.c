@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/janitor.h"
 
 #define BACKLOG 512
 
@@ -144,6 +145,17 @@ static int bind_unix(const char *path, struct error *err)
     return take_fd(fd);
 }
 
+/* In the janitor. Whoever has taken our place meanwhile has the lock. */
+static void remove_left(void *arg)
+{
+    struct listen_unix *where = arg;
+
+    where->janitor = 0;
+    if (take_lock(where, NULL) < 0)
+        close_fd(&where->lock);
+    listen_unix_done(where);
+}
+
 int listen_unix_open(struct listen_unix *where, const char *path, struct error *err)
 {
     *where = (struct listen_unix){.lock = -1, .path = strdup(path)};
@@ -155,8 +167,10 @@ int listen_unix_open(struct listen_unix *where, const char *path, struct error *
     if (take_lock(where, err) == 0) {
         int fd = clear_place(path, err) == 0 ? bind_unix(path, err) : -1;
 
-        if (fd >= 0)
+        where->janitor = fd >= 0 ? janitor_start(NULL, remove_left, where, err) : 0;
+        if (fd >= 0 && where->janitor > 0)
             return fd;
+        close_fd(&fd);
     }
     close_fd(&where->lock); /* not ours to remove */
     listen_unix_done(where);
@@ -165,6 +179,7 @@ int listen_unix_open(struct listen_unix *where, const char *path, struct error *
 
 void listen_unix_done(struct listen_unix *where)
 {
+    janitor_stop(where->janitor);
     if (where->lock >= 0 && where->path && where->lock_path) {
         (void)unlink(where->path);
         (void)unlink(where->lock_path);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 
@@ -13,10 +14,11 @@ int listen_tcp(const char *address, bool *ret_is_loopback, struct error *err);
 int listen_port(int fd);
 
 /* A socket in the file system that only its user can connect to, and the lock beside it that says
- * that a server lives: one that was killed leaves a file and no lock. */
+ * that a server lives. A janitor removes both when we are killed. */
 struct listen_unix {
     int lock;
     char *path, *lock_path;
+    pid_t janitor; /* 0: none */
 };
 
 /* A socket that nobody serves is replaced; E_BUSY where somebody does. Returns the descriptor. */

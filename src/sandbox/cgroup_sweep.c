@@ -10,13 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/janitor.h"
 #include "sandbox/cgroup_internal.h"
 
 /* A killed process needs a moment to let go of its group, one in the kernel's hands longer. */
@@ -204,29 +203,19 @@ void cgroup_sweep_stale(const char *parent)
 
 /* --- the janitor --- */
 
-/* Waits for the end of the process behind `pidfd`. Not for the end of a pipe: a child that the
- * supervisor forked and that did not execute anything would keep the other end open. */
-__attribute__((noreturn)) static void janitor(struct cgroup_host *host, int pidfd)
+/* What others left is cleared there, where nobody waits for it. */
+static void clear_others(void *arg)
 {
-    static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGUSR1, SIGUSR2};
-    struct pollfd supervisor = {.fd = 0, .events = POLLIN};
+    const struct cgroup_host *host = arg;
 
-    for (size_t i = 0; i < ARRAY_SIZE(ignored); i++)
-        (void)signal(ignored[i], SIG_IGN);
-    (void)setsid();
-    (void)prctl(PR_SET_NAME, "belljar-janitor", 0, 0, 0);
-    /* Standard streams too: whoever reads our output waits for the last writer. */
-    if (pidfd != 0)
-        (void)dup2(pidfd, 0);
-    (void)syscall(SYS_close_range, 1U, ~0U, 0U);
-    if (chdir("/") < 0)
-        _exit(1); /* there is no root: nothing below it can be cleared either */
-    /* What others left is cleared here, where nobody waits for it. */
     for (size_t i = 0; i < host->n_places; i++)
         cgroup_sweep_stale(host->places[i].parent);
+}
 
-    while (poll(&supervisor, 1, -1) < 0 && errno == EINTR)
-        ;
+static void clear_ours(void *arg)
+{
+    struct cgroup_host *host = arg;
+
     for (size_t i = 0; i < host->n_places; i++) {
         struct cgroup_place *place = &host->places[i];
         char path[4096];
@@ -235,33 +224,20 @@ __attribute__((noreturn)) static void janitor(struct cgroup_host *host, int pidf
         place->fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     }
     cgroup_clear(host);
-    _exit(0);
 }
 
 int cgroup_janitor_start(struct cgroup_host *host, struct error *err)
 {
-    cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, getpid(), 0); /* Linux 5.3 */
-    long pid;
+    pid_t pid = janitor_start(clear_others, clear_ours, host, err);
 
-    if (pidfd < 0)
-        return error_errno(err, "start the cgroup janitor");
-    /* A fork without a signal at its end: nobody's waitpid(-1) finds a child it does not know. */
-    pid = syscall(SYS_clone, 0UL, NULL, NULL, NULL, 0UL);
     if (pid < 0)
-        return error_errno(err, "start the cgroup janitor");
-    if (pid == 0)
-        janitor(host, pidfd);
-    host->janitor = (pid_t)pid;
+        return error_wrap(err, "cgroups");
+    host->janitor = pid;
     return 0;
 }
 
 void cgroup_janitor_stop(struct cgroup_host *host)
 {
-    if (host->janitor <= 0)
-        return;
-    /* One that cannot be told ends when we do, and does its work then. */
-    if (kill(host->janitor, SIGKILL) == 0)
-        while (waitpid(host->janitor, NULL, __WALL) < 0 && errno == EINTR)
-            ;
+    janitor_stop(host->janitor);
     host->janitor = 0;
 }
