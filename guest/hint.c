@@ -203,6 +203,18 @@ static void on_unknown_name(const char *name, const struct modules *modules, str
     }
 }
 
+/* A line that begins as no line of Python does. */
+static void on_bad_syntax(PyObject *exception, struct hint *hint)
+{
+    PyObject *line = PyObject_GetAttrString(exception, "text");
+    const char *text = line && PyUnicode_CheckExact(line) ? PyUnicode_AsUTF8(line) : NULL;
+
+    if (text && strchr("%!", text[strspn(text, " \t")]) && text[strspn(text, " \t")])
+        hint->advice = WIRE_ADVICE_MAGIC;
+    Py_XDECREF(line);
+    PyErr_Clear();
+}
+
 void hint_find(PyObject *exception, struct hint *ret_hint)
 {
     bool is_module = PyErr_GivenExceptionMatches(exception, PyExc_ModuleNotFoundError);
@@ -212,6 +224,8 @@ void hint_find(PyObject *exception, struct hint *ret_hint)
     const char *text;
 
     *ret_hint = (struct hint){0};
+    if (PyErr_GivenExceptionMatches(exception, PyExc_SyntaxError))
+        on_bad_syntax(exception, ret_hint);
     if (!is_module && !is_name)
         return;
     name = PyObject_GetAttrString(exception, "name");

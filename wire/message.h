@@ -306,6 +306,7 @@ enum wire_advice {
     WIRE_ADVICE_NONE,
     WIRE_ADVICE_MODULE, /* no such module; names: the nearest one or "", then what is installed */
     WIRE_ADVICE_IMPORT, /* the undefined name is a module's; names: the module, its usual alias */
+    WIRE_ADVICE_MAGIC,  /* a command of a notebook, `%time` or `!ls`, which is not Python */
 };
 
 struct wire_exception {

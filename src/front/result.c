@@ -406,11 +406,24 @@ int result_human(const struct run *run, bool has_color, struct buf *out, struct 
     return add_notes(&h) < 0 ? -1 : add_status(&h);
 }
 
+/* What became of earlier variables, unless an exception has said so. */
+static int add_state(const struct human *h)
+{
+    const struct run *run = h->run;
+
+    if (run->state == RUN_STATE_FRESH)
+        return add_hint(h, "", "the kernel had ended before this cell: earlier variables are lost, "
+                               "files are not");
+    return run->state == RUN_STATE_LOST && !run->exception.name
+               ? add_hint(h, "", run->exception.hint)
+               : 0;
+}
+
 int result_cell(const struct run *run, bool has_color, struct buf *out, struct error *err)
 {
     const struct human h = {run, has_color, out, err};
 
-    if (add_notes(&h) < 0)
+    if (add_notes(&h) < 0 || add_state(&h) < 0)
         return -1;
     if (run->status == RUN_SUCCESS || (run->status == RUN_ERROR && run->exception.name))
         return 0;

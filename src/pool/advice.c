@@ -75,7 +75,9 @@ static const struct {
     {"RecursionError",      WIRE_ADVICE_NONE,   NULL,
      "the recursion does not end, or needs a loop instead"                                                            },
     {"EOFError",            WIRE_ADVICE_NONE,   NULL,
-     "input() has nothing to read: pass data as standard input"                                                       },
+     "input() has nothing to read: write the value into the code, or pass standard input"                             },
+    {"SyntaxError",         WIRE_ADVICE_MAGIC,  NULL,
+     "lines with `%` or `!` are a notebook's, not Python's: run commands of the system as Bash"                       },
 };
 
 char *advice_on(const struct wire_exception *exception)

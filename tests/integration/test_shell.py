@@ -75,6 +75,19 @@ def test_a_kernel_that_ended_is_said(user):
     assert "variables are lost" in answer.errors, answer
 
 
+def test_a_kernel_that_was_killed_is_said(user):
+    answer = piped(user, "x = 1\nbytearray(10 ** 9)\n'x' in globals()\n", "--memory", "128")
+    assert answer.text == "False\n", answer
+    assert "memory_exceeded" in answer.errors and "variables are lost" in answer.errors, answer
+
+
+def test_a_kernel_that_ended_between_cells_is_said(user):
+    answer = piped(user, "import os, threading\nx = 1; threading.Timer(0.1, os._exit, (3,)).start()\n"
+                         ":lang bash\nsleep 1\n:lang python\n'x' in globals()\n1\n", "--profile", "open")  # fmt: skip
+    assert answer.text == "False\n1\n", answer
+    assert answer.errors.count("earlier variables are lost") == 1, answer
+
+
 def test_a_regular_file_as_input(user):
     path = user.home / "cells.py"
     path.write_text("a = 2\na * 3\n")

@@ -76,6 +76,16 @@ static void a_long_list_is_cut(void **state)
     free(text);
 }
 
+static void a_command_of_a_notebook_is_named(void **state)
+{
+    char *text = advice("SyntaxError", WIRE_ADVICE_MAGIC, NULL, 0);
+
+    (void)state;
+    assert_non_null(strstr(text, "Bash"));
+    free(text);
+    assert_null(advice("SyntaxError", WIRE_ADVICE_NONE, NULL, 0));
+}
+
 static void unknown_exceptions_and_advice_get_none(void **state)
 {
     (void)state;
@@ -92,6 +102,7 @@ int main(void)
         cmocka_unit_test(the_name_of_a_module_gets_its_import),
         cmocka_unit_test(a_program_does_not_speak_with_our_voice),
         cmocka_unit_test(a_long_list_is_cut),
+        cmocka_unit_test(a_command_of_a_notebook_is_named),
         cmocka_unit_test(unknown_exceptions_and_advice_get_none),
     };
 
