@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/paths.h"
+#include "base/service.h"
 #include "cmd/cmd.h"
 #include "cmd/request.h"
 #include "front/api.h"
@@ -58,6 +59,8 @@ struct serve {
     struct metrics metrics;
     struct listen_unix unix_socket;
     struct loop_watch *grace;
+    int sockets[SERVICE_SOCKETS_MAX]; /* that a service manager has opened */
+    int n_sockets;
     int n_signals;
 };
 
@@ -290,20 +293,14 @@ static int check_beyond(const struct serve *serve, struct error *err)
 
 static int open_tcp(struct serve *serve, int *ret_port, struct error *err)
 {
-    bool is_loopback;
-    int fd;
+    struct listen_address address;
+    cleanup_close int fd = listen_tcp(serve->config->listen, err);
 
-    if (open_tls(serve, err) < 0)
+    if (fd < 0 || listen_look(fd, &address, err) < 0 ||
+        (!address.is_loopback && check_beyond(serve, err) < 0))
         return -1;
-    fd = listen_tcp(serve->config->listen, &is_loopback, err);
-    if (fd < 0)
-        return -1;
-    if (!is_loopback && check_beyond(serve, err) < 0) {
-        (void)close(fd);
-        return -1;
-    }
-    *ret_port = listen_port(fd);
-    return http_listen(serve->http, fd, serve->tls, err);
+    *ret_port = address.port;
+    return http_listen(serve->http, take_fd(fd), serve->tls, err);
 }
 
 static int open_unix(struct serve *serve, struct error *err)
@@ -324,15 +321,49 @@ static int open_unix(struct serve *serve, struct error *err)
     return fd < 0 ? -1 : http_listen(serve->http, fd, NULL, err);
 }
 
+/* A socket of the service manager's. TLS is for those of the network. */
+static int take_socket(struct serve *serve, int i, struct error *err)
+{
+    struct listen_address address;
+
+    if (listen_look(serve->sockets[i], &address, err) < 0 ||
+        (!address.is_unix && !address.is_loopback && check_beyond(serve, err) < 0))
+        return -1;
+    return http_listen(serve->http, take_fd(serve->sockets[i]), address.is_unix ? NULL : serve->tls,
+                       err);
+}
+
+/* What a service manager has opened is all there is: it was told where. */
+static int open_sockets(struct serve *serve, int *ret_port, struct error *err)
+{
+    if (open_tls(serve, err) < 0)
+        return -1;
+    for (int i = 0; i < serve->n_sockets; i++)
+        if (take_socket(serve, i, err) < 0)
+            return -1;
+    if (serve->n_sockets)
+        return 0;
+    return open_tcp(serve, ret_port, err) < 0 ? -1 : open_unix(serve, err);
+}
+
 /* The address, with the port that the kernel may have chosen. */
-static void announce(const struct serve *serve, int port)
+static void announce_address(const struct serve *serve, int port)
 {
     const char *colon = strrchr(serve->config->listen, ':');
 
+    if (serve->n_sockets) {
+        (void)printf("belljar: listening on %d sockets of the service manager\n", serve->n_sockets);
+        return;
+    }
     (void)printf("belljar: listening on %s://%.*s:%d\n", serve->tls ? "https" : "http",
                  (int)(colon - serve->config->listen), serve->config->listen, port);
     if (serve->unix_socket.path)
         (void)printf("belljar: listening on %s\n", serve->unix_socket.path);
+}
+
+static void announce(const struct serve *serve, int port)
+{
+    announce_address(serve, port);
     if (serve->token_path && !auth_has_first(serve->auth))
         (void)printf("belljar: a token is needed (`belljar token list`)\n");
     else if (serve->token_path)
@@ -340,6 +371,7 @@ static void announce(const struct serve *serve, int port)
     else
         (void)printf("belljar: no token is needed\n");
     (void)fflush(stdout);
+    service_notify("READY=1\nSTATUS=Takes requests");
 }
 
 /* --- stopping --- */
@@ -372,6 +404,7 @@ static void on_signal(void *arg)
         loop_stop(serve->engine.loop);
         return;
     }
+    service_notify("STOPPING=1\nSTATUS=Waits for programs that run");
     serve->router.is_stopping = true;
     http_stop(serve->http, on_idle, serve);
     loop_timer_start(serve->grace, (uint64_t)(serve->config->stop_grace_s * 1000));
@@ -391,7 +424,8 @@ static void on_hangup(void *arg)
     LOG_EVENT(LOG_INFO, "reload", {"message", "the token file was looked at"});
 }
 
-static int run_loop(struct serve *serve, struct error *err)
+/* Nobody is told that we are there before a signal to stop would be heard. */
+static int run_loop(struct serve *serve, int port, struct error *err)
 {
     static const int signals[] = {SIGINT, SIGTERM};
     struct loop_watch *watches[ARRAY_SIZE(signals)] = {0}, *hangup;
@@ -401,8 +435,12 @@ static int run_loop(struct serve *serve, struct error *err)
         watches[i] = loop_watch_signal(serve->engine.loop, signals[i], on_signal, serve);
     hangup = loop_watch_signal(serve->engine.loop, SIGHUP, on_hangup, serve);
     serve->grace = loop_timer(serve->engine.loop, on_grace, serve);
-    r = serve->grace ? loop_run(serve->engine.loop, err)
-                     : error_set(err, E_SYSTEM, "out of memory");
+    if (serve->grace) {
+        announce(serve, port);
+        r = loop_run(serve->engine.loop, err);
+    } else {
+        r = error_set(err, E_SYSTEM, "out of memory");
+    }
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         loop_watch_free(watches[i]);
     loop_watch_free(hangup);
@@ -447,11 +485,15 @@ int cmd_serve(int argc, char **argv)
     r = parse(&serve, &config_path, argc, argv);
     if (r > 0)
         return r - 1;
+    /* Before anything else has descriptors, which would have the sockets' numbers. */
+    service_open();
+    serve.n_sockets = service_sockets(serve.sockets, &err);
+    if (serve.n_sockets < 0)
+        return cmd_fail(&err);
     if (config_load(serve.config, config_path, &err) < 0 || open_auth(&serve, &err) < 0 ||
         open_engine(&serve, &err) < 0 || open_api(&serve, &err) < 0 ||
-        open_tcp(&serve, &port, &err) < 0 || open_unix(&serve, &err) < 0)
+        open_sockets(&serve, &port, &err) < 0)
         return cmd_fail(&err);
     open_log(serve.config);
-    announce(&serve, port);
-    return run_loop(&serve, &err) < 0 ? cmd_fail(&err) : 0;
+    return run_loop(&serve, port, &err) < 0 ? cmd_fail(&err) : 0;
 }

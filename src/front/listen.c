@@ -63,7 +63,7 @@ static bool is_loopback(const struct sockaddr *address)
            IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
 }
 
-int listen_tcp(const char *address, bool *ret_is_loopback, struct error *err)
+int listen_tcp(const char *address, struct error *err)
 {
     struct addrinfo *info = NULL;
     cleanup_close int fd = -1;
@@ -78,23 +78,29 @@ int listen_tcp(const char *address, bool *ret_is_loopback, struct error *err)
         if (errno == EADDRINUSE)
             error_hint(err, "another server has it; choose one with --listen");
     }
-    *ret_is_loopback = is_loopback(info->ai_addr);
     freeaddrinfo(info);
     return r < 0 ? r : take_fd(fd);
 }
 
-int listen_port(int fd)
+int listen_look(int fd, struct listen_address *ret_address, struct error *err)
 {
     union {
         struct sockaddr any;
         struct sockaddr_in in;
         struct sockaddr_in6 in6;
+        struct sockaddr_storage room;
     } address = {0};
     socklen_t len = sizeof(address);
 
     if (getsockname(fd, &address.any, &len) < 0)
-        return -1;
-    return ntohs(address.any.sa_family == AF_INET6 ? address.in6.sin6_port : address.in.sin_port);
+        return error_errno(err, "look at a listening socket");
+    *ret_address = (struct listen_address){
+        .is_unix = address.any.sa_family == AF_UNIX,
+        .is_loopback = is_loopback(&address.any),
+        .port =
+            ntohs(address.any.sa_family == AF_INET6 ? address.in6.sin6_port : address.in.sin_port),
+    };
+    return 0;
 }
 
 static int take_lock(struct listen_unix *where, struct error *err)

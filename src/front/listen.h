@@ -6,12 +6,18 @@
 
 #include "base/error.h"
 
-/* HOST:PORT or [IPv6]:PORT, addresses only; port 0 lets the kernel choose. *ret_is_loopback: nobody
- * but this machine reaches it. Returns the descriptor. */
-int listen_tcp(const char *address, bool *ret_is_loopback, struct error *err);
+/* HOST:PORT or [IPv6]:PORT, addresses only; port 0 lets the kernel choose. Returns the descriptor.
+ */
+int listen_tcp(const char *address, struct error *err);
 
-/* The port the socket has got. */
-int listen_port(int fd);
+/* Where a listening socket is, whoever has opened it. */
+struct listen_address {
+    bool is_unix;
+    bool is_loopback; /* nobody but this machine reaches it */
+    int port;         /* of those that have one */
+};
+
+int listen_look(int fd, struct listen_address *ret_address, struct error *err);
 
 /* A socket in the file system that only its user can connect to, and the lock beside it that says
  * that a server lives. A janitor removes both when we are killed. */
