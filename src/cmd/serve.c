@@ -37,6 +37,7 @@
 
 /* Answers kept for those who ask again. */
 #define KEPT_ANSWERS 100
+#define KEPT_KEYED   1000 /* asked for under a key: a whole batch */
 #define KEPT_BYTES   (64 * MIB)
 #define KEPT_MS      ((uint64_t)60 * 60 * 1000)
 
@@ -52,6 +53,7 @@ struct serve {
     struct queue *queue;
     struct jobs *jobs;
     struct coderunner *coderunner;
+    struct once *once;
     struct api api;
     struct router router;
     struct tls *tls;
@@ -124,6 +126,8 @@ static void on_removed(void *user, struct caller *caller)
 
     if (serve->jobs)
         jobs_forget(serve->jobs, caller->name);
+    if (serve->once)
+        once_forget(serve->once, caller->name);
     if (serve->sessions)
         sessions_close(serve->sessions, caller->name, "its owner's token was removed");
 }
@@ -235,6 +239,7 @@ static int open_api(struct serve *serve, struct error *err)
         .pool = serve->engine.pool,
         .sessions = serve->sessions,
         .max_kept = KEPT_ANSWERS,
+        .max_keyed = KEPT_KEYED,
         .max_bytes = KEPT_BYTES,
         .max_age_ms = KEPT_MS,
     };
@@ -247,8 +252,10 @@ static int open_api(struct serve *serve, struct error *err)
         .user = &serve->router,
     };
 
-    if (open_store(serve, err) < 0 || queue_new(serve->engine.loop, &queue, &serve->queue, err) < 0)
+    if (open_store(serve, err) < 0 || once_new(&serve->once, err) < 0 ||
+        queue_new(serve->engine.loop, &queue, &serve->queue, err) < 0)
         return -1;
+    jobs.once = serve->once;
     jobs.queue = serve->queue;
     jobs.metrics = &serve->metrics;
     jobs.store = serve->store;
@@ -258,6 +265,7 @@ static int open_api(struct serve *serve, struct error *err)
         (struct api){serve->config,   serve->engine.loop, serve->engine.pool, serve->sessions,
                      serve->profiles, serve->jobs,        serve->coderunner};
     serve->api.queue = serve->queue;
+    serve->api.once = serve->once;
     serve->api.auth = serve->auth;
     serve->api.metrics = &serve->metrics;
     serve->router = (struct router){.tables = api_tables,
@@ -406,6 +414,7 @@ static void on_signal(void *arg)
     }
     service_notify("STOPPING=1\nSTATUS=Waits for programs that run");
     serve->router.is_stopping = true;
+    jobs_close(serve->jobs);
     http_stop(serve->http, on_idle, serve);
     loop_timer_start(serve->grace, (uint64_t)(serve->config->stop_grace_s * 1000));
 }
@@ -462,6 +471,7 @@ static void serve_done(struct serve *serve)
     coderunner_free(serve->coderunner);
     queue_free(serve->queue);
     jobs_free(serve->jobs);
+    once_free(serve->once);
     spool_store_free(serve->store);
     engine_close(&serve->engine);
     profiles_free(serve->profiles);

@@ -25,6 +25,7 @@ struct api {
     struct auth *auth;
     struct metrics *metrics;
     struct http_server *http;
+    struct once *once;
 };
 
 /* Every table of rows, NULL at the end. */
@@ -79,6 +80,10 @@ extern const struct route coderunner_routes[];
     {"profile", SCHEMA_STRING, .max_len = 64, .help = "what it may do: the name of a profile"},    \
     {"env", SCHEMA_MAP, .max_len = LIMIT_ENV_COUNT, .help = "variables to set inside"}
 /* clang-format on */
+
+/* For routes with `takes_key`, first of all: true when the request was sent before under the same
+ * key, or its key is wrong, and the answer is given or will be. */
+bool api_is_repeat(struct request *request);
 
 json_t *api_session_json(const struct session *session);
 

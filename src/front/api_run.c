@@ -20,6 +20,8 @@ static void start_run(struct request *request)
     cleanup(run_free_p) struct run *run = run_new();
     struct error err = {0};
 
+    if (api_is_repeat(request))
+        return;
     if (!run)
         error_set(&err, E_SYSTEM, "out of memory");
     if (!run || api_read_code(api, request->json, run, &err) < 0 ||
@@ -57,11 +59,11 @@ static void follow_run(struct request *request)
 
 const struct route api_run_routes[] = {
     {"POST",                      "/v1/run", start_run, .body = run_fields, .max_body = API_BODY_BYTES,
-     .takes_files = true, .streams = true, .answers = "Result", .status = 200, .tag = "runs",
-     .summary = "run a program in a fresh sandbox and answer with its result"},
+     .takes_files = true, .takes_key = true, .streams = true, .answers = "Result", .status = 200,
+     .tag = "runs", .summary = "run a program in a fresh sandbox and answer with its result"},
     {"GET",                  "/v1/runs/{run}", show_run, .answers = "Result", .status = 200, .tag = "runs",
      .summary = "the answer of a run, kept for a while; `status` is `running` until then"},
     {"GET", "/v1/runs/{run}/events", follow_run, .streams = true, .status = 200, .tag = "runs",
      .summary = "the events of a run, behind the one that `Last-Event-ID` names"},
-    {0           },
+    {0         },
 };

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "front/api.h"
+#include "front/json.h"
 #include "front/parcel.h"
 #include "gate/admit.h"
 
@@ -97,6 +98,38 @@ static int read_clock(const json_t *body, const char *name, double most_s, uint6
     return 0;
 }
 
+static int once_claim(const struct request *request, struct error *err)
+{
+    const struct api *api = request->api;
+
+    if (!request->once.is_set)
+        return 0;
+    return once_add(api->once, request->owner, &request->once, NULL, loop_now_ns(), err);
+}
+
+static void answer_unopened(struct request *request, struct error *err)
+{
+    const struct api *api = request->api;
+
+    if (request->once.is_set)
+        once_drop(api->once, &request->once);
+    request_answer_error(request, err);
+}
+
+static void answer_opened(struct request *request, const struct session *session)
+{
+    const struct api *api = request->api;
+    cleanup(buf_done) struct buf text = {0};
+    json_t *value = api_session_json(session);
+
+    buf_init(&text, 64 * KIB);
+    if (request->once.is_set && value &&
+        json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) == 0 &&
+        buf_add_str(&text, "\n", NULL) == 0)
+        once_keep(api->once, &request->once, buf_str(&text), text.len);
+    request_answer_json(request, 201, value);
+}
+
 static void open_session(struct request *request)
 {
     struct api *api = request->api;
@@ -110,17 +143,20 @@ static void open_session(struct request *request)
     struct session *session = NULL;
     struct error err = {0};
 
+    if (api_is_repeat(request))
+        return;
     if (!model)
         error_set(&err, E_SYSTEM, "out of memory");
     if (!model ||
         read_clock(body, "idle_s", api->config->session_idle_s, &options.idle_ms, &err) < 0 ||
         read_clock(body, "lifetime_s", api->config->session_lifetime_s, &options.lifetime_ms,
                    &err) < 0 ||
-        api_admit(request, body, model, &err) < 0 ||
-        sessions_open(api->sessions, take_ptr(model), &options, &session, &err) < 0)
+        api_admit(request, body, model, &err) < 0 || once_claim(request, &err) < 0)
         request_answer_error(request, &err);
+    else if (sessions_open(api->sessions, take_ptr(model), &options, &session, &err) < 0)
+        answer_unopened(request, &err);
     else
-        request_answer_json(request, 201, api_session_json(session));
+        answer_opened(request, session);
 }
 
 static void list_sessions(struct request *request)
@@ -183,7 +219,7 @@ int api_admit_cell(const struct request *request, const struct session *session,
 static void execute(struct request *request)
 {
     struct api *api = request->api;
-    struct session *session = find(request);
+    struct session *session = api_is_repeat(request) ? NULL : find(request);
     cleanup(run_free_p) struct run *cell = session ? run_new() : NULL;
     struct error err = {0};
 
@@ -229,7 +265,7 @@ static void restart(struct request *request)
 /* clang-format off */
 const struct route api_session_routes[] = {
     {"POST", "/v1/sessions", open_session, .body = open_fields, .max_body = API_BODY_BYTES,
-     .answers = "Session", .status = 201, .tag = "sessions",
+     .takes_key = true, .answers = "Session", .status = 201, .tag = "sessions",
      .summary = "open a session: a sandbox that stays, with its variables and files"},
     {"GET", "/v1/sessions", list_sessions, .answers = "Sessions", .status = 200, .tag = "sessions",
      .summary = "the caller's sessions"},
@@ -238,7 +274,7 @@ const struct route api_session_routes[] = {
     {"DELETE", "/v1/sessions/{session}", close_session, .status = 204, .tag = "sessions",
      .summary = "end a session; its variables and files are gone"},
     {"POST", "/v1/sessions/{session}/execute", execute, .body = cell_fields,
-     .max_body = API_BODY_BYTES, .takes_files = true, .streams = true, .answers = "Result", .status = 200,
+     .max_body = API_BODY_BYTES, .takes_files = true, .takes_key = true, .streams = true, .answers = "Result", .status = 200,
      .tag = "sessions", .summary = "run a cell; cells of one session run one after the other"},
     {"POST", "/v1/sessions/{session}/interrupt", interrupt, .body = nothing, .max_body = KIB,
      .status = 200, .tag = "sessions",

@@ -25,6 +25,7 @@ static const struct {
     {404, "Not Found"                      },
     {405, "Method Not Allowed"             },
     {408, "Request Timeout"                },
+    {409, "Conflict"                       },
     {413, "Content Too Large"              },
     {415, "Unsupported Media Type"         },
     {416, "Range Not Satisfiable"          },
@@ -79,9 +80,11 @@ static void put_head(struct http_connection *c, int status, const char *type, co
                        c->request->retry_s ? c->request->retry_s : 1);
     n = snprintf(head, sizeof(head),
                  "HTTP/1.1 %d %s\r\nDate: %s\r\n%s%s%s%sCache-Control: no-store\r\n"
-                 "X-Content-Type-Options: nosniff\r\n%s%s%s%s\r\n",
+                 "X-Content-Type-Options: nosniff\r\n%s%s%s%s%s\r\n",
                  status, reason_of(status), date, type ? "Content-Type: " : "", type ? type : "",
-                 type ? "\r\n" : "", framing, retry, trace, headers ? headers : "",
+                 type ? "\r\n" : "", framing, retry, trace,
+                 c->request->is_repeat ? "Idempotency-Replayed: true\r\n" : "",
+                 headers ? headers : "",
                  c->is_closing             ? "Connection: close\r\n"
                  : c->request->head.is_old ? "Connection: keep-alive\r\n"
                                            : "");

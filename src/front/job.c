@@ -84,15 +84,18 @@ static void forget(struct job *job)
  * many bytes. */
 static void make_room(struct jobs *jobs, const char *owner)
 {
-    size_t own = 0;
+    size_t own[2] = {0}; /* without a key, and with one */
 
     for (struct job *job = jobs->last, *before; job; job = before) {
         before = job->before;
         if (!is_kept(job))
             continue;
-        own += strcmp(job->owner, owner) == 0;
-        if (is_old(job) || (strcmp(job->owner, owner) == 0 && own > jobs->options.max_kept))
+        if (strcmp(job->owner, owner) == 0)
+            own[job->key.is_set]++;
+        if (is_old(job) || own[0] > jobs->options.max_kept || own[1] > jobs->options.max_keyed) {
+            own[job->key.is_set] -= strcmp(job->owner, owner) == 0;
             forget(job);
+        }
     }
     for (struct job *job = jobs->first, *after; job && jobs->kept_bytes > jobs->options.max_bytes;
          job = after) {
@@ -152,13 +155,12 @@ static void write_any(struct job *job)
 
 static void answer(struct job *job)
 {
-    struct request *request = job->request;
+    while (job->watches) {
+        struct job_watch *watch = job->watches;
 
-    job->request = NULL;
-    if (request)
-        request->retry_s = job->retry_s;
-    if (request)
-        request_answer_text(request, job->status, buf_str(&job->answer), job->answer.len);
+        job->watches = watch->next;
+        watch->on_answer(watch, job);
+    }
 }
 
 /* The one line of a run. The code and what it wrote are nobody's business here. */
@@ -247,13 +249,70 @@ void job_cancel(struct job *job)
         session_cancel(session, job->run);
 }
 
+/* --- who waits --- */
+
+/* A request that does. */
+struct waiter {
+    struct job_watch watch;
+    struct job *job;
+    struct request *request;
+};
+
+void job_watch(struct job *job, struct job_watch *watch)
+{
+    watch->next = job->watches;
+    job->watches = watch;
+}
+
+void job_unwatch(struct job *job, struct job_watch *watch)
+{
+    for (struct job_watch **at = &job->watches; *at; at = &(*at)->next)
+        if (*at == watch) {
+            *at = watch->next;
+            return;
+        }
+}
+
+static void on_answer(struct job_watch *watch, struct job *job)
+{
+    struct waiter *waiter = (struct waiter *)watch;
+    struct request *request = waiter->request;
+
+    free(waiter);
+    request->on_gone = NULL;
+    request->retry_s = job->retry_s;
+    request_answer_text(request, job->status, buf_str(&job->answer), job->answer.len);
+}
+
 static void on_gone(struct request *request)
 {
-    struct job *job = request->user;
+    struct waiter *waiter = request->user;
+    struct job *job = waiter->job;
 
-    job->request = NULL;
-    job_cancel(job);
+    job_unwatch(job, &waiter->watch);
+    free(waiter);
+    if (!job->watches && !job->key.is_set)
+        job_cancel(job);
 }
+
+/* Without memory the answer is lost to this request, and it is told so. */
+static void wait_for(struct job *job, struct request *request)
+{
+    struct waiter *waiter = calloc(1, sizeof(*waiter));
+    struct error err = {0};
+
+    if (!waiter) {
+        error_set(&err, E_SYSTEM, "out of memory");
+        request_answer_error(request, &err);
+        return;
+    }
+    *waiter = (struct waiter){{.on_answer = on_answer}, job, request};
+    request->user = waiter;
+    request->on_gone = on_gone;
+    job_watch(job, &waiter->watch);
+}
+
+/* --- beginning --- */
 
 static struct job *new_job(struct jobs *jobs, const struct request *request, struct run *run,
                            const char *correlation_id)
@@ -317,7 +376,9 @@ static void on_refused(void *user, struct error *err)
 {
     struct job *job = user;
 
-    job->run->status = RUN_CANCELLED; /* unless there is an error */
+    if (job->key.is_set)
+        once_drop(job->jobs->options.once, &job->key); /* it had no turn, and may have one later */
+    job->run->status = RUN_CANCELLED;                  /* unless there is an error */
     job->run->exit_code = 130;
     if (err->code != E_NONE)
         job->place.caller->n_refused++;
@@ -325,52 +386,67 @@ static void on_refused(void *user, struct error *err)
     on_done(job->run);
 }
 
-/* False: not now, and the request has been answered with when. */
-static bool has_claim(const struct jobs *jobs, struct request *request)
+/* Whether this caller may begin something now. */
+static int claim(const struct jobs *jobs, struct request *request, struct error *err)
 {
-    struct error err = {0};
+    struct caller *caller = request->caller;
 
-    if (queue_check(jobs->options.queue, request->caller, &err) < 0)
+    if (jobs->is_closed) {
+        jobs->options.metrics->refusals[METRICS_STOPPING]++;
+        return error_set(err, E_BUSY, "the server is stopping");
+    }
+    if (queue_check(jobs->options.queue, caller, err) < 0)
         jobs->options.metrics->refusals[METRICS_QUEUE]++;
-    else if (quota_take_run(request->caller, loop_now_ns(), &request->retry_s, &err) < 0)
+    else if (quota_take_run(caller, loop_now_ns(), &request->retry_s, err) < 0)
         jobs->options.metrics->refusals[METRICS_QUOTA]++;
     else
-        return true;
-    request->caller->n_refused++;
-    request_answer_error(request, &err);
-    return false;
+        return 0;
+    caller->n_refused++;
+    return -1;
 }
 
-/* A job that runs, or NULL and the request has been answered. */
-static struct job *begin(struct jobs *jobs, struct request *request, struct run *run,
-                         const char *correlation_id)
+/* A job that is ready to be queued. Takes the run over, also when it fails. */
+static int begin(struct jobs *jobs, struct request *request, const struct once_key *key,
+                 struct run *run, const char *correlation_id, struct job **ret_job,
+                 struct error *err)
 {
     struct job *job = NULL;
-    struct error err = {0};
 
-    if (!has_claim(jobs, request)) {
+    if (claim(jobs, request, err) < 0) {
         run_free(run);
-        return NULL;
+        return -1;
     }
     job = new_job(jobs, request, run, correlation_id);
     if (!job) {
         run_free(run);
-        error_set(&err, E_SYSTEM, "out of memory");
-        request_answer_error(request, &err);
-        return NULL;
+        return error_set(err, E_SYSTEM, "out of memory");
     }
+    if (key->is_set &&
+        once_add(jobs->options.once, request->owner, key, job->id, loop_now_ns(), err) < 0) {
+        free_job(job);
+        return -1;
+    }
+    job->key = *key;
     run->user = job;
     run->on_done = on_done;
     prepare_streams(jobs, run);
     jobs->n_running++;
-    return job;
+    *ret_job = job;
+    return 0;
 }
 
-static void wait_for(struct job *job, struct request *request)
+/* The same; NULL: the request has been answered. */
+static struct job *begin_for(struct jobs *jobs, struct request *request, struct run *run,
+                             const char *correlation_id)
 {
-    job->request = request;
-    request->user = job;
-    request->on_gone = on_gone;
+    struct job *job = NULL;
+    struct error err = {0};
+
+    if (begin(jobs, request, &request->once, run, correlation_id, &job, &err) < 0) {
+        request_answer_error(request, &err);
+        return NULL;
+    }
+    return job;
 }
 
 static void submit(struct job *job, struct session *session)
@@ -391,7 +467,7 @@ static void submit(struct job *job, struct session *session)
 void jobs_start(struct jobs *jobs, struct request *request, struct session *session,
                 struct run *run, const char *correlation_id)
 {
-    struct job *job = begin(jobs, request, run, correlation_id);
+    struct job *job = begin_for(jobs, request, run, correlation_id);
 
     if (!job)
         return;
@@ -402,10 +478,20 @@ void jobs_start(struct jobs *jobs, struct request *request, struct session *sess
     submit(job, session);
 }
 
+int jobs_submit(struct jobs *jobs, struct request *request, const struct once_key *key,
+                struct run *run, const char *correlation_id, struct job **ret_job,
+                struct error *err)
+{
+    if (begin(jobs, request, key, run, correlation_id, ret_job, err) < 0)
+        return -1;
+    submit(*ret_job, NULL);
+    return 0;
+}
+
 struct job *jobs_start_as(struct jobs *jobs, struct request *request, struct session *session,
                           struct run *run, const struct job_form *form)
 {
-    struct job *job = begin(jobs, request, run, NULL);
+    struct job *job = begin_for(jobs, request, run, NULL);
 
     if (!job) {
         if (form->free)
@@ -417,6 +503,26 @@ struct job *jobs_start_as(struct jobs *jobs, struct request *request, struct ses
         wait_for(job, request);
     submit(job, session);
     return job;
+}
+
+const char *job_answer(const struct job *job, size_t *ret_len, int *ret_status)
+{
+    if (job->run)
+        return NULL;
+    *ret_len = job->answer.len;
+    *ret_status = job->status;
+    return buf_str(&job->answer);
+}
+
+void job_repeat(struct job *job, struct request *request)
+{
+    request->is_repeat = true;
+    if (route_wants_events(request))
+        job_follow(job, request);
+    else if (job->run)
+        wait_for(job, request);
+    else
+        request_answer_text(request, job->status, buf_str(&job->answer), job->answer.len);
 }
 
 const char *job_id(const struct job *job)
@@ -461,6 +567,11 @@ void jobs_forget(struct jobs *jobs, const char *owner)
         else
             job->owner[0] = '\0'; /* nobody's: a name is never empty */
     }
+}
+
+void jobs_close(struct jobs *jobs)
+{
+    jobs->is_closed = true;
 }
 
 void jobs_cancel_all(struct jobs *jobs)

@@ -5,7 +5,8 @@
  * that follows its events has a while to come back first. Before it runs it waits for its turn
  * (gate/queue.h), unless its caller has used up what is his (gate/quota.h). When it is done its
  * answer, as text, stays for a while: a bounded number per owner, a bounded number of bytes for
- * all.
+ * all. A run that was asked for under a key (front/once.h) goes on without its client, who will ask
+ * again.
  */
 #pragma once
 
@@ -32,7 +33,9 @@ struct jobs_options {
     struct queue *queue; /* in front of both */
     struct metrics *metrics;
     struct spool_store *store; /* where whole outputs go; NULL: nowhere */
-    size_t max_kept;           /* answers of one owner */
+    struct once *once;         /* keys that stand for runs */
+    size_t max_kept;           /* answers of one owner, */
+    size_t max_keyed;          /* and of those that were asked for under a key */
     size_t max_bytes;          /* of all answers */
     uint64_t max_age_ms;       /* of an answer; 0: any */
 };
@@ -50,6 +53,35 @@ void jobs_cancel_all(struct jobs *jobs);
  * done, or, when the client wants events, as things happen. Takes the run over. */
 void jobs_start(struct jobs *jobs, struct request *request, struct session *session,
                 struct run *run, const char *correlation_id);
+
+/* Somebody who waits for an answer, embedded in what he is. */
+struct job_watch {
+    struct job_watch *next;
+    void (*on_answer)(struct job_watch *watch, struct job *job); /* once, from the loop */
+};
+
+/* Starts the admitted run on its own, on behalf of who sent the request, under `key` where that is
+ * set. The request is not answered; after E_BUSY its retry_s says when to try again, where that is
+ * known. Takes the run over. */
+int jobs_submit(struct jobs *jobs, struct request *request, const struct once_key *key,
+                struct run *run, const char *correlation_id, struct job **ret_job,
+                struct error *err);
+
+/* The job has to run. */
+void job_watch(struct job *job, struct job_watch *watch);
+void job_unwatch(struct job *job, struct job_watch *watch);
+
+/* Interrupts it; the answer follows. */
+void job_cancel(struct job *job);
+
+/* Nothing new is begun. */
+void jobs_close(struct jobs *jobs);
+
+/* The text of the answer, with its newline, and its status; NULL: it runs. */
+const char *job_answer(const struct job *job, size_t *ret_len, int *ret_status);
+
+/* Answers the request as the one that started the job was, when it is done or at once. */
+void job_repeat(struct job *job, struct request *request);
 
 /* An answer of another shape than the native one. */
 struct job_form {

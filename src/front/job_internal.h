@@ -17,8 +17,9 @@ struct job {
     char id[32];
     char owner[REQUEST_OWNER_MAX];
     char *correlation_id;
-    struct run *run;         /* NULL: it is done */
-    struct request *request; /* that waits, or NULL */
+    struct run *run;           /* NULL: it is done */
+    struct job_watch *watches; /* who waits for the answer */
+    struct once_key key;       /* under which it was asked for; is_set: there is one */
     struct queue_place place;
     char session_id[32]; /* of a cell; "": it is none */
     unsigned retry_s;    /* of a refusal; 0: not said */
@@ -46,10 +47,9 @@ struct jobs {
     size_t n_running, n_kept, kept_bytes;
     unsigned ticks;
     bool is_ticking;
+    bool is_closed;
     struct loop_watch *tick;
 };
-
-void job_cancel(struct job *job);
 
 /* Events from the start on, to this request. */
 void job_stream_begin(struct job *job, struct request *request);

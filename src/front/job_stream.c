@@ -216,7 +216,7 @@ void job_stream_tick(void *arg)
     for (struct job *job = jobs->first; job; job = job->after) {
         if (jobs->ticks % COMMENT_TICKS == 0)
             sse_keep_alive(&job->events);
-        if (job->is_stream && job->run && job->left_ns &&
+        if (job->is_stream && job->run && job->left_ns && !job->key.is_set &&
             (now - job->left_ns) / 1000000 >= RETURN_MS)
             job_cancel(job);
     }

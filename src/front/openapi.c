@@ -110,6 +110,15 @@ static json_t *operation(const struct route *route)
     operation_id(route, &id);
     add_path_parameters(route->path, parameters);
     add_query_parameters(route->query, parameters);
+    if (route->takes_key)
+        (void)json_array_append_new(
+            parameters,
+            json_pack("{s:s, s:s, s:{s:s, s:i, s:i}, s:s}", "name", "Idempotency-Key", "in",
+                      "header", "schema", "type", "string", "minLength", 1, "maxLength", 255,
+                      "description",
+                      "a request that is sent again with the same key gets the answer of the first "
+                      "and runs nothing; another body under the same key is 422, a key whose "
+                      "answer is not kept any more 409"));
     object = json_pack("{s:s, s:s, s:[s], s:o, s:o}", "operationId", buf_str(&id), "summary",
                        route->summary, "tags", route->tag, "parameters", parameters, "responses",
                        responses_of(route));

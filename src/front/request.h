@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "front/http_guard.h"
+#include "front/once.h"
 
 struct caller;
 struct http_connection;
@@ -49,6 +50,8 @@ struct request {
     char owner[REQUEST_OWNER_MAX];
     struct caller *caller; /* who asks (gate/caller.h); NULL: the route is for everybody */
     char traceparent[REQUEST_TRACE_SIZE]; /* that came and is well-formed; "": none did */
+    struct once_key once;                 /* under which it is asked; is_set: there is one */
+    bool is_repeat;                       /* the answer says that it was given before */
     unsigned retry_s;                     /* what 429 and 503 say as Retry-After; 0: a second */
     void *api;                            /* what all handlers share */
 

@@ -236,6 +236,19 @@ static int check_body(struct request *request)
     return 0;
 }
 
+/* A key that would be ignored is a promise broken. */
+static int check_key(struct request *request)
+{
+    struct error err = {0};
+
+    if (request->route->takes_key || !request_header(request, "idempotency-key").data ||
+        !span_is(request->head.method, "POST"))
+        return 0;
+    error_set(&err, E_INVALID, "this path does not know Idempotency-Key");
+    error_hint(&err, "/v1/run, /v1/batch, /v1/sessions and …/execute do");
+    return refuse(request, 400, NULL, &err);
+}
+
 static int begin(struct request *request)
 {
     struct error err = {0};
@@ -295,7 +308,7 @@ int route_on_head(void *user, struct request *request)
         request_answer_error(request, &err);
         return -1;
     }
-    return check_body(request) < 0 ? -1 : begin(request);
+    return check_key(request) < 0 || check_body(request) < 0 ? -1 : begin(request);
 }
 
 /* No body is an empty object. */

@@ -34,6 +34,7 @@ struct route {
     bool takes_files; /* the body may also come as a form, with files (front/form.h) */
     bool reads_body;  /* the handler reads and checks the JSON of request->body itself */
     enum route_access access;
+    bool takes_key;      /* knows `Idempotency-Key`; elsewhere a POST with one is refused */
     bool streams;        /* answers `Accept: text/event-stream` with events */
     const char *answers; /* which object of /openapi.json's components; NULL: see the summary */
     int status;          /* of a good answer */

@@ -1,0 +1,90 @@
+/* Requests that are sent again under the key of the first. */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "front/api.h"
+#include "front/json.h"
+#include "front/multipart.h"
+
+/* Where, and what: a body counts by its values, not by how it was written. */
+static int read_print(struct request *request, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+    uint8_t digest[SHA256_BYTES];
+    char *json = json_dumps(request->json, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
+    int r = json ? 0 : error_set(err, E_SYSTEM, "out of memory");
+
+    buf_init(&text, SIZE_MAX / 2);
+    if (r == 0)
+        r = buf_add(&text, request->head.path.data, request->head.path.len, err);
+    if (r == 0)
+        r = buf_add_str(&text, "\n", err) < 0 ? -1 : buf_add_str(&text, json, err);
+    free(json);
+    for (size_t i = 0; r == 0 && request->parts && i < request->parts->count; i++) {
+        const struct multipart_part *part = &request->parts->parts[i];
+
+        if (!span_is(part->name, "files"))
+            continue;
+        sha256(part->filename.data, part->filename.len, digest);
+        r = buf_add(&text, digest, sizeof(digest), err);
+        sha256(part->content.data, part->content.len, digest);
+        r = r == 0 ? buf_add(&text, digest, sizeof(digest), err) : r;
+    }
+    sha256(text.data, text.len, request->once.body);
+    return r;
+}
+
+static void answer_other_body(struct request *request)
+{
+    struct error err = {0};
+
+    error_set(&err, E_INVALID, "this Idempotency-Key stands for another request");
+    error_hint(&err, "a key is for one request and its repetitions; take a new one");
+    request_answer_error_as(request, 422, NULL, &err);
+}
+
+static void answer_forgotten(struct request *request)
+{
+    struct error err = {0};
+
+    error_set(&err, E_NOT_FOUND, "this request was taken before; its answer is not kept any more");
+    error_hint(&err, "it is not run again under this Idempotency-Key; take a new one to do so");
+    request_answer_error_as(request, 409, NULL, &err);
+}
+
+static void answer_again(struct request *request, const struct once_entry *entry)
+{
+    const struct api *api = request->api;
+    struct job *job = *entry->run ? jobs_find(api->jobs, request->owner, entry->run, NULL) : NULL;
+
+    if (sha256_differs(entry->body, request->once.body)) {
+        answer_other_body(request);
+    } else if (job) {
+        job_repeat(job, request);
+    } else if (entry->answer) {
+        request->is_repeat = true;
+        request_answer_text(request, request->route->status, entry->answer, entry->len);
+    } else {
+        answer_forgotten(request);
+    }
+}
+
+bool api_is_repeat(struct request *request)
+{
+    const struct api *api = request->api;
+    struct span text = request_header(request, "idempotency-key");
+    const struct once_entry *entry;
+    struct error err = {0};
+
+    if (!text.data)
+        return false;
+    if (once_key_read(&request->once, request->owner, text, &err) < 0 ||
+        read_print(request, &err) < 0) {
+        request_answer_error(request, &err);
+        return true;
+    }
+    entry = once_find(api->once, &request->once, loop_now_ns());
+    if (entry)
+        answer_again(request, entry);
+    return entry != NULL;
+}
