@@ -221,8 +221,16 @@ void cells_serve(const struct cells_fds *fds)
 
     frame_decoder_init(&decoder);
     block_interrupts(SIG_BLOCK);
-    while (receive(fds, &decoder, &cell) == 0)
-        if (report_done(fds->report, run_cell(fds, &cell)) < 0)
+    while (receive(fds, &decoder, &cell) == 0) {
+        pid_t before = getpid();
+        int code = run_cell(fds, &cell);
+
+        /* A child that the cell has forked comes back, too. Cells are not for it: it ends where a
+         * script would. */
+        if (getpid() != before)
+            python_exit(code);
+        if (report_done(fds->report, code) < 0)
             break;
+    }
     _exit(0);
 }

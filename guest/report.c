@@ -1,6 +1,7 @@
 #include "guest/report.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #include "guest/bundle.h"
 #include "guest/helper.h"
@@ -9,6 +10,10 @@
 #include "wire/message.h"
 
 #define REFUSED_MAX ((size_t)1 << 20)
+
+/* Who began the program. A child that it forks comes back out of it, too, and has nothing to say of
+ * how it ended. */
+static pid_t speaker;
 
 static int send_pack(int control, enum wire_type type, struct pack *p)
 {
@@ -42,6 +47,7 @@ int report_refused(int control, const struct policy_report *report)
 
 int report_started(int control)
 {
+    speaker = getpid();
     return frame_send(control, WIRE_STARTED, NULL, NULL, 0);
 }
 
@@ -89,6 +95,8 @@ int report_value(int control, PyObject *value)
     struct pack p;
     int r;
 
+    if (getpid() != speaker)
+        return 0;
     json = report_json(value);
     repr = PyObject_Repr(value);
     if (!repr)
@@ -227,32 +235,27 @@ PyObject *report_module(const char *name)
     return PyImport_ImportModuleLevel(name, NULL, NULL, NULL, 0);
 }
 
-int report_exception(int control)
+static void print_exception(PyObject *type, PyObject *value, PyObject *tb, PyObject *text)
 {
-    PyObject *type, *value, *tb, *text, *message, *bytes[2] = {0};
+    PyObject *err = PySys_GetObject("stderr");
+
+    if (!text) {
+        PyErr_Restore(Py_NewRef(type), Py_NewRef(value), Py_XNewRef(tb));
+        PyErr_PrintEx(0);
+    } else if (!err || err == Py_None || PyFile_WriteObject(text, err, Py_PRINT_RAW) < 0) {
+        PyErr_Clear();
+    }
+}
+
+static void send_exception(int control, PyObject *type, PyObject *value, PyObject *tb,
+                           PyObject *text)
+{
+    PyObject *message = PyObject_Str(value), *bytes[2] = {0};
     struct hint hint;
     struct pack p;
 
-    PyErr_Fetch(&type, &value, &tb);
-    PyErr_NormalizeException(&type, &value, &tb);
-    if (PyErr_GivenExceptionMatches(value, PyExc_SystemExit))
-        return exit_code_of(value);
-
-    leave_out_ours(&tb);
-    text = format_traceback(type, value, tb);
-    message = PyObject_Str(value);
     if (!message)
         PyErr_Clear();
-    if (text) {
-        PyObject *err = PySys_GetObject("stderr");
-
-        if (!err || err == Py_None || PyFile_WriteObject(text, err, Py_PRINT_RAW) < 0)
-            PyErr_Clear();
-    } else {
-        PyErr_Restore(Py_NewRef(type), Py_NewRef(value), Py_XNewRef(tb));
-        PyErr_PrintEx(0);
-    }
-
     hint_find(value, &hint);
     pack_init(&p, 3 * REPORT_TEXT_MAX);
     wire_pack_exception(&p, &(struct wire_exception){
@@ -264,9 +267,38 @@ int report_exception(int control)
                                 .names = hint.names,
                             });
     (void)send_pack(control, WIRE_EXCEPTION, &p); /* the exit code says it, too */
-    Py_XDECREF(text);
     Py_XDECREF(message);
     Py_XDECREF(bytes[0]);
     Py_XDECREF(bytes[1]);
+}
+
+static int report(int control, PyObject *type, PyObject *value, PyObject **tb)
+{
+    PyObject *text;
+
+    if (PyErr_GivenExceptionMatches(value, PyExc_SystemExit))
+        return exit_code_of(value);
+    leave_out_ours(tb);
+    text = format_traceback(type, value, *tb);
+    print_exception(type, value, *tb, text);
+    if (getpid() == speaker)
+        send_exception(control, type, value, *tb, text);
+    Py_XDECREF(text);
     return PyErr_GivenExceptionMatches(type, PyExc_KeyboardInterrupt) ? 130 : 1;
+}
+
+int report_exception(int control)
+{
+    PyObject *type, *value, *tb;
+    int code;
+
+    PyErr_Fetch(&type, &value, &tb);
+    PyErr_NormalizeException(&type, &value, &tb);
+    code = report(control, type, value, &tb);
+    /* In a session its frames would keep what is in them for ever. */
+    Py_XDECREF(type);
+    Py_XDECREF(value);
+    Py_XDECREF(tb);
+    PyErr_Clear();
+    return code;
 }
