@@ -16,8 +16,9 @@
 
 #define SCRIPT_FD 10
 
-/* Where cells find their standard error, see WIRE_BASH_CELL. */
+/* Where cells find their standard error, see WIRE_BASH_CELL, and standard output a second time. */
 #define BASH_STDERR_FD 61
+#define BASH_STDOUT_FD 60
 
 extern char **environ;
 
@@ -83,7 +84,9 @@ int bash_run(const struct wire_run *run, int control)
 /* What the shell of a session reads first. It is an interactive one: only those come back to their
  * next command after an interrupt. Before a prompt it says how the last cell ended, if there was
  * one since the last prompt: an interrupt that comes too late brings another. Its own standard
- * error leads nowhere, since readline echoes there; cells have the real one, 61. */
+ * error leads nowhere, since readline echoes there; cells have the real one, 61. A standard output
+ * that was closed is opened again; without descriptors of ours no cell can run, and the shell ends.
+ */
 static const char start_up[] =
     "exec 10<&- 59</dev/null\n"
     "set +m +H +o history\n"
@@ -91,7 +94,9 @@ static const char start_up[] =
     "PS1= PS2=\n"
     "__belljar_started='BJ\\x%02x\\x%02x\\0\\0\\0\\0'\n"
     "__belljar_done() {\n"
-    "    local status=$? byte\n"
+    "    builtin local status=$? byte\n"
+    "    [[ -e /dev/fd/1 ]] || exec >&60\n"
+    "    [[ -e /dev/fd/59 && -e /dev/fd/60 && -e /dev/fd/61 ]] || builtin exit 125\n"
     "    if [[ $__belljar_runs ]]; then\n"
     "        builtin printf -v byte '\\\\x%%02x' \"$status\"\n"
     "        builtin printf \"BJ\\x%02x\\x%02x\\x04\\0\\0\\0$byte\\0\\0\\0\" >&62\n"
@@ -112,8 +117,9 @@ int bash_session(int cells, int report)
     int null = open("/dev/null", O_RDWR);
 
     if (n <= 0 || script_file((struct span){text, (size_t)n}) < 0 || null < 0 ||
-        dup2(cells, STDIN_FILENO) < 0 || dup2(STDERR_FILENO, BASH_STDERR_FD) < 0 ||
-        dup2(null, STDERR_FILENO) < 0 || fcntl(report, F_SETFD, 0) < 0) {
+        dup2(cells, STDIN_FILENO) < 0 || dup2(STDOUT_FILENO, BASH_STDOUT_FD) < 0 ||
+        dup2(STDERR_FILENO, BASH_STDERR_FD) < 0 || dup2(null, STDERR_FILENO) < 0 ||
+        fcntl(report, F_SETFD, 0) < 0) {
         (void)report_failed(report, "bash could not be started");
         return EXIT_FAILED;
     }

@@ -221,8 +221,12 @@ enum wire_run_flag {
  * With standard input of its own: the second form, and after the NUL that input in base64 and
  * another NUL. Plain builtins, so that a program that defines functions of these names changes
  * nothing. */
-#define WIRE_BASH_READ(name) "IFS= \\builtin read -r -d '' " name "; "
-#define WIRE_BASH_STARTED    "__belljar_runs=1; \\builtin printf \"$__belljar_started\" >&62; "
+/* The name is a program's to give properties to: it is made anew, and where it cannot be (readonly)
+ * the shell ends, rather than run the cell before once more. */
+#define WIRE_BASH_READ(name)                                                                       \
+    "\\builtin unset -n " name "; \\builtin unset -v " name "; "                                   \
+    "IFS= \\builtin read -r -d '' " name " || \\builtin exit 125; "
+#define WIRE_BASH_STARTED "__belljar_runs=1; \\builtin printf \"$__belljar_started\" >&62; "
 #define WIRE_BASH_CELL                                                                             \
     WIRE_BASH_READ("__belljar_code")                                                               \
     WIRE_BASH_STARTED "\\builtin eval \"$__belljar_code\" <&59 2>&61\n"

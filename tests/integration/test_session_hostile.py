@@ -1,0 +1,110 @@
+"""Cells that turn against the machinery that runs them: the next cell works, and what was lost is said."""
+import pytest
+
+
+class Session:
+    def __init__(self, server, **fields):
+        reply = server.post("/v1/sessions", {"profile": "open", "memory_mb": 256, **fields})
+        assert reply.status == 201, reply
+        self.server = server
+        self.id = reply.json["session_id"]
+
+    def run(self, code, **fields):
+        reply = self.server.post(f"/v1/sessions/{self.id}/execute", {"code": code, **fields})
+        assert reply.status == 200, reply
+        return reply.json
+
+    def bash(self, code, **fields):
+        return self.run(code, language="bash", **fields)
+
+    def ask(self, what, **body):
+        return self.server.post(f"/v1/sessions/{self.id}/{what}", body)
+
+    def end(self):
+        return self.server.call("DELETE", f"/v1/sessions/{self.id}")
+
+
+@pytest.fixture
+def session(server):
+    s = Session(server)
+    yield s
+    s.end()
+
+
+# --- Python ---
+
+
+FORKS = ["import os; child = os.fork()", "import ctypes; child = ctypes.CDLL(None).syscall(57)"]
+
+
+@pytest.mark.parametrize("fork", FORKS)
+def test_a_child_that_comes_back_out_of_its_cell_runs_no_other(session, fork):
+    assert session.run(fork)["session_state"] == "kept"
+    for n in range(8):
+        answer = session.run("print(child > 0)")
+        assert (answer["stdout"], answer["session_state"]) == ("True\n", "kept"), (n, answer)
+
+
+@pytest.mark.parametrize("rest, status", [("", "success"), ("\n1 / 0", "error")])
+def test_a_child_has_nothing_to_say_of_how_the_cell_ended(session, rest, status):
+    answer = session.run("import os; os.fork()" + rest)
+    assert (answer["status"], answer["session_state"]) == (status, "kept"), answer
+    assert answer["error"] is None or answer["error"]["name"] == "ZeroDivisionError"
+
+
+def test_a_child_has_nothing_to_say_of_how_the_run_ended(server):
+    assert server.run("import os; os.fork() and os.wait(); 7", profile="open")["result"]["json"] == 7
+
+
+def test_the_end_of_the_parent_is_the_end_of_the_kernel(session):
+    answer = session.run("import os\nx = 1\nif os.fork(): os._exit(5)")
+    assert (answer["session_state"], answer["exit_code"]) == ("lost", 5), answer
+    assert session.run("print('x' in globals())")["stdout"] == "False\n"
+
+
+def test_exceptions_do_not_keep_memory(session):
+    session.run("def f():\n    a = bytearray(50 << 20)\n    raise ValueError")
+    for _ in range(8):
+        answer = session.run("f()")
+        assert (answer["error"]["name"], answer["session_state"]) == ("ValueError", "kept"), answer
+
+
+# --- Bash ---
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "exec >&-",
+        "exec 2>&-",
+        "exec <&-",
+        "declare -u __belljar_code",
+        "declare -i __belljar_code",
+        "declare -n __belljar_code=other",
+        "eval() { echo no; }; read() { echo no; }; printf() { echo no; }; local() { echo no; }",
+        "alias builtin='echo no' local='echo no' if='echo no'; shopt -s expand_aliases",
+        "PROMPT_COMMAND='echo no'",
+        "set -o posix; set -e; IFS=01",
+        "TMOUT=1; PS1='$(echo no)' PS2=no",
+        "echo 'not closed",
+    ],
+)
+def test_bash_goes_on_after_a_cell_that_is_in_the_way(session, hostile):
+    session.bash("kept=yes")
+    session.bash(hostile)
+    answer = session.bash("echo $kept; echo error >&2")
+    assert (answer["stdout"], answer["stderr"], answer["session_state"]) == ("yes\n", "error\n", "kept"), answer
+
+
+@pytest.mark.parametrize("fd", [59, 60, 61])
+def test_a_shell_without_our_descriptors_is_replaced(session, fd):
+    assert session.bash(f"exec {fd}>&-")["session_state"] == "lost"
+    answer = session.bash("echo two; echo error >&2")
+    assert (answer["stdout"], answer["stderr"], answer["session_state"]) == ("two\n", "error\n", "kept"), answer
+
+
+def test_a_cell_of_bash_is_never_run_in_place_of_another(session):
+    assert session.bash("echo once; readonly __belljar_code")["stdout"] == "once\n"
+    answer = session.bash("echo two")
+    assert (answer["stdout"], answer["session_state"]) == ("", "lost"), answer
+    assert session.bash("echo three")["stdout"] == "three\n"
