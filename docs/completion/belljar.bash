@@ -5,7 +5,7 @@ _belljar()
 
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "run shell serve session token doctor mask config bench version help" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "run shell serve session token setup doctor mask config bench version help" -- "$word")
         return
     fi
     case $before in

@@ -15,6 +15,7 @@ int cmd_mask(int argc, char **argv);
 int cmd_run(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_session(int argc, char **argv);
+int cmd_setup(int argc, char **argv);
 int cmd_shell(int argc, char **argv);
 int cmd_token(int argc, char **argv);
 int cmd_version(int argc, char **argv);
