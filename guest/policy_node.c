@@ -34,6 +34,23 @@ int policy_walk_prepare(void)
     return ok ? 0 : -1;
 }
 
+/* The module `ast` has properties to add to a class, and has to be done with that. */
+int policy_seal_nodes(void)
+{
+    PyObject *wrapper = PyImport_ImportModule("ast");
+    PyObject *module = wrapper ? PyImport_ImportModule("_ast") : NULL;
+    PyObject *dict = module ? PyModule_GetDict(module) : NULL;
+    PyObject *name, *value;
+    Py_ssize_t at = 0;
+
+    while (dict && PyDict_Next(dict, &at, &name, &value))
+        if (PyType_Check(value) && PyType_IsSubtype((PyTypeObject *)value, node_types.AST))
+            ((PyTypeObject *)value)->tp_flags |= Py_TPFLAGS_IMMUTABLETYPE;
+    Py_XDECREF(wrapper);
+    Py_XDECREF(module);
+    return dict ? 0 : -1;
+}
+
 bool node_check(PyObject *value)
 {
     return PyObject_TypeCheck(value, node_types.AST);

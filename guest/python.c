@@ -494,7 +494,7 @@ static struct policy *session_policy;
 int python_open(struct span policy, int control)
 {
     session_policy = policy_load(policy);
-    if (!session_policy || policy_seal(session_policy) < 0) {
+    if (!session_policy || policy_seal_nodes() < 0 || policy_seal(session_policy) < 0) {
         (void)report_failed(control, "the policy could not be applied");
         return -1;
     }

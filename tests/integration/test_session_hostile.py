@@ -69,6 +69,24 @@ def test_exceptions_do_not_keep_memory(session):
         assert (answer["error"]["name"], answer["session_state"]) == ("ValueError", "kept"), answer
 
 
+# Cell one puts a property into a class of tree nodes, so that the tree of the next cell looks empty to the policy.
+BLINDFOLD = """
+import ast
+trees = {}
+ast.Module.body = property(lambda node: trees[id(node)][1], lambda node, body: trees.update({id(node): (node, body)}))
+"""
+
+
+@pytest.mark.parametrize("profile", ["strict", "standard"])
+def test_a_cell_cannot_hide_the_next_one_from_the_policy(server, profile):
+    session = Session(server, profile=profile)
+    assert session.run(BLINDFOLD)["error"]["name"] == "TypeError"
+    for code in ("print(print.__self__)", "import os", "eval('1')"):
+        assert session.run(code)["status"] == "refused"
+    assert session.run("import ast; print(ast.literal_eval('[1]'), ast.Num(5).n)")["stdout"] == "[1] 5\n"
+    session.end()
+
+
 # --- Bash ---
 
 
