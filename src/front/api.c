@@ -120,23 +120,19 @@ static double lower(double most, double own)
     return own >= 0 && own < most ? own : most;
 }
 
-double api_max_timeout_s(const struct request *request)
+double api_max_timeout_s(const struct api *api, const struct caller *caller)
 {
-    const struct api *api = request->api;
-
-    return lower(api->config->max_timeout_s, request->caller->rights.max_timeout_s);
+    return lower(api->config->max_timeout_s, caller->rights.max_timeout_s);
 }
 
-double api_max_memory_mb(const struct request *request)
+double api_max_memory_mb(const struct api *api, const struct caller *caller)
 {
-    const struct api *api = request->api;
-
-    return lower((double)api->config->max_memory_mb, request->caller->rights.max_memory_mb);
+    return lower((double)api->config->max_memory_mb, caller->rights.max_memory_mb);
 }
 
-long api_max_sessions(const struct request *request)
+long api_max_sessions(const struct caller *caller)
 {
-    double own = request->caller->rights.max_sessions;
+    double own = caller->rights.max_sessions;
 
     return own < 0 ? 0 : own == 0 ? -1 : (long)own;
 }
@@ -154,12 +150,11 @@ static int read_cpus(const json_t *body, double own, struct run_limits *limits, 
     return r;
 }
 
-int api_read_limits(const struct request *request, const json_t *body, struct run_limits *limits,
-                    struct error *err)
+int api_read_limits(const struct api *api, const struct caller *caller, const json_t *body,
+                    struct run_limits *limits, struct error *err)
 {
-    const struct api *api = request->api;
     const struct config *config = api->config;
-    const struct rights *own = &request->caller->rights;
+    const struct rights *own = &caller->rights;
     double value;
     int r;
 
@@ -183,11 +178,9 @@ int api_read_limits(const struct request *request, const json_t *body, struct ru
 }
 
 /* The one asked for, if the token has it; else the settings' own, or the token's first. */
-static int pick_profile(const struct request *request, const json_t *body,
+static int pick_profile(const struct api *api, const struct rights *own, const json_t *body,
                         const struct profile **ret_profile, struct error *err)
 {
-    const struct api *api = request->api;
-    const struct rights *own = &request->caller->rights;
     const char *asked = string_of(body, "profile");
 
     if (asked && !rights_allow_profile(own, asked)) {
@@ -201,16 +194,16 @@ static int pick_profile(const struct request *request, const json_t *body,
     return profiles_get(api->profiles, own->profiles[0], ret_profile, err);
 }
 
-int api_admit(const struct request *request, const json_t *body, struct run *run, struct error *err)
+int api_admit(const struct api *api, const struct caller *caller, const json_t *body,
+              struct run *run, struct error *err)
 {
-    const struct api *api = request->api;
     const struct profile *profile;
 
-    if (pick_profile(request, body, &profile, err) < 0 ||
+    if (pick_profile(api, &caller->rights, body, &profile, err) < 0 ||
         admit_run(run, api->config, profile, err) < 0)
         return -1;
-    rights_lower(&request->caller->rights, &run->limits);
+    rights_lower(&caller->rights, &run->limits);
     if (read_env(json_object_get(body, "env"), run, err) < 0)
         return -1;
-    return api_read_limits(request, body, &run->limits, err);
+    return api_read_limits(api, caller, body, &run->limits, err);
 }

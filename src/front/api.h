@@ -91,21 +91,35 @@ json_t *api_session_json(const struct session *session);
 int api_read_code(const struct api *api, const json_t *body, struct run *run, struct error *err);
 
 /* Limits of the body over those that stand, within what the settings and the token allow. */
-int api_read_limits(const struct request *request, const json_t *body, struct run_limits *limits,
-                    struct error *err);
+int api_read_limits(const struct api *api, const struct caller *caller, const json_t *body,
+                    struct run_limits *limits, struct error *err);
 
 /* Profile, variables and limits: the settings', the profile's, and over them the body's. Defaults
  * are lowered to what the token allows; what is asked for beyond it is refused. */
-int api_admit(const struct request *request, const json_t *body, struct run *run,
-              struct error *err);
+int api_admit(const struct api *api, const struct caller *caller, const json_t *body,
+              struct run *run, struct error *err);
 
 /* The same for a cell: the session's, and over them the body's. */
-int api_admit_cell(const struct request *request, const struct session *session, const json_t *body,
-                   struct run *cell, struct error *err);
+int api_admit_cell(const struct api *api, const struct caller *caller,
+                   const struct session *session, const json_t *body, struct run *cell,
+                   struct error *err);
 
 /* The most this client may ask for: the settings' bound, or the lower one of its token. */
-double api_max_timeout_s(const struct request *request);
-double api_max_memory_mb(const struct request *request);
+double api_max_timeout_s(const struct api *api, const struct caller *caller);
+double api_max_memory_mb(const struct api *api, const struct caller *caller);
 
 /* For struct session_options. */
-long api_max_sessions(const struct request *request);
+long api_max_sessions(const struct caller *caller);
+
+/* --- answers that MCP gives too --- */
+
+/* {"files","has_more","is_partial"} */
+json_t *api_files_json(const struct files_list *list);
+
+/* The body of `GET /v1/runs/{run}/output` for a checked query. NULL: *err says why. */
+extern const struct schema_field api_output_fields[];
+json_t *api_output_json(const struct job *job, const json_t *query, struct error *err);
+
+/* A clock of a session: what was asked for in seconds (NULL: nothing), at most the operator's. */
+int api_read_clock(const json_t *body, const char *name, double most_s, uint64_t *ret_ms,
+                   struct error *err);

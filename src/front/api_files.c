@@ -69,7 +69,7 @@ static json_t *entry_json(const struct files_entry *entry)
                      "modified", (double)entry->mtime_ns / 1e9);
 }
 
-static json_t *list_json(const struct files_list *list)
+json_t *api_files_json(const struct files_list *list)
 {
     json_t *entries = json_array();
 
@@ -98,7 +98,7 @@ static void list_files(struct request *request)
         files_list(files, path, &page, &list, &err) < 0)
         request_answer_error(request, &err);
     else
-        request_answer_json(request, 200, list_json(&list));
+        request_answer_json(request, 200, api_files_json(&list));
 }
 
 /* --- reading --- */

@@ -17,7 +17,7 @@
 /* Of one line that matches. */
 #define MATCH_SHOWN (4 * KIB)
 
-static const struct schema_field output_fields[] = {
+const struct schema_field api_output_fields[] = {
     {"stream",                    SCHEMA_STRING, .choices = "stdout,stderr", .help = "stdout unless it says stderr"},
     {"offset", SCHEMA_INTEGER, .min = 0, .max = 1e15,
      .help = "the first byte, or the place where the answer before ended"},
@@ -142,43 +142,53 @@ static json_t *search(const struct spool *spool, const json_t *query, struct err
                      r ? place_json(&place) : json_null());
 }
 
-static void show_output(struct request *request)
+json_t *api_output_json(const struct job *job, const json_t *query, struct error *err)
 {
-    struct api *api = request->api;
-    const json_t *query = request->query;
     const char *stream = json_string_value(json_object_get(query, "stream"));
-    struct error err = {0};
-    const struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
-    const struct spool *spool =
-        job ? job_spool(job, stream && strcmp(stream, "stderr") == 0) : NULL;
+    const struct spool *spool = job_spool(job, stream && strcmp(stream, "stderr") == 0);
+    struct error why = {0};
     struct spool_info info;
-    json_t *object = NULL;
+    json_t *object;
 
-    if (job && !spool) {
-        error_set(&err, E_NOT_FOUND, "nothing more is kept of this output than the answer has");
-        error_hint(&err, "`output_handle` in the answer says where there is more");
-    } else if (spool && json_object_get(query, "search")) {
-        object = search(spool, query, &err);
-    } else if (spool && json_object_get(query, "line")) {
-        object = read_lines(spool, query, &err);
-    } else if (spool) {
-        object = read_bytes(spool, query, &err);
+    if (!spool) {
+        error_set(err, E_NOT_FOUND, "nothing more is kept of this output than the answer has");
+        error_hint(err, "`output_handle` in the answer says where there is more");
+        return NULL;
     }
+    if (json_object_get(query, "search"))
+        object = search(spool, query, &why);
+    else if (json_object_get(query, "line"))
+        object = read_lines(spool, query, &why);
+    else
+        object = read_bytes(spool, query, &why);
     if (!object) {
-        if (err.code == E_NONE)
-            error_set(&err, E_SYSTEM, "out of memory");
-        request_answer_error(request, &err);
-        return;
+        if (why.code == E_NONE)
+            error_set(&why, E_SYSTEM, "out of memory");
+        error_move(err, &why);
+        return NULL;
     }
     spool_info(spool, &info);
     (void)json_object_set_new(object, "size", json_integer((json_int_t)info.size));
     (void)json_object_set_new(object, "lines", json_integer((json_int_t)info.lines));
     (void)json_object_set_new(object, "dropped", json_integer((json_int_t)info.dropped));
-    request_answer_json(request, 200, object);
+    return object;
+}
+
+static void show_output(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    const struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
+    json_t *object = job ? api_output_json(job, request->query, &err) : NULL;
+
+    if (object)
+        request_answer_json(request, 200, object);
+    else
+        request_answer_error(request, &err);
 }
 
 const struct route api_output_routes[] = {
-    {"GET",        "/v1/runs/{run}/output", show_output, .query = output_fields, .answers = "Output",
+    {"GET",        "/v1/runs/{run}/output", show_output, .query = api_output_fields, .answers = "Output",
      .status = 200, .tag = "runs",
      .summary = "the whole output of a run, by bytes, by lines, or the lines that match"},
     {0},

@@ -25,7 +25,8 @@ static void start_run(struct request *request)
     if (!run)
         error_set(&err, E_SYSTEM, "out of memory");
     if (!run || api_read_code(api, request->json, run, &err) < 0 ||
-        api_admit(request, request->json, run, &err) < 0 || parcel_read(request, run, &err) < 0) {
+        api_admit(request->api, request->caller, request->json, run, &err) < 0 ||
+        parcel_read(request, run, &err) < 0) {
         request_answer_error(request, &err);
         return;
     }

@@ -84,8 +84,8 @@ static struct session *find(struct request *request)
 /* --- opening --- */
 
 /* What the operator has set is the most a client gets; 0 is no limit. */
-static int read_clock(const json_t *body, const char *name, double most_s, uint64_t *ret_ms,
-                      struct error *err)
+int api_read_clock(const json_t *body, const char *name, double most_s, uint64_t *ret_ms,
+                   struct error *err)
 {
     const json_t *value = json_object_get(body, name);
     double seconds = value ? json_number_value(value) : most_s;
@@ -138,7 +138,7 @@ static void open_session(struct request *request)
     struct session_options options = {
         .name = json_string_value(json_object_get(body, "name")),
         .owner = request->owner,
-        .max_own = api_max_sessions(request),
+        .max_own = api_max_sessions(request->caller),
     };
     struct session *session = NULL;
     struct error err = {0};
@@ -148,10 +148,11 @@ static void open_session(struct request *request)
     if (!model)
         error_set(&err, E_SYSTEM, "out of memory");
     if (!model ||
-        read_clock(body, "idle_s", api->config->session_idle_s, &options.idle_ms, &err) < 0 ||
-        read_clock(body, "lifetime_s", api->config->session_lifetime_s, &options.lifetime_ms,
-                   &err) < 0 ||
-        api_admit(request, body, model, &err) < 0 || once_claim(request, &err) < 0)
+        api_read_clock(body, "idle_s", api->config->session_idle_s, &options.idle_ms, &err) < 0 ||
+        api_read_clock(body, "lifetime_s", api->config->session_lifetime_s, &options.lifetime_ms,
+                       &err) < 0 ||
+        api_admit(request->api, request->caller, body, model, &err) < 0 ||
+        once_claim(request, &err) < 0)
         request_answer_error(request, &err);
     else if (sessions_open(api->sessions, take_ptr(model), &options, &session, &err) < 0)
         answer_unopened(request, &err);
@@ -195,11 +196,11 @@ static void close_session(struct request *request)
 
 /* --- cells --- */
 
-int api_admit_cell(const struct request *request, const struct session *session, const json_t *body,
-                   struct run *cell, struct error *err)
+int api_admit_cell(const struct api *api, const struct caller *caller,
+                   const struct session *session, const json_t *body, struct run *cell,
+                   struct error *err)
 {
-    const struct api *api = request->api;
-    const struct rights *own = &request->caller->rights;
+    const struct rights *own = &caller->rights;
     const struct profile *profile;
     struct session_info info;
 
@@ -213,7 +214,7 @@ int api_admit_cell(const struct request *request, const struct session *session,
         return -1;
     cell->limits = *info.limits;
     rights_lower(own, &cell->limits);
-    return api_read_limits(request, body, &cell->limits, err);
+    return api_read_limits(api, caller, body, &cell->limits, err);
 }
 
 static void execute(struct request *request)
@@ -228,7 +229,7 @@ static void execute(struct request *request)
     if (!cell)
         error_set(&err, E_SYSTEM, "out of memory");
     if (!cell || api_read_code(api, request->json, cell, &err) < 0 ||
-        api_admit_cell(request, session, request->json, cell, &err) < 0 ||
+        api_admit_cell(request->api, request->caller, session, request->json, cell, &err) < 0 ||
         parcel_read(request, cell, &err) < 0) {
         request_answer_error(request, &err);
         return;

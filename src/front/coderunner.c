@@ -212,7 +212,7 @@ static struct run *new_cell(struct request *request, const struct session *sessi
 {
     const struct api *api = request->api;
     const json_t *timeout = json_object_get(body, "timeout");
-    double usual = api->config->timeout_s, most = api_max_timeout_s(request);
+    double usual = api->config->timeout_s, most = api_max_timeout_s(request->api, request->caller);
     double seconds = timeout ? json_number_value(timeout) : usual < most ? usual : most;
     json_t *native = json_pack("{s:s, s:s, s:s, s:f, s:b}", "profile", CODERUNNER_PROFILE, "code",
                                code, "language", language == RUN_BASH ? "bash" : "python",
@@ -224,8 +224,8 @@ static struct run *new_cell(struct request *request, const struct session *sessi
     if (r == 0)
         r = api_read_code(api, native, cell, &err);
     if (r == 0)
-        r = session ? api_admit_cell(request, session, native, cell, &err)
-                    : api_admit(request, native, cell, &err);
+        r = session ? api_admit_cell(request->api, request->caller, session, native, cell, &err)
+                    : api_admit(request->api, request->caller, native, cell, &err);
     json_decref(native);
     if (r < 0) {
         coderunner_answer_error(request, &err);
@@ -257,7 +257,7 @@ static void execute(struct request *request, bool is_task)
 
     compat_read(&c, request, execute_fields, false);
     code = code_of(&c);
-    compat_at_most(&c, "timeout", api_max_timeout_s(request));
+    compat_at_most(&c, "timeout", api_max_timeout_s(request->api, request->caller));
     if (compat_refuses(&c, request))
         return;
     word = json_string_value(json_object_get(c.body, "language"));

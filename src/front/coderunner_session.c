@@ -121,7 +121,7 @@ int coderunner_open(const struct request *request, const char *name, enum run_la
     const struct session_options options = {
         .name = name,
         .owner = request->owner,
-        .max_own = api_max_sessions(request),
+        .max_own = api_max_sessions(request->caller),
         .idle_ms = clock_ms(is_loose ? LOOSE_IDLE_S : 0, config->session_idle_s),
         .lifetime_ms = clock_ms(0, config->session_lifetime_s),
         .on_end = on_session_end,
@@ -132,7 +132,7 @@ int coderunner_open(const struct request *request, const char *name, enum run_la
     if (is_loose)
         make_room(api->coderunner, request->owner);
     if (r == 0)
-        r = api_admit(request, body, model, err);
+        r = api_admit(request->api, request->caller, body, model, err);
     if (r == 0)
         r = sessions_open(api->sessions, take_ptr(model), &options, ret_session, err);
     json_decref(body);

@@ -203,6 +203,16 @@ static void account(struct job *job)
     job->place.caller->n_done++;
 }
 
+/* It may start the next run from here. */
+static void tell_follower(struct job *job)
+{
+    struct job_follower follower = job->follower;
+
+    job->follower = (struct job_follower){0};
+    if (follower.on_done)
+        follower.on_done(follower.user, job->run);
+}
+
 static void on_done(struct run *run)
 {
     struct job *job = run->user;
@@ -212,6 +222,7 @@ static void on_done(struct run *run)
     queue_leave(jobs->options.queue, &job->place);
     account(job);
     write_any(job);
+    tell_follower(job);
     job->spools[0] = run_stream_take_spool(&run->out);
     job->spools[1] = run_stream_take_spool(&run->err);
     run_free(run);
@@ -314,7 +325,7 @@ static void wait_for(struct job *job, struct request *request)
 
 /* --- beginning --- */
 
-static struct job *new_job(struct jobs *jobs, const struct request *request, struct run *run,
+static struct job *new_job(struct jobs *jobs, const struct job_client *client, struct run *run,
                            const char *correlation_id)
 {
     struct job *job = calloc(1, sizeof(*job));
@@ -330,11 +341,10 @@ static struct job *new_job(struct jobs *jobs, const struct request *request, str
     }
     job->jobs = jobs;
     job->run = run;
-    job->place.caller = request->caller;
+    job->place.caller = client->caller;
     job->begun_ns = loop_now_ns();
-    memcpy(job->traceparent, request->traceparent, sizeof(job->traceparent));
     memcpy(job->id, run->id, sizeof(job->id));
-    memcpy(job->owner, request->owner, sizeof(job->owner));
+    (void)snprintf(job->owner, sizeof(job->owner), "%s", client->owner);
     buf_init(&job->answer, SIZE_MAX / 2);
     link_job(job);
     return job;
@@ -387,9 +397,9 @@ static void on_refused(void *user, struct error *err)
 }
 
 /* Whether this caller may begin something now. */
-static int claim(const struct jobs *jobs, struct request *request, struct error *err)
+static int claim(const struct jobs *jobs, struct job_client *client, struct error *err)
 {
-    struct caller *caller = request->caller;
+    struct caller *caller = client->caller;
 
     if (jobs->is_closed) {
         jobs->options.metrics->refusals[METRICS_STOPPING]++;
@@ -397,7 +407,7 @@ static int claim(const struct jobs *jobs, struct request *request, struct error 
     }
     if (queue_check(jobs->options.queue, caller, err) < 0)
         jobs->options.metrics->refusals[METRICS_QUEUE]++;
-    else if (quota_take_run(caller, loop_now_ns(), &request->retry_s, err) < 0)
+    else if (quota_take_run(caller, loop_now_ns(), &client->retry_s, err) < 0)
         jobs->options.metrics->refusals[METRICS_QUOTA]++;
     else
         return 0;
@@ -406,23 +416,23 @@ static int claim(const struct jobs *jobs, struct request *request, struct error 
 }
 
 /* A job that is ready to be queued. Takes the run over, also when it fails. */
-static int begin(struct jobs *jobs, struct request *request, const struct once_key *key,
+static int begin(struct jobs *jobs, struct job_client *client, const struct once_key *key,
                  struct run *run, const char *correlation_id, struct job **ret_job,
                  struct error *err)
 {
     struct job *job = NULL;
 
-    if (claim(jobs, request, err) < 0) {
+    if (claim(jobs, client, err) < 0) {
         run_free(run);
         return -1;
     }
-    job = new_job(jobs, request, run, correlation_id);
+    job = new_job(jobs, client, run, correlation_id);
     if (!job) {
         run_free(run);
         return error_set(err, E_SYSTEM, "out of memory");
     }
     if (key->is_set &&
-        once_add(jobs->options.once, request->owner, key, job->id, loop_now_ns(), err) < 0) {
+        once_add(jobs->options.once, client->owner, key, job->id, loop_now_ns(), err) < 0) {
         free_job(job);
         return -1;
     }
@@ -435,6 +445,20 @@ static int begin(struct jobs *jobs, struct request *request, const struct once_k
     return 0;
 }
 
+/* The same for who sent the request. */
+static int begin_for_request(struct jobs *jobs, struct request *request, const struct once_key *key,
+                             struct run *run, const char *correlation_id, struct job **ret_job,
+                             struct error *err)
+{
+    struct job_client client = {request->owner, request->caller, request->retry_s};
+    int r = begin(jobs, &client, key, run, correlation_id, ret_job, err);
+
+    request->retry_s = client.retry_s;
+    if (r == 0)
+        memcpy((*ret_job)->traceparent, request->traceparent, sizeof((*ret_job)->traceparent));
+    return r;
+}
+
 /* The same; NULL: the request has been answered. */
 static struct job *begin_for(struct jobs *jobs, struct request *request, struct run *run,
                              const char *correlation_id)
@@ -442,7 +466,7 @@ static struct job *begin_for(struct jobs *jobs, struct request *request, struct 
     struct job *job = NULL;
     struct error err = {0};
 
-    if (begin(jobs, request, &request->once, run, correlation_id, &job, &err) < 0) {
+    if (begin_for_request(jobs, request, &request->once, run, correlation_id, &job, &err) < 0) {
         request_answer_error(request, &err);
         return NULL;
     }
@@ -482,7 +506,7 @@ int jobs_submit(struct jobs *jobs, struct request *request, const struct once_ke
                 struct run *run, const char *correlation_id, struct job **ret_job,
                 struct error *err)
 {
-    if (begin(jobs, request, key, run, correlation_id, ret_job, err) < 0)
+    if (begin_for_request(jobs, request, key, run, correlation_id, ret_job, err) < 0)
         return -1;
     submit(*ret_job, NULL);
     return 0;
@@ -523,6 +547,35 @@ void job_repeat(struct job *job, struct request *request)
         wait_for(job, request);
     else
         request_answer_text(request, job->status, buf_str(&job->answer), job->answer.len);
+}
+
+static void on_followed(struct run *run, const struct run_event *event)
+{
+    struct job *job = run->user;
+
+    if (job->follower.on_event)
+        job->follower.on_event(job->follower.user, event);
+}
+
+int jobs_start_for(struct jobs *jobs, struct job_client *client, struct session *session,
+                   struct run *run, const struct job_follower *follower, struct job **ret_job,
+                   struct error *err)
+{
+    static const struct once_key no_key = {0};
+
+    if (begin(jobs, client, &no_key, run, NULL, ret_job, err) < 0)
+        return -1;
+    (*ret_job)->follower = *follower;
+    if (follower->on_event)
+        run->on_event = on_followed;
+    submit(*ret_job, session);
+    return 0;
+}
+
+void job_abandon(struct job *job)
+{
+    job->follower = (struct job_follower){0};
+    job_cancel(job);
 }
 
 const char *job_id(const struct job *job)

@@ -99,6 +99,29 @@ struct job_form {
 struct job *jobs_start_as(struct jobs *jobs, struct request *request, struct session *session,
                           struct run *run, const struct job_form *form);
 
+/* Who a run is for, where no request waits. */
+struct job_client {
+    const char *owner;
+    struct caller *caller;
+    unsigned retry_s; /* after E_BUSY: when to try again, where that is known */
+};
+
+/* Told of what happens to a run while it is still whole. */
+struct job_follower {
+    void (*on_event)(void *user, const struct run_event *event); /* optional */
+    /* It is over, also by a failure of its own (run->error). The run is lent. */
+    void (*on_done)(void *user, const struct run *run);
+    void *user;
+};
+
+/* The same for a client that is not a request. Its answer is kept like any other's. */
+int jobs_start_for(struct jobs *jobs, struct job_client *client, struct session *session,
+                   struct run *run, const struct job_follower *follower, struct job **ret_job,
+                   struct error *err);
+
+/* The follower is not told any more, and the run cancelled. */
+void job_abandon(struct job *job);
+
 const char *job_id(const struct job *job);
 const struct run *job_run(const struct job *job); /* NULL: it is done */
 

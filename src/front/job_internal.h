@@ -26,6 +26,7 @@ struct job {
     char traceparent[REQUEST_TRACE_SIZE];
     uint64_t begun_ns, turn_ns; /* 0: it had none */
     struct job_form form;       /* write NULL: the native one */
+    struct job_follower follower; /* on_done NULL: there is none */
     bool is_cancelled;
     int status;        /* of the answer, in HTTP */
     struct buf answer; /* its text */

@@ -57,6 +57,7 @@ struct mcp_server_options {
     /* Tables, NULL at the end; each may be NULL. They may change between messages: then
      * mcp_server_changed(). */
     const struct mcp_tool *const *tools;
+    const struct mcp_tool *const *unlisted;      /* that can be called all the same */
     const struct mcp_resource *const *resources; /* templates too */
     const struct mcp_prompt *const *prompts;
 
@@ -162,7 +163,8 @@ struct mcp_exchange {
 
     /* --- filled by the dispatcher, before it calls any of these --- */
     enum mcp_era era;
-    struct mcp_call *call;
+    struct mcp_call *call; /* what came of it, one of these or none */
+    struct mcp_listen *listen;
     struct mcp_batch *batch;
 };
 

@@ -33,8 +33,9 @@ struct mcp_tool {
     unsigned hints;
     const char *meta_json; /* of the entry's `_meta`, or NULL */
     void (*call)(struct mcp_call *call);
-    bool may_be_task;  /* after a while, for clients that take tasks */
-    bool must_be_task; /* clients that take none are refused; it is one from the start */
+    const char *accepts[2]; /* another name of an argument, and its own; or NULL */
+    bool may_be_task;       /* after a while, for clients that take tasks */
+    bool must_be_task;      /* clients that take none are refused; it is one from the start */
 };
 
 struct mcp_resource {
@@ -93,9 +94,9 @@ struct mcp_call {
     json_t *answers, *state;
 
     /* --- set by the handler --- */
-    /* The client does not want it any more. */
+    /* The client does not want it any more. It does not answer. */
     void (*on_cancel)(struct mcp_call *call);
-    /* About once a second while it runs; optional. */
+    /* About once a second while it runs; optional. It does not answer. */
     void (*on_tick)(struct mcp_call *call);
     void *user;
 
@@ -104,7 +105,7 @@ struct mcp_call {
     struct mcp_exchange *exchange;   /* NULL: it is a task */
     struct mcp_task *task;
     json_t *id;
-    json_t *owned_params;
+    json_t *owned_params, *owned_arguments, *owned_capabilities;
     const json_t *progress_token; /* or NULL */
     double last_progress;
     enum mcp_log_level log_level;

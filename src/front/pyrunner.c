@@ -132,7 +132,8 @@ static double or_default(const json_t *body, const char *name, double value)
  * that is the default. */
 static json_t *native_body(const struct request *request, const json_t *body)
 {
-    double most_s = api_max_timeout_s(request), most_mb = api_max_memory_mb(request);
+    double most_s = api_max_timeout_s(request->api, request->caller),
+           most_mb = api_max_memory_mb(request->api, request->caller);
     double timeout = or_default(body, "timeout", DEFAULT_S < most_s ? DEFAULT_S : most_s);
     double memory = or_default(body, "memory_limit", DEFAULT_MB < most_mb ? DEFAULT_MB : most_mb);
     const json_t *prints = json_object_get(body, "auto_print");
@@ -158,7 +159,7 @@ static void start(struct request *request, const json_t *body)
     if (r == 0)
         r = api_read_code(api, native, run, &err);
     if (r == 0)
-        r = api_admit(request, native, run, &err);
+        r = api_admit(request->api, request->caller, native, run, &err);
     json_decref(native);
     if (r < 0) {
         request_answer_error(request, &err);
@@ -174,8 +175,8 @@ static void run_code(struct request *request)
 
     compat_read(&c, request, run_fields, true);
     check_code(&c);
-    compat_at_most(&c, "timeout", api_max_timeout_s(request));
-    compat_at_most(&c, "memory_limit", api_max_memory_mb(request));
+    compat_at_most(&c, "timeout", api_max_timeout_s(request->api, request->caller));
+    compat_at_most(&c, "memory_limit", api_max_memory_mb(request->api, request->caller));
     if (!compat_refuses(&c, request))
         start(request, c.body);
 }
