@@ -155,6 +155,7 @@ void wire_pack_setup(struct pack *p, const struct wire_setup *m)
     pack_strings(p, &m->preload);
     pack_strings(p, &m->binds);
     pack_u8(p, m->warm);
+    pack_u8(p, m->steady);
 }
 
 bool wire_unpack_setup(struct unpack *u, struct wire_setup *m)
@@ -163,6 +164,7 @@ bool wire_unpack_setup(struct unpack *u, struct wire_setup *m)
     unpack_strings(u, &m->preload);
     unpack_strings(u, &m->binds);
     m->warm = unpack_u8(u);
+    m->steady = unpack_u8(u);
     return unpack_ok(u);
 }
 
@@ -256,6 +258,7 @@ void wire_pack_run(struct pack *p, const struct wire_run *m)
     pack_span(p, m->policy);
     pack_strings(p, &m->env);
     pack_strings(p, &m->args);
+    pack_u64(p, m->seed);
 }
 
 bool wire_unpack_run(struct unpack *u, struct wire_run *m)
@@ -270,6 +273,7 @@ bool wire_unpack_run(struct unpack *u, struct wire_run *m)
     m->policy = unpack_span(u);
     unpack_strings(u, &m->env);
     unpack_strings(u, &m->args);
+    m->seed = unpack_u64(u);
     return unpack_ok(u);
 }
 

@@ -153,6 +153,7 @@ struct wire_setup {
     struct wire_strings preload; /* modules to import before the first fork */
     struct wire_strings binds;   /* further trees to show read-only at their own place (a venv) */
     bool warm;                   /* prepare for many forks: prime, freeze, rebase */
+    bool steady; /* for runs with a seed, see guest/steady/; the library is number 4 */
 };
 
 struct wire_ready {
@@ -215,6 +216,7 @@ enum wire_run_flag {
     WIRE_RUN_NO_EXEC = 4,   /* the profile's kernel shape */
     WIRE_RUN_STDIN = 8,     /* a descriptor comes along */
     WIRE_RUN_AS_PRINT = 16, /* with WIRE_RUN_AUTO_PRINT: str() instead of repr() */
+    WIRE_RUN_SEED = 32,     /* of a steady zygote: clock and random numbers come from `seed` */
 };
 
 /* What a Bash kernel is sent on its standard input for a cell, before the cell's text and a NUL.
@@ -255,6 +257,7 @@ struct wire_run {
     struct span policy;
     struct wire_strings env;
     struct wire_strings args; /* the program's name and what follows it; none: it has no name */
+    uint64_t seed;            /* with WIRE_RUN_SEED */
 };
 
 /* Descriptors of WIRE_IMAGE: two files, for memory and for files, the pipe on which it is said how

@@ -94,7 +94,7 @@ static int run_quick_site(struct error *err)
     return 0;
 }
 
-static int initialise(const char *executable, bool is_quick, struct error *err)
+static int initialise(const char *executable, bool is_quick, bool is_steady, struct error *err)
 {
     PyPreConfig pre;
     PyConfig config;
@@ -115,6 +115,7 @@ static int initialise(const char *executable, bool is_quick, struct error *err)
     config.use_environment = 1;
     config.safe_path = 0;
     config.site_import = !is_quick;
+    config.use_hash_seed = is_steady; /* 0, the seed that is the same for all */
     config.user_site_directory = 0;
     config.write_bytecode = 0;
     config.buffered_stdio =
@@ -195,7 +196,7 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
         return error_set(err, E_PROTOCOL, "bad path of the interpreter");
     if (display_register() < 0)
         return error_set(err, E_SYSTEM, "out of memory");
-    if (initialise(executable, !setup->warm && setup->binds.count == 0, err) < 0)
+    if (initialise(executable, !setup->warm && setup->binds.count == 0, setup->steady, err) < 0)
         return -1;
     if (preload(&setup->preload, ret_missing, ret_n_missing, err) < 0)
         return -1;
@@ -447,4 +448,41 @@ void interpreter_wake(void)
 const char *interpreter_version(void)
 {
     return PY_VERSION;
+}
+
+int interpreter_set_variable(struct span variable, struct error *err)
+{
+    const char *equals = memchr(variable.data, '=', variable.len);
+    PyObject *os, *variables, *name, *value;
+    int r;
+
+    if (!equals || equals == variable.data)
+        return error_set(err, E_PROTOCOL, "bad variable");
+    os = PyImport_ImportModule("os");
+    variables = os ? PyObject_GetAttrString(os, "environ") : NULL;
+    name = PyUnicode_DecodeFSDefaultAndSize(variable.data, equals - variable.data);
+    value = PyUnicode_DecodeFSDefaultAndSize(equals + 1, variable.data + variable.len - equals - 1);
+    /* Also calls putenv(3). */
+    r = variables && name && value ? PyObject_SetItem(variables, name, value) : -1;
+    Py_XDECREF(name);
+    Py_XDECREF(value);
+    Py_XDECREF(variables);
+    Py_XDECREF(os);
+    if (r == 0)
+        return 0;
+    PyErr_Clear();
+    return error_set(err, E_INVALID, "a variable cannot be set");
+}
+
+/* numpy is not in memory yet (see pool/environment.h) and takes its seed from the kernel's random
+ * numbers, which are ours. */
+void interpreter_seed(uint64_t seed)
+{
+    PyObject *random = PyImport_ImportModule("random");
+    PyObject *done =
+        random ? PyObject_CallMethod(random, "seed", "K", (unsigned long long)seed) : NULL;
+
+    Py_XDECREF(done);
+    Py_XDECREF(random);
+    PyErr_Clear();
 }

@@ -22,4 +22,12 @@ void interpreter_wake(void);
  * for it. */
 void interpreter_touch(void);
 
+/* "NAME=value", in both worlds: the C library's for bash and child processes, os.environ for
+ * Python.
+ */
+int interpreter_set_variable(struct span variable, struct error *err);
+
+/* `random` begins with that. */
+void interpreter_seed(uint64_t seed);
+
 const char *interpreter_version(void);

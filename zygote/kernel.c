@@ -26,6 +26,7 @@
 #include "zygote/holder.h"
 #include "zygote/hotset.h"
 #include "zygote/interpreter.h"
+#include "zygote/steady.h"
 
 #define EXIT_FAILED 125
 
@@ -109,44 +110,19 @@ static int take_stdin(const struct wire_run *run, struct frame_decoder *d, struc
     return 0;
 }
 
-/* Both worlds: the C library's for bash and child processes, os.environ for Python. */
 static int set_environment(const struct wire_run *run, struct error *err)
 {
-    PyObject *os, *variables;
-
-    if (run->env.count == 0)
-        return 0;
-    os = PyImport_ImportModule("os");
-    variables = os ? PyObject_GetAttrString(os, "environ") : NULL;
-    if (!variables)
-        return error_set(err, E_INTERNAL, "os.environ is missing");
-    for (uint32_t i = 0; i < run->env.count; i++) {
-        struct span s = run->env.items[i];
-        const char *equals = memchr(s.data, '=', s.len);
-        PyObject *name, *value;
-        int r;
-
-        if (!equals || equals == s.data)
-            return error_set(err, E_PROTOCOL, "bad variable");
-        name = PyUnicode_DecodeFSDefaultAndSize(s.data, equals - s.data);
-        value = PyUnicode_DecodeFSDefaultAndSize(equals + 1, s.data + s.len - equals - 1);
-        r = name && value ? PyObject_SetItem(variables, name, value)
-                          : -1; /* also calls putenv(3) */
-        Py_XDECREF(name);
-        Py_XDECREF(value);
-        if (r < 0) {
-            PyErr_Clear();
-            return error_set(err, E_INVALID, "a variable cannot be set");
-        }
-    }
-    Py_DECREF(variables);
-    Py_DECREF(os);
+    for (uint32_t i = 0; i < run->env.count; i++)
+        if (interpreter_set_variable(run->env.items[i], err) < 0)
+            return -1;
     return 0;
 }
 
 static int hand_over(const struct wire_run *run, struct frame_decoder *d, struct error *err)
 {
     if (take_stdin(run, d, err) < 0 || set_environment(run, err) < 0 || set_limits(run, err) < 0)
+        return -1;
+    if ((run->flags & WIRE_RUN_SEED) && steady_start(run->seed, err) < 0)
         return -1;
     if ((run->flags & WIRE_RUN_NO_EXEC) && seccomp_load(SECCOMP_NO_EXEC, err) < 0)
         return -1;

@@ -9,5 +9,5 @@ const char *__asan_default_options(void)
 {
     return "handle_segv=0:handle_sigbus=0:handle_sigfpe=0:handle_sigill=0:handle_abort=0:detect_"
            "leaks=0:"
-           "allocator_may_return_null=1:exitcode=99";
+           "allocator_may_return_null=1:exitcode=99:verify_asan_link_order=0";
 }

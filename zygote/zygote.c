@@ -29,6 +29,7 @@
 #include "zygote/spawn.h"
 
 #define SOCKET 3
+#define STEADY 4
 
 struct box {
     pid_t pid;
@@ -222,10 +223,12 @@ static void warm_up(struct zygote *z)
         _exit(1);
     if (setup.warm)
         rebase_prepare();
-    if (root_build(&setup.binds, &err) < 0) {
+    if (root_build(&setup.binds, setup.steady ? STEADY : -1, &err) < 0) {
         error_wrap(&err, "build the root");
         give_up(&err);
     }
+    if (setup.steady)
+        (void)close(STEADY);
     if (interpreter_start(&setup, missing, &n_missing, &err) < 0 ||
         interpreter_freeze(setup.warm, &err) < 0)
         give_up(&err);

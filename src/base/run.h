@@ -193,6 +193,9 @@ struct run {
     bool auto_print_str;      /* then as print() shows it: the text of a string, not its quotes */
     enum run_masking masking; /* secrets, unless the operator says otherwise */
 
+    bool has_seed; /* the same program and input give the same output */
+    uint64_t seed;
+
     char session[32]; /* the id of its session; "": it has a sandbox of its own */
 
     /* --- callbacks, all optional but on_done --- */
@@ -231,7 +234,8 @@ struct run {
     bool has_more_collected; /* than there was room for, or than could be looked at */
     struct run_masked masked;
     struct run_usage usage;
-    uint32_t layers; /* bit set of enum wire_layer: what stood around the code */
+    char fingerprint[65]; /* with a seed: what else its output depends on (pool/fingerprint.h) */
+    uint32_t layers;      /* bit set of enum wire_layer: what stood around the code */
     uint64_t started_ns, handed_ns, ended_ns;
 
     /* --- the pool's own --- */

@@ -1,4 +1,5 @@
 /* belljar run: one program, one sandbox, and the program's own exit code. */
+#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -48,6 +49,7 @@ enum {
     OPT_AUTO_PRINT,
     OPT_ALLOW,
     OPT_LATER,
+    OPT_SEED,
     OPT_SETTING
 };
 
@@ -64,21 +66,23 @@ static const struct option own_options[] = {
     {"save",       required_argument, NULL, OPT_SAVE      },
     {"auto-print", no_argument,       NULL, OPT_AUTO_PRINT},
     {"net",        required_argument, NULL, OPT_LATER     },
-    {"seed",       required_argument, NULL, OPT_LATER     },
+    {"seed",       required_argument, NULL, OPT_SEED      },
 };
 
 static int help(void)
 {
-    (void)printf("usage: belljar run [OPTION]… FILE [ARGUMENT]… | - | -c CODE\n"
-                 "Run a program in a fresh sandbox. Defaults stand in parentheses.\n\n"
-                 "  -c CODE               the program itself\n"
-                 "  -l LANGUAGE           python or bash (bash for FILE.sh, else python)\n"
-                 "  --env NAME=VALUE      set a variable inside; repeatable\n"
-                 "  --stdin FILE          what it reads as standard input (-: ours)\n"
-                 "  --auto-print          echo the last expression, as the Python prompt does\n"
-                 "  --json                print one result object, not the program's output\n"
-                 "  --save DIR            keep the pictures it shows as files in DIR\n"
-                 "  --config FILE         read this file instead of the usual ones\n");
+    (void)printf(
+        "usage: belljar run [OPTION]… FILE [ARGUMENT]… | - | -c CODE\n"
+        "Run a program in a fresh sandbox. Defaults stand in parentheses.\n\n"
+        "  -c CODE               the program itself\n"
+        "  -l LANGUAGE           python or bash (bash for FILE.sh, else python)\n"
+        "  --env NAME=VALUE      set a variable inside; repeatable\n"
+        "  --stdin FILE          what it reads as standard input (-: ours)\n"
+        "  --auto-print          echo the last expression, as the Python prompt does\n"
+        "  --json                print one result object, not the program's output\n"
+        "  --save DIR            keep the pictures it shows as files in DIR\n"
+        "  --seed N              the same output every time: clock, random numbers, order\n"
+        "  --config FILE         read this file instead of the usual ones\n");
     config_print_flags(stdout, "run");
     (void)printf(
         "\nexit: the program's own; 124 time, 137 memory, 126 refused, 125 Belljar failed\n"
@@ -120,8 +124,21 @@ static int add_program(struct request *request, char **words, struct error *err)
 static int not_yet(const char *flag, struct error *err)
 {
     error_set(err, E_UNSUPPORTED, "--%s is not part of this version", flag);
-    return error_hint(err, strcmp(flag, "net") == 0 ? "a sandbox has no network at all"
-                                                    : "runs are not deterministic");
+    return error_hint(err, "a sandbox has no network at all");
+}
+
+static int read_seed(const char *text, struct run *run, struct error *err)
+{
+    char *end;
+
+    errno = 0;
+    run->seed = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno || run->seed > LIMIT_SEED) {
+        error_set(err, E_INVALID, "--seed `%s` is no number", text);
+        return error_hint(err, "a whole number from 0 to %lld", (long long)LIMIT_SEED);
+    }
+    run->has_seed = true;
+    return 0;
 }
 
 /* Belljar's own failure: words for people, and the object where one was asked for. Returns the exit
@@ -183,6 +200,9 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
             break;
         case OPT_AUTO_PRINT:
             job->run->auto_print = true;
+            break;
+        case OPT_SEED:
+            r = read_seed(optarg, job->run, &err);
             break;
         case OPT_LATER:
             r = not_yet(options[index].name, &err);
@@ -314,7 +334,8 @@ static int start_engine(struct job *job, const struct request *request, struct e
 
     if (config_load(job->config, request->config, err) < 0)
         return -1;
-    return engine_open(&job->engine, job->config, &(struct engine_stock){0}, &limits, err);
+    return engine_open(&job->engine, job->config,
+                       &(struct engine_stock){.steady = job->run->has_seed}, &limits, err);
 }
 
 static int prepare(struct job *job, struct request *request, struct error *err)

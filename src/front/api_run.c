@@ -6,8 +6,23 @@
 #include "front/parcel.h"
 
 static const struct schema_field run_fields[] = {
-    API_CODE_FIELDS, API_PROFILE_FIELDS, API_CELL_FIELDS, API_BOX_FIELDS, PARCEL_FIELDS, {0},
+    API_CODE_FIELDS,
+    API_PROFILE_FIELDS,
+    API_CELL_FIELDS,
+    API_BOX_FIELDS,
+    PARCEL_FIELDS,
+    {"seed",    SCHEMA_INTEGER, .min = 0, .max = (double)LIMIT_SEED,
+      .help = "the same program and input give the same output"},
+    {0},
 };
+
+static void read_seed(const json_t *body, struct run *run)
+{
+    const json_t *seed = json_object_get(body, "seed");
+
+    run->has_seed = seed != NULL;
+    run->seed = (uint64_t)json_integer_value(seed);
+}
 
 static void run_free_p(struct run **run)
 {
@@ -30,6 +45,7 @@ static void start_run(struct request *request)
         request_answer_error(request, &err);
         return;
     }
+    read_seed(request->json, run);
     jobs_start(api->jobs, request, NULL, take_ptr(run),
                json_string_value(json_object_get(request->json, "correlation_id")));
 }

@@ -179,6 +179,19 @@ static json_t *exit_json(const struct run *run)
     return json_integer(run->exit_code);
 }
 
+/* Linux decides who runs first. Where no cgroup counts, what lives shorter than our look at it is
+ * not seen. */
+static json_t *determinism_json(const struct run *run)
+{
+    if (!run->has_seed)
+        return json_null();
+    return json_pack("{s:I, s:s, s:o}", "seed", (json_int_t)run->seed, "fingerprint",
+                     run->fingerprint, "caveats",
+                     run->usage.processes_peak > 1
+                         ? json_pack("[s]", "threads or processes ran side by side")
+                         : json_array());
+}
+
 int result_json(const struct run *run, json_t **ret_object, struct error *err)
 {
     json_t *object = json_object();
@@ -208,6 +221,7 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
         {"profile",         string_or_null(run->profile)},
         {"isolation",       json_string("namespaces")},
         {"layers",          layers_json(run->layers)},
+        {"deterministic",   determinism_json(run)},
         {"violations_more", json_integer(run->violations_more)},
         {"displays_more",   json_integer(run->displays_more)},
         {"files_gone",      files_json(run, true)},

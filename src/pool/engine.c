@@ -39,6 +39,8 @@ int engine_open(struct engine *engine, const struct config *config,
     if (engine->loop &&
         environment_open(&options.environment, config, stock->warm, !stock->bare, err) == 0) {
         options.program = program;
+        if (stock->steady)
+            options.environment = environment_steady(&options.environment);
         r = pool_new(engine->loop, &options, &engine->pool, err);
     }
     if (r == 0)

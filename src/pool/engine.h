@@ -21,8 +21,9 @@ struct engine {
 struct engine_stock {
     size_t size; /* sandboxes, as in struct pool_options */
     size_t hot;
-    bool warm; /* import the environment's modules in advance and prepare for many forks */
-    bool bare; /* warm, but without those modules: up at once, and its sessions can be copied */
+    bool warm;   /* import the environment's modules in advance and prepare for many forks */
+    bool bare;   /* warm, but without those modules: up at once, and its sessions can be copied */
+    bool steady; /* only runs with a seed will come */
 };
 
 int engine_open(struct engine *engine, const struct config *config,

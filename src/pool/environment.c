@@ -88,6 +88,17 @@ int environment_open(struct environment *e, const struct config *config, bool wa
     return e->python ? 0 : error_set(err, E_SYSTEM, "out of memory");
 }
 
+struct environment environment_steady(const struct environment *from)
+{
+    struct environment e = *from;
+
+    e.preload = NULL;
+    e.n_preload = 0;
+    e.warm = true;
+    e.steady = true;
+    return e;
+}
+
 void environment_done(struct environment *e)
 {
     free(e->python);

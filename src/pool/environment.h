@@ -14,7 +14,9 @@ struct environment {
     size_t n_preload;
     char **binds; /* trees to show inside, read-only */
     size_t n_binds;
-    bool warm; /* many forks will follow */
+    bool warm;   /* many forks will follow */
+    bool steady; /* for runs with a seed (guest/steady/). Nothing is imported in advance: the order
+                    in which random numbers are drawn is to be the program's alone. */
 };
 
 /* The environment of the settings, which must outlive it. `imports`: where it is warm, the modules
@@ -22,4 +24,8 @@ struct environment {
  * failure it is his to end with environment_done(). */
 int environment_open(struct environment *environment, const struct config *config, bool warm,
                      bool imports, struct error *err);
+/* The same interpreter and trees for runs with a seed. Shares everything with `from`; is not to be
+ * ended. */
+struct environment environment_steady(const struct environment *from);
+
 void environment_done(struct environment *environment);

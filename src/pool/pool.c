@@ -11,6 +11,7 @@
 #include "base/cleanup.h"
 #include "base/meminfo.h"
 #include "pool/box.h"
+#include "pool/fingerprint.h"
 
 /* Sandboxes under way at once, beyond those that a run waits for: the zygote makes one after the
  * other, more would only wait. */
@@ -39,6 +40,7 @@ struct pool {
     struct cgroup_host *cgroups;
     struct pool_options options;
     struct zygote_client *zygote;               /* makes new sandboxes */
+    struct zygote_client *steady;               /* for runs with a seed, once there was one */
     struct zygote_client *retired[RETIRED_MAX]; /* live until their last sandbox is gone */
     struct box *idle;
     size_t n_idle, n_hot_idle, n_making, n_hot_making, n_active, n_queued;
@@ -47,10 +49,11 @@ struct pool {
     struct run *queue_head, *queue_tail;
     struct run *done_head, *done_tail; /* their on_done is due */
     struct loop_watch *pressure;
-    bool has_old_idle;       /* some of the stock may be of a retired zygote */
-    bool is_tight;           /* memory is short: no stock */
-    bool is_closing;         /* pool_free() is at work */
-    struct loop_watch *soon; /* schedules outside of the caller's stack */
+    bool has_old_idle;                  /* some of the stock may be of a retired zygote */
+    bool is_tight;                      /* memory is short: no stock */
+    bool is_closing;                    /* pool_free() is at work */
+    char fingerprint[FINGERPRINT_TEXT]; /* "": nobody has asked yet */
+    struct loop_watch *soon;            /* schedules outside of the caller's stack */
 };
 
 static void schedule(struct pool *pool);
@@ -224,6 +227,22 @@ static void tell_level(struct pool *pool)
 
 /* --- events of boxes --- */
 
+/* A run that can be repeated says where. */
+static int note_fingerprint(struct pool *pool, const struct box *box, struct run *run,
+                            struct error *err)
+{
+    _Static_assert(sizeof(run->fingerprint) == sizeof(pool->fingerprint),
+                   "one is the other's copy");
+    if (!run->has_seed)
+        return 0;
+    if (!*pool->fingerprint &&
+        fingerprint_of(&pool->options.environment, zygote_client_python_version(box_zygote(box)),
+                       pool->fingerprint, err) < 0)
+        return -1;
+    memcpy(run->fingerprint, pool->fingerprint, sizeof(run->fingerprint));
+    return 0;
+}
+
 static void start(struct pool *pool, struct box *box, struct run *run)
 {
     struct error err = {0};
@@ -235,7 +254,7 @@ static void start(struct pool *pool, struct box *box, struct run *run)
     }
     run->box = box;
     pool->n_active++;
-    if (box_start(box, run, &err) == 0)
+    if (note_fingerprint(pool, box, run, &err) == 0 && box_start(box, run, &err) == 0)
         return;
     pool->n_active--;
     /* A sandbox that died unnoticed took no code: the run goes to the next one. Anything else would
@@ -307,10 +326,18 @@ static void on_gone(void *owner, struct box *box, const struct error *err)
 
 static const struct box_events box_events = {on_idle, on_done, on_gone};
 
+/* NULL: it has to be started first. */
+static struct zygote_client *zygote_for(const struct pool *pool, const struct run *run)
+{
+    if (run->zygote)
+        return run->zygote;
+    return run->has_seed && !pool->options.environment.steady ? pool->steady : pool->zygote;
+}
+
 static int make_box(struct pool *pool, const struct box_spec *spec, struct run *reserved,
                     struct error *err)
 {
-    struct zygote_client *zygote = reserved && reserved->zygote ? reserved->zygote : pool->zygote;
+    struct zygote_client *zygote = reserved ? zygote_for(pool, reserved) : pool->zygote;
     struct box *box;
 
     if (box_new(pool->loop, zygote, pool->cgroups, spec, &box_events, pool, &box, err) < 0)
@@ -353,6 +380,21 @@ static void fail_bound(struct pool *pool, const struct zygote_client *zygote)
     }
 }
 
+/* Those who wait for a zygote for runs with a seed. */
+static void fail_seeded(struct pool *pool, const struct error *why)
+{
+    for (struct run *run = pool->queue_head, *next; run; run = next) {
+        struct error err = {0};
+
+        next = run->next;
+        if (!run->has_seed)
+            continue;
+        (void)unqueue(pool, run);
+        error_copy(&err, why);
+        answer_error(pool, run, &err);
+    }
+}
+
 /* Its sandboxes died with it. Runs that had their code are lost and said to be: code is never run
  * twice. */
 static void on_zygote_end(void *owner, struct zygote_client *zygote, const struct error *err)
@@ -368,6 +410,10 @@ static void on_zygote_end(void *owner, struct zygote_client *zygote, const struc
         pool->zygote = NULL;
         if (!was_ready)
             fail_queue(pool, err);
+    } else if (zygote == pool->steady) {
+        pool->steady = NULL;
+        if (!was_ready)
+            fail_seeded(pool, err);
     }
     for (size_t i = 0; i < RETIRED_MAX; i++)
         if (pool->retired[i] == zygote)
@@ -385,6 +431,14 @@ static int start_zygote(struct pool *pool, struct error *err)
 {
     return zygote_client_new(pool->loop, pool->options.program, &pool->options.environment,
                              &zygote_events, pool, &pool->zygote, err);
+}
+
+static int start_steady(struct pool *pool, struct error *err)
+{
+    struct environment environment = environment_steady(&pool->options.environment);
+
+    return zygote_client_new(pool->loop, pool->options.program, &environment, &zygote_events, pool,
+                             &pool->steady, err);
 }
 
 /* Lets go of those that have nothing left to do, and finds a place for another. */
@@ -452,7 +506,7 @@ static void on_pressure(void *arg)
  * changed. */
 static bool fits_stock(const struct pool *pool, const struct run *run)
 {
-    return pool->options.size > 0 && run->n_grants == 0 &&
+    return pool->options.size > 0 && run->n_grants == 0 && !run->has_seed &&
            run->limits.disk_bytes == pool->options.limits.disk_bytes &&
            run->limits.inodes == pool->options.limits.inodes;
 }
@@ -461,7 +515,7 @@ static bool fits_stock(const struct pool *pool, const struct run *run)
 static bool serve(struct pool *pool, struct run *run)
 {
     struct box *box = fits_stock(pool, run) ? idle_take(pool, run->zygote) : NULL;
-    struct zygote_client *zygote = run->zygote ? run->zygote : pool->zygote;
+    struct zygote_client *zygote = zygote_for(pool, run);
     struct error err = {0};
 
     if (box) {
@@ -614,6 +668,7 @@ void pool_free(struct pool *pool)
         answer_cancelled(pool, run);
     }
     end_zygote(pool, pool->zygote);
+    end_zygote(pool, pool->steady);
     for (size_t i = 0; i < RETIRED_MAX; i++)
         end_zygote(pool, pool->retired[i]);
     while (pool->done_head)
@@ -645,6 +700,9 @@ void pool_submit(struct pool *pool, struct run *run)
         error_done(&err);
         return;
     }
+    if (!zygote_for(pool, run) && start_steady(pool, &err) < 0)
+        fail_seeded(pool, &err);
+    error_done(&err);
     schedule(pool);
 }
 

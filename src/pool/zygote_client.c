@@ -22,6 +22,8 @@
 
 #define RETRY_MS 100
 
+#define STEADY_LIBRARY "belljar-steady.so"
+
 #define DOCTOR_HINT "run `belljar doctor` to see what this host allows"
 
 struct slot {
@@ -302,6 +304,7 @@ static int send_setup(struct zygote_client *z, const struct environment *e, stru
         return error_set(err, E_SYSTEM, "out of memory");
     setup->python = span_of(e->python);
     setup->warm = e->warm;
+    setup->steady = e->steady;
     pack_init(&p, wire_type_max(WIRE_SETUP));
     if (fill(&setup->preload, e->preload, e->n_preload, err) == 0 &&
         fill(&setup->binds, e->binds, e->n_binds, err) == 0) {
@@ -313,11 +316,23 @@ static int send_setup(struct zygote_client *z, const struct environment *e, stru
     return r;
 }
 
+static char *library_beside(const char *program)
+{
+    const char *slash = strrchr(program, '/');
+    char *path = NULL;
+
+    if (asprintf(&path, "%.*s" STEADY_LIBRARY, slash ? (int)(slash - program + 1) : 0, program) < 0)
+        return NULL;
+    return path;
+}
+
 int zygote_client_new(struct loop *loop, const char *program, const struct environment *environment,
                       const struct zygote_events *events, void *owner,
                       struct zygote_client **ret_zygote, struct error *err)
 {
     struct zygote_client *z = calloc(1, sizeof(*z));
+    struct ns_program what = {.path = program, .has_network = !environment->warm};
+    cleanup_free char *steady = NULL;
     int pair[2], r;
 
     if (!z)
@@ -339,7 +354,11 @@ int zygote_client_new(struct loop *loop, const char *program, const struct envir
         zygote_client_free(z);
         return -1;
     }
-    r = ns_spawn_zygote(program, pair[1], &z->ids, !environment->warm, &z->child, err);
+    if (environment->steady) {
+        steady = library_beside(program);
+        what.steady = steady;
+    }
+    r = ns_spawn_zygote(&what, pair[1], &z->ids, &z->child, err);
     (void)close(pair[1]);
     (void)fcntl(pair[0], F_SETFL, O_NONBLOCK); /* our end only: the zygote's blocks */
     if (peer_init(&z->peer, loop, pair[0], pair[0], WIRE_CHANNEL_ZYGOTE, &peer_events, z, err) < 0)

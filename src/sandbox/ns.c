@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/personality.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -25,13 +26,15 @@
 #define RANGE_SLICES 256u
 
 #define ZYGOTE_SOCKET 3
+#define ZYGOTE_STEADY 4
 
 /* For what runs in ns_vfork(): a few calls with small buffers. */
 #define VFORK_STACK 32768
 
 /* The program's whole environment, and so the sandbox's. One BLAS thread: a process that forks has
  * no threads. */
-static char *const environment[] = {
+static char *environment[] = {
+    "LD_PRELOAD=/proc/self/fd/4", /* the first only for a steady one */
     "PATH=/usr/local/bin:/usr/bin:/bin:/usr/local/games:/usr/games",
     "HOME=/workspace",
     "USER=user",
@@ -190,7 +193,7 @@ const char *ns_exit_reason(int code)
 {
     switch (code) {
     case NS_EXIT_OPEN:
-        return "belljar-zygote cannot be opened";
+        return "belljar-zygote, or belljar-steady.so beside it, cannot be opened";
     case NS_EXIT_ORPHAN:
         return "the supervisor went away";
     case NS_EXIT_IDS:
@@ -207,16 +210,18 @@ const char *ns_exit_reason(int code)
 /* In the child, still in the supervisor's image. What goes wrong is told by the exit code; the
  * supervisor words it. */
 static void __attribute__((noreturn))
-become_zygote(const char *path, int sock, int sync, const struct ns_ids *ids)
+become_zygote(const struct ns_program *what, int sock, int sync, const struct ns_ids *ids)
 {
     static char name[] = "belljar-zygote";
     char *const argv[] = {name, NULL};
-    int program, null;
+    int program, steady, null;
+    int last = what->steady ? ZYGOTE_STEADY : ZYGOTE_SOCKET;
     char byte;
 
     /* Before anything is given up: the program may lie where only the caller may look. */
-    program = open_program(path);
-    if (program < 0)
+    program = open_program(what->path);
+    steady = what->steady ? open(what->steady, O_RDONLY | O_CLOEXEC) : -1;
+    if (program < 0 || (what->steady && steady < 0))
         _exit(NS_EXIT_OPEN);
     if (read(sync, &byte, 1) != 1)
         _exit(NS_EXIT_ORPHAN);
@@ -228,6 +233,8 @@ become_zygote(const char *path, int sock, int sync, const struct ns_ids *ids)
         _exit(NS_EXIT_PREPARE);
 
     reset_signals();
+    if (what->steady && personality(ADDR_NO_RANDOMIZE) < 0)
+        _exit(NS_EXIT_PREPARE);
     (void)umask(022);
     (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
     if (chdir("/") < 0)
@@ -240,20 +247,22 @@ become_zygote(const char *path, int sock, int sync, const struct ns_ids *ids)
      * up first. */
     sock = fcntl(sock, F_DUPFD_CLOEXEC, 16);
     program = fcntl(program, F_DUPFD_CLOEXEC, 16);
+    steady = what->steady ? fcntl(steady, F_DUPFD_CLOEXEC, 16) : -1;
     if (sock < 0 || program < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
-        dup2(sock, ZYGOTE_SOCKET) < 0)
+        dup2(sock, ZYGOTE_SOCKET) < 0 || (what->steady && dup2(steady, ZYGOTE_STEADY) < 0))
         _exit(NS_EXIT_PREPARE);
-    if (close_range(ZYGOTE_SOCKET + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+    if (close_range((unsigned)last + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
         _exit(NS_EXIT_PREPARE);
-    (void)syscall(SYS_execveat, program, "", argv, environment, AT_EMPTY_PATH);
+    (void)syscall(SYS_execveat, program, "", argv, environment + (what->steady ? 0 : 1),
+                  AT_EMPTY_PATH);
     _exit(NS_EXIT_EXEC);
 }
 
-int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, bool has_network,
+int ns_spawn_zygote(const struct ns_program *program, int sock, const struct ns_ids *ids,
                     struct ns_child *ret_child, struct error *err)
 {
     uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
-                          (has_network ? 0 : CLONE_NEWNET);
+                          (program->has_network ? 0 : CLONE_NEWNET);
     cleanup_close int pidfd = -1;
     int sync[2];
     pid_t pid;
@@ -264,7 +273,7 @@ int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, bool h
     pid = ns_clone(namespaces, &pidfd);
     if (pid == 0) {
         (void)close(sync[1]);
-        become_zygote(path, sock, sync[0], ids);
+        become_zygote(program, sock, sync[0], ids);
     }
     (void)close(sync[0]);
     if (pid < 0) {
@@ -290,7 +299,8 @@ int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, bool h
                          .denies_setgroups = ids->count == 1,
                      },
                      err);
-    if (r == 0 && write(sync[1], "", 1) != 1)
+    /* One that has ended already tells by its exit code why. */
+    if (r == 0 && write(sync[1], "", 1) != 1 && errno != EPIPE)
         r = error_errno(err, "start the zygote");
     (void)close(sync[1]);
     if (r < 0) {

@@ -46,7 +46,7 @@ uint32_t ns_next_uid(const struct ns_ids *ids);
 /* How the child of ns_spawn_zygote() ends when it did not get as far as the program: nothing else
  * is left to say it with. The program's own codes are 0 and 1. */
 enum ns_exit {
-    NS_EXIT_OPEN = 2, /* the program cannot be opened */
+    NS_EXIT_OPEN = 2, /* the program or its library cannot be opened */
     NS_EXIT_ORPHAN,   /* the supervisor went away */
     NS_EXIT_IDS,      /* the ids cannot be taken on */
     NS_EXIT_PREPARE,  /* session, directory or descriptors */
@@ -56,10 +56,18 @@ enum ns_exit {
 /* In words, or NULL when the code is none of these. */
 const char *ns_exit_reason(int code);
 
-/* Clones into fresh namespaces and executes `path` there with an empty descriptor table but `sock`
- * as number 3 and an environment of our making. The child dies with its parent. `has_network`: it
- * keeps the host's, which costs less to start; only for a zygote that imports nothing. */
-int ns_spawn_zygote(const char *path, int sock, const struct ns_ids *ids, bool has_network,
+struct ns_program {
+    const char *path;
+    const char *steady; /* a library to load before all others, or NULL. With it the layout of
+                           memory is the same in every process. */
+    bool has_network;   /* it keeps the host's, which costs less to start; only for a zygote that
+                           imports nothing */
+};
+
+/* Clones into fresh namespaces and executes the program there with an empty descriptor table but
+ * `sock` as number 3 and the library as number 4, and an environment of our making. The child dies
+ * with its parent. */
+int ns_spawn_zygote(const struct ns_program *program, int sock, const struct ns_ids *ids,
                     struct ns_child *ret_child, struct error *err);
 
 /* A user namespace in which `disk_uid` is the host's `host_uid` (the same for gids), for an

@@ -81,27 +81,33 @@ static int make_file(const char *path, const char *data, size_t len, struct erro
     return 0;
 }
 
-/* A copy costs no mount in every sandbox. A file that is missing or large is passed over: none of
- * them is vital. */
-static int copy_file(const char *name, struct error *err)
+/* A copy costs no mount in every sandbox. What is large or cannot be read is passed over. */
+static int copy_fd(int fd, const char *path, struct error *err)
 {
     cleanup_free char *data = NULL;
-    cleanup_close int fd = -1;
-    char path[PATH_MAX];
     struct stat st;
     ssize_t n;
 
-    (void)snprintf(path, sizeof(path), "/etc/%s", name);
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (size_t)st.st_size > COPY_MAX)
+    if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || (size_t)st.st_size > COPY_MAX)
         return 0;
     data = malloc((size_t)st.st_size + 1);
     if (!data)
         return error_set(err, E_SYSTEM, "out of memory");
-    n = read(fd, data, (size_t)st.st_size);
+    n = pread(fd, data, (size_t)st.st_size, 0);
     if (n < 0)
         return 0;
     return make_file(path + 1, data, (size_t)n, err);
+}
+
+/* None of them is vital. */
+static int copy_file(const char *name, struct error *err)
+{
+    cleanup_close int fd = -1;
+    char path[PATH_MAX];
+
+    (void)snprintf(path, sizeof(path), "/etc/%s", name);
+    fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    return fd < 0 ? 0 : copy_fd(fd, path, err);
 }
 
 static int bind_here(const char *source, uint64_t attrs, struct error *err)
@@ -186,7 +192,7 @@ static int show_binds(const struct wire_strings *binds, struct error *err)
     return 0;
 }
 
-int root_build(const struct wire_strings *binds, struct error *err)
+int root_build(const struct wire_strings *binds, int steady_fd, struct error *err)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
         return error_errno(err, "make the mounts private");
@@ -203,7 +209,7 @@ int root_build(const struct wire_strings *binds, struct error *err)
         if (symlink(links[i].target, links[i].path) < 0)
             return error_errno(err, "symlink %s", links[i].path);
     if (show_system(err) < 0 || show_etc(err) < 0 || show_devices(err) < 0 ||
-        show_binds(binds, err) < 0)
+        show_binds(binds, err) < 0 || (steady_fd >= 0 && copy_fd(steady_fd, ROOT_STEADY, err) < 0))
         return -1;
 
     /* The zygote's own /proc. It has to be whole: the kernel lets a sandbox mount one of its own

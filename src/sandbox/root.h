@@ -16,9 +16,12 @@
 /* Host ids do not exist inside; this is who the program is. */
 #define ROOT_UID 1000
 
-/* `binds`: further trees shown read-only at their own place. Must be called in a mount namespace of
- * our own, as its root. */
-int root_build(const struct wire_strings *binds, struct error *err);
+/* Where the library of a steady zygote is seen inside. */
+#define ROOT_STEADY "/etc/belljar-steady.so"
+
+/* `binds`: further trees shown read-only at their own place. `steady_fd`: that library, or -1. Must
+ * be called in a mount namespace of our own, as its root. */
+int root_build(const struct wire_strings *binds, int steady_fd, struct error *err);
 
 /* In the sandbox's own namespaces, before privileges are dropped: private /proc, /workspace, /tmp,
  * /dev/shm, and the granted directories (`grant_fds`: one detached mount each, in order). */

@@ -94,7 +94,7 @@ class Who:
         copy = Path(base) / "checkout"
         if not copy.exists():
             (copy / "build").mkdir(parents=True)
-            for name in ("belljar", "belljar-zygote"):
+            for name in ("belljar", "belljar-zygote", "belljar-steady.so"):
                 shutil.copy2(program.parent / name, copy / "build" / name)
             for name in ("policies", "guest"):
                 shutil.copytree(ROOT / name, copy / name)

@@ -92,7 +92,8 @@ static void a_success_has_every_field_in_order(void **state)
         "\"processes_peak\":1},\"masked\":{\"count\":0,\"kinds\":[]},\"files\":[],\"session_id\":"
         "null,\"session_state\":null,"
         "\"correlation_id\":null,\"profile\":\"standard\",\"isolation\":\"namespaces\","
-        "\"layers\":[\"user-namespace\",\"seccomp\"],\"violations_more\":0,\"displays_more\":0,"
+        "\"layers\":[\"user-namespace\",\"seccomp\"],\"deterministic\":null,\"violations_more\":0,"
+        "\"displays_more\":0,"
         "\"files_gone\":[],"
         "\"files_truncated\":false}");
     free(text);
