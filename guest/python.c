@@ -8,6 +8,7 @@
 #include <opcode.h>
 
 #include "guest/display.h"
+#include "guest/exits.h"
 #include "guest/policy.h"
 #include "guest/report.h"
 
@@ -17,30 +18,10 @@
 /* builtins.compile and ast.Expression as they were before any program could replace them. */
 static PyObject *compile_function, *expression_type;
 
-/* Functions to be called before threads are waited for. Those of the preloaded modules look after
- * threads of their own only. */
-static Py_ssize_t prepared_thread_functions;
-
-static Py_ssize_t count_thread_functions(void)
-{
-    PyObject *threading = PyDict_GetItemString(PyImport_GetModuleDict(), "threading");
-    PyObject *functions = NULL;
-    Py_ssize_t n = 0;
-
-    if (threading)
-        functions = PyObject_GetAttrString(threading, "_threading_atexits");
-    if (threading)
-        n = functions && PyList_Check(functions) ? PyList_GET_SIZE(functions) : -1;
-    Py_XDECREF(functions);
-    PyErr_Clear();
-    return n;
-}
-
 int python_prepare(void)
 {
     PyObject *ast;
 
-    prepared_thread_functions = count_thread_functions();
     compile_function = PyDict_GetItemString(PyEval_GetBuiltins(), "compile");
     Py_XINCREF(compile_function);
     ast = report_module("_ast");
@@ -519,20 +500,6 @@ int python_cell(const struct wire_cell *cell, int control)
     return code;
 }
 
-static void call_if_loaded(const char *module_name, const char *function)
-{
-    PyObject *modules = PyImport_GetModuleDict();
-    PyObject *module = PyDict_GetItemString(modules, module_name);
-    PyObject *result;
-
-    if (!module)
-        return;
-    result = PyObject_CallMethod(module, function, NULL);
-    if (!result)
-        PyErr_WriteUnraisable(module);
-    Py_XDECREF(result);
-}
-
 static void flush(const char *name)
 {
     PyObject *file = PySys_GetObject(name);
@@ -542,20 +509,9 @@ static void flush(const char *name)
     Py_XDECREF(result);
 }
 
-/* Somebody to wait for, or something of the program's own to call before waiting? Python's way to
- * find that out touches some fifty pages. */
-static bool has_threads(void)
-{
-    PyThreadState *first = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
-
-    return PyThreadState_Next(first) || count_thread_functions() != prepared_thread_functions;
-}
-
 void python_finish(void)
 {
-    if (has_threads())
-        call_if_loaded("threading", "_shutdown");
-    call_if_loaded("atexit", "_run_exitfuncs");
+    exits_run();
     flush("stdout");
     flush("stderr");
     (void)fflush(NULL);

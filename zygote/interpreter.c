@@ -12,6 +12,7 @@
 
 #include "base/cleanup.h"
 #include "guest/display.h"
+#include "guest/exits.h"
 #include "guest/python.h"
 
 static int check_status(PyStatus status, struct error *err)
@@ -198,6 +199,10 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
         return error_set(err, E_SYSTEM, "out of memory");
     if (initialise(executable, !setup->warm && setup->binds.count == 0, setup->steady, err) < 0)
         return -1;
+    if (setup->warm && exits_listen() < 0) {
+        PyErr_Clear();
+        return error_set(err, E_INTERNAL, "the interpreter has no exit functions");
+    }
     if (preload(&setup->preload, ret_missing, ret_n_missing, err) < 0)
         return -1;
     if (python_prepare() < 0) {
@@ -375,6 +380,7 @@ int interpreter_freeze(bool warm, struct error *err)
         }
         display_preload();
         interpreter_touch();
+        exits_prepare();
         fill_holes();
         gc = PyImport_ImportModule("gc");
         if (gc)

@@ -1,0 +1,17 @@
+/* What Python does before a process ends: it waits for threads and calls the functions that modules
+ * have left for that moment.
+ *
+ * Modules of a data stack leave some, and calling those where they have nothing to do costs a short
+ * program more than its own work. So the zygote notes which there are and how much lies before
+ * them; a program that has added nothing need not wait for them.
+ */
+#pragma once
+
+/* In the zygote, before anything is imported. 0, or -1 with an exception. */
+int exits_listen(void);
+
+/* In the zygote, when everything is. Without these two, everything is called at the end. */
+void exits_prepare(void);
+
+/* At the end of a program. No exception is left. */
+void exits_run(void);
