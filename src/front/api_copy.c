@@ -170,7 +170,7 @@ const struct route api_copy_routes[] = {
      .answers = "Copied", .status = 200, .tag = "sessions", .summary = "keep the present variables and files under a name"},
     {"POST", "/v1/sessions/{session}/restore", restore, .body = name_fields, .max_body = KIB,
      .answers = "Copied", .status = 200, .tag = "sessions", .summary = "go back to a checkpoint; what came after it is lost"},
-    {"GET", "/v1/sessions/{session}/checkpoints", list_checkpoints, .status = 200,
+    {"GET", "/v1/sessions/{session}/checkpoints", list_checkpoints, .answers = "Checkpoints", .status = 200,
      .tag = "sessions", .summary = "names of the checkpoints, newest first"},
     {"DELETE", "/v1/sessions/{session}/checkpoints/{name}", forget, .status = 204,
      .tag = "sessions", .summary = "forget a checkpoint"},

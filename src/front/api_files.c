@@ -338,7 +338,8 @@ static void delete_file(struct request *request)
 const struct route api_file_routes[] = {
     {"GET", "/v1/sessions/{session}/files", list_files, .query = list_fields, .answers = "Files",
      .status = 200, .tag = "files", .summary = "what is in a directory of /workspace, by path"},
-    {"GET", "/v1/sessions/{session}/files/{path...}", get_file, .status = 200, .tag = "files",
+    {"GET", "/v1/sessions/{session}/files/{path...}", get_file, .type = "application/octet-stream",
+     .has_ranges = true, .status = 200, .tag = "files",
      .summary = "the bytes of a file, or with `Range` a part of them (206)"},
     {"PUT", "/v1/sessions/{session}/files/{path...}", put_file, .begin = begin_put,
      .query = put_fields, .max_body = UPLOAD_BYTES, .answers = "File", .status = 200, .tag = "files",

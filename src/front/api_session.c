@@ -278,7 +278,7 @@ const struct route api_session_routes[] = {
      .max_body = API_BODY_BYTES, .takes_files = true, .takes_key = true, .streams = true, .answers = "Result", .status = 200,
      .tag = "sessions", .summary = "run a cell; cells of one session run one after the other"},
     {"POST", "/v1/sessions/{session}/interrupt", interrupt, .body = nothing, .max_body = KIB,
-     .status = 200, .tag = "sessions",
+     .answers = "Interrupted", .status = 200, .tag = "sessions",
      .summary = "stop the cell that runs, as Ctrl-C does; variables stay"},
     {"POST", "/v1/sessions/{session}/restart", restart, .body = restart_fields, .max_body = KIB,
      .answers = "Session", .status = 200, .tag = "sessions",

@@ -294,34 +294,34 @@ static void execute_later(struct request *request)
 /* clang-format off */
 #define ROWS(prefix)                                                                               \
     {"POST", prefix "/execute", execute_now, .body = execute_fields, .max_body = API_BODY_BYTES,   \
-     .reads_body = true, .answers = "CodeRunnerResult", .status = 200, .tag = "coderunner",        \
+     .reads_body = true, .passes_over = true, .answers = "CodeRunnerResult", .status = 200, .tag = "coderunner",        \
      .summary = "run a cell and answer with its output, as CodeRunner does"},                      \
     {"POST", prefix "/execute_async", execute_later, .body = execute_fields,                       \
-     .max_body = API_BODY_BYTES, .reads_body = true, .status = 200, .tag = "coderunner",           \
+     .max_body = API_BODY_BYTES, .reads_body = true, .passes_over = true, .answers = "CodeRunnerQueued", .status = 200, .tag = "coderunner", \
      .summary = "run a cell and answer at once with the id of a task"},                            \
-    {"GET", prefix "/tasks/{task}", coderunner_show_task, .status = 200, .tag = "coderunner",                 \
+    {"GET", prefix "/tasks/{task}", coderunner_show_task, .answers = "CodeRunnerTask", .status = 200, .tag = "coderunner",                 \
      .summary = "how far a task is, and its result, for an hour"},                                 \
-    {"POST", prefix "/sessions", coderunner_start_session, .query = session_query, .status = 200,             \
+    {"POST", prefix "/sessions", coderunner_start_session, .query = session_query, .answers = "CodeRunnerSession", .status = 200,             \
      .tag = "coderunner", .summary = "open a session"},                                            \
-    {"GET", prefix "/sessions", coderunner_list_sessions, .status = 200, .tag = "coderunner",                 \
+    {"GET", prefix "/sessions", coderunner_list_sessions, .answers = "CodeRunnerSessions", .status = 200, .tag = "coderunner",                 \
      .summary = "the caller's sessions, as CodeRunner lists them"},                                \
-    {"GET", prefix "/sessions/{session}", coderunner_show_session, .status = 200, .tag = "coderunner",        \
+    {"GET", prefix "/sessions/{session}", coderunner_show_session, .answers = "CodeRunnerSession", .status = 200, .tag = "coderunner",        \
      .summary = "one session, as CodeRunner shows it"},                                            \
-    {"DELETE", prefix "/sessions/{session}", coderunner_end_session, .status = 200, .tag = "coderunner",      \
+    {"DELETE", prefix "/sessions/{session}", coderunner_end_session, .answers = "CodeRunnerClosed", .status = 200, .tag = "coderunner",      \
      .summary = "end a session"},                                                                  \
-    {"GET", prefix "/languages", show_languages, .access = ROUTE_PUBLIC, .status = 200,            \
+    {"GET", prefix "/languages", show_languages, .access = ROUTE_PUBLIC, .answers = "Languages", .status = 200,            \
      .tag = "coderunner", .summary = "which languages cells may be in"}
 
 const struct route coderunner_routes[] = {
     ROWS(""),
     ROWS("/api"),
-    {"GET", "/api/health", compat_show_health, .access = ROUTE_PUBLIC, .status = 200,
+    {"GET", "/api/health", compat_show_health, .access = ROUTE_PUBLIC, .answers = "Health", .status = 200,
      .tag = "coderunner", .summary = "whether the service is well"},
-    {"POST", "/v1/sessions/session", coderunner_start_usual, .status = 200, .tag = "coderunner",
+    {"POST", "/v1/sessions/session", coderunner_start_usual, .answers = "CodeRunnerSessionState", .status = 200, .tag = "coderunner",
      .summary = "open the session by the name of `session`, unless there is one"},
-    {"GET", "/v1/sessions/session", coderunner_show_usual, .status = 200, .tag = "coderunner",
+    {"GET", "/v1/sessions/session", coderunner_show_usual, .answers = "CodeRunnerSessionState", .status = 200, .tag = "coderunner",
      .summary = "whether there is a session by the name of `session`"},
-    {"DELETE", "/v1/sessions/session", coderunner_end_usual, .status = 200, .tag = "coderunner",
+    {"DELETE", "/v1/sessions/session", coderunner_end_usual, .answers = "CodeRunnerSessionState", .status = 200, .tag = "coderunner",
      .summary = "end the session by the name of `session`"},
     {0},
 };

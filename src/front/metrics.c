@@ -252,9 +252,9 @@ static void show_stats(struct request *request)
 
 /* clang-format off */
 const struct route metrics_routes[] = {
-    {"GET", "/metrics", show_metrics, .access = ROUTE_OPERATOR, .status = 200, .tag = "meta",
+    {"GET", "/metrics", show_metrics, .access = ROUTE_OPERATOR, .type = "text/plain", .status = 200, .tag = "meta",
      .summary = "figures of the server, as Prometheus reads them; for operators"},
-    {"GET", "/v1/stats", show_stats, .status = 200, .tag = "meta",
+    {"GET", "/v1/stats", show_stats, .answers = "Stats", .status = 200, .tag = "meta",
      .summary = "what the caller runs and has waiting; for operators, figures of the whole server too"},
     {0},
 };

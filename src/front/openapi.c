@@ -53,12 +53,18 @@ static void add_query_parameters(const struct schema_field *fields, json_t *list
     json_decref(schema);
 }
 
-static json_t *responses_of(const struct route *route)
+static json_t *response(const char *what, json_t *types)
 {
-    char status[8];
-    json_t *good = json_pack("{s:s}", "description", route->summary);
-    json_t *bad = json_pack("{s:s, s:o}", "description", "what went wrong, and what to do",
-                            "content", content("application/json", reference("Error")));
+    json_t *object = json_pack("{s:s}", "description", what);
+
+    if (json_object_size(types))
+        (void)json_object_set(object, "content", types);
+    json_decref(types);
+    return object;
+}
+
+static json_t *good_types(const struct route *route)
+{
     json_t *types = json_object();
 
     if (route->answers)
@@ -67,11 +73,29 @@ static json_t *responses_of(const struct route *route)
     if (route->streams)
         (void)json_object_set_new(types, "text/event-stream",
                                   json_pack("{s:{s:s}}", "schema", "type", "string"));
-    if (json_object_size(types))
-        (void)json_object_set(good, "content", types);
-    json_decref(types);
+    if (route->type)
+        (void)json_object_set_new(types, route->type, json_object());
+    return types;
+}
+
+static json_t *responses_of(const struct route *route)
+{
+    json_t *bad = content("application/json", reference("Error"));
+    json_t *responses =
+        json_pack("{s:o}", "default", response("what went wrong, and what to do", bad));
+    char status[8];
+
     (void)snprintf(status, sizeof(status), "%d", route->status);
-    return json_pack("{s:o, s:o}", status, good, "default", bad);
+    (void)json_object_set_new(responses, status, response(route->summary, good_types(route)));
+    if (route->has_ranges)
+        (void)json_object_set_new(responses, "206",
+                                  response("the part that was asked for", good_types(route)));
+    if (route->reads_body)
+        (void)json_object_set_new(
+            responses, "422",
+            response("the body is not what is expected, field by field",
+                     content("application/json", reference("ValidationError"))));
+    return responses;
 }
 
 /* "GET /v1/runs/{run}" as a name that a generator makes a function of: get_v1_runs_by_run. */
@@ -90,10 +114,44 @@ static void operation_id(const struct route *route, struct buf *id)
         id->data[i] = (char)tolower((unsigned char)id->data[i]);
 }
 
+static void add_header(json_t *list, const char *name, int max_len, const char *help)
+{
+    (void)json_array_append_new(list,
+                                json_pack("{s:s, s:s, s:{s:s, s:i, s:i}, s:s}", "name", name, "in",
+                                          "header", "schema", "type", "string", "minLength", 1,
+                                          "maxLength", max_len, "description", help));
+}
+
+static void add_headers(const struct route *route, json_t *list)
+{
+    if (route->takes_key)
+        add_header(list, "Idempotency-Key", 255,
+                   "a request that is sent again with the same key gets the answer of the first "
+                   "and runs nothing; another body under the same key is 422, a key whose "
+                   "answer is not kept any more 409");
+    if (route->streams && !route->body)
+        add_header(list, "Last-Event-ID", 15, "the number of the last event that was read");
+    if (route->has_ranges)
+        add_header(list, "Range", 64, "`bytes=FIRST-LAST`, `bytes=FIRST-` or `bytes=-COUNT`");
+}
+
+/* Without a body it is an empty object, which may be all that is needed. */
+static json_t *body_of(const struct route *route, json_t *types)
+{
+    bool is_required = false;
+
+    for (const struct schema_field *f = route->body; f && f->name; f++)
+        is_required |= f->is_required;
+    return json_pack("{s:b, s:o}", "required", (int)is_required, "content", types);
+}
+
 static json_t *body_content(const struct route *route)
 {
-    json_t *types = content("application/json", schema_json(route->body));
+    json_t *schema = schema_json(route->body);
+    json_t *types = content("application/json", schema);
 
+    if (route->passes_over)
+        (void)json_object_del(schema, "additionalProperties");
     if (route->takes_files)
         (void)json_object_set_new(types, "multipart/form-data",
                                   json_pack("{s:{s:s}}", "schema", "type", "object"));
@@ -110,24 +168,15 @@ static json_t *operation(const struct route *route)
     operation_id(route, &id);
     add_path_parameters(route->path, parameters);
     add_query_parameters(route->query, parameters);
-    if (route->takes_key)
-        (void)json_array_append_new(
-            parameters,
-            json_pack("{s:s, s:s, s:{s:s, s:i, s:i}, s:s}", "name", "Idempotency-Key", "in",
-                      "header", "schema", "type", "string", "minLength", 1, "maxLength", 255,
-                      "description",
-                      "a request that is sent again with the same key gets the answer of the first "
-                      "and runs nothing; another body under the same key is 422, a key whose "
-                      "answer is not kept any more 409"));
+    add_headers(route, parameters);
     object = json_pack("{s:s, s:s, s:[s], s:o, s:o}", "operationId", buf_str(&id), "summary",
                        route->summary, "tags", route->tag, "parameters", parameters, "responses",
                        responses_of(route));
     if (route->body)
-        (void)json_object_set_new(object, "requestBody",
-                                  json_pack("{s:o}", "content", body_content(route)));
+        (void)json_object_set_new(object, "requestBody", body_of(route, body_content(route)));
     else if (route->begin)
         (void)json_object_set_new(object, "requestBody",
-                                  json_pack("{s:{s:{}}}", "content", "application/octet-stream"));
+                                  body_of(route, json_pack("{s:{}}", "application/octet-stream")));
     if (route->access == ROUTE_PUBLIC)
         (void)json_object_set_new(object, "security", json_array());
     return object;

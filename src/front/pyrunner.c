@@ -207,9 +207,9 @@ const struct route pyrunner_routes[] = {
     {"POST", "/run", run_code, .body = run_fields, .max_body = API_BODY_BYTES, .reads_body = true,
      .answers = "PyRunnerResult", .status = 200, .tag = "pyrunner",
      .summary = "run a Python program, as PyRunner does"},
-    {"GET", "/", show_service, .access = ROUTE_PUBLIC, .status = 200, .tag = "pyrunner",
+    {"GET", "/", show_service, .access = ROUTE_PUBLIC, .answers = "Service", .status = 200, .tag = "pyrunner",
      .summary = "what this service is and can do, as PyRunner says it"},
-    {"GET", "/health", compat_show_health, .access = ROUTE_PUBLIC, .status = 200, .tag = "pyrunner",
+    {"GET", "/health", compat_show_health, .access = ROUTE_PUBLIC, .answers = "Health", .status = 200, .tag = "pyrunner",
      .summary = "whether the service is well, as PyRunner and CodeRunner say it"},
     {0},
 };

@@ -33,10 +33,13 @@ struct route {
     uint64_t max_body;
     bool takes_files; /* the body may also come as a form, with files (front/form.h) */
     bool reads_body;  /* the handler reads and checks the JSON of request->body itself */
+    bool passes_over; /* and what it does not know */
     enum route_access access;
     bool takes_key;      /* knows `Idempotency-Key`; elsewhere a POST with one is refused */
     bool streams;        /* answers `Accept: text/event-stream` with events */
-    const char *answers; /* which object of /openapi.json's components; NULL: see the summary */
+    const char *answers; /* which object of /openapi.json's components; NULL: no JSON */
+    const char *type;    /* of an answer that is not JSON; NULL: there is none, or it is empty */
+    bool has_ranges;     /* `Range` is answered with 206 */
     int status;          /* of a good answer */
     const char *summary; /* one sentence, for /openapi.json */
     const char *tag;
