@@ -81,45 +81,29 @@ int bash_run(const struct wire_run *run, int control)
     return 127;
 }
 
-/* What the shell of a session reads first. It is an interactive one: only those come back to their
- * next command after an interrupt. Before a prompt it says how the last cell ended, if there was
- * one since the last prompt: an interrupt that comes too late brings another. Its own standard
- * error leads nowhere, since readline echoes there; cells have the real one, 61. A standard output
- * that was closed is opened again; without descriptors of ours no cell can run, and the shell ends.
- */
-static const char start_up[] =
-    "exec 10<&- 59</dev/null\n"
-    "set +m +H +o history\n"
-    "unset HISTFILE MAILCHECK\n"
-    "PS1= PS2=\n"
-    "__belljar_started='BJ\\x%02x\\x%02x\\0\\0\\0\\0'\n"
-    "__belljar_done() {\n"
-    "    builtin local status=$? byte\n"
-    "    [[ -e /dev/fd/1 ]] || exec >&60\n"
-    "    [[ -e /dev/fd/59 && -e /dev/fd/60 && -e /dev/fd/61 ]] || builtin exit 125\n"
-    "    if [[ $__belljar_runs ]]; then\n"
-    "        builtin printf -v byte '\\\\x%%02x' \"$status\"\n"
-    "        builtin printf \"BJ\\x%02x\\x%02x\\x04\\0\\0\\0$byte\\0\\0\\0\" >&62\n"
-    "    fi\n"
-    "    __belljar_runs=\n"
-    "}\n"
-    "PROMPT_COMMAND=__belljar_done\n"
-    "readonly PROMPT_COMMAND __belljar_started\n"
-    "readonly -f __belljar_done\n";
+extern const char bash_start[]; /* made of guest/bash_start.sh at build time */
+
+/* What the shell of a session reads first, with the numbers that it cannot know. */
+static int start_up_file(void)
+{
+    char *text = NULL;
+    int n = asprintf(&text, "__belljar_wire=(%d %d %d %d %d)\n%s", WIRE_VERSION, WIRE_STARTED,
+                     WIRE_DONE, WIRE_SAVED, WIRE_BASH_STATE_MAX, bash_start);
+    int r = n < 0 ? -1 : script_file((struct span){text, (size_t)n});
+
+    free(text);
+    return r;
+}
 
 int bash_session(int cells, int report)
 {
     static char name[] = "bash", option[] = "--rcfile", path[] = "/dev/fd/10", interactive[] = "-i";
     static char *argv[] = {name, option, path, interactive, NULL};
-    char text[sizeof(start_up)];
-    int n =
-        snprintf(text, sizeof(text), start_up, WIRE_VERSION, WIRE_STARTED, WIRE_VERSION, WIRE_DONE);
     int null = open("/dev/null", O_RDWR);
 
-    if (n <= 0 || script_file((struct span){text, (size_t)n}) < 0 || null < 0 ||
-        dup2(cells, STDIN_FILENO) < 0 || dup2(STDOUT_FILENO, BASH_STDOUT_FD) < 0 ||
-        dup2(STDERR_FILENO, BASH_STDERR_FD) < 0 || dup2(null, STDERR_FILENO) < 0 ||
-        fcntl(report, F_SETFD, 0) < 0) {
+    if (start_up_file() < 0 || null < 0 || dup2(cells, STDIN_FILENO) < 0 ||
+        dup2(STDOUT_FILENO, BASH_STDOUT_FD) < 0 || dup2(STDERR_FILENO, BASH_STDERR_FD) < 0 ||
+        dup2(null, STDERR_FILENO) < 0 || fcntl(report, F_SETFD, 0) < 0) {
         (void)report_failed(report, "bash could not be started");
         return EXIT_FAILED;
     }

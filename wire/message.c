@@ -17,6 +17,8 @@
 /* A cell brings its standard input along. */
 #define CELL_MAX (66 * MIB)
 
+#define STATE_MAX WIRE_BASH_STATE_MAX
+
 _Static_assert(WIRE_SPAWN_FDS + WIRE_ATTACH_MAX + WIRE_GRANTS_MAX <= FRAME_FDS,
                "a WIRE_SPAWN takes all its descriptors along");
 
@@ -50,6 +52,7 @@ static const struct {
     [WIRE_RESTORE] = {"restore",      12         },
     [WIRE_RESTORED] = {"restored",     0          },
     [WIRE_SIGNALLED] = {"signalled",    0          },
+    [WIRE_SAVED] = {"saved",        STATE_MAX  },
 };
 
 static const char *const layer_names[] = {
@@ -91,6 +94,8 @@ static const struct wire_rule rules[] = {
     /* Of the cell before: a shell that is interrupted while it says so says it again. */
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_READY,    WIRE_DONE,         WIRE_STATE_READY,    DONE_MAX},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_DONE,         WIRE_STATE_HANDED,   DONE_MAX},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_SAVING,   WIRE_DONE,         WIRE_STATE_SAVING,   DONE_MAX},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_SAVING,   WIRE_SAVED,        WIRE_STATE_READY,    1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_REFUSED,      WIRE_STATE_REFUSED,  1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_REFUSED,  WIRE_DONE,         WIRE_STATE_READY,    1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_STARTED,      WIRE_STATE_RUNNING,  1},

@@ -64,6 +64,8 @@ enum wire_type {
     WIRE_RESTORED, /* it is one, and waits for cells; otherwise WIRE_FAILED says why */
     /* init -> supervisor */
     WIRE_SIGNALLED, /* the signal of the oldest WIRE_SIGNAL that had no answer has been sent */
+    /* Bash kernel -> supervisor */
+    WIRE_SAVED, /* an enum wire_saved letter, then text: what WIRE_BASH_SAVE asked for */
     WIRE_TYPE_END
 };
 
@@ -120,6 +122,7 @@ enum wire_state {
     WIRE_STATE_RUNNING, /* kernel: hostile from here on */
     WIRE_STATE_REFUSED, /* kernel of a session: has said why a cell did not run */
     WIRE_STATE_ENDED,   /* nothing more may come */
+    WIRE_STATE_SAVING,  /* Bash kernel of a session: was asked for its variables */
 };
 
 struct wire_rule {
@@ -237,6 +240,21 @@ enum wire_run_flag {
     WIRE_BASH_READ("__belljar_input")                                                              \
     WIRE_BASH_STARTED                                                                              \
     "\\builtin eval \"$__belljar_code\" < <(base64 -d <<<\"$__belljar_input\") 2>&61\n"
+
+/* Before a copy is made a Bash kernel is asked for its state: commands that make another shell go
+ * on as this one. The first thing that the Bash of the copy is sent is the second line, the text
+ * and a NUL. The supervisor does not look into it. */
+#define WIRE_BASH_SAVE "\\__belljar_save \"$@\" || \\builtin :\n"
+#define WIRE_BASH_LOAD                                                                             \
+    WIRE_BASH_READ("__belljar_code")                                                               \
+    "\\builtin eval \"$__belljar_code\" <&59 >/dev/null || \\builtin :\n"
+#define WIRE_BASH_STATE_MAX (256 * 1024)
+
+enum wire_saved {
+    WIRE_SAVED_ALL = 'a',
+    WIRE_SAVED_BUT_FILES = 'f', /* it has files open, which are not in it */
+    WIRE_SAVED_NOTHING = 'l',   /* there is more than fits */
+};
 
 /* A cell of a session; limits, rules and variables came with WIRE_RUN. */
 struct wire_cell {

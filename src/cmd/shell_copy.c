@@ -86,8 +86,8 @@ static bool has_failed(struct shell *shell, const struct session_copied *result)
 
 static void say_lost(struct shell *shell, const struct session_copied *result)
 {
-    if (result->lost_bash)
-        shell_say(shell, "variables of Bash are not part of a copy; its files are");
+    if (result->lost)
+        shell_say(shell, "not part of it: %s", result->lost);
 }
 
 static void on_checkpoint(void *user, const struct session_copied *result)

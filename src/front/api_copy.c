@@ -36,8 +36,7 @@ static json_t *copied_json(const struct waiting *w, const struct session_copied 
         (void)json_array_append_new(sessions, api_session_json(result->sessions[i]));
     return json_pack("{s:o, s:o, s:f, s:f, s:o}", "session", api_session_json(w->session),
                      "sessions", sessions, "held_ms", result->held_ms, "total_ms", result->total_ms,
-                     "lost",
-                     result->lost_bash ? json_pack("[s]", "variables of bash") : json_array());
+                     "lost", result->lost ? json_pack("[s]", result->lost) : json_array());
 }
 
 static void on_copied(void *user, const struct session_copied *result)

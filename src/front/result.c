@@ -426,8 +426,9 @@ static int add_state(const struct human *h)
     const struct run *run = h->run;
 
     if (run->state == RUN_STATE_FRESH)
-        return add_hint(h, "", "the kernel had ended before this cell: earlier variables are lost, "
-                               "files are not");
+        return add_hint(h, "",
+                        "the kernel had ended before this cell: earlier variables are lost, "
+                        "files are not");
     return run->state == RUN_STATE_LOST && !run->exception.name
                ? add_hint(h, "", run->exception.hint)
                : 0;

@@ -224,6 +224,7 @@ void box_free(struct box *b)
     close_fd(&b->pidfd);
     scrub_free(b->masks[0]);
     scrub_free(b->masks[1]);
+    buf_done(&b->bash);
     files_list_done(&b->seen);
     files_done(&b->files);
     cgroup_discard(b->cgroup);

@@ -20,6 +20,9 @@
 #define IMAGE_MS   60000
 #define RESTORE_MS 60000
 
+/* What a Bash kernel may take to say what its variables are. */
+#define BASH_MS 10000
+
 /* What part of the host's memory images leave free. */
 #define SPARE 20
 
@@ -27,11 +30,13 @@ struct box_copy {
     struct box *box; /* NULL: it is gone, and nobody waits for the rest */
     struct image *image;
     struct cgroup *group;
-    int status;
+    int status, theirs; /* both ends of the pipe; the other one until it is handed over */
     struct loop_watch *watch, *deadline;
     char said[WIRE_IMAGE_TEXT + 8];
     size_t len;
     bool is_holding; /* the program waits */
+    bool is_flat;
+    bool waits_for_bash; /* for its variables; memory and files are next */
     const struct box_copy_events *events;
     void *user;
 };
@@ -41,6 +46,7 @@ static void free_copy(struct box_copy *c)
     loop_watch_free(c->watch);
     loop_watch_free(c->deadline);
     close_fd(&c->status);
+    close_fd(&c->theirs);
     if (c->group) {
         cgroup_kill(c->group); /* who has the files to join it could do so again */
         cgroup_discard(c->group);
@@ -156,11 +162,16 @@ static void on_status(void *arg)
 static void on_image_deadline(void *arg)
 {
     struct box_copy *c = arg;
+    struct box *b = c->box;
     struct error err = {0};
 
-    if (c->is_holding)
-        box_restart(c->box, RUN_PYTHON);
-    error_set(&err, E_SYSTEM, "the session could not be copied: it takes too long");
+    if (c->is_holding && b->state == BOX_COPYING) {
+        b->state = BOX_KEPT;
+        box_restart(b, c->waits_for_bash ? RUN_BASH : RUN_PYTHON);
+    }
+    error_set(&err, E_SYSTEM, "the session could not be copied: %s",
+              c->waits_for_bash ? "its Bash does not say what its variables are"
+                                : "it takes too long");
     finish(c, &err);
 }
 
@@ -207,16 +218,17 @@ static int add_groups(struct letter *l, const struct cgroup *group, uint32_t *re
     return 0;
 }
 
-static int send_request(struct box_copy *c, int status, bool is_flat, struct error *err)
+static int send_request(struct box_copy *c, struct error *err)
 {
     struct box *b = c->box;
     cleanup(letter_done) struct letter l = {
-        .fds = {c->image->memory, c->image->files, status},
+        .fds = {c->image->memory, c->image->files, c->theirs},
           .count = 3, .first = 3
     };
-    struct wire_image message = {.flags = (is_flat ? WIRE_IMAGE_FLAT : 0) |
-                                          (b->model->may_spawn ? 0 : WIRE_IMAGE_NO_FORK) |
-                                          (c->image->has_bash ? WIRE_IMAGE_BASH : 0)};
+    struct wire_image message = {.flags =
+                                     (c->is_flat ? WIRE_IMAGE_FLAT : 0) |
+                                     (b->model->may_spawn ? 0 : WIRE_IMAGE_NO_FORK) |
+                                     (b->kernels[WIRE_KERNEL_BASH].is_alive ? WIRE_IMAGE_BASH : 0)};
     struct pack p;
     int r;
 
@@ -228,32 +240,81 @@ static int send_request(struct box_copy *c, int status, bool is_flat, struct err
     wire_pack_image(&p, &message);
     r = peer_send(&b->kernels[WIRE_KERNEL_PYTHON].peer, WIRE_IMAGE, &p, l.fds, l.count, err);
     pack_done(&p);
+    close_fd(&c->theirs);
+    loop_timer_start(c->deadline, IMAGE_MS);
     return r;
+}
+
+/* --- variables of Bash, which go first: memory is the last thing to be looked at --- */
+
+/* One that has not begun has none, or those its session began with. */
+static int ask_bash(struct box_copy *c, struct error *err)
+{
+    static const char save[] = WIRE_BASH_SAVE;
+    struct box *b = c->box;
+    struct peer *bash = &b->kernels[WIRE_KERNEL_BASH].peer;
+
+    if (!b->kernels[WIRE_KERNEL_BASH].is_alive || bash->state != WIRE_STATE_READY ||
+        bash->channel != WIRE_CHANNEL_CELLS) {
+        if (b->bash.len && buf_add(&c->image->bash, b->bash.data, b->bash.len, err) < 0)
+            return -1;
+        return send_request(c, err);
+    }
+    peer_enter(bash, WIRE_STATE_SAVING);
+    c->waits_for_bash = true;
+    loop_timer_start(c->deadline, BASH_MS);
+    return peer_send_bytes(bash, save, sizeof(save) - 1, err);
+}
+
+/* Text for another shell, which may come of any program: no NUL, as it ends with one. */
+static int keep_state(struct image *image, const struct frame *frame, struct error *err)
+{
+    if (!frame->len || *frame->body == WIRE_SAVED_NOTHING ||
+        memchr(frame->body, '\0', frame->len)) {
+        image->lost = "variables of bash";
+        return 0;
+    }
+    if (*frame->body == WIRE_SAVED_BUT_FILES)
+        image->lost = "open files of bash";
+    return buf_add(&image->bash, frame->body + 1, frame->len - 1, err);
+}
+
+static void on_saved(struct box_copy *c, const struct frame *frame)
+{
+    struct error err = {0};
+
+    c->waits_for_bash = false;
+    if (keep_state(c->image, frame, &err) < 0 || send_request(c, &err) < 0)
+        finish(c, &err);
+}
+
+/* Not from here: whoever waits may go on with cells at once. */
+void box_copy_on_bash_end(struct box *b)
+{
+    if (b->copy && b->copy->waits_for_bash)
+        loop_timer_start(b->copy->deadline, 0);
 }
 
 static int begin(struct box_copy *c, struct image *origin, struct error *err)
 {
     struct box *b = c->box;
-    cleanup_close int theirs = -1;
-    bool is_flat;
     int pair[2];
 
-    if (image_new(&b->limits, origin, &c->image, &is_flat, err) < 0 ||
+    if (image_new(&b->limits, origin, &c->image, &c->is_flat, err) < 0 ||
         make_group(c, &b->limits, err) < 0)
         return -1;
     c->image->cells = b->cells;
-    c->image->has_bash = b->kernels[WIRE_KERNEL_BASH].is_alive;
     if (pipe2(pair, O_CLOEXEC) < 0)
         return error_errno(err, "pipe2");
     c->status = pair[0];
-    theirs = pair[1];
+    c->theirs = pair[1];
     if (fcntl(c->status, F_SETFL, O_NONBLOCK) < 0)
         return error_errno(err, "fcntl");
     c->watch = loop_watch_fd(b->loop, c->status, LOOP_READ, on_status, c);
     c->deadline = loop_timer(b->loop, on_image_deadline, c);
     if (!c->watch || !c->deadline)
         return error_set(err, E_SYSTEM, "out of memory");
-    return send_request(c, theirs, is_flat, err);
+    return ask_bash(c, err);
 }
 
 /* Images are on nobody's bill but the host's. */
@@ -286,12 +347,11 @@ int box_image(struct box *b, struct image *origin, const struct box_copy_events 
     if (!c)
         return error_set(err, E_SYSTEM, "out of memory");
     *c = (struct box_copy){
-        .box = b, .status = -1, .is_holding = true, .events = events, .user = user};
+        .box = b, .status = -1, .theirs = -1, .is_holding = true, .events = events, .user = user};
     if (begin(c, origin, err) < 0) {
         free_copy(c);
         return -1;
     }
-    loop_timer_start(c->deadline, IMAGE_MS);
     b->copy = c;
     b->state = BOX_COPYING;
     return 0;
@@ -328,6 +388,9 @@ int box_restore(struct box *b, const struct image *image, uint32_t flags,
     peer_enter(peer, WIRE_STATE_HANDED);
     if (send_restore(b, image, flags, err) < 0)
         return -1;
+    buf_init(&b->bash, WIRE_BASH_STATE_MAX);
+    if (image->bash.len && buf_add(&b->bash, image->bash.data, image->bash.len, err) < 0)
+        return -1;
     b->cells = image->cells;
     b->is_seen_stale = true;
     b->on_restored = on_restored;
@@ -355,6 +418,11 @@ bool box_copy_on_message(struct box_kernel *k, const struct frame *frame)
     struct error err = {0};
     struct unpack u;
 
+    if (frame->type == WIRE_SAVED) {
+        if (b->copy && b->copy->waits_for_bash)
+            on_saved(b->copy, frame);
+        return true;
+    }
     if (!b->on_restored || k != &b->kernels[WIRE_KERNEL_PYTHON])
         return false;
     if (frame->type == WIRE_RESTORED) {

@@ -85,6 +85,7 @@ struct box {
     uint32_t done_code;
     bool is_answering;
     struct box_copy *copy; /* an image is being written */
+    struct buf bash;       /* of a copy: how its Bash begins, when it does */
     void (*on_restored)(void *owner, struct box *box, struct error *err); /* it becomes a copy */
     uint64_t cpu_ns_before; /* counters when the cell before ended */
     uint64_t oom_before;
@@ -144,6 +145,9 @@ bool box_copy_on_message(struct box_kernel *k, const struct frame *frame);
 
 /* It will not become one. */
 void box_copy_on_trouble(struct box *b, const char *what);
+
+/* The Bash kernel ended, or cannot be spoken to. */
+void box_copy_on_bash_end(struct box *b);
 
 /* The box is going. */
 void box_copy_end(struct box *b);

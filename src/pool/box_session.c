@@ -48,6 +48,20 @@ static int open_way(enum wire_kernel kernel, int pair[2], struct error *err)
     return 0;
 }
 
+/* In a copy: how its first Bash begins. */
+static int send_state(struct box_kernel *k, struct error *err)
+{
+    static const char load[] = WIRE_BASH_LOAD;
+    struct buf *state = &k->box->bash;
+    int r = 0;
+
+    if (state->len && (peer_send_bytes(&k->peer, load, sizeof(load) - 1, err) < 0 ||
+                       peer_send_bytes(&k->peer, buf_str(state), state->len + 1, err) < 0))
+        r = -1;
+    buf_done(state);
+    return r;
+}
+
 /* Hands the pipe for cells over and sends what all of them have in common. */
 static int open_cells(struct box_kernel *k, struct error *err)
 {
@@ -72,7 +86,7 @@ static int open_cells(struct box_kernel *k, struct error *err)
     box_pack_run(b, b->model, &p);
     r = peer_send(&k->peer, WIRE_RUN, &p, NULL, 0, err);
     pack_done(&p);
-    return r;
+    return r == 0 && index_of(k) == WIRE_KERNEL_BASH ? send_state(k, err) : r;
 }
 
 static int tell_init(struct box *b, enum wire_type type, const uint32_t *words, size_t n_words,
@@ -282,6 +296,8 @@ void box_session_on_started(struct box_kernel *k)
 /* Between cells: nobody waits for it. */
 void box_session_on_broken(struct box_kernel *k)
 {
+    if (index_of(k) == WIRE_KERNEL_BASH)
+        box_copy_on_bash_end(k->box);
     if (k->box->state != BOX_KEPT && k->box->state != BOX_RUNNING)
         return;
     k->was_lost = true;
@@ -324,6 +340,8 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
         return;
     if (index_of(k) == WIRE_KERNEL_PYTHON)
         box_copy_on_trouble(b, "its kernel died");
+    else
+        box_copy_on_bash_end(b);
     if (k->is_restarting) {
         k->is_restarting = false;
         start_next(k);
@@ -424,8 +442,11 @@ void box_restart(struct box *b, enum run_language language)
 {
     struct box_kernel *k = kernel_for(b, language);
 
-    if (b->state == BOX_KEPT)
-        replace(k);
+    if (b->state != BOX_KEPT)
+        return;
+    if (language == RUN_BASH)
+        buf_done(&b->bash);
+    replace(k);
 }
 
 int box_keep(struct box *b, struct run *model, const struct box_events *events, void *owner,

@@ -45,6 +45,7 @@ int image_new(const struct run_limits *limits, struct image *origin, struct imag
     if (!image)
         return error_set(err, E_SYSTEM, "out of memory");
     *image = (struct image){.refs = 1, .memory = -1, .files = -1};
+    buf_init(&image->bash, WIRE_BASH_STATE_MAX);
     image->memory = make_file("belljar-image", image_memory_max(limits), err);
     if (image->memory >= 0)
         image->files = make_file("belljar-files", image_files_max(limits), err);
@@ -76,6 +77,7 @@ void image_unref(struct image *image)
         return;
     for (size_t i = 0; i < image->n_parents; i++)
         image_unref(image->parents[i]);
+    buf_done(&image->bash);
     close_fd(&image->memory);
     close_fd(&image->files);
     free(image);

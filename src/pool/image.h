@@ -11,6 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/buf.h"
 #include "base/error.h"
 #include "base/run.h"
 
@@ -19,8 +20,9 @@ struct image {
     int memory, files;
     struct image *parents[WIRE_IMAGES_MAX]; /* oldest first */
     size_t n_parents;
-    uint32_t cells; /* the source had run by then */
-    bool has_bash;  /* there was a Bash kernel, which is not in it */
+    uint32_t cells;   /* the source had run by then */
+    struct buf bash;  /* how the Bash of a copy begins, see WIRE_BASH_LOAD; empty: afresh */
+    const char *lost; /* what of the session is not in it, in words; NULL: nothing */
 };
 
 /* An empty one with room for what a session of these limits can have. `origin`: what the source is

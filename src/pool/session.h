@@ -107,14 +107,14 @@ pid_t session_pid(const struct session *session);
  * not listed as a cell's doing. */
 struct files *session_files(struct session *session);
 
-/* --- copies: memory of the Python kernel and files; the Bash kernel begins anew in them --- */
+/* --- copies: memory of the Python kernel, variables of the Bash kernel, files --- */
 
 struct session_copied {
     const struct error *err;         /* code E_NONE: it worked */
     struct session *const *sessions; /* of a fork: those that live, in order */
     size_t n_sessions;
-    bool lost_bash; /* the session had a Bash kernel, whose variables are not in the copies */
-    double held_ms; /* how long the session could not have run a cell */
+    const char *lost; /* what of the session is not in the copies, in words; NULL: nothing */
+    double held_ms;   /* how long the session could not have run a cell */
     double total_ms;
 };
 

@@ -66,7 +66,7 @@ static void finish(struct session_copy *c)
         .err = &c->err,
         .sessions = c->sessions,
         .n_sessions = c->made,
-        .lost_bash = c->image && c->image->has_bash,
+        .lost = c->image ? c->image->lost : NULL,
         .held_ms = (double)c->held_ns / 1e6,
         .total_ms = ms_since(c->begun_ns),
     };

@@ -70,12 +70,20 @@ def test_no_copy_while_a_cell_runs(server, session):
     assert ask(server, session, "checkpoint", name="c").status == 200
 
 
-def test_what_bash_knew_is_said_to_be_lost(server, session):
-    cell(server, session, "x=1; echo file > f", language="bash")
+def test_bash_goes_on_in_a_copy(server, session):
+    cell(server, session, "x=1; f() { echo f $x; }; mkdir d; cd d; echo file > f", language="bash")
     reply = ask(server, session, "fork")
-    assert reply.json["lost"] == ["variables of bash"]
+    assert reply.json["lost"] == []
     copy = reply.json["sessions"][0]["session_id"]
-    assert cell(server, copy, 'cat f; echo "[$x]"', language="bash") == "file\n[]\n"
+    assert cell(server, copy, "cat f; f; pwd; x=2", language="bash") == "file\nf 1\n/workspace/d\n"
+    assert cell(server, session, "f", language="bash") == "f 1\n"
+
+
+def test_what_bash_cannot_hand_over_is_said(server, session):
+    cell(server, session, "exec 7</dev/null", language="bash")
+    assert ask(server, session, "fork").json["lost"] == ["open files of bash"]
+    cell(server, session, "exec 7<&-; x=$(head -c 400000 /dev/zero | tr '\\0' x)", language="bash")
+    assert ask(server, session, "fork").json["lost"] == ["variables of bash"]
 
 
 @pytest.mark.parametrize(

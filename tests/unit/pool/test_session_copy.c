@@ -16,7 +16,7 @@ struct stage {
     struct session *copies[COPIES_MAX];
     size_t n_copies;
     char why[1200]; /* "": it worked */
-    bool lost_bash;
+    const char *lost;
     int calls;
     int ends, starts;
 };
@@ -106,7 +106,7 @@ static void on_copied(void *user, const struct session_copied *result)
     struct stage *g = user;
 
     g->calls++;
-    g->lost_bash = result->lost_bash;
+    g->lost = result->lost;
     (void)snprintf(g->why, sizeof(g->why), "%s",
                    result->err->code == E_NONE ? "" : result->err->message);
     for (size_t i = 0; i < result->n_sessions && g->n_copies < COPIES_MAX; i++)
@@ -323,7 +323,7 @@ static void refusals_come_with_their_reason(void **state)
     finish(&g);
 }
 
-static void jobs_of_bash_are_refused_and_its_kernel_is_said_to_be_lost(void **state)
+static void jobs_of_bash_are_refused_and_its_variables_come_along(void **state)
 {
     struct stage g;
     struct session *session;
@@ -339,10 +339,112 @@ static void jobs_of_bash_are_refused_and_its_kernel_is_said_to_be_lost(void **st
                   RUN_BASH, "");
     checkpoint(&g, session, "c");
     assert_string_equal(g.why, "");
-    assert_true(g.lost_bash);
-    assert_output(&g, session, "rm f", RUN_BASH, "");
+    assert_null(g.lost);
+    assert_output(&g, session, "rm f; x=6", RUN_BASH, "");
     restore(&g, session, "c");
-    assert_output(&g, session, "cat f; echo \"x is $x\"", RUN_BASH, "file\nx is \n");
+    assert_output(&g, session, "cat f; echo \"x is $x\"", RUN_BASH, "file\nx is 5\n");
+    finish(&g);
+}
+
+/* Whatever a shell has that another one can be given, as it is asked for in the copy. */
+static void a_copy_of_bash_goes_on_as_its_source(void **state)
+{
+    static const char set_up[] =
+        "mkdir -p 'a b'; cd 'a b'; umask 027; set -- one 'two three'; IFS=:\n"
+        "declare -A map=([k]=v ['k 2']=$'two\\nlines'); list=(1 '2 3'); declare -i n=3; readonly "
+        "ro=7\n"
+        "export sent='it'\\''s'; unset TERM; declare -n ref=n; odd=$'\\x01\\xff'; text='v(){ :; }; "
+        "$(false)'\n"
+        "shopt -s extglob; matches() { [[ $1 == @(x|y) ]]; }; show() { echo \"<$1>\"; }; export -f "
+        "show\n"
+        "declare() { echo mine; }; cd() { echo mine; }; alias show2='show twice'; trap 'echo left' "
+        "EXIT\n"
+        "set -u -a; exec 2>/dev/null";
+    static const char look[] =
+        "pwd; umask; echo $# $2; echo \"${map[k 2]}${map[k]}\" ${list[1]}; n+=4; echo $ref $ro "
+        "$sent\n"
+        "echo ${TERM-none} ${#odd} \"$text\"; matches y && show2; bash -c 'show sub'; cd; declare\n"
+        "trap -p EXIT; echo $-; show=1; new=2; bash -c 'echo $new'; printf '%q\\n' \"$IFS\"";
+    static const char seen[] = "/workspace/a b\n0027\n2 two three\ntwo\nlinesv 2 3\n7 7 it's\n"
+                               "none 2 v(){ :; }; $(false)\n<twice>\n<sub>\nmine\nmine\n"
+                               "trap -- 'echo left' EXIT\nahiuBs\n2\n:\n";
+    struct stage g;
+    struct session *session;
+
+    (void)state;
+    begin(&g, 4);
+    session = open_session(&g);
+    assert_output(&g, session, set_up, RUN_BASH, "");
+    checkpoint(&g, session, "c");
+    assert_string_equal(g.why, "");
+    assert_null(g.lost);
+    fork_session(&g, session, 1);
+    session = g.copies[0];
+    fork_session(&g, session, 1); /* of a copy whose Bash has not begun */
+    assert_string_equal(g.why, "");
+    assert_output(&g, g.copies[0], look, RUN_BASH, seen);
+    assert_output(&g, session, look, RUN_BASH, seen);
+    finish(&g);
+}
+
+static void what_bash_cannot_hand_over_is_said(void **state)
+{
+    struct stage g;
+    struct session *session;
+    struct error err = {0};
+
+    (void)state;
+    begin(&g, 3);
+    session = open_session(&g);
+    assert_output(&g, session, "x=5; exec 7</dev/null", RUN_BASH, "");
+    checkpoint(&g, session, "c");
+    assert_string_equal(g.why, "");
+    assert_string_equal(g.lost, "open files of bash");
+    restore(&g, session, "c");
+    assert_output(&g, session, "echo $x; y=$(head -c 300000 /dev/zero | tr '\\0' y)", RUN_BASH,
+                  "5\n");
+    checkpoint(&g, session, "c");
+    assert_string_equal(g.why, "");
+    assert_string_equal(g.lost, "variables of bash");
+    restore(&g, session, "c");
+    assert_output(&g, session, "echo \"x is $x\"; y=1", RUN_BASH, "x is \n");
+    /* A fresh one is fresh, also where the state of the copy has not been used yet. */
+    checkpoint(&g, session, "c");
+    restore(&g, session, "c");
+    assert_int_equal(session_restart(session, RUN_BASH, &err), 0);
+    assert_output(&g, session, "echo \"y is $y\"", RUN_BASH, "y is \n");
+    finish(&g);
+}
+
+/* When it is asked for its variables. */
+#define ASKED(command)                                                                             \
+    "on_debug() { [[ $BASH_COMMAND != *__belljar_save* ]] || " command "; }; trap on_debug DEBUG"
+
+/* The one that is asked does not answer as it should, or not at all. */
+static void a_bash_that_lies_or_dies_harms_itself(void **state)
+{
+    static const struct {
+        const char *code, *why;
+    } tricks[] = {
+        {ASKED("printf 'BJ\\x01\\x1b\\xff\\xff\\xff\\xff' >&62"), "its Bash"},
+        {ASKED("printf 'BJ\\x01\\x1b\\0\\0\\0\\0' >&62"),         ""        },
+        {ASKED("kill -9 $$"),                                     "its Bash"},
+        {ASKED("exit"),                                           "its Bash"},
+    };
+    struct stage g;
+    struct session *session;
+
+    (void)state;
+    begin(&g, 2);
+    session = open_session(&g);
+    assert_output(&g, session, "x = 1", RUN_PYTHON, "");
+    for (size_t i = 0; i < ARRAY_SIZE(tricks); i++) {
+        assert_output(&g, session, tricks[i].code, RUN_BASH, "");
+        checkpoint(&g, session, "c");
+        assert_contains(g.why, tricks[i].why);
+        assert_output(&g, session, "print(x)", RUN_PYTHON, "1\n");
+        assert_output(&g, session, "echo here", RUN_BASH, "here\n");
+    }
     finish(&g);
 }
 
@@ -568,7 +670,10 @@ int main(void)
         cmocka_unit_test(random_numbers_of_copies_differ),
         cmocka_unit_test(going_back_keeps_the_random_sequence),
         cmocka_unit_test(refusals_come_with_their_reason),
-        cmocka_unit_test(jobs_of_bash_are_refused_and_its_kernel_is_said_to_be_lost),
+        cmocka_unit_test(jobs_of_bash_are_refused_and_its_variables_come_along),
+        cmocka_unit_test(a_copy_of_bash_goes_on_as_its_source),
+        cmocka_unit_test(what_bash_cannot_hand_over_is_said),
+        cmocka_unit_test(a_bash_that_lies_or_dies_harms_itself),
         cmocka_unit_test(an_image_is_not_charged_to_its_source),
         cmocka_unit_test(a_profile_without_processes_can_be_copied),
         cmocka_unit_test(unknown_checkpoints_and_busy_sessions),

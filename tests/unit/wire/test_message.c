@@ -532,6 +532,8 @@ static const struct permission permissions[] = {
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DONE,         WIRE_STATE_READY,   8},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_READY,    WIRE_DONE,         WIRE_STATE_READY,   8},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_DONE,         WIRE_STATE_HANDED,  8},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_SAVING,   WIRE_DONE,         WIRE_STATE_SAVING,  8},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_SAVING,   WIRE_SAVED,        WIRE_STATE_READY,   1},
 };
 
 static const struct permission *find_permission(int channel, int state, unsigned type)
@@ -549,7 +551,7 @@ static void only_what_is_on_the_list_may_be_sent(void **state)
 
     (void)state;
     for (int channel = -1; channel <= WIRE_CHANNEL_CELLS + 1; channel++)
-        for (int at = -1; at <= WIRE_STATE_ENDED + 1; at++)
+        for (int at = -1; at <= WIRE_STATE_SAVING + 1; at++)
             for (unsigned type = 0; type < 300; type++) {
                 const struct wire_rule *rule = wire_permitted(channel, at, type, 0);
                 const struct permission *expected = find_permission(channel, at, type);
