@@ -507,7 +507,7 @@ static int enter_tree(struct work *w, const struct record *record, const char *c
 
 static int get_entry(struct work *w, const struct record *record)
 {
-    const char *last;
+    const char *last = w->name;
     int dir;
 
     if (w->root < 0)

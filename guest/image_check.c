@@ -356,9 +356,9 @@ static bool check_file(struct fd_check *check, int number, const char *link, con
 {
     struct statfs fs;
 
-    if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode) && !S_ISCHR(st->st_mode)) {
-        complain_fd(check, number, link);
-    } else if (strncmp(link, "/memfd:", 7) == 0 || link[0] != '/') {
+    bool has_path = strncmp(link, "/memfd:", 7) != 0 && link[0] == '/';
+
+    if (!has_path || (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode) && !S_ISCHR(st->st_mode))) {
         complain_fd(check, number, link);
     } else if (st->st_nlink == 0 || !has_name(link, st)) {
         complain(check->why, "descriptor %d is a file without a name (%.100s)", number, link);

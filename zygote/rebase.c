@@ -223,7 +223,7 @@ static void join_code(char *text)
     struct mapping before = {0}, m;
 
     for (; maps_next(&text, &m); before = m) {
-        bool is_joined = before.end == m.start && m.name[0] == '/' &&
+        bool is_joined = before.name && before.end == m.start && m.name[0] == '/' &&
                          strcmp(before.name, m.name) == 0 && before.is_private && m.is_private &&
                          (before.prot | m.prot) == (PROT_READ | PROT_EXEC);
 

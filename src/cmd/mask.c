@@ -92,12 +92,13 @@ static int mask(struct job *job)
     int fd = STDIN_FILENO, r;
 
     if (strcmp(job->path, "-") != 0) {
-        opened = fd = open(job->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (fd < 0) {
+        opened = open(job->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+        if (opened < 0) {
             error_errno(&err, "open `%s`", job->path);
             err.code = errno == ENOENT ? E_NOT_FOUND : E_INVALID;
             return cmd_fail(&err);
         }
+        fd = opened;
     }
     scrub = scrub_new(&wants);
     if (!scrub) {

@@ -107,7 +107,7 @@ double coderunner_now_s(void)
     struct timespec now;
 
     (void)clock_gettime(CLOCK_REALTIME, &now);
-    return (double)now.tv_sec + (double)(now.tv_nsec / 1000000) / 1000;
+    return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
 /* `detail` is where its clients look, `error` where ours do. */

@@ -224,8 +224,7 @@ static int take_content(struct span *left, struct span boundary, struct span *re
     char mark[BOUNDARY_MAX + 4];
     const char *end;
 
-    memcpy(mark, "\r\n--", 4);
-    memcpy(mark + 4, boundary.data, boundary.len);
+    (void)mempcpy(mempcpy(mark, "\r\n--", 4), boundary.data, boundary.len);
     end = memmem(left->data, left->len, mark, boundary.len + 4);
     if (!end)
         return bad(err, "a part has no end");

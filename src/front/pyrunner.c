@@ -38,7 +38,9 @@ static const struct schema_field run_fields[] = {
 
 static json_t *megabytes(uint64_t bytes)
 {
-    return json_real((double)(bytes * 100 / MIB + (bytes * 100 % MIB != 0)) / 100);
+    uint64_t hundredths = bytes * 100 / MIB + (bytes * 100 % MIB != 0);
+
+    return json_real((double)hundredths / 100);
 }
 
 static int write_stderr(const struct run *run, struct buf *text, struct error *err)

@@ -373,16 +373,17 @@ static void on_no_box(struct run *model)
 int session_restore(struct session *s, const char *name, session_copied_fn fn, void *user,
                     struct error *err)
 {
+    struct checkpoint *from = *find(s, name);
     struct session_copy *c;
 
     if (check_rest(s, err) < 0)
         return -1;
-    if (!*find(s, name))
+    if (!from)
         return set_unknown(err);
     c = begin(s, RESTORE, fn, user, err);
     if (!c)
         return -1;
-    c->image = image_ref((*find(s, name))->image);
+    c->image = image_ref(from->image);
     c->model = copy_model(s);
     if (!c->model) {
         free_copy(c);
