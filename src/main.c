@@ -23,6 +23,7 @@ static const struct {
     {"run",     cmd_run,     "run a Python or Bash program in a fresh sandbox"          },
     {"shell",   cmd_shell,   "a prompt into a sandbox that remembers"                   },
     {"serve",   cmd_serve,   "answer requests over HTTP, from a warm stock of sandboxes"},
+    {"mcp",     cmd_mcp,     "answer an MCP client on standard input and output"        },
     {"session", cmd_session, "list, show and end the sessions of a running server"      },
     {"token",   cmd_token,   "add, list and remove tokens of a server"                  },
     {"setup",   cmd_setup,   "tell an agent's program of Belljar"                       },

@@ -126,6 +126,9 @@ static const struct config_option options[] = {
      .help = "a session ends when nothing was run in it for so long; 0: never", AT(session_idle_s)},
     {"session_lifetime_s", CONFIG_REAL, "86400", 0, 2592000, .unit = "seconds",
      .help = "a session ends so long after it was opened; 0: never", AT(session_lifetime_s)},
+    {"mcp_compat", CONFIG_CHOICE, "none", .choices = "none,marketplace,cms,coderunner", .flag = "compat", .command = "mcp",
+     .value = "NAME", .help = "list the MCP tools under the names and parameters of another server: marketplace, cms or coderunner",
+     .brief = "tools as marketplace, cms or coderunner has them", AT(mcp_compat)},
     {"session_evict", CONFIG_CHOICE, "no", .choices = "yes,no",
      .help = "where no more sessions are allowed, end the one that has rested longest instead of refusing", AT(session_evict)},
 

@@ -110,6 +110,7 @@ struct config {
     double session_idle_s;
     double session_lifetime_s;
     char *session_evict;
+    char *mcp_compat;
     char *log_level;
     char *log_format;
     char *color;

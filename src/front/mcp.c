@@ -525,6 +525,11 @@ const char *mcp_peer_owner(const struct mcp_peer *peer)
     return peer->owner;
 }
 
+struct mcp_server *mcp_peer_server(const struct mcp_peer *peer)
+{
+    return peer->server;
+}
+
 /* --- the server --- */
 
 /* A call that has taken long enough, or NULL. */

@@ -87,6 +87,7 @@ void *mcp_server_user(const struct mcp_server *server);
 /* Tells those who want to know. */
 enum mcp_list { MCP_TOOLS, MCP_PROMPTS, MCP_RESOURCES };
 void mcp_server_changed(struct mcp_server *server, enum mcp_list list);
+void mcp_server_changed_for(struct mcp_server *server, const char *owner, enum mcp_list list);
 
 /* That resource reads otherwise now. `owner`: only his; NULL: everybody's. */
 void mcp_server_updated(struct mcp_server *server, const char *owner, const char *uri);

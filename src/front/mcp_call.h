@@ -167,3 +167,4 @@ void mcp_call_rest(struct mcp_call *call);
 void *mcp_peer_user(const struct mcp_peer *peer);
 void mcp_peer_set_user(struct mcp_peer *peer, void *user);
 const char *mcp_peer_owner(const struct mcp_peer *peer);
+struct mcp_server *mcp_peer_server(const struct mcp_peer *peer);

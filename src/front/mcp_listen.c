@@ -36,7 +36,14 @@ static void notify_peer(const struct mcp_peer *peer, const char *method, json_t 
 
 void mcp_server_changed(struct mcp_server *server, enum mcp_list list)
 {
+    mcp_server_changed_for(server, NULL, list);
+}
+
+void mcp_server_changed_for(struct mcp_server *server, const char *owner, enum mcp_list list)
+{
     for (struct mcp_peer *peer = server->first; peer; peer = peer->after) {
+        if (owner && strcmp(owner, peer->owner) != 0)
+            continue;
         for (struct mcp_listen *l = peer->listens; l; l = l->next)
             if (l->wants[list])
                 notify(l, lists[list].method, json_object());

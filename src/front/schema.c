@@ -65,13 +65,19 @@ static void show(const json_t *value, char *text, size_t size)
     text[n] = '\0';
 }
 
+static int hint_example(const struct schema_field *f, struct error *err)
+{
+    return f->example ? error_hint(err, "for example \"%s\": %s", f->name, f->example) : -1;
+}
+
 static int wrong(const struct schema_field *f, const json_t *value, struct error *err)
 {
     char expected[256], read[4 * SHOWN_MAX + 64];
 
     describe(f, expected, sizeof(expected));
     show(value, read, sizeof(read));
-    return error_set(err, E_INVALID, "`%s`: read %s, expected %s", f->name, read, expected);
+    error_set(err, E_INVALID, "`%s`: read %s, expected %s", f->name, read, expected);
+    return hint_example(f, err);
 }
 
 static int unknown(const struct schema_field *fields, const char *name, struct error *err)
@@ -222,8 +228,10 @@ int schema_check(const struct schema_field *fields, const json_t *value, struct 
             return -1;
     }
     for (const struct schema_field *f = fields; f->name; f++)
-        if (f->is_required && !json_object_get(value, f->name))
-            return error_set(err, E_INVALID, "the field `%s` is missing", f->name);
+        if (f->is_required && !json_object_get(value, f->name)) {
+            error_set(err, E_INVALID, "the field `%s` is missing", f->name);
+            return hint_example(f, err);
+        }
     return 0;
 }
 
@@ -376,6 +384,12 @@ static json_t *choices_json(const char *choices)
     return list;
 }
 
+/* 300, not 300.0: somebody pays for each of these characters. */
+static json_t *bound_json(double bound)
+{
+    return bound == (double)(json_int_t)bound ? json_integer((json_int_t)bound) : json_real(bound);
+}
+
 static json_t *field_json(const struct schema_field *f)
 {
     static const char *const types[] = {
@@ -390,8 +404,8 @@ static json_t *field_json(const struct schema_field *f)
                                                : "maxLength";
 
     if (f->min != 0 || f->max != 0) {
-        (void)json_object_set_new(object, "minimum", json_real(f->min));
-        (void)json_object_set_new(object, "maximum", json_real(f->max));
+        (void)json_object_set_new(object, "minimum", bound_json(f->min));
+        (void)json_object_set_new(object, "maximum", bound_json(f->max));
     }
     if (f->max_len)
         (void)json_object_set_new(object, most, json_integer((json_int_t)f->max_len));

@@ -32,7 +32,8 @@ struct schema_field {
     size_t max_len;      /* bytes of a string, items of an array or object; 0: any */
     const char *choices; /* of a string: comma-separated, or NULL */
     const struct schema_field *items;
-    const char *help; /* one sentence, lower case, no period */
+    const char *help;    /* one sentence, lower case, no period */
+    const char *example; /* a good value as JSON, for whoever got it wrong; or NULL */
 };
 
 /* `value` is a JSON object. */

@@ -1,0 +1,341 @@
+/* Running code: a job like those of the HTTP API, with its output as progress on the way. */
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "front/mcp_tools.h"
+#include "gate/admit.h"
+
+/* Kept of each stream in one answer: about ten thousand tokens, where some clients begin to warn.
+ * The whole is there to be read in pages. */
+#define OUTPUT_BYTES (32 * KIB)
+
+/* How often output is passed on as progress, and how much of it at a time. */
+#define PROGRESS_MS    200
+#define PROGRESS_BYTES (4 * KIB)
+
+/* Clients give up on a request after a minute in which they heard nothing. */
+#define QUIET_MS 15000
+
+struct running {
+    struct mcp_call *call;
+    struct job *job;
+    const char *note;
+    json_t *(*answer)(struct mcp_call *call, const struct run *run, const char *note);
+    struct loop_watch *timer;
+    bool is_waiting; /* for the timer */
+    struct buf said; /* not passed on yet */
+    double done, total;
+    uint64_t told_ns;
+    unsigned n_told;
+};
+
+static void free_running(struct running *r)
+{
+    loop_watch_free(r->timer);
+    buf_done(&r->said);
+    free(r);
+}
+
+/* --- progress --- */
+
+/* Reports of the program count as they are; output in between counts up a little. */
+static void tell(struct running *r, const char *text, size_t len)
+{
+    double value = r->total > 0 ? r->done : (double)++r->n_told;
+
+    r->told_ns = loop_now_ns();
+    mcp_call_progress(r->call, value, r->total, text, len);
+}
+
+static void tell_said(struct running *r)
+{
+    if (!r->said.len)
+        return;
+    tell(r, buf_str(&r->said), r->said.len);
+    buf_clear(&r->said);
+}
+
+static void on_timer(void *arg)
+{
+    struct running *r = arg;
+
+    r->is_waiting = false;
+    tell_said(r);
+}
+
+static void tell_soon(struct running *r)
+{
+    if (r->is_waiting)
+        return;
+    if ((loop_now_ns() - r->told_ns) / 1000000 >= PROGRESS_MS) {
+        tell_said(r);
+        return;
+    }
+    r->is_waiting = true;
+    loop_timer_start(r->timer, PROGRESS_MS);
+}
+
+/* Progress is a glimpse: of much output at once the latest counts, and the answer has it all. */
+static void on_event(void *user, const struct run_event *event)
+{
+    struct running *r = user;
+    size_t len = event->len < PROGRESS_BYTES ? event->len : PROGRESS_BYTES;
+
+    if (event->kind == RUN_EVENT_DISPLAY || !mcp_call_wants_progress(r->call))
+        return;
+    if (event->kind == RUN_EVENT_PROGRESS) {
+        r->done = (double)event->done;
+        r->total = (double)event->total;
+        buf_clear(&r->said);
+    }
+    if (r->said.len + len > PROGRESS_BYTES)
+        buf_clear(&r->said);
+    if (buf_add(&r->said, event->data + event->len - len, len, NULL) == 0)
+        tell_soon(r);
+}
+
+static void on_tick(struct mcp_call *call)
+{
+    struct running *r = call->user;
+    char text[64];
+
+    if (!mcp_call_wants_progress(call) || (loop_now_ns() - r->told_ns) / 1000000 < QUIET_MS)
+        return;
+    (void)snprintf(text, sizeof(text), "running for %llu s",
+                   (unsigned long long)((loop_now_ns() - call->begun_ns) / 1000000000));
+    tell(r, text, strlen(text));
+}
+
+/* --- the end --- */
+
+static void on_cancel(struct mcp_call *call)
+{
+    struct running *r = call->user;
+
+    job_abandon(r->job);
+    free_running(r);
+}
+
+/* Whoever watches these files is told, and the list of resources is another one. */
+static void tell_files(const struct mcp_call *call, const struct run *run)
+{
+    bool is_other = false;
+
+    for (size_t i = 0; *run->session && i < run->n_files; i++) {
+        cleanup(buf_done) struct buf uri = {0};
+
+        buf_init(&uri, 4 * PATH_MAX);
+        is_other |= run->files[i].change != RUN_FILE_CHANGED;
+        if (mcp_file_uri(run->session, run->files[i].path, &uri, NULL) == 0)
+            mcp_server_updated(call->server, call->owner, buf_str(&uri));
+    }
+    if (is_other)
+        mcp_server_changed_for(call->server, call->owner, MCP_RESOURCES);
+}
+
+static void on_done(void *user, const struct run *run)
+{
+    struct running *r = user;
+    struct mcp_call *call = r->call;
+    struct error err = {0};
+    json_t *result;
+
+    if (run->error.code != E_NONE) {
+        error_copy(&err, &run->error);
+        free_running(r);
+        mcp_call_fail(call, &err);
+        return;
+    }
+    tell_files(call, run);
+    result = r->answer(call, run, r->note);
+    free_running(r);
+    mcp_call_answer(call, result);
+}
+
+/* --- the beginning --- */
+
+int mcp_grant(const struct mcp_host *host, struct run *run, struct error *err)
+{
+    for (size_t i = 0; host->granted && i < host->granted->n_grants; i++) {
+        const struct run_grant *from = &host->granted->grants[i];
+        struct run_grant *to = &run->grants[run->n_grants];
+
+        to->path = strdup(from->path);
+        to->fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 3);
+        to->mode = from->mode;
+        run->n_grants++;
+        if (!to->path || to->fd < 0)
+            return error_errno(err, "grant `%s`", from->path);
+    }
+    return 0;
+}
+
+static int admit(struct mcp_call *call, const struct mcp_program *program, struct run *run,
+                 struct error *err)
+{
+    const struct mcp_host *host = mcp_host_of(call);
+    struct api *api = host->api;
+    json_t *body = json_pack("{s:o, s:s}", "code", json_stringn(program->code, program->len),
+                             "language", program->language == RUN_BASH ? "bash" : "python");
+    int r;
+
+    if (program->timeout_s)
+        (void)json_object_set(body, "timeout_s", (json_t *)program->timeout_s);
+    if (program->profile)
+        (void)json_object_set_new(body, "profile", json_string(program->profile));
+    r = body ? api_read_code(api, body, run, err) : error_set(err, E_SYSTEM, "out of memory");
+    if (r == 0 && program->session)
+        r = api_admit_cell(api, call->caller, program->session, body, run, err);
+    else if (r == 0)
+        r = mcp_grant(host, run, err) < 0 ? -1 : api_admit(api, call->caller, body, run, err);
+    json_decref(body);
+    if (run->limits.output_bytes > OUTPUT_BYTES)
+        run->limits.output_bytes = OUTPUT_BYTES;
+    if (program->masks_all)
+        run->masking = RUN_MASK_ALL;
+    return r;
+}
+
+static struct running *new_running(struct mcp_call *call, const struct mcp_program *program)
+{
+    struct running *r = calloc(1, sizeof(*r));
+
+    if (!r)
+        return NULL;
+    r->call = call;
+    r->note = program->note;
+    r->answer = program->answer;
+    r->told_ns = loop_now_ns();
+    buf_init(&r->said, PROGRESS_BYTES);
+    r->timer = loop_timer(mcp_host_of(call)->api->loop, on_timer, r);
+    if (!r->timer) {
+        free(r);
+        return NULL;
+    }
+    return r;
+}
+
+static void run_free_p(struct run **run)
+{
+    run_free(*run);
+}
+
+void mcp_run(struct mcp_call *call, const struct mcp_program *program)
+{
+    struct api *api = mcp_host_of(call)->api;
+    cleanup(run_free_p) struct run *run = run_new();
+    struct running *r = run ? new_running(call, program) : NULL;
+    struct job_client client = {.owner = call->owner, .caller = call->caller};
+    const struct job_follower follower = {.on_event = on_event, .on_done = on_done, .user = r};
+    struct error err = {0};
+
+    if (!r)
+        error_set(&err, E_SYSTEM, "out of memory");
+    call->user = r;
+    if (!r || admit(call, program, run, &err) < 0 ||
+        jobs_start_for(api->jobs, &client, program->session, take_ptr(run), &follower, &r->job,
+                       &err) < 0) {
+        if (r)
+            free_running(r);
+        if (client.retry_s && !err.hint)
+            error_hint(&err, "try again in %u s", client.retry_s);
+        mcp_call_fail(call, &err);
+        return;
+    }
+    call->on_cancel = on_cancel;
+    call->on_tick = on_tick;
+}
+
+/* --- the tools --- */
+
+static void execute(struct mcp_call *call, enum run_language language)
+{
+    const json_t *code = json_object_get(call->arguments, "code");
+    struct mcp_program program = {
+        .code = json_string_value(code),
+        .len = json_string_length(code),
+        .language = language,
+        .timeout_s = json_object_get(call->arguments, "timeout_s"),
+        .answer = mcp_result,
+    };
+    struct error err = {0};
+
+    if (mcp_session_pick(call, true, &program.session, &program.note, &err) < 0)
+        mcp_call_fail(call, &err);
+    else
+        mcp_run(call, &program);
+}
+
+static void execute_python(struct mcp_call *call)
+{
+    execute(call, RUN_PYTHON);
+}
+
+static void execute_bash(struct mcp_call *call)
+{
+    execute(call, RUN_BASH);
+}
+
+/* clang-format off */
+static const struct schema_field python_fields[] = {
+    {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,
+     .help = "Python source", .example = "\"print(1 + 1)\""},
+    {"session_id", SCHEMA_STRING, .max_len = 64, .example = "\"new\"",
+     .help = "a session of an earlier result, or \"new\"; without it, the connection's own"},
+    {"timeout_s", SCHEMA_NUMBER, .min = 1, .max = 86400, .example = "60",
+     .help = "seconds; 30 without it"},
+    {0},
+};
+
+static const struct schema_field bash_fields[] = {
+    {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,
+     .help = "shell commands", .example = "\"ls -l\""},
+    {"session_id", SCHEMA_STRING, .max_len = 64, .example = "\"new\"",
+     .help = "as for execute_python_code"},
+    {"timeout_s", SCHEMA_NUMBER, .min = 1, .max = 86400, .example = "60",
+     .help = "seconds; 30 without it"},
+    {0},
+};
+
+/* Only what is always there is promised. */
+#define RUN_OUTPUT                                                                                 \
+    "{\"type\":\"object\",\"properties\":{"                                                        \
+    "\"status\":{\"type\":\"string\",\"enum\":[\"success\",\"error\",\"timeout\","                 \
+    "\"memory_exceeded\",\"refused\",\"cancelled\"]},"                                             \
+    "\"exit_code\":{\"type\":\"integer\"},\"stdout\":{\"type\":\"string\"},"                       \
+    "\"stderr\":{\"type\":\"string\"},\"result\":{\"type\":\"object\"},"                           \
+    "\"error\":{\"type\":\"object\"},\"violations\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}}," \
+    "\"files\":{\"type\":\"array\",\"items\":{\"type\":\"object\"}},"                              \
+    "\"output_handle\":{\"type\":\"string\"},\"session_id\":{\"type\":\"string\"}},"               \
+    "\"required\":[\"status\"]}"
+
+const struct mcp_tool mcp_tool_python = {
+    .name = "execute_python_code",
+    .title = "Run Python",
+    .description =
+        "Run Python in a sealed sandbox. Variables, imports and files in /workspace stay for later "
+        "calls in the same session. numpy, pandas, scipy, scikit-learn, matplotlib, sympy and "
+        "networkx are loaded. Plots come back as images; the last expression, or a variable named "
+        "`result`, as the result. No network unless granted. A timeout stops the code and keeps "
+        "the session.",
+    .input = python_fields,
+    .output_json = RUN_OUTPUT,
+    .call = execute_python,
+    .accepts = {"command", "code"},
+    .may_be_task = true,
+};
+
+const struct mcp_tool mcp_tool_bash = {
+    .name = "execute_bash_code",
+    .title = "Run Bash",
+    .description = "Run shell commands in the same sandbox and /workspace as execute_python_code. "
+                   "Directory, variables and functions stay for later calls in the session.",
+    .input = bash_fields,
+    .output_json = RUN_OUTPUT,
+    .call = execute_bash,
+    .accepts = {"command", "code"},
+    .may_be_task = true,
+};
+/* clang-format on */
