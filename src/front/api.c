@@ -11,8 +11,17 @@
 
 /* CodeRunner's first: one of its paths is that of a session by the name of `session`. */
 const struct route *const api_tables[] = {
-    coderunner_routes, api_run_routes,  api_session_routes, api_copy_routes, api_file_routes,
-    api_output_routes, pyrunner_routes, metrics_routes,     api_meta_routes, NULL,
+    coderunner_routes,
+    api_run_routes,
+    api_batch_routes,
+    api_session_routes,
+    api_copy_routes,
+    api_file_routes,
+    api_output_routes,
+    pyrunner_routes,
+    metrics_routes,
+    api_meta_routes,
+    NULL,
 };
 
 static void show_openapi(struct request *request)
@@ -21,8 +30,8 @@ static void show_openapi(struct request *request)
 }
 
 const struct route api_meta_routes[] = {
-    {"GET",         "/openapi.json", show_openapi, .access = ROUTE_PUBLIC, .answers = "OpenApi", .status = 200, .tag = "meta",
-     .summary = "this API, as OpenAPI 3.1"},
+    {"GET",         "/openapi.json", show_openapi, .access = ROUTE_PUBLIC, .answers = "OpenApi",
+     .status = 200, .tag = "meta", .summary = "this API, as OpenAPI 3.1"},
     {0},
 };
 

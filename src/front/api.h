@@ -32,6 +32,7 @@ struct api {
 extern const struct route *const api_tables[];
 
 extern const struct route api_run_routes[];
+extern const struct route api_batch_routes[];
 extern const struct route metrics_routes[];
 extern const struct route api_copy_routes[];
 extern const struct route api_session_routes[];
@@ -69,12 +70,19 @@ extern const struct route coderunner_routes[];
 #define API_CODE_FIELDS                                                                            \
     {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,                      \
      .help = "the program"},                                                                       \
+    API_INPUT_FIELDS
+
+#define API_INPUT_FIELDS                                                                           \
     {"language", SCHEMA_STRING, .choices = "python,bash", .help = "python unless it says bash"},   \
     {"stdin", SCHEMA_STRING, .help = "what it reads as standard input"},                           \
     {"auto_print", SCHEMA_BOOLEAN,                                                                 \
      .help = "echo the last expression, as the Python prompt does"},                               \
     {"correlation_id", SCHEMA_STRING, .max_len = 128,                                              \
      .help = "comes back with the answer; one is made up without it"}
+
+#define API_SEED_FIELD                                                                             \
+    {"seed", SCHEMA_INTEGER, .min = 0, .max = (double)LIMIT_SEED,                                  \
+     .help = "the same program and input give the same output"}
 
 #define API_PROFILE_FIELDS                                                                         \
     {"profile", SCHEMA_STRING, .max_len = 64, .help = "what it may do: the name of a profile"},    \
@@ -84,6 +92,10 @@ extern const struct route coderunner_routes[];
 /* For routes with `takes_key`, first of all: true when the request was sent before under the same
  * key, or its key is wrong, and the answer is given or will be. */
 bool api_is_repeat(struct request *request);
+
+/* The same without an answer: -1 the key is wrong, or stands for another body, and the answer has
+ * been given; 0 there is none, or it is new; 1 it is known. */
+int api_read_key(struct request *request);
 
 json_t *api_session_json(const struct session *session);
 
@@ -98,6 +110,10 @@ int api_read_limits(const struct api *api, const struct caller *caller, const js
  * are lowered to what the token allows; what is asked for beyond it is refused. */
 int api_admit(const struct api *api, const struct caller *caller, const json_t *body,
               struct run *run, struct error *err);
+
+/* A run of its own: code, input, files, and api_admit(). The caller's. */
+int api_make_run(const struct request *request, const json_t *body, struct run **ret_run,
+                 struct error *err);
 
 /* The same for a cell: the session's, and over them the body's. */
 int api_admit_cell(const struct api *api, const struct caller *caller,

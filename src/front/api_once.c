@@ -57,34 +57,48 @@ static void answer_again(struct request *request, const struct once_entry *entry
     const struct api *api = request->api;
     struct job *job = *entry->run ? jobs_find(api->jobs, request->owner, entry->run, NULL) : NULL;
 
-    if (sha256_differs(entry->body, request->once.body)) {
-        answer_other_body(request);
-    } else if (job) {
+    request->is_repeat = job || entry->answer;
+    if (job)
         job_repeat(job, request);
-    } else if (entry->answer) {
-        request->is_repeat = true;
+    else if (entry->answer)
         request_answer_text(request, request->route->status, entry->answer, entry->len);
-    } else {
+    else
         answer_forgotten(request);
-    }
 }
 
-bool api_is_repeat(struct request *request)
+static const struct once_entry *find(const struct request *request)
 {
     const struct api *api = request->api;
+
+    return once_find(api->once, &request->once, loop_now_ns());
+}
+
+int api_read_key(struct request *request)
+{
     struct span text = request_header(request, "idempotency-key");
     const struct once_entry *entry;
     struct error err = {0};
 
     if (!text.data)
-        return false;
+        return 0;
     if (once_key_read(&request->once, request->owner, text, &err) < 0 ||
         read_print(request, &err) < 0) {
         request_answer_error(request, &err);
-        return true;
+        return -1;
     }
-    entry = once_find(api->once, &request->once, loop_now_ns());
-    if (entry)
-        answer_again(request, entry);
+    entry = find(request);
+    if (entry && sha256_differs(entry->body, request->once.body)) {
+        answer_other_body(request);
+        return -1;
+    }
     return entry != NULL;
+}
+
+bool api_is_repeat(struct request *request)
+{
+    int r = api_read_key(request);
+
+    if (r > 0)
+        answer_again(request, find(request));
+    return r != 0;
 }

@@ -10,9 +10,8 @@ static const struct schema_field run_fields[] = {
     API_PROFILE_FIELDS,
     API_CELL_FIELDS,
     API_BOX_FIELDS,
+    API_SEED_FIELD,
     PARCEL_FIELDS,
-    {"seed",    SCHEMA_INTEGER, .min = 0, .max = (double)LIMIT_SEED,
-      .help = "the same program and input give the same output"},
     {0},
 };
 
@@ -29,24 +28,35 @@ static void run_free_p(struct run **run)
     run_free(*run);
 }
 
+int api_make_run(const struct request *request, const json_t *body, struct run **ret_run,
+                 struct error *err)
+{
+    cleanup(run_free_p) struct run *run = run_new();
+
+    if (!run)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (api_read_code(request->api, body, run, err) < 0 ||
+        api_admit(request->api, request->caller, body, run, err) < 0 ||
+        parcel_read(body, request->parts, run, err) < 0)
+        return -1;
+    read_seed(body, run);
+    *ret_run = take_ptr(run);
+    return 0;
+}
+
 static void start_run(struct request *request)
 {
     struct api *api = request->api;
-    cleanup(run_free_p) struct run *run = run_new();
+    struct run *run = NULL;
     struct error err = {0};
 
     if (api_is_repeat(request))
         return;
-    if (!run)
-        error_set(&err, E_SYSTEM, "out of memory");
-    if (!run || api_read_code(api, request->json, run, &err) < 0 ||
-        api_admit(request->api, request->caller, request->json, run, &err) < 0 ||
-        parcel_read(request, run, &err) < 0) {
+    if (api_make_run(request, request->json, &run, &err) < 0) {
         request_answer_error(request, &err);
         return;
     }
-    read_seed(request->json, run);
-    jobs_start(api->jobs, request, NULL, take_ptr(run),
+    jobs_start(api->jobs, request, NULL, run,
                json_string_value(json_object_get(request->json, "correlation_id")));
 }
 

@@ -230,7 +230,7 @@ static void execute(struct request *request)
         error_set(&err, E_SYSTEM, "out of memory");
     if (!cell || api_read_code(api, request->json, cell, &err) < 0 ||
         api_admit_cell(request->api, request->caller, session, request->json, cell, &err) < 0 ||
-        parcel_read(request, cell, &err) < 0) {
+        parcel_read(request->json, request->parts, cell, &err) < 0) {
         request_answer_error(request, &err);
         return;
     }

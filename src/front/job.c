@@ -627,6 +627,11 @@ void jobs_close(struct jobs *jobs)
     jobs->is_closed = true;
 }
 
+bool jobs_is_closed(const struct jobs *jobs)
+{
+    return jobs->is_closed;
+}
+
 void jobs_cancel_all(struct jobs *jobs)
 {
     for (struct job *job = jobs->first; job; job = job->after)

@@ -76,6 +76,7 @@ void job_cancel(struct job *job);
 
 /* Nothing new is begun. */
 void jobs_close(struct jobs *jobs);
+bool jobs_is_closed(const struct jobs *jobs);
 
 /* The text of the answer, with its newline, and its status; NULL: it runs. */
 const char *job_answer(const struct job *job, size_t *ret_len, int *ret_status);

@@ -73,6 +73,9 @@ static json_t *good_types(const struct route *route)
     if (route->streams)
         (void)json_object_set_new(types, "text/event-stream",
                                   json_pack("{s:{s:s}}", "schema", "type", "string"));
+    if (route->gives_lines)
+        (void)json_object_set_new(types, "application/x-ndjson",
+                                  json_pack("{s:{s:s}}", "schema", "type", "string"));
     if (route->type)
         (void)json_object_set_new(types, route->type, json_object());
     return types;

@@ -68,18 +68,19 @@ static int read_object(const json_t *object, struct run *run, struct error *err)
                 json_is_true(json_object_get(object, "executable")), err);
 }
 
-static int read_files(const struct request *request, struct run *run, struct error *err)
+static int read_files(const json_t *body, const struct multipart *parts, struct run *run,
+                      struct error *err)
 {
     const json_t *object;
     size_t i;
 
-    json_array_foreach(json_object_get(request->json, "files"), i, object)
+    json_array_foreach(json_object_get(body, "files"), i, object)
     {
         if (read_object(object, run, err) < 0)
             return error_wrap(err, "`files[%zu]`", i);
     }
-    for (i = 0; request->parts && i < request->parts->count; i++) {
-        const struct multipart_part *part = &request->parts->parts[i];
+    for (i = 0; parts && i < parts->count; i++) {
+        const struct multipart_part *part = &parts->parts[i];
 
         if (span_is(part->name, "files") &&
             give(run, part->filename, part->content, false, err) < 0)
@@ -109,11 +110,12 @@ static int read_patterns(const json_t *list, struct run *run, struct error *err)
     return 0;
 }
 
-int parcel_read(const struct request *request, struct run *run, struct error *err)
+int parcel_read(const json_t *body, const struct multipart *parts, struct run *run,
+                struct error *err)
 {
-    if (read_files(request, run, err) < 0)
+    if (read_files(body, parts, run, err) < 0)
         return -1;
-    return read_patterns(json_object_get(request->json, "collect"), run, err);
+    return read_patterns(json_object_get(body, "collect"), run, err);
 }
 
 /* --- out --- */

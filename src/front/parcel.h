@@ -21,8 +21,9 @@ extern const struct schema_field parcel_file_fields[];
      .help = "patterns of files to bring back, such as *.csv or **/*.png"}
 /* clang-format on */
 
-/* From the checked body, and from the parts of a form. */
-int parcel_read(const struct request *request, struct run *run, struct error *err);
+/* From the checked body, and from the parts of a form, or NULL. */
+int parcel_read(const json_t *body, const struct multipart *parts, struct run *run,
+                struct error *err);
 
 /* What was brought back: [{"path","size","encoding","content"}]. NULL: out of memory. */
 json_t *parcel_json(const struct run *run);

@@ -347,9 +347,19 @@ void route_on_whole(void *user, struct request *request)
         request->route->handle(request);
 }
 
-bool route_wants_events(const struct request *request)
+static bool accepts(const struct request *request, const char *type)
 {
     struct span accept = request_header(request, "accept");
 
-    return accept.data && memmem(accept.data, accept.len, "text/event-stream", 17) != NULL;
+    return accept.data && memmem(accept.data, accept.len, type, strlen(type)) != NULL;
+}
+
+bool route_wants_events(const struct request *request)
+{
+    return accepts(request, "text/event-stream");
+}
+
+bool route_wants_lines(const struct request *request)
+{
+    return accepts(request, "application/x-ndjson") || accepts(request, "application/jsonl");
 }

@@ -36,6 +36,7 @@ struct route {
     bool passes_over; /* and what it does not know */
     enum route_access access;
     bool takes_key;      /* knows `Idempotency-Key`; elsewhere a POST with one is refused */
+    bool gives_lines;    /* answers `Accept: application/x-ndjson` with lines */
     bool streams;        /* answers `Accept: text/event-stream` with events */
     const char *answers; /* which object of /openapi.json's components; NULL: no JSON */
     const char *type;    /* of an answer that is not JSON; NULL: there is none, or it is empty */
@@ -58,5 +59,6 @@ struct router {
 int route_on_head(void *user, struct request *request);
 void route_on_whole(void *user, struct request *request);
 
-/* Whether the client wants events. */
+/* Whether the client wants events, or lines of JSON. */
 bool route_wants_events(const struct request *request);
+bool route_wants_lines(const struct request *request);
