@@ -24,8 +24,8 @@ struct job {
     char session_id[32]; /* of a cell; "": it is none */
     unsigned retry_s;    /* of a refusal; 0: not said */
     char traceparent[REQUEST_TRACE_SIZE];
-    uint64_t begun_ns, turn_ns; /* 0: it had none */
-    struct job_form form;       /* write NULL: the native one */
+    uint64_t begun_ns, turn_ns;   /* 0: it had none */
+    struct job_form form;         /* write NULL: the native one */
     struct job_follower follower; /* on_done NULL: there is none */
     bool is_cancelled;
     int status;        /* of the answer, in HTTP */
