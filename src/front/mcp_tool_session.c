@@ -250,8 +250,8 @@ static void answer_copies(struct mcp_call *call, const struct session_copied *co
         (void)buf_printf(&text, NULL, " %s", info.id);
         (void)json_array_append_new(ids, json_string(info.id));
     }
-    if (copied->lost_bash)
-        (void)buf_add_str(&text, "; variables of bash are not in them", NULL);
+    if (copied->lost)
+        (void)buf_printf(&text, NULL, "; %s are not in them", copied->lost);
     result = mcp_text_result(buf_str(&text), text.len, false);
     if (mcp_result_has_links(call))
         (void)json_object_set_new(result, "structuredContent",
