@@ -153,13 +153,16 @@ static const struct run_form *picture_of(const struct run_display *display)
     return NULL;
 }
 
-/* What is shown and no picture, in the plainest form there is. */
+/* What is shown and no picture, in the plainest form there is; pictures follow the text. */
 static int add_displays(const struct run *run, struct buf *out)
 {
+    size_t pictures = 0;
+
     for (size_t i = 0; i < run->n_displays; i++) {
         const struct run_display *display = &run->displays[i];
         const struct run_form *form = run_display_form(display, "text/plain");
 
+        pictures += picture_of(display) != NULL;
         if (picture_of(display))
             continue;
         if (!form)
@@ -262,7 +265,7 @@ int mcp_result_text(const struct mcp_host *host, const struct run *run, const ch
          add_value("[result] ", run->result_text, strlen(run->result_text), out) < 0) ||
         add_displays(run, out) < 0)
         return -1;
-    if (!out->len && !run->n_displays && buf_add_str(out, "(no output)\n", NULL) < 0)
+    if (!out->len && buf_add_str(out, "(no output)\n", NULL) < 0)
         return -1;
     if (add_files(host, run, out) < 0 || add_rest(run, out) < 0 || add_state(run, out) < 0 ||
         add_masked(run, out) < 0)
