@@ -3,7 +3,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build deps demo test soak lint bench install ci test-vm test-cpython asan fuzz clean help
+.PHONY: build deps demo test soak lint bench install ci test-vm test-cpython test-conformance asan fuzz clean help
 
 build: ## build belljar and belljar-zygote into build/
 	@tools/deps --check build
@@ -48,6 +48,11 @@ test-cpython: ## CPython's own tests, inside and outside of a sandbox
 	@tools/build $(BUILD)
 	@tests/cpython/run.py $(BUILD)
 
+test-conformance: ## the official MCP conformance suite, from npm, against the front end
+	@tools/deps build test
+	@tools/build $(BUILD)
+	@tests/conformance/run.py $(BUILD)
+
 asan: ## build with the address and undefined-behaviour checkers into build-asan/
 	@tools/deps build test
 	@tools/build build-asan --werror -Db_sanitize=address,undefined -Db_lundef=false
@@ -64,4 +69,4 @@ clean: ## remove what was built
 	@rm -rf build build-asan build-clang build-fuzz
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-13s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-16s %s\n", $$1, $$2 }' Makefile

@@ -26,6 +26,7 @@ struct api {
     struct metrics *metrics;
     struct http_server *http;
     struct once *once;
+    struct mcp_http *mcp;
 };
 
 /* Every table of rows, NULL at the end. */

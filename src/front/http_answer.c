@@ -24,6 +24,7 @@ static const struct {
     {403, "Forbidden"                      },
     {404, "Not Found"                      },
     {405, "Method Not Allowed"             },
+    {406, "Not Acceptable"                 },
     {408, "Request Timeout"                },
     {409, "Conflict"                       },
     {413, "Content Too Large"              },
@@ -138,6 +139,12 @@ static void answer_json(struct request *request, int status, const char *headers
 void request_answer_json(struct request *request, int status, json_t *value)
 {
     answer_json(request, status, NULL, value);
+}
+
+void request_answer_json_with(struct request *request, int status, const char *headers,
+                              json_t *value)
+{
+    answer_json(request, status, headers, value);
 }
 
 void request_answer_error_as(struct request *request, int status, const char *headers,

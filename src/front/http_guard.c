@@ -187,6 +187,22 @@ struct span http_head_get(const struct http_head *head, const char *name)
     return (struct span){NULL, 0};
 }
 
+/* MCP repeats parts of its body as headers, some under names of a tool's choice. */
+static int check_mcp_repeats(const struct http_head *head, struct http_refusal *why)
+{
+    for (size_t i = 0; i < head->n_headers; i++) {
+        struct span name = head->headers[i].name;
+
+        if (name.len < 4 || strncasecmp(name.data, "mcp-", 4) != 0)
+            continue;
+        for (size_t k = 0; k < i; k++)
+            if (head->headers[k].name.len == name.len &&
+                strncasecmp(head->headers[k].name.data, name.data, name.len) == 0)
+                return refuse(why, 400, "a header that stands for one thing is there twice");
+    }
+    return 0;
+}
+
 /* Those that we read. One reader takes the first, another the last. */
 static int check_repeats(const struct http_head *head, struct http_refusal *why)
 {
@@ -214,7 +230,7 @@ static int check_repeats(const struct http_head *head, struct http_refusal *why)
         if (count > 1)
             return refuse(why, 400, "a header that stands for one thing is there twice");
     }
-    return 0;
+    return check_mcp_repeats(head, why);
 }
 
 static int read_length(struct span text, uint64_t *ret_length)

@@ -274,6 +274,18 @@ json_t *mcp_capability_json(const char *name)
 
 /* --- receiving --- */
 
+/* Two versions that differ are a contradiction, whether or not we know any of them. */
+static bool agrees_with_header(const struct mcp_request *request, const char *version)
+{
+    const struct mcp_exchange *exchange = request->exchange;
+    struct span header = {0};
+
+    if (exchange->header)
+        header = exchange->header(exchange, "mcp-protocol-version");
+    return !header.data ||
+           (header.len == strlen(version) && memcmp(header.data, version, header.len) == 0);
+}
+
 /* What each modern request says of itself. False: it was refused. */
 static bool check_envelope(struct mcp_request *request)
 {
@@ -283,6 +295,11 @@ static bool check_envelope(struct mcp_request *request)
 
     if (!json_is_string(version))
         mistake = "`_meta`: `" META_VERSION "` is missing, expected \"" MCP_MODERN_VERSION "\"";
+    else if (!agrees_with_header(request, json_string_value(version))) {
+        refuse_envelope(request, MCP_HEADER_MISMATCH,
+                        "MCP-Protocol-Version does not say what `_meta` says", NULL);
+        return false;
+    }
     if (!mistake && strcmp(json_string_value(version), MCP_MODERN_VERSION) != 0) {
         refuse_envelope(
             request, MCP_UNSUPPORTED_VERSION, "Unsupported protocol version",

@@ -71,6 +71,10 @@ struct request {
 /* Takes the value over. */
 void request_answer_json(struct request *request, int status, json_t *value);
 
+/* The same with headers of its own: lines with their CR LF, or NULL. */
+void request_answer_json_with(struct request *request, int status, const char *headers,
+                              json_t *value);
+
 /* JSON that is already text. */
 void request_answer_text(struct request *request, int status, const char *text, size_t len);
 

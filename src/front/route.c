@@ -59,12 +59,27 @@ static int check_host(const struct router *router, const struct request *request
     return error_hint(err, "the operator lists further names as `hosts`");
 }
 
+/* A page of ours: what it was loaded from is what it calls, under a name that has been checked. */
+static bool is_own(const struct request *request, struct span origin)
+{
+    struct span host = request_header(request, "host"), rest = origin;
+    const char *slashes = memmem(origin.data, origin.len, "://", 3);
+
+    if (!slashes || request->is_unix)
+        return false;
+    rest.data = slashes + 3;
+    rest.len = origin.len - (size_t)(rest.data - origin.data);
+    return (strncasecmp(origin.data, "http://", 7) == 0 ||
+            strncasecmp(origin.data, "https://", 8) == 0) &&
+           rest.len == host.len && strncasecmp(rest.data, host.data, host.len) == 0;
+}
+
 static int check_origin(const struct router *router, const struct request *request,
                         struct error *err)
 {
     struct span origin = request_header(request, "origin");
 
-    if (!origin.data || is_in(&router->config->origins, origin))
+    if (!origin.data || is_own(request, origin) || is_in(&router->config->origins, origin))
         return 0;
     error_set(err, E_DENIED, "requests of web pages from that origin are not taken");
     return error_hint(err, "the operator lists permitted ones as `origins`");

@@ -39,14 +39,29 @@ void sse_done(struct sse *sse)
     *sse = (struct sse){0};
 }
 
-static struct sse_event *format(uint64_t id, const char *name, const char *data, size_t len)
+/* The lines before the data: at most so many bytes beside the name. */
+#define HEAD_BYTES 96
+
+static int format_head(const struct sse *sse, uint64_t id, const char *name, char *text,
+                       size_t size)
 {
-    struct sse_event *event = malloc(sizeof(*event) + len + strlen(name) + 64);
+    char lines[HEAD_BYTES] = "";
+
+    if (!sse->has_no_ids)
+        (void)snprintf(lines, sizeof(lines), "id: %s%" PRIu64 "\n", sse->prefix, id);
+    return snprintf(text, size, "%sevent: %s\ndata: ", lines, name);
+}
+
+static struct sse_event *format(const struct sse *sse, uint64_t id, const char *name,
+                                const char *data, size_t len)
+{
+    size_t head = strlen(name) + HEAD_BYTES;
+    struct sse_event *event = malloc(sizeof(*event) + len + head + 2);
     int n;
 
     if (!event)
         return NULL;
-    n = snprintf(event->text, strlen(name) + 64, "id: %" PRIu64 "\nevent: %s\ndata: ", id, name);
+    n = format_head(sse, id, name, event->text, head);
     memcpy(event->text + n, data, len);
     event->len = (size_t)n + len;
     event->text[event->len++] = '\n';
@@ -56,10 +71,8 @@ static struct sse_event *format(uint64_t id, const char *name, const char *data,
     return event;
 }
 
-int sse_add(struct sse *sse, const char *name, const char *data, size_t len, struct error *err)
+static int append(struct sse *sse, struct sse_event *event, struct error *err)
 {
-    struct sse_event *event = format(sse->last_id + 1, name, data, len);
-
     if (!event)
         return error_set(err, E_SYSTEM, "out of memory");
     sse->last_id++;
@@ -73,6 +86,24 @@ int sse_add(struct sse *sse, const char *name, const char *data, size_t len, str
     sse->unsent_bytes += event->len;
     sse_pump(sse);
     return 0;
+}
+
+int sse_add(struct sse *sse, const char *name, const char *data, size_t len, struct error *err)
+{
+    return append(sse, format(sse, sse->last_id + 1, name, data, len), err);
+}
+
+int sse_prime(struct sse *sse, unsigned retry_ms, struct error *err)
+{
+    struct sse_event *event = malloc(sizeof(*event) + 2 * HEAD_BYTES);
+
+    if (event) {
+        *event = (struct sse_event){.id = sse->last_id + 1};
+        event->len = (size_t)snprintf(event->text, 2 * HEAD_BYTES,
+                                      "id: %s%" PRIu64 "\nretry: %u\ndata: \n\n", sse->prefix,
+                                      event->id, retry_ms);
+    }
+    return append(sse, event, err);
 }
 
 void sse_pump(struct sse *sse)
@@ -123,7 +154,7 @@ static void tell_gap(struct sse *sse, uint64_t after_id)
     char text[128];
     int n;
 
-    if (after_id >= next - 1)
+    if (sse->is_silent || after_id >= next - 1)
         return;
     n = snprintf(text, sizeof(text), "event: gap\ndata: {\"missed\":%" PRIu64 "}\n\n",
                  next - 1 - after_id);
@@ -137,7 +168,7 @@ void sse_attach(struct sse *sse, struct request *request, uint64_t after_id)
     sse->reader = NULL;
     if (before)
         request_end(before);
-    request_begin(request, 200, "text/event-stream", NULL, REQUEST_UNKNOWN_LENGTH);
+    request_begin(request, 200, "text/event-stream", sse->headers, REQUEST_UNKNOWN_LENGTH);
     sse->reader = request;
     rewind_to(sse, after_id);
     tell_gap(sse, after_id);

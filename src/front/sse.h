@@ -28,6 +28,12 @@ struct sse {
     size_t sent_bytes, unsent_bytes;
     bool is_over; /* nothing is added any more */
     struct request *reader;
+
+    /* --- how it looks; may be set before the first event --- */
+    const char *headers; /* of the answer: lines with their CR LF, or NULL */
+    char prefix[24];     /* of every id */
+    bool has_no_ids;
+    bool is_silent; /* about events that are gone */
 };
 
 void sse_init(struct sse *sse);
@@ -35,6 +41,10 @@ void sse_done(struct sse *sse);
 
 /* Adds an event and passes it on. `data` is one line of JSON. */
 int sse_add(struct sse *sse, const char *name, const char *data, size_t len, struct error *err);
+
+/* Adds an event that says nothing but its id, so that a reader knows where to come back to, and
+ * after how long. */
+int sse_prime(struct sse *sse, unsigned retry_ms, struct error *err);
 
 /* The last event has been added: the reader is let go when he has it. */
 void sse_finish(struct sse *sse);

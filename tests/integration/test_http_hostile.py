@@ -218,6 +218,16 @@ def test_a_web_page_is_refused(server, origin):
         assert not any(h.startswith("access-control") for h in reply.headers)
 
 
+def test_a_page_of_the_server_itself_may_call(server):
+    """Its origin is what the Host header says, which has been checked."""
+    for name in (f"127.0.0.1:{server.port}", f"localhost:{server.port}"):
+        assert server.call("GET", "/v1/sessions", headers={"Host": name, "Origin": f"http://{name}"}).status == 200
+        for origin in (f"http://{name}0", f"ftp://{name}", f"http://x@{name}", f"http://{name}/", "http://localhost:1"):
+            assert server.call("GET", "/v1/sessions", headers={"Host": name, "Origin": origin}).status == 403, origin
+    evil = {"Host": "evil.example", "Origin": "http://evil.example"}
+    assert server.call("GET", "/v1/sessions", headers=evil).status == 403
+
+
 @pytest.mark.parametrize("kind", [None, "", "text/plain", "application/x-www-form-urlencoded", "application/jsonx", "text/plain; application/json"])
 def test_a_body_that_is_not_json_is_refused(server, kind):
     reply = server.call("POST", "/v1/run", b'{"code":"1"}', headers={"Content-Type": kind})

@@ -71,6 +71,7 @@ static const struct {
     {400, "there twice",         "GET / HTTP/1.1\r\n" HOST "hOST: localhost\r\n\r\n"},
     {400, "there twice",         "GET / HTTP/1.1\r\n" HOST "Authorization: a\r\nauthorization: b\r\n\r\n"},
     {400, "there twice",         "GET / HTTP/1.1\r\n" HOST "Origin: a\r\nOrigin: b\r\n\r\n"},
+    {400, "there twice",         "GET / HTTP/1.1\r\n" HOST "Mcp-Param-X: a\r\nmcp-param-x: a\r\n\r\n"},
     {417, "100-continue",        "POST / HTTP/1.1\r\n" HOST "Expect: tea\r\n\r\n"},
     /* framing */
     {400, "there twice",         "POST / HTTP/1.1\r\n" HOST "Content-Length: 5\r\nContent-Length: 5\r\n\r\n"},

@@ -64,6 +64,37 @@ static void events_have_names_and_numbers(void **state)
     sse_done(&sse);
 }
 
+static void ids_may_have_a_prefix_and_begin_with_a_word_of_when(void **state)
+{
+    struct request reader = {0};
+    struct sse sse;
+
+    (void)state;
+    sse_init(&sse);
+    memcpy(sse.prefix, "7-", 3);
+    sse.is_silent = true;
+    assert_int_equal(sse_prime(&sse, 500, NULL), 0);
+    add(&sse, "1");
+    sse_attach(&sse, &reader, 0);
+    assert_string_equal(buf_str(&written),
+                        "id: 7-1\nretry: 500\ndata: \n\nid: 7-2\nevent: stdout\ndata: 1\n\n");
+    sse_done(&sse);
+}
+
+static void events_may_have_no_ids(void **state)
+{
+    struct request reader = {0};
+    struct sse sse;
+
+    (void)state;
+    sse_init(&sse);
+    sse.has_no_ids = true;
+    sse_attach(&sse, &reader, 0);
+    add(&sse, "1");
+    assert_string_equal(buf_str(&written), "event: stdout\ndata: 1\n\n");
+    sse_done(&sse);
+}
+
 static void who_comes_back_goes_on_behind_what_he_saw(void **state)
 {
     struct request one = {0}, two = {0};
@@ -162,6 +193,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(events_have_names_and_numbers, begin),
+        cmocka_unit_test_setup(ids_may_have_a_prefix_and_begin_with_a_word_of_when, begin),
+        cmocka_unit_test_setup(events_may_have_no_ids, begin),
         cmocka_unit_test_setup(who_comes_back_goes_on_behind_what_he_saw, begin),
         cmocka_unit_test_setup(a_second_reader_takes_the_place_of_the_first, begin),
         cmocka_unit_test_setup(a_reader_without_room_is_behind, begin),
