@@ -91,8 +91,8 @@ int policy_check_tree(const struct policy *policy, PyObject *tree, struct policy
  * when the profile restricts nothing. Returns 0 or -1: then nothing may run. */
 int policy_seal(const struct policy *policy);
 
-/* For sessions, before the first cell: nothing can be put into the classes of tree nodes any more. A
- * property there would show one tree to policy_check_tree() and another one to the compiler.
+/* For sessions, before the first cell: nothing can be put into the classes of tree nodes any more.
+ * A property there would show one tree to policy_check_tree() and another one to the compiler.
  * Returns 0 or -1. */
 int policy_seal_nodes(void);
 

@@ -228,6 +228,8 @@ void box_free(struct box *b)
     files_list_done(&b->seen);
     files_done(&b->files);
     cgroup_discard(b->cgroup);
+    for (size_t i = 0; i < BOX_IMAGE_GROUPS; i++)
+        cgroup_discard(b->image_groups[i]);
     error_done(&b->failure);
     free(b);
 }

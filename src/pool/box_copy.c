@@ -41,16 +41,45 @@ struct box_copy {
     void *user;
 };
 
+/* Whoever was handed the files to join a group could do so again, as long as it stands: it is
+ * emptied whenever we come by. Returns where another one may be kept, or NULL. */
+static struct cgroup **clear_groups(struct box *b)
+{
+    struct cgroup **room = NULL;
+
+    for (size_t i = 0; i < BOX_IMAGE_GROUPS; i++) {
+        struct cgroup **group = &b->image_groups[i];
+
+        if (*group) {
+            cgroup_kill(*group);
+            if (cgroup_remove(*group) == 0)
+                *group = NULL;
+        }
+        if (!*group)
+            room = group;
+    }
+    return room;
+}
+
+static void leave_group(struct box_copy *c)
+{
+    struct cgroup **room = clear_groups(c->box);
+
+    cgroup_kill(c->group);
+    if (room && cgroup_remove(c->group) < 0)
+        *room = c->group;
+    else if (!room)
+        cgroup_discard(c->group);
+}
+
 static void free_copy(struct box_copy *c)
 {
     loop_watch_free(c->watch);
     loop_watch_free(c->deadline);
     close_fd(&c->status);
     close_fd(&c->theirs);
-    if (c->group) {
-        cgroup_kill(c->group); /* who has the files to join it could do so again */
-        cgroup_discard(c->group);
-    }
+    if (c->group)
+        leave_group(c);
     image_unref(c->image);
     free(c);
 }
@@ -167,6 +196,7 @@ static void on_image_deadline(void *arg)
 
     if (c->is_holding && b->state == BOX_COPYING) {
         b->state = BOX_KEPT;
+        b->kernels[c->waits_for_bash ? WIRE_KERNEL_BASH : WIRE_KERNEL_PYTHON].was_lost = true;
         box_restart(b, c->waits_for_bash ? RUN_BASH : RUN_PYTHON);
     }
     error_set(&err, E_SYSTEM, "the session could not be copied: %s",
@@ -343,6 +373,10 @@ int box_image(struct box *b, struct image *origin, const struct box_copy_events 
         return error_set(err, E_BUSY, "the session's Python kernel is starting");
     if (check_memory(b, err) < 0)
         return -1;
+    if (!clear_groups(b)) {
+        error_set(err, E_BUSY, "processes of the session hide in the cgroups of earlier copies");
+        return error_hint(err, "end them, or the session");
+    }
     c = calloc(1, sizeof(*c));
     if (!c)
         return error_set(err, E_SYSTEM, "out of memory");

@@ -10,6 +10,10 @@
  * memory. */
 #define BOX_OWN_PROCESSES 2
 
+/* A writer that was killed takes a moment to be gone. Beyond as many nobody waits: see box_copy.c.
+ */
+#define BOX_IMAGE_GROUPS 2
+
 /* Why we ended the run; the program's own end needs no verdict. */
 enum box_verdict {
     BOX_NO_VERDICT,
@@ -86,6 +90,7 @@ struct box {
     bool is_answering;
     struct box_copy *copy; /* an image is being written */
     struct buf bash;       /* of a copy: how its Bash begins, when it does */
+    struct cgroup *image_groups[BOX_IMAGE_GROUPS]; /* of earlier ones, which are not empty yet */
     void (*on_restored)(void *owner, struct box *box, struct error *err); /* it becomes a copy */
     uint64_t cpu_ns_before; /* counters when the cell before ended */
     uint64_t oom_before;

@@ -15,6 +15,10 @@
 #include "base/file.h"
 #include "sandbox/cgroup_internal.h"
 
+/* How many of the discarded groups are tried when a new one is made: more than come to them
+ * meanwhile. */
+#define RETRIES 8
+
 /* --- helpers --- */
 
 void cgroup_set_reason(struct cgroup_host *host, const char *fmt, ...)
@@ -257,16 +261,31 @@ static int make_group(struct cgroup *group, struct error *err)
     return 0;
 }
 
-/* The oldest first; where that one is not free yet, the others are hardly. */
+static void keep_discarded(struct cgroup *group)
+{
+    struct cgroup **at = &group->host->discarded;
+
+    while (*at)
+        at = &(*at)->next;
+    *at = group;
+}
+
+/* The oldest first, a few at a time. One that is not free yet goes to the end: it must not be in
+ * the way of the others, nor stay because somebody hides in it. */
 static void retry_discarded(struct cgroup_host *host)
 {
-    while (host->discarded) {
-        struct cgroup *group = host->discarded;
-        struct cgroup *next = group->next;
+    const struct cgroup *stuck = NULL;
 
-        if (cgroup_remove(group) < 0)
-            return;
-        host->discarded = next;
+    for (int n = 0; n < RETRIES && host->discarded && host->discarded != stuck; n++) {
+        struct cgroup *group = host->discarded;
+
+        host->discarded = group->next;
+        group->next = NULL;
+        if (cgroup_remove(group) == 0)
+            continue;
+        cgroup_kill(group);
+        keep_discarded(group);
+        stuck = stuck ? stuck : group;
     }
 }
 
@@ -355,10 +374,10 @@ void cgroup_kill_others(const struct cgroup *group, pid_t spared)
 
 void cgroup_kill(const struct cgroup *group)
 {
-    int fd = cgroup_place_fd(group->host, CGROUP_PIDS);
-
-    if (fd >= 0)
-        cgroup_kill_at(fd, group->name);
+    /* In every hierarchy: who was handed the files to join them may have joined one alone. */
+    for (size_t i = 0; i < group->host->n_places; i++)
+        if (group->host->places[i].fd >= 0)
+            cgroup_kill_at(group->host->places[i].fd, group->name);
 }
 
 int cgroup_remove(struct cgroup *group)
@@ -375,11 +394,6 @@ int cgroup_remove(struct cgroup *group)
 
 void cgroup_discard(struct cgroup *group)
 {
-    struct cgroup **at;
-
-    if (!group || cgroup_remove(group) == 0)
-        return;
-    for (at = &group->host->discarded; *at; at = &(*at)->next)
-        ;
-    *at = group;
+    if (group && cgroup_remove(group) < 0)
+        keep_discarded(group);
 }

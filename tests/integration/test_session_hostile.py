@@ -1,6 +1,8 @@
 """Cells that turn against the machinery that runs them: the next cell works, and what was lost is said."""
 import pytest
 
+from serving import wait_until
+
 
 class Session:
     def __init__(self, server, **fields):
@@ -126,3 +128,42 @@ def test_a_cell_of_bash_is_never_run_in_place_of_another(session):
     answer = session.bash("echo two")
     assert (answer["stdout"], answer["session_state"]) == ("", "lost"), answer
     assert session.bash("echo three")["stdout"] == "three\n"
+
+
+# --- copies ---
+
+
+# A child reads what was meant for the kernel, which it has stopped: with it come the files by which the writer of an
+# image joins a cgroup of its own. It joins one hierarchy of that, and refuses the copy in the kernel's name.
+THIEF = """
+import array, os, signal, socket, time
+child = os.fork()
+if not child:
+    kernel = os.getppid()
+    time.sleep(0.3)  # until the cell is over
+    os.kill(kernel, signal.SIGSTOP)
+    open("ready", "w").close()
+    channel = socket.socket(fileno=os.dup(63))
+    _, (with_fds, *_), _, _ = channel.recvmsg(8, 4096)
+    fds = array.array("i", with_fds[2])
+    channel.recv(100)
+    if fds[3:]:
+        os.write(fds[3], b"0")
+    os.write(fds[2], b"rstolen")
+    os.kill(kernel, signal.SIGCONT)
+    os.close(fds[2])
+    time.sleep(1000)
+"""
+
+
+def test_nobody_hides_in_the_cgroup_of_an_image(server):
+    if server.who.name != "root":
+        pytest.skip("needs cgroups, which an ordinary user may not have")
+    session = Session(server)
+    assert session.run(THIEF)["session_state"] == "kept"
+    wait_until(lambda: server.get(f"/v1/sessions/{session.id}/files/ready").status == 200, "the kernel is stopped")
+    reply = session.ask("checkpoint", name="c")
+    assert (reply.status, "stolen" in reply.json["error"]["message"]) == (400, True), reply
+    assert session.run("print(os.waitpid(child, 0)[1])", timeout_s=5)["stdout"] == "9\n"
+    assert session.ask("checkpoint", name="c").status == 200
+    session.end()
