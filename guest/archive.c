@@ -60,6 +60,7 @@ struct work {
     char name[PATH_MAX]; /* below the tree */
     char *buffer;
     /* writing */
+    dev_t dev; /* of the tree */
     struct link *links;
     uint32_t n_links;
     /* reading */
@@ -226,6 +227,10 @@ static int put_entry(struct work *w, int dir, const char *name, unsigned depth)
         return fail(w, "`%.200s` cannot be looked at: %s", w->name, strerror(errno));
     switch (st.st_mode & S_IFMT) {
     case S_IFDIR:
+        /* A directory of the host that is granted at its own place, below one of ours: the copy has
+         * it, too, and it is not ours to copy. */
+        if (st.st_dev != w->dev)
+            return 0;
         return put_directory(w, dir, name, depth + 1);
     case S_IFREG:
         return put_file(w, dir, name, &st);
@@ -277,6 +282,8 @@ static int put_directory(struct work *w, int parent, const char *name, unsigned 
             (void)close(dir);
         return fail(w, "`%.200s` cannot be opened: %s", w->name, strerror(errno));
     }
+    if (depth == 0)
+        w->dev = st.st_dev;
     if (depth > DEPTH_MAX)
         r = fail(w, "directories are too deep below `%.200s`", w->name);
     else
@@ -505,6 +512,15 @@ static int enter_tree(struct work *w, const struct record *record, const char *c
     return w->root < 0 ? fail(w, "`%.200s` cannot be opened", paths[record->size]) : 0;
 }
 
+/* What leads to a granted directory is there before anything is unpacked. */
+static bool is_directory(int dir, const char *name)
+{
+    struct stat st;
+
+    return errno == EEXIST && fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           S_ISDIR(st.st_mode);
+}
+
 static int get_entry(struct work *w, const struct record *record)
 {
     const char *last = w->name;
@@ -519,7 +535,7 @@ static int get_entry(struct work *w, const struct record *record)
         return -1;
     switch (record->kind) {
     case RECORD_DIR:
-        if (mkdirat(dir, last, 0700) < 0)
+        if (mkdirat(dir, last, 0700) < 0 && !is_directory(dir, last))
             return fail(w, "`%.200s` cannot be made: %s", w->name, strerror(errno));
         return 0;
     case RECORD_FILE:
