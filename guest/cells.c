@@ -196,21 +196,22 @@ static int report_done(int report, int code)
 
 static int run_cell(const struct cells_fds *fds, const struct wire_cell *cell)
 {
-    static bool had_input;
     int code;
 
     heal_output("stdout", STDOUT_FILENO, fds->kept_out);
     heal_output("stderr", STDERR_FILENO, fds->kept_err);
-    if (((cell->flags & WIRE_RUN_STDIN) || had_input) && set_input(cell) < 0) {
+    if ((cell->flags & WIRE_RUN_STDIN) && set_input(cell) < 0) {
         (void)report_failed(fds->report, "standard input could not be set up");
         _exit(EXIT_FAILED);
     }
-    had_input = cell->flags & WIRE_RUN_STDIN;
     forget_interrupts();
     block_interrupts(SIG_UNBLOCK);
     code = python_cell(cell, fds->report);
     block_interrupts(SIG_BLOCK);
     forget_interrupts();
+    /* It was for this cell; and a file without a name would be in the way of copies. */
+    if ((cell->flags & WIRE_RUN_STDIN) && set_input(&(struct wire_cell){0}) < 0)
+        _exit(EXIT_FAILED);
     return code;
 }
 

@@ -76,6 +76,10 @@ static const struct config_option options[] = {
     {"aggressive_masking", CONFIG_CHOICE, "no", .choices = "yes,no,true,false,1,0", .is_reloadable = true,
      .aliases = {"AGGRESSIVE_MASKING"}, .value = "yes|no",
      .help = "and of personal data: email and IP addresses, phone, card and account numbers", AT(aggressive_masking)},
+    {"reversible_masking", CONFIG_CHOICE, "no", .choices = "yes,no,true,false,1,0", .value = "yes|no",
+     .help = "in sessions, names (EMAIL_1) in place of personal data, which are turned back in cells sent to the same session", AT(reversible_masking)},
+    {"masking_file", CONFIG_STRING, "", .value = "PATH",
+     .help = "a TOML file with further secrets to mask: `values`, `variables` and [rules.NAME]; empty: none", AT(masking_file)},
 
     {"pool_size", CONFIG_INT, "-1", -1, LIMIT_SANDBOXES, .unit = "sandboxes",
      .help = "sandboxes kept ready; -1: by memory and cores; 0: none", AT(pool_size)},
@@ -283,9 +287,14 @@ static bool is_yes(const char *word)
     return strchr("yt1", *word);
 }
 
+bool config_has_names(const struct config *config)
+{
+    return is_yes(config->reversible_masking);
+}
+
 enum run_masking config_masking(const struct config *config)
 {
-    if (is_yes(config->aggressive_masking))
+    if (is_yes(config->aggressive_masking) || config_has_names(config))
         return RUN_MASK_ALL;
     return is_yes(config->masking) ? RUN_MASK_SECRETS : RUN_MASK_NOTHING;
 }

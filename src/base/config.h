@@ -87,6 +87,8 @@ struct config {
     int64_t code_bytes;
     char *masking;
     char *aggressive_masking;
+    char *reversible_masking;
+    char *masking_file;
     int64_t pool_size;
     int64_t pool_hot;
     int64_t zygote_max_runs;
@@ -143,6 +145,7 @@ int config_set_flag(struct config *config, const char *flag, const char *value, 
 
 /* What the two options on masking say together. */
 enum run_masking config_masking(const struct config *config);
+bool config_has_names(const struct config *config); /* for personal data: scrub/names.h */
 
 /* Puts the limits that come from `least` or stronger into *limits, so that a profile's own can go
  * between: config_limits(c, CONFIG_DEFAULT, &l); profile_apply_limits(p, &l); config_limits(c,

@@ -17,6 +17,7 @@
 
 struct box;           /* pool/box.h */
 struct zygote_client; /* pool/zygote_client.h */
+struct scrub_names;   /* scrub/names.h */
 struct spool;         /* base/spool.h */
 struct spool_store;   /* base/spool.h */
 
@@ -188,10 +189,11 @@ struct run {
     size_t n_grants;
     struct run_given *given;
     size_t n_given;
-    char **collect;           /* patterns of files to bring back, NULL at the end, or NULL */
-    bool auto_print;          /* echo the last expression, as a REPL does */
-    bool auto_print_str;      /* then as print() shows it: the text of a string, not its quotes */
-    enum run_masking masking; /* secrets, unless the operator says otherwise */
+    char **collect;            /* patterns of files to bring back, NULL at the end, or NULL */
+    bool auto_print;           /* echo the last expression, as a REPL does */
+    bool auto_print_str;       /* then as print() shows it: the text of a string, not its quotes */
+    enum run_masking masking;  /* secrets, unless the operator says otherwise */
+    struct scrub_names *names; /* of its session, or NULL: personal data has no names */
 
     bool has_seed; /* the same program and input give the same output */
     uint64_t seed;

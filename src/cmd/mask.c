@@ -10,23 +10,26 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "cmd/cmd.h"
-#include "scrub/scrub.h"
+#include "scrub/own.h"
 
 #define BLOCK 65536
 
-enum { OPT_HELP = 'h', OPT_AGGRESSIVE = 256, OPT_CHECK, OPT_EXPLAIN };
+enum { OPT_HELP = 'h', OPT_AGGRESSIVE = 256, OPT_CHECK, OPT_EXPLAIN, OPT_WITH };
 
 static const struct option options[] = {
-    {"aggressive", no_argument, NULL, OPT_AGGRESSIVE},
-    {"check",      no_argument, NULL, OPT_CHECK     },
-    {"explain",    no_argument, NULL, OPT_EXPLAIN   },
-    {"help",       no_argument, NULL, OPT_HELP      },
-    {NULL,         0,           NULL, 0             },
+    {"aggressive", no_argument,       NULL, OPT_AGGRESSIVE},
+    {"check",      no_argument,       NULL, OPT_CHECK     },
+    {"explain",    no_argument,       NULL, OPT_EXPLAIN   },
+    {"with",       required_argument, NULL, OPT_WITH      },
+    {"help",       no_argument,       NULL, OPT_HELP      },
+    {NULL,         0,                 NULL, 0             },
 };
 
 struct job {
     bool is_aggressive, checks, explains;
     const char *path;
+    const char *with;
+    struct scrub_own own;
 };
 
 static int help(void)
@@ -36,7 +39,8 @@ static int help(void)
         "Put labels in the place of secrets: what a program's output goes through, as a filter.\n\n"
         "  --aggressive  personal data, too: addresses, phone, card and account numbers\n"
         "  --check       print nothing; exit 1 when there is something to mask\n"
-        "  --explain     print what is masked, one line each: place, kind, label, rule\n\n"
+        "  --explain     print what is masked, one line each: place, kind, label, rule\n"
+        "  --with FILE   what a `masking_file` says is masked, too\n\n"
         "exit: 0, with --check 1 when something was found; 64 and more for mistakes\n"
         "example: kubectl get secrets -o yaml | belljar mask\n");
     return 0;
@@ -84,7 +88,7 @@ static int pass(const struct job *job, struct scrub *scrub, int fd, struct error
 static int mask(struct job *job)
 {
     cleanup_close int opened = -1;
-    const struct scrub_options wants = {
+    struct scrub_options wants = {
         .is_aggressive = job->is_aggressive, .on_find = explain, .arg = job};
     struct scrub *scrub;
     struct error err = {0};
@@ -100,6 +104,10 @@ static int mask(struct job *job)
         }
         fd = opened;
     }
+    if (job->with && scrub_own_load(&job->own, job->with, &err) < 0)
+        return cmd_fail(&err);
+    wants.rules = job->own.rules;
+    wants.values = job->own.values;
     scrub = scrub_new(&wants);
     if (!scrub) {
         error_set(&err, E_SYSTEM, "out of memory");
@@ -118,7 +126,7 @@ static int mask(struct job *job)
 int cmd_mask(int argc, char **argv)
 {
     struct job job = {.path = "-"};
-    int answer;
+    int answer, r;
 
     opterr = 0;
     while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0)
@@ -132,6 +140,9 @@ int cmd_mask(int argc, char **argv)
         case OPT_EXPLAIN:
             job.explains = true;
             break;
+        case OPT_WITH:
+            job.with = optarg;
+            break;
         case OPT_HELP:
             return help();
         default:
@@ -141,5 +152,7 @@ int cmd_mask(int argc, char **argv)
         job.path = argv[optind++];
     if (optind < argc)
         return cmd_bad_argument("mask", argv[optind]);
-    return mask(&job);
+    r = mask(&job);
+    scrub_own_done(&job.own);
+    return r;
 }

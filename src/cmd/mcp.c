@@ -133,11 +133,7 @@ static int open_engine(struct mcp *mcp, struct error *err)
         .hot = config->pool_hot < 0 ? 1 : (size_t)config->pool_hot,
         .warm = true,
     };
-    const struct sessions_options sessions = {
-        .max_total = (size_t)config->sessions_max,
-        .max_per_owner = (size_t)config->sessions_max,
-        .evicts_idle = strcmp(config->session_evict, "yes") == 0,
-    };
+    const struct sessions_options sessions = engine_sessions(config);
     const struct profile *profile;
     struct run_limits limits;
 

@@ -381,7 +381,8 @@ void shell_on_session_end(void *user, struct session *session, const char *why)
 
 static int open_session(struct shell *shell, struct error *err)
 {
-    static const struct sessions_options limits = {.max_total = 64, .max_per_owner = 64};
+    const struct sessions_options limits = {
+        .max_total = 64, .max_per_owner = 64, .has_names = config_has_names(shell->config)};
     const struct session_options options = {
         .owner = "", .on_start = on_session_start, .on_end = shell_on_session_end, .user = shell};
     struct run *model = run_new();

@@ -252,7 +252,8 @@ int box_cell(struct box *b, struct run *cell, struct error *err)
     run_drop_given(cell);
     if (!k->is_alive && start_kernel(k, err) < 0)
         return -1;
-    cell->masking = b->model->masking;
+    if (cell->masking != RUN_MASK_ALL) /* a cell may ask for more than its session */
+        cell->masking = b->model->masking;
     b->run = cell;
     b->active = k;
     b->state = BOX_RUNNING;

@@ -1,10 +1,12 @@
 #include "pool/engine.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/paths.h"
+#include "pool/mask.h"
 #include "wire/message.h"
 #include "wire/policy.h"
 
@@ -34,6 +36,11 @@ int engine_open(struct engine *engine, const struct config *config,
     int r = -1;
 
     *engine = (struct engine){0};
+    if (*config->masking_file && scrub_own_load(&engine->own, config->masking_file, err) < 0) {
+        scrub_own_done(&engine->own);
+        return -1;
+    }
+    mask_configure(engine->own.rules, engine->own.values);
     program = paths_zygote(err);
     engine->loop = program ? loop_new(err) : NULL;
     if (engine->loop &&
@@ -57,6 +64,16 @@ int engine_open(struct engine *engine, const struct config *config,
     return 0;
 }
 
+struct sessions_options engine_sessions(const struct config *config)
+{
+    return (struct sessions_options){
+        .max_total = (size_t)config->sessions_max,
+        .max_per_owner = (size_t)config->sessions_max,
+        .evicts_idle = strcmp(config->session_evict, "yes") == 0,
+        .has_names = config_has_names(config),
+    };
+}
+
 int engine_open_sessions(struct engine *engine, const struct sessions_options *options,
                          struct error *err)
 {
@@ -71,6 +88,8 @@ void engine_close(struct engine *engine)
     cgroup_host_free(engine->cgroups);
     loop_free(engine->loop);
     environment_done(&engine->environment);
+    mask_configure(NULL, NULL);
+    scrub_own_done(&engine->own);
     free(engine->program);
     *engine = (struct engine){0};
 }

@@ -7,6 +7,7 @@
 #include "pool/pool.h"
 #include "pool/session.h"
 #include "sandbox/cgroup.h"
+#include "scrub/own.h"
 
 struct engine {
     struct loop *loop;
@@ -14,6 +15,7 @@ struct engine {
     struct pool *pool;
     struct sessions *sessions;      /* NULL: none were asked for */
     struct environment environment; /* the pool uses these for every new zygote */
+    struct scrub_own own;           /* what the operator has masked beyond the usual */
     char *program;
 };
 
@@ -29,6 +31,9 @@ struct engine_stock {
 int engine_open(struct engine *engine, const struct config *config,
                 const struct engine_stock *stock, const struct run_limits *limits,
                 struct error *err);
+
+/* What the settings say of sessions. */
+struct sessions_options engine_sessions(const struct config *config);
 
 /* For doors that have sessions. */
 int engine_open_sessions(struct engine *engine, const struct sessions_options *options,

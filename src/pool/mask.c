@@ -1,5 +1,6 @@
 #include "pool/mask.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -58,6 +59,7 @@ static struct scrub *make(const struct run *run, void (*found)(void *, const str
     return scrub_new(&(struct scrub_options){.is_aggressive = run->masking == RUN_MASK_ALL,
                                              .rules = the_rules,
                                              .values = the_values,
+                                             .names = run->names,
                                              .on_find = found,
                                              .arg = arg});
 }
@@ -94,6 +96,8 @@ struct clean_text mask_text(struct run *run, struct span text)
     if (!*scrub)
         *scrub = make(run, on_find_in_text, NULL);
     texts_of = run;
+    if (*scrub)
+        scrub_use_names(*scrub, run->names);
     if (!*scrub || scrub_text(*scrub, text.data, text.len, &clean, NULL) < 0) {
         scrub_free(*scrub); /* a broken one stays broken */
         *scrub = NULL;
@@ -104,12 +108,18 @@ struct clean_text mask_text(struct run *run, struct span text)
 
 /* ---- JSON ---- */
 
-/* Outside of strings, a bracket before a capital begins one of our labels and nothing else: JSON
- * has no such value. Returns its length, or 0. */
+/* Outside of strings, a capital, or a bracket before one, begins one of our labels and nothing
+ * else: JSON has no such value. Returns its length, or 0. */
 static size_t label_length(const char *text, size_t len)
 {
     size_t n = 1;
 
+    if (len && text[0] >= 'A' && text[0] <= 'Z') {
+        while (n < len && (isupper((unsigned char)text[n]) || isdigit((unsigned char)text[n]) ||
+                           text[n] == '_'))
+            n++;
+        return n;
+    }
     if (len < 3 || text[0] != '[' || text[1] < 'A' || text[1] > 'Z')
         return 0;
     while (n < len && text[n] != ']' && text[n] != '"')

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "pool/session_internal.h"
+#include "scrub/names.h"
 
 #define NAME_MAX_LEN 64
 
@@ -203,6 +204,7 @@ static void adopt_cell(struct session *s, struct run *cell)
     const struct run *model = s->model;
 
     memcpy(cell->session, s->id, sizeof(cell->session));
+    cell->names = s->names;
     cell->profile = model->profile;
     cell->policy = model->policy;
     cell->required_layers = model->required_layers;
@@ -226,6 +228,11 @@ void session_submit(struct session *s, struct run *cell)
     if (cell->language == RUN_BASH && memchr(buf_str(&cell->code), '\0', cell->code.len)) {
         error_set(&cell->error, E_INVALID, "the cell contains a NUL byte");
         error_hint(&cell->error, "printf '\\0' writes one");
+        answer(s->table, cell);
+        return;
+    }
+    if (s->names && (scrub_names_back(s->names, &cell->code, &cell->error) < 0 ||
+                     scrub_names_back(s->names, &cell->input, &cell->error) < 0)) {
         answer(s->table, cell);
         return;
     }
@@ -282,6 +289,7 @@ static void free_session(struct session *s)
     loop_watch_free(s->lifetime);
     session_copy_done(s);
     run_free(s->model);
+    scrub_names_free(s->names);
     free(s->name);
     free(s->owner);
     free(s->why);
@@ -511,6 +519,7 @@ struct session *session_new(struct sessions *table, struct run *model,
     *s = (struct session){.table = table,
                           .model = model,
                           .owner = strdup(options->owner),
+                          .names = table->options.has_names ? scrub_names_new() : NULL,
                           .idle = loop_timer(table->loop, on_idle_limit, s),
                           .lifetime = loop_timer(table->loop, on_lifetime, s),
                           .idle_ms = options->idle_ms,
@@ -522,7 +531,8 @@ struct session *session_new(struct sessions *table, struct run *model,
                           .user = options->user};
     if (id_make(s->id, "ses_") == 0)
         s->name = strdup(options->name ? options->name : s->id);
-    if (s->owner && s->idle && s->lifetime && s->name && link_session(s) == 0)
+    if (s->owner && s->idle && s->lifetime && s->name && !s->names == !table->options.has_names &&
+        link_session(s) == 0)
         return s;
     s->model = NULL;
     free_session(s);

@@ -32,6 +32,7 @@ struct sessions_options {
     size_t max_total;     /* sessions alive at once */
     size_t max_per_owner; /* of one owner */
     bool evicts_idle; /* at the limit: end the owner's longest idle session instead of refusing */
+    bool has_names;   /* personal data in them gets names, which are turned back (scrub/names.h) */
 };
 
 struct session_options {

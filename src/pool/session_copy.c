@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "pool/session_internal.h"
+#include "scrub/names.h"
 
 #define NAME_MAX_LEN    64
 #define CHECKPOINTS_MAX 32
@@ -301,6 +302,7 @@ static struct run *copy_model(const struct session *s)
     copy->required_layers = model->required_layers;
     copy->may_spawn = model->may_spawn;
     copy->limits = model->limits;
+    copy->masking = model->masking;
     copy->zygote = box_zygote(s->box);
     if (model->env)
         copy->env = copy_strings(model->env);
@@ -468,6 +470,8 @@ static void make_sessions(struct session_copy *c)
             error_done(&err);
             continue;
         }
+        scrub_names_free(s->names);
+        s->names = scrub_names_ref(c->session->names);
         s->fork = c;
         c->pending++;
         session_submit_model(s);

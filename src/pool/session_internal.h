@@ -34,8 +34,9 @@ struct session {
     bool is_used;     /* its sandbox is not like any other any more */
     unsigned losses;  /* sandboxes that died before they were used */
     bool is_closing;
-    char *why;            /* it is closing */
-    struct image *origin; /* what it is a copy of, or NULL */
+    char *why;                 /* it is closing */
+    struct scrub_names *names; /* of people in it, or NULL; its copies know them, too */
+    struct image *origin;      /* what it is a copy of, or NULL */
     struct checkpoint *checkpoints;
     struct session_copy *copy; /* what is being done with it, or NULL */
     struct session_copy *fork; /* of another one: this one is to become a copy */

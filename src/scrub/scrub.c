@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "scrub/names.h"
 #include "scrub/scrub_internal.h"
 
 /* The widest anchor: so much may stand at the end of the view without being found yet. */
@@ -59,6 +60,11 @@ void scrub_free(struct scrub *s)
     free(s->gaps);
     free(s->spans);
     free(s);
+}
+
+void scrub_use_names(struct scrub *s, struct scrub_names *names)
+{
+    s->options.names = names;
 }
 
 uint64_t scrub_count(const struct scrub *s)
@@ -227,11 +233,16 @@ static void count_lines(struct scrub *s, size_t from, size_t to)
 static int mask(struct scrub *s, unsigned kind, size_t start, size_t end, struct error *err)
 {
     struct scrub_find find = {.len = end - start};
+    const char *name = NULL;
 
     count_lines(s, s->emitted, start);
     if (pass(s, start, err) < 0)
         return -1;
     describe(s, kind, &find);
+    if (s->options.names)
+        name = scrub_names_label(s->options.names, find.label, s->view.data + start, end - start);
+    if (name)
+        find.label = name;
     find.offset = s->view_offset + start;
     find.line = s->lines;
     if (buf_add_str(&s->out, find.label, err) < 0)

@@ -25,6 +25,7 @@
 struct scrub;
 struct scrub_rules;
 struct scrub_values;
+struct scrub_names; /* scrub/names.h */
 
 /* One thing that was masked. */
 struct scrub_find {
@@ -40,6 +41,7 @@ struct scrub_options {
     bool is_aggressive;                /* personal data, too */
     const struct scrub_rules *rules;   /* of the operator, or NULL; both outlive the masker */
     const struct scrub_values *values; /* known secrets, or NULL */
+    struct scrub_names *names;         /* for personal data in place of labels, or NULL */
     void (*on_find)(void *arg, const struct scrub_find *find); /* or NULL */
     void *arg;
 };
@@ -62,6 +64,9 @@ int scrub_text(struct scrub *s, const void *data, size_t len, struct clean_text 
 
 /* Words of our own, in which nothing of a program's is: no need to look. */
 struct clean_text scrub_vouch(const char *text, size_t len);
+
+/* For the texts that follow; NULL: labels. Not in the middle of a stream. */
+void scrub_use_names(struct scrub *s, struct scrub_names *names);
 
 /* How many things were masked since the masker was made. */
 uint64_t scrub_count(const struct scrub *s);

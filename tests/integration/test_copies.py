@@ -3,7 +3,7 @@ import threading
 
 import pytest
 
-from serving import wait_until
+from serving import Server, wait_until
 
 
 @pytest.fixture
@@ -115,3 +115,24 @@ def test_a_strict_session_can_be_copied(server):
     assert refused["status"] == "refused"
     for name in (session, copy):
         server.call("DELETE", f"/v1/sessions/{name}")
+
+
+def test_copies_mask_as_their_source_does(who):
+    """Of a session, of a copy, and after going back."""
+    with Server(who, "--socket", "none", env={"AGGRESSIVE_MASKING": "yes"}) as server:
+        show = {"code": "print('ann@' + 'example.com')"}
+        server.call("POST", "/v1/sessions", {"name": "a"})
+        assert server.call("POST", "/v1/sessions/a/execute", show).json["stdout"] == "[EMAIL_REDACTED]\n"
+        assert server.call("POST", "/v1/sessions/a/checkpoint", {"name": "c"}).status == 200
+        copy = server.call("POST", "/v1/sessions/a/fork", {"n": 1}).json["sessions"][0]["session_id"]
+        assert server.call("POST", "/v1/sessions/a/restore", {"name": "c"}).status == 200
+        for session in ("a", copy):
+            assert server.call("POST", f"/v1/sessions/{session}/execute", show).json["stdout"] == "[EMAIL_REDACTED]\n"
+
+
+def test_standard_input_of_an_earlier_cell_is_not_in_the_way(server, session):
+    cell(server, session, "x = input()", stdin="7\n")
+    copy = ask(server, session, "fork", n=1).json["sessions"][0]["session_id"]
+    assert cell(server, copy, "print(x)") == "7\n"
+    answer = server.call("POST", f"/v1/sessions/{copy}/execute", {"code": "input()"}).json
+    assert answer["error"]["name"] == "EOFError"

@@ -5,6 +5,7 @@ import pytest
 
 import belljar
 import secrets_corpus
+import serving
 
 SEEDS = (1, 2)
 
@@ -197,3 +198,110 @@ def test_the_operator_may_switch_it_off(user):
 def test_a_picture_is_not_touched(user):
     found = run_json(user, "import base64\nclass P:\n    def _repr_png_(self):\n        return b'\\x89PNG\\r\\n\\x1a\\n' + bytes(range(256)) * 8\ndisplay(P())")
     assert found["masked"]["count"] == 0 and found["displays"]
+
+
+# --- secrets of the operator's own ---
+
+OWN = """
+values = ["correct horse battery"]
+variables = ["DEPLOY_PASSWORD", "NOT_SET_AT_ALL"]
+[rules.ticket]
+pattern = "TCK-[0-9]{4}"
+[rules.room]
+pattern = "R[0-9]{3}"
+context = "room office"
+"""
+
+
+def own_file(who, text=OWN, mode=0o600):
+    path = who.file("own.toml", text)
+    who.own(path)
+    path.chmod(mode)
+    return path
+
+
+@pytest.mark.parametrize("shape", [
+    "v", "v.encode().hex()", "base64.b64encode(v.encode()).decode()", "base64.b64encode(b'ab' + v.encode() + b'c').decode()",
+    "urllib.parse.quote(v)", "json.dumps(v)", "v.replace('', chr(0x200b))",
+])
+def test_a_value_of_the_operator_does_not_come_out_in_any_shape(who, shape):
+    settings = who.file("with-own.toml", f"masking_file = '{own_file(who)}'\n")
+    code = f"import base64, json, urllib.parse\nv = 'yrettab esroh tcerroc'[::-1]\nprint('a', {shape}, 'b')"
+    answer = who.run(code, "--config", settings)
+    assert answer.json["stdout"].startswith("a ") and "[REDACTED_SECRET]" in answer.json["stdout"], answer
+    assert answer.json["masked"]["kinds"] == ["registered_value"]
+
+
+def test_variables_and_rules_of_the_operator(who):
+    settings = who.file("with-own.toml", f"masking_file = '{own_file(who)}'\n")
+    code = "print('hunter' + '2hunter2', 'TCK-' + '1234', 'R' + '101', 'office R' + '102')"
+    answer = who.run(code, "--config", settings, env={"DEPLOY_PASSWORD": "hunter2hunter2"})
+    assert answer.json["stdout"] == "[REDACTED_SECRET] [REDACTED_TICKET] R101 office [REDACTED_ROOM]\n", answer
+    assert answer.json["masked"] == {"count": 3, "kinds": ["registered_value", "ticket", "room"]}
+
+
+@pytest.mark.parametrize("text, said", [
+    ("values = ['short']", "values[0]"),
+    ("values = 'x'", "an array of strings"),
+    ("value = []", "did you mean `values`?"),
+    ("[rules.a]\npatern = 'x'", "did you mean `pattern`?"),
+    ("[rules.a]\npattern = '('", "rule `a`"),
+    ("[rules.a]\npattern = 'x*'", "matches the empty text"),
+    ("[rules.A]\npattern = 'x'", "cannot be the name of a rule"),
+    ("rules = 1", "[rules.NAME]"),
+    ("[rules]\na = 1", "a table with `pattern`"),
+    ("[rules.a]\ncontext = 'x'", "a table with `pattern`"),
+    ("variables = [1]", "a string"),
+])
+def test_mistakes_in_that_file_are_told(user, text, said):
+    path = own_file(user, text)
+    for answer in (user.call("mask", "--with", path), user.run("1", "--config", user.file("c.toml", f"masking_file = '{path}'\n"))):
+        assert answer.code in (64, 65, 125) and said in answer.errors and "short" not in answer.errors.replace("too short", ""), answer
+
+
+def test_a_file_of_secrets_that_others_may_read_is_refused(user):
+    answer = user.call("mask", "--with", own_file(user, mode=0o644))
+    assert answer.code != 0 and "others may read" in answer.errors and "chmod 600" in answer.errors
+    assert user.call("mask", "--with", own_file(user, "[rules.a]\npattern = 'xyz'\n", mode=0o644), input=b"an xyz\n").text == "an [REDACTED_A]\n"
+    assert user.call("mask", "--with", "/does/not/exist").code != 0
+
+
+# --- names for personal data ---
+
+@pytest.fixture
+def named(who):
+    s = serving.Server(who, env={"BELLJAR_REVERSIBLE_MASKING": "yes"})
+    yield s
+    s.stop()
+
+
+def cell(server, session, code, **more):
+    answer = server.call("POST", f"/v1/sessions/{session}/execute", {"code": code, **more}).json
+    return answer["stdout"], answer
+
+
+def test_people_have_names_that_are_turned_back(named):
+    for name in ("a", "b"):
+        assert named.call("POST", "/v1/sessions", {"name": name, "profile": "open"}).status == 201
+    setup = "ann, bob, tel = 'ann@' + 'example.com', 'bob@' + 'example.org', '+1 415 555 ' + '0100'"
+    out, answer = cell(named, "a", f"{setup}\nprint(ann, bob, ann, tel)")
+    assert out == "EMAIL_1 EMAIL_2 EMAIL_1 PHONE_1\n" and answer["masked"]["count"] == 4
+    assert cell(named, "a", "print(bob); result = {'who': ann, 'n': [bob]}")[1]["result"]["json"] == {"who": "EMAIL_1", "n": ["EMAIL_2"]}
+    # They are turned back on the way in, and only whole.
+    assert cell(named, "a", "print('EMAIL_1' == ann, 'EMAIL_2' == bob, len('EMAIL_11'), len('XEMAIL_1'), 'EMAIL_1')")[0] == "True True 8 8 EMAIL_1\n"
+    assert cell(named, "a", "print(input() == bob)", stdin="EMAIL_2\n")[0] == "True\n"
+    # Another session knows nothing of them; a copy does.
+    assert cell(named, "b", "print(len('EMAIL_1'))")[0] == "7\n"
+    assert cell(named, "b", "print('bob@' + 'example.org')")[0] == "EMAIL_1\n"
+    copy = named.call("POST", "/v1/sessions/a/fork", {"n": 1}).json["sessions"][0]["session_id"]
+    assert cell(named, copy, "print('EMAIL_2' == bob, bob)")[0] == "True EMAIL_2\n"
+
+
+def test_a_number_that_becomes_a_name_leaves_json_whole(named):
+    named.call("POST", "/v1/sessions", {"name": "a", "profile": "open"})
+    answer = cell(named, "a", "result = {'card': 4111111111111111}")[1]
+    assert answer["result"]["json"] == {"card": "CARD_1"}
+
+
+def test_a_run_without_a_session_has_labels(named):
+    assert named.call("POST", "/v1/run", {"code": "print('ann@' + 'example.com')"}).json["stdout"] == "[EMAIL_REDACTED]\n"

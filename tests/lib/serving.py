@@ -134,6 +134,12 @@ class Server:
 
     # --- its end ---
 
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *reason):
+        self.stop()
+
     def stop(self):
         self.process.send_signal(signal.SIGTERM)
         return self.wait()

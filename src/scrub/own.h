@@ -1,0 +1,27 @@
+/* What the operator adds to the masker: a TOML file with values that are secret, the names of
+ * variables whose values are, and rules.
+ *
+ *     values = ["…"]
+ *     variables = ["GITHUB_TOKEN"]
+ *     [rules.ticket]
+ *     pattern = "TCK-[0-9]{8}"
+ *     context = "ticket case"
+ */
+#pragma once
+
+#include "base/error.h"
+#include "scrub/scrub.h"
+
+struct scrub_own {
+    struct scrub_rules *rules;   /* NULL: none */
+    struct scrub_values *values; /* NULL: none */
+};
+
+/* A file with values may be readable for its owner alone. `own` is zeroed by the caller; also after
+ * a failure it is his to end with scrub_own_done(). */
+int scrub_own_load(struct scrub_own *own, const char *path, struct error *err);
+
+/* One more value that is secret. */
+int scrub_own_add(struct scrub_own *own, const char *value, size_t len, struct error *err);
+
+void scrub_own_done(struct scrub_own *own);
