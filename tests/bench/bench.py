@@ -7,6 +7,7 @@ by `belljar bench` from the submission of a run to its answer, which is given af
 compared with what it should be. Nothing here passes or fails by time: the table says what was wanted and what came out.
 """
 import argparse
+import glob
 import json
 import os
 import subprocess
@@ -35,6 +36,8 @@ QUICK = {
 
 IDLE_PEERS = 4
 
+LIBRARY = os.path.dirname(os.__file__)
+
 
 def say(text):
     print(text, file=sys.stderr, flush=True)
@@ -57,6 +60,7 @@ class Bench:
         self.ours = {}  # what `belljar bench` said; times are collected in "ms"
         self.cells = {}  # (peer, cell) → [ms…]
         self.memory = {}
+        self.masker = {}
         self.failed = 0
 
     # --- Belljar ---
@@ -149,6 +153,13 @@ class Bench:
         self.belljar_bench("fork", runs=10)
         self.belljar_bench("sessions", idle=self.plan["sessions"], runs=self.plan["growth_runs"])
 
+    def mask(self):
+        """The masker on the source of Python's own library, and one pattern after the other on the same."""
+        say("bench: the masker")
+        tool = os.path.join(os.path.dirname(self.timer.program), "mask-bench")
+        texts = sorted(glob.glob(os.path.join(LIBRARY, "*.py")))
+        self.masker = json.loads(subprocess.run([tool, *texts], capture_output=True, text=True, check=True).stdout)
+
     def report(self):
         return {
             "times_ms": {f"{name} {program}": rows for (name, program), rows in self.times.items()},
@@ -157,6 +168,7 @@ class Bench:
             "cells_ms": {f"{name} {cell}": rows for (name, cell), rows in self.cells.items()},
             "idle_pss_mb": self.memory,
             "belljar": self.ours,
+            "masker": self.masker,
             "absent": self.absent,
             "failed_runs": self.failed,
             "isolation": {peer.name: peer.isolation for peer in self.peers},
@@ -181,6 +193,7 @@ def main():
             bench.latency()
             bench.throughput()
             bench.weigh()
+            bench.mask()
     report = bench.report()
     report["load_before"], report["load_after"] = load, os.getloadavg()
     report["cores"], report["seconds"] = os.cpu_count(), time.monotonic() - begin

@@ -114,6 +114,13 @@ def by_itself(r):
             rows.append([f"{figures['count']} idle sandboxes, the host's memory", "2048 MB" if wanted else "", f"{most:.0f} MB",
                          verdict(2048, most, True) if wanted else ""])  # fmt: skip
             rows.append([f"{figures['count']} idle sandboxes, time to make them", "", f"{figures['fill_s']:.1f} s", ""])
+    masker = r.data.get("masker")
+    if masker:
+        rate, plain = masker["mb_per_s"], masker["one_by_one_mb_per_s"]
+        rows.append(["masker on source code", "500 MB/s", f"{rate:.0f} MB/s", verdict(500, rate)])
+        rows.append(["masker, personal data too", "", f"{masker['aggressive_mb_per_s']:.0f} MB/s", ""])
+        rows.append(["masker against one pattern after the other", "", f"{rate / plain:.0f}x", ""])
+        rows.append(["masker, of a run that prints a line", "", f"{masker['small_run_us']:.1f} us", ""])
     return rows
 
 
