@@ -25,6 +25,8 @@
 #include "front/listen.h"
 #include "gate/admit.h"
 #include "pool/engine.h"
+#include "pool/granted.h"
+#include "pool/mask.h"
 
 /* From the interrupt of what still runs to giving it up. */
 #define INTERRUPT_MS 5000
@@ -46,6 +48,7 @@ struct serve {
     bool needs_no_token;
     struct auth *auth;
     char *token_path;
+    struct scrub_values *secrets; /* that no program gives out */
     struct profiles *profiles;
     struct engine engine;
     struct spool_store *store;
@@ -141,6 +144,14 @@ static void on_trouble(void *user, const struct error *err)
         LOG_EVENT(LOG_ERROR, "tokens", {"message", err->message ? err->message : "out of memory"});
 }
 
+/* What a program has left where it must not: settings of shells, of git, of agents. */
+static void on_misuse(const char *path, size_t moved, size_t failed)
+{
+    LOG_EVENT(LOG_WARNING, "protected_paths",
+              {"message", "a program made paths that are not for programs"}, {"directory", path},
+              {"moved_aside", .number = (double)moved}, {"left", .number = (double)failed});
+}
+
 static void open_log(const struct config *config)
 {
     static const char *const levels[] = {"error", "warning", "info", "debug"};
@@ -152,12 +163,22 @@ static void open_log(const struct config *config)
     log_open(STDERR_FILENO, strcmp(config->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT, most);
 }
 
+/* Whoever finds our token, by whatever mistake, does not get it out in a program's output. */
+static void on_first(void *user, const char *token, size_t len)
+{
+    struct serve *serve = user;
+
+    serve->secrets = scrub_values_new();
+    if (serve->secrets && scrub_values_add(serve->secrets, token, len, NULL) == 0)
+        mask_configure(NULL, serve->secrets);
+}
+
 static int open_auth(struct serve *serve, struct error *err)
 {
     const struct config *config = serve->config;
     cleanup_free char *tokens = NULL;
     struct auth_options options = {
-        .on_removed = on_removed, .on_trouble = on_trouble, .user = serve};
+        .on_removed = on_removed, .on_trouble = on_trouble, .on_first = on_first, .user = serve};
 
     if (serve->needs_no_token || strcmp(config->auth, "none") == 0)
         return auth_open(&options, &serve->auth, err);
@@ -195,6 +216,7 @@ static int open_engine(struct serve *serve, struct error *err)
     struct run_limits limits;
 
     raise_descriptors();
+    granted_configure(on_misuse);
     if (profiles_open(config, &serve->profiles, err) < 0 ||
         profiles_get(serve->profiles, NULL, &profile, err) < 0)
         return -1;
@@ -470,6 +492,8 @@ static void serve_done(struct serve *serve)
     once_free(serve->once);
     spool_store_free(serve->store);
     engine_close(&serve->engine);
+    mask_configure(NULL, NULL);
+    scrub_values_free(serve->secrets);
     profiles_free(serve->profiles);
     auth_free(serve->auth);
     free(serve->token_path);

@@ -25,7 +25,15 @@ struct wish {
     char *path;
 };
 
-enum { OPT_HELP = 'h', OPT_CONFIG = 256, OPT_JSON, OPT_PROFILE, OPT_OPERATOR, OPT_BOUND };
+enum {
+    OPT_HELP = 'h',
+    OPT_CONFIG = 256,
+    OPT_JSON,
+    OPT_PROFILE,
+    OPT_OPERATOR,
+    OPT_GRANTS,
+    OPT_BOUND
+};
 
 static const struct option own_options[] = {
     {"help",     no_argument,       NULL, OPT_HELP    },
@@ -33,6 +41,7 @@ static const struct option own_options[] = {
     {"json",     no_argument,       NULL, OPT_JSON    },
     {"profile",  required_argument, NULL, OPT_PROFILE },
     {"operator", no_argument,       NULL, OPT_OPERATOR},
+    {"grants",   no_argument,       NULL, OPT_GRANTS  },
 };
 
 /* Flags of the table of bounds: their names with dashes. */
@@ -72,7 +81,8 @@ static int help(void)
                  "at once.\n"
                  "A token is shown when it is made, and never again.\n\n"
                  "  --profile NAME,…      only these profiles\n"
-                 "  --operator            may see figures of the whole server\n");
+                 "  --operator            may see figures of the whole server\n"
+                 "  --grants              may use directories that the settings allow\n");
     for (size_t i = 0; i < count; i++)
         (void)printf("  --%-17s N  %s\n", flags.names[i], bounds[i].help);
     (void)printf("  --config FILE         read this file instead of the usual ones\n"
@@ -103,6 +113,8 @@ static int parse(struct wish *wish, int argc, char **argv)
             wish->is_json = true;
         else if (answer == OPT_OPERATOR)
             wish->rights.is_operator = true;
+        else if (answer == OPT_GRANTS)
+            wish->rights.has_grants = true;
         else if (answer == OPT_PROFILE)
             r = rights_set_profiles(&wish->rights, optarg, &err);
         else
@@ -159,8 +171,9 @@ static json_t *token_json(const struct token *token)
 
     for (size_t i = 0; i < token->rights.n_profiles; i++)
         (void)json_array_append_new(profiles, json_string(token->rights.profiles[i]));
-    object = json_pack("{s:s, s:s, s:b, s:o}", "name", token->name, "created", token->created,
-                       "operator", (int)token->rights.is_operator, "profiles", profiles);
+    object = json_pack("{s:s, s:s, s:b, s:b, s:o}", "name", token->name, "created", token->created,
+                       "operator", (int)token->rights.is_operator, "grants",
+                       (int)token->rights.has_grants, "profiles", profiles);
     for (size_t i = 0; i < count; i++) {
         double value = rights_get(&token->rights, &bounds[i]);
 
@@ -197,6 +210,8 @@ static void print_row(const struct token *token)
     (void)printf("%-20s %-21s", token->name, token->created);
     if (token->rights.is_operator)
         (void)printf(" operator");
+    if (token->rights.has_grants)
+        (void)printf(" grants");
     for (size_t i = 0; i < token->rights.n_profiles; i++)
         (void)printf("%s%s", i ? "," : " profiles=", token->rights.profiles[i]);
     for (size_t i = 0; i < count; i++)

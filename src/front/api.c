@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "front/grants.h"
 #include "front/openapi.h"
 #include "gate/admit.h"
 
@@ -209,6 +210,7 @@ int api_admit(const struct api *api, const struct caller *caller, const json_t *
     const struct profile *profile;
 
     if (pick_profile(api, &caller->rights, body, &profile, err) < 0 ||
+        grants_read(api, caller, body, run, err) < 0 ||
         admit_run(run, api->config, profile, err) < 0)
         return -1;
     rights_lower(&caller->rights, &run->limits);

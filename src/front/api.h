@@ -87,7 +87,9 @@ extern const struct route coderunner_routes[];
 
 #define API_PROFILE_FIELDS                                                                         \
     {"profile", SCHEMA_STRING, .max_len = 64, .help = "what it may do: the name of a profile"},    \
-    {"env", SCHEMA_MAP, .max_len = LIMIT_ENV_COUNT, .help = "variables to set inside"}
+    {"env", SCHEMA_MAP, .max_len = LIMIT_ENV_COUNT, .help = "variables to set inside"},            \
+    {"allow", SCHEMA_STRINGS, .max_len = LIMIT_GRANTS,                                             \
+     .help = "directories of the host that it sees at their own place: DIR, or DIR:rw to write"}
 /* clang-format on */
 
 /* For routes with `takes_key`, first of all: true when the request was sent before under the same

@@ -8,7 +8,7 @@
 #include "front/json.h"
 #include "front/result.h"
 
-#define HEAD_MAX KIB
+#define HEAD_MAX (2 * KIB)
 
 static const struct {
     int status;
@@ -55,11 +55,28 @@ static void put(struct http_connection *c, const void *data, size_t len)
     (void)bufferevent_write(c->socket, data, len); /* out of memory: the pace notices */
 }
 
+/* For a page of another origin that the operator has listed, and for nobody else: without these a
+ * browser shows it nothing. */
+static void put_cors(const struct request *request, char *text, size_t size)
+{
+    struct span origin = request_header(request, "origin");
+    int n = 0;
+
+    if (request->is_cors)
+        n = snprintf(text, size,
+                     "Access-Control-Allow-Origin: %.*s\r\nVary: Origin\r\n"
+                     "Access-Control-Expose-Headers: Retry-After, Traceparent, "
+                     "Idempotency-Replayed, Content-Range\r\n",
+                     (int)origin.len, origin.data);
+    if (n <= 0 || (size_t)n >= size)
+        text[0] = '\0';
+}
+
 /* `length` UINT64_MAX: chunks, or the end of the connection for those who know none. */
 static void put_head(struct http_connection *c, int status, const char *type, const char *headers,
                      uint64_t length)
 {
-    char head[HEAD_MAX], date[64], framing[64] = "", retry[32] = "", trace[80] = "";
+    char head[HEAD_MAX], date[64], framing[64] = "", retry[32] = "", trace[80] = "", cors[512] = "";
     time_t now = time(NULL);
     struct tm tm;
     int n;
@@ -79,13 +96,14 @@ static void put_head(struct http_connection *c, int status, const char *type, co
     if (status == 429 || status == 503)
         (void)snprintf(retry, sizeof(retry), "Retry-After: %u\r\n",
                        c->request->retry_s ? c->request->retry_s : 1);
+    put_cors(c->request, cors, sizeof(cors));
     n = snprintf(head, sizeof(head),
                  "HTTP/1.1 %d %s\r\nDate: %s\r\n%s%s%s%sCache-Control: no-store\r\n"
-                 "X-Content-Type-Options: nosniff\r\n%s%s%s%s%s\r\n",
+                 "X-Content-Type-Options: nosniff\r\n%s%s%s%s%s%s\r\n",
                  status, reason_of(status), date, type ? "Content-Type: " : "", type ? type : "",
                  type ? "\r\n" : "", framing, retry, trace,
                  c->request->is_repeat ? "Idempotency-Replayed: true\r\n" : "",
-                 headers ? headers : "",
+                 headers ? headers : "", cors,
                  c->is_closing             ? "Connection: close\r\n"
                  : c->request->head.is_old ? "Connection: keep-alive\r\n"
                                            : "");

@@ -33,6 +33,8 @@ void metrics_add_run(struct metrics *m, const struct run *run, double queue_s, d
     m->runs[run->status]++;
     m->cpu_s += run->usage.cpu_ms / 1000;
     m->output_bytes += run->out.total + run->err.total;
+    m->masked += run->masked.count;
+    m->masked_runs += run->masked.count > 0;
     if (run->handed_ns) { /* it has run */
         metrics_observe(&m->start_s, run->usage.start_ms / 1000);
         metrics_observe(&m->run_s, run->usage.wall_ms / 1000);
@@ -145,21 +147,24 @@ static int add_levels(struct buf *out, const struct api *api, struct error *err)
         const char *name, *type, *help;
         double value;
     } rows[] = {
-        {"runs_running",          "gauge",   "Runs in the pool.",                       (double)queue.running      },
-        {"queue_waiting",         "gauge",   "Runs that wait for their turn.",          (double)queue.waiting      },
-        {"pool_idle",             "gauge",   "Finished sandboxes that wait for a run.", (double)pool.idle          },
-        {"pool_wanted",           "gauge",   "How many there should be.",               (double)pool.wanted        },
-        {"pool_making",           "gauge",   "Sandboxes being made.",                   (double)pool.making        },
-        {"sandboxes_made_total",  "counter", "Sandboxes so far.",                       (double)pool.made          },
-        {"sessions",              "gauge",   "Sessions that are open.",                 (double)count_sessions(api)},
-        {"answers_kept",          "gauge",   "Answers kept for those who ask again.",   (double)jobs.kept          },
-        {"answers_kept_bytes",    "gauge",   "Their bytes.",                            (double)jobs.kept_bytes    },
-        {"http_connections",      "gauge",   "Connections that are open.",              (double)http.connections   },
-        {"http_requests_total",   "counter", "Requests answered.",                      (double)http.served        },
-        {"cpu_seconds_total",     "counter", "CPU time of all runs.",                   api->metrics->cpu_s        },
+        {"runs_running",          "gauge",   "Runs in the pool.",                       (double)queue.running       },
+        {"queue_waiting",         "gauge",   "Runs that wait for their turn.",          (double)queue.waiting       },
+        {"pool_idle",             "gauge",   "Finished sandboxes that wait for a run.", (double)pool.idle           },
+        {"pool_wanted",           "gauge",   "How many there should be.",               (double)pool.wanted         },
+        {"pool_making",           "gauge",   "Sandboxes being made.",                   (double)pool.making         },
+        {"sandboxes_made_total",  "counter", "Sandboxes so far.",                       (double)pool.made           },
+        {"sessions",              "gauge",   "Sessions that are open.",                 (double)count_sessions(api) },
+        {"answers_kept",          "gauge",   "Answers kept for those who ask again.",   (double)jobs.kept           },
+        {"answers_kept_bytes",    "gauge",   "Their bytes.",                            (double)jobs.kept_bytes     },
+        {"http_connections",      "gauge",   "Connections that are open.",              (double)http.connections    },
+        {"http_requests_total",   "counter", "Requests answered.",                      (double)http.served         },
+        {"cpu_seconds_total",     "counter", "CPU time of all runs.",                   api->metrics->cpu_s         },
         {"output_bytes_total",    "counter", "What all runs wrote.",
-         (double)api->metrics->output_bytes                                                                        },
-        {"resident_memory_bytes", "gauge",   "Memory of the server's own process.",     resident_bytes()           },
+         (double)api->metrics->output_bytes                                                                         },
+        {"masked_total",          "counter", "Secrets that were masked.",               (double)api->metrics->masked},
+        {"masked_runs_total",     "counter", "Runs that gave some out.",
+         (double)api->metrics->masked_runs                                                                          },
+        {"resident_memory_bytes", "gauge",   "Memory of the server's own process.",     resident_bytes()            },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)

@@ -42,6 +42,7 @@ struct metrics {
     struct metrics_histogram queue_s, start_s, run_s, total_s;
     double cpu_s;
     uint64_t output_bytes;
+    uint64_t masked, masked_runs; /* secrets, and runs that gave some out */
 };
 
 /* A run is over. In seconds: waited for its turn, and all in all. */

@@ -74,12 +74,12 @@ static bool is_own(const struct request *request, struct span origin)
            rest.len == host.len && strncasecmp(rest.data, host.data, host.len) == 0;
 }
 
-static int check_origin(const struct router *router, const struct request *request,
-                        struct error *err)
+static int check_origin(const struct router *router, struct request *request, struct error *err)
 {
     struct span origin = request_header(request, "origin");
 
-    if (!origin.data || is_own(request, origin) || is_in(&router->config->origins, origin))
+    request->is_cors = origin.data && is_in(&router->config->origins, origin);
+    if (!origin.data || request->is_cors || is_own(request, origin))
         return 0;
     error_set(err, E_DENIED, "requests of web pages from that origin are not taken");
     return error_hint(err, "the operator lists permitted ones as `origins`");
@@ -161,6 +161,22 @@ static void find_route(const struct router *router, struct request *request, str
         }
 }
 
+/* A browser asks before it sends for a page (CORS): it carries no token yet. `allow`: the methods
+ * of the path. */
+static int answer_preflight(struct request *request, const char *allow)
+{
+    char headers[512];
+
+    (void)snprintf(headers, sizeof(headers),
+                   "Access-Control-Allow-Methods: %s\r\n"
+                   "Access-Control-Allow-Headers: Authorization, Content-Type, Idempotency-Key, "
+                   "Last-Event-ID, Range, Traceparent\r\nAccess-Control-Max-Age: 600\r\n",
+                   allow);
+    request_begin(request, 204, NULL, headers, 0);
+    request_end(request);
+    return -1;
+}
+
 static int pick_route(const struct router *router, struct request *request)
 {
     cleanup(buf_done) struct buf allow = {0};
@@ -175,6 +191,9 @@ static int pick_route(const struct router *router, struct request *request)
         error_hint(&err, "/openapi.json lists what there is");
         return refuse(request, 404, NULL, &err);
     }
+    if (request->is_cors && span_is(request->head.method, "OPTIONS") &&
+        request_header(request, "access-control-request-method").data)
+        return answer_preflight(request, buf_str(&allow) + strlen("Allow: "));
     error_set(&err, E_INVALID, "this path does not know the method %.*s",
               (int)request->head.method.len, request->head.method.data);
     error_hint(&err, "it knows %s", buf_str(&allow) + strlen("Allow: "));

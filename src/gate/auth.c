@@ -25,7 +25,14 @@ struct auth {
 
 /* --- the first token --- */
 
-static int read_token(int fd, const char *path, uint8_t hash[SHA256_BYTES], struct error *err)
+static void take_first(struct auth *auth, const char *token)
+{
+    sha256(token, TOKEN_LEN, auth->first);
+    if (auth->options.on_first)
+        auth->options.on_first(auth->options.user, token, TOKEN_LEN);
+}
+
+static int read_token(struct auth *auth, int fd, const char *path, struct error *err)
 {
     char text[TOKEN_LEN + 3] = "";
     ssize_t n;
@@ -41,13 +48,13 @@ static int read_token(int fd, const char *path, uint8_t hash[SHA256_BYTES], stru
         error_set(err, E_INVALID, "the token file `%s` holds no token", path);
         return error_hint(err, "delete it, and a new token is made");
     }
-    sha256(text, TOKEN_LEN, hash);
+    take_first(auth, text);
     explicit_bzero(text, sizeof(text));
     return 0;
 }
 
 /* Linked into place whole: of two servers that start at once, both use the first one's. */
-static int write_token(const char *path, uint8_t hash[SHA256_BYTES], struct error *err)
+static int write_token(struct auth *auth, const char *path, struct error *err)
 {
     cleanup_free char *beside = NULL;
     cleanup_close int fd = -1;
@@ -66,7 +73,8 @@ static int write_token(const char *path, uint8_t hash[SHA256_BYTES], struct erro
         r = error_errno(err, "write the token file `%s`", path);
     if (fd >= 0)
         (void)unlink(beside);
-    sha256(token, TOKEN_LEN, hash);
+    if (r == 0)
+        take_first(auth, token);
     explicit_bzero(token, sizeof(token));
     return r;
 }
@@ -79,14 +87,14 @@ static int load_first(struct auth *auth, const char *path, struct error *err)
 
         auth->has_first = true;
         if (fd >= 0)
-            return read_token(fd, path, auth->first, err);
+            return read_token(auth, fd, path, err);
         if (errno != ENOENT || attempt)
             return error_errno(err, "token file `%s`", path);
         if (auth->tokens.count) { /* the operator has others, and has not missed this one */
             auth->has_first = false;
             return 0;
         }
-        if (write_token(path, auth->first, &why) == 0)
+        if (write_token(auth, path, &why) == 0)
             return 0;
         if (why.errnum != EEXIST) {
             error_move(err, &why);
@@ -129,7 +137,7 @@ static int make_first(struct auth *auth, struct error *err)
 
     if (!c)
         return error_set(err, E_SYSTEM, "out of memory");
-    c->rights.is_operator = true;
+    c->rights.is_operator = c->rights.has_grants = true;
     c->is_known = true;
     return 0;
 }

@@ -34,6 +34,8 @@ struct auth_options {
      * or can again (code E_NONE). */
     void (*on_removed)(void *user, struct caller *caller);
     void (*on_trouble)(void *user, const struct error *err);
+    /* The first token as text, which is not kept. */
+    void (*on_first)(void *user, const char *token, size_t len);
     void *user;
 };
 

@@ -122,19 +122,25 @@ static int set_profiles_json(struct rights *rights, const json_t *value, struct 
     return 0;
 }
 
+static int set_flag(bool *flag, const char *key, const json_t *value, struct error *err)
+{
+    if (!json_is_boolean(value))
+        return error_set(err, E_INVALID, "`%s`: expected true or false", key);
+    *flag = json_is_true(value);
+    return 0;
+}
+
 int rights_set_json(struct rights *rights, const char *key, const json_t *value, struct error *err)
 {
-    const char *known[ARRAY_SIZE(bounds) + 2];
+    const char *known[ARRAY_SIZE(bounds) + 3];
     const char *nearest;
 
     if (strcmp(key, "profiles") == 0)
         return set_profiles_json(rights, value, err);
-    if (strcmp(key, "operator") == 0) {
-        if (!json_is_boolean(value))
-            return error_set(err, E_INVALID, "`operator`: expected true or false");
-        rights->is_operator = json_is_true(value);
-        return 0;
-    }
+    if (strcmp(key, "operator") == 0)
+        return set_flag(&rights->is_operator, key, value, err);
+    if (strcmp(key, "grants") == 0)
+        return set_flag(&rights->has_grants, key, value, err);
     for (size_t i = 0; i < ARRAY_SIZE(bounds); i++) {
         known[i] = bounds[i].name;
         if (strcmp(key, bounds[i].name) == 0)
@@ -143,6 +149,7 @@ int rights_set_json(struct rights *rights, const char *key, const json_t *value,
     }
     known[ARRAY_SIZE(bounds)] = "profiles";
     known[ARRAY_SIZE(bounds) + 1] = "operator";
+    known[ARRAY_SIZE(bounds) + 2] = "grants";
     nearest = suggest_nearest(key, known, ARRAY_SIZE(known));
     error_set(err, E_INVALID, "unknown key `%.80s`", key);
     return nearest ? error_hint(err, "did you mean `%s`?", nearest) : -1;
@@ -155,6 +162,8 @@ int rights_write(const struct rights *rights, struct buf *out, struct error *err
                        i + 1 == rights->n_profiles ? "]\n" : "") < 0)
             return -1;
     if (rights->is_operator && buf_add_str(out, "operator = true\n", err) < 0)
+        return -1;
+    if (rights->has_grants && buf_add_str(out, "grants = true\n", err) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_SIZE(bounds); i++) {
         double value = rights_get(rights, &bounds[i]);

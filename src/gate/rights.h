@@ -21,6 +21,7 @@ struct rights {
     char profiles[RIGHTS_PROFILES_MAX][RIGHTS_PROFILE_LEN];
     size_t n_profiles; /* 0: all of them */
     bool is_operator;  /* sees figures of the whole server */
+    bool has_grants;   /* may use the directories of the host that the settings allow */
 
     /* Below 0: not set. */
     double max_timeout_s, max_memory_mb, max_cpus, max_pids, max_disk_mb, max_output_bytes;

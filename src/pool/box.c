@@ -13,6 +13,7 @@
 #include "base/cleanup.h"
 #include "base/stream.h"
 #include "pool/box_internal.h"
+#include "pool/granted.h"
 #include "sandbox/grant.h"
 #include "sandbox/monitor.h"
 #include "scrub/scrub.h"
@@ -161,7 +162,8 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
     if (open_init(b, &g.fds[0], err) < 0 ||
         box_open_kernel(&b->kernels[WIRE_KERNEL_PYTHON], &g.fds[1], err) < 0)
         return -1;
-    if (make_cgroup(b, &spec->limits, err) < 0 || collect(b, spec, &message, &g, err) < 0)
+    if (make_cgroup(b, &spec->limits, err) < 0 || collect(b, spec, &message, &g, err) < 0 ||
+        granted_new(spec->grants, spec->n_grants, &b->granted, err) < 0)
         return -1;
     return zygote_client_spawn(b->zygote, &message, g.fds, g.count, err);
 }
@@ -230,6 +232,7 @@ void box_free(struct box *b)
     cgroup_discard(b->cgroup);
     for (size_t i = 0; i < BOX_IMAGE_GROUPS; i++)
         cgroup_discard(b->image_groups[i]);
+    granted_end(b->granted);
     error_done(&b->failure);
     free(b);
 }
@@ -290,6 +293,7 @@ void box_on_gone(struct box *b, const struct error *err)
         peer_drain(&b->init);
     b->state = BOX_ENDING;
     box_copy_end(b);
+    granted_end(take_ptr(b->granted));
     if (b->run)
         box_answer(b);
     b->events->on_gone(b->owner, b, err ? err : b->failure.code != E_NONE ? &b->failure : NULL);

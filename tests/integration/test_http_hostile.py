@@ -242,6 +242,30 @@ def test_names_and_origins_can_be_configured(user):
     assert s.stop() == 0
 
 
+def test_a_listed_page_can_use_the_api_and_no_other_can(user):
+    """What a browser looks for (CORS), before and with the request, only for the origin that is listed."""
+    s = Server(user, "--socket", "none", env={"BELLJAR_ORIGINS": "https://console.example"})
+    page = {"Origin": "https://console.example"}
+    ask = {"Access-Control-Request-Method": "POST", "Authorization": None}
+    before = s.call("OPTIONS", "/v1/run", headers={**page, **ask})
+    assert before.status == 204 and before.body == b"", before
+    assert before.headers["access-control-allow-origin"] == "https://console.example" and before.headers["vary"] == "Origin"
+    assert before.headers["access-control-allow-methods"] == "POST"
+    assert "Authorization" in before.headers["access-control-allow-headers"]
+    assert "access-control-allow-credentials" not in before.headers
+    for reply in (s.call("POST", "/v1/run", {"code": "1"}, page), s.call("GET", "/nowhere", headers=page), s.call("GET", "/v1/sessions", headers={**page, "Authorization": None})):
+        assert reply.headers["access-control-allow-origin"] == "https://console.example", reply
+    stream = s.stream("POST", "/v1/run", {"code": "1"}, page)
+    assert stream.answer.getheader("Access-Control-Allow-Origin") == "https://console.example"
+    stream.until("result")
+    stream.close()
+    assert s.call("OPTIONS", "/nowhere", headers={**page, **ask}).status == 404
+    assert s.call("OPTIONS", "/v1/run", headers=page).status == 405, "no question of a browser"
+    for reply in (s.call("OPTIONS", "/v1/run", headers={**ask, "Origin": "https://evil.example"}), s.call("OPTIONS", "/v1/run", headers=ask), s.call("POST", "/v1/run", {"code": "1"})):
+        assert not any(h.startswith("access-control") for h in reply.headers), reply
+    assert s.stop() == 0
+
+
 # --- bodies ---
 
 BODIES = [

@@ -59,6 +59,19 @@ def test_runs_are_counted_by_status(server):
     assert after["belljar_pool_wanted"] == 2
 
 
+def test_masked_secrets_are_counted_and_our_own_token_is_one(server):
+    before = figures(server)
+    token = server.server.token
+    half = len(token) // 2
+    reply = server.run(token, f"a, b = {token[:half]!r}, {token[half:]!r}\nprint('x', a + b)\nprint(len(a + b))")
+    assert token not in reply.json["stdout"] and reply.json["stdout"].endswith(f"{len(token)}\n"), reply
+    assert reply.json["masked"]["count"] == 1, reply
+    server.run(token, "print('nothing')")
+    after = figures(server)
+    assert after["belljar_masked_total"] == before["belljar_masked_total"] + 1
+    assert after["belljar_masked_runs_total"] == before["belljar_masked_runs_total"] + 1
+
+
 def test_refusals_are_counted_by_reason(server):
     before = figures(server)
     server.run("bj_wrong", "print(1)")
@@ -88,6 +101,10 @@ def test_a_trace_is_passed_on_if_it_is_one(server):
     token = server.server.token
     reply = server.call(token, "POST", "/v1/run", {"code": "1"}, {"traceparent": TRACE})
     assert reply.headers["traceparent"] == TRACE
+    show = {"code": "echo $TRACEPARENT", "language": "bash", "profile": "open"}
+    for more, said in (({}, TRACE), ({"env": {"TRACEPARENT": "mine"}}, "mine"), ({"env": {f"A{i}": "" for i in range(128)}}, "")):
+        reply = server.call(token, "POST", "/v1/run", {**show, **more}, {"traceparent": TRACE})
+        assert reply.json["stdout"] == said + "\n", reply
     wrong = [
         TRACE[:-1], TRACE + "0", TRACE.upper(), "ff" + TRACE[2:], TRACE.replace("-", "_"), "", "x",
         "00-" + "0" * 32 + TRACE[35:], TRACE[:36] + "0" * 16 + TRACE[52:],

@@ -1,0 +1,140 @@
+"""Directories of the host in runs and sessions of a server: what the settings allow, for whom, and nothing beside it."""
+import os
+import re
+import shutil
+
+import pytest
+
+from serving import Server, wait_until
+
+READ = "import os\nfor p in {paths!r}:\n    try: print(p, sorted(os.listdir(p)))\n    except OSError as e: print(p, type(e).__name__)"
+
+
+@pytest.fixture
+def place(who, base):
+    """data (read), out (write) and secret (not named), with something in each."""
+    root = os.path.join(base, f"grants-{who.name}")
+    for name in ("data/deep", "out", "secret"):
+        os.makedirs(os.path.join(root, name))
+    for name in ("data/a", "data/deep/b", "out/old", "secret/key"):
+        with open(os.path.join(root, name), "w", encoding="ascii") as file:
+            file.write(name)
+    for directory, _, files in os.walk(root):
+        who.own(directory)
+        for name in files:
+            who.own(os.path.join(directory, name))
+    os.symlink(os.path.join(root, "secret"), os.path.join(root, "out", "link"))
+    os.symlink(os.path.join(root, "data", "deep"), os.path.join(root, "data", "short"))
+    yield root
+    shutil.rmtree(root)
+
+
+@pytest.fixture
+def server(who, place):
+    s = Server(who, "--socket", "none", env={"BELLJAR_PROFILE": "open", "BELLJAR_ALLOW": f"{place}/data,{place}/out:rw"})
+    yield s
+    assert s.stop() == 0, s.said
+
+
+def refused(server, allow, status=403, **more):
+    answers = [server.post(path, {**body, "allow": allow, **more}) for path, body in (("/v1/run", {"code": "1"}), ("/v1/sessions", {}))]
+    assert {a.status for a in answers} == {status}, answers
+    assert answers[0].error == answers[1].error
+    return answers[0].error
+
+
+def test_a_run_sees_what_it_asked_for_and_nothing_else(server, place):
+    paths = [f"{place}/data", f"{place}/out", f"{place}/secret", place]
+    code = READ.format(paths=paths)
+    assert server.run(code)["stdout"].count("FileNotFoundError") == 4, "nothing is granted by itself"
+    said = server.run(code, allow=[f"{place}/data"])["stdout"]
+    assert f"{place}/data ['a', 'deep', 'short']" in said and f"{place}/out File" in said and f"{place}/secret File" in said
+    said = server.run(f"print(open('{place}/data/deep/b').read()); open('{place}/out/new', 'w').write('x')",
+                      allow=[f"{place}/out:rw", f"{place}/data/deep"])  # fmt: skip
+    assert said["stdout"] == "data/deep/b\n" and said["status"] == "success", said
+    assert os.stat(f"{place}/out/new").st_uid == os.stat(f"{place}/out").st_uid
+
+
+def test_what_is_for_reading_cannot_be_written(server, place):
+    for allow in (f"{place}/data", f"{place}/data:ro", f"{place}/out"):
+        directory = allow.removesuffix(":ro")
+        result = server.run(f"open('{directory}/new', 'w')", allow=[allow])
+        assert result["error"]["name"] in ("OSError", "PermissionError"), result
+        assert not os.path.exists(f"{directory}/new")
+
+
+def test_a_session_keeps_its_directories_and_so_do_its_copies(server, place):
+    assert server.post("/v1/sessions", {"name": "g", "allow": [f"{place}/out:rw"]}).status == 201
+    cell = server.post("/v1/sessions/g/execute", {"code": f"open('{place}/out/one', 'w').write('1')"}).json
+    assert cell["status"] == "success", cell
+    reply = server.post("/v1/sessions/g/fork", {})
+    if reply.status == 501:  # a checked build copies no memory
+        return
+    copy = reply.json["sessions"][0]["session_id"]
+    cell = server.post(f"/v1/sessions/{copy}/execute", {"code": f"print(open('{place}/out/one').read())"}).json
+    assert cell["stdout"] == "1\n", cell
+
+
+def test_everything_else_gets_one_answer(server, place):
+    """Whether it is there or not, is a file, a link out of what is allowed, or allowed only for reading."""
+    texts = set()
+    for path in (f"{place}/secret", f"{place}/nowhere", f"{place}/secret/key", place, "/", "/etc", "/root", "/proc/self", "/run",
+                 f"{place}/data/../secret", f"{place}/data/nowhere", f"{place}/data/a", f"{place}/out/link", f"{place}/data2", "relative", "data",
+                 f"{place}/data:rw", f"{place}/data/deep:rw"):  # fmt: skip
+        error = refused(server, [path])
+        assert error["code"] == "denied"
+        texts.add(error["message"].replace(f"`{path}`", "*") + error["hint"])
+    assert len(texts) == 1, texts
+
+
+def test_a_link_within_what_is_allowed_is_followed(server, place):
+    """And stands at the place it leads to, as on the command line."""
+    assert server.run(READ.format(paths=[f"{place}/data/deep"]), allow=[f"{place}/data/short"])["stdout"].count("['b']") == 1
+
+
+@pytest.mark.parametrize("allow, status", [("x", 400), ([1], 400), ([""], 400), ([":rw"], 400), (["/a"] * 40, 400), ({}, 400), (None, 400), (["/" + "a" * 5000], 403)])
+def test_what_is_no_list_of_directories_is_refused(server, allow, status):
+    refused(server, allow, status)
+
+
+def test_the_same_directory_twice_is_a_mistake(server, place):
+    refused(server, [f"{place}/out", f"{place}/out:rw"], 400)
+    refused(server, [f"{place}/data/deep", f"{place}/data/short"], 400)
+
+
+def test_a_profile_without_files_has_none(server, place):
+    assert "profile `strict`" in refused(server, [f"{place}/data"], profile="strict")["message"]
+
+
+def test_tokens_need_the_right(server, who, place):
+    plain, granted = (
+        re.search(r"bj_[0-9a-f]{64}", who.call("token", "add", *words).text)[0] for words in (["plain"], ["granted", "--grants"])
+    )
+    ask = {"code": READ.format(paths=[f"{place}/data"]), "allow": [f"{place}/data"]}
+    reply = server.post("/v1/run", ask, headers={"Authorization": f"Bearer {plain}"})
+    assert reply.status == 403 and reply.error["message"] == "this token may not use directories of the host"
+    reply = server.post("/v1/run", ask, headers={"Authorization": f"Bearer {granted}"})
+    assert reply.status == 200 and "['a'" in reply.json["stdout"], reply
+    assert re.search(r"^granted .* grants$", who.call("token", "list").text, re.MULTILINE)
+    for name in ("plain", "granted"):
+        who.call("token", "rm", name)
+
+
+def test_what_is_not_for_programs_is_moved_aside(server, place):
+    """A hook of git, a shell's settings: whoever works in that directory would run them."""
+    code = f"import os\nos.makedirs('{place}/out/.git/hooks')\nopen('{place}/out/.bashrc', 'w').write('x')\nopen('{place}/out/fine', 'w')"
+    assert server.run(code, allow=[f"{place}/out:rw"], profile="open")["status"] == "success"
+    wait_until(lambda: not os.path.lexists(f"{place}/out/.bashrc"), "it is moved")
+    assert [n for n in os.listdir(f"{place}/out") if n.startswith(".bashrc.belljar-refused")]
+    assert os.path.exists(f"{place}/out/fine")
+    assert server.post("/v1/sessions", {"name": "w", "allow": [f"{place}/out:rw"], "profile": "open"}).status == 201
+    server.post("/v1/sessions/w/execute", {"code": f"open('{place}/out/.zshrc', 'w').write('x')"})
+    server.call("DELETE", "/v1/sessions/w")
+    wait_until(lambda: not os.path.lexists(f"{place}/out/.zshrc"), "it is moved when the session ends")
+    server.wait_for(r"protected_paths .*moved_aside=1")
+
+
+def test_without_settings_nothing_is_allowed(who, place):
+    s = Server(who, "--socket", "none")
+    refused(s, [f"{place}/data"])
+    assert s.stop() == 0
