@@ -88,10 +88,11 @@ static struct loop_watch *watch_start(struct loop_watch *watch)
     return watch;
 }
 
-/* A regular file is always ready, and epoll refuses to wait for it. */
+/* A regular file is always ready, and epoll refuses to wait for it. A timer that is to come back
+ * needs a time: after one of zero libevent forgets it. */
 static struct loop_watch *watch_always(struct loop_watch *watch)
 {
-    if (watch && event_add(watch->event, &(struct timeval){0}) < 0) {
+    if (watch && event_add(watch->event, &(struct timeval){.tv_usec = 1}) < 0) {
         loop_watch_free(watch);
         return NULL;
     }

@@ -175,6 +175,8 @@ static int add_displays(const struct run *run, struct buf *out)
                                                  display->forms[0].mime, display->forms[0].len) < 0)
             return -1;
     }
+    if (pictures && buf_printf(out, NULL, "[images] %zu\n", pictures) < 0)
+        return -1;
     return run->displays_more
                ? buf_printf(out, NULL, "[display] %u more were left out\n", run->displays_more)
                : 0;

@@ -1,5 +1,6 @@
 /* The rest of an output whose answer has only its beginning and end. */
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -38,7 +39,7 @@ static void add_matches(const json_t *matches, struct buf *text)
         (void)buf_add_str(text, "(no line matches)\n", NULL);
 }
 
-static void answer_page(struct mcp_call *call, json_t *page)
+static void answer_page(struct mcp_call *call, const json_t *page)
 {
     const json_t *matches = json_object_get(page, "matches");
     const json_t *text = json_object_get(page, "text"), *next = json_object_get(page, "next");
@@ -57,24 +58,96 @@ static void answer_page(struct mcp_call *call, json_t *page)
     if (json_is_object(next))
         (void)buf_printf(&out, NULL, "; go on with line %" JSON_INTEGER_FORMAT,
                          json_integer_value(json_object_get(next, "line")));
-    json_decref(page);
     mcp_call_answer(call, mcp_text_result(buf_str(&out), out.len, false));
+}
+
+/* A search looks at so much at a time, so that others get their turn: this is one that goes on
+ * until it has what was asked for. */
+struct searching {
+    struct mcp_call *call;
+    struct loop_watch *timer;
+    json_t *query;
+    json_t *matches; /* so far; NULL: none yet */
+};
+
+static void free_searching(struct searching *s)
+{
+    loop_watch_free(s->timer);
+    json_decref(s->query);
+    json_decref(s->matches);
+    free(s);
+}
+
+static void on_cancel(struct mcp_call *call)
+{
+    free_searching(call->user);
+}
+
+/* True: there is more to look at, and room for what is found. */
+static bool keep_matches(struct searching *s, json_t *page)
+{
+    json_t *found = json_object_get(page, "matches"), *next = json_object_get(page, "next");
+    json_int_t limit = json_integer_value(json_object_get(s->query, "limit"));
+
+    if (s->matches)
+        (void)json_array_extend(s->matches, found);
+    else
+        s->matches = json_incref(found);
+    (void)json_object_set(page, "matches", s->matches);
+    limit -= (json_int_t)json_array_size(found);
+    if (!json_is_object(next) || limit <= 0)
+        return false;
+    (void)json_object_update(s->query, next);
+    (void)json_object_set_new(s->query, "limit", json_integer(limit));
+    return true;
+}
+
+static void look(void *arg)
+{
+    struct searching *s = arg;
+    struct mcp_call *call = s->call;
+    const char *handle = json_string_value(json_object_get(call->arguments, "handle"));
+    struct error err = {0};
+    struct job *job = jobs_find(mcp_host_of(call)->api->jobs, call->owner, handle, &err);
+    json_t *page = job ? api_output_json(job, s->query, &err) : NULL;
+
+    if (page && json_object_get(page, "matches") && keep_matches(s, page)) {
+        json_decref(page);
+        loop_timer_start(s->timer, 0);
+        return;
+    }
+    free_searching(s);
+    call->on_cancel = NULL;
+    if (page)
+        answer_page(call, page);
+    else
+        mcp_call_fail(call, &err);
+    json_decref(page);
 }
 
 static void read_output(struct mcp_call *call)
 {
     const char *handle = json_string_value(json_object_get(call->arguments, "handle"));
+    struct api *api = mcp_host_of(call)->api;
+    struct searching *s = calloc(1, sizeof(*s));
     struct error err = {0};
-    struct job *job = jobs_find(mcp_host_of(call)->api->jobs, call->owner, handle, &err);
-    json_t *query = query_of(call);
-    json_t *page = job ? api_output_json(job, query, &err) : NULL;
 
-    json_decref(query);
-    if (page) {
-        answer_page(call, page);
-        return;
+    if (s && jobs_find(api->jobs, call->owner, handle, &err)) {
+        *s = (struct searching){call, loop_timer(api->loop, look, s), query_of(call), NULL};
+        call->user = s;
+        call->on_cancel = on_cancel;
+        if (s->timer && s->query) {
+            look(s);
+            return;
+        }
+        call->on_cancel = NULL;
+        free_searching(s);
+        s = NULL;
     }
-    if (!job)
+    free(s);
+    if (err.code == E_NONE)
+        error_set(&err, E_SYSTEM, "out of memory");
+    else
         error_hint(&err, "`handle` is the output_handle of a result; outputs are kept for a while");
     mcp_call_fail(call, &err);
 }

@@ -74,6 +74,20 @@ static void a_readable_descriptor_is_told_until_it_is_read(void **state)
     assert_int_equal(scene->calls, 3);
 }
 
+static void a_file_is_always_ready(void **state)
+{
+    struct scene *scene = *state;
+    int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    scene->stop_after = 3;
+    scene->watch = loop_watch_fd(scene->loop, fd, LOOP_READ, count, scene);
+    assert_non_null(scene->watch);
+    run(scene);
+    assert_int_equal(scene->calls, 3);
+    (void)close(fd);
+}
+
 static void a_writable_descriptor_is_told(void **state)
 {
     struct scene *scene = *state;
@@ -190,6 +204,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_readable_descriptor_is_told_until_it_is_read, setup,
                                         teardown),
+        cmocka_unit_test_setup_teardown(a_file_is_always_ready, setup, teardown),
         cmocka_unit_test_setup_teardown(a_writable_descriptor_is_told, setup, teardown),
         cmocka_unit_test_setup_teardown(a_timer_fires_once, setup, teardown),
         cmocka_unit_test_setup_teardown(timers_fire_in_the_order_of_their_times, setup, teardown),
