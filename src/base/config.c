@@ -133,6 +133,11 @@ static const struct config_option options[] = {
     {"mcp_compat", CONFIG_CHOICE, "none", .choices = "none,marketplace,cms,coderunner", .flag = "compat", .command = "mcp",
      .value = "NAME", .help = "list the MCP tools under the names and parameters of another server: marketplace, cms or coderunner",
      .brief = "tools as marketplace, cms or coderunner has them", AT(mcp_compat)},
+    {"mcp_resource", CONFIG_STRING, "", .value = "URL",
+     .help = "under which URL clients know `/mcp`, for example `https://box.example.org/mcp`; needed for `authorization_servers`", AT(mcp_resource)},
+    {"authorization_servers", CONFIG_LIST, "", .value = "URL",
+     .help = "where MCP clients are sent for a token (RFC 9728), one of those that `belljar token` keeps; empty: they are told that there is no such place",
+     AT(authorization_servers)},
     {"session_evict", CONFIG_CHOICE, "no", .choices = "yes,no",
      .help = "where no more sessions are allowed, end the one that has rested longest instead of refusing", AT(session_evict)},
 

@@ -113,6 +113,8 @@ struct config {
     double session_lifetime_s;
     char *session_evict;
     char *mcp_compat;
+    char *mcp_resource;
+    struct config_list authorization_servers;
     char *log_level;
     char *log_format;
     char *color;

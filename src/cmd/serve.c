@@ -23,6 +23,8 @@
 #include "front/coderunner.h"
 #include "front/http.h"
 #include "front/listen.h"
+#include "front/mcp_http.h"
+#include "front/mcp_tools.h"
 #include "gate/admit.h"
 #include "pool/engine.h"
 #include "pool/granted.h"
@@ -43,6 +45,11 @@
 #define KEPT_BYTES   (64 * MIB)
 #define KEPT_MS      ((uint64_t)60 * 60 * 1000)
 
+/* Clients that speak MCP and have a session with us, of all owners together; and after how long one
+ * that is not heard of is given up where sessions have no such clock. */
+#define MCP_SESSIONS 1024
+#define MCP_IDLE_MS  ((uint64_t)24 * 60 * 60 * 1000)
+
 struct serve {
     struct config *config;
     bool needs_no_token;
@@ -58,6 +65,7 @@ struct serve {
     struct coderunner *coderunner;
     struct once *once;
     struct api api;
+    struct mcp_host mcp;
     struct router router;
     struct tls *tls;
     struct http_server *http;
@@ -131,6 +139,8 @@ static void on_removed(void *user, struct caller *caller)
         jobs_forget(serve->jobs, caller->name);
     if (serve->once)
         once_forget(serve->once, caller->name);
+    if (serve->api.mcp)
+        mcp_http_forget(serve->api.mcp, caller->name);
     if (serve->sessions)
         sessions_close(serve->sessions, caller->name, "its owner's token was removed");
 }
@@ -245,6 +255,26 @@ static size_t runs_at_once(const struct config *config)
     return RUNS_PER_CORE * (size_t)(cores > 0 ? cores : 1);
 }
 
+/* Clients that forget to say goodbye are given up like sessions are. */
+static int open_mcp(struct serve *serve, struct error *err)
+{
+    const struct config *config = serve->config;
+    struct mcp_http_options options = {
+        .loop = serve->engine.loop,
+        .max_sessions = MCP_SESSIONS,
+        .idle_ms =
+            config->session_idle_s > 0 ? (uint64_t)(config->session_idle_s * 1000) : MCP_IDLE_MS,
+    };
+
+    if (config->authorization_servers.count && !*config->mcp_resource)
+        return error_set(err, E_INVALID, "`authorization_servers` needs `mcp_resource`");
+    serve->mcp = (struct mcp_host){.api = &serve->api};
+    if (mcp_host_open(&serve->mcp, config->mcp_compat, err) < 0)
+        return -1;
+    options.server = serve->mcp.server;
+    return mcp_http_new(&options, &serve->api.mcp, err);
+}
+
 static int open_api(struct serve *serve, struct error *err)
 {
     const struct queue_options queue = {
@@ -294,7 +324,7 @@ static int open_api(struct serve *serve, struct error *err)
     if (http_new(serve->engine.loop, &http, &serve->http, err) < 0)
         return -1;
     serve->api.http = serve->http;
-    return 0;
+    return open_mcp(serve, err);
 }
 
 static int open_tls(struct serve *serve, struct error *err)
@@ -433,6 +463,7 @@ static void on_signal(void *arg)
     service_notify("STOPPING=1\nSTATUS=Waits for programs that run");
     serve->router.is_stopping = true;
     jobs_close(serve->jobs);
+    mcp_http_stop(serve->api.mcp);
     http_stop(serve->http, on_idle, serve);
     loop_timer_start(serve->grace, (uint64_t)(serve->config->stop_grace_s * 1000));
 }
@@ -479,6 +510,8 @@ static int run_loop(struct serve *serve, int port, struct error *err)
 static void serve_done(struct serve *serve)
 {
     http_free(serve->http);
+    mcp_http_free(serve->api.mcp);
+    mcp_host_close(&serve->mcp);
     tls_free(serve->tls);
     /* Its janitor lives in our cgroup, which the engine gives back. */
     listen_unix_done(&serve->unix_socket);

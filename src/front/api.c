@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "front/grants.h"
+#include "front/mcp_http.h"
 #include "front/openapi.h"
 #include "gate/admit.h"
 
@@ -21,6 +22,8 @@ const struct route *const api_tables[] = {
     api_output_routes,
     pyrunner_routes,
     metrics_routes,
+    mcp_http_routes,
+    mcp_sse_routes,
     api_meta_routes,
     NULL,
 };

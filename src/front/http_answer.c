@@ -65,7 +65,7 @@ static void put_cors(const struct request *request, char *text, size_t size)
     if (request->is_cors)
         n = snprintf(text, size,
                      "Access-Control-Allow-Origin: %.*s\r\nVary: Origin\r\n"
-                     "Access-Control-Expose-Headers: Retry-After, Traceparent, "
+                     "Access-Control-Expose-Headers: Mcp-Session-Id, Retry-After, Traceparent, "
                      "Idempotency-Replayed, Content-Range\r\n",
                      (int)origin.len, origin.data);
     if (n <= 0 || (size_t)n >= size)

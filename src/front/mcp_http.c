@@ -237,6 +237,31 @@ static void on_delete(struct request *request)
     request_answer_empty(request, 204);
 }
 
+/* --- where tokens come from --- */
+
+/* Clients that are refused look here (RFC 9728). Where there is nothing to say they have to be told
+ * so in plain words: a page, or another refusal, would send them in circles. */
+static void show_metadata(struct request *request)
+{
+    const struct config *config = ((const struct api *)request->api)->config;
+    json_t *servers;
+    struct error err = {0};
+
+    if (!config->authorization_servers.count) {
+        error_set(&err, E_NOT_FOUND, "there is no authorization server for this resource");
+        error_hint(&err, "a token comes from the operator: `belljar token add NAME`");
+        request_answer_error(request, &err);
+        return;
+    }
+    servers = json_array();
+    for (size_t i = 0; i < config->authorization_servers.count; i++)
+        (void)json_array_append_new(servers, json_string(config->authorization_servers.items[i]));
+    request_answer_json(request, 200,
+                        json_pack("{s:s,s:o,s:[s],s:s}", "resource", config->mcp_resource,
+                                  "authorization_servers", servers, "bearer_methods_supported",
+                                  "header", "resource_name", "Belljar"));
+}
+
 /* --- the table --- */
 
 /* clang-format off */
@@ -248,11 +273,15 @@ static const struct schema_field message_fields[] = {
 
 const struct route mcp_http_routes[] = {
     {"POST", "/mcp", on_post, .body = message_fields, .max_body = MCP_MESSAGE_BYTES, .reads_body = true,
-     .streams = true, .status = 200, .tag = "mcp",
+     .streams = true, .status = 200, .is_unlisted = true,
      .summary = "one message of the Model Context Protocol (Streamable HTTP)"},
-    {"GET", "/mcp", on_get, .streams = true, .status = 200, .tag = "mcp",
+    {"GET", "/mcp", on_get, .streams = true, .status = 200, .is_unlisted = true,
      .summary = "news of a session, or the rest of a stream behind `Last-Event-ID`"},
-    {"DELETE", "/mcp", on_delete, .status = 204, .tag = "mcp", .summary = "end a session"},
+    {"DELETE", "/mcp", on_delete, .status = 204, .is_unlisted = true, .summary = "end a session"},
+    {"GET", "/.well-known/oauth-protected-resource", show_metadata, .access = ROUTE_PUBLIC, .status = 200,
+     .is_unlisted = true, .summary = "where a token comes from (RFC 9728)"},
+    {"GET", "/.well-known/oauth-protected-resource/mcp", show_metadata, .access = ROUTE_PUBLIC, .status = 200,
+     .is_unlisted = true, .summary = "where a token comes from (RFC 9728)"},
     {0},
 };
 /* clang-format on */

@@ -262,10 +262,10 @@ static const struct schema_field message_query[] = {
 };
 
 const struct route mcp_sse_routes[] = {
-    {"GET", "/sse", on_get, .streams = true, .status = 200, .tag = "mcp",
+    {"GET", "/sse", on_get, .streams = true, .status = 200, .is_unlisted = true,
      .summary = "a client of the Model Context Protocol as of 2024-11-05 (HTTP+SSE)"},
     {"POST", "/messages", on_post, .body = message_fields, .query = message_query,
-     .max_body = MCP_MESSAGE_BYTES, .reads_body = true, .status = 202, .tag = "mcp",
+     .max_body = MCP_MESSAGE_BYTES, .reads_body = true, .status = 202, .is_unlisted = true,
      .summary = "one message of such a client; what it answers comes on its stream"},
     {0},
 };

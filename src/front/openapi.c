@@ -195,6 +195,8 @@ json_t *openapi_json(const struct route *const *tables)
             char path[256], method[16];
             json_t *item;
 
+            if (r->is_unlisted)
+                continue;
             plain_path(r->path, path, sizeof(path));
             item = json_object_get(paths, path);
             if (!item) {

@@ -167,11 +167,13 @@ static int answer_preflight(struct request *request, const char *allow)
 {
     char headers[512];
 
-    (void)snprintf(headers, sizeof(headers),
-                   "Access-Control-Allow-Methods: %s\r\n"
-                   "Access-Control-Allow-Headers: Authorization, Content-Type, Idempotency-Key, "
-                   "Last-Event-ID, Range, Traceparent\r\nAccess-Control-Max-Age: 600\r\n",
-                   allow);
+    (void)snprintf(
+        headers, sizeof(headers),
+        "Access-Control-Allow-Methods: %s\r\n"
+        "Access-Control-Allow-Headers: Authorization, Content-Type, Idempotency-Key, "
+        "Last-Event-ID, Mcp-Method, Mcp-Name, MCP-Protocol-Version, Mcp-Session-Id, Range, "
+        "Traceparent\r\nAccess-Control-Max-Age: 600\r\n",
+        allow);
     request_begin(request, 204, NULL, headers, 0);
     request_end(request);
     return -1;
@@ -203,8 +205,26 @@ static int pick_route(const struct router *router, struct request *request)
 
 /* --- who asks --- */
 
+/* A header that names the place where it is written down where tokens come from (RFC 9728), or NULL
+ * where nothing is. */
+static const char *where_tokens_are(const struct config *config, char *text, size_t size)
+{
+    const char *url = config->mcp_resource, *host = strstr(url, "://");
+    size_t base = host ? (size_t)(host - url) + 3 + strcspn(host + 3, "/") : 0;
+    int n;
+
+    if (!config->authorization_servers.count || !base || strpbrk(url, "\"\r\n"))
+        return NULL;
+    n = snprintf(text, size,
+                 "WWW-Authenticate: Bearer realm=\"belljar\", resource_metadata=\"%.*s"
+                 "/.well-known/oauth-protected-resource%s\"\r\n",
+                 (int)base, url, url + base);
+    return n > 0 && (size_t)n < size ? text : NULL;
+}
+
 static int authenticate(const struct router *router, struct request *request)
 {
+    char header_text[512];
     struct span header = request_header(request, "authorization");
     struct auth_claim claim = {.is_unix = request->is_unix, .uid = request->peer_uid};
     struct error err = {0};
@@ -213,7 +233,8 @@ static int authenticate(const struct router *router, struct request *request)
         claim.token = (struct span){header.data + 7, header.len - 7};
     if (auth_check(router->auth, &claim, &request->caller, &err) < 0) {
         router->metrics->refusals[METRICS_AUTH]++;
-        return refuse(request, 401, NULL, &err);
+        return refuse(request, 401,
+                      where_tokens_are(router->config, header_text, sizeof(header_text)), &err);
     }
     (void)snprintf(request->owner, sizeof(request->owner), "%s", request->caller->name);
     if (request->route->access == ROUTE_OPERATOR && !request->caller->rights.is_operator) {

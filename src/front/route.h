@@ -44,6 +44,7 @@ struct route {
     int status;          /* of a good answer */
     const char *summary; /* one sentence, for /openapi.json */
     const char *tag;
+    bool is_unlisted; /* of another protocol, which /openapi.json has no words for */
 };
 
 struct router {
