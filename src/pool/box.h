@@ -83,7 +83,7 @@ struct files *box_files(struct box *box);
 struct box_copy_events {
     /* The program may go on: its memory is split off, its files are packed. Comes first, or right
      * before the other. */
-    void (*on_released)(void *user);
+    void (*on_released)(void *user, bool goes_well);
     /* A sealed image with a reference for the taker, or NULL and why. */
     void (*on_image)(void *user, struct image *image, const struct error *err);
 };

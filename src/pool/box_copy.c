@@ -85,7 +85,7 @@ static void free_copy(struct box_copy *c)
 }
 
 /* The program goes on; the writer may still be at it. */
-static void let_go(struct box_copy *c)
+static void let_go(struct box_copy *c, bool goes_well)
 {
     struct box *b = c->box;
 
@@ -94,7 +94,7 @@ static void let_go(struct box_copy *c)
     c->is_holding = false;
     if (b->state == BOX_COPYING)
         b->state = BOX_KEPT;
-    c->events->on_released(c->user);
+    c->events->on_released(c->user, goes_well);
 }
 
 static void finish(struct box_copy *c, struct error *err)
@@ -103,7 +103,7 @@ static void finish(struct box_copy *c, struct error *err)
     struct image *image = err->code == E_NONE ? image_ref(c->image) : NULL;
     void *user = c->user;
 
-    let_go(c);
+    let_go(c, err->code == E_NONE);
     c->box->copy = NULL;
     free_copy(c);
     events->on_image(user, image, err);
@@ -184,7 +184,7 @@ static void on_status(void *arg)
     if (room)
         c->len += (size_t)n;
     if (c->said[0] == WIRE_IMAGE_FILES && !is_tight(c->box))
-        let_go(c);
+        let_go(c, true);
 }
 
 /* A kernel that hangs where no program of its session is on: it is of no further use. */

@@ -190,6 +190,27 @@ int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err)
                              err);
 }
 
+static bool has_writable_grant(const struct run *run)
+{
+    for (size_t i = 0; i < run->n_grants; i++)
+        if (run->grants[i].mode == WIRE_GRANT_RW)
+            return true;
+    return false;
+}
+
+/* The image of a session is a file for those who write it, and past this limit has to be mapped,
+ * which takes twice as long. Where no file can be larger than all of them together anyway it may be
+ * written: in the sandbox the disk's size is the limit then, for memory it is the cgroup's. */
+static uint64_t file_limit(const struct box *b, const struct run *run)
+{
+    const struct run_limits *limits = &run->limits;
+
+    if (!b->model || has_writable_grant(run) || limits->file_bytes < limits->disk_bytes)
+        return limits->file_bytes;
+    return image_memory_max(limits) > limits->file_bytes ? image_memory_max(limits)
+                                                         : limits->file_bytes;
+}
+
 void box_pack_run(const struct box *b, const struct run *run, struct pack *p)
 {
     static struct wire_run message; /* too large for a stack; filled and packed here and now */
@@ -204,7 +225,7 @@ void box_pack_run(const struct box *b, const struct run *run, struct pack *p)
         .seed = run->seed,
         .descriptors = run->limits.descriptors,
         .processes = has_cgroup ? 0 : run->limits.processes + BOX_OWN_PROCESSES,
-        .file_bytes = run->limits.file_bytes,
+        .file_bytes = file_limit(b, run),
         .data_bytes = has_cgroup ? 0 : 2 * run->limits.memory_bytes + UNCOUNTED_SLACK,
         .code = {buf_str(&run->code), run->code.len},
         .policy = run->policy,

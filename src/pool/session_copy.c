@@ -154,28 +154,41 @@ static void keep_checkpoint(struct session_copy *c)
 }
 
 static void make_sessions(struct session_copy *c);
+static void fill_sessions(struct session_copy *c);
 
-static void on_released(void *user)
+/* Sandboxes for the copies are made while the image is written. */
+static void on_released(void *user, bool goes_well)
 {
     struct session_copy *c = user;
 
     c->is_released = true;
     c->held_ns = loop_now_ns() - c->begun_ns;
-    if (!c->session->is_closing)
-        session_go_on(c->session);
+    if (c->session->is_closing)
+        return;
+    if (goes_well && c->kind == FORK)
+        make_sessions(c);
+    session_go_on(c->session);
 }
 
 static void on_image(void *user, struct image *image, const struct error *err)
 {
     struct session_copy *c = user;
+    struct error ended = {0};
 
-    c->image = image;
-    if (!image)
+    if (!image) {
         fail(c, err);
-    else if (c->kind == CHECKPOINT && !c->session->is_closing)
+    } else if (c->session->is_closing) {
+        image_unref(image);
+        error_set(&ended, E_NOT_FOUND, "the session has ended");
+        fail(c, &ended);
+        error_done(&ended);
+    } else {
+        c->image = image;
+    }
+    if (c->image && c->kind == CHECKPOINT)
         keep_checkpoint(c);
-    if (image && c->kind == FORK && !c->session->is_closing)
-        make_sessions(c);
+    if (c->pending)
+        fill_sessions(c);
     else
         finish(c);
 }
@@ -445,20 +458,51 @@ static void on_forked(void *owner, struct box *box, struct error *err)
     settle(c);
 }
 
-void session_copy_on_box(struct session *s)
+static void fill(struct session *s)
 {
     struct error err = {0};
 
+    s->awaits_image = false;
     if (box_restore(s->box, s->fork->image, WIRE_RESTORE_RESEED, on_forked, &err) < 0)
         on_forked(s, s->box, &err);
     error_done(&err);
+}
+
+void session_copy_on_box(struct session *s)
+{
+    s->awaits_image = true;
+    if (s->fork->image)
+        fill(s);
+}
+
+static struct session *find_fork(const struct session_copy *c, bool has_sandbox)
+{
+    struct session *s = NULL;
+
+    while ((s = sessions_next(c->session->table, s)))
+        if (s->fork == c && (s->awaits_image || !has_sandbox))
+            return s;
+    return NULL;
+}
+
+/* The image is there, or will not be: those that have their sandbox become copies, or all end.
+ * Each may change the table. */
+static void fill_sessions(struct session_copy *c)
+{
+    struct session *s;
+
+    while (c->image && (s = find_fork(c, true)))
+        fill(s);
+    while (!c->image && (s = find_fork(c, false)))
+        session_close(s, c->err.message);
+    settle(c);
 }
 
 static void make_sessions(struct session_copy *c)
 {
     struct error err = {0};
 
-    c->pending = 1; /* ourselves: nobody settles it while we are at it */
+    c->pending = 1; /* the image */
     for (size_t i = 0; i < c->wanted; i++) {
         struct run *model = copy_model(c->session);
         struct session *s = model ? session_new(c->session->table, model, &c->options) : NULL;
@@ -476,7 +520,6 @@ static void make_sessions(struct session_copy *c)
         c->pending++;
         session_submit_model(s);
     }
-    settle(c);
 }
 
 int session_fork(struct session *s, size_t n, const struct session_options *options,

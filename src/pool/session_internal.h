@@ -40,6 +40,7 @@ struct session {
     struct checkpoint *checkpoints;
     struct session_copy *copy; /* what is being done with it, or NULL */
     struct session_copy *fork; /* of another one: this one is to become a copy */
+    bool awaits_image;         /* of it: it has its sandbox */
     struct session_copy *born; /* the same, and it is one, which has not been said yet */
     void (*on_start)(void *user, struct session *session);
     void (*on_end)(void *user, struct session *session, const char *why);

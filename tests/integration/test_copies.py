@@ -1,4 +1,8 @@
 """Checkpoints and forks of sessions, over HTTP."""
+import pathlib
+import secrets
+import shutil
+import tempfile
 import threading
 
 import pytest
@@ -136,3 +140,67 @@ def test_standard_input_of_an_earlier_cell_is_not_in_the_way(server, session):
     assert cell(server, copy, "print(x)") == "7\n"
     answer = server.call("POST", f"/v1/sessions/{copy}/execute", {"code": "input()"}).json
     assert answer["error"]["name"] == "EOFError"
+
+
+# --- directories of the host ---
+
+
+@pytest.fixture(params=["home", "/tmp"])
+def granted(request, who):
+    """Below /tmp it lies within a tree that is copied."""
+    place = who.directory("granted-" + secrets.token_hex(4))
+    if request.param == "/tmp":
+        place = pathlib.Path(tempfile.mkdtemp(prefix="bjtest-"))
+        request.addfinalizer(lambda: shutil.rmtree(place))
+        who.own(place)
+    (place / "in.txt").write_text("one\ntwo\n")
+    who.own(place / "in.txt")
+    return place
+
+
+def typed(who, cells, *args):
+    answer = who.call("shell", "--profile", "open", *args, input="\n".join(cells + [""]).encode())
+    assert answer.code == 0 and "belljar:" not in answer.errors, answer
+    return answer.text.splitlines()
+
+
+def test_a_granted_directory_is_the_same_one_in_a_copy(who, watch, granted):
+    said = typed(who, [
+        f"import os; os.chdir('{granted}'); f = open('in.txt'); f.readline()",
+        "out = open('out.txt', 'a', buffering=1); out.write('source\\n')",
+        ":lang bash", f"cd {granted}; x=5", ":fork 2", ":switch 2",
+        "pwd; echo bash $x >> out.txt", ":lang python",
+        "os.getcwd(); f.readline(); out.write('copy\\n')", ":switch 1", "f.readline(); open('out.txt').read()",
+    ], "--allow", f"{granted}:rw")  # fmt: skip
+    assert said == ["'one\\n'", "7", str(granted), "5", "'source\\nbash 5\\ncopy\\n'"], said
+    assert (granted / "out.txt").stat().st_uid == who.uid
+
+
+def test_going_back_leaves_a_granted_directory_as_it_is(who, watch, granted):
+    said = typed(who, [
+        f"place = '{granted}/'; g = open(place + 'in.txt', 'rb', buffering=0); g.read(4)", ":checkpoint c",
+        "len(g.read()), open('mine', 'w').write('x'), open(place + 'new', 'w').write('y')", ":restore c",
+        "import os; g.read(), os.path.exists('mine'), open(place + 'new').read()",
+    ], "--allow", f"{granted}:rw")  # fmt: skip
+    assert said == ["b'one\\n'", "(4, 1, 1)", "(b'two\\n', False, 'y')"], said
+
+
+def test_what_may_only_be_read_stays_so_in_a_copy(who, watch, granted):
+    said = typed(who, [
+        f"g = open('{granted}/in.txt'); import numpy; m = numpy.memmap('{granted}/in.txt', mode='r'); g.close()",
+        ":fork", ":switch 2", "bytes(m[:3])", f"import os; os.access('{granted}/in.txt', os.W_OK)",
+    ], "--allow", str(granted))  # fmt: skip
+    assert said == ["b'one'", "False"], said
+
+
+# --- the limit on files, which an image is one of ---
+
+
+def test_images_are_written_whatever_a_file_may_have(who, granted):
+    look = "import resource; resource.getrlimit(resource.RLIMIT_FSIZE)[0] >> 20"
+    fill = "import numpy; a = numpy.full(20 << 20, 7.0)"
+    again = ["a[0] = 1", ":restore c", "float(a[0]), float(a.sum())"]
+    alone = typed(who, [look, fill, ":checkpoint c", *again])
+    assert int(alone[0]) > 512 and alone[1] == "(7.0, 146800640.0)", alone
+    with_grant = typed(who, [look, fill, ":checkpoint c", *again], "--allow", f"{granted}:rw")
+    assert with_grant == ["64", "(7.0, 146800640.0)"], with_grant
