@@ -196,11 +196,11 @@ static int open_client(struct query *q, const char *url, const char *socket, str
 int cmd_session(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"server",           required_argument, NULL, 's'},
-        {"socket",              required_argument, NULL, 'u'},
-        {"json",                  no_argument, NULL, 'j'},
-        {"help",no_argument, NULL, 'h'},
-        {0              },
+        {"server", required_argument, NULL, 's'},
+        {"socket", required_argument, NULL, 'u'},
+        {"json",   no_argument,       NULL, 'j'},
+        {"help",   no_argument,       NULL, 'h'},
+        {NULL,     0,                 NULL, 0  },
     };
     cleanup_error struct error err = {0};
     const char *url = NULL, *socket = NULL;

@@ -34,12 +34,11 @@ static void print(const char *before, const char *text)
     (void)file_write_all(STDERR_FILENO, buf_str(&line), line.len);
 }
 
-void shell_say(const struct shell *shell, const char *fmt, ...)
+void shell_say(const char *fmt, ...)
 {
     cleanup_free char *text = NULL;
     va_list args;
 
-    (void)shell;
     va_start(args, fmt);
     if (vasprintf(&text, fmt, args) < 0)
         text = NULL;
@@ -48,9 +47,9 @@ void shell_say(const struct shell *shell, const char *fmt, ...)
         print("", text);
 }
 
-void shell_fail(const struct shell *shell, struct error *err)
+void shell_fail(struct shell *shell, struct error *err)
 {
-    (void)shell;
+    shell->exit_code = error_code_exit(err->code);
     (void)cmd_fail(err);
 }
 
@@ -87,51 +86,17 @@ void shell_ask(struct shell *shell)
         editor_ask(shell->editor, prompt(shell));
 }
 
-static void on_line(void *owner, const char *line)
+/* More of a cell, and its run when nothing is open any more. A paste is a whole, empty lines in it
+ * included: for the rules a line is behind it. */
+static void take(struct shell *shell, const char *text, bool is_paste)
 {
-    struct shell *shell = owner;
-    struct error err = {0};
-
-    if (shell->text.len || *line != ' ') /* a space in front: not to be remembered */
-        editor_remember(shell->editor, line);
-    if (!shell->text.len && *line == ':') {
-        shell_command(shell, line);
-        return;
-    }
-    if ((shell->text.len && buf_add_str(&shell->text, "\n", &err) < 0) ||
-        buf_add_str(&shell->text, line, &err) < 0) {
-        buf_clear(&shell->text);
-        shell_fail(shell, &err);
-    }
-    if (strspn(buf_str(&shell->text), " \t\r\n") == shell->text.len)
-        buf_clear(&shell->text);
-    if (shell->text.len && cell_is_complete(shell->language, buf_str(&shell->text)))
-        shell_run_cell(shell);
-    else
-        shell_ask(shell);
-}
-
-static void remember_lines(const struct shell *shell, const char *text)
-{
-    cleanup_free char *copy = strdup(text);
-    char *line, *rest = copy;
-
-    while (rest && (line = strsep(&rest, "\n")))
-        editor_remember(shell->editor, line);
-}
-
-/* A paste is a whole, empty lines in it included; only what is open at its end wants more. */
-static void on_paste(void *owner, const char *text)
-{
-    struct shell *shell = owner;
     cleanup(buf_done) struct buf ended = {0};
     struct error err = {0};
 
     buf_init(&ended, (size_t)shell->config->code_bytes + 2);
-    remember_lines(shell, text);
     if ((shell->text.len && buf_add_str(&shell->text, "\n", &err) < 0) ||
         buf_add_str(&shell->text, text, &err) < 0 ||
-        buf_printf(&ended, &err, "%s\n", buf_str(&shell->text)) < 0) {
+        buf_printf(&ended, &err, "%s%s", buf_str(&shell->text), is_paste ? "\n" : "") < 0) {
         buf_clear(&shell->text);
         shell_fail(shell, &err);
     }
@@ -143,6 +108,29 @@ static void on_paste(void *owner, const char *text)
         shell_ask(shell);
 }
 
+static void on_line(void *owner, const char *line)
+{
+    struct shell *shell = owner;
+
+    if (shell->text.len || *line != ' ') /* a space in front: not to be remembered */
+        editor_remember(shell->editor, line);
+    if (!shell->text.len && *line == ':')
+        shell_command(shell, line);
+    else
+        take(shell, line, false);
+}
+
+static void on_paste(void *owner, const char *text)
+{
+    struct shell *shell = owner;
+    cleanup_free char *copy = strdup(text);
+    char *line, *rest = copy;
+
+    while (rest && (line = strsep(&rest, "\n")))
+        editor_remember(shell->editor, line);
+    take(shell, text, true);
+}
+
 /* What was typed and not finished is run all the same: the language says what is missing. */
 static void on_end(void *owner, struct error *err)
 {
@@ -152,7 +140,6 @@ static void on_end(void *owner, struct error *err)
         (void)file_write_all(STDERR_FILENO, "\n", 1);
     shell->is_ending = true;
     if (err) {
-        shell->exit_code = error_code_exit(err->code);
         shell_fail(shell, err);
         shell_end(shell);
     } else if (shell->text.len) {
@@ -349,7 +336,7 @@ static void on_session_start(void *user, struct session *session)
 
     (void)session;
     if (editor_is_interactive(shell->editor))
-        shell_say(shell, "%s in a sandbox, profile %s; `:help` says what else there is",
+        shell_say("%s in a sandbox, profile %s; `:help` says what else there is",
                   shell->language == RUN_PYTHON ? "Python" : "Bash", shell->config->profile);
     shell_ask(shell);
 }
@@ -362,16 +349,16 @@ void shell_on_session_end(void *user, struct session *session, const char *why)
     if (!shell_remove_session(shell, session) || shell->is_over)
         return;
     if (session != shell->session) {
-        shell_say(shell, "belljar: a session ended: %s", why);
+        shell_say("belljar: a session ended: %s", why);
         return;
     }
-    shell_say(shell, "belljar: the session ended: %s", why);
+    shell_say("belljar: the session ended: %s", why);
     shell->session = NULL;
     for (size_t i = 0; i < SHELL_SESSIONS_MAX && !shell->session; i++)
         shell->session = shell->list[i];
     if (shell->session) {
         number = shell_session_number(shell, &count);
-        shell_say(shell, "belljar: going on in session %zu", number);
+        shell_say("belljar: going on in session %zu", number);
         return;
     }
     shell->exit_code = CMD_EXIT_OWN;

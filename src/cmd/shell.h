@@ -55,9 +55,10 @@ void shell_end(struct shell *shell);
 void shell_on_session_end(void *user, struct session *session, const char *why);
 
 /* A line for the person, on standard error. */
-void shell_say(const struct shell *shell, const char *fmt, ...)
-    __attribute__((format(printf, 2, 3)));
-void shell_fail(const struct shell *shell, struct error *err); /* empties the error */
+void shell_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same for a failure, which becomes the exit code. Empties the error. */
+void shell_fail(struct shell *shell, struct error *err);
 
 /* --- shell_cell.c --- */
 

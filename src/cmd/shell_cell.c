@@ -76,9 +76,9 @@ static void show_picture(struct shell *shell, const struct run_form *form, uint3
         picture_save(shell->pictures, "picture", form, &path, &err) < 0)
         shell_fail(shell, &err);
     else if (width && height)
-        shell_say(shell, "picture %ux%u: %s", width, height, path);
+        shell_say("picture %ux%u: %s", width, height, path);
     else
-        shell_say(shell, "picture: %s", path);
+        shell_say("picture: %s", path);
 }
 
 /* The value of an expression was echoed already, and comes here without text. */
@@ -136,7 +136,6 @@ static void on_done(struct run *run)
     outlet_finish(&shell->err, &run->err);
     shell->cell = NULL;
     if (run->error.code != E_NONE) {
-        shell->exit_code = error_code_exit(run->error.code);
         shell_fail(shell, &run->error);
     } else {
         buf_init(&text, SIZE_MAX / 2);
@@ -176,7 +175,6 @@ void shell_run_cell(struct shell *shell)
     if (!cell)
         error_set(&err, E_SYSTEM, "out of memory");
     if (!cell || fill_cell(shell, cell, &err) < 0) {
-        shell->exit_code = error_code_exit(err.code);
         shell_fail(shell, &err);
         run_free(cell);
         buf_clear(&shell->text);
@@ -193,7 +191,7 @@ void shell_run_cell(struct shell *shell)
 void shell_interrupt(struct shell *shell)
 {
     if (shell->is_interrupted)
-        shell_say(shell, "stopping the cell; its kernel is killed if it does not listen");
+        shell_say("stopping the cell; its kernel is killed if it does not listen");
     shell->is_interrupted = true;
     if (shell->session && !session_interrupt(shell->session))
         session_cancel(shell->session, shell->cell); /* it waits for its sandbox */

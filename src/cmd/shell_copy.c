@@ -48,7 +48,7 @@ int shell_list_sessions(struct shell *shell)
         if (!shell->list[i])
             continue;
         session_info(shell->list[i], &info);
-        shell_say(shell, "%c %2zu  %s, %llu cells, %.0f s old",
+        shell_say("%c %2zu  %s, %llu cells, %.0f s old",
                   shell->list[i] == shell->session ? '*' : ' ', i + 1, info.id,
                   (unsigned long long)info.cells, (double)info.age_ms / 1000);
     }
@@ -79,15 +79,14 @@ static bool has_failed(struct shell *shell, const struct session_copied *result)
         return false;
     }
     error_copy(&err, result->err);
-    shell->exit_code = error_code_exit(err.code);
     shell_fail(shell, &err);
     return true;
 }
 
-static void say_lost(struct shell *shell, const struct session_copied *result)
+static void say_lost(const struct session_copied *result)
 {
     if (result->lost)
-        shell_say(shell, "not part of it: %s", result->lost);
+        shell_say("not part of it: %s", result->lost);
 }
 
 static void on_checkpoint(void *user, const struct session_copied *result)
@@ -95,8 +94,8 @@ static void on_checkpoint(void *user, const struct session_copied *result)
     struct shell *shell = user;
 
     if (!has_failed(shell, result)) {
-        shell_say(shell, "checkpoint made in %.0f ms", result->total_ms);
-        say_lost(shell, result);
+        shell_say("checkpoint made in %.0f ms", result->total_ms);
+        say_lost(result);
     }
     shell_ask(shell);
 }
@@ -106,8 +105,8 @@ static void on_restore(void *user, const struct session_copied *result)
     struct shell *shell = user;
 
     if (!has_failed(shell, result)) {
-        shell_say(shell, "back in %.0f ms", result->total_ms);
-        say_lost(shell, result);
+        shell_say("back in %.0f ms", result->total_ms);
+        say_lost(result);
     }
     shell_ask(shell);
 }
@@ -119,9 +118,9 @@ static void on_fork(void *user, const struct session_copied *result)
     for (size_t i = 0; i < result->n_sessions; i++)
         shell_add_session(shell, result->sessions[i]);
     if (!has_failed(shell, result)) {
-        say_lost(shell, result);
+        say_lost(result);
         (void)shell_list_sessions(shell);
-        shell_say(shell, "`:switch N` goes on in one of them");
+        shell_say("`:switch N` goes on in one of them");
     }
     shell_ask(shell);
 }
@@ -131,9 +130,9 @@ int shell_list_checkpoints(struct shell *shell)
     const char *name;
 
     for (size_t i = 0; (name = session_checkpoint_name(shell->session, i)); i++)
-        shell_say(shell, "%s", name);
+        shell_say("%s", name);
     if (!session_checkpoint_name(shell->session, 0))
-        shell_say(shell, "no checkpoints");
+        shell_say("no checkpoints");
     return 0;
 }
 

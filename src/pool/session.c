@@ -9,8 +9,6 @@
 #include "pool/session_internal.h"
 #include "scrub/names.h"
 
-#define NAME_MAX_LEN 64
-
 /* A sandbox that dies unused is replaced so often; then something is wrong with this host. */
 #define LOSSES_MAX 5
 
@@ -448,21 +446,26 @@ static void on_model_done(struct run *model)
 
 /* --- opening --- */
 
-static int check_name(const struct sessions *table, const struct session_options *options,
-                      struct error *err)
+bool session_is_name(const char *name)
 {
     static const char allowed[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
+
+    return *name && strlen(name) <= SESSION_NAME_MAX && strspn(name, allowed) == strlen(name);
+}
+
+static int check_name(const struct sessions *table, const struct session_options *options,
+                      struct error *err)
+{
     const char *name = options->name;
 
     if (!name)
         return 0;
-    if (!*name || strlen(name) > NAME_MAX_LEN || strspn(name, allowed) != strlen(name) ||
-        strncmp(name, "ses_", 4) == 0) {
+    if (!session_is_name(name) || strncmp(name, "ses_", 4) == 0) {
         error_set(err, E_INVALID, "that is not a name for a session");
         return error_hint(err,
                           "use up to %d letters, digits, `.`, `_` and `-`, and not `ses_` first",
-                          NAME_MAX_LEN);
+                          SESSION_NAME_MAX);
     }
     if (find_key(table, options->owner, name)) {
         error_set(err, E_INVALID, "a session of that name is open");

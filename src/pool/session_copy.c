@@ -11,14 +11,13 @@
 #include "pool/session_internal.h"
 #include "scrub/names.h"
 
-#define NAME_MAX_LEN    64
 #define CHECKPOINTS_MAX 32
 #define FORKS_MAX       256
 
 struct checkpoint {
     struct checkpoint *next;
     struct image *image;
-    char name[NAME_MAX_LEN + 1];
+    char name[SESSION_NAME_MAX + 1];
 };
 
 enum kind { CHECKPOINT, RESTORE, FORK };
@@ -26,7 +25,7 @@ enum kind { CHECKPOINT, RESTORE, FORK };
 struct session_copy {
     struct session *session; /* waits with its end until this is over */
     enum kind kind;
-    char name[NAME_MAX_LEN + 1];
+    char name[SESSION_NAME_MAX + 1];
     session_copied_fn fn;
     void *user;
     uint64_t begun_ns, held_ns;
@@ -93,13 +92,10 @@ static void fail(struct session_copy *c, const struct error *err)
 
 static int check_name(const char *name, struct error *err)
 {
-    static const char allowed[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-
-    if (*name && strlen(name) <= NAME_MAX_LEN && strspn(name, allowed) == strlen(name))
+    if (session_is_name(name))
         return 0;
     error_set(err, E_INVALID, "that is not a name for a checkpoint");
-    return error_hint(err, "use up to %d letters, digits, `.`, `_` and `-`", NAME_MAX_LEN);
+    return error_hint(err, "use up to %d letters, digits, `.`, `_` and `-`", SESSION_NAME_MAX);
 }
 
 static int check_rest(const struct session *s, struct error *err)

@@ -60,6 +60,11 @@ struct sessions {
 
 /* --- session.c --- */
 
+#define SESSION_NAME_MAX 64
+
+/* Letters, digits and `._-`: of sessions, and of checkpoints. */
+bool session_is_name(const char *name);
+
 extern const struct box_events session_box_events;
 
 struct session *session_new(struct sessions *table, struct run *model,
