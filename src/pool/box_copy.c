@@ -99,14 +99,10 @@ static void let_go(struct box_copy *c, bool goes_well)
 
 static void finish(struct box_copy *c, struct error *err)
 {
-    const struct box_copy_events *events = c->events;
-    struct image *image = err->code == E_NONE ? image_ref(c->image) : NULL;
-    void *user = c->user;
-
     let_go(c, err->code == E_NONE);
     c->box->copy = NULL;
-    free_copy(c);
-    events->on_image(user, image, err);
+    c->events->on_image(c->user, err->code == E_NONE ? image_ref(c->image) : NULL, err);
+    free_copy(c); /* last: copies need not wait for the end of a cgroup */
     error_done(err);
 }
 

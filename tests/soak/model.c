@@ -67,9 +67,9 @@ struct model model_copy(const struct model *m)
 {
     struct model copy = *m;
 
-    if (copy.counters[RUN_PYTHON].may_be_lost)
-        copy.counters[RUN_PYTHON].low = 0;
-    model_lose(&copy, RUN_BASH);
+    for (size_t i = 0; i < ARRAY_SIZE(copy.counters); i++)
+        if (copy.counters[i].may_be_lost)
+            copy.counters[i].low = 0;
     return copy;
 }
 

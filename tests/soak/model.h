@@ -59,5 +59,5 @@ const char *model_judge(struct model *model, const struct cell *cell, long numbe
 void model_lose(struct model *model, enum run_language language);
 void model_may_lose(struct model *model);
 
-/* What a copy of the session remembers: no shell, and nobody tells it of a loss before its time. */
+/* What a copy of the session remembers: nobody tells it of a loss before its time. */
 struct model model_copy(const struct model *model);
