@@ -193,7 +193,7 @@ int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err)
 static bool has_writable_grant(const struct run *run)
 {
     for (size_t i = 0; i < run->n_grants; i++)
-        if (run->grants[i].mode == WIRE_GRANT_RW)
+        if (run->grants[i].mode == RUN_GRANT_RW)
             return true;
     return false;
 }
