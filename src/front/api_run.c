@@ -110,13 +110,35 @@ static void follow_run(struct request *request)
         request_answer_error(request, &err);
 }
 
+static void cancel_run(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
+    bool runs = job && job_run(job);
+
+    if (!job) {
+        request_answer_error(request, &err);
+        return;
+    }
+    job_cancel(job); /* its answer may be there at once */
+    request_answer_json(request, 200, json_pack("{s:b}", "cancelled", (int)runs));
+}
+
+static const struct schema_field nothing[] = {{0}};
+
+/* clang-format off */
 const struct route api_run_routes[] = {
-    {"POST",                      "/v1/run", start_run, .body = run_fields, .max_body = API_BODY_BYTES,
+    {"POST", "/v1/run", start_run, .body = run_fields, .max_body = API_BODY_BYTES,
      .takes_files = true, .takes_key = true, .streams = true, .answers = "Result", .status = 200,
      .tag = "runs", .summary = "run a program in a fresh sandbox and answer with its result"},
-    {"GET",                  "/v1/runs/{run}", show_run, .answers = "Result", .status = 200, .tag = "runs",
+    {"GET", "/v1/runs/{run}", show_run, .answers = "Result", .status = 200, .tag = "runs",
      .summary = "the answer of a run, kept for a while; `status` is `running` until then"},
     {"GET", "/v1/runs/{run}/events", follow_run, .streams = true, .status = 200, .tag = "runs",
      .summary = "the events of a run, behind the one that `Last-Event-ID` names"},
-    {0         },
+    {"POST", "/v1/runs/{run}/cancel", cancel_run, .body = nothing, .max_body = KIB,
+     .answers = "Cancelled", .status = 200, .tag = "runs",
+     .summary = "stop a run; its answer, with what it wrote so far, goes to who waits for it"},
+    {0},
 };
+/* clang-format on */

@@ -405,3 +405,15 @@ def test_the_description_names_every_route(server):
     assert references and set(references) <= set(api["components"]["schemas"])
     ids = [op["operationId"] for path in api["paths"].values() for op in path.values()]
     assert len(ids) == len(set(ids))
+
+
+def test_a_run_is_cancelled_by_its_id(server):
+    stream = server.stream("POST", "/v1/run", {"code": "import time\nprint('begun', flush=True)\ntime.sleep(60)", "profile": "open"})
+    events = iter(stream)
+    run = next(events)[2]["id"]
+    assert next(events)[1] == "stdout"
+    assert server.post(f"/v1/runs/{run}/cancel", {}).json == {"cancelled": True}
+    last = list(events)[-1]
+    assert (last[1], last[2]["status"], last[2]["stdout"]) == ("result", "cancelled", "begun\n")
+    assert server.post(f"/v1/runs/{run}/cancel").json == {"cancelled": False}
+    assert server.post("/v1/runs/run_nonsense/cancel").status == 404
