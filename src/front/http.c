@@ -160,7 +160,8 @@ static void refuse(struct http_connection *c, const struct http_refusal *why)
         http_cut(c);
         return;
     }
-    error_set(&err, why->status == 431 ? E_TOO_LARGE : E_INVALID, "%s", why->message);
+    error_set(&err, why->status == 431 || why->status == 413 ? E_TOO_LARGE : E_INVALID, "%s",
+              why->message);
     request_answer_error_as(c->request, why->status, NULL, &err);
 }
 
