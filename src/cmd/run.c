@@ -14,6 +14,7 @@
 #include "base/utf8.h"
 #include "cmd/cmd.h"
 #include "cmd/outlet.h"
+#include "cmd/remote.h"
 #include "cmd/request.h"
 #include "cmd/save.h"
 #include "front/json.h"
@@ -26,6 +27,7 @@ struct job {
     struct config *config;
     struct profile *profile;
     struct engine engine;
+    struct remote remote;
     struct run *run;
     struct outlet out, err;
     struct save save;
@@ -50,6 +52,9 @@ enum {
     OPT_ALLOW,
     OPT_LATER,
     OPT_SEED,
+    OPT_SERVER,
+    OPT_SESSION,
+    OPT_TOKEN_FILE,
     OPT_SETTING
 };
 
@@ -67,6 +72,9 @@ static const struct option own_options[] = {
     {"auto-print", no_argument,       NULL, OPT_AUTO_PRINT},
     {"net",        required_argument, NULL, OPT_LATER     },
     {"seed",       required_argument, NULL, OPT_SEED      },
+    {"server",     required_argument, NULL, OPT_SERVER    },
+    {"session",    required_argument, NULL, OPT_SESSION   },
+    {"token-file", required_argument, NULL, OPT_TOKEN_FILE},
 };
 
 static int help(void)
@@ -82,6 +90,9 @@ static int help(void)
         "  --json                print one result object, not the program's output\n"
         "  --save DIR            keep the pictures it shows as files in DIR\n"
         "  --seed N              the same output every time: clock, random numbers, order\n"
+        "  --server URL          run it there (http://, https://, unix:PATH, auto)\n"
+        "  --session NAME        as a cell of that session of a server\n"
+        "  --token-file FILE     the token for it (else BELLJAR_TOKEN)\n"
         "  --config FILE         read this file instead of the usual ones\n");
     config_print_flags(stdout, "run");
     (void)printf(
@@ -204,11 +215,22 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
         case OPT_SEED:
             r = read_seed(optarg, job->run, &err);
             break;
+        case OPT_SERVER:
+            job->remote.server = optarg;
+            break;
+        case OPT_SESSION:
+            job->remote.session = optarg;
+            break;
+        case OPT_TOKEN_FILE:
+            job->remote.token_file = optarg;
+            break;
         case OPT_LATER:
             r = not_yet(options[index].name, &err);
             break;
         case OPT_SETTING:
             r = config_set_flag(job->config, options[index].name, optarg, &err);
+            if (job->remote.n_flags < REMOTE_FLAGS_MAX)
+                job->remote.flags[job->remote.n_flags++] = options[index].name;
             break;
         default:
             return cmd_bad_option("run", answer, argv, options) + 1;
@@ -328,12 +350,10 @@ static int read_input(struct job *job, const struct request *request, struct err
 
 /* The zygote starts Python while we read the profile and the program. A sandbox is made to order:
  * nothing waits in advance, and nothing is imported that the program does not import. */
-static int start_engine(struct job *job, const struct request *request, struct error *err)
+static int start_engine(struct job *job, struct error *err)
 {
     struct run_limits limits = job->run->limits;
 
-    if (config_load(job->config, request->config, err) < 0)
-        return -1;
     return engine_open(&job->engine, job->config,
                        &(struct engine_stock){.steady = job->run->has_seed}, &limits, err);
 }
@@ -362,23 +382,31 @@ static int prepare(struct job *job, struct request *request, struct error *err)
 
 /* --- what comes back --- */
 
+static void stop(struct job *job)
+{
+    if (job->engine.pool)
+        pool_cancel(job->engine.pool, job->run);
+    else
+        remote_cancel(&job->remote);
+}
+
 static void on_event(struct run *run, const struct run_event *event)
 {
     struct job *job = run->user;
     struct outlet *outlet = event->kind == RUN_EVENT_STDERR ? &job->err : &job->out;
 
     if (outlet_pass(outlet, run, event) < 0)
-        pool_cancel(job->engine.pool, run); /* nobody reads us any more */
+        stop(job); /* nobody reads us any more */
 }
 
 static int print_json(const struct job *job, struct error *err)
 {
     cleanup(buf_done) struct buf text = {0};
-    json_t *object = NULL;
+    json_t *object = json_incref(job->remote.result);
     int r;
 
     buf_init(&text, SIZE_MAX / 2);
-    if (result_json(job->run, &object, err) < 0)
+    if (!object && result_json(job->run, &object, err) < 0)
         return -1;
     r = json_text_dump(object, JSON_TEXT_PRETTY, &text, err);
     json_decref(object);
@@ -419,7 +447,7 @@ static int print_pictures(struct job *job, struct error *err)
 }
 
 /* The pool's advice is for every door; here we know the flag. */
-static void name_the_flag(struct run *run)
+static void name_the_flag(struct run *run, json_t *result)
 {
     struct run_exception *e = &run->exception;
     char *hint;
@@ -431,6 +459,7 @@ static void name_the_flag(struct run *run)
     if (hint) {
         free(e->hint);
         e->hint = hint;
+        (void)json_object_set_new(json_object_get(result, "error"), "hint", json_string(hint));
     }
 }
 
@@ -440,7 +469,7 @@ static int finish(struct job *job)
 
     if (job->run->error.code != E_NONE)
         return fail(job, &job->run->error);
-    name_the_flag(job->run);
+    name_the_flag(job->run, job->remote.result);
     if (!job->is_json)
         print_human(job);
     if (print_pictures(job, &err) < 0 || (job->is_json && print_json(job, &err) < 0))
@@ -489,8 +518,50 @@ static int execute(struct job *job, struct error *err)
     return r;
 }
 
+/* --- the same on a server --- */
+
+static int prepare_remote(struct job *job, struct request *request, struct error *err)
+{
+    struct run *run = job->run;
+
+    if (request->config) {
+        error_set(err, E_INVALID, "a server has its own settings: it does not take --config");
+        return error_hint(err, "leave it out, or run without --server and --session");
+    }
+    if (pick_language(run, request, err) < 0 || read_code(job, request, err) < 0 ||
+        read_input(job, request, err) < 0)
+        return -1;
+    if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
+        return -1;
+    run->env = request->env.count ? request->env.items : NULL;
+    run->args = request->file ? request->args : NULL;
+    /* Limits are the server's but for those that were asked for, which hints name; it drops what is
+     * too much, and here there is room for all that comes. */
+    run->limits = (struct run_limits){0};
+    config_limits(job->config, CONFIG_FLAG, &run->limits);
+    run->limits.output_bytes = LIMIT_OUTPUT_BYTES_MAX;
+    run_stream_done(&run->out);
+    run_stream_done(&run->err);
+    run_stream_init(&run->out, 4 * LIMIT_OUTPUT_BYTES_MAX);
+    run_stream_init(&run->err, 4 * LIMIT_OUTPUT_BYTES_MAX);
+    return 0;
+}
+
+static int execute_remote(struct job *job, struct request *request, struct error *err)
+{
+    if (prepare_remote(job, request, err) < 0)
+        return -1;
+    outlet_init(&job->out, STDOUT_FILENO, job->config->color);
+    outlet_init(&job->err, STDERR_FILENO, job->config->color);
+    job->run->user = job;
+    if (!job->is_json)
+        job->run->on_event = on_event;
+    return remote_run(&job->remote, job->config, job->run, err);
+}
+
 static void job_done(struct job *job)
 {
+    remote_done(&job->remote);
     engine_close(&job->engine);
     save_done(&job->save);
     profile_free(job->profile);
@@ -519,7 +590,12 @@ int cmd_run(int argc, char **argv)
     r = parse(&job, &request, argc, argv);
     if (r > 0)
         return r - 1;
-    if (start_engine(&job, &request, &err) < 0 || prepare(&job, &request, &err) < 0)
+    remote_init(&job.remote);
+    if (config_load(job.config, request.config, &err) < 0)
+        return fail(&job, &err);
+    if (remote_is_wanted(&job.remote, job.config))
+        return execute_remote(&job, &request, &err) < 0 ? fail(&job, &err) : finish(&job);
+    if (start_engine(&job, &err) < 0 || prepare(&job, &request, &err) < 0)
         return fail(&job, &err);
     outlet_init(&job.out, STDOUT_FILENO, job.config->color);
     outlet_init(&job.err, STDERR_FILENO, job.config->color);

@@ -81,6 +81,11 @@ extern const struct route coderunner_routes[];
     {"correlation_id", SCHEMA_STRING, .max_len = 128,                                              \
      .help = "comes back with the answer; one is made up without it"}
 
+#define API_PROGRAM_FIELDS                                                                         \
+    {"filename", SCHEMA_STRING, .max_len = 4096,                                                   \
+     .help = "what the program goes by, in tracebacks and as its own name"},                       \
+    {"args", SCHEMA_STRINGS, .max_len = LIMIT_ARGS_COUNT - 1, .help = "its arguments"}
+
 #define API_SEED_FIELD                                                                             \
     {"seed", SCHEMA_INTEGER, .min = 0, .max = (double)LIMIT_SEED,                                  \
      .help = "the same program and input give the same output"}

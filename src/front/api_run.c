@@ -8,13 +8,8 @@
 #include "front/parcel.h"
 
 static const struct schema_field run_fields[] = {
-    API_CODE_FIELDS,
-    API_PROFILE_FIELDS,
-    API_CELL_FIELDS,
-    API_BOX_FIELDS,
-    API_SEED_FIELD,
-    PARCEL_FIELDS,
-    {0},
+    API_CODE_FIELDS,    API_PROFILE_FIELDS, API_CELL_FIELDS, API_BOX_FIELDS,
+    API_PROGRAM_FIELDS, API_SEED_FIELD,     PARCEL_FIELDS,   {0},
 };
 
 static void read_seed(const json_t *body, struct run *run)
@@ -49,6 +44,33 @@ static int pass_trace(const struct request *request, struct run *run, struct err
     return env && env[count] ? 0 : error_set(err, E_SYSTEM, "out of memory");
 }
 
+/* A program with arguments has a name, as `belljar run FILE` gives it one. */
+static int read_args(const json_t *body, struct run *run, struct error *err)
+{
+    const char *name = json_string_value(json_object_get(body, "filename"));
+    const json_t *args = json_object_get(body, "args"), *arg;
+    char known[RUN_PROGRAM_NAME_MAX];
+    size_t i, bytes = 0;
+
+    if (!name && !args)
+        return 0;
+    run_program_name(name ? name : "program", known);
+    run->args = calloc(json_array_size(args) + 2, sizeof(*run->args));
+    if (!run->args || !(run->args[0] = strdup(known)))
+        return error_set(err, E_SYSTEM, "out of memory");
+    json_array_foreach(args, i, arg)
+    {
+        bytes += json_string_length(arg);
+        if (bytes > LIMIT_ARGS_BYTES)
+            return error_set(err, E_TOO_LARGE, "`args`: more than %zu bytes together",
+                             LIMIT_ARGS_BYTES);
+        run->args[i + 1] = strdup(json_string_value(arg));
+        if (!run->args[i + 1])
+            return error_set(err, E_SYSTEM, "out of memory");
+    }
+    return 0;
+}
+
 static void run_free_p(struct run **run)
 {
     run_free(*run);
@@ -64,7 +86,8 @@ int api_make_run(const struct request *request, const json_t *body, struct run *
     read_seed(body, run);
     if (api_read_code(request->api, body, run, err) < 0 ||
         api_admit(request->api, request->caller, body, run, err) < 0 ||
-        pass_trace(request, run, err) < 0 || parcel_read(body, request->parts, run, err) < 0)
+        pass_trace(request, run, err) < 0 || parcel_read(body, request->parts, run, err) < 0 ||
+        read_args(body, run, err) < 0)
         return -1;
     *ret_run = take_ptr(run);
     return 0;

@@ -1,19 +1,15 @@
 #include "front/client.h"
 
 #include <ctype.h>
-#include <errno.h>
-#include <netdb.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "front/json.h"
+#include "front/link.h"
 
 /* A result with all its displays and both streams. */
 #define ANSWER_BYTES (64 * MIB)
@@ -22,29 +18,56 @@
 
 /* --- where --- */
 
-int client_init(struct client *client, const char *url, const char *socket_path, const char *token,
-                struct error *err)
+static int bad_address(const char *url, struct error *err)
 {
-    static const char scheme[] = "http://";
+    error_set(err, E_INVALID, "`%s` is not the address of a server", url);
+    return error_hint(err, "write it as http://127.0.0.1:" DEFAULT_PORT
+                           ", https://HOST:PORT or unix:PATH");
+}
+
+static bool is_loopback(const char *host)
+{
+    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
+           strcmp(host, "::1") == 0;
+}
+
+static int read_url(struct client *client, const char *url, struct error *err)
+{
     const char *rest, *colon;
     size_t len;
 
-    *client = (struct client){.token = token ? strdup(token) : NULL};
-    if (!url) {
-        client->socket = strdup(socket_path);
-        return client->socket ? 0 : error_set(err, E_SYSTEM, "out of memory");
-    }
-    rest = url + strlen(scheme);
-    if (strncmp(url, scheme, strlen(scheme)) != 0 || !*rest || strpbrk(rest, "/?#@ ") != NULL) {
-        error_set(err, E_INVALID, "`%s` is not the address of a server", url);
-        return error_hint(err, "write it as http://127.0.0.1:" DEFAULT_PORT);
-    }
+    client->is_tls = strncmp(url, "https://", 8) == 0;
+    if (!client->is_tls && strncmp(url, "http://", 7) != 0)
+        return bad_address(url, err);
+    rest = url + (client->is_tls ? 8 : 7);
+    len = strcspn(rest, "/");
+    if (len == 0 || (rest[len] && rest[len + 1]) || strpbrk(rest, "?#@ ") != NULL)
+        return bad_address(url, err);
     colon = *rest == '[' ? strstr(rest, "]:") : strrchr(rest, ':');
     colon = colon && *colon == ']' ? colon + 1 : colon;
-    len = colon ? (size_t)(colon - rest) : strlen(rest);
+    client->port =
+        colon ? strndup(colon + 1, len - (size_t)(colon + 1 - rest)) : strdup(DEFAULT_PORT);
+    len = colon ? (size_t)(colon - rest) : len;
     client->host = *rest == '[' && len > 2 ? strndup(rest + 1, len - 2) : strndup(rest, len);
-    client->port = strdup(colon ? colon + 1 : DEFAULT_PORT);
     return client->host && client->port ? 0 : error_set(err, E_SYSTEM, "out of memory");
+}
+
+int client_init(struct client *client, const char *url, const char *socket_path, const char *token,
+                struct error *err)
+{
+    *client = (struct client){.token = token ? strdup(token) : NULL};
+    if (url && strncmp(url, "unix:", 5) == 0)
+        socket_path = url + 5;
+    else if (url && read_url(client, url, err) < 0)
+        return -1;
+    if (client->host && client->token && !client->is_tls && !is_loopback(client->host)) {
+        error_set(err, E_DENIED, "the token would travel in clear to `%s`", client->host);
+        return error_hint(err, "use https://");
+    }
+    if (client->host)
+        return 0;
+    client->socket = strdup(socket_path);
+    return client->socket ? 0 : error_set(err, E_SYSTEM, "out of memory");
 }
 
 void client_done(struct client *client)
@@ -75,84 +98,13 @@ char *client_path(const char *before, const char *name, const char *after)
     return path;
 }
 
-/* --- the connection --- */
-
-static int no_server(struct error *err)
-{
-    error_set(err, E_NOT_FOUND, "no server is running");
-    return error_hint(err, "start one with `belljar serve`");
-}
-
-static int connect_unix(const char *path, struct error *err)
-{
-    struct sockaddr_un address = {.sun_family = AF_UNIX};
-    cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-
-    if (fd < 0)
-        return error_errno(err, "socket");
-    if (strlen(path) >= sizeof(address.sun_path))
-        return error_set(err, E_INVALID, "the path of the socket is too long");
-    memcpy(address.sun_path, path, strlen(path) + 1);
-    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
-        return errno == ENOENT || errno == ECONNREFUSED ? no_server(err)
-                                                        : error_errno(err, "connect to %s", path);
-    return take_fd(fd);
-}
-
-static int connect_tcp(const struct client *client, struct error *err)
-{
-    struct addrinfo wanted = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-    int fd = -1;
-
-    if (getaddrinfo(client->host, client->port, &wanted, &found) != 0)
-        return error_set(err, E_NOT_FOUND, "there is no host `%s`", client->host);
-    for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next) {
-        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-        if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) < 0)
-            close_fd(&fd);
-    }
-    freeaddrinfo(found);
-    return fd < 0 ? no_server(err) : fd;
-}
-
-static int send_all(int fd, const struct buf *text, struct error *err)
-{
-    for (size_t at = 0; at < text->len;) {
-        ssize_t n = send(fd, text->data + at, text->len - at, MSG_NOSIGNAL);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_errno(err, "send to the server");
-        at += (size_t)n;
-    }
-    return 0;
-}
-
-static int receive_all(int fd, struct buf *text, struct error *err)
-{
-    char data[16384];
-
-    for (;;) {
-        ssize_t n = recv(fd, data, sizeof(data), 0);
-
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return error_errno(err, "receive from the server");
-        if (n == 0)
-            return 0;
-        if (buf_add(text, data, (size_t)n, err) < 0)
-            return error_wrap(err, "the server's answer");
-    }
-}
-
 /* --- one exchange --- */
 
 static int write_request(const struct client *client, const char *method, const char *path,
-                         const json_t *body, struct buf *out, struct error *err)
+                         const char *accept, const json_t *body, struct buf *out, struct error *err)
 {
     cleanup(buf_done) struct buf text;
+    bool is_v6 = client->host && strchr(client->host, ':');
     char head[512];
     int n;
 
@@ -162,9 +114,9 @@ static int write_request(const struct client *client, const char *method, const 
     if (buf_add_str(out, method, err) < 0 || buf_add_str(out, " ", err) < 0 ||
         buf_add_str(out, path, err) < 0)
         return -1;
-    n = snprintf(head, sizeof(head),
-                 " HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nAccept: application/json\r\n",
-                 client->socket ? "localhost" : client->host);
+    n = snprintf(
+        head, sizeof(head), " HTTP/1.1\r\nHost: %s%s%s\r\nConnection: close\r\nAccept: %s\r\n",
+        is_v6 ? "[" : "", client->socket ? "localhost" : client->host, is_v6 ? "]" : "", accept);
     if (n < 0 || (size_t)n >= sizeof(head))
         return error_set(err, E_INVALID, "the name of the host is too long");
     if (buf_add_str(out, head, err) < 0)
@@ -193,6 +145,13 @@ static int take_error(int status, const json_t *answer, struct error *err)
     return hint ? error_hint(err, "%s", hint) : -1;
 }
 
+/* It is not what was asked that is wrong. */
+static int bad_json(struct error *err)
+{
+    err->code = E_PROTOCOL;
+    return error_wrap(err, "the server's answer");
+}
+
 static void json_decref_p(json_t **value)
 {
     json_decref(*value);
@@ -212,30 +171,223 @@ static int read_answer(const struct buf *text, json_t **ret_answer, struct error
     body += 4;
     len = text->len - (size_t)(body - text->data);
     if (len && json_text_load(body, len, &limits, &answer, err) < 0)
-        return error_wrap(err, "the server's answer");
+        return bad_json(err);
     if (status >= 400)
         return take_error(status, answer, err);
     *ret_answer = take_ptr(answer);
     return 0;
 }
 
-int client_call(const struct client *client, const char *method, const char *path,
-                const json_t *body, json_t **ret_answer, struct error *err)
+/* Sends it; the answer is to be read. */
+static int ask(const struct client *client, const char *method, const char *path,
+               const char *accept, const json_t *body, struct link **ret_link, struct error *err)
 {
-    cleanup(buf_done) struct buf request, answer;
-    cleanup_close int fd = -1;
+    cleanup(buf_done) struct buf request;
     int r;
 
     buf_init(&request, ANSWER_BYTES);
-    buf_init(&answer, ANSWER_BYTES);
-    r = write_request(client, method, path, body, &request, err);
-    if (r == 0) {
-        fd = client->socket ? connect_unix(client->socket, err) : connect_tcp(client, err);
-        r = fd < 0 ? -1 : send_all(fd, &request, err);
-    }
+    r = write_request(client, method, path, accept, body, &request, err);
     if (r == 0)
-        r = receive_all(fd, &answer, err);
+        r = link_open(client, ret_link, err);
+    if (r == 0)
+        r = link_send(*ret_link, request.data, request.len, err);
     if (request.data)
         explicit_bzero(request.data, request.len); /* the token is in it */
-    return r < 0 ? r : read_answer(&answer, ret_answer, err);
+    return r;
+}
+
+static int receive_all(struct link *link, struct buf *text, struct error *err)
+{
+    char data[16384];
+    ssize_t n;
+
+    while ((n = link_receive(link, data, sizeof(data), err)) > 0)
+        if (buf_add(text, data, (size_t)n, err) < 0)
+            return error_wrap(err, "the server's answer");
+    return n < 0 ? -1 : 0;
+}
+
+static void link_close_p(struct link **link)
+{
+    link_close(*link);
+}
+
+int client_call(const struct client *client, const char *method, const char *path,
+                const json_t *body, json_t **ret_answer, struct error *err)
+{
+    cleanup(buf_done) struct buf answer;
+    cleanup(link_close_p) struct link *link = NULL;
+
+    buf_init(&answer, ANSWER_BYTES);
+    if (ask(client, method, path, "application/json", body, &link, err) < 0 ||
+        receive_all(link, &answer, err) < 0)
+        return -1;
+    return read_answer(&answer, ret_answer, err);
+}
+
+/* --- events --- */
+
+struct client_stream {
+    struct link *link;
+    struct buf raw;  /* as it came, from the next chunk on */
+    struct buf text; /* without the framing, from the next line on */
+    size_t scanned;  /* of the text, without a newline */
+    size_t left;     /* of the present chunk, its line end included */
+    bool is_over;
+    char name[32];
+};
+
+void client_close(struct client_stream *stream)
+{
+    if (!stream)
+        return;
+    link_close(stream->link);
+    buf_done(&stream->raw);
+    buf_done(&stream->text);
+    free(stream);
+}
+
+static void drop(struct buf *buf, size_t len)
+{
+    memmove(buf->data, buf->data + len, buf->len - len);
+    buf->len -= len;
+}
+
+static int not_ours(struct error *err)
+{
+    return error_set(err, E_PROTOCOL, "what answers there is no Belljar");
+}
+
+/* Chunks that are there, whole or in part, as text. */
+static int unpack(struct client_stream *s, struct error *err)
+{
+    while (s->raw.len && !s->is_over) {
+        const char *end;
+
+        if (s->left) {
+            size_t n = s->left < s->raw.len ? s->left : s->raw.len;
+            size_t data = s->left > 2 ? (n < s->left - 2 ? n : s->left - 2) : 0;
+
+            if (buf_add(&s->text, s->raw.data, data, err) < 0)
+                return error_wrap(err, "the server's answer");
+            drop(&s->raw, n);
+            s->left -= n;
+            continue;
+        }
+        end = memmem(s->raw.data, s->raw.len, "\r\n", 2);
+        if (!end)
+            return s->raw.len > 64 ? not_ours(err) : 0;
+        if (!isxdigit((unsigned char)*s->raw.data))
+            return not_ours(err);
+        s->left = strtoul(buf_str(&s->raw), NULL, 16);
+        s->is_over = s->left == 0;
+        if (s->left > ANSWER_BYTES)
+            return not_ours(err);
+        s->left += 2;
+        drop(&s->raw, (size_t)(end + 2 - s->raw.data));
+    }
+    return 0;
+}
+
+/* The head of an answer in chunks; any other is an error of the server's. */
+static int read_head(struct client_stream *s, struct error *err)
+{
+    json_t *answer = NULL;
+    const char *end = NULL;
+    char data[4096];
+
+    while (!end) {
+        ssize_t n = link_receive(s->link, data, sizeof(data), err);
+
+        if (n < 0 || buf_add(&s->raw, data, (size_t)n, err) < 0)
+            return -1;
+        end = memmem(s->raw.data, s->raw.len, "\r\n\r\n", 4);
+        if (!end && (n == 0 || s->raw.len > sizeof(data)))
+            return not_ours(err);
+    }
+    if (strncmp(s->raw.data, "HTTP/1.1 200 ", 13) == 0 &&
+        memmem(s->raw.data, (size_t)(end - s->raw.data), "Transfer-Encoding: chunked", 26)) {
+        drop(&s->raw, (size_t)(end + 4 - s->raw.data));
+        return unpack(s, err);
+    }
+    if (receive_all(s->link, &s->raw, err) < 0 || read_answer(&s->raw, &answer, err) < 0)
+        return -1;
+    json_decref(answer);
+    return not_ours(err);
+}
+
+int client_open(const struct client *client, const char *path, const json_t *body,
+                struct client_stream **ret_stream, struct error *err)
+{
+    struct client_stream *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return error_set(err, E_SYSTEM, "out of memory");
+    buf_init(&s->raw, ANSWER_BYTES);
+    buf_init(&s->text, ANSWER_BYTES);
+    if (ask(client, "POST", path, "text/event-stream", body, &s->link, err) < 0 ||
+        read_head(s, err) < 0) {
+        client_close(s);
+        return -1;
+    }
+    *ret_stream = s;
+    return 0;
+}
+
+/* 1: a line is at the beginning of the text, *ret_len bytes without its end. */
+static int next_line(struct client_stream *s, const sigset_t *mask, size_t *ret_len,
+                     struct error *err)
+{
+    char data[16384];
+
+    for (;;) {
+        const char *end = s->text.len > s->scanned
+                              ? memchr(s->text.data + s->scanned, '\n', s->text.len - s->scanned)
+                              : NULL;
+        ssize_t n;
+
+        if (end) {
+            *ret_len = (size_t)(end - s->text.data);
+            return 1;
+        }
+        s->scanned = s->text.len;
+        if (s->is_over)
+            return 0;
+        n = link_wait(s->link, mask, err);
+        if (n <= 0)
+            return n < 0 ? -1 : 2;
+        n = link_receive(s->link, data, sizeof(data), err);
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            return error_set(err, E_PROTOCOL, "the server hung up");
+        if (buf_add(&s->raw, data, (size_t)n, err) < 0 || unpack(s, err) < 0)
+            return -1;
+    }
+}
+
+int client_next(struct client_stream *s, const sigset_t *mask, const char **ret_name,
+                json_t **ret_data, struct error *err)
+{
+    static const struct json_text_limits limits = {
+        .bytes = ANSWER_BYTES, .depth = 2048, .allows_nul = true};
+    size_t len = 0;
+    int r;
+
+    while ((r = next_line(s, mask, &len, err)) == 1) {
+        const char *line = s->text.data;
+        bool is_data = len > 6 && memcmp(line, "data: ", 6) == 0;
+
+        if (len > 7 && memcmp(line, "event: ", 7) == 0)
+            (void)snprintf(s->name, sizeof(s->name), "%.*s", (int)(len - 7), line + 7);
+        if (is_data)
+            r = json_text_load(line + 6, len - 6, &limits, ret_data, err);
+        drop(&s->text, len + 1);
+        s->scanned = 0;
+        if (is_data) {
+            *ret_name = s->name;
+            return r < 0 ? bad_json(err) : 1;
+        }
+    }
+    return r;
 }

@@ -1,6 +1,10 @@
-/* The other end of the HTTP service, for commands: one request, one JSON answer, over the Unix
- * socket of this user's server or to an address. It waits; a command has nothing else to do. */
+/* The other end of the HTTP service, for commands: one request, one JSON answer or one stream of
+ * events, over the Unix socket of this user's server or to an address. It waits; a command has
+ * nothing else to do. */
 #pragma once
+
+#include <signal.h>
+#include <stdbool.h>
 
 #include <jansson.h>
 
@@ -9,10 +13,12 @@
 struct client {
     char *socket; /* NULL: TCP */
     char *host, *port;
+    bool is_tls;
     char *token; /* NULL: none is sent */
 };
 
-/* `url`: http://HOST[:PORT], or NULL for the socket at `socket_path`. `token` may be NULL. */
+/* `url`: http://HOST[:PORT], https://… or unix:PATH, or NULL for the socket at `socket_path`.
+ * `token` may be NULL; it does not travel in clear beyond this machine. */
 int client_init(struct client *client, const char *url, const char *socket_path, const char *token,
                 struct error *err);
 void client_done(struct client *client);
@@ -21,6 +27,18 @@ void client_done(struct client *client);
  * the caller's. E_NOT_FOUND with a hint when no server listens. */
 int client_call(const struct client *client, const char *method, const char *path,
                 const json_t *body, json_t **ret_answer, struct error *err);
+
+struct client_stream;
+
+/* POST, answered with events. */
+int client_open(const struct client *client, const char *path, const json_t *body,
+                struct client_stream **ret_stream, struct error *err);
+void client_close(struct client_stream *stream);
+
+/* The next event: 1 and *ret_name (until the next call) and *ret_data (the caller's); 0: there are
+ * no more; 2: a signal came while it waited with that mask, ask again. */
+int client_next(struct client_stream *stream, const sigset_t *mask, const char **ret_name,
+                json_t **ret_data, struct error *err);
 
 /* "/v1/sessions/" and such with a name behind it, as it may stand in a path. The caller's. */
 char *client_path(const char *before, const char *name, const char *after);

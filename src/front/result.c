@@ -225,6 +225,7 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
         {"violations_more", json_integer(run->violations_more)},
         {"displays_more",   json_integer(run->displays_more)},
         {"files_gone",      files_json(run, true)},
+        {"signal",          number_or_null((uint32_t)run->signal)},
         {"files_truncated", json_boolean(run->has_more_files)},
   /* clang-format on */
     };
@@ -361,10 +362,10 @@ static int add_limit_hint(const struct human *h)
         h->run->usage.wall_ms < limits->timeout_ms)
         (void)snprintf(hint, sizeof(hint), "the limit was %g s of CPU time; `--cpu-time` raises it",
                        limits->cpu_ms / 1000.0);
-    else if (h->run->status == RUN_TIMEOUT)
+    else if (h->run->status == RUN_TIMEOUT && limits->timeout_ms) /* 0: a server's own */
         (void)snprintf(hint, sizeof(hint), "the limit was %g s; `--timeout` raises it",
                        limits->timeout_ms / 1000.0);
-    else if (h->run->status == RUN_MEMORY_EXCEEDED)
+    else if (h->run->status == RUN_MEMORY_EXCEEDED && limits->memory_bytes)
         (void)snprintf(hint, sizeof(hint), "the limit was %g MB; `--memory` raises it",
                        (double)limits->memory_bytes / (double)MIB);
     else
