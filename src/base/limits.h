@@ -85,6 +85,10 @@
 #define LIMIT_SPOOL_PAGE MIB
 #define LIMIT_SPOOL_LINE (64 * KIB)
 
+/* What the values of one JSON text may take, beside their bytes: a quarter of a million objects, or
+ * a million numbers. Reading that much is a tenth of a second for which everything else waits. */
+#define LIMIT_JSON_MEMORY (64 * MIB)
+
 /* A regular expression of a client, and the memory of the machine it becomes. */
 #define LIMIT_PATTERN_BYTES  KIB
 #define LIMIT_PATTERN_MEMORY (256 * KIB)

@@ -39,6 +39,12 @@
 /* Runs at once where the settings do not say. */
 #define RUNS_PER_CORE 16
 
+/* Answers that wait for readers who take their time. */
+#define ANSWERS_BYTES (256 * MIB)
+
+/* Programs with their input and files, from the request to their end. */
+#define PENDING_BYTES (256 * MIB)
+
 /* Answers kept for those who ask again. */
 #define KEPT_ANSWERS 100
 #define KEPT_KEYED   1000 /* asked for under a key: a whole batch */
@@ -290,11 +296,13 @@ static int open_api(struct serve *serve, struct error *err)
         .max_keyed = KEPT_KEYED,
         .max_bytes = KEPT_BYTES,
         .max_age_ms = KEPT_MS,
+        .max_pending = PENDING_BYTES,
     };
     struct http_options http = {
         .max_connections = (size_t)serve->config->http_connections,
         .idle_ms = (uint64_t)(serve->config->http_idle_s * 1000),
         .body_total = BODIES_BYTES,
+        .answers_total = ANSWERS_BYTES,
         .on_head = route_on_head,
         .on_whole = route_on_whole,
         .user = &serve->router,

@@ -402,6 +402,28 @@ static void check_clock(struct http_connection *c, uint64_t now)
         refuse(c, &(struct http_refusal){408, "the request came too slowly"});
 }
 
+/* Answers that their readers do not fetch: when they are too much together, the largest go. */
+static void relieve(struct http_server *server)
+{
+    for (;;) {
+        struct http_connection *largest = NULL;
+        size_t total = 0, most = 0;
+
+        for (struct http_connection *c = server->first; c; c = c->after) {
+            size_t len = evbuffer_get_length(bufferevent_get_output(c->socket));
+
+            total += len;
+            if (len > most) {
+                most = len;
+                largest = c;
+            }
+        }
+        if (total <= server->options.answers_total || !largest)
+            return;
+        http_cut(largest);
+    }
+}
+
 static void on_tick(void *arg)
 {
     struct http_server *server = arg;
@@ -411,6 +433,7 @@ static void on_tick(void *arg)
         next = c->after;
         check_clock(c, now);
     }
+    relieve(server);
     if (server->is_stopping && server->count == 0) {
         if (server->on_idle)
             server->on_idle(server->on_idle_user);
@@ -422,7 +445,13 @@ static void on_tick(void *arg)
 
 /* --- accepting --- */
 
-/* A place for one more: of those that wait between two requests the one that waits longest. */
+/* Nothing has been asked that deserves an answer, or the answer is out. */
+static bool is_dispensable(const struct http_connection *c)
+{
+    return c->state == HTTP_IDLE || c->state == HTTP_HEAD || c->state == HTTP_LINGERING;
+}
+
+/* A place for one more: of those that are dispensable the one that is so for longest. */
 static void make_room(struct http_server *server)
 {
     struct http_connection *oldest = NULL;
@@ -430,7 +459,7 @@ static void make_room(struct http_server *server)
     if (server->count + 1 < server->options.max_connections)
         return;
     for (struct http_connection *c = server->first; c; c = c->after)
-        if (c->state == HTTP_IDLE && (!oldest || c->since_ns < oldest->since_ns))
+        if (is_dispensable(c) && (!oldest || c->since_ns < oldest->since_ns))
             oldest = c;
     if (oldest)
         http_cut(oldest);

@@ -19,8 +19,9 @@ struct http_server;
 
 struct http_options {
     size_t max_connections;
-    uint64_t idle_ms;    /* between requests */
-    uint64_t body_total; /* bytes of bodies held for all requests together */
+    uint64_t idle_ms;     /* between requests */
+    uint64_t body_total;  /* bytes of bodies held for all requests together */
+    size_t answers_total; /* bytes of answers that wait for their readers */
 
     /* The head is whole. 0: go on with the body (request->body_limit and on_piece count from here);
      * -1: it has been answered. */

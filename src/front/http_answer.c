@@ -10,6 +10,9 @@
 
 #define HEAD_MAX (2 * KIB)
 
+/* An answer of which the sum of all may become too much. */
+#define LARGE_BYTES MIB
+
 static const struct {
     int status;
     const char *reason;
@@ -115,12 +118,17 @@ static void put_head(struct http_connection *c, int status, const char *type, co
 
 static void finish(struct http_connection *c)
 {
+    size_t left;
+
     c->server->served++;
     http_drop_request(c, false);
     http_enter(c, HTTP_WRITING);
     bufferevent_setwatermark(c->socket, EV_WRITE, 0, 0);
-    if (evbuffer_get_length(bufferevent_get_output(c->socket)) == 0)
+    left = evbuffer_get_length(bufferevent_get_output(c->socket));
+    if (left == 0)
         bufferevent_trigger(c->socket, EV_WRITE, BEV_TRIG_DEFER_CALLBACKS);
+    else if (left > LARGE_BYTES)
+        loop_timer_start(c->server->tick, 0); /* the sum of all is looked at now */
 }
 
 static void answer(struct request *request, int status, const char *headers, const char *text,

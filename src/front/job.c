@@ -213,12 +213,27 @@ static void tell_follower(struct job *job)
         follower.on_done(follower.user, job->run);
 }
 
+static void weigh_in(struct job *job, size_t weight)
+{
+    job->weight = weight;
+    job->jobs->pending_bytes += weight;
+    job->place.caller->pending_bytes += weight;
+}
+
+static void weigh_out(struct job *job)
+{
+    job->jobs->pending_bytes -= job->weight;
+    job->place.caller->pending_bytes -= job->weight;
+    job->weight = 0;
+}
+
 static void on_done(struct run *run)
 {
     struct job *job = run->user;
     struct jobs *jobs = job->jobs;
     char owner[REQUEST_OWNER_MAX];
 
+    weigh_out(job);
     queue_leave(jobs->options.queue, &job->place);
     account(job);
     write_any(job);
@@ -415,14 +430,39 @@ static int claim(const struct jobs *jobs, struct job_client *client, struct erro
     return -1;
 }
 
+/* What a run holds of our memory until it is over; its output has limits of its own. */
+static size_t weigh(const struct run *run)
+{
+    size_t bytes = sizeof(struct job) + sizeof(*run) + run->code.len + run->input.len;
+
+    for (size_t i = 0; i < run->n_given; i++)
+        bytes += run->given[i].len;
+    return bytes;
+}
+
+/* Many may wait for one session, and for tasks nobody waits: without a bound of their own they
+ * would have none. No caller gets all of it. */
+static int check_room(const struct jobs *jobs, const struct caller *caller, size_t weight,
+                      struct error *err)
+{
+    size_t max = jobs->options.max_pending;
+
+    if (!max || (weight <= max - jobs->pending_bytes && weight <= max / 2 - caller->pending_bytes))
+        return 0;
+    jobs->options.metrics->refusals[METRICS_QUEUE]++;
+    error_set(err, E_BUSY, "programs that wait fill the memory that is kept for them");
+    return error_hint(err, "try again in a moment, or send fewer at once");
+}
+
 /* A job that is ready to be queued. Takes the run over, also when it fails. */
 static int begin(struct jobs *jobs, struct job_client *client, const struct once_key *key,
                  struct run *run, const char *correlation_id, struct job **ret_job,
                  struct error *err)
 {
+    size_t weight = weigh(run);
     struct job *job = NULL;
 
-    if (claim(jobs, client, err) < 0) {
+    if (check_room(jobs, client->caller, weight, err) < 0 || claim(jobs, client, err) < 0) {
         run_free(run);
         return -1;
     }
@@ -440,6 +480,7 @@ static int begin(struct jobs *jobs, struct job_client *client, const struct once
     run->user = job;
     run->on_done = on_done;
     prepare_streams(jobs, run);
+    weigh_in(job, weight);
     jobs->n_running++;
     *ret_job = job;
     return 0;

@@ -38,6 +38,7 @@ struct jobs_options {
     size_t max_keyed;          /* and of those that were asked for under a key */
     size_t max_bytes;          /* of all answers */
     uint64_t max_age_ms;       /* of an answer; 0: any */
+    size_t max_pending;        /* bytes of programs that are not over; 0: any */
 };
 
 int jobs_new(const struct jobs_options *options, struct jobs **ret_jobs, struct error *err);

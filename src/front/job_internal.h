@@ -31,7 +31,8 @@ struct job {
     int status;        /* of the answer, in HTTP */
     struct buf answer; /* its text */
     struct spool *spools[2];
-    size_t bytes; /* that it takes while it is kept */
+    size_t bytes;  /* that it takes while it is kept */
+    size_t weight; /* and until it is over */
     uint64_t done_ns;
 
     /* --- of one whose events are followed --- */
@@ -45,7 +46,7 @@ struct job {
 struct jobs {
     struct jobs_options options;
     struct job *first, *last;
-    size_t n_running, n_kept, kept_bytes;
+    size_t n_running, n_kept, kept_bytes, pending_bytes;
     unsigned ticks;
     bool is_ticking;
     bool is_closed;

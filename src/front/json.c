@@ -13,11 +13,18 @@
 #define REAL_DIGITS_MIN 15
 #define REAL_DIGITS_MAX 17
 
-/* jansson recurses; its own bound is fixed and far above what we want to walk through again. */
-static int check_depth(const char *text, size_t len, unsigned max, struct error *err)
+/* What a value takes beside its text, about: an empty object is two bytes of it, and two hundred of
+ * memory. */
+#define CONTAINER_BYTES ((size_t)200)
+#define VALUE_BYTES     ((size_t)64)
+
+/* Before anything is built: jansson recurses, with a bound that is fixed and far above what we want
+ * to walk through again, and takes a hundred times the memory of a text that is made for it. */
+static int check_shape(const char *text, size_t len, unsigned max, struct error *err)
 {
     unsigned depth = 0;
     bool is_string = false;
+    size_t memory = 0;
 
     for (size_t i = 0; i < len; i++) {
         if (is_string) {
@@ -27,7 +34,10 @@ static int check_depth(const char *text, size_t len, unsigned max, struct error 
                 is_string = false;
         } else if (text[i] == '"') {
             is_string = true;
+        } else if (text[i] == ',' || text[i] == ':') {
+            memory += VALUE_BYTES;
         } else if (text[i] == '[' || text[i] == '{') {
+            memory += CONTAINER_BYTES;
             if (++depth > max)
                 return error_set(err, E_TOO_LARGE,
                                  "read JSON nested more than %u levels, expected fewer", max);
@@ -35,7 +45,9 @@ static int check_depth(const char *text, size_t len, unsigned max, struct error 
             depth--;
         }
     }
-    return 0;
+    return memory <= LIMIT_JSON_MEMORY
+               ? 0
+               : error_set(err, E_TOO_LARGE, "read JSON of too many values, expected fewer");
 }
 
 int json_text_load(const char *text, size_t len, const struct json_text_limits *limits,
@@ -48,7 +60,7 @@ int json_text_load(const char *text, size_t len, const struct json_text_limits *
     if (len > limits->bytes)
         return error_set(err, E_TOO_LARGE, "read %zu bytes of JSON, expected at most %zu", len,
                          limits->bytes);
-    if (check_depth(text, len, limits->depth, err) < 0)
+    if (check_shape(text, len, limits->depth, err) < 0)
         return -1;
     if (limits->allows_nul)
         flags |= JSON_ALLOW_NUL;

@@ -1,5 +1,6 @@
 #include "unit.h"
 
+#include "base/limits.h"
 #include "front/json.h"
 
 static const struct json_text_limits limits = {.bytes = 1000, .depth = 4};
@@ -77,6 +78,29 @@ static void repeated_keys_are_refused(void **state)
 
     (void)state;
     assert_error(&err, E_INVALID, "duplicate");
+}
+
+/* Two bytes of text, and two hundred of memory. */
+static void a_text_that_grows_is_not_built(void **state)
+{
+    static const char *const units[] = {"[],", "{},", "1,", "\"\",", NULL};
+    const struct json_text_limits wide = {.bytes = 8 * MIB, .depth = 4};
+
+    (void)state;
+    for (size_t i = 0; units[i]; i++) {
+        struct error err = {0};
+        struct buf text;
+        json_t *value;
+
+        buf_init(&text, 8 * MIB);
+        assert_return_code(buf_add_str(&text, "[", NULL), 0);
+        while (text.len < 7 * MIB)
+            assert_return_code(buf_add_str(&text, units[i], NULL), 0);
+        assert_return_code(buf_add_str(&text, "1]", NULL), 0);
+        assert_int_equal(json_text_load(buf_str(&text), text.len, &wide, &value, &err), -1);
+        assert_error(&err, E_TOO_LARGE, "too many values");
+        buf_done(&text);
+    }
 }
 
 static void depth_and_size_have_limits(void **state)
@@ -169,6 +193,7 @@ int main(void)
         cmocka_unit_test(mistakes_have_line_and_column),
         cmocka_unit_test(repeated_keys_are_refused),
         cmocka_unit_test(depth_and_size_have_limits),
+        cmocka_unit_test(a_text_that_grows_is_not_built),
         cmocka_unit_test(scalars_and_nul_only_where_asked_for),
         cmocka_unit_test(bytes_that_are_not_utf8_are_replaced),
         cmocka_unit_test(control_characters_are_escaped),
