@@ -167,3 +167,9 @@ def test_nobody_hides_in_the_cgroup_of_an_image(server):
     assert session.run("print(os.waitpid(child, 0)[1])", timeout_s=5)["stdout"] == "9\n"
     assert session.ask("checkpoint", name="c").status == 200
     session.end()
+
+
+def test_standard_input_of_a_cell_does_not_keep_it_from_being_copied(session):
+    assert session.run("print(input())", stdin="abc\ndef\n")["stdout"] == "abc\n"
+    assert session.ask("checkpoint", name="c").status == 200
+    assert session.run("input()")["error"]["name"] == "EOFError"
