@@ -15,7 +15,7 @@ static const struct schema_field fork_fields[] = {
     {0},
 };
 
-/* A request that waits for a copy. The client may go; the copy is made all the same. */
+/* A request that waits for a copy. The client may go; what was begun is done all the same. */
 struct waiting {
     struct request *request;
     struct session *session;
@@ -39,6 +39,13 @@ static json_t *copied_json(const struct waiting *w, const struct session_copied 
                      "lost", result->lost ? json_pack("[s]", result->lost) : json_array());
 }
 
+/* Sessions that nobody is told of would stand until their clocks strike. */
+static void close_copies(const struct session_copied *result)
+{
+    for (size_t i = 0; i < result->n_sessions; i++)
+        session_close(result->sessions[i], "nobody waits for it");
+}
+
 static void on_copied(void *user, const struct session_copied *result)
 {
     struct waiting *w = user;
@@ -46,7 +53,11 @@ static void on_copied(void *user, const struct session_copied *result)
 
     if (w->request && result->err->code == E_NONE) {
         request_answer_json(w->request, 200, copied_json(w, result));
-    } else if (w->request) {
+        free(w);
+        return;
+    }
+    close_copies(result);
+    if (w->request) {
         error_copy(&err, result->err);
         request_answer_error(w->request, &err);
     }

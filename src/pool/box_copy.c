@@ -330,6 +330,8 @@ static int begin(struct box_copy *c, struct image *origin, struct error *err)
         make_group(c, &b->limits, err) < 0)
         return -1;
     c->image->cells = b->cells;
+    for (size_t i = 0; i < WIRE_KERNELS; i++)
+        c->image->was_lost[i] = b->kernels[i].was_lost;
     if (pipe2(pair, O_CLOEXEC) < 0)
         return error_errno(err, "pipe2");
     c->status = pair[0];
@@ -364,7 +366,8 @@ int box_image(struct box *b, struct image *origin, const struct box_copy_events 
 
     if (b->state != BOX_KEPT || b->copy)
         return error_set(err, E_BUSY, "the session is busy");
-    if (b->kernels[WIRE_KERNEL_PYTHON].peer.state != WIRE_STATE_READY ||
+    if (b->kernels[WIRE_KERNEL_PYTHON].peer.is_over ||
+        b->kernels[WIRE_KERNEL_PYTHON].peer.state != WIRE_STATE_READY ||
         b->kernels[WIRE_KERNEL_PYTHON].peer.channel != WIRE_CHANNEL_CELLS)
         return error_set(err, E_BUSY, "the session's Python kernel is starting");
     if (check_memory(b, err) < 0)
@@ -422,6 +425,8 @@ int box_restore(struct box *b, const struct image *image, uint32_t flags,
     if (image->bash.len && buf_add(&b->bash, image->bash.data, image->bash.len, err) < 0)
         return -1;
     b->cells = image->cells;
+    for (size_t i = 0; i < WIRE_KERNELS; i++)
+        b->kernels[i].was_lost = image->was_lost[i];
     b->is_seen_stale = true;
     b->on_restored = on_restored;
     b->state = BOX_COPYING;

@@ -20,7 +20,8 @@ struct image {
     int memory, files;
     struct image *parents[WIRE_IMAGES_MAX]; /* oldest first */
     size_t n_parents;
-    uint32_t cells;   /* the source had run by then */
+    uint32_t cells;              /* the source had run by then */
+    bool was_lost[WIRE_KERNELS]; /* it had taken the place of another, which nobody was told yet */
     struct buf bash;  /* how the Bash of a copy begins, see WIRE_BASH_LOAD; empty: afresh */
     const char *lost; /* what of the session is not in it, in words; NULL: nothing */
 };

@@ -1,4 +1,6 @@
 """Cells that turn against the machinery that runs them: the next cell works, and what was lost is said."""
+import time
+
 import pytest
 
 from serving import wait_until
@@ -173,3 +175,24 @@ def test_standard_input_of_a_cell_does_not_keep_it_from_being_copied(session):
     assert session.run("print(input())", stdin="abc\ndef\n")["stdout"] == "abc\n"
     assert session.ask("checkpoint", name="c").status == 200
     assert session.run("input()")["error"]["name"] == "EOFError"
+
+
+DYING = {
+    "python": "import threading, os, time\nthreading.Thread(target=lambda: (time.sleep(0.1), os._exit(1))).start()",
+    "bash": "( (sleep 0.1; kill -9 $$) & )",
+}
+
+
+@pytest.mark.parametrize("language", DYING)
+def test_a_copy_says_that_variables_were_lost_before_it_was_made(session, language):
+    session.run("1", language="python")
+    session.run(DYING[language], language=language)
+    time.sleep(1)  # nothing that could be waited for tells of it
+    assert session.ask("checkpoint", name="c").status == 200
+    copy = Session.__new__(Session)
+    copy.server, copy.id = session.server, session.ask("fork").json["sessions"][0]["session_id"]
+    assert session.ask("restore", name="c").status == 200
+    for s in (session, copy):
+        assert s.run("true" if language == "bash" else "1", language=language)["session_state"] == "fresh"
+        assert s.run("true" if language == "bash" else "1", language=language)["session_state"] == "kept"
+    copy.end()
