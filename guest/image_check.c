@@ -167,16 +167,26 @@ struct process_check {
     unsigned named;
 };
 
-/* The parent is the fourth field, behind a name that may contain anything. */
+/* A number of /proc/PID/status, where names have no line breaks. */
+static long field(const char *text, const char *name, int base)
+{
+    const char *at = strstr(text, name);
+
+    return at ? strtol(at + strlen(name), NULL, base) : 0;
+}
+
+/* Its parent, or -1 when nothing of it runs any more: it has ended, or SIGKILL waits for it. */
 static long parent_of(int pid)
 {
-    char path[64], text[512], *end;
+    const long killed = 1L << (SIGKILL - 1);
+    char path[64], text[4096];
 
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-    if (image_read_file(path, text, sizeof(text)) <= 0 || !(end = strrchr(text, ')')) ||
-        strlen(end) < 4)
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
+    if (image_read_file(path, text, sizeof(text)) <= 0 || strstr(text, "\nState:\tZ") ||
+        strstr(text, "\nState:\tX") ||
+        (field(text, "\nSigPnd:\t", 16) | field(text, "\nShdPnd:\t", 16)) & killed)
         return -1;
-    return strtol(end + 4, NULL, 10);
+    return field(text, "\nPPid:\t", 10);
 }
 
 static void visit_process(int dir, int pid, void *data)

@@ -273,23 +273,42 @@ static int send_request(struct box_copy *c, struct error *err)
 
 /* --- variables of Bash, which go first: memory is the last thing to be looked at --- */
 
-/* One that has not begun has none, or those its session began with. */
-static int ask_bash(struct box_copy *c, struct error *err)
+static int ask_bash(struct peer *bash, struct error *err)
 {
     static const char save[] = WIRE_BASH_SAVE;
-    struct box *b = c->box;
-    struct peer *bash = &b->kernels[WIRE_KERNEL_BASH].peer;
 
-    if (!b->kernels[WIRE_KERNEL_BASH].is_alive || bash->state != WIRE_STATE_READY ||
-        bash->channel != WIRE_CHANNEL_CELLS) {
+    peer_enter(bash, WIRE_STATE_SAVING);
+    return peer_send_bytes(bash, save, sizeof(save) - 1, err);
+}
+
+/* Where no Bash has begun there is what its session began with, or nothing. One that is about to
+ * begin is waited for: until then it has another name, and would be taken for a program's. */
+static int begin_with_bash(struct box_copy *c, struct error *err)
+{
+    struct box *b = c->box;
+    struct box_kernel *k = &b->kernels[WIRE_KERNEL_BASH];
+
+    if (!k->is_alive) {
         if (b->bash.len && buf_add(&c->image->bash, b->bash.data, b->bash.len, err) < 0)
             return -1;
         return send_request(c, err);
     }
-    peer_enter(bash, WIRE_STATE_SAVING);
     c->waits_for_bash = true;
     loop_timer_start(c->deadline, BASH_MS);
-    return peer_send_bytes(bash, save, sizeof(save) - 1, err);
+    if (k->is_restarting || k->peer.state != WIRE_STATE_READY ||
+        k->peer.channel != WIRE_CHANNEL_CELLS)
+        return 0;
+    return ask_bash(&k->peer, err);
+}
+
+void box_copy_on_bash_ready(struct box *b)
+{
+    struct error err = {0};
+
+    if (b->copy && b->copy->waits_for_bash &&
+        ask_bash(&b->kernels[WIRE_KERNEL_BASH].peer, &err) < 0)
+        box_copy_on_bash_end(b);
+    error_done(&err);
 }
 
 /* Text for another shell, which may come of any program: no NUL, as it ends with one. */
@@ -342,7 +361,7 @@ static int begin(struct box_copy *c, struct image *origin, struct error *err)
     c->deadline = loop_timer(b->loop, on_image_deadline, c);
     if (!c->watch || !c->deadline)
         return error_set(err, E_SYSTEM, "out of memory");
-    return ask_bash(c, err);
+    return begin_with_bash(c, err);
 }
 
 /* Images are on nobody's bill but the host's. */

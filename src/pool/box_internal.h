@@ -152,7 +152,8 @@ bool box_copy_on_message(struct box_kernel *k, const struct frame *frame);
 /* It will not become one. */
 void box_copy_on_trouble(struct box *b, const char *what);
 
-/* The Bash kernel ended, or cannot be spoken to. */
+/* The Bash kernel listens; it ended, or cannot be spoken to. */
+void box_copy_on_bash_ready(struct box *b);
 void box_copy_on_bash_end(struct box *b);
 
 /* The box is going. */

@@ -273,6 +273,8 @@ void box_session_on_waiting(struct box_kernel *k)
         signal_kernel(k, SIGKILL); /* its end is an answer to whoever waits for it */
         return;
     }
+    if (index_of(k) == WIRE_KERNEL_BASH)
+        box_copy_on_bash_ready(b);
     if (b->active == k)
         try_to_hand_over(b);
 }
@@ -341,7 +343,7 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
         return;
     if (index_of(k) == WIRE_KERNEL_PYTHON)
         box_copy_on_trouble(b, "its kernel died");
-    else
+    else if (!k->is_restarting)
         box_copy_on_bash_end(b);
     if (k->is_restarting) {
         k->is_restarting = false;

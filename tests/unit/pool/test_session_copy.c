@@ -416,6 +416,30 @@ static void what_bash_cannot_hand_over_is_said(void **state)
     finish(&g);
 }
 
+/* The next one is about to begin: for a moment it looks like a program's process. */
+static void a_shell_that_has_just_ended_is_not_in_the_way(void **state)
+{
+    struct stage g;
+    struct session *session;
+    struct error err = {0};
+
+    (void)state;
+    begin(&g, 2);
+    session = open_session(&g);
+    for (int i = 0; i < 5; i++) {
+        assert_output(&g, session, "x=1; exit 3", RUN_BASH, "exit\n");
+        checkpoint(&g, session, "c");
+        assert_string_equal(g.why, "");
+        assert_output(&g, session, "echo \"x is $x\"; x=2", RUN_BASH, "x is \n");
+        assert_int_equal(session_restart(session, RUN_BASH, &err), 0);
+        checkpoint(&g, session, "c");
+        assert_string_equal(g.why, "");
+        restore(&g, session, "c");
+        assert_output(&g, session, "echo \"x is $x\"", RUN_BASH, "x is \n");
+    }
+    finish(&g);
+}
+
 /* When it is asked for its variables. */
 #define ASKED(command)                                                                             \
     "on_debug() { [[ $BASH_COMMAND != *__belljar_save* ]] || " command "; }; trap on_debug DEBUG"
@@ -673,6 +697,7 @@ int main(void)
         cmocka_unit_test(jobs_of_bash_are_refused_and_its_variables_come_along),
         cmocka_unit_test(a_copy_of_bash_goes_on_as_its_source),
         cmocka_unit_test(what_bash_cannot_hand_over_is_said),
+        cmocka_unit_test(a_shell_that_has_just_ended_is_not_in_the_way),
         cmocka_unit_test(a_bash_that_lies_or_dies_harms_itself),
         cmocka_unit_test(an_image_is_not_charged_to_its_source),
         cmocka_unit_test(a_profile_without_processes_can_be_copied),
