@@ -5,7 +5,7 @@ _belljar()
 
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "run shell serve session token setup doctor mask config bench version help" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "run shell serve mcp session token setup doctor mask config bench version help" -- "$word")
         return
     fi
     case $before in
@@ -15,6 +15,10 @@ _belljar()
         ;;
     --profile)
         mapfile -t COMPREPLY < <(compgen -W "strict standard open marketplace cms pyrunner devskyy" -- "$word")
+        return
+        ;;
+    --compat)
+        mapfile -t COMPREPLY < <(compgen -W "marketplace cms coderunner" -- "$word")
         return
         ;;
     --allow | --save)
