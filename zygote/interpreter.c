@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "guest/code/module.h"
 #include "guest/display.h"
 #include "guest/exits.h"
 #include "guest/python.h"
@@ -195,7 +196,7 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
     *ret_n_missing = 0;
     if (!executable)
         return error_set(err, E_PROTOCOL, "bad path of the interpreter");
-    if (display_register() < 0)
+    if (display_register() < 0 || PyImport_AppendInittab("_belljar_code", code_module) < 0)
         return error_set(err, E_SYSTEM, "out of memory");
     if (initialise(executable, !setup->warm && setup->binds.count == 0, setup->steady, err) < 0)
         return -1;

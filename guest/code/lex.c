@@ -1,0 +1,712 @@
+#include "guest/code/lex.h"
+
+#include <string.h>
+
+enum { CLASS_OTHER, CLASS_NAME = 1, CLASS_DIGIT = 2, CLASS_SPACE = 4 };
+
+static const uint8_t classes[256] = {
+    [' '] = CLASS_SPACE,        ['\t'] = CLASS_SPACE,         ['\f'] = CLASS_SPACE,
+    ['_'] = CLASS_NAME,         ['0' ... '9'] = CLASS_DIGIT,  ['a' ... 'z'] = CLASS_NAME,
+    ['A' ... 'Z'] = CLASS_NAME, [0x80 ... 0xff] = CLASS_NAME,
+};
+
+static inline unsigned char at(const struct lex *lex, uint32_t i)
+{
+    return i < lex->len ? (unsigned char)lex->text[i] : '\0';
+}
+
+static inline bool is_name(unsigned char c)
+{
+    return classes[c] & (CLASS_NAME | CLASS_DIGIT);
+}
+
+static inline bool is_newline(unsigned char c)
+{
+    return c == '\n' || c == '\r';
+}
+
+void lex_init(struct lex *lex, const char *text, size_t len)
+{
+    memset(lex, 0, sizeof(*lex));
+    lex->text = text;
+    lex->len = (uint32_t)len;
+    lex->line = 1;
+    lex->is_line_start = true;
+    lex->n_indents = 1; /* the first is 0 */
+}
+
+/* ---- words ---- */
+
+struct word {
+    const char *text;
+    enum lex_word word;
+};
+
+static const struct word words_2[] = {
+    {"as", WORD_AS  },
+    {"if", WORD_IF  },
+    {"in", WORD_IN  },
+    {"is", WORD_IS  },
+    {"or", WORD_OR  },
+    {NULL, WORD_NONE}
+};
+static const struct word words_3[] = {
+    {"and", WORD_AND },
+    {"def", WORD_DEF },
+    {"del", WORD_DEL },
+    {"for", WORD_FOR },
+    {"not", WORD_NOT },
+    {"try", WORD_TRY },
+    {NULL,  WORD_NONE}
+};
+static const struct word words_4[] = {
+    {"case", WORD_CASE      },
+    {"elif", WORD_ELIF      },
+    {"else", WORD_ELSE      },
+    {"from", WORD_FROM      },
+    {"None", WORD_NONE_VALUE},
+    {"pass", WORD_PASS      },
+    {"True", WORD_TRUE      },
+    {"with", WORD_WITH      },
+    {NULL,   WORD_NONE      }
+};
+static const struct word words_5[] = {
+    {"async", WORD_ASYNC},
+    {"await", WORD_AWAIT},
+    {"break", WORD_BREAK},
+    {"class", WORD_CLASS},
+    {"False", WORD_FALSE},
+    {"match", WORD_MATCH},
+    {"raise", WORD_RAISE},
+    {"while", WORD_WHILE},
+    {"yield", WORD_YIELD},
+    {NULL,    WORD_NONE }
+};
+static const struct word words_6[] = {
+    {"assert", WORD_ASSERT},
+    {"except", WORD_EXCEPT},
+    {"global", WORD_GLOBAL},
+    {"import", WORD_IMPORT},
+    {"lambda", WORD_LAMBDA},
+    {"return", WORD_RETURN},
+    {NULL,     WORD_NONE  }
+};
+static const struct word words_7[] = {
+    {"finally", WORD_FINALLY},
+    {NULL,      WORD_NONE   }
+};
+static const struct word words_8[] = {
+    {"continue", WORD_CONTINUE},
+    {"nonlocal", WORD_NONLOCAL},
+    {NULL,       WORD_NONE    }
+};
+
+static enum lex_word word_of(const char *text, uint32_t len)
+{
+    static const struct word *const by_length[9] = {
+        NULL, NULL, words_2, words_3, words_4, words_5, words_6, words_7, words_8,
+    };
+
+    if (len < 2 || len > 8)
+        return WORD_NONE;
+    for (const struct word *w = by_length[len]; w->text; w++)
+        if (w->text[0] == text[0] && memcmp(w->text, text, len) == 0)
+            return w->word;
+    return WORD_NONE;
+}
+
+bool lex_is_reserved(enum lex_word word)
+{
+    return word != WORD_NONE && word != WORD_MATCH && word != WORD_CASE;
+}
+
+/* ---- lines ---- */
+
+/* Past the line's end at lex->at: LF, CR LF or CR. */
+static void next_line(struct lex *lex)
+{
+    if (at(lex, lex->at) == '\r' && at(lex, lex->at + 1) == '\n')
+        lex->at++;
+    lex->at++;
+    lex->line++;
+    lex->line_start = lex->at;
+}
+
+static void begin(const struct lex *lex, struct lex_token *token, enum lex_kind kind)
+{
+    *token = (struct lex_token){
+        .kind = kind, .start = lex->at, .line = lex->line, .col = lex->at - lex->line_start};
+}
+
+static void finish(const struct lex *lex, struct lex_token *token)
+{
+    token->end = lex->at;
+    token->end_line = lex->line;
+}
+
+static void bad(struct lex *lex, struct lex_token *token, const char *why)
+{
+    begin(lex, token, LEX_BAD);
+    finish(lex, token);
+    if (!lex->why)
+        lex->why = why;
+}
+
+static uint32_t measure(struct lex *lex)
+{
+    uint32_t column = 0;
+
+    for (;; lex->at++) {
+        unsigned char c = at(lex, lex->at);
+
+        if (c == ' ')
+            column++;
+        else if (c == '\t')
+            column = (column / 8 + 1) * 8;
+        else if (c == '\f')
+            column = 0;
+        else
+            return column;
+    }
+}
+
+static void skip_comment(struct lex *lex)
+{
+    while (lex->at < lex->len && !is_newline((unsigned char)lex->text[lex->at]))
+        lex->at++;
+}
+
+/* At the beginning of a line that is not inside brackets. Blank lines are nothing; a comment alone
+ * in its line is a token, and changes no indentation. False: there is no token here. */
+static bool begin_line(struct lex *lex, struct lex_token *token)
+{
+    uint32_t column = 0;
+
+    for (;;) {
+        unsigned char c;
+
+        column = measure(lex);
+        c = at(lex, lex->at);
+        if (c == '\\' && is_newline(at(lex, lex->at + 1))) { /* the indentation goes on behind it */
+            lex->at++;
+            next_line(lex);
+            if (!column)
+                continue;
+            while (classes[at(lex, lex->at)] & CLASS_SPACE)
+                lex->at++;
+            break;
+        }
+        if (c == '#') {
+            begin(lex, token, LEX_COMMENT);
+            skip_comment(lex);
+            finish(lex, token);
+            if (lex->at < lex->len)
+                next_line(lex);
+            return true;
+        }
+        if (lex->at >= lex->len) {
+            column = 0;
+            break;
+        }
+        if (!is_newline(c))
+            break;
+        next_line(lex);
+    }
+    lex->is_line_start = false;
+    if (column > lex->indents[lex->n_indents - 1]) {
+        if (lex->n_indents == LEX_INDENT_MAX) {
+            bad(lex, token, "too many levels of indentation");
+            return true;
+        }
+        lex->indents[lex->n_indents++] = column;
+        begin(lex, token, LEX_INDENT);
+        finish(lex, token);
+        return true;
+    }
+    while (column < lex->indents[lex->n_indents - 1]) {
+        lex->n_indents--;
+        lex->pending++;
+    }
+    if (column != lex->indents[lex->n_indents - 1]) {
+        bad(lex, token, "the indentation fits no line above");
+        return true;
+    }
+    return false;
+}
+
+/* ---- strings ---- */
+
+struct prefix {
+    uint8_t flags;
+    uint32_t len;
+};
+
+/* Letters that stand before a quote. */
+static bool read_prefix(const struct lex *lex, struct prefix *ret)
+{
+    *ret = (struct prefix){0};
+    for (uint32_t i = 0; i < 3; i++) {
+        switch (at(lex, lex->at + i) | 32) {
+        case 'b':
+            ret->flags |= LEX_PREFIX_BYTES;
+            break;
+        case 'r':
+            ret->flags |= LEX_PREFIX_RAW;
+            break;
+        case 'f':
+        case 't': /* templates, PEP 750 */
+            ret->flags |= LEX_PREFIX_FIELDS;
+            break;
+        case 'u':
+            break;
+        default:
+            ret->len = i;
+            return at(lex, lex->at + i) == '"' || at(lex, lex->at + i) == '\'';
+        }
+    }
+    return false;
+}
+
+/* What a backslash hides. */
+static void skip_escape(struct lex *lex)
+{
+    lex->at++;
+    if (is_newline(at(lex, lex->at)))
+        next_line(lex);
+    else if (lex->at < lex->len)
+        lex->at++;
+}
+
+static bool ends_string(const struct lex *lex, char quote, bool is_triple)
+{
+    unsigned char q = (unsigned char)quote;
+
+    if (at(lex, lex->at) != q)
+        return false;
+    return !is_triple || (at(lex, lex->at + 1) == q && at(lex, lex->at + 2) == q);
+}
+
+static bool skip_string(struct lex *lex, char quote, bool is_triple)
+{
+    while (lex->at < lex->len) {
+        unsigned char c = (unsigned char)lex->text[lex->at];
+
+        if (c == '\\') {
+            skip_escape(lex);
+        } else if (ends_string(lex, quote, is_triple)) {
+            lex->at += is_triple ? 3 : 1;
+            return true;
+        } else if (is_newline(c)) {
+            if (!is_triple)
+                return false;
+            next_line(lex);
+        } else {
+            lex->at++;
+        }
+    }
+    return false;
+}
+
+/* The text between fields: stops before a field, or behind the end of the string. */
+enum text_end { TEXT_FIELD, TEXT_END, TEXT_SPEC_END, TEXT_BAD };
+
+static enum text_end skip_text(struct lex *lex, bool is_spec)
+{
+    unsigned n = lex->n_strings - 1;
+    char quote = lex->strings[n].quote;
+    bool is_triple = lex->strings[n].is_triple, is_raw = lex->strings[n].is_raw;
+
+    while (lex->at < lex->len) {
+        unsigned char c = (unsigned char)lex->text[lex->at];
+
+        if (c == '\\') {
+            if (!is_raw && at(lex, lex->at + 1) == 'N' && at(lex, lex->at + 2) == '{') {
+                while (lex->at < lex->len && lex->text[lex->at] != '}' &&
+                       !is_newline((unsigned char)lex->text[lex->at]))
+                    lex->at++;
+            } else if (at(lex, lex->at + 1) == '{' || at(lex, lex->at + 1) == '}') {
+                lex->at++; /* a backslash does not hide a brace */
+            } else {
+                skip_escape(lex);
+            }
+        } else if (ends_string(lex, quote, is_triple)) {
+            if (is_spec)
+                return TEXT_BAD;
+            lex->at += is_triple ? 3 : 1;
+            return TEXT_END;
+        } else if (c == '{') {
+            if (!is_spec && at(lex, lex->at + 1) == '{') {
+                lex->at += 2;
+                continue;
+            }
+            return TEXT_FIELD;
+        } else if (c == '}') {
+            if (is_spec)
+                return TEXT_SPEC_END;
+            lex->at++; /* }} */
+        } else if (is_newline(c)) {
+            if (!is_triple)
+                return TEXT_BAD;
+            next_line(lex);
+        } else {
+            lex->at++;
+        }
+    }
+    return TEXT_BAD;
+}
+
+/* After the text of a string with fields: what comes is its token. */
+static void go_on_with_text(struct lex *lex, struct lex_token *token, bool is_spec)
+{
+    unsigned n = lex->n_strings - 1;
+
+    begin(lex, token, LEX_FIELD);
+    switch (skip_text(lex, is_spec)) {
+    case TEXT_FIELD:
+        begin(lex, token, LEX_FIELD);
+        if (lex->depth == LEX_DEPTH_MAX) {
+            bad(lex, token, "brackets too deep");
+            return;
+        }
+        lex->brackets[lex->depth++] = 'f';
+        lex->at++;
+        break;
+    case TEXT_SPEC_END:
+        begin(lex, token, LEX_FIELD_END);
+        lex->at++;
+        lex->depth--;
+        lex->strings[n].is_in_spec = lex->depth > lex->strings[n].depth;
+        break;
+    case TEXT_END:
+        token->kind = LEX_FIELDS_END;
+        lex->n_strings--;
+        break;
+    default:
+        bad(lex, token, "a string has no end");
+        return;
+    }
+    finish(lex, token);
+}
+
+static void begin_string(struct lex *lex, struct lex_token *token, const struct prefix *prefix)
+{
+    char quote;
+    bool is_triple;
+    uint32_t first;
+
+    begin(lex, token, LEX_STRING);
+    token->prefix = prefix->flags;
+    lex->at += prefix->len;
+    first = lex->at;
+    quote = lex->text[first];
+    is_triple =
+        at(lex, first + 1) == (unsigned char)quote && at(lex, first + 2) == (unsigned char)quote;
+    lex->at += is_triple ? 3 : 1;
+    if (prefix->flags & LEX_PREFIX_FIELDS) {
+        if (lex->n_strings == sizeof(lex->strings) / sizeof(lex->strings[0])) {
+            bad(lex, token, "strings too deep");
+            return;
+        }
+        token->kind = LEX_FIELDS;
+        lex->strings[lex->n_strings].quote = quote;
+        lex->strings[lex->n_strings].is_triple = is_triple;
+        lex->strings[lex->n_strings].is_raw = prefix->flags & LEX_PREFIX_RAW;
+        lex->strings[lex->n_strings].depth = lex->depth;
+        lex->strings[lex->n_strings].is_in_spec = false;
+        lex->n_strings++;
+    } else if (!skip_string(lex, quote, is_triple)) {
+        bad(lex, token, "a string has no end");
+        return;
+    }
+    finish(lex, token);
+}
+
+/* ---- numbers and signs ---- */
+
+static void skip_digits(struct lex *lex, bool is_hex)
+{
+    for (;; lex->at++) {
+        unsigned char c = at(lex, lex->at);
+
+        if (!(classes[c] & CLASS_DIGIT) && c != '_' &&
+            !(is_hex && (c | 32) >= 'a' && (c | 32) <= 'f'))
+            return;
+    }
+}
+
+static void read_number(struct lex *lex)
+{
+    unsigned char base = at(lex, lex->at + 1) | 32;
+    uint32_t sign;
+
+    if (at(lex, lex->at) == '0' && (base == 'x' || base == 'o' || base == 'b')) {
+        lex->at += 2;
+        skip_digits(lex, base == 'x');
+        return;
+    }
+    skip_digits(lex, false);
+    if (at(lex, lex->at) == '.') {
+        lex->at++;
+        skip_digits(lex, false);
+    }
+    sign = at(lex, lex->at + 1) == '+' || at(lex, lex->at + 1) == '-';
+    if ((at(lex, lex->at) | 32) == 'e' && classes[at(lex, lex->at + 1 + sign)] & CLASS_DIGIT) {
+        lex->at += 1 + sign;
+        skip_digits(lex, false);
+    }
+    if ((at(lex, lex->at) | 32) == 'j')
+        lex->at++;
+}
+
+static bool close_bracket(struct lex *lex, char c)
+{
+    char open = c == ')' ? '(' : c == ']' ? '[' : '{';
+
+    if (!lex->depth || lex->brackets[lex->depth - 1] != open)
+        return false;
+    lex->depth--;
+    return true;
+}
+
+static void read_op(struct lex *lex, struct lex_token *token)
+{
+    unsigned char c = at(lex, lex->at), d = at(lex, lex->at + 1), e = at(lex, lex->at + 2);
+
+    begin(lex, token, LEX_OP);
+    token->op = c;
+    lex->at++;
+    switch (c) {
+    case '(':
+    case '[':
+    case '{':
+        if (lex->depth == LEX_DEPTH_MAX) {
+            bad(lex, token, "brackets too deep");
+            return;
+        }
+        lex->brackets[lex->depth++] = (char)c;
+        break;
+    case ')':
+    case ']':
+    case '}':
+        if (!close_bracket(lex, (char)c)) {
+            bad(lex, token, "brackets do not match");
+            return;
+        }
+        break;
+    case '-':
+        if (d == '>') {
+            token->op = OP_ARROW;
+            lex->at++;
+            break;
+        }
+        goto maybe_augmented;
+    case ':':
+        if (d == '=') {
+            token->op = OP_ASSIGN;
+            lex->at++;
+        }
+        break;
+    case '=':
+    case '!':
+        if (d == '=') {
+            token->op = OP_COMPARE;
+            lex->at++;
+        } else if (c == '!') {
+            bad(lex, token, "a sign that is none of Python's");
+            return;
+        }
+        break;
+    case '<':
+    case '>':
+        if (d == '=' || (c == '<' && d == '>')) {
+            token->op = OP_COMPARE;
+            lex->at++;
+            break;
+        }
+        goto maybe_double;
+    case '*':
+    case '/':
+    maybe_double:
+        if (d == c) {
+            token->op = c == '*' ? OP_POWER : OP_OTHER;
+            lex->at++;
+            d = e;
+        }
+        goto maybe_augmented;
+    case '+':
+    case '%':
+    case '&':
+    case '|':
+    case '^':
+    case '@':
+    maybe_augmented:
+        if (d == '=') {
+            token->op = OP_AUGMENT;
+            lex->at++;
+        }
+        break;
+    case '.':
+        if (d == '.' && e == '.') {
+            token->op = OP_ELLIPSIS;
+            lex->at += 2;
+        }
+        break;
+    case ',':
+    case ';':
+    case '~':
+    case '`':
+        break;
+    default:
+        bad(lex, token, "a sign that is none of Python's");
+        return;
+    }
+    finish(lex, token);
+}
+
+/* ---- inside a field ---- */
+
+/* At its own level a field ends its expression with !, : or }. True: `token` is what comes then. */
+static bool in_field(struct lex *lex, struct lex_token *token)
+{
+    unsigned n = lex->n_strings - 1;
+    unsigned char c = at(lex, lex->at), d = at(lex, lex->at + 1);
+
+    if (c == '}') {
+        begin(lex, token, LEX_FIELD_END);
+        lex->at++;
+        lex->depth--;
+        finish(lex, token);
+        lex->strings[n].is_in_spec = lex->depth > lex->strings[n].depth;
+        return true;
+    }
+    if (c == '!' && d != '=') {
+        lex->at++;
+        while (is_name(at(lex, lex->at)))
+            lex->at++;
+        c = at(lex, lex->at);
+        if (c == '}')
+            return in_field(lex, token);
+    }
+    if (c != ':' || at(lex, lex->at) != ':')
+        return false;
+    lex->at++;
+    lex->strings[n].is_in_spec = true;
+    go_on_with_text(lex, token, true);
+    return true;
+}
+
+static bool is_at_field_level(const struct lex *lex)
+{
+    return lex->n_strings && lex->depth && lex->brackets[lex->depth - 1] == 'f' &&
+           lex->depth > lex->strings[lex->n_strings - 1].depth;
+}
+
+/* ---- the next token ---- */
+
+static void end_line(struct lex *lex, struct lex_token *token)
+{
+    begin(lex, token, LEX_NEWLINE);
+    finish(lex, token);
+    if (lex->at < lex->len)
+        next_line(lex);
+    lex->is_line_start = true;
+    lex->has_tokens = false;
+}
+
+/* Blanks, continued lines, and line ends inside brackets. True: `token` is a token. */
+static bool skip_blanks(struct lex *lex, struct lex_token *token)
+{
+    for (;;) {
+        unsigned char c = at(lex, lex->at);
+
+        if (classes[c] & CLASS_SPACE) {
+            lex->at++;
+        } else if (c == '\\') {
+            if (!is_newline(at(lex, lex->at + 1))) {
+                bad(lex, token, "a backslash in the middle of a line");
+                return true;
+            }
+            lex->at++;
+            next_line(lex);
+        } else if (is_newline(c) && lex->depth) {
+            next_line(lex);
+        } else {
+            return false;
+        }
+    }
+}
+
+void lex_next(struct lex *lex, struct lex_token *token)
+{
+    struct prefix prefix;
+    unsigned char c;
+
+    if (lex->why) {
+        bad(lex, token, lex->why);
+        return;
+    }
+    if (lex->n_strings && lex->depth == lex->strings[lex->n_strings - 1].depth) {
+        go_on_with_text(lex, token, false);
+        return;
+    }
+    if (lex->n_strings && lex->strings[lex->n_strings - 1].is_in_spec &&
+        lex->brackets[lex->depth - 1] == 'f' && at(lex, lex->at - 1) == '}') {
+        go_on_with_text(lex, token, true); /* behind a field in the form of another */
+        return;
+    }
+    if (lex->is_line_start && !lex->depth && begin_line(lex, token))
+        return;
+    if (lex->pending) {
+        lex->pending--;
+        begin(lex, token, LEX_DEDENT);
+        finish(lex, token);
+        return;
+    }
+    if (skip_blanks(lex, token))
+        return;
+    if (lex->at >= lex->len) {
+        if (lex->depth || lex->n_strings) {
+            bad(lex, token, "a bracket is not closed");
+        } else if (lex->has_tokens) {
+            end_line(lex, token);
+        } else if (lex->n_indents > 1) {
+            lex->n_indents--;
+            begin(lex, token, LEX_DEDENT);
+            finish(lex, token);
+        } else {
+            begin(lex, token, LEX_END);
+            finish(lex, token);
+        }
+        return;
+    }
+    c = (unsigned char)lex->text[lex->at];
+    if (is_at_field_level(lex) && in_field(lex, token))
+        return;
+    if (c == '#') {
+        begin(lex, token, LEX_COMMENT);
+        skip_comment(lex);
+        finish(lex, token);
+        return;
+    }
+    if (is_newline(c)) {
+        end_line(lex, token);
+        return;
+    }
+    lex->has_tokens = true;
+    if (read_prefix(lex, &prefix)) {
+        begin_string(lex, token, &prefix);
+    } else if (classes[c] & CLASS_NAME) {
+        begin(lex, token, LEX_NAME);
+        while (is_name(at(lex, lex->at)))
+            lex->at++;
+        finish(lex, token);
+        token->word = word_of(lex->text + token->start, token->end - token->start);
+    } else if ((classes[c] & CLASS_DIGIT) ||
+               (c == '.' && classes[at(lex, lex->at + 1)] & CLASS_DIGIT)) {
+        begin(lex, token, LEX_NUMBER);
+        read_number(lex);
+        finish(lex, token);
+    } else {
+        read_op(lex, token);
+    }
+}

@@ -1,0 +1,11 @@
+/* The module as a file that any interpreter can load: tests compare it with `ast` over whole trees. */
+#include <Python.h>
+
+#include "guest/code/module.h"
+
+PyMODINIT_FUNC PyInit__belljar_code(void);
+
+PyMODINIT_FUNC PyInit__belljar_code(void)
+{
+    return code_module();
+}
