@@ -18,7 +18,7 @@
 #define TOKEN_MAX 256
 
 /* Bytes of a character but the first. */
-#define CUT_MAX 3
+#define CUT_MAX ((size_t)3)
 
 /* --- where --- */
 

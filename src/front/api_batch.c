@@ -214,13 +214,14 @@ static void begin_answer(struct batch *batch)
 static json_t *summary_json(const struct batch *batch)
 {
     json_t *counts = json_object();
+    uint64_t us = (loop_now_ns() - batch->begun_ns) / 1000;
 
     for (int v = 0; v < VERDICTS; v++)
         if (batch->counts[v])
             (void)json_object_set_new(counts, verdicts[v],
                                       json_integer((json_int_t)batch->counts[v]));
     return json_pack("{s:I, s:o, s:f}", "total", (json_int_t)batch->count, "verdicts", counts,
-                     "wall_ms", (double)((loop_now_ns() - batch->begun_ns) / 1000) / 1000);
+                     "wall_ms", (double)us / 1000);
 }
 
 static void end_answer(struct batch *batch)

@@ -141,25 +141,25 @@ static void link_item(struct once *once, struct owner *owner, struct item *item)
     once->count++;
 }
 
-int once_add(struct once *once, const char *owner_name, const struct once_key *key, const char *run,
+int once_add(struct once *once, const char *owner, const struct once_key *key, const char *run,
              uint64_t now_ns, struct error *err)
 {
-    struct owner *owner = owner_of(once, owner_name);
+    struct owner *line = owner_of(once, owner);
     struct item *item = calloc(1, sizeof(*item));
 
-    if (!owner || !item) {
+    if (!line || !item) {
         free(item);
         return error_set(err, E_SYSTEM, "out of memory");
     }
-    while (owner->oldest && (owner->count >= ONCE_KEPT || is_old(owner->oldest, now_ns)))
-        forget(once, owner->oldest);
+    while (line->oldest && (line->count >= ONCE_KEPT || is_old(line->oldest, now_ns)))
+        forget(once, line->oldest);
     memcpy(item->name, key->name, SHA256_BYTES);
     memcpy(item->entry.body, key->body, SHA256_BYTES);
     if (run)
         memcpy(item->entry.run, run, strnlen(run, sizeof(item->entry.run) - 1));
     item->at_ns = now_ns;
-    item->owner = owner;
-    link_item(once, owner, item);
+    item->owner = line;
+    link_item(once, line, item);
     return 0;
 }
 
@@ -185,18 +185,18 @@ void once_drop(struct once *once, const struct once_key *key)
         forget(once, item);
 }
 
-void once_forget(struct once *once, const char *name)
+void once_forget(struct once *once, const char *owner)
 {
     for (struct owner **at = &once->owners; *at; at = &(*at)->next) {
-        struct owner *owner = *at;
+        struct owner *line = *at;
 
-        if (strcmp(owner->name, name) != 0)
+        if (strcmp(line->name, owner) != 0)
             continue;
-        while (owner->oldest)
-            forget(once, owner->oldest);
-        *at = owner->next;
-        free(owner->name);
-        free(owner);
+        while (line->oldest)
+            forget(once, line->oldest);
+        *at = line->next;
+        free(line->name);
+        free(line);
         return;
     }
 }

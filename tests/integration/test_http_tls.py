@@ -108,3 +108,31 @@ def test_a_bad_pair_is_refused(user, pair, base):
     ):
         answer = user.call("serve", "--listen", "127.0.0.1:0", "--socket", "none", "--tls-cert", cert, "--tls-key", key)
         assert answer.code == code, (cert, key, answer)
+
+
+def test_the_command_line_speaks_tls(server, user):
+    """`belljar run --server https://…` trusts what the system trusts, and SSL_CERT_FILE, for the name that was asked for."""
+    trust = {"SSL_CERT_FILE": server.cert, "BELLJAR_TOKEN": server.token}
+    for host in ("localhost", "127.0.0.1"):
+        url = f"https://{host}:{server.port}"
+        answer = user.call("run", "--server", url, "-c", "print('x' * 300_000)\nimport sys\nsys.exit(3)", env=trust)
+        assert (answer.code, len(answer.out)) == (3, 300_001), answer
+    assert user.call("session", "list", "--server", url, env=trust).code == 0
+    answer = user.call("run", "--server", url, "-c", "1", env={"BELLJAR_TOKEN": server.token})
+    assert (answer.code, "certificate" in answer.errors) == (77, True), answer
+    answer = user.call("run", "--server", f"https://127.0.0.2:{server.port}", "-c", "1", env=trust)
+    assert answer.code != 0 and "print" not in answer.errors
+    answer = user.call("run", "--server", f"http://localhost:{server.port}", "-c", "1", env=trust)
+    assert answer.code == 125, answer
+    assert "is no Belljar" in answer.errors
+
+
+def test_ctrl_c_over_tls(server, user):
+    process = user.start(
+        "run", "--server", f"https://localhost:{server.port}", "--profile", "open", "-c",
+        "import time\nprint('begun', flush=True)\ntime.sleep(60)", env={"SSL_CERT_FILE": server.cert, "BELLJAR_TOKEN": server.token},
+    )  # fmt: skip
+    assert process.stdout.readline() == b"begun\n"
+    process.send_signal(2)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 130, (out, err)
