@@ -123,8 +123,7 @@ def test_the_command_line_speaks_tls(server, user):
     answer = user.call("run", "--server", f"https://127.0.0.2:{server.port}", "-c", "1", env=trust)
     assert answer.code != 0 and "print" not in answer.errors
     answer = user.call("run", "--server", f"http://localhost:{server.port}", "-c", "1", env=trust)
-    assert answer.code == 125, answer
-    assert "is no Belljar" in answer.errors
+    assert answer.code == 125, answer  # it hangs up
 
 
 def test_ctrl_c_over_tls(server, user):
