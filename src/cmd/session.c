@@ -230,6 +230,8 @@ int cmd_session(int argc, char **argv)
     if (!action || open_client(&q, url, socket, &err) < 0)
         return cmd_fail(&err);
     r = action->run(&q, argv + optind + 1, &err);
+    if (r < 0 && err.code == E_AUTH)
+        (void)error_hint(&err, "put the server's token into BELLJAR_TOKEN");
     client_done(&q.client);
     return r < 0 ? cmd_fail(&err) : 0;
 }

@@ -32,7 +32,7 @@ def test_another_server_is_asked_with_a_token(server):
     answer = server.who.call("session", "list", "--server", url, env={"BELLJAR_TOKEN": server.token or ""})
     assert answer.code == 0, answer
     answer = server.who.call("session", "list", "--server", url, env={"BELLJAR_TOKEN": "wrong"})
-    assert answer.code == 77 and "wrong" not in answer.errors, answer
+    assert answer.code == 77 and "wrong" not in answer.errors and "BELLJAR_TOKEN" in answer.errors, answer
 
 
 @pytest.mark.parametrize(
