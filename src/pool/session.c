@@ -257,7 +257,7 @@ void session_cancel(struct session *s, struct run *cell)
 
 int session_restart(struct session *s, enum run_language language, struct error *err)
 {
-    if (s->copy)
+    if (s->copy || s->fork)
         return error_set(err, E_BUSY, "the session is being copied");
     if (s->current) {
         error_set(err, E_BUSY, "a cell is running");
@@ -276,7 +276,7 @@ pid_t session_pid(const struct session *s)
 struct files *session_files(struct session *s)
 {
     s->is_used = true;
-    return s->box ? box_files(s->box) : NULL;
+    return s->box && !s->fork ? box_files(s->box) : NULL;
 }
 
 /* --- end --- */
@@ -485,7 +485,7 @@ static struct session *longest_idle(const struct sessions *table, const char *ow
         if (strcmp(s->owner, owner) != 0)
             continue;
         ++*ret_count;
-        if (s->box && !s->current && !s->head && !s->copy &&
+        if (s->box && !s->current && !s->head && !s->copy && !s->fork &&
             (!best || s->rested_ns < best->rested_ns))
             best = s;
     }
@@ -581,7 +581,7 @@ void session_info(const struct session *s, struct session_info *ret_info)
         .name = s->name,
         .owner = s->owner,
         .profile = s->model->profile,
-        .state = !s->box                 ? SESSION_STARTING
+        .state = !s->box || s->fork      ? SESSION_STARTING
                  : s->current || s->copy ? SESSION_BUSY
                                          : SESSION_IDLE,
         .cells = s->cells,

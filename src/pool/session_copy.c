@@ -549,7 +549,7 @@ int session_fork(struct session *s, size_t n, const struct session_options *opti
 
 bool session_copy_holds(const struct session *s)
 {
-    return s->copy && !s->copy->is_released;
+    return s->fork || (s->copy && !s->copy->is_released);
 }
 
 void session_copy_leave(struct session *s)

@@ -618,6 +618,43 @@ static void a_copy_that_ends_before_the_others_are_made_is_not_given_out(void **
     finish(&g);
 }
 
+static bool has_two_sandboxes(struct scene *s)
+{
+    const struct session *second = sessions_next(s->sessions, sessions_next(s->sessions, NULL));
+
+    return second && session_pid(second) > 0;
+}
+
+/* It can be found before it is one. Cells wait, and nothing else is to be had of it. */
+static void who_finds_a_copy_in_the_making_waits_for_it(void **state)
+{
+    struct stage g;
+    struct session *session, *copy;
+    struct session_info info;
+    struct error err = {0};
+
+    (void)state;
+    begin(&g, 2);
+    session = open_session(&g);
+    assert_says(&g, session, "x = bytearray(100 << 20); x[-1] = 5; open('f', 'w').write('1')", "");
+    assert_int_equal(session_fork(session, 1,
+                                  &(struct session_options){.on_end = on_end, .user = &g},
+                                  on_copied, &g, &err),
+                     0);
+    scene_wait(&g.scene, has_two_sandboxes);
+    assert_int_equal(g.calls, 0);
+    copy = sessions_next(g.scene.sessions, session);
+    session_info(copy, &info);
+    assert_int_equal(info.state, SESSION_STARTING);
+    assert_null(session_files(copy));
+    assert_int_equal(session_restart(copy, RUN_PYTHON, &err), -1);
+    assert_int_equal(err.code, E_BUSY);
+    error_done(&err);
+    assert_says(&g, copy, "print(x[-1], open('f').read())", "5 1\n");
+    assert_int_equal(g.calls, 1);
+    finish(&g);
+}
+
 /* What a kernel needs for images is of no use to a program, and images are none of its business. */
 static void a_program_gets_no_hold_of_the_means(void **state)
 {
@@ -704,6 +741,7 @@ int main(void)
         cmocka_unit_test(unknown_checkpoints_and_busy_sessions),
         cmocka_unit_test(a_session_that_ends_meanwhile_ends_cleanly),
         cmocka_unit_test(a_copy_that_ends_before_the_others_are_made_is_not_given_out),
+        cmocka_unit_test(who_finds_a_copy_in_the_making_waits_for_it),
         cmocka_unit_test(a_program_gets_no_hold_of_the_means),
         cmocka_unit_test(a_kernel_that_was_restarted_can_be_copied),
         cmocka_unit_test(a_cold_sandbox_says_that_it_cannot),
