@@ -169,6 +169,21 @@ static int echo(PyObject *value, uint32_t flags)
     return PyFile_WriteString("\n", out);
 }
 
+/* As in notebooks: a semicolon at the end of a cell, and not of a comment. */
+static bool is_quiet(const struct program *program)
+{
+    const char *code = program->code.data, *line;
+    size_t len = program->code.len;
+
+    while (len && strchr(" \t\r\n", code[len - 1]))
+        len--;
+    if (!program->is_cell || !len || code[len - 1] != ';')
+        return false;
+    line = memrchr(code, '\n', len);
+    line = line ? line : code;
+    return !memchr(line, '#', len - (size_t)(line - code));
+}
+
 /* --- coroutines of a cell that awaits at its top level --- */
 
 /* One runner for both parts of a cell: a task that the body starts is awaited by the last
@@ -268,7 +283,7 @@ static int execute(const struct program *program)
         Py_DECREF(value);
         value = evaluate(program->last, globals, &runner);
         if (value && (program->flags & WIRE_RUN_AUTO_PRINT) && !program->last_prints &&
-            echo(value, program->flags) < 0)
+            !is_quiet(program) && echo(value, program->flags) < 0)
             Py_CLEAR(value);
     }
     close_runner(runner);

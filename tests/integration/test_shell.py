@@ -24,6 +24,11 @@ def test_variables_stay_from_cell_to_cell(who, watch):
     assert answer.text == "42\n", answer
 
 
+def test_a_semicolon_keeps_a_value_from_being_shown(user):
+    answer = piped(user, "x = 5\nx;\nx # not this one;\n'a;'\nprint(6);\n")
+    assert answer.text == "5\n'a;'\n6\n", answer
+
+
 def test_nobody_is_prompted_in_a_pipe(user):
     answer = piped(user, "print('one')\n")
     assert answer.text == "one\n", answer
