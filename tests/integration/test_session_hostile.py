@@ -73,6 +73,48 @@ def test_exceptions_do_not_keep_memory(session):
         assert (answer["error"]["name"], answer["session_state"]) == ("ValueError", "kept"), answer
 
 
+class_with_repr = "class A:\n    def __repr__(self):\n        "
+
+
+@pytest.mark.parametrize(
+    "body, status",
+    [
+        ("while True: pass", "timeout"),
+        ("for _ in range(200): print('x' * (1 << 20))\n        return 'printed'", "success"),
+        ("raise SystemExit(4)", "success"),
+        ("return 5", "success"),
+    ],
+)
+def test_a_repr_may_do_what_it_likes(session, body, status):
+    session.run("kept = 1")
+    answer = session.run(class_with_repr + body + "\nA()", timeout_s=2 if status == "timeout" else 60)
+    assert (answer["status"], answer["session_state"]) == (status, "kept"), answer["error"]
+    assert session.run("print(kept)")["stdout"] == "1\n"
+
+
+CALLS = [
+    ("GET", "", None), ("DELETE", "", None), ("POST", "/execute", {"code": "1"}), ("POST", "/interrupt", {}),
+    ("POST", "/restart", {}), ("POST", "/fork", {}), ("POST", "/checkpoint", {"name": "c"}),
+    ("POST", "/restore", {"name": "c"}), ("GET", "/checkpoints", None), ("DELETE", "/checkpoints/c", None),
+    ("GET", "/files", None), ("GET", "/files/f", None), ("PUT", "/files/f", b"text"), ("DELETE", "/files/f", None),
+]  # fmt: skip
+
+
+def test_unknown_ended_and_foreign_sessions_are_told_apart_by_nobody(server, session):
+    token = server.who.call("token", "add", f"other-{session.id.lower()}"[:32]).text.strip()
+    ended = Session(server)
+    assert ended.end().status == 204
+    for method, rest, body in CALLS:
+        replies = [
+            server.call(method, f"/v1/sessions/{name}{rest}", body, headers)
+            for name, headers in [
+                (ended.id, None), ("nobody", None), (session.id, {"Authorization": f"Bearer {token}"})
+            ]
+        ]  # fmt: skip
+        assert {(r.status, r.body) for r in replies} == {(404, replies[0].body)}, (method, rest, replies)
+    assert session.run("print(1)")["stdout"] == "1\n"
+
+
 # Cell one puts a property into a class of tree nodes, so that the tree of the next cell looks empty to the policy.
 BLINDFOLD = """
 import ast
