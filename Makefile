@@ -3,7 +3,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build deps demo test soak lint bench install ci test-vm test-cpython test-conformance asan fuzz clean help
+.PHONY: build deps demo test soak lint bench install ci test-vm test-cpython test-conformance test-clients asan fuzz clean help
 
 build: ## build belljar and belljar-zygote into build/
 	@tools/deps --check build
@@ -48,10 +48,15 @@ test-cpython: ## CPython's own tests, inside and outside of a sandbox
 	@tools/build $(BUILD)
 	@tests/cpython/run.py $(BUILD)
 
-test-conformance: ## the official MCP conformance suite, from npm, against the front end
+test-conformance: ## the official MCP conformance suite and SDK clients, from npm
 	@tools/deps build test
 	@tools/build $(BUILD)
 	@tests/conformance/run.py $(BUILD)
+
+test-clients: ## the same, and the inspector, Claude Code, Gemini CLI and Codex
+	@tools/deps build test
+	@tools/build $(BUILD)
+	@tests/conformance/run.py --clients $(BUILD)
 
 asan: ## build with the address and undefined-behaviour checkers into build-asan/
 	@tools/deps build test

@@ -311,7 +311,8 @@ static json_t *in_our_order(const struct wish *wish, const json_t *entry)
     return sorted;
 }
 
-/* Would adding the entry to this text give the file as it is? Then the text is what was there. */
+/* Would adding the entry to this text, which does not have it, give the file as it is? Then the
+ * text is what was there. */
 static bool is_origin(const struct wish *wish, const struct setup_file *file, const json_t *entry,
                       const struct buf *text)
 {
@@ -326,20 +327,35 @@ static bool is_origin(const struct wish *wish, const struct setup_file *file, co
     return is;
 }
 
-/* *ret_is_new: there was no file. */
+/* The copy of before, if it is from before our entry: one that was made when the entry was changed
+ * says nothing of what was there without it. */
+static bool read_backup(const struct wish *wish, const struct setup_file *file, struct buf *text)
+{
+    json_t *entry = NULL;
+    bool is = setup_file_read_backup(file, text) &&
+              setup_client_get(wish->client, text, wish->name, &entry, NULL) == 0 && !entry;
+
+    json_decref(entry);
+    return is;
+}
+
+enum way { WAY_RESTORE, WAY_DELETE, WAY_EDIT };
+
+/* *ret_way: the text is that of before, there was no file, or the entry alone is taken out. */
 static int take_out(const struct wish *wish, const struct setup_file *file, const json_t *entry,
-                    struct buf *out, bool *ret_is_new, bool *ret_is_origin, struct error *err)
+                    struct buf *out, enum way *ret_way, struct error *err)
 {
     cleanup(buf_done) struct buf nothing = {0};
+    bool has_backup = read_backup(wish, file, out);
 
     buf_init(&nothing, 1);
-    *ret_is_origin = setup_file_read_backup(file, out) && is_origin(wish, file, entry, out);
-    *ret_is_new =
-        !*ret_is_origin && access(file->backup, F_OK) < 0 && is_origin(wish, file, entry, &nothing);
-    if (*ret_is_origin)
+    if (has_backup && is_origin(wish, file, entry, out)) {
+        *ret_way = WAY_RESTORE;
         return 0;
+    }
     buf_clear(out);
-    if (*ret_is_new)
+    *ret_way = !has_backup && is_origin(wish, file, entry, &nothing) ? WAY_DELETE : WAY_EDIT;
+    if (*ret_way == WAY_DELETE)
         return 0;
     return setup_client_remove(wish->client, &file->text, wish->name, out, err);
 }
@@ -348,21 +364,22 @@ static int take_away(const struct wish *wish, const struct setup_file *file, con
                      struct error *err)
 {
     cleanup(buf_done) struct buf out = {0};
-    bool is_new, is_origin_text;
+    enum way way;
 
     buf_init(&out, SETUP_FILE_BYTES);
     if (!present)
         return say("there is no such entry in", file);
-    if (check_owner(wish, present, err) < 0 ||
-        take_out(wish, file, present, &out, &is_new, &is_origin_text, err) < 0)
+    if (check_owner(wish, present, err) < 0 || take_out(wish, file, present, &out, &way, err) < 0)
         return -1;
     if (wish->is_dry)
         return show_diff(file, &out, err);
-    if ((is_new ? setup_file_delete(file, err) : setup_file_write(file, &out, err)) < 0)
+    if ((way == WAY_DELETE ? setup_file_delete(file, err) : setup_file_write(file, &out, err)) < 0)
         return -1;
-    if (is_origin_text)
-        (void)unlink(file->backup); /* it says what the file says again */
-    return say(is_new ? "removed, with the file that held nothing else:" : "removed from", file);
+    if (way != WAY_EDIT)
+        (void)unlink(file->backup); /* it says nothing that the file does not */
+    return say(way == WAY_DELETE ? "removed, with the file that held nothing else:"
+                                 : "removed from",
+               file);
 }
 
 static int print_entry(const struct wish *wish, struct error *err)

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
-"""run.py BUILD: the official MCP conformance suite against Belljar's front end.
+"""run.py [--clients] BUILD: the official MCP conformance suite, and official clients, against Belljar.
 
-Two versions of it come from npm, pinned, and the Node that they need; they are kept in BUILD/conformance. The server
+Everything comes from npm, pinned, with the Node that it needs, and is kept in BUILD/conformance. The suite's server
 under test is BUILD/tests/conformance/conformance-server: the same code from the socket to the dispatcher as in
-`belljar serve`, with the suite's fixtures in the place of the tools.
+`belljar serve`, with the suite's fixtures in the place of the tools. The SDKs' clients (1.x and 2.x, both eras, all
+transports) talk to the product itself. With --clients, so do the inspector, Claude Code, Gemini CLI and Codex, on a
+home that `belljar setup` has written; these are large packages.
 
 Every check has to succeed: a warning is a failure here, scored or not. Ends with "N passed, N failed"; exit status 0,
 1, or 77 where the packages cannot be had, with the reason.
@@ -17,13 +19,22 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 NODE = "node@22.23.3"
-SUITES = {
+PACKAGES = {
     "released": "@modelcontextprotocol/conformance@0.1.16",
     "next": "@modelcontextprotocol/conformance@0.2.0-alpha.12",
+    "sdk1": "@modelcontextprotocol/sdk@1.32.2",
+    "sdk2": "@modelcontextprotocol/client@2.4.0",
+}
+CLIENTS = {
+    "inspector": "@modelcontextprotocol/inspector@2.12.0",
+    "claude": "@anthropic-ai/claude-code@2.1.325",
+    "gemini": "@google/gemini-cli@0.61.0",
+    "codex": "@openai/codex@0.166.0",
 }
 RUNS = [
     ("released", "all scenarios of 0.1.16", ["--suite", "all"], 32),
@@ -68,9 +79,9 @@ def npm_install(directory, package):
         file.write(package)
 
 
-def prepare(place):
+def prepare(place, packages):
     npm_install(os.path.join(place, "node"), NODE)
-    for name, package in SUITES.items():
+    for name, package in packages.items():
         npm_install(os.path.join(place, name), package)
     found = glob.glob(os.path.join(place, "node/node_modules/node*/bin/node"))
     if not found:
@@ -79,11 +90,12 @@ def prepare(place):
 
 
 class Server:
-    def __init__(self, program):
-        self.process = subprocess.Popen([program], stdout=subprocess.PIPE, text=True)
-        self.url = self.process.stdout.readline().strip()
-        if not self.url.startswith("http://"):
+    def __init__(self, *command, env=None):
+        self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env)
+        found = re.search(r"http://\S+", self.process.stdout.readline())
+        if not found:
             raise RuntimeError("the server does not say where it listens")
+        self.url = found[0]
 
     def stop(self):
         """The exit status: a leak or a crash at the end counts, too."""
@@ -118,13 +130,7 @@ def run_suite(node, place, name, options, server):
     return scenarios, counts, wrong
 
 
-def main(build):
-    place = os.path.abspath(os.path.join(build, "conformance"))
-    try:
-        node = prepare(place)
-    except (Unavailable, subprocess.TimeoutExpired) as reason:
-        print(f"skipped: {reason}")
-        return 77
+def suite(node, place, build):
     program = os.path.join(build, "tests/conformance/conformance-server")
     subprocess.run(["ninja", "-C", build, "--quiet", "tests/conformance/conformance-server"], check=True)
     passed = failed = 0
@@ -141,10 +147,94 @@ def main(build):
         print(f"{title}: {scenarios} scenarios, " + ", ".join(f"{n} {s.lower()}" for s, n in sorted(counts.items())))
         for line in wrong:
             print(f"    FAILED {line}")
+    return passed, failed
+
+
+class Home:
+    """A throw-away home with a server in it."""
+
+    def __init__(self, build, node):
+        self.belljar = os.path.abspath(os.path.join(build, "belljar"))
+        self.directory = tempfile.mkdtemp(prefix="bjconf-")
+        self.env = {
+            "HOME": self.directory, "PATH": f"{os.path.dirname(node)}:/usr/bin:/bin", "BELLJAR_PRELOAD": "", "BELLJAR_POOL_SIZE": "2",
+            "BELLJAR_LOG_LEVEL": "error",
+        }  # fmt: skip
+        self.server = Server(self.belljar, "serve", "--listen", "127.0.0.1:0", "--socket", "none", "--no-auth", env=self.env)
+
+    def run(self, *command, **env):
+        return subprocess.run(
+            command, env={**self.env, **env}, cwd=self.directory, capture_output=True, text=True, timeout=SECONDS
+        )
+
+    def close(self):
+        status = self.server.stop()
+        shutil.rmtree(self.directory, ignore_errors=True)
+        return status
+
+
+def sdks(home, node, place):
+    """One line for each way to connect."""
+    done = home.run(
+        node, os.path.join(ROOT, "tests/conformance/clients.mjs"), os.path.join(place, "sdk1"), os.path.join(place, "sdk2"),
+        home.belljar, home.server.url,
+    )  # fmt: skip
+    lines = re.findall(r"^(ok|not ok) (.*)$", done.stdout, re.MULTILINE)
+    good = [name for word, name in lines if word == "ok"]
+    if len(good) != 10 or done.returncode != 0:
+        print(done.stdout + done.stderr)
+    return len(good), 10 - len(good)
+
+
+def inspector(home, node, place):
+    program = os.path.join(place, "inspector/node_modules/.bin/mcp-inspector")
+    failed, ways = 0, [[home.belljar, "mcp"], [home.server.url + "/sse", "--transport", "sse"]]
+    ways += [[home.server.url + "/mcp", "--transport", "http", "--protocol-era", era] for era in ("legacy", "auto", "modern")]
+    for way in ways:
+        done = home.run(node, program, "--cli", *way, "--method", "tools/list", "--strict", "--format", "json", "-q")
+        if done.returncode != 0 or "execute_python_code" not in done.stdout:
+            print(f"    FAILED inspector {' '.join(way[1:])}: {done.returncode} {done.stdout[:500]} {done.stderr[:500]}")
+            failed += 1
+    return len(ways) - failed, failed
+
+
+def real(home, node, place):
+    """`belljar setup` writes the settings, and the client itself says what it thinks of them."""
+    failed = 0
+    for client, name, word in (("claude-code", "claude", "Connected"), ("gemini", "gemini", "Connected"), ("codex", "codex", "enabled")):
+        path = f"{os.path.join(place, name)}/node_modules/.bin:{home.env['PATH']}"
+        done = home.run(home.belljar, "setup", client, PATH=path, GEMINI_CLI_TRUST_WORKSPACE="true")
+        print(f"{client}: {done.stdout.strip().splitlines()[-1]}")
+        removed = home.run(home.belljar, "setup", client, "--remove", PATH=path)
+        if done.returncode != 0 or word not in done.stdout or removed.returncode != 0:
+            print(f"    FAILED {client}: {done} {removed}")
+            failed += 1
+    return 3 - failed, failed
+
+
+def main(arguments):
+    has_clients = "--clients" in arguments
+    build = next((a for a in arguments if not a.startswith("--")), "build")
+    place = os.path.abspath(os.path.join(build, "conformance"))
+    try:
+        node = prepare(place, {**PACKAGES, **(CLIENTS if has_clients else {})})
+    except (Unavailable, subprocess.TimeoutExpired) as reason:
+        print(f"skipped: {reason}")
+        return 77
+    results = [suite(node, place, build)]
+    home = Home(build, node)
+    try:
+        for title, step in [("SDK clients", sdks)] + [("inspector", inspector), ("clients", real)] * has_clients:
+            results.append(step(home, node, place))
+            print(f"{title}: {results[-1][0]} of {sum(results[-1])}")
+    finally:
+        status = home.close()
+    results.append((int(status == 0), int(status != 0)))
+    passed, failed = (sum(column) for column in zip(*results))
     print(f"{passed} passed, {failed} failed")
     return 1 if failed else 0
 
 
 if __name__ == "__main__":
     os.chdir(ROOT)
-    sys.exit(main(sys.argv[1] if len(sys.argv) > 1 else "build"))
+    sys.exit(main(sys.argv[1:]))

@@ -142,6 +142,21 @@ def test_removal_after_other_changes_takes_out_the_entry_alone(home):
     assert path.read_text() == COMMENTED.replace("my servers", "MY SERVERS")
 
 
+@pytest.mark.parametrize("client", FILES)
+def test_removal_after_a_change_of_the_entry_removes_all_of_it(home, client):
+    """What was kept when the entry was changed has an entry itself."""
+    home.setup(client, "--allow", ".:rw")
+    home.setup(client)
+    home.setup(client, "--remove")
+    assert not home.file(client).exists() and not Path(f"{home.file(client)}.belljar-backup").exists()
+    text = '[a]\nb = 1\n' if client == "codex" else '{"a": {"b": 1}}'
+    path = home.write(client, text)
+    for args in ([], ["--allow", ".:rw"], ["--profile", "open"]):
+        home.setup(client, *args)
+    home.setup(client, "--remove")
+    assert path.read_text() == text
+
+
 TOML = """# mine
 model = "m"   # the model
 notes = '''
