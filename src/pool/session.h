@@ -29,8 +29,9 @@ struct sessions; /* the table */
 struct session;
 
 struct sessions_options {
-    size_t max_total;     /* sessions alive at once */
-    size_t max_per_owner; /* of one owner */
+    size_t max_total;          /* sessions alive at once */
+    size_t max_per_owner;      /* of one owner */
+    uint64_t checkpoint_bytes; /* of one owner's checkpoints; 0: half of the host's memory */
     bool evicts_idle; /* at the limit: end the owner's longest idle session instead of refusing */
     bool has_names;   /* personal data in them gets names, which are turned back (scrub/names.h) */
 };

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/meminfo.h"
 #include "pool/session_internal.h"
 #include "scrub/names.h"
 
@@ -214,6 +215,26 @@ static size_t count_checkpoints(const struct session *s)
     return n;
 }
 
+/* Checkpoints are on no sandbox's bill. One owner's may not fill the host, where others need it,
+ * too. */
+static int check_share(const struct session *s, struct error *err)
+{
+    uint64_t share = s->table->options.checkpoint_bytes, held = 0;
+    struct meminfo m;
+
+    if (!share && meminfo_read(&m))
+        share = m.total_bytes / 2;
+    for (const struct session *other = s->table->first; other; other = other->after)
+        if (strcmp(other->owner, s->owner) == 0)
+            for (const struct checkpoint *c = other->checkpoints; c; c = c->next)
+                held += image_bytes(c->image);
+    if (!share || held < share)
+        return 0;
+    error_set(err, E_TOO_LARGE, "the checkpoints hold %llu MB, and no more is allowed",
+              (unsigned long long)(held >> 20));
+    return error_hint(err, "forget those that are not needed");
+}
+
 int session_checkpoint(struct session *s, const char *name, session_copied_fn fn, void *user,
                        struct error *err)
 {
@@ -226,6 +247,8 @@ int session_checkpoint(struct session *s, const char *name, session_copied_fn fn
                   CHECKPOINTS_MAX);
         return error_hint(err, "forget one that is not needed");
     }
+    if (check_share(s, err) < 0)
+        return -1;
     c = begin(s, CHECKPOINT, fn, user, err);
     if (!c)
         return -1;

@@ -11,6 +11,9 @@
 
 #define COPIES_MAX 16
 
+/* Of one owner's checkpoints: more than any test needs but the one that fills it. */
+#define SHARE ((uint64_t)64 << 20)
+
 struct stage {
     struct scene scene;
     struct session *copies[COPIES_MAX];
@@ -44,7 +47,9 @@ static void begin(struct stage *g, size_t stock)
                                .environment = {.warm = true, .preload = preload, .n_preload = 3}
     });
     assert_int_equal(sessions_new(g->scene.loop, g->scene.pool,
-                                  &(struct sessions_options){.max_total = 32, .max_per_owner = 32},
+                                  &(struct sessions_options){.max_total = 32,
+                                                             .max_per_owner = 32,
+                                                             .checkpoint_bytes = SHARE},
                                   &g->scene.sessions, &err),
                      0);
 }
@@ -701,6 +706,29 @@ static void a_kernel_that_was_restarted_can_be_copied(void **state)
     finish(&g);
 }
 
+static void checkpoints_of_one_owner_hold_no_more_than_his_share(void **state)
+{
+    struct stage g;
+    struct session *session, *other;
+    struct error err = {0};
+
+    (void)state;
+    begin(&g, 2);
+    session = open_session(&g);
+    other = open_session(&g);
+    assert_says(&g, session, "a = bytearray(b'x') * (70 << 20)", "");
+    assert_says(&g, other, "1", "");
+    checkpoint(&g, session, "full");
+    assert_string_equal(g.why, "");
+    assert_int_equal(session_checkpoint(other, "c", on_copied, &g, &err), -1);
+    assert_int_equal(err.code, E_TOO_LARGE);
+    error_done(&err);
+    assert_int_equal(session_forget(session, "full", &err), 0);
+    checkpoint(&g, other, "c");
+    assert_string_equal(g.why, "");
+    finish(&g);
+}
+
 static void a_cold_sandbox_says_that_it_cannot(void **state)
 {
     struct stage g = {0};
@@ -744,6 +772,7 @@ int main(void)
         cmocka_unit_test(who_finds_a_copy_in_the_making_waits_for_it),
         cmocka_unit_test(a_program_gets_no_hold_of_the_means),
         cmocka_unit_test(a_kernel_that_was_restarted_can_be_copied),
+        cmocka_unit_test(checkpoints_of_one_owner_hold_no_more_than_his_share),
         cmocka_unit_test(a_cold_sandbox_says_that_it_cannot),
     };
 
