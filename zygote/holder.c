@@ -11,15 +11,17 @@
 /* Looks for its end, tens of microseconds apart; where even that does not help, we go on. */
 #define END_TIMES 10000
 
+static const struct timespec short_while = {.tv_nsec = 20000};
+
 enum { HOLDER_STARTING, HOLDER_SEALED, HOLDER_FAILED };
 
 static char stack[8192] __attribute__((aligned(16)));
 static atomic_int state;
 
-/* Shares everything with the interpreter, its thread block included, so it must touch as little as
- * it can; the interpreter waits meanwhile. The filter comes before the program does: who can write
- * to this memory can make this process do anything the filter still allows, and it is not in the
- * thread group to which later filters apply. */
+/* Shares everything with the interpreter, its thread block included, and runs beside it: it must
+ * touch nothing but its stack and the state. The filter comes before the program does: who can
+ * write to this memory can make this process do anything the filter still allows, and it is not in
+ * the thread group to which later filters apply. */
 static int __attribute__((noreturn)) hold(void *unused)
 {
     (void)unused;
@@ -42,19 +44,21 @@ pid_t holder_start(void)
     if (sigprocmask(SIG_SETMASK, &all, &before) < 0)
         return -1;
     pid = clone(hold, stack + sizeof(stack), CLONE_VM | CLONE_PARENT | SIGCHLD, NULL);
-    while (pid > 0 && atomic_load(&state) == HOLDER_STARTING)
-        (void)sched_yield();
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    return pid > 0 && atomic_load(&state) == HOLDER_SEALED ? pid : -1;
+    return pid > 0 ? pid : -1;
+}
+
+void holder_await(pid_t holder)
+{
+    while (holder > 0 && atomic_load(&state) == HOLDER_STARTING && kill(holder, 0) == 0)
+        (void)nanosleep(&short_while, NULL);
 }
 
 void holder_end(pid_t holder)
 {
-    static const struct timespec pause_ns = {.tv_nsec = 20000};
-
     if (holder <= 0)
         return;
     (void)kill(holder, SIGKILL);
     for (int i = 0; i < END_TIMES && kill(holder, 0) == 0; i++)
-        (void)nanosleep(&pause_ns, NULL);
+        (void)nanosleep(&short_while, NULL);
 }

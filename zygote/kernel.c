@@ -253,6 +253,7 @@ serve_run(const struct frame *frame, struct frame_decoder *decoder, bool is_touc
     }
     if (!is_touched)
         populate(run);
+    holder_await(holder);
     python_exit(python_run(run, KERNEL_REPORT_FD));
 }
 
@@ -273,6 +274,10 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
 
     if (arrange_fds(fds) < 0 || look_at_oneself() < 0)
         _exit(EXIT_FAILED);
+    /* The supervisor hears of it while the rest is done here: what it sends waits in the socket.
+     * One that is to be touched says so when it has been, since nobody is in a hurry for it. */
+    if (!touch && frame_send(KERNEL_REPORT_FD, WIRE_WAITING, NULL, NULL, 0) < 0)
+        _exit(EXIT_FAILED);
     interpreter_wake();
     if (touch) {
         hotset_populate(HOTSET_ANY);
@@ -284,7 +289,7 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
     if (has_stack)
         holder = holder_start();
     frame_decoder_init(&decoder);
-    if (frame_send(KERNEL_REPORT_FD, WIRE_WAITING, NULL, NULL, 0) < 0)
+    if (touch && frame_send(KERNEL_REPORT_FD, WIRE_WAITING, NULL, NULL, 0) < 0)
         _exit(EXIT_FAILED);
     frame = expect(&decoder, WIRE_RUN, WIRE_SESSION);
     if (frame.type == WIRE_RUN)
