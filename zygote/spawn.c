@@ -97,10 +97,11 @@ static void become_kernel(const int fds[WIRE_KERNEL_FDS])
 /* In the clone: pid 1 of the sandbox, with nothing done yet. */
 static void __attribute__((noreturn))
 become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync,
-            uint64_t namespaces)
+            uint64_t namespaces, uint64_t ready)
 {
     cleanup_error struct error err = {0};
-    struct recipe recipe = {.spec = spec, .sync_fd = sync, .namespaces = namespaces};
+    struct recipe recipe = {
+        .spec = spec, .sync_fd = sync, .namespaces = namespaces, .prepared = ready};
     bool touch = spec->flags & WIRE_SPAWN_TOUCH;
     pid_t kernel;
     int keep;
@@ -140,24 +141,41 @@ static int map_ids(pid_t pid, uint32_t uid, struct error *err)
     return ns_write_map(pid, &(struct ns_map){ROOT_UID, uid, ROOT_UID, uid, 1, true}, err);
 }
 
+/* Namespaces we are in that are meant for the next sandbox. */
+static uint64_t prepared;
+static bool is_prepared; /* or it was tried */
+
+void spawn_prepare(void)
+{
+    prepared = recipe_prepare();
+    is_prepared = true;
+}
+
+bool spawn_is_prepared(void)
+{
+    return is_prepared;
+}
+
 int spawn_sandbox(const struct wire_spawn *spec, const struct spawn_fds *fds, pid_t *ret_pid,
                   int *ret_pidfd, struct error *err)
 {
-    uint64_t namespaces = recipe_namespaces();
+    uint64_t namespaces = recipe_namespaces(), ready = prepared;
     cleanup_close int pidfd = -1;
     int sync[2];
     pid_t pid;
 
     if (pipe2(sync, O_CLOEXEC) < 0)
         return error_errno(err, "pipe2");
-    pid = ns_clone(namespaces, &pidfd);
+    is_prepared = false;
+    prepared = 0; /* whatever comes of it: nobody else gets them */
+    pid = ns_clone(namespaces & ~ready, &pidfd);
     if (pid < 0 && errno == EINVAL) { /* a kernel without time namespaces: the layer will be
                                          missing, and said to be */
         namespaces &= ~(uint64_t)CLONE_NEWTIME;
-        pid = ns_clone(namespaces, &pidfd);
+        pid = ns_clone(namespaces & ~ready, &pidfd);
     }
     if (pid == 0)
-        become_init(spec, fds, sync[0], namespaces);
+        become_init(spec, fds, sync[0], namespaces, ready);
     (void)close(sync[0]);
     if (pid < 0) {
         int r = error_errno(err, "create the sandbox's namespaces");

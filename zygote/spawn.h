@@ -2,6 +2,7 @@
  * forked. */
 #pragma once
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -21,3 +22,8 @@ struct spawn_fds {
  * descriptors. */
 int spawn_sandbox(const struct wire_spawn *spec, const struct spawn_fds *fds, pid_t *ret_pid,
                   int *ret_pidfd, struct error *err);
+
+/* Makes what the next sandbox needs and a client should not wait for (recipe_prepare()); to be
+ * called when nobody waits, or not at all. */
+void spawn_prepare(void);
+bool spawn_is_prepared(void);

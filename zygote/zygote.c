@@ -41,6 +41,7 @@ struct zygote {
     struct box *boxes;
     size_t n_boxes;
     size_t size;
+    bool is_warm; /* more than one sandbox is made here */
 };
 
 static void send_or_die(enum wire_type type, struct pack *p, const int *fds, size_t n_fds)
@@ -170,6 +171,9 @@ static void on_child(int sig)
     (void)sig; /* only there to interrupt ppoll(2) */
 }
 
+/* While sandboxes are being made, the next one's needs would take a core from them. */
+static const struct timespec quiet = {.tv_nsec = 3000000};
+
 static void __attribute__((noreturn)) serve(struct zygote *z)
 {
     struct sigaction action = {.sa_handler = on_child};
@@ -182,10 +186,13 @@ static void __attribute__((noreturn)) serve(struct zygote *z)
 
     for (;;) {
         struct pollfd fd = {.fd = SOCKET, .events = POLLIN};
+        int n = ppoll(&fd, 1, z->is_warm && !spawn_is_prepared() ? &quiet : NULL, &waiting);
         struct frame frame;
 
-        if (ppoll(&fd, 1, NULL, &waiting) < 0 && errno != EINTR)
+        if (n < 0 && errno != EINTR)
             _exit(1);
+        if (n == 0)
+            spawn_prepare();
         reap(z);
         if (!fd.revents)
             continue;
@@ -221,6 +228,7 @@ static void warm_up(struct zygote *z)
     unpack_init(&u, frame.body, frame.len);
     if (!wire_unpack_setup(&u, &setup))
         _exit(1);
+    z->is_warm = setup.warm;
     if (setup.warm)
         rebase_prepare();
     if (root_build(&setup.binds, setup.steady ? STEADY : -1, &err) < 0) {

@@ -82,7 +82,8 @@ static int count_namespaces(struct recipe *r, struct error *err)
 
 static int set_identity(struct recipe *r, struct error *err)
 {
-    (void)r;
+    if (r->prepared & CLONE_NEWUTS)
+        return 0;
     if (sethostname("belljar", 7) < 0)
         return error_errno(err, "sethostname");
     if (setdomainname("(none)", 6) < 0)
@@ -93,13 +94,26 @@ static int set_identity(struct recipe *r, struct error *err)
 /* A loopback of its own, leading nowhere: programs that talk to themselves work. */
 static int raise_loopback(struct recipe *r, struct error *err)
 {
-    cleanup_close int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     struct ifreq request = {.ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING};
+    cleanup_close int fd = -1;
 
-    (void)r;
+    if (r->prepared & CLONE_NEWNET)
+        return 0;
+    fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
         return error_errno(err, "bring up lo");
     return 0;
+}
+
+uint64_t recipe_prepare(void)
+{
+    static const uint64_t flags = CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS;
+    struct recipe nobody = {0};
+
+    if (unshare((int)flags) < 0 || set_identity(&nobody, NULL) < 0 ||
+        raise_loopback(&nobody, NULL) < 0)
+        return 0;
+    return flags;
 }
 
 static int enter_root(struct recipe *r, struct error *err)

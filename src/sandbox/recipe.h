@@ -14,13 +14,21 @@ struct recipe {
     int sync_fd;                     /* a byte arrives when the id maps are written */
     int attach_fds[WIRE_ATTACH_MAX]; /* cgroup files to write "0" into */
     int grant_fds[WIRE_GRANTS_MAX];  /* detached mounts */
-    uint64_t namespaces;             /* CLONE_NEW* flags the clone was made with */
+    uint64_t namespaces;             /* CLONE_NEW* flags of all it is in, but the cgroup's */
+    uint64_t prepared;               /* those among them that recipe_prepare() made */
     uint32_t layers;                 /* out: what stands */
 };
 
 /* All namespaces a sandbox is cloned into. The cgroup namespace is made later, from inside its
  * cgroup. */
 uint64_t recipe_namespaces(void);
+
+/* Makes those that cost most and depend on nothing ahead of time, around the caller, who is about
+ * to clone and has nothing in them: network (with a loopback that is up), IPC and UTS. The next
+ * clone inherits them, and nobody else may; the caller leaves them by calling this again. What they
+ * belong to is the caller's user namespace, so that not even a sandbox's pid 1 has a right in them.
+ * Returns their flags, or 0: then the clone has to make them. */
+uint64_t recipe_prepare(void);
 
 /* Runs every step or fails; a failed child must exit, it is neither here nor there. */
 int recipe_seal(struct recipe *r, struct error *err);
