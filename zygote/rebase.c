@@ -22,10 +22,10 @@
 #define PAGE       REBASE_PAGE
 #define LARGE_PAGE ((size_t)2 << 20)
 
-/* Untouched pages in the middle of touched ones are taken along up to this many, because each gap
- * would cost two mappings in every child. Longer ones stay anonymous: touching a hole of the file
- * would allocate a page in it for good. */
-#define GAP_MAX 16
+/* Untouched pages in the middle of touched ones, and at either end of anonymous memory, are taken
+ * along up to this many, because each gap would cost one or two mappings in every child. Longer
+ * ones stay anonymous: touching a hole of the file would allocate a page in it for good. */
+#define GAP_MAX 64
 
 /* Pages of larger ones stay shared with whoever else on the host uses them. */
 #define LIBRARY_MAX   ((uintptr_t)512 << 10)
@@ -73,10 +73,28 @@ static int add_run(uintptr_t start, uintptr_t end, int prot, struct error *err)
     return 0;
 }
 
+/* The run [start, end), or none when `end` is 0, up to the ends of its mapping where these are
+ * near: neighbours then are one mapping with it. Not in memory of a file, which may be longer than
+ * the file. */
+static int add_last_run(const struct mapping *m, bool is_first, uintptr_t start, uintptr_t end,
+                        struct error *err)
+{
+    static const uintptr_t near = (uintptr_t)GAP_MAX * PAGE;
+
+    if (!end && (!m->is_anonymous || m->end - m->start > near))
+        return 0;
+    if (!end || (m->is_anonymous && is_first && start - m->start <= near))
+        start = m->start;
+    if (!end || (m->is_anonymous && m->end - end <= near))
+        end = m->end;
+    return add_run(start, end, m->prot, err);
+}
+
 /* Pages that exist and are ours: present or swapped out, and not of a file. */
 static int find_runs(int pagemap, const struct mapping *m, struct error *err)
 {
     uintptr_t start = 0, end = 0;
+    size_t before = n_runs;
 
     for (uintptr_t at = m->start; at < m->end;) {
         size_t want = (m->end - at) / PAGE;
@@ -102,7 +120,7 @@ static int find_runs(int pagemap, const struct mapping *m, struct error *err)
             end = at + PAGE;
         }
     }
-    return end ? add_run(start, end, m->prot, err) : 0;
+    return add_last_run(m, n_runs == before, start, end, err);
 }
 
 /* A library's tables, code, constants and what was written once when it was loaded: neighbours of
