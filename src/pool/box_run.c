@@ -413,6 +413,15 @@ static bool take_failure(struct run *run, struct unpack *u)
     return true;
 }
 
+/* The counters' files are opened by the first look; that is time a client need not wait for while
+ * its program runs. */
+static void open_counters(const struct box *b)
+{
+    struct cgroup_usage usage;
+
+    (void)cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL);
+}
+
 static void on_kernel_message(void *owner, const struct frame *frame)
 {
     struct box_kernel *k = owner;
@@ -453,6 +462,8 @@ static void on_kernel_message(void *owner, const struct frame *frame)
     case WIRE_STARTED: /* it has moved the state; there is nothing in it */
         if (b->model)
             box_session_on_started(k);
+        else
+            open_counters(b);
         break;
     case WIRE_DONE:
         if (!b->is_handed || k->peer.state == WIRE_STATE_HANDED)
