@@ -97,15 +97,38 @@ static void cgroup_limits_of(const struct run_limits *limits, struct cgroup_limi
 
 /* Named by a number of its own: a box's id is only unique within its zygote, and two of those may
  * live. */
+static unsigned long long n_groups;
+
+static void next_group_name(char name[static 48])
+{
+    (void)snprintf(name, 48, "%llx", ++n_groups);
+}
+
 static int make_cgroup(struct box *b, const struct run_limits *limits, struct error *err)
 {
-    static unsigned long long made;
     struct cgroup_limits wanted;
     char name[48];
 
     cgroup_limits_of(limits, &wanted);
-    (void)snprintf(name, sizeof(name), "%llx", ++made);
+    b->cgroup = cgroup_take(b->cgroups, &wanted);
+    if (b->cgroup)
+        return 0;
+    next_group_name(name);
     return cgroup_new(b->cgroups, name, &wanted, &b->cgroup, err);
+}
+
+/* Making a group takes as long as all else that is done here. The next one is made while the zygote
+ * is at work, unless this is a single run. */
+static void make_cgroup_ahead(struct box *b, const struct run_limits *limits)
+{
+    struct cgroup_limits wanted;
+    char name[48];
+
+    if (n_groups < 2)
+        return;
+    cgroup_limits_of(limits, &wanted);
+    next_group_name(name);
+    cgroup_prepare(b->cgroups, name, &wanted);
 }
 
 /* Descriptors for the zygote, which are ours to close whatever happens. */
@@ -165,7 +188,10 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
     if (make_cgroup(b, &spec->limits, err) < 0 || collect(b, spec, &message, &g, err) < 0 ||
         granted_new(spec->grants, spec->n_grants, &b->granted, err) < 0)
         return -1;
-    return zygote_client_spawn(b->zygote, &message, g.fds, g.count, err);
+    if (zygote_client_spawn(b->zygote, &message, g.fds, g.count, err) < 0)
+        return -1;
+    make_cgroup_ahead(b, &spec->limits);
+    return 0;
 }
 
 int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host *cgroups,

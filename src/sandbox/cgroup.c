@@ -240,6 +240,7 @@ void cgroup_host_free(struct cgroup_host *host)
         free(host->discarded);
         host->discarded = next;
     }
+    free(host->spare);
     free(host->reason);
     free(host);
 }
@@ -314,6 +315,23 @@ int cgroup_new(struct cgroup_host *host, const char *name, const struct cgroup_l
     }
     *ret_group = take_ptr(group);
     return 0;
+}
+
+void cgroup_prepare(struct cgroup_host *host, const char *name, const struct cgroup_limits *limits)
+{
+    if (host->kind != CGROUP_NONE && !host->spare)
+        (void)cgroup_new(host, name, limits, &host->spare, NULL);
+}
+
+struct cgroup *cgroup_take(struct cgroup_host *host, const struct cgroup_limits *limits)
+{
+    struct cgroup *group = take_ptr(host->spare);
+
+    if (group && cgroup_set_limits(group, limits, NULL) < 0) {
+        cgroup_discard(group);
+        return NULL;
+    }
+    return group;
 }
 
 int cgroup_set_limits(struct cgroup *group, const struct cgroup_limits *limits, struct error *err)

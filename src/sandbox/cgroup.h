@@ -55,6 +55,14 @@ void cgroup_host_free(struct cgroup_host *host);
 /* With CGROUP_NONE a group is an empty object on which everything succeeds and usage is zero. */
 int cgroup_new(struct cgroup_host *host, const char *name, const struct cgroup_limits *limits,
                struct cgroup **ret_group, struct error *err);
+
+/* Makes one that nobody needs yet, for cgroup_take(), unless there is one; the name is its for
+ * good. Where that fails, the next is made when it is needed. */
+void cgroup_prepare(struct cgroup_host *host, const char *name, const struct cgroup_limits *limits);
+
+/* The one made ahead, with these limits now, or NULL. */
+struct cgroup *cgroup_take(struct cgroup_host *host, const struct cgroup_limits *limits);
+
 int cgroup_set_limits(struct cgroup *group, const struct cgroup_limits *limits, struct error *err);
 
 /* Opens the files pid 1 writes "0" into ("tasks" of each v1 hierarchy: `cgroup.procs` has a 10 ms

@@ -66,6 +66,7 @@ struct cgroup_host {
 
     pid_t janitor;            /* 0: none */
     struct cgroup *discarded; /* could not be removed yet */
+    struct cgroup *spare;     /* made ahead, or NULL */
 };
 
 struct cgroup {

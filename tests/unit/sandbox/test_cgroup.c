@@ -211,6 +211,30 @@ static void limits_can_be_raised_and_lowered(void **state)
     cgroup_host_free(host);
 }
 
+static void a_group_made_ahead_is_taken_once_with_the_limits_of_its_taker(void **state)
+{
+    struct cgroup_host *host = open_host();
+    struct cgroup_limits few = {.memory_bytes = 48 * MB, .processes = 3};
+    cleanup_free char *path = strdup(cgroup_host_path(host));
+    struct cgroup *group;
+
+    (void)state;
+    assert_null(cgroup_take(host, &few));
+    cgroup_prepare(host, "a", &roomy);
+    cgroup_prepare(host, "b", &roomy); /* there is one */
+    assert_int_equal(count_groups(host, "a"), host->n_places);
+    assert_int_equal(count_groups(host, "b"), 0);
+    group = cgroup_take(host, &few);
+    assert_non_null(group);
+    assert_null(cgroup_take(host, &few));
+    assert_int_equal(inside(group, count_processes_to_the_limit), 3);
+    cgroup_kill(group);
+    remove_group(group);
+    cgroup_prepare(host, "c", &roomy);
+    cgroup_host_free(host);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
 static int burn(void)
 {
     struct timespec used = {0};
@@ -526,6 +550,7 @@ int main(void)
         cmocka_unit_test(memory_beyond_the_limit_is_a_counted_kill),
         cmocka_unit_test(memory_of_files_counts),
         cmocka_unit_test(limits_can_be_raised_and_lowered),
+        cmocka_unit_test(a_group_made_ahead_is_taken_once_with_the_limits_of_its_taker),
         cmocka_unit_test(cpu_time_is_counted),
         cmocka_unit_test(the_cpu_share_is_set_and_taken_back),
         cmocka_unit_test(a_limit_that_cannot_be_set_leaves_no_group),
