@@ -167,26 +167,32 @@ struct process_check {
     unsigned named;
 };
 
-/* A number of /proc/PID/status, where names have no line breaks. */
-static long field(const char *text, const char *name, int base)
-{
-    const char *at = strstr(text, name);
+#define EXITING 4 /* PF_EXITING of Linux, in the ninth field of /proc/PID/stat */
 
-    return at ? strtol(at + strlen(name), NULL, base) : 0;
-}
-
-/* Its parent, or -1 when nothing of it runs any more: it has ended, or SIGKILL waits for it. */
-static long parent_of(int pid)
+static bool is_killed(int pid)
 {
-    const long killed = 1L << (SIGKILL - 1);
-    char path[64], text[4096];
+    char path[64], text[4096], *at;
 
     (void)snprintf(path, sizeof(path), "/proc/%d/status", pid);
-    if (image_read_file(path, text, sizeof(text)) <= 0 || strstr(text, "\nState:\tZ") ||
-        strstr(text, "\nState:\tX") ||
-        (field(text, "\nSigPnd:\t", 16) | field(text, "\nShdPnd:\t", 16)) & killed)
+    if (image_read_file(path, text, sizeof(text)) <= 0)
+        return true;
+    at = strstr(text, "\nShdPnd:\t"); /* a name has no line breaks here */
+    return at && strtoull(at + strlen("\nShdPnd:\t"), NULL, 16) & 1U << (SIGKILL - 1);
+}
+
+/* Its parent, or -1 when nothing of it runs any more: it has ended, is on the way, or SIGKILL waits
+ * for it. */
+static long parent_of(int pid)
+{
+    char path[64], text[512], *end, state;
+    unsigned flags;
+    long parent;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+    if (image_read_file(path, text, sizeof(text)) <= 0 || !(end = strrchr(text, ')')) ||
+        sscanf(end, ") %c %ld %*d %*d %*d %*d %u", &state, &parent, &flags) != 3)
         return -1;
-    return field(text, "\nPPid:\t", 10);
+    return state == 'Z' || state == 'X' || flags & EXITING || is_killed(pid) ? -1 : parent;
 }
 
 static void visit_process(int dir, int pid, void *data)
