@@ -17,7 +17,7 @@ from .errors import (
     Unreachable,
 )
 from .session import File, Files, Session
-from .types import Case, Collected, Display, Event, Exception_, Result, Usage, Violation
+from .types import Case, Collected, Display, Event, ProgramError, Result, Usage, Violation
 
 __version__ = "0.1.0"
 
@@ -31,11 +31,11 @@ __all__ = [
     "DeniedError",
     "Display",
     "Event",
-    "Exception_",
     "File",
     "Files",
     "InvalidError",
     "NotFoundError",
+    "ProgramError",
     "Result",
     "Session",
     "TooLargeError",

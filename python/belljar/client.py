@@ -94,6 +94,9 @@ class Client:
 
         runs        One mapping each: `id`, `stdin`, `expected_output`, and whatever else `run` takes.
         common      What they have in common, such as `code`.
+
+        It begins with the first `next()`. Who stops iterating before the end cancels the rest, unless there is a `key`: sent
+        again under the same key, a batch goes on where it was.
         """
         body = {**common, "runs": [dict(r) for r in runs]}
         headers = {"Accept": "application/x-ndjson", **_key_header(key)}

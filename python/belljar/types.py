@@ -19,7 +19,7 @@ class Usage:
 
 
 @dataclass(frozen=True)
-class Exception_:
+class ProgramError:
     """The exception that ended a program."""
 
     name: str
@@ -77,7 +77,7 @@ class Result:
     stderr: str
     value: Any  # of `result` or of the last expression, where it is plain data
     text: Optional[str]  # the same as text
-    error: Optional[Exception_]
+    error: Optional[ProgramError]
     violations: List[Violation]
     displays: List[Display]
     collected: List[Collected]
@@ -139,7 +139,7 @@ def parse_result(raw: Json) -> Result:
         stderr=raw.get("stderr", ""),
         value=value.get("json"),
         text=value.get("text"),
-        error=_known(Exception_, raw["error"]) if raw.get("error") else None,
+        error=_known(ProgramError, raw["error"]) if raw.get("error") else None,
         violations=[_known(Violation, v) for v in raw.get("violations", [])],
         displays=[Display(str(d.get("mime")), d) for d in raw.get("displays", [])],
         collected=[_collected(c) for c in raw.get("collected", [])],
