@@ -1,6 +1,8 @@
 #include "front/client.h"
 
+#include <arpa/inet.h>
 #include <ctype.h>
+#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,10 +27,16 @@ static int bad_address(const char *url, struct error *err)
                            ", https://HOST:PORT or unix:PATH");
 }
 
+/* By its address: a name may begin with one. */
 static bool is_loopback(const char *host)
 {
-    return strcmp(host, "localhost") == 0 || strncmp(host, "127.", 4) == 0 ||
-           strcmp(host, "::1") == 0;
+    struct in_addr v4;
+    struct in6_addr v6;
+
+    if (inet_pton(AF_INET, host, &v4) == 1)
+        return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
+    return strcmp(host, "localhost") == 0 ||
+           (inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6));
 }
 
 static int read_url(struct client *client, const char *url, struct error *err)
@@ -41,7 +49,8 @@ static int read_url(struct client *client, const char *url, struct error *err)
         return bad_address(url, err);
     rest = url + (client->is_tls ? 8 : 7);
     len = strcspn(rest, "/");
-    if (len == 0 || (rest[len] && rest[len + 1]) || strpbrk(rest, "?#@ ") != NULL)
+    if (len == 0 || *rest == ':' || (*rest == '[' && !memchr(rest, ']', len)) ||
+        (rest[len] && rest[len + 1]) || strpbrk(rest, "?#@ ") != NULL)
         return bad_address(url, err);
     colon = *rest == '[' ? strstr(rest, "]:") : strrchr(rest, ':');
     colon = colon && *colon == ']' ? colon + 1 : colon;
