@@ -55,7 +55,7 @@ struct box {
     struct files_list seen; /* what was in it when the last cell ended */
     bool is_seen_stale;     /* somebody else may have changed it since */
     struct cgroup *cgroup;
-    struct granted *granted; /* directories to look at when nothing of it is left */
+    struct granted *granted;  /* directories to look at when nothing of it is left */
     struct run_limits limits; /* what it was made for */
     uint32_t layers;
     bool is_touched;
