@@ -420,10 +420,10 @@ static int on_making(const struct policy *policy, const char *event, PyObject *a
         const char *event;
         const char *names[3];
     } makers[] = {
-        {"code.__new__",     {"CodeType", "__code__"}},
-        {"function.__new__", {"FunctionType"}        },
-        {"marshal.loads",    {"marshal"}             },
-        {"sys._getframe",    {"_getframe"}           },
+        {"code.__new__",     {"CodeType", "__code__"}        },
+        {"function.__new__", {"FunctionType"}                },
+        {"marshal.loads",    {"marshal", "get_frozen_object"}},
+        {"sys._getframe",    {"_getframe"}                   },
     };
 
     (void)args;

@@ -14,6 +14,7 @@
 #include "guest/code/module.h"
 #include "guest/display.h"
 #include "guest/exits.h"
+#include "guest/library.h"
 #include "guest/python.h"
 
 static int check_status(PyStatus status, struct error *err)
@@ -196,6 +197,7 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
     *ret_n_missing = 0;
     if (!executable)
         return error_set(err, E_PROTOCOL, "bad path of the interpreter");
+    library_register();
     if (display_register() < 0 || PyImport_AppendInittab("_belljar_code", code_module) < 0)
         return error_set(err, E_SYSTEM, "out of memory");
     if (initialise(executable, !setup->warm && setup->binds.count == 0, setup->steady, err) < 0)

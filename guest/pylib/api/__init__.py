@@ -1,0 +1,21 @@
+"""Work on files from code, and give back what was found or done instead of the files themselves.
+
+    from api import filesystem
+
+Every function returns a small dictionary or list. help(api.filesystem) shows all of them.
+"""
+
+__all__ = ["filesystem"]
+
+
+def __getattr__(name):
+    """Modules of this package when they are first used."""
+    if name in __all__:
+        import importlib
+
+        return importlib.import_module("api." + name)
+    raise AttributeError(f"module 'api' has no attribute {name!r}; it has {', '.join(__all__)}")
+
+
+def __dir__():
+    return __all__

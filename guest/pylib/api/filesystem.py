@@ -1,0 +1,208 @@
+"""Read, write, copy and replace text in files, one or many.
+
+Lines count from 1, both ends included. Writes are all or nothing and keep encoding, line ends and mode.
+"""
+import glob as _glob
+import os as _os
+import re as _re
+
+from api import _text
+
+__all__ = ["read_file", "write_file", "copy_lines", "paste_code", "search_replace", "batch_copy", "batch_transform"]
+
+READ_MAX = 1_000_000
+
+
+def _line_range(lines, start, end, path):
+    start = 1 if start is None else start
+    end = len(lines) if end is None or end == -1 else end
+    if start < 1 or end < start:
+        raise ValueError(f"lines {start} to {end} of {path}: lines count from 1, and the end is not before the start")
+    return start, min(end, len(lines))
+
+
+def read_file(file_path, encoding="utf-8", start=None, end=None, max_bytes=READ_MAX):
+    """The text of a file, or of its lines `start` to `end`. The one call that returns content; longer texts are refused."""
+    text = _text.Text(file_path, None if encoding == "utf-8" else encoding).text
+    if start is not None or end is not None:
+        lines = _text.split(text)
+        start, end = _line_range(lines, start, end, file_path)
+        text = "".join(lines[start - 1 : end])
+    if len(text) > max_bytes:
+        raise ValueError(f"{file_path} has {len(text)} characters: read lines of it with start and end, or raise max_bytes")
+    return text
+
+
+def write_file(file_path, content, encoding="utf-8", create_backup=False, dry_run=False):
+    """Makes or replaces a file. {status, file, lines_written, line_count, backup}"""
+    path = _os.fspath(file_path)
+    lines = _text.count_lines(content)
+    result = {"status": "success", "file": path, "lines_written": lines, "line_count": lines}
+    if dry_run:
+        return {**result, "dry_run": True}
+    if create_backup:
+        made = _text.backup(path)
+        if made:
+            result["backup"] = made
+    _text.write_bytes(path, content.encode(encoding, "surrogateescape" if encoding == "utf-8" else "strict"))
+    return result
+
+
+def copy_lines(source_file, start_line, end_line, include_line_numbers=False):
+    """The text of lines `start_line` to `end_line` (-1: the last)."""
+    lines = _text.split(_text.Text(source_file).text)
+    start, end = _line_range(lines, start_line, end_line, source_file)
+    chosen = lines[start - 1 : end]
+    if include_line_numbers:
+        chosen = [f"{number:4d} | {line}" for number, line in enumerate(chosen, start)]
+    return "".join(chosen)
+
+
+def _insert(text, line_number, code, end):
+    """The new text, and the line the code begins at."""
+    lines = _text.split(text)
+    if lines and not lines[-1].endswith(("\n", "\r")):
+        lines[-1] += end
+    if line_number == -1:
+        at = len(lines)
+    elif line_number < 1:
+        raise ValueError(f"line {line_number}: lines count from 1, and -1 appends")
+    else:
+        lines += [end] * (line_number - 1 - len(lines))
+        at = line_number - 1
+    code = _text.with_line_end(code, end)
+    if code and not code.endswith(end):
+        code += end
+    return "".join(lines[:at]) + code + "".join(lines[at:]), at + 1
+
+
+def paste_code(target_file, line_number, code, create_backup=True, dry_run=False):
+    """Inserts `code` before a line; -1 appends. Makes the file, its directories and missing lines.
+
+    {status, file, line, lines_inserted, line_count, backup}
+    """
+    path = _os.fspath(target_file)
+    file = _text.Text(path) if _os.path.exists(path) else None
+    text, line = _insert(file.text if file else "", line_number, code, file.line_end if file else "\n")
+    result = {"status": "success", "file": path, "line": line, "lines_inserted": _text.count_lines(code),
+              "line_count": _text.count_lines(text), "backup": None}  # fmt: skip
+    if dry_run:
+        return {**result, "dry_run": True}
+    if create_backup:
+        result["backup"] = _text.backup(path)
+    if file:
+        file.text = text
+        file.save()
+    else:
+        _text.write_bytes(path, text.encode("utf-8", "surrogateescape"))
+    return result
+
+
+def _files(pattern):
+    """Regular files of a glob, below the working directory unless it is absolute; backups and hidden directories left out."""
+    found = []
+    for path in sorted(_glob.glob(_os.fspath(pattern), recursive=True)):
+        if _os.path.isfile(path) and ".backup_" not in _os.path.basename(path):
+            found.append(path)
+    return found
+
+
+def _is_binary(path):
+    with open(path, "rb") as file:
+        return b"\0" in file.read(8192)
+
+
+def search_replace(file_pattern, search, replace, regex=False, case_sensitive=True, create_backup=True, word=False, dry_run=False, limit=100):
+    """Replaces a text, or an expression, in all files of a glob.
+
+    {files_scanned, files_modified, total_replacements, details: [{file, replacements, status} or {file, status, error}]};
+    at most `limit` details, `details_more` counts the rest.
+    """
+    if not search:
+        raise ValueError("nothing to search for: `search` is empty")
+    source = search if regex else _re.escape(search)
+    expression = _re.compile(rf"\b(?:{source})\b" if word else source, 0 if case_sensitive else _re.IGNORECASE)
+    with_what = replace if regex else lambda found: replace
+    details, modified, total = [], 0, 0
+    paths = _files(file_pattern)
+    for path in paths:
+        try:
+            if _is_binary(path):
+                continue
+            file = _text.Text(path)
+            file.text, count = expression.subn(with_what, file.text)
+            if not file.is_changed:
+                continue
+            if not dry_run:
+                if create_backup:
+                    _text.backup(path)
+                file.save()
+            modified, total = modified + 1, total + count
+            details.append({"file": path, "replacements": count, "status": "modified"})
+        except (OSError, ValueError, _re.error) as error:
+            details.append({"file": path, "status": "error", "error": str(error)})
+    result = {"files_scanned": len(paths), "files_modified": modified, "total_replacements": total, "details": details[:limit]}
+    if len(details) > limit:
+        result["details_more"] = len(details) - limit
+    if dry_run:
+        result["dry_run"] = True
+    return result
+
+
+def batch_copy(operations):
+    """Copies lines between files: [{source_file, start_line, end_line, target_file, target_line, create_backup}].
+
+    A list with the result of each paste; one that fails says why and stops nothing.
+    """
+    results = []
+    for operation in operations:
+        source = operation.get("source_file")
+        try:
+            code = copy_lines(source, operation["start_line"], operation["end_line"])
+            done = paste_code(operation["target_file"], operation["target_line"], code, operation.get("create_backup", True))
+            results.append({**done, "operation": "copy_paste", "source": source})
+        except KeyError as error:
+            results.append({"status": "error", "operation": "copy_paste", "source": source, "target": operation.get("target_file"),
+                            "error": f"the operation lacks {error}"})  # fmt: skip
+        except (OSError, ValueError, TypeError) as error:
+            results.append({"status": "error", "operation": "copy_paste", "source": source, "target": operation.get("target_file"),
+                            "error": str(error)})  # fmt: skip
+    return results
+
+
+def _transform(operation, transform_fn):
+    function = operation.get("transform") or transform_fn
+    if not callable(function):
+        raise ValueError("there is no function: give `transform` in the operation, or transform_fn")
+    file = _text.Text(operation["file"])
+    start, end = operation.get("start_line"), operation.get("end_line")
+    if start is None and end is None:
+        new = function(file.text)
+        is_whole = True
+    else:
+        lines = _text.split(file.text)
+        start, end = _line_range(lines, start, end, file.path)
+        new = "".join(lines[: start - 1]) + function("".join(lines[start - 1 : end])) + "".join(lines[end:])
+        is_whole = False
+    if not isinstance(new, str):
+        raise TypeError(f"the function returned {type(new).__name__}, expected the new text")
+    file.text = new
+    if file.is_changed and is_whole:
+        _text.backup(file.path)
+    file.save()
+    return {"status": "success", "file": file.path, "operation": "transform", "modified": file.is_changed}
+
+
+def batch_transform(operations, transform_fn=None):
+    """Passes files, or lines of them, through functions: [{file, start_line, end_line, transform}].
+
+    A list of {status, file, operation, modified}; one that fails says why and stops nothing.
+    """
+    results = []
+    for operation in operations:
+        try:
+            results.append(_transform(operation, transform_fn))
+        except Exception as error:  # noqa: BLE001 - the function is the caller's
+            results.append({"status": "error", "file": operation.get("file"), "operation": "transform",
+                            "error": f"{type(error).__name__}: {error}"})  # fmt: skip
+    return results
