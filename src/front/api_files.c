@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "front/api.h"
 #include "front/json.h"
+#include "gate/quota.h"
 #include "sandbox/files.h"
 
 #define PIECE (64 * KIB)
@@ -227,8 +228,14 @@ static void send_file(struct request *request, int fd, uint64_t size)
     request->user = download;
     request->on_gone = on_reader_gone;
     request->on_drained = pump;
+    quota_spend(request->caller, loop_now_ns(), 0, (double)(end - from));
     request_begin(request, r > 0 ? 206 : 200, "application/octet-stream", headers, end - from);
     pump(request);
+}
+
+static int check_quota(struct request *request, struct error *err)
+{
+    return quota_check_bytes(request->caller, loop_now_ns(), &request->retry_s, err);
 }
 
 static void get_file(struct request *request)
@@ -239,7 +246,7 @@ static void get_file(struct request *request)
     const struct files *files = find_path(request, path, &err);
     int fd;
 
-    if (!files || files_open(files, path, &fd, &entry, &err) < 0)
+    if (!files || check_quota(request, &err) < 0 || files_open(files, path, &fd, &entry, &err) < 0)
         request_answer_error(request, &err);
     else
         send_file(request, fd, entry.size);
@@ -253,12 +260,14 @@ static const struct schema_field put_fields[] = {
 };
 
 struct upload {
+    struct caller *caller; /* who pays */
     struct files_writer writer;
     char path[PATH_MAX];
 };
 
 static void upload_free(struct upload *upload)
 {
+    quota_spend(upload->caller, loop_now_ns(), 0, (double)upload->writer.written);
     files_write_abort(&upload->writer);
     free(upload);
 }
@@ -286,8 +295,10 @@ static int begin_put(struct request *request, struct error *err)
 
     if (!upload)
         return error_set(err, E_SYSTEM, "out of memory");
+    upload->caller = request->caller;
     files = find_path(request, upload->path, err);
-    if (!files || files_write_begin(&upload->writer, files, upload->path, &options, err) < 0) {
+    if (!files || check_quota(request, err) < 0 ||
+        files_write_begin(&upload->writer, files, upload->path, &options, err) < 0) {
         free(upload);
         return -1;
     }

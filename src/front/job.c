@@ -76,27 +76,34 @@ static bool is_kept(const struct job *job)
 static void forget(struct job *job)
 {
     job->jobs->n_kept--;
+    job->place.caller->n_kept[job->key.is_set]--;
     job->jobs->kept_bytes -= job->bytes;
     free_job(job);
 }
 
-/* Answers go: those past their time and this owner's surplus, then the oldest while there are too
- * many bytes. */
-static void make_room(struct jobs *jobs, const char *owner)
+/* The oldest of this caller, while there are more of his, with or without a key, than are kept. */
+static void trim(struct jobs *jobs, const struct caller *caller, bool has_key, size_t max)
 {
-    size_t own[2] = {0}; /* without a key, and with one */
-
-    for (struct job *job = jobs->last, *before; job; job = before) {
-        before = job->before;
-        if (!is_kept(job))
-            continue;
-        if (strcmp(job->owner, owner) == 0)
-            own[job->key.is_set]++;
-        if (is_old(job) || own[0] > jobs->options.max_kept || own[1] > jobs->options.max_keyed) {
-            own[job->key.is_set] -= strcmp(job->owner, owner) == 0;
+    for (struct job *job = jobs->first, *after; job && caller->n_kept[has_key] > max; job = after) {
+        after = job->after;
+        if (is_kept(job) && job->place.caller == caller && job->key.is_set == has_key)
             forget(job);
-        }
     }
+}
+
+/* Answers go: those past their time and this caller's surplus, then the oldest while there are too
+ * many bytes. Runs stand in the order in which they began, which is nearly that of their ends:
+ * whoever looks for old ones need not look at all. */
+static void make_room(struct jobs *jobs, const struct caller *caller)
+{
+    for (struct job *job = jobs->first, *after; job && (!is_kept(job) || is_old(job));
+         job = after) {
+        after = job->after;
+        if (is_kept(job))
+            forget(job);
+    }
+    trim(jobs, caller, false, jobs->options.max_kept);
+    trim(jobs, caller, true, jobs->options.max_keyed);
     for (struct job *job = jobs->first, *after; job && jobs->kept_bytes > jobs->options.max_bytes;
          job = after) {
         after = job->after;
@@ -198,8 +205,7 @@ static void account(struct job *job)
     metrics_add_run(job->jobs->options.metrics, run, queue_s, (double)(now - job->begun_ns) / 1e9);
     log_run(job, queue_s * 1000);
     quota_spend(job->place.caller, now, run->usage.cpu_ms / 1000,
-                (double)(run->code.len + run->input.len) +
-                    (double)(run->out.total + run->err.total));
+                (double)job->sent_bytes + (double)(run->out.total + run->err.total));
     job->place.caller->n_done++;
 }
 
@@ -215,9 +221,10 @@ static void tell_follower(struct job *job)
 
 static void weigh_in(struct job *job, size_t weight)
 {
-    job->weight = weight;
-    job->jobs->pending_bytes += weight;
-    job->place.caller->pending_bytes += weight;
+    job->sent_bytes = weight;
+    job->weight = weight + sizeof(*job) + sizeof(*job->run);
+    job->jobs->pending_bytes += job->weight;
+    job->place.caller->pending_bytes += job->weight;
 }
 
 static void weigh_out(struct job *job)
@@ -231,7 +238,7 @@ static void on_done(struct run *run)
 {
     struct job *job = run->user;
     struct jobs *jobs = job->jobs;
-    char owner[REQUEST_OWNER_MAX];
+    struct caller *caller = job->place.caller;
 
     weigh_out(job);
     queue_leave(jobs->options.queue, &job->place);
@@ -245,12 +252,12 @@ static void on_done(struct run *run)
     job->done_ns = loop_now_ns();
     jobs->n_running--;
     jobs->n_kept++;
+    caller->n_kept[job->key.is_set]++;
     answer(job);
     job_stream_end(job);
     job->bytes = job->answer.len + job->events.sent_bytes + job->events.unsent_bytes;
     jobs->kept_bytes += job->bytes;
-    memcpy(owner, job->owner, sizeof(owner));
-    make_room(jobs, owner);
+    make_room(jobs, caller);
 }
 
 /* --- starting and stopping --- */
@@ -430,10 +437,10 @@ static int claim(const struct jobs *jobs, struct job_client *client, struct erro
     return -1;
 }
 
-/* What a run holds of our memory until it is over; its output has limits of its own. */
+/* What came with a run, and is held until it is over. */
 static size_t weigh(const struct run *run)
 {
-    size_t bytes = sizeof(struct job) + sizeof(*run) + run->code.len + run->input.len;
+    size_t bytes = run->code.len + run->input.len;
 
     for (size_t i = 0; i < run->n_given; i++)
         bytes += run->given[i].len;
@@ -447,6 +454,7 @@ static int check_room(const struct jobs *jobs, const struct caller *caller, size
 {
     size_t max = jobs->options.max_pending;
 
+    weight += sizeof(struct job) + sizeof(struct run);
     if (!max || (weight <= max - jobs->pending_bytes && weight <= max / 2 - caller->pending_bytes))
         return 0;
     jobs->options.metrics->refusals[METRICS_QUEUE]++;

@@ -31,8 +31,9 @@ struct job {
     int status;        /* of the answer, in HTTP */
     struct buf answer; /* its text */
     struct spool *spools[2];
-    size_t bytes;  /* that it takes while it is kept */
-    size_t weight; /* and until it is over */
+    size_t bytes;      /* that it takes while it is kept */
+    size_t weight;     /* and until it is over */
+    size_t sent_bytes; /* what came with it: program, input, files */
     uint64_t done_ns;
 
     /* --- of one whose events are followed --- */

@@ -38,6 +38,14 @@ static int refuse(const char *what, double wait_s, unsigned *ret_wait_s, struct 
     return error_hint(err, "try again in %u seconds", *ret_wait_s);
 }
 
+int quota_check_bytes(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s,
+                      struct error *err)
+{
+    double wait_s = wait_for(&caller->bytes, caller->rights.bytes_per_hour, HOUR_S, 1, now_ns);
+
+    return wait_s > 0 ? refuse("bytes (`bytes_per_hour`)", wait_s, ret_wait_s, err) : 0;
+}
+
 int quota_take_run(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s, struct error *err)
 {
     const struct rights *r = &caller->rights;
@@ -47,9 +55,8 @@ int quota_take_run(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s,
     wait_s = wait_for(&caller->cpu_s, r->cpu_s_per_hour, HOUR_S, 1e-3, now_ns);
     if (wait_s > 0)
         return refuse("CPU time (`cpu_s_per_hour`)", wait_s, ret_wait_s, err);
-    wait_s = wait_for(&caller->bytes, r->bytes_per_hour, HOUR_S, 1, now_ns);
-    if (wait_s > 0)
-        return refuse("bytes (`bytes_per_hour`)", wait_s, ret_wait_s, err);
+    if (quota_check_bytes(caller, now_ns, ret_wait_s, err) < 0)
+        return -1;
     wait_s = wait_for(&caller->runs, r->runs_per_minute, MINUTE_S, 1, now_ns);
     if (wait_s > 0)
         return refuse("runs (`runs_per_minute`)", wait_s, ret_wait_s, err);

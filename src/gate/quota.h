@@ -15,5 +15,9 @@
 /* Takes one run. E_BUSY: not now; *ret_wait_s says in how many seconds, at least 1. */
 int quota_take_run(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s, struct error *err);
 
-/* What a run has used. */
+/* Whether bytes may be moved. E_BUSY as above. */
+int quota_check_bytes(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s,
+                      struct error *err);
+
+/* What a run, or a file on its way in or out, has used. */
 void quota_spend(struct caller *caller, uint64_t now_ns, double cpu_s, double bytes);

@@ -24,7 +24,7 @@ static const struct rights_bound bounds[] = {
     {"max_sessions", true, 0, 4096, "sessions at once", AT(max_sessions)},
     {"runs_per_minute", true, 1, 1000000, "runs and cells begun within a minute", AT(runs_per_minute)},
     {"cpu_s_per_hour", false, 1, 1e9, "CPU seconds of all runs within an hour", AT(cpu_s_per_hour)},
-    {"bytes_per_hour", true, 1024, 1e15, "bytes of programs, input and output within an hour", AT(bytes_per_hour)},
+    {"bytes_per_hour", true, 1024, 1e15, "bytes of programs, input, output and files within an hour", AT(bytes_per_hour)},
 };
 /* clang-format on */
 

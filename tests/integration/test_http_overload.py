@@ -129,6 +129,33 @@ def test_cpu_time_and_bytes_are_paid_afterwards(narrow):
     assert reply.status == 429 and "`bytes_per_hour`" in reply.error["message"], reply
 
 
+def test_bytes_of_files_are_paid_too(narrow):
+    """Neither with a run nor on their own do they pass by the allowance."""
+    for number, way in enumerate(("run", "put", "broken put", "get")):
+        token = narrow.add(f"porter{number}", "--bytes-per-hour", "2000")
+        headers = {"Authorization": f"Bearer {token}"}
+        if way == "run":
+            assert narrow.run(token, "1", files=[{"path": "a", "content": "x" * 3000}]).status == 200
+        else:
+            assert narrow.call(token, "POST", "/v1/sessions", {"name": "s"}).status == 201
+            if way == "broken put":
+                with narrow.server.open() as s:
+                    s.sendall(f"PUT /v1/sessions/s/files/a HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\nContent-Length: 5000\r\n\r\n".encode() + b"x" * 3000)
+                wait_until(lambda t=token: narrow.call(t, "GET", "/v1/sessions/s/files/none").status == 429, "it is paid")
+            elif way == "put":
+                assert narrow.server.call("PUT", "/v1/sessions/s/files/a", b"x" * 3000, headers).status == 200
+            else:
+                assert narrow.call(token, "POST", "/v1/sessions/s/execute", {"code": "open('a', 'w').write('x' * 3000)"}).status == 200
+                assert narrow.call(token, "GET", "/v1/sessions/s/files/a").status == 200
+        for method, path in (("GET", "/v1/sessions/s/files/a"), ("PUT", "/v1/sessions/s/files/b")):
+            if way == "run":
+                continue
+            reply = narrow.server.call(method, path, b"x" if method == "PUT" else None, headers)
+            assert reply.status == 429 and "`bytes_per_hour`" in reply.error["message"] and int(reply.headers["retry-after"]) >= 1, (way, reply)
+        assert narrow.run(token, "1").status == 429, way
+        narrow.call(token, "DELETE", "/v1/sessions/s")
+
+
 def test_runs_at_once_of_a_token_wait_for_each_other(callers):
     who = callers.get("user") or next(iter(callers.values()))
     t = Tokens(who, env={"BELLJAR_RUNS_MAX": "8"})
