@@ -219,6 +219,7 @@ void run_free(struct run *run)
     for (size_t i = 0; i < run->n_displays; i++)
         display_done(&run->displays[i]);
     free(run->displays);
+    free(run->receipt);
     free(run);
 }
 

@@ -200,6 +200,11 @@ struct run {
 
     char session[32]; /* the id of its session; "": it has a sandbox of its own */
 
+    /* For its record; the door's, and NULL where it has none. */
+    const char *owner;
+    const char *correlation_id;
+    bool wants_receipt;
+
     /* --- callbacks, all optional but on_done --- */
     /* Instead of running anything: a sandbox that fits, which is the taker's from here on
      * (pool/box.h, box_keep). */
@@ -239,6 +244,8 @@ struct run {
     char fingerprint[65]; /* with a seed: what else its output depends on (pool/fingerprint.h) */
     uint32_t layers;      /* bit set of enum wire_layer: what stood around the code */
     uint64_t started_ns, handed_ns, ended_ns;
+    char *receipt;    /* JSON, signed (trail/receipt.h), or NULL */
+    bool is_recorded; /* its beginning is; its end is due */
 
     /* --- the pool's own --- */
     struct run *next;             /* in the queue */

@@ -1,14 +1,39 @@
 #include "base/sha256.h"
 
-#include <stdio.h>
 #include <string.h>
 
 #include <openssl/crypto.h>
+#include <openssl/evp.h>
 #include <openssl/sha.h>
 
 void sha256(const void *data, size_t len, uint8_t digest[SHA256_BYTES])
 {
     (void)SHA256(data, len, digest);
+}
+
+/* OpenSSL's own type, under a name of ours. */
+struct sha256_stream *sha256_begin(void)
+{
+    EVP_MD_CTX *context = EVP_MD_CTX_new();
+
+    if (context && EVP_DigestInit_ex(context, EVP_sha256(), NULL) == 1)
+        return (struct sha256_stream *)context;
+    EVP_MD_CTX_free(context);
+    return NULL;
+}
+
+void sha256_feed(struct sha256_stream *stream, const void *data, size_t len)
+{
+    if (stream)
+        (void)EVP_DigestUpdate((EVP_MD_CTX *)stream, data, len);
+}
+
+void sha256_end(struct sha256_stream *stream, uint8_t digest[SHA256_BYTES])
+{
+    if (!stream)
+        return;
+    (void)EVP_DigestFinal_ex((EVP_MD_CTX *)stream, digest, NULL);
+    EVP_MD_CTX_free((EVP_MD_CTX *)stream);
 }
 
 int sha256_differs(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES])
@@ -18,8 +43,13 @@ int sha256_differs(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES])
 
 void sha256_to_hex(const uint8_t digest[SHA256_BYTES], char text[2 * SHA256_BYTES + 1])
 {
-    for (size_t i = 0; i < SHA256_BYTES; i++)
-        (void)snprintf(text + 2 * i, 3, "%02x", digest[i]);
+    static const char digits[] = "0123456789abcdef";
+
+    for (size_t i = 0; i < SHA256_BYTES; i++) {
+        text[2 * i] = digits[digest[i] >> 4];
+        text[2 * i + 1] = digits[digest[i] & 15];
+    }
+    text[(size_t)2 * SHA256_BYTES] = '\0';
 }
 
 static int digit(char c)

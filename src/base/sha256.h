@@ -1,4 +1,4 @@
-/* SHA-256 of bytes in memory, by OpenSSL, and its form as text. */
+/* SHA-256, by OpenSSL, and its form as text. */
 #pragma once
 
 #include <stddef.h>
@@ -7,6 +7,13 @@
 #define SHA256_BYTES 32
 
 void sha256(const void *data, size_t len, uint8_t digest[SHA256_BYTES]);
+
+/* The same of bytes that come in pieces. NULL: out of memory; the others accept that. The end frees
+ * it. */
+struct sha256_stream;
+struct sha256_stream *sha256_begin(void);
+void sha256_feed(struct sha256_stream *stream, const void *data, size_t len);
+void sha256_end(struct sha256_stream *stream, uint8_t digest[SHA256_BYTES]);
 
 /* Takes as long for the first byte that differs as for the last. */
 int sha256_differs(const uint8_t a[SHA256_BYTES], const uint8_t b[SHA256_BYTES]);

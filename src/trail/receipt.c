@@ -1,0 +1,158 @@
+#include "trail/receipt.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <jansson.h>
+
+#include "base/cleanup.h"
+
+#define FIELD(name, member)                                                                        \
+    {                                                                                              \
+        name, offsetof(struct receipt, member), sizeof(((struct receipt *)0)->member)              \
+    }
+
+/* In the order in which they are signed. */
+static const struct {
+    const char *name;
+    size_t offset, size;
+} fields[] = {
+    FIELD("id", id),
+    FIELD("status", status),
+    FIELD("time", time),
+    FIELD("code_sha256", code),
+    FIELD("stdout_sha256", out),
+    FIELD("stderr_sha256", err),
+    FIELD("result_sha256", result),
+    FIELD("seq", seq),
+    FIELD("record_sha256", hash),
+    FIELD("key", key),
+};
+
+_Static_assert(ARRAY_SIZE(fields) == RECEIPT_FIELDS, "all fields are signed");
+
+static const char *value(const struct receipt *receipt, size_t i)
+{
+    return (const char *)receipt + fields[i].offset;
+}
+
+static int statement(const struct receipt *receipt, struct buf *out, struct error *err)
+{
+    if (buf_add_str(out, "belljar receipt v1\n", err) < 0)
+        return -1;
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (buf_printf(out, err, "%s=%s\n", fields[i].name, value(receipt, i)) < 0)
+            return -1;
+    return 0;
+}
+
+int receipt_sign(struct receipt *receipt, const struct record_mark *mark,
+                 const struct key_pair *key, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, 4 * KIB);
+    memcpy(receipt->time, mark->time, sizeof(receipt->time));
+    memcpy(receipt->key, key_public(key)->name, sizeof(receipt->key));
+    (void)snprintf(receipt->seq, sizeof(receipt->seq), "%" PRIu64, mark->seq);
+    sha256_to_hex(mark->hash, receipt->hash);
+    if (statement(receipt, &text, err) < 0)
+        return -1;
+    return key_sign(key, text.data, text.len, receipt->signature, err);
+}
+
+int receipt_text(const struct receipt *receipt, struct buf *out, struct error *err)
+{
+    json_t *object = json_object();
+    char *text = NULL;
+    int r = -1;
+
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        (void)json_object_set_new(object, fields[i].name, json_string(value(receipt, i)));
+    if (json_object_set_new(object, "signature", json_string(receipt->signature)) == 0 &&
+        json_object_size(object) == ARRAY_SIZE(fields) + 1)
+        text = json_dumps(object, JSON_COMPACT);
+    if (text)
+        r = buf_add_str(out, text, err);
+    else
+        error_set(err, E_SYSTEM, "out of memory");
+    free(text);
+    json_decref(object);
+    return r;
+}
+
+static int not_one(const char *why, struct error *err)
+{
+    error_set(err, E_INVALID, "that is no receipt: %s", why);
+    return error_hint(err, "it is the object `receipt` of a result, or the result itself");
+}
+
+/* Lines of what is signed end with a newline: a value has none. */
+static int read_field(const json_t *object, struct receipt *receipt, size_t i, struct error *err)
+{
+    const json_t *member = json_object_get(object, fields[i].name);
+    const char *text = json_string_value(member);
+    char why[64];
+
+    if (text && json_string_length(member) < fields[i].size && !strpbrk(text, "\n=")) {
+        memcpy((char *)receipt + fields[i].offset, text, strlen(text) + 1);
+        return 0;
+    }
+    (void)snprintf(why, sizeof(why), "`%s` is missing or is none", fields[i].name);
+    return not_one(why, err);
+}
+
+static int read_object(const json_t *object, struct receipt *receipt, struct error *err)
+{
+    const char *sign = json_string_value(json_object_get(object, "signature"));
+
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (read_field(object, receipt, i, err) < 0)
+            return -1;
+    if (!sign || strlen(sign) >= sizeof(receipt->signature))
+        return not_one("`signature` is missing or is none", err);
+    memcpy(receipt->signature, sign, strlen(sign) + 1);
+    if (json_object_size(object) != ARRAY_SIZE(fields) + 1)
+        return not_one("it says more than is signed", err);
+    return 0;
+}
+
+int receipt_parse(const char *text, size_t len, struct receipt *ret_receipt, struct error *err)
+{
+    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *object = json_object_get(root, "receipt");
+    struct receipt receipt = {0};
+    int r = root ? read_object(object ? object : root, &receipt, err) : not_one("no JSON", err);
+
+    json_decref(root);
+    if (r == 0)
+        *ret_receipt = receipt;
+    return r;
+}
+
+int receipt_check(const struct receipt *receipt, const struct key_public *key, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, 4 * KIB);
+    if (statement(receipt, &text, err) < 0)
+        return -1;
+    return key_check(key, text.data, text.len, receipt->signature, err);
+}
+
+int receipt_mark(const struct receipt *receipt, struct record_mark *ret_mark, struct error *err)
+{
+    struct record_mark mark = {0};
+    char *end;
+
+    errno = 0;
+    mark.seq = strtoull(receipt->seq, &end, 10);
+    if (errno || *end || !mark.seq || sha256_from_hex(receipt->hash, mark.hash) < 0)
+        return not_one("its place is none", err);
+    *ret_mark = mark;
+    return 0;
+}
