@@ -27,6 +27,7 @@ static const struct {
     {"session", cmd_session, "list, show and end the sessions of a running server"      },
     {"token",   cmd_token,   "add, list and remove tokens of a server"                  },
     {"setup",   cmd_setup,   "tell an agent's program of Belljar"                       },
+    {"audit",   cmd_audit,   "show what was run, and whether the record of it is whole" },
     {"doctor",  cmd_doctor,  "say how well this host can isolate, and how to do better" },
     {"mask",    cmd_mask,    "put labels in the place of secrets, as a filter"          },
     {"config",  cmd_config,  "show the settings and where each comes from"              },

@@ -5,7 +5,7 @@ _belljar()
 
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "run shell serve mcp session token setup doctor mask config bench version help" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "run shell serve mcp session token audit setup doctor mask config bench version help" -- "$word")
         return
     fi
     case $before in

@@ -81,6 +81,15 @@ static const struct config_option options[] = {
     {"masking_file", CONFIG_STRING, "", .value = "PATH",
      .help = "a TOML file with further secrets to mask: `values`, `variables` and [rules.NAME]; empty: none", AT(masking_file)},
 
+    {"trail", CONFIG_CHOICE, "on", .choices = "on,off", .value = "on|off",
+     .help = "write everything down in the audit trail; with `on`, what cannot be written down does not run", AT(trail)},
+    {"trail_keep", CONFIG_CHOICE, "code", .choices = "none,code,all", .value = "WHAT",
+     .help = "which texts it keeps, masked: `none`, only hashes; `code`, programs; `all`, also what they read and write", AT(trail_keep)},
+    {"trail_dir", CONFIG_STRING, "", .value = "DIR",
+     .help = "where it is; empty: `belljar/trail` in the state directory", AT(trail_dir)},
+    {"trail_file_mb", CONFIG_SIZE, "64", 1, 4096, .unit = "MB", .unit_bytes = 1048576,
+     .help = "a file of it that has grown to this is sealed, and the next is begun", AT(trail_file_mb)},
+
     {"pool_size", CONFIG_INT, "-1", -1, LIMIT_SANDBOXES, .unit = "sandboxes",
      .help = "sandboxes kept ready; -1: by memory and cores; 0: none", AT(pool_size)},
     {"pool_hot", CONFIG_INT, "-1", -1, LIMIT_SANDBOXES, .unit = "sandboxes",

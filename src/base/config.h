@@ -89,6 +89,10 @@ struct config {
     char *aggressive_masking;
     char *reversible_masking;
     char *masking_file;
+    char *trail;
+    char *trail_keep;
+    char *trail_dir;
+    int64_t trail_file_mb;
     int64_t pool_size;
     int64_t pool_hot;
     int64_t zygote_max_runs;

@@ -21,6 +21,12 @@ static void print(const char *before, const char *text)
     (void)fprintf(stderr, "%s%s\n", before, buf_str(&line));
 }
 
+void cmd_note(void *user, const char *text)
+{
+    (void)user;
+    print("belljar: ", text);
+}
+
 int cmd_fail(struct error *err)
 {
     int code = error_code_exit(err->code);

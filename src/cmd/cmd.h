@@ -8,6 +8,7 @@
 #include "base/error.h"
 
 /* Each gets its own name as argv[0] and returns the exit code of the program. */
+int cmd_audit(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
@@ -32,6 +33,9 @@ int cmd_fail(struct error *err);
  * mend keeps the code of the table, what went wrong in Belljar or on this host (system, internal,
  * protocol, unsupported) is CMD_EXIT_OWN. */
 int cmd_fail_run(struct error *err);
+
+/* `belljar: text` on stderr, in visible form; for struct trail_options. */
+void cmd_note(void *user, const char *text);
 
 /* What getopt_long() answered with '?' or ':' (set opterr to 0, begin the short options with ':'),
  * told in one line with the nearest option. `answer` is that character, `command` argv[0]. Returns

@@ -51,6 +51,7 @@ struct mcp {
     struct api api;
     struct mcp_host host;
     struct mcp_stdio *stdio;
+    bool is_told; /* the trail knows that we run */
 };
 
 enum { OPT_HELP = 'h', OPT_CONFIG = 256, OPT_SETTING };
@@ -125,6 +126,12 @@ static void open_log(const struct config *config)
     log_open(STDERR_FILENO, strcmp(config->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT, most);
 }
 
+static void on_note(void *user, const char *text)
+{
+    (void)user;
+    LOG_EVENT(LOG_ERROR, "trail", {"message", text});
+}
+
 static int open_engine(struct mcp *mcp, struct error *err)
 {
     const struct config *config = mcp->config;
@@ -142,7 +149,9 @@ static int open_engine(struct mcp *mcp, struct error *err)
         request_open_grants(&mcp->grants, mcp->granted, config, err) < 0)
         return -1;
     admit_limits(config, profile, &limits);
-    if (engine_open(&mcp->engine, config, &stock, &limits, err) < 0)
+    if (engine_open(&mcp->engine, config, &stock, &limits, err) < 0 ||
+        engine_open_trail(&mcp->engine, config, &(struct witness_options){.on_note = on_note},
+                          err) < 0)
         return -1;
     return sessions_new(mcp->engine.loop, mcp->engine.pool, &sessions, &mcp->sessions, err);
 }
@@ -156,6 +165,7 @@ static int open_api(struct mcp *mcp, struct error *err)
         .pool = mcp->engine.pool,
         .sessions = mcp->sessions,
         .metrics = &mcp->metrics,
+        .witness = mcp->engine.witness,
         .max_kept = KEPT_ANSWERS,
         .max_bytes = KEPT_BYTES,
     };
@@ -175,6 +185,7 @@ static int open_api(struct mcp *mcp, struct error *err)
                             .profiles = mcp->profiles,
                             .jobs = mcp->jobs,
                             .queue = mcp->queue,
+                            .witness = mcp->engine.witness,
                             .metrics = &mcp->metrics};
     mcp->host = (struct mcp_host){.api = &mcp->api, .granted = mcp->granted, .is_pipe = true};
     return mcp_host_open(&mcp->host, mcp->config->mcp_compat, err);
@@ -234,6 +245,8 @@ static void mcp_done(struct mcp *mcp)
     queue_free(mcp->queue);
     jobs_free(mcp->jobs);
     spool_store_free(mcp->store);
+    if (mcp->is_told)
+        (void)witness_server(mcp->engine.witness, "stop", NULL, NULL);
     engine_close(&mcp->engine);
     if (mcp->granted) {
         request_check_grants(&mcp->grants, mcp->granted);
@@ -266,7 +279,9 @@ int cmd_mcp(int argc, char **argv)
         return cmd_fail(&err);
     open_log(mcp.config);
     if (take_pipes(&mcp, &err) < 0 || open_engine(&mcp, &err) < 0 || open_api(&mcp, &err) < 0 ||
-        open_stdio(&mcp, &err) < 0)
+        open_stdio(&mcp, &err) < 0 ||
+        witness_server(mcp.engine.witness, "start", mcp.config, &err) < 0)
         return cmd_fail(&err);
+    mcp.is_told = true;
     return run_loop(&mcp, &err) < 0 ? cmd_fail(&err) : 0;
 }

@@ -49,6 +49,7 @@ enum {
     OPT_JSON,
     OPT_SAVE,
     OPT_AUTO_PRINT,
+    OPT_RECEIPT,
     OPT_ALLOW,
     OPT_LATER,
     OPT_SEED,
@@ -70,6 +71,7 @@ static const struct option own_options[] = {
     {"json",       no_argument,       NULL, OPT_JSON      },
     {"save",       required_argument, NULL, OPT_SAVE      },
     {"auto-print", no_argument,       NULL, OPT_AUTO_PRINT},
+    {"receipt",    no_argument,       NULL, OPT_RECEIPT   },
     {"net",        required_argument, NULL, OPT_LATER     },
     {"seed",       required_argument, NULL, OPT_SEED      },
     {"server",     required_argument, NULL, OPT_SERVER    },
@@ -87,6 +89,7 @@ static int help(void)
         "  --stdin FILE          what it reads as standard input (-: ours)\n"
         "  --auto-print          echo the last expression, as the Python prompt does\n"
         "  --json, --save DIR    print one result object; keep pictures as files in DIR\n"
+        "  --receipt             a signed receipt: in the object, or as a line on stderr\n"
         "  --seed N              the same output every time: clock, random numbers, order\n"
         "  --server URL          run it there (http://, https://, unix:PATH, auto)\n"
         "  --session NAME        as a cell of that session there; --token-file FILE\n"
@@ -208,6 +211,9 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
             break;
         case OPT_AUTO_PRINT:
             job->run->auto_print = true;
+            break;
+        case OPT_RECEIPT:
+            job->run->wants_receipt = true;
             break;
         case OPT_SEED:
             r = read_seed(optarg, job->run, &err);
@@ -351,8 +357,11 @@ static int start_engine(struct job *job, struct error *err)
 {
     struct run_limits limits = job->run->limits;
 
-    return engine_open(&job->engine, job->config,
-                       &(struct engine_stock){.steady = job->run->has_seed}, &limits, err);
+    if (engine_open(&job->engine, job->config, &(struct engine_stock){.steady = job->run->has_seed},
+                    &limits, err) < 0)
+        return -1;
+    return engine_open_trail(&job->engine, job->config,
+                             &(struct witness_options){.is_brief = true, .on_note = cmd_note}, err);
 }
 
 static int prepare(struct job *job, struct request *request, struct error *err)
@@ -469,6 +478,8 @@ static int finish(struct job *job)
     name_the_flag(job->run, job->remote.result);
     if (!job->is_json)
         print_human(job);
+    if (!job->is_json && job->run->receipt)
+        (void)fprintf(stderr, "%s\n", job->run->receipt);
     if (print_pictures(job, &err) < 0 || (job->is_json && print_json(job, &err) < 0))
         return cmd_fail_run(&err);
     return run_status_exit(job->run);

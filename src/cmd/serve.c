@@ -81,6 +81,7 @@ struct serve {
     int sockets[SERVICE_SOCKETS_MAX]; /* that a service manager has opened */
     int n_sockets;
     int n_signals;
+    bool is_told; /* the trail knows that we run */
 };
 
 enum { OPT_HELP = 'h', OPT_CONFIG = 256, OPT_NO_AUTH, OPT_SETTING };
@@ -135,6 +136,14 @@ static int parse(struct serve *serve, const char **ret_config, int argc, char **
 }
 
 /* --- opening --- */
+
+static void on_note(void *user, const char *text)
+{
+    if (log_has(LOG_ERROR))
+        LOG_EVENT(LOG_ERROR, "trail", {"message", text});
+    else
+        cmd_note(user, text);
+}
 
 /* What a removed token has opened ends with it: its name may be given to somebody else. */
 static void on_removed(void *user, struct caller *caller)
@@ -237,7 +246,9 @@ static int open_engine(struct serve *serve, struct error *err)
         profiles_get(serve->profiles, NULL, &profile, err) < 0)
         return -1;
     admit_limits(config, profile, &limits);
-    if (engine_open(&serve->engine, config, &stock, &limits, err) < 0)
+    if (engine_open(&serve->engine, config, &stock, &limits, err) < 0 ||
+        engine_open_trail(&serve->engine, config,
+                          &(struct witness_options){.on_note = on_note, .user = serve}, err) < 0)
         return -1;
     return sessions_new(serve->engine.loop, serve->engine.pool, &sessions, &serve->sessions, err);
 }
@@ -314,6 +325,7 @@ static int open_api(struct serve *serve, struct error *err)
     jobs.once = serve->once;
     jobs.queue = serve->queue;
     jobs.metrics = &serve->metrics;
+    jobs.witness = serve->engine.witness;
     jobs.store = serve->store;
     if (jobs_new(&jobs, &serve->jobs, err) < 0 || coderunner_new(&serve->coderunner, err) < 0)
         return -1;
@@ -323,10 +335,12 @@ static int open_api(struct serve *serve, struct error *err)
     serve->api.queue = serve->queue;
     serve->api.once = serve->once;
     serve->api.auth = serve->auth;
+    serve->api.witness = serve->engine.witness;
     serve->api.metrics = &serve->metrics;
     serve->router = (struct router){.tables = api_tables,
                                     .config = serve->config,
                                     .auth = serve->auth,
+                                    .witness = serve->engine.witness,
                                     .api = &serve->api,
                                     .metrics = &serve->metrics};
     if (http_new(serve->engine.loop, &http, &serve->http, err) < 0)
@@ -532,6 +546,8 @@ static void serve_done(struct serve *serve)
     jobs_free(serve->jobs);
     once_free(serve->once);
     spool_store_free(serve->store);
+    if (serve->is_told)
+        (void)witness_server(serve->engine.witness, "stop", NULL, NULL);
     engine_close(&serve->engine);
     mask_configure(NULL, NULL);
     scrub_values_free(serve->secrets);
@@ -563,8 +579,10 @@ int cmd_serve(int argc, char **argv)
         return cmd_fail(&err);
     if (config_load(serve.config, config_path, &err) < 0 || open_auth(&serve, &err) < 0 ||
         open_engine(&serve, &err) < 0 || open_api(&serve, &err) < 0 ||
-        open_sockets(&serve, &port, &err) < 0)
+        open_sockets(&serve, &port, &err) < 0 ||
+        witness_server(serve.engine.witness, "start", serve.config, &err) < 0)
         return cmd_fail(&err);
+    serve.is_told = true;
     open_log(serve.config);
     return run_loop(&serve, port, &err) < 0 ? cmd_fail(&err) : 0;
 }

@@ -418,6 +418,8 @@ static int start(struct shell *shell, const struct choice *choice, struct error 
     /* A person waits for the prompt, and imports what he needs. */
     if (engine_open(&shell->engine, shell->config,
                     &(struct engine_stock){.warm = true, .bare = true}, &limits, err) < 0 ||
+        engine_open_trail(&shell->engine, shell->config,
+                          &(struct witness_options){.on_note = cmd_note}, err) < 0 ||
         admit_load_profile(shell->config, &shell->profile, err) < 0 ||
         pick_pictures(shell, choice->save, err) < 0 || open_session(shell, err) < 0)
         return -1;
@@ -432,8 +434,9 @@ static void shell_done(struct shell *shell)
     editor_free(shell->editor);
     if (shell->sessions)
         sessions_end(shell->sessions);
-    engine_close(&shell->engine);
+    pool_free(take_ptr(shell->engine.pool));
     sessions_free(shell->sessions);
+    engine_close(&shell->engine);
     if (shell->granted) {
         request_check_grants(&shell->grants, shell->granted);
         request_close_grants(&shell->grants, shell->granted);

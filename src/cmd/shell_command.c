@@ -216,6 +216,23 @@ static int copy_in(int from, struct files_writer *writer, struct error *err)
     return 0;
 }
 
+/* Written down before it has its name. */
+static int commit(struct shell *shell, struct files_writer *writer, const char *path,
+                  struct error *err)
+{
+    struct session_info info;
+    struct witness_file event = {.event = "write", .path = path};
+
+    session_info(shell->session, &info);
+    event.session = info.id;
+    event.owner = info.owner;
+    if (witness_file(shell->engine.witness, &event, err) < 0) {
+        files_write_abort(writer);
+        return -1;
+    }
+    return files_write_commit(writer, err);
+}
+
 static int do_put(struct shell *shell, char **words, size_t count, struct error *err)
 {
     static const struct files_write_options options = {.makes_parents = true};
@@ -233,7 +250,7 @@ static int do_put(struct shell *shell, char **words, size_t count, struct error 
         files_write_abort(&writer);
         return -1;
     }
-    if (files_write_commit(&writer, err) < 0)
+    if (commit(shell, &writer, path, err) < 0)
         return -1;
     shell_say("/workspace/%s", path);
     return 0;

@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "front/json.h"
 #include "gate/tokens.h"
+#include "pool/witness.h"
 
 #define BOUNDS_MAX 16
 
@@ -139,6 +140,21 @@ static int find_files(struct wish *wish, struct error *err)
     return err->code == E_NONE ? error_set(err, E_SYSTEM, "out of memory") : -1;
 }
 
+/* Who may ask is written down like everything else: before it holds. */
+static int tell(const struct wish *wish, const char *event, const char *name, struct error *err)
+{
+    const struct witness_options options = {
+        .config = wish->config, .is_brief = true, .on_note = cmd_note};
+    struct witness *witness = NULL;
+    int r;
+
+    if (witness_open(&options, &witness, err) < 0)
+        return -1;
+    r = witness_token(witness, event, name, err);
+    witness_close(witness);
+    return r;
+}
+
 /* --- add --- */
 
 static int add(struct wish *wish, char **names, struct error *err)
@@ -150,7 +166,9 @@ static int add(struct wish *wish, char **names, struct error *err)
         error_set(err, E_INVALID, "`belljar token add` takes one name");
         return error_hint(err, "for example: belljar token add ci");
     }
-    r = tokens_add(wish->path, names[0], &wish->rights, token, err);
+    r = tell(wish, "add", names[0], err) < 0
+            ? -1
+            : tokens_add(wish->path, names[0], &wish->rights, token, err);
     if (r == 0) {
         r = printf("%s\n", token) < 0 || fflush(stdout) != 0 ? error_errno(err, "print the token")
                                                              : 0;
@@ -256,7 +274,8 @@ static int rm(struct wish *wish, char **names, struct error *err)
     if (!names[0])
         return error_set(err, E_INVALID, "`belljar token rm` takes the names of tokens");
     for (; *names; names++)
-        if ((strcmp(*names, TOKEN_FIRST) == 0 ? remove_first(wish, err)
+        if (tell(wish, "remove", *names, err) < 0 ||
+            (strcmp(*names, TOKEN_FIRST) == 0 ? remove_first(wish, err)
                                               : tokens_remove(wish->path, *names, err)) < 0)
             return -1;
     return 0;

@@ -39,6 +39,15 @@ const struct route api_meta_routes[] = {
     {0},
 };
 
+void api_refuse(struct request *request, const char *what, struct error *err)
+{
+    const struct api *api = request->api;
+
+    if (err->code == E_DENIED)
+        (void)witness_refusal(api->witness, request->owner, what, err, NULL);
+    request_answer_error(request, err);
+}
+
 /* --- bodies --- */
 
 static const char *string_of(const json_t *body, const char *name)
@@ -54,6 +63,7 @@ int api_read_code(const struct api *api, const json_t *body, struct run *run, st
 
     run->language = language && strcmp(language, "bash") == 0 ? RUN_BASH : RUN_PYTHON;
     run->auto_print = json_is_true(json_object_get(body, "auto_print"));
+    run->wants_receipt = json_is_true(json_object_get(body, "receipt"));
     buf_done(&run->code);
     buf_init(&run->code, (size_t)api->config->code_bytes);
     if (strspn(text, " \t\r\n\f") == strlen(text))

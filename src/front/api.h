@@ -12,6 +12,7 @@
 #include "gate/profiles.h"
 #include "pool/pool.h"
 #include "pool/session.h"
+#include "pool/witness.h"
 
 struct api {
     const struct config *config;
@@ -25,6 +26,7 @@ struct api {
     struct auth *auth;
     struct metrics *metrics;
     struct http_server *http;
+    struct witness *witness;
     struct once *once;
     struct mcp_http *mcp;
 };
@@ -79,7 +81,8 @@ extern const struct route coderunner_routes[];
     {"auto_print", SCHEMA_BOOLEAN,                                                                 \
      .help = "echo the last expression, as the Python prompt does"},                               \
     {"correlation_id", SCHEMA_STRING, .max_len = 128,                                              \
-     .help = "comes back with the answer; one is made up without it"}
+     .help = "comes back with the answer; one is made up without it"},                             \
+    {"receipt", SCHEMA_BOOLEAN, .help = "answer with a signed receipt, too"}
 
 #define API_PROGRAM_FIELDS                                                                         \
     {"filename", SCHEMA_STRING, .max_len = 4096,                                                   \
@@ -104,6 +107,9 @@ bool api_is_repeat(struct request *request);
 /* The same without an answer: -1 the key is wrong, or stands for another body, and the answer has
  * been given; 0 there is none, or it is new; 1 it is known. */
 int api_read_key(struct request *request);
+
+/* Answers with the error; what somebody may not do is written down. Empties the error. */
+void api_refuse(struct request *request, const char *what, struct error *err);
 
 json_t *api_session_json(const struct session *session);
 

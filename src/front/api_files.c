@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/sha256.h"
 #include "front/api.h"
 #include "front/json.h"
 #include "gate/quota.h"
@@ -262,11 +263,15 @@ static const struct schema_field put_fields[] = {
 struct upload {
     struct caller *caller; /* who pays */
     struct files_writer writer;
+    struct sha256_stream *hash;
     char path[PATH_MAX];
 };
 
 static void upload_free(struct upload *upload)
 {
+    uint8_t digest[SHA256_BYTES];
+
+    sha256_end(upload->hash, digest);
     quota_spend(upload->caller, loop_now_ns(), 0, (double)upload->writer.written);
     files_write_abort(&upload->writer);
     free(upload);
@@ -281,6 +286,7 @@ static int on_piece(struct request *request, const void *data, size_t len, struc
 {
     struct upload *upload = request->user;
 
+    sha256_feed(upload->hash, data, len);
     return files_write_feed(&upload->writer, data, len, err);
 }
 
@@ -302,10 +308,52 @@ static int begin_put(struct request *request, struct error *err)
         free(upload);
         return -1;
     }
+    upload->hash = sha256_begin();
     request->user = upload;
     request->on_piece = on_piece;
     request->on_gone = on_writer_gone;
     return 0;
+}
+
+/* What is about to happen to a file is written down; if it does not, that is, too. */
+static struct witness_file event_of(const struct request *request, const char *event,
+                                    const char *path)
+{
+    struct api *api = request->api;
+    struct session *session =
+        sessions_find(api->sessions, request->owner, request->params[0], NULL);
+    struct session_info info = {0};
+
+    if (session)
+        session_info(session, &info);
+    return (struct witness_file){
+        .event = event, .owner = request->owner, .session = info.id, .path = path};
+}
+
+static void tell_failure(const struct request *request, struct witness_file *event,
+                         const struct error *err)
+{
+    const struct api *api = request->api;
+
+    event->error = err;
+    (void)witness_file(api->witness, event, NULL);
+}
+
+static int commit(const struct request *request, struct upload *upload, struct error *err)
+{
+    const struct api *api = request->api;
+    struct witness_file event = event_of(request, "write", upload->path);
+    uint8_t digest[SHA256_BYTES] = {0};
+
+    sha256_end(take_ptr(upload->hash), digest);
+    event.bytes = upload->writer.written;
+    event.digest = digest;
+    if (witness_file(api->witness, &event, err) < 0)
+        return -1;
+    if (files_write_commit(&upload->writer, err) == 0)
+        return 0;
+    tell_failure(request, &event, err);
+    return -1;
 }
 
 /* All of it is there: now it gets its name. */
@@ -315,7 +363,7 @@ static void put_file(struct request *request)
     struct error err = {0};
     uint64_t size = upload->writer.written;
 
-    if (files_write_commit(&upload->writer, &err) < 0)
+    if (commit(request, upload, &err) < 0)
         request_answer_error(request, &err);
     else
         request_answer_json(request, 200,
@@ -338,11 +386,19 @@ static void delete_file(struct request *request)
     char path[PATH_MAX];
     const struct files *files = find_path(request, path, &err);
     bool is_recursive = json_is_true(json_object_get(request->query, "recursive"));
+    const struct api *api = request->api;
+    struct witness_file event = event_of(request, "delete", path);
 
-    if (!files || files_delete(files, path, is_recursive, &err) < 0)
+    if (!files || witness_file(api->witness, &event, &err) < 0) {
         request_answer_error(request, &err);
-    else
-        request_answer_empty(request, 204);
+        return;
+    }
+    if (files_delete(files, path, is_recursive, &err) < 0) {
+        tell_failure(request, &event, &err);
+        request_answer_error(request, &err);
+        return;
+    }
+    request_answer_empty(request, 204);
 }
 
 /* clang-format off */

@@ -102,7 +102,7 @@ static void start_run(struct request *request)
     if (api_is_repeat(request))
         return;
     if (api_make_run(request, request->json, &run, &err) < 0) {
-        request_answer_error(request, &err);
+        api_refuse(request, "run", &err);
         return;
     }
     jobs_start(api->jobs, request, NULL, run,

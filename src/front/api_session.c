@@ -153,7 +153,7 @@ static void open_session(struct request *request)
                        &err) < 0 ||
         api_admit(request->api, request->caller, body, model, &err) < 0 ||
         once_claim(request, &err) < 0)
-        request_answer_error(request, &err);
+        api_refuse(request, "session", &err);
     else if (sessions_open(api->sessions, take_ptr(model), &options, &session, &err) < 0)
         answer_unopened(request, &err);
     else
@@ -231,7 +231,7 @@ static void execute(struct request *request)
     if (!cell || api_read_code(api, request->json, cell, &err) < 0 ||
         api_admit_cell(request->api, request->caller, session, request->json, cell, &err) < 0 ||
         parcel_read(request->json, request->parts, cell, &err) < 0) {
-        request_answer_error(request, &err);
+        api_refuse(request, "run", &err);
         return;
     }
     jobs_start(api->jobs, request, session, take_ptr(cell),

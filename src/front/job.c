@@ -12,6 +12,7 @@
 #include "front/result.h"
 #include "front/route.h"
 #include "gate/quota.h"
+#include "pool/witness.h"
 
 /* --- the table --- */
 
@@ -368,6 +369,8 @@ static struct job *new_job(struct jobs *jobs, const struct job_client *client, s
     memcpy(job->id, run->id, sizeof(job->id));
     (void)snprintf(job->owner, sizeof(job->owner), "%s", client->owner);
     buf_init(&job->answer, SIZE_MAX / 2);
+    run->owner = client->caller->name; /* stays, also when the token does not */
+    run->correlation_id = job->correlation_id;
     link_job(job);
     return job;
 }
@@ -385,6 +388,13 @@ static void prepare_streams(const struct jobs *jobs, struct run *run)
     }
 }
 
+/* What neither the pool nor a session has seen is written down here. */
+static void answer_unrun(struct job *job)
+{
+    witness_end(job->jobs->options.witness, job->run);
+    on_done(job->run);
+}
+
 static void on_turn(void *user)
 {
     struct job *job = user;
@@ -400,8 +410,8 @@ static void on_turn(void *user)
     if (session)
         session_submit(session, job->run);
     else
-        on_done(
-            job->run); /* it ended while the cell waited; only then is this not the first call */
+        answer_unrun(
+            job); /* it ended while the cell waited; only then is this not the first call */
 }
 
 static void on_refused(void *user, struct error *err)
@@ -415,7 +425,7 @@ static void on_refused(void *user, struct error *err)
     if (err->code != E_NONE)
         job->place.caller->n_refused++;
     error_move(&job->run->error, err);
-    on_done(job->run);
+    answer_unrun(job);
 }
 
 /* Whether this caller may begin something now. */
@@ -434,6 +444,7 @@ static int claim(const struct jobs *jobs, struct job_client *client, struct erro
     else
         return 0;
     caller->n_refused++;
+    (void)witness_refusal(jobs->options.witness, caller->name, "run", err, NULL);
     return -1;
 }
 

@@ -32,6 +32,7 @@ struct jobs_options {
     struct sessions *sessions;
     struct queue *queue; /* in front of both */
     struct metrics *metrics;
+    struct witness *witness;   /* of what never gets to the pool */
     struct spool_store *store; /* where whole outputs go; NULL: nowhere */
     struct once *once;         /* keys that stand for runs */
     size_t max_kept;           /* answers of one owner, */

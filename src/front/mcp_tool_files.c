@@ -5,10 +5,12 @@
 
 #include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/sha256.h"
 #include "base/utf8.h"
 #include "front/json.h"
 #include "front/mcp_tools.h"
 #include "pool/mask.h"
+#include "pool/witness.h"
 
 #define READ_DEFAULT (32 * KIB)
 #define READ_MAX     MIB
@@ -384,6 +386,23 @@ static int write_bytes(const struct files *files, const char *path, const struct
     return files_write_commit(&writer, err);
 }
 
+/* Written down before it is done. */
+static int write_down(const struct mcp_call *call, const char *session_id, const char *path,
+                      const struct buf *plain, struct error *err)
+{
+    const struct mcp_host *host = mcp_host_of(call);
+    uint8_t digest[SHA256_BYTES];
+    const struct witness_file event = {.event = "write",
+                                       .owner = call->owner,
+                                       .session = session_id,
+                                       .path = path,
+                                       .bytes = plain->len,
+                                       .digest = digest};
+
+    sha256(buf_str(plain), plain->len, digest);
+    return witness_file(host->api->witness, &event, err);
+}
+
 static void tell_written(const struct mcp_call *call, const char *session_id, const char *path)
 {
     cleanup(buf_done) struct buf uri = {0};
@@ -404,6 +423,7 @@ static void write_then(struct mcp_call *call, const char *session_id, const stru
     if (read_path(call, path, &err) < 0 ||
         decode(json_object_get(call->arguments, "content"),
                encoding && strcmp(encoding, "base64") == 0, &plain, &err) < 0 ||
+        write_down(call, session_id, path, &plain, &err) < 0 ||
         write_bytes(files, path, &plain, &err) < 0) {
         mcp_call_fail(call, &err);
         return;

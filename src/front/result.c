@@ -239,6 +239,9 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
                          json_object_set_new(object, "collected_truncated",
                                              json_boolean(run->has_more_collected)) < 0))
         is_whole = false;
+    if (run->receipt &&
+        json_object_set_new(object, "receipt", json_loads(run->receipt, 0, NULL)) < 0)
+        is_whole = false;
     if (!is_whole) {
         json_decref(object);
         return error_set(err, E_SYSTEM, "out of memory");

@@ -11,6 +11,7 @@
 #include "front/json.h"
 #include "front/multipart.h"
 #include "front/parcel.h"
+#include "pool/witness.h"
 
 #define BODY_DEPTH 32
 
@@ -233,13 +234,18 @@ static int authenticate(const struct router *router, struct request *request)
         claim.token = (struct span){header.data + 7, header.len - 7};
     if (auth_check(router->auth, &claim, &request->caller, &err) < 0) {
         router->metrics->refusals[METRICS_AUTH]++;
+        (void)witness_refusal(router->witness, NULL, "token", &err, NULL);
         return refuse(request, 401,
                       where_tokens_are(router->config, header_text, sizeof(header_text)), &err);
     }
     (void)snprintf(request->owner, sizeof(request->owner), "%s", request->caller->name);
+    if (!request->caller->is_told)
+        request->caller->is_told =
+            witness_token(router->witness, "use", request->caller->name, NULL) == 0;
     if (request->route->access == ROUTE_OPERATOR && !request->caller->rights.is_operator) {
         router->metrics->refusals[METRICS_OPERATOR]++;
         error_set(&err, E_DENIED, "this is for the operator");
+        (void)witness_refusal(router->witness, request->owner, "operator", &err, NULL);
         error_hint(&err, "a token made with `belljar token add --operator` may ask for it");
         return refuse(request, 403, NULL, &err);
     }

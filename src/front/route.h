@@ -53,6 +53,7 @@ struct router {
     struct auth *auth;
     void *api; /* for request->api */
     struct metrics *metrics;
+    struct witness *witness; /* pool/witness.h */
     bool is_stopping;
 };
 

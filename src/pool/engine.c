@@ -74,6 +74,19 @@ struct sessions_options engine_sessions(const struct config *config)
     };
 }
 
+int engine_open_trail(struct engine *engine, const struct config *config,
+                      const struct witness_options *options, struct error *err)
+{
+    struct witness_options filled = *options;
+
+    filled.config = config;
+    filled.loop = engine->loop;
+    if (witness_open(&filled, &engine->witness, err) < 0)
+        return -1;
+    pool_set_witness(engine->pool, engine->witness);
+    return 0;
+}
+
 int engine_open_sessions(struct engine *engine, const struct sessions_options *options,
                          struct error *err)
 {
@@ -86,6 +99,7 @@ void engine_close(struct engine *engine)
     pool_free(engine->pool);
     sessions_free(engine->sessions); /* the last of them went with the pool */
     cgroup_host_free(engine->cgroups);
+    witness_close(engine->witness); /* it may leave a child, which belongs into no cgroup of ours */
     loop_free(engine->loop);
     environment_done(&engine->environment);
     mask_configure(NULL, NULL);

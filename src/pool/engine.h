@@ -6,6 +6,7 @@
 #include "pool/environment.h"
 #include "pool/pool.h"
 #include "pool/session.h"
+#include "pool/witness.h"
 #include "sandbox/cgroup.h"
 #include "scrub/own.h"
 
@@ -13,6 +14,7 @@ struct engine {
     struct loop *loop;
     struct cgroup_host *cgroups;
     struct pool *pool;
+    struct witness *witness;        /* NULL: nothing is written down */
     struct sessions *sessions;      /* NULL: none were asked for */
     struct environment environment; /* the pool uses these for every new zygote */
     struct scrub_own own;           /* what the operator has masked beyond the usual */
@@ -34,6 +36,11 @@ int engine_open(struct engine *engine, const struct config *config,
 
 /* What the settings say of sessions. */
 struct sessions_options engine_sessions(const struct config *config);
+
+/* For doors through which programs come: from here on everything is written down (pool/witness.h),
+ * unless the settings say otherwise. Settings and loop of the options are filled in. */
+int engine_open_trail(struct engine *engine, const struct config *config,
+                      const struct witness_options *options, struct error *err);
 
 /* For doors that have sessions. */
 int engine_open_sessions(struct engine *engine, const struct sessions_options *options,

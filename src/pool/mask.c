@@ -12,6 +12,7 @@ static const struct scrub_values *the_values;
 /* For whole texts, of which one is masked after the other: by what is to be masked. */
 static struct scrub *for_texts[RUN_MASK_COUNT];
 static struct run *texts_of; /* whose text it is */
+static struct scrub *for_trail[RUN_MASK_COUNT];
 
 void mask_configure(const struct scrub_rules *rules, const struct scrub_values *values)
 {
@@ -19,7 +20,8 @@ void mask_configure(const struct scrub_rules *rules, const struct scrub_values *
     the_values = values;
     for (size_t i = 0; i < ARRAY_SIZE(for_texts); i++) {
         scrub_free(for_texts[i]);
-        for_texts[i] = NULL;
+        scrub_free(for_trail[i]);
+        for_texts[i] = for_trail[i] = NULL;
     }
 }
 
@@ -103,6 +105,29 @@ struct clean_text mask_text(struct run *run, struct span text)
         *scrub = NULL;
         return withhold(run);
     }
+    return clean;
+}
+
+struct clean_text mask_for_trail(enum run_masking masking, struct span text, uint64_t *ret_count)
+{
+    static const char withheld[] = "[WITHHELD]";
+    struct scrub **scrub = &for_trail[masking];
+    const struct run model = {.masking = masking};
+    struct clean_text clean;
+    uint64_t before;
+
+    if (!text.len)
+        return scrub_vouch("", 0);
+    if (!*scrub)
+        *scrub = make(&model, NULL, NULL);
+    before = *scrub ? scrub_count(*scrub) : 0;
+    if (!*scrub || scrub_text(*scrub, text.data, text.len, &clean, NULL) < 0) {
+        scrub_free(*scrub); /* a broken one stays broken */
+        *scrub = NULL;
+        return scrub_vouch(withheld, sizeof(withheld) - 1);
+    }
+    if (ret_count)
+        *ret_count = scrub_count(*scrub) - before;
     return clean;
 }
 

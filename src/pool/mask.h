@@ -28,6 +28,10 @@ struct clean_text mask_text(struct run *run, struct span text);
  * with a NUL behind it, or NULL. */
 char *mask_json(struct run *run, struct span text);
 
+/* A text that is whole, for the trail: it counts for no run, and what cannot be masked is not
+ * there. *ret_count, which may be NULL, is how much was masked. Holds until the next such call. */
+struct clean_text mask_for_trail(enum run_masking masking, struct span text, uint64_t *ret_count);
+
 /* A copy of bytes of this type, which becomes *data; NULL: out of memory. Only text is looked at:
  * true for others, and no copy. */
 bool mask_form(struct run *run, struct span mime, struct span *data, char **ret_copy);

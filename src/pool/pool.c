@@ -12,6 +12,7 @@
 #include "base/meminfo.h"
 #include "pool/box.h"
 #include "pool/fingerprint.h"
+#include "pool/witness.h"
 
 /* Sandboxes under way at once, beyond those that a run waits for: the zygote makes one after the
  * other, more would only wait. */
@@ -38,6 +39,7 @@
 struct pool {
     struct loop *loop;
     struct cgroup_host *cgroups;
+    struct witness *witness;
     struct pool_options options;
     struct zygote_client *zygote;               /* makes new sandboxes */
     struct zygote_client *steady;               /* for runs with a seed, once there was one */
@@ -127,6 +129,14 @@ static void answer_cancelled(struct pool *pool, struct run *run)
     answer(pool, run);
 }
 
+/* Written down first. A sandbox for a session is no run. */
+static void hand_over(struct pool *pool, struct run *run)
+{
+    if (!run->on_box)
+        witness_end(pool->witness, run);
+    run->on_done(run);
+}
+
 /* What an on_done submits and fails again is answered the next time round. */
 static void deliver(struct pool *pool)
 {
@@ -136,7 +146,7 @@ static void deliver(struct pool *pool)
     while (run) {
         struct run *next = run->next;
 
-        run->on_done(run);
+        hand_over(pool, run);
         run = next;
     }
 }
@@ -294,7 +304,7 @@ static void on_done(void *owner, struct box *box, struct run *run)
     (void)box;
     pool->n_active--;
     run->box = NULL;
-    run->on_done(run);
+    hand_over(pool, run);
     loop_timer_start(pool->soon, 0);
 }
 
@@ -683,6 +693,16 @@ void pool_set_cgroups(struct pool *pool, struct cgroup_host *cgroups)
     pool->cgroups = cgroups;
 }
 
+void pool_set_witness(struct pool *pool, struct witness *witness)
+{
+    pool->witness = witness;
+}
+
+struct witness *pool_witness(const struct pool *pool)
+{
+    return pool->witness;
+}
+
 void pool_submit(struct pool *pool, struct run *run)
 {
     struct error err = {0};
@@ -691,6 +711,10 @@ void pool_submit(struct pool *pool, struct run *run)
     if (pool->is_closing) {
         error_set(&err, E_BUSY, "Belljar is stopping");
         error_hint(&err, "try again when it is up");
+        answer_error(pool, run, &err);
+        return;
+    }
+    if (!run->on_box && witness_start(pool->witness, run, &err) < 0) {
         answer_error(pool, run, &err);
         return;
     }

@@ -16,6 +16,7 @@
 #include "sandbox/cgroup.h"
 
 struct pool;
+struct witness; /* pool/witness.h */
 
 struct pool_options {
     const char *program; /* path of belljar-zygote */
@@ -44,6 +45,10 @@ int pool_new(struct loop *loop, const struct pool_options *options, struct pool 
 /* Where sandboxes are counted. Before the loop runs or anything is submitted; probing the host and
  * starting the zygote then go side by side. */
 void pool_set_cgroups(struct pool *pool, struct cgroup_host *cgroups);
+
+/* Who writes down what runs; before anything is submitted. Outlives the pool. NULL: nobody. */
+void pool_set_witness(struct pool *pool, struct witness *witness);
+struct witness *pool_witness(const struct pool *pool);
 
 /* Ends everything: unanswered runs are answered as cancelled, what their on_done still submits as
  * E_BUSY. When it returns, no process of ours is left. Not from within an on_done. */

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "pool/session_internal.h"
+#include "pool/witness.h"
 #include "scrub/names.h"
 
 /* A sandbox that dies unused is replaced so often; then something is wrong with this host. */
@@ -109,6 +110,7 @@ static void deliver(struct sessions *table)
     while (cell) {
         struct run *next = cell->next;
 
+        witness_end(table->witness, cell);
         cell->on_done(cell);
         cell = next;
     }
@@ -212,6 +214,8 @@ static void adopt_cell(struct session *s, struct run *cell)
     cell->limits.cpu_ms = own.cpu_ms;
     cell->limits.output_bytes = own.output_bytes;
     cell->started_ns = loop_now_ns();
+    if (!cell->owner)
+        cell->owner = s->owner;
 }
 
 void session_submit(struct session *s, struct run *cell)
@@ -229,12 +233,14 @@ void session_submit(struct session *s, struct run *cell)
         answer(s->table, cell);
         return;
     }
-    if (s->names && (scrub_names_back(s->names, &cell->code, &cell->error) < 0 ||
-                     scrub_names_back(s->names, &cell->input, &cell->error) < 0)) {
+    adopt_cell(s, cell);
+    /* Written down as it came: what the names stand for is not for the disk. */
+    if (witness_start(s->table->witness, cell, &cell->error) < 0 ||
+        (s->names && (scrub_names_back(s->names, &cell->code, &cell->error) < 0 ||
+                      scrub_names_back(s->names, &cell->input, &cell->error) < 0))) {
         answer(s->table, cell);
         return;
     }
-    adopt_cell(s, cell);
     enqueue(s, cell);
     session_go_on(s);
 }
@@ -294,6 +300,30 @@ static void free_session(struct session *s)
     free(s);
 }
 
+void session_discard(struct session *s)
+{
+    unlink_session(s);
+    free_session(s);
+}
+
+int session_tell(const struct session *s, const char *event, const char *key, const char *detail,
+                 const struct error *error, struct error *err)
+{
+    const struct witness_session told = {
+        .event = event,
+        .id = s->id,
+        .name = s->name,
+        .owner = s->owner,
+        .profile = s->model->profile,
+        .detail_key = key,
+        .detail = detail,
+        .limits = strcmp(event, "open") == 0 ? &s->model->limits : NULL,
+        .error = error,
+    };
+
+    return witness_session(s->table->witness, &told, err);
+}
+
 /* Nobody finds it any more, nothing waits for it. */
 void session_begin_end(struct session *s, const char *why)
 {
@@ -319,6 +349,7 @@ void session_finish_end(struct session *s)
 {
     if (!s->is_closing || s->box || session_copy_lives(s))
         return;
+    (void)session_tell(s, "end", "why", s->why, NULL, NULL); /* it ends, whatever can be written */
     if (s->on_end)
         s->on_end(s->user, s, s->why);
     free_session(s);
@@ -364,6 +395,7 @@ static void on_done(void *owner, struct box *box, struct run *cell)
     s->cells++;
     if (s->is_closing)
         set_ended(s, &cell->error);
+    witness_end(s->table->witness, cell);
     cell->on_done(cell);
     session_go_on(s);
 }
@@ -567,6 +599,10 @@ int sessions_open(struct sessions *table, struct run *model, const struct sessio
         run_free(model);
         return error_set(err, E_SYSTEM, "out of memory");
     }
+    if (session_tell(s, "open", NULL, NULL, NULL, err) < 0) {
+        session_discard(s);
+        return -1;
+    }
     session_submit_model(s);
     *ret_session = s;
     return 0;
@@ -601,7 +637,8 @@ int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_opt
 
     if (!table)
         return error_set(err, E_SYSTEM, "out of memory");
-    *table = (struct sessions){.loop = loop, .pool = pool, .options = *options};
+    *table = (struct sessions){
+        .loop = loop, .pool = pool, .witness = pool_witness(pool), .options = *options};
     table->soon = loop_timer(loop, on_soon, table);
     if (!table->soon) {
         free(table);

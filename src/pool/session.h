@@ -49,6 +49,7 @@ struct session_options {
     void *user;
 };
 
+/* What the pool writes down (pool_set_witness), the table does, too: it comes second. */
 int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_options *options,
                  struct sessions **ret_sessions, struct error *err);
 

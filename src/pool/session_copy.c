@@ -60,6 +60,19 @@ static void free_copy(struct session_copy *c)
     free(c);
 }
 
+/* What was done, or was not: nobody hears of it before it is written down. */
+static void tell(struct session_copy *c)
+{
+    static const char *const events[] = {"checkpoint", "restore", "fork"};
+    struct error err = {0};
+
+    if (session_tell(c->session, events[c->kind], c->kind == FORK ? NULL : "checkpoint",
+                     c->kind == FORK ? NULL : c->name, &c->err, &err) < 0 &&
+        c->err.code == E_NONE)
+        error_move(&c->err, &err);
+    error_done(&err);
+}
+
 static void finish(struct session_copy *c)
 {
     struct session *s = c->session;
@@ -75,6 +88,7 @@ static void finish(struct session_copy *c)
     for (size_t i = 0; i < c->made; i++)
         c->sessions[i]->born = NULL;
     s->copy = NULL;
+    tell(c);
     c->fn(c->user, &result);
     free_copy(c);
     if (s->is_closing)
@@ -417,6 +431,7 @@ int session_restore(struct session *s, const char *name, session_copied_fn fn, v
     c = begin(s, RESTORE, fn, user, err);
     if (!c)
         return -1;
+    memcpy(c->name, from->name, sizeof(c->name));
     c->image = image_ref(from->image);
     c->model = copy_model(s);
     if (!c->model) {
@@ -529,6 +544,12 @@ static void make_sessions(struct session_copy *c)
         if (!s) {
             run_free(model);
             error_set(&err, E_SYSTEM, "out of memory");
+            fail(c, &err);
+            error_done(&err);
+            continue;
+        }
+        if (session_tell(s, "open", "from", c->session->id, NULL, &err) < 0) {
+            session_discard(s);
             fail(c, &err);
             error_done(&err);
             continue;

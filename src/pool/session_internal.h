@@ -50,6 +50,7 @@ struct session {
 struct sessions {
     struct loop *loop;
     struct pool *pool;
+    struct witness *witness; /* the pool's, which is gone before the last cell is answered */
     struct sessions_options options;
     void *tree; /* of struct key */
     struct session *first, *last;
@@ -72,6 +73,13 @@ struct session *session_new(struct sessions *table, struct run *model,
 void session_submit_model(struct session *s);
 void session_started(struct session *s);
 void session_go_on(struct session *s);
+
+/* One that was never submitted. */
+void session_discard(struct session *s);
+
+/* Writes an event of the session down (pool/witness.h). */
+int session_tell(const struct session *s, const char *event, const char *key, const char *detail,
+                 const struct error *error, struct error *err);
 void session_begin_end(struct session *s, const char *why);
 void session_finish_end(struct session *s);
 int session_make_room(struct sessions *table, const char *owner, long max_own, size_t n,

@@ -18,9 +18,8 @@ static size_t statement(const char *title, const struct record_mark *mark, const
     char hash[2 * SHA256_BYTES + 1];
 
     sha256_to_hex(mark->hash, hash);
-    return (size_t)snprintf(text, STATEMENT_SIZE,
-                            "%s\nseq=%" PRIu64 "\nhash=%s\ntime=%s\nkey=%s\n", title, mark->seq,
-                            hash, mark->time, key);
+    return (size_t)snprintf(text, STATEMENT_SIZE, "%s\nseq=%" PRIu64 "\nhash=%s\ntime=%s\nkey=%s\n",
+                            title, mark->seq, hash, mark->time, key);
 }
 
 int head_make(const struct record_mark *mark, const struct key_pair *key, struct head *ret_head,

@@ -34,7 +34,6 @@ struct key_pair {
 
 #define MAC_TITLE "belljar trail mac v1\n"
 
-
 /* --- PEM --- */
 
 static int write_pem(const char *label, const uint8_t *prefix, size_t prefix_len,
@@ -65,8 +64,8 @@ static int read_pem(const char *text, const char *label, const uint8_t *prefix, 
     if (!end)
         return error_set(err, E_INVALID, "there is no `%s` in it", label);
     at += strlen(first);
-    if (base64_decode(&der, at, (size_t)(end - at), NULL) < 0 || der.len != prefix_len + KEY_BYTES ||
-        memcmp(der.data, prefix, prefix_len) != 0)
+    if (base64_decode(&der, at, (size_t)(end - at), NULL) < 0 ||
+        der.len != prefix_len + KEY_BYTES || memcmp(der.data, prefix, prefix_len) != 0)
         return error_set(err, E_INVALID, "it is no Ed25519 key");
     memcpy(bytes, der.data + prefix_len, KEY_BYTES);
     explicit_bzero(der.data, der.len);
@@ -239,8 +238,7 @@ int key_sign(const struct key_pair *key, const char *text, size_t len, char sign
     EVP_MD_CTX *context = EVP_MD_CTX_new();
     uint8_t bytes[KEY_SIGNATURE];
     size_t size = sizeof(bytes);
-    bool is_signed = context &&
-                     EVP_DigestSignInit(context, NULL, NULL, NULL, key->pkey) == 1 &&
+    bool is_signed = context && EVP_DigestSignInit(context, NULL, NULL, NULL, key->pkey) == 1 &&
                      EVP_DigestSign(context, bytes, &size, (const uint8_t *)text, len) == 1;
 
     EVP_MD_CTX_free(context);
@@ -258,10 +256,9 @@ static bool is_signature(const struct key_public *key, const char *text, size_t 
 {
     EVP_PKEY *pkey = EVP_PKEY_new_raw_public_key(EVP_PKEY_ED25519, NULL, key->bytes, KEY_BYTES);
     EVP_MD_CTX *context = EVP_MD_CTX_new();
-    bool is_good =
-        pkey && context && EVP_DigestVerifyInit(context, NULL, NULL, NULL, pkey) == 1 &&
-        EVP_DigestVerify(context, (const uint8_t *)sign->data, sign->len, (const uint8_t *)text,
-                         len) == 1;
+    bool is_good = pkey && context && EVP_DigestVerifyInit(context, NULL, NULL, NULL, pkey) == 1 &&
+                   EVP_DigestVerify(context, (const uint8_t *)sign->data, sign->len,
+                                    (const uint8_t *)text, len) == 1;
 
     EVP_MD_CTX_free(context);
     EVP_PKEY_free(pkey);

@@ -1,8 +1,8 @@
 /* A receipt: a signed statement that a run has been, what it was and how it ended, and where its
  * record stands in the trail. Whoever has the public key can check it, without the trail.
  *
- * What is signed is the text "belljar receipt v1\n" and one line `name=value` for each field but the
- * signature, in the order of the table in receipt.c.
+ * What is signed is the text "belljar receipt v1\n" and one line `name=value` for each field but
+ * the signature, in the order of the table in receipt.c.
  */
 #pragma once
 

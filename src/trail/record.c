@@ -252,9 +252,8 @@ int record_line(const struct record *r, const struct record_mark *before, const 
     if (r->has_failed)
         return error_set(err, E_SYSTEM, "a record is too long, or memory is short");
     sha256_to_hex(before->hash, hex);
-    if (buf_printf(out, err,
-                   "{\"v\":1,\"seq\":%" PRIu64 ",\"time\":\"%s\",\"prev\":\"%s\",", before->seq + 1,
-                   time, hex) < 0 ||
+    if (buf_printf(out, err, "{\"v\":1,\"seq\":%" PRIu64 ",\"time\":\"%s\",\"prev\":\"%s\",",
+                   before->seq + 1, time, hex) < 0 ||
         buf_add(out, r->text.data, r->text.len, err) < 0)
         return -1;
     make_mac(out->data + start, out->len - start, secret, mac);
@@ -327,9 +326,8 @@ bool record_read(const char *line, size_t len, struct record_head *ret_head)
     tail = (struct scan){line + len - MAC_TAIL, line + len};
     return tail.at >= s.at && skip(&tail, MAC_KEY) &&
            read_quoted(&tail, ret_head->mac, sizeof(ret_head->mac)) && skip(&tail, HASH_KEY + 1) &&
-           read_quoted(&tail, hex, sizeof(hex)) &&
-           sha256_from_hex(hex, ret_head->mark.hash) == 0 && skip(&tail, "}") &&
-           tail.at == tail.end;
+           read_quoted(&tail, hex, sizeof(hex)) && sha256_from_hex(hex, ret_head->mark.hash) == 0 &&
+           skip(&tail, "}") && tail.at == tail.end;
 }
 
 bool record_is_whole(const char *line, size_t len, const struct record_head *head)

@@ -77,8 +77,8 @@ int segment_open(int dirfd, uint64_t first_seq, bool is_ours, struct error *err)
     int fd;
 
     segment_name(first_seq, name);
-    fd = openat(dirfd, name, (is_ours ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW,
-                0600);
+    fd =
+        openat(dirfd, name, (is_ours ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW, 0600);
     return fd < 0 ? error_errno(err, "open `%s` of the trail", name) : fd;
 }
 

@@ -23,9 +23,9 @@ int segment_open(int dirfd, uint64_t first_seq, bool is_ours, struct error *err)
 /* --- one line after the other --- */
 
 struct segment_reader {
-    int fd; /* not the reader's */
-    uint64_t offset; /* of the first byte of `text` */
-    uint64_t end;    /* nothing is read from here on */
+    int fd;           /* not the reader's */
+    uint64_t offset;  /* of the first byte of `text` */
+    uint64_t end;     /* nothing is read from here on */
     uint64_t line_at; /* where the line that was given begins */
     struct buf text;
     size_t used; /* of the text: lines that were given */

@@ -15,8 +15,10 @@ struct sync {
     void *arg;
     aio_context_t context; /* 0: the kernel has none for us */
     int event;
+    struct loop *loop;
     struct loop_watch *watch;
     struct loop_watch *soon;
+    bool is_tried; /* to get a context */
     bool is_busy;
     int result; /* of one that was done at once */
 };
@@ -59,17 +61,21 @@ static void on_soon(void *arg)
         finish(sync, sync->result);
 }
 
-/* Without it every sync is a call that takes its time. */
-static void open_context(struct sync *sync, struct loop *loop)
+/* Without it every sync is a call that takes its time. Giving one back takes the kernel some ten
+ * milliseconds, so who never syncs has none. */
+static void open_context(struct sync *sync)
 {
+    struct loop *loop = sync->loop;
+
+    sync->is_tried = true;
     if (syscall(SYS_io_setup, 4U, &sync->context) < 0) {
         sync->context = 0;
         return;
     }
     sync->event = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-    sync->watch =
-        sync->event >= 0 && loop ? loop_watch_fd(loop, sync->event, LOOP_READ, on_event, sync)
-                                 : NULL;
+    sync->watch = sync->event >= 0 && loop
+                      ? loop_watch_fd(loop, sync->event, LOOP_READ, on_event, sync)
+                      : NULL;
     if (sync->event >= 0 && (sync->watch || !loop))
         return;
     (void)syscall(SYS_io_destroy, sync->context);
@@ -81,14 +87,13 @@ int sync_new(struct loop *loop, sync_fn done, void *arg, struct sync **ret_sync,
     struct sync *sync = calloc(1, sizeof(*sync));
 
     if (sync) {
-        *sync = (struct sync){.done = done, .arg = arg, .event = -1};
+        *sync = (struct sync){.done = done, .arg = arg, .event = -1, .loop = loop};
         sync->soon = loop ? loop_timer(loop, on_soon, sync) : NULL;
     }
     if (!sync || (loop && !sync->soon)) {
         free(sync);
         return error_set(err, E_SYSTEM, "out of memory");
     }
-    open_context(sync, loop);
     *ret_sync = sync;
     return 0;
 }
@@ -116,10 +121,12 @@ void sync_start(struct sync *sync, int fd)
         .aio_lio_opcode = IOCB_CMD_FDSYNC,
         .aio_fildes = (uint32_t)fd,
         .aio_flags = IOCB_FLAG_RESFD,
-        .aio_resfd = (uint32_t)sync->event,
     };
     struct iocb *requests[] = {&request};
 
+    if (!sync->is_tried)
+        open_context(sync);
+    request.aio_resfd = (uint32_t)sync->event;
     sync->is_busy = true;
     if (sync->context && syscall(SYS_io_submit, sync->context, 1L, requests) == 1)
         return;

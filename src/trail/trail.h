@@ -10,7 +10,8 @@
  *
  * What is promised when trail_append() has returned 0: the record is in the file, in one piece, and
  * stays there whatever becomes of this process. It is on the disk TRAIL_SYNC_MS later, or when
- * trail_close() returns; a machine that loses power may lose what is younger. The head is signed
+ * trail_close() returns (or soon after, if the process is brief); a machine that loses power may
+ * lose what is younger. The head is signed
  * when what it speaks of is on the disk, never before. The loop does not wait for the disk.
  *
  * Whoever opens a trail whose end is torn sets the torn bytes aside and writes that down; where the
@@ -44,6 +45,7 @@ struct trail_options {
     const char *key_dir; /* where TRAIL_KEY_NAME is, or will be */
     uint64_t file_bytes; /* a file that would grow beyond this is sealed, and another begun */
     struct loop *loop;   /* NULL: the disk is waited for at the end alone */
+    bool is_brief;       /* the process ends after trail_close(): a child waits for the disk */
     /* In words: the end was torn, or something is missing; or the disk does not take it any more.
      * Optional. */
     void (*on_note)(void *user, const char *text);
@@ -64,8 +66,5 @@ enum trail_part { TRAIL_EVENT, TRAIL_START, TRAIL_END };
  * whatever it was about must not happen. */
 int trail_append(struct trail *trail, const struct record *record, enum trail_part part,
                  struct record_mark *ret_mark, struct error *err);
-
-/* Begins to bring everything to the disk now, without waiting. */
-void trail_sync(struct trail *trail);
 
 const struct key_pair *trail_key(const struct trail *trail);

@@ -58,7 +58,8 @@ static int set_aside(struct trail *trail, uint64_t size, struct state *state, st
         return error_errno(err, "set the torn end of the trail aside");
     if (copy_torn(trail, size, fd, state, err) < 0)
         return -1;
-    if (fdatasync(fd) < 0 || ftruncate(trail->fd, (off_t)trail->end) < 0 || fdatasync(trail->fd) < 0)
+    if (fdatasync(fd) < 0 || ftruncate(trail->fd, (off_t)trail->end) < 0 ||
+        fdatasync(trail->fd) < 0)
         return error_errno(err, "mend the end of the trail");
     return 0;
 }
@@ -197,8 +198,7 @@ static int compare_known(struct trail *trail, const struct record_mark *known, s
 {
     if (known->seq > trail->mark.seq)
         return tell_gap(trail, "cut", known, err);
-    if (known->seq == trail->mark.seq &&
-        memcmp(known->hash, trail->mark.hash, SHA256_BYTES) != 0)
+    if (known->seq == trail->mark.seq && memcmp(known->hash, trail->mark.hash, SHA256_BYTES) != 0)
         return tell_gap(trail, "changed", known, err);
     return 0;
 }

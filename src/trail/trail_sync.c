@@ -2,7 +2,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -48,7 +51,8 @@ static int place_head(const struct trail *trail, const struct record_mark *mark,
                : 0;
 }
 
-int trail_sign_now(struct trail *trail, struct error *err)
+/* Records, then the head; it has no place yet. */
+static int bring_to_disk(struct trail *trail, struct error *err)
 {
     cleanup_close int fd = -1;
 
@@ -60,7 +64,12 @@ int trail_sign_now(struct trail *trail, struct error *err)
     if (fdatasync(fd) < 0)
         return error_errno(err, "bring the signed head of the trail to the disk");
     trail->is_dirty = false;
-    return place_head(trail, &trail->mark, err);
+    return 0;
+}
+
+int trail_sign_now(struct trail *trail, struct error *err)
+{
+    return bring_to_disk(trail, err) < 0 ? -1 : place_head(trail, &trail->mark, err);
 }
 
 /* --- rounds --- */
@@ -117,11 +126,6 @@ static void on_timer(void *arg)
     struct trail *trail = arg;
 
     trail->has_timer = false;
-    trail_sync(trail);
-}
-
-void trail_sync(struct trail *trail)
-{
     if (!trail->is_dirty || trail->broken || sync_is_busy(trail->sync))
         return;
     trail->is_dirty = false;
@@ -149,19 +153,72 @@ int trail_sync_open(struct trail *trail, struct error *err)
     return trail->timer ? 0 : error_set(err, E_SYSTEM, "out of memory");
 }
 
+/* --- the end --- */
+
+static void sign_last(struct trail *trail)
+{
+    cleanup_error struct error err = {0};
+    int r = bring_to_disk(trail, &err); /* which takes its time: others may write meanwhile */
+
+    if (r == 0)
+        r = trail_lock(trail, &err);
+    if (r == 0) {
+        r = place_head(trail, &trail->mark, &err);
+        trail_unlock(trail);
+    }
+    if (r < 0)
+        trail_note(trail, "the head of the trail was not signed: %s", err.message);
+}
+
+/* Nobody may wait for us: not whoever reads our output, nor a terminal that goes away. */
+static void let_go(const int *kept, size_t count)
+{
+    unsigned from = 0;
+
+    (void)setsid();
+    (void)prctl(PR_SET_NAME, "belljar-trail", 0, 0, 0);
+    for (size_t i = 0; i < count; i++) {
+        if ((unsigned)kept[i] > from)
+            (void)syscall(SYS_close_range, from, (unsigned)kept[i] - 1, 0U);
+        from = (unsigned)kept[i] + 1;
+    }
+    (void)syscall(SYS_close_range, from, ~0U, 0U);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* A program that runs for milliseconds does not wait as long again for a disk. False: there is no
+ * child. */
+static bool leave_to_child(struct trail *trail)
+{
+    int kept[] = {trail->dir, trail->lock, trail->fd};
+    /* Without a signal at its end: nobody's waitpid(-1) finds a child it does not know. */
+    long pid = syscall(SYS_clone, 0UL, NULL, NULL, NULL, 0UL);
+
+    if (pid != 0)
+        return pid > 0;
+    qsort(kept, ARRAY_SIZE(kept), sizeof(kept[0]), compare);
+    let_go(kept, ARRAY_SIZE(kept));
+    trail->options.on_note = NULL;
+    sign_last(trail);
+    _exit(0);
+}
+
 /* Everything on the disk, and a head that says so. */
 void trail_sync_close(struct trail *trail)
 {
-    cleanup_error struct error err = {0};
+    bool is_due;
 
-    while (trail->sync && sync_is_busy(trail->sync)) /* records, then the head */
-        sync_wait(trail->sync);
-    if (trail->is_dirty && trail->fd >= 0 && trail->key && !trail->is_key_new && !trail->broken &&
-        trail_lock(trail, &err) == 0) {
-        if (trail_sign_now(trail, &err) < 0)
-            trail_note(trail, "the head of the trail was not signed: %s", err.message);
-        trail_unlock(trail);
-    }
+    while (!trail->options.is_brief && trail->sync && sync_is_busy(trail->sync))
+        sync_wait(trail->sync); /* records, then the head */
+    is_due = (trail->is_dirty || (trail->sync && sync_is_busy(trail->sync))) && trail->fd >= 0 &&
+             trail->key && !trail->is_key_new && !trail->broken;
+    if (is_due && !(trail->options.is_brief && leave_to_child(trail)))
+        sign_last(trail);
+    close_fd(&trail->head_fd);
     loop_watch_free(trail->timer);
     sync_free(trail->sync);
 }

@@ -182,8 +182,8 @@ static void check_order(struct verify *v, const struct record_head *head)
     else if (memcmp(head->prev, v->hash, SHA256_BYTES) != 0)
         PROBLEM(v, "record %" PRIu64 " does not follow from the record before it", seq);
     else if (is_gap)
-        PROBLEM(v, "before record %" PRIu64 " the trail was not whole, which was noticed at %s", seq,
-                head->mark.time);
+        PROBLEM(v, "before record %" PRIu64 " the trail was not whole, which was noticed at %s",
+                seq, head->mark.time);
 }
 
 static void check_record(struct verify *v, const char *line, size_t len)
@@ -217,8 +217,8 @@ static void check_record(struct verify *v, const char *line, size_t len)
     v->seq = head.mark.seq;
     memcpy(v->hash, head.mark.hash, SHA256_BYTES);
     v->result.last = head.mark;
-    v->is_head_seen |= v->seq == v->at.head.mark.seq &&
-                       memcmp(v->hash, v->at.head.mark.hash, SHA256_BYTES) == 0;
+    v->is_head_seen |=
+        v->seq == v->at.head.mark.seq && memcmp(v->hash, v->at.head.mark.hash, SHA256_BYTES) == 0;
     v->is_against_seen |= v->seq == v->options->against.seq &&
                           memcmp(v->hash, v->options->against.hash, SHA256_BYTES) == 0;
 }

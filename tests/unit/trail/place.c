@@ -118,8 +118,7 @@ void place_write(const char *name, const void *data, size_t len)
 
 static void on_finding(void *user, bool is_problem, const char *text)
 {
-    assert_int_equal(
-        buf_printf(user, NULL, "%s %s\n", is_problem ? "problem" : "note", text), 0);
+    assert_int_equal(buf_printf(user, NULL, "%s %s\n", is_problem ? "problem" : "note", text), 0);
 }
 
 uint64_t place_verify_against(const struct record_mark *against, struct buf *ret_text,

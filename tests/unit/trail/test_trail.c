@@ -192,7 +192,8 @@ static void an_empty_file_at_the_end_is_used(void **state)
     trail = place_open(4096);
     assert_int_equal(place_append(trail, "again", NULL, NULL), 0);
     trail_close(trail);
-    assert_int_equal(place_verify(&found, &result), 1); /* the head knew of the record that is gone */
+    assert_int_equal(place_verify(&found, &result),
+                     1); /* the head knew of the record that is gone */
     assert_contains(buf_str(&found), "missing, which was noticed at");
 }
 

@@ -178,8 +178,7 @@ static void it_says_where(void **state)
     read_lines(&lines);
     write_lines(&lines, order, 6);
     assert_int_equal(place_verify(&found, NULL), 1);
-    assert_string_equal(buf_str(&found),
-                        "problem " FIRST ":4: records 4 to 4 are missing\n");
+    assert_string_equal(buf_str(&found), "problem " FIRST ":4: records 4 to 4 are missing\n");
     buf_done(&lines.text);
 
     place_fill(6, PLACE_FILE_BYTES);

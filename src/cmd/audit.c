@@ -1,0 +1,246 @@
+/* belljar audit: what has been, and whether the record of it is whole. */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/limits.h"
+#include "base/paths.h"
+#include "base/suggest.h"
+#include "cmd/audit.h"
+#include "cmd/cmd.h"
+
+/* Rows of a list, unless somebody wants more. */
+#define LIST_DEFAULT 50
+
+enum {
+    OPT_HELP = 'h',
+    OPT_CONFIG = 256,
+    OPT_DIR,
+    OPT_JSON,
+    OPT_SINCE,
+    OPT_UNTIL,
+    OPT_KIND,
+    OPT_STATUS,
+    OPT_OWNER,
+    OPT_SESSION,
+    OPT_TEXT,
+    OPT_LIMIT,
+    OPT_ALL,
+    OPT_KEY,
+    OPT_AGAINST
+};
+
+static const struct option options[] = {
+    {"help",             no_argument, NULL, OPT_HELP},
+    {"config",              required_argument, NULL, OPT_CONFIG},
+    {"dir",                  required_argument, NULL, OPT_DIR},
+    {"json",no_argument, NULL, OPT_JSON},
+    {"since",        required_argument, NULL, OPT_SINCE},
+    {"until",              required_argument, NULL, OPT_UNTIL},
+    {"kind",              required_argument, NULL, OPT_KIND},
+    {"status",                  required_argument, NULL, OPT_STATUS},
+    {"owner",                    required_argument, NULL, OPT_OWNER},
+    {"session",          required_argument, NULL, OPT_SESSION},
+    {"text",            required_argument, NULL, OPT_TEXT},
+    {"limit",              required_argument, NULL, OPT_LIMIT},
+    {"all",                  no_argument, NULL, OPT_ALL},
+    {"key",required_argument, NULL, OPT_KEY},
+    {"against",         required_argument, NULL, OPT_AGAINST},
+    {0            },
+};
+
+static int help(void)
+{
+    (void)printf("usage: belljar audit list|export|follow [FILTER]…\n"
+                 "       belljar audit show ID\n"
+                 "       belljar audit verify [--against FILE]\n"
+                 "       belljar audit check-receipt FILE [--key FILE]\n"
+                 "       belljar audit key|head\n\n"
+                 "What has been run here, and whether the record of it is whole.\n\n"
+                 "  --since, --until TIME     2h, 7d, 2026-01-31, 2026-01-31T12:00 (UTC)\n"
+                 "  --kind KIND               run, session, file, token, refusal, server, …\n"
+                 "  --status STATUS           success, error, timeout, refused, unfinished, …\n"
+                 "  --owner NAME              whose: the name of a token, or local\n"
+                 "  --session ID              of one session\n"
+                 "  --text TEXT               anywhere in the record\n"
+                 "  --limit N, --all          the newest N (list: %d)\n"
+                 "  --json                    for machines\n"
+                 "  --key FILE                a public key (PEM) instead of our own\n"
+                 "  --against FILE            a receipt or head that was kept elsewhere\n"
+                 "  --dir DIR, --config FILE  another trail, other settings\n\n"
+                 "exit of verify and check-receipt: 0 whole, 1 not\n"
+                 "example: belljar audit list --since 1d --status error\n",
+                 LIST_DEFAULT);
+    return 0;
+}
+
+static int read_limit(const char *text, size_t *ret_limit, struct error *err)
+{
+    char *end;
+    unsigned long number;
+
+    errno = 0;
+    number = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno)
+        return error_set(err, E_INVALID, "--limit `%s` is no number", text);
+    *ret_limit = number;
+    return 0;
+}
+
+static int take_option(struct audit *audit, int answer, struct error *err)
+{
+    struct index_filter *filter = &audit->filter;
+
+    switch (answer) {
+    case OPT_CONFIG:
+        audit->config_path = optarg;
+        return 0;
+    case OPT_DIR:
+        free(audit->dir);
+        audit->dir = strdup(optarg);
+        return 0;
+    case OPT_JSON:
+        audit->is_json = true;
+        return 0;
+    case OPT_SINCE:
+        filter->since = audit->since;
+        return audit_time(optarg, audit->since, err);
+    case OPT_UNTIL:
+        filter->until = audit->until;
+        return audit_time(optarg, audit->until, err);
+    case OPT_KIND:
+        filter->kind = optarg;
+        return 0;
+    case OPT_STATUS:
+        filter->status = optarg;
+        return 0;
+    case OPT_OWNER:
+        filter->owner = optarg;
+        return 0;
+    case OPT_SESSION:
+        filter->session = optarg;
+        return 0;
+    case OPT_TEXT:
+        filter->text = optarg;
+        return 0;
+    case OPT_LIMIT:
+        audit->has_limit = true;
+        return read_limit(optarg, &filter->limit, err);
+    case OPT_ALL:
+        audit->has_limit = true;
+        filter->limit = 0;
+        return 0;
+    case OPT_KEY:
+        audit->key_path = optarg;
+        return 0;
+    default:
+        audit->against = optarg;
+        return 0;
+    }
+}
+
+/* Returns 0, or the exit code + 1 when there is nothing more to do. */
+static int parse(struct audit *audit, int argc, char **argv)
+{
+    struct error err = {0};
+    int answer;
+
+    opterr = 0;
+    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+        if (answer == OPT_HELP)
+            return help() + 1;
+        if (answer == '?' || answer == ':')
+            return cmd_bad_option("audit", answer, argv, options) + 1;
+        if (take_option(audit, answer, &err) < 0)
+            return cmd_fail(&err) + 1;
+    }
+    if (!audit->has_limit)
+        audit->filter.limit = LIST_DEFAULT;
+    return 0;
+}
+
+int audit_print(const struct buf *text, struct error *err)
+{
+    if (file_write_all(STDOUT_FILENO, buf_str(text), text->len) < 0)
+        return error_errno(err, "write");
+    return 0;
+}
+
+static const struct {
+    const char *name;
+    int (*run)(struct audit *audit, char **words, struct error *err);
+    bool takes_words;
+} actions[] = {
+    {"list",          audit_list,          false},
+    {"show",          audit_show,          true },
+    {"follow",        audit_follow,        false},
+    {"verify",        audit_verify,        false},
+    {"export",        audit_export,        false},
+    {"check-receipt", audit_check_receipt, true },
+    {"key",           audit_key,           false},
+    {"head",          audit_head,          false},
+};
+
+static int find_dir(struct audit *audit, struct error *err)
+{
+    if (config_load(audit->config, audit->config_path, err) < 0)
+        return -1;
+    if (!audit->dir)
+        audit->dir = *audit->config->trail_dir ? strdup(audit->config->trail_dir)
+                                               : paths_state("trail", err);
+    if (audit->dir)
+        return 0;
+    return err->code == E_NONE ? error_set(err, E_SYSTEM, "out of memory") : -1;
+}
+
+static int act(struct audit *audit, char **words, struct error *err)
+{
+    const char *known[ARRAY_SIZE(actions)];
+    const char *nearest;
+
+    for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
+        known[i] = actions[i].name;
+    if (!words[0]) {
+        error_set(err, E_INVALID, "`belljar audit` needs an action: list, show, verify, …");
+        return error_hint(err, "`belljar audit --help` lists them");
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
+        if (strcmp(words[0], actions[i].name) != 0)
+            continue;
+        if (words[1] && !actions[i].takes_words)
+            return error_set(err, E_INVALID, "`belljar audit %s` takes no argument `%s`", words[0],
+                             words[1]);
+        return find_dir(audit, err) < 0 ? -1 : actions[i].run(audit, words + 1, err);
+    }
+    nearest = suggest_nearest(words[0], known, ARRAY_SIZE(known));
+    error_set(err, E_INVALID, "unknown action `%s`", words[0]);
+    return nearest ? error_hint(err, "did you mean `%s`?", nearest)
+                   : error_hint(err, "`belljar audit --help` lists them");
+}
+
+static void audit_done(struct audit *audit)
+{
+    config_free(audit->config);
+    free(audit->dir);
+}
+
+int cmd_audit(int argc, char **argv)
+{
+    cleanup(audit_done) struct audit audit = {.config = config_new()};
+    struct error err = {0};
+    int r;
+
+    if (!audit.config) {
+        error_set(&err, E_SYSTEM, "out of memory");
+        return cmd_fail(&err);
+    }
+    r = parse(&audit, argc, argv);
+    if (r > 0)
+        return r - 1;
+    r = act(&audit, argv + optind, &err);
+    return r < 0 ? cmd_fail(&err) : r;
+}

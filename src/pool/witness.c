@@ -1,0 +1,581 @@
+#include "pool/witness.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/paths.h"
+#include "base/stream.h"
+#include "pool/mask.h"
+#include "trail/receipt.h"
+#include "trail/trail.h"
+#include "wire/message.h"
+
+enum keep { KEEP_NONE, KEEP_CODE, KEEP_ALL };
+
+/* Refusals cost a stranger nothing: so many in a second are written down, the others counted. */
+#define REFUSALS_PER_SECOND 20
+
+struct witness {
+    struct trail *trail;
+    uint64_t second;    /* of the last refusal */
+    unsigned n_refused; /* in that second */
+    uint64_t n_untold;
+    enum keep keep;
+    enum run_masking masking; /* at least secrets, whatever an answer may show */
+};
+
+/* The owner where a door knows nobody else: whoever started us. */
+#define OWNER_LOCAL "local"
+
+/* --- opening --- */
+
+static enum keep keep_of(const char *word)
+{
+    return strcmp(word, "all") == 0 ? KEEP_ALL : strcmp(word, "none") == 0 ? KEEP_NONE : KEEP_CODE;
+}
+
+static int open_trail(struct witness *witness, const struct witness_options *options,
+                      struct error *err)
+{
+    const struct config *config = options->config;
+    cleanup_free char *key_dir = paths_state(".", err);
+    cleanup_free char *dir = NULL;
+    struct trail_options trail = {
+        .file_bytes = (uint64_t)config->trail_file_mb * MIB,
+        .loop = options->loop,
+        .is_brief = options->is_brief,
+        .on_note = options->on_note,
+        .user = options->user,
+    };
+
+    if (!key_dir)
+        return -1;
+    dir = *config->trail_dir ? strdup(config->trail_dir) : paths_state("trail", err);
+    if (!dir)
+        return -1;
+    trail.dir = dir;
+    trail.key_dir = key_dir;
+    return trail_open(&trail, &witness->trail, err);
+}
+
+int witness_open(const struct witness_options *options, struct witness **ret_witness,
+                 struct error *err)
+{
+    const struct config *config = options->config;
+    enum run_masking masking = config_masking(config);
+    struct witness *witness;
+
+    *ret_witness = NULL;
+    if (strcmp(config->trail, "off") == 0)
+        return 0;
+    witness = calloc(1, sizeof(*witness));
+    if (!witness)
+        return error_set(err, E_SYSTEM, "out of memory");
+    witness->keep = keep_of(config->trail_keep);
+    witness->masking = masking == RUN_MASK_ALL ? RUN_MASK_ALL : RUN_MASK_SECRETS;
+    if (open_trail(witness, options, err) < 0) {
+        free(witness);
+        error_wrap(err, "the trail");
+        return err && !err->hint ? error_hint(err, "nothing runs unrecorded; `trail = \"off\"` in "
+                                                   "the settings does without")
+                                 : -1;
+    }
+    *ret_witness = witness;
+    return 0;
+}
+
+void witness_close(struct witness *witness)
+{
+    if (!witness)
+        return;
+    trail_close(witness->trail);
+    free(witness);
+}
+
+/* --- words --- */
+
+static struct clean_text clean(const struct witness *witness, const char *text, size_t len)
+{
+    return mask_for_trail(witness->masking, (struct span){text, len}, NULL);
+}
+
+static void add(const struct witness *witness, struct record *r, const char *key, const char *text)
+{
+    if (text)
+        record_text(r, key, clean(witness, text, strlen(text)));
+}
+
+static void add_error(const struct witness *witness, struct record *r, const struct error *error)
+{
+    if (!error || error->code == E_NONE)
+        return;
+    record_open(r, "error");
+    record_word(r, "code", error_code_name(error->code));
+    add(witness, r, "message", error->message);
+    record_close(r);
+}
+
+static void add_limits(struct record *r, const struct run_limits *limits)
+{
+    record_open(r, "limits");
+    record_number(r, "timeout_ms", limits->timeout_ms);
+    record_number(r, "cpu_ms", limits->cpu_ms);
+    record_number(r, "memory_bytes", limits->memory_bytes);
+    record_number(r, "cpu_percent", limits->cpu_percent);
+    record_number(r, "processes", limits->processes);
+    record_number(r, "descriptors", limits->descriptors);
+    record_number(r, "file_bytes", limits->file_bytes);
+    record_number(r, "disk_bytes", limits->disk_bytes);
+    record_number(r, "inodes", limits->inodes);
+    record_number(r, "output_bytes", limits->output_bytes);
+    record_close(r);
+}
+
+/* Length, hash, and where it is to be kept and is not too long, the text itself. */
+static void add_bytes(const struct witness *witness, struct record *r, const char *key,
+                      struct span bytes, bool is_kept, char hex[2 * SHA256_BYTES + 1])
+{
+    uint8_t digest[SHA256_BYTES];
+    uint64_t masked = 0;
+
+    sha256(bytes.data, bytes.len, digest);
+    if (hex)
+        sha256_to_hex(digest, hex);
+    record_open(r, key);
+    record_number(r, "bytes", bytes.len);
+    record_digest(r, "sha256", digest);
+    if (is_kept && bytes.len <= TRAIL_TEXT_MAX) {
+        struct clean_text text = mask_for_trail(witness->masking, bytes, &masked);
+
+        record_text(r, "text", text);
+        if (masked)
+            record_number(r, "masked", masked);
+    } else if (is_kept) {
+        record_bool(r, "is_too_long", true);
+    }
+    record_close(r);
+}
+
+/* --- the beginning of a run --- */
+
+static void add_who(const struct witness *witness, struct record *r, const struct run *run)
+{
+    record_word(r, "id", run->id);
+    add(witness, r, "owner", run->owner && *run->owner ? run->owner : OWNER_LOCAL);
+    add(witness, r, "correlation_id", run->correlation_id);
+    if (*run->session)
+        record_word(r, "session", run->session);
+    record_word(r, "language", run->language == RUN_BASH ? "bash" : "python");
+    add(witness, r, "profile", run->profile);
+}
+
+/* Values may be secrets that no pattern knows: names are enough, unless all is to be kept. */
+static void add_env(const struct witness *witness, struct record *r, const struct run *run)
+{
+    if (!run->env)
+        return;
+    record_open_list(r, "env");
+    for (char **env = run->env; *env; env++) {
+        size_t len = witness->keep == KEEP_ALL ? strlen(*env) : strcspn(*env, "=");
+
+        record_text(r, NULL, clean(witness, *env, len));
+    }
+    record_close(r);
+}
+
+static void add_args(const struct witness *witness, struct record *r, const struct run *run)
+{
+    if (!run->args || witness->keep == KEEP_NONE)
+        return;
+    record_open_list(r, "args");
+    for (char **arg = run->args; *arg; arg++)
+        add(witness, r, NULL, *arg);
+    record_close(r);
+}
+
+static void add_given(const struct witness *witness, struct record *r, const struct run *run)
+{
+    if (!run->n_given)
+        return;
+    record_open_list(r, "files");
+    for (size_t i = 0; i < run->n_given; i++) {
+        record_open(r, NULL);
+        add(witness, r, "path", run->given[i].path);
+        add_bytes(witness, r, "content", (struct span){run->given[i].data, run->given[i].len},
+                  witness->keep == KEEP_ALL, NULL);
+        record_close(r);
+    }
+    record_close(r);
+}
+
+static void add_grants(const struct witness *witness, struct record *r, const struct run *run)
+{
+    if (!run->n_grants)
+        return;
+    record_open_list(r, "allow");
+    for (size_t i = 0; i < run->n_grants; i++) {
+        record_open(r, NULL);
+        add(witness, r, "path", run->grants[i].path);
+        record_word(r, "mode", run->grants[i].mode == RUN_GRANT_RW ? "rw" : "ro");
+        record_close(r);
+    }
+    record_close(r);
+}
+
+int witness_start(struct witness *witness, struct run *run, struct error *err)
+{
+    cleanup(record_done) struct record r = {0};
+
+    if (!witness && run->wants_receipt) {
+        error_set(err, E_UNSUPPORTED, "a receipt needs the trail, which is off");
+        return error_hint(err, "`trail = \"on\"` in the settings");
+    }
+    if (!witness)
+        return 0;
+    record_init(&r, "start");
+    add_who(witness, &r, run);
+    add_bytes(witness, &r, "code", (struct span){buf_str(&run->code), run->code.len},
+              witness->keep != KEEP_NONE, run->code_sha256);
+    if (run->has_input)
+        add_bytes(witness, &r, "stdin", (struct span){buf_str(&run->input), run->input.len},
+                  witness->keep == KEEP_ALL, NULL);
+    if (run->has_seed)
+        record_number(&r, "seed", run->seed);
+    if (run->auto_print)
+        record_bool(&r, "auto_print", true);
+    add_args(witness, &r, run);
+    add_env(witness, &r, run);
+    add_given(witness, &r, run);
+    add_grants(witness, &r, run);
+    add_limits(&r, &run->limits);
+    if (trail_append(witness->trail, &r, TRAIL_START, NULL, err) < 0)
+        return -1;
+    run->is_recorded = true;
+    return 0;
+}
+
+/* --- its end --- */
+
+static void add_stream(const struct witness *witness, struct record *r, const char *key,
+                       const struct run_stream *stream, bool is_kept,
+                       char hex[2 * SHA256_BYTES + 1])
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, SIZE_MAX / 2);
+    if (run_stream_render(stream, &text, NULL) < 0)
+        r->has_failed = true;
+    add_bytes(witness, r, key, (struct span){buf_str(&text), text.len}, is_kept, hex);
+}
+
+/* All of it in one hash: type and bytes of each form, one after the other. */
+static void add_displays(struct record *r, const struct run *run)
+{
+    struct sha256_stream *hash = run->n_displays ? sha256_begin() : NULL;
+    uint8_t digest[SHA256_BYTES] = {0};
+
+    if (!hash)
+        return;
+    for (size_t i = 0; i < run->n_displays; i++)
+        for (size_t k = 0; k < run->displays[i].n_forms; k++) {
+            const struct run_form *form = &run->displays[i].forms[k];
+
+            sha256_feed(hash, form->mime, strlen(form->mime) + 1);
+            sha256_feed(hash, &form->len, sizeof(form->len));
+            sha256_feed(hash, form->data, form->len);
+        }
+    sha256_end(hash, digest);
+    record_open(r, "displays");
+    record_number(r, "count", run->n_displays);
+    record_digest(r, "sha256", digest);
+    record_close(r);
+}
+
+static void add_outputs(const struct witness *witness, struct record *r, const struct run *run,
+                        bool is_kept, struct receipt *receipt)
+{
+    const char *result = run->result_text ? run->result_text : "";
+
+    add_stream(witness, r, "stdout", &run->out, is_kept, receipt->out);
+    add_stream(witness, r, "stderr", &run->err, is_kept, receipt->err);
+    add_bytes(witness, r, "result", (struct span){result, strlen(result)}, is_kept,
+              receipt->result);
+    add_displays(r, run);
+    if (run->out.dropped + run->err.dropped)
+        record_number(r, "dropped_bytes", run->out.dropped + run->err.dropped);
+}
+
+static void add_violations(const struct witness *witness, struct record *r, const struct run *run)
+{
+    if (!run->n_violations)
+        return;
+    record_open_list(r, "violations");
+    for (size_t i = 0; i < run->n_violations; i++) {
+        const struct run_violation *v = &run->violations[i];
+
+        record_open(r, NULL);
+        add(witness, r, "rule", v->rule);
+        add(witness, r, "name", v->name);
+        record_number(r, "line", v->line);
+        record_close(r);
+    }
+    record_close(r);
+    if (run->violations_more)
+        record_number(r, "violations_more", run->violations_more);
+}
+
+static void add_layers(struct record *r, uint32_t layers)
+{
+    record_open_list(r, "layers");
+    for (unsigned i = 0; i < WIRE_LAYER_COUNT; i++)
+        if (layers & 1u << i)
+            record_word(r, NULL, wire_layer_name(i));
+    record_close(r);
+}
+
+static void add_usage(struct record *r, const struct run_usage *usage)
+{
+    record_open(r, "usage");
+    record_ms(r, "wall_ms", usage->wall_ms);
+    record_ms(r, "cpu_ms", usage->cpu_ms);
+    record_ms(r, "start_ms", usage->start_ms);
+    record_number(r, "memory_peak_bytes", usage->memory_peak_bytes);
+    record_number(r, "processes_peak", usage->processes_peak);
+    record_close(r);
+}
+
+static void add_masked(struct record *r, const struct run_masked *masked)
+{
+    record_open(r, "masked");
+    record_number(r, "count", masked->count);
+    record_open_list(r, "kinds");
+    for (size_t i = 0; i < masked->n_kinds; i++)
+        record_text(r, NULL, (struct clean_text){masked->kinds[i], strlen(masked->kinds[i])});
+    record_close(r);
+    record_close(r);
+}
+
+static void add_result(const struct witness *witness, struct record *r, const struct run *run,
+                       bool is_kept, struct receipt *receipt)
+{
+    uint8_t digest[SHA256_BYTES];
+
+    sha256(buf_str(&run->code), run->code.len, digest);
+    sha256_to_hex(digest, receipt->code);
+    if (*run->code_sha256) /* that of the program as it came */
+        memcpy(receipt->code, run->code_sha256, sizeof(receipt->code));
+    record_word(r, "code_sha256", receipt->code);
+    add_outputs(witness, r, run, is_kept, receipt);
+    add(witness, r, "exception", run->exception.name);
+    add_violations(witness, r, run);
+    add_layers(r, run->layers);
+    add_usage(r, &run->usage);
+    add_masked(r, &run->masked);
+    if (run->has_seed)
+        record_word(r, "fingerprint", run->fingerprint);
+}
+
+static int write_end(struct witness *witness, const struct run *run, bool is_kept,
+                     struct receipt *receipt, struct record_mark *ret_mark, struct error *err)
+{
+    cleanup(record_done) struct record r = {0};
+    bool has_failed = run->error.code != E_NONE;
+
+    record_init(&r, "run");
+    add_who(witness, &r, run);
+    record_word(&r, "status", receipt->status);
+    if (has_failed) {
+        add_error(witness, &r, &run->error);
+    } else {
+        record_signed(&r, "exit_code", run->exit_code);
+        if (run->signal)
+            record_signed(&r, "signal", run->signal);
+    }
+    add_result(witness, &r, run, is_kept, receipt);
+    return trail_append(witness->trail, &r, run->is_recorded ? TRAIL_END : TRAIL_EVENT, ret_mark,
+                        err);
+}
+
+static void withhold(struct run *run, struct error *why)
+{
+    error_done(&run->error);
+    error_move(&run->error, why);
+    error_wrap(&run->error, "the run ended, and its answer is withheld");
+}
+
+static int give_receipt(struct witness *witness, struct run *run, struct receipt *receipt,
+                        const struct record_mark *mark, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, 8 * KIB);
+    if (receipt_sign(receipt, mark, trail_key(witness->trail), err) < 0 ||
+        receipt_text(receipt, &text, err) < 0)
+        return -1;
+    run->receipt = take_ptr(text.data);
+    return 0;
+}
+
+void witness_end(struct witness *witness, struct run *run)
+{
+    bool has_failed = run->error.code != E_NONE;
+    struct receipt receipt = {0};
+    struct record_mark mark;
+    struct error err = {0};
+    int r;
+
+    if (!witness)
+        return;
+    memcpy(receipt.id, run->id, sizeof(run->id));
+    (void)stpncpy(receipt.status, has_failed ? "failed" : run_status_name(run->status),
+                  sizeof(receipt.status) - 1);
+    r = write_end(witness, run, witness->keep == KEEP_ALL, &receipt, &mark, &err);
+    /* Better without the texts than without the record. */
+    if (r < 0 && witness->keep == KEEP_ALL) {
+        error_done(&err);
+        r = write_end(witness, run, false, &receipt, &mark, &err);
+    }
+    run->is_recorded = false;
+    if (r == 0 && run->wants_receipt && !has_failed)
+        r = give_receipt(witness, run, &receipt, &mark, &err);
+    /* What failed anyhow says why by itself. */
+    if (r < 0 && !has_failed)
+        withhold(run, &err);
+    error_done(&err);
+}
+
+/* --- everything else --- */
+
+int witness_session(struct witness *witness, const struct witness_session *event, struct error *err)
+{
+    cleanup(record_done) struct record r = {0};
+    bool is_open = strcmp(event->event, "open") == 0;
+
+    if (!witness)
+        return 0;
+    record_init(&r, "session");
+    record_word(&r, "event", event->event);
+    record_word(&r, "id", event->id);
+    record_word(&r, "session", event->id);
+    add(witness, &r, "name", event->name);
+    add(witness, &r, "owner", event->owner && *event->owner ? event->owner : OWNER_LOCAL);
+    add(witness, &r, "profile", event->profile);
+    add(witness, &r, event->detail_key, event->detail);
+    if (event->limits)
+        add_limits(&r, event->limits);
+    record_word(&r, "status", event->error && event->error->code != E_NONE ? "failed" : "success");
+    add_error(witness, &r, event->error);
+    return trail_append(witness->trail, &r,
+                        is_open                            ? TRAIL_START
+                        : strcmp(event->event, "end") == 0 ? TRAIL_END
+                                                           : TRAIL_EVENT,
+                        NULL, err);
+}
+
+int witness_file(struct witness *witness, const struct witness_file *event, struct error *err)
+{
+    cleanup(record_done) struct record r = {0};
+
+    if (!witness)
+        return 0;
+    record_init(&r, "file");
+    record_word(&r, "event", event->event);
+    record_word(&r, "session", event->session);
+    add(witness, &r, "owner", event->owner && *event->owner ? event->owner : OWNER_LOCAL);
+    add(witness, &r, "path", event->path);
+    if (event->digest) {
+        record_number(&r, "bytes", event->bytes);
+        record_digest(&r, "sha256", event->digest);
+    }
+    record_word(&r, "status", event->error ? "failed" : "success");
+    add_error(witness, &r, event->error);
+    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
+}
+
+static bool is_flood(struct witness *witness)
+{
+    uint64_t second = loop_now_ns() / 1000000000;
+
+    if (second != witness->second)
+        witness->n_refused = 0;
+    witness->second = second;
+    return ++witness->n_refused > REFUSALS_PER_SECOND;
+}
+
+int witness_refusal(struct witness *witness, const char *owner, const char *what,
+                    const struct error *why, struct error *err)
+{
+    cleanup(record_done) struct record r = {0};
+
+    if (!witness)
+        return 0;
+    if (is_flood(witness)) {
+        witness->n_untold++;
+        return 0;
+    }
+    record_init(&r, "refusal");
+    add(witness, &r, "owner", owner && *owner ? owner : NULL);
+    record_word(&r, "what", what);
+    record_word(&r, "status", "refused");
+    add_error(witness, &r, why);
+    if (witness->n_untold)
+        record_number(&r, "more", witness->n_untold);
+    if (trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err) < 0)
+        return -1;
+    witness->n_untold = 0;
+    return 0;
+}
+
+int witness_token(struct witness *witness, const char *event, const char *name, struct error *err)
+{
+    cleanup(record_done) struct record r = {0};
+
+    if (!witness)
+        return 0;
+    record_init(&r, "token");
+    record_word(&r, "event", event);
+    add(witness, &r, "owner", name);
+    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
+}
+
+/* What stands otherwise than by default, and where it comes from. */
+static void add_settings(const struct witness *witness, struct record *r,
+                         const struct config *config)
+{
+    size_t count;
+    const struct config_option *options = config_options(&count);
+
+    record_open(r, "settings");
+    for (size_t i = 0; i < count; i++) {
+        cleanup_free char *source = config_source_text(config, &options[i]);
+        cleanup_free char *text = NULL;
+        json_t *value;
+
+        if (!source || strcmp(source, "default") == 0)
+            continue;
+        value = config_value(config, &options[i]);
+        text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
+        json_decref(value);
+        record_open(r, options[i].name);
+        add(witness, r, "value", text);
+        add(witness, r, "from", source);
+        record_close(r);
+    }
+    record_close(r);
+}
+
+int witness_server(struct witness *witness, const char *event, const struct config *config,
+                   struct error *err)
+{
+    cleanup(record_done) struct record r = {0};
+
+    if (!witness)
+        return 0;
+    record_init(&r, "server");
+    record_word(&r, "event", event);
+    record_word(&r, "version", BELLJAR_VERSION);
+    if (config)
+        add_settings(witness, &r, config);
+    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
+}

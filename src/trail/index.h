@@ -1,0 +1,44 @@
+/* Finds records: an index in SQLite beside the trail's files, which are the truth.
+ *
+ * Writers know nothing of it. Whoever asks brings it up to date first; where it does not fit the
+ * files any more, or is damaged, it is made anew. It holds where each record is and what it is
+ * looked for by, and no more of its text than the first line of a program.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/buf.h"
+#include "base/error.h"
+
+struct index;
+
+int index_open(const char *dir, struct index **ret_index, struct error *err);
+void index_close(struct index *index);
+
+/* What is looked for; NULL and 0 are any. Times compare as text, in UTC. */
+struct index_filter {
+    const char *since, *until;
+    const char *kind, *status, *owner, *session;
+    const char *text; /* anywhere in the record, without regard to case */
+    const char *id;   /* of a run or a session, a correlation id, or a sequence number */
+    uint64_t after;   /* only records behind this one */
+    size_t limit;     /* the newest so many; 0: all */
+    bool has_starts;  /* also the beginnings of runs that have ended */
+};
+
+struct index_row {
+    uint64_t seq;
+    const char *time, *kind, *event, *id, *owner, *session, *status, *profile, *summary;
+    double wall_ms; /* below 0: unknown */
+};
+
+/* Calls `fn` with each, oldest first; what it gets is only lent. `line` is the record, without its
+ * newline; `start` that of the beginning of a run, or NULL. A negative answer ends it. */
+typedef int (*index_fn)(void *user, const struct index_row *row, const struct buf *line,
+                        const struct buf *start, struct error *err);
+
+int index_find(struct index *index, const struct index_filter *filter, index_fn fn, void *user,
+               struct error *err);

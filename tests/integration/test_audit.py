@@ -1,0 +1,516 @@
+"""The audit trail as people and machines meet it: what is written, what is found, what happens when it cannot be."""
+import concurrent.futures
+import json
+import os
+import random
+import re
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from serving import Server, wait_until
+
+TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+
+
+@pytest.fixture
+def place(who, tmp_path_factory):
+    """A state directory of its own."""
+    path = who.home / f"state-{random.getrandbits(48):x}"
+    path.mkdir(mode=0o700)
+    who.own(path)
+    return path
+
+
+@pytest.fixture
+def audited(who, place):
+    return Audited(who, place)
+
+
+class Audited:
+    def __init__(self, who, place):
+        self.who = who
+        self.state = place
+        self.trail = place / "belljar" / "trail"
+        self.env = {"XDG_STATE_HOME": str(place)}
+
+    def run(self, code, *args, env=None, **more):
+        return self.who.run(code, *args, env={**self.env, **(env or {})}, **more)
+
+    def audit(self, *args, **more):
+        return self.who.call("audit", *args, env=self.env, **more)
+
+    def records(self):
+        lines = b"".join(file.read_bytes() for file in sorted(self.trail.glob("*.jsonl")))
+        return [json.loads(line) for line in lines.splitlines()]
+
+    def verify(self):
+        return self.audit("verify")
+
+    def settled(self):
+        """`belljar run` leaves the last signature to a child."""
+        wait_until(lambda: "not signed" not in self.verify().text, "the head is signed")
+
+
+def of_kind(records, kind):
+    return [r for r in records if r["kind"] == kind]
+
+
+@pytest.mark.smoke
+def test_a_run_is_written_down_twice(audited):
+    answer = audited.run(f"print('hello'); print({TOKEN!r}); 6*7").json
+    records = audited.records()
+    assert [r["kind"] for r in records] == ["begin", "start", "run"]
+    start, run = records[1:]
+    assert start["id"] == run["id"] == answer["id"]
+    assert start["code"]["text"] == "print('hello'); print('[REDACTED_GITHUB_TOKEN]'); 6*7"
+    assert start["limits"]["timeout_ms"] == 30000 and start["profile"] == "open"
+    assert run["status"] == "success" and run["exit_code"] == 0 and run["owner"] == "local"
+    assert run["layers"] == answer["layers"] and run["masked"] == answer["masked"]
+    assert "text" not in run["stdout"] and run["stdout"]["bytes"] == len(answer["stdout"])
+    assert audited.verify().code == 0
+
+
+def test_nothing_of_a_secret_is_stored(audited):
+    code = f"import sys; t={TOKEN!r}; print(t); print(t, file=sys.stderr); result=t; raise ValueError(t)"
+    audited.run(code, "--env", f"SECRET_TOKEN={TOKEN}", env={"BELLJAR_TRAIL_KEEP": "all", "BELLJAR_MASKING": "no"})
+    audited.audit("list")
+    for file in audited.trail.iterdir():
+        assert TOKEN.encode() not in file.read_bytes(), file
+
+
+@pytest.mark.parametrize("keep", ["none", "code", "all"])
+def test_what_is_kept_is_the_operators_choice(audited, keep):
+    stdin = audited.who.file("input.txt", "the input")
+    audited.run("print(input()*2); 'the value'", "--stdin", stdin, "--env", "COLOUR=blue", env={"BELLJAR_TRAIL_KEEP": keep})
+    start, run = audited.records()[1:]
+    assert ("text" in start["code"]) == (keep != "none")
+    assert start["stdin"]["bytes"] == 9
+    assert start["stdin"].get("text") == ("the input" if keep == "all" else None)
+    assert run["stdout"].get("text") == ("the inputthe input\n" if keep == "all" else None)
+    assert run["result"].get("text") == ("'the value'" if keep == "all" else None)
+    assert start["env"] == (["COLOUR=blue"] if keep == "all" else ["COLOUR"])
+
+
+def test_the_operator_may_do_without(audited):
+    assert audited.run("print(1)", env={"BELLJAR_TRAIL": "off"}).code == 0
+    assert not audited.trail.exists()
+    answer = audited.run("print(1)", "--receipt", env={"BELLJAR_TRAIL": "off"})
+    assert answer.code == 125 and "a receipt needs the trail" in answer.errors
+    answer = audited.verify()
+    assert answer.code == 66 and "there is no trail" in answer.errors
+
+
+def test_everything_is_for_its_user_alone(audited):
+    audited.run("print(1)")
+    audited.audit("list")
+    assert audited.trail.stat().st_mode & 0o7777 == 0o700
+    files = [audited.state / "belljar" / "trail-key.pem", *audited.trail.iterdir()]
+    assert len(files) >= 4
+    for file in files:
+        assert file.stat().st_mode & 0o7777 == 0o600, file
+
+
+def test_every_status_is_found(audited):
+    audited.run("print(1)")
+    audited.run("1/0")
+    audited.run("import os", profile="strict")
+    audited.run("while True: pass", "--timeout", "1")
+    for status in ("success", "error", "refused", "timeout"):
+        rows = audited.audit("list", "--status", status).text.splitlines()
+        assert len(rows) == 1 and status in rows[0], status
+    refused = of_kind(audited.records(), "run")[2]
+    assert refused["violations"] == [{"rule": "import", "name": "os", "line": 1}]
+
+
+# --- asking ---
+
+
+def test_a_list_is_read_by_a_person(audited):
+    audited.run("# a comment\nprint('two words')")
+    answer = audited.audit("list")
+    assert re.fullmatch(
+        r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  #1 +begin\n"
+        r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  run_\w{26}  run      success  +\d+\.\d ms  local  # a comment\n",
+        answer.text,
+    ), answer.text
+    assert answer.errors == ""
+
+
+def test_filters_narrow_it(audited):
+    audited.run("print('needle')")
+    audited.run("print('straw \"quoted\"')")
+    rows = lambda *a: audited.audit("list", "--kind", "run", *a).text.splitlines()  # noqa: E731
+    assert len(rows()) == 2
+    assert len(rows("--text", "NEEDLE")) == 1
+    assert len(rows("--text", 'straw "quoted"')) == 1
+    assert len(rows("--text", "nothing of it")) == 0
+    assert len(rows("--owner", "local")) == 2 and len(rows("--owner", "ann")) == 0
+    assert len(rows("--since", "1h")) == 2 and len(rows("--until", "1h")) == 0
+    assert len(rows("--since", "2020-01-01")) == 2 and len(rows("--until", "2020-01-01T12:00")) == 0
+    assert len(rows("--limit", "1")) == 1 and "straw" in rows("--limit", "1")[0]
+    assert audited.audit("list", "--since", "yesterday").code == 64
+
+
+def test_a_run_is_shown_with_its_program(audited):
+    run = audited.run("print('hello')\nprint('you')").json["id"]
+    shown = audited.audit("show", run).text
+    assert "--- code ---\nprint('hello')\nprint('you')\n" in shown
+    assert re.search(r"^  status +success$", shown, re.MULTILINE)
+    assert [r["kind"] for r in map(json.loads, audited.audit("show", run, "--json").text.splitlines())] == ["start", "run"]
+    answer = audited.audit("show", "run_nobody")
+    assert answer.code == 66 and "knows nothing of `run_nobody`" in answer.errors
+
+
+def test_control_characters_do_not_reach_the_terminal(audited):
+    run = audited.run("'\x1b]0;title\x07' and print(1)").json["id"]
+    assert b"\x1b" not in audited.audit("list").out + audited.audit("show", run).out
+
+
+def test_an_index_is_made_anew_when_it_is_damaged_or_does_not_fit(audited):
+    audited.run("print('first')")
+    assert "first" in audited.audit("list").text
+    (audited.trail / "index.sqlite").write_bytes(b"no database" * 1000)
+    assert "first" in audited.audit("list").text
+    [file] = audited.trail.glob("*.jsonl")
+    text = file.read_bytes()
+    audited.run("print('second')")
+    assert "second" in audited.audit("list").text
+    file.write_bytes(text)
+    assert "second" not in audited.audit("list").text
+
+
+def test_export_is_the_trail_itself(audited):
+    audited.run("print(1)")
+    audited.run("print(2)")
+    exported = audited.audit("export").out
+    assert exported == b"".join(f.read_bytes() for f in sorted(audited.trail.glob("*.jsonl")))
+
+
+def test_follow_tells_as_it_is_written(audited):
+    audited.run("print('before')")
+    process = audited.who.start("audit", "follow", "--json", env=audited.env)
+    try:
+        seen = [json.loads(process.stdout.readline()) for _ in range(3)]
+        assert [r["kind"] for r in seen] == ["begin", "start", "run"]
+        audited.run("print('while')")
+        seen = [json.loads(process.stdout.readline()) for _ in range(2)]
+        assert [r["seq"] for r in seen] == [4, 5]
+    finally:
+        process.terminate()
+        process.communicate()
+
+
+# --- receipts ---
+
+
+def test_a_receipt_is_checked_by_anybody(audited, tmp_path):
+    answer = audited.run("print(2)", "--receipt")
+    result = audited.who.file("result.json", answer.out)
+    key = audited.who.file("key.pem", audited.audit("key").out)
+    checked = audited.audit("check-receipt", result)
+    assert checked.code == 0 and f"genuine: {answer.json['id']} ended with `success`" in checked.text
+    # Elsewhere: another state directory, and only the public key.
+    elsewhere = audited.who.call("audit", "check-receipt", result, "--key", key, env={"XDG_STATE_HOME": str(audited.who.home / "state")})
+    assert elsewhere.code == 0
+    # Without Belljar.
+    receipt = answer.json["receipt"]
+    text = "belljar receipt v1\n" + "".join(f"{k}={v}\n" for k, v in receipt.items() if k != "signature")
+    (tmp_path / "text").write_text(text)
+    (tmp_path / "signature").write_bytes(__import__("base64").b64decode(receipt["signature"]))
+    subprocess.run(
+        ["openssl", "pkeyutl", "-verify", "-pubin", "-inkey", key, "-rawin", "-in", tmp_path / "text", "-sigfile", tmp_path / "signature"],
+        check=True, stdout=subprocess.DEVNULL,
+    )  # fmt: skip
+
+
+def test_a_changed_receipt_is_not_genuine(audited):
+    receipt = audited.run("print(2)", "--receipt").json["receipt"]
+    for field in receipt:
+        changed = dict(receipt, **{field: receipt[field][:-1] + ("1" if receipt[field][-1] != "1" else "2")})
+        answer = audited.audit("check-receipt", audited.who.file("changed.json", json.dumps(changed)))
+        assert answer.code == 1 and answer.text.startswith("NOT GENUINE"), field
+    answer = audited.audit("check-receipt", audited.who.file("more.json", json.dumps(dict(receipt, more="x"))))
+    assert answer.code == 64 and "it says more than is signed" in answer.errors
+
+
+def test_a_receipt_is_a_witness(audited):
+    audited.run("print(1)")
+    audited.settled()
+    before = {file: file.read_bytes() for file in audited.trail.glob("*.json*")}
+    receipt = audited.who.file("receipt.json", audited.run("print(2)", "--receipt").out)
+    audited.settled()
+    assert audited.audit("verify", "--against", receipt).code == 0
+    for file, data in before.items():
+        file.write_bytes(data)
+    assert audited.verify().code == 0
+    answer = audited.audit("verify", "--against", receipt)
+    assert answer.code == 1 and "known from elsewhere" in answer.text
+
+
+# --- bad days ---
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_whatever_is_changed_is_found(audited, seed):
+    for i in range(3):
+        audited.run(f"print({i})")
+    audited.settled()
+    rnd = random.Random(seed)
+    [file] = audited.trail.glob("*.jsonl")
+    text = file.read_bytes()
+    lines = text.splitlines(keepends=True)
+    changes = []
+    for _ in range(6):
+        at = rnd.randrange(len(text))
+        changes.append(text[:at] + bytes([text[at] ^ 1 << rnd.randrange(7)]) + text[at + 1 :])
+        changes.append(text[: rnd.randrange(len(text))])
+        a, b = rnd.sample(range(len(lines)), 2)
+        changes.append(b"".join(lines[:a] + lines[a + 1 :]))
+        swapped = list(lines)
+        swapped[a], swapped[b] = swapped[b], swapped[a]
+        changes.append(b"".join(swapped))
+        changes.append(b"".join(lines[:a] + [lines[b]] + lines[a:]))
+    for changed in changes:
+        file.write_bytes(changed)
+        answer = audited.verify()
+        assert answer.code == 1 and "PROBLEM" in answer.text, changed
+    file.write_bytes(text)
+    assert audited.verify().code == 0
+
+
+def test_a_trail_that_cannot_be_written_lets_nothing_run(audited):
+    audited.run("print(1)")
+    if audited.who.name == "root":
+        subprocess.run(["chattr", "+i", audited.trail / "0000000000000001.jsonl"], check=True)
+        try:
+            answer = audited.run("print('ran')")
+        finally:
+            subprocess.run(["chattr", "-i", audited.trail / "0000000000000001.jsonl"], check=True)
+    else:
+        audited.trail.chmod(0o500)
+        (audited.trail / "0000000000000001.jsonl").chmod(0o400)
+        answer = audited.run("print('ran')")
+    assert answer.code == 125 and "ran" not in answer.text
+    assert "the trail" in answer.errors and "hint:" in answer.errors
+
+
+@pytest.fixture
+def small_disk(audited):
+    """A disk of half a megabyte for the state directory."""
+    if os.getuid() != 0:
+        pytest.skip("needs root, to mount a small file system")
+    subprocess.run(
+        ["mount", "-t", "tmpfs", "-o", f"size=512k,mode=700,uid={audited.who.uid},gid={audited.who.gid}", "none", audited.state],
+        check=True,
+    )  # fmt: skip
+    yield audited
+    wait_until(lambda: subprocess.run(["umount", audited.state], stderr=subprocess.DEVNULL).returncode == 0, "umount")
+
+
+def test_a_full_disk_refuses_runs_and_loses_none(small_disk):
+    ran = []
+    for i in range(40):
+        answer = small_disk.run(f"# {'x' * 20000}\nprint({i})")
+        if answer.code != 0:
+            break
+        ran.append(answer.json["id"])
+    assert answer.code == 125 and "No space left" in answer.errors and "nothing runs unrecorded" in answer.errors
+    assert 3 < len(ran) < 40
+    assert [r["id"] for r in of_kind(small_disk.records(), "run") if r["status"] == "success"] == ran
+    small_disk.settled()
+    assert small_disk.verify().code == 0
+
+
+def test_a_full_disk_refuses_runs_of_a_server_until_there_is_room(small_disk):
+    server = Server(small_disk.who, env=small_disk.env)
+    try:
+        ballast = small_disk.state / "ballast"
+        assert server.run("print(1)")["status"] == "success"
+        ballast.write_bytes(b"\0" * 1)
+        with ballast.open("ab", buffering=0) as file:
+            try:
+                while True:
+                    file.write(b"\0" * 4096)
+            except OSError:
+                pass
+        ran = 0
+        for _ in range(200):
+            reply = server.post("/v1/run", {"code": f"# {'x' * 8000}\nprint(1)"})
+            if reply.status != 200:
+                break
+            ran += 1
+        assert reply.status == 500 and "nothing runs unrecorded" in reply.error["hint"], reply
+        ballast.unlink()
+        assert server.run("print(2)")["status"] == "success"
+        assert len([r for r in of_kind(small_disk.records(), "run") if r["status"] == "success"]) == ran + 2
+    finally:
+        assert server.stop() == 0, server.said
+    assert small_disk.verify().code == 0, small_disk.verify().text
+
+
+def test_killed_at_any_moment_no_answered_run_is_lost(audited):
+    """A server that is killed again and again while it answers."""
+    answered, rnd = [], random.Random(1)
+
+    def ask(server, stop):
+        while time.monotonic() < stop:
+            try:
+                answered.append(server.run("print(1)")["id"])
+            except OSError:
+                return
+
+    for _ in range(5):
+        server = Server(audited.who, "--socket", "none", env=audited.env)
+        stop = time.monotonic() + 20
+        with concurrent.futures.ThreadPoolExecutor(3) as threads:
+            tasks = [threads.submit(ask, server, stop) for _ in range(3)]
+            before = len(answered)
+            wait_until(lambda: len(answered) > before + 5, "some are answered")
+            time.sleep(rnd.random() * 0.3)
+            server.process.send_signal(signal.SIGKILL)
+            server.process.communicate()
+            for task in tasks:
+                try:
+                    task.result()
+                except Exception:  # noqa: BLE001, the connection broke in the middle of an answer
+                    pass
+    audited.run("print('the last')")
+    recorded = {r["id"] for r in of_kind(audited.records(), "run")}
+    assert set(answered) <= recorded and len(answered) > 25
+    audited.settled()
+    answer = audited.verify()
+    assert answer.code == 0, answer.text
+
+
+def test_a_torn_end_is_mended_and_told(audited):
+    audited.run("print(1)")
+    audited.settled()
+    [file] = audited.trail.glob("*.jsonl")
+    with file.open("ab") as f:
+        f.write(b'{"v":1,"seq":4,"time":"2026')
+    assert audited.verify().code == 1
+    answer = audited.run("print(2)")
+    assert answer.code == 0 and "the end of the trail was torn; 27 bytes were set aside" in answer.errors
+    audited.settled()
+    answer = audited.verify()
+    assert answer.code == 0 and "note: " in answer.text and "a torn end was mended" in answer.text
+    [torn] = audited.trail.glob("torn-*")
+    assert torn.read_bytes() == b'{"v":1,"seq":4,"time":"2026'
+
+
+def test_a_cut_is_told_and_stays_known(audited):
+    for i in range(3):
+        audited.run(f"print({i})")
+    audited.settled()
+    [file] = audited.trail.glob("*.jsonl")
+    file.write_bytes(b"".join(file.read_bytes().splitlines(keepends=True)[:-2]))
+    assert "the end was cut off: 7 records were signed for" in audited.verify().text
+    answer = audited.run("print('after')")
+    assert answer.code == 0 and "it ended with record 5 where 7 were known" in answer.errors
+    audited.settled()
+    answer = audited.verify()
+    assert answer.code == 1 and "records 6 to 7 are missing, which was noticed at" in answer.text
+
+
+def test_processes_share_one_trail(audited):
+    server = Server(audited.who, env=audited.env)
+    try:
+        with concurrent.futures.ThreadPoolExecutor(6) as threads:
+            own = [threads.submit(audited.run, f"print({i})") for i in range(6)]
+            theirs = [threads.submit(server.run, f"print({i})") for i in range(30)]
+            ids = [t.result().json["id"] for t in own] + [t.result()["id"] for t in theirs]
+    finally:
+        assert server.stop() == 0, server.said
+    assert {r["id"] for r in of_kind(audited.records(), "run")} == set(ids)
+    audited.settled()
+    answer = audited.verify()
+    assert answer.code == 0, answer.text
+
+
+def test_files_follow_one_another(audited):
+    for i in range(4):
+        program = audited.who.file("long.py", f"# {'x' * 400000}\nprint({i})")
+        assert audited.run(None, program, env={"BELLJAR_TRAIL_FILE_MB": "1"}).code == 0
+    audited.settled()
+    assert len(list(audited.trail.glob("*.jsonl"))) == 2
+    assert len(of_kind(audited.records(), "seal")) == 1
+    assert audited.verify().code == 0
+    assert len(audited.audit("list", "--kind", "run").text.splitlines()) == 4
+
+
+# --- over HTTP ---
+
+
+@pytest.fixture
+def serving(audited):
+    audited.server = Server(audited.who, env=audited.env)
+    yield audited
+    assert audited.server.stop() == 0, audited.server.said
+    assert audited.verify().code == 0, audited.verify().text
+
+
+def test_what_comes_over_http_is_written_down(serving):
+    server = serving.server
+    result = server.run("print(1)", correlation_id="order-66", receipt=True)
+    run = of_kind(serving.records(), "run")[0]
+    assert run["correlation_id"] == "order-66" and run["owner"] == "default"
+    assert run["hash"] == result["receipt"]["record_sha256"]
+    assert server.call("POST", "/v1/run", {"code": "1"}, {"Authorization": "Bearer wrong"}).status == 401
+    records = serving.records()
+    assert [r["event"] for r in of_kind(records, "token")] == ["use"]
+    [refusal] = of_kind(records, "refusal")
+    assert refusal["what"] == "token" and refusal["error"]["code"] == "auth" and "wrong" not in json.dumps(refusal)
+    [start] = of_kind(records, "server")
+    assert start["event"] == "start" and start["settings"]["preload"]["from"] == "environment BELLJAR_PRELOAD"
+    assert json.loads(serving.audit("show", "order-66", "--json").text.splitlines()[0])["id"] == result["id"]
+
+
+def test_sessions_and_their_files_are_written_down(serving):
+    server = serving.server
+    session = server.post("/v1/sessions", {"name": "desk"}).json["session_id"]
+    wait_until(lambda: server.call("PUT", f"/v1/sessions/{session}/files/a.txt", b"hello").status == 200, "the file is written")
+    server.post(f"/v1/sessions/{session}/execute", {"code": "print(open('a.txt').read())"})
+    assert server.call("DELETE", f"/v1/sessions/{session}/files/a.txt").status == 204
+    assert server.call("DELETE", f"/v1/sessions/{session}").status in (200, 204)
+    wait_until(lambda: any(r["event"] == "end" for r in of_kind(serving.records(), "session")), "the session has ended")
+    told = [(r["kind"], r.get("event")) for r in serving.records() if r.get("session") == session]
+    assert told == [
+        ("session", "open"), ("file", "write"), ("start", None), ("run", None), ("file", "delete"), ("session", "end"),
+    ]  # fmt: skip
+    write = of_kind(serving.records(), "file")[0]
+    assert write["path"] == "a.txt" and write["bytes"] == 5
+    assert write["sha256"] == "2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"
+    assert of_kind(serving.records(), "session")[0]["name"] == "desk"
+
+
+def test_copies_of_sessions_are_written_down(serving):
+    server = serving.server
+    session = server.post("/v1/sessions", {}).json["session_id"]
+    assert server.post(f"/v1/sessions/{session}/execute", {"code": "x = 1"}).status == 200
+    reply = server.post(f"/v1/sessions/{session}/checkpoint", {"name": "here"})
+    if reply.status != 200:
+        pytest.skip(f"copies of sessions are not made here: {reply.error['message']}")
+    assert server.post(f"/v1/sessions/{session}/restore", {"name": "here"}).status == 200
+    copies = server.post(f"/v1/sessions/{session}/fork", {"n": 2}).json["sessions"]
+    events = [(r["event"], r.get("checkpoint") or r.get("from")) for r in of_kind(serving.records(), "session")]
+    assert len(copies) == 2
+    assert events == [("open", None), ("checkpoint", "here"), ("restore", "here"), ("open", session), ("open", session), ("fork", None)]
+
+
+def test_a_flood_of_refusals_is_counted(serving):
+    for _ in range(100):
+        assert serving.server.call("GET", "/v1/sessions", headers={"Authorization": "Bearer no"}).status == 401
+    time.sleep(1.1)  # the count is of one second
+    serving.server.call("GET", "/v1/sessions", headers={"Authorization": "Bearer no"})
+    refusals = of_kind(serving.records(), "refusal")
+    assert len(refusals) + sum(r.get("more", 0) for r in refusals) == 101
+
+
+def test_tokens_are_written_down(audited):
+    assert audited.who.call("token", "add", "ann", env=audited.env).code == 0
+    assert audited.who.call("token", "rm", "ann", env=audited.env).code == 0
+    assert [(r["event"], r["owner"]) for r in of_kind(audited.records(), "token")] == [("add", "ann"), ("remove", "ann")]
