@@ -218,6 +218,8 @@ static int make_body(const struct remote *remote, const struct config *config,
         return error_set(err, E_SYSTEM, "out of memory");
     if (run->auto_print)
         (void)json_object_set_new(body, "auto_print", json_true());
+    if (run->wants_receipt)
+        (void)json_object_set_new(body, "receipt", json_true());
     if (run->has_input && add_input(run, body, err) < 0)
         return -1;
     if (is_cell && run->has_seed)

@@ -95,9 +95,8 @@ static int help(void)
         "  --session NAME        as a cell of that session there; --token-file FILE\n"
         "  --config FILE         read this file instead of the usual ones\n");
     config_print_flags(stdout, "run");
-    (void)printf(
-        "exit: the program's own; 124 time, 137 memory, 126 refused, 125 Belljar failed\n"
-        "example: belljar run --timeout 5 --memory 256 analysis.py\n");
+    (void)printf("exit: the program's own; 124 time, 137 memory, 126 refused, 125 Belljar failed\n"
+                 "example: belljar run --timeout 5 --memory 256 analysis.py\n");
     return 0;
 }
 
@@ -469,6 +468,16 @@ static void name_the_flag(struct run *run, json_t *result)
     }
 }
 
+/* Of a server, in its result. */
+static void print_receipt(const struct job *job)
+{
+    json_t *object = json_object_get(job->remote.result, "receipt");
+    cleanup_free char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+
+    if (job->run->receipt || text)
+        (void)fprintf(stderr, "%s\n", text ? text : job->run->receipt);
+}
+
 static int finish(struct job *job)
 {
     struct error err = {0};
@@ -478,8 +487,8 @@ static int finish(struct job *job)
     name_the_flag(job->run, job->remote.result);
     if (!job->is_json)
         print_human(job);
-    if (!job->is_json && job->run->receipt)
-        (void)fprintf(stderr, "%s\n", job->run->receipt);
+    if (!job->is_json)
+        print_receipt(job);
     if (print_pictures(job, &err) < 0 || (job->is_json && print_json(job, &err) < 0))
         return cmd_fail_run(&err);
     return run_status_exit(job->run);

@@ -150,21 +150,22 @@ static int begin_anew(struct trail *trail, struct error *err)
 
 /* --- what is missing --- */
 
-/* `expected` was there once. The numbers go on behind it, so that none is given twice. */
-static int tell_gap(struct trail *trail, const char *reason, const struct record_mark *expected,
+/* `known` was there once. The numbers go on behind it, so that none is given twice. */
+static int tell_gap(struct trail *trail, const char *reason, const struct record_mark *known,
                     struct error *err)
 {
+    const struct record_mark expected = *known; /* which may be the mark that changes below */
     cleanup(record_done) struct record record = {0};
     uint64_t last = trail->mark.seq;
 
     record_init(&record, "gap");
     record_word(&record, "reason", reason);
     record_number(&record, "last_seq", last);
-    record_number(&record, "expected_seq", expected->seq);
-    record_digest(&record, "expected_hash", expected->hash);
+    record_number(&record, "expected_seq", expected.seq);
+    record_digest(&record, "expected_hash", expected.hash);
     trail->is_dirty = true;
-    if (expected->seq > trail->mark.seq)
-        trail->mark.seq = expected->seq;
+    if (expected.seq > trail->mark.seq)
+        trail->mark.seq = expected.seq;
     if (trail_add(trail, &record, NULL, err) < 0) {
         trail->mark.seq = last;
         return -1;
@@ -172,7 +173,7 @@ static int tell_gap(struct trail *trail, const char *reason, const struct record
     trail_note(trail,
                "the trail is not whole (%s): it ended with record %" PRIu64 " where %" PRIu64
                " were known; `belljar audit verify` says more",
-               reason, last, expected->seq);
+               reason, last, expected.seq);
     return 0;
 }
 
@@ -182,6 +183,9 @@ static int compare_head(struct trail *trail, const struct state *state, struct e
     struct head head = {0};
     int r = head_read(trail->dir, &head, &why);
 
+    /* One that is not ours says nothing: not how many records there were, either. */
+    if (r == 0)
+        r = head_check(&head, key_public(trail->key), &why);
     if (r < 0)
         return tell_gap(trail, why.code == E_NOT_FOUND ? "head_missing" : "head_damaged",
                         &trail->mark, err);
@@ -215,7 +219,8 @@ int trail_locate(struct trail *trail, const struct record_mark *known, struct er
     if (state.size > trail->end && set_aside(trail, state.size, &state, err) < 0)
         return -1;
     /* The stronger witness of the two. */
-    if (head_read(trail->dir, &head, NULL) == 0 && head.mark.seq < known->seq) {
+    if (known->seq && (head_read(trail->dir, &head, NULL) < 0 || head.mark.seq < known->seq ||
+                       head_check(&head, key_public(trail->key), NULL) < 0)) {
         if (compare_known(trail, known, err) < 0)
             return -1;
     } else if (compare_head(trail, &state, err) < 0) {

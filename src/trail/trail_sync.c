@@ -44,7 +44,8 @@ static int place_head(const struct trail *trail, const struct record_mark *mark,
     struct head present;
 
     temporary_name(name);
-    if (head_read(trail->dir, &present, NULL) == 0 && present.mark.seq > mark->seq)
+    if (head_read(trail->dir, &present, NULL) == 0 && present.mark.seq > mark->seq &&
+        head_check(&present, key_public(trail->key), NULL) == 0)
         return unlinkat(trail->dir, name, 0) < 0 ? error_errno(err, "remove `%s`", name) : 0;
     return renameat(trail->dir, name, trail->dir, HEAD_NAME) < 0
                ? error_errno(err, "replace the signed head of the trail")

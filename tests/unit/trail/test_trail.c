@@ -220,7 +220,7 @@ static void another_key_is_written_down(void **state)
     (void)snprintf(path, sizeof(path), "%s/%s", place_key, TRAIL_KEY_NAME);
     assert_int_equal(unlink(path), 0);
     trail_close(place_open(PLACE_FILE_BYTES));
-    assert_contains(place_notes, "foreign");
+    assert_contains(place_notes, "head_damaged");
     assert_true(place_verify(&found, NULL) > 0);
 }
 

@@ -271,6 +271,25 @@ static void a_missing_head_is_found(void **state)
     assert_int_equal(place_verify(&found, NULL), 1);
 }
 
+/* Somebody without the key writes a head that knows of more than there ever was. */
+static void a_forged_head_is_not_believed(void **state)
+{
+    static const char forged[] = "{\"v\":1,\"seq\":9223372036854775807,\"hash\":"
+                                 "\"fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"
+                                 "f\",\"time\":\"\",\"key\":"
+                                 "\"\",\"signature\":\"\"}";
+    struct verify_result result;
+
+    (void)state;
+    place_fill(6, PLACE_FILE_BYTES);
+    place_write("head.json", forged, sizeof(forged) - 1);
+    assert_int_equal(place_verify(&found, NULL), 1);
+    trail_close(place_open(PLACE_FILE_BYTES));
+    assert_contains(place_notes, "head_damaged");
+    assert_int_equal(place_verify(&found, &result), 1);
+    assert_int_equal(result.last.seq, 8);
+}
+
 static void all_files_gone_is_found(void **state)
 {
     char path[256];
@@ -345,6 +364,7 @@ int main(void)
         cmocka_unit_test(a_cut_is_known_for_ever),
         cmocka_unit_test(a_cut_under_a_writer_is_known_too),
         cmocka_unit_test(a_missing_head_is_found),
+        cmocka_unit_test(a_forged_head_is_not_believed),
         cmocka_unit_test(all_files_gone_is_found),
         cmocka_unit_test(missing_and_renamed_files_are_found),
         cmocka_unit_test(a_trail_that_was_put_back_is_found_with_a_witness),
