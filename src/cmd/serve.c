@@ -292,7 +292,8 @@ static int open_mcp(struct serve *serve, struct error *err)
     return mcp_http_new(&options, &serve->api.mcp, err);
 }
 
-static int open_api(struct serve *serve, struct error *err)
+/* Runs: the queue in front of them, and what is kept of them. */
+static int open_jobs(struct serve *serve, struct error *err)
 {
     const struct queue_options queue = {
         .max_running = runs_at_once(serve->config),
@@ -303,13 +304,27 @@ static int open_api(struct serve *serve, struct error *err)
         .loop = serve->engine.loop,
         .pool = serve->engine.pool,
         .sessions = serve->sessions,
+        .metrics = &serve->metrics,
+        .witness = serve->engine.witness,
         .max_kept = KEPT_ANSWERS,
         .max_keyed = KEPT_KEYED,
         .max_bytes = KEPT_BYTES,
         .max_age_ms = KEPT_MS,
         .max_pending = PENDING_BYTES,
     };
-    struct http_options http = {
+
+    if (open_store(serve, err) < 0 || once_new(&serve->once, err) < 0 ||
+        queue_new(serve->engine.loop, &queue, &serve->queue, err) < 0)
+        return -1;
+    jobs.once = serve->once;
+    jobs.queue = serve->queue;
+    jobs.store = serve->store;
+    return jobs_new(&jobs, &serve->jobs, err);
+}
+
+static int open_http(struct serve *serve, struct error *err)
+{
+    const struct http_options http = {
         .max_connections = (size_t)serve->config->http_connections,
         .idle_ms = (uint64_t)(serve->config->http_idle_s * 1000),
         .body_total = BODIES_BYTES,
@@ -319,33 +334,35 @@ static int open_api(struct serve *serve, struct error *err)
         .user = &serve->router,
     };
 
-    if (open_store(serve, err) < 0 || once_new(&serve->once, err) < 0 ||
-        queue_new(serve->engine.loop, &queue, &serve->queue, err) < 0)
-        return -1;
-    jobs.once = serve->once;
-    jobs.queue = serve->queue;
-    jobs.metrics = &serve->metrics;
-    jobs.witness = serve->engine.witness;
-    jobs.store = serve->store;
-    if (jobs_new(&jobs, &serve->jobs, err) < 0 || coderunner_new(&serve->coderunner, err) < 0)
-        return -1;
-    serve->api =
-        (struct api){serve->config,   serve->engine.loop, serve->engine.pool, serve->sessions,
-                     serve->profiles, serve->jobs,        serve->coderunner};
-    serve->api.queue = serve->queue;
-    serve->api.once = serve->once;
-    serve->api.auth = serve->auth;
-    serve->api.witness = serve->engine.witness;
-    serve->api.metrics = &serve->metrics;
     serve->router = (struct router){.tables = api_tables,
                                     .config = serve->config,
                                     .auth = serve->auth,
                                     .witness = serve->engine.witness,
                                     .api = &serve->api,
                                     .metrics = &serve->metrics};
-    if (http_new(serve->engine.loop, &http, &serve->http, err) < 0)
+    return http_new(serve->engine.loop, &http, &serve->http, err);
+}
+
+static int open_api(struct serve *serve, struct error *err)
+{
+    if (open_jobs(serve, err) < 0 || coderunner_new(&serve->coderunner, err) < 0 ||
+        open_http(serve, err) < 0)
         return -1;
-    serve->api.http = serve->http;
+    serve->api = (struct api){
+        .config = serve->config,
+        .loop = serve->engine.loop,
+        .pool = serve->engine.pool,
+        .sessions = serve->sessions,
+        .profiles = serve->profiles,
+        .jobs = serve->jobs,
+        .coderunner = serve->coderunner,
+        .queue = serve->queue,
+        .once = serve->once,
+        .auth = serve->auth,
+        .witness = serve->engine.witness,
+        .metrics = &serve->metrics,
+        .http = serve->http,
+    };
     return open_mcp(serve, err);
 }
 
