@@ -296,6 +296,7 @@ static void ask_on_stream(struct mcp_call *call, json_t *requests)
     json_t *request;
     char id[32];
 
+    json_decref(call->questions);
     call->questions = json_object();
     json_object_foreach(requests, key, request)
     {

@@ -31,16 +31,17 @@ struct mcp_stdio {
     bool is_over;     /* no more input */
     bool is_told;     /* on_end was called */
     struct buf out;
-    size_t written;  /* of `out` */
-    int flags;       /* of the output, as they were */
-    size_t n_open;   /* exchanges */
-    bool is_reading; /* now: nothing of ours is freed in between */
+    size_t written;     /* of `out` */
+    int flags;          /* of the output, as they were */
+    struct line *lines; /* whose exchanges are open */
+    bool is_reading;    /* now: nothing of ours is freed in between */
 };
 
 /* One line and its answer. */
 struct line {
     struct mcp_exchange exchange; /* the first, for line_of() */
     struct mcp_stdio *stdio;
+    struct line *before, *after;
 };
 
 /* --- out --- */
@@ -60,7 +61,7 @@ static size_t unwritten(const struct mcp_stdio *stdio)
 
 static void end_when_done(struct mcp_stdio *stdio)
 {
-    if (stdio->is_over && !stdio->n_open && !unwritten(stdio))
+    if (stdio->is_over && !stdio->lines && !unwritten(stdio))
         end(stdio);
 }
 
@@ -145,14 +146,21 @@ static bool is_behind(const struct mcp_exchange *exchange)
     return unwritten(line_of(exchange)->stdio) > OUT_HIGH;
 }
 
+static void free_line(struct line *line)
+{
+    *(line->before ? &line->before->after : &line->stdio->lines) = line->after;
+    if (line->after)
+        line->after->before = line->before;
+    free(line);
+}
+
 static void on_finish(struct mcp_exchange *exchange, const json_t *answer, int status)
 {
     struct line *line = line_of(exchange);
     struct mcp_stdio *stdio = line->stdio;
 
     (void)status;
-    free(line);
-    stdio->n_open--;
+    free_line(line);
     write_message(stdio, answer);
     end_when_done(stdio);
 }
@@ -192,8 +200,11 @@ static void receive(struct mcp_stdio *stdio, const char *text, size_t len, bool 
     *line = (struct line){
         .exchange = {.send = on_send, .finish = on_finish, .is_behind = is_behind},
         .stdio = stdio,
+        .after = stdio->lines,
     };
-    stdio->n_open++;
+    if (stdio->lines)
+        stdio->lines->before = line;
+    stdio->lines = line;
     mcp_peer_receive(stdio->peer, message, &line->exchange);
 }
 
@@ -316,6 +327,8 @@ void mcp_stdio_free(struct mcp_stdio *stdio)
         return;
     stdio->is_told = true;
     mcp_peer_free(stdio->peer);
+    while (stdio->lines)
+        free_line(stdio->lines);
     loop_watch_free(stdio->readable);
     loop_watch_free(stdio->writable);
     loop_watch_free(stdio->again);

@@ -18,7 +18,7 @@ struct mcp_stdio_options {
     int in, out; /* `out` does not block while this is open; both stay the caller's */
     const char *owner;
     struct caller *caller;
-    void (*on_end)(void *user); /* once, from the loop */
+    void (*on_end)(void *user); /* once, from the loop; not the moment to free this */
     void *user;
 };
 

@@ -419,6 +419,7 @@ static void write_then(struct mcp_call *call, const char *session_id, const stru
     cleanup(buf_done) struct buf plain = {0};
     struct error err = {0};
     char path[PATH_MAX], said[PATH_MAX + 128];
+    json_t *result;
 
     if (read_path(call, path, &err) < 0 ||
         decode(json_object_get(call->arguments, "content"),
@@ -431,7 +432,13 @@ static void write_then(struct mcp_call *call, const char *session_id, const stru
     tell_written(call, session_id, path);
     (void)snprintf(said, sizeof(said), "wrote %zu bytes to /workspace/%s in session %s", plain.len,
                    path, session_id);
-    mcp_call_answer_text(call, said, false);
+    result = mcp_text_result(said, strlen(said), false);
+    if (mcp_result_has_links(call))
+        (void)json_object_set_new(result, "structuredContent",
+                                  json_pack("{s:o, s:I, s:s}", "path",
+                                            json_text_string(path, strlen(path)), "size",
+                                            (json_int_t)plain.len, "session_id", session_id));
+    mcp_call_answer(call, result);
 }
 
 static void write_file(struct mcp_call *call)

@@ -135,6 +135,19 @@ static void tell_files(const struct mcp_call *call, const struct run *run)
         mcp_server_changed_for(call->server, call->owner, MCP_RESOURCES);
 }
 
+/* What a person who looks after the agent wants to know. */
+static void log_run(struct mcp_call *call, const struct run *run)
+{
+    if (run->masked.count)
+        mcp_call_log(call, MCP_LOG_NOTICE, "belljar",
+                     json_pack("{s:s, s:s, s:I}", "message", "secrets were masked", "run", run->id,
+                               "count", (json_int_t)run->masked.count));
+    if (run->state == RUN_STATE_LOST)
+        mcp_call_log(
+            call, MCP_LOG_WARNING, "belljar",
+            json_pack("{s:s, s:s}", "message", "a kernel was restarted", "session", run->session));
+}
+
 static void on_done(void *user, const struct run *run)
 {
     struct running *r = user;
@@ -149,6 +162,7 @@ static void on_done(void *user, const struct run *run)
         return;
     }
     tell_files(call, run);
+    log_run(call, run);
     result = r->answer(call, run, r->note);
     free_running(r);
     mcp_call_answer(call, result);

@@ -335,6 +335,20 @@ def test_a_timeout_keeps_the_session(client):
     assert client.text("execute_python_code", {"code": "print(x)"}) == "5\n"
 
 
+def test_who_looks_after_the_agent_is_told_of_secrets(client):
+    client.initialize()
+    code = {"code": "print('AKIA' + 'QYLPMN5HFIQR7XYA')"}
+    client.call("execute_python_code", code)
+    note = client.notice("notifications/message")["params"]
+    assert note["level"] == "notice" and note["data"]["count"] == 1
+    client.request("logging/setLevel", {"level": "warning"})
+    client.call("execute_python_code", code)
+    client.call("execute_python_code", code, meta=mcp.modern())
+    assert not [n for n in client.notices if n["method"] == "notifications/message"], "not below the level, and not unasked"
+    client.call("execute_python_code", code, meta=mcp.modern(**{META + "logLevel": "info"}))
+    assert client.notice("notifications/message")["params"]["level"] == "notice"
+
+
 def test_log_levels(shared):
     assert shared.request("logging/setLevel", {"level": "warning"})["result"] == {}
     for params in ({"level": "loud"}, {"level": 5}, {}):
