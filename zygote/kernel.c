@@ -278,6 +278,8 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
      * One that is to be touched says so when it has been, since nobody is in a hurry for it. */
     if (!touch && frame_send(KERNEL_REPORT_FD, WIRE_WAITING, NULL, NULL, 0) < 0)
         _exit(EXIT_FAILED);
+    if (has_stack)
+        holder = holder_start();
     interpreter_wake();
     if (touch) {
         hotset_populate(HOTSET_ANY);
@@ -286,9 +288,9 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
         hotset_look_up(HOTSET_STACK);
         interpreter_touch();
     }
-    if (has_stack)
-        holder = holder_start();
     frame_decoder_init(&decoder);
+    if (touch)
+        holder_await(holder);
     if (touch && frame_send(KERNEL_REPORT_FD, WIRE_WAITING, NULL, NULL, 0) < 0)
         _exit(EXIT_FAILED);
     frame = expect(&decoder, WIRE_RUN, WIRE_SESSION);
