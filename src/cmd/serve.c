@@ -28,7 +28,6 @@
 #include "gate/admit.h"
 #include "pool/engine.h"
 #include "pool/granted.h"
-#include "pool/mask.h"
 
 /* From the interrupt of what still runs to giving it up. */
 #define INTERRUPT_MS 5000
@@ -61,7 +60,7 @@ struct serve {
     bool needs_no_token;
     struct auth *auth;
     char *token_path;
-    struct scrub_values *secrets; /* that no program gives out */
+    char first_token[TOKEN_LEN + 1]; /* until the engine hides it */
     struct profiles *profiles;
     struct engine engine;
     struct spool_store *store;
@@ -188,14 +187,22 @@ static void open_log(const struct config *config)
     log_open(STDERR_FILENO, strcmp(config->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT, most);
 }
 
-/* Whoever finds our token, by whatever mistake, does not get it out in a program's output. */
 static void on_first(void *user, const char *token, size_t len)
 {
     struct serve *serve = user;
 
-    serve->secrets = scrub_values_new();
-    if (serve->secrets && scrub_values_add(serve->secrets, token, len, NULL) == 0)
-        mask_configure(NULL, serve->secrets);
+    memcpy(serve->first_token, token, len < TOKEN_LEN ? len : TOKEN_LEN);
+}
+
+/* Whoever finds our token, by whatever mistake, does not get it out in a program's output. */
+static int hide_token(struct serve *serve, struct error *err)
+{
+    int r = 0;
+
+    if (*serve->first_token)
+        r = engine_hide(&serve->engine, serve->first_token, strlen(serve->first_token), err);
+    explicit_bzero(serve->first_token, sizeof(serve->first_token));
+    return r;
 }
 
 static int open_auth(struct serve *serve, struct error *err)
@@ -247,6 +254,7 @@ static int open_engine(struct serve *serve, struct error *err)
         return -1;
     admit_limits(config, profile, &limits);
     if (engine_open(&serve->engine, config, &stock, &limits, err) < 0 ||
+        hide_token(serve, err) < 0 ||
         engine_open_trail(&serve->engine, config,
                           &(struct witness_options){.on_note = on_note, .user = serve}, err) < 0)
         return -1;
@@ -566,8 +574,6 @@ static void serve_done(struct serve *serve)
     if (serve->is_told)
         (void)witness_server(serve->engine.witness, "stop", NULL, NULL);
     engine_close(&serve->engine);
-    mask_configure(NULL, NULL);
-    scrub_values_free(serve->secrets);
     profiles_free(serve->profiles);
     auth_free(serve->auth);
     free(serve->token_path);

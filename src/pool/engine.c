@@ -64,6 +64,18 @@ int engine_open(struct engine *engine, const struct config *config,
     return 0;
 }
 
+int engine_hide(struct engine *engine, const char *value, size_t len, struct error *err)
+{
+    if (!engine->own.values)
+        engine->own.values = scrub_values_new();
+    if (!engine->own.values)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (scrub_values_add(engine->own.values, value, len, err) < 0)
+        return -1;
+    mask_configure(engine->own.rules, engine->own.values);
+    return 0;
+}
+
 struct sessions_options engine_sessions(const struct config *config)
 {
     return (struct sessions_options){

@@ -42,6 +42,9 @@ struct sessions_options engine_sessions(const struct config *config);
 int engine_open_trail(struct engine *engine, const struct config *config,
                       const struct witness_options *options, struct error *err);
 
+/* One more value that no program gives out, beside the operator's own: before anything runs. */
+int engine_hide(struct engine *engine, const char *value, size_t len, struct error *err);
+
 /* For doors that have sessions. */
 int engine_open_sessions(struct engine *engine, const struct sessions_options *options,
                          struct error *err);
