@@ -57,6 +57,7 @@ static int help(void)
 {
     (void)printf("usage: belljar audit list|export|follow [FILTER]…\n"
                  "       belljar audit show ID\n"
+                 "       belljar audit replay ID | [FILTER]…\n"
                  "       belljar audit verify [--against FILE]\n"
                  "       belljar audit check-receipt FILE [--key FILE]\n"
                  "       belljar audit key|head\n\n"
@@ -72,7 +73,7 @@ static int help(void)
                  "  --key FILE                a public key (PEM) instead of our own\n"
                  "  --against FILE            a receipt or head that was kept elsewhere\n"
                  "  --dir DIR, --config FILE  another trail, other settings\n\n"
-                 "exit of verify and check-receipt: 0 whole, 1 not\n"
+                 "exit of verify and check-receipt: 0 whole, 1 not; of replay: 0 identical, 1 not\n"
                  "example: belljar audit list --since 1d --status error\n",
                  LIST_DEFAULT);
     return 0;
@@ -178,6 +179,7 @@ static const struct {
     {"list",          audit_list,          false},
     {"show",          audit_show,          true },
     {"follow",        audit_follow,        false},
+    {"replay",        audit_replay,        true },
     {"verify",        audit_verify,        false},
     {"export",        audit_export,        false},
     {"check-receipt", audit_check_receipt, true },

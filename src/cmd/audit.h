@@ -33,6 +33,10 @@ int audit_time(const char *text, char time[40], struct error *err);
 
 int audit_show(struct audit *audit, char **words, struct error *err);
 
+/* --- audit_replay.c; 1: something differs, and has been said --- */
+
+int audit_replay(struct audit *audit, char **words, struct error *err);
+
 /* --- audit_check.c; 1: something is wrong, and has been said --- */
 
 int audit_verify(struct audit *audit, char **words, struct error *err);
