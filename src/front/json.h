@@ -1,7 +1,8 @@
 /* JSON text: the one place where it is read and written, with the limits and flags of ours.
  *
- * Reading refuses repeated keys, too deep nesting, too many bytes, too many values and, unless asked otherwise, NUL
- * inside strings. Writing leaves no control character unescaped, not even those above ASCII.
+ * Reading refuses repeated keys, too deep nesting, too many bytes, too many values and, unless
+ * asked otherwise, NUL inside strings. Writing leaves no control character unescaped, not even
+ * those above ASCII.
  */
 #pragma once
 

@@ -1,4 +1,5 @@
-/* The module as a file that any interpreter can load: tests compare it with `ast` over whole trees. */
+/* The module as a file that any interpreter can load: tests compare it with `ast` over whole trees.
+ */
 #include <Python.h>
 
 #include "guest/code/module.h"

@@ -285,7 +285,7 @@ def test_a_program_that_never_reads_its_input_ends_all_the_same(who):
     assert who.run("print('done')", "--stdin", data).json["stdout"] == "done\n"
 
 
-@pytest.mark.parametrize("flag", ["--seed", "--net"])
+@pytest.mark.parametrize("flag", ["--net"])
 def test_what_this_version_lacks_is_refused_by_name(who, flag):
     answer = who.run("print(1)", flag, "7")
     assert answer.code == 125
