@@ -182,7 +182,8 @@ int audit_check_receipt(struct audit *audit, char **words, struct error *err)
         (void)printf("NOT GENUINE: it was made with another key, %.16s…\n", receipt.key);
         return 1;
     }
-    if (receipt_check(&receipt, &keys.public, &why) < 0) {
+    if (receipt_check(&receipt, &keys.public, &why) < 0 ||
+        receipt_check_result(&receipt, buf_str(&text), text.len, &why) < 0) {
         (void)printf("NOT GENUINE: %s\n", why.message);
         return 1;
     }

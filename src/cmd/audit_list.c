@@ -99,7 +99,7 @@ static int add_row(const struct index_row *row, struct buf *out, struct error *e
     if (!row->id)
         (void)snprintf(id, sizeof(id), "#%llu", (unsigned long long)row->seq);
     if (buf_printf(out, err, "%.10s %.8s  %-30s  %-8s %-15s ", row->time, row->time + 11, id,
-                   is_run ? "run" : row->kind, is_run ? row->status : what) < 0 ||
+                   is_run ? "run" : row->kind, is_run && row->status ? row->status : what) < 0 ||
         add_length(row, out, err) < 0 || say(out, row->owner, err) < 0 ||
         buf_add_str(out, "  ", err) < 0 || say(out, row->summary, err) < 0)
         return -1;

@@ -16,8 +16,14 @@ enum keep { KEEP_NONE, KEEP_CODE, KEEP_ALL };
 /* Refusals cost a stranger nothing: so many in a second are written down, the others counted. */
 #define REFUSALS_PER_SECOND 20
 
+/* Names that come again and again, and have passed the masker as they are: owners, profiles. */
+#define KNOWN_COUNT 8
+#define KNOWN_SIZE  64
+
 struct witness {
     struct trail *trail;
+    char known[KNOWN_COUNT][KNOWN_SIZE];
+    unsigned next_known;
     uint64_t second;    /* of the last refusal */
     unsigned n_refused; /* in that second */
     uint64_t n_untold;
@@ -100,13 +106,34 @@ static struct clean_text clean(const struct witness *witness, const char *text, 
     return mask_for_trail(witness->masking, (struct span){text, len}, NULL);
 }
 
-static void add(const struct witness *witness, struct record *r, const char *key, const char *text)
+static bool is_known(const struct witness *witness, const char *text)
 {
-    if (text)
-        record_text(r, key, clean(witness, text, strlen(text)));
+    for (size_t i = 0; i < KNOWN_COUNT; i++)
+        if (strcmp(witness->known[i], text) == 0)
+            return true;
+    return false;
 }
 
-static void add_error(const struct witness *witness, struct record *r, const struct error *error)
+/* The masker takes a few microseconds whatever the length: as long as all else that a short name
+ * costs. */
+static void add(struct witness *witness, struct record *r, const char *key, const char *text)
+{
+    size_t len = text ? strlen(text) : 0;
+    struct clean_text masked;
+
+    if (!text)
+        return;
+    if (is_known(witness, text)) {
+        record_text(r, key, scrub_vouch(text, len));
+        return;
+    }
+    masked = clean(witness, text, len);
+    record_text(r, key, masked);
+    if (len && len < KNOWN_SIZE && masked.len == len && memcmp(masked.data, text, len) == 0)
+        memcpy(witness->known[witness->next_known++ % KNOWN_COUNT], text, len + 1);
+}
+
+static void add_error(struct witness *witness, struct record *r, const struct error *error)
 {
     if (!error || error->code == E_NONE)
         return;
@@ -133,8 +160,8 @@ static void add_limits(struct record *r, const struct run_limits *limits)
 }
 
 /* Length, hash, and where it is to be kept and is not too long, the text itself. */
-static void add_bytes(const struct witness *witness, struct record *r, const char *key,
-                      struct span bytes, bool is_kept, char hex[2 * SHA256_BYTES + 1])
+static void add_bytes(struct witness *witness, struct record *r, const char *key, struct span bytes,
+                      bool is_kept, char hex[2 * SHA256_BYTES + 1])
 {
     uint8_t digest[SHA256_BYTES];
     uint64_t masked = 0;
@@ -159,7 +186,7 @@ static void add_bytes(const struct witness *witness, struct record *r, const cha
 
 /* --- the beginning of a run --- */
 
-static void add_who(const struct witness *witness, struct record *r, const struct run *run)
+static void add_who(struct witness *witness, struct record *r, const struct run *run)
 {
     record_word(r, "id", run->id);
     add(witness, r, "owner", run->owner && *run->owner ? run->owner : OWNER_LOCAL);
@@ -171,7 +198,7 @@ static void add_who(const struct witness *witness, struct record *r, const struc
 }
 
 /* Values may be secrets that no pattern knows: names are enough, unless all is to be kept. */
-static void add_env(const struct witness *witness, struct record *r, const struct run *run)
+static void add_env(struct witness *witness, struct record *r, const struct run *run)
 {
     if (!run->env)
         return;
@@ -184,7 +211,7 @@ static void add_env(const struct witness *witness, struct record *r, const struc
     record_close(r);
 }
 
-static void add_args(const struct witness *witness, struct record *r, const struct run *run)
+static void add_args(struct witness *witness, struct record *r, const struct run *run)
 {
     if (!run->args || witness->keep == KEEP_NONE)
         return;
@@ -194,7 +221,7 @@ static void add_args(const struct witness *witness, struct record *r, const stru
     record_close(r);
 }
 
-static void add_given(const struct witness *witness, struct record *r, const struct run *run)
+static void add_given(struct witness *witness, struct record *r, const struct run *run)
 {
     if (!run->n_given)
         return;
@@ -209,7 +236,7 @@ static void add_given(const struct witness *witness, struct record *r, const str
     record_close(r);
 }
 
-static void add_grants(const struct witness *witness, struct record *r, const struct run *run)
+static void add_grants(struct witness *witness, struct record *r, const struct run *run)
 {
     if (!run->n_grants)
         return;
@@ -257,7 +284,7 @@ int witness_start(struct witness *witness, struct run *run, struct error *err)
 
 /* --- its end --- */
 
-static void add_stream(const struct witness *witness, struct record *r, const char *key,
+static void add_stream(struct witness *witness, struct record *r, const char *key,
                        const struct run_stream *stream, bool is_kept,
                        char hex[2 * SHA256_BYTES + 1])
 {
@@ -292,7 +319,7 @@ static void add_displays(struct record *r, const struct run *run)
     record_close(r);
 }
 
-static void add_outputs(const struct witness *witness, struct record *r, const struct run *run,
+static void add_outputs(struct witness *witness, struct record *r, const struct run *run,
                         bool is_kept, struct receipt *receipt)
 {
     const char *result = run->result_text ? run->result_text : "";
@@ -306,7 +333,7 @@ static void add_outputs(const struct witness *witness, struct record *r, const s
         record_number(r, "dropped_bytes", run->out.dropped + run->err.dropped);
 }
 
-static void add_violations(const struct witness *witness, struct record *r, const struct run *run)
+static void add_violations(struct witness *witness, struct record *r, const struct run *run)
 {
     if (!run->n_violations)
         return;
@@ -356,7 +383,7 @@ static void add_masked(struct record *r, const struct run_masked *masked)
     record_close(r);
 }
 
-static void add_result(const struct witness *witness, struct record *r, const struct run *run,
+static void add_result(struct witness *witness, struct record *r, const struct run *run,
                        bool is_kept, struct receipt *receipt)
 {
     uint8_t digest[SHA256_BYTES];
@@ -540,8 +567,7 @@ int witness_token(struct witness *witness, const char *event, const char *name, 
 }
 
 /* What stands otherwise than by default, and where it comes from. */
-static void add_settings(const struct witness *witness, struct record *r,
-                         const struct config *config)
+static void add_settings(struct witness *witness, struct record *r, const struct config *config)
 {
     size_t count;
     const struct config_option *options = config_options(&count);

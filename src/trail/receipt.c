@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -142,6 +143,50 @@ int receipt_check(const struct receipt *receipt, const struct key_public *key, s
     if (statement(receipt, &text, err) < 0)
         return -1;
     return key_check(key, text.data, text.len, receipt->signature, err);
+}
+
+static bool has_hash(const json_t *text, const char *hex)
+{
+    uint8_t digest[SHA256_BYTES];
+    char own[2 * SHA256_BYTES + 1];
+
+    sha256(json_is_string(text) ? json_string_value(text) : "", json_string_length(text), digest);
+    sha256_to_hex(digest, own);
+    return strcmp(own, hex) == 0;
+}
+
+/* Bytes that were no text came out as U+FFFD: what was signed for cannot be seen any more. */
+static bool is_seen(const json_t *text)
+{
+    return !json_is_string(text) || !strstr(json_string_value(text), "\xef\xbf\xbd");
+}
+
+int receipt_check_result(const struct receipt *receipt, const char *text, size_t len,
+                         struct error *err)
+{
+    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+    const json_t *id = json_object_get(root, "id"), *status = json_object_get(root, "status");
+    const struct {
+        const char *name, *hex;
+        const json_t *text;
+    } texts[] = {
+        {"stdout",                              receipt->out,         json_object_get(root, "stdout")},
+        {        "stderr",                         receipt->err, json_object_get(root,            "stderr")         },
+        { "result", receipt->result,            json_object_get(json_object_get(root,              "result"),          "text")},
+    };
+    int r = 0;
+
+    if (json_object_get(root, "receipt")) {
+        if (!json_is_string(id) || strcmp(json_string_value(id), receipt->id) != 0 ||
+            !json_is_string(status) || strcmp(json_string_value(status), receipt->status) != 0)
+            r = error_set(err, E_DENIED, "the result around it is another one");
+        for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++)
+            if (is_seen(texts[i].text) && !has_hash(texts[i].text, texts[i].hex))
+                r = error_set(err, E_DENIED, "`%s` of the result is not what was signed for",
+                              texts[i].name);
+    }
+    json_decref(root);
+    return r;
 }
 
 int receipt_mark(const struct receipt *receipt, struct record_mark *ret_mark, struct error *err)

@@ -18,9 +18,9 @@
 
 /* How every line ends: the code, the hash, and the digits of both. */
 #define MAC_KEY   ",\"mac\":\""
-#define HASH_KEY  "\",\"hash\":\""
+#define HASH_KEY  ",\"hash\":\""
 #define MAC_HEX   ((size_t)2 * RECORD_MAC)
-#define HASH_TAIL (sizeof(HASH_KEY) - 2 + HEX_LEN + 2) /* the quote before is hashed, too */
+#define HASH_TAIL (sizeof(HASH_KEY) - 1 + HEX_LEN + 2)
 #define MAC_TAIL  (sizeof(MAC_KEY) - 1 + MAC_HEX + 1 + HASH_TAIL)
 
 /* --- writing --- */
@@ -264,7 +264,7 @@ int record_line(const struct record *r, const struct record_mark *before, const 
     (void)snprintf(ret_mark->time, sizeof(ret_mark->time), "%s", time);
     sha256(out->data + start, out->len - start, ret_mark->hash);
     sha256_to_hex(ret_mark->hash, hex);
-    return buf_printf(out, err, "%s%s\"}\n", HASH_KEY + 1, hex);
+    return buf_printf(out, err, HASH_KEY "%s\"}\n", hex);
 }
 
 /* --- reading --- */
@@ -325,7 +325,7 @@ bool record_read(const char *line, size_t len, struct record_head *ret_head)
         return false;
     tail = (struct scan){line + len - MAC_TAIL, line + len};
     return tail.at >= s.at && skip(&tail, MAC_KEY) &&
-           read_quoted(&tail, ret_head->mac, sizeof(ret_head->mac)) && skip(&tail, HASH_KEY + 1) &&
+           read_quoted(&tail, ret_head->mac, sizeof(ret_head->mac)) && skip(&tail, HASH_KEY) &&
            read_quoted(&tail, hex, sizeof(hex)) && sha256_from_hex(hex, ret_head->mark.hash) == 0 &&
            skip(&tail, "}") && tail.at == tail.end;
 }

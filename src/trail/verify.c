@@ -81,7 +81,7 @@ static int lock(int dir)
 
 static int take_snapshot(struct verify *v, struct error *err)
 {
-    cleanup_close int held = lock(v->dir);
+    __attribute__((unused)) cleanup_close int held = lock(v->dir);
     cleanup_close int fd = -1;
     struct snapshot *at = &v->at;
     struct stat st;

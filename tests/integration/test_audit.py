@@ -237,6 +237,16 @@ def test_a_changed_receipt_is_not_genuine(audited):
     assert answer.code == 64 and "it says more than is signed" in answer.errors
 
 
+def test_a_result_has_to_be_the_one_of_its_receipt(audited):
+    result = audited.run("import sys; print('out'); print('err', file=sys.stderr); 6*7", "--receipt").json
+    assert result["result"]["text"] == "42"
+    changes = {"id": "run_other", "status": "error", "stdout": "other\n", "stderr": "", "result": {"text": "43", "json": 43}}
+    for field, value in changes.items():
+        answer = audited.audit("check-receipt", audited.who.file("changed.json", json.dumps({**result, field: value})))
+        assert answer.code == 1 and "NOT GENUINE" in answer.text, field
+    assert audited.audit("check-receipt", audited.who.file("same.json", json.dumps(result))).code == 0
+
+
 def test_a_receipt_is_a_witness(audited):
     audited.run("print(1)")
     audited.settled()

@@ -310,13 +310,10 @@ static void missing_and_renamed_files_are_found(void **state)
 {
     char path[256], other[256];
     struct verify_result result;
-    cleanup_free uint64_t *list = NULL;
-    char name[SEGMENT_NAME_SIZE];
 
     (void)state;
     place_fill(100, 4096);
     assert_int_equal(place_verify(&found, &result), 0);
-    segment_name(result.last.seq, name);
     place_path(FIRST, path);
     place_path("aside", other);
     assert_int_equal(rename(path, other), 0);
