@@ -46,18 +46,20 @@ static int read_file(const char *path, struct buf *out, struct error *err)
     return buf_read_fd(out, fd < 0 ? STDIN_FILENO : fd, err);
 }
 
-static int read_own(struct keys *keys, struct error *err)
+static int read_own(const struct audit *audit, struct keys *keys, struct error *err)
 {
+    char name[TRAIL_KEY_SIZE];
     cleanup_free char *state = paths_state(".", err);
     cleanup_close int dir = state ? open(state, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
     bool is_new = false;
 
     if (dir < 0)
         return state ? error_errno(err, "open `%s`", state) : -1;
-    if (key_open(dir, TRAIL_KEY_NAME, &keys->pair, &is_new, err) < 0)
+    trail_key_name(audit->config->trail_dir, name);
+    if (key_open(dir, name, &keys->pair, &is_new, err) < 0)
         return -1;
     if (is_new) {
-        error_set(err, E_NOT_FOUND, "there is no key in `%s`", state);
+        error_set(err, E_NOT_FOUND, "there is no key `%s` in `%s`", name, state);
         return error_hint(err, "give the public one with --key; `belljar audit key` prints it "
                                "where the trail is");
     }
@@ -72,7 +74,7 @@ static int read_keys(const struct audit *audit, struct keys *keys, struct error 
     cleanup(buf_done) struct buf text = {0};
 
     if (!audit->key_path)
-        return read_own(keys, err);
+        return read_own(audit, keys, err);
     buf_init(&text, 64 * KIB);
     if (read_file(audit->key_path, &text, err) < 0)
         return -1;

@@ -47,6 +47,7 @@ static int open_trail(struct witness *witness, const struct witness_options *opt
     const struct config *config = options->config;
     cleanup_free char *key_dir = paths_state(".", err);
     cleanup_free char *dir = NULL;
+    char key_name[TRAIL_KEY_SIZE];
     struct trail_options trail = {
         .file_bytes = (uint64_t)config->trail_file_mb * MIB,
         .loop = options->loop,
@@ -60,8 +61,10 @@ static int open_trail(struct witness *witness, const struct witness_options *opt
     dir = *config->trail_dir ? strdup(config->trail_dir) : paths_state("trail", err);
     if (!dir)
         return -1;
+    trail_key_name(config->trail_dir, key_name);
     trail.dir = dir;
     trail.key_dir = key_dir;
+    trail.key_name = key_name;
     return trail_open(&trail, &witness->trail, err);
 }
 

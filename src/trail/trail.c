@@ -257,6 +257,19 @@ const struct key_pair *trail_key(const struct trail *trail)
 
 /* --- opening and closing --- */
 
+void trail_key_name(const char *dir, char name[TRAIL_KEY_SIZE])
+{
+    char hex[2 * SHA256_BYTES + 1];
+    uint8_t digest[SHA256_BYTES];
+
+    sha256(dir, strlen(dir), digest);
+    sha256_to_hex(digest, hex);
+    if (*dir)
+        (void)snprintf(name, TRAIL_KEY_SIZE, "trail-key-%.16s.pem", hex);
+    else
+        (void)snprintf(name, TRAIL_KEY_SIZE, TRAIL_KEY_NAME);
+}
+
 static int open_private(const char *path, struct error *err)
 {
     cleanup_close int fd = -1;
@@ -286,7 +299,7 @@ static int tell_key(struct trail *trail, int key_dir, struct error *err)
     if (trail_add(trail, &record, NULL, err) < 0 || trail_sign_now(trail, err) < 0)
         return -1;
     trail->is_key_new = false;
-    return key_save(trail->key, key_dir, TRAIL_KEY_NAME, err);
+    return key_save(trail->key, key_dir, trail->options.key_name, err);
 }
 
 static int start(struct trail *trail, struct error *err)
@@ -296,7 +309,7 @@ static int start(struct trail *trail, struct error *err)
 
     if (key_dir < 0 || trail_lock(trail, err) < 0)
         return -1;
-    r = key_open(key_dir, TRAIL_KEY_NAME, &trail->key, &trail->is_key_new, err);
+    r = key_open(key_dir, trail->options.key_name, &trail->key, &trail->is_key_new, err);
     if (r == 0)
         r = trail_locate(trail, &(struct record_mark){0}, err);
     if (r == 0 && trail->is_key_new)
@@ -313,6 +326,8 @@ int trail_open(const struct trail_options *options, struct trail **ret_trail, st
         return error_set(err, E_SYSTEM, "out of memory");
     *trail = (struct trail){.options = *options, .lock = -1, .fd = -1, .head_fd = -1};
     trail->options.dir = strdup(options->dir);
+    if (!trail->options.key_name)
+        trail->options.key_name = TRAIL_KEY_NAME;
     buf_init(&trail->line, RECORD_BYTES);
     trail->dir = open_private(options->dir, err);
     if (trail->dir >= 0)
@@ -324,7 +339,7 @@ int trail_open(const struct trail_options *options, struct trail **ret_trail, st
         trail_close(trail);
         return -1;
     }
-    trail->options.key_dir = NULL; /* the caller's */
+    trail->options.key_dir = trail->options.key_name = NULL; /* the caller's */
     if (trail->is_dirty)
         trail_sync_soon(trail);
     *ret_trail = trail;

@@ -41,11 +41,12 @@
 struct trail;
 
 struct trail_options {
-    const char *dir;     /* is made where it is not there */
-    const char *key_dir; /* where TRAIL_KEY_NAME is, or will be */
-    uint64_t file_bytes; /* a file that would grow beyond this is sealed, and another begun */
-    struct loop *loop;   /* NULL: the disk is waited for at the end alone */
-    bool is_brief;       /* the process ends after trail_close(): a child waits for the disk */
+    const char *dir; /* is made where it is not there */
+    const char *key_dir;
+    const char *key_name; /* of the file in it; NULL: TRAIL_KEY_NAME */
+    uint64_t file_bytes;  /* a file that would grow beyond this is sealed, and another begun */
+    struct loop *loop;    /* NULL: the disk is waited for at the end alone */
+    bool is_brief;        /* the process ends after trail_close(): a child waits for the disk */
     /* In words: the end was torn, or something is missing; or the disk does not take it any more.
      * Optional. */
     void (*on_note)(void *user, const char *text);
@@ -53,6 +54,11 @@ struct trail_options {
 };
 
 #define TRAIL_KEY_NAME "trail-key.pem"
+
+/* Every trail has a key of its own, so that an empty directory with a key was emptied by somebody.
+ * The name for a directory that the operator chose; of "" it is TRAIL_KEY_NAME. */
+#define TRAIL_KEY_SIZE 48
+void trail_key_name(const char *dir, char name[TRAIL_KEY_SIZE]);
 
 int trail_open(const struct trail_options *options, struct trail **ret_trail, struct error *err);
 

@@ -114,6 +114,16 @@ def test_everything_is_for_its_user_alone(audited):
         assert file.stat().st_mode & 0o7777 == 0o600, file
 
 
+def test_a_trail_elsewhere_has_a_key_of_its_own(audited):
+    audited.run("print(1)")
+    elsewhere = {"BELLJAR_TRAIL_DIR": str(audited.state / "elsewhere")}
+    answer = audited.run("print(2)", env=elsewhere)
+    assert answer.code == 0 and answer.errors == ""
+    assert len(list((audited.state / "belljar").glob("trail-key*.pem"))) == 2
+    answer = audited.who.call("audit", "verify", env={**audited.env, **elsewhere})
+    assert answer.code == 0 and "3 records" in answer.text
+
+
 def test_every_status_is_found(audited):
     audited.run("print(1)")
     audited.run("1/0")
