@@ -89,8 +89,7 @@ static int help(void)
         "  --stdin FILE          what it reads as standard input (-: ours)\n"
         "  --auto-print          echo the last expression, as the Python prompt does\n"
         "  --json, --save DIR    print one result object; keep pictures as files in DIR\n"
-        "  --receipt             a signed receipt: in the object, or as a line on stderr\n"
-        "  --seed N              the same output every time: clock, random numbers, order\n"
+        "  --seed N, --receipt   the same output every time; a signed receipt of the run\n"
         "  --server URL          run it there (http://, https://, unix:PATH, auto)\n"
         "  --session NAME        as a cell of that session there; --token-file FILE\n"
         "  --config FILE         read this file instead of the usual ones\n");

@@ -314,6 +314,7 @@ static int start(struct trail *trail, struct error *err)
         r = trail_locate(trail, &(struct record_mark){0}, err);
     if (r == 0 && trail->is_key_new)
         r = tell_key(trail, key_dir, err);
+    trail_sync_tidy(trail);
     trail_unlock(trail);
     return r;
 }

@@ -56,6 +56,9 @@ int trail_locate(struct trail *trail, const struct record_mark *known, struct er
 
 int trail_sync_open(struct trail *trail, struct error *err);
 void trail_sync_close(struct trail *trail);
+
+/* Removes what is left of heads that never took their place. */
+void trail_sync_tidy(const struct trail *trail);
 void trail_sync_soon(struct trail *trail);
 
 /* The head of what is there now, at once. The lock is ours. */

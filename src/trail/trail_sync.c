@@ -1,6 +1,7 @@
 /* The way to the disk: records first, then the signed head, then the next round. Nobody waits. */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +19,22 @@
 static void temporary_name(char name[TEMPORARY_SIZE])
 {
     (void)snprintf(name, TEMPORARY_SIZE, HEAD_NAME ".%d.tmp", (int)getpid());
+}
+
+/* Of processes that were killed on the way. One of another container may seem to be gone and is
+ * not: it writes its head once more. */
+void trail_sync_tidy(const struct trail *trail)
+{
+    cleanup_closedir DIR *dir = file_open_dir(trail->dir, ".");
+    struct dirent *entry;
+    int pid, end;
+
+    while (dir && (entry = readdir(dir))) {
+        end = 0;
+        if (sscanf(entry->d_name, HEAD_NAME ".%d.tmp%n", &pid, &end) == 1 && end &&
+            !entry->d_name[end] && kill(pid, 0) < 0 && errno == ESRCH)
+            (void)unlinkat(trail->dir, entry->d_name, 0);
+    }
 }
 
 /* A head for `mark`, in a file that has no place yet. Returns its descriptor. */

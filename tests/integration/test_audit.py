@@ -406,6 +406,17 @@ def test_killed_at_any_moment_no_answered_run_is_lost(audited):
     assert answer.code == 0, answer.text
 
 
+def test_what_a_killed_process_left_is_tidied(audited):
+    audited.run("print(1)")
+    gone = subprocess.Popen(["true"])
+    gone.wait()
+    left, other = audited.trail / f"head.json.{gone.pid}.tmp", audited.trail / f"head.json.{os.getpid()}.tmp"
+    left.write_text("x")
+    other.write_text("x")
+    audited.run("print(2)")
+    assert not left.exists() and other.exists()
+
+
 def test_a_torn_end_is_mended_and_told(audited):
     audited.run("print(1)")
     audited.settled()
