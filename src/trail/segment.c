@@ -123,7 +123,7 @@ int segment_next(struct segment_reader *reader, const char **ret_line, size_t *r
     /* What was given is let go when all of it has been: moving the rest each time would take a
      * square of it. */
     for (;;) {
-        const char *line = reader->text.data + reader->used;
+        const char *line = buf_str(&reader->text) + reader->used;
         size_t len = reader->text.len - reader->used;
         const char *newline = len > looked ? memchr(line + looked, '\n', len - looked) : NULL;
         int r;
