@@ -15,6 +15,7 @@
 #include "guest/display.h"
 #include "guest/exits.h"
 #include "guest/library.h"
+#include "guest/masking.h"
 #include "guest/python.h"
 
 static int check_status(PyStatus status, struct error *err)
@@ -198,7 +199,8 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
     if (!executable)
         return error_set(err, E_PROTOCOL, "bad path of the interpreter");
     library_register();
-    if (display_register() < 0 || PyImport_AppendInittab("_belljar_code", code_module) < 0)
+    if (display_register() < 0 || PyImport_AppendInittab("_belljar_code", code_module) < 0 ||
+        PyImport_AppendInittab("_belljar_mask", masking_module) < 0)
         return error_set(err, E_SYSTEM, "out of memory");
     if (initialise(executable, !setup->warm && setup->binds.count == 0, setup->steady, err) < 0)
         return -1;

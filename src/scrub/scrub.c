@@ -370,13 +370,14 @@ static void compact(struct scrub *s)
     s->masked_start -= s->masked_start < drop ? s->masked_start : drop;
     s->masked_end -= s->masked_end < drop ? s->masked_end : drop;
     s->rules_done -= s->rules_done < drop ? s->rules_done : drop;
-    /* Gaps that came out are remembered by their place as long as it is in the view. */
+    /* Gaps that came out are remembered by their place, once, as long as it is in the view. */
     for (size_t i = 0; i < s->n_gaps; i++) {
-        if (i < s->gaps_out && s->gaps[i].at < drop)
+        struct scrub_gap gap = s->gaps[i];
+
+        if (i < s->gaps_out && (gap.at < drop || (kept && s->gaps[kept - 1].at == gap.at - drop)))
             continue;
-        s->gaps[kept] = s->gaps[i];
-        s->gaps[kept].at -= s->gaps[kept].at < drop ? s->gaps[kept].at : drop;
-        kept++;
+        gap.at -= gap.at < drop ? gap.at : drop;
+        s->gaps[kept++] = gap;
     }
     s->gaps_out -= s->n_gaps - kept;
     s->n_gaps = kept;
@@ -396,8 +397,11 @@ static int process(struct scrub *s, struct error *err)
     for (;;) {
         if (s->swallow != SWALLOW_NONE && !swallow(s))
             break;
-        if (!s->view.len)
-            return add_gaps(s, 0, true, err);
+        if (!s->view.len) {
+            if (add_gaps(s, 0, true, err) < 0)
+                return -1;
+            break;
+        }
         if (look(s, err) < 0 || settle(s, err) < 0)
             return -1;
         if (s->pem != SIZE_MAX && s->emitted == s->pem) {

@@ -5,7 +5,7 @@
 Every function returns a small dictionary or list. help(api.filesystem) shows all of them.
 """
 
-__all__ = ["code_analysis", "filesystem"]
+__all__ = ["code_analysis", "filesystem", "masking"]
 
 
 def __getattr__(name):

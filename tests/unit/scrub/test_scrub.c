@@ -8,7 +8,7 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "scrub/kinds.h"
-#include "scrub/scrub.h"
+#include "scrub/scrub_internal.h"
 
 static struct scrub *scrub;
 static struct buf out;
@@ -124,6 +124,34 @@ static void invisible_things_inside_do_not_help(void **state)
 }
 
 /* The text of a window title is text. */
+/* Many of them, alone and behind a line, in large pieces and one by one. */
+static void invisible_things_are_passed_on_whole(void **state)
+{
+    static char data[300000];
+    static const size_t pieces[] = {1, 4096, 65536, sizeof(data)};
+
+    (void)state;
+    for (size_t i = 0; i < 2 * sizeof(pieces) / sizeof(pieces[0]); i++) {
+        size_t piece = pieces[i / 2], came = 0;
+        struct clean_text text;
+
+        memset(data, 1, sizeof(data));
+        data[0] = i % 2 ? '\n' : 1;
+        scrub_free(scrub);
+        scrub = scrub_new(&(struct scrub_options){0});
+        for (size_t at = 0; at < sizeof(data); at += piece) {
+            assert_int_equal(scrub_feed(scrub, data + at,
+                                        piece < sizeof(data) - at ? piece : sizeof(data) - at,
+                                        &text, NULL),
+                             0);
+            came += text.len;
+        }
+        assert_int_equal(scrub_finish(scrub, &text, NULL), 0);
+        assert_int_equal(came + text.len, sizeof(data));
+        assert_true(scrub->gaps_size <= 16); /* what has come out takes no room */
+    }
+}
+
 static void a_secret_in_a_terminal_sequence_is_found(void **state)
 {
     char text[128];
@@ -417,6 +445,7 @@ int main(void)
         cmocka_unit_test(the_end_of_the_stream_ends_what_waits),
         cmocka_unit_test(a_masker_is_ready_for_the_next_stream),
         cmocka_unit_test(invisible_things_inside_do_not_help),
+        cmocka_unit_test(invisible_things_are_passed_on_whole),
         cmocka_unit_test(a_secret_in_a_terminal_sequence_is_found),
         cmocka_unit_test(a_private_key_goes_from_begin_to_end),
         cmocka_unit_test(a_secret_without_end_is_one_and_takes_no_memory),
