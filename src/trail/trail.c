@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,9 +14,11 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 
-/* A lock is held for microseconds. Whoever holds it this long has been stopped. */
-#define LOCK_TRIES   2000
-#define LOCK_WAIT_NS 1000000
+/* A lock is held for microseconds: at first it is asked for again at once, then every tenth of a
+ * millisecond. Whoever holds it for two seconds has been stopped. */
+#define LOCK_SPINS   50
+#define LOCK_TRIES   20000
+#define LOCK_WAIT_NS 100000
 
 /* The disk is asked for so much at once. */
 #define ROOM_STEP (256 * KIB)
@@ -53,7 +56,10 @@ int trail_lock(const struct trail *trail, struct error *err)
             return 0;
         if (errno != EAGAIN && errno != EACCES && errno != EINTR)
             return error_errno(err, "lock the trail");
-        (void)nanosleep(&wait, NULL);
+        if (i < LOCK_SPINS)
+            (void)sched_yield();
+        else
+            (void)nanosleep(&wait, NULL);
     }
     error_set(err, E_BUSY, "another process holds the trail");
     return error_hint(err, "it may have been stopped; `fuser %s/lock` names it",
@@ -166,7 +172,7 @@ int trail_add(struct trail *trail, const struct record *record, struct record_ma
 
 /* --- what others have done --- */
 
-/* Records that another process has added. False: not all of it is. */
+/* What another process has added. 1: all of it are records that follow; 0: it is not. */
 static int read_more(struct trail *trail, uint64_t size, struct error *err)
 {
     cleanup(segment_read_done) struct segment_reader reader = {0};
