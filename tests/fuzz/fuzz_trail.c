@@ -22,8 +22,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static char dir[] = "/tmp/bj-fuzz-trail-XXXXXX";
-static char key_dir[] = "/tmp/bj-fuzz-key-XXXXXX";
+/* In memory: a disk would be waited for with every input. */
+static char dir[] = "/dev/shm/bj-fuzz-trail-XXXXXX";
+static char key_dir[] = "/dev/shm/bj-fuzz-key-XXXXXX";
 
 static void clear(int fd)
 {
