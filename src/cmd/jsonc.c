@@ -367,7 +367,7 @@ int jsonc_read(const struct jsonc_scan *s, size_t from, size_t to, json_t **ret_
 int jsonc_get(const char *text, size_t len, const char *const *path, json_t **ret_value,
               struct error *err)
 {
-    struct jsonc_object object;
+    struct jsonc_object object = {0};
     struct jsonc_scan s;
 
     if (jsonc_begin(&s, text, len, err) < 0)

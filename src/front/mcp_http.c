@@ -220,8 +220,8 @@ static void on_get(struct request *request)
         return;
     if (last.data)
         resume(session, request, last);
-    else /* only what comes from now on: the past was for whoever listened then */
-        mcp_http_session_attach(session, request, session->news.last_id);
+    else
+        mcp_http_session_attach(session, request, SSE_UNREAD);
 }
 
 static void on_delete(struct request *request)

@@ -108,21 +108,32 @@ static bool is_at_rest(const struct mcp_http_session *session)
     return session->news.reader == NULL;
 }
 
-/* Room for one more: of those that rest, the one that has rested longest. First of the same owner,
- * so that nobody pushes others out while he has some to give. */
-static bool make_room(struct mcp_http *http, const char *owner)
+static struct mcp_http_session *longest_at_rest(const struct mcp_http *http, const char *owner)
 {
     struct mcp_http_session *oldest = NULL;
+
+    for (struct mcp_http_session *s = http->sessions; s; s = s->after)
+        if (is_at_rest(s) && (!owner || strcmp(s->owner, owner) == 0) &&
+            (!oldest || s->used_ns < oldest->used_ns))
+            oldest = s;
+    return oldest;
+}
+
+/* Room for one more: who has half of all gives one of his own, and nobody's is taken that is in
+ * use. */
+static bool make_room(const struct mcp_http *http, const char *owner)
+{
+    struct mcp_http_session *oldest;
     size_t his = 0;
 
     for (const struct mcp_http_session *s = http->sessions; s; s = s->after)
         his += strcmp(s->owner, owner) == 0;
-    if (http->n_sessions < http->options.max_sessions)
-        return true;
-    for (struct mcp_http_session *s = http->sessions; s; s = s->after)
-        if (is_at_rest(s) && (!his || strcmp(s->owner, owner) == 0) &&
-            (!oldest || s->used_ns < oldest->used_ns))
-            oldest = s;
+    if (his < (http->options.max_sessions + 1) / 2) {
+        if (http->n_sessions < http->options.max_sessions)
+            return true;
+        owner = NULL;
+    }
+    oldest = longest_at_rest(http, owner);
     if (oldest)
         mcp_http_session_free(oldest);
     return oldest != NULL;

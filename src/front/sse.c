@@ -170,8 +170,10 @@ void sse_attach(struct sse *sse, struct request *request, uint64_t after_id)
         request_end(before);
     request_begin(request, 200, "text/event-stream", sse->headers, REQUEST_UNKNOWN_LENGTH);
     sse->reader = request;
-    rewind_to(sse, after_id);
-    tell_gap(sse, after_id);
+    if (after_id != SSE_UNREAD) {
+        rewind_to(sse, after_id);
+        tell_gap(sse, after_id);
+    }
     sse_pump(sse);
 }
 

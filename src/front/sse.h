@@ -49,8 +49,10 @@ int sse_prime(struct sse *sse, unsigned retry_ms, struct error *err);
 /* The last event has been added: the reader is let go when he has it. */
 void sse_finish(struct sse *sse);
 
-/* From here on this request reads, behind the event of that id; one that read before is let go. The
- * answer begins. The caller sets on_gone and on_drained. */
+/* From here on this request reads, behind the event of that id (SSE_UNREAD: behind what anybody has
+ * been sent); one that read before is let go. The answer begins. The caller sets on_gone and
+ * on_drained. */
+#define SSE_UNREAD UINT64_MAX
 void sse_attach(struct sse *sse, struct request *request, uint64_t after_id);
 
 /* The reader is gone. */

@@ -69,6 +69,7 @@ static int open_http(struct whole *whole, const char *address, struct error *err
         .max_connections = 256,
         .idle_ms = 60000,
         .body_total = 64 * MIB,
+        .answers_total = 64 * MIB,
         .on_head = route_on_head,
         .on_whole = route_on_whole,
         .user = &whole->router,

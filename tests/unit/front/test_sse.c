@@ -81,6 +81,23 @@ static void ids_may_have_a_prefix_and_begin_with_a_word_of_when(void **state)
     sse_done(&sse);
 }
 
+static void who_comes_without_an_id_gets_what_nobody_got(void **state)
+{
+    struct request one = {0}, two = {0};
+    struct sse sse;
+
+    (void)state;
+    sse_init(&sse);
+    sse_attach(&sse, &one, 0);
+    add(&sse, "1");
+    sse_detach(&sse);
+    add(&sse, "2");
+    buf_clear(&written);
+    sse_attach(&sse, &two, SSE_UNREAD);
+    assert_string_equal(buf_str(&written), "id: 2\nevent: stdout\ndata: 2\n\n");
+    sse_done(&sse);
+}
+
 static void events_may_have_no_ids(void **state)
 {
     struct request reader = {0};
@@ -195,6 +212,7 @@ int main(void)
         cmocka_unit_test_setup(events_have_names_and_numbers, begin),
         cmocka_unit_test_setup(ids_may_have_a_prefix_and_begin_with_a_word_of_when, begin),
         cmocka_unit_test_setup(events_may_have_no_ids, begin),
+        cmocka_unit_test_setup(who_comes_without_an_id_gets_what_nobody_got, begin),
         cmocka_unit_test_setup(who_comes_back_goes_on_behind_what_he_saw, begin),
         cmocka_unit_test_setup(a_second_reader_takes_the_place_of_the_first, begin),
         cmocka_unit_test_setup(a_reader_without_room_is_behind, begin),
