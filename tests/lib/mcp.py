@@ -31,7 +31,8 @@ class Client:
         self.answers = {}
         self.last_id = 1000
         threading.Thread(target=self.read, daemon=True).start()
-        threading.Thread(target=self.read_errors, daemon=True).start()
+        self.complaints = threading.Thread(target=self.read_errors, daemon=True)
+        self.complaints.start()
 
     def read(self):
         try:
@@ -145,6 +146,8 @@ class Client:
         except subprocess.TimeoutExpired:
             os.kill(self.process.pid, 9)
             raise
+        self.complaints.join(timeout=belljar.HANG_SECONDS)
+        assert b"Sanitizer" not in b"".join(self.errors), b"".join(self.errors).decode("utf-8", "replace")
 
 
 def text_of(result):

@@ -61,7 +61,9 @@ static void on_notice(void *user, const json_t *message)
 
 static void call_echo(struct mcp_call *call)
 {
-    mcp_call_answer_text(call, json_string_value(json_object_get(call->arguments, "text")), false);
+    const char *text = json_string_value(json_object_get(call->arguments, "text"));
+
+    mcp_call_answer_text(call, text ? text : "", false); /* `marked` has no table that checks */
 }
 
 static void on_park_cancel(struct mcp_call *call)
