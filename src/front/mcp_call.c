@@ -504,27 +504,36 @@ static void refuse_tool(struct mcp_request *request, const char *name)
 }
 
 /* A NUL ends a text in C: what came behind it would be lost in silence. */
-static int check_nul(const json_t *value, const char *name, struct error *err)
+static bool has_nul(const json_t *value)
 {
     const char *key;
     json_t *item;
     size_t i;
+    bool found =
+        json_is_string(value) && strlen(json_string_value(value)) != json_string_length(value);
 
-    if (json_is_string(value) && strlen(json_string_value(value)) != json_string_length(value))
-        return error_set(err, E_INVALID, "`%s`: read a string with a NUL in it, expected text",
-                         name);
-    if (json_is_array(value))
-        json_array_foreach(value, i, item)
-        {
-            if (check_nul(item, name, err) < 0)
-                return -1;
-        }
-    if (json_is_object(value))
-        json_object_foreach((json_t *)value, key, item)
-        {
-            if (check_nul(item, key, err) < 0)
-                return -1;
-        }
+    json_array_foreach(value, i, item)
+    {
+        found = found || has_nul(item);
+    }
+    json_object_foreach((json_t *)value, key, item)
+    {
+        found = found || has_nul(item);
+    }
+    return found;
+}
+
+static int check_nul(const json_t *arguments, struct error *err)
+{
+    const char *key;
+    json_t *item;
+
+    json_object_foreach((json_t *)arguments, key, item)
+    {
+        if (has_nul(item))
+            return error_set(err, E_INVALID, "`%s`: read a string with a NUL in it, expected text",
+                             key);
+    }
     return 0;
 }
 
@@ -536,7 +545,7 @@ static int check_arguments(const struct mcp_call *call, struct error *err)
         error_set(err, E_INVALID, "`arguments`: expected an object");
         return error_hint(err, "such as {}");
     }
-    if (check_nul(call->arguments, "arguments", err) < 0)
+    if (check_nul(call->arguments, err) < 0)
         return -1;
     return call->tool->input ? schema_check(call->tool->input, call->arguments, err) : 0;
 }
@@ -627,7 +636,7 @@ static int check_prompt(const struct mcp_call *call, struct error *err)
     for (const struct mcp_prompt_argument *a = call->prompt->arguments; a && a->name; a++)
         if (a->is_required && !json_object_get(call->arguments, a->name))
             return error_set(err, E_INVALID, "the argument `%s` is missing", a->name);
-    return check_nul(call->arguments, "arguments", err);
+    return check_nul(call->arguments, err);
 }
 
 static void get_prompt(struct mcp_request *request)

@@ -152,7 +152,7 @@ extern const struct mcp_method mcp_call_methods[];
 void mcp_call_start(struct mcp_call *call); /* (again) */
 void mcp_call_free(struct mcp_call *call);  /* out of every list; nobody is told */
 void mcp_call_cancel(struct mcp_call *call, bool is_told);
-void mcp_call_answered(struct mcp_call *call, const char *key, const json_t *response);
+void mcp_call_answered(struct mcp_call *call, const char *id, const json_t *response);
 
 /* --- mcp_state.c: state that the client keeps for us --- */
 

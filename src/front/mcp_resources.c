@@ -135,7 +135,7 @@ static json_t *name_json(struct mcp_call *call, const char *path)
 {
     cleanup(buf_done) struct buf name = {0};
 
-    buf_init(&name, 4 * PATH_MAX);
+    buf_init(&name, MCP_URI_MAX);
     if (mcp_add_name(mcp_host_of(call), path, &name) < 0 || strcmp(buf_str(&name), path) != 0)
         return NULL;
     return json_text_string(path, strlen(path));
@@ -227,7 +227,7 @@ static void add_resource(struct mcp_call *call, const char *session_id,
     cleanup(buf_done) struct buf uri = {0};
     json_t *name = name_json(call, entry->path);
 
-    buf_init(&uri, 4 * PATH_MAX);
+    buf_init(&uri, MCP_URI_MAX);
     if (name && mcp_file_uri(session_id, entry->path, &uri, NULL) == 0)
         (void)json_array_append_new(arg, json_pack("{s:s, s:O, s:I}", "uri", buf_str(&uri), "name",
                                                    name, "size", (json_int_t)entry->size));

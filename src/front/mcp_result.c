@@ -189,7 +189,7 @@ int mcp_add_name(const struct mcp_host *host, const char *path, struct buf *out)
     cleanup_free char *masked = NULL;
     size_t len = 0;
 
-    buf_init(&shown, 4 * PATH_MAX + 1);
+    buf_init(&shown, MCP_URI_MAX);
     if (files_path_escape(path, &shown, NULL) < 0)
         return -1;
     masked = mcp_mask(host, buf_str(&shown), shown.len, &len);
@@ -454,7 +454,7 @@ static void add_links(const struct mcp_call *call, const struct run *run, json_t
         const struct run_file *file = &run->files[i];
         cleanup(buf_done) struct buf uri = {0};
 
-        buf_init(&uri, 4 * PATH_MAX);
+        buf_init(&uri, MCP_URI_MAX);
         if (file->change == RUN_FILE_GONE || mcp_is_hidden(file->path) ||
             !is_plain_name(host, file->path) ||
             mcp_file_uri(run->session, file->path, &uri, NULL) < 0)

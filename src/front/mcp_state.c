@@ -10,11 +10,13 @@
 #include "front/mcp_internal.h"
 
 /* A person has to answer in between. */
-#define LIFETIME_S (60 * 60)
+#define LIFETIME_S ((json_int_t)60 * 60)
 
 #define STATE_MAX (64 * KIB)
 
 #define BLOCK 64
+
+#define HEX_LEN ((size_t)2 * SHA256_BYTES)
 
 /* HMAC-SHA-256 (RFC 2104). The key has fewer bytes than a block. */
 static int sign(const uint8_t *key, const char *text, size_t len, uint8_t digest[SHA256_BYTES])
@@ -49,7 +51,7 @@ char *mcp_state_seal(const struct mcp_call *call, const json_t *state)
     json_t *object = json_pack("{s:O, s:s, s:s, s:I}", "state", state, "owner", call->owner, "for",
                                subject_of(call), "until", (json_int_t)time(NULL) + LIFETIME_S);
     uint8_t digest[SHA256_BYTES];
-    char hex[2 * SHA256_BYTES + 1];
+    char hex[HEX_LEN + 1];
     int r;
 
     buf_init(&text, STATE_MAX);
@@ -88,14 +90,14 @@ int mcp_state_open(const struct mcp_call *call, const char *text, json_t **ret_s
     static const struct json_text_limits limits = {.bytes = STATE_MAX, .depth = 64};
     cleanup(buf_done) struct buf plain = {0};
     uint8_t given[SHA256_BYTES], own[SHA256_BYTES];
-    char hex[2 * SHA256_BYTES + 1] = "";
+    char hex[HEX_LEN + 1] = "";
     json_t *object = NULL;
     int r;
 
     buf_init(&plain, STATE_MAX);
-    if (!text || strlen(text) < sizeof(hex) || text[2 * SHA256_BYTES] != '.')
+    if (!text || strlen(text) < sizeof(hex) || text[HEX_LEN] != '.')
         return broken(err);
-    memcpy(hex, text, 2 * SHA256_BYTES);
+    memcpy(hex, text, HEX_LEN);
     text += sizeof(hex);
     if (sha256_from_hex(hex, given) < 0 || base64_decode(&plain, text, strlen(text), NULL) < 0 ||
         sign(call->server->key, buf_str(&plain), plain.len, own) < 0 ||

@@ -319,7 +319,7 @@ static int answer_binary(struct mcp_call *call, const struct reader *r, const ch
     json_t *block, *content;
 
     buf_init(&data, 2 * BINARY_MAX);
-    buf_init(&uri, 4 * PATH_MAX);
+    buf_init(&uri, MCP_URI_MAX);
     if (read_binary(r, &data, err) < 0 || mcp_file_uri(session_id, path, &uri, err) < 0)
         return -1;
     content = json_stringn_nocheck(buf_str(&data), data.len);
@@ -407,7 +407,7 @@ static void tell_written(const struct mcp_call *call, const char *session_id, co
 {
     cleanup(buf_done) struct buf uri = {0};
 
-    buf_init(&uri, 4 * PATH_MAX);
+    buf_init(&uri, MCP_URI_MAX);
     if (mcp_file_uri(session_id, path, &uri, NULL) == 0)
         mcp_server_updated(call->server, call->owner, buf_str(&uri));
     mcp_server_changed_for(call->server, call->owner, MCP_RESOURCES);

@@ -126,7 +126,7 @@ static void tell_files(const struct mcp_call *call, const struct run *run)
     for (size_t i = 0; *run->session && i < run->n_files; i++) {
         cleanup(buf_done) struct buf uri = {0};
 
-        buf_init(&uri, 4 * PATH_MAX);
+        buf_init(&uri, MCP_URI_MAX);
         is_other |= run->files[i].change != RUN_FILE_CHANGED;
         if (mcp_file_uri(run->session, run->files[i].path, &uri, NULL) == 0)
             mcp_server_updated(call->server, call->owner, buf_str(&uri));

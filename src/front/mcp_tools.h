@@ -13,6 +13,9 @@
 
 #define MCP_TOOLS_MAX 32
 
+/* A path with each byte escaped, and what stands in front of it. */
+#define MCP_URI_MAX ((size_t)5 * PATH_MAX)
+
 struct mcp_host {
     struct api *api;
     struct mcp_server *server;
@@ -68,9 +71,9 @@ void mcp_run(struct mcp_call *call, const struct mcp_program *program);
 /* What a model reads, what a program reads, pictures, and links to files. */
 json_t *mcp_result(struct mcp_call *call, const struct run *run, const char *note);
 
-/* Adds what the model reads of it to `text`. */
+/* Adds what the model reads of it to `out`. */
 int mcp_result_text(const struct mcp_host *host, const struct run *run, const char *note,
-                    struct buf *text);
+                    struct buf *out);
 
 /* {"content":[{"type":"text",…}]} */
 json_t *mcp_text_result(const char *text, size_t len, bool is_error);
