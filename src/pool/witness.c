@@ -86,8 +86,8 @@ int witness_open(const struct witness_options *options, struct witness **ret_wit
     if (open_trail(witness, options, err) < 0) {
         free(witness);
         error_wrap(err, "the trail");
-        return err && !err->hint ? error_hint(err, "nothing runs unrecorded; `trail = \"off\"` in "
-                                                   "the settings does without")
+        return err && !err->hint ? error_hint(err, "nothing runs unrecorded; BELLJAR_TRAIL=off, "
+                                                   "or `trail` in the settings, does without")
                                  : -1;
     }
     *ret_witness = witness;
@@ -162,6 +162,21 @@ static void add_limits(struct record *r, const struct run_limits *limits)
     record_close(r);
 }
 
+static void hash_bytes(struct span bytes, uint8_t digest[SHA256_BYTES])
+{
+    static uint8_t of_nothing[SHA256_BYTES];
+    static bool has_nothing;
+
+    if (bytes.len) {
+        sha256(bytes.data, bytes.len, digest);
+        return;
+    }
+    if (!has_nothing)
+        sha256("", 0, of_nothing);
+    has_nothing = true;
+    memcpy(digest, of_nothing, SHA256_BYTES);
+}
+
 /* Length, hash, and where it is to be kept and is not too long, the text itself. */
 static void add_bytes(struct witness *witness, struct record *r, const char *key, struct span bytes,
                       bool is_kept, char hex[2 * SHA256_BYTES + 1])
@@ -169,7 +184,7 @@ static void add_bytes(struct witness *witness, struct record *r, const char *key
     uint8_t digest[SHA256_BYTES];
     uint64_t masked = 0;
 
-    sha256(bytes.data, bytes.len, digest);
+    hash_bytes(bytes, digest);
     if (hex)
         sha256_to_hex(digest, hex);
     record_open(r, key);
@@ -391,10 +406,12 @@ static void add_result(struct witness *witness, struct record *r, const struct r
 {
     uint8_t digest[SHA256_BYTES];
 
-    sha256(buf_str(&run->code), run->code.len, digest);
-    sha256_to_hex(digest, receipt->code);
-    if (*run->code_sha256) /* that of the program as it came */
+    if (*run->code_sha256) { /* that of the program as it came */
         memcpy(receipt->code, run->code_sha256, sizeof(receipt->code));
+    } else {
+        sha256(buf_str(&run->code), run->code.len, digest);
+        sha256_to_hex(digest, receipt->code);
+    }
     record_word(r, "code_sha256", receipt->code);
     add_outputs(witness, r, run, is_kept, receipt);
     add(witness, r, "exception", run->exception.name);

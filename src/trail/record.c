@@ -23,6 +23,9 @@
 #define HASH_TAIL (sizeof(HASH_KEY) - 1 + HEX_LEN + 2)
 #define MAC_TAIL  (sizeof(MAC_KEY) - 1 + MAC_HEX + 1 + HASH_TAIL)
 
+/* Most records are shorter, and so never move while they grow. */
+#define USUAL_BYTES (2 * KIB)
+
 /* --- writing --- */
 
 static void add(struct record *r, const char *data, size_t len)
@@ -125,6 +128,8 @@ void record_init(struct record *r, const char *kind)
     assert(strlen(kind) < RECORD_KIND_MAX);
     *r = (struct record){0};
     buf_init(&r->text, RECORD_BYTES - 4 * KIB); /* the rest of the line is short */
+    if (buf_reserve(&r->text, USUAL_BYTES, NULL) < 0)
+        r->has_failed = true;
     record_word(r, "kind", kind);
 }
 
