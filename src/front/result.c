@@ -225,8 +225,8 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
         {"violations_more", json_integer(run->violations_more)},
         {"displays_more",   json_integer(run->displays_more)},
         {"files_gone",      files_json(run, true)},
-        {"signal",          number_or_null((uint32_t)run->signal)},
         {"files_truncated", json_boolean(run->has_more_files)},
+        {"signal",          number_or_null((uint32_t)run->signal)},
   /* clang-format on */
     };
     bool is_whole = object != NULL;
