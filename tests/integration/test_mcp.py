@@ -94,6 +94,7 @@ def test_what_the_legacy_era_does_not_have(shared, method):
     assert shared.request(method, {})["error"]["code"] == -32601
 
 
+@pytest.mark.smoke
 def test_both_eras_on_one_pipe(client):
     """As the 2.x SDK does it: a probe, then the old handshake, then both in turns."""
     assert client.request("server/discover", {"_meta": mcp.modern()})["result"]["resultType"] == "complete"
@@ -114,12 +115,20 @@ def test_methods_are_answered_before_initialize(client):
 
 
 def test_the_first_answer_does_not_wait_for_the_interpreter(any_who):
-    """Python itself is held back; the answer comes all the same."""
+    """The zygote is stopped while it imports; answers come all the same, and a call waits for it."""
     with mcp.Client(any_who, env={"BELLJAR_PRELOAD": "numpy,pandas,scipy,sklearn,matplotlib"}) as c:
+        zygote = None
+        while not zygote and c.process.poll() is None:
+            zygote = [pid for pid, (parent, _, name) in host.processes().items() if parent == c.process.pid and "zygote" in name]
+        os.kill(zygote[0], signal.SIGSTOP)
         c.initialize()
         assert c.request("tools/list")["result"]["tools"]
         assert "no session yet" in c.text("get_kernel_status")
-        assert c.text("execute_python_code", {"code": "print(6 * 7)"}) == "42\n"
+        id = c.ask("tools/call", {"name": "execute_python_code", "arguments": {"code": "print(6 * 7)"}})
+        assert c.request("ping")["result"] == {}
+        assert json.dumps(id) not in c.answers
+        os.kill(zygote[0], signal.SIGCONT)
+        assert mcp.text_of(c.answer(id)["result"]) == "42\n"
 
 
 def test_two_starts_at_once_do_not_meet(any_who):
@@ -253,6 +262,7 @@ def test_legacy_subscriptions(client):
     assert not [n for n in client.notices if n["method"] == "notifications/resources/updated"]
 
 
+@pytest.mark.smoke
 def test_modern_subscriptions(client):
     session = client.call("execute_bash_code", {"code": "echo 1 > f", "session_id": "new"}, meta=mcp.modern())["structuredContent"]["session_id"]
     uri = f"belljar://sessions/{session}/files/f"
@@ -276,6 +286,7 @@ def test_a_listening_client_needs_the_extension_for_tasks(client):
 # --- progress, cancellation, logging ---
 
 
+@pytest.mark.smoke
 def test_output_is_progress_on_the_way(client):
     client.initialize()
     code = "import time\nfor i in range(4): print('step', i, flush=True); time.sleep(0.4)"

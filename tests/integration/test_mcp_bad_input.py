@@ -131,6 +131,7 @@ def test_batches_are_of_one_revision(client):
         assert client.line()["error"]["code"] == -32600
 
 
+@pytest.mark.smoke
 def test_a_batch_waits_for_its_calls(client):
     client.initialize("2025-03-26")
     call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "execute_python_code", "arguments": {"code": "print(1)"}}}
@@ -159,6 +160,7 @@ def test_a_message_byte_by_byte(client):
     assert client.line() == {"jsonrpc": "2.0", "id": 1, "result": {}}
 
 
+@pytest.mark.smoke
 def test_messages_cut_anywhere(client):
     data = "".join(json.dumps({**PING, "id": i, "params": {"x": "é" * (i % 50)}}, ensure_ascii=False) + "\n" for i in range(300)).encode()
     rest = random.Random(5)

@@ -54,6 +54,7 @@ def test_no_output_is_said(client):
     assert mcp.text_of(python(client, "x = 1")) == "(no output)\n"
 
 
+@pytest.mark.smoke
 def test_an_error_has_line_message_and_hint(client):
     result = python(client, "import math\nprint('before')\nmath.sqroot(4)")
     lines = mcp.text_of(result).splitlines()
@@ -110,6 +111,7 @@ def test_plots_are_images(client):
     assert "[images] 2" in mcp.text_of(result) and "fontconfig" not in json.dumps(result)
 
 
+@pytest.mark.smoke
 def test_files_in_and_out(client):
     assert "wrote 8 bytes to /workspace/in/a.csv" in client.text("write_file", {"path": "in/a.csv", "content": "a,b\n1,2\n"})
     assert client.text("execute_bash_code", {"code": "wc -l < in/a.csv"}).strip() == "2"
