@@ -1,12 +1,14 @@
 /* The way to the disk: records first, then the signed head, then the next round. Nobody waits. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -14,6 +16,8 @@
 #include "trail/trail_internal.h"
 
 #define TEMPORARY_SIZE 48
+
+#define CHILD_WAIT_MS 3
 
 /* Each process has its own: two may be at it at once. */
 static void temporary_name(char name[TEMPORARY_SIZE])
@@ -208,6 +212,17 @@ static int compare(const void *a, const void *b)
     return *(const int *)a - *(const int *)b;
 }
 
+/* A disk that is quick is waited for, so that no child is left to somebody who may not reap it: in
+ * many containers pid 1 does not. */
+static void wait_a_little(pid_t child)
+{
+    cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, child, 0); /* Linux 5.3 */
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+
+    if (pidfd >= 0 && poll(&end, 1, CHILD_WAIT_MS) > 0)
+        (void)waitpid(child, NULL, __WALL | WNOHANG);
+}
+
 /* A program that runs for milliseconds does not wait as long again for a disk. False: there is no
  * child. */
 static bool leave_to_child(struct trail *trail)
@@ -216,6 +231,8 @@ static bool leave_to_child(struct trail *trail)
     /* Without a signal at its end: nobody's waitpid(-1) finds a child it does not know. */
     long pid = syscall(SYS_clone, 0UL, NULL, NULL, NULL, 0UL);
 
+    if (pid > 0)
+        wait_a_little((pid_t)pid);
     if (pid != 0)
         return pid > 0;
     qsort(kept, ARRAY_SIZE(kept), sizeof(kept[0]), compare);
