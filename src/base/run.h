@@ -144,7 +144,7 @@ struct run_given {
 
 /* A file whose path matched a pattern, as it was at the end; the program's bytes. */
 struct run_collected {
-    char *path;
+    char *path; /* masked */
     uint64_t size;
     char *data; /* NULL: there was no room for it */
     size_t len; /* differs from the size where a text was masked */
@@ -154,9 +154,10 @@ enum run_file_change { RUN_FILE_NEW, RUN_FILE_CHANGED, RUN_FILE_GONE };
 
 /* A file in /workspace that the run left otherwise than it found it. */
 struct run_file {
-    char *path; /* from /workspace on; the program's bytes */
+    char *path; /* from /workspace on; the program's bytes, masked */
     uint64_t size;
     enum run_file_change change;
+    bool is_masked; /* no file has this path */
 };
 
 /* Head and tail of one stream; the middle is dropped past the limit and counted. */

@@ -436,18 +436,9 @@ char *mcp_mask(const struct mcp_host *host, const char *text, size_t len, size_t
     return copy;
 }
 
-/* A name that is a secret is shown by its label alone, in the text; a link would give it away. */
-static bool is_plain_name(const struct mcp_host *host, const char *path)
+/* A name that is a secret is shown by its label alone, in the text: no file has it. */
+static void add_links(const struct run *run, json_t *content)
 {
-    size_t len = 0;
-    cleanup_free char *masked = mcp_mask(host, path, strlen(path), &len);
-
-    return masked && len == strlen(path) && memcmp(masked, path, len) == 0;
-}
-
-static void add_links(const struct mcp_call *call, const struct run *run, json_t *content)
-{
-    const struct mcp_host *host = mcp_host_of(call);
     size_t count = 0;
 
     for (size_t i = 0; i < run->n_files && count < FILES_SHOWN; i++) {
@@ -455,8 +446,7 @@ static void add_links(const struct mcp_call *call, const struct run *run, json_t
         cleanup(buf_done) struct buf uri = {0};
 
         buf_init(&uri, MCP_URI_MAX);
-        if (file->change == RUN_FILE_GONE || mcp_is_hidden(file->path) ||
-            !is_plain_name(host, file->path) ||
+        if (file->change == RUN_FILE_GONE || mcp_is_hidden(file->path) || file->is_masked ||
             mcp_file_uri(run->session, file->path, &uri, NULL) < 0)
             continue;
         count++;
@@ -488,7 +478,7 @@ json_t *mcp_result(struct mcp_call *call, const struct run *run, const char *not
     add_pictures(run, content);
     if (mcp_result_has_links(call)) {
         if (*run->session)
-            add_links(call, run, content);
+            add_links(run, content);
         set(result, "structuredContent", structured(mcp_host_of(call), run));
     }
     if (run->status != RUN_SUCCESS)

@@ -128,7 +128,8 @@ static void tell_files(const struct mcp_call *call, const struct run *run)
 
         buf_init(&uri, MCP_URI_MAX);
         is_other |= run->files[i].change != RUN_FILE_CHANGED;
-        if (mcp_file_uri(run->session, run->files[i].path, &uri, NULL) == 0)
+        if (!run->files[i].is_masked &&
+            mcp_file_uri(run->session, run->files[i].path, &uri, NULL) == 0)
             mcp_server_updated(call->server, call->owner, buf_str(&uri));
     }
     if (is_other)

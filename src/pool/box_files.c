@@ -17,6 +17,16 @@ int box_take_workspace(struct box *b, struct error *err)
     return files_init(&b->files, fd, err);
 }
 
+/* A name is what the program says, too. NULL: out of memory. */
+static char *masked_path(struct run *run, const char *path, bool *ret_is_masked)
+{
+    size_t len = strlen(path);
+    struct clean_text clean = mask_text(run, (struct span){path, len});
+
+    *ret_is_masked = clean.len != len || memcmp(clean.data, path, len) != 0;
+    return strndup(clean.data, clean.len);
+}
+
 static void add_file(void *arg, enum files_change change, const struct files_entry *entry)
 {
     static const enum run_file_change changes[] = {
@@ -34,7 +44,8 @@ static void add_file(void *arg, enum files_change change, const struct files_ent
         return;
     }
     file = &run->files[run->n_files];
-    *file = (struct run_file){strdup(entry->path), entry->size, changes[change]};
+    *file = (struct run_file){.size = entry->size, .change = changes[change]};
+    file->path = masked_path(run, entry->path, &file->is_masked);
     if (file->path)
         run->n_files++;
     else
@@ -152,6 +163,7 @@ static int collect_file(void *arg, const struct files_entry *entry, int fd, stru
     cleanup_close int own = fd;
     struct run *run = arg;
     struct run_collected *file;
+    bool is_masked;
 
     (void)err;
     if (run->n_collected == LIMIT_FILES_COLLECTED) {
@@ -159,7 +171,7 @@ static int collect_file(void *arg, const struct files_entry *entry, int fd, stru
         return -1;
     }
     file = &run->collected[run->n_collected];
-    *file = (struct run_collected){strdup(entry->path), entry->size, NULL};
+    *file = (struct run_collected){masked_path(run, entry->path, &is_masked), entry->size, NULL};
     if (!file->path) {
         run->has_more_collected = true;
         return -1;

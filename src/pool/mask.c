@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/utf8.h"
 
 static const struct scrub_rules *the_rules;
 static const struct scrub_values *the_values;
@@ -152,16 +153,105 @@ static size_t label_length(const char *text, size_t len)
     return n < len && text[n] == ']' ? n + 1 : 0;
 }
 
-char *mask_json(struct run *run, struct span text)
+/* Four digits; -1: they are none. */
+static int32_t read_unit(const char *text, size_t len)
 {
-    uint64_t before = run->masked.count;
-    struct clean_text clean = mask_text(run, text);
-    size_t labels = (size_t)(run->masked.count - before), n = 0;
-    char *copy = malloc(clean.len + 2 * labels + 1);
+    int32_t unit = 0;
+
+    if (len < 6 || text[0] != '\\' || text[1] != 'u')
+        return -1;
+    for (size_t i = 2; i < 6; i++) {
+        const char *digits = "0123456789abcdef";
+        const char *digit = text[i] ? strchr(digits, tolower((unsigned char)text[i])) : NULL;
+
+        if (!digit)
+            return -1;
+        unit = unit << 4 | (int32_t)(digit - digits);
+    }
+    return unit;
+}
+
+static size_t put_utf8(char *to, uint32_t c)
+{
+    size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+    static const uint32_t heads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+
+    for (size_t i = n; i-- > 1; c >>= 6)
+        to[i] = (char)(0x80 | (c & 0x3f));
+    to[0] = (char)(heads[n] | c);
+    return n;
+}
+
+/* The character of an escape as itself, of quotes and backslashes as the escape that everybody
+ * writes. Returns how long the escape was; 0: it stays. */
+static size_t unescape(const char *text, size_t len, char *to, size_t *n)
+{
+    int32_t unit = read_unit(text, len), low;
+
+    if (len > 1 && text[1] == '/') {
+        to[(*n)++] = '/';
+        return 2;
+    }
+    if (unit == '"' || unit == '\\') {
+        to[(*n)++] = '\\';
+        to[(*n)++] = (char)unit;
+        return 6;
+    }
+    if (unit >= 0xd800 && unit < 0xdc00) {
+        low = read_unit(text + 6, len - 6);
+        if (low < 0xdc00 || low > 0xdfff)
+            return 0;
+        *n +=
+            put_utf8(to + *n, 0x10000 + (((uint32_t)unit - 0xd800) << 10) + (uint32_t)low - 0xdc00);
+        return 12;
+    }
+    if (unit <= 0 || (unit >= 0xdc00 && unit < 0xe000))
+        return 0;
+    *n += put_utf8(to + *n, (uint32_t)unit);
+    return 6;
+}
+
+/* Whoever reads JSON sees no escapes, and neither does the masker: colours and invisible characters
+ * are what they are, and a letter may not hide. Never longer than it was. NULL: out of memory. */
+static char *spell_out(struct span text, size_t *ret_len)
+{
+    char *copy = malloc(text.len + 1);
+    size_t n = 0;
+
+    for (size_t i = 0; copy && i < text.len;) {
+        size_t len = text.data[i] == '\\' ? unescape(text.data + i, text.len - i, copy, &n) : 0;
+
+        i += len;
+        if (len)
+            continue;
+        if (text.data[i] == '\\' && i + 1 < text.len)
+            copy[n++] = text.data[i++];
+        copy[n++] = text.data[i++];
+    }
+    *ret_len = n;
+    return copy;
+}
+
+static size_t count_controls(struct clean_text text)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < text.len; i++)
+        count += (unsigned char)text.data[i] < 0x20;
+    return count;
+}
+
+/* Labels as strings, and control characters in strings as escapes again. */
+static char *spell_json(struct clean_text clean, size_t labels)
+{
+    static const char digits[] = "0123456789abcdef";
+    size_t n = 0;
+    char *copy = malloc(clean.len + 2 * labels + 5 * count_controls(clean) + 1);
     bool is_string = false;
 
     for (size_t i = 0; copy && i < clean.len; i++) {
         size_t label = is_string || !labels ? 0 : label_length(clean.data + i, clean.len - i);
+        unsigned char c = (unsigned char)clean.data[i];
 
         if (label) {
             copy[n++] = '"';
@@ -172,15 +262,38 @@ char *mask_json(struct run *run, struct span text)
             labels--;
             continue;
         }
-        if (is_string && clean.data[i] == '\\' && i + 1 < clean.len)
+        if (is_string && c < 0x20) {
+            memcpy(copy + n, "\\u00", 4);
+            copy[n + 4] = digits[c >> 4];
+            copy[n + 5] = digits[c & 15];
+            n += 6;
+            continue;
+        }
+        if (is_string && c == '\\' && i + 1 < clean.len && (unsigned char)clean.data[i + 1] >= 0x20)
             copy[n++] = clean.data[i++];
-        else if (clean.data[i] == '"')
+        else if (c == '"')
             is_string = !is_string;
         copy[n++] = clean.data[i];
     }
     if (copy)
         copy[n] = '\0';
     return copy;
+}
+
+char *mask_json(struct run *run, struct span text)
+{
+    uint64_t before = run->masked.count;
+    cleanup_free char *plain = NULL;
+    size_t len = 0;
+    struct clean_text clean;
+
+    if (run->masking == RUN_MASK_NOTHING)
+        return strndup(text.data, text.len);
+    plain = spell_out(text, &len);
+    if (!plain)
+        return NULL;
+    clean = mask_text(run, (struct span){plain, len});
+    return spell_json(clean, (size_t)(run->masked.count - before));
 }
 
 /* ---- types ---- */
@@ -192,17 +305,19 @@ static bool ends_with(struct span text, const char *end)
     return text.len >= len && memcmp(text.data + text.len - len, end, len) == 0;
 }
 
-static bool is_text(struct span mime)
+/* By its name, or because it can be read: a type that nobody knows is no way out. */
+static bool is_text(struct span mime, struct span data)
 {
     return (mime.len > 5 && memcmp(mime.data, "text/", 5) == 0) || ends_with(mime, "json") ||
-           ends_with(mime, "xml") || ends_with(mime, "javascript") || ends_with(mime, "yaml");
+           ends_with(mime, "xml") || ends_with(mime, "javascript") || ends_with(mime, "yaml") ||
+           (!memchr(data.data, '\0', data.len) && utf8_valid(data.data, data.len) == data.len);
 }
 
 bool mask_form(struct run *run, struct span mime, struct span *data, char **ret_copy)
 {
     struct clean_text clean;
 
-    if (!data->len || !is_text(mime))
+    if (!data->len || !is_text(mime, *data))
         return true;
     if (ends_with(mime, "json")) {
         *ret_copy = mask_json(run, *data);

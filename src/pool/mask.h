@@ -32,6 +32,6 @@ char *mask_json(struct run *run, struct span text);
  * there. *ret_count, which may be NULL, is how much was masked. Holds until the next such call. */
 struct clean_text mask_for_trail(enum run_masking masking, struct span text, uint64_t *ret_count);
 
-/* A copy of bytes of this type, which becomes *data; NULL: out of memory. Only text is looked at:
- * true for others, and no copy. */
+/* A copy of bytes of this type, which becomes *data; NULL: out of memory. Only text is looked at,
+ * by its type or because it is UTF-8: true for others, and no copy. */
 bool mask_form(struct run *run, struct span mime, struct span *data, char **ret_copy);

@@ -10,7 +10,8 @@
 
 #define RULES_MAX 64
 
-/* Of a line that is too long to wait for, so much is looked at again with what follows. */
+/* Of a line that is too long to wait for, so much waits nevertheless: what begins before it is seen
+ * to its end. */
 #define OVERLAP ((size_t)1024)
 
 struct rule {
@@ -113,13 +114,14 @@ int scrub_rules_add(struct scrub_rules *rules, const char *name, const char *pat
     return 0;
 }
 
-static void match_rule(struct scrub *s, unsigned index, size_t from, size_t to)
+/* From `from` to `stop`; what begins at `to` or behind is for the next look. */
+static void match_rule(struct scrub *s, unsigned index, size_t from, size_t stop, size_t to)
 {
     const struct rule *rule = &s->options.rules->items[index];
     size_t at = from, start, end;
 
-    while (at < to && pattern_find(rule->pattern, scrub_view(s, at), to - at, &start, &end) &&
-           end > start) {
+    while (at < stop && pattern_find(rule->pattern, scrub_view(s, at), stop - at, &start, &end) &&
+           end > start && at + start < to) {
         if (!rule->context || scrub_near(s, at + start, rule->context, 0))
             scrub_found(s, SCRUB_KIND_RULE + index, from, at + start, at + end);
         at += end;
@@ -132,17 +134,17 @@ void scrub_rules_scan(struct scrub *s)
                                                                 s->view.len - s->rules_done)
                                                       : NULL;
     size_t from = s->rules_done, to = newline ? (size_t)(newline - s->view.data) + 1 : from;
+    size_t seen;
 
-    if (s->is_final)
-        to = s->view.len;
-    else if (s->view.len - to > SCRUB_HOLD_MAX - OVERLAP)
-        to = s->view.len - OVERLAP;
+    s->rules_cut = !s->is_final && s->view.len - to > SCRUB_HOLD_MAX - OVERLAP;
+    seen = s->is_final || s->rules_cut ? s->view.len : to;
+    to = s->rules_cut ? s->view.len - OVERLAP : seen;
     while (from < to) {
-        const char *end = memchr(scrub_view(s, from), '\n', to - from);
-        size_t stop = end ? (size_t)(end - s->view.data) : to;
+        const char *end = memchr(scrub_view(s, from), '\n', seen - from);
+        size_t stop = end ? (size_t)(end - s->view.data) : seen;
 
         for (unsigned i = 0; i < s->options.rules->count; i++)
-            match_rule(s, i, from, stop);
+            match_rule(s, i, from, stop, to);
         from = stop + 1;
     }
     s->rules_to = to;
@@ -150,7 +152,7 @@ void scrub_rules_scan(struct scrub *s)
         scrub_wait(s, SCRUB_KIND_RULE, to, to);
 }
 
-/* Lines that came out as a whole are done with. */
+/* Lines that came out as a whole are done with, and of one that is too long, what came out. */
 void scrub_rules_settle(struct scrub *s)
 {
     const char *newline;
@@ -164,4 +166,6 @@ void scrub_rules_settle(struct scrub *s)
     newline = memrchr(scrub_view(s, s->rules_done), '\n', s->emitted - s->rules_done);
     if (newline)
         s->rules_done = (size_t)(newline - s->view.data) + 1;
+    if (s->rules_cut && !memchr(scrub_view(s, s->emitted), '\n', s->view.len - s->emitted))
+        s->rules_done = s->emitted;
 }

@@ -230,6 +230,12 @@ static void count_lines(struct scrub *s, size_t from, size_t to)
     }
 }
 
+/* Secrets have labels and nothing else: a name is turned back. */
+static bool is_personal(unsigned kind)
+{
+    return kind < SCRUB_KIND_VALUE && scrub_kinds[kind].flags & SCRUB_AGGRESSIVE;
+}
+
 static int mask(struct scrub *s, unsigned kind, size_t start, size_t end, struct error *err)
 {
     struct scrub_find find = {.len = end - start};
@@ -239,7 +245,7 @@ static int mask(struct scrub *s, unsigned kind, size_t start, size_t end, struct
     if (pass(s, start, err) < 0)
         return -1;
     describe(s, kind, &find);
-    if (s->options.names)
+    if (s->options.names && is_personal(kind))
         name = scrub_names_label(s->options.names, find.label, s->view.data + start, end - start);
     if (name)
         find.label = name;

@@ -56,7 +56,8 @@ struct scrub {
     size_t done;                     /* anchors before are decided */
     size_t masked_start, masked_end; /* the last masked thing */
     size_t rules_done;               /* the operator's rules have seen everything before, */
-    size_t rules_to;                 /* and in this look everything before this */
+    size_t rules_to;                 /* and in this look everything before this, */
+    bool rules_cut;                  /* which is in the middle of a line */
 
     struct scrub_gap *gaps;
     size_t n_gaps, gaps_size, gaps_out; /* those before gaps_out have come out */

@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "scrub/scrub_internal.h"
 
 #define VALUE_MAX ((size_t)2048) /* a key in PEM; four times as much when escaped */
@@ -152,26 +153,52 @@ static int add_percent(struct scrub_values *values, const char *value, size_t le
     return add_form(values, text, n, err);
 }
 
-/* Escaped as in a string of JSON; with `is_ascii` characters beyond ASCII as \uXXXX, and with
- * `slash` a / as \/. */
-static int add_json(struct scrub_values *values, const char *value, size_t len, bool escapes_slash,
+static size_t add_unit(char *text, uint32_t unit, bool is_upper)
+{
+    const char *digits = is_upper ? "0123456789ABCDEF" : "0123456789abcdef";
+
+    memcpy(text, "\\u", 2);
+    for (unsigned i = 0; i < 4; i++)
+        text[2 + i] = digits[unit >> (12 - 4 * i) & 15];
+    return 6;
+}
+
+/* A character as \uXXXX; those beyond 16 bits need two. */
+static size_t add_unicode(char *text, uint32_t c, bool is_upper)
+{
+    if (c < 0x10000)
+        return add_unit(text, c, is_upper);
+    (void)add_unit(text, 0xd800 + ((c - 0x10000) >> 10), is_upper);
+    return 6 + add_unit(text + 6, 0xdc00 + ((c - 0x10000) & 0x3ff), is_upper);
+}
+
+enum { JSON_PLAIN = 0, JSON_SLASH = 1, JSON_ASCII = 2, JSON_UPPER = 4, JSON_FORMS = 8 };
+
+/* Escaped as in a string of JSON; a / as \/, too, and characters beyond ASCII, where `form` says
+ * so. */
+static int add_json(struct scrub_values *values, const char *value, size_t len, unsigned form,
                     unsigned depth, struct error *err)
 {
     static const char from[] = "\"\\\n\r\t\b\f", to[] = "\"\\nrtbf";
-    cleanup_free char *text = malloc(len * 6 * 2 + 1);
-    cleanup_free char *copy = NULL;
-    size_t n = 0;
+    cleanup_free char *text = malloc(len * 6 + 1);
+    size_t n = 0, size;
 
     if (!text)
         return error_set(err, E_SYSTEM, "out of memory");
-    for (size_t i = 0; i < len; i++) {
+    for (size_t i = 0; i < len; i += size) {
         const char *at = value[i] ? strchr(from, value[i]) : NULL;
+        uint32_t c = 0;
 
-        if (at || (escapes_slash && value[i] == '/')) {
+        size = 1;
+        if (at || (form & JSON_SLASH && value[i] == '/')) {
             text[n++] = '\\';
             text[n++] = (char)(at ? to[at - from] : '/');
         } else if ((unsigned char)value[i] < 0x20) {
-            n += (size_t)snprintf(text + n, 7, "\\u%04x", (unsigned)(unsigned char)value[i]);
+            n += add_unicode(text + n, (unsigned char)value[i], form & JSON_UPPER);
+        } else if (form & JSON_ASCII && (unsigned char)value[i] >= 0x80 &&
+                   utf8_decode(value + i, len - i, &c) > 1) {
+            size = (size_t)utf8_decode(value + i, len - i, &c);
+            n += add_unicode(text + n, c, form & JSON_UPPER);
         } else {
             text[n++] = value[i];
         }
@@ -180,8 +207,7 @@ static int add_json(struct scrub_values *values, const char *value, size_t len, 
         return -1;
     if (depth == 0 || n == len || n > VALUE_MAX)
         return 0;
-    copy = take_ptr(text);
-    return add_json(values, copy, n, false, depth - 1, err); /* JSON in JSON */
+    return add_json(values, text, n, JSON_PLAIN, depth - 1, err); /* JSON in JSON */
 }
 
 int scrub_values_add(struct scrub_values *values, const char *value, size_t len, struct error *err)
@@ -208,9 +234,10 @@ int scrub_values_add(struct scrub_values *values, const char *value, size_t len,
             add_percent(values, value, len, digits, "-._~*", true, err) < 0)
             return -1;
     }
-    return add_json(values, value, len, false, 1, err) < 0
-               ? -1
-               : add_json(values, value, len, true, 1, err);
+    for (unsigned form = 0; form < JSON_FORMS; form++)
+        if (add_json(values, value, len, form, 1, err) < 0)
+            return -1;
+    return 0;
 }
 
 /* ---- looking for them ---- */
@@ -250,10 +277,8 @@ void scrub_values_scan(struct scrub *s)
         if (values->buckets[bucket_of(scrub_view(s, at))] == NO_FORM)
             continue;
         len = longest_at(values, scrub_view(s, at), last - at);
-        if (len) {
+        if (len) /* another one may begin inside */
             scrub_found(s, SCRUB_KIND_VALUE, at, at, at + len);
-            at += len - 1;
-        }
     }
     if (s->is_final)
         return;

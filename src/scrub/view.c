@@ -42,6 +42,8 @@ static bool is_invisible(const unsigned char *c, unsigned len)
         return (c[2] >= 0x8b && c[2] <= 0x8f) || (c[2] >= 0xaa && c[2] <= 0xae);
     if (c[0] == 0xe2 && c[1] == 0x81)
         return c[2] >= 0xa0 && c[2] <= 0xaf;
+    if (len == 4) /* tags and selectors of variants */
+        return c[0] == 0xf3 && c[1] == 0xa0 && c[2] < 0x88;
     if (c[0] == 0xe1)
         return c[1] == 0xa0 && c[2] >= 0x8b && c[2] <= 0x8e;
     return c[0] == 0xef && ((c[1] == 0xbb && c[2] == 0xbf) || (c[1] == 0xb8 && c[2] < 0x90));
@@ -52,6 +54,8 @@ static unsigned suspect_length(unsigned char c)
 {
     if (c == 0xc2 || c == 0xcd)
         return 2;
+    if (c == 0xf3)
+        return 4;
     return c == 0xe1 || c == 0xe2 || c == 0xef ? 3 : 0;
 }
 
@@ -74,6 +78,10 @@ static int add_half(struct scrub *s, unsigned char c, struct error *err)
     unsigned n = s->n_half;
 
     s->n_half = 0;
+    if (s->half[0] == 0xc2 && s->half[1] == 0x9b) { /* what ESC [ is in one character */
+        s->escape = ESC_CSI;
+        s->escape_len = 0;
+    }
     return add_gap(s, s->half, n, err);
 }
 
@@ -137,8 +145,8 @@ static bool has_odd(const unsigned char *data)
 
     memcpy(&c, data, sizeof(c));
     odd = (wide)((c < 0x20) & (c != '\t') & (c != '\n') & (c != '\r'));
-    odd |=
-        (wide)((c == 0x7f) | (c == 0xc2) | (c == 0xcd) | (c == 0xe1) | (c == 0xe2) | (c == 0xef));
+    odd |= (wide)((c == 0x7f) | (c == 0xc2) | (c == 0xcd) | (c == 0xe1) | (c == 0xe2) |
+                  (c == 0xef) | (c == 0xf3));
     memcpy(halves, &odd, sizeof(halves));
     return (halves[0] | halves[1]) != 0;
 }

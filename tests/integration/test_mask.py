@@ -1,4 +1,5 @@
 """The masker: every kind of secret in every surrounding, cut in every way, and what must stay as it is."""
+import json
 import subprocess
 
 import pytest
@@ -150,6 +151,18 @@ result = {{'a': t, t: 1}}
     assert found["result"]["json"] == {"a": LABEL, LABEL: 1} and LABEL in found["result"]["text"]
     assert LABEL in found["displays"][0]["data"]
     assert found["masked"] == {"count": 5, "kinds": ["github_token"]}
+
+
+def test_names_of_files_are_masked(user):
+    server = serving.Server(user)
+    try:
+        code = f"from pathlib import Path\nPath({TOKEN} + '.txt').write_text('x')\nresult = 'g' + chr(27) + '[1m' + {TOKEN}[1:]"
+        answer = server.call("POST", "/v1/run", {"code": code, "collect": ["*"]}).json
+        assert SECRET[4:] not in json.dumps(answer["files"]) + json.dumps(answer["collected"]) + json.dumps(answer["result"]["json"]), answer
+        assert [f["path"] for f in answer["files"]] == [f["path"] for f in answer["collected"]] == [LABEL + ".txt"]
+        assert answer["result"]["json"] == LABEL and answer["masked"]["kinds"] == ["github_token"]
+    finally:
+        server.stop()
 
 
 def test_errors_are_masked(who):

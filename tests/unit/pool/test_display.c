@@ -1,8 +1,10 @@
 #include "unit.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 
+#include "base/cleanup.h"
 #include "pool/display.h"
 
 static struct run_event last;
@@ -67,6 +69,40 @@ static void what_is_shown_is_kept_in_order(void **state)
     assert_int_equal(last.kind, RUN_EVENT_DISPLAY);
     assert_int_equal(last.offset, 1);
     assert_ptr_equal(last.display, &run->displays[1]);
+    run_free(run);
+}
+
+/* A token put together here, so that no file holds one; its first letter is an escape. */
+static void no_type_and_no_escape_is_a_way_out(void **state)
+{
+    static const char rest[] = "hp"
+                               "_8vOC7YM4bOnLHZ3APWI1"
+                               "z1pMALuxQH0IQSnE";
+    const char *const types[] = {"application/json", "application/vnd.x+json", "application/toml",
+                                 "application/x-sh", "image/png"};
+    char escaped[128], colored[128], plain[128];
+    struct run *run;
+
+    (void)state;
+    (void)snprintf(plain, sizeof(plain), "[\"g%s\", 1]", rest);
+    (void)snprintf(escaped, sizeof(escaped), "{\"a\\n\":\"\\u0067%s\\u00e9\\\"\\/\"}", rest);
+    (void)snprintf(colored, sizeof(colored), "[\"\\u001B[1mg%.8s\\u001b[31m%s\"]", rest, rest + 8);
+    for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
+        run = new_run();
+        run->masking = RUN_MASK_SECRETS;
+        assert_true(show(run, &(struct wire_display){
+                                  .count = 1, .forms = {{span_of(types[i]), span_of(plain)}}}));
+        assert_string_equal(run->displays[0].forms[0].data, "[\"[REDACTED_GITHUB_TOKEN]\", 1]");
+        run_free(run);
+    }
+    run = new_run();
+    run->masking = RUN_MASK_SECRETS;
+    assert_true(show(run, &(struct wire_display){.count = 1,
+                                                 .forms = {{span_of(types[0]), span_of(escaped)}},
+                                                 .metadata = span_of(colored)}));
+    assert_string_equal(run->displays[0].forms[0].data,
+                        "{\"a\\n\":\"[REDACTED_GITHUB_TOKEN]\u00e9\\\"/\"}");
+    assert_string_equal(run->displays[0].metadata, "[\"\\u001b[1m[REDACTED_GITHUB_TOKEN]\"]");
     run_free(run);
 }
 
@@ -168,6 +204,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_shown_is_kept_in_order),
+        cmocka_unit_test(no_type_and_no_escape_is_a_way_out),
         cmocka_unit_test(more_things_than_there_is_room_for_are_counted),
         cmocka_unit_test(more_bytes_than_there_is_room_for_are_counted),
         cmocka_unit_test(a_display_of_nothing_is_none),

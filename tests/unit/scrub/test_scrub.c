@@ -119,11 +119,15 @@ static void invisible_things_inside_do_not_help(void **state)
     assert_string_equal(mask(text), "\033[32m[REDACTED_GITHUB_TOKEN]\033[0m end");
     (void)snprintf(text, sizeof(text), "gh%cp_%s", 8, token() + 4);
     assert_string_equal(mask(text), "[REDACTED_GITHUB_TOKEN]");
+    (void)snprintf(text, sizeof(text),
+                   "%.10s\xc2\x9b"
+                   "31m%.10s\U000e0041%.5s\U000e0101%s",
+                   token(), token() + 10, token() + 20, token() + 25);
+    assert_string_equal(mask(text), "[REDACTED_GITHUB_TOKEN]");
     /* what is no secret keeps them */
     assert_string_equal(mask("a\033[1mb\u200bc\n"), "a\033[1mb\u200bc\n");
 }
 
-/* The text of a window title is text. */
 /* Many of them, alone and behind a line, in large pieces and one by one. */
 static void invisible_things_are_passed_on_whole(void **state)
 {
@@ -152,6 +156,7 @@ static void invisible_things_are_passed_on_whole(void **state)
     }
 }
 
+/* The text of a window title is text. */
 static void a_secret_in_a_terminal_sequence_is_found(void **state)
 {
     char text[128];
@@ -334,6 +339,45 @@ static void a_known_value_never_comes_out(void **state)
     scrub_values_free(values);
 }
 
+static void check_value(const char *text, const char *masked)
+{
+    assert_string_equal(mask(text), masked);
+    buf_clear(&out);
+    for (size_t at = 0; text[at]; at++)
+        feed_bytes(text + at, 1);
+    assert_string_equal(finish(), masked);
+}
+
+/* As json.dumps() writes it, and as a string within a string. */
+static void a_known_value_is_found_behind_escapes(void **state)
+{
+    static const char value[] = "p\xc3\xa4ss\xf0\x9f\x94\x91/1";
+    struct scrub_values *values = scrub_values_new();
+
+    (void)state;
+    assert_int_equal(scrub_values_add(values, value, strlen(value), NULL), 0);
+    begin(&(struct scrub_options){.values = values});
+    check_value("\"p\\u00e4ss\\ud83d\\udd11/1\"", "\"[REDACTED_SECRET]\"");
+    check_value("\"p\\u00E4ss\\uD83D\\uDD11\\/1\"", "\"[REDACTED_SECRET]\"");
+    check_value("\"p\\\\u00e4ss\\\\ud83d\\\\udd11/1\"", "\"[REDACTED_SECRET]\"");
+    begin(NULL);
+    scrub_values_free(values);
+}
+
+/* Nothing of either comes out where one begins in the other. */
+static void values_may_overlap(void **state)
+{
+    struct scrub_values *values = scrub_values_new();
+
+    (void)state;
+    assert_int_equal(scrub_values_add(values, "abcdef1234", 10, NULL), 0);
+    assert_int_equal(scrub_values_add(values, "1234567890x", 11, NULL), 0);
+    begin(&(struct scrub_options){.values = values});
+    check_value("<abcdef1234567890x>", "<[REDACTED_SECRET]>");
+    begin(NULL);
+    scrub_values_free(values);
+}
+
 static void a_value_that_is_everywhere_is_refused(void **state)
 {
     struct scrub_values *values = scrub_values_new();
@@ -363,6 +407,46 @@ static void a_rule_is_one_more_kind(void **state)
     assert_string_equal(feed("x EMP-12"), "");
     assert_string_equal(feed("3456\ny"), "x [REDACTED_BADGE]\n");
     assert_string_equal(finish(), "x [REDACTED_BADGE]\ny");
+    begin(NULL);
+    scrub_rules_free(rules);
+}
+
+/* A line that is too long to wait for: what a rule finds in it does not depend on where it stands,
+ * nor on how the stream was cut. */
+static void a_rule_sees_lines_without_end(void **state)
+{
+    static char text[24 * KIB];
+    struct scrub_rules *rules = scrub_rules_new();
+    const char *left;
+
+    (void)state;
+    assert_int_equal(scrub_rules_add(rules, "badge", "EMP-[0-9]{6}", NULL, NULL), 0);
+    for (size_t at = 5000; at < 20000; at += 3) {
+        size_t step = 500 + at % 4001;
+
+        for (size_t i = 0; i < sizeof(text); i++)
+            text[i] = i % 2 ? ' ' : 'x';
+        memcpy(text + at, "EMP-123456", 10);
+        begin(&(struct scrub_options){.rules = rules});
+        for (size_t from = 0; from < sizeof(text); from += step)
+            feed_bytes(text + from, sizeof(text) - from < step ? sizeof(text) - from : step);
+        assert_contains(finish(), "[REDACTED_BADGE]");
+        assert_null(strstr(buf_str(&out), "EMP-"));
+    }
+    /* One after the other, so that every place to stop is inside of one. */
+    for (size_t step = 1000; step < 9000; step += 777) {
+        begin(&(struct scrub_options){.rules = rules});
+        for (size_t i = 0; i < sizeof(text); i++)
+            text[i] = "EMP-123456"[i % 10];
+        for (size_t from = 0; from < 10 * sizeof(text); from += step) {
+            size_t at = from % 10;
+
+            feed_bytes(text + at, step);
+        }
+        for (left = finish(); strncmp(left, "[REDACTED_BADGE]", 16) == 0;)
+            left += 16;
+        assert_true(strlen(left) < 10); /* one that was not ended */
+    }
     begin(NULL);
     scrub_rules_free(rules);
 }
@@ -451,8 +535,11 @@ int main(void)
         cmocka_unit_test(a_secret_without_end_is_one_and_takes_no_memory),
         cmocka_unit_test(hostile_text_takes_linear_time),
         cmocka_unit_test(a_known_value_never_comes_out),
+        cmocka_unit_test(a_known_value_is_found_behind_escapes),
+        cmocka_unit_test(values_may_overlap),
         cmocka_unit_test(a_value_that_is_everywhere_is_refused),
         cmocka_unit_test(a_rule_is_one_more_kind),
+        cmocka_unit_test(a_rule_sees_lines_without_end),
         cmocka_unit_test(a_wrong_rule_is_told),
         cmocka_unit_test(what_was_masked_is_told),
         cmocka_unit_test(the_table_is_large_and_sound),
