@@ -92,3 +92,13 @@
 /* A regular expression of a client, and the memory of the machine it becomes. */
 #define LIMIT_PATTERN_BYTES  KIB
 #define LIMIT_PATTERN_MEMORY (256 * KIB)
+
+/* What is kept between runs. One state: a list of thousands of files with what was done to each,
+ * and a model has to read it. Saves of one name that can be gone back to, by number and by bytes;
+ * names of one owner, bytes of all his states; and the whole file, for all owners. */
+#define LIMIT_STATE_BYTES  MIB
+#define LIMIT_WORK_HISTORY 100
+#define LIMIT_WORK_BYTES   (8 * MIB)
+#define LIMIT_WORKS        256
+#define LIMIT_OWNER_BYTES  (64 * MIB)
+#define LIMIT_STORE_BYTES  (1024 * MIB)

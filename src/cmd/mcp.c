@@ -48,6 +48,7 @@ struct mcp {
     struct caller caller;
     struct request_grants grants;
     struct run *granted;
+    struct store *kept;
     struct api api;
     struct mcp_host host;
     struct mcp_stdio *stdio;
@@ -169,7 +170,7 @@ static int open_api(struct mcp *mcp, struct error *err)
         .max_kept = KEPT_ANSWERS,
         .max_bytes = KEPT_BYTES,
     };
-    cleanup_free char *dir = paths_state(".", NULL);
+    cleanup_free char *dir = paths_state(".", NULL), *kept = paths_state("state.sqlite", NULL);
 
     if (spool_store_new(dir, LIMIT_SPOOL_TOTAL, &mcp->store, err) < 0 ||
         queue_new(mcp->engine.loop, &queue, &mcp->queue, err) < 0)
@@ -178,6 +179,7 @@ static int open_api(struct mcp *mcp, struct error *err)
     jobs.store = mcp->store;
     if (jobs_new(&jobs, &mcp->jobs, err) < 0)
         return -1;
+    mcp->kept = kept ? store_new(kept) : NULL;
     mcp->api = (struct api){.config = mcp->config,
                             .loop = mcp->engine.loop,
                             .pool = mcp->engine.pool,
@@ -186,7 +188,8 @@ static int open_api(struct mcp *mcp, struct error *err)
                             .jobs = mcp->jobs,
                             .queue = mcp->queue,
                             .witness = mcp->engine.witness,
-                            .metrics = &mcp->metrics};
+                            .metrics = &mcp->metrics,
+                            .kept = mcp->kept};
     mcp->host = (struct mcp_host){.api = &mcp->api, .granted = mcp->granted, .is_pipe = true};
     return mcp_host_open(&mcp->host, mcp->config->mcp_compat, err);
 }
@@ -245,6 +248,7 @@ static void mcp_done(struct mcp *mcp)
     queue_free(mcp->queue);
     jobs_free(mcp->jobs);
     spool_store_free(mcp->store);
+    store_free(mcp->kept);
     if (mcp->is_told)
         (void)witness_server(mcp->engine.witness, "stop", NULL, NULL);
     engine_close(&mcp->engine);

@@ -69,6 +69,7 @@ struct serve {
     struct jobs *jobs;
     struct coderunner *coderunner;
     struct once *once;
+    struct store *kept;
     struct api api;
     struct mcp_host mcp;
     struct router router;
@@ -353,9 +354,12 @@ static int open_http(struct serve *serve, struct error *err)
 
 static int open_api(struct serve *serve, struct error *err)
 {
+    cleanup_free char *kept = paths_state("state.sqlite", NULL);
+
     if (open_jobs(serve, err) < 0 || coderunner_new(&serve->coderunner, err) < 0 ||
         open_http(serve, err) < 0)
         return -1;
+    serve->kept = kept ? store_new(kept) : NULL;
     serve->api = (struct api){
         .config = serve->config,
         .loop = serve->engine.loop,
@@ -370,6 +374,7 @@ static int open_api(struct serve *serve, struct error *err)
         .witness = serve->engine.witness,
         .metrics = &serve->metrics,
         .http = serve->http,
+        .kept = serve->kept,
     };
     return open_mcp(serve, err);
 }
@@ -571,6 +576,7 @@ static void serve_done(struct serve *serve)
     jobs_free(serve->jobs);
     once_free(serve->once);
     spool_store_free(serve->store);
+    store_free(serve->kept);
     if (serve->is_told)
         (void)witness_server(serve->engine.witness, "stop", NULL, NULL);
     engine_close(&serve->engine);

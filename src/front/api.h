@@ -13,6 +13,7 @@
 #include "pool/pool.h"
 #include "pool/session.h"
 #include "pool/witness.h"
+#include "state/store.h"
 
 struct api {
     const struct config *config;
@@ -29,6 +30,7 @@ struct api {
     struct witness *witness;
     struct once *once;
     struct mcp_http *mcp;
+    struct store *kept; /* what outlives runs; NULL: there is no place for it */
 };
 
 /* Every table of rows, NULL at the end. */

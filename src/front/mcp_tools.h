@@ -97,6 +97,21 @@ int mcp_add_name(const struct mcp_host *host, const char *path, struct buf *out)
 /* The same for the `path` of each object in the list. */
 void mcp_mask_names(const struct mcp_host *host, json_t *list);
 
+/* --- what outlives runs (mcp_tool_work.c) --- */
+
+/* The store, or NULL and an error where there is no place for one. */
+struct store *mcp_kept(const struct mcp_call *call, struct error *err);
+
+/* Whose things a call finds there. The one client of a pipe is the user himself, as the holder of a
+ * server's first token is. */
+const char *mcp_kept_owner(const struct mcp_call *call);
+
+/* Answers with the object, as text and in structure, masked. Takes it. */
+void mcp_answer_object(struct mcp_call *call, json_t *object);
+
+/* The same for a failure: {"status":"error","error"}. Empties the error. */
+void mcp_answer_error(struct mcp_call *call, struct error *err);
+
 /* --- files (mcp_tool_files.c) --- */
 
 /* Calls `then` with the files of the session, when there are any: a session that is only just
@@ -111,6 +126,8 @@ json_t *mcp_file_contents(const struct mcp_host *host, const struct files *files
 
 extern const struct mcp_tool mcp_tool_python, mcp_tool_bash, mcp_tool_status, mcp_tool_interrupt,
     mcp_tool_restart, mcp_tool_fork, mcp_tool_output, mcp_tool_read, mcp_tool_write, mcp_tool_list;
+extern const struct mcp_tool mcp_tool_work_create, mcp_tool_work_save, mcp_tool_work_load,
+    mcp_tool_work_list, mcp_tool_work_delete;
 extern const struct mcp_tool mcp_compat_execute_python, mcp_compat_execute_code,
     mcp_compat_python_command, mcp_compat_bash_command, mcp_compat_status;
 extern const struct mcp_resource *const mcp_resources[];

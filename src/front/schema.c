@@ -29,6 +29,7 @@ static void describe(const struct schema_field *f, char *text, size_t size)
         [SCHEMA_STRINGS] = "an array of strings",
         [SCHEMA_MAP] = "an object of strings",
         [SCHEMA_OBJECTS] = "an array of objects",
+        [SCHEMA_OBJECT] = "an object",
     };
 
     if (f->choices)
@@ -201,6 +202,9 @@ static int check_field(const struct schema_field *f, const json_t *value, struct
         break;
     case SCHEMA_OBJECTS:
         return check_objects(f, value, err);
+    case SCHEMA_OBJECT:
+        fits = json_is_object(value);
+        break;
     }
     return fits ? 0 : wrong(f, value, err);
 }
@@ -395,7 +399,7 @@ static json_t *field_json(const struct schema_field *f)
     static const char *const types[] = {
         [SCHEMA_STRING] = "string",   [SCHEMA_INTEGER] = "integer", [SCHEMA_NUMBER] = "number",
         [SCHEMA_BOOLEAN] = "boolean", [SCHEMA_STRINGS] = "array",   [SCHEMA_MAP] = "object",
-        [SCHEMA_OBJECTS] = "array",
+        [SCHEMA_OBJECTS] = "array",   [SCHEMA_OBJECT] = "object",
     };
     json_t *object = json_pack("{s:s, s:s}", "type", types[f->type], "description", f->help);
     bool is_array = f->type == SCHEMA_STRINGS || f->type == SCHEMA_OBJECTS;

@@ -22,6 +22,7 @@ enum schema_type {
     SCHEMA_STRINGS, /* an array of strings */
     SCHEMA_MAP,     /* an object whose values are strings */
     SCHEMA_OBJECTS, /* an array of objects of the shape `items` */
+    SCHEMA_OBJECT,  /* an object of any shape */
 };
 
 struct schema_field {

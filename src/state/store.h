@@ -1,0 +1,51 @@
+/* What outlives a run: one SQLite file, which several processes of one user may have open.
+ *
+ * Nothing is opened, and no file made, before something is asked for. A change is one transaction:
+ * it is there as a whole or not at all, whenever the process is killed, and those who write at the
+ * same time wait for one another. Everything belongs to an owner, and is found by nobody else.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <sqlite3.h>
+
+#include "base/error.h"
+
+/* Names of what is kept: letters, digits, `_`, `-` and `.`, a letter or digit first. They are never
+ * names of files, but a reader should be able to tell them apart. */
+#define STORE_NAME_MAX 64
+
+struct store;
+
+/* `path` is copied; the directory it is in has to be there. NULL: out of memory. */
+struct store *store_new(const char *path);
+void store_free(struct store *store);
+
+/* `what` is what the name is of, for the message. */
+int store_check_name(const char *what, const char *name, struct error *err);
+
+/* --- for the files beside this one --- */
+
+/* A prepared statement with its values: each letter of `types` stands for one, `s` a string (NULL
+ * is none), `b` bytes and their number (size_t), `i` an int64_t. The caller finalizes it, best with
+ * cleanup(store_end). NULL: *err says why. */
+sqlite3_stmt *store_query(struct store *store, struct error *err, const char *sql,
+                          const char *types, ...);
+void store_end(sqlite3_stmt **statement);
+
+/* 1: a row, 0: the end, -1: an error. */
+int store_step(struct store *store, sqlite3_stmt *statement, struct error *err);
+
+/* The same for what has no rows. */
+int store_do(struct store *store, struct error *err, const char *sql, const char *types, ...);
+
+/* The first column of the first row, as a number; `none` where there is no row or no number. */
+int store_number(struct store *store, int64_t none, int64_t *ret_number, struct error *err,
+                 const char *sql, const char *types, ...);
+
+/* Everything between them is one change; `r` < 0 undoes it. Returns `r`, or -1. */
+int store_begin(struct store *store, struct error *err);
+int store_commit(struct store *store, int r, struct error *err);

@@ -1,0 +1,102 @@
+"""What outlives a run: refactoring sessions, through every door."""
+import os
+import signal
+import stat
+import uuid
+
+import mcp
+import pytest
+
+
+@pytest.fixture(scope="module")
+def who(callers):
+    return callers["user"] if "user" in callers else next(iter(callers.values()))
+
+
+@pytest.fixture
+def home(who):
+    """A state directory of the test's own."""
+    place = who.home / f"state-{uuid.uuid4().hex}"
+    return {"XDG_STATE_HOME": str(place)}
+
+
+def open_client(who, home):
+    client = mcp.Client(who, env=home)
+    client.initialize()
+    return client
+
+
+def good(client, tool, **arguments):
+    result = client.call(tool, arguments)
+    assert "isError" not in result, result
+    assert result["structuredContent"]["status"] == "success"
+    return result["structuredContent"]
+
+
+def bad(client, tool, **arguments):
+    result = client.call(tool, arguments)
+    assert result["isError"], result
+    return result["structuredContent"]
+
+
+def test_a_state_survives_a_killed_process(who, home):
+    with open_client(who, home) as client:
+        made = good(client, "create_refactoring_session", session_name="rename", description="all of it")
+        assert made["session_id"] == "rename" and made["path"] and made["message"]
+        assert good(client, "save_session_state", session_id="rename", state={"done": ["a.py"], "n": 1})["version"] == 1
+        assert good(client, "save_session_state", session_id="rename", state={"done": ["a.py", "b.py"]})["version"] == 2
+        os.kill(client.process.pid, signal.SIGKILL)
+    with open_client(who, home) as client:
+        loaded = good(client, "load_session_state", session_id="rename")
+        assert loaded["state"] == {"done": ["a.py", "b.py"]} and loaded["description"] == "all of it"
+        assert [h["version"] for h in loaded["history"]] == [2, 1]
+        assert good(client, "load_session_state", session_id="rename", version=1)["state"] == {"done": ["a.py"], "n": 1}
+        assert [s["name"] for s in good(client, "list_sessions")["sessions"]] == ["rename"]
+        good(client, "delete_session", session_id="rename")
+        assert good(client, "list_sessions")["sessions"] == []
+        assert bad(client, "load_session_state", session_id="rename")["code"] == "not_found"
+
+
+def test_two_processes_lose_no_save_and_see_each_other(who, home):
+    with open_client(who, home) as one, open_client(who, home) as two:
+        good(one, "create_refactoring_session", session_name="x")
+        for i in range(10):
+            good(one, "save_session_state", session_id="x", state={"one": i})
+            good(two, "save_session_state", session_id="x", state={"two": i})
+        assert len(good(one, "load_session_state", session_id="x")["history"]) == 20
+        refused = bad(two, "save_session_state", session_id="x", state={}, version=19)
+        assert refused["code"] == "invalid" and "version is 20" in refused["error"]
+
+
+@pytest.mark.parametrize("name", ["../x", "/etc/passwd", "a/b", "", ".x", "x\u0000y", "x y", "é", "a" * 65])
+def test_names_that_are_paths_or_worse_are_refused(who, home, name):
+    with open_client(who, home) as client:
+        assert client.call("create_refactoring_session", {"session_name": name})["isError"]
+    assert not [f for f in os.listdir(home["XDG_STATE_HOME"] + "/belljar") if "sqlite" in f]
+
+
+def test_secrets_are_masked_when_a_state_is_loaded(who, home):
+    secret = "ghp_" + "aB3dE6gH9" * 4
+    with open_client(who, home) as client:
+        good(client, "create_refactoring_session", session_name="x")
+        good(client, "save_session_state", session_id="x", state={"token": secret, "n": 1})
+        result = client.call("load_session_state", {"session_id": "x"})
+        assert secret not in str(result) and result["structuredContent"]["state"]["n"] == 1
+
+
+def test_the_file_is_its_owners_alone_and_is_not_there_before(who, home):
+    place = home["XDG_STATE_HOME"] + "/belljar"
+    with open_client(who, home) as client:
+        assert client.text("execute_python_code", {"code": "print(1)"}) == "1\n"
+        assert not os.path.exists(place + "/state.sqlite")
+        good(client, "create_refactoring_session", session_name="x")
+        for name in (n for n in os.listdir(place) if n.startswith("state.sqlite")):
+            assert stat.S_IMODE(os.stat(f"{place}/{name}").st_mode) == 0o600
+
+
+def test_what_is_too_large_or_no_object_is_refused(who, home):
+    with open_client(who, home) as client:
+        good(client, "create_refactoring_session", session_name="x")
+        assert bad(client, "save_session_state", session_id="x", state={"a": "x" * (1 << 20)})["code"] == "too_large"
+        assert client.call("save_session_state", {"session_id": "x", "state": [1]})["isError"]
+        assert good(client, "load_session_state", session_id="x")["state"] == {}
