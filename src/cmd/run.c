@@ -81,18 +81,17 @@ static const struct option own_options[] = {
 
 static int help(void)
 {
-    (void)printf(
-        "usage: belljar run [OPTION]… FILE [ARGUMENT]… | - | -c CODE\n"
-        "Run a program in a fresh sandbox. Defaults stand in parentheses.\n\n"
-        "  -c CODE, -l LANGUAGE  the program itself; python or bash (by FILE, or python)\n"
-        "  --env NAME=VALUE      set a variable inside; repeatable\n"
-        "  --stdin FILE          what it reads as standard input (-: ours)\n"
-        "  --auto-print          echo the last expression, as the Python prompt does\n"
-        "  --json, --save DIR    print one result object; keep pictures as files in DIR\n"
-        "  --seed N, --receipt   the same output every time; a signed receipt of the run\n"
-        "  --server URL          run it there (http://, https://, unix:PATH, auto)\n"
-        "  --session NAME        as a cell of that session there; --token-file FILE\n"
-        "  --config FILE         read this file instead of the usual ones\n");
+    (void)printf("usage: belljar run [OPTION]… FILE [ARGUMENT]… | - | -c CODE\n"
+                 "Run a program in a fresh sandbox. Defaults stand in parentheses.\n\n"
+                 "  -c CODE, -l LANGUAGE  the program itself; python or bash (by FILE, or python)\n"
+                 "  --env NAME=VALUE      set a variable inside; repeatable\n"
+                 "  --stdin FILE          what it reads as standard input (-: ours)\n"
+                 "  --auto-print          echo the last expression, as the Python prompt does\n"
+                 "  --json, --save DIR    print one result object; keep pictures as files in DIR\n"
+                 "  --seed N, --receipt   the same output every time; a signed receipt of the run\n"
+                 "  --server URL          run it there (http://, https://, unix:PATH, auto)\n"
+                 "  --session NAME        as a cell of that session there; --token-file FILE\n"
+                 "  --config FILE         read this file instead of the usual ones\n");
     config_print_flags(stdout, "run");
     (void)printf("exit: the program's own; 124 time, 137 memory, 126 refused, 125 Belljar failed\n"
                  "example: belljar run --timeout 5 --memory 256 analysis.py\n");
