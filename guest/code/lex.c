@@ -144,10 +144,16 @@ static void finish(const struct lex *lex, struct lex_token *token)
     token->end_line = lex->line;
 }
 
+/* A token without text. */
+static void mark(const struct lex *lex, struct lex_token *token, enum lex_kind kind)
+{
+    begin(lex, token, kind);
+    finish(lex, token);
+}
+
 static void bad(struct lex *lex, struct lex_token *token, const char *why)
 {
-    begin(lex, token, LEX_BAD);
-    finish(lex, token);
+    mark(lex, token, LEX_BAD);
     if (!lex->why)
         lex->why = why;
 }
@@ -170,10 +176,35 @@ static uint32_t measure(struct lex *lex)
     }
 }
 
-static void skip_comment(struct lex *lex)
+static void read_comment(struct lex *lex, struct lex_token *token)
 {
+    begin(lex, token, LEX_COMMENT);
     while (lex->at < lex->len && !is_newline((unsigned char)lex->text[lex->at]))
         lex->at++;
+    finish(lex, token);
+}
+
+/* False: as before, or less, and then there are dedents pending. */
+static bool indent_to(struct lex *lex, uint32_t column, struct lex_token *token)
+{
+    if (column > lex->indents[lex->n_indents - 1]) {
+        if (lex->n_indents == LEX_INDENT_MAX) {
+            bad(lex, token, "too many levels of indentation");
+            return true;
+        }
+        lex->indents[lex->n_indents++] = column;
+        mark(lex, token, LEX_INDENT);
+        return true;
+    }
+    while (column < lex->indents[lex->n_indents - 1]) {
+        lex->n_indents--;
+        lex->pending++;
+    }
+    if (column != lex->indents[lex->n_indents - 1]) {
+        bad(lex, token, "the indentation fits no line above");
+        return true;
+    }
+    return false;
 }
 
 /* At the beginning of a line that is not inside brackets. Blank lines are nothing; a comment alone
@@ -197,9 +228,7 @@ static bool begin_line(struct lex *lex, struct lex_token *token)
             break;
         }
         if (c == '#') {
-            begin(lex, token, LEX_COMMENT);
-            skip_comment(lex);
-            finish(lex, token);
+            read_comment(lex, token);
             if (lex->at < lex->len)
                 next_line(lex);
             return true;
@@ -213,25 +242,7 @@ static bool begin_line(struct lex *lex, struct lex_token *token)
         next_line(lex);
     }
     lex->is_line_start = false;
-    if (column > lex->indents[lex->n_indents - 1]) {
-        if (lex->n_indents == LEX_INDENT_MAX) {
-            bad(lex, token, "too many levels of indentation");
-            return true;
-        }
-        lex->indents[lex->n_indents++] = column;
-        begin(lex, token, LEX_INDENT);
-        finish(lex, token);
-        return true;
-    }
-    while (column < lex->indents[lex->n_indents - 1]) {
-        lex->n_indents--;
-        lex->pending++;
-    }
-    if (column != lex->indents[lex->n_indents - 1]) {
-        bad(lex, token, "the indentation fits no line above");
-        return true;
-    }
-    return false;
+    return indent_to(lex, column, token);
 }
 
 /* ---- strings ---- */
@@ -307,6 +318,19 @@ static bool skip_string(struct lex *lex, char quote, bool is_triple)
     return false;
 }
 
+static void skip_text_escape(struct lex *lex, bool is_raw)
+{
+    if (!is_raw && at(lex, lex->at + 1) == 'N' && at(lex, lex->at + 2) == '{') {
+        while (lex->at < lex->len && lex->text[lex->at] != '}' &&
+               !is_newline((unsigned char)lex->text[lex->at]))
+            lex->at++;
+    } else if (at(lex, lex->at + 1) == '{' || at(lex, lex->at + 1) == '}') {
+        lex->at++; /* a backslash does not hide a brace */
+    } else {
+        skip_escape(lex);
+    }
+}
+
 /* The text between fields: stops before a field, or behind the end of the string. */
 enum text_end { TEXT_FIELD, TEXT_END, TEXT_SPEC_END, TEXT_BAD };
 
@@ -320,15 +344,7 @@ static enum text_end skip_text(struct lex *lex, bool is_spec)
         unsigned char c = (unsigned char)lex->text[lex->at];
 
         if (c == '\\') {
-            if (!is_raw && at(lex, lex->at + 1) == 'N' && at(lex, lex->at + 2) == '{') {
-                while (lex->at < lex->len && lex->text[lex->at] != '}' &&
-                       !is_newline((unsigned char)lex->text[lex->at]))
-                    lex->at++;
-            } else if (at(lex, lex->at + 1) == '{' || at(lex, lex->at + 1) == '}') {
-                lex->at++; /* a backslash does not hide a brace */
-            } else {
-                skip_escape(lex);
-            }
+            skip_text_escape(lex, is_raw);
         } else if (ends_string(lex, quote, is_triple)) {
             if (is_spec)
                 return TEXT_BAD;
@@ -468,99 +484,87 @@ static bool close_bracket(struct lex *lex, char c)
     return true;
 }
 
-static void read_op(struct lex *lex, struct lex_token *token)
-{
-    unsigned char c = at(lex, lex->at), d = at(lex, lex->at + 1), e = at(lex, lex->at + 2);
+/* Longer ones first: the first that fits is the sign. */
+static const struct sign {
+    char text[4];
+    uint8_t len;
+    uint8_t op;
+} signs[] = {
+    {"**=", 3, OP_AUGMENT },
+    {"//=", 3, OP_AUGMENT },
+    {"<<=", 3, OP_AUGMENT },
+    {">>=", 3, OP_AUGMENT },
+    {"...", 3, OP_ELLIPSIS},
+    {"->",  2, OP_ARROW   },
+    {":=",  2, OP_ASSIGN  },
+    {"==",  2, OP_COMPARE },
+    {"!=",  2, OP_COMPARE },
+    {"<=",  2, OP_COMPARE },
+    {">=",  2, OP_COMPARE },
+    {"<>",  2, OP_COMPARE },
+    {"**",  2, OP_POWER   },
+    {"//",  2, OP_OTHER   },
+    {"<<",  2, OP_OTHER   },
+    {">>",  2, OP_OTHER   },
+    {"-=",  2, OP_AUGMENT },
+    {"+=",  2, OP_AUGMENT },
+    {"*=",  2, OP_AUGMENT },
+    {"/=",  2, OP_AUGMENT },
+    {"%=",  2, OP_AUGMENT },
+    {"&=",  2, OP_AUGMENT },
+    {"|=",  2, OP_AUGMENT },
+    {"^=",  2, OP_AUGMENT },
+    {"@=",  2, OP_AUGMENT },
+};
 
-    begin(lex, token, LEX_OP);
-    token->op = c;
-    lex->at++;
+/* Most signs stand alone, and their second character says so at once. */
+static const struct sign *find_sign(const struct lex *lex)
+{
+    const char *text = lex->text + lex->at;
+    size_t left = lex->at < lex->len ? lex->len - lex->at : 0;
+
+    if (left < 2 || !text[1] || !strchr("=><*/.", text[1]))
+        return NULL;
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
+        if (signs[i].len <= left && memcmp(signs[i].text, text, signs[i].len) == 0)
+            return &signs[i];
+    return NULL;
+}
+
+/* Brackets are counted as they come. NULL, or why this is none of Python's. */
+static const char *check_sign(struct lex *lex, char c)
+{
     switch (c) {
     case '(':
     case '[':
     case '{':
-        if (lex->depth == LEX_DEPTH_MAX) {
-            bad(lex, token, "brackets too deep");
-            return;
-        }
-        lex->brackets[lex->depth++] = (char)c;
-        break;
+        if (lex->depth == LEX_DEPTH_MAX)
+            return "brackets too deep";
+        lex->brackets[lex->depth++] = c;
+        return NULL;
     case ')':
     case ']':
     case '}':
-        if (!close_bracket(lex, (char)c)) {
-            bad(lex, token, "brackets do not match");
-            return;
-        }
-        break;
-    case '-':
-        if (d == '>') {
-            token->op = OP_ARROW;
-            lex->at++;
-            break;
-        }
-        goto maybe_augmented;
-    case ':':
-        if (d == '=') {
-            token->op = OP_ASSIGN;
-            lex->at++;
-        }
-        break;
-    case '=':
-    case '!':
-        if (d == '=') {
-            token->op = OP_COMPARE;
-            lex->at++;
-        } else if (c == '!') {
-            bad(lex, token, "a sign that is none of Python's");
-            return;
-        }
-        break;
-    case '<':
-    case '>':
-        if (d == '=' || (c == '<' && d == '>')) {
-            token->op = OP_COMPARE;
-            lex->at++;
-            break;
-        }
-        goto maybe_double;
-    case '*':
-    case '/':
-    maybe_double:
-        if (d == c) {
-            token->op = c == '*' ? OP_POWER : OP_OTHER;
-            lex->at++;
-            d = e;
-        }
-        goto maybe_augmented;
-    case '+':
-    case '%':
-    case '&':
-    case '|':
-    case '^':
-    case '@':
-    maybe_augmented:
-        if (d == '=') {
-            token->op = OP_AUGMENT;
-            lex->at++;
-        }
-        break;
-    case '.':
-        if (d == '.' && e == '.') {
-            token->op = OP_ELLIPSIS;
-            lex->at += 2;
-        }
-        break;
-    case ',':
-    case ';':
-    case '~':
-    case '`':
-        break;
+        return close_bracket(lex, c) ? NULL : "brackets do not match";
     default:
-        bad(lex, token, "a sign that is none of Python's");
-        return;
+        return c && strchr("-:=<>*/+%&|^@.,;~`", c) ? NULL : "a sign that is none of Python's";
     }
-    finish(lex, token);
+}
+
+static void read_op(struct lex *lex, struct lex_token *token)
+{
+    const struct sign *sign = find_sign(lex);
+    char c = (char)at(lex, lex->at); /* behind a field's `!` there may be none */
+    const char *why;
+
+    begin(lex, token, LEX_OP);
+    token->op = sign ? sign->op : (unsigned char)c;
+    lex->at += sign ? sign->len : 1;
+    why = sign ? NULL : check_sign(lex, c);
+    if (why)
+        bad(lex, token, why);
+    else
+        finish(lex, token);
 }
 
 /* ---- inside a field ---- */
@@ -605,8 +609,7 @@ static bool is_at_field_level(const struct lex *lex)
 
 static void end_line(struct lex *lex, struct lex_token *token)
 {
-    begin(lex, token, LEX_NEWLINE);
-    finish(lex, token);
+    mark(lex, token, LEX_NEWLINE);
     if (lex->at < lex->len)
         next_line(lex);
     lex->is_line_start = true;
@@ -636,71 +639,39 @@ static bool skip_blanks(struct lex *lex, struct lex_token *token)
     }
 }
 
-void lex_next(struct lex *lex, struct lex_token *token)
+static void end_text(struct lex *lex, struct lex_token *token)
+{
+    if (lex->depth || lex->n_strings) {
+        bad(lex, token, "a bracket is not closed");
+    } else if (lex->has_tokens) {
+        end_line(lex, token);
+    } else if (lex->n_indents > 1) {
+        lex->n_indents--;
+        mark(lex, token, LEX_DEDENT);
+    } else {
+        mark(lex, token, LEX_END);
+    }
+}
+
+static void read_name(struct lex *lex, struct lex_token *token)
+{
+    begin(lex, token, LEX_NAME);
+    while (is_name(at(lex, lex->at)))
+        lex->at++;
+    finish(lex, token);
+    token->word = word_of(lex->text + token->start, token->end - token->start);
+}
+
+/* Strings, names, numbers and signs, by the character that was seen first. */
+static void read_token(struct lex *lex, unsigned char c, struct lex_token *token)
 {
     struct prefix prefix;
-    unsigned char c;
 
-    if (lex->why) {
-        bad(lex, token, lex->why);
-        return;
-    }
-    if (lex->n_strings && lex->depth == lex->strings[lex->n_strings - 1].depth) {
-        go_on_with_text(lex, token, false);
-        return;
-    }
-    if (lex->n_strings && lex->strings[lex->n_strings - 1].is_in_spec &&
-        lex->brackets[lex->depth - 1] == 'f' && at(lex, lex->at - 1) == '}') {
-        go_on_with_text(lex, token, true); /* behind a field in the form of another */
-        return;
-    }
-    if (lex->is_line_start && !lex->depth && begin_line(lex, token))
-        return;
-    if (lex->pending) {
-        lex->pending--;
-        begin(lex, token, LEX_DEDENT);
-        finish(lex, token);
-        return;
-    }
-    if (skip_blanks(lex, token))
-        return;
-    if (lex->at >= lex->len) {
-        if (lex->depth || lex->n_strings) {
-            bad(lex, token, "a bracket is not closed");
-        } else if (lex->has_tokens) {
-            end_line(lex, token);
-        } else if (lex->n_indents > 1) {
-            lex->n_indents--;
-            begin(lex, token, LEX_DEDENT);
-            finish(lex, token);
-        } else {
-            begin(lex, token, LEX_END);
-            finish(lex, token);
-        }
-        return;
-    }
-    c = (unsigned char)lex->text[lex->at];
-    if (is_at_field_level(lex) && in_field(lex, token))
-        return;
-    if (c == '#') {
-        begin(lex, token, LEX_COMMENT);
-        skip_comment(lex);
-        finish(lex, token);
-        return;
-    }
-    if (is_newline(c)) {
-        end_line(lex, token);
-        return;
-    }
     lex->has_tokens = true;
     if (read_prefix(lex, &prefix)) {
         begin_string(lex, token, &prefix);
     } else if (classes[c] & CLASS_NAME) {
-        begin(lex, token, LEX_NAME);
-        while (is_name(at(lex, lex->at)))
-            lex->at++;
-        finish(lex, token);
-        token->word = word_of(lex->text + token->start, token->end - token->start);
+        read_name(lex, token);
     } else if ((classes[c] & CLASS_DIGIT) ||
                (c == '.' && classes[at(lex, lex->at + 1)] & CLASS_DIGIT)) {
         begin(lex, token, LEX_NUMBER);
@@ -709,4 +680,50 @@ void lex_next(struct lex *lex, struct lex_token *token)
     } else {
         read_op(lex, token);
     }
+}
+
+/* Inside a string with fields, between two of them. */
+static bool go_on_with_string(struct lex *lex, struct lex_token *token)
+{
+    unsigned n = lex->n_strings;
+
+    if (n && lex->depth == lex->strings[n - 1].depth)
+        go_on_with_text(lex, token, false);
+    else if (n && lex->strings[n - 1].is_in_spec && lex->brackets[lex->depth - 1] == 'f' &&
+             at(lex, lex->at - 1) == '}')
+        go_on_with_text(lex, token, true); /* behind a field in the form of another */
+    else
+        return false;
+    return true;
+}
+
+void lex_next(struct lex *lex, struct lex_token *token)
+{
+    unsigned char c;
+
+    if (lex->why) {
+        bad(lex, token, lex->why);
+        return;
+    }
+    if (go_on_with_string(lex, token) ||
+        (lex->is_line_start && !lex->depth && begin_line(lex, token)))
+        return;
+    if (lex->pending) {
+        lex->pending--;
+        mark(lex, token, LEX_DEDENT);
+        return;
+    }
+    if (skip_blanks(lex, token))
+        return;
+    c = at(lex, lex->at);
+    if (lex->at >= lex->len)
+        end_text(lex, token);
+    else if (is_at_field_level(lex) && in_field(lex, token))
+        return;
+    else if (c == '#')
+        read_comment(lex, token);
+    else if (is_newline(c))
+        end_line(lex, token);
+    else
+        read_token(lex, c, token);
 }
