@@ -8,11 +8,11 @@
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/date.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 
@@ -141,17 +141,13 @@ static void add_field(struct buf *line, const struct log_field *field)
 
 static void add_head(struct buf *line, enum log_level level, const char *event)
 {
-    struct timespec now;
-    struct tm tm;
-    char date[32];
+    char date[DATE_SIZE];
 
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    (void)strftime(date, sizeof(date), "%Y-%m-%dT%H:%M:%S", gmtime_r(&now.tv_sec, &tm));
+    date_millis_now(date);
     (void)buf_printf(line, NULL,
-                     out.format == LOG_JSON
-                         ? "{\"time\":\"%s.%03ldZ\",\"level\":\"%s\",\"event\":\"%s\""
-                         : "%s.%03ldZ %s %s",
-                     date, now.tv_nsec / 1000000, level_names[level], event);
+                     out.format == LOG_JSON ? "{\"time\":\"%s\",\"level\":\"%s\",\"event\":\"%s\""
+                                            : "%s %s %s",
+                     date, level_names[level], event);
 }
 
 static void put(const struct buf *line)

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/date.h"
 #include "base/limits.h"
 #include "cmd/audit.h"
 #include "front/terminal.h"
@@ -37,15 +38,12 @@ static int time_ago(const char *text, char out[40], struct error *err)
     };
     char *end;
     long number = strtol(text, &end, 10);
-    time_t then;
-    struct tm tm;
 
     for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
         if (*end != units[i].letter || end[1] || number < 0 || number > 1000000)
             continue;
-        then = time(NULL) - number * units[i].seconds;
-        (void)gmtime_r(&then, &tm);
-        (void)strftime(out, 40, "%Y-%m-%dT%H:%M:%S", &tm);
+        date_seconds(time(NULL) - number * units[i].seconds, out);
+        out[strlen(out) - 1] = '\0'; /* without its Z it comes before every moment of that second */
         return 0;
     }
     return no_time(text, err);

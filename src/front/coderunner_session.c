@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "base/cleanup.h"
+#include "base/date.h"
 #include "front/coderunner_internal.h"
 #include "front/json.h"
 
@@ -144,14 +144,6 @@ int coderunner_open(const struct request *request, const char *name, enum run_la
     return r;
 }
 
-static void iso_time(double seconds, char *text, size_t size)
-{
-    time_t whole = (time_t)seconds;
-    struct tm tm;
-
-    (void)strftime(text, size, "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&whole, &tm));
-}
-
 enum run_language coderunner_language(const struct api *api, const struct session *session)
 {
     const struct place *place = find_place(api->coderunner, session);
@@ -161,12 +153,12 @@ enum run_language coderunner_language(const struct api *api, const struct sessio
 
 static json_t *session_body(const struct api *api, const struct session *session)
 {
-    char created[32], used[32];
+    char created[DATE_SIZE], used[DATE_SIZE];
     struct session_info info;
 
     session_info(session, &info);
-    iso_time(coderunner_now_s() - (double)info.age_ms / 1000, created, sizeof(created));
-    iso_time(coderunner_now_s() - (double)info.idle_ms / 1000, used, sizeof(used));
+    date_seconds((time_t)(coderunner_now_s() - (double)info.age_ms / 1000), created);
+    date_seconds((time_t)(coderunner_now_s() - (double)info.idle_ms / 1000), used);
     return json_pack("{s:s, s:s, s:s, s:s, s:s}", "session_id", info.id, "language",
                      coderunner_language(api, session) == RUN_BASH ? "bash" : "python",
                      "created_at", created, "last_used", used, "status", "active");

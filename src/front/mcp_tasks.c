@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/date.h"
 #include "base/id.h"
 #include "front/mcp_internal.h"
 
@@ -88,13 +89,9 @@ void mcp_tasks_free(struct mcp_server *server)
 
 static json_t *time_json(const struct timespec *at)
 {
-    char text[64], seconds[32];
-    struct tm tm;
+    char text[DATE_SIZE];
 
-    if (!gmtime_r(&at->tv_sec, &tm) ||
-        strftime(seconds, sizeof(seconds), "%Y-%m-%dT%H:%M:%S", &tm) == 0)
-        return json_string("1970-01-01T00:00:00Z");
-    (void)snprintf(text, sizeof(text), "%s.%03ldZ", seconds, at->tv_nsec / 1000000);
+    date_millis(at, text);
     return json_string(text);
 }
 

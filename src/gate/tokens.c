@@ -233,8 +233,6 @@ static int add_one(struct tokens *tokens, const char *name, const struct rights 
                    char token[TOKEN_LEN + 1], struct error *err)
 {
     struct token *items, *new;
-    time_t now = time(NULL);
-    struct tm tm;
 
     if (check_new(tokens, name, err) < 0 || token_make(token, err) < 0)
         return -1;
@@ -246,7 +244,7 @@ static int add_one(struct tokens *tokens, const char *name, const struct rights 
     *new = (struct token){.rights = *rights};
     memcpy(new->name, name, strlen(name) + 1);
     sha256(token, TOKEN_LEN, new->hash);
-    (void)strftime(new->created, sizeof(new->created), "%Y-%m-%dT%H:%M:%SZ", gmtime_r(&now, &tm));
+    date_seconds(time(NULL), new->created);
     return 0;
 }
 

@@ -10,6 +10,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/date.h"
 #include "base/error.h"
 #include "base/sha256.h"
 #include "gate/rights.h"
@@ -29,7 +30,7 @@
 struct token {
     char name[TOKEN_NAME_SIZE];
     uint8_t hash[SHA256_BYTES];
-    char created[24]; /* when, for people */
+    char created[DATE_SIZE]; /* when, for people */
     struct rights rights;
 };
 

@@ -7,6 +7,7 @@
 
 #include <jansson.h>
 
+#include "base/date.h"
 #include "base/file.h"
 
 #define STATEMENT_SIZE 384
@@ -29,7 +30,7 @@ int head_make(const struct record_mark *mark, const struct key_pair *key, struct
     char text[STATEMENT_SIZE];
     size_t len;
 
-    record_now(head.mark.time);
+    date_millis_now(head.mark.time);
     memcpy(head.key, key_public(key)->name, sizeof(head.key));
     len = statement("belljar trail head v1", &head.mark, head.key, text);
     if (key_sign(key, text, len, head.signature, err) < 0)

@@ -6,7 +6,6 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-#include <time.h>
 
 #include <openssl/crypto.h>
 #include <openssl/hmac.h>
@@ -220,21 +219,6 @@ void record_close(struct record *r)
     assert(r->depth > 0);
     add(r, &r->closers[--r->depth], 1);
     r->needs_comma = true;
-}
-
-void record_now(char time[32])
-{
-    struct timespec now;
-    struct tm tm;
-
-    (void)clock_gettime(CLOCK_REALTIME, &now);
-    (void)gmtime_r(&now.tv_sec, &tm);
-    /* The remainder cannot be more; the compiler does not know that of a struct tm. */
-    (void)snprintf(time, 32, "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ",
-                   (unsigned)(tm.tm_year + 1900) % 10000, (unsigned)(tm.tm_mon + 1) % 100,
-                   (unsigned)tm.tm_mday % 100, (unsigned)tm.tm_hour % 100,
-                   (unsigned)tm.tm_min % 100, (unsigned)tm.tm_sec % 100,
-                   (unsigned)(now.tv_nsec / 1000000) % 1000);
 }
 
 static void make_mac(const char *data, size_t len, const uint8_t secret[SHA256_BYTES],

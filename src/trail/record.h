@@ -16,6 +16,7 @@
 
 #include "base/buf.h"
 #include "base/clean.h"
+#include "base/date.h"
 #include "base/limits.h"
 #include "base/sha256.h"
 
@@ -57,7 +58,7 @@ void record_close(struct record *r);
 struct record_mark {
     uint64_t seq; /* 0: before the first */
     uint8_t hash[SHA256_BYTES];
-    char time[32]; /* "2026-01-31T12:00:00.123Z" */
+    char time[DATE_SIZE]; /* "2026-01-31T12:00:00.123Z" */
 };
 
 /* The whole line, with its newline, behind `before`; *ret_mark is its own place. */
@@ -84,6 +85,3 @@ bool record_is_whole(const char *line, size_t len, const struct record_head *hea
 /* Whether somebody who knows the secret wrote it. After record_read(). */
 bool record_is_ours(const char *line, size_t len, const struct record_head *head,
                     const uint8_t secret[SHA256_BYTES]);
-
-/* The present time as in a record. */
-void record_now(char time[32]);

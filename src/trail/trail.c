@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/date.h"
 #include "base/file.h"
 
 /* A lock is held for microseconds: at first it is asked for again at once, then every tenth of a
@@ -125,9 +126,9 @@ static int add_line(struct trail *trail, const struct record *record, struct rec
                     struct error *err)
 {
     struct record_mark mark;
-    char now[32];
+    char now[DATE_SIZE];
 
-    record_now(now);
+    date_millis_now(now);
     buf_clear(&trail->line);
     if (record_line(record, &trail->mark, now, key_mac(trail->key), &trail->line, &mark, err) < 0 ||
         write_line(trail, err) < 0)

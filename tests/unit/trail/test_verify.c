@@ -204,7 +204,7 @@ static void a_record_of_somebody_else_is_found(void **state)
     assert_int_equal(place_verify(&found, &result), 0);
     place_read(FIRST, &text);
     record_init(&record, "test");
-    record_now(now);
+    date_millis_now(now);
     assert_int_equal(record_line(&record, &result.last, now, secret, &text, &mark, NULL), 0);
     place_write(FIRST, text.data, text.len);
     assert_int_equal(place_verify(&found, NULL), 1);
