@@ -34,6 +34,14 @@ static struct {
 /* A descriptor of our own with O_NONBLOCK: on the one we were given it would be everybody's who has
  * it, too. A socket (the journal's) cannot be opened again, but sent to without waiting; a pipe of
  * another user's cannot either, and is asked before each line whether it has room. */
+enum log_level log_level_of(const char *name)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(level_names); i++)
+        if (strcmp(name, level_names[i]) == 0)
+            return (enum log_level)i;
+    return LOG_INFO;
+}
+
 void log_open(int fd, enum log_format format, enum log_level most)
 {
     char path[32];

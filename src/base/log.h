@@ -23,6 +23,9 @@ struct log_field {
     bool is_left_out;
 };
 
+/* Names are those of the option log_level; any other is LOG_INFO. */
+enum log_level log_level_of(const char *name);
+
 /* Before that nothing is logged. */
 void log_open(int fd, enum log_format format, enum log_level most);
 void log_close(void);

@@ -118,13 +118,10 @@ static int take_pipes(struct mcp *mcp, struct error *err)
 /* Clients show what comes on stderr as if something had gone wrong: only warnings, unless asked. */
 static void open_log(const struct config *config)
 {
-    static const char *const levels[] = {"error", "warning", "info", "debug"};
-    enum log_level most = LOG_WARNING;
+    enum log_level level = log_level_of(config->log_level);
 
-    for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
-        if (strcmp(config->log_level, levels[i]) == 0 && i != LOG_INFO)
-            most = (enum log_level)i;
-    log_open(STDERR_FILENO, strcmp(config->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT, most);
+    log_open(STDERR_FILENO, strcmp(config->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT,
+             level == LOG_INFO ? LOG_WARNING : level);
 }
 
 static void on_note(void *user, const char *text)

@@ -179,13 +179,8 @@ static void on_misuse(const char *path, size_t moved, size_t failed)
 
 static void open_log(const struct config *config)
 {
-    static const char *const levels[] = {"error", "warning", "info", "debug"};
-    enum log_level most = LOG_INFO;
-
-    for (size_t i = 0; i < ARRAY_SIZE(levels); i++)
-        if (strcmp(config->log_level, levels[i]) == 0)
-            most = (enum log_level)i;
-    log_open(STDERR_FILENO, strcmp(config->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT, most);
+    log_open(STDERR_FILENO, strcmp(config->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT,
+             log_level_of(config->log_level));
 }
 
 static void on_first(void *user, const char *token, size_t len)

@@ -133,31 +133,14 @@ static void execute_code(struct mcp_call *call)
 
 /* --- CodeRunner --- */
 
-static void execute_command(struct mcp_call *call, enum run_language language)
-{
-    const json_t *code = json_object_get(call->arguments, "command");
-    struct mcp_program program = {
-        .code = json_string_value(code),
-        .len = json_string_length(code),
-        .language = language,
-        .answer = mcp_result,
-    };
-    struct error err = {0};
-
-    if (mcp_session_pick(call, true, &program.session, &program.note, &err) < 0)
-        mcp_call_fail(call, &err);
-    else
-        mcp_run(call, &program);
-}
-
 static void python_command(struct mcp_call *call)
 {
-    execute_command(call, RUN_PYTHON);
+    mcp_run_cell(call, "command", RUN_PYTHON);
 }
 
 static void bash_command(struct mcp_call *call)
 {
-    execute_command(call, RUN_BASH);
+    mcp_run_cell(call, "command", RUN_BASH);
 }
 
 static void show_kernels(struct mcp_call *call)

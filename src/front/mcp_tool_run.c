@@ -263,11 +263,9 @@ void mcp_run(struct mcp_call *call, const struct mcp_program *program)
     call->on_tick = on_tick;
 }
 
-/* --- the tools --- */
-
-static void execute(struct mcp_call *call, enum run_language language)
+void mcp_run_cell(struct mcp_call *call, const char *argument, enum run_language language)
 {
-    const json_t *code = json_object_get(call->arguments, "code");
+    const json_t *code = json_object_get(call->arguments, argument);
     struct mcp_program program = {
         .code = json_string_value(code),
         .len = json_string_length(code),
@@ -283,14 +281,16 @@ static void execute(struct mcp_call *call, enum run_language language)
         mcp_run(call, &program);
 }
 
+/* --- the tools --- */
+
 static void execute_python(struct mcp_call *call)
 {
-    execute(call, RUN_PYTHON);
+    mcp_run_cell(call, "code", RUN_PYTHON);
 }
 
 static void execute_bash(struct mcp_call *call)
 {
-    execute(call, RUN_BASH);
+    mcp_run_cell(call, "code", RUN_BASH);
 }
 
 /* clang-format off */

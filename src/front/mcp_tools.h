@@ -66,6 +66,9 @@ struct mcp_program {
 
 void mcp_run(struct mcp_call *call, const struct mcp_program *program);
 
+/* A cell of the session that the call means; its code is the argument of that name. */
+void mcp_run_cell(struct mcp_call *call, const char *argument, enum run_language language);
+
 /* --- results (mcp_result.c) --- */
 
 /* What a model reads, what a program reads, pictures, and links to files. */
