@@ -299,13 +299,3 @@ bool rebase_run(size_t index, uintptr_t *ret_start, size_t *ret_len)
     *ret_len = runs[index].len;
     return true;
 }
-
-bool rebase_is_private(int pagemap, uintptr_t page)
-{
-    uint64_t info;
-
-    if (pread(pagemap, &info, sizeof(info), (off_t)(page / PAGE * sizeof(info))) !=
-        (ssize_t)sizeof(info))
-        return false;
-    return (info & (PAGE_PRESENT | PAGE_SWAPPED)) && !(info & PAGE_OF_FILE);
-}

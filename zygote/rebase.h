@@ -25,6 +25,3 @@ int rebase_memory(struct error *err);
 
 /* The i-th stretch of memory that was moved; false past the end. */
 bool rebase_run(size_t index, uintptr_t *ret_start, size_t *ret_len);
-
-/* Has this process a copy of its own of that page? `pagemap`: its /proc/self/pagemap. */
-bool rebase_is_private(int pagemap, uintptr_t page);

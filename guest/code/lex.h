@@ -1,9 +1,9 @@
 /* Python's tokens, straight from the bytes.
  *
- * The text is UTF-8 (guest/code/source.h sees to that). Nothing is copied and nothing allocated: a
- * token is a place in the text. Indentation, brackets and continued lines are followed as CPython's
- * own tokenizer does; strings with fields (f"{x}") are opened up, so that the names in their fields
- * are tokens like all others, in files of every version of Python up to PEP 701.
+ * The text is UTF-8; other bytes above ASCII count as letters. Nothing is copied and nothing
+ * allocated: a token is a place in the text. Indentation, brackets and continued lines are followed
+ * as CPython's own tokenizer does; strings with fields (f"{x}") are opened up, so that the names in
+ * their fields are tokens like all others, in files of every version of Python up to PEP 701.
  *
  * It is a tokenizer: a text that does not tokenize ends with LEX_BAD, one that does is not
  * necessarily Python.

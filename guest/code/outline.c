@@ -303,7 +303,7 @@ static void add_import(struct reader *r, const struct outline_import *import)
 /* a.b.c; afterwards at what follows. */
 static struct piece read_module(struct reader *r)
 {
-    uint32_t start = r->t.start, end = r->t.start;
+    uint32_t start = r->t.start, end = start;
 
     while (r->t.kind == LEX_NAME && r->t.word != WORD_IMPORT && r->t.word != WORD_AS) {
         end = r->t.end;

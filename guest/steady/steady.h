@@ -28,7 +28,7 @@ uint64_t steady_clock_ns(clockid_t clock, bool reads);
 /* Time that passed while we were waiting. */
 void steady_pass_ns(uint64_t ns);
 
-/* What was made since the run began was made at its beginning: see steady_dir.c. */
+/* What was made since the run began was made at its beginning: see steady_files.c. */
 bool steady_is_of_this_run(time_t seconds);
 
 /* The function of that name behind ours. Ends the process where there is none. */

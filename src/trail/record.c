@@ -10,7 +10,6 @@
 #include <openssl/crypto.h>
 #include <openssl/hmac.h>
 
-#include "base/base64.h"
 #include "base/utf8.h"
 
 #define HEX_LEN ((size_t)2 * SHA256_BYTES)
@@ -184,15 +183,6 @@ void record_digest(struct record *r, const char *key, const uint8_t digest[SHA25
 
     sha256_to_hex(digest, text);
     record_word(r, key, text);
-}
-
-void record_bytes(struct record *r, const char *key, const void *data, size_t len)
-{
-    begin(r, key);
-    add_str(r, "\"");
-    if (base64_add(&r->text, data, len, NULL) < 0)
-        r->has_failed = true;
-    add_str(r, "\"");
 }
 
 static void open_as(struct record *r, const char *key, char opener, char closer)

@@ -46,7 +46,6 @@ void record_signed(struct record *r, const char *key, int64_t number);
 void record_ms(struct record *r, const char *key, double ms); /* with three decimals */
 void record_bool(struct record *r, const char *key, bool value);
 void record_digest(struct record *r, const char *key, const uint8_t digest[SHA256_BYTES]);
-void record_bytes(struct record *r, const char *key, const void *data, size_t len); /* base64 */
 
 void record_open(struct record *r, const char *key);      /* an object */
 void record_open_list(struct record *r, const char *key); /* a list */
