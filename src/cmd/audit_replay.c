@@ -19,6 +19,7 @@
 #include "gate/profiles.h"
 #include "pool/engine.h"
 #include "sandbox/grant.h"
+#include "trail/record.h"
 
 #define REPLAY_OF "replay-of-"
 
@@ -78,7 +79,7 @@ static int keep_record(void *user, const struct index_row *row, const struct buf
     (void)start;
     if (!place || *place)
         return 0;
-    *place = json_loadb(line->data, line->len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+    *place = record_load(line->data, line->len);
     return *place ? 0 : error_set(err, E_INVALID, "a record cannot be read");
 }
 

@@ -111,7 +111,7 @@ static int show(void *user, const struct index_row *row, const struct buf *line,
         return buf_add(out, line->data, line->len, err) < 0 || buf_add_str(out, "\n", err) < 0
                    ? -1
                    : audit_print(out, err);
-    object = json_loadb(line->data, line->len, JSON_REJECT_DUPLICATES, NULL);
+    object = record_load(line->data, line->len);
     if (!object)
         return error_set(err, E_INVALID, "a record cannot be read");
     r = showing->count > 1 ? buf_add_str(out, "\n", err) : 0;

@@ -17,7 +17,7 @@
 #define INDEX_NAME "index.sqlite"
 
 /* Another number: the old one is thrown away. */
-#define INDEX_VERSION 1
+#define INDEX_VERSION 2
 
 /* Of the first line of a program. */
 #define SUMMARY_MAX 80
@@ -32,7 +32,7 @@ static const char schema[] =
     "CREATE INDEX IF NOT EXISTS by_id ON records(id, kind);"
     "CREATE INDEX IF NOT EXISTS by_session ON records(session);"
     "CREATE INDEX IF NOT EXISTS by_correlation ON records(correlation);"
-    "PRAGMA user_version=1;"; /* INDEX_VERSION */
+    "PRAGMA user_version=2;"; /* INDEX_VERSION */
 
 int index_fail(const struct index *index, const char *what, struct error *err)
 {
@@ -154,9 +154,7 @@ static int add_file(struct index *index, uint64_t first, uint64_t from, struct e
         return index_fail(index, "add records", err);
     segment_read_from(&reader, fd, from, (uint64_t)st.st_size);
     while (r == 0 && segment_next(&reader, &line, &len, err) > 0) {
-        json_t *object = record_read(line, len, &head)
-                             ? json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL)
-                             : NULL;
+        json_t *object = record_read(line, len, &head) ? record_load(line, len) : NULL;
 
         if (object) {
             r = add_record(index, statement, object, &head, first, reader.line_at, len, err);
@@ -265,7 +263,8 @@ static bool is_usable(sqlite3 *db)
 
     if (sqlite3_prepare_v2(db, "PRAGMA user_version", -1, &statement, NULL) == SQLITE_OK &&
         sqlite3_step(statement) == SQLITE_ROW)
-        is_good = sqlite3_column_int(statement, 0) <= INDEX_VERSION;
+        is_good = sqlite3_column_int(statement, 0) == 0 || /* it has just been made */
+                  sqlite3_column_int(statement, 0) == INDEX_VERSION;
     (void)sqlite3_finalize(statement);
     return is_good && sqlite3_exec(db, schema, NULL, NULL, NULL) == SQLITE_OK;
 }

@@ -211,6 +211,11 @@ void record_close(struct record *r)
     r->needs_comma = true;
 }
 
+json_t *record_load(const char *line, size_t len)
+{
+    return json_loadb(line, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+}
+
 static void make_mac(const char *data, size_t len, const uint8_t secret[SHA256_BYTES],
                      uint8_t mac[SHA256_BYTES])
 {

@@ -14,6 +14,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "base/buf.h"
 #include "base/clean.h"
 #include "base/date.h"
@@ -77,6 +79,10 @@ struct record_head {
 
 /* Takes a line (without its newline) apart. False: it is no line of a trail. */
 bool record_read(const char *line, size_t len, struct record_head *ret_head);
+
+/* Its fields, as the caller's own. Texts of programs may hold NUL: whoever reads lines in another
+ * way loses the runs that have one in their output. NULL: no JSON object, or out of memory. */
+json_t *record_load(const char *line, size_t len);
 
 /* Whether the line is what was hashed. After record_read(). */
 bool record_is_whole(const char *line, size_t len, const struct record_head *head);

@@ -114,7 +114,7 @@ static const struct key_public *find_key(const struct verify *v, const char *nam
 static void check_seal(struct verify *v, const char *line, size_t len,
                        const struct record_mark *before)
 {
-    json_t *object = json_loadb(line, len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *object = record_load(line, len);
     const char *name = json_string_value(json_object_get(object, "key"));
     const char *sign = json_string_value(json_object_get(object, "signature"));
     const struct key_public *key = name ? find_key(v, name) : NULL;

@@ -95,6 +95,16 @@ def test_what_is_kept_is_the_operators_choice(audited, keep):
     assert start["env"] == (["COLOUR=blue"] if keep == "all" else ["COLOUR"])
 
 
+def test_a_nul_in_what_is_kept_hides_no_run(audited):
+    stdin = audited.who.file("input.txt", "in\0put")
+    audited.run("print('out\\0put'); 'val\\0ue'", "--stdin", stdin, env={"BELLJAR_TRAIL_KEEP": "all"})
+    (start, run) = audited.records()[1:]
+    assert start["stdin"]["text"] == "in\0put" and run["stdout"]["text"] == "out\0put\n"
+    assert run["id"] in audited.audit("list").text
+    shown = audited.audit("show", run["id"])
+    assert shown.code == 0 and "--- stdout ---" in shown.text and "\0" not in shown.text
+
+
 def test_the_operator_may_do_without(audited):
     assert audited.run("print(1)", env={"BELLJAR_TRAIL": "off"}).code == 0
     assert not audited.trail.exists()
