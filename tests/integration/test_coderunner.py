@@ -7,7 +7,7 @@ import time
 import pytest
 
 import belljar
-from serving import Server
+from serving import Server, wait_until
 
 FIELDS = {"stdout", "stderr", "execution_time", "cpu_time", "session_id", "status"}
 
@@ -37,14 +37,12 @@ def execute(server, command, path="/execute", **more):
 
 
 def finished(server, task, path="/tasks/"):
-    deadline = time.monotonic() + belljar.HANG_SECONDS
-    while time.monotonic() < deadline:
+    def answer():
         reply = server.get(path + task)
         assert reply.status == 200, reply
-        if reply.json["status"] not in ("queued", "running"):
-            return reply.json
-        time.sleep(0.05)
-    raise AssertionError("the task does not end")
+        return reply.json if reply.json["status"] not in ("queued", "running") else None
+
+    return wait_until(answer, "the task ends")
 
 
 # --- cells ---
@@ -264,7 +262,7 @@ def test_a_task_that_is_stopped_has_failed_and_keeps_its_output(server):
 def test_a_task_whose_session_ends_has_failed(server):
     id = server.post("/sessions").json["session_id"]
     task = server.post("/execute_async", {"command": "import time\ntime.sleep(600)", "timeout": 60, "session_id": id}).json["task_id"]
-    time.sleep(0.3)
+    wait_until(lambda: server.get(f"/tasks/{task}").json["status"] == "running", "it runs")
     server.call("DELETE", f"/sessions/{id}")
     assert finished(server, task)["status"] == "failed"
 
@@ -383,6 +381,6 @@ def test_a_client_that_leaves_stops_its_cell(server, session):
     connection = server.connect()
     body = json.dumps({"command": "import time\ntime.sleep(600)", "session_id": session, "timeout": 60})
     connection.request("POST", "/execute", body=body, headers={"Content-Type": "application/json"})
-    time.sleep(0.3)
+    wait_until(lambda: server.get("/v1/stats").json["you"]["running"] == 1, "it runs")
     connection.close()
     assert execute(server, "'free'", session_id=session)["stdout"] == "'free'\n"
