@@ -727,3 +727,21 @@ void lex_next(struct lex *lex, struct lex_token *token)
     else
         read_token(lex, c, token);
 }
+
+bool lex_is_match(const struct lex *behind)
+{
+    struct lex lex = *behind;
+    struct lex_token t = {0}, last = {0};
+
+    do {
+        if (t.kind != LEX_COMMENT)
+            last = t;
+        lex_next(&lex, &t);
+    } while (t.kind != LEX_NEWLINE && t.kind != LEX_END && t.kind != LEX_BAD);
+    if (last.kind != LEX_OP || last.op != ':')
+        return false;
+    do
+        lex_next(&lex, &t);
+    while (t.kind == LEX_COMMENT || t.kind == LEX_INDENT);
+    return t.kind == LEX_NAME && t.word == WORD_CASE;
+}

@@ -130,3 +130,7 @@ void lex_next(struct lex *lex, struct lex_token *token);
 
 /* Words that cannot be names. */
 bool lex_is_reserved(enum lex_word word);
+
+/* Behind a `match` that begins a line: is it the statement? Its line ends with a colon, and the
+ * next one says `case`. */
+bool lex_is_match(const struct lex *behind);

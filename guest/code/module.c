@@ -5,6 +5,7 @@
 
 #include <Python.h>
 
+#include "guest/code/module_internal.h"
 #include "guest/code/outline.h"
 
 /* Keys of the dictionaries, made once. */
@@ -76,7 +77,7 @@ static int put(PyObject *dict, PyObject *key, PyObject *value)
     return r;
 }
 
-static int append(PyObject *list, PyObject *item)
+int code_append(PyObject *list, PyObject *item)
 {
     int r = item ? PyList_Append(list, item) : -1;
 
@@ -156,8 +157,8 @@ static PyObject *params_of(const struct outline *o, const struct outline_def *de
     for (uint32_t i = 0; list && i < def->n_params; i++) {
         const struct outline_param *param = &o->params[def->first_param + i];
 
-        if (append(list,
-                   def->kind == OUTLINE_CLASS ? text_of(o, param->name) : param_of(o, param)) < 0)
+        if (code_append(list, def->kind == OUTLINE_CLASS ? text_of(o, param->name)
+                                                         : param_of(o, param)) < 0)
             Py_CLEAR(list);
     }
     return list;
@@ -168,7 +169,7 @@ static PyObject *decorators_of(const struct outline *o, const struct outline_def
     PyObject *list = PyList_New(0);
 
     for (uint32_t i = 0; list && i < def->n_decorators; i++)
-        if (append(list, name_of(o, o->decorators[def->first_decorator + i])) < 0)
+        if (code_append(list, name_of(o, o->decorators[def->first_decorator + i])) < 0)
             Py_CLEAR(list);
     return list;
 }
@@ -180,7 +181,7 @@ static PyObject *methods_of(const struct outline *o, size_t index)
     for (size_t i = index + 1; list && i < o->n_defs && o->defs[i].line <= o->defs[index].end_line;
          i++)
         if (o->defs[i].parent == index && o->defs[i].kind != OUTLINE_CLASS &&
-            append(list, name_of(o, o->defs[i].name)) < 0)
+            code_append(list, name_of(o, o->defs[i].name)) < 0)
             Py_CLEAR(list);
     return list;
 }
@@ -367,12 +368,17 @@ static PyObject *outline(PyObject *self, PyObject *args, PyObject *named)
     return result;
 }
 
+/* clang-format off */
 static PyMethodDef methods[] = {
     {"outline", (PyCFunction)(void (*)(void))outline, METH_VARARGS | METH_KEYWORDS,
-     "outline(source, calls=False, docstrings=False): what a Python source (UTF-8) defines and "
-     "imports"                                                                          },
-    {NULL,      NULL,                                 0,                            NULL},
+     "outline(source, calls=False, docstrings=False): what a Python source (UTF-8) defines and imports"},
+    {"occurrences", code_occurrences, METH_VARARGS,
+     "occurrences(source, name, new_name, attributes=False): where a name stands, and whether the new one is taken"},
+    {"scopes", code_scopes, METH_VARARGS, "scopes(source): what each scope binds and uses"},
+    {"unused_imports", code_unused_imports, METH_VARARGS, "unused_imports(source): imports that nothing uses"},
+    {0},
 };
+/* clang-format on */
 
 static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_belljar_code", .m_size = -1,
                                  .m_methods = methods};

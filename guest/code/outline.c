@@ -402,26 +402,6 @@ static void count_branch(struct reader *r)
         r->o->defs[r->within].branches++;
 }
 
-/* A line that begins with `match`: is it the statement? Its line ends with a colon, and the next
- * one says `case`. */
-static bool is_match(const struct reader *r)
-{
-    struct lex lex = r->lex;
-    struct lex_token t = {0}, last = {0};
-
-    do {
-        if (t.kind != LEX_COMMENT)
-            last = t;
-        lex_next(&lex, &t);
-    } while (t.kind != LEX_NEWLINE && t.kind != LEX_END && t.kind != LEX_BAD);
-    if (last.kind != LEX_OP || last.op != ':')
-        return false;
-    do
-        lex_next(&lex, &t);
-    while (t.kind == LEX_COMMENT || t.kind == LEX_INDENT);
-    return t.kind == LEX_NAME && t.word == WORD_CASE;
-}
-
 static bool is_for_typing(const struct reader *r)
 {
     struct lex lex = r->lex;
@@ -503,7 +483,7 @@ static void begin_statement(struct reader *r)
     case WORD_WITH:
         break;
     case WORD_MATCH:
-        if (!is_match(r)) {
+        if (!lex_is_match(&r->lex)) {
             r->head = WORD_NONE;
             return;
         }

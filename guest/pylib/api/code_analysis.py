@@ -5,6 +5,7 @@ included, columns from 0 in bytes. A file that is no Python gives nothing for it
 """
 import ast as _ast
 import inspect as _inspect
+import os as _os
 import re as _re
 import sys as _sys
 
@@ -13,20 +14,24 @@ import _belljar_code
 from api import _text
 from api.filesystem import _files
 
-__all__ = ["find_functions", "find_classes", "extract_imports", "get_function_calls", "analyze_dependencies"]
+__all__ = ["find_functions", "find_classes", "extract_imports", "get_function_calls", "analyze_dependencies", "find_unused_imports"]
 
 SIZE_MAX = 8 << 20
 
 _MANY = _re.compile(r"[*?\[]")
 
 
+def _source(path):
+    """UTF-8; None for what is too large or binary."""
+    text = _text.Text(path).text
+    return None if len(text) > SIZE_MAX or "\0" in text[:8192] else text.encode("utf-8", "surrogateescape")
+
+
 def _outline(path, **wishes):
-    """None for what is too large, binary or no Python."""
-    text = _text.Text(path)
-    if len(text.text) > SIZE_MAX or "\0" in text.text[:8192]:
-        return None
-    found = _belljar_code.outline(text.text.encode("utf-8", "surrogateescape"), **wishes)
-    return None if found["error"] else found
+    """None for what is no Python."""
+    source = _source(path)
+    found = _belljar_code.outline(source, **wishes) if source is not None else None
+    return None if found is None or found["error"] else found
 
 
 def _each(path, **wishes):
@@ -180,3 +185,30 @@ def analyze_dependencies(file_path, limit=None):
     text = _text.Text(file_path).text
     found = _outline(file_path)
     return _dependencies(found) if found else {"error": "the file is no Python", "lines": _text.count_lines(text)}
+
+
+def _unused(path):
+    source = _source(path)
+    found = _belljar_code.unused_imports(source) if source is not None else None
+    for module, name, binding, level, line, is_global in found or ():
+        full = "." * level + module
+        is_init = is_global and _os.path.basename(path) == "__init__.py"
+        yield {"name": full if name is None else f"{full}{'' if full.endswith('.') else '.'}{name}", "binding": binding,
+               "module": full, "line": line, "removable": not is_init,
+               "reason": "nothing in the package's own file uses it, others may" if is_init else "nothing uses it"}  # fmt: skip
+
+
+def find_unused_imports(file_path, details=False, limit=None, count_only=False):
+    """Names that are imported and never used, sorted; what __all__ names, `import x as x` and `from x import *` are not told.
+
+    With details, or of many files: [{name, binding, module, line, removable, reason}].
+    """
+    entries = []
+    for path in _files(file_path):
+        try:
+            entries += [(path, entry) for entry in _unused(path)]
+        except (OSError, ValueError):
+            continue
+    if details or count_only or _is_many(file_path):
+        return _list(file_path, entries, limit, count_only)
+    return sorted({entry["binding"] for _, entry in entries})[:limit]
