@@ -17,7 +17,7 @@
 
 #define TEMPORARY_SIZE 48
 
-#define CHILD_WAIT_MS 3
+#define CHILD_WAIT_MS 1
 
 /* Each process has its own: two may be at it at once. */
 static void temporary_name(char name[TEMPORARY_SIZE])
