@@ -65,6 +65,22 @@ static int unknown(const char *word)
     return cmd_fail(&err);
 }
 
+static int run_command(const char *name, int argc, char **argv)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
+        if (strcmp(name, commands[i].name) == 0)
+            return commands[i].run(argc, argv);
+    return unknown(name);
+}
+
+/* `belljar help run` is `belljar run --help`. */
+static int help_about(char *name)
+{
+    char flag[] = "--help";
+
+    return run_command(name, 2, (char *[]){name, flag, NULL});
+}
+
 int main(int argc, char **argv)
 {
     struct error err = {0};
@@ -77,11 +93,8 @@ int main(int argc, char **argv)
     }
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0)
-        return help();
+        return argc > 2 && argv[2][0] != '-' ? help_about(argv[2]) : help();
     if (strcmp(argv[1], "--version") == 0)
         return cmd_version(1, (char *[]){(char *)"version", NULL});
-    for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
-        if (strcmp(argv[1], commands[i].name) == 0)
-            return commands[i].run(argc - 1, argv + 1);
-    return unknown(argv[1]);
+    return run_command(argv[1], argc - 1, argv + 1);
 }

@@ -2,10 +2,22 @@
 _belljar()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
+    local commands="run shell serve mcp session token setup audit doctor mask config bench version" actions=""
 
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W "run shell serve mcp session token audit setup doctor mask config bench version help" -- "$word")
+        mapfile -t COMPREPLY < <(compgen -W "$commands help" -- "$word")
+        return
+    fi
+    case $command in
+    session) actions="list show rm" ;;
+    token) actions="add list rm" ;;
+    audit) actions="list show follow export verify check-receipt key head replay" ;;
+    setup) actions="claude-code claude-desktop cursor vscode gemini codex" ;;
+    help) actions=$commands ;;
+    esac
+    if [ "$COMP_CWORD" -eq 2 ] && [ -n "$actions" ] && [[ $word != -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$actions" -- "$word")
         return
     fi
     case $before in

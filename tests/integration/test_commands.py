@@ -1,7 +1,9 @@
 """doctor, config, version."""
 import json
 import re
+import subprocess
 
+import belljar
 import pytest
 
 pytestmark = pytest.mark.usefixtures("watch")
@@ -62,10 +64,39 @@ def test_names_of_older_systems_are_honoured(who, name, value):
 
 
 def test_help_of_every_command(who):
-    for command in ("run", "shell", "doctor", "config", "version"):
+    overview = who.call("--help")
+    commands = re.findall(r"^  ([a-z]+) +\S.*$", overview.text.partition("commands:")[2].partition("example:")[0], re.M)
+    assert overview.code == 0 and {"run", "shell", "serve", "mcp", "audit", "token"} <= set(commands), overview
+    for command in commands:
         answer = who.call(command, "--help")
-        assert answer.code == 0 and "usage:" in answer.text, answer
-    assert who.call("--help").code == 0
+        assert answer.code == 0 and answer.text.startswith(f"usage: belljar {command}"), answer
+        assert who.call("help", command).text == answer.text
+    assert who.call("help").text == overview.text
+    assert who.call("help", "rnu").code == 64
+
+
+def test_bash_completes_every_command_and_its_actions(who):
+    commands = re.findall(r"^  ([a-z]+) +\S", who.call("--help").text.partition("commands:")[2].partition("example:")[0], re.M)
+    assert sorted(complete("")) == sorted([*commands, "help"])
+    assert complete("token", "") == ["add", "list", "rm"]
+    assert complete("session", "s") == ["show"]
+    assert complete("help", "ser") == ["serve"]
+    clients = re.findall(r"^  ([a-z-]+) +[A-Z]", who.call("setup", "--help").text.partition("clients:")[2].partition("\n\n")[0], re.M)
+    assert complete("setup", "") == clients
+    for action in complete("audit", ""):
+        assert "unknown action" not in who.call("audit", action, "--no-such-flag").errors
+    assert "--receipt" in complete("run", "--re")
+
+
+def complete(*words):
+    """What bash offers for the last of the words."""
+    script = (
+        f". '{belljar.ROOT}/docs/completion/belljar.bash'; COMP_WORDS=(belljar \"$@\"); COMP_CWORD=$#\n"
+        f"_belljar '{belljar.program_path()}'; printf '%s\\n' \"${{COMPREPLY[@]}}\""
+    )
+    answer = subprocess.run(["bash", "-c", script, "bash", *words], capture_output=True, text=True, timeout=60)
+    assert answer.returncode == 0 and not answer.stderr, answer
+    return answer.stdout.split()
 
 
 @pytest.mark.parametrize("command", ["run", "shell"])
