@@ -140,6 +140,22 @@ static int find_files(struct wish *wish, struct error *err)
     return err->code == E_NONE ? error_set(err, E_SYSTEM, "out of memory") : -1;
 }
 
+/* What cannot be done is not written down as if it had been. */
+static int check(const struct wish *wish, bool is_new, const char *name, struct error *err)
+{
+    cleanup(tokens_done) struct tokens tokens = {0};
+
+    if (tokens_load(wish->path, &tokens, err) < 0)
+        return -1;
+    if (is_new)
+        return tokens_check_new(&tokens, name, err);
+    if (strcmp(name, TOKEN_FIRST) == 0 ? access(wish->first_path, F_OK) == 0
+                                       : tokens_find(&tokens, name) != NULL)
+        return 0;
+    error_set(err, E_NOT_FOUND, "no token is called `%.80s`", name);
+    return error_hint(err, "`belljar token list` has their names");
+}
+
 /* Who may ask is written down like everything else: before it holds. */
 static int tell(const struct wish *wish, const char *event, const char *name, struct error *err)
 {
@@ -166,7 +182,7 @@ static int add(struct wish *wish, char **names, struct error *err)
         error_set(err, E_INVALID, "`belljar token add` takes one name");
         return error_hint(err, "for example: belljar token add ci");
     }
-    r = tell(wish, "add", names[0], err) < 0
+    r = check(wish, true, names[0], err) < 0 || tell(wish, "add", names[0], err) < 0
             ? -1
             : tokens_add(wish->path, names[0], &wish->rights, token, err);
     if (r == 0) {
@@ -274,7 +290,7 @@ static int rm(struct wish *wish, char **names, struct error *err)
     if (!names[0])
         return error_set(err, E_INVALID, "`belljar token rm` takes the names of tokens");
     for (; *names; names++)
-        if (tell(wish, "remove", *names, err) < 0 ||
+        if (check(wish, false, *names, err) < 0 || tell(wish, "remove", *names, err) < 0 ||
             (strcmp(*names, TOKEN_FIRST) == 0 ? remove_first(wish, err)
                                               : tokens_remove(wish->path, *names, err)) < 0)
             return -1;

@@ -211,7 +211,7 @@ static int lock(const char *path, struct error *err)
     return take_fd(fd);
 }
 
-static int check_new(const struct tokens *tokens, const char *name, struct error *err)
+int tokens_check_new(const struct tokens *tokens, const char *name, struct error *err)
 {
     if (!token_is_name(name)) {
         error_set(err, E_INVALID, "`%.80s` is not a name for a token", name);
@@ -234,7 +234,7 @@ static int add_one(struct tokens *tokens, const char *name, const struct rights 
 {
     struct token *items, *new;
 
-    if (check_new(tokens, name, err) < 0 || token_make(token, err) < 0)
+    if (tokens_check_new(tokens, name, err) < 0 || token_make(token, err) < 0)
         return -1;
     items = realloc(tokens->items, (tokens->count + 1) * sizeof(*items));
     if (!items)

@@ -51,6 +51,9 @@ int tokens_load(const char *path, struct tokens *ret_tokens, struct error *err);
 void tokens_done(struct tokens *tokens);
 struct token *tokens_find(const struct tokens *tokens, const char *name);
 
+/* Whether tokens_add() would take that name: E_INVALID, E_TOO_LARGE as there. */
+int tokens_check_new(const struct tokens *tokens, const char *name, struct error *err);
+
 /* Makes a token, adds its hash to the file and returns it, which nobody can do a second time.
  * E_INVALID: the name is taken or is none. */
 int tokens_add(const char *path, const char *name, const struct rights *rights,

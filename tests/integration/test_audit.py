@@ -555,3 +555,10 @@ def test_tokens_are_written_down(audited):
     assert audited.who.call("token", "add", "ann", env=audited.env).code == 0
     assert audited.who.call("token", "rm", "ann", env=audited.env).code == 0
     assert [(r["event"], r["owner"]) for r in of_kind(audited.records(), "token")] == [("add", "ann"), ("remove", "ann")]
+
+
+def test_changes_of_tokens_that_fail_are_not_written_down(audited):
+    token = lambda *a: audited.who.call("token", *a, env=audited.env).code  # noqa: E731
+    assert token("add", "ann") == 0
+    assert [token("add", "ann"), token("add", "no name"), token("rm", "bob"), token("rm", "default")] == [64, 64, 66, 66]
+    assert [(r["event"], r["owner"]) for r in of_kind(audited.records(), "token")] == [("add", "ann")]
