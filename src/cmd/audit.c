@@ -92,6 +92,40 @@ static int read_limit(const char *text, size_t *ret_limit, struct error *err)
     return 0;
 }
 
+/* A word that no record has would find nothing, and look like good news. */
+static int take_word(const char *flag, const char *word, const char *const *known, size_t count,
+                     const char **ret_word, struct error *err)
+{
+    const char *nearest = suggest_nearest(word, known, count);
+
+    for (size_t i = 0; i < count; i++) {
+        if (strcmp(word, known[i]) == 0) {
+            *ret_word = word;
+            return 0;
+        }
+    }
+    error_set(err, E_INVALID, "%s `%s` is in no record", flag, word);
+    return nearest ? error_hint(err, "did you mean `%s`?", nearest)
+                   : error_hint(err, "`man belljar-audit` lists those there are");
+}
+
+static int take_kind(struct audit *audit, struct error *err)
+{
+    static const char *const kinds[] = {"start",  "run",   "session", "file", "token",  "refusal",
+                                        "server", "begin", "key",     "seal", "repair", "gap"};
+
+    return take_word("--kind", optarg, kinds, ARRAY_SIZE(kinds), &audit->filter.kind, err);
+}
+
+static int take_status(struct audit *audit, struct error *err)
+{
+    static const char *const statuses[] = {"success", "error",     "timeout", "memory_exceeded",
+                                           "refused", "cancelled", "failed",  "unfinished"};
+
+    return take_word("--status", optarg, statuses, ARRAY_SIZE(statuses), &audit->filter.status,
+                     err);
+}
+
 static int take_option(struct audit *audit, int answer, struct error *err)
 {
     struct index_filter *filter = &audit->filter;
@@ -114,11 +148,9 @@ static int take_option(struct audit *audit, int answer, struct error *err)
         filter->until = audit->until;
         return audit_time(optarg, audit->until, err);
     case OPT_KIND:
-        filter->kind = optarg;
-        return 0;
+        return take_kind(audit, err);
     case OPT_STATUS:
-        filter->status = optarg;
-        return 0;
+        return take_status(audit, err);
     case OPT_OWNER:
         filter->owner = optarg;
         return 0;

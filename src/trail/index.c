@@ -17,7 +17,7 @@
 #define INDEX_NAME "index.sqlite"
 
 /* Another number: the old one is thrown away. */
-#define INDEX_VERSION 2
+#define INDEX_VERSION 3
 
 /* Of the first line of a program. */
 #define SUMMARY_MAX 80
@@ -32,7 +32,7 @@ static const char schema[] =
     "CREATE INDEX IF NOT EXISTS by_id ON records(id, kind);"
     "CREATE INDEX IF NOT EXISTS by_session ON records(session);"
     "CREATE INDEX IF NOT EXISTS by_correlation ON records(correlation);"
-    "PRAGMA user_version=2;"; /* INDEX_VERSION */
+    "PRAGMA user_version=3;"; /* INDEX_VERSION */
 
 int index_fail(const struct index *index, const char *what, struct error *err)
 {
@@ -52,12 +52,14 @@ int index_file(struct index *index, uint64_t first, struct error *err)
 
 /* --- one record --- */
 
-/* The first line of a program that says something. */
+/* The first line of a program that says something, or why somebody was turned away. */
 static void summarize(const json_t *object, char summary[SUMMARY_MAX + 4])
 {
     const char *text = json_string_value(json_object_get(json_object_get(object, "code"), "text"));
     size_t len;
 
+    if (!text)
+        text = json_string_value(json_object_get(json_object_get(object, "error"), "message"));
     *summary = '\0';
     if (!text)
         return;

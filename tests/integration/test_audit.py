@@ -173,6 +173,9 @@ def test_filters_narrow_it(audited):
     assert len(rows("--since", "2020-01-01")) == 2 and len(rows("--until", "2020-01-01T12:00")) == 0
     assert len(rows("--limit", "1")) == 1 and "straw" in rows("--limit", "1")[0]
     assert audited.audit("list", "--since", "yesterday").code == 64
+    for flag, word, meant in (("--kind", "runs", "run"), ("--status", "sucess", "success")):
+        answer = audited.audit("list", flag, word)
+        assert answer.code == 64 and f"did you mean `{meant}`?" in answer.errors, answer
 
 
 def test_a_run_is_shown_with_its_program(audited):
@@ -505,6 +508,7 @@ def test_what_comes_over_http_is_written_down(serving):
     assert [r["event"] for r in of_kind(records, "token")] == ["use"]
     [refusal] = of_kind(records, "refusal")
     assert refusal["what"] == "token" and refusal["error"]["code"] == "auth" and "wrong" not in json.dumps(refusal)
+    assert serving.audit("list", "--kind", "refusal").text.rstrip().endswith(refusal["error"]["message"])
     [start] = of_kind(records, "server")
     assert start["event"] == "start" and start["settings"]["preload"]["from"] == "environment BELLJAR_PRELOAD"
     assert json.loads(serving.audit("show", "order-66", "--json").text.splitlines()[0])["id"] == result["id"]
