@@ -15,8 +15,6 @@
 #include "front/link.h"
 #include "front/result_read.h"
 
-#define TOKEN_MAX 256
-
 /* Bytes of a character but the first. */
 #define CUT_MAX ((size_t)3)
 
@@ -110,9 +108,9 @@ bool remote_is_wanted(struct remote *remote, const struct config *config)
     return remote->server || remote->session;
 }
 
-static int read_token(const char *path, char token[TOKEN_MAX], struct error *err)
+int remote_read_token(const char *path, char token[REMOTE_TOKEN_MAX], struct error *err)
 {
-    int r = file_read(AT_FDCWD, path, token, TOKEN_MAX);
+    int r = file_read(AT_FDCWD, path, token, REMOTE_TOKEN_MAX);
 
     if (r >= 0)
         return 0;
@@ -123,14 +121,14 @@ static int read_token(const char *path, char token[TOKEN_MAX], struct error *err
 static int open_client(struct remote *remote, const struct config *config, struct error *err)
 {
     const char *url = remote->server;
-    char token[TOKEN_MAX];
+    char token[REMOTE_TOKEN_MAX];
     int r;
 
     if (!url && find_socket(remote, config, err) < 0)
         return -1;
     if (!remote->token_file)
         return client_init(&remote->client, url, remote->socket, getenv("BELLJAR_TOKEN"), err);
-    if (read_token(remote->token_file, token, err) < 0)
+    if (remote_read_token(remote->token_file, token, err) < 0)
         return -1;
     r = client_init(&remote->client, url, remote->socket, token, err);
     explicit_bzero(token, sizeof(token));
@@ -491,7 +489,7 @@ int remote_run(struct remote *remote, const struct config *config, struct run *r
                  : error_set(err, E_SYSTEM, "out of memory");
     json_decref(body);
     if (r < 0)
-        return r;
+        return err->code == E_AUTH ? error_hint(err, REMOTE_TOKEN_HINT) : r;
     signals_take(&signals);
     r = follow(remote, run, stream, &signals.before, err);
     signals_give_back(&signals);

@@ -13,6 +13,10 @@
 #include "front/client.h"
 
 #define REMOTE_FLAGS_MAX 32
+#define REMOTE_TOKEN_MAX 256
+
+/* What a server says of a missing token is for programs that speak HTTP. */
+#define REMOTE_TOKEN_HINT "give the server's token with `--token-file FILE`, or as BELLJAR_TOKEN"
 
 struct remote {
     const char *server;                  /* an address, `auto`, or NULL: this user's Unix socket */
@@ -35,6 +39,9 @@ void remote_done(struct remote *remote);
 /* Whether it is to be run there. With `auto` only when this user's server answers, and nothing is
  * asked for that only a run of our own has. */
 bool remote_is_wanted(struct remote *remote, const struct config *config);
+
+/* One line, of a file. */
+int remote_read_token(const char *path, char token[REMOTE_TOKEN_MAX], struct error *err);
 
 /* Runs it. Code, language, input, variables and arguments are in the run; afterwards so is the
  * result. run->on_event is told what happens; one that answers by remote_cancel() stops it. The

@@ -9,6 +9,7 @@
 #include "base/paths.h"
 #include "base/suggest.h"
 #include "cmd/cmd.h"
+#include "cmd/remote.h"
 #include "front/client.h"
 #include "front/json.h"
 #include "front/terminal.h"
@@ -22,13 +23,14 @@ static int help(void)
 {
     (void)printf(
         "usage: belljar session list [OPTION]…\n"
-        "       belljar session show NAME\n"
+        "       belljar session show NAME…\n"
         "       belljar session rm NAME…\n\n"
         "List, show or end sessions of a running `belljar serve`; NAME is a name or an id.\n"
         "The server is asked over its Unix socket, unless told otherwise.\n\n"
-        "  --server URL   ask that one; the token is taken from BELLJAR_TOKEN\n"
-        "  --socket PATH  its Unix socket\n"
-        "  --json         for machines\n\n"
+        "  --server URL       ask that one (http://, https://, unix:PATH)\n"
+        "  --token-file FILE  the token for it; without it BELLJAR_TOKEN counts\n"
+        "  --socket PATH      its Unix socket\n"
+        "  --json             for machines\n\n"
         "example:\n"
         "  belljar session list\n");
     return 0;
@@ -173,7 +175,22 @@ static const struct action *find_action(const char *word, int names, struct erro
     return NULL;
 }
 
-static int open_client(struct query *q, const char *url, const char *socket, struct error *err)
+static int open_url(struct query *q, const char *url, const char *token_file, struct error *err)
+{
+    char token[REMOTE_TOKEN_MAX];
+    int r;
+
+    if (!token_file)
+        return client_init(&q->client, url, NULL, getenv("BELLJAR_TOKEN"), err);
+    if (remote_read_token(token_file, token, err) < 0)
+        return -1;
+    r = client_init(&q->client, url, NULL, token, err);
+    explicit_bzero(token, sizeof(token));
+    return r;
+}
+
+static int open_client(struct query *q, const char *url, const char *token_file, const char *socket,
+                       struct error *err)
 {
     cleanup(config_free_p) struct config *config = config_new();
     cleanup_free char *usual = NULL;
@@ -181,7 +198,7 @@ static int open_client(struct query *q, const char *url, const char *socket, str
     if (!config)
         return error_set(err, E_SYSTEM, "out of memory");
     if (url)
-        return client_init(&q->client, url, NULL, getenv("BELLJAR_TOKEN"), err);
+        return open_url(q, url, token_file, err);
     if (config_load(config, NULL, err) < 0)
         return -1;
     if (!socket && *config->socket && strcmp(config->socket, "none") != 0)
@@ -196,14 +213,15 @@ static int open_client(struct query *q, const char *url, const char *socket, str
 int cmd_session(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"server", required_argument, NULL, 's'},
-        {"socket", required_argument, NULL, 'u'},
-        {"json",   no_argument,       NULL, 'j'},
-        {"help",   no_argument,       NULL, 'h'},
-        {NULL,     0,                 NULL, 0  },
+        {"server",     required_argument, NULL, 's'},
+        {"token-file", required_argument, NULL, 't'},
+        {"socket",     required_argument, NULL, 'u'},
+        {"json",       no_argument,       NULL, 'j'},
+        {"help",       no_argument,       NULL, 'h'},
+        {NULL,         0,                 NULL, 0  },
     };
     cleanup_error struct error err = {0};
-    const char *url = NULL, *socket = NULL;
+    const char *url = NULL, *token_file = NULL, *socket = NULL;
     const struct action *action;
     struct query q = {0};
     int answer, r;
@@ -213,6 +231,9 @@ int cmd_session(int argc, char **argv)
         switch (answer) {
         case 's':
             url = optarg;
+            break;
+        case 't':
+            token_file = optarg;
             break;
         case 'u':
             socket = optarg;
@@ -227,11 +248,11 @@ int cmd_session(int argc, char **argv)
         }
     }
     action = find_action(argv[optind], argc - optind - 1, &err);
-    if (!action || open_client(&q, url, socket, &err) < 0)
+    if (!action || open_client(&q, url, token_file, socket, &err) < 0)
         return cmd_fail(&err);
     r = action->run(&q, argv + optind + 1, &err);
     if (r < 0 && err.code == E_AUTH)
-        (void)error_hint(&err, "put the server's token into BELLJAR_TOKEN");
+        (void)error_hint(&err, REMOTE_TOKEN_HINT);
     client_done(&q.client);
     return r < 0 ? cmd_fail(&err) : 0;
 }

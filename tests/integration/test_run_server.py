@@ -182,7 +182,7 @@ def test_errors_of_the_server_are_ours(server):
     flags, _ = where(server)
     answer = server.who.call("run", *flags, "-c", "1", env={"BELLJAR_TOKEN": "bj_wrong"})
     assert (answer.code, "that token is not known" in answer.errors) == (77, True), answer
-    assert "bj_wrong" not in answer.errors
+    assert "bj_wrong" not in answer.errors and "--token-file" in answer.errors, answer
     _, answer = both(server, "--timeout", "299", "--profile", "nonsense", "-c", "1")
     assert (answer.code, "no profile `nonsense`" in answer.errors) == (64, True), answer
     _, answer = both(server, "--stdin", "-", "-c", "1", input=b"\xff")

@@ -31,6 +31,9 @@ def test_another_server_is_asked_with_a_token(server):
     url = f"http://127.0.0.1:{server.port}"
     answer = server.who.call("session", "list", "--server", url, env={"BELLJAR_TOKEN": server.token or ""})
     assert answer.code == 0, answer
+    kept = server.who.file("token", server.token or "")
+    answer = server.who.call("session", "list", "--server", url, "--token-file", str(kept))
+    assert answer.code == 0, answer
     answer = server.who.call("session", "list", "--server", url, env={"BELLJAR_TOKEN": "wrong"})
     assert answer.code == 77 and "wrong" not in answer.errors and "BELLJAR_TOKEN" in answer.errors, answer
 
@@ -45,6 +48,7 @@ def test_another_server_is_asked_with_a_token(server):
         (("list", "--server", "ftp://x"), "http://127.0.0.1"),
         (("list", "--server", "http://127.0.0.1:1"), "belljar serve"),
         (("list", "--jsn"), "--json"),
+        (("list", "--server", "http://127.0.0.1:1", "--token-file", "/nonexistent"), "it holds one token"),
     ],
 )
 def test_mistakes_are_told_with_a_hint(user, args, word):
