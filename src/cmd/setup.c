@@ -88,10 +88,14 @@ static int add_allow(struct wish *wish, const char *word, struct error *err)
     if (config_parse_grant(word, &path, &mode, err) < 0)
         return -1;
     full = realpath(path, NULL);
-    if (!full || stat(full, &st) < 0)
-        return error_errno(err, "--allow: %s", path);
-    if (!S_ISDIR(st.st_mode))
-        return error_set(err, E_INVALID, "--allow: `%s` is not a directory", path);
+    if (!full || stat(full, &st) < 0) {
+        error_set(err, E_NOT_FOUND, "--allow `%s`: %s", path, strerror(errno));
+        return error_hint(err, "name an existing directory");
+    }
+    if (!S_ISDIR(st.st_mode)) {
+        error_set(err, E_INVALID, "--allow `%s` is not a directory", path);
+        return error_hint(err, "name the directory that holds it");
+    }
     if (asprintf(&text, "%s:%s", full, mode == RUN_GRANT_RW ? "rw" : "ro") < 0)
         return error_set(err, E_SYSTEM, "out of memory");
     if (add_arg(wish, "--allow", err) < 0)

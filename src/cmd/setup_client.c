@@ -42,8 +42,8 @@ const struct setup_client *setup_client_find(const char *name, struct error *err
     if (nearest)
         error_hint(err, "did you mean `%s`?", nearest);
     else
-        error_hint(err,
-                   "`belljar setup --print` shows what to write into any other one's settings");
+        error_hint(err, "`belljar setup --help` lists them; `belljar setup --print` shows what to "
+                        "write into any other one's settings");
     return NULL;
 }
 

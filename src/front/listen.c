@@ -109,6 +109,10 @@ static int take_lock(struct listen_unix *where, struct error *err)
 
     where->lock =
         open(where->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
+    if (where->lock < 0 && errno == ENOENT) {
+        error_set(err, E_NOT_FOUND, "there is no directory for the socket `%s`", where->path);
+        return error_hint(err, "make it, or name another place with --socket");
+    }
     if (where->lock < 0)
         return error_errno(err, "open `%s`", where->lock_path);
     /* One that was removed meanwhile, by a server that ended, locks nobody out. */

@@ -300,6 +300,11 @@ def test_a_second_server_on_the_socket_is_refused(server):
     assert server.run("print(1)")["stdout"] == "1\n"
 
 
+def test_a_socket_without_its_directory_says_so(user):
+    answer = user.call("serve", "--listen", "127.0.0.1:0", "--socket", str(user.home / "none" / "s"), env={"BELLJAR_PRELOAD": ""})
+    assert answer.code == 66 and "there is no directory for the socket" in answer.errors and "--socket" in answer.errors, answer
+
+
 def test_a_port_that_is_taken_is_refused(server):
     second = server.who.call("serve", "--listen", f"127.0.0.1:{server.port}", "--socket", "none")
     assert second.code == 71 and "Address already in use" in second.errors, second

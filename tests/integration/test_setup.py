@@ -274,7 +274,7 @@ def test_directories_and_profile_go_onto_the_command_line(home):
     assert home.entry("cursor")["args"] == [
         "mcp", "--allow", f"{home.path}/data:rw", "--allow", f"{home.path}:ro", "--profile", "open",
     ]  # fmt: skip
-    assert "No such file" in home.setup("cursor", "--allow", "gone", code=71).stderr
+    assert "No such file" in home.setup("cursor", "--allow", "gone", code=66).stderr
     assert "standard" in home.setup("cursor", "--profile", "standart", code=66).stderr
     assert "--allow" in home.setup("cursor", "--profile", "strict", "--allow", ".", code=64).stderr
 
