@@ -125,7 +125,7 @@ int config_describe(const struct config *config, const struct config_option *opt
         return buf_printf(out, err, "a whole number from %.0f to %.0f%s%s", option->min,
                           ceiling_of(config, option), space, unit);
     case CONFIG_REAL:
-        return buf_printf(out, err, "a number from %g to %g%s%s", option->min,
+        return buf_printf(out, err, "a number from %.15g to %.15g%s%s", option->min,
                           ceiling_of(config, option), space, unit);
     case CONFIG_CHOICE:
         return add_choices(option, out, err);

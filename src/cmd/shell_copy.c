@@ -48,9 +48,9 @@ int shell_list_sessions(struct shell *shell)
         if (!shell->list[i])
             continue;
         session_info(shell->list[i], &info);
-        shell_say("%c %2zu  %s, %llu cells, %.0f s old",
-                  shell->list[i] == shell->session ? '*' : ' ', i + 1, info.id,
-                  (unsigned long long)info.cells, (double)info.age_ms / 1000);
+        shell_say("%c %2zu  %s, %llu %s, %.0f s old", shell->list[i] == shell->session ? '*' : ' ',
+                  i + 1, info.id, (unsigned long long)info.cells,
+                  info.cells == 1 ? "cell" : "cells", (double)info.age_ms / 1000);
     }
     return 0;
 }

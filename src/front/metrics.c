@@ -235,14 +235,14 @@ static json_t *server_json(const struct api *api)
     for (const struct caller *c = auth_next(api->auth, NULL); c; c = auth_next(api->auth, c))
         if (c->is_known)
             (void)json_array_append_new(callers, caller_json(c));
-    return json_pack("{s:o, s:{s:I, s:I, s:I, s:I}, s:{s:I, s:I, s:I}, s:I, s:I, s:f, s:f, s:o}",
+    return json_pack("{s:o, s:{s:I, s:I, s:I, s:I}, s:{s:I, s:I, s:I}, s:I, s:I, s:f, s:I, s:o}",
                      "runs", runs_json(api->metrics), "queue", "running", (json_int_t)queue.running,
                      "waiting", (json_int_t)queue.waiting, "max_running",
                      (json_int_t)queue.max_running, "max_waiting", (json_int_t)queue.max_waiting,
                      "pool", "idle", (json_int_t)pool.idle, "wanted", (json_int_t)pool.wanted,
                      "made", (json_int_t)pool.made, "sessions", (json_int_t)count_sessions(api),
                      "connections", (json_int_t)http.connections, "cpu_s", api->metrics->cpu_s,
-                     "resident_bytes", resident_bytes(), "tokens", callers);
+                     "resident_bytes", (json_int_t)resident_bytes(), "tokens", callers);
 }
 
 static void show_stats(struct request *request)
