@@ -9,7 +9,7 @@
 
 int file_read(int dirfd, const char *path, char *text, size_t size)
 {
-    cleanup_close int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC);
+    cleanup_close int fd = openat(dirfd, path, O_RDONLY | O_CLOEXEC | O_NONBLOCK); /* of a pipe */
     size_t len = 0;
 
     if (fd < 0)

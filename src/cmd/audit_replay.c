@@ -22,6 +22,7 @@
 #include "trail/record.h"
 
 #define REPLAY_OF "replay-of-"
+#define NOT_KEPT  "which the trail does not keep"
 
 struct replay {
     struct audit *audit;
@@ -35,6 +36,7 @@ struct replay {
 };
 
 struct records {
+    const struct witness *witness;
     json_t *start, *end;
 };
 
@@ -79,6 +81,9 @@ static int keep_record(void *user, const struct index_row *row, const struct buf
     (void)start;
     if (!place || *place)
         return 0;
+    /* What somebody else put there is not run. */
+    if (!witness_wrote(records->witness, line->data, line->len))
+        return error_set(err, E_DENIED, "its record was changed; `belljar audit verify` says more");
     *place = record_load(line->data, line->len);
     return *place ? 0 : error_set(err, E_INVALID, "a record cannot be read");
 }
@@ -89,6 +94,7 @@ static int find_records(struct replay *replay, const char *id, struct records *r
 {
     struct index_filter filter = {.id = id, .has_starts = true};
 
+    ret_records->witness = replay->engine.witness;
     index_close(take_ptr(replay->index));
     if (index_open(replay->audit->dir, &replay->index, err) < 0)
         return -1;
@@ -114,7 +120,7 @@ static const json_t *kept_text(const json_t *object, const char *what, struct er
     sha256_to_hex(digest, hex);
     if (strcmp(hex, recorded) == 0)
         return text;
-    error_set(err, E_NOT_FOUND, "%s held secrets, which the trail does not keep", what);
+    error_set(err, E_NOT_FOUND, "%s held secrets, " NOT_KEPT, what);
     return NULL;
 }
 
@@ -137,9 +143,14 @@ static int take_env(const json_t *start, struct run *run, struct error *err)
 {
     const json_t *env = json_object_get(start, "env");
 
-    for (size_t i = 0; i < json_array_size(env); i++)
-        if (!strchr(json_string_value(json_array_get(env, i)), '='))
+    if (json_object_get(start, "env_masked"))
+        return error_set(err, E_NOT_FOUND, "its variables held secrets, " NOT_KEPT);
+    for (size_t i = 0; i < json_array_size(env); i++) {
+        const char *text = json_string_value(json_array_get(env, i));
+
+        if (!text || !strchr(text, '='))
             return error_set(err, E_NOT_FOUND, "the values of its variables were not kept");
+    }
     return env ? copy_list(env, &run->env, err) : 0;
 }
 
@@ -211,6 +222,8 @@ static int take_program(const json_t *start, struct run *run, struct error *err)
     const json_t *args = json_object_get(start, "args");
     const char *language = json_string_value(json_object_get(start, "language"));
 
+    if (json_object_get(start, "args_masked"))
+        return error_set(err, E_NOT_FOUND, "its arguments held secrets, " NOT_KEPT);
     if (!code || buf_add(&run->code, json_string_value(code), json_string_length(code), err) < 0)
         return -1;
     if (input) {

@@ -1,5 +1,6 @@
 #include "pool/witness.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -7,7 +8,9 @@
 #include "base/paths.h"
 #include "base/stream.h"
 #include "pool/mask.h"
+#include "trail/key.h"
 #include "trail/receipt.h"
+#include "trail/record.h"
 #include "trail/trail.h"
 #include "wire/message.h"
 
@@ -100,6 +103,14 @@ void witness_close(struct witness *witness)
         return;
     trail_close(witness->trail);
     free(witness);
+}
+
+bool witness_wrote(const struct witness *witness, const char *line, size_t len)
+{
+    struct record_head head;
+
+    return record_read(line, len, &head) && record_is_whole(line, len, &head) &&
+           record_is_ours(line, len, &head, key_mac(trail_key(witness->trail)));
 }
 
 /* --- words --- */
@@ -218,25 +229,56 @@ static void add_who(struct witness *witness, struct record *r, const struct run 
 /* Values may be secrets that no pattern knows: names are enough, unless all is to be kept. */
 static void add_env(struct witness *witness, struct record *r, const struct run *run)
 {
+    uint64_t masked = 0;
+
     if (!run->env)
         return;
     record_open_list(r, "env");
     for (char **env = run->env; *env; env++) {
         size_t len = witness->keep == KEEP_ALL ? strlen(*env) : strcspn(*env, "=");
+        uint64_t count = 0;
 
-        record_text(r, NULL, clean(witness, *env, len));
+        record_text(r, NULL, mask_for_trail(witness->masking, (struct span){*env, len}, &count));
+        masked += count;
     }
     record_close(r);
+    if (masked)
+        record_number(r, "env_masked", masked);
 }
 
-static void add_args(struct witness *witness, struct record *r, const struct run *run)
+/* What stands behind `--password` is a secret because of it. Returns how much was masked. */
+static uint64_t add_arg(const struct witness *witness, struct record *r, const char *before,
+                        const char *arg)
 {
+    size_t len = before && *before == '-' ? strlen(before) + 1 : 0;
+    cleanup_free char *both = NULL;
+    struct clean_text text;
+    uint64_t masked = 0;
+
+    if (len && asprintf(&both, "%s %s", before, arg) > 0) {
+        text = mask_for_trail(witness->masking, span_of(both), &masked);
+        if (masked && text.len > len && memcmp(text.data, both, len) == 0) {
+            record_text(r, NULL, (struct clean_text){text.data + len, text.len - len});
+            return masked;
+        }
+    }
+    masked = 0;
+    record_text(r, NULL, mask_for_trail(witness->masking, span_of(arg), &masked));
+    return masked;
+}
+
+static void add_args(const struct witness *witness, struct record *r, const struct run *run)
+{
+    uint64_t masked = 0;
+
     if (!run->args || witness->keep == KEEP_NONE)
         return;
     record_open_list(r, "args");
     for (char **arg = run->args; *arg; arg++)
-        add(witness, r, NULL, *arg);
+        masked += add_arg(witness, r, arg > run->args ? arg[-1] : NULL, *arg);
     record_close(r);
+    if (masked)
+        record_number(r, "args_masked", masked);
 }
 
 static void add_given(struct witness *witness, struct record *r, const struct run *run)

@@ -34,6 +34,9 @@ int witness_open(const struct witness_options *options, struct witness **ret_wit
 /* Waits for the disk. Accepts NULL. */
 void witness_close(struct witness *witness);
 
+/* Whether a line of the trail is a record as it was written by who has the key. */
+bool witness_wrote(const struct witness *witness, const char *line, size_t len);
+
 /* --- runs --- */
 
 int witness_start(struct witness *witness, struct run *run, struct error *err);

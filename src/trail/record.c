@@ -48,6 +48,13 @@ __attribute__((format(printf, 2, 3))) static void add_format(struct record *r, c
     add_str(r, text);
 }
 
+/* Some terminals take these for sequences; they are control characters, too. */
+static bool is_c1(const char *text, size_t len)
+{
+    return len > 1 && text[0] == '\xc2' && (unsigned char)text[1] >= 0x80 &&
+           (unsigned char)text[1] < 0xa0;
+}
+
 /* Length of what can be written as it is: all but quotes, backslashes and control characters, as
  * long as it is UTF-8. */
 static size_t plain_length(const char *text, size_t len)
@@ -65,7 +72,7 @@ static size_t plain_length(const char *text, size_t len)
             continue;
         }
         size = utf8_decode(text + n, len - n, NULL);
-        if (size <= 0)
+        if (size <= 0 || is_c1(text + n, len - n))
             break;
         n += (size_t)size;
     }
@@ -95,7 +102,11 @@ static void add_string(struct record *r, const char *text, size_t len)
         add(r, text, n);
         text += n;
         len -= n;
-        if (len) {
+        if (is_c1(text, len)) {
+            add_format(r, "\\u00%02x", (unsigned)(unsigned char)text[1]);
+            text += 2;
+            len -= 2;
+        } else if (len) {
             add_escape(r, (unsigned char)*text);
             text++;
             len--;

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -71,15 +72,22 @@ int segment_list(int dirfd, uint64_t **ret_list, size_t *ret_count, struct error
     return 0;
 }
 
+/* What bears such a name and is no file would stop whoever opens it. */
 int segment_open(int dirfd, uint64_t first_seq, bool is_ours, struct error *err)
 {
+    cleanup_close int fd = -1;
     char name[SEGMENT_NAME_SIZE];
-    int fd;
+    struct stat st;
 
     segment_name(first_seq, name);
     fd =
-        openat(dirfd, name, (is_ours ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return fd < 0 ? error_errno(err, "open `%s` of the trail", name) : fd;
+        openat(dirfd, name,
+               (is_ours ? O_RDWR | O_CREAT : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0600);
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return error_errno(err, "open `%s` of the trail", name);
+    if (!S_ISREG(st.st_mode))
+        return error_set(err, E_INVALID, "`%s` in the trail is no file", name);
+    return take_fd(fd);
 }
 
 /* --- forwards --- */

@@ -72,7 +72,7 @@ static int lock(int dir)
 {
     const struct timespec wait = {.tv_nsec = 1000000};
     struct flock region = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
-    int fd = openat(dir, "lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = openat(dir, "lock", O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 
     for (int i = 0; fd >= 0 && i < 1000 && fcntl(fd, F_SETLK, &region) < 0; i++)
         (void)nanosleep(&wait, NULL);

@@ -1,4 +1,5 @@
 """belljar audit replay: runs of the trail once more, and whether they gave the same."""
+import hashlib
 import json
 import shutil
 
@@ -65,11 +66,38 @@ def test_input_files_variables_and_limits_come_from_the_record(who):
     ("x = 'password = \"falcon_07aj86cC!\"'", (), {}, "held secrets"),
     ("print(input())", ("--stdin", "/etc/hostname"), {}, "standard input was not kept"),
     ("print(1)", ("--env", "A=b"), {}, "variables were not kept"),
+    ("print(1)", ("--env", "DB_PASSWORD=falcon_07aj86cC!"), {"BELLJAR_TRAIL_KEEP": "all"}, "variables held secrets"),
 ])
 def test_what_cannot_be_repeated_says_why(who, code, args, env, why):
     done = run(who, code, *args, env=env)
     answer, rows = replay(who, done)
     assert answer.code == 1 and rows[0]["verdict"] == "cannot be repeated" and why in rows[0]["why"], rows
+
+
+def test_a_secret_among_the_arguments_is_not_kept_nor_run_without(who):
+    program = who.file("argued.py", "import sys\nprint(len(sys.argv[-1]))\n")
+    done = who.call("run", "--json", program, "x", "--", "--password", "falcon_07aj86cC!").json
+    assert done["stdout"] == "16\n"
+    records = who.call("audit", "export").text
+    assert "falcon" not in records and '"--password","[REDACTED_SECRET]"' in records
+    assert "arguments held secrets" in replay(who, done["id"])[1][0]["why"]
+
+
+def test_a_record_that_somebody_changed_is_not_run(who):
+    done = run(who, "print('as it was')")
+    (file,) = (who.home / "state" / "belljar" / "trail").glob("0*.jsonl")
+    lines = file.read_bytes().splitlines()
+    for i, line in enumerate(lines):
+        if b"as it was" in line:
+            code = "print('as it was now')"
+            record = json.loads(line)
+            other = line.replace(b"print('as it was')", code.encode())
+            other = other.replace(record["code"]["sha256"].encode(), hashlib.sha256(code.encode()).hexdigest().encode())
+            head, tail = other.rsplit(b',"hash":"', 1)
+            lines[i] = head + b',"hash":"' + hashlib.sha256(head).hexdigest().encode() + tail[64:]
+    file.write_bytes(b"\n".join(lines) + b"\n")
+    answer, rows = replay(who, done)
+    assert answer.code == 1 and rows[0]["verdict"] == "cannot be repeated" and "was changed" in rows[0]["why"], rows
 
 
 def test_a_directory_that_was_writable_is_not_written_again(who):

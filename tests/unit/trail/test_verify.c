@@ -1,6 +1,7 @@
 #include "place.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -325,6 +326,41 @@ static void missing_and_renamed_files_are_found(void **state)
     assert_contains(buf_str(&found), "the file begins with record 1");
 }
 
+static void replace(const char *name, bool is_link)
+{
+    char path[256];
+
+    place_path(name, path);
+    (void)unlink(path);
+    assert_int_equal(is_link ? symlink("/dev/zero", path) : mkfifo(path, 0600), 0);
+}
+
+/* A pipe would stop whoever opens it, a link leads elsewhere: nobody waits, and nobody is fooled.
+ */
+static void what_is_no_file_is_told(void **state)
+{
+    (void)state;
+    (void)alarm(60);
+    for (int is_link = 0; is_link < 2; is_link++) {
+        struct verify_result result;
+        struct error err = {0};
+
+        place_fill(6, PLACE_FILE_BYTES);
+        replace("0000000000000900.jsonl", is_link);
+        assert_true(verify_trail(place, &(struct verify_options){0}, &result, &err) < 0);
+        assert_non_null(strstr(err.message, "0000000000000900.jsonl"));
+        error_done(&err);
+        place_clear();
+        place_fill(6, PLACE_FILE_BYTES);
+        replace("lock", is_link);
+        assert_int_equal(place_verify(&found, NULL), 0);
+        replace("head.json", is_link);
+        assert_int_equal(place_verify(&found, NULL), 1);
+        place_clear();
+    }
+    (void)alarm(0);
+}
+
 /* The one thing that only a witness elsewhere can know: both put back to an earlier day. */
 static void a_trail_that_was_put_back_is_found_with_a_witness(void **state)
 {
@@ -364,6 +400,7 @@ int main(void)
         cmocka_unit_test(a_forged_head_is_not_believed),
         cmocka_unit_test(all_files_gone_is_found),
         cmocka_unit_test(missing_and_renamed_files_are_found),
+        cmocka_unit_test(what_is_no_file_is_told),
         cmocka_unit_test(a_trail_that_was_put_back_is_found_with_a_witness),
     };
     int r;
