@@ -93,6 +93,12 @@
 #define LIMIT_PATTERN_BYTES  KIB
 #define LIMIT_PATTERN_MEMORY (256 * KIB)
 
+/* One skill, the versions of it that can be gone back to, and skills of one owner: a program gets
+ * each that it names as a file, within LIMIT_FILES_GIVEN. */
+#define LIMIT_SKILL_BYTES    (256 * KIB)
+#define LIMIT_SKILL_VERSIONS 10
+#define LIMIT_SKILLS         64
+
 /* What is kept between runs. One state: a list of thousands of files with what was done to each,
  * and a model has to read it. Saves of one name that can be gone back to, by number and by bytes;
  * names of one owner, bytes of all his states; and the whole file, for all owners. */

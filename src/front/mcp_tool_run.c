@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "front/mcp_tools.h"
 #include "gate/admit.h"
+#include "state/skill.h"
 
 /* Kept of each stream in one answer: about ten thousand tokens, where some clients begin to warn.
  * The whole is there to be read in pages. */
@@ -206,6 +207,8 @@ static int admit(struct mcp_call *call, const struct mcp_program *program, struc
     else if (r == 0)
         r = mcp_grant(host, run, err) < 0 ? -1 : api_admit(api, call->caller, body, run, err);
     json_decref(body);
+    if (r == 0)
+        r = skill_give(api->kept, mcp_kept_owner(call), run, err);
     if (run->limits.output_bytes > OUTPUT_BYTES)
         run->limits.output_bytes = OUTPUT_BYTES;
     if (program->masks_all)

@@ -30,7 +30,7 @@ const char *mcp_kept_owner(const struct mcp_call *call)
 
 /* What was kept was a stranger's text, and is masked as a whole: a name beside a value says what
  * that is. Where a label breaks the JSON there is the text alone. */
-static json_t *object_result(struct mcp_call *call, const char *text, size_t len, bool is_error)
+static json_t *masked_result(struct mcp_call *call, const char *text, size_t len, bool is_error)
 {
     static const struct json_text_limits limits = {
         .bytes = ANSWER_MAX, .depth = 200, .allows_nul = true};
@@ -41,24 +41,30 @@ static json_t *object_result(struct mcp_call *call, const char *text, size_t len
     return result;
 }
 
-static void answer(struct mcp_call *call, json_t *object, bool is_error)
+json_t *mcp_object_result(struct mcp_call *call, json_t *object, bool is_error)
 {
     cleanup(buf_done) struct buf text = {0};
     cleanup_free char *masked = NULL;
-    struct error err = {0};
     size_t len = 0;
 
     buf_init(&text, ANSWER_MAX);
-    if (json_text_dump(object, JSON_TEXT_COMPACT, &text, &err) == 0) {
+    if (json_text_dump(object, JSON_TEXT_COMPACT, &text, NULL) == 0)
         masked = mcp_mask(mcp_host_of(call), buf_str(&text), text.len, &len);
-        if (!masked)
-            error_set(&err, E_SYSTEM, "the answer could not be masked");
-    }
     json_decref(object);
-    if (masked)
-        mcp_call_answer(call, object_result(call, masked, len, is_error));
-    else
-        mcp_call_fail(call, &err);
+    return masked ? masked_result(call, masked, len, is_error) : NULL;
+}
+
+static void answer(struct mcp_call *call, json_t *object, bool is_error)
+{
+    json_t *result = mcp_object_result(call, object, is_error);
+    struct error err = {0};
+
+    if (result) {
+        mcp_call_answer(call, result);
+        return;
+    }
+    error_set(&err, E_SYSTEM, "the answer could not be masked");
+    mcp_call_fail(call, &err);
 }
 
 void mcp_answer_object(struct mcp_call *call, json_t *object)

@@ -109,6 +109,10 @@ struct store *mcp_kept(const struct mcp_call *call, struct error *err);
  * server's first token is. */
 const char *mcp_kept_owner(const struct mcp_call *call);
 
+/* A result that is the object, as text and in structure, masked. Takes it. NULL: the masker failed.
+ */
+json_t *mcp_object_result(struct mcp_call *call, json_t *object, bool is_error);
+
 /* Answers with the object, as text and in structure, masked. Takes it. */
 void mcp_answer_object(struct mcp_call *call, json_t *object);
 
@@ -130,7 +134,8 @@ json_t *mcp_file_contents(const struct mcp_host *host, const struct files *files
 extern const struct mcp_tool mcp_tool_python, mcp_tool_bash, mcp_tool_status, mcp_tool_interrupt,
     mcp_tool_restart, mcp_tool_fork, mcp_tool_output, mcp_tool_read, mcp_tool_write, mcp_tool_list;
 extern const struct mcp_tool mcp_tool_work_create, mcp_tool_work_save, mcp_tool_work_load,
-    mcp_tool_work_list, mcp_tool_work_delete;
+    mcp_tool_work_list, mcp_tool_work_delete, mcp_tool_skill_save, mcp_tool_skill_list,
+    mcp_tool_skill_info, mcp_tool_skill_file;
 extern const struct mcp_tool mcp_compat_execute_python, mcp_compat_execute_code,
     mcp_compat_python_command, mcp_compat_bash_command, mcp_compat_status;
 extern const struct mcp_resource *const mcp_resources[];

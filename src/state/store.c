@@ -38,6 +38,9 @@ static const char schema[] =
     " version INTEGER NOT NULL, time TEXT NOT NULL, bytes INTEGER NOT NULL, state TEXT NOT NULL,"
     " PRIMARY KEY(owner, name, version),"
     " FOREIGN KEY(owner, name) REFERENCES work(owner, name) ON DELETE CASCADE);"
+    "CREATE TABLE IF NOT EXISTS skill(owner TEXT NOT NULL, name TEXT NOT NULL,"
+    " version INTEGER NOT NULL, time TEXT NOT NULL, description TEXT, code TEXT NOT NULL,"
+    " PRIMARY KEY(owner, name, version));"
     "PRAGMA user_version=1;" /* STORE_VERSION */
     "COMMIT";
 
@@ -59,6 +62,11 @@ void store_free(struct store *store)
     (void)sqlite3_close(store->db);
     free(store->path);
     free(store);
+}
+
+bool store_is_there(const struct store *store)
+{
+    return store->db || access(store->path, F_OK) == 0;
 }
 
 int store_check_name(const char *what, const char *name, struct error *err)

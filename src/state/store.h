@@ -24,6 +24,9 @@ struct store;
 struct store *store_new(const char *path);
 void store_free(struct store *store);
 
+/* Something has been kept here before. */
+bool store_is_there(const struct store *store);
+
 /* `what` is what the name is of, for the message. */
 int store_check_name(const char *what, const char *name, struct error *err);
 

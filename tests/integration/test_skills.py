@@ -1,0 +1,99 @@
+"""Skills: saved once, imported by later programs."""
+import uuid
+
+import mcp
+import pytest
+
+CODE = "import json\n\ndef double(x):\n    return 2 * x\n"
+
+
+@pytest.fixture(scope="module")
+def who(callers):
+    return callers["user"] if "user" in callers else next(iter(callers.values()))
+
+
+@pytest.fixture
+def home(who):
+    """A state directory of the test's own."""
+    return {"XDG_STATE_HOME": str(who.home / f"state-{uuid.uuid4().hex}")}
+
+
+def open_client(who, home, *args):
+    client = mcp.Client(who, *args, env=home)
+    client.initialize()
+    return client
+
+
+def save(client, name, code, **more):
+    return client.call("save_reusable_skill", {"name": name, "code": code, **more})
+
+
+def test_a_skill_is_imported_by_another_process(who, home):
+    with open_client(who, home) as client:
+        result = save(client, "doubling", CODE, description='Doubles "numbers" \\ and more')
+        assert result["structuredContent"] == {
+            "status": "success", "skill_name": "doubling", "version": 1, "path": "skills/doubling.py", "message": "from skills.doubling import *",
+        }  # fmt: skip
+    with open_client(who, home) as client:
+        use = "from skills.doubling import double\nimport skills.doubling\nprint(double(21), skills.doubling.__doc__)"
+        assert client.text("execute_python_code", {"code": use}) == '42 Doubles "numbers" \\ and more\n'
+        assert client.text("execute_python", {"code": "from skills.doubling import double\nresult = double(4)"}).count('"result":8') == 1
+        listed = client.call("list_skills", {})["structuredContent"]["skills"]
+        assert [(s["name"], s["version"]) for s in listed] == [("doubling", 1)]
+        info = client.call("get_skill_info", {"skill_name": "doubling"})["structuredContent"]
+        assert info["files"] == ["doubling.py"] and "code" not in info
+        assert client.text("get_skill_file", {"skill_name": "doubling", "filename": "doubling.py"}).endswith(CODE)
+
+
+def test_a_skill_may_import_another(who, home):
+    with open_client(who, home) as client:
+        assert "isError" not in save(client, "doubling", CODE)
+        assert "isError" not in save(client, "quadrupling", "from skills.doubling import double\n\ndef quadruple(x):\n    return double(double(x))\n")
+        assert client.text("execute_python_code", {"code": "from skills.quadrupling import quadruple\nprint(quadruple(3))"}) == "12\n"
+
+
+@pytest.mark.parametrize("name", ["../x", "a/b", "", "X", "1x", "import", "a-b", "a.b", "__init__", "x\n", "é", "a" * 65])
+def test_names_that_are_no_modules_are_refused(who, home, name):
+    with open_client(who, home) as client:
+        assert save(client, name, CODE)["isError"]
+        assert client.call("list_skills", {})["structuredContent"]["skills"] == []
+
+
+@pytest.mark.parametrize("code, word", [("def f(:\n", "line 1"), ("import subprocess\n", "subprocess"), ("1 / 0\n", "ZeroDivisionError"), ("eval('1')", "eval")])
+def test_what_does_not_run_is_not_stored(who, home, code, word):
+    with open_client(who, home) as client:
+        assert "isError" not in save(client, "x", CODE)
+        refused = save(client, "x", code)
+        assert refused["isError"] and word in mcp.text_of(refused) and "not saved" in mcp.text_of(refused)
+        assert client.call("get_skill_info", {"skill_name": "x"})["structuredContent"]["version"] == 1
+
+
+def test_a_profile_without_skills_gets_no_files(who, home):
+    with open_client(who, home) as client:
+        assert "isError" not in save(client, "doubling", CODE)
+    with open_client(who, home, "--profile", "strict") as client:
+        refused = client.call("execute_python_code", {"code": "from skills.doubling import double"})
+        assert refused["isError"] and mcp.text_of(refused).startswith("refused")
+        assert "skills" not in client.text("list_files")
+
+
+def test_a_program_that_names_none_gets_none(who, home):
+    with open_client(who, home) as client:
+        assert "isError" not in save(client, "doubling", CODE)
+        assert client.text("execute_python_code", {"code": "print('skills')"}) == "skills\n"
+        assert "doubling" not in client.text("list_files")
+
+
+def test_what_a_program_does_to_its_copy_stays_in_its_sandbox(who, home):
+    with open_client(who, home) as client:
+        assert "isError" not in save(client, "doubling", CODE)
+        spoil = "import skills.doubling\nopen('skills/doubling.py', 'w').write('spoiled = 1')"
+        assert "isError" not in client.call("execute_python_code", {"code": spoil, "session_id": "new"})
+        assert client.text("get_skill_file", {"skill_name": "doubling", "filename": "doubling.py"}) == CODE
+
+
+@pytest.mark.parametrize("file", ["../doubling.py", "/etc/passwd", "doubling.pyc", "SKILL.md", ""])
+def test_only_its_own_file_is_read(who, home, file):
+    with open_client(who, home) as client:
+        assert "isError" not in save(client, "doubling", CODE)
+        assert client.call("get_skill_file", {"skill_name": "doubling", "filename": file})["isError"]
