@@ -124,6 +124,40 @@ def test_an_ordinary_line_is_not_delayed():
         assert process.wait() == 0
 
 
+def memory_peak(process):
+    with open(f"/proc/{process.pid}/status") as status:
+        return next(int(line.split()[1]) for line in status if line.startswith("VmHWM"))
+
+
+@pytest.mark.parametrize("before, block, takes_rules", [
+    (b"", b"an ordinary line of a program's output, 42 of 1000\n" * 20000, False),
+    (b"", b"no end of this line " * 50000, True),
+    (b"", b"\0\x1b[1m" * 200000, False),
+    (b"", "\u200b".encode() * 300000, False),
+    (b"password='", b"0a1b2c3d" * 125000, False),
+    (b"-----BEGIN PRIVATE " b"KEY-----\n", b"MIIEvQIBADANBgkqhkiG9w0BAQEFAASC\n" * 30000, False),
+    (b"", b"TCK-12345678" * 80000, True),
+    (b"", b"ghp_" * 250000, False),
+], ids=["lines", "one line", "controls", "invisible", "value", "key", "rule", "anchors"])
+def test_a_stream_without_end_takes_no_memory(tmp_path, before, block, takes_rules):
+    rules = tmp_path / "rules.toml"
+    rules.write_text('[rules.ticket]\npattern = "TCK-[0-9]{8}"\n')
+    process = subprocess.Popen([belljar.program_path(), "mask", *(["--with", rules] if takes_rules else [])],
+                               stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
+    try:
+        process.stdin.write(before)
+        peaks = []
+        for _ in range(2):
+            for _ in range(12):
+                process.stdin.write(block)
+            process.stdin.flush()
+            peaks.append(memory_peak(process))
+        assert peaks[1] - peaks[0] < 2048 and peaks[1] < 100 * 1024, peaks
+    finally:
+        process.stdin.close()
+        assert process.wait() == 0
+
+
 # --- runs ---
 
 # Written so that the program itself does not hold the secret.
