@@ -274,8 +274,21 @@ int convert(const where &w, const toml::node &node, const std::string &path, int
     return 0;
 }
 
+/* A word without quotes, `masking = no`: the parser takes it for a number. */
+bool is_bare_word(std::string_view text, unsigned line)
+{
+    size_t at = 0;
+
+    for (; line > 1 && at != std::string_view::npos; line--)
+        at = text.find('\n', at) == std::string_view::npos ? text.npos : text.find('\n', at) + 1;
+    text = at < text.size() ? text.substr(at, text.find('\n', at) - at) : std::string_view();
+    at = text.find('=');
+    at = at == text.npos ? at : text.find_first_not_of(" \t", at + 1);
+    return at != text.npos && std::isalpha(static_cast<unsigned char>(text[at]));
+}
+
 /* The parser's messages begin with "Error while parsing …". */
-int report(const where &w, const toml::parse_error &mistake)
+int report(const where &w, std::string_view source, const toml::parse_error &mistake)
 {
     std::string text(mistake.description());
     const unsigned line = mistake.source().begin.line;
@@ -286,7 +299,9 @@ int report(const where &w, const toml::parse_error &mistake)
         text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
     while (!text.empty() && (text.back() == '.' || text.back() == '\n'))
         text.pop_back();
-    return error_set(w.err, E_INVALID, "%s:%u: %s", w.name, line, text.c_str());
+    error_set(w.err, E_INVALID, "%s:%u: %s", w.name, line, text.c_str());
+    return is_bare_word(source, line) ? error_hint(w.err, "words stand in quotes, as in \"no\"")
+                                      : -1;
 }
 
 /* Does the parser fail an assertion of its own on this text? */
@@ -323,7 +338,7 @@ int parse(const where &w, std::string_view text, json_t **ret_tree)
     try {
         return convert(w, toml::parse(text), "", 0, ret_tree);
     } catch (const toml::parse_error &mistake) {
-        return report(w, mistake);
+        return report(w, text, mistake);
     } catch (const std::logic_error &) {
         return error_set(w.err, E_INVALID, "%s:%d: read something out of place, expected a value",
                          w.name, lost_at_line(text));

@@ -59,7 +59,21 @@ static void a_mistake_names_file_and_line_and_both_sides(void **state)
     (void)state;
     assert_contains(err.message, "t.toml:2: ");
     assert_contains(err.message, "expected digit, saw 's'");
+    assert_null(err.hint);
     assert_error(&err, E_INVALID, "t.toml:2:");
+}
+
+static void a_word_without_quotes_gets_a_hint(void **state)
+{
+    static const char *const texts[] = {"b = no", "a = 1\nb = yes\n", "a = 1\n\nb =strict # c\n"};
+
+    (void)state;
+    for (size_t i = 0; i < 3; i++) {
+        struct error err = refused(texts[i], strlen(texts[i]));
+
+        assert_contains(err.hint, "quotes");
+        error_done(&err);
+    }
 }
 
 static void control_characters_are_refused_before_parsing(void **state)
@@ -260,6 +274,7 @@ int main(void)
         cmocka_unit_test(tables_arrays_and_scalars_become_json),
         cmocka_unit_test(an_empty_file_is_an_empty_table),
         cmocka_unit_test(a_mistake_names_file_and_line_and_both_sides),
+        cmocka_unit_test(a_word_without_quotes_gets_a_hint),
         cmocka_unit_test(control_characters_are_refused_before_parsing),
         cmocka_unit_test(letters_of_all_scripts_are_text),
         cmocka_unit_test(a_mistake_inside_an_array_ends_in_an_error),
