@@ -9,6 +9,7 @@
 #define VALUE_MAX ((size_t)2048) /* a key in PEM; four times as much when escaped */
 #define FORMS_MAX 4096
 #define FORM_MIN  4
+#define WRAP_MIN  16 /* so long is a line at least */
 #define BUCKETS   4096
 #define NO_FORM   UINT32_MAX
 
@@ -16,6 +17,7 @@ struct form {
     char *text;
     size_t len;
     uint32_t next; /* in its bucket */
+    bool may_wrap; /* lines may end inside, as base64(1) writes them */
 };
 
 struct scrub_values {
@@ -54,7 +56,8 @@ static unsigned bucket_of(const char *text)
     return head * 2654435761u >> 20;
 }
 
-static int add_form(struct scrub_values *values, const char *text, size_t len, struct error *err)
+static int add_form_as(struct scrub_values *values, const char *text, size_t len, bool may_wrap,
+                       struct error *err)
 {
     struct form *form;
     unsigned bucket;
@@ -82,11 +85,19 @@ static int add_form(struct scrub_values *values, const char *text, size_t len, s
         return error_set(err, E_SYSTEM, "out of memory");
     memcpy(form->text, text, len);
     form->len = len;
+    form->may_wrap = may_wrap;
     form->next = values->buckets[bucket];
     values->buckets[bucket] = values->count++;
+    if (may_wrap)
+        len += 2 * (len / WRAP_MIN + 1);
     if (len > values->longest)
         values->longest = len;
     return 0;
+}
+
+static int add_form(struct scrub_values *values, const char *text, size_t len, struct error *err)
+{
+    return add_form_as(values, text, len, false, err);
 }
 
 /* ---- encodings ---- */
@@ -112,7 +123,7 @@ static int add_base64(struct scrub_values *values, const char *value, size_t len
             }
             text[n++] = alphabet[bits];
         }
-        if (n >= 6 && add_form(values, text, n, err) < 0)
+        if (n >= 6 && add_form_as(values, text, n, true, err) < 0)
             return -1;
     }
     return 0;
@@ -242,15 +253,52 @@ int scrub_values_add(struct scrub_values *values, const char *value, size_t len,
 
 /* ---- looking for them ---- */
 
+/* The end of a line in the midst of the form: how long it is. The first bytes stand together, so
+ * that not every line that ends with a letter of them has to wait. */
+static size_t break_at(const struct form *form, size_t done, const char *text, size_t len)
+{
+    if (!form->may_wrap || done < FORM_MIN || !len)
+        return 0;
+    if (text[0] == '\r' && len > 1 && text[1] == '\n')
+        return 2;
+    return text[0] == '\n' || (text[0] == '\r' && len == 1);
+}
+
+/* How many bytes of the text the form takes; 0: it does not stand here. *ret_is_begun: the text
+ * ends before the form does. */
+static size_t match(const struct form *form, const char *text, size_t len, bool *ret_is_begun)
+{
+    size_t at = 0, done = 0, since = WRAP_MIN;
+
+    *ret_is_begun = false;
+    while (done < form->len && at < len) {
+        size_t skip = since >= WRAP_MIN ? break_at(form, done, text + at, len - at) : 0;
+
+        if (skip) {
+            at += skip;
+            since = 0;
+        } else if (text[at] == form->text[done]) {
+            at++;
+            done++;
+            since++;
+        } else {
+            return 0;
+        }
+    }
+    *ret_is_begun = done < form->len;
+    return *ret_is_begun ? 0 : at;
+}
+
 static size_t longest_at(const struct scrub_values *values, const char *text, size_t len)
 {
     size_t best = 0;
 
     for (uint32_t i = values->buckets[bucket_of(text)]; i != NO_FORM; i = values->forms[i].next) {
-        const struct form *form = &values->forms[i];
+        bool may_go_on;
+        size_t n = match(&values->forms[i], text, len, &may_go_on);
 
-        if (form->len <= len && form->len > best && memcmp(form->text, text, form->len) == 0)
-            best = form->len;
+        if (n > best)
+            best = n;
     }
     return best;
 }
@@ -258,9 +306,13 @@ static size_t longest_at(const struct scrub_values *values, const char *text, si
 /* The text may be the beginning of a value. */
 static bool is_begun(const struct scrub_values *values, const char *text, size_t len)
 {
-    for (uint32_t i = 0; i < values->count; i++)
-        if (values->forms[i].len > len && memcmp(values->forms[i].text, text, len) == 0)
+    for (uint32_t i = 0; i < values->count; i++) {
+        bool may_go_on;
+
+        (void)match(&values->forms[i], text, len, &may_go_on);
+        if (may_go_on)
             return true;
+    }
     return false;
 }
 

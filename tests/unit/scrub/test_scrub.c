@@ -364,6 +364,27 @@ static void a_known_value_is_found_behind_escapes(void **state)
     scrub_values_free(values);
 }
 
+/* base64(1) and base64.encodebytes() end lines wherever they are full. */
+static void a_known_value_is_found_across_lines_of_base64(void **state)
+{
+    static const char form[] = "Y29ycmVjdCBob3JzZSBiYXR0ZXJ5IHN0YXBsZSE=";
+    struct scrub_values *values = scrub_values_new();
+
+    (void)state;
+    assert_int_equal(scrub_values_add(values, "correct horse battery staple!", 29, NULL), 0);
+    begin(&(struct scrub_options){.values = values});
+    for (int width = 4; width < 38; width++) {
+        char text[128];
+
+        (void)snprintf(text, sizeof(text), "%.*s\n%s\n", width, form, form + width);
+        check_value(text, "[REDACTED_SECRET]E=\n");
+        (void)snprintf(text, sizeof(text), "%.*s\r\n%s\n", width, form, form + width);
+        check_value(text, "[REDACTED_SECRET]E=\n");
+    }
+    begin(NULL);
+    scrub_values_free(values);
+}
+
 /* Nothing of either comes out where one begins in the other. */
 static void values_may_overlap(void **state)
 {
@@ -536,6 +557,7 @@ int main(void)
         cmocka_unit_test(hostile_text_takes_linear_time),
         cmocka_unit_test(a_known_value_never_comes_out),
         cmocka_unit_test(a_known_value_is_found_behind_escapes),
+        cmocka_unit_test(a_known_value_is_found_across_lines_of_base64),
         cmocka_unit_test(values_may_overlap),
         cmocka_unit_test(a_value_that_is_everywhere_is_refused),
         cmocka_unit_test(a_rule_is_one_more_kind),
