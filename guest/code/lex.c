@@ -476,7 +476,7 @@ static void read_number(struct lex *lex)
 
 static bool close_bracket(struct lex *lex, char c)
 {
-    char open = c == ')' ? '(' : c == ']' ? '[' : '{';
+    char open = (char)(c == ')' ? '(' : c == ']' ? '[' : '{');
 
     if (!lex->depth || lex->brackets[lex->depth - 1] != open)
         return false;

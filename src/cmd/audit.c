@@ -86,8 +86,10 @@ static int read_limit(const char *text, size_t *ret_limit, struct error *err)
 
     errno = 0;
     number = strtoul(text, &end, 10);
-    if (*text < '0' || *text > '9' || *end || errno)
-        return error_set(err, E_INVALID, "--limit `%s` is no number", text);
+    if (*text < '0' || *text > '9' || *end || errno) {
+        error_set(err, E_INVALID, "--limit `%s` is no number", text);
+        return error_hint(err, "for example --limit 20");
+    }
     *ret_limit = number;
     return 0;
 }

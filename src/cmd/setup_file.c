@@ -28,8 +28,10 @@ static int resolve(struct setup_file *file, const char *path, struct error *err)
 
     if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
         file->path = realpath(path, NULL);
-        if (!file->path && errno == ENOENT)
-            return error_set(err, E_INVALID, "%s is a link to a file that is not there", path);
+        if (!file->path && errno == ENOENT) {
+            error_set(err, E_INVALID, "%s is a link to a file that is not there", path);
+            return error_hint(err, "remove the link, or make what it leads to");
+        }
     } else {
         file->path = strdup(path);
     }

@@ -166,6 +166,12 @@ static void json_decref_p(json_t **value)
     json_decref(*value);
 }
 
+static int not_ours(struct error *err)
+{
+    error_set(err, E_PROTOCOL, "what answers there is no Belljar");
+    return error_hint(err, "`belljar serve` says where it listens");
+}
+
 static int read_answer(const struct buf *text, json_t **ret_answer, struct error *err)
 {
     static const struct json_text_limits limits = {
@@ -176,7 +182,7 @@ static int read_answer(const struct buf *text, json_t **ret_answer, struct error
     size_t len;
 
     if (!body || sscanf(text->data, "HTTP/1.%*1d %3d", &status) != 1)
-        return error_set(err, E_PROTOCOL, "what answers there is no Belljar");
+        return not_ours(err);
     body += 4;
     len = text->len - (size_t)(body - text->data);
     if (len && json_text_load(body, len, &limits, &answer, err) < 0)
@@ -260,11 +266,6 @@ static void drop(struct buf *buf, size_t len)
 {
     memmove(buf->data, buf->data + len, buf->len - len);
     buf->len -= len;
-}
-
-static int not_ours(struct error *err)
-{
-    return error_set(err, E_PROTOCOL, "what answers there is no Belljar");
 }
 
 /* Chunks that are there, whole or in part, as text. */

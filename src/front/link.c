@@ -49,8 +49,10 @@ static int connect_tcp(const struct client *client, struct error *err)
     struct addrinfo wanted = {.ai_socktype = SOCK_STREAM}, *found = NULL;
     int fd = -1;
 
-    if (getaddrinfo(client->host, client->port, &wanted, &found) != 0)
-        return error_set(err, E_NOT_FOUND, "there is no host `%s`", client->host);
+    if (getaddrinfo(client->host, client->port, &wanted, &found) != 0) {
+        error_set(err, E_NOT_FOUND, "there is no host `%s`", client->host);
+        return error_hint(err, "look at the address for a slip, or at this machine's network");
+    }
     for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next) {
         fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
         if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) < 0)
