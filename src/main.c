@@ -25,6 +25,8 @@ static const struct {
     {"serve",   cmd_serve,   "answer requests over HTTP, from a warm stock of sandboxes"},
     {"mcp",     cmd_mcp,     "answer an MCP client on standard input and output"        },
     {"session", cmd_session, "list, show and end the sessions of a running server"      },
+    {"skills",  cmd_skills,  "look after the modules that later programs import"        },
+    {"state",   cmd_state,   "look after what agents have saved for later"              },
     {"token",   cmd_token,   "add, list and remove tokens of a server"                  },
     {"setup",   cmd_setup,   "tell an agent's program of Belljar"                       },
     {"audit",   cmd_audit,   "show what was run, and whether the record of it is whole" },

@@ -2,7 +2,7 @@
 _belljar()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
-    local commands="run shell serve mcp session token setup audit doctor mask config bench version" actions=""
+    local commands="run shell serve mcp session skills state token setup audit doctor mask config bench version" actions=""
 
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
@@ -11,6 +11,8 @@ _belljar()
     fi
     case $command in
     session) actions="list show rm" ;;
+    skills) actions="add list rm show undo" ;;
+    state) actions="list rm show" ;;
     token) actions="add list rm" ;;
     audit) actions="list show follow export verify check-receipt key head replay" ;;
     setup) actions="claude-code claude-desktop cursor vscode gemini codex" ;;

@@ -19,6 +19,8 @@ int cmd_serve(int argc, char **argv);
 int cmd_session(int argc, char **argv);
 int cmd_setup(int argc, char **argv);
 int cmd_shell(int argc, char **argv);
+int cmd_skills(int argc, char **argv);
+int cmd_state(int argc, char **argv);
 int cmd_token(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 

@@ -13,6 +13,7 @@
 #include "base/stream.h"
 #include "base/utf8.h"
 #include "cmd/cmd.h"
+#include "cmd/kept.h"
 #include "cmd/outlet.h"
 #include "cmd/remote.h"
 #include "cmd/request.h"
@@ -21,7 +22,9 @@
 #include "front/result.h"
 #include "front/terminal.h"
 #include "gate/admit.h"
+#include "gate/tokens.h"
 #include "pool/engine.h"
+#include "state/skill.h"
 
 struct job {
     struct config *config;
@@ -361,6 +364,16 @@ static int start_engine(struct job *job, struct error *err)
                              &(struct witness_options){.is_brief = true, .on_note = cmd_note}, err);
 }
 
+/* Where there is no place to keep any, there are none. */
+static int give_skills(struct run *run, struct error *err)
+{
+    struct store *store = kept_open(NULL);
+    int r = skill_give(store, TOKEN_FIRST, run, err);
+
+    store_free(store);
+    return r;
+}
+
 static int prepare(struct job *job, struct request *request, struct error *err)
 {
     struct run *run = job->run;
@@ -374,7 +387,7 @@ static int prepare(struct job *job, struct request *request, struct error *err)
         return -1;
     run->env = request->env.count ? request->env.items : NULL;
     run->args = request->file ? request->args : NULL;
-    if (admit_run(run, job->config, job->profile, err) < 0)
+    if (admit_run(run, job->config, job->profile, err) < 0 || give_skills(run, err) < 0)
         return -1;
     run_stream_done(&run->out);
     run_stream_done(&run->err);

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "front/api.h"
 #include "front/parcel.h"
+#include "state/skill.h"
 
 static const struct schema_field run_fields[] = {
     API_CODE_FIELDS,    API_PROFILE_FIELDS, API_CELL_FIELDS, API_BOX_FIELDS,
@@ -79,6 +80,7 @@ static void run_free_p(struct run **run)
 int api_make_run(const struct request *request, const json_t *body, struct run **ret_run,
                  struct error *err)
 {
+    const struct api *api = request->api;
     cleanup(run_free_p) struct run *run = run_new();
 
     if (!run)
@@ -87,7 +89,7 @@ int api_make_run(const struct request *request, const json_t *body, struct run *
     if (api_read_code(request->api, body, run, err) < 0 ||
         api_admit(request->api, request->caller, body, run, err) < 0 ||
         pass_trace(request, run, err) < 0 || parcel_read(body, request->parts, run, err) < 0 ||
-        read_args(body, run, err) < 0)
+        skill_give(api->kept, request->owner, run, err) < 0 || read_args(body, run, err) < 0)
         return -1;
     *ret_run = take_ptr(run);
     return 0;

@@ -6,6 +6,7 @@
 #include "front/json.h"
 #include "front/parcel.h"
 #include "gate/admit.h"
+#include "state/skill.h"
 
 static const struct schema_field open_fields[] = {
     {"name",         SCHEMA_STRING, .max_len = 64,
@@ -230,7 +231,8 @@ static void execute(struct request *request)
         error_set(&err, E_SYSTEM, "out of memory");
     if (!cell || api_read_code(api, request->json, cell, &err) < 0 ||
         api_admit_cell(request->api, request->caller, session, request->json, cell, &err) < 0 ||
-        parcel_read(request->json, request->parts, cell, &err) < 0) {
+        parcel_read(request->json, request->parts, cell, &err) < 0 ||
+        skill_give(api->kept, request->owner, cell, &err) < 0) {
         api_refuse(request, "run", &err);
         return;
     }

@@ -3,6 +3,7 @@ import uuid
 
 import mcp
 import pytest
+import serving
 
 CODE = "import json\n\ndef double(x):\n    return 2 * x\n"
 
@@ -97,3 +98,39 @@ def test_only_its_own_file_is_read(who, home, file):
     with open_client(who, home) as client:
         assert "isError" not in save(client, "doubling", CODE)
         assert client.call("get_skill_file", {"skill_name": "doubling", "filename": file})["isError"]
+
+
+def test_the_command_line_adds_shows_takes_back_and_deletes(who, home):
+    place = who.home / f"files-{uuid.uuid4().hex}"
+    place.mkdir()
+    place.chmod(0o755)
+    file = place / "doubling.py"
+
+    def add(text):
+        file.write_text(text)
+        file.chmod(0o644)
+        return who.call("skills", "add", str(file), env=home)
+
+    assert add(CODE).text == "doubling: version 1\n"
+    assert who.call("run", "-c", "from skills.doubling import double\nprint(double(5))", env=home).text == "10\n"
+    assert add("import subprocess\n").code == 77 and add("def f(:\n").code == 77
+    assert who.call("skills", "show", "doubling", env=home).text == CODE
+    assert add("def double(x):\n    return 0\n").text == "doubling: version 2\n"
+    assert who.call("skills", "undo", "doubling", env=home).text == "doubling: version 1\n"
+    assert who.call("skills", "show", "doubling", env=home).text == CODE
+    assert who.call("skills", "list", env=home).text.startswith("doubling ")
+    assert who.call("skills", "rm", "doubling", env=home).code == 0
+    assert who.call("skills", "show", "doubling", env=home).code == 66
+    assert who.call("skills", "add", str(place / "no.txt"), env=home).code == 64
+
+
+def test_over_http_each_token_has_its_own(who, home):
+    with open_client(who, home) as client:
+        assert "isError" not in save(client, "doubling", CODE)
+    with serving.Server(who, env=home) as server:
+        body = {"code": "from skills.doubling import double\nprint(double(8))"}
+        assert server.post("/v1/run", body).json["stdout"] == "16\n"
+        opened = server.post("/v1/sessions", {}).json["session_id"]
+        assert server.post(f"/v1/sessions/{opened}/execute", body).json["stdout"] == "16\n"
+        other = {"Authorization": "Bearer " + who.call("token", "add", "other", env=home).text.strip()}
+        assert "ModuleNotFoundError" in server.post("/v1/run", body, headers=other).json["stderr"]

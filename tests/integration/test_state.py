@@ -1,4 +1,5 @@
 """What outlives a run: refactoring sessions, through every door."""
+import json
 import os
 import signal
 import stat
@@ -100,3 +101,16 @@ def test_what_is_too_large_or_no_object_is_refused(who, home):
         assert bad(client, "save_session_state", session_id="x", state={"a": "x" * (1 << 20)})["code"] == "too_large"
         assert client.call("save_session_state", {"session_id": "x", "state": [1]})["isError"]
         assert good(client, "load_session_state", session_id="x")["state"] == {}
+
+
+def test_the_command_line_lists_shows_and_deletes(who, home):
+    with open_client(who, home) as client:
+        good(client, "create_refactoring_session", session_name="rename", description="all\x1b[2J of it")
+        good(client, "save_session_state", session_id="rename", state={"n": 7})
+    listed = who.call("state", "list", env=home)
+    assert listed.text.startswith("rename ") and "\x1b" not in listed.text
+    assert json.loads(who.call("state", "show", "rename", env=home).text)["state"] == {"n": 7}
+    assert who.call("state", "rm", "rename", env=home).code == 0
+    assert who.call("state", "show", "rename", env=home).code == 66
+    assert who.call("state", "show", "../rename", env=home).code == 64
+    assert who.call("state", "forget", env=home).code == 64
