@@ -142,24 +142,34 @@ static int make_first(struct auth *auth, struct error *err)
     return 0;
 }
 
-/* Puts what the file says into the callers. Whose token is not there any more is told. */
+static void remove_caller(const struct auth *auth, struct caller *c)
+{
+    c->is_known = false;
+    if (auth->options.on_removed)
+        auth->options.on_removed(auth->options.user, c);
+}
+
+/* Puts what the file says into the callers. Whose token is not there any more is told; another
+ * token of his name may be somebody else's. */
 static void settle(struct auth *auth)
 {
     for (size_t i = 0; i < auth->tokens.count; i++) {
-        struct caller *c = make_caller(auth, auth->tokens.items[i].name);
+        const struct token *token = &auth->tokens.items[i];
+        struct caller *c = make_caller(auth, token->name);
 
         if (!c)
             continue; /* auth_check() will not find it, which is the safe side */
-        c->rights = auth->tokens.items[i].rights;
+        if (c->is_known && sha256_differs(c->token_hash, token->hash))
+            remove_caller(auth, c);
+        memcpy(c->token_hash, token->hash, sizeof(c->token_hash));
+        c->rights = token->rights;
         c->is_known = true;
     }
     for (struct caller *c = auth->callers; c; c = c->next) {
         if (!c->is_known || strcmp(c->name, TOKEN_FIRST) == 0 ||
             tokens_find(&auth->tokens, c->name))
             continue;
-        c->is_known = false;
-        if (auth->options.on_removed)
-            auth->options.on_removed(auth->options.user, c);
+        remove_caller(auth, c);
     }
 }
 

@@ -23,8 +23,9 @@ struct caller {
     struct caller *next;
     char name[TOKEN_NAME_SIZE];
     struct rights rights;
-    bool is_known; /* false: its token was removed */
-    bool is_told;  /* the trail knows that it was used */
+    uint8_t token_hash[SHA256_BYTES]; /* none for the first */
+    bool is_known;                    /* false: its token was removed */
+    bool is_told;                     /* the trail knows that it was used */
 
     struct quota_bucket runs, cpu_s, bytes;  /* gate/quota.h */
     struct queue_place *first, *last;        /* that wait, gate/queue.h */
