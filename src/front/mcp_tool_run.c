@@ -26,7 +26,8 @@ struct running {
     json_t *(*answer)(struct mcp_call *call, const struct run *run, const char *note);
     struct loop_watch *timer;
     bool is_waiting; /* for the timer */
-    struct buf said; /* not passed on yet */
+    bool has_news;   /* not passed on yet */
+    struct buf said; /* of it; a report need not have words */
     double done, total;
     uint64_t told_ns;
     unsigned n_told;
@@ -52,8 +53,9 @@ static void tell(struct running *r, const char *text, size_t len)
 
 static void tell_said(struct running *r)
 {
-    if (!r->said.len)
+    if (!r->has_news)
         return;
+    r->has_news = false;
     tell(r, buf_str(&r->said), r->said.len);
     buf_clear(&r->said);
 }
@@ -93,7 +95,8 @@ static void on_event(void *user, const struct run_event *event)
     }
     if (r->said.len + len > PROGRESS_BYTES)
         buf_clear(&r->said);
-    if (buf_add(&r->said, event->data + event->len - len, len, NULL) == 0)
+    r->has_news = true;
+    if (!len || buf_add(&r->said, event->data + event->len - len, len, NULL) == 0)
         tell_soon(r);
 }
 

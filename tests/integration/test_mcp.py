@@ -10,6 +10,7 @@ import pytest
 import belljar
 import host
 import mcp
+import serving
 
 META = mcp.META
 
@@ -299,6 +300,14 @@ def test_output_is_progress_on_the_way(client):
     assert result["structuredContent"]["stdout"] == "step 0\nstep 1\nstep 2\nstep 3\n", "and complete in the result"
 
 
+def test_a_report_without_words_is_progress(client):
+    client.initialize()
+    code = "from belljar import progress\nimport time\nfor done, total in ((1, 4), (3, 4)):\n progress(done, total)\n time.sleep(0.6)"
+    client.call("execute_python_code", {"code": code}, meta={"progressToken": 0})
+    told = [(n["params"]["progress"], n["params"]["total"]) for n in client.notices if n["method"] == "notifications/progress"]
+    assert told == [(1, 4), (3, 4)], client.notices
+
+
 def test_no_progress_without_a_token(client):
     client.initialize()
     client.call("execute_python_code", {"code": "import time\nprint(1, flush=True)\ntime.sleep(0.5)\nprint(2)"})
@@ -468,12 +477,16 @@ def test_signals_end_everything(who, quiet, sig):
 
 
 def test_a_client_that_dies_leaves_nothing(who, quiet):
-    """Both ends of both pipes are gone at once, in the middle of a call."""
-    c = busy(who)
-    c.process.stdout.close()
-    c.process.stdin.close()
-    c.process.wait(timeout=belljar.HANG_SECONDS)
-    assert not (left := quiet.leftovers(cgroup_owner=c.process.pid)), left
+    """Both ends of both pipes are gone at once, in the middle of a call. No thread reads here: it would hold the pipe open."""
+    p = who.start("mcp", "--profile", "open", env=serving.PLAIN, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    call = {"name": "execute_bash_code", "arguments": {"code": "echo up; sleep 500 & sleep 501"}, "_meta": {"progressToken": 1}}
+    p.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": call}).encode() + b"\n")
+    p.stdin.flush()
+    assert json.loads(p.stdout.readline())["method"] == "notifications/progress"
+    p.stdout.close()
+    p.stdin.close()
+    p.wait(timeout=15)
+    assert not (left := quiet.leftovers(cgroup_owner=p.pid)), left
 
 
 def test_an_idle_server_ends_at_once(any_who):
