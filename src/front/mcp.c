@@ -558,7 +558,8 @@ static struct mcp_call *find_long(const struct mcp_server *server)
         for (struct mcp_call *call = peer->first_call; call; call = call->after)
             if (call->tool && call->tool->may_be_task &&
                 (now - call->begun_ns) / 1000000 >= after_ms &&
-                mcp_call_client_has(call, "extensions." EXTENSION_TASKS))
+                mcp_call_client_has(call, "extensions." EXTENSION_TASKS) &&
+                mcp_tasks_have_room(server, call->owner))
                 return call;
     return NULL;
 }

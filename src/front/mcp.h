@@ -79,6 +79,9 @@ int mcp_server_new(const struct mcp_server_options *options, struct mcp_server *
 /* Ends subscriptions in an orderly way: their exchanges are finished. Calls go on. */
 void mcp_server_stop(struct mcp_server *server);
 
+/* Tasks of that owner end and are gone: his name may be given to somebody else. */
+void mcp_server_forget(struct mcp_server *server, const char *owner);
+
 /* When its peers are gone. Tasks that still run are cancelled. */
 void mcp_server_free(struct mcp_server *server);
 

@@ -34,6 +34,14 @@ static void on_send(struct mcp_exchange *exchange, const json_t *message)
     outer->send(outer, message);
 }
 
+/* Progress of what is in a batch waits for its reader as any other does. */
+static bool on_behind(const struct mcp_exchange *exchange)
+{
+    const struct mcp_exchange *outer = ((const struct item *)exchange)->batch->outer;
+
+    return outer->is_behind && outer->is_behind(outer);
+}
+
 static void free_batch(struct mcp_batch *batch)
 {
     struct mcp_batch **at = &batch->peer->batches;
@@ -129,7 +137,7 @@ void mcp_batch_receive(struct mcp_peer *peer, json_t *messages, struct mcp_excha
     exchange->batch = batch;
     for (size_t i = 0; i < count; i++) {
         batch->items[i] = (struct item){
-            .exchange = {.send = on_send, .finish = on_finish},
+            .exchange = {.send = on_send, .finish = on_finish, .is_behind = on_behind},
             .batch = batch,
             .is_open = true,
         };

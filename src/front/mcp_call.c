@@ -203,6 +203,8 @@ bool mcp_call_wants_progress(const struct mcp_call *call)
 /* What does not grow is more by a little: clients may refuse a number that was there before. */
 #define A_LITTLE 0.001
 
+#define PROGRESS_MAX 1e12
+
 void mcp_call_progress(struct mcp_call *call, double progress, double total, const char *message,
                        size_t len)
 {
@@ -212,6 +214,8 @@ void mcp_call_progress(struct mcp_call *call, double progress, double total, con
         return;
     if (progress <= call->last_progress)
         progress = call->last_progress + A_LITTLE;
+    if (progress > PROGRESS_MAX) /* there, a little more is no more */
+        return;
     call->last_progress = progress;
     params = json_pack("{s:O, s:o}", "progressToken", call->progress_token, "progress",
                        progress == (double)(int64_t)progress ? json_integer((json_int_t)progress)
@@ -576,9 +580,14 @@ static void call_tool(struct mcp_request *request)
         mcp_call_fail(call, &err);
         return;
     }
-    if (tool->must_be_task && call->era == MCP_MODERN &&
-        (!mcp_call_require(call, "extensions." EXTENSION_TASKS) || !mcp_call_become_task(call)))
-        return;
+    if (tool->must_be_task && call->era == MCP_MODERN) {
+        if (!mcp_call_require(call, "extensions." EXTENSION_TASKS))
+            return;
+        if (!mcp_call_become_task(call)) {
+            mcp_call_refuse(call, MCP_INTERNAL_ERROR, "too many tasks at once", NULL);
+            return;
+        }
+    }
     mcp_call_start(call);
 }
 

@@ -65,8 +65,8 @@ static void on_news(void *user, const json_t *message)
 {
     struct mcp_http_session *session = user;
 
-    /* Nobody listens, and has not for a while. */
-    if (!session->news.reader && (!session->news.headers || sse_is_behind(&session->news)))
+    /* Nobody has ever listened, or nobody reads: news are not kept without end. */
+    if (!session->news.headers || sse_is_behind(&session->news))
         return;
     mcp_stream_add(&session->news, message);
 }
@@ -296,6 +296,7 @@ void mcp_http_forget(struct mcp_http *http, const char *owner)
             drop(stream);
     }
     mcp_old_forget(http, owner);
+    mcp_server_forget(http->options.server, owner);
 }
 
 void mcp_http_free(struct mcp_http *http)

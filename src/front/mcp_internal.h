@@ -1,6 +1,7 @@
 /* Shared by the files of the dispatcher (front/mcp*.c), and by nobody else. */
 #pragma once
 
+#include <limits.h>
 #include <time.h>
 
 #include "base/buf.h"
@@ -19,8 +20,10 @@
 /* Requests that run at once for one peer: a client that wants more is refused, not queued. */
 #define MCP_CALLS_MAX 256
 
-/* URIs one peer is subscribed to, and subscriptions it has open. */
+/* URIs one peer is subscribed to, how long they may be (no file's is longer), and subscriptions it
+ * has open. */
 #define MCP_WATCHED_MAX 256
+#define MCP_WATCHED_LEN ((size_t)5 * PATH_MAX)
 #define MCP_LISTENS_MAX 32
 
 /* Entries of one page of a list. */
@@ -198,6 +201,7 @@ json_t *mcp_task_json(const struct mcp_task *task);
 /* The end of its call; takes the outcome. */
 void mcp_task_end(struct mcp_task *task, enum mcp_task_status status, json_t *outcome);
 void mcp_task_ask(struct mcp_task *task, json_t *requests);
+bool mcp_tasks_have_room(const struct mcp_server *server, const char *owner);
 void mcp_tasks_sweep(struct mcp_server *server);
 void mcp_tasks_free(struct mcp_server *server);
 

@@ -15,11 +15,17 @@ static const struct {
 
 /* --- sending --- */
 
-/* Every frame of a subscription says which. Takes the parameters. */
+/* Every frame of a subscription says which. Takes the parameters. For who does not read what he
+ * was told nothing more is kept. */
 static void notify(const struct mcp_listen *listen, const char *method, json_t *params)
 {
+    const struct mcp_exchange *exchange = listen->exchange;
     json_t *notice;
 
+    if (exchange->is_behind && exchange->is_behind(exchange)) {
+        json_decref(params);
+        return;
+    }
     (void)json_object_set_new(params, "_meta", json_pack("{s:O}", META_LISTEN_ID, listen->id));
     notice = mcp_notice_json(method, params);
     listen->exchange->send(listen->exchange, notice);
@@ -128,7 +134,8 @@ static json_t *copy_strings(const json_t *given)
 
     json_array_foreach(given, i, item)
     {
-        if (json_is_string(item) && json_array_size(copy) < MCP_WATCHED_MAX)
+        if (json_is_string(item) && json_string_length(item) <= MCP_WATCHED_LEN &&
+            json_array_size(copy) < MCP_WATCHED_MAX)
             (void)json_array_append(copy, (json_t *)item);
     }
     return copy;

@@ -70,6 +70,19 @@ static const char *agree(const char *asked)
     return MCP_LEGACY_VERSION;
 }
 
+/* The names that are objects are all we ask for later. What else a client says of itself may be as
+ * long as a message, and is not kept as long as the session. */
+static json_t *copy_capabilities(const json_t *given)
+{
+    static const char *const names[] = {"elicitation", "roots", "sampling"};
+    json_t *copy = json_object();
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (json_is_object(json_object_get(given, names[i])))
+            (void)json_object_set_new(copy, names[i], json_object());
+    return copy;
+}
+
 static void initialize(struct mcp_request *request)
 {
     struct mcp_peer *peer = request->peer;
@@ -85,7 +98,7 @@ static void initialize(struct mcp_request *request)
     }
     peer->version = agree(asked);
     json_decref(peer->capabilities);
-    peer->capabilities = json_incref(capabilities);
+    peer->capabilities = copy_capabilities(capabilities);
     result = json_pack("{s:s, s:o, s:o}", "protocolVersion", peer->version, "capabilities",
                        mcp_capabilities(server, MCP_LEGACY), "serverInfo", mcp_server_info(server));
     if (server->options.instructions)
@@ -137,6 +150,10 @@ static void subscribe(struct mcp_request *request)
     const char *uri = json_string_value(json_object_get(request->params, "uri"));
     json_t *watched = request->peer->watched;
 
+    if (strlen(uri) > MCP_WATCHED_LEN) {
+        mcp_request_error(request, MCP_INVALID_PARAMS, "`uri`: no resource's is that long", NULL);
+        return;
+    }
     if (json_object_size(watched) >= MCP_WATCHED_MAX) {
         mcp_request_error(request, MCP_INVALID_PARAMS, "too many subscriptions", NULL);
         return;
@@ -166,7 +183,10 @@ void mcp_session_cancelled(struct mcp_peer *peer, const json_t *params)
         }
     for (struct mcp_listen *listen = peer->listens; id && listen; listen = listen->next)
         if (json_equal(listen->id, id)) {
+            struct mcp_exchange *exchange = listen->exchange;
+
             mcp_listen_end(listen, false);
+            exchange->finish(exchange, NULL, 0);
             return;
         }
 }

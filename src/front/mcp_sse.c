@@ -102,7 +102,8 @@ static void on_news(void *user, const json_t *message)
 {
     struct mcp_old *client = user;
 
-    mcp_stream_add(&client->sse, message);
+    if (!sse_is_behind(&client->sse))
+        mcp_stream_add(&client->sse, message);
 }
 
 static size_t count(const struct mcp_http *http)

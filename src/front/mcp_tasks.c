@@ -21,27 +21,53 @@ static void free_task(struct mcp_task *task)
     free(task);
 }
 
-/* The oldest that is over gives way. */
-static bool make_room(struct mcp_server *server)
+static struct mcp_task *oldest_over(const struct mcp_server *server, const char *owner)
 {
-    for (struct mcp_task *task = server->first_task; task && server->n_tasks >= MCP_TASKS_MAX;
-         task = task->after)
-        if (!task->call) {
-            free_task(task);
+    for (struct mcp_task *task = server->first_task; task; task = task->after)
+        if (!task->call && (!owner || strcmp(task->owner, owner) == 0))
+            return task;
+    return NULL;
+}
+
+/* The oldest that is over gives way, and who has half of all gives one of his own. */
+static bool find_room(const struct mcp_server *server, const char *owner,
+                      struct mcp_task **ret_oldest)
+{
+    size_t his = 0;
+
+    for (const struct mcp_task *task = server->first_task; task; task = task->after)
+        his += strcmp(task->owner, owner) == 0;
+    *ret_oldest = NULL;
+    if (his < MCP_TASKS_MAX / 2) {
+        if (server->n_tasks < MCP_TASKS_MAX)
             return true;
-        }
-    return server->n_tasks < MCP_TASKS_MAX;
+        owner = NULL;
+    }
+    *ret_oldest = oldest_over(server, owner);
+    return *ret_oldest != NULL;
+}
+
+bool mcp_tasks_have_room(const struct mcp_server *server, const char *owner)
+{
+    struct mcp_task *oldest;
+
+    return find_room(server, owner, &oldest);
 }
 
 struct mcp_task *mcp_task_new(struct mcp_call *call)
 {
     struct mcp_server *server = call->server;
-    struct mcp_task *task = make_room(server) ? calloc(1, sizeof(*task)) : NULL;
+    struct mcp_task *oldest, *task = NULL;
+
+    if (find_room(server, call->owner, &oldest))
+        task = calloc(1, sizeof(*task));
 
     if (!task || id_make(task->id, "tsk_") < 0) {
         free(task);
         return NULL;
     }
+    if (oldest)
+        free_task(oldest);
     task->server = server;
     task->call = call;
     memcpy(task->owner, call->owner, sizeof(task->owner));
@@ -82,6 +108,18 @@ void mcp_tasks_free(struct mcp_server *server)
         if (server->first_task->call)
             mcp_call_cancel(server->first_task->call, false);
         free_task(server->first_task);
+    }
+}
+
+void mcp_server_forget(struct mcp_server *server, const char *owner)
+{
+    for (struct mcp_task *task = server->first_task, *after; task; task = after) {
+        after = task->after;
+        if (strcmp(task->owner, owner) != 0)
+            continue;
+        if (task->call)
+            mcp_call_cancel(task->call, false);
+        free_task(task);
     }
 }
 

@@ -89,8 +89,9 @@ def modern(method, params=None, number=1, version=MODERN, capabilities=None):
 
 def modern_headers(body):
     headers = {"Accept": BOTH, "MCP-Protocol-Version": MODERN, "Mcp-Method": body["method"]}
-    if "name" in body["params"]:
-        headers["Mcp-Name"] = body["params"]["name"]
+    for subject in ("name", "taskId"):
+        if subject in body["params"]:
+            headers["Mcp-Name"] = body["params"][subject]
     return headers
 
 
@@ -134,6 +135,23 @@ def test_a_session_belongs_to_its_token(user):
     assert user.call("token", "rm", "other").code == 0
     assert his.send(message("ping")).status == 401
     assert client.send(message("ping")).status == 200
+    assert s.stop() == 0
+
+
+def test_tasks_of_a_removed_token_end_with_it(user):
+    """Its name may be given to somebody else, who has nothing of it."""
+    s = Server(user, "--socket", "none")
+    token = {"Authorization": f"Bearer {user.call('token', 'add', 'other').text.strip()}"}
+    able = {"extensions": {META + "tasks": {}}}
+    call = {"name": "execute_python_code", "arguments": {"code": "import time; time.sleep(50)", "timeout_s": 60}}
+    made = send_modern(s, modern("tools/call", call, capabilities=able), token)
+    ask = modern("tasks/get", {"taskId": made.json["result"]["taskId"]}, capabilities=able)
+    assert send_modern(s, ask, token).json["result"]["status"] == "working"
+    assert send_modern(s, ask).json["error"]["code"] == -32602
+    assert user.call("token", "rm", "other").code == 0
+    token = {"Authorization": f"Bearer {user.call('token', 'add', 'other').text.strip()}"}
+    wait_until(lambda: send_modern(s, ask, token).status != 401, "the token is known")
+    assert send_modern(s, ask, token).json["error"]["code"] == -32602
     assert s.stop() == 0
 
 

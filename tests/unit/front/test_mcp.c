@@ -371,6 +371,76 @@ static void what_must_be_a_task_needs_who_takes_them(void **state)
         -32021);
 }
 
+#define MAKE_TASK                                                                                  \
+    "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","                                     \
+    "\"params\":{\"name\":\"task\",\"_meta\":{" META_ABLE "}}}"
+
+static void nobody_has_all_tasks_and_who_is_forgotten_has_none(void **state)
+{
+    struct mcp_scene *scene = *state;
+    char id[40], get[400];
+
+    for (int i = 0; i < 128; i++)
+        (void)snprintf(id, sizeof(id), "%s", string_in(result_of(say(scene, MAKE_TASK)), "taskId"));
+    (void)snprintf(get, sizeof(get),
+                   "{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"tasks/get\",\"params\":{"
+                   "\"taskId\":\"%s\",\"_meta\":{" META_ABLE "}}}",
+                   id);
+    assert_int_equal(code_of(say(scene, MAKE_TASK)), -32603);
+    assert_int_equal(scene->n_open, 0);
+    mcp_server_forget(scene->server, "somebody else");
+    assert_non_null(result_of(say(scene, get)));
+    mcp_server_forget(scene->server, "someone");
+    assert_int_equal(code_of(say(scene, get)), -32602);
+    assert_non_null(result_of(say(scene, MAKE_TASK)));
+}
+
+static void a_cancelled_subscription_leaves_no_exchange(void **state)
+{
+    struct mcp_scene *scene = *state;
+
+    say(scene, "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"subscriptions/listen\",\"params\":{"
+               "\"notifications\":{},\"_meta\":{" META_PLAIN "}}}");
+    assert_int_equal(scene->n_open, 1);
+    say(scene, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\",\"params\":{"
+               "\"requestId\":9}}");
+    assert_int_equal(scene->n_open, 0);
+}
+
+/* Says `head`, so many letters, and `tail`. */
+static const json_t *say_long(struct mcp_scene *scene, const char *head, size_t len,
+                              const char *tail)
+{
+    char *text = calloc(1, strlen(head) + len + strlen(tail) + 1);
+    const json_t *answer;
+
+    assert_non_null(text);
+    (void)stpcpy(text, head);
+    memset(text + strlen(head), 'a', len);
+    (void)stpcpy(text + strlen(head) + len, tail);
+    answer = say(scene, text);
+    free(text);
+    return answer;
+}
+
+static void an_address_that_is_watched_is_no_longer_than_any_is(void **state)
+{
+    static const char subscribe[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
+                                    "\"resources/subscribe\",\"params\":{\"uri\":\"";
+    static const char open[] = "{\"jsonrpc\":\"2.0\",\"id\":9,\"method\":\"subscriptions/listen\","
+                               "\"params\":{\"_meta\":{" META_PLAIN "},\"notifications\":{"
+                               "\"resourceSubscriptions\":[\"scene://fixed\",\"";
+    struct mcp_scene *scene = *state;
+    const json_t *agreed;
+
+    initialize(scene, "2025-11-25");
+    assert_non_null(result_of(say_long(scene, subscribe, 20000, "\"}}")));
+    assert_int_equal(code_of(say_long(scene, subscribe, 30000, "\"}}")), -32602);
+    agreed = json_object_get(json_object_get(say_long(scene, open, 30000, "\"]}}}"), "params"),
+                             "notifications");
+    assert_int_equal(json_array_size(json_object_get(agreed, "resourceSubscriptions")), 1);
+}
+
 static void a_subscription_ends_with_the_server(void **state)
 {
     struct mcp_scene *scene = *state;
@@ -455,6 +525,9 @@ int main(void)
         SCENE(who_cannot_be_asked_is_told_what_is_missing),
         SCENE(a_task_asks_and_is_answered),
         SCENE(what_must_be_a_task_needs_who_takes_them),
+        SCENE(nobody_has_all_tasks_and_who_is_forgotten_has_none),
+        SCENE(a_cancelled_subscription_leaves_no_exchange),
+        SCENE(an_address_that_is_watched_is_no_longer_than_any_is),
         SCENE(a_subscription_ends_with_the_server),
         SCENE(arguments_are_checked_and_other_names_taken),
         SCENE(completions_are_a_hundred_at_most),
