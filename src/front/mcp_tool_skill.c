@@ -157,8 +157,10 @@ static void show_file(struct mcp_call *call)
 static const struct schema_field save_fields[] = {
     {"name", SCHEMA_STRING, .is_required = true, .max_len = STORE_NAME_MAX,
      .example = "\"clean_csv\"", .help = "of the module: small letters, digits, _"},
-    {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_SKILL_BYTES, .help = "Python"},
-    {"description", SCHEMA_STRING, .max_len = 4096, .help = "becomes its docstring"},
+    {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_SKILL_BYTES,
+     .example = "\"def f(x): return x\"", .help = "Python"},
+    {"description", SCHEMA_STRING, .max_len = 4096, .example = "\"cleans tables\"",
+     .help = "becomes its docstring"},
     {0},
 };
 

@@ -187,7 +187,8 @@ static void delete_work(struct mcp_call *call)
 static const struct schema_field create_fields[] = {
     {"session_name", SCHEMA_STRING, .is_required = true, .max_len = STORE_NAME_MAX,
      .example = "\"rename-api\"", .help = "letters, digits, _ - and ."},
-    {"description", SCHEMA_STRING, .max_len = 4096, .help = "what it is about"},
+    {"description", SCHEMA_STRING, .max_len = 4096, .example = "\"rename the API\"",
+     .help = "what it is about"},
     {0},
 };
 
@@ -195,14 +196,15 @@ static const struct schema_field save_fields[] = {
     NAME_FIELD,
     {"state", SCHEMA_OBJECT, .is_required = true, .example = "{\"done\": [\"a.py\"]}",
      .help = "all that the next step needs, up to 1 MiB"},
-    {"version", SCHEMA_INTEGER, .min = 0, .max = 1e15,
+    {"version", SCHEMA_INTEGER, .min = 0, .max = 1e15, .example = "3",
      .help = "the version it was made from: refused if there is a newer one"},
     {0},
 };
 
 static const struct schema_field load_fields[] = {
     NAME_FIELD,
-    {"version", SCHEMA_INTEGER, .min = 1, .max = 1e15, .help = "an earlier one; without it, the last"},
+    {"version", SCHEMA_INTEGER, .min = 1, .max = 1e15, .example = "3",
+     .help = "an earlier one; without it, the last"},
     {0},
 };
 

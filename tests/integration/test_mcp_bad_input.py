@@ -234,7 +234,7 @@ def test_the_other_tool_names_can_always_be_called(client):
     assert client.text("execute_python_code", {"command": "print(8)"}) == "8\n"
 
 
-@pytest.mark.parametrize("name", ["execute_pyton_code", "list_sessions", "", "x" * 5000, "\u202e", "execute_python_code "])
+@pytest.mark.parametrize("name", ["execute_pyton_code", "list_kernels", "", "x" * 5000, "\u202e", "execute_python_code "])
 def test_an_unknown_tool(shared, name):
     error = shared.request("tools/call", {"name": name})["error"]
     assert error["code"] == -32602 and len(error["message"]) < 300
@@ -245,7 +245,7 @@ def test_an_unknown_tool(shared, name):
 # --- wrong arguments ---
 
 WRONG = {"string": [5, True, [], {}, 1.5], "integer": ["5", True, [], {}, 1.5, -1, 10**18], "number": ["5", True, [], {}, 0, 10**18],
-         "boolean": ["true", 1, [], {}]}  # fmt: skip
+         "boolean": ["true", 1, [], {}], "object": ["x", 5, True, []], "array": ["x", 5, True, {}]}  # fmt: skip
 
 
 def all_arguments(client):
@@ -258,7 +258,7 @@ def all_arguments(client):
 @pytest.mark.parametrize("compat", ["none", "marketplace", "cms", "coderunner"])
 def test_every_argument_of_every_tool(who, compat):
     """A tool error that names the argument, what was expected, and gives an example; nothing runs."""
-    good = {"code": "print(1)", "command": "print(1)", "path": "x", "content": "x", "handle": "run_x", "session_id": "s"}
+    good = {"code": "print(1)", "command": "print(1)", "path": "x", "content": "x", "handle": "run_x", "session_id": "s", "session_name": "s", "state": {}, "name": "s", "skill_name": "s", "filename": "f"}
     count = 0
     with mcp.Client(who, "--compat", compat) as c:
         c.initialize()
