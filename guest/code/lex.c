@@ -585,13 +585,17 @@ static bool in_field(struct lex *lex, struct lex_token *token)
     }
     if (c == '!' && d != '=') {
         lex->at++;
-        while (is_name(at(lex, lex->at)))
+        while (is_name(at(lex, lex->at)) || classes[at(lex, lex->at)] & CLASS_SPACE)
             lex->at++;
         c = at(lex, lex->at);
         if (c == '}')
             return in_field(lex, token);
+        if (c != ':') {
+            bad(lex, token, "a conversion that does not end");
+            return true;
+        }
     }
-    if (c != ':' || at(lex, lex->at) != ':')
+    if (c != ':')
         return false;
     lex->at++;
     lex->strings[n].is_in_spec = true;
