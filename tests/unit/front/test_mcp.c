@@ -415,9 +415,9 @@ static const json_t *say_long(struct mcp_scene *scene, const char *head, size_t 
     const json_t *answer;
 
     assert_non_null(text);
-    (void)stpcpy(text, head);
+    memcpy(text, head, strlen(head));
     memset(text + strlen(head), 'a', len);
-    (void)stpcpy(text + strlen(head) + len, tail);
+    memcpy(text + strlen(head) + len, tail, strlen(tail));
     answer = say(scene, text);
     free(text);
     return answer;
