@@ -244,6 +244,18 @@ static int add_groups(struct letter *l, const struct cgroup *group, uint32_t *re
     return 0;
 }
 
+/* A kernel that has died a moment ago, of which pid 1 has not told yet, is no mistake of anybody's.
+ */
+static int told(int r, struct error *err)
+{
+    if (r == 0 || !err ||
+        (err->code != E_PROTOCOL && err->errnum != EPIPE && err->errnum != ECONNRESET))
+        return r;
+    error_done(err);
+    error_set(err, E_BUSY, "a kernel of the session has just ended");
+    return error_hint(err, "try again");
+}
+
 static int send_request(struct box_copy *c, struct error *err)
 {
     struct box *b = c->box;
@@ -264,7 +276,8 @@ static int send_request(struct box_copy *c, struct error *err)
         return -1;
     pack_init(&p, 64);
     wire_pack_image(&p, &message);
-    r = peer_send(&b->kernels[WIRE_KERNEL_PYTHON].peer, WIRE_IMAGE, &p, l.fds, l.count, err);
+    r = told(peer_send(&b->kernels[WIRE_KERNEL_PYTHON].peer, WIRE_IMAGE, &p, l.fds, l.count, err),
+             err);
     pack_done(&p);
     close_fd(&c->theirs);
     loop_timer_start(c->deadline, IMAGE_MS);
@@ -278,7 +291,7 @@ static int ask_bash(struct peer *bash, struct error *err)
     static const char save[] = WIRE_BASH_SAVE;
 
     peer_enter(bash, WIRE_STATE_SAVING);
-    return peer_send_bytes(bash, save, sizeof(save) - 1, err);
+    return told(peer_send_bytes(bash, save, sizeof(save) - 1, err), err);
 }
 
 /* Where no Bash has begun there is what its session began with, or nothing. One that is about to
@@ -423,8 +436,9 @@ static int send_restore(struct box *b, const struct image *image, uint32_t flags
     fds[1 + message.images++] = image->memory;
     pack_init(&p, 64);
     wire_pack_restore(&p, &message);
-    r = peer_send(&b->kernels[WIRE_KERNEL_PYTHON].peer, WIRE_RESTORE, &p, fds, 1 + message.images,
-                  err);
+    r = told(peer_send(&b->kernels[WIRE_KERNEL_PYTHON].peer, WIRE_RESTORE, &p, fds,
+                       1 + message.images, err),
+             err);
     pack_done(&p);
     return r;
 }

@@ -125,7 +125,7 @@ def test_unused_imports_are_those_of_pyflakes(code, part):
         theirs = {u for u in unused_of(read[0], path, read[1]) if not is_excepted(u[1])}
         assert set(told(code, read[0])) == theirs, path
         found += len(theirs)
-    assert found > 10
+    assert found > 0
 
 
 SCOPES = {

@@ -101,7 +101,7 @@ def test_a_record_that_somebody_changed_is_not_run(who):
 
 
 def test_a_directory_that_was_writable_is_not_written_again(who):
-    place = who.directory("granted")
+    place = who.directory("replayed")
     who.own(place)
     code = f"open('{place}/f', 'a').write('x')"
     done = run(who, code, "--allow", f"{place}:rw")
