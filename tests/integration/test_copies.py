@@ -164,7 +164,7 @@ def typed(who, cells, *args):
     return answer.text.splitlines()
 
 
-def test_a_granted_directory_is_the_same_one_in_a_copy(who, watch, granted):
+def test_a_granted_directory_is_the_same_one_in_a_copy(who, granted):
     said = typed(who, [
         f"import os; os.chdir('{granted}'); f = open('in.txt'); f.readline()",
         "out = open('out.txt', 'a', buffering=1); out.write('source\\n')",
@@ -176,7 +176,7 @@ def test_a_granted_directory_is_the_same_one_in_a_copy(who, watch, granted):
     assert (granted / "out.txt").stat().st_uid == who.uid
 
 
-def test_going_back_leaves_a_granted_directory_as_it_is(who, watch, granted):
+def test_going_back_leaves_a_granted_directory_as_it_is(who, granted):
     said = typed(who, [
         f"place = '{granted}/'; g = open(place + 'in.txt', 'rb', buffering=0); g.read(4)", ":checkpoint c",
         "len(g.read()), open('mine', 'w').write('x'), open(place + 'new', 'w').write('y')", ":restore c",
@@ -185,7 +185,7 @@ def test_going_back_leaves_a_granted_directory_as_it_is(who, watch, granted):
     assert said == ["b'one\\n'", "(4, 1, 1)", "(b'two\\n', False, 'y')"], said
 
 
-def test_what_may_only_be_read_stays_so_in_a_copy(who, watch, granted):
+def test_what_may_only_be_read_stays_so_in_a_copy(who, granted):
     said = typed(who, [
         f"g = open('{granted}/in.txt'); import numpy; m = numpy.memmap('{granted}/in.txt', mode='r'); g.close()",
         ":fork", ":switch 2", "bytes(m[:3])", f"import os; os.access('{granted}/in.txt', os.W_OK)",

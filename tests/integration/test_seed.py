@@ -50,7 +50,6 @@ def run(who, code, *args):
     return who.run(code, "--seed", "7", *args)
 
 
-@pytest.mark.usefixtures("watch")
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_twice_the_same(who, name):
     first, second = run(who, PROGRAMS[name]), run(who, PROGRAMS[name])
