@@ -14,7 +14,12 @@
 /* From the interrupt to the kill, and from that to giving the whole sandbox up: within the second
  * that a limit has to be kept in. */
 #define INTERRUPT_GRACE_MS 500
-#define KILL_PATIENCE_MS   400
+
+/* A cell that was handed over and has not begun, on a host that has much to do: somebody who
+ * changes his mind does not lose his variables for that. At a time limit there is no such patience.
+ */
+#define START_PATIENCE_MS 3000
+#define KILL_PATIENCE_MS  400
 
 /* A process that has been sent SIGKILL runs nothing of its program any more; letting go of its
  * memory may take a while where many do that at once. */
@@ -292,8 +297,10 @@ void box_session_on_signalled(struct box *b)
  * read as something else. */
 void box_session_on_started(struct box_kernel *k)
 {
-    if (k->box->is_interrupted && !k->box->is_killed)
-        signal_kernel(k, SIGINT);
+    if (!k->box->is_interrupted || k->box->is_killed)
+        return;
+    signal_kernel(k, SIGINT);
+    loop_timer_start(k->box->deadline, INTERRUPT_GRACE_MS);
 }
 
 /* Between cells: nobody waits for it. */
@@ -403,8 +410,12 @@ void box_session_stop_cell(struct box *b)
         loop_timer_start(b->deadline, 0);
         return;
     }
-    if (!asks || b->active->peer.state == WIRE_STATE_RUNNING)
-        signal_kernel(b->active, asks ? SIGINT : SIGKILL);
+    if (asks && b->active->peer.state != WIRE_STATE_RUNNING) { /* see box_session_on_started() */
+        loop_timer_start(b->deadline,
+                         b->verdict == BOX_CANCELLED ? START_PATIENCE_MS : INTERRUPT_GRACE_MS);
+        return;
+    }
+    signal_kernel(b->active, asks ? SIGINT : SIGKILL);
     loop_timer_start(b->deadline, asks ? INTERRUPT_GRACE_MS : KILL_PATIENCE_MS);
 }
 
