@@ -4,6 +4,7 @@
 #include <stdbool.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,7 +46,8 @@ static void flush(const char *name)
 }
 
 /* Until the supervisor has taken it, but not for ever: it may have to wait for its own reader. It
- * reads the streams before it looks at what is shown, so that everything keeps its order. */
+ * reads the streams before it looks at what is shown, so that everything keeps its order. By the
+ * kernel's clock: the C library's may be a steady one (guest/steady/), which sleeping moves. */
 static void wait_until_taken(void)
 {
     const struct timespec pause = {.tv_nsec = 50000};
@@ -53,7 +55,7 @@ static void wait_until_taken(void)
 
     Py_BEGIN_ALLOW_THREADS;
     for (int i = 0; i < 4000 && ioctl(channel, FIONREAD, &waiting) == 0 && waiting > 0; i++)
-        (void)nanosleep(&pause, NULL);
+        (void)syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &pause, NULL);
     Py_END_ALLOW_THREADS;
 }
 

@@ -1,6 +1,7 @@
 #include "pool/peer.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -58,6 +59,15 @@ static void drop_fds(struct peer *peer)
         (void)close(fd);
 }
 
+/* Looked for first: what it says before its next message is then there, too, since it waits for us
+ * to take that. */
+static bool has_something(const struct peer *peer)
+{
+    struct pollfd p = {.fd = peer->fd, .events = POLLIN};
+
+    return poll(&p, 1, 0) > 0;
+}
+
 /* Reads at most `times`; what is still there wakes the loop again. Some messages may come without
  * end, and a peer that writes faster than we read must not keep us from everything else. */
 static void receive(struct peer *peer, unsigned times)
@@ -68,8 +78,11 @@ static void receive(struct peer *peer, unsigned times)
         size_t at = 0;
         long n;
 
-        if (peer->events->before_read)
+        if (peer->events->before_read) {
+            if (!has_something(peer))
+                return;
             peer->events->before_read(peer->owner);
+        }
         n = frame_recv(&peer->decoder, peer->fd, data, sizeof(data));
         if (n == -EAGAIN)
             return;

@@ -162,7 +162,10 @@ class Who:
         return path
 
     def directory(self, name, mode=0o755):
-        path = self.home / name
+        """A new one; other tests may have taken the name."""
+        path, number = self.home / name, 1
+        while path.exists():
+            path, number = self.home / f"{name}-{number}", number + 1
         path.mkdir(mode=mode, parents=True)
         self.own(path)
         return path
