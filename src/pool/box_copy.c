@@ -248,8 +248,7 @@ static int add_groups(struct letter *l, const struct cgroup *group, uint32_t *re
  */
 static int told(int r, struct error *err)
 {
-    if (r == 0 || !err ||
-        (err->code != E_PROTOCOL && err->errnum != EPIPE && err->errnum != ECONNRESET))
+    if (r == 0 || !peer_was_gone(err))
         return r;
     error_done(err);
     error_set(err, E_BUSY, "a kernel of the session has just ended");

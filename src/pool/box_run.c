@@ -281,7 +281,7 @@ int box_start(struct box *b, struct run *run, struct error *err)
     if (send_run(b, run, err) < 0) {
         close_input(b);
         b->run = NULL;
-        if (err && (err->errnum == EPIPE || err->errnum == ECONNRESET || err->code == E_PROTOCOL))
+        if (peer_was_gone(err))
             return error_set(err, E_BUSY, "the sandbox died while it waited");
         return -1;
     }

@@ -200,6 +200,21 @@ static int enqueue(struct peer *peer, const uint8_t *head, const struct pack *bo
     return 0;
 }
 
+bool peer_was_gone(const struct error *err)
+{
+    return err && err->errnum == EPIPE;
+}
+
+/* A sandbox may end at any moment: that is nobody's mistake, and one answer whoever sees it first.
+ */
+static int gone(struct error *err)
+{
+    error_set(err, E_SYSTEM, "the sandbox has just ended");
+    if (err)
+        err->errnum = EPIPE;
+    return error_hint(err, "try again");
+}
+
 int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, const int *fds,
               size_t n_fds, struct error *err)
 {
@@ -213,7 +228,7 @@ int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, c
     ssize_t n = 0;
 
     if (peer->is_over)
-        return error_set(err, E_PROTOCOL, "the other side is gone");
+        return gone(err);
     if ((body && (body->failed || body->len > wire_type_max(type))) || n_fds > FRAME_FDS)
         return error_set(err, E_TOO_LARGE, "the request does not fit into a message");
     frame_header(head, type, body ? (uint32_t)body->len : 0);
@@ -225,6 +240,8 @@ int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, c
         if (peer->pending.len)
             return error_set(err, E_BUSY, "the zygote does not keep up");
         n = send_some(peer, &msg);
+        if (n < 0 && (errno == EPIPE || errno == ECONNRESET))
+            return gone(err);
         if (n < 0 && (errno != EAGAIN || n_fds))
             return error_errno(err, "send to the sandbox");
         n = n < 0 ? 0 : n;
@@ -240,7 +257,7 @@ int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, c
 int peer_send_bytes(struct peer *peer, const void *data, size_t len, struct error *err)
 {
     if (peer->is_over)
-        return error_set(err, E_PROTOCOL, "the other side is gone");
+        return gone(err);
     if (buf_add(&peer->pending, data, len, err) < 0)
         return -1;
     if (!peer->writer) {
@@ -254,9 +271,10 @@ int peer_send_bytes(struct peer *peer, const void *data, size_t len, struct erro
 
 int peer_redirect(struct peer *peer, int fd, struct error *err)
 {
-    if (peer->pending.len || peer->is_over) {
+    if (peer->is_over || peer->pending.len) {
         (void)close(fd);
-        return error_set(err, E_PROTOCOL, "the other side does not listen");
+        return peer->is_over ? gone(err)
+                             : error_set(err, E_PROTOCOL, "the other side does not listen");
     }
     if (peer->out_fd != peer->fd)
         close_fd(&peer->out_fd);

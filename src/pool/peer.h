@@ -52,7 +52,10 @@ void peer_done(struct peer *peer);
 int peer_send(struct peer *peer, enum wire_type type, const struct pack *body, const int *fds,
               size_t n_fds, struct error *err);
 
-/* The same for bytes that are no frame: what a Bash kernel reads. */
+/* Whether a function of these failed because the other side has ended. */
+bool peer_was_gone(const struct error *err);
+
+/* As peer_send() for bytes that are no frame: what a Bash kernel reads. */
 int peer_send_bytes(struct peer *peer, const void *data, size_t len, struct error *err);
 
 /* What is sent from now on goes to `fd`, which is taken over. Nothing may be waiting. */
