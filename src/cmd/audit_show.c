@@ -6,8 +6,8 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cmd/audit.h"
-#include "front/json.h"
 #include "front/terminal.h"
 #include "trail/record.h"
 

@@ -1,8 +1,8 @@
 /* What the parts of `belljar bench` share: the plan, and how a figure is noted. */
 #pragma once
 
+#include "base/json.h"
 #include "cmd/bench_drive.h"
-#include "front/json.h"
 
 /* Sizes that --idle takes at once. */
 #define BENCH_IDLE_MAX 16

@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/suggest.h"
 #include "cmd/cmd.h"
-#include "front/json.h"
 
 static int help(void)
 {

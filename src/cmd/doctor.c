@@ -7,9 +7,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "cmd/cmd.h"
-#include "front/json.h"
 #include "front/terminal.h"
 
 struct request {

@@ -6,8 +6,8 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "cmd/doctor.h"
-#include "front/json.h"
 
 /* In all of these NULL is: out of memory. */
 

@@ -4,10 +4,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "cmd/jsonc_internal.h"
-#include "front/json.h"
 
 #define BOM "\xef\xbb\xbf"
 

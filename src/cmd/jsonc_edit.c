@@ -1,9 +1,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "cmd/jsonc_internal.h"
-#include "front/json.h"
 
 #define INDENT_MAX 256
 

@@ -16,11 +16,11 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/paths.h"
 #include "cmd/prove_bait.h"
 #include "cmd/prove_program.h"
-#include "front/json.h"
 
 /* Beyond its own limit a program gets this long before it counts as hung; a busy host is no breach.
  */

@@ -10,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/json.h"
 #include "base/stream.h"
 #include "base/utf8.h"
 #include "cmd/cmd.h"
@@ -18,7 +19,6 @@
 #include "cmd/remote.h"
 #include "cmd/request.h"
 #include "cmd/save.h"
-#include "front/json.h"
 #include "front/result.h"
 #include "front/terminal.h"
 #include "gate/admit.h"

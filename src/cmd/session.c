@@ -5,13 +5,13 @@
 
 #include "base/cleanup.h"
 #include "base/config.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/paths.h"
 #include "base/suggest.h"
 #include "cmd/cmd.h"
 #include "cmd/remote.h"
 #include "front/client.h"
-#include "front/json.h"
 #include "front/terminal.h"
 
 struct query {

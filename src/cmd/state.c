@@ -4,11 +4,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/paths.h"
 #include "cmd/cmd.h"
 #include "cmd/kept.h"
-#include "front/json.h"
 #include "front/terminal.h"
 #include "gate/tokens.h"
 #include "state/work.h"

@@ -7,11 +7,11 @@
 
 #include "base/cleanup.h"
 #include "base/config.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/paths.h"
 #include "base/suggest.h"
 #include "cmd/cmd.h"
-#include "front/json.h"
 #include "gate/tokens.h"
 #include "pool/witness.h"
 

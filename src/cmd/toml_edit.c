@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/toml.h"
-#include "front/json.h"
 
 #define KEY_PARTS_MAX TOML_DEPTH_MAX
 

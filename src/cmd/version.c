@@ -6,9 +6,9 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "cmd/cmd.h"
-#include "front/json.h"
 #include "wire/message.h"
 
 #ifdef __clang__

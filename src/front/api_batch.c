@@ -11,8 +11,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "front/api.h"
-#include "front/json.h"
 #include "front/parcel.h"
 #include "front/result.h"
 #include "front/verdict.h"

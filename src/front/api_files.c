@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/sha256.h"
 #include "front/api.h"
-#include "front/json.h"
 #include "gate/quota.h"
 #include "sandbox/files.h"
 

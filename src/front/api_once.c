@@ -2,8 +2,8 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "front/api.h"
-#include "front/json.h"
 #include "front/multipart.h"
 
 /* Where, and what: a body counts by its values, not by how it was written. */

@@ -3,11 +3,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/pattern.h"
 #include "base/stream.h"
 #include "base/utf8.h"
 #include "front/api.h"
-#include "front/json.h"
 
 #define BYTES_DEFAULT   (64 * KIB)
 #define LINES_DEFAULT   100

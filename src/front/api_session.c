@@ -2,8 +2,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "front/api.h"
-#include "front/json.h"
 #include "front/parcel.h"
 #include "gate/admit.h"
 #include "state/skill.h"

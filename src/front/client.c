@@ -9,8 +9,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
-#include "front/json.h"
 #include "front/link.h"
 
 /* A result with all its displays and both streams. */

@@ -12,11 +12,11 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/stream.h"
 #include "front/api.h"
 #include "front/coderunner_internal.h"
 #include "front/compat.h"
-#include "front/json.h"
 #include "front/result.h"
 
 #define TEXT_MAX (2 * LIMIT_OUTPUT_BYTES_MAX)

@@ -6,8 +6,8 @@
 
 #include "base/cleanup.h"
 #include "base/date.h"
+#include "base/json.h"
 #include "front/coderunner_internal.h"
-#include "front/json.h"
 
 /* The session that `/v1/sessions/session` is about. */
 #define USUAL_NAME "session"

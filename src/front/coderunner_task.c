@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "front/coderunner_internal.h"
-#include "front/json.h"
 
 /* What a task's answer repeats of its request. */
 struct task {

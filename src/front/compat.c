@@ -7,11 +7,11 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/stream.h"
 #include "base/utf8.h"
 #include "front/api.h"
-#include "front/json.h"
 
 #define BODY_DEPTH 32
 

@@ -4,7 +4,7 @@
 
 #include "base/base64.h"
 #include "base/cleanup.h"
-#include "front/json.h"
+#include "base/json.h"
 
 #define SIZE_LARGEST 100000 /* pixels; a larger picture is a number that means nothing */
 

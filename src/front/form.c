@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "front/json.h"
+#include "base/json.h"
 #include "front/multipart.h"
 #include "front/route.h"
 

@@ -4,8 +4,8 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "front/http_internal.h"
-#include "front/json.h"
 #include "front/result.h"
 
 #define HEAD_MAX (2 * KIB)

@@ -6,9 +6,9 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "base/json.h"
 #include "base/log.h"
 #include "base/stream.h"
-#include "front/json.h"
 #include "front/result.h"
 #include "front/route.h"
 #include "gate/quota.h"

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "front/display.h"
 #include "front/job_internal.h"
-#include "front/json.h"
 
 #define TICK_MS 1000
 

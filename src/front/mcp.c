@@ -5,8 +5,8 @@
 #include <sys/random.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
-#include "front/json.h"
 
 /* jansson and we walk through what came; no message of the protocol is nearly as deep. */
 #define DEPTH_MAX 64

@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/suggest.h"
-#include "front/json.h"
 #include "front/mcp_internal.h"
 
 /* More tools than that have no nearest name. */

@@ -4,8 +4,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/stream.h"
-#include "front/json.h"
 #include "front/mcp_tools.h"
 
 /* --- the marketplace's execution runtime --- */

@@ -4,7 +4,7 @@
 
 #include "base/base64.h"
 #include "base/cleanup.h"
-#include "front/json.h"
+#include "base/json.h"
 #include "front/mcp_internal.h"
 
 #define ENCODED_BEGIN "=?base64?"

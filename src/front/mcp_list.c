@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "front/json.h"
+#include "base/json.h"
 #include "front/mcp_internal.h"
 
 /* Our own tables change with the program; a client that listens is told of others. */

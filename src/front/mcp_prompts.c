@@ -3,8 +3,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
-#include "front/json.h"
 #include "front/mcp_call.h"
 #include "front/mcp_tools.h"
 

@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "front/json.h"
+#include "base/json.h"
 #include "front/mcp_tools.h"
 
 #define LISTED_MAX 1000

@@ -4,9 +4,9 @@
 
 #include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/stream.h"
 #include "front/display.h"
-#include "front/json.h"
 #include "front/mcp_internal.h"
 #include "front/mcp_tools.h"
 #include "front/result.h"

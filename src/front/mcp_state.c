@@ -6,7 +6,7 @@
 
 #include "base/base64.h"
 #include "base/cleanup.h"
-#include "front/json.h"
+#include "base/json.h"
 #include "front/mcp_internal.h"
 
 /* A person has to answer in between. */

@@ -8,8 +8,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
-#include "front/json.h"
 
 #define PIECE (64 * KIB)
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "front/json.h"
+#include "base/json.h"
 #include "front/mcp_http_internal.h"
 
 /* Proxies are asked not to wait for more before they pass an event on. */

@@ -5,9 +5,9 @@
 
 #include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
-#include "front/json.h"
 #include "front/mcp_tools.h"
 #include "pool/mask.h"
 #include "pool/witness.h"

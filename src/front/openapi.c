@@ -6,8 +6,8 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
-#include "front/json.h"
 
 static json_t *content(const char *type, json_t *schema)
 {

@@ -6,8 +6,8 @@
 
 #include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/utf8.h"
-#include "front/json.h"
 #include "front/multipart.h"
 #include "sandbox/files.h"
 

@@ -7,11 +7,11 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/stream.h"
 #include "base/utf8.h"
 #include "front/api.h"
 #include "front/compat.h"
-#include "front/json.h"
 
 #define PROFILE       "pyrunner"
 #define CODE_CHARS    1000000

@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/stream.h"
 #include "front/display.h"
-#include "front/json.h"
 #include "front/parcel.h"
 #include "front/terminal.h"
 #include "sandbox/files.h"

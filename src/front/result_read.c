@@ -6,7 +6,7 @@
 
 #include "base/base64.h"
 #include "base/cleanup.h"
-#include "front/json.h"
+#include "base/json.h"
 
 static char *text_of(const json_t *object, const char *name)
 {

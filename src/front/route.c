@@ -6,9 +6,9 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "front/form.h"
-#include "front/json.h"
 #include "front/multipart.h"
 #include "front/parcel.h"
 #include "pool/witness.h"

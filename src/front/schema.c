@@ -6,9 +6,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/suggest.h"
-#include "front/json.h"
 #include "front/terminal.h"
 
 #define FIELDS_MAX 64

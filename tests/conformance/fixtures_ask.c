@@ -3,9 +3,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "fixtures.h"
-#include "front/json.h"
 
 #define NO_INPUT "{\"type\":\"object\",\"properties\":{}}"
 

@@ -3,8 +3,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#include "base/json.h"
 #include "base/limits.h"
-#include "front/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -3,9 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/json.h"
 #include "base/utf8.h"
 #include "front/api.h"
-#include "front/json.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

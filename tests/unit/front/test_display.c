@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "base/json.h"
 #include "front/display.h"
-#include "front/json.h"
 
 static struct run *run_with(const struct wire_display *shown)
 {

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "front/json.h"
+#include "base/json.h"
 #include "mcp_scene.h"
 
 #define META_PLAIN                                                                                 \

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/spool.h"
 #include "base/stream.h"
-#include "front/json.h"
 #include "front/result.h"
 #include "wire/message.h"
 

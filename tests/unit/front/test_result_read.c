@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "front/json.h"
+#include "base/json.h"
 #include "front/result.h"
 #include "front/result_read.h"
 

@@ -1,6 +1,6 @@
 #include "unit.h"
 
-#include "front/json.h"
+#include "base/json.h"
 #include "front/schema.h"
 
 static const struct schema_field file_fields[] = {

@@ -1,7 +1,7 @@
 #include "unit.h"
 
+#include "base/json.h"
 #include "base/limits.h"
-#include "front/json.h"
 
 static const struct json_text_limits limits = {.bytes = 1000, .depth = 4};
 

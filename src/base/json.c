@@ -1,4 +1,4 @@
-#include "front/json.h"
+#include "base/json.h"
 
 #include <stdlib.h>
 #include <string.h>
