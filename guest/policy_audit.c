@@ -404,6 +404,23 @@ static int on_attribute(const struct policy *policy, const char *event, PyObject
                          SHOWN(name));
 }
 
+/* git, as api.git_operations starts and ends it, with arguments and an environment of its own
+ * making. Where the kernel refuses new processes nothing helps, and the words say so earlier. */
+static int on_start(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span program = {"", 0};
+    bool is_kill = strcmp(event, "os.killpg") == 0;
+
+    if (!(policy->flags & POLICY_NO_PROCESSES)) {
+        if (!policy_caller_is_guest(true))
+            return 0;
+        if (policy_caller_is_own("/subprocess.py", "api._git") &&
+            (is_kill || (text_arg(args, 0, &program) && span_is(program, "/usr/bin/git"))))
+            return 0;
+    }
+    return refuse_event(policy, event);
+}
+
 /* Whose own code must say what for an event to be a library's doing. */
 static int on_exec(const struct policy *policy, const char *event, PyObject *args)
 {
@@ -484,7 +501,7 @@ static const struct event {
     {"os.fwalk",                   POWER_FILES,         BY_RULE, on_list},
     {"os.getxattr",                POWER_FILES,         BY_RULE, on_list},
     {"os.kill",                    POWER_PROCESSES,     STARTS,  NULL},
-    {"os.killpg",                  POWER_PROCESSES,     STARTS,  NULL},
+    {"os.killpg",                  POWER_PROCESSES,     BY_RULE, on_start},
     {"os.link",                    POWER_FILES,         BY_RULE, on_change},
     {"os.listdir",                 POWER_FILES,         BY_RULE, on_list},
     {"os.listxattr",               POWER_FILES,         BY_RULE, on_list},
@@ -537,7 +554,7 @@ static const struct event {
     {"sqlite3.connect",            POWER_FILES,         BY_RULE, on_sqlite},
     {"sqlite3.enable_load_extension", POWER_NATIVE,     ANYBODY, NULL},
     {"sqlite3.load_extension",     POWER_NATIVE,        ANYBODY, NULL},
-    {"subprocess.Popen",           POWER_PROCESSES,     STARTS,  NULL},
+    {"subprocess.Popen",           POWER_PROCESSES,     BY_RULE, on_start},
     {"sys._current_exceptions",    POWER_INTROSPECTION, HAND,    NULL},
     {"sys._current_frames",        POWER_INTROSPECTION, HAND,    NULL},
     {"sys._getframe",              POWER_INTROSPECTION, BY_RULE, on_making},

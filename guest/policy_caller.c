@@ -385,3 +385,18 @@ bool policy_caller_behind_is(const char *suffix, const char *part)
     Py_XDECREF(frame);
     return found;
 }
+
+bool policy_caller_is_own(const char *stdlib_suffix, const char *module)
+{
+    PyFrameObject *frame = nearest_frame();
+    char name[64];
+    bool found;
+
+    while (frame && policy_is_stdlib_path(file_of(frame)) &&
+           ends_with(file_of(frame), stdlib_suffix))
+        frame = step_back(frame);
+    (void)snprintf(name, sizeof(name), "<frozen %s>", module);
+    found = frame && span_is(file_of(frame), name);
+    Py_XDECREF(frame);
+    return found;
+}

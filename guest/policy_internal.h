@@ -219,3 +219,7 @@ static inline struct span span_of_str(PyObject *text, bool *ok)
         PyErr_Clear();
     return (struct span){data ? data : "", data ? (size_t)len : 0};
 }
+
+/* Behind frames of the standard library whose file ends with `stdlib_suffix` stands one of
+ * `module`, which is frozen into this program. */
+bool policy_caller_is_own(const char *stdlib_suffix, const char *module);

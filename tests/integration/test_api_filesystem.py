@@ -136,7 +136,7 @@ def test_reading_has_a_ceiling():
 def test_programs_import_it(who, profile):
     code = "from api import filesystem as fs\nimport api.filesystem\nfs.write_file('a.txt', 'x\\n')\nprint(fs.search_replace('*.txt', 'x', 'y')['files_modified'], fs.read_file('a.txt'), dir(api))"
     answer = who.run(code, profile=profile)
-    assert answer.json["stdout"] == "1 y\n ['code_analysis', 'code_transform', 'filesystem', 'masking']\n", answer
+    assert answer.json["stdout"] == "1 y\n ['code_analysis', 'code_transform', 'filesystem', 'git_operations', 'masking']\n", answer
 
 
 def test_a_granted_directory(who):

@@ -20,5 +20,5 @@ def test_an_example_prints_what_it_says(who, number):
 
 
 def test_shorter_names(who):
-    code = "from execution_runtime import fs, code, transform, mask_secrets\nimport execution_runtime\nprint(fs.__name__, code.__name__, transform.__name__, 'fs' in dir(execution_runtime))"
-    assert who.run(code, profile="marketplace").json["stdout"] == "api.filesystem api.code_analysis api.code_transform True\n"
+    code = "from execution_runtime import fs, code, transform, git, mask_secrets\nimport execution_runtime\nprint(fs.__name__, code.__name__, transform.__name__, git.__name__, 'fs' in dir(execution_runtime))"
+    assert who.run(code, profile="marketplace").json["stdout"] == "api.filesystem api.code_analysis api.code_transform api.git_operations True\n"

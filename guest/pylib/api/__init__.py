@@ -1,11 +1,11 @@
 """Work on files from code, and give back what was found or done instead of the files themselves.
 
-    from api import filesystem, code_analysis, code_transform
+    from api import filesystem, code_analysis, code_transform, git_operations
 
 Every function returns a small dictionary or list. help(api.filesystem) shows all of them.
 """
 
-__all__ = ["code_analysis", "code_transform", "filesystem", "masking"]
+__all__ = ["code_analysis", "code_transform", "filesystem", "git_operations", "masking"]
 
 
 def __getattr__(name):

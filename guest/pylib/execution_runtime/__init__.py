@@ -1,4 +1,4 @@
-"""The `api` library by its shorter names: from execution_runtime import fs, code, transform."""
+"""The `api` library by its shorter names: from execution_runtime import fs, code, transform, git."""
 
 _NAMES = {"fs": "api.filesystem", "code": "api.code_analysis", "transform": "api.code_transform", "git": "api.git_operations"}
 _MASKING = {"mask_secrets", "PIIDetector", "mask_result", "detect_secrets"}
