@@ -287,10 +287,18 @@ def test_answers_have_bounds(repo, monkeypatch):
 
 
 def test_a_git_that_takes_too_long_is_ended(repo, monkeypatch):
-    monkeypatch.setattr(_git, "SECONDS", 0)
-    assert "longer than 0 seconds" in git.git_status()["error"]
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    """Something that does not end, in git's place."""
+    started = []
+    real = subprocess.Popen
+
+    def slow(words, executable, **more):
+        started.append(real(["/bin/sleep", "1000"], **more))
+        return started[-1]
+
+    monkeypatch.setattr(_git.subprocess, "Popen", slow)
+    monkeypatch.setattr(_git, "SECONDS", 0.2)
+    assert "longer than 0.2 seconds" in git.git_status()["error"]
+    assert [process.returncode for process in started] == [-9]
 
 
 def test_nothing_is_left_open(repo):
