@@ -206,6 +206,8 @@ void config_free(struct config *config)
         config_list_done(&config->environments[i].preload);
     }
     free(config->environments);
+    for (size_t i = 0; i < config->n_servers; i++)
+        config_server_done(&config->servers[i]);
     free(config->sources);
     free(config->files[0]);
     free(config->files[1]);

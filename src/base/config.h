@@ -17,6 +17,7 @@
 
 #include <jansson.h>
 
+#include "base/config_server.h"
 #include "base/error.h"
 #include "base/run.h"
 
@@ -126,6 +127,8 @@ struct config {
     /* --- private --- */
     struct config_environment *environments;
     size_t n_environments;
+    struct config_server servers[CONFIG_SERVERS_MAX]; /* by the order of the files */
+    size_t n_servers;
     struct config_source *sources; /* one per row */
     char *files[2];
     bool is_loaded;

@@ -149,6 +149,39 @@ static int read_environments(struct config *config, const struct file *file, jso
     return 0;
 }
 
+/* The entry of that name, the weaker file's or a new one; NULL: there are too many. */
+static struct config_server *server_slot(struct config *config, const char *name)
+{
+    for (size_t i = 0; i < config->n_servers; i++)
+        if (strcmp(config->servers[i].name, name) == 0)
+            return &config->servers[i];
+    return config->n_servers < CONFIG_SERVERS_MAX ? &config->servers[config->n_servers] : NULL;
+}
+
+static int read_servers(struct config *config, const struct file *file, json_t *tables,
+                        struct error *err)
+{
+    const char *name;
+    json_t *table;
+
+    if (!json_is_object(tables))
+        return wrong(file, "servers", "tables of the form [servers.NAME]", err);
+    json_object_foreach(tables, name, table)
+    {
+        struct config_server *server = server_slot(config, name);
+
+        if (!server)
+            return error_set(err, E_TOO_LARGE, "%s: more than %d servers", file->path,
+                             CONFIG_SERVERS_MAX);
+        /* Counted first: what was read of one that is wrong is freed with the rest. */
+        if (server == &config->servers[config->n_servers])
+            config->n_servers++;
+        if (config_server_read(server, file->path, file->lines, name, table, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int read_key(struct config *config, const struct file *file, const char *key, json_t *value,
                     struct error *err)
 {
@@ -163,6 +196,8 @@ static int read_key(struct config *config, const struct file *file, const char *
         return config_set_json(config, option, &source, value, err);
     if (strcmp(key, "environments") == 0)
         return read_environments(config, file, value, err);
+    if (strcmp(key, "servers") == 0)
+        return read_servers(config, file, value, err);
     options = config_options(&count);
     for (size_t i = 0; i < count; i++)
         known[i] = options[i].name;

@@ -108,3 +108,20 @@
 #define LIMIT_WORKS        256
 #define LIMIT_OWNER_BYTES  (64 * MIB)
 #define LIMIT_STORE_BYTES  (1024 * MIB)
+
+/* Other MCP servers (reach/upstream.h). One message of theirs: what a program can take as the
+ * answer of one call, and a little for what is around it. Reading it holds everything else for some
+ * ten milliseconds. A line that goes on for longer than the second number has no end. */
+#define LIMIT_UPSTREAM_MESSAGE (5 * MIB)
+#define LIMIT_UPSTREAM_LINE    (64 * MIB)
+#define LIMIT_UPSTREAM_DEPTH   64
+
+/* Tools of one server, the pages of their list, and what is kept of one: a model reads a
+ * description, nobody reads a hundred thousand characters of it. */
+#define LIMIT_UPSTREAM_TOOLS       512
+#define LIMIT_UPSTREAM_PAGES       64
+#define LIMIT_UPSTREAM_DESCRIPTION (8 * KIB)
+#define LIMIT_UPSTREAM_SCHEMA      (64 * KIB)
+
+/* Calls of one server under way, of all sandboxes together. */
+#define LIMIT_UPSTREAM_CALLS 256

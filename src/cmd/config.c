@@ -70,6 +70,19 @@ static int add_environments(const struct config *config, struct buf *out, struct
     return 0;
 }
 
+/* Their variables and headers hold secrets and are not shown. */
+static int add_servers(const struct config *config, struct buf *out, struct error *err)
+{
+    for (size_t i = 0; i < config->n_servers; i++) {
+        const struct config_server *server = &config->servers[i];
+
+        if (buf_printf(out, err, "servers.%s  %s\n", server->name,
+                       server->url ? server->url : server->argv[0]) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int add_json(const struct config *config, struct buf *out, struct error *err)
 {
     size_t count;
@@ -168,7 +181,15 @@ static int add_sample(const struct config *config, struct buf *out, struct error
         "# environment of the same Python version, and its own modules to preload.\n"
         "#[environments.reports]\n"
         "#python = \"/srv/reports/venv\"\n"
-        "#preload = [\"pandas\"]\n",
+        "#preload = [\"pandas\"]\n"
+        "\n# Other MCP servers, whose tools programs import: `from servers.notes import search`.\n"
+        "# A tool that only reads may be called, others are asked for, unless [….tools] says "
+        "otherwise.\n"
+        "#[servers.notes]\n"
+        "#command = \"notes-server\"\n"
+        "#args = [\"--stdio\"]\n"
+        "#env = { NOTES_TOKEN = \"${NOTES_TOKEN}\" }\n"
+        "#tools = { delete = \"deny\" }\n",
         err);
 }
 
@@ -193,7 +214,9 @@ static int show(const struct request *request, struct buf *out, struct error *er
         return add_one(config, request->name, out, err);
     if (request->is_json)
         return add_json(config, out, err);
-    return add_settings(config, out, err) < 0 ? -1 : add_environments(config, out, err);
+    if (add_settings(config, out, err) < 0 || add_environments(config, out, err) < 0)
+        return -1;
+    return add_servers(config, out, err);
 }
 
 int cmd_config(int argc, char **argv)

@@ -478,6 +478,75 @@ static void mistakes_in_environments_have_their_lines(void **state)
                    NULL);
 }
 
+static void servers_are_read_with_what_they_need(void **state)
+{
+    struct config *config = *state;
+    const struct config_server *server;
+
+    assert_int_equal(setenv("NOTES_TOKEN", "hunter2", 1), 0);
+    write_file("[servers.notes]\ncommand = \"notes\"\nargs = [\"--stdio\", \"\"]\n"
+               "env = { TOKEN = \"x-${NOTES_TOKEN}-y\" }\ncwd = \"/srv\"\ntimeout_s = 5\n"
+               "tools = { delete = \"deny\", \"*\" = \"ask\", read = \"allow\" }\n"
+               "[servers.web]\nurl = \"https://example.org/mcp\"\nera = \"modern\"\n"
+               "headers = { Authorization = \"Bearer ${NOTES_TOKEN}\" }\n");
+    load(config);
+    assert_int_equal(config->n_servers, 2);
+    server = &config->servers[0];
+    assert_string_equal(server->name, "notes");
+    assert_string_equal(server->argv[0], "notes");
+    assert_string_equal(server->argv[1], "--stdio");
+    assert_string_equal(server->argv[2], "");
+    assert_null(server->argv[3]);
+    assert_string_equal(server->env[0], "TOKEN=x-hunter2-y");
+    assert_true(server->timeout_s == 5);
+    assert_int_equal(config_server_consent(server, "delete"), CONFIG_DENY);
+    assert_int_equal(config_server_consent(server, "read"), CONFIG_ALLOW);
+    assert_int_equal(config_server_consent(server, "other"), CONFIG_ASK);
+    server = &config->servers[1];
+    assert_null(server->argv);
+    assert_string_equal(server->headers[0], "Authorization: Bearer hunter2");
+    assert_int_equal(server->era, CONFIG_ERA_MODERN);
+    assert_int_equal(config_server_consent(server, "read"), CONFIG_AUTO);
+}
+
+static void mistakes_in_servers_have_their_lines(void **state)
+{
+    static const struct {
+        const char *text, *part, *hint;
+    } rows[] = {
+        {"servers = 1\n",                                                      "tables of the form",            NULL                     },
+        {"[servers.a]\n",                                                      "either a `command` or a `url`", NULL                     },
+        {"[servers.a]\ncommand = \"x\"\nurl = \"http://x\"\n",                 "either a",                      NULL                     },
+        {"[servers.A]\ncommand = \"x\"\n",                                     "a name of lower-case letters",  NULL                     },
+        {"[servers.search]\ncommand = \"x\"\n",                                "other than search",             NULL                     },
+        {"[servers.\"a b\"]\ncommand = \"x\"\n",                               "a name of lower-case letters",  NULL                     },
+        {"[servers.a]\ncommand = [\"x\"]\n",                                   "a program",                     NULL                     },
+        {"[servers.a]\ncommand = \"./x\"\n",                                   "an absolute path",              NULL                     },
+        {"[servers.a]\ncommand = \"x\"\nargs = \"y\"\n",                       "an array of strings",           NULL                     },
+        {"[servers.a]\nargs = [\"y\"]\nurl = \"http://x\"\n",                  "only with a `command`",         NULL                     },
+        {"[servers.a]\nurl = \"ftp://x\"\n",                                   "an http or https URL",          NULL                     },
+        {"[servers.a]\nurl = \"http://x\"\nenv = {A = \"b\"}\n",               "only with a `command`",         NULL                     },
+        {"[servers.a]\nurl = \"http://x\"\nheaders = {\"a:\" = \"b\"}\n",      "names and strings",
+         NULL                                                                                                                            },
+        {"[servers.a]\nurl = \"http://x\"\nheaders = {a = \"b\\r\\nc: d\"}\n", "of one line",                   NULL                     },
+        {"[servers.a]\ncommand = \"x\"\ntimeout_s = 0\n",                      "from 1 to 3600",                NULL                     },
+        {"[servers.a]\ncommand = \"x\"\nera = \"old\"\n",                      "`auto`, `legacy` or `modern`",  NULL                     },
+        {"[servers.a]\ncommand = \"x\"\ntools = {a = \"maybe\"}\n",            "`allow`, `ask`",                NULL                     },
+        {"[servers.a]\ncomand = \"x\"\n",                                      "an option of servers",          "did you mean `command`?"},
+        {"[servers.a]\ncommand = \"x\"\nenv = {A = \"${UNSET_HERE}\"}\n",      "that is set",
+         "UNSET_HERE"                                                                                                                    },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct config *config = config_new();
+
+        assert_non_null(config);
+        expect_mistake(config, rows[i].text, rows[i].part, rows[i].hint);
+        config_free(config);
+    }
+    (void)state;
+}
+
 static void grants_are_taken_apart(void **state)
 {
     enum run_grant_mode mode = RUN_GRANT_RW;
@@ -536,6 +605,8 @@ int main(void)
                                         teardown),
         cmocka_unit_test_setup_teardown(environments_are_found_by_name, setup, teardown),
         cmocka_unit_test_setup_teardown(mistakes_in_environments_have_their_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(servers_are_read_with_what_they_need, setup, teardown),
+        cmocka_unit_test_setup_teardown(mistakes_in_servers_have_their_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(grants_are_taken_apart, setup, teardown),
     };
 
