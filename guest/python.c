@@ -315,8 +315,23 @@ static int compile_program(struct program *program, PyObject *tree)
     return program->body && (!last_tree || program->last) ? 0 : -1;
 }
 
+/* Of several files, in which one. */
+static void name_file(const struct program *program, struct policy_report *report)
+{
+    for (size_t i = 0; i < report->count; i++) {
+        char *message = NULL;
+
+        if (asprintf(&message, "%s: %s", program->file, report->items[i].message) < 0)
+            return;
+        free(report->items[i].message);
+        report->items[i].message = message;
+    }
+}
+
 static int refuse(const struct program *program, struct policy_report *report)
 {
+    if (program->flags & WIRE_RUN_CHECK)
+        name_file(program, report);
     (void)report_refused(program->control, report);
     policy_report_done(report);
     return EXIT_REFUSED;
@@ -328,11 +343,11 @@ static int fail(const struct program *program, const char *message)
     return EXIT_FAILED;
 }
 
-/* `seals`: the policy comes into force with this program, once it is known to compile. */
-static int run_program(struct program *program, const struct policy *policy, bool seals)
+/* Its source, its tree, and whether it compiles: `body` is there then, and an exception is set
+ * otherwise. Returns the exit code of a program that is refused. */
+static int prepare_program(struct program *program, const struct policy *policy)
 {
     struct policy_report report = {0};
-    bool is_compiled = false;
     PyObject *tree;
 
     if (policy_check_source(policy, program->code, &report) < 0)
@@ -340,27 +355,76 @@ static int run_program(struct program *program, const struct policy *policy, boo
     if (report.count)
         return refuse(program, &report);
     tree = parse(program->code, program->file);
-    if (tree) {
-        if (policy_check_tree(policy, tree, &report) < 0)
-            return fail(program, "the policy could not check the program");
-        if (report.count) {
-            Py_DECREF(tree);
-            return refuse(program, &report);
-        }
-        is_compiled = compile_program(program, tree) == 0;
+    if (!tree)
+        return 0;
+    if (policy_check_tree(policy, tree, &report) < 0)
+        return fail(program, "the policy could not check the program");
+    if (report.count) {
+        Py_DECREF(tree);
+        return refuse(program, &report);
     }
-    Py_XDECREF(tree);
+    if (compile_program(program, tree) < 0)
+        Py_CLEAR(program->body);
+    Py_DECREF(tree);
+    return 0;
+}
 
+/* `seals`: the policy comes into force with this program, once it is known to compile. */
+static int run_program(struct program *program, const struct policy *policy, bool seals)
+{
+    int code = prepare_program(program, policy);
+
+    if (code)
+        return code;
     /* Functions of this cell may be in a traceback of a later one. */
-    if (is_compiled && program->is_cell)
+    if (program->body && program->is_cell)
         remember_source(program);
     /* A program that does not compile ends like any other with an exception; nothing of it ran. */
-    if (is_compiled && seals && policy_seal(policy) < 0)
+    if (program->body && seals && policy_seal(policy) < 0)
         return fail(program, "the policy could not be sealed");
     if (report_started(program->control) < 0)
         return EXIT_FAILED;
     display_begin(program->control);
-    return is_compiled ? execute(program) : fail_with_exception(program);
+    return program->body ? execute(program) : fail_with_exception(program);
+}
+
+/* --- files that are only looked at --- */
+
+/* What stands before the next NUL. */
+static struct span take_text(struct span *rest)
+{
+    const char *end = memchr(rest->data, '\0', rest->len);
+    size_t len = end ? (size_t)(end - rest->data) : rest->len;
+    struct span text = {rest->data, len};
+
+    rest->data += end ? len + 1 : len;
+    rest->len -= end ? len + 1 : len;
+    return text;
+}
+
+/* The first that is refused, or does not compile, is the answer. */
+static int check_files(struct program *program, const struct policy *policy)
+{
+    struct span rest = program->code;
+
+    if (rest.len && rest.data[rest.len - 1] != '\0')
+        return fail(program, "the files are not as they should be");
+    while (rest.len) {
+        int code;
+
+        program->file = take_text(&rest).data;
+        program->code = take_text(&rest);
+        code = prepare_program(program, policy);
+        if (code)
+            return code;
+        if (!program->body)
+            break;
+        Py_CLEAR(program->body);
+        Py_CLEAR(program->last);
+    }
+    if (report_started(program->control) < 0)
+        return EXIT_FAILED;
+    return PyErr_Occurred() ? fail_with_exception(program) : 0;
 }
 
 /* sys.argv, and the name of the program in tracebacks. `-`, standard input, is no name for those.
@@ -401,6 +465,8 @@ int python_run(const struct wire_run *run, int control)
         return fail(&program, "the program's name or arguments cannot be set");
     if (!policy)
         return fail(&program, "the policy could not be applied");
+    if (run->flags & WIRE_RUN_CHECK)
+        return check_files(&program, policy);
     return run_program(&program, policy, true);
 }
 

@@ -93,11 +93,23 @@
 #define LIMIT_PATTERN_BYTES  KIB
 #define LIMIT_PATTERN_MEMORY (256 * KIB)
 
-/* One skill, the versions of it that can be gone back to, and skills of one owner: a program gets
- * each that it names as a file, within LIMIT_FILES_GIVEN. */
+/* One skill that is a module, the versions of it that can be gone back to, and skills of one owner,
+ * in number and in bytes with all versions. */
 #define LIMIT_SKILL_BYTES    (256 * KIB)
 #define LIMIT_SKILL_VERSIONS 10
 #define LIMIT_SKILLS         64
+#define LIMIT_SKILLS_BYTES   (64 * MIB)
+#define LIMIT_SKILL_HISTORY  (8 * MIB) /* of one, its last two versions apart */
+
+/* One that is a folder: the largest that people share have some sixty files and two MiB. Its ZIP
+ * file is no larger, directories in it included; what shrinks to less than a two-hundredth is a
+ * bomb. Skills for everybody in one directory; and files that all skills of one program have. */
+#define LIMIT_FOLDER_FILES   100
+#define LIMIT_FOLDER_BYTES   (4 * MIB)
+#define LIMIT_FOLDER_ENTRIES 400
+#define LIMIT_FOLDER_RATIO   200
+#define LIMIT_SHELF          256
+#define LIMIT_SKILLS_GIVEN   200
 
 /* What is kept between runs. One state: a list of thousands of files with what was done to each,
  * and a model has to read it. Saves of one name that can be gone back to, by number and by bytes;

@@ -16,6 +16,7 @@ static const struct {
 } data_dirs[] = {
     {"policies", "../policies"           },
     {"escape",   "../tests/escape/corpus"},
+    {"skills",   "../skills"             },
 };
 
 /* The directory of the running program, without the final slash. */

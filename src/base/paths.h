@@ -6,7 +6,7 @@
 /* Path of belljar-zygote. The caller frees it. */
 char *paths_zygote(struct error *err);
 
-/* A directory of read-only data: "policies" or "escape". The caller frees it. */
+/* A directory of read-only data: "policies", "escape" or "skills". The caller frees it. */
 char *paths_data(const char *name, struct error *err);
 
 /* NAME in the user's own directory for what lasts ($XDG_STATE_HOME/belljar), which is made,

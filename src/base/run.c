@@ -146,21 +146,34 @@ static void free_files(struct run *run)
     free(run->files);
 }
 
-int run_give_file(struct run *run, const struct run_given *file, struct error *err)
+static int give(struct run *run, const struct run_given *file, struct error *err)
 {
     struct run_given *copy;
 
-    if (run->n_given == LIMIT_FILES_GIVEN)
-        return error_set(err, E_TOO_LARGE, "more than %d files come with the request",
-                         LIMIT_FILES_GIVEN);
     if (!run->given)
-        run->given = calloc(LIMIT_FILES_GIVEN, sizeof(*run->given));
+        run->given = calloc(LIMIT_FILES_GIVEN + LIMIT_SKILLS_GIVEN, sizeof(*run->given));
     if (!run->given)
         return error_set(err, E_SYSTEM, "out of memory");
     copy = &run->given[run->n_given++];
     *copy = (struct run_given){strdup(file->path), copy_bytes((struct span){file->data, file->len}),
                                file->len, file->is_executable};
     return copy->path && copy->data ? 0 : error_set(err, E_SYSTEM, "out of memory");
+}
+
+int run_give_file(struct run *run, const struct run_given *file, struct error *err)
+{
+    if (run->n_given >= LIMIT_FILES_GIVEN)
+        return error_set(err, E_TOO_LARGE, "more than %d files come with the request",
+                         LIMIT_FILES_GIVEN);
+    return give(run, file, err);
+}
+
+int run_give_skill(struct run *run, const struct run_given *file, struct error *err)
+{
+    if (run->n_given >= LIMIT_FILES_GIVEN + LIMIT_SKILLS_GIVEN)
+        return error_set(err, E_TOO_LARGE, "the skills of the program have more than %d files",
+                         LIMIT_SKILLS_GIVEN);
+    return give(run, file, err);
 }
 
 void run_drop_given(struct run *run)

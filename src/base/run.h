@@ -191,6 +191,7 @@ struct run {
     struct run_given *given;
     size_t n_given;
     char **collect;            /* patterns of files to bring back, NULL at the end, or NULL */
+    bool only_checks;          /* `code` is files (wire/message.h): whether all of them might run */
     bool auto_print;           /* echo the last expression, as a REPL does */
     bool auto_print_str;       /* then as print() shows it: the text of a string, not its quotes */
     enum run_masking masking;  /* secrets, unless the operator says otherwise */
@@ -265,6 +266,9 @@ const struct run_display *run_add_display(struct run *run, const struct wire_dis
 
 /* A copy of it waits for the sandbox. E_TOO_LARGE: too many. */
 int run_give_file(struct run *run, const struct run_given *file, struct error *err);
+
+/* The same for a file of a skill, which is counted apart from the client's; those come first. */
+int run_give_skill(struct run *run, const struct run_given *file, struct error *err);
 
 /* They are where they belong, and not needed any more. */
 void run_drop_given(struct run *run);

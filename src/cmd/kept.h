@@ -16,9 +16,6 @@ struct kept_action {
     bool takes_names; /* one or more; else none */
 };
 
-/* The user's own. NULL: *err says why. */
-struct store *kept_open(struct error *err);
-
 /* Reads the options, finds the action and runs it. Returns the exit code. */
 int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_action *actions,
              size_t count);

@@ -167,7 +167,7 @@ static int open_api(struct mcp *mcp, struct error *err)
         .max_kept = KEPT_ANSWERS,
         .max_bytes = KEPT_BYTES,
     };
-    cleanup_free char *dir = paths_state(".", NULL), *kept = paths_state("state.sqlite", NULL);
+    cleanup_free char *dir = paths_state(".", NULL);
 
     if (spool_store_new(dir, LIMIT_SPOOL_TOTAL, &mcp->store, err) < 0 ||
         queue_new(mcp->engine.loop, &queue, &mcp->queue, err) < 0)
@@ -176,7 +176,7 @@ static int open_api(struct mcp *mcp, struct error *err)
     jobs.store = mcp->store;
     if (jobs_new(&jobs, &mcp->jobs, err) < 0)
         return -1;
-    mcp->kept = kept ? store_new(kept) : NULL;
+    mcp->kept = store_open_usual(NULL);
     mcp->api = (struct api){.config = mcp->config,
                             .loop = mcp->engine.loop,
                             .pool = mcp->engine.pool,

@@ -14,7 +14,6 @@
 #include "base/stream.h"
 #include "base/utf8.h"
 #include "cmd/cmd.h"
-#include "cmd/kept.h"
 #include "cmd/outlet.h"
 #include "cmd/remote.h"
 #include "cmd/request.h"
@@ -367,7 +366,7 @@ static int start_engine(struct job *job, struct error *err)
 /* Where there is no place to keep any, there are none. */
 static int give_skills(struct run *run, struct error *err)
 {
-    struct store *store = kept_open(NULL);
+    struct store *store = store_open_usual(NULL);
     int r = skill_give(store, TOKEN_FIRST, run, err);
 
     store_free(store);

@@ -349,12 +349,10 @@ static int open_http(struct serve *serve, struct error *err)
 
 static int open_api(struct serve *serve, struct error *err)
 {
-    cleanup_free char *kept = paths_state("state.sqlite", NULL);
-
     if (open_jobs(serve, err) < 0 || coderunner_new(&serve->coderunner, err) < 0 ||
         open_http(serve, err) < 0)
         return -1;
-    serve->kept = kept ? store_new(kept) : NULL;
+    serve->kept = store_open_usual(NULL);
     serve->api = (struct api){
         .config = serve->config,
         .loop = serve->engine.loop,

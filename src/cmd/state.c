@@ -6,7 +6,6 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "base/paths.h"
 #include "cmd/cmd.h"
 #include "cmd/kept.h"
 #include "front/terminal.h"
@@ -24,16 +23,6 @@ static int help(void)
                  "example:\n"
                  "  belljar state show rename-api\n");
     return 0;
-}
-
-struct store *kept_open(struct error *err)
-{
-    cleanup_free char *path = paths_state("state.sqlite", err);
-    struct store *store = path ? store_new(path) : NULL;
-
-    if (path && !store)
-        error_set(err, E_SYSTEM, "out of memory");
-    return store;
 }
 
 int kept_print(const json_t *value, struct error *err)
@@ -138,7 +127,7 @@ int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_a
                       actions[i].takes_names ? "one name or more" : "no name");
             return cmd_fail(&err);
         }
-        store = kept_open(&err);
+        store = store_open_usual(&err);
         r = store ? actions[i].run(store, argv + optind + 1, is_json, &err) : -1;
         store_free(store);
         return r < 0 ? cmd_fail(&err) : 0;

@@ -221,7 +221,7 @@ void box_pack_run(const struct box *b, const struct run *run, struct pack *p)
                  (run->auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
                  (run->auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
                  (run->may_spawn ? 0 : WIRE_RUN_NO_EXEC) | (run->has_input ? WIRE_RUN_STDIN : 0) |
-                 (run->has_seed ? WIRE_RUN_SEED : 0),
+                 (run->has_seed ? WIRE_RUN_SEED : 0) | (run->only_checks ? WIRE_RUN_CHECK : 0),
         .seed = run->seed,
         .descriptors = run->limits.descriptors,
         .processes = has_cgroup ? 0 : run->limits.processes + BOX_OWN_PROCESSES,

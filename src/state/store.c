@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -10,9 +11,10 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/paths.h"
 
 /* A newer Belljar's file is not touched. */
-#define STORE_VERSION 1
+#define STORE_VERSION 2
 
 /* A change takes well under a millisecond, and the loop stands still while another process makes
  * one: whoever holds the lock longer than this is ill. */
@@ -23,6 +25,7 @@
 struct store {
     char *path;
     sqlite3 *db; /* NULL: not yet opened */
+    char *shelves[STORE_SHELVES];
 };
 
 /* In WAL mode a commit is safe from the end of the process at once, and from a power failure after
@@ -41,7 +44,16 @@ static const char schema[] =
     "CREATE TABLE IF NOT EXISTS skill(owner TEXT NOT NULL, name TEXT NOT NULL,"
     " version INTEGER NOT NULL, time TEXT NOT NULL, description TEXT, code TEXT NOT NULL,"
     " PRIMARY KEY(owner, name, version));"
-    "PRAGMA user_version=1;" /* STORE_VERSION */
+    /* A skill that is a folder has no code; what SKILL.md calls it, and its files. */
+    "CREATE TABLE IF NOT EXISTS folder(owner TEXT NOT NULL, name TEXT NOT NULL,"
+    " version INTEGER NOT NULL, title TEXT NOT NULL, PRIMARY KEY(owner, name, version),"
+    " FOREIGN KEY(owner, name, version) REFERENCES skill(owner, name, version) ON DELETE CASCADE);"
+    "CREATE TABLE IF NOT EXISTS file(owner TEXT NOT NULL, name TEXT NOT NULL,"
+    " version INTEGER NOT NULL, path TEXT NOT NULL, is_executable INTEGER NOT NULL,"
+    " data BLOB NOT NULL, PRIMARY KEY(owner, name, version, path),"
+    " FOREIGN KEY(owner, name, version) REFERENCES folder(owner, name, version)"
+    " ON DELETE CASCADE);"
+    "PRAGMA user_version=2;" /* STORE_VERSION */
     "COMMIT";
 
 struct store *store_new(const char *path)
@@ -60,8 +72,56 @@ void store_free(struct store *store)
     if (!store)
         return;
     (void)sqlite3_close(store->db);
+    for (size_t i = 0; i < STORE_SHELVES; i++)
+        free(store->shelves[i]);
     free(store->path);
     free(store);
+}
+
+int store_add_shelf(struct store *store, const char *dir, struct error *err)
+{
+    size_t n = 0;
+
+    while (n < STORE_SHELVES && store->shelves[n])
+        n++;
+    if (n == STORE_SHELVES)
+        return error_set(err, E_TOO_LARGE, "there are %d directories of skills already", (int)n);
+    store->shelves[n] = strdup(dir);
+    return store->shelves[n] ? 0 : error_set(err, E_SYSTEM, "out of memory");
+}
+
+const char *store_shelf(const struct store *store, size_t index)
+{
+    return index < STORE_SHELVES ? store->shelves[index] : NULL;
+}
+
+static char *operator_shelf(void)
+{
+    const char *config = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    char *dir = NULL;
+    int n = -1;
+
+    if (config && *config == '/')
+        n = asprintf(&dir, "%s/belljar/skills", config);
+    else if (home && *home == '/')
+        n = asprintf(&dir, "%s/.config/belljar/skills", home);
+    return n < 0 ? NULL : dir;
+}
+
+struct store *store_open_usual(struct error *err)
+{
+    cleanup_free char *path = paths_state("state.sqlite", err), *own = operator_shelf();
+    cleanup_free char *ours = path ? paths_data("skills", err) : NULL;
+    struct store *store = ours ? store_new(path) : NULL;
+
+    if (ours && !store)
+        error_set(err, E_SYSTEM, "out of memory");
+    if (store &&
+        ((own && store_add_shelf(store, own, err) < 0) || store_add_shelf(store, ours, err) < 0)) {
+        store_free(store);
+        store = NULL;
+    }
+    return store;
 }
 
 bool store_is_there(const struct store *store)
@@ -182,6 +242,11 @@ static int bind(sqlite3_stmt *statement, const char *types, va_list values)
             text = va_arg(values, const char *);
             r = sqlite3_bind_text64(statement, place, text ? text : "", va_arg(values, size_t),
                                     SQLITE_TRANSIENT, SQLITE_UTF8);
+            break;
+        case 'B':
+            text = va_arg(values, const char *);
+            r = sqlite3_bind_blob64(statement, place, text ? text : "", va_arg(values, size_t),
+                                    SQLITE_TRANSIENT);
             break;
         default:
             r = sqlite3_bind_int64(statement, place, va_arg(values, int64_t));

@@ -24,6 +24,16 @@ struct store;
 struct store *store_new(const char *path);
 void store_free(struct store *store);
 
+/* The user's own, with the shelves of skills that everybody has: the operator's
+ * ($XDG_CONFIG_HOME/belljar/skills), and those that come with Belljar. NULL: *err says why. */
+struct store *store_open_usual(struct error *err);
+
+/* One more directory of skills for everybody, behind those before. The path is copied; it need not
+ * be there. E_TOO_LARGE: there are STORE_SHELVES. */
+#define STORE_SHELVES 4
+int store_add_shelf(struct store *store, const char *dir, struct error *err);
+const char *store_shelf(const struct store *store, size_t index); /* NULL: no more */
+
 /* Something has been kept here before. */
 bool store_is_there(const struct store *store);
 
@@ -33,8 +43,8 @@ int store_check_name(const char *what, const char *name, struct error *err);
 /* --- for the files beside this one --- */
 
 /* A prepared statement with its values: each letter of `types` stands for one, `s` a string (NULL
- * is none), `b` bytes and their number (size_t), `i` an int64_t. The caller finalizes it, best with
- * cleanup(store_end). NULL: *err says why. */
+ * is none), `b` text and `B` bytes with their number (size_t), `i` an int64_t. The caller finalizes
+ * it, best with cleanup(store_end). NULL: *err says why. */
 sqlite3_stmt *store_query(struct store *store, struct error *err, const char *sql,
                           const char *types, ...);
 void store_end(sqlite3_stmt **statement);

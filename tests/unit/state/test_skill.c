@@ -1,6 +1,7 @@
 #include "unit.h"
 
 #include <stdio.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -211,6 +212,156 @@ static void a_profile_without_skills_gets_none(void **state)
     assert_int_equal(given("ann", "import skills.one", true, true), 0);
 }
 
+/* --- folders --- */
+
+#define HEAD(name, words) "---\nname: " name "\ndescription: " words "\n---\n"
+
+static void make_folder(struct folder *folder, const char *text, const char *code)
+{
+    struct error err = {0};
+
+    *folder = (struct folder){0};
+    if (folder_add(folder, (struct span){"SKILL.md", 8}, (struct span){text, strlen(text)}, false,
+                   &err) < 0 ||
+        folder_add(folder, (struct span){"scripts/run.py", 14}, (struct span){code, strlen(code)},
+                   true, &err) < 0 ||
+        folder_finish(folder, &err) < 0)
+        fail_msg("%s", err.message);
+}
+
+static int64_t save_folder(const char *text, const char *code)
+{
+    cleanup(folder_done) struct folder folder;
+    struct error err = {0};
+    int64_t version = 0;
+
+    make_folder(&folder, text, code);
+    if (skill_save_folder(store, "ann", &folder, &version, &err) < 0)
+        fail_msg("%s", err.message);
+    return version;
+}
+
+static void expect_script(const char *name, int64_t version, const char *code)
+{
+    cleanup(folder_done) struct folder folder = {0};
+    const struct folder_file *file;
+    struct error err = {0};
+
+    if (skill_open(store, "ann", name, version, &folder, &err) < 0)
+        fail_msg("%s", err.message);
+    file = folder_find(&folder, "scripts/run.py");
+    assert_string_equal(file->data, code);
+    assert_true(file->is_executable);
+}
+
+static void a_folder_is_stored_whole_and_taken_back_whole(void **state)
+{
+    struct error err = {0};
+    json_t *skill = NULL;
+    int64_t version = 0;
+
+    (void)state;
+    assert_int_equal(save_folder(HEAD("a-b", "one"), "x = 1"), 1);
+    assert_int_equal(save_folder(HEAD("a-b", "two"), "x = 2"), 2);
+    expect_script("a_b", 0, "x = 2");
+    expect_script("a-b", 1, "x = 1");
+    assert_int_equal(skill_load(store, "ann", "a-b", 0, &skill, &err), 0);
+    assert_string_equal(json_string_value(json_object_get(skill, "name")), "a-b");
+    assert_string_equal(json_string_value(json_object_get(skill, "module")), "skills.a_b");
+    assert_string_equal(json_string_value(json_object_get(skill, "description")), "two");
+    assert_int_equal(json_array_size(json_object_get(skill, "files")), 2);
+    assert_int_equal(json_array_size(json_object_get(skill, "versions")), 2);
+    json_decref(skill);
+    assert_int_equal(skill_undo(store, "ann", "a-b", &version, &err), 0);
+    expect_script("a-b", 0, "x = 1");
+    assert_int_equal(skill_delete(store, "ann", "a_b", &err), 0);
+    assert_int_equal(save_folder(HEAD("a_b", "again"), "x = 3"), 1);
+}
+
+/* A module and a folder of one name are versions of one skill. */
+static void a_module_may_become_a_folder(void **state)
+{
+    struct error err = {0};
+    int64_t version = 0;
+
+    (void)state;
+    assert_int_equal(save("ann", "x", "code = 1"), 1);
+    assert_int_equal(save_folder(HEAD("x", "one"), "y"), 2);
+    expect_script("x", 0, "y");
+    assert_int_equal(skill_undo(store, "ann", "x", &version, &err), 0);
+    expect_code("x", "code = 1");
+}
+
+static void bytes_of_an_owner_are_bounded(void **state)
+{
+    cleanup(folder_done) struct folder folder;
+    struct error err = {0};
+    static char code[LIMIT_FOLDER_BYTES - KIB];
+    char text[64];
+    int64_t version = 0;
+    int r = 0;
+
+    (void)state;
+    memset(code, '#', sizeof(code) - 1);
+    for (size_t i = 0; r == 0 && i < LIMIT_SKILLS_BYTES / sizeof(code) + 1; i++) {
+        (void)snprintf(text, sizeof(text), HEAD("x%zu", "y"), i);
+        make_folder(&folder, text, code);
+        r = skill_save_folder(store, "ann", &folder, &version, &err);
+        folder_done(&folder);
+    }
+    assert_int_equal(r, -1);
+    assert_error(&err, E_TOO_LARGE, "MiB");
+    /* Versions of one skill do not add up for ever. */
+    for (int i = 0; i < 5; i++) {
+        make_folder(&folder, HEAD("x", "y"), code);
+        assert_int_equal(skill_save_folder(store, "bob", &folder, &version, &err), 0);
+        folder_done(&folder);
+    }
+    assert_int_equal(skill_open(store, "bob", "x", 4, &folder, &err), 0);
+    folder_done(&folder);
+    assert_int_equal(skill_open(store, "bob", "x", 3, &folder, &err), -1);
+    assert_error(&err, E_NOT_FOUND, "");
+}
+
+static void what_is_everybodys_is_found_and_not_replaced(void **state)
+{
+    char shelf[64], place[96];
+    json_t *list = NULL, *item;
+    struct error err = {0};
+    int64_t version = 0;
+    FILE *file;
+
+    (void)state;
+    (void)snprintf(shelf, sizeof(shelf), "%s/shelf", dir);
+    (void)snprintf(place, sizeof(place), "%s/a-b", shelf);
+    assert_int_equal(mkdir(shelf, 0700), 0);
+    assert_int_equal(mkdir(place, 0700), 0);
+    (void)snprintf(place, sizeof(place), "%s/a-b/SKILL.md", shelf);
+    file = fopen(place, "w");
+    assert_true(file && fputs(HEAD("a-b", "public"), file) >= 0 && fclose(file) == 0);
+    assert_int_equal(store_add_shelf(store, shelf, &err), 0);
+
+    assert_int_equal(given("ann", "import skills.a_b", true, false), 1);
+    assert_int_equal(access(path, F_OK), -1); /* giving makes no file */
+    (void)save("ann", "z", "pass");
+    (void)save("ann", "a", "pass");
+    assert_int_equal(skill_list(store, "ann", &list, &err), 0);
+    assert_int_equal(json_array_size(list), 3);
+    item = json_array_get(list, 1);
+    assert_string_equal(json_string_value(json_object_get(item, "name")), "a-b");
+    assert_string_equal(json_string_value(json_object_get(item, "kind")), "public");
+    json_decref(list);
+    assert_int_equal(skill_save(store, "ann", "a_b", (struct span){"x", 1}, NULL, &version, &err),
+                     -1);
+    assert_error(&err, E_DENIED, "everybody");
+    assert_int_equal(skill_delete(store, "ann", "a-b", &err), -1);
+    assert_error(&err, E_DENIED, "not yours");
+    assert_int_equal(unlink(place), 0);
+    (void)snprintf(place, sizeof(place), "%s/a-b", shelf);
+    assert_int_equal(rmdir(place), 0);
+    assert_int_equal(rmdir(shelf), 0);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -223,6 +374,10 @@ int main(void)
         TEST(names_of_modules_only),
         TEST(a_program_gets_what_it_names_and_what_that_names),
         TEST(a_profile_without_skills_gets_none),
+        TEST(a_folder_is_stored_whole_and_taken_back_whole),
+        TEST(a_module_may_become_a_folder),
+        TEST(bytes_of_an_owner_are_bounded),
+        TEST(what_is_everybodys_is_found_and_not_replaced),
     };
 
     return UNIT_RUN_WITH(tests, NULL, remove_dir);
