@@ -9,6 +9,7 @@
 
 #include <Python.h>
 
+#include "guest/call.h"
 #include "guest/cells_copy.h"
 #include "guest/python.h"
 #include "guest/report.h"
@@ -135,6 +136,7 @@ static void begin_as_copy(const struct cells_fds *fds, struct frame_decoder *dec
                           uint32_t flags)
 {
     frame_decoder_init(decoder);
+    call_reset();
     if (flags & WIRE_RESTORE_RESEED)
         fds->reseed();
     if (frame_send(fds->report, WIRE_RESTORED, NULL, NULL, 0) < 0)

@@ -7,6 +7,7 @@
 
 #include <opcode.h>
 
+#include "guest/call.h"
 #include "guest/display.h"
 #include "guest/exits.h"
 #include "guest/policy.h"
@@ -385,6 +386,7 @@ static int run_program(struct program *program, const struct policy *policy, boo
     if (report_started(program->control) < 0)
         return EXIT_FAILED;
     display_begin(program->control);
+    call_begin();
     return program->body ? execute(program) : fail_with_exception(program);
 }
 
@@ -576,6 +578,7 @@ int python_cell(const struct wire_cell *cell, int control)
     (void)snprintf(file, sizeof(file), POLICY_CELL_FILENAME "%u>", cell->number);
     code = run_program(&program, session_policy, false);
     display_end(); /* a thread that goes on has nobody to show things to until the next cell */
+    call_end();
     Py_XDECREF(program.body);
     Py_XDECREF(program.last);
     return code;

@@ -19,6 +19,11 @@
 
 #define STATE_MAX WIRE_BASH_STATE_MAX
 
+/* What a program asks for has a state of a megabyte in it, or text of that size; what it gets has a
+ * few of them, and no more than a program reads at once. */
+#define CALL_MAX  (MIB + 64 * KIB)
+#define REPLY_MAX (4 * MIB)
+
 _Static_assert(WIRE_SPAWN_FDS + WIRE_ATTACH_MAX + WIRE_GRANTS_MAX <= FRAME_FDS,
                "a WIRE_SPAWN takes all its descriptors along");
 
@@ -53,6 +58,8 @@ static const struct {
     [WIRE_RESTORED] = {"restored",     0          },
     [WIRE_SIGNALLED] = {"signalled",    0          },
     [WIRE_SAVED] = {"saved",        STATE_MAX  },
+    [WIRE_CALL] = {"call",         CALL_MAX   },
+    [WIRE_REPLY] = {"reply",        REPLY_MAX  },
 };
 
 static const char *const layer_names[] = {
@@ -86,6 +93,7 @@ static const struct wire_rule rules[] = {
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_EXCEPTION,    WIRE_STATE_RUNNING,  1},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_DISPLAY,      WIRE_STATE_RUNNING,  0},
     {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_PROGRESS,     WIRE_STATE_RUNNING,  0},
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_CALL,         WIRE_STATE_RUNNING,  0},
 
     /* How often: in one cell; the count begins anew with each. */
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_STARTING, WIRE_WAITING,      WIRE_STATE_READY,    1},
@@ -105,6 +113,7 @@ static const struct wire_rule rules[] = {
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DONE,         WIRE_STATE_READY,    DONE_MAX},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DISPLAY,      WIRE_STATE_RUNNING,  0},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_PROGRESS,     WIRE_STATE_RUNNING,  0},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_CALL,         WIRE_STATE_RUNNING,  0},
 };
 /* clang-format on */
 
@@ -405,4 +414,37 @@ bool wire_unpack_progress(struct unpack *u, struct wire_progress *m)
     m->total = unpack_u64(u);
     m->text = unpack_span(u);
     return unpack_ok(u);
+}
+
+void wire_pack_call(struct pack *p, const struct wire_call *m)
+{
+    pack_u64(p, m->id);
+    pack_span(p, m->name);
+    pack_span(p, m->arguments);
+}
+
+bool wire_unpack_call(struct unpack *u, struct wire_call *m)
+{
+    m->id = unpack_u64(u);
+    m->name = unpack_span(u);
+    m->arguments = unpack_span(u);
+    return unpack_ok(u) && m->name.len <= WIRE_CALL_NAME_MAX;
+}
+
+void wire_pack_reply(struct pack *p, const struct wire_reply *m)
+{
+    pack_u64(p, m->id);
+    pack_u8(p, m->is_ok);
+    pack_span(p, m->value);
+}
+
+bool wire_unpack_reply(struct unpack *u, struct wire_reply *m)
+{
+    uint8_t word;
+
+    m->id = unpack_u64(u);
+    word = unpack_u8(u);
+    m->is_ok = word;
+    m->value = unpack_span(u);
+    return unpack_ok(u) && word <= 1;
 }

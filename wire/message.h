@@ -9,7 +9,8 @@
  *
  * The kernel's has two halves: a socket on which the code comes and which is closed before it runs,
  * and a pipe for what the kernel says. A pipe carries no descriptors: closing one that a program
- * made can take as long as the program likes (SO_LINGER).
+ * made can take as long as the program likes (SO_LINGER). A second pipe, the other way, is for what
+ * a program asked for and nothing else.
  *
  * A frame is {magic, version, type, length} and `length` bytes (wire/frame.h). What a peer may send
  * depends on its state; wire_permitted() is the table. Anything else ends that sandbox, never the
@@ -66,6 +67,10 @@ enum wire_type {
     WIRE_SIGNALLED, /* the signal of the oldest WIRE_SIGNAL that had no answer has been sent */
     /* Bash kernel -> supervisor */
     WIRE_SAVED, /* an enum wire_saved letter, then text: what WIRE_BASH_SAVE asked for */
+    /* Calls of a program, docs/guide/reach.md. Python kernel -> supervisor */
+    WIRE_CALL, /* struct wire_call */
+    /* supervisor -> Python kernel, on a pipe of its own */
+    WIRE_REPLY, /* struct wire_reply */
     WIRE_TYPE_END
 };
 
@@ -170,8 +175,8 @@ enum wire_grant_mode { WIRE_GRANT_RO = 0, WIRE_GRANT_RW = 1 };
 #define WIRE_ATTACH_MAX 4
 
 /* Descriptors of WIRE_SPAWN, in this order: init socket, kernel socket, report pipe, stdout,
- * stderr, `attach` files of the cgroup, one detached mount per grant. */
-#define WIRE_SPAWN_FDS 5
+ * stderr, reply pipe, `attach` files of the cgroup, one detached mount per grant. */
+#define WIRE_SPAWN_FDS 6
 
 enum wire_spawn_flag {
     WIRE_SPAWN_TOUCH =
@@ -203,8 +208,9 @@ struct wire_failure {
 /* The kernels of a sandbox. The first is born with it, and serves a run in either language. */
 enum wire_kernel { WIRE_KERNEL_PYTHON, WIRE_KERNEL_BASH, WIRE_KERNELS };
 
-/* Descriptors of WIRE_KERNEL, in this order: kernel socket, report pipe, stdout, stderr. */
-#define WIRE_KERNEL_FDS 4
+/* Descriptors of WIRE_KERNEL, in this order: kernel socket, report pipe, stdout, stderr, reply
+ * pipe. */
+#define WIRE_KERNEL_FDS 5
 
 struct wire_exited {
     uint32_t kernel;
@@ -320,6 +326,22 @@ struct wire_restore {
     uint32_t cells; /* so far: their numbers go on */
 };
 
+/* A call of a program. The kernel keeps to so many at once; a number comes back with its reply. */
+#define WIRE_CALLS_MAX     16
+#define WIRE_CALL_NAME_MAX 128
+
+struct wire_call {
+    uint64_t id;
+    struct span name;
+    struct span arguments; /* JSON, an object */
+};
+
+struct wire_reply {
+    uint64_t id;
+    bool is_ok;
+    struct span value; /* JSON: what came of it, or {"code","message","hint"} */
+};
+
 struct wire_violation {
     struct span rule, name, message, hint;
     uint32_t line, column;
@@ -387,6 +409,11 @@ void wire_pack_display(struct pack *p, const struct wire_display *m);
 bool wire_unpack_display(struct unpack *u, struct wire_display *m);
 void wire_pack_progress(struct pack *p, const struct wire_progress *m);
 bool wire_unpack_progress(struct unpack *u, struct wire_progress *m);
+
+void wire_pack_call(struct pack *p, const struct wire_call *m);
+bool wire_unpack_call(struct unpack *u, struct wire_call *m);
+void wire_pack_reply(struct pack *p, const struct wire_reply *m);
+bool wire_unpack_reply(struct unpack *u, struct wire_reply *m);
 
 static inline struct span span_of(const char *text)
 {

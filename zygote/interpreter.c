@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "guest/call.h"
 #include "guest/code/module.h"
 #include "guest/display.h"
 #include "guest/exits.h"
@@ -200,7 +201,8 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
         return error_set(err, E_PROTOCOL, "bad path of the interpreter");
     library_register();
     if (display_register() < 0 || PyImport_AppendInittab("_belljar_code", code_module) < 0 ||
-        PyImport_AppendInittab("_belljar_mask", masking_module) < 0)
+        PyImport_AppendInittab("_belljar_mask", masking_module) < 0 ||
+        PyImport_AppendInittab("_belljar_call", call_module) < 0)
         return error_set(err, E_SYSTEM, "out of memory");
     if (initialise(executable, !setup->warm && setup->binds.count == 0, setup->steady, err) < 0)
         return -1;

@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "guest/bash.h"
+#include "guest/call.h"
 #include "guest/cells.h"
 #include "guest/image.h"
 #include "guest/python.h"
@@ -37,15 +38,31 @@ void kernel_expect_stack(void)
     has_stack = true;
 }
 
+/* A number that one of ours is about to get. */
+static int move_away(int fd)
+{
+    return fd < KERNEL_REPLY_FD || fd > KERNEL_CONTROL_FD
+               ? fd
+               : fcntl(fd, F_DUPFD_CLOEXEC, KERNEL_CONTROL_FD + 1);
+}
+
+static int take_place(int fd, int place)
+{
+    return fd == place ? 0 : dup3(fd, place, O_CLOEXEC);
+}
+
 static int arrange_fds(const struct kernel_fds *fds)
 {
+    int control = move_away(fds->control), report = move_away(fds->report),
+        replies = move_away(fds->replies);
+
     if (dup2(fds->out, STDOUT_FILENO) < 0 || dup2(fds->err, STDERR_FILENO) < 0)
         return -1;
-    if (fds->control != KERNEL_CONTROL_FD && dup3(fds->control, KERNEL_CONTROL_FD, O_CLOEXEC) < 0)
+    if (take_place(control, KERNEL_CONTROL_FD) < 0 || take_place(report, KERNEL_REPORT_FD) < 0 ||
+        take_place(replies, KERNEL_REPLY_FD) < 0)
         return -1;
-    if (fds->report != KERNEL_REPORT_FD && dup3(fds->report, KERNEL_REPORT_FD, O_CLOEXEC) < 0)
-        return -1;
-    if (close_range(STDERR_FILENO + 1, KERNEL_REPORT_FD - 1, 0) < 0)
+    if (close_range(STDERR_FILENO + 1, KERNEL_REPLY_FD - 1, 0) < 0 ||
+        close_range(KERNEL_REPLY_FD + 1, KERNEL_REPORT_FD - 1, 0) < 0)
         return -1;
     return close_range(KERNEL_CONTROL_FD + 1, ~0U, 0);
 }
@@ -207,7 +224,8 @@ static void take_cells(struct frame_decoder *decoder)
 static void enrol(void)
 {
     static const int own[] = {STDOUT_FILENO,      STDERR_FILENO,    KERNEL_KEPT_ERR_FD,
-                              KERNEL_KEPT_OUT_FD, KERNEL_REPORT_FD, KERNEL_CONTROL_FD};
+                              KERNEL_KEPT_OUT_FD, KERNEL_REPORT_FD, KERNEL_CONTROL_FD,
+                              KERNEL_REPLY_FD};
     static const char *const tree[] = {"/workspace"}; /* /tmp is on the same file system */
 
     /* Where there are no images, it says so when it is asked for one. */
@@ -228,6 +246,7 @@ static void __attribute__((noreturn)) serve_session(struct frame_decoder *decode
     run = read_run(&frame, decoder);
     if (run->flags & WIRE_RUN_BASH)
         _exit(bash_session(KERNEL_CONTROL_FD, KERNEL_REPORT_FD));
+    call_open(KERNEL_REPORT_FD, KERNEL_REPLY_FD);
     if (python_open(run->policy, KERNEL_REPORT_FD) < 0)
         _exit(EXIT_FAILED);
     cells_serve(&(struct cells_fds){.cells = KERNEL_CONTROL_FD,
@@ -251,6 +270,7 @@ serve_run(const struct frame *frame, struct frame_decoder *decoder, bool is_touc
             (void)kill(holder, SIGKILL);
         _exit(bash_run(run, KERNEL_REPORT_FD));
     }
+    call_open(KERNEL_REPORT_FD, KERNEL_REPLY_FD);
     if (!is_touched)
         populate(run);
     holder_await(holder);

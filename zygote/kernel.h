@@ -16,12 +16,16 @@
 #define KERNEL_KEPT_OUT_FD 61
 #define KERNEL_KEPT_ERR_FD 60
 
+/* Of the pipe for what programs ask for (guest/call.h); below the one that guest/image.h has. */
+#define KERNEL_REPLY_FD 58
+
 /* In the order of WIRE_KERNEL. */
 struct kernel_fds {
     int control;
     int report;
     int out;
     int err;
+    int replies;
 };
 
 /* In the forked child; never returns. */

@@ -50,6 +50,7 @@ static int isolate_fds(const struct wire_spawn *spec, const struct spawn_fds *fd
     keep[n++] = fds->report;
     keep[n++] = fds->out;
     keep[n++] = fds->err;
+    keep[n++] = fds->replies;
     keep[n++] = sync;
     for (uint32_t i = 0; i < spec->attach; i++)
         keep[n++] = fds->attach[i];
@@ -91,7 +92,7 @@ static void report_sealed(int control, uint32_t layers)
 /* In a child of pid 1: a further kernel of a session. */
 static void become_kernel(const int fds[WIRE_KERNEL_FDS])
 {
-    kernel_main(&(struct kernel_fds){fds[0], fds[1], fds[2], fds[3]}, false);
+    kernel_main(&(struct kernel_fds){fds[0], fds[1], fds[2], fds[3], fds[4]}, false);
 }
 
 /* In the clone: pid 1 of the sandbox, with nothing done yet. */
@@ -126,7 +127,9 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
     }
     if (kernel == 0) {
         init_leave();
-        kernel_main(&(struct kernel_fds){fds->kernel, fds->report, fds->out, fds->err}, touch);
+        kernel_main(
+            &(struct kernel_fds){fds->kernel, fds->report, fds->out, fds->err, fds->replies},
+            touch);
     }
 
     keep = fds->init;

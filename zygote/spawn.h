@@ -14,6 +14,7 @@ struct spawn_fds {
     int report;
     int out;
     int err;
+    int replies;
     int attach[WIRE_ATTACH_MAX];
     int grants[WIRE_GRANTS_MAX];
 };

@@ -120,7 +120,8 @@ static int take_fds(struct zygote *z, const struct wire_spawn *spec, struct spaw
     fds->report = frame_take_fd(&z->decoder);
     fds->out = frame_take_fd(&z->decoder);
     fds->err = frame_take_fd(&z->decoder);
-    complete = fds->err >= 0;
+    fds->replies = frame_take_fd(&z->decoder);
+    complete = fds->replies >= 0;
     for (uint32_t i = 0; i < spec->attach; i++)
         complete &= (fds->attach[i] = frame_take_fd(&z->decoder)) >= 0;
     for (uint32_t i = 0; i < spec->n_grants; i++)
@@ -135,6 +136,7 @@ static void close_fds(const struct wire_spawn *spec, struct spawn_fds *fds)
     close_fd(&fds->report);
     close_fd(&fds->out);
     close_fd(&fds->err);
+    close_fd(&fds->replies);
     for (uint32_t i = 0; i < spec->attach; i++)
         close_fd(&fds->attach[i]);
     for (uint32_t i = 0; i < spec->n_grants; i++)

@@ -93,6 +93,11 @@
 #define LIMIT_PATTERN_BYTES  KIB
 #define LIMIT_PATTERN_MEMORY (256 * KIB)
 
+/* What a program may ask of the outside in one run, each a record of the trail; and the bytes of
+ * answers that are kept for one that does not read them. */
+#define LIMIT_CALLS         10000
+#define LIMIT_REPLIES_BYTES (8 * MIB)
+
 /* One skill that is a module, the versions of it that can be gone back to, and skills of one owner,
  * in number and in bytes with all versions. */
 #define LIMIT_SKILL_BYTES    (256 * KIB)

@@ -273,3 +273,21 @@ void run_program_name(const char *path, char name[RUN_PROGRAM_NAME_MAX])
         if (!isalnum((unsigned char)*c) && !strchr("._-+", *c))
             *c = '_';
 }
+
+void run_set_keeper(struct run *run, struct store *kept, const char *owner)
+{
+    run->kept = kept;
+    (void)snprintf(run->keeper, sizeof(run->keeper), "%s", owner);
+}
+
+const char *run_reach_name(uint32_t reach)
+{
+    static const char *const names[] = {
+#define X(bit, name) name,
+        RUN_REACHES(X)
+#undef X
+    };
+
+    return reach && (unsigned)__builtin_ctz(reach) < RUN_REACH_COUNT ? names[__builtin_ctz(reach)]
+                                                                     : "";
+}

@@ -18,6 +18,7 @@
 struct box;           /* pool/box.h */
 struct zygote_client; /* pool/zygote_client.h */
 struct scrub_names;   /* scrub/names.h */
+struct store;         /* state/store.h */
 struct spool;         /* base/spool.h */
 struct spool_store;   /* base/spool.h */
 
@@ -78,6 +79,27 @@ struct run_grant {
     int fd;     /* O_PATH directory, opened once */
     enum run_grant_mode mode;
 };
+
+/* What a program may ask of the outside (reach/call.h): a word in profiles each. */
+#define RUN_REACHES(X)                                                                             \
+    X(RUN_REACH_STATE, "state")   /* refactoring sessions of its owner */                          \
+    X(RUN_REACH_SKILLS, "skills") /* skills of its owner */
+
+enum run_reach_index {
+#define X(reach, name) reach##_INDEX,
+    RUN_REACHES(X)
+#undef X
+        RUN_REACH_COUNT
+};
+
+enum run_reach {
+#define X(reach, name) reach = 1u << reach##_INDEX,
+    RUN_REACHES(X)
+#undef X
+};
+
+/* Whose things a program keeps, and finds: never what it says itself. */
+#define RUN_KEEPER_MAX 64
 
 struct run_violation {
     char *rule; /* "import", "builtin", "attribute", "syntax", ... */
@@ -181,6 +203,7 @@ struct run {
     struct span policy;       /* the rules, as they travel into the sandbox */
     uint32_t required_layers; /* bits of enum wire_layer, all of which must stand */
     bool may_spawn;           /* false: the kernel refuses execve and new processes */
+    uint32_t reach;           /* bits of enum run_reach: what it may ask of the outside */
     struct run_limits limits;
     char **env;       /* "NAME=value", NULL at the end, or NULL */
     char **args;      /* the program's run_program_name() and arguments, NULL at the end, or NULL */
@@ -201,6 +224,9 @@ struct run {
     uint64_t seed;
 
     char session[32]; /* the id of its session; "": it has a sandbox of its own */
+
+    struct store *kept; /* where its owner's things are, which lives longer; NULL: nowhere */
+    char keeper[RUN_KEEPER_MAX]; /* the owner by that store's name for him */
 
     /* For its record; the door's, and NULL where it has none. */
     const char *owner;
@@ -281,6 +307,12 @@ const struct run_form *run_display_form(const struct run_display *display, const
  * path and never in brackets, which is what the library's names are (guest/policy_caller.c). */
 #define RUN_PROGRAM_NAME_MAX 128
 void run_program_name(const char *path, char name[RUN_PROGRAM_NAME_MAX]);
+
+/* What it asks for is its owner's, in that store. NULL: there is none. */
+void run_set_keeper(struct run *run, struct store *kept, const char *owner);
+
+/* The word of the lowest bit that is set. */
+const char *run_reach_name(uint32_t reach);
 
 const char *run_status_name(enum run_status status);
 const char *run_state_name(enum run_state state); /* NULL: it was no cell */

@@ -63,7 +63,7 @@ static int help(void)
                  "       belljar audit key|head\n\n"
                  "What has been run here, and whether the record of it is whole.\n\n"
                  "  --since, --until TIME     2h, 7d, 2026-01-31, 2026-01-31T12:00 (UTC)\n"
-                 "  --kind KIND               run, session, file, token, refusal, server, …\n"
+                 "  --kind KIND               run, call, session, file, token, refusal, …\n"
                  "  --status STATUS           success, error, timeout, refused, unfinished, …\n"
                  "  --owner NAME              whose: the name of a token, or local\n"
                  "  --session ID              of one session\n"
@@ -113,8 +113,9 @@ static int take_word(const char *flag, const char *word, const char *const *know
 
 static int take_kind(struct audit *audit, struct error *err)
 {
-    static const char *const kinds[] = {"start",  "run",   "session", "file", "token",  "refusal",
-                                        "server", "begin", "key",     "seal", "repair", "gap"};
+    static const char *const kinds[] = {"start",   "run",    "session", "file", "token",
+                                        "refusal", "server", "begin",   "key",  "seal",
+                                        "repair",  "gap",    "call"};
 
     return take_word("--kind", optarg, kinds, ARRAY_SIZE(kinds), &audit->filter.kind, err);
 }

@@ -29,6 +29,7 @@ struct job {
     struct config *config;
     struct profile *profile;
     struct engine engine;
+    struct store *kept; /* what its programs find again */
     struct remote remote;
     struct run *run;
     struct outlet out, err;
@@ -364,13 +365,11 @@ static int start_engine(struct job *job, struct error *err)
 }
 
 /* Where there is no place to keep any, there are none. */
-static int give_skills(struct run *run, struct error *err)
+static int give_kept(struct job *job, struct error *err)
 {
-    struct store *store = store_open_usual(NULL);
-    int r = skill_give(store, TOKEN_FIRST, run, err);
-
-    store_free(store);
-    return r;
+    job->kept = store_open_usual(NULL);
+    run_set_keeper(job->run, job->kept, TOKEN_FIRST);
+    return skill_give(job->kept, TOKEN_FIRST, job->run, err);
 }
 
 static int prepare(struct job *job, struct request *request, struct error *err)
@@ -386,7 +385,7 @@ static int prepare(struct job *job, struct request *request, struct error *err)
         return -1;
     run->env = request->env.count ? request->env.items : NULL;
     run->args = request->file ? request->args : NULL;
-    if (admit_run(run, job->config, job->profile, err) < 0 || give_skills(run, err) < 0)
+    if (admit_run(run, job->config, job->profile, err) < 0 || give_kept(job, err) < 0)
         return -1;
     run_stream_done(&run->out);
     run_stream_done(&run->err);
@@ -590,6 +589,7 @@ static void job_done(struct job *job)
 {
     remote_done(&job->remote);
     engine_close(&job->engine);
+    store_free(job->kept);
     save_done(&job->save);
     profile_free(job->profile);
     if (job->run) {

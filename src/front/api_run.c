@@ -91,6 +91,7 @@ int api_make_run(const struct request *request, const json_t *body, struct run *
         pass_trace(request, run, err) < 0 || parcel_read(body, request->parts, run, err) < 0 ||
         skill_give(api->kept, request->owner, run, err) < 0 || read_args(body, run, err) < 0)
         return -1;
+    run_set_keeper(run, api->kept, request->owner);
     *ret_run = take_ptr(run);
     return 0;
 }

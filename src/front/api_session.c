@@ -236,6 +236,7 @@ static void execute(struct request *request)
         api_refuse(request, "run", &err);
         return;
     }
+    run_set_keeper(cell, api->kept, request->owner);
     jobs_start(api->jobs, request, session, take_ptr(cell),
                json_string_value(json_object_get(request->json, "correlation_id")));
 }

@@ -212,6 +212,7 @@ static int admit(struct mcp_call *call, const struct mcp_program *program, struc
     json_decref(body);
     if (r == 0)
         r = skill_give(api->kept, mcp_kept_owner(call), run, err);
+    run_set_keeper(run, api->kept, mcp_kept_owner(call));
     if (run->limits.output_bytes > OUTPUT_BYTES)
         run->limits.output_bytes = OUTPUT_BYTES;
     if (program->masks_all)

@@ -5,7 +5,6 @@
 #include "base/json.h"
 #include "front/mcp_tools.h"
 #include "gate/tokens.h"
-#include "state/work.h"
 
 /* What one answer may have: a state in escapes, twice over. */
 #define ANSWER_MAX (16 * MIB)
@@ -14,13 +13,9 @@
 
 struct store *mcp_kept(const struct mcp_call *call, struct error *err)
 {
-    struct store *store = mcp_host_of(call)->api->kept;
+    const struct kept kept = {mcp_host_of(call)->api->kept, mcp_kept_owner(call)};
 
-    if (!store) {
-        error_set(err, E_UNSUPPORTED, "there is no place to keep anything");
-        error_hint(err, "start Belljar with HOME or XDG_STATE_HOME set");
-    }
-    return store;
+    return kept_check(&kept, err) < 0 ? NULL : kept.store;
 }
 
 const char *mcp_kept_owner(const struct mcp_call *call)
@@ -86,97 +81,41 @@ void mcp_answer_error(struct mcp_call *call, struct error *err)
 
 /* --- the tools --- */
 
-static const char *argument(const struct mcp_call *call, const char *name)
+void mcp_answer_kept(struct mcp_call *call, kept_fn fn)
 {
-    return json_string_value(json_object_get(call->arguments, name));
-}
+    const struct kept kept = {mcp_host_of(call)->api->kept, mcp_kept_owner(call)};
+    struct error err = {0};
+    json_t *value = NULL;
 
-static int64_t version_of(const struct mcp_call *call, int64_t none)
-{
-    const json_t *version = json_object_get(call->arguments, "version");
-
-    return version ? (int64_t)json_integer_value(version) : none;
+    if (fn(&kept, call->arguments, &value, &err) < 0)
+        mcp_answer_error(call, &err);
+    else
+        mcp_answer_object(call, value);
 }
 
 static void create_work(struct mcp_call *call)
 {
-    const char *name = argument(call, "session_name");
-    struct error err = {0};
-    struct store *store = mcp_kept(call, &err);
-    bool is_new = false;
-
-    if (!store || work_create(store, mcp_kept_owner(call), name, argument(call, "description"),
-                              &is_new, &err) < 0) {
-        mcp_answer_error(call, &err);
-        return;
-    }
-    mcp_answer_object(
-        call, json_pack("{s:s, s:s, s:s+, s:s}", "status", "success", "session_id", name, "path",
-                        "state/", name, "message",
-                        is_new ? "created; save_session_state keeps its state"
-                               : "it was there already, and stays; load_session_state has it"));
+    mcp_answer_kept(call, kept_state_create);
 }
 
 static void save_work(struct mcp_call *call)
 {
-    const char *name = argument(call, "session_id");
-    cleanup(buf_done) struct buf text = {0};
-    struct error err = {0};
-    struct store *store = mcp_kept(call, &err);
-    int64_t version = 0;
-
-    buf_init(&text, ANSWER_MAX);
-    if (!store ||
-        json_text_dump(json_object_get(call->arguments, "state"), JSON_TEXT_COMPACT, &text, &err) <
-            0 ||
-        work_save(store, mcp_kept_owner(call), name, (struct span){buf_str(&text), text.len},
-                  version_of(call, -1), &version, &err) < 0) {
-        mcp_answer_error(call, &err);
-        return;
-    }
-    mcp_answer_object(call, json_pack("{s:s, s:s, s:I}", "status", "success", "session_id", name,
-                                      "version", (json_int_t)version));
+    mcp_answer_kept(call, kept_state_save);
 }
 
 static void load_work(struct mcp_call *call)
 {
-    const char *name = argument(call, "session_id");
-    struct error err = {0};
-    struct store *store = mcp_kept(call, &err);
-    json_t *work = NULL;
-
-    if (!store ||
-        work_load(store, mcp_kept_owner(call), name, version_of(call, 0), &work, &err) < 0) {
-        mcp_answer_error(call, &err);
-        return;
-    }
-    (void)json_object_set_new(work, "status", json_string("success"));
-    (void)json_object_set_new(work, "session_id", json_string(name));
-    mcp_answer_object(call, work);
+    mcp_answer_kept(call, kept_state_load);
 }
 
 static void list_work(struct mcp_call *call)
 {
-    struct error err = {0};
-    struct store *store = mcp_kept(call, &err);
-    json_t *list = NULL;
-
-    if (!store || work_list(store, mcp_kept_owner(call), &list, &err) < 0)
-        mcp_answer_error(call, &err);
-    else
-        mcp_answer_object(call, json_pack("{s:s, s:o}", "status", "success", "sessions", list));
+    mcp_answer_kept(call, kept_state_list);
 }
 
 static void delete_work(struct mcp_call *call)
 {
-    const char *name = argument(call, "session_id");
-    struct error err = {0};
-    struct store *store = mcp_kept(call, &err);
-
-    if (!store || work_delete(store, mcp_kept_owner(call), name, &err) < 0)
-        mcp_answer_error(call, &err);
-    else
-        mcp_answer_object(call, json_pack("{s:s, s:s}", "status", "success", "session_id", name));
+    mcp_answer_kept(call, kept_state_delete);
 }
 
 /* clang-format off */

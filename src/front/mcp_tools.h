@@ -10,6 +10,7 @@
 #include "front/api.h"
 #include "front/mcp.h"
 #include "front/mcp_call.h"
+#include "reach/kept.h"
 
 #define MCP_TOOLS_MAX 32
 
@@ -118,6 +119,9 @@ void mcp_answer_object(struct mcp_call *call, json_t *object);
 
 /* The same for a failure: {"status":"error","error"}. Empties the error. */
 void mcp_answer_error(struct mcp_call *call, struct error *err);
+
+/* What a function of reach/kept.h makes of the call's arguments. */
+void mcp_answer_kept(struct mcp_call *call, kept_fn fn);
 
 /* --- files (mcp_tool_files.c) --- */
 

@@ -42,5 +42,6 @@ int admit_run(struct run *run, const struct config *config, const struct profile
     run->policy = profile_encoded(profile);
     run->required_layers = profile_required_layers(profile);
     run->may_spawn = profile_allows_processes(profile);
+    run->reach = profile_may_call(profile);
     return 0;
 }

@@ -106,7 +106,8 @@ static struct profile *profile_new(const char *name, const char *system_dir)
     p->languages = json_object();
     p->layers = json_object();
     p->powers = json_object();
-    if (!p->name || !p->languages || !p->layers || !p->powers)
+    p->reach = json_object();
+    if (!p->name || !p->languages || !p->layers || !p->powers || !p->reach)
         goto fail;
     for (int list = POLICY_IMPORT_ALLOW; list < POLICY_LIST_END; list++) {
         p->sets[list] = json_object();
@@ -159,6 +160,7 @@ void profile_free(struct profile *profile)
     json_decref(profile->languages);
     json_decref(profile->layers);
     json_decref(profile->powers);
+    json_decref(profile->reach);
     pack_done(&profile->encoded);
     free(profile->name);
     free(profile->system_dir);
@@ -230,6 +232,11 @@ bool profile_allows_grants(const struct profile *profile)
 uint32_t profile_required_layers(const struct profile *profile)
 {
     return profile_bits(profile->layers, profile_layers, ARRAY_SIZE(profile_layers));
+}
+
+uint32_t profile_may_call(const struct profile *profile)
+{
+    return profile_bits(profile->reach, profile_reach, ARRAY_SIZE(profile_reach));
 }
 
 struct span profile_encoded(const struct profile *profile)

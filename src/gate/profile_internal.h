@@ -25,6 +25,7 @@ struct profile {
     json_t *languages;
     json_t *layers;
     json_t *powers;
+    json_t *reach;
     bool is_listed;
     bool has_dunder;
     bool has_processes;
@@ -67,6 +68,7 @@ int profile_wrong_kind(const struct profile_source *source, const char *key, con
 extern const char *const profile_languages[2];
 extern const char *const profile_layers[WIRE_LAYER_COUNT];
 extern const char *const profile_powers[POLICY_POWER_COUNT];
+extern const char *const profile_reach[RUN_REACH_COUNT];
 
 /* Bit i is set when the set holds words[i]. */
 uint32_t profile_bits(json_t *set, const char *const *words, size_t count);

@@ -63,7 +63,7 @@ int profile_wrong_kind(const struct profile_source *source, const char *key, con
 /* ---- lists ---- */
 
 /* What the words of a list may be. */
-enum word_kind { WORD_MODULE, WORD_NAME, WORD_LANGUAGE, WORD_LAYER, WORD_POWER };
+enum word_kind { WORD_MODULE, WORD_NAME, WORD_LANGUAGE, WORD_LAYER, WORD_POWER, WORD_REACH };
 
 const char *const profile_languages[] = {"python", "bash"};
 
@@ -79,6 +79,12 @@ const char *const profile_powers[] = {
 #undef X
 };
 
+const char *const profile_reach[] = {
+#define X(reach, name) name,
+    RUN_REACHES(X)
+#undef X
+};
+
 static const struct {
     const char *what;
     const char *const *words; /* NULL: any identifier */
@@ -89,6 +95,8 @@ static const struct {
     [WORD_LANGUAGE] = {"a language (`python`, `bash`)",             profile_languages,
                      ARRAY_SIZE(profile_languages)                                                             },
     [WORD_LAYER] = {"a layer of the sandbox",                    profile_layers,    ARRAY_SIZE(profile_layers)},
+    [WORD_REACH] = {"something that programs may ask for",       profile_reach,
+                     ARRAY_SIZE(profile_reach)                                                                 },
     [WORD_POWER] = {"one of the things code may do at run time", profile_powers,
                      ARRAY_SIZE(profile_powers)                                                                },
 };
@@ -382,6 +390,7 @@ enum field_kind {
     FIELD_DUNDER,
     FIELD_PROCESSES,
     FIELD_GRANTS,
+    FIELD_CALLS,
     FIELD_BYTES,
     FIELD_LINES,
 };
@@ -412,7 +421,8 @@ static const struct field {
     {"kernel.processes",  FIELD_PROCESSES},
     {"isolation.require",      FIELD_LAYERS      },
     {"grants.directories",                       FIELD_GRANTS                                     },
-    {"runtime.allow",                       FIELD_POWERS                                                                            },
+    {"grants.calls",                       FIELD_CALLS                                                                            },
+    {"runtime.allow",                       FIELD_POWERS},
 };
 
 static int read_field(const struct profile_source *source, const struct field *field,
@@ -432,6 +442,8 @@ static int read_field(const struct profile_source *source, const struct field *f
         return merge_list(source, key, value, WORD_LAYER, p->layers, err);
     case FIELD_POWERS:
         return merge_list(source, key, value, WORD_POWER, p->powers, err);
+    case FIELD_CALLS:
+        return merge_list(source, key, value, WORD_REACH, p->reach, err);
     case FIELD_FROM:
         return read_from(source, key, value, err);
     case FIELD_HINTS:

@@ -39,6 +39,18 @@ static int make_pipe(int *ret_ours, int *ret_theirs, struct error *err)
     return fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0 ? error_errno(err, "fcntl") : 0;
 }
 
+/* The way back of what programs ask for. */
+static int make_replies(int *ret_ours, int *ret_theirs, struct error *err)
+{
+    int pair[2];
+
+    if (pipe2(pair, O_CLOEXEC) < 0)
+        return error_errno(err, "pipe2");
+    *ret_ours = pair[1];
+    *ret_theirs = pair[0];
+    return fcntl(pair[1], F_SETFL, O_NONBLOCK) < 0 ? error_errno(err, "fcntl") : 0;
+}
+
 static int make_socket(int *ret_ours, int *ret_theirs, struct error *err)
 {
     int pair[2];
@@ -73,6 +85,8 @@ int box_open_kernel(struct box_kernel *k, int ret_theirs[WIRE_KERNEL_FDS], struc
         return -1;
     if (make_pipe(&k->out, &ret_theirs[2], err) < 0 || make_pipe(&k->err, &ret_theirs[3], err) < 0)
         return -1;
+    if (make_replies(&k->replies, &ret_theirs[4], err) < 0)
+        return -1;
     k->is_alive = true;
     return 0;
 }
@@ -81,6 +95,9 @@ void box_close_kernel(struct box_kernel *k)
 {
     peer_done(&k->peer);
     box_unwatch_output(k);
+    call_desk_free(k->calls);
+    k->calls = NULL;
+    close_fd(&k->replies);
     close_fd(&k->out);
     close_fd(&k->err);
     k->is_alive = false;
@@ -170,7 +187,7 @@ static int collect(struct box *b, const struct box_spec *spec, struct wire_spawn
 static int make(struct box *b, const struct box_spec *spec, struct error *err)
 {
     cleanup(gift_done) struct gift g = {
-        .fds = {-1, -1, -1, -1, -1},
+        .fds = {-1, -1, -1, -1, -1, -1},
           .count = WIRE_SPAWN_FDS
     };
     struct wire_spawn message = {
@@ -206,6 +223,7 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         .loop = loop,
         .zygote = zygote,
         .cgroups = cgroups,
+        .witness = spec->witness,
         .events = events,
         .owner = owner,
         .limits = spec->limits,
@@ -216,7 +234,8 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         .init.fd = -1,
     };
     for (size_t i = 0; i < WIRE_KERNELS; i++)
-        b->kernels[i] = (struct box_kernel){.box = b, .peer.fd = -1, .out = -1, .err = -1};
+        b->kernels[i] =
+            (struct box_kernel){.box = b, .peer.fd = -1, .out = -1, .err = -1, .replies = -1};
     b->active = &b->kernels[WIRE_KERNEL_PYTHON];
     b->id = zygote_client_add(zygote, b);
     b->deadline = loop_timer(loop, box_on_deadline, b);

@@ -21,6 +21,7 @@
 #include "sandbox/files.h"
 
 struct box;
+struct witness;
 
 enum box_state { BOX_MAKING, BOX_IDLE, BOX_RUNNING, BOX_KEPT, BOX_COPYING, BOX_ENDING };
 
@@ -36,7 +37,8 @@ struct box_spec {
     struct run_limits limits;
     const struct run_grant *grants;
     size_t n_grants;
-    bool touch; /* run the warm-up inside while it waits */
+    bool touch;              /* run the warm-up inside while it waits */
+    struct witness *witness; /* of what its programs ask for; or NULL */
 };
 
 int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host *cgroups,

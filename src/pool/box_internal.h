@@ -4,6 +4,7 @@
 
 #include "pool/box.h"
 #include "pool/peer.h"
+#include "reach/call.h"
 #include "sandbox/files.h"
 
 /* Processes in a sandbox that are ours and not the program's: pid 1 and the holder of the kernel's
@@ -29,6 +30,8 @@ struct box_kernel {
     struct box *box;
     struct peer peer;
     int out, err;
+    int replies;             /* our end, until there is a desk */
+    struct call_desk *calls; /* since its first call */
     struct loop_watch *out_watch, *err_watch;
     bool was_lost;      /* the one before it ended between cells, which nobody has been told */
     bool is_alive;      /* from its start to pid 1's word of its end */
@@ -39,6 +42,7 @@ struct box {
     struct loop *loop;
     struct zygote_client *zygote;
     struct cgroup_host *cgroups;
+    struct witness *witness;
     const struct box_events *events;
     void *owner;
     struct box *next;

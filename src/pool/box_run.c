@@ -14,6 +14,7 @@
 #include "pool/box_internal.h"
 #include "pool/display.h"
 #include "pool/mask.h"
+#include "pool/witness.h"
 #include "sandbox/monitor.h"
 
 /* Most that is still read from a pipe after the program ended: more than a pipe holds. A left-over
@@ -422,6 +423,37 @@ static void open_counters(const struct box *b)
     (void)cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL);
 }
 
+/* --- what it asks for --- */
+
+static int record_call(void *user, const struct call_record *record, struct error *err)
+{
+    const struct box *b = user;
+
+    return witness_call(b->witness, record, err);
+}
+
+/* Most programs ask for nothing. */
+static struct call_desk *desk_of(struct box_kernel *k)
+{
+    if (!k->calls && k->replies >= 0)
+        k->calls = call_desk_new(&(struct call_desk_options){.loop = k->box->loop,
+                                                             .fd = take_fd(k->replies),
+                                                             .record = record_call,
+                                                             .user = k->box});
+    return k->calls;
+}
+
+static bool take_call(struct box_kernel *k, struct unpack *u)
+{
+    struct wire_call call;
+
+    if (!wire_unpack_call(u, &call))
+        return false;
+    if (k->box->is_answering) /* nobody is there any more to be answered */
+        return true;
+    return desk_of(k) && call_desk_take(desk_of(k), k->box->run, &call);
+}
+
 static void on_kernel_message(void *owner, const struct frame *frame)
 {
     struct box_kernel *k = owner;
@@ -455,6 +487,9 @@ static void on_kernel_message(void *owner, const struct frame *frame)
         break;
     case WIRE_PROGRESS:
         ok = display_take_progress(b->run, &u);
+        break;
+    case WIRE_CALL:
+        ok = take_call(k, &u);
         break;
     case WIRE_FAILED:
         ok = take_failure(b->run, &u);
@@ -604,6 +639,7 @@ void box_answer(struct box *b)
     uint64_t oom_kills;
 
     b->is_answering = true;
+    call_desk_end_run(b->active->calls);
     loop_timer_stop(b->deadline);
     loop_timer_stop(b->tick);
     if (b->active->peer.loop && !b->is_done)

@@ -110,7 +110,7 @@ static int tell_init(struct box *b, enum wire_type type, const uint32_t *words, 
 
 static int start_kernel(struct box_kernel *k, struct error *err)
 {
-    int theirs[WIRE_KERNEL_FDS] = {-1, -1, -1, -1};
+    int theirs[WIRE_KERNEL_FDS] = {-1, -1, -1, -1, -1};
     uint32_t index = index_of(k);
     int r;
 

@@ -541,8 +541,10 @@ static bool serve(struct pool *pool, struct run *run)
         return false;
     (void)unqueue(pool, run);
     if (make_box(pool,
-                 &(struct box_spec){
-                     .limits = run->limits, .grants = run->grants, .n_grants = run->n_grants},
+                 &(struct box_spec){.witness = pool->witness,
+                                    .limits = run->limits,
+                                    .grants = run->grants,
+                                    .n_grants = run->n_grants},
                  run, &err) == 0)
         return true;
     /* The zygote is gone, and its end, which is about to be reported, says why. */
@@ -567,6 +569,7 @@ static void refill(struct pool *pool)
     /* Warming up in the child is work that only pays while nobody waits. */
     while (pool->n_idle + pool->n_making < wanted && pool->n_making < MAKING_MAX) {
         struct box_spec spec = {.limits = pool->options.limits,
+                                .witness = pool->witness,
                                 .touch = !pool->n_active && !pool->n_queued &&
                                          pool->n_hot_idle + pool->n_hot_making < pool->options.hot};
         struct error err = {0};

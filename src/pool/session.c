@@ -209,6 +209,7 @@ static void adopt_cell(struct session *s, struct run *cell)
     cell->policy = model->policy;
     cell->required_layers = model->required_layers;
     cell->may_spawn = model->may_spawn;
+    cell->reach = model->reach;
     cell->limits = model->limits;
     cell->limits.timeout_ms = own.timeout_ms;
     cell->limits.cpu_ms = own.cpu_ms;

@@ -8,6 +8,7 @@
 #include "base/paths.h"
 #include "base/stream.h"
 #include "pool/mask.h"
+#include "reach/call.h"
 #include "trail/key.h"
 #include "trail/receipt.h"
 #include "trail/record.h"
@@ -579,6 +580,27 @@ int witness_file(struct witness *witness, const struct witness_file *event, stru
     }
     record_word(&r, "status", event->error ? "failed" : "success");
     add_error(witness, &r, event->error);
+    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
+}
+
+int witness_call(struct witness *witness, const struct call_record *call, struct error *err)
+{
+    cleanup(record_done) struct record r = {0};
+    const struct run *run = call->run;
+
+    if (!witness)
+        return 0;
+    record_init(&r, "call");
+    record_word(&r, "id", run->id);
+    if (*run->session)
+        record_word(&r, "session", run->session);
+    add(witness, &r, "owner", run->owner && *run->owner ? run->owner : OWNER_LOCAL);
+    add(witness, &r, "name", call->name);
+    record_number(&r, "bytes_in", call->bytes_in);
+    record_number(&r, "bytes_out", call->bytes_out);
+    record_ms(&r, "ms", call->ms);
+    record_word(&r, "status", call->error->code == E_NONE ? "success" : "failed");
+    add_error(witness, &r, call->error);
     return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
 }
 

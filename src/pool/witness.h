@@ -68,6 +68,11 @@ struct witness_file {
 
 int witness_file(struct witness *witness, const struct witness_file *event, struct error *err);
 
+struct call_record; /* reach/call.h */
+
+/* A program asked for something and is about to be answered. */
+int witness_call(struct witness *witness, const struct call_record *call, struct error *err);
+
 /* Somebody was turned away before there was a run. */
 int witness_refusal(struct witness *witness, const char *owner, const char *what,
                     const struct error *why, struct error *err);

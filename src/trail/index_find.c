@@ -22,6 +22,9 @@ static const char select_rows[] =
 static const char no_starts[] = " AND (r.kind!='start' OR NOT EXISTS"
                                 " (SELECT 1 FROM records e WHERE e.id=r.id AND e.kind='run'))";
 
+/* They belong to their run, which shows; a program may have made thousands. */
+static const char no_calls[] = " AND r.kind!='call'";
+
 struct search {
     struct index *index;
     const struct index_filter *filter;
@@ -58,10 +61,11 @@ static int prepare(struct search *s, struct error *err)
     char sql[SQL_MAX];
     int place = 0;
 
-    (void)snprintf(sql, sizeof(sql), "%s%s%s%s%s%s%s%s%s%s ORDER BY r.seq DESC", select_rows,
-                   f->has_starts ? "" : no_starts, f->since ? terms[0].sql : "",
-                   f->until ? terms[1].sql : "", f->kind ? terms[2].sql : "",
-                   f->owner ? terms[3].sql : "", f->session ? terms[4].sql : "",
+    (void)snprintf(sql, sizeof(sql), "%s%s%s%s%s%s%s%s%s%s%s ORDER BY r.seq DESC", select_rows,
+                   f->has_starts ? "" : no_starts, f->kind || f->has_starts ? "" : no_calls,
+                   f->since ? terms[0].sql : "", f->until ? terms[1].sql : "",
+                   f->kind ? terms[2].sql : "", f->owner ? terms[3].sql : "",
+                   f->session ? terms[4].sql : "",
                    f->status ? " AND (CASE WHEN r.kind='start' THEN 'unfinished' ELSE r.status "
                                "END)=?"
                              : "",

@@ -68,6 +68,8 @@ static void try_body(const struct frame *f)
     TRY(exception, true);
     TRY(display, true);
     TRY(progress, true);
+    TRY(call, true);
+    TRY(reply, true);
     try_policy((struct span){(const char *)f->body, f->len});
 }
 

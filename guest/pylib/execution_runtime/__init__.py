@@ -1,7 +1,16 @@
-"""The `api` library by its shorter names: from execution_runtime import fs, code, transform, git."""
+"""The `api` library by its shorter names, and what is kept between runs.
+
+    from execution_runtime import fs, code, transform, git, Session, save_skill
+"""
 
 _NAMES = {"fs": "api.filesystem", "code": "api.code_analysis", "transform": "api.code_transform", "git": "api.git_operations"}
-_MASKING = {"mask_secrets", "PIIDetector", "mask_result", "detect_secrets"}
+_MEMBERS = {
+    "api.masking": ("mask_secrets", "PIIDetector", "mask_result", "detect_secrets"),
+    "api._call": ("CallError",),
+    "execution_runtime._sessions": ("Session", "create_session", "load_session", "list_sessions", "delete_session"),
+    "execution_runtime._skills": ("save_skill", "load_skill", "list_skills", "delete_skill", "get_skill_path"),
+}
+_MODULES = {name: module for module, names in _MEMBERS.items() for name in names}
 
 
 def _is_there(module):
@@ -15,10 +24,10 @@ def __getattr__(name):
 
     if name in _NAMES and _is_there(_NAMES[name]):
         return importlib.import_module(_NAMES[name])
-    if name in _MASKING:
-        return getattr(importlib.import_module("api.masking"), name)
+    if name in _MODULES:
+        return getattr(importlib.import_module(_MODULES[name]), name)
     raise AttributeError(f"module 'execution_runtime' has no attribute {name!r}")
 
 
 def __dir__():
-    return sorted(name for name, module in _NAMES.items() if _is_there(module)) + sorted(_MASKING)
+    return sorted(name for name, module in _NAMES.items() if _is_there(module)) + sorted(_MODULES)

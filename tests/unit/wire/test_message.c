@@ -228,6 +228,37 @@ static bool again_progress(struct unpack *u, struct pack *p)
     return true;
 }
 
+static void sample_call(struct pack *p)
+{
+    wire_pack_call(
+        p, &(struct wire_call){UINT64_C(1) << 50, span_of("state.list"), span_of("{\"a\":1}")});
+}
+
+static bool again_call(struct unpack *u, struct pack *p)
+{
+    struct wire_call got;
+
+    if (!wire_unpack_call(u, &got))
+        return false;
+    wire_pack_call(p, &got);
+    return true;
+}
+
+static void sample_reply(struct pack *p)
+{
+    wire_pack_reply(p, &(struct wire_reply){7, true, span_of("[1, 2]")});
+}
+
+static bool again_reply(struct unpack *u, struct pack *p)
+{
+    struct wire_reply got;
+
+    if (!wire_unpack_reply(u, &got))
+        return false;
+    wire_pack_reply(p, &got);
+    return true;
+}
+
 static void sample_violation(struct pack *p)
 {
     wire_pack_violation(p, &(struct wire_violation){.rule = span_of("import"),
@@ -260,6 +291,8 @@ static const struct subject subjects[] = {
     {"violation", sample_violation, again_violation, 0,                           0               },
     {"display",   sample_display,   again_display,   0,                           0               },
     {"progress",  sample_progress,  again_progress,  0,                           0               },
+    {"call",      sample_call,      again_call,      0,                           0               },
+    {"reply",     sample_reply,     again_reply,     0,                           0               },
     {"cell",      sample_cell,      again_cell,      0,                           0               },
 };
 
@@ -529,6 +562,8 @@ static const struct permission permissions[] = {
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_EXCEPTION,    WIRE_STATE_RUNNING, 1},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DISPLAY,      WIRE_STATE_RUNNING, 0},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_PROGRESS,     WIRE_STATE_RUNNING, 0},
+    {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_CALL,         WIRE_STATE_RUNNING, 0},
+    {WIRE_CHANNEL_KERNEL, WIRE_STATE_RUNNING,  WIRE_CALL,         WIRE_STATE_RUNNING, 0},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_RUNNING,  WIRE_DONE,         WIRE_STATE_READY,   8},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_READY,    WIRE_DONE,         WIRE_STATE_READY,   8},
     {WIRE_CHANNEL_CELLS,  WIRE_STATE_HANDED,   WIRE_DONE,         WIRE_STATE_HANDED,  8},

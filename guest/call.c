@@ -1,0 +1,285 @@
+#define PY_SSIZE_T_CLEAN
+#include "guest/call.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <unistd.h>
+
+#include "wire/frame.h"
+#include "wire/message.h"
+
+/* A thread that waits: for the reply to its call, or (id 0) for a call to be possible at all. */
+struct waiter {
+    struct waiter *next;
+    uint64_t id;
+    PyThread_type_lock lock; /* held by the waiter; whoever wakes it lets it go */
+    bool is_woken;
+    bool is_done;
+    PyObject *reply; /* (is_ok, text), or NULL with an error for the waiter to make */
+};
+
+static int report_fd = -1, reply_fd = -1;
+static pid_t owner;
+static bool is_open; /* a program runs */
+static struct frame_decoder decoder;
+static bool is_lost; /* the pipe is at its end, or what comes from it makes no sense */
+static bool is_being_read;
+static uint64_t last_id;
+static unsigned under_way; /* also those nobody waits for any more: outside they count, too */
+static struct waiter *waiters;
+
+void call_open(int report, int replies)
+{
+    report_fd = report;
+    reply_fd = replies;
+    owner = getpid();
+    frame_decoder_init(&decoder);
+}
+
+void call_begin(void)
+{
+    is_open = true;
+}
+
+void call_end(void)
+{
+    is_open = false;
+}
+
+void call_reset(void)
+{
+    frame_decoder_done(&decoder);
+    frame_decoder_init(&decoder);
+    owner = getpid();
+    under_way = 0;
+    is_lost = is_being_read = false;
+}
+
+/* ---- waiting ---- */
+
+static void wake(struct waiter *w)
+{
+    if (w->is_woken)
+        return;
+    w->is_woken = true;
+    PyThread_release_lock(w->lock);
+}
+
+static void wake_all(void)
+{
+    for (struct waiter *w = waiters; w; w = w->next)
+        wake(w);
+}
+
+/* One whose call may be possible now. */
+static void wake_for_room(void)
+{
+    for (struct waiter *w = waiters; w; w = w->next)
+        if (!w->id && !w->is_woken) {
+            wake(w);
+            return;
+        }
+}
+
+static void take_reply(const struct wire_reply *reply)
+{
+    if (under_way)
+        under_way--;
+    wake_for_room();
+    for (struct waiter *w = waiters; w; w = w->next) {
+        if (w->id != reply->id || w->is_done)
+            continue;
+        w->is_done = true;
+        w->reply = Py_BuildValue("(Os#)", reply->is_ok ? Py_True : Py_False, reply->value.data,
+                                 (Py_ssize_t)reply->value.len);
+        if (!w->reply)
+            PyErr_Clear();
+        wake(w);
+        return;
+    }
+}
+
+/* False: this is no stream of replies, somebody else has read a part of it. */
+static bool take_bytes(const uint8_t *data, size_t len)
+{
+    size_t at = 0;
+
+    while (at < len) {
+        struct wire_reply reply;
+        struct frame frame;
+        struct unpack u;
+        size_t used;
+        int r = frame_feed(&decoder, data + at, len - at, &used, &frame);
+
+        at += used;
+        if (r < 0 || (r == 1 && frame.type != WIRE_REPLY))
+            return false;
+        if (r == 0)
+            continue;
+        unpack_init(&u, frame.body, frame.len);
+        if (!wire_unpack_reply(&u, &reply))
+            return false;
+        take_reply(&reply);
+    }
+    return true;
+}
+
+/* Waits for bytes and passes on what they say. False: a signal came first. */
+static bool read_replies(void)
+{
+    uint8_t data[16384];
+    ssize_t n;
+    int e;
+
+    is_being_read = true;
+    Py_BEGIN_ALLOW_THREADS;
+    n = read(reply_fd, data, sizeof(data));
+    e = errno;
+    Py_END_ALLOW_THREADS;
+    is_being_read = false;
+    if (n < 0 && e == EINTR)
+        return false;
+    if (n <= 0 || !take_bytes(data, (size_t)n)) {
+        is_lost = true;
+        wake_all();
+    }
+    return true;
+}
+
+/* Until somebody wakes this thread. False: a signal came first. */
+static bool sleep_until_woken(struct waiter *w)
+{
+    PyLockStatus status;
+
+    Py_BEGIN_ALLOW_THREADS;
+    status = PyThread_acquire_lock_timed(w->lock, -1, 1);
+    Py_END_ALLOW_THREADS;
+    if (status == PY_LOCK_ACQUIRED)
+        w->is_woken = false;
+    return status == PY_LOCK_ACQUIRED;
+}
+
+static bool is_over(const struct waiter *w)
+{
+    return w->is_done || is_lost || (!w->id && under_way < WIRE_CALLS_MAX);
+}
+
+static void unlink_waiter(const struct waiter *w)
+{
+    struct waiter **at = &waiters;
+
+    while (*at && *at != w)
+        at = &(*at)->next;
+    if (*at)
+        *at = w->next;
+}
+
+/* -1: an exception is set, the program's own handler of a signal has raised it. */
+static int wait_for(struct waiter *w)
+{
+    int r = 0;
+
+    w->lock = PyThread_allocate_lock();
+    if (!w->lock) {
+        PyErr_NoMemory();
+        return -1;
+    }
+    (void)PyThread_acquire_lock(w->lock, WAIT_LOCK);
+    w->is_woken = false;
+    w->next = waiters;
+    waiters = w;
+    while (r == 0 && !is_over(w))
+        if (!(is_being_read ? sleep_until_woken(w) : read_replies()))
+            r = PyErr_CheckSignals();
+    unlink_waiter(w);
+    if (!w->is_woken)
+        PyThread_release_lock(w->lock);
+    PyThread_free_lock(w->lock);
+    /* Whoever reads next has to know that it is his turn. */
+    if (!is_being_read && waiters)
+        wake(waiters);
+    return r;
+}
+
+/* ---- what the library calls ---- */
+
+static int check_channel(void)
+{
+    const char *why = NULL;
+
+    if (report_fd < 0 || getpid() != owner)
+        why = "calls are made by the program's first process, not by one that it has forked";
+    else if (!is_open)
+        why = "nothing can be asked for between cells";
+    else if (is_lost)
+        why = "the pipe for replies was closed, or read by something else";
+    if (why)
+        PyErr_SetString(PyExc_RuntimeError, why);
+    return why ? -1 : 0;
+}
+
+static int send(uint64_t id, struct span name, struct span arguments)
+{
+    struct pack p;
+    int r;
+
+    pack_init(&p, wire_type_max(WIRE_CALL));
+    wire_pack_call(&p, &(struct wire_call){id, name, arguments});
+    if (p.failed || name.len > WIRE_CALL_NAME_MAX) {
+        pack_done(&p);
+        PyErr_Format(PyExc_ValueError, "a call has %zu bytes; %u is the most", arguments.len,
+                     wire_type_max(WIRE_CALL));
+        return -1;
+    }
+    /* With the interpreter's lock, so that nobody else writes a frame into this one. */
+    r = frame_send(report_fd, WIRE_CALL, &p, NULL, 0);
+    pack_done(&p);
+    if (r < 0) {
+        PyErr_SetString(PyExc_RuntimeError, "nobody is there to be asked");
+        return -1;
+    }
+    under_way++;
+    return 0;
+}
+
+static PyObject *call(PyObject *self, PyObject *args)
+{
+    struct waiter place = {0}, w = {0};
+    struct span name, arguments;
+    Py_ssize_t name_len, len;
+
+    (void)self;
+    if (!PyArg_ParseTuple(args, "s#s#:call", &name.data, &name_len, &arguments.data, &len))
+        return NULL;
+    name.len = (size_t)name_len;
+    arguments.len = (size_t)len;
+    while (under_way >= WIRE_CALLS_MAX && !is_lost && is_open)
+        if (check_channel() < 0 || wait_for(&place) < 0)
+            return NULL;
+    if (check_channel() < 0 || send(last_id + 1, name, arguments) < 0)
+        return NULL;
+    w.id = ++last_id;
+    if (wait_for(&w) < 0) {
+        Py_CLEAR(w.reply);
+        return NULL;
+    }
+    if (!w.reply)
+        PyErr_SetString(PyExc_RuntimeError,
+                        is_lost ? "the reply was lost: the pipe for replies was closed, or read "
+                                  "by something else"
+                                : "the reply makes no sense");
+    return w.reply;
+}
+
+static PyMethodDef methods[] = {
+    {"call", call, METH_VARARGS, "call(name, arguments): (is_ok, text), both of them JSON"},
+    {NULL,   NULL, 0,            NULL                                                     },
+};
+
+static PyModuleDef definition = {PyModuleDef_HEAD_INIT, .m_name = "_belljar_call", .m_size = -1,
+                                 .m_methods = methods};
+
+PyObject *call_module(void)
+{
+    return PyModule_Create(&definition);
+}

@@ -1,0 +1,73 @@
+"""Work that goes on over several runs: its state is kept outside, by a name."""
+
+from api._call import CallError, call
+
+
+class Session:
+    """The refactoring session of that name, which is made if it is not there.
+
+    Its state is a dictionary of plain data. Every save is kept as a version; the last hundred can be loaded.
+    """
+
+    def __init__(self, name, description=""):
+        self.name = name
+        call("state.create", session_name=name, description=description or None)
+
+    def save_state(self, state, version=None):
+        """Save the state and return its version. With the version it was made from: refused if there is a newer one."""
+        return call("state.save", session_id=self.name, state=state, version=version)["version"]
+
+    def load_state(self, version=None):
+        """The last saved state, or that of a version; {} before the first save."""
+        return call("state.load", session_id=self.name, version=version)["state"]
+
+    def get_history(self):
+        """[{"timestamp", "version", "bytes", "state_snapshot"}], the oldest first."""
+        saves = reversed(call("state.load", session_id=self.name)["history"])
+        return [dict(save, state_snapshot=self.load_state(save["version"])) for save in saves]
+
+    def delete(self):
+        """Forget it, with its history."""
+        call("state.delete", session_id=self.name)
+
+    @property
+    def exists(self):
+        """Whether it is there: it may have been deleted."""
+        return self.name in list_sessions()
+
+    @property
+    def path(self):
+        """Where it is kept. That is no file of the sandbox."""
+        return "state/" + self.name
+
+    def __repr__(self):
+        return f"Session({self.name!r})"
+
+
+def create_session(name, description=""):
+    """The session of that name, which is made if it is not there."""
+    return Session(name, description)
+
+
+def load_session(name):
+    """The session of that name. FileNotFoundError: there is none."""
+    if name not in list_sessions():
+        raise FileNotFoundError(f"there is no refactoring session {name!r}; there are: {', '.join(list_sessions()) or 'none'}")
+    session = Session.__new__(Session)
+    session.name = name
+    return session
+
+
+def list_sessions():
+    """Names of all refactoring sessions, the last changed first."""
+    return [session["name"] for session in call("state.list")["sessions"]]
+
+
+def delete_session(name):
+    """Forget a session, with its history. FileNotFoundError: there is none."""
+    try:
+        call("state.delete", session_id=name)
+    except CallError as error:
+        if error.code != "not_found":
+            raise
+        raise FileNotFoundError(str(error)) from None

@@ -1,0 +1,48 @@
+"""Code that is saved once and imported by later programs, as skills.NAME."""
+
+import ast
+
+from api._call import CallError, call
+
+
+def save_skill(name, code, description=None):
+    """Save Python code; later programs import it: from skills.NAME import f. An older version is kept."""
+    ast.parse(code, filename=f"skills/{name}.py")
+    saved = call("skills.save", name=name, code=code, description=description)
+    return {
+        "status": "success",
+        "skill_name": name,
+        "path": saved["path"],
+        "version": saved["version"],
+        "import_as": f"from skills.{name} import *",
+    }
+
+
+def load_skill(name):
+    """The source of a skill. FileNotFoundError: there is none of that name."""
+    try:
+        return call("skills.load", skill_name=name)["code"]
+    except CallError as error:
+        if error.code != "not_found":
+            raise
+        raise FileNotFoundError(f"there is no skill {name!r}; there are: {', '.join(list_skills()) or 'none'}") from None
+
+
+def list_skills():
+    """Names of all skills."""
+    return [skill["name"] for skill in call("skills.list")["skills"]]
+
+
+def delete_skill(name):
+    """Forget a skill, with its older versions. FileNotFoundError: there is none of that name."""
+    try:
+        call("skills.delete", skill_name=name)
+    except CallError as error:
+        if error.code != "not_found":
+            raise
+        raise FileNotFoundError(str(error)) from None
+
+
+def get_skill_path():
+    """Where programs find the skills that they name."""
+    return "/workspace/skills"

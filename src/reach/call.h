@@ -1,0 +1,100 @@
+/* What a program asks of the outside: the table of what there is, who may, and how an answer gets
+ * back (docs/guide/reach.md).
+ *
+ * A program sends a name and arguments (WIRE_CALL); a row of the table answers, now or later. What
+ * a program says of itself counts for nothing: whose it is and what it is granted stands in its
+ * run. Every call is a record of the trail.
+ *
+ * A desk is where the calls of one kernel are answered. It has no more of them at once than the
+ * wire permits, no more in a run than LIMIT_CALLS, and keeps no more bytes for a program that does
+ * not read than LIMIT_REPLIES_BYTES.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/loop.h"
+#include "base/run.h"
+#include "wire/message.h"
+
+/* --- for whoever answers: a row each --- */
+
+enum call_kind { CALL_TEXT, CALL_NUMBER, CALL_OBJECT };
+
+/* An argument. What has no row is refused by name, and so is what has another type. */
+struct call_field {
+    const char *name; /* NULL: the last */
+    enum call_kind kind;
+    bool is_required;
+    size_t max; /* bytes of a text, or 0: what a call may have */
+};
+
+struct call;
+
+struct call_row {
+    const char *name;                /* "state.save"; "servers." stands for all that begin so */
+    enum run_reach grant;            /* what the run has to be granted */
+    const struct call_field *fields; /* NULL: the handler looks for itself */
+    /* Calls call_answer() or call_fail(), once, from here or later. */
+    void (*handle)(struct call *call);
+};
+
+struct call {
+    char *name;
+    json_t *arguments;
+    const struct run *run; /* who asks: his sandbox is there as long as the call is */
+    /* For a handler that answers later: what it needs, and how it lets go of that when the run is
+     * over first. There is nobody to answer to then. */
+    void *user;
+    void (*on_cancel)(struct call *call);
+
+    /* --- the desk's own --- */
+    struct call_desk *desk;
+    struct call *next;
+    const struct call_row *row;
+    uint64_t id;
+    uint64_t begun_ns;
+    size_t bytes;
+};
+
+/* Takes over `value`. The call is gone afterwards. */
+void call_answer(struct call *call, json_t *value);
+
+/* Takes the words out of *err. The call is gone afterwards. */
+void call_fail(struct call *call, struct error *err);
+
+/* The arrays of rows, each ending with an empty one. */
+extern const struct call_row call_state_rows[], call_skill_rows[];
+
+/* --- for the sandbox's side --- */
+
+struct call_record {
+    const struct run *run;
+    const char *name;
+    size_t bytes_in, bytes_out;
+    double ms;
+    const struct error *error; /* code E_NONE: it went well */
+};
+
+struct call_desk_options {
+    struct loop *loop;
+    int fd; /* replies go here; never blocks; the desk's from here on */
+    /* Writes it down. A failure is the program's answer: nothing happens unrecorded. */
+    int (*record)(void *user, const struct call_record *record, struct error *err);
+    void *user;
+};
+
+/* NULL: out of memory; the descriptor is closed. */
+struct call_desk *call_desk_new(const struct call_desk_options *options);
+
+/* Calls that are under way are cancelled. Accepts NULL. */
+void call_desk_free(struct call_desk *desk);
+
+/* A program of `run` asks. False: the kernel does not keep to the rules. */
+bool call_desk_take(struct call_desk *desk, const struct run *run, const struct wire_call *call);
+
+/* The run is over. What is under way is cancelled, and whoever still waits inside is told so. */
+void call_desk_end_run(struct call_desk *desk);
