@@ -2,13 +2,37 @@
 
 #include <string.h>
 
-enum { CLASS_OTHER, CLASS_NAME = 1, CLASS_DIGIT = 2, CLASS_SPACE = 4 };
-
-static const uint8_t classes[256] = {
-    [' '] = CLASS_SPACE,        ['\t'] = CLASS_SPACE,         ['\f'] = CLASS_SPACE,
-    ['_'] = CLASS_NAME,         ['0' ... '9'] = CLASS_DIGIT,  ['a' ... 'z'] = CLASS_NAME,
-    ['A' ... 'Z'] = CLASS_NAME, [0x80 ... 0xff] = CLASS_NAME,
+enum {
+    CLASS_NAME = 1,
+    CLASS_DIGIT = 2,
+    CLASS_SPACE = 4,
+    CLASS_STRING = 8, /* may begin a string: a quote, or a letter of its prefix */
+    CLASS_SIGN = 16,  /* a sign of its own, no bracket */
+    CLASS_SECOND = 32 /* may be the second character of a longer one */
 };
+
+#define LETTER (CLASS_NAME | CLASS_STRING)
+
+/* clang-format off */
+static const uint8_t classes[256] = {
+    [' '] = CLASS_SPACE, ['\t'] = CLASS_SPACE, ['\f'] = CLASS_SPACE,
+    ['0' ... '9'] = CLASS_DIGIT, ['_'] = CLASS_NAME, [0x80 ... 0xff] = CLASS_NAME,
+    ['a'] = CLASS_NAME, ['c' ... 'e'] = CLASS_NAME, ['g' ... 'q'] = CLASS_NAME, ['s'] = CLASS_NAME, ['v' ... 'z'] = CLASS_NAME,
+    ['A'] = CLASS_NAME, ['C' ... 'E'] = CLASS_NAME, ['G' ... 'Q'] = CLASS_NAME, ['S'] = CLASS_NAME, ['V' ... 'Z'] = CLASS_NAME,
+    ['b'] = LETTER, ['f'] = LETTER, ['r'] = LETTER, ['t'] = LETTER, ['u'] = LETTER,
+    ['B'] = LETTER, ['F'] = LETTER, ['R'] = LETTER, ['T'] = LETTER, ['U'] = LETTER,
+    ['"'] = CLASS_STRING, ['\''] = CLASS_STRING,
+    ['-'] = CLASS_SIGN, [':'] = CLASS_SIGN, ['+'] = CLASS_SIGN, ['%'] = CLASS_SIGN, ['&'] = CLASS_SIGN, ['|'] = CLASS_SIGN,
+    ['^'] = CLASS_SIGN, ['@'] = CLASS_SIGN, [','] = CLASS_SIGN, [';'] = CLASS_SIGN, ['~'] = CLASS_SIGN, ['`'] = CLASS_SIGN,
+    ['='] = CLASS_SIGN | CLASS_SECOND, ['<'] = CLASS_SIGN | CLASS_SECOND, ['>'] = CLASS_SIGN | CLASS_SECOND,
+    ['*'] = CLASS_SIGN | CLASS_SECOND, ['/'] = CLASS_SIGN | CLASS_SECOND, ['.'] = CLASS_SIGN | CLASS_SECOND,
+};
+
+/* What ends a run of characters that mean nothing inside a string. */
+static const bool ends_run[256] = {
+    ['\\'] = true, ['"'] = true, ['\''] = true, ['\n'] = true, ['\r'] = true, ['{'] = true, ['}'] = true,
+};
+/* clang-format on */
 
 static inline unsigned char at(const struct lex *lex, uint32_t i)
 {
@@ -110,7 +134,7 @@ static enum lex_word word_of(const char *text, uint32_t len)
     if (len < 2 || len > 8)
         return WORD_NONE;
     for (const struct word *w = by_length[len]; w->text; w++)
-        if (w->text[0] == text[0] && memcmp(w->text, text, len) == 0)
+        if (w->text[0] == text[0] && w->text[1] == text[1] && memcmp(w->text, text, len) == 0)
             return w->word;
     return WORD_NONE;
 }
@@ -178,9 +202,15 @@ static uint32_t measure(struct lex *lex)
 
 static void read_comment(struct lex *lex, struct lex_token *token)
 {
+    const char *from = lex->text + lex->at;
+    const char *end = memchr(from, '\n', lex->len - lex->at);
+    const char *cr;
+
     begin(lex, token, LEX_COMMENT);
-    while (lex->at < lex->len && !is_newline((unsigned char)lex->text[lex->at]))
-        lex->at++;
+    if (!end)
+        end = lex->text + lex->len;
+    cr = memchr(from, '\r', (size_t)(end - from));
+    lex->at = (uint32_t)((cr ? cr : end) - lex->text);
     finish(lex, token);
 }
 
@@ -242,6 +272,7 @@ static bool begin_line(struct lex *lex, struct lex_token *token)
         next_line(lex);
     }
     lex->is_line_start = false;
+    lex->first = lex->at;
     return indent_to(lex, column, token);
 }
 
@@ -297,9 +328,18 @@ static bool ends_string(const struct lex *lex, char quote, bool is_triple)
     return !is_triple || (at(lex, lex->at + 1) == q && at(lex, lex->at + 2) == q);
 }
 
+static void skip_run(struct lex *lex)
+{
+    uint32_t i = lex->at;
+
+    while (i < lex->len && !ends_run[(unsigned char)lex->text[i]])
+        i++;
+    lex->at = i;
+}
+
 static bool skip_string(struct lex *lex, char quote, bool is_triple)
 {
-    while (lex->at < lex->len) {
+    for (skip_run(lex); lex->at < lex->len; skip_run(lex)) {
         unsigned char c = (unsigned char)lex->text[lex->at];
 
         if (c == '\\') {
@@ -340,7 +380,7 @@ static enum text_end skip_text(struct lex *lex, bool is_spec)
     char quote = lex->strings[n].quote;
     bool is_triple = lex->strings[n].is_triple, is_raw = lex->strings[n].is_raw;
 
-    while (lex->at < lex->len) {
+    for (skip_run(lex); lex->at < lex->len; skip_run(lex)) {
         unsigned char c = (unsigned char)lex->text[lex->at];
 
         if (c == '\\') {
@@ -523,10 +563,11 @@ static const struct sign *find_sign(const struct lex *lex)
     const char *text = lex->text + lex->at;
     size_t left = lex->at < lex->len ? lex->len - lex->at : 0;
 
-    if (left < 2 || !text[1] || !strchr("=><*/.", text[1]))
+    if (left < 2 || !(classes[(unsigned char)text[1]] & CLASS_SECOND))
         return NULL;
     for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
-        if (signs[i].len <= left && memcmp(signs[i].text, text, signs[i].len) == 0)
+        if (signs[i].text[0] == text[0] && signs[i].text[1] == text[1] && signs[i].len <= left &&
+            memcmp(signs[i].text, text, signs[i].len) == 0)
             return &signs[i];
     return NULL;
 }
@@ -547,7 +588,7 @@ static const char *check_sign(struct lex *lex, char c)
     case '}':
         return close_bracket(lex, c) ? NULL : "brackets do not match";
     default:
-        return c && strchr("-:=<>*/+%&|^@.,;~`", c) ? NULL : "a sign that is none of Python's";
+        return classes[(unsigned char)c] & CLASS_SIGN ? NULL : "a sign that is none of Python's";
     }
 }
 
@@ -659,9 +700,12 @@ static void end_text(struct lex *lex, struct lex_token *token)
 
 static void read_name(struct lex *lex, struct lex_token *token)
 {
+    uint32_t i = lex->at;
+
     begin(lex, token, LEX_NAME);
-    while (is_name(at(lex, lex->at)))
-        lex->at++;
+    while (i < lex->len && is_name((unsigned char)lex->text[i]))
+        i++;
+    lex->at = i;
     finish(lex, token);
     token->word = word_of(lex->text + token->start, token->end - token->start);
 }
@@ -672,7 +716,7 @@ static void read_token(struct lex *lex, unsigned char c, struct lex_token *token
     struct prefix prefix;
 
     lex->has_tokens = true;
-    if (read_prefix(lex, &prefix)) {
+    if (classes[c] & CLASS_STRING && read_prefix(lex, &prefix)) {
         begin_string(lex, token, &prefix);
     } else if (classes[c] & CLASS_NAME) {
         read_name(lex, token);
@@ -734,9 +778,13 @@ void lex_next(struct lex *lex, struct lex_token *token)
 
 bool lex_is_match(const struct lex *behind)
 {
-    struct lex lex = *behind;
+    struct lex lex;
     struct lex_token t = {0}, last = {0};
 
+    /* Behind a `;` it is none; looking further from each of a long line would take for ever. */
+    if (behind->at != behind->first + strlen("match"))
+        return false;
+    lex = *behind;
     do {
         if (t.kind != LEX_COMMENT)
             last = t;

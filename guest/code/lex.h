@@ -105,6 +105,7 @@ struct lex {
     const char *text;
     uint32_t len, at;
     uint32_t line, line_start;
+    uint32_t first; /* where the present line's first token begins */
     bool is_line_start;
     int pending; /* dedents still to be told */
     uint32_t indents[LEX_INDENT_MAX];

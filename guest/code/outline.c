@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "guest/code/outline_internal.h"
+#include "guest/code/summary.h"
 
 static struct piece keep_token(struct reader *r)
 {
@@ -63,8 +64,21 @@ static bool is_over(const struct reader *r)
 
 /* ---- definitions ---- */
 
+static void keep_docstring(struct reader *r, struct outline_def *def, const char *text, size_t len)
+{
+    char summary[SUMMARY_BYTES];
+    size_t summary_len;
+
+    if (r->wishes & OUTLINE_SUMMARIES && summary_make(text, len, summary, &summary_len)) {
+        def->is_summary = true;
+        def->docstring = outline_keep(r->o, summary, summary_len);
+    } else if (r->wishes & (OUTLINE_DOCSTRINGS | OUTLINE_SUMMARIES)) {
+        def->docstring = outline_keep(r->o, text, len);
+    }
+}
+
 /* '('* STRING+ ')'* and the end of the statement, from here on. */
-static struct piece find_docstring(struct reader *r)
+static void find_docstring(struct reader *r, struct outline_def *def)
 {
     struct lex lex = r->lex;
     struct lex_token t;
@@ -75,12 +89,12 @@ static struct piece find_docstring(struct reader *r)
     while (t.kind == LEX_COMMENT || t.kind == LEX_NEWLINE || t.kind == LEX_INDENT ||
            (t.kind == LEX_OP && t.op == '('));
     if (t.kind != LEX_STRING)
-        return (struct piece){0};
+        return;
     start = t.start;
     while (t.kind == LEX_STRING || t.kind == LEX_COMMENT) {
         if (t.kind == LEX_STRING) {
             if (t.prefix & LEX_PREFIX_BYTES)
-                return (struct piece){0};
+                return;
             end = t.end;
         }
         lex_next(&lex, &t);
@@ -88,10 +102,9 @@ static struct piece find_docstring(struct reader *r)
     while (t.kind == LEX_COMMENT || (t.kind == LEX_OP && t.op == ')'))
         lex_next(&lex, &t);
     if (t.kind != LEX_NEWLINE && t.kind != LEX_END && !(t.kind == LEX_OP && t.op == ';'))
-        return (struct piece){0};
-    if (!(r->wishes & OUTLINE_DOCSTRINGS))
-        return (struct piece){0, end - start};
-    return outline_keep(r->o, r->lex.text + start, end - start);
+        return;
+    def->has_docstring = true;
+    keep_docstring(r, def, r->lex.text + start, end - start);
 }
 
 /* Up to the comma that ends it, at this level, or the bracket that ends the level. */
@@ -236,7 +249,7 @@ static void read_def(struct reader *r, enum outline_kind kind, uint32_t line, ui
     find_colon(r, &def.has_returns);
     if (!is_op(r, ':'))
         return;
-    def.docstring = find_docstring(r);
+    find_docstring(r, &def);
     place = ADD(o, defs, n_defs);
     if (!place)
         return;
@@ -447,6 +460,11 @@ static void begin_statement(struct reader *r)
     if (r->t.kind != LEX_NAME)
         return;
     r->head = r->t.word;
+    /* What has a body cannot stand in another's line; that it could would have no end. */
+    if (r->is_inline && (r->head == WORD_DEF || r->head == WORD_CLASS || r->head == WORD_ASYNC)) {
+        r->head = WORD_NONE;
+        return;
+    }
     if (r->head == WORD_ASYNC) {
         next(r);
         if (is_word(r, WORD_DEF)) {
@@ -590,11 +608,14 @@ static void read_all(struct reader *r)
     }
 }
 
-static uint32_t count_text_lines(const char *text, size_t len)
+/* The lexer has counted those that it has seen. */
+static uint32_t count_text_lines(const struct lex *lex)
 {
-    uint32_t lines = 0;
+    const char *text = lex->text;
+    size_t len = lex->len;
+    uint32_t lines = lex->line - 1;
 
-    for (size_t i = 0; i < len; i++)
+    for (size_t i = lex->at; i < len; i++)
         if (text[i] == '\n' || (text[i] == '\r' && !(i + 1 < len && text[i + 1] == '\n')))
             lines++;
     return lines + (len && text[len - 1] != '\n' && text[len - 1] != '\r');
@@ -617,11 +638,20 @@ void outline_read(struct outline *o, const char *text, size_t len, unsigned wish
     read_all(r);
     o->why = r->lex.why;
     o->why_line = r->t.line;
-    o->lines = count_text_lines(text, len);
+    o->lines = count_text_lines(&r->lex);
     o->blank_lines = o->lines > o->code_lines + o->comment_lines
                          ? o->lines - o->code_lines - o->comment_lines
                          : 0;
     free(r);
+}
+
+void outline_empty(struct outline *o)
+{
+    o->n_defs = o->n_params = o->n_decorators = o->n_imports = o->n_calls = o->n_names = 0;
+    o->lines = o->code_lines = o->comment_lines = o->blank_lines = o->branches = 0;
+    o->why = NULL;
+    o->why_line = 0;
+    o->is_out_of_memory = false;
 }
 
 void outline_done(struct outline *o)

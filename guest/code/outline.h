@@ -27,9 +27,11 @@ struct outline_def {
     uint32_t decorator_line; /* of the first; 0: there is none */
     uint32_t first_decorator, n_decorators;
     uint32_t first_param, n_params; /* of a function; of a class its bases */
-    struct piece docstring;         /* as it stands in the source, quotes and all; len 0: none */
+    struct piece docstring;         /* as it stands in the source, quotes and all, if wished */
     uint32_t branches;              /* if, for, while, try and except in it and what it defines */
     bool has_returns;               /* -> */
+    bool has_docstring;
+    bool is_summary; /* the docstring is what it says first, cleaned; it may be empty */
 };
 
 enum outline_param_kind {
@@ -83,13 +85,23 @@ struct outline {
     bool is_out_of_memory;
 };
 
-enum outline_wish { OUTLINE_CALLS = 1, OUTLINE_DOCSTRINGS = 2 };
+enum outline_wish {
+    OUTLINE_CALLS = 1,
+    OUTLINE_DOCSTRINGS = 2,
+    OUTLINE_SUMMARIES = 4, /* of docstrings, where that needs no Python; else as they stand */
+};
 
-/* Zeroed by the caller. What was read before a mistake in the text is there. */
+/* Zeroed by the caller, or emptied. What was read before a mistake in the text is there. */
 void outline_read(struct outline *o, const char *text, size_t len, unsigned wishes);
 void outline_done(struct outline *o);
 
+/* As if nothing had been read; the room stays. */
+void outline_empty(struct outline *o);
+
+/* A copy in one block, for free(); NULL: out of memory. */
+struct outline *outline_pack(const struct outline *o);
+
 static inline const char *outline_text(const struct outline *o, struct piece piece)
 {
-    return o->names + piece.at;
+    return piece.len ? o->names + piece.at : "";
 }

@@ -70,3 +70,41 @@ struct piece outline_keep_dotted(struct outline *o, const char *text, size_t len
             piece.len += outline_keep(o, lex.text + t.start, t.end - t.start).len;
     return piece;
 }
+
+static size_t room(size_t count, size_t item)
+{
+    return (count * item + 7) & ~(size_t)7;
+}
+
+/* Copies one list to *at, and moves that on. */
+static void *pack_list(char **at, const void *list, size_t count, size_t item)
+{
+    void *copy = *at;
+
+    if (count)
+        memcpy(copy, list, count * item);
+    *at += room(count, item);
+    return copy;
+}
+
+struct outline *outline_pack(const struct outline *o)
+{
+    size_t size = room(1, sizeof(*o)) + room(o->n_defs, sizeof(*o->defs)) +
+                  room(o->n_params, sizeof(*o->params)) +
+                  room(o->n_decorators, sizeof(*o->decorators)) +
+                  room(o->n_imports, sizeof(*o->imports)) + room(o->n_calls, sizeof(*o->calls)) +
+                  room(o->n_names, 1);
+    char *at = malloc(size);
+    struct outline *copy;
+
+    if (!at)
+        return NULL;
+    copy = pack_list(&at, o, 1, sizeof(*o));
+    copy->defs = pack_list(&at, o->defs, o->n_defs, sizeof(*o->defs));
+    copy->params = pack_list(&at, o->params, o->n_params, sizeof(*o->params));
+    copy->decorators = pack_list(&at, o->decorators, o->n_decorators, sizeof(*o->decorators));
+    copy->imports = pack_list(&at, o->imports, o->n_imports, sizeof(*o->imports));
+    copy->calls = pack_list(&at, o->calls, o->n_calls, sizeof(*o->calls));
+    copy->names = pack_list(&at, o->names, o->n_names, 1);
+    return copy;
+}

@@ -1,10 +1,14 @@
-/* Any bytes as a Python file: tokens, outline and names end, and what they say lies in the text. */
+/* Any bytes as a Python file: tokens, outline, names and scans end, and what they say
+ * lies in the text. */
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "guest/code/lex.h"
 #include "guest/code/names.h"
 #include "guest/code/outline.h"
+#include "guest/code/scan.h"
+#include "guest/code/summary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -64,6 +68,44 @@ static void read_names(const char *text, size_t len)
     names_done(&n);
 }
 
+/* What is kept of a file says the same as what was counted. */
+static void scan(const char *text, size_t len, enum scan_what what, const char *pattern)
+{
+    struct scan_query query = {.what = what,
+                               .pattern = pattern,
+                               .limit = SIZE_MAX,
+                               .pattern_len = pattern ? strlen(pattern) : 0};
+    struct scan_worker *worker = scan_worker_new();
+    struct scan_file kept = {.path = "a.py"}, counted = {.path = "a.py"};
+
+    if (!worker || !scan_text(&query, worker, &kept, text, len))
+        abort();
+    query.is_counting = true;
+    if (!scan_text(&query, worker, &counted, text, len) || counted.state != kept.state)
+        abort();
+    if (what != SCAN_IMPORTS && counted.count != kept.count)
+        abort();
+    if (what == SCAN_UNUSED && kept.count && (!kept.unused || kept.unused->count != kept.count))
+        abort();
+    for (size_t i = 0; kept.found && i < kept.found->n_defs; i++)
+        if (kept.found->defs[i].docstring.at + kept.found->defs[i].docstring.len >
+            kept.found->n_names)
+            abort();
+    free(kept.found);
+    free(kept.unused);
+    free(counted.found);
+    scan_worker_free(worker);
+}
+
+static void summarize(const char *text, size_t len)
+{
+    char summary[SUMMARY_BYTES];
+    size_t summary_len = 0;
+
+    if (summary_make(text, len, summary, &summary_len) && summary_len > sizeof(summary))
+        abort();
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     const char *text = (const char *)data;
@@ -71,5 +113,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     read_tokens(text, len);
     read_outline(text, len);
     read_names(text, len);
+    for (int what = SCAN_FUNCTIONS; what <= SCAN_BYTES; what++) {
+        scan(text, len, (enum scan_what)what, "a");
+        if (what != SCAN_BYTES)
+            scan(text, len, (enum scan_what)what, NULL);
+    }
+    summarize(text, len);
     return 0;
 }

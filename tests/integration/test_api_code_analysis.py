@@ -1,10 +1,8 @@
 """api.code_analysis: its answers have the documented fields; what is no Python stops nothing."""
-import importlib.util
-import sys
 
 import pytest
 
-import belljar
+import library
 
 SOURCE = '''"""A module."""
 import os, json as j
@@ -35,11 +33,7 @@ def area_of(x):
 
 @pytest.fixture(scope="module")
 def analysis():
-    path = belljar.program_path().parent / "tests/code/_belljar_code.so"
-    spec = importlib.util.spec_from_file_location("_belljar_code", path)
-    sys.modules["_belljar_code"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules["_belljar_code"])
-    sys.path.insert(0, str(belljar.ROOT / "guest/pylib"))
+    library.load()
     from api import code_analysis
 
     return code_analysis

@@ -1,27 +1,21 @@
 """api.code_transform, held against the compiler and `ast` over a copy of Python's own library."""
 import ast
 import glob
-import importlib.util
 import io
 import os
-import sys
 import tokenize
 import warnings
 
 import pytest
 
-import belljar
+import library
 
 LIBRARY = os.path.dirname(os.__file__)
 
 
 @pytest.fixture(scope="module")
 def transform():
-    path = belljar.program_path().parent / "tests/code/_belljar_code.so"
-    spec = importlib.util.spec_from_file_location("_belljar_code", path)
-    sys.modules["_belljar_code"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules["_belljar_code"])
-    sys.path.insert(0, str(belljar.ROOT / "guest/pylib"))
+    library.load()
     from api import code_transform
 
     return code_transform

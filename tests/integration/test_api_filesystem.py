@@ -1,13 +1,12 @@
 """api.filesystem: by itself, file by file, and then as programs in a sandbox import it."""
 import os
 import stat
-import sys
 
 import pytest
 
-import belljar
+import library
 
-sys.path.insert(0, str(belljar.ROOT / "guest/pylib"))
+library.load()
 
 from api import filesystem as fs  # noqa: E402
 

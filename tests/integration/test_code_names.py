@@ -2,7 +2,6 @@
 import ast
 import collections
 import glob
-import importlib.util
 import io
 import os
 import symtable
@@ -13,7 +12,7 @@ import warnings
 import pytest
 from pyflakes import checker, messages
 
-import belljar
+import library
 
 LIBRARY = os.path.dirname(os.__file__)
 PARTS = 8
@@ -22,11 +21,7 @@ COMPREHENSIONS = ("listcomp", "genexpr", "setcomp", "dictcomp")
 
 @pytest.fixture(scope="module")
 def code():
-    path = belljar.program_path().parent / "tests/code/_belljar_code.so"
-    spec = importlib.util.spec_from_file_location("_belljar_code", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return library.load()
 
 
 def source_of(path):

@@ -2,7 +2,6 @@
 import ast
 import collections
 import glob
-import importlib.util
 import io
 import os
 import tokenize
@@ -10,7 +9,7 @@ import warnings
 
 import pytest
 
-import belljar
+import library
 
 LIBRARY = os.path.dirname(os.__file__)
 PARTS = 8  # of the library, so that two workers share it
@@ -18,11 +17,7 @@ PARTS = 8  # of the library, so that two workers share it
 
 @pytest.fixture(scope="module")
 def code():
-    path = belljar.program_path().parent / "tests/code/_belljar_code.so"
-    spec = importlib.util.spec_from_file_location("_belljar_code", path)
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return library.load()
 
 
 # --- the oracle ---

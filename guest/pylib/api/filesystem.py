@@ -6,11 +6,16 @@ import glob as _glob
 import os as _os
 import re as _re
 
-from api import _text
+import _belljar_code
+
+from api import _progress, _text
 
 __all__ = ["read_file", "write_file", "copy_lines", "paste_code", "search_replace", "batch_copy", "batch_transform"]
 
 READ_MAX = 1_000_000
+
+# What is walked without Python: all files below a directory whose names match.
+_BELOW = _re.compile(r"((?:[^*?\[]*/)?)\*\*/((?:[^/*\\]|\*(?!\*))+)", _re.S)
 
 
 def _line_range(lines, start, end, path):
@@ -99,12 +104,21 @@ def paste_code(target_file, line_number, code, create_backup=True, dry_run=False
 
 
 def _files(pattern):
-    """Regular files of a glob, below the working directory unless it is absolute; backups and hidden directories left out."""
-    found = []
-    for path in sorted(_glob.glob(_os.fspath(pattern), recursive=True)):
-        if _os.path.isfile(path) and ".backup_" not in _os.path.basename(path):
-            found.append(path)
-    return found
+    """Regular files of a glob, sorted; what begins with a dot, backups and files that are being written are left out."""
+    pattern = _os.fspath(pattern)
+    below = _BELOW.fullmatch(pattern)
+    if below:
+        folder = below[1] or ""
+        try:
+            return _belljar_code.walk(folder or ".", folder, below[2])
+        except OSError:
+            return []
+    return [path for path in sorted(_glob.glob(pattern, recursive=True)) if _os.path.isfile(path) and not _is_ours(path)]
+
+
+def _is_ours(path):
+    name = _os.path.basename(path)
+    return ".backup_" in name or name.startswith(".belljar-")
 
 
 def _is_binary(path):
