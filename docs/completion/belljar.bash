@@ -11,7 +11,7 @@ _belljar()
     fi
     case $command in
     session) actions="list show rm" ;;
-    skills) actions="add list rm show undo" ;;
+    skills) actions="add list read rm show undo versions" ;;
     state) actions="list rm show" ;;
     token) actions="add list rm" ;;
     audit) actions="list show follow export verify check-receipt key head replay" ;;

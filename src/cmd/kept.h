@@ -1,5 +1,6 @@
 /* What `belljar state` and `belljar skills` share: both look at what outlives runs, in the file
- * itself, as the user whose file it is. */
+ * itself, as the user whose file it is. What they show was a program's or a model's, and is masked
+ * as everything is that leaves. */
 #pragma once
 
 #include <stdbool.h>
@@ -7,18 +8,35 @@
 
 #include <jansson.h>
 
+#include "base/config.h"
 #include "base/error.h"
+#include "scrub/own.h"
 #include "state/store.h"
+
+struct kept {
+    struct store *store;
+    struct config *config;
+    struct scrub_own own;
+    bool is_json;
+    bool has_profile; /* --profile was given */
+};
 
 struct kept_action {
     const char *name;
-    int (*run)(struct store *store, char **names, bool is_json, struct error *err);
-    bool takes_names; /* one or more; else none */
+    int (*run)(struct kept *kept, char **names, struct error *err);
+    bool takes_names;   /* one or more; else none */
+    bool takes_profile; /* --profile */
 };
 
 /* Reads the options, finds the action and runs it. Returns the exit code. */
 int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_action *actions,
              size_t count);
 
-int kept_print(const json_t *value, struct error *err);
-void kept_print_list(const json_t *list); /* name, version, bytes, time, description */
+/* JSON on stdout. */
+int kept_print(const struct kept *kept, const json_t *value, struct error *err);
+
+/* One line each, name, version, bytes, time and description; or, for machines, JSON. */
+int kept_print_list(const struct kept *kept, const json_t *list, struct error *err);
+
+/* Bytes as they are, for files and pipes; on a terminal nothing of it moves the cursor. */
+int kept_print_text(const struct kept *kept, const char *data, size_t len, struct error *err);

@@ -1,144 +1,149 @@
-/* belljar skills: modules that programs import as `skills.NAME`. */
+/* belljar skills: modules and folders that programs import as `skills.NAME`. */
 #include <errno.h>
 #include <fcntl.h>
-#include <spawn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
+#include <sys/stat.h>
 
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "cmd/cmd.h"
 #include "cmd/kept.h"
-#include "front/terminal.h"
+#include "cmd/skills.h"
 #include "gate/tokens.h"
 #include "state/skill.h"
+#include "state/unzip.h"
 
 static int help(void)
 {
-    (void)printf("usage: belljar skills list [--json]\n"
-                 "       belljar skills add FILE.py…\n"
-                 "       belljar skills show NAME…\n"
-                 "       belljar skills undo NAME…\n"
-                 "       belljar skills rm NAME…\n\n"
-                 "Look after the skills that programs import as `skills.NAME`. A file is run once, "
-                 "sealed,\n"
-                 "before it is added; `undo` takes the last version back.\n\n"
-                 "  --json         for machines\n\n"
-                 "example:\n"
-                 "  belljar skills add clean_csv.py\n");
+    (void)printf(
+        "usage: belljar skills list [--json]\n"
+        "       belljar skills add [--profile P] FILE.py|FOLDER|FILE.zip…\n"
+        "       belljar skills show NAME… [--json]\n"
+        "       belljar skills read NAME FILE\n"
+        "       belljar skills versions NAME… [--json]\n"
+        "       belljar skills undo NAME…\n"
+        "       belljar skills rm NAME…\n\n"
+        "Look after the skills that programs import as `skills.NAME`. A folder has a SKILL.md; a\n"
+        "ZIP file has one folder. What the profile refuses is not added: a module is run once,\n"
+        "sealed, and the Python of a folder is checked without running it. `undo` takes the last\n"
+        "version back. Secrets in what is shown are masked.\n\n"
+        "  --json         for machines\n"
+        "  --profile P    what it may do (standard)\n\n"
+        "example:\n"
+        "  belljar skills add clean_csv.py ./csv-profile\n");
     return 0;
 }
 
-static int list(struct store *store, char **names, bool is_json, struct error *err)
+/* --- looking --- */
+
+static int list(struct kept *kept, char **names, struct error *err)
 {
     json_t *skills = NULL;
-    int r = skill_list(store, TOKEN_FIRST, &skills, err);
+    int r = skill_list(kept->store, TOKEN_FIRST, &skills, err);
 
     (void)names;
-    if (r == 0 && is_json)
-        r = kept_print(skills, err);
-    else if (r == 0)
-        kept_print_list(skills);
+    if (r == 0)
+        r = kept_print_list(kept, skills, err);
     json_decref(skills);
     return r;
 }
 
-/* Bytes as they are, for files and pipes; on a terminal nothing of it moves the cursor. */
-static int print_code(const json_t *code, struct error *err)
+/* What a reader wants first: a folder's SKILL.md, the code of a module. */
+static int show_text(struct kept *kept, const char *name, struct error *err)
 {
-    const char *data = json_string_value(code);
-    size_t len = json_string_length(code);
-    cleanup(buf_done) struct buf out;
-    struct terminal terminal;
+    cleanup(folder_done) struct folder folder = {0};
+    const struct folder_file *file;
 
-    buf_init(&out, 16 * LIMIT_SKILL_BYTES);
-    if (isatty(STDOUT_FILENO)) {
-        terminal_begin(&terminal, false);
-        if (terminal_feed(&terminal, data, len, &out, err) < 0 ||
-            terminal_finish(&terminal, &out, err) < 0)
-            return -1;
-        data = buf_str(&out);
-        len = out.len;
-    }
-    return fwrite(data, 1, len, stdout) == len ? 0 : error_errno(err, "write the skill");
+    if (skill_open(kept->store, TOKEN_FIRST, name, 0, &folder, err) < 0)
+        return -1;
+    file = folder_find(&folder, FOLDER_HEAD);
+    file = file ? file : folder.files;
+    return kept_print_text(kept, file->data, file->len, err);
 }
 
-static int show(struct store *store, char **names, bool is_json, struct error *err)
+static int show(struct kept *kept, char **names, struct error *err)
 {
     int r = 0;
 
     for (; *names && r == 0; names++) {
         json_t *skill = NULL;
 
-        r = skill_load(store, TOKEN_FIRST, *names, 0, &skill, err);
+        if (!kept->is_json) {
+            r = show_text(kept, *names, err);
+            continue;
+        }
+        r = skill_load(kept->store, TOKEN_FIRST, *names, 0, &skill, err);
         if (r == 0)
-            r = is_json ? kept_print(skill, err) : print_code(json_object_get(skill, "code"), err);
+            r = kept_print(kept, skill, err);
         json_decref(skill);
     }
     return r;
 }
 
-static int rm(struct store *store, char **names, bool is_json, struct error *err)
+static int read_file(struct kept *kept, char **names, struct error *err)
+{
+    cleanup(folder_done) struct folder folder = {0};
+    const struct folder_file *file;
+
+    if (!names[1] || names[2])
+        return error_set(err, E_INVALID,
+                         "`belljar skills read` takes the name of a skill and the "
+                         "path of one of its files");
+    if (skill_open(kept->store, TOKEN_FIRST, names[0], 0, &folder, err) < 0)
+        return -1;
+    file = folder_find(&folder, names[1]);
+    if (!file) {
+        error_set(err, E_NOT_FOUND, "`%s` has no file `%s`", names[0], names[1]);
+        return error_hint(err, "`belljar skills show --json %s` lists them", names[0]);
+    }
+    return kept_print_text(kept, file->data, file->len, err);
+}
+
+static int versions(struct kept *kept, char **names, struct error *err)
 {
     int r = 0;
 
-    (void)is_json;
-    for (; *names && r == 0; names++)
-        r = skill_delete(store, TOKEN_FIRST, *names, err);
+    for (; *names && r == 0; names++) {
+        json_t *skill = NULL, *item;
+        size_t i;
+
+        r = skill_load(kept->store, TOKEN_FIRST, *names, 0, &skill, err);
+        if (r == 0 && kept->is_json)
+            r = kept_print(kept, json_object_get(skill, "versions"), err);
+        else
+            json_array_foreach(json_object_get(skill, "versions"), i, item)(void)
+                printf("%s %5lld %9lld  %s\n", *names,
+                       (long long)json_integer_value(json_object_get(item, "version")),
+                       (long long)json_integer_value(json_object_get(item, "bytes")),
+                       json_string_value(json_object_get(item, "timestamp")));
+        json_decref(skill);
+    }
     return r;
 }
 
-static int undo(struct store *store, char **names, bool is_json, struct error *err)
+/* --- changing --- */
+
+static int rm(struct kept *kept, char **names, struct error *err)
+{
+    int r = 0;
+
+    for (; *names && r == 0; names++)
+        r = skill_delete(kept->store, TOKEN_FIRST, *names, err);
+    return r;
+}
+
+static int undo(struct kept *kept, char **names, struct error *err)
 {
     int64_t version = 0;
     int r = 0;
 
-    (void)is_json;
     for (; *names && r == 0; names++) {
-        r = skill_undo(store, TOKEN_FIRST, *names, &version, err);
+        r = skill_undo(kept->store, TOKEN_FIRST, *names, &version, err);
         if (r == 0)
             (void)printf("%s: version %lld\n", *names, (long long)version);
     }
     return r;
-}
-
-/* --- adding --- */
-
-/* The code as a program, by this very command: what the profile refuses or does not run is not
- * stored. Its text comes through a pipe, so that what ran is what is stored. */
-static int try_code(struct span code, struct error *err)
-{
-    char *const argv[] = {(char *)"belljar", (char *)"run", (char *)"-", NULL};
-    posix_spawn_file_actions_t actions;
-    int ends[2], status = -1, r;
-    size_t at = 0;
-    ssize_t n = 0;
-    pid_t pid;
-
-    if (pipe2(ends, O_CLOEXEC) < 0)
-        return error_errno(err, "make a pipe");
-    (void)posix_spawn_file_actions_init(&actions);
-    (void)posix_spawn_file_actions_adddup2(&actions, ends[0], STDIN_FILENO);
-    (void)posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
-    r = posix_spawn(&pid, "/proc/self/exe", &actions, NULL, argv, environ);
-    (void)posix_spawn_file_actions_destroy(&actions);
-    (void)close(ends[0]);
-    while (r == 0 && at < code.len && (n = write(ends[1], code.data + at, code.len - at)) > 0)
-        at += (size_t)n;
-    (void)close(ends[1]);
-    if (r != 0) {
-        errno = r;
-        return error_errno(err, "start `belljar run`");
-    }
-    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-        ;
-    if (status == 0 && at == code.len)
-        return 0;
-    error_set(err, E_DENIED, "the code did not run to its end, and was not stored");
-    return error_hint(err, "a skill defines things, and does nothing else when it is run");
 }
 
 /* "lib/clean_csv.py" is clean_csv. */
@@ -150,44 +155,76 @@ static int name_of(const char *path, char name[STORE_NAME_MAX + 1], struct error
     base = base ? base + 1 : path;
     len = strlen(base);
     if (len <= 3 || strcmp(base + len - 3, ".py") != 0 || len - 3 > STORE_NAME_MAX) {
-        error_set(err, E_INVALID, "`%s` is no file of Python", path);
-        return error_hint(err, "a skill is one module: NAME.py");
+        error_set(err, E_INVALID, "`%s` is no skill", path);
+        return error_hint(err, "a skill is a module, NAME.py, a folder with a SKILL.md, or a ZIP "
+                               "file of one");
     }
     (void)snprintf(name, STORE_NAME_MAX + 1, "%.*s", (int)(len - 3), base);
     return skill_check_name(name, err);
 }
 
-static int add_file(struct store *store, const char *path, struct error *err)
+static int add_module(struct kept *kept, const char *path, struct span code, struct error *err)
 {
-    cleanup_close int fd = -1;
-    cleanup(buf_done) struct buf file = {0}, text = {0};
+    cleanup(buf_done) struct buf text = {0};
     char name[STORE_NAME_MAX + 1];
     int64_t version = 0;
-    struct span code;
 
-    buf_init(&file, LIMIT_SKILL_BYTES);
     buf_init(&text, LIMIT_SKILL_BYTES);
-    if (name_of(path, name, err) < 0)
-        return -1;
-    fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-    if (fd < 0)
-        return error_errno(err, "open `%s`", path);
-    if (buf_read_fd(&file, fd, err) < 0 ||
-        skill_compose((struct span){buf_str(&file), file.len}, NULL, &text, err) < 0)
+    if (name_of(path, name, err) < 0 || skill_check_free(kept->store, name, err) < 0 ||
+        skill_compose(code, NULL, &text, err) < 0)
         return -1;
     code = (struct span){buf_str(&text), text.len};
-    if (try_code(code, err) < 0 ||
-        skill_save(store, TOKEN_FIRST, name, code, NULL, &version, err) < 0)
+    if (skills_try(kept, code, false, err) < 0 ||
+        skill_save(kept->store, TOKEN_FIRST, name, code, NULL, &version, err) < 0)
         return -1;
     (void)printf("%s: version %lld\n", name, (long long)version);
     return 0;
 }
 
-static int add(struct store *store, char **names, bool is_json, struct error *err)
+static int add_folder(struct kept *kept, struct folder *folder, struct error *err)
 {
-    (void)is_json;
+    cleanup(buf_done) struct buf sources = {0};
+    int64_t version = 0;
+
+    buf_init(&sources, LIMIT_CODE_BYTES);
+    if (folder_finish(folder, err) < 0 || skill_check_free(kept->store, folder->name, err) < 0 ||
+        folder_sources(folder, &sources, err) < 0)
+        return -1;
+    if ((sources.len &&
+         skills_try(kept, (struct span){buf_str(&sources), sources.len}, true, err) < 0) ||
+        skill_save_folder(kept->store, TOKEN_FIRST, folder, &version, err) < 0)
+        return -1;
+    (void)printf("%s: version %lld\n", folder->name, (long long)version);
+    return 0;
+}
+
+static int add_one(struct kept *kept, const char *path, struct error *err)
+{
+    cleanup(folder_done) struct folder folder = {0};
+    cleanup(buf_done) struct buf file = {0};
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    struct stat st;
+    struct span bytes;
+
+    if (fd < 0 && errno == ENOENT)
+        return error_set(err, E_NOT_FOUND, "there is no such file");
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return error_errno(err, "open it");
+    if (S_ISDIR(st.st_mode))
+        return folder_read(&folder, path, err) < 0 ? -1 : add_folder(kept, &folder, err);
+    buf_init(&file, LIMIT_FOLDER_BYTES);
+    if (buf_read_fd(&file, fd, err) < 0)
+        return -1;
+    bytes = (struct span){buf_str(&file), file.len};
+    if (!unzip_is_zip(bytes))
+        return add_module(kept, path, bytes, err);
+    return unzip(bytes, &folder, err) < 0 ? -1 : add_folder(kept, &folder, err);
+}
+
+static int add(struct kept *kept, char **names, struct error *err)
+{
     for (; *names; names++)
-        if (add_file(store, *names, err) < 0)
+        if (add_one(kept, *names, err) < 0)
             return error_wrap(err, "%s", *names);
     return 0;
 }
@@ -195,11 +232,13 @@ static int add(struct store *store, char **names, bool is_json, struct error *er
 int cmd_skills(int argc, char **argv)
 {
     static const struct kept_action actions[] = {
-        {"list", list, false},
-        {"add",  add,  true },
-        {"show", show, true },
-        {"undo", undo, true },
-        {"rm",   rm,   true },
+        {"list", list, false        },
+        {"add",  add,  true,          true},
+        {"show",      show,     true        },
+        {"read",      read_file,     true},
+        {"versions",      versions, true     },
+        {"undo",      undo,     true   },
+        {"rm",      rm,       true         },
     };
 
     return kept_run(argc, argv, help, actions, ARRAY_SIZE(actions));

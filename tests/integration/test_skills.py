@@ -121,6 +121,9 @@ def test_the_command_line_adds_shows_takes_back_and_deletes(who, home):
     assert who.call("skills", "list", env=home).text.startswith("doubling ")
     assert who.call("skills", "rm", "doubling", env=home).code == 0
     assert who.call("skills", "show", "doubling", env=home).code == 66
+    assert who.call("skills", "add", str(place / "no.txt"), env=home).code == 66
+    (place / "no.txt").write_text("no Python")
+    (place / "no.txt").chmod(0o644)
     assert who.call("skills", "add", str(place / "no.txt"), env=home).code == 64
 
 

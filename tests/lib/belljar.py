@@ -96,7 +96,7 @@ class Who:
             (copy / "build").mkdir(parents=True)
             for name in ("belljar", "belljar-zygote", "belljar-steady.so"):
                 shutil.copy2(program.parent / name, copy / "build" / name)
-            for name in ("policies", "guest"):
+            for name in ("policies", "guest", "skills"):
                 shutil.copytree(ROOT / name, copy / name)
         return copy / "build" / "belljar"
 
