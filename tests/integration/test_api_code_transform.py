@@ -8,14 +8,14 @@ import warnings
 
 import pytest
 
-import library
+from library import load
 
 LIBRARY = os.path.dirname(os.__file__)
 
 
 @pytest.fixture(scope="module")
 def transform():
-    library.load()
+    load()
     from api import code_transform
 
     return code_transform
