@@ -21,6 +21,7 @@
 
 #include <Python.h>
 
+#include "wire/message.h"
 #include "wire/pack.h"
 
 struct policy;
@@ -68,6 +69,10 @@ int policy_prepare(void);
 
 /* NULL: the bytes are not a valid policy, or out of memory. */
 struct policy *policy_load(struct span encoded);
+
+/* Once, before any is loaded: modules that every profile allows, those of the standard library
+ * excepted. -1: out of memory. */
+int policy_allow_modules(const struct wire_strings *names);
 void policy_free(struct policy *policy);
 
 /* One that looks at everything and lets python_rehearse() pass. */

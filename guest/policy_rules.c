@@ -80,10 +80,42 @@ static size_t add_pair(struct policy *policy, const struct policy_row *row, char
     return len;
 }
 
+/* Modules of the environment, which the operator has put together: on every list of what may be
+ * imported. */
+static char **own_modules;
+static size_t n_own_modules;
+
+/* "os" of a package would be found in the standard library: that is not what was asked for. */
+static bool is_standard(struct span name)
+{
+    PyObject *all = PySys_GetObject("stdlib_module_names");
+    PyObject *key = PyUnicode_FromStringAndSize(name.data, (Py_ssize_t)name.len);
+    int found = all && key ? PySequence_Contains(all, key) : -1;
+
+    Py_XDECREF(key);
+    PyErr_Clear();
+    return found != 0;
+}
+
+int policy_allow_modules(const struct wire_strings *names)
+{
+    own_modules = calloc(names->count + 1, sizeof(*own_modules));
+    if (!own_modules)
+        return -1;
+    for (size_t i = 0; i < names->count; i++) {
+        if (is_standard(names->items[i]))
+            continue;
+        own_modules[n_own_modules] = span_dup(names->items[i]);
+        if (!own_modules[n_own_modules++])
+            return -1;
+    }
+    return 0;
+}
+
 /* Memory is asked for exactly: every page of it is one that the run has to wait for. */
 static int fill(struct policy *policy, const struct wire_policy *message)
 {
-    size_t places = 16, most = 1 + message->n_rows, pair_bytes = 0;
+    size_t places = 16, most = 1 + message->n_rows + n_own_modules, pair_bytes = 0;
 
     for (size_t i = 0; i < message->n_rows; i++)
         if (message->rows[i].list == POLICY_IMPORT_FROM) { /* takes two */
@@ -109,6 +141,8 @@ static int fill(struct policy *policy, const struct wire_policy *message)
         else
             add(policy, row->list, row->key, row->value);
     }
+    for (size_t i = 0; policy->flags & POLICY_IMPORTS_LISTED && i < n_own_modules; i++)
+        add(policy, POLICY_IMPORT_ALLOW, span_from(own_modules[i]), nothing);
     return 0;
 }
 

@@ -170,6 +170,7 @@ void wire_pack_setup(struct pack *p, const struct wire_setup *m)
     pack_strings(p, &m->binds);
     pack_u8(p, m->warm);
     pack_u8(p, m->steady);
+    pack_strings(p, &m->modules);
 }
 
 bool wire_unpack_setup(struct unpack *u, struct wire_setup *m)
@@ -179,6 +180,7 @@ bool wire_unpack_setup(struct unpack *u, struct wire_setup *m)
     unpack_strings(u, &m->binds);
     m->warm = unpack_u8(u);
     m->steady = unpack_u8(u);
+    unpack_strings(u, &m->modules);
     return unpack_ok(u);
 }
 

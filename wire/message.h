@@ -162,6 +162,7 @@ struct wire_setup {
     struct wire_strings binds;   /* further trees to show read-only at their own place (a venv) */
     bool warm;                   /* prepare for many forks: prime, freeze, rebase */
     bool steady; /* for runs with a seed, see guest/steady/; the library is number 4 */
+    struct wire_strings modules; /* that profiles allow here beyond their own lists */
 };
 
 struct wire_ready {

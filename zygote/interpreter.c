@@ -17,6 +17,7 @@
 #include "guest/exits.h"
 #include "guest/library.h"
 #include "guest/masking.h"
+#include "guest/policy.h"
 #include "guest/python.h"
 
 static int check_status(PyStatus status, struct error *err)
@@ -199,6 +200,10 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
     *ret_n_missing = 0;
     if (!executable)
         return error_set(err, E_PROTOCOL, "bad path of the interpreter");
+    if (access(executable, X_OK) < 0) { /* Python would go on with the system's packages */
+        error_errno(err, "environment `%s`", executable);
+        return error_hint(err, "every directory above it has to be open to other users");
+    }
     library_register();
     if (display_register() < 0 || PyImport_AppendInittab("_belljar_code", code_module) < 0 ||
         PyImport_AppendInittab("_belljar_mask", masking_module) < 0 ||
@@ -206,6 +211,8 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
         return error_set(err, E_SYSTEM, "out of memory");
     if (initialise(executable, !setup->warm && setup->binds.count == 0, setup->steady, err) < 0)
         return -1;
+    if (policy_allow_modules(&setup->modules) < 0)
+        return error_set(err, E_SYSTEM, "out of memory");
     if (setup->warm && exits_listen() < 0) {
         PyErr_Clear();
         return error_set(err, E_INTERNAL, "the interpreter has no exit functions");

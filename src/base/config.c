@@ -315,10 +315,9 @@ enum run_masking config_masking(const struct config *config)
     return is_yes(config->masking) ? RUN_MASK_SECRETS : RUN_MASK_NOTHING;
 }
 
-int config_environment(const struct config *config, const char **ret_python,
+int config_environment(const struct config *config, const char *name, const char **ret_python,
                        const struct config_list **ret_preload, struct error *err)
 {
-    const char *name = config->environment;
     const char *known[64] = {"system"};
     size_t n_known = 1;
     const char *nearest;
@@ -343,8 +342,10 @@ int config_environment(const struct config *config, const char **ret_python,
     error_set(err, E_NOT_FOUND, "no environment is called `%s`", name);
     if (nearest)
         return error_hint(err, "did you mean `%s`?", nearest);
-    return error_hint(err, "define it as [environments.%s] in the configuration, or give a path",
-                      name);
+    return error_hint(err,
+                      "make it with `belljar environment create %s`, define it as "
+                      "[environments.%s] in the configuration, or give a path",
+                      name, name);
 }
 
 int config_parse_grant(const char *text, char **ret_path, enum run_grant_mode *ret_mode,

@@ -37,6 +37,9 @@ struct config_list {
     size_t count;
 };
 
+int config_list_add(struct config_list *list, const char *text, size_t len, struct error *err);
+void config_list_done(struct config_list *list);
+
 /* A row of the table. */
 struct config_option {
     const char *name; /* the key in the file */
@@ -164,7 +167,7 @@ void config_limits(const struct config *config, enum config_origin least,
 
 /* The environment the option `environment` names: one of the file, `system`, or a path. The results
  * belong to the config; *ret_python is NULL for `system`. An unknown name is E_NOT_FOUND. */
-int config_environment(const struct config *config, const char **ret_python,
+int config_environment(const struct config *config, const char *name, const char **ret_python,
                        const struct config_list **ret_preload, struct error *err);
 
 /* DIR[:ro|:rw] taken apart; read-only unless it says otherwise. The caller frees *ret_path. */

@@ -27,9 +27,6 @@ int config_check_ceiling(struct config *config, const struct config_option *opti
 int config_mistake(const struct config *config, const struct config_option *option,
                    const struct config_source *source, const char *read, struct error *err);
 
-int config_list_add(struct config_list *list, const char *text, size_t len, struct error *err);
-void config_list_done(struct config_list *list);
-
 struct config_source *config_source_of(const struct config *config,
                                        const struct config_option *option);
 void *config_field(const struct config *config, const struct config_option *option);

@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "base/config_internal.h"
+#include "base/json.h"
 #include "base/suggest.h"
 #include "base/toml.h"
 
@@ -17,11 +18,6 @@
 #define NAME_MAX_BYTES 64
 
 extern char **environ;
-
-static void cleanup_json(json_t **value)
-{
-    json_decref(*value);
-}
 
 /* ---- files ---- */
 
@@ -209,8 +205,8 @@ static int read_file(struct config *config, char **slot, const char *path, bool 
                      struct error *err)
 {
     cleanup_error struct error mistake = {0};
-    cleanup(cleanup_json) json_t *tree = NULL;
-    cleanup(cleanup_json) json_t *lines = NULL;
+    cleanup_json json_t *tree = NULL;
+    cleanup_json json_t *lines = NULL;
     struct file file;
     const char *key;
     json_t *value;

@@ -3,7 +3,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 
@@ -57,6 +60,25 @@ int file_printf(int dirfd, const char *path, const char *fmt, ...)
     len = vasprintf(&text, fmt, args);
     va_end(args);
     return len < 0 ? -ENOMEM : file_write(dirfd, path, text);
+}
+
+int file_replace(const char *path, const void *data, size_t len, struct error *err)
+{
+    cleanup_free char *beside = NULL;
+    cleanup_close int fd = -1;
+    int r = 0;
+
+    if (asprintf(&beside, "%s.new", path) < 0) {
+        beside = NULL; /* undefined after a failure */
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
+    (void)unlink(beside); /* of one who died here */
+    fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
+    if (fd < 0 || file_write_all(fd, data, len) < 0 || fsync(fd) < 0 || rename(beside, path) < 0)
+        r = error_errno(err, "write `%s`", path);
+    if (fd >= 0 && r < 0)
+        (void)unlink(beside);
+    return r;
 }
 
 FILE *file_open_stream(int dirfd, const char *path)

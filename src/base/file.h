@@ -23,6 +23,11 @@ int file_printf(int dirfd, const char *path, const char *fmt, ...)
 /* All of it, to a pipe, a terminal or a file, waiting where that takes time. -1 with errno. */
 int file_write_all(int fd, const void *data, size_t len);
 
+/* Writes the file beside `path` and then puts it in its place: whoever reads it, now or after a
+ * crash, finds the old one or the new one. Only the owner may read it. Two who write at once need a
+ * lock. */
+int file_replace(const char *path, const void *data, size_t len, struct error *err);
+
 /* To be read line by line, or entry by entry. NULL with errno. A directory has a descriptor of its
  * own even where the path is "." of `dirfd`. */
 FILE *file_open_stream(int dirfd, const char *path);

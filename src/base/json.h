@@ -12,7 +12,15 @@
 #include <jansson.h>
 
 #include "base/buf.h"
+#include "base/cleanup.h"
 #include "base/error.h"
+
+static inline void json_decref_p(json_t **value)
+{
+    json_decref(*value);
+}
+
+#define cleanup_json cleanup(json_decref_p)
 
 struct json_text_limits {
     size_t bytes;

@@ -77,37 +77,66 @@ char *paths_data(const char *name, struct error *err)
     return join(BELLJAR_DATADIR, name, err);
 }
 
-static int make_private(const char *dir, struct error *err)
+#define OPEN_TO_ALL (S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH)
+
+static int make_dir(const char *dir, mode_t mode, struct error *err)
 {
-    if (mkdir(dir, S_IRWXU) < 0 && errno != EEXIST)
+    if (mkdir(dir, mode) < 0 && errno != EEXIST)
         return error_errno(err, "make `%s`", dir);
     return 0;
 }
 
-/* Each directory on the way that is ours to make: those of the user's home may be missing, too. */
-char *paths_state(const char *name, struct error *err)
+static int make_private(const char *dir, struct error *err)
 {
-    static const char *const below_home[] = {"/.local", "/.local/state", "/.local/state/belljar"};
-    const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+    return make_dir(dir, S_IRWXU, err);
+}
+
+/* The directory that a variable of XDG's names, or the one below HOME, and `belljar` in it. Each
+ * directory on the way that is ours to make: those of the user's home may be missing, too. */
+static char *own_dir(const char *variable, const char *const below_home[2], mode_t mode,
+                     const char *name, struct error *err)
+{
+    const char *base = getenv(variable), *home = getenv("HOME");
     char dir[PATH_MAX];
     int r = 0;
 
-    if (state && *state == '/') {
-        (void)snprintf(dir, sizeof(dir), "%s", state);
+    if (base && *base == '/') {
+        (void)snprintf(dir, sizeof(dir), "%s", base);
         r = make_private(dir, err);
-        (void)snprintf(dir, sizeof(dir), "%s/belljar", state);
-        r = r < 0 ? r : make_private(dir, err);
     } else if (home && *home == '/') {
-        for (size_t i = 0; i < ARRAY_SIZE(below_home) && r == 0; i++) {
+        for (size_t i = 0; i < 2 && r == 0; i++) {
             (void)snprintf(dir, sizeof(dir), "%s%s", home, below_home[i]);
             r = make_private(dir, err);
         }
     } else {
-        error_set(err, E_NOT_FOUND, "neither XDG_STATE_HOME nor HOME says where to keep `%s`",
-                  name);
+        error_set(err, E_NOT_FOUND, "neither %s nor HOME says where to keep `%s`", variable, name);
         return NULL;
     }
-    return r < 0 ? NULL : join(dir, name, err);
+    if (r == 0) {
+        cleanup_free char *ours = join(dir, "belljar", err);
+
+        if (ours && make_dir(ours, mode, err) == 0)
+            return join(ours, name, err);
+    }
+    return NULL;
+}
+
+char *paths_state(const char *name, struct error *err)
+{
+    return own_dir("XDG_STATE_HOME", (const char *const[]){"/.local", "/.local/state"}, S_IRWXU,
+                   name, err);
+}
+
+char *paths_made(const char *name, struct error *err)
+{
+    const char *base = getenv("XDG_DATA_HOME");
+
+    if (geteuid() != 0 || (base && *base == '/'))
+        return own_dir("XDG_DATA_HOME", (const char *const[]){"/.local", "/.local/share"},
+                       OPEN_TO_ALL, name, err);
+    if (make_dir("/var/lib/belljar", OPEN_TO_ALL, err) < 0)
+        return NULL;
+    return join("/var/lib/belljar", name, err);
 }
 
 static int check_private(const char *dir, struct error *err)

@@ -209,6 +209,7 @@ void run_free(struct run *run)
         return;
     buf_done(&run->code);
     buf_done(&run->input);
+    free(run->environment);
     free_strings(run->env);
     free_strings(run->args);
     free_strings(run->collect);

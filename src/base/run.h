@@ -223,7 +223,8 @@ struct run {
     bool has_seed; /* the same program and input give the same output */
     uint64_t seed;
 
-    char session[32]; /* the id of its session; "": it has a sandbox of its own */
+    char *environment; /* the name of another one than the settings say, or NULL */
+    char session[32];  /* the id of its session; "": it has a sandbox of its own */
 
     struct store *kept; /* where its owner's things are, which lives longer; NULL: nowhere */
     char keeper[RUN_KEEPER_MAX]; /* the owner by that store's name for him */

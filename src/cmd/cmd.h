@@ -12,6 +12,7 @@ int cmd_audit(int argc, char **argv);
 int cmd_bench(int argc, char **argv);
 int cmd_config(int argc, char **argv);
 int cmd_doctor(int argc, char **argv);
+int cmd_environment(int argc, char **argv);
 int cmd_mask(int argc, char **argv);
 int cmd_mcp(int argc, char **argv);
 int cmd_run(int argc, char **argv);

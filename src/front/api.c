@@ -10,6 +10,7 @@
 #include "front/mcp_http.h"
 #include "front/openapi.h"
 #include "gate/admit.h"
+#include "pool/environment.h"
 
 /* CodeRunner's first: one of its paths is that of a session by the name of `session`. */
 const struct route *const api_tables[] = {
@@ -217,13 +218,27 @@ static int pick_profile(const struct api *api, const struct rights *own, const j
     return profiles_get(api->profiles, own->profiles[0], ret_profile, err);
 }
 
+/* By name alone: which trees of the host a sandbox sees is not the client's to say. */
+static int pick_environment(const struct api *api, const json_t *body, struct run *run,
+                            struct error *err)
+{
+    const char *asked = string_of(body, "environment");
+
+    if (!asked || strcmp(asked, api->config->environment) == 0)
+        return 0;
+    if (environment_check_name(api->config, asked, err) < 0)
+        return -1;
+    run->environment = strdup(asked);
+    return run->environment ? 0 : error_set(err, E_SYSTEM, "out of memory");
+}
+
 int api_admit(const struct api *api, const struct caller *caller, const json_t *body,
               struct run *run, struct error *err)
 {
     const struct profile *profile;
 
     if (pick_profile(api, &caller->rights, body, &profile, err) < 0 ||
-        grants_read(api, caller, body, run, err) < 0 ||
+        pick_environment(api, body, run, err) < 0 || grants_read(api, caller, body, run, err) < 0 ||
         admit_run(run, api->config, profile, err) < 0)
         return -1;
     rights_lower(&caller->rights, &run->limits);

@@ -98,6 +98,8 @@ extern const struct route coderunner_routes[];
 #define API_PROFILE_FIELDS                                                                         \
     {"profile", SCHEMA_STRING, .max_len = 64, .help = "what it may do: the name of a profile"},    \
     {"env", SCHEMA_MAP, .max_len = LIMIT_ENV_COUNT, .help = "variables to set inside"},            \
+    {"environment", SCHEMA_STRING, .max_len = 64,                                                  \
+     .help = "which packages it finds: the name of an environment"},                               \
     {"allow", SCHEMA_STRINGS, .max_len = LIMIT_GRANTS,                                             \
      .help = "directories of the host that it sees at their own place: DIR, or DIR:rw to write"}
 /* clang-format on */

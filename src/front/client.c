@@ -161,11 +161,6 @@ static int bad_json(struct error *err)
     return error_wrap(err, "the server's answer");
 }
 
-static void json_decref_p(json_t **value)
-{
-    json_decref(*value);
-}
-
 static int not_ours(struct error *err)
 {
     error_set(err, E_PROTOCOL, "what answers there is no Belljar");
@@ -177,7 +172,7 @@ static int read_answer(const struct buf *text, json_t **ret_answer, struct error
     static const struct json_text_limits limits = {
         .bytes = ANSWER_BYTES, .depth = 64, .allows_nul = true, .allows_scalar = true};
     const char *body = memmem(text->data, text->len, "\r\n\r\n", 4);
-    cleanup(json_decref_p) json_t *answer = NULL;
+    cleanup_json json_t *answer = NULL;
     int status = 0;
     size_t len;
 

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "gate/profile.h"
 #include "wire/message.h"
 #include "wire/policy.h"
@@ -72,10 +73,3 @@ extern const char *const profile_reach[RUN_REACH_COUNT];
 
 /* Bit i is set when the set holds words[i]. */
 uint32_t profile_bits(json_t *set, const char *const *words, size_t count);
-
-static inline void json_decref_p(json_t **json)
-{
-    json_decref(*json);
-}
-
-#define cleanup_json cleanup(json_decref_p)

@@ -171,29 +171,16 @@ static int write_text(const struct tokens *tokens, struct buf *out, struct error
     return r;
 }
 
-/* Beside it and then in its place: whoever reads sees the old one or the new one. */
 static int save(const char *path, const struct tokens *tokens, struct error *err)
 {
     cleanup(buf_done) struct buf text;
-    cleanup_free char *beside = NULL;
-    cleanup_close int fd = -1;
-    int r = 0;
 
     buf_init(&text, LIMIT_CONFIG_BYTES);
     if (write_text(tokens, &text, err) < 0)
         return -1;
-    if (asprintf(&beside, "%s.new", path) < 0) {
-        beside = NULL;
-        return error_set(err, E_SYSTEM, "out of memory");
-    }
-    (void)unlink(beside); /* of one who died here; we hold the lock */
-    fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);
-    if (fd < 0 || file_write_all(fd, buf_str(&text), text.len) < 0 || fsync(fd) < 0 ||
-        rename(beside, path) < 0)
-        r = error_errno(err, "write the token file `%s`", path);
-    if (fd >= 0 && r < 0)
-        (void)unlink(beside);
-    return r;
+    if (file_replace(path, buf_str(&text), text.len, err) < 0)
+        return error_wrap(err, "token file");
+    return 0;
 }
 
 static int lock(const char *path, struct error *err)

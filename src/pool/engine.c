@@ -44,8 +44,9 @@ int engine_open(struct engine *engine, const struct config *config,
     program = paths_zygote(err);
     engine->loop = program ? loop_new(err) : NULL;
     if (engine->loop &&
-        environment_open(&options.environment, config, stock->warm, !stock->bare, err) == 0) {
+        environment_open(&options.environment, config, NULL, stock->warm, !stock->bare, err) == 0) {
         options.program = program;
+        options.config = config;
         if (stock->steady)
             options.environment = environment_steady(&options.environment);
         r = pool_new(engine->loop, &options, &engine->pool, err);

@@ -7,6 +7,8 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
+#include "pool/made.h"
 
 #define SYSTEM_PYTHON "/usr/bin/python3"
 
@@ -69,16 +71,54 @@ static int virtual_environment(const char *path, struct environment *e, struct e
     return 0;
 }
 
-int environment_open(struct environment *e, const struct config *config, bool warm, bool imports,
-                     struct error *err)
+static int add_names(struct config_list *list, const json_t *names, struct error *err)
+{
+    const json_t *name;
+    size_t i;
+
+    json_array_foreach(names, i, name)
+    {
+        if (config_list_add(list, json_string_value(name), json_string_length(name), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* One of `belljar environment create`: the settings' modules, and then its own. */
+static int made_environment(struct environment *e, const struct config *config, const char *name,
+                            bool imports, struct error *err)
+{
+    cleanup_json json_t *manifest = made_load(name, err);
+    cleanup_free char *dir = manifest ? made_dir(name, err) : NULL;
+    if (!dir)
+        return -1;
+    for (size_t i = 0; imports && i < config->preload.count; i++)
+        if (config_list_add(&e->made_preload, config->preload.items[i],
+                            strlen(config->preload.items[i]), err) < 0)
+            return -1;
+    if ((imports && add_names(&e->made_preload, json_object_get(manifest, "preload"), err) < 0) ||
+        add_names(&e->modules, json_object_get(manifest, "modules"), err) < 0)
+        return -1;
+    e->preload = e->made_preload.items;
+    e->n_preload = e->made_preload.count;
+    return virtual_environment(dir, e, err);
+}
+
+int environment_open(struct environment *e, const struct config *config, const char *name,
+                     bool warm, bool imports, struct error *err)
 {
     const struct config_list *preload;
     const char *python;
 
-    if (config_environment(config, &python, &preload, err) < 0)
-        return -1;
     e->warm = warm;
-    if (warm && imports) { /* borrowed from the settings */
+    name = name ? name : config->environment;
+    if (config_environment(config, name, &python, &preload, err) < 0) {
+        if (err->code != E_NOT_FOUND || !made_exists(name))
+            return -1;
+        error_done(err);
+        return made_environment(e, config, name, warm && imports, err);
+    }
+    if (warm && imports) {
         e->preload = preload->items;
         e->n_preload = preload->count;
     }
@@ -86,6 +126,20 @@ int environment_open(struct environment *e, const struct config *config, bool wa
         return virtual_environment(python, e, err);
     e->python = strdup(SYSTEM_PYTHON);
     return e->python ? 0 : error_set(err, E_SYSTEM, "out of memory");
+}
+
+int environment_check_name(const struct config *config, const char *name, struct error *err)
+{
+    const struct config_list *preload;
+    const char *python;
+
+    if (strchr(name, '/')) {
+        error_set(err, E_INVALID, "`%s` is no name of an environment", name);
+        return error_hint(err, "a path is for the operator: [environments.NAME]");
+    }
+    if (made_exists(name))
+        return 0;
+    return config_environment(config, name, &python, &preload, err);
 }
 
 struct environment environment_steady(const struct environment *from)
@@ -102,6 +156,8 @@ struct environment environment_steady(const struct environment *from)
 void environment_done(struct environment *e)
 {
     free(e->python);
+    config_list_done(&e->made_preload);
+    config_list_done(&e->modules);
     for (size_t i = 0; i < e->n_binds; i++)
         free(e->binds[i]);
     free(e->binds);

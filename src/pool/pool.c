@@ -12,6 +12,7 @@
 #include "base/meminfo.h"
 #include "pool/box.h"
 #include "pool/fingerprint.h"
+#include "pool/sides.h"
 #include "pool/witness.h"
 
 /* Sandboxes under way at once, beyond those that a run waits for: the zygote makes one after the
@@ -42,7 +43,7 @@ struct pool {
     struct witness *witness;
     struct pool_options options;
     struct zygote_client *zygote;               /* makes new sandboxes */
-    struct zygote_client *steady;               /* for runs with a seed, once there was one */
+    struct sides sides;                         /* those of other environments and seeds */
     struct zygote_client *retired[RETIRED_MAX]; /* live until their last sandbox is gone */
     struct box *idle;
     size_t n_idle, n_hot_idle, n_making, n_hot_making, n_active, n_queued;
@@ -241,15 +242,18 @@ static void tell_level(struct pool *pool)
 static int note_fingerprint(struct pool *pool, const struct box *box, struct run *run,
                             struct error *err)
 {
+    const struct zygote_client *zygote = box_zygote(box);
+    struct side *side = sides_find(&pool->sides, zygote);
+    const struct environment *e = side ? &side->environment : &pool->options.environment;
+    char *known = side ? side->fingerprint : pool->fingerprint;
+
     _Static_assert(sizeof(run->fingerprint) == sizeof(pool->fingerprint),
                    "one is the other's copy");
     if (!run->has_seed)
         return 0;
-    if (!*pool->fingerprint &&
-        fingerprint_of(&pool->options.environment, zygote_client_python_version(box_zygote(box)),
-                       pool->fingerprint, err) < 0)
+    if (!*known && fingerprint_of(e, zygote_client_python_version(zygote), known, err) < 0)
         return -1;
-    memcpy(run->fingerprint, pool->fingerprint, sizeof(run->fingerprint));
+    memcpy(run->fingerprint, known, sizeof(run->fingerprint));
     return 0;
 }
 
@@ -336,18 +340,17 @@ static void on_gone(void *owner, struct box *box, const struct error *err)
 
 static const struct box_events box_events = {on_idle, on_done, on_gone};
 
-/* NULL: it has to be started first. */
-static struct zygote_client *zygote_for(const struct pool *pool, const struct run *run)
+/* NULL: there is none just now, or *err says why there cannot be one. */
+static struct zygote_client *zygote_for(struct pool *pool, const struct run *run, struct error *err)
 {
     if (run->zygote)
         return run->zygote;
-    return run->has_seed && !pool->options.environment.steady ? pool->steady : pool->zygote;
+    return sides_serve(&pool->sides, run) ? sides_zygote(&pool->sides, run, err) : pool->zygote;
 }
 
-static int make_box(struct pool *pool, const struct box_spec *spec, struct run *reserved,
-                    struct error *err)
+static int make_box(struct pool *pool, struct zygote_client *zygote, const struct box_spec *spec,
+                    struct run *reserved, struct error *err)
 {
-    struct zygote_client *zygote = reserved ? zygote_for(pool, reserved) : pool->zygote;
     struct box *box;
 
     if (box_new(pool->loop, zygote, pool->cgroups, spec, &box_events, pool, &box, err) < 0)
@@ -390,27 +393,13 @@ static void fail_bound(struct pool *pool, const struct zygote_client *zygote)
     }
 }
 
-/* Those who wait for a zygote for runs with a seed. */
-static void fail_seeded(struct pool *pool, const struct error *why)
-{
-    for (struct run *run = pool->queue_head, *next; run; run = next) {
-        struct error err = {0};
-
-        next = run->next;
-        if (!run->has_seed)
-            continue;
-        (void)unqueue(pool, run);
-        error_copy(&err, why);
-        answer_error(pool, run, &err);
-    }
-}
-
 /* Its sandboxes died with it. Runs that had their code are lost and said to be: code is never run
  * twice. */
 static void on_zygote_end(void *owner, struct zygote_client *zygote, const struct error *err)
 {
     struct pool *pool = owner;
     bool was_ready = zygote_client_python_version(zygote) != NULL;
+    struct side *side = sides_find(&pool->sides, zygote);
     struct error again = {0};
     struct box *box;
 
@@ -420,10 +409,8 @@ static void on_zygote_end(void *owner, struct zygote_client *zygote, const struc
         pool->zygote = NULL;
         if (!was_ready)
             fail_queue(pool, err);
-    } else if (zygote == pool->steady) {
-        pool->steady = NULL;
-        if (!was_ready)
-            fail_seeded(pool, err);
+    } else if (side) {
+        side_forget(side);
     }
     for (size_t i = 0; i < RETIRED_MAX; i++)
         if (pool->retired[i] == zygote)
@@ -441,14 +428,6 @@ static int start_zygote(struct pool *pool, struct error *err)
 {
     return zygote_client_new(pool->loop, pool->options.program, &pool->options.environment,
                              &zygote_events, pool, &pool->zygote, err);
-}
-
-static int start_steady(struct pool *pool, struct error *err)
-{
-    struct environment environment = environment_steady(&pool->options.environment);
-
-    return zygote_client_new(pool->loop, pool->options.program, &environment, &zygote_events, pool,
-                             &pool->steady, err);
 }
 
 /* Lets go of those that have nothing left to do, and finds a place for another. */
@@ -516,7 +495,7 @@ static void on_pressure(void *arg)
  * changed. */
 static bool fits_stock(const struct pool *pool, const struct run *run)
 {
-    return pool->options.size > 0 && run->n_grants == 0 && !run->has_seed &&
+    return pool->options.size > 0 && run->n_grants == 0 && !sides_serve(&pool->sides, run) &&
            run->limits.disk_bytes == pool->options.limits.disk_bytes &&
            run->limits.inodes == pool->options.limits.inodes;
 }
@@ -525,13 +504,18 @@ static bool fits_stock(const struct pool *pool, const struct run *run)
 static bool serve(struct pool *pool, struct run *run)
 {
     struct box *box = fits_stock(pool, run) ? idle_take(pool, run->zygote) : NULL;
-    struct zygote_client *zygote = zygote_for(pool, run);
     struct error err = {0};
+    struct zygote_client *zygote = box ? NULL : zygote_for(pool, run, &err);
 
     if (box) {
         (void)unqueue(pool, run);
         start(pool, box, run);
         tell_level(pool);
+        return true;
+    }
+    if (err.code != E_NONE) {
+        (void)unqueue(pool, run);
+        answer_error(pool, run, &err);
         return true;
     }
     /* A zygote that is still warming up makes it first thing afterwards. With a stock, that has the
@@ -540,7 +524,7 @@ static bool serve(struct pool *pool, struct run *run)
         (fits_stock(pool, run) && !zygote_client_is_ready(zygote)) || pool->n_making >= ORDERED_MAX)
         return false;
     (void)unqueue(pool, run);
-    if (make_box(pool,
+    if (make_box(pool, zygote,
                  &(struct box_spec){.witness = pool->witness,
                                     .limits = run->limits,
                                     .grants = run->grants,
@@ -574,7 +558,7 @@ static void refill(struct pool *pool)
                                          pool->n_hot_idle + pool->n_hot_making < pool->options.hot};
         struct error err = {0};
 
-        if (make_box(pool, &spec, NULL, &err) < 0) {
+        if (make_box(pool, pool->zygote, &spec, NULL, &err) < 0) {
             error_done(&err); /* the next request will meet the same error and say it */
             return;
         }
@@ -586,6 +570,7 @@ static void schedule(struct pool *pool)
     if (pool->is_closing)
         return;
     recycle(pool);
+    sides_tend(&pool->sides);
     while (pool->queue_head && pool->n_active + pool->n_ordered < pool->options.max_active)
         if (!serve(pool, pool->queue_head))
             break;
@@ -621,6 +606,12 @@ int pool_new(struct loop *loop, const struct pool_options *options, struct pool 
     if (!pool)
         return error_set(err, E_SYSTEM, "out of memory");
     *pool = (struct pool){.loop = loop, .options = *options};
+    pool->sides = (struct sides){.loop = loop,
+                                 .program = options->program,
+                                 .config = options->config,
+                                 .own = &pool->options.environment,
+                                 .events = &zygote_events,
+                                 .owner = pool};
     if (pool->options.size == POOL_AUTO)
         pool->options.size = automatic_size();
     if (pool->options.hot == POOL_AUTO)
@@ -681,7 +672,10 @@ void pool_free(struct pool *pool)
         answer_cancelled(pool, run);
     }
     end_zygote(pool, pool->zygote);
-    end_zygote(pool, pool->steady);
+    for (size_t i = 0; i < SIDES_MAX; i++) {
+        end_zygote(pool, pool->sides.slots[i].zygote);
+        side_forget(&pool->sides.slots[i]);
+    }
     for (size_t i = 0; i < RETIRED_MAX; i++)
         end_zygote(pool, pool->retired[i]);
     while (pool->done_head)
@@ -727,9 +721,6 @@ void pool_submit(struct pool *pool, struct run *run)
         error_done(&err);
         return;
     }
-    if (!zygote_for(pool, run) && start_steady(pool, &err) < 0)
-        fail_seeded(pool, &err);
-    error_done(&err);
     schedule(pool);
 }
 

@@ -21,7 +21,8 @@ struct witness; /* pool/witness.h */
 struct pool_options {
     const char *program; /* path of belljar-zygote */
     struct environment environment;
-    size_t size; /* sandboxes that wait; POOL_AUTO: from cores and memory */
+    const struct config *config; /* where others are found; NULL: there are none */
+    size_t size;                 /* sandboxes that wait; POOL_AUTO: from cores and memory */
     size_t hot; /* of these, how many have run the warm-up; POOL_AUTO: as many as cores times two */
     size_t max_active;        /* runs at once; more wait in order */
     uint64_t zygote_max_runs; /* then it is replaced; 0: never */

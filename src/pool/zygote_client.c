@@ -307,7 +307,8 @@ static int send_setup(struct zygote_client *z, const struct environment *e, stru
     setup->steady = e->steady;
     pack_init(&p, wire_type_max(WIRE_SETUP));
     if (fill(&setup->preload, e->preload, e->n_preload, err) == 0 &&
-        fill(&setup->binds, e->binds, e->n_binds, err) == 0) {
+        fill(&setup->binds, e->binds, e->n_binds, err) == 0 &&
+        fill(&setup->modules, e->modules.items, e->modules.count, err) == 0) {
         wire_pack_setup(&p, setup);
         r = peer_send(&z->peer, WIRE_SETUP, &p, NULL, 0, err);
     }

@@ -7,6 +7,7 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/suggest.h"
 #include "base/toml.h"
 
@@ -15,11 +16,6 @@ struct source {
     const char *path;
     json_t *lines;
 };
-
-static void cleanup_json(json_t **value)
-{
-    json_decref(*value);
-}
 
 static int wrong(const struct source *source, const char *where, const char *expected,
                  struct error *err)
@@ -155,8 +151,8 @@ static int check_mode(const char *path, const json_t *tree, struct error *err)
 int scrub_own_load(struct scrub_own *own, const char *path, struct error *err)
 {
     static const char *const known[] = {"values", "variables", "rules"};
-    cleanup(cleanup_json) json_t *tree = NULL;
-    cleanup(cleanup_json) json_t *lines = NULL;
+    cleanup_json json_t *tree = NULL;
+    cleanup_json json_t *lines = NULL;
     struct source source = {own, path, NULL};
     const char *key;
     json_t *value;

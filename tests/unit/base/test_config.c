@@ -442,25 +442,25 @@ static void environments_are_found_by_name(void **state)
     write_file("environment = \"reports\"\n[environments.reports]\npython = \"/srv/venv\"\n"
                "preload = [\"pandas\"]\n[environments.bare]\npython = \"/srv/bare\"\n");
     load(config);
-    assert_int_equal(config_environment(config, &python, &preload, &err), 0);
+    assert_int_equal(config_environment(config, config->environment, &python, &preload, &err), 0);
     assert_string_equal(python, "/srv/venv");
     assert_int_equal(preload->count, 1);
 
     assert_int_equal(config_set_flag(config, "environment", "bare", &err), 0);
-    assert_int_equal(config_environment(config, &python, &preload, &err), 0);
+    assert_int_equal(config_environment(config, config->environment, &python, &preload, &err), 0);
     assert_string_equal(python, "/srv/bare");
     assert_ptr_equal(preload, &config->preload);
 
     assert_int_equal(config_set_flag(config, "environment", "./venv", &err), 0);
-    assert_int_equal(config_environment(config, &python, &preload, &err), 0);
+    assert_int_equal(config_environment(config, config->environment, &python, &preload, &err), 0);
     assert_string_equal(python, "./venv");
 
     assert_int_equal(config_set_flag(config, "environment", "system", &err), 0);
-    assert_int_equal(config_environment(config, &python, &preload, &err), 0);
+    assert_int_equal(config_environment(config, config->environment, &python, &preload, &err), 0);
     assert_null(python);
 
     assert_int_equal(config_set_flag(config, "environment", "report", &err), 0);
-    assert_true(config_environment(config, &python, &preload, &err) < 0);
+    assert_true(config_environment(config, config->environment, &python, &preload, &err) < 0);
     assert_contains(err.hint, "`reports`");
     assert_error(&err, E_NOT_FOUND, "no environment is called `report`");
 }

@@ -471,6 +471,7 @@ static void a_reader_that_goes_away_while_we_send_is_an_end(void **state)
     turn(&s);
     assert_int_equal(s.ends, 1);
     assert_true(peer_send(&s.peer, WIRE_WAITING, NULL, NULL, 0, &err) < 0);
+    assert_true(peer_was_gone(&err));
     assert_error(&err, E_SYSTEM, "ended");
     pack_done(&p);
     finish(&s);

@@ -1,0 +1,30 @@
+/* Environments made by `belljar environment create`: a directory each, a virtual environment with a
+ * manifest in it, which is written last. Without one there is no environment, only what an
+ * interrupted command has left. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/error.h"
+
+#define MADE_MANIFEST "belljar.json"
+
+/* A name that can be given: small letters, digits, `-` and `_`, beginning with a letter. */
+int made_check_name(const char *name, struct error *err);
+
+/* Where it is or would be. The caller frees it. */
+char *made_dir(const char *name, struct error *err);
+
+bool made_exists(const char *name);
+
+/* Its manifest: name, python, requested, modules (that the requested packages are), preload and
+ * packages. NULL: *err says why. */
+json_t *made_load(const char *name, struct error *err);
+
+/* Writes it, and with that there is the environment. */
+int made_store(const char *name, const json_t *manifest, struct error *err);
+
+/* All manifests, by name. */
+json_t *made_list(struct error *err);

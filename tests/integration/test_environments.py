@@ -1,0 +1,141 @@
+"""Environments: made from wheels, checked by hash, found by every door, and never half."""
+import base64
+import hashlib
+import json
+import os
+import pathlib
+import shutil
+import tempfile
+import zipfile
+
+import pytest
+
+import serving
+
+
+def wheel(folder, name, version, files, needs=()):
+    """A package as pip installs it, by hand."""
+    info = f"{name}-{version}.dist-info"
+    files = {
+        **files,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n" + "".join(f"Requires-Dist: {n}\n" for n in needs),
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    with zipfile.ZipFile(folder / f"{name}-{version}-py3-none-any.whl", "w") as archive:
+        lines = []
+        for path, text in files.items():
+            archive.writestr(path, text)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+            lines.append(f"{path},sha256={digest},{len(text)}")
+        archive.writestr(f"{info}/RECORD", "\n".join([*lines, f"{info}/RECORD,,"]) + "\n")
+
+
+@pytest.fixture
+def wheels(who):
+    folder = who.directory("wheels")
+    wheel(folder, "greet", "1.0", {"greet/__init__.py": "import tool\ndef hi(): return tool.answer\n"}, ["tool"])
+    wheel(folder, "tool", "2.0", {"tool.py": "answer = 42\n"})
+    wheel(folder, "subprocess", "9.9", {"subprocess.py": "raise SystemExit('shadowed')\n"})
+    for path in folder.iterdir():
+        path.chmod(0o644)
+    return folder
+
+
+@pytest.fixture
+def place(who):
+    """Where environments of this test are: not where a sandbox has its own files, and open to root's sandboxes."""
+    folder = pathlib.Path(tempfile.mkdtemp(prefix="bjdata-", dir="/srv" if os.getuid() == 0 else pathlib.Path.home()))
+    folder.chmod(0o755)
+    who.own(folder)
+    yield {"XDG_DATA_HOME": str(folder)}
+    shutil.rmtree(folder)
+
+
+def create(who, place, name, *args):
+    return who.call("environment", "create", name, *args, env=place)
+
+
+def test_made_listed_shown_used_and_removed(who, place, wheels):
+    made = create(who, place, "lake", "--with", "greet", "--wheels", wheels)
+    assert made.code == 0, made
+    assert made.text == "lake: ready; use it with `belljar run --environment lake`\n"
+    manifest = json.loads(who.call("environment", "show", "lake", env=place).text)
+    assert [(p["name"], p["version"]) for p in manifest["packages"]] == [("greet", "1.0"), ("tool", "2.0")]
+    assert manifest["modules"] == manifest["preload"] == ["greet"]
+    digest = hashlib.sha256((wheels / "tool-2.0-py3-none-any.whl").read_bytes()).hexdigest()
+    assert manifest["packages"][1]["sha256"] == digest
+    assert json.loads(who.call("environment", "list", "--json", env=place).text) == [manifest]
+    for profile in ("strict", "standard", "open"):
+        used = who.call("run", "--environment", "lake", "--profile", profile, "-c", "import greet, numpy; print(greet.hi())", env=place)
+        assert used.text == "42\n", used
+    refused = who.call("run", "--environment", "lake", "--profile", "strict", "-c", "import tool", env=place)
+    assert refused.code == 126, "what a package needs is not what was asked for"
+    assert who.call("run", "-c", "import greet", env=place).code == 126
+    assert create(who, place, "lake", "--with", "tool", "--wheels", wheels).code == 64
+    assert who.call("environment", "rm", "lake", env=place).code == 0
+    assert who.call("run", "--environment", "lake", "-c", "1", env=place).code == 66
+    assert who.call("environment", "rm", "lake", env=place).code == 66
+
+
+def test_a_lock_makes_the_same_one_and_another_hash_none(who, place, wheels):
+    assert create(who, place, "one", "--with", "greet", "--wheels", wheels).code == 0
+    folder = pathlib.Path(place["XDG_DATA_HOME"]) / "belljar" / "environments"
+    lock = folder / "one" / "requirements.lock"
+    copy = who.directory("locks") / "lock.txt"
+    copy.write_text(lock.read_text())
+    copy.chmod(0o644)
+    assert create(who, place, "two", "--lock", copy, "--wheels", wheels).code == 0
+    assert who.call("run", "--environment", "two", "-c", "import greet; print(greet.hi())", env=place).text == "42\n"
+    wheel(wheels, "tool", "2.0", {"tool.py": "answer = 'changed'\n"})
+    failed = create(who, place, "three", "--lock", copy, "--wheels", wheels)
+    assert failed.code != 0 and "DO NOT MATCH" in failed.errors, failed
+    assert not (folder / "three").exists(), "nothing is left of what could not be made"
+
+
+def test_a_package_does_not_open_the_standard_library(who, place, wheels):
+    assert create(who, place, "shadow", "--with", "subprocess", "--wheels", wheels).code == 0
+    assert who.call("run", "--environment", "shadow", "--profile", "strict", "-c", "import subprocess", env=place).code == 126
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        (["create", "x"], "what is to be installed"),
+        (["create", "x", "--with", "a", "--lock", "b"], "in one way"),
+        (["create", "../x", "--with", "a"], "cannot be the name"),
+        (["create", "system", "--with", "a"], "cannot be the name"),
+        (["create", "X", "--with", "a"], "cannot be the name"),
+        (["create", "x", "y", "--with", "a"], "one environment at a time"),
+        (["create", "x", "--with", "--index-url=http://127.0.0.1:1"], "no package"),
+        (["create", "x", "--with", "/etc/passwd"], "no package"),
+        (["create", "x", "--with", "git+file:///x"], "no package"),
+        (["create", "x", "--with", "a @ file:///x"], "no package"),
+        (["create"], "takes a name"),
+        (["list", "x"], "takes no names"),
+        (["lst"], "did you mean `list`"),
+        (["rm", "../../x"], "cannot be the name"),
+    ],
+)
+def test_what_is_no_environment_is_said(who, place, args, said):
+    answer = who.call("environment", *args, env=place)
+    assert answer.code == 64 and said in answer.errors, answer
+    assert "hint: " in answer.errors
+
+
+def test_a_server_has_them_by_name(who, place, wheels):
+    assert create(who, place, "lake", "--with", "greet", "--wheels", wheels).code == 0
+    server = serving.Server(who, env=place)
+    try:
+        code = "import greet; print(greet.hi())"
+        assert server.run(code, environment="lake")["stdout"] == "42\n"
+        assert server.run(code, environment="lake", seed=7)["stdout"] == "42\n"
+        assert server.run(code)["status"] == "refused"
+        assert server.run("print(1)", environment="system")["stdout"] == "1\n"
+        session = server.post("/v1/sessions", {"environment": "lake"}).json["session_id"]
+        for _ in range(2):
+            assert server.post(f"/v1/sessions/{session}/execute", {"code": code}).json["stdout"] == "42\n"
+        assert server.post("/v1/run", {"code": "1", "environment": "nix"}).status == 404
+        path = place["XDG_DATA_HOME"] + "/belljar/environments/lake"
+        assert server.post("/v1/run", {"code": "1", "environment": path}).status == 400
+    finally:
+        assert server.stop() == 0, server.said
