@@ -4,10 +4,10 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "base/suggest.h"
 #include "cmd/cmd.h"
 #include "cmd/environment_make.h"
-#include "cmd/kept.h"
 #include "pool/made.h"
 
 enum {
@@ -70,6 +70,18 @@ static int split(struct config_list *list, const char *text, struct error *err)
     return 0;
 }
 
+static int print_json(const json_t *value, struct error *err)
+{
+    cleanup(buf_done) struct buf text;
+
+    buf_init(&text, 16 * MIB);
+    if (json_text_dump(value, JSON_TEXT_PRETTY, &text, err) < 0)
+        return -1;
+    return fwrite(buf_str(&text), 1, text.len, stdout) == text.len
+               ? 0
+               : error_errno(err, "write the answer");
+}
+
 static int create(struct request *request, char **names, struct error *err)
 {
     struct environment_wish *wish = &request->wish;
@@ -111,7 +123,7 @@ static int list(struct request *request, char **names, struct error *err)
     if (!all)
         return -1;
     if (request->is_json)
-        return kept_print(all, err);
+        return print_json(all, err);
     json_array_foreach(all, i, manifest) print_line(manifest);
     if (json_array_size(all) == 0)
         (void)fprintf(stderr, "there are none; `belljar environment create NAME --with …` makes "
@@ -125,7 +137,7 @@ static int show(struct request *request, char **names, struct error *err)
     for (; *names; names++) {
         cleanup_json json_t *manifest = made_load(*names, err);
 
-        if (!manifest || kept_print(manifest, err) < 0)
+        if (!manifest || print_json(manifest, err) < 0)
             return -1;
     }
     return 0;
