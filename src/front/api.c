@@ -6,27 +6,19 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "front/grants.h"
 #include "front/mcp_http.h"
 #include "front/openapi.h"
 #include "gate/admit.h"
 #include "pool/environment.h"
+#include "pool/mask.h"
 
 /* CodeRunner's first: one of its paths is that of a session by the name of `session`. */
 const struct route *const api_tables[] = {
-    coderunner_routes,
-    api_run_routes,
-    api_batch_routes,
-    api_session_routes,
-    api_copy_routes,
-    api_file_routes,
-    api_output_routes,
-    pyrunner_routes,
-    metrics_routes,
-    mcp_http_routes,
-    mcp_sse_routes,
-    api_meta_routes,
-    NULL,
+    coderunner_routes, api_run_routes,    api_batch_routes, api_session_routes, api_copy_routes,
+    api_file_routes,   api_output_routes, api_skill_routes, api_work_routes,    pyrunner_routes,
+    metrics_routes,    mcp_http_routes,   mcp_sse_routes,   api_meta_routes,    NULL,
 };
 
 static void show_openapi(struct request *request)
@@ -47,6 +39,44 @@ void api_refuse(struct request *request, const char *what, struct error *err)
     if (err->code == E_DENIED)
         (void)witness_refusal(api->witness, request->owner, what, err, NULL);
     request_answer_error(request, err);
+}
+
+/* --- what outlives runs --- */
+
+/* A state, or a folder's texts, in escapes. */
+#define KEPT_MAX (32 * MIB)
+
+struct store *api_kept(const struct api *api, struct error *err)
+{
+    if (!api->kept) {
+        error_set(err, E_UNSUPPORTED, "there is no place to keep anything");
+        error_hint(err, "start Belljar with HOME or XDG_STATE_HOME set");
+    }
+    return api->kept;
+}
+
+void api_answer_masked(struct request *request, int status, json_t *value)
+{
+    const struct api *api = request->api;
+    struct run *run = run_new();
+    cleanup(buf_done) struct buf text = {0};
+    cleanup_free char *masked = NULL;
+    struct error err = {0};
+
+    buf_init(&text, KEPT_MAX);
+    if (run && json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) == 0) {
+        run->masking = config_masking(api->config);
+        masked = mask_json(run, (struct span){buf_str(&text), text.len});
+    }
+    run_free(run);
+    json_decref(value);
+    buf_clear(&text);
+    if (masked && buf_printf(&text, NULL, "%s\n", masked) == 0) {
+        request_answer_text(request, status, buf_str(&text), text.len);
+        return;
+    }
+    error_set(&err, E_SYSTEM, "the answer could not be masked");
+    request_answer_error(request, &err);
 }
 
 /* --- bodies --- */

@@ -43,6 +43,8 @@ extern const struct route api_copy_routes[];
 extern const struct route api_session_routes[];
 extern const struct route api_file_routes[];
 extern const struct route api_output_routes[];
+extern const struct route api_skill_routes[];
+extern const struct route api_work_routes[];
 extern const struct route api_meta_routes[];
 extern const struct route pyrunner_routes[];
 extern const struct route coderunner_routes[];
@@ -114,6 +116,12 @@ int api_read_key(struct request *request);
 
 /* Answers with the error; what somebody may not do is written down. Empties the error. */
 void api_refuse(struct request *request, const char *what, struct error *err);
+
+/* What outlives runs, or NULL and an error where there is no place for it. */
+struct store *api_kept(const struct api *api, struct error *err);
+
+/* Answers with what was kept, which was a stranger's, masked. Takes the value over. */
+void api_answer_masked(struct request *request, int status, json_t *value);
 
 json_t *api_session_json(const struct session *session);
 

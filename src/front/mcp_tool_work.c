@@ -13,9 +13,7 @@
 
 struct store *mcp_kept(const struct mcp_call *call, struct error *err)
 {
-    const struct kept kept = {mcp_host_of(call)->api->kept, mcp_kept_owner(call)};
-
-    return kept_check(&kept, err) < 0 ? NULL : kept.store;
+    return api_kept(mcp_host_of(call)->api, err);
 }
 
 const char *mcp_kept_owner(const struct mcp_call *call)

@@ -2,10 +2,12 @@
 
     BELLJAR_TEST_EXAMPLES=500     more of them, and other ones each time
 """
+import io
 import json
 import os
 import string
 import urllib.parse
+import zipfile
 
 import jsonschema
 import pytest
@@ -30,6 +32,18 @@ STATUS = {"invalid": {400, 405, 408, 409, 415, 416, 417, 422, 505}, "auth": {401
 CODE = st.sampled_from(["1", "print(1)", "x = 1\nx", "raise ValueError('é')", "import sys; sys.exit(3)", "(", "echo 1", "exit 4", "\ufeff1", "'\\0'"])
 
 
+def zip_of(files):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as archive:
+        for path, text in files.items():
+            archive.writestr(path, text)
+    return data.getvalue()
+
+
+# Without Python in it, so that saving it runs nothing.
+SKILL = zip_of({"SKILL.md": "---\nname: known\ndescription: Known.\n---\n", "there": "0123456789"})
+
+
 # --- what the document says ---
 
 
@@ -47,6 +61,10 @@ class Api:
 
     def prepare(self):
         """Sessions come and go in these tests: what is named in paths is made anew when it is gone."""
+        if self.server.get("/v1/skills/known").status != 200:
+            assert self.server.call("PUT", "/v1/skills/known", SKILL).status == 200
+        if self.server.get("/v1/work/known").status != 200:
+            assert self.server.post("/v1/work", {"name": "known"}).status == 200
         if self.server.get("/v1/sessions/known").status == 200:
             return
         assert self.server.post("/v1/sessions", {"name": "known"}).status == 201
@@ -96,6 +114,8 @@ def operations():
     POST /v1/sessions/{session}/fork | POST /v1/sessions/{session}/checkpoint | POST /v1/sessions/{session}/restore
     GET /v1/sessions/{session}/checkpoints | DELETE /v1/sessions/{session}/checkpoints/{name}
     GET /v1/sessions/{session}/files | GET /v1/sessions/{session}/files/{path} | PUT /v1/sessions/{session}/files/{path} | DELETE /v1/sessions/{session}/files/{path}
+    GET /v1/skills | GET /v1/skills/{skill} | PUT /v1/skills/{skill} | DELETE /v1/skills/{skill} | GET /v1/skills/{skill}/files/{path} | POST /v1/skills/{skill}/undo
+    GET /v1/work | POST /v1/work | GET /v1/work/{work} | POST /v1/work/{work}/state | DELETE /v1/work/{work}
     POST /run | GET / | GET /health | GET /metrics | GET /v1/stats | GET /openapi.json
     """
     return [tuple(row.strip().split(" ")) for line in rows.strip().splitlines() for row in line.split("|")]
