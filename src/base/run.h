@@ -15,6 +15,7 @@
 #include "wire/message.h"
 #include "wire/pack.h"
 
+struct approval;      /* reach/approval.h */
 struct box;           /* pool/box.h */
 struct zygote_client; /* pool/zygote_client.h */
 struct scrub_names;   /* scrub/names.h */
@@ -82,8 +83,9 @@ struct run_grant {
 
 /* What a program may ask of the outside (reach/call.h): a word in profiles each. */
 #define RUN_REACHES(X)                                                                             \
-    X(RUN_REACH_STATE, "state")   /* refactoring sessions of its owner */                          \
-    X(RUN_REACH_SKILLS, "skills") /* skills of its owner */
+    X(RUN_REACH_STATE, "state")     /* refactoring sessions of its owner */                        \
+    X(RUN_REACH_SKILLS, "skills")   /* skills of its owner */                                      \
+    X(RUN_REACH_SERVERS, "servers") /* tools of other MCP servers */
 
 enum run_reach_index {
 #define X(reach, name) reach##_INDEX,
@@ -135,7 +137,13 @@ struct run_display {
     char *metadata; /* JSON of the program's, or NULL */
 };
 
-enum run_event_kind { RUN_EVENT_STDOUT, RUN_EVENT_STDERR, RUN_EVENT_DISPLAY, RUN_EVENT_PROGRESS };
+enum run_event_kind {
+    RUN_EVENT_STDOUT,
+    RUN_EVENT_STDERR,
+    RUN_EVENT_DISPLAY,
+    RUN_EVENT_PROGRESS,
+    RUN_EVENT_APPROVAL, /* somebody is asked (reach/approval.h) */
+};
 
 /* Something that happened just now. What it points to is only lent. */
 struct run_event {
@@ -145,6 +153,7 @@ struct run_event {
     const char *data; /* of a stream: the bytes; of progress: the text */
     size_t len;
     const struct run_display *display;
+    const struct approval *approval;
     uint64_t done, total; /* of progress; a total of 0 is unknown */
 };
 
@@ -204,6 +213,7 @@ struct run {
     uint32_t required_layers; /* bits of enum wire_layer, all of which must stand */
     bool may_spawn;           /* false: the kernel refuses execve and new processes */
     uint32_t reach;           /* bits of enum run_reach: what it may ask of the outside */
+    bool can_ask;             /* the door brings questions to who sent it, and answers back */
     struct run_limits limits;
     char **env;       /* "NAME=value", NULL at the end, or NULL */
     char **args;      /* the program's run_program_name() and arguments, NULL at the end, or NULL */

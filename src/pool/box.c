@@ -420,6 +420,8 @@ void box_on_deadline(void *arg)
         box_session_on_deadline(b);
         return;
     }
+    if (b->state == BOX_RUNNING && b->verdict == BOX_NO_VERDICT && box_is_held(b))
+        return;
     if (b->state == BOX_RUNNING) {
         box_end_run(b, BOX_TIMEOUT);
         return;

@@ -69,8 +69,12 @@ struct box {
     struct run *run;
     struct scrub *masks[2];      /* of its stdout and stderr, from their first byte on */
     struct loop_watch *deadline; /* of the run; then the patience after a kill */
-    struct loop_watch *tick;     /* looks at counters where the kernel does not enforce a limit */
-    int input;                   /* our end of the program's standard input */
+    unsigned n_held;             /* questions that somebody has to answer: the clock stands */
+    uint64_t held_since_ns;
+    uint64_t held_ns;        /* the run has so much more, by the clock on the wall */
+    bool is_due;             /* the deadline came while the clock stood */
+    struct loop_watch *tick; /* looks at counters where the kernel does not enforce a limit */
+    int input;               /* our end of the program's standard input */
     size_t input_sent;
     struct loop_watch *input_watch;
     enum box_verdict verdict;
@@ -108,6 +112,9 @@ extern const struct peer_events box_kernel_events;
 void box_kernel_is_waiting(struct box *b);
 
 void box_on_deadline(void *arg);
+
+/* The deadline of a run has come: true when it has more time, since its clock stood for a while. */
+bool box_is_held(struct box *b);
 void box_on_tick(void *arg);
 
 /* Ends the run for a reason of ours; the answer follows when the sandbox is gone. */

@@ -15,6 +15,7 @@
 #include "pool/display.h"
 #include "pool/mask.h"
 #include "pool/witness.h"
+#include "reach/approval.h"
 #include "sandbox/monitor.h"
 
 /* Most that is still read from a pipe after the program ended: more than a pipe holds. A left-over
@@ -259,6 +260,9 @@ static int send_run(struct box *b, struct run *run, struct error *err)
 
 void box_start_clocks(struct box *b, const struct run *run)
 {
+    b->n_held = 0;
+    b->held_ns = 0;
+    b->is_due = false;
     loop_timer_start(b->deadline, run->limits.timeout_ms);
     if (run->limits.cpu_ms || cgroup_host_kind(b->cgroups) == CGROUP_NONE)
         loop_timer_start(b->tick, TICK_MS);
@@ -432,6 +436,47 @@ static int record_call(void *user, const struct call_record *record, struct erro
     return witness_call(b->witness, record, err);
 }
 
+/* --- questions that somebody has to answer --- */
+
+bool box_is_held(struct box *b)
+{
+    if (b->n_held)
+        b->is_due = true;
+    else if (b->held_ns)
+        loop_timer_start(b->deadline, b->held_ns / 1000000 + 1);
+    else
+        return false;
+    if (!b->n_held)
+        b->held_ns = 0;
+    return true;
+}
+
+static void on_ask(void *user, struct approval *approval)
+{
+    struct box *b = user;
+    struct run *run = b->run;
+
+    if (b->n_held++ == 0)
+        b->held_since_ns = loop_now_ns();
+    approval->shown = mask_json(run, span_of(approval->arguments));
+    if (run->on_event)
+        run->on_event(run, &(struct run_event){.kind = RUN_EVENT_APPROVAL, .approval = approval});
+}
+
+static void on_asked(void *user, const struct approval *approval)
+{
+    struct box *b = user;
+
+    (void)approval;
+    if (!b->n_held || --b->n_held)
+        return;
+    b->held_ns += loop_now_ns() - b->held_since_ns;
+    if (b->is_due && !b->is_answering && b->state == BOX_RUNNING && b->verdict == BOX_NO_VERDICT) {
+        b->is_due = false;
+        (void)box_is_held(b);
+    }
+}
+
 /* Most programs ask for nothing. */
 static struct call_desk *desk_of(struct box_kernel *k)
 {
@@ -439,6 +484,8 @@ static struct call_desk *desk_of(struct box_kernel *k)
         k->calls = call_desk_new(&(struct call_desk_options){.loop = k->box->loop,
                                                              .fd = take_fd(k->replies),
                                                              .record = record_call,
+                                                             .on_ask = on_ask,
+                                                             .on_asked = on_asked,
                                                              .user = k->box});
     return k->calls;
 }

@@ -7,11 +7,15 @@
 #include "base/limits.h"
 #include "base/paths.h"
 #include "pool/mask.h"
+#include "reach/call_server.h"
 #include "wire/message.h"
 #include "wire/policy.h"
 
 /* Runs at once; more wait. Each has processes, pipes and a cgroup. */
 #define ACTIVE_MAX 256
+
+/* A shorter value would mask words that mean nothing. */
+#define SECRET_MIN 8
 
 /* What a run may have and what a message carries are two numbers, since neither header may include
  * the other's reasons. */
@@ -19,6 +23,65 @@ _Static_assert(LIMIT_GRANTS == WIRE_GRANTS_MAX, "every grant has a place in WIRE
 _Static_assert(LIMIT_ENV_COUNT <= WIRE_STRINGS_MAX, "every variable has a place in WIRE_RUN");
 _Static_assert(LIMIT_VIOLATIONS == POLICY_VIOLATIONS_MAX, "every violation listed is passed on");
 _Static_assert(CGROUP_ATTACH_MAX == WIRE_ATTACH_MAX, "every cgroup has a place in WIRE_SPAWN");
+
+int engine_hide(struct engine *engine, const char *value, size_t len, struct error *err)
+{
+    if (!engine->own.values)
+        engine->own.values = scrub_values_new();
+    if (!engine->own.values)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (scrub_values_add(engine->own.values, value, len, err) < 0)
+        return -1;
+    mask_configure(engine->own.rules, engine->own.values);
+    return 0;
+}
+
+/* What a header or a variable holds besides its name, if it may be a secret. */
+static const char *secret_of(const char *pair, bool is_header)
+{
+    static const char *const words[] = {"key", "token", "secret", "password", "auth"};
+    const char *value = strpbrk(pair, is_header ? ":" : "=") + 1;
+    bool is_secret = is_header;
+
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++) {
+        const char *at = strcasestr(pair, words[i]);
+
+        is_secret = is_secret || (at && at < value);
+    }
+    if (is_header && *value == ' ')
+        value++;
+    if (is_header && strncasecmp(value, "bearer ", 7) == 0)
+        value += 7;
+    return is_secret && strlen(value) >= SECRET_MIN ? value : NULL;
+}
+
+static int hide_all(struct engine *engine, char *const *pairs, bool is_header, struct error *err)
+{
+    for (; pairs && *pairs; pairs++) {
+        const char *value = secret_of(*pairs, is_header);
+
+        if (value && engine_hide(engine, value, strlen(value), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+/* Other servers, which are started when they are needed. No program gives out what they log in
+ * with. */
+static int open_servers(struct engine *engine, const struct config *config, struct error *err)
+{
+    if (!config->n_servers)
+        return 0;
+    for (size_t i = 0; i < config->n_servers; i++)
+        if (hide_all(engine, config->servers[i].env, false, err) < 0 ||
+            hide_all(engine, config->servers[i].headers, true, err) < 0)
+            return -1;
+    if (upstreams_new(engine->loop, config->servers, config->n_servers, &engine->upstreams, err) <
+        0)
+        return -1;
+    call_server_configure(engine->loop, engine->upstreams);
+    return 0;
+}
 
 int engine_open(struct engine *engine, const struct config *config,
                 const struct engine_stock *stock, const struct run_limits *limits,
@@ -55,6 +118,8 @@ int engine_open(struct engine *engine, const struct config *config,
         r = cgroup_host_open(&engine->cgroups, err);
     if (r == 0)
         pool_set_cgroups(engine->pool, engine->cgroups);
+    if (r == 0)
+        r = open_servers(engine, config, err);
     if (r < 0) {
         environment_done(&options.environment);
         engine_close(engine);
@@ -62,18 +127,6 @@ int engine_open(struct engine *engine, const struct config *config,
     }
     engine->environment = options.environment;
     engine->program = take_ptr(program);
-    return 0;
-}
-
-int engine_hide(struct engine *engine, const char *value, size_t len, struct error *err)
-{
-    if (!engine->own.values)
-        engine->own.values = scrub_values_new();
-    if (!engine->own.values)
-        return error_set(err, E_SYSTEM, "out of memory");
-    if (scrub_values_add(engine->own.values, value, len, err) < 0)
-        return -1;
-    mask_configure(engine->own.rules, engine->own.values);
     return 0;
 }
 
@@ -110,6 +163,8 @@ void engine_close(struct engine *engine)
 {
     sessions_end(engine->sessions);
     pool_free(engine->pool);
+    call_server_configure(NULL, NULL);
+    upstreams_free(engine->upstreams);
     sessions_free(engine->sessions); /* the last of them went with the pool */
     cgroup_host_free(engine->cgroups);
     witness_close(engine->witness); /* it may leave a child, which belongs into no cgroup of ours */

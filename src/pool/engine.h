@@ -7,6 +7,7 @@
 #include "pool/pool.h"
 #include "pool/session.h"
 #include "pool/witness.h"
+#include "reach/upstream.h"
 #include "sandbox/cgroup.h"
 #include "scrub/own.h"
 
@@ -17,6 +18,7 @@ struct engine {
     struct witness *witness;        /* NULL: nothing is written down */
     struct sessions *sessions;      /* NULL: none were asked for */
     struct environment environment; /* the pool uses these for every new zygote */
+    struct upstreams *upstreams;    /* NULL: there are no other servers */
     struct scrub_own own;           /* what the operator has masked beyond the usual */
     char *program;
 };

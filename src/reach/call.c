@@ -19,7 +19,7 @@
 /* Room for a few words where there is none for an answer. */
 #define WORDS_MAX (64 * KIB)
 
-static const struct call_row *const tables[] = {call_state_rows, call_skill_rows};
+static const struct call_row *const tables[] = {call_state_rows, call_skill_rows, call_server_rows};
 
 struct call_desk {
     struct call_desk_options options;
@@ -189,6 +189,18 @@ void call_fail(struct call *call, struct error *err)
     if (err->code == E_NONE)
         error_set(err, E_INTERNAL, "it failed without saying why");
     finish(call, &nothing, err);
+}
+
+void call_ask(struct call *call, struct approval *approval)
+{
+    if (call->desk->options.on_ask)
+        call->desk->options.on_ask(call->desk->options.user, approval);
+}
+
+void call_asked(struct call *call, const struct approval *approval)
+{
+    if (call->desk->options.on_asked)
+        call->desk->options.on_asked(call->desk->options.user, approval);
 }
 
 static void cancel(struct call *call)

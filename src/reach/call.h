@@ -67,7 +67,12 @@ void call_answer(struct call *call, json_t *value);
 void call_fail(struct call *call, struct error *err);
 
 /* The arrays of rows, each ending with an empty one. */
-extern const struct call_row call_state_rows[], call_skill_rows[];
+extern const struct call_row call_state_rows[], call_skill_rows[], call_server_rows[];
+
+/* Whoever sent the program is asked before the call goes on, and is not asked any more; until then
+ * the clock of the run stands still. */
+void call_ask(struct call *call, struct approval *approval);
+void call_asked(struct call *call, const struct approval *approval);
 
 /* --- for the sandbox's side --- */
 
@@ -84,6 +89,9 @@ struct call_desk_options {
     int fd; /* replies go here; never blocks; the desk's from here on */
     /* Writes it down. A failure is the program's answer: nothing happens unrecorded. */
     int (*record)(void *user, const struct call_record *record, struct error *err);
+    /* Shows what is asked, and holds the clock of the run until on_asked. */
+    void (*on_ask)(void *user, struct approval *approval);
+    void (*on_asked)(void *user, const struct approval *approval);
     void *user;
 };
 

@@ -10,7 +10,8 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 
-#define NAME_MAX_BYTES    128
+/* With "servers.NAME." before it, it is the name of a call. */
+#define NAME_MAX_BYTES    88
 #define MESSAGE_MAX_BYTES 500 /* of an error's words */
 #define TITLE_MAX_BYTES   200
 #define GUESS_BYTES       ((size_t)512)
@@ -151,7 +152,7 @@ static bool is_tool_name(const json_t *name)
     if (!text || len == 0 || len > NAME_MAX_BYTES)
         return false;
     for (size_t i = 0; i < len; i++)
-        if (!isalnum((unsigned char)text[i]) && !strchr("_./-", text[i]))
+        if (!isalnum((unsigned char)text[i]) && !strchr("_.-", text[i]))
             return false;
     return true;
 }

@@ -36,7 +36,7 @@ static void check_tools(const json_t *result)
             const char *name = json_string_value(json_object_get(tool, "name"));
             const json_t *schema = json_object_get(tool, "input");
 
-            if (!name || !*name || strlen(name) > 128 || upstream_tools_find(tools, name) != tool ||
+            if (!name || !*name || strlen(name) > 88 || upstream_tools_find(tools, name) != tool ||
                 (schema && !json_is_object(schema)))
                 abort();
             check_text(json_object_get(tool, "description"), LIMIT_UPSTREAM_DESCRIPTION);

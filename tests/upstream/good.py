@@ -117,6 +117,7 @@ def answer(options, message):
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--era", default="both")
+    parser.add_argument("--mark", help="to be found by")
     options = parser.parse_args()
     print("good server is up", file=sys.stderr)
     for line in sys.stdin:

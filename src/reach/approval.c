@@ -1,0 +1,132 @@
+#include "reach/approval.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "base/json.h"
+#include "base/limits.h"
+
+/* Of all runs of this process, the oldest first. */
+static struct approval *waiting;
+
+static void decide(struct approval *approval, enum approval_answer answer)
+{
+    void (*on_answer)(void *user, enum approval_answer answer) = approval->on_answer;
+
+    on_answer(approval->user, answer);
+}
+
+static void on_late(void *arg)
+{
+    decide(arg, APPROVAL_LATE);
+}
+
+static char *text_of(const json_t *arguments)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, 4 * MIB);
+    if (json_text_dump(arguments, JSON_TEXT_COMPACT, &text, NULL) < 0)
+        return NULL;
+    return strdup(buf_str(&text));
+}
+
+struct approval *approval_new(struct loop *loop, const struct run *run, const char *name,
+                              const json_t *arguments, double seconds,
+                              void (*on_answer)(void *user, enum approval_answer answer),
+                              void *user, struct error *err)
+{
+    struct approval *approval = calloc(1, sizeof(*approval));
+    struct approval **last = &waiting;
+
+    if (!approval) {
+        error_set(err, E_SYSTEM, "out of memory");
+        return NULL;
+    }
+    *approval =
+        (struct approval){.run = run, .seconds = seconds, .on_answer = on_answer, .user = user};
+    while (*last)
+        last = &(*last)->next;
+    *last = approval;
+    approval->name = strdup(name);
+    approval->arguments = text_of(arguments);
+    approval->clock = loop_timer(loop, on_late, approval);
+    if (!approval->name || !approval->arguments || !approval->clock ||
+        id_make(approval->id, "apr_") < 0) {
+        approval_free(approval);
+        error_set(err, E_SYSTEM, "out of memory");
+        return NULL;
+    }
+    loop_timer_start(approval->clock, (uint64_t)(seconds * 1000));
+    return approval;
+}
+
+void approval_free(struct approval *approval)
+{
+    struct approval **at = &waiting;
+
+    if (!approval)
+        return;
+    while (*at && *at != approval)
+        at = &(*at)->next;
+    if (*at)
+        *at = approval->next;
+    loop_watch_free(approval->clock);
+    free(approval->name);
+    free(approval->arguments);
+    free(approval->shown);
+    free(approval);
+}
+
+static bool is_of(const struct approval *approval, const char *id)
+{
+    return strcmp(approval->run->id, id) == 0 ||
+           (*approval->run->session && strcmp(approval->run->session, id) == 0);
+}
+
+static json_t *approval_json(const struct approval *approval)
+{
+    static const struct json_text_limits limits = {
+        .bytes = 8 * MIB, .depth = 128, .allows_nul = true};
+    json_t *json =
+        json_pack("{s:s, s:s, s:s, s:f}", "approval_id", approval->id, "run_id", approval->run->id,
+                  "call", approval->name, "expires_in_s", approval->seconds);
+    json_t *arguments = NULL;
+
+    if (*approval->run->session)
+        (void)json_object_set_new(json, "session_id", json_string(approval->run->session));
+    if (approval->shown &&
+        json_text_load(approval->shown, strlen(approval->shown), &limits, &arguments, NULL) == 0)
+        (void)json_object_set_new(json, "arguments", arguments);
+    return json;
+}
+
+json_t *approval_list(const char *owner, const char *id)
+{
+    json_t *list = json_array();
+
+    for (const struct approval *a = waiting; a; a = a->next) {
+        bool is_owners = owner && a->run->owner && strcmp(a->run->owner, owner) == 0;
+
+        if (id ? is_of(a, id) : is_owners)
+            (void)json_array_append_new(list, approval_json(a));
+    }
+    return list;
+}
+
+int approval_answer(const char *id, const char *approval_id, bool is_yes, struct error *err)
+{
+    struct approval *found = waiting;
+
+    while (found && !(is_of(found, id) && (!approval_id || strcmp(found->id, approval_id) == 0)))
+        found = found->next;
+    if (!found) {
+        error_set(err, E_NOT_FOUND, "nothing of `%s` waits for approval", id);
+        return error_hint(err, "it may be answered, or its time may be over");
+    }
+    decide(found, is_yes ? APPROVAL_YES : APPROVAL_NO);
+    return 0;
+}

@@ -1,0 +1,48 @@
+/* Calls that wait for somebody's yes.
+ *
+ * Whoever sent a program is asked before a call goes on that is not simply allowed. The door shows
+ * what is asked (run->on_event, RUN_EVENT_APPROVAL) and brings the answer back by the id of the
+ * run; no answer in time is a no. Programs see nothing of it but that the call takes its time.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/loop.h"
+#include "base/run.h"
+
+enum approval_answer { APPROVAL_YES, APPROVAL_NO, APPROVAL_LATE };
+
+struct approval {
+    char id[32]; /* "apr_" + 26 characters */
+    const struct run *run;
+    char *name;      /* of the call, "servers.notes.write" */
+    char *arguments; /* JSON, as the program has it */
+    char *shown;     /* the same for people, masked; NULL: it could not be */
+    double seconds;  /* within which an answer counts */
+
+    /* --- private --- */
+    struct approval *next;
+    struct loop_watch *clock;
+    void (*on_answer)(void *user, enum approval_answer answer);
+    void *user;
+};
+
+/* One more is waiting; `name` is copied. on_answer is called once, from the loop, unless the
+ * approval is freed first; it frees the approval. NULL with `err`: out of memory. */
+struct approval *approval_new(struct loop *loop, const struct run *run, const char *name,
+                              const json_t *arguments, double seconds,
+                              void (*on_answer)(void *user, enum approval_answer answer),
+                              void *user, struct error *err);
+void approval_free(struct approval *approval);
+
+/* What waits: of that run, or of that session, or, with NULL, all of the owner's:
+ * [{"approval_id","run_id","session_id","call","arguments","expires_in_s"}]. */
+json_t *approval_list(const char *owner, const char *id);
+
+/* The first that waits of that run or session, or the one that `approval_id` names, is answered.
+ * E_NOT_FOUND: there is none. */
+int approval_answer(const char *id, const char *approval_id, bool is_yes, struct error *err);
