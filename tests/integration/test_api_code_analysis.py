@@ -59,7 +59,10 @@ def test_functions(analysis):
 
 def test_a_pattern_is_a_part_of_the_name_unless_it_is_an_expression(analysis):
     assert [f["name"] for f in analysis.find_functions("m.py", "area")] == ["area", "area_of"]
-    assert analysis.find_functions("m.py", "^area$") == []
+    assert [f["name"] for f in analysis.find_functions("m.py", "^area$")] == ["area"]  # no name has a ^ in it
+    assert [f["name"] for f in analysis.find_functions("m.py", "f.*h|inn")] == ["fetch", "inner"]
+    with pytest.raises(ValueError, match="expression"):
+        analysis.find_functions("m.py", "(")
     assert [f["name"] for f in analysis.find_functions("m.py", "^area$", regex=True)] == ["area"]
     assert analysis.find_functions("m.py", count_only=True) == 4 and len(analysis.find_functions("m.py", limit=2)) == 2
 
@@ -108,7 +111,20 @@ def test_what_is_no_python_gives_nothing(analysis, name):
 
 
 def test_many_files_say_which(analysis):
-    assert {f["file"] for f in analysis.find_functions("**/*.py")} == {"m.py"}
+    assert {f["file"] for f in analysis.find_functions("**/*.py")} == {"m.py"} and {f["file"] for f in analysis.find_functions(".")} == {"./m.py"}
+    assert analysis.find_functions("[m]*.py") == analysis.find_functions("**/m.py")
+
+
+def test_what_was_skipped_is_told_on_request(analysis):
+    found = analysis.find_functions("*.py", "area", report=True, limit=1)
+    assert [f["name"] for f in found["matches"]] == ["area"]
+    found = analysis.find_classes("*.py", report=True)
+    assert {s["file"] for s in found["skipped"]} == {"broken.py", "binary.py"} and found["skipped_count"] == 2 and found["files_scanned"] == 3
+    assert analysis.find_unused_imports("m.py", report=True)["matches"] == ["unused"]
+    assert analysis.analyze_dependencies("*.py", report=True)["matches"][0]["file"] == "m.py"
+    assert analysis.extract_imports("*.py", report=True)["matches"][0]["imports"] == ["os", "json as j", "unused"]
+    assert analysis.extract_imports("m.py", count_only=True) == 4 and analysis.extract_imports("m.py", limit=1)["imports"] == ["os"]
+    assert analysis.get_function_calls("*.py", "join", count_only=True) == 1
 
 
 def test_programs_use_it(who):

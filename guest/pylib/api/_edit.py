@@ -1,6 +1,7 @@
 """Python files as bytes with a tree, and edits of them that are checked before they are written."""
 import ast
 import re
+import warnings
 
 from api import _text
 
@@ -9,7 +10,9 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 def compiles(text, path):
     try:
-        compile(text, path, "exec", dont_inherit=True)
+        with warnings.catch_warnings():  # what the file says of `is 1` is not for who asked
+            warnings.simplefilter("ignore")
+            compile(text, path, "exec", dont_inherit=True)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return False
     return True
@@ -20,7 +23,9 @@ class Source:
 
     def __init__(self, path):
         self.file = _text.Text(path)
-        self.tree = ast.parse(self.file.text)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.tree = ast.parse(self.file.text)
         self.data = self.file.text.encode("utf-8")
         self.starts = [0] + [found.end() for found in _LINE_END.finditer(self.data)]
         self.edits = []

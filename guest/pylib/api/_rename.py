@@ -6,7 +6,7 @@ import unicodedata
 
 import _belljar_code
 
-from api import _edit, _text
+from api import _edit, _progress, _text
 from api.filesystem import _files
 
 SIZE_MAX = 8 << 20
@@ -21,13 +21,15 @@ class Plan:
         self.owners = set()  # modules that have it
         self.modules = set()  # all that there are
 
-    def read(self, path):
+    def name(self, path):
+        """The module a file is."""
         stem, folder = os.path.splitext(os.path.basename(path))[0], os.path.basename(os.path.dirname(os.path.abspath(path)))
         module = folder if stem == "__init__" else stem
         self.modules |= {module, folder}
-        with open(path, "rb") as file:
-            if self.old.encode() not in file.read():
-                return
+        return module
+
+    def read(self, path):
+        module = self.name(path)
         text = _text.Text(path)
         if len(text.text) > SIZE_MAX:
             raise ValueError("the file is too large")
@@ -109,6 +111,8 @@ def rename(base, old, new, file_pattern, scope, attributes, create_backup, dry_r
     plan = Plan(old, new, attributes, scope)
     paths = [base] if os.path.isfile(base) else _files(os.path.join(base, file_pattern))
     for path in paths:
+        plan.name(path)
+    for path in _text.containing(paths, old.encode()):
         try:
             plan.read(path)
         except (OSError, ValueError) as error:
@@ -123,7 +127,9 @@ def rename(base, old, new, file_pattern, scope, attributes, create_backup, dry_r
     if plan.conflicts and not partial:
         return {**result, "status": "conflict", "message": "nothing was written; partial=True renames in the other files"}
     bad = {c["file"] for c in plan.conflicts}
+    told = _progress.Progress(f"renaming {old}", len(chosen))
     for path, (edits, _) in chosen.items():
+        told.step()
         if not edits or path in bad:
             continue
         try:

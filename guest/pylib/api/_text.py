@@ -1,11 +1,16 @@
 """Files as text that can be written back: encoding, byte order mark, line ends and mode stay as they are."""
 import codecs
+import contextlib
+import contextvars
+import fcntl
 import os
 import re
 import shutil
 import stat
 import tempfile
 import time
+
+_LOCK_SECONDS = 10
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _COOKIE = re.compile(rb"^[ \t\f]*#.*?coding[:=][ \t]*([-\w.]+)")
@@ -55,11 +60,7 @@ class Text:
 
     def __init__(self, path, encoding=None):
         self.path = os.fspath(path)
-        with open(self.path, "rb") as file:
-            self.before = os.fstat(file.fileno())
-            data = file.read()
-        if not stat.S_ISREG(self.before.st_mode):
-            raise OSError(f"{self.path} is not a regular file")
+        self.before, data = _read(self.path)
         self.mark = b""
         for mark, name in _MARKS:
             if encoding is None and data.startswith(mark):
@@ -77,17 +78,134 @@ class Text:
         return self.text != self.original
 
     def save(self):
-        if not self.is_changed:
-            return
-        now = os.stat(self.path)
-        if (now.st_ino, now.st_mtime_ns, now.st_size) != (self.before.st_ino, self.before.st_mtime_ns, self.before.st_size):
-            raise OSError(f"{self.path} was changed by somebody else meanwhile")
-        write_bytes(self.path, self.mark + self.text.encode(self.encoding, self.errors))
+        if self.is_changed:
+            write_bytes(self.path, self.mark + self.text.encode(self.encoding, self.errors), self.before)
 
 
-def write_bytes(path, data):
-    """All of it or nothing: a new file takes the old one's place, with its mode. A link stays a link."""
-    target = os.path.realpath(path)
+# ---- several changes, one write ----
+
+
+class Batch:
+    """While it is open, what is written waits, and is what is read; the end writes every file once."""
+
+    def __init__(self, dry_run=False):
+        self.dry_run = dry_run
+        self.pending = {}  # path: (what the file was before, its bytes then, those to be written)
+        self.backups = {}
+        self.failed = []  # (path, error) of writes
+
+    def __enter__(self):
+        self.outer = _open.get()
+        if self.outer is not None:  # whose end it waits for
+            self.pending = dict(self.outer.pending) if self.dry_run else self.outer.pending
+            self.backups = self.outer.backups
+            self.dry_run = self.dry_run or self.outer.dry_run
+        _open.set(self)
+        return self
+
+    def __exit__(self, kind, error, trace):
+        _open.set(self.outer)
+        if kind is None and self.outer is None and not self.dry_run:
+            self.write()
+
+    def write(self):
+        from api import _progress
+
+        told = _progress.Progress("writing", len(self.pending))
+        for path, (before, old, new) in self.pending.items():
+            try:
+                if new != old:
+                    _replace(path, new, before)
+            except OSError as error:
+                self.failed.append((path, error))
+            told.step()
+
+
+_open = contextvars.ContextVar("batch", default=None)
+
+
+def _is_pending(path):
+    batch = _open.get()
+    return batch is not None and os.path.realpath(path) in batch.pending
+
+
+def exists(path):
+    return _is_pending(path) or os.path.exists(path)
+
+
+def _read(path):
+    """What the file is, and its bytes."""
+    if _is_pending(path):
+        before, _, data = _open.get().pending[os.path.realpath(path)]
+        return before, data
+    with open(path, "rb") as file:
+        before = os.fstat(file.fileno())
+        if not stat.S_ISREG(before.st_mode):
+            raise OSError(f"{path} is not a regular file")
+        return before, file.read()
+
+
+def containing(paths, needle):
+    """Those of the files that contain these bytes, or may: in another encoding, or too large to be looked through."""
+    import _belljar_code
+
+    found, skipped, _ = _belljar_code.scan(paths, "bytes", needle)
+    chosen = set(found) | {path for path, why in skipped if why != "binary"}
+    if _open.get() is not None:
+        chosen |= {path for path in paths if _is_pending(path)}
+    return [path for path in paths if path in chosen]
+
+
+def _is_same(a, b):
+    return (a.st_dev, a.st_ino, a.st_mtime_ns, a.st_size) == (b.st_dev, b.st_ino, b.st_mtime_ns, b.st_size)
+
+
+@contextlib.contextmanager
+def _lock(path, before):
+    """Two who change one file at the same time: the second one sees that it is another file now."""
+    with open(path, "rb") as file:
+        deadline = time.monotonic() + _LOCK_SECONDS
+        while True:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                break
+            except BlockingIOError:
+                if time.monotonic() > deadline:
+                    raise OSError(f"{path} is being written by somebody else") from None
+                time.sleep(0.01)
+        if not _is_same(os.stat(path), before):
+            raise OSError(f"{path} was changed by somebody else meanwhile")
+        yield
+
+
+def write_bytes(path, data, before=None):
+    """All of it or nothing. With `before`, only if the file is still what it was then. In a batch it waits for the end."""
+    if before is not None and not _is_same(os.stat(path), before):
+        raise OSError(f"{path} was changed by somebody else meanwhile")
+    batch, real = _open.get(), os.path.realpath(path)
+    if batch is None:
+        _replace(real, data, before)
+        return
+    if real in batch.pending:
+        before, old, _ = batch.pending[real]
+    elif os.path.exists(real):
+        now, old = _read(real)
+        before = before or now
+    else:
+        before = old = None
+    batch.pending[real] = (before, old, data)
+
+
+def _replace(path, data, before):
+    if before is None:
+        _put(path, data)
+    else:
+        with _lock(path, before):
+            _put(path, data)
+
+
+def _put(target, data):
+    """A new file takes the old one's place, with its mode."""
     folder = os.path.dirname(target)
     os.makedirs(folder, exist_ok=True)
     handle, name = tempfile.mkstemp(prefix=".belljar-", dir=folder)
@@ -111,13 +229,18 @@ def write_bytes(path, data):
 
 
 def backup(path):
-    """A copy beside the file, its times and mode kept. Returns its path, or None where there is no file."""
+    """A copy beside the file, its times and mode kept. Returns its path, or None where there is no file. One for a batch."""
     path = os.fspath(path)
-    if not os.path.exists(path):
+    batch, real = _open.get(), os.path.realpath(path)
+    if not os.path.exists(path) or (batch is not None and batch.dry_run):
         return None
+    if batch is not None and real in batch.backups:
+        return batch.backups[real]
     stem = f"{path}.backup_{time.strftime('%Y%m%d_%H%M%S')}"
     name, number = stem, 1
     while os.path.lexists(name):
         name, number = f"{stem}_{number}", number + 1
     shutil.copy2(path, name)
+    if batch is not None:
+        batch.backups[real] = name
     return name

@@ -49,11 +49,21 @@ def _docstring(source):
     return _inspect.cleandoc(text)[:100]
 
 
-def _scan(path, what, pattern=None, regex=False, limit=None, count_only=False, report=False, finish=None):
-    """The entries of all files, or their number. `finish` makes the entries what they are told as."""
+def _matcher(pattern, regex):
+    """None: a part of the name. What cannot be a part of any name can only be meant as an expression."""
+    if pattern is None or (not regex and _re.fullmatch(r"\w*", pattern)):
+        return None
+    try:
+        return _re.compile(pattern).search
+    except _re.error as error:
+        raise ValueError(f"pattern {pattern!r} is no expression: {error}") from None
+
+
+def _scan(path, what, pattern=None, regex=None, limit=None, count_only=False, report=False, finish=None):
+    """The entries of all files, or their number. regex None: the pattern is what it is. `finish` makes the entries what they are told as."""
     started = _time.monotonic()
     paths = _paths(path)
-    matches = _re.compile(pattern).search if regex and pattern is not None else None
+    matches = None if regex is None else _matcher(pattern, regex)
     found, skipped, seen = _belljar_code.scan(
         paths, what, None if matches else pattern, matches, limit, count_only, with_file=_is_many(path), decode=_source,
         say=_docstring, progress=_progress.Progress(f"looking for {what}").at)  # fmt: skip
@@ -66,7 +76,8 @@ def _scan(path, what, pattern=None, regex=False, limit=None, count_only=False, r
 
 
 def find_functions(file_path, pattern=None, regex=False, limit=None, count_only=False, report=False):
-    """Functions and methods, nested ones too, whose name holds `pattern` (or matches it, with regex).
+    """Functions and methods, nested ones too, whose name holds `pattern`; one that cannot be part of a name is an
+    expression, and with regex=True each is.
 
     [{name, qualname, kind, start_line, end_line, col, args, params, decorators, decorator_line, docstring, is_async, returns,
     complexity}]; kind is function, method or async.
@@ -97,7 +108,7 @@ def get_function_calls(file_path, function_name=None, limit=None, count_only=Fal
 
     [{line, col, callee, context, nargs, kwargs}]; context is the function or class around it, or <module>.
     """
-    return _scan(file_path, "calls", function_name, False, limit, count_only, report)
+    return _scan(file_path, "calls", function_name, None, limit, count_only, report)
 
 
 def _kinds_of(modules):

@@ -8,7 +8,7 @@ import io as _io
 import re as _re
 import tokenize as _tokenize
 
-from api import _edit, _rename, _text
+from api import _edit, _progress, _rename, _text
 from api import filesystem as _filesystem
 
 __all__ = ["rename_identifier", "add_type_hints", "remove_debug_statements", "convert_to_async", "apply_transformation", "batch_refactor",
@@ -364,16 +364,19 @@ def _refactor(operation):
     raise ValueError(f"type {kind!r}: rename, remove_debug, search_replace, custom, {', '.join(others)}")
 
 
-def batch_refactor(operations):
+def batch_refactor(operations, dry_run=False):
     """One operation after the other: [{type: rename, remove_debug, search_replace, custom, ..., and its parameters}].
 
-    A list of their results; one that fails says why and stops nothing.
+    A list of their results; one that fails says why and stops nothing. Each sees what those before it did; every file is
+    written once, with all changes, at the end.
     """
-    results = []
-    for operation in operations:
-        try:
-            results.append({"operation": operation.get("type"), **_refactor(operation)})
-        except (*_ERRORS, TypeError, AttributeError) as error:
-            kind = operation.get("type") if isinstance(operation, dict) else None
-            results.append({"status": "error", "operation": kind, "error": f"{type(error).__name__}: {error}"})
-    return results
+    told, results = _progress.Progress("refactoring", len(operations)), []
+    with _text.Batch(dry_run) as batch:
+        for operation in operations:
+            told.step()
+            try:
+                results.append({"operation": operation.get("type"), **_refactor(operation)})
+            except (*_ERRORS, TypeError, AttributeError) as error:
+                kind = operation.get("type") if isinstance(operation, dict) else None
+                results.append({"status": "error", "operation": kind, "error": f"{type(error).__name__}: {error}"})
+    return _filesystem._finish(batch, results)

@@ -87,7 +87,7 @@ def paste_code(target_file, line_number, code, create_backup=True, dry_run=False
     {status, file, line, lines_inserted, line_count, backup}
     """
     path = _os.fspath(target_file)
-    file = _text.Text(path) if _os.path.exists(path) else None
+    file = _text.Text(path) if _text.exists(path) else None
     text, line = _insert(file.text if file else "", line_number, code, file.line_end if file else "\n")
     result = {"status": "success", "file": path, "line": line, "lines_inserted": _text.count_lines(code),
               "line_count": _text.count_lines(text), "backup": None}  # fmt: skip
@@ -139,7 +139,9 @@ def search_replace(file_pattern, search, replace, regex=False, case_sensitive=Tr
     with_what = replace if regex else lambda found: replace
     details, modified, total = [], 0, 0
     paths = _files(file_pattern)
-    for path in paths:
+    told = _progress.Progress("replacing", len(paths))
+    for path in paths if regex or not case_sensitive else _text.containing(paths, search.encode("utf-8", "surrogateescape")):
+        told.step()
         try:
             if _is_binary(path):
                 continue
@@ -163,25 +165,41 @@ def search_replace(file_pattern, search, replace, regex=False, case_sensitive=Tr
     return result
 
 
-def batch_copy(operations):
+def _finish(batch, results):
+    """Tells of files that could not be written in the end."""
+    for path, error in batch.failed:
+        results.append({"status": "error", "operation": "write", "file": path, "error": f"{type(error).__name__}: {error}"})
+    if batch.dry_run:
+        for result in results:
+            result["dry_run"] = True
+    return results
+
+
+def _copy(operation):
+    source, target = operation.get("source_file"), operation.get("target_file")
+    failed = {"status": "error", "operation": "copy_paste", "source": source, "target": target}
+    try:
+        code = copy_lines(source, operation["start_line"], operation["end_line"])
+        done = paste_code(target, operation["target_line"], code, operation.get("create_backup", True))
+    except KeyError as error:
+        return {**failed, "error": f"the operation lacks {error}"}
+    except (OSError, ValueError, TypeError) as error:
+        return {**failed, "error": str(error)}
+    return {**done, "operation": "copy_paste", "source": source}
+
+
+def batch_copy(operations, dry_run=False):
     """Copies lines between files: [{source_file, start_line, end_line, target_file, target_line, create_backup}].
 
-    A list with the result of each paste; one that fails says why and stops nothing.
+    A list with the result of each paste; one that fails says why and stops nothing. Each sees what those before it did; every
+    file is written once, at the end.
     """
-    results = []
-    for operation in operations:
-        source = operation.get("source_file")
-        try:
-            code = copy_lines(source, operation["start_line"], operation["end_line"])
-            done = paste_code(operation["target_file"], operation["target_line"], code, operation.get("create_backup", True))
-            results.append({**done, "operation": "copy_paste", "source": source})
-        except KeyError as error:
-            results.append({"status": "error", "operation": "copy_paste", "source": source, "target": operation.get("target_file"),
-                            "error": f"the operation lacks {error}"})  # fmt: skip
-        except (OSError, ValueError, TypeError) as error:
-            results.append({"status": "error", "operation": "copy_paste", "source": source, "target": operation.get("target_file"),
-                            "error": str(error)})  # fmt: skip
-    return results
+    told, results = _progress.Progress("copying", len(operations)), []
+    with _text.Batch(dry_run) as batch:
+        for operation in operations:
+            results.append(_copy(operation))
+            told.step()
+    return _finish(batch, results)
 
 
 def _transform(operation, transform_fn):
@@ -207,16 +225,19 @@ def _transform(operation, transform_fn):
     return {"status": "success", "file": file.path, "operation": "transform", "modified": file.is_changed}
 
 
-def batch_transform(operations, transform_fn=None):
+def batch_transform(operations, transform_fn=None, dry_run=False):
     """Passes files, or lines of them, through functions: [{file, start_line, end_line, transform}].
 
-    A list of {status, file, operation, modified}; one that fails says why and stops nothing.
+    A list of {status, file, operation, modified}; one that fails says why and stops nothing. Each sees what those before it
+    did; every file is written once, at the end.
     """
-    results = []
-    for operation in operations:
-        try:
-            results.append(_transform(operation, transform_fn))
-        except Exception as error:  # noqa: BLE001 - the function is the caller's
-            results.append({"status": "error", "file": operation.get("file"), "operation": "transform",
-                            "error": f"{type(error).__name__}: {error}"})  # fmt: skip
-    return results
+    told, results = _progress.Progress("transforming", len(operations)), []
+    with _text.Batch(dry_run) as batch:
+        for operation in operations:
+            told.step()
+            try:
+                results.append(_transform(operation, transform_fn))
+            except Exception as error:  # noqa: BLE001 - the function is the caller's
+                results.append({"status": "error", "file": operation.get("file"), "operation": "transform",
+                                "error": f"{type(error).__name__}: {error}"})  # fmt: skip
+    return _finish(batch, results)
