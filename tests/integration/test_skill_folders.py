@@ -6,6 +6,7 @@ import signal
 import uuid
 import zipfile
 
+import mcp
 import pytest
 
 HEAD = "---\nname: {}\ndescription: {}\n---\nRead /mnt/user-data/uploads/x, see /mnt/skills/public/{}/notes.txt\n"
@@ -134,6 +135,27 @@ def test_public_skills_are_everybodys_and_stay(who, home):
     assert who.call("skills", "rm", "house-style", env=home).code == 77
     os.unlink(place + "/SKILL.md")
     assert "cannot be read" in who.call("skills", "list", env=home).text
+
+
+def test_a_model_sees_skills_as_other_systems_show_them(who, home):
+    shelf = home["XDG_CONFIG_HOME"] + "/belljar/skills"
+    folder(who, files(name="house-style", description="Ours."), name=os.path.relpath(shelf + "/house-style", who.home))
+    assert who.call("skills", "add", folder(who, files(**{"x.bin": "\0"})), env=home).code == 0
+    with mcp.Client(who, env=home) as client:
+        client.initialize()
+        text = client.text("list_skills")
+        assert "- house-style: Ours.\n" in text.split("User skills:")[0] and text.endswith("User skills:\n- csv-clean: Cleans tables.\n")
+        text = client.text("get_skill_info", {"skill_name": "csv-clean"})
+        assert text.startswith("Skill: csv-clean\nKind: user\nLocation: /workspace/skills/csv_clean\nImport: skills.csv_clean\nFiles: SKILL.md __init__.py")
+        assert text.endswith("Read /workspace/uploads/x, see /workspace/skills/csv_clean/notes.txt\n")
+        info = client.call("get_skill_info", {"skill_name": "house_style"})["structuredContent"]
+        assert info["kind"] == "public" and "scripts/tool.py" in info["files"] and "code" not in info
+        assert "PLACE = '/workspace/uploads'" in client.text("get_skill_file", {"skill_name": "house-style", "filename": "scripts/tool.py"})
+        for file in ("x.bin", "../SKILL.md", "no"):
+            assert client.call("get_skill_file", {"skill_name": "csv-clean", "filename": file})["isError"]
+        taken = client.call("save_reusable_skill", {"name": "house_style", "code": "x = 1"})
+        assert taken["isError"] and "everybody" in mcp.text_of(taken)
+        assert client.text("execute_python_code", {"code": "from skills.house_style import double\nprint(double(5))"}) == "10\n"
 
 
 def test_what_is_shown_is_masked(who, home):
