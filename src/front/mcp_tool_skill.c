@@ -43,22 +43,13 @@ static json_t *failure(struct mcp_call *call, struct error *err)
 
 static json_t *store_skill(struct mcp_call *call)
 {
-    const char *name = argument(call, "name");
-    cleanup(buf_done) struct buf text = {0};
+    const struct kept kept = {mcp_host_of(call)->api->kept, mcp_kept_owner(call)};
     struct error err = {0};
-    struct store *store = mcp_kept(call, &err);
-    int64_t version = 0;
+    json_t *saved = NULL;
 
-    if (!store || compose(call, &text, &err) < 0 ||
-        skill_save(store, mcp_kept_owner(call), name, (struct span){buf_str(&text), text.len},
-                   argument(call, "description"), &version, &err) < 0)
+    if (kept_skill_save(&kept, call->arguments, &saved, &err) < 0)
         return failure(call, &err);
-    return mcp_object_result(call,
-                             json_pack("{s:s, s:s, s:I, s:s++, s:s++}", "status", "success",
-                                       "skill_name", name, "version", (json_int_t)version, "path",
-                                       "skills/", name, ".py", "message", "from skills.", name,
-                                       " import *"),
-                             false);
+    return mcp_object_result(call, saved, false);
 }
 
 /* A program that is refused, or does not come to its end, is a skill that cannot be imported. The

@@ -46,6 +46,7 @@ static const struct {
     {&mcp_tool_work_load,         NULL         },
     {&mcp_tool_work_list,         NULL         },
     {&mcp_tool_work_delete,       NULL         },
+    {&mcp_tool_apis,              NULL         },
     {&mcp_tool_skill_save,        NULL         },
     {&mcp_tool_skill_list,        NULL         },
     {&mcp_tool_skill_info,        NULL         },

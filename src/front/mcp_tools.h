@@ -139,7 +139,7 @@ extern const struct mcp_tool mcp_tool_python, mcp_tool_bash, mcp_tool_status, mc
     mcp_tool_restart, mcp_tool_fork, mcp_tool_output, mcp_tool_read, mcp_tool_write, mcp_tool_list;
 extern const struct mcp_tool mcp_tool_work_create, mcp_tool_work_save, mcp_tool_work_load,
     mcp_tool_work_list, mcp_tool_work_delete, mcp_tool_skill_save, mcp_tool_skill_list,
-    mcp_tool_skill_info, mcp_tool_skill_file;
+    mcp_tool_skill_info, mcp_tool_skill_file, mcp_tool_apis;
 extern const struct mcp_tool mcp_compat_execute_python, mcp_compat_execute_code,
     mcp_compat_python_command, mcp_compat_bash_command, mcp_compat_status;
 extern const struct mcp_resource *const mcp_resources[];

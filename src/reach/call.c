@@ -19,7 +19,8 @@
 /* Room for a few words where there is none for an answer. */
 #define WORDS_MAX (64 * KIB)
 
-static const struct call_row *const tables[] = {call_state_rows, call_skill_rows, call_server_rows};
+static const struct call_row *const tables[] = {call_state_rows, call_skill_rows, call_apis_rows,
+                                                call_server_rows};
 
 struct call_desk {
     struct call_desk_options options;
@@ -258,7 +259,7 @@ static int find_row(struct call *call, struct error *err)
 
 static int check_grant(const struct call *call, struct error *err)
 {
-    if (call->run->reach & call->row->grant)
+    if (!call->row->grant || (call->run->reach & call->row->grant))
         return 0;
     error_set(err, E_DENIED, "`%s` is not granted to programs of the profile `%s`", call->name,
               call->run->profile ? call->run->profile : "");

@@ -35,8 +35,8 @@ struct call_field {
 struct call;
 
 struct call_row {
-    const char *name;                /* "state.save"; "servers." stands for all that begin so */
-    enum run_reach grant;            /* what the run has to be granted */
+    const char *name; /* "state.save"; "servers." stands for all that begin so */
+    uint32_t grant;   /* enum run_reach, what the run has to be granted; 0: nothing */
     const struct call_field *fields; /* NULL: the handler looks for itself */
     /* Calls call_answer() or call_fail(), once, from here or later. */
     void (*handle)(struct call *call);
@@ -67,7 +67,8 @@ void call_answer(struct call *call, json_t *value);
 void call_fail(struct call *call, struct error *err);
 
 /* The arrays of rows, each ending with an empty one. */
-extern const struct call_row call_state_rows[], call_skill_rows[], call_server_rows[];
+extern const struct call_row call_state_rows[], call_skill_rows[], call_apis_rows[],
+    call_server_rows[];
 
 /* Whoever sent the program is asked before the call goes on, and is not asked any more; until then
  * the clock of the run stands still. */

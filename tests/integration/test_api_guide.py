@@ -1,16 +1,16 @@
-"""The examples of docs/guide/api.md run in a sandbox and print what stands below them."""
+"""The examples of docs/guide/api.md and reach.md run in a sandbox and print what stands below them."""
 import re
 
 import pytest
 
 import belljar
 
-GUIDE = (belljar.ROOT / "docs/guide/api.md").read_text()
+GUIDE = "".join((belljar.ROOT / "docs/guide" / name).read_text() for name in ("api.md", "reach.md"))
 EXAMPLES = re.findall(r"```python\n(.*?)```\n\n```\n(.*?)```", GUIDE, re.S)
 
 
 def test_there_are_examples():
-    assert len(EXAMPLES) == GUIDE.count("```python") == 2
+    assert len(EXAMPLES) == GUIDE.count("```python") == 4
 
 
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))

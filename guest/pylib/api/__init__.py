@@ -8,6 +8,16 @@ Every function returns a small dictionary or list. help(api.filesystem) shows al
 __all__ = ["code_analysis", "code_transform", "filesystem", "git_operations", "masking"]
 
 
+def list_available_apis(detail="signatures", name=None):
+    """What can be imported: "names", then "signatures", then "full" help with an example of what `name` says.
+
+    >>> list_available_apis("full", "filesystem.read_file")
+    """
+    from api._call import call
+
+    return call("apis.list", detail=detail, name=name)
+
+
 def __getattr__(name):
     """Modules of this package when they are first used."""
     if name in __all__:
@@ -18,4 +28,4 @@ def __getattr__(name):
 
 
 def __dir__():
-    return __all__
+    return [*__all__, "list_available_apis"]

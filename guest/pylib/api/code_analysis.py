@@ -81,18 +81,26 @@ def find_functions(file_path, pattern=None, regex=False, limit=None, count_only=
 
     [{name, qualname, kind, start_line, end_line, col, args, params, decorators, decorator_line, docstring, is_async, returns,
     complexity}]; kind is function, method or async.
+
+    >>> find_functions("src/**/*.py", pattern="test_", limit=20)
     """
     return _scan(file_path, "functions", pattern, regex, limit, count_only, report)
 
 
 def find_classes(file_path, pattern=None, regex=False, limit=None, count_only=False, report=False):
-    """Classes: [{name, qualname, start_line, end_line, col, bases, methods, decorators, decorator_line, docstring}]"""
+    """Classes: [{name, qualname, start_line, end_line, col, bases, methods, decorators, decorator_line, docstring}]
+
+    >>> find_classes("models.py")
+    """
     return _scan(file_path, "classes", pattern, regex, limit, count_only, report)
 
 
 def extract_imports(file_path, limit=None, count_only=False, report=False):
     """{imports: ["x as y"], from_imports: ["from m import n"], details: [{module, name, alias, level, line, scope, in_try,
-    type_checking, star}]}; of many files a list of these, each with its `file`."""
+    type_checking, star}]}; of many files a list of these, each with its `file`.
+
+    >>> extract_imports("app.py")["imports"]
+    """
     if _is_many(file_path):
         return _scan(file_path, "imports", limit=limit, count_only=count_only, report=report)
 
@@ -107,6 +115,8 @@ def get_function_calls(file_path, function_name=None, limit=None, count_only=Fal
     """Where a function is called, plainly (f()) or as an attribute (x.f()); without a name, every call.
 
     [{line, col, callee, context, nargs, kwargs}]; context is the function or class around it, or <module>.
+
+    >>> get_function_calls("src/**/*.py", "connect", count_only=True)
     """
     return _scan(file_path, "calls", function_name, None, limit, count_only, report)
 
@@ -142,6 +152,8 @@ def analyze_dependencies(file_path, limit=None, report=False):
 
     complexity counts if, for, while, try and except. Of many files a list, each with its `file`. A file that is no Python is
     {error, lines}.
+
+    >>> analyze_dependencies("app.py")["complexity"]
     """
     if _is_many(file_path):
         return _scan(file_path, "figures", limit=limit, report=report, finish=lambda found: [_dependencies(f) for f in found])
@@ -157,6 +169,8 @@ def find_unused_imports(file_path, details=False, limit=None, count_only=False, 
     """Names that are imported and never used, sorted; what __all__ names, `import x as x` and `from x import *` are not told.
 
     With details, or of many files: [{name, binding, module, line, removable, reason}].
+
+    >>> find_unused_imports("src/**/*.py", limit=50)
     """
     if details or count_only or _is_many(file_path):
         return _scan(file_path, "unused", limit=limit, count_only=count_only, report=report)

@@ -33,6 +33,8 @@ def rename_identifier(pattern, old_name, new_name, file_pattern="**/*.py", regex
     parameter. scope is "module" or a function's qualname, else everything. Where the new name is taken nothing is written,
     or only the other files with partial=True. With regex every name that matches is renamed.
     {status, files_scanned, files_modified, total_replacements, by_kind, unchanged, conflicts, skipped, details}
+
+    >>> rename_identifier("src", "old_name", "new_name", dry_run=True)
     """
     def one(old, new):
         return _rename.rename(str(pattern), old, new, file_pattern, scope, attributes, create_backup, dry_run, partial, limit)
@@ -137,6 +139,8 @@ def remove_debug_statements(file_path, statements=None, kinds=("print", "pdb", "
     """Removes whole statements: print(...) unless it has file=, pdb, breakpoint(); "logging" and "print_to_file" on request.
 
     With `statements`, the simple statements that match one of these expressions. {status, file, lines_removed, removed: [{line, kind}]}
+
+    >>> remove_debug_statements("app.py", kinds=("print",))
     """
     try:
         source = _edit.Source(file_path)
@@ -214,6 +218,8 @@ def add_docstrings(file_path, style="google", create_backup=True, dry_run=False)
     """Gives every function that has none a docstring with its arguments: google, numpy or sphinx.
 
     {status, file, docstrings_added, functions, added: [{name, line}]}
+
+    >>> add_docstrings("app.py", style="numpy")
     """
     if style not in ("google", "numpy", "sphinx"):
         raise ValueError(f"style {style!r}: google, numpy or sphinx")
@@ -248,7 +254,10 @@ def _functions_called(tree, name):
 
 
 def convert_to_async(file_path, function_name, create_backup=True, dry_run=False):
-    """Makes `def` an `async def`. {status, file, message, callers: lines that call it and must await now}"""
+    """Makes `def` an `async def`. {status, file, message, callers: lines that call it and must await now}
+
+    >>> convert_to_async("client.py", "fetch")["callers"]
+    """
     try:
         source = _edit.Source(file_path)
         found = _functions_called(source.tree, function_name)
@@ -316,6 +325,8 @@ def add_type_hints(file_path, function_name=None, create_backup=True, dry_run=Fa
     """Annotates what is certain: parameters whose default is a bool, int, float or str, and `-> None` where nothing is returned.
 
     {status, file, hints_added, functions: [{name, line, hints}]}
+
+    >>> add_type_hints("app.py", dry_run=True)
     """
     try:
         source = _edit.Source(file_path)
@@ -334,7 +345,10 @@ def add_type_hints(file_path, function_name=None, create_backup=True, dry_run=Fa
 
 
 def apply_transformation(file_path, transform_fn, create_backup=True, dry_run=False):
-    """Passes the text of a file through a function. {status, file, modified, message}"""
+    """Passes the text of a file through a function. {status, file, modified, message}
+
+    >>> apply_transformation("app.py", str.expandtabs)
+    """
     try:
         file = _text.Text(file_path)
         new = transform_fn(file.text)
@@ -369,6 +383,8 @@ def batch_refactor(operations, dry_run=False):
 
     A list of their results; one that fails says why and stops nothing. Each sees what those before it did; every file is
     written once, with all changes, at the end.
+
+    >>> batch_refactor([{"type": "rename", "pattern": ".", "old_name": "a", "new_name": "b"}])
     """
     told, results = _progress.Progress("refactoring", len(operations)), []
     with _text.Batch(dry_run) as batch:

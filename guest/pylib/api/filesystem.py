@@ -27,7 +27,10 @@ def _line_range(lines, start, end, path):
 
 
 def read_file(file_path, encoding="utf-8", start=None, end=None, max_bytes=READ_MAX):
-    """The text of a file, or of its lines `start` to `end`. The one call that returns content; longer texts are refused."""
+    """The text of a file, or of its lines `start` to `end`. The one call that returns content; longer texts are refused.
+
+    >>> read_file("app.py", start=1, end=20)
+    """
     text = _text.Text(file_path, None if encoding == "utf-8" else encoding).text
     if start is not None or end is not None:
         lines = _text.split(text)
@@ -39,7 +42,10 @@ def read_file(file_path, encoding="utf-8", start=None, end=None, max_bytes=READ_
 
 
 def write_file(file_path, content, encoding="utf-8", create_backup=False, dry_run=False):
-    """Makes or replaces a file. {status, file, lines_written, line_count, backup}"""
+    """Makes or replaces a file. {status, file, lines_written, line_count, backup}
+
+    >>> write_file("out/report.md", "# Report\\n")
+    """
     path = _os.fspath(file_path)
     lines = _text.count_lines(content)
     result = {"status": "success", "file": path, "lines_written": lines, "line_count": lines}
@@ -54,7 +60,10 @@ def write_file(file_path, content, encoding="utf-8", create_backup=False, dry_ru
 
 
 def copy_lines(source_file, start_line, end_line, include_line_numbers=False):
-    """The text of lines `start_line` to `end_line` (-1: the last)."""
+    """The text of lines `start_line` to `end_line` (-1: the last).
+
+    >>> copy_lines("app.py", 10, 20, include_line_numbers=True)
+    """
     lines = _text.split(_text.Text(source_file).text)
     start, end = _line_range(lines, start_line, end_line, source_file)
     chosen = lines[start - 1 : end]
@@ -85,6 +94,8 @@ def paste_code(target_file, line_number, code, create_backup=True, dry_run=False
     """Inserts `code` before a line; -1 appends. Makes the file, its directories and missing lines.
 
     {status, file, line, lines_inserted, line_count, backup}
+
+    >>> paste_code("app.py", 1, "import json\\n")
     """
     path = _os.fspath(target_file)
     file = _text.Text(path) if _text.exists(path) else None
@@ -131,6 +142,8 @@ def search_replace(file_pattern, search, replace, regex=False, case_sensitive=Tr
 
     {files_scanned, files_modified, total_replacements, details: [{file, replacements, status} or {file, status, error}]};
     at most `limit` details, `details_more` counts the rest.
+
+    >>> search_replace("**/*.md", "http://", "https://", dry_run=True)["total_replacements"]
     """
     if not search:
         raise ValueError("nothing to search for: `search` is empty")
@@ -193,6 +206,8 @@ def batch_copy(operations, dry_run=False):
 
     A list with the result of each paste; one that fails says why and stops nothing. Each sees what those before it did; every
     file is written once, at the end.
+
+    >>> batch_copy([{"source_file": "a.py", "start_line": 1, "end_line": 9, "target_file": "b.py", "target_line": -1}])
     """
     told, results = _progress.Progress("copying", len(operations)), []
     with _text.Batch(dry_run) as batch:
@@ -230,6 +245,8 @@ def batch_transform(operations, transform_fn=None, dry_run=False):
 
     A list of {status, file, operation, modified}; one that fails says why and stops nothing. Each sees what those before it
     did; every file is written once, at the end.
+
+    >>> batch_transform([{"file": "a.py"}, {"file": "b.py"}], str.expandtabs)
     """
     told, results = _progress.Progress("transforming", len(operations)), []
     with _text.Batch(dry_run) as batch:

@@ -147,7 +147,10 @@ def _position(headers):
 @_reported
 def git_status(cwd=None, limit=200):
     """What differs from the last commit: {files: {modified, added, deleted, renamed, untracked, conflicted}, counts, staged,
-    has_changes, branch, upstream, ahead, behind}. `renamed` has {from, to}. At most `limit` paths of a kind; `counts` has all."""
+    has_changes, branch, upstream, ahead, behind}. `renamed` has {from, to}. At most `limit` paths of a kind; `counts` has all.
+
+    >>> git_status("/repo")["files"]["modified"]
+    """
     answer = _call(["status", "--porcelain=v2", "--branch", "-z", "--untracked-files=normal", "--ignore-submodules=dirty", "--find-renames"], cwd,
                    settings=_git.filters(cwd))  # fmt: skip
     if answer.more:
@@ -161,7 +164,10 @@ def git_status(cwd=None, limit=200):
 
 @_reported
 def get_current_branch(cwd=None):
-    """{branch}; None where no branch is checked out."""
+    """{branch}; None where no branch is checked out.
+
+    >>> get_current_branch()["branch"]
+    """
     answer = _call(["branch", "--show-current"], cwd)
     return _result(answer, branch=answer.text.strip() or None)
 
@@ -185,6 +191,8 @@ def git_diff(staged=False, files=None, cwd=None, text=True, max_bytes=DIFF_MAX, 
     """Changes that are not staged, or those that are: {diff, files: [{path, added, deleted}], has_changes}.
 
     The text of the diff ends after `max_bytes`, and `diff_more` counts the rest; with text=False there are only counts.
+
+    >>> git_diff(text=False)["files"]
     """
     words = ["--no-ext-diff", "--no-textconv", "--no-color", "--find-renames", "--ignore-submodules=dirty", *(["--cached"] if staged else [])]
     paths = ["--", *_paths(files)]
@@ -205,7 +213,10 @@ def git_diff(staged=False, files=None, cwd=None, text=True, max_bytes=DIFF_MAX, 
 
 @_reported
 def git_log(max_count=10, oneline=True, cwd=None, files=None):
-    """The newest commits: {commits: [{hash, message, author, date}]}; with oneline=False whole messages and long hashes."""
+    """The newest commits: {commits: [{hash, message, author, date}]}; with oneline=False whole messages and long hashes.
+
+    >>> git_log(max_count=5)["commits"]
+    """
     if not isinstance(max_count, int) or not 1 <= max_count <= 1000:
         raise _git.Refusal(f"max_count is {max_count!r}", "a number from 1 to 1000")
     form = "%h%n%an%n%aI%n%s" if oneline else "%H%n%an%n%aI%n%B"
@@ -234,7 +245,10 @@ def _check_filters(paths, cwd, settings):
 
 @_reported
 def git_add(files, cwd=None, dry_run=False):
-    """Stages files and directories; removed ones, too. {files_added}"""
+    """Stages files and directories; removed ones, too. {files_added}
+
+    >>> git_add(["app.py"])
+    """
     paths = _paths(files)
     if not paths:
         raise _git.Refusal("there are no files to add", "give a list of paths; ['.'] is all of cwd")
@@ -260,6 +274,8 @@ def git_commit(message, cwd=None, author=None, dry_run=False):
     """Commits what is staged, as `author` ('Name <mail@example.org>') or whom the repository's configuration names.
 
     {commit_hash, files}: the hash, and the number of files in it.
+
+    >>> git_commit("Fix the total", author="Ada <ada@example.org>")["commit_hash"]
     """
     if not isinstance(message, str) or not message.strip():
         raise _git.Refusal("the message is empty", "say in a line what the commit does")
@@ -278,7 +294,10 @@ def git_commit(message, cwd=None, author=None, dry_run=False):
 
 @_reported
 def create_branch(branch_name, checkout=True, cwd=None, dry_run=False):
-    """Makes a branch where HEAD is and, with `checkout`, goes on with it. {branch}"""
+    """Makes a branch where HEAD is and, with `checkout`, goes on with it. {branch}
+
+    >>> create_branch("fix/total")
+    """
     _branch_name(branch_name, cwd)
     if dry_run:
         answer = _git.start(["show-ref", "--verify", "--quiet", "refs/heads/" + branch_name], cwd)
@@ -309,7 +328,10 @@ def _check_path(url):
 
 @_reported
 def git_push(remote="origin", branch=None, cwd=None, dry_run=False):
-    """Pushes a branch, by default the current one, to a remote that this sandbox reaches. {remote_url, branch}"""
+    """Pushes a branch, by default the current one, to a remote that this sandbox reaches. {remote_url, branch}
+
+    >>> git_push("origin", dry_run=True)
+    """
     _name("remote", remote)
     if branch is None:
         branch = _call(["branch", "--show-current"], cwd).text.strip()

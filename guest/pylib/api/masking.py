@@ -28,18 +28,27 @@ def _find(text, aggressive):
 
 
 def mask_secrets(text, aggressive=False):
-    """The text with labels in the place of secrets; aggressive: of personal data, too."""
+    """The text with labels in the place of secrets; aggressive: of personal data, too.
+
+    >>> mask_secrets("password=hunter2hunter2")
+    """
     return _find(text, aggressive)[0]
 
 
 def detect_secrets(text, aggressive=False):
-    """[{type, match, start, end, line}], the places in characters."""
+    """[{type, match, start, end, line}], the places in characters.
+
+    >>> [found["type"] for found in detect_secrets("mail ada@example.org", aggressive=True)]
+    """
     return [{"type": kind, "match": text[start:end], "start": start, "end": end, "line": line}
             for kind, _, start, end, line in _find(text, aggressive)[1]]  # fmt: skip
 
 
 def mask_result(value, aggressive=False):
-    """The same value with every text in it masked: in dictionaries, their keys too, lists, tuples and sets."""
+    """The same value with every text in it masked: in dictionaries, their keys too, lists, tuples and sets.
+
+    >>> mask_result({"log": ["password=hunter2hunter2"]})
+    """
     if isinstance(value, str):
         return mask_secrets(value, aggressive)
     if isinstance(value, dict):
@@ -50,7 +59,10 @@ def mask_result(value, aggressive=False):
 
 
 class PIIDetector:
-    """Only some kinds, by name; without names, all of them."""
+    """Only some kinds, by name; without names, all of them.
+
+    >>> PIIDetector(["email"]).mask("mail ada@example.org")[0]
+    """
 
     def __init__(self, enabled_detectors=None):
         self.enabled = None if enabled_detectors is None else frozenset(enabled_detectors)

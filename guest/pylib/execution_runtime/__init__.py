@@ -8,6 +8,7 @@ _MEMBERS = {
     "api.masking": ("mask_secrets", "PIIDetector", "mask_result", "detect_secrets"),
     "api._call": ("CallError",),
     "execution_runtime._sessions": ("Session", "create_session", "load_session", "list_sessions", "delete_session"),
+    "execution_runtime._guard": ("ImportGuard", "is_import_allowed", "restrict_import"),
     "execution_runtime._skills": ("save_skill", "load_skill", "list_skills", "delete_skill", "get_skill_path"),
 }
 _MODULES = {name: module for module, names in _MEMBERS.items() for name in names}

@@ -7,6 +7,8 @@ class Session:
     """The refactoring session of that name, which is made if it is not there.
 
     Its state is a dictionary of plain data. Every save is kept as a version; the last hundred can be loaded.
+
+    >>> Session("rename-api").save_state({"done": ["a.py"]})
     """
 
     def __init__(self, name, description=""):
@@ -45,12 +47,18 @@ class Session:
 
 
 def create_session(name, description=""):
-    """The session of that name, which is made if it is not there."""
+    """The session of that name, which is made if it is not there.
+
+    >>> create_session("rename-api", "rename it everywhere")
+    """
     return Session(name, description)
 
 
 def load_session(name):
-    """The session of that name. FileNotFoundError: there is none."""
+    """The session of that name. FileNotFoundError: there is none.
+
+    >>> load_session("rename-api").load_state()
+    """
     if name not in list_sessions():
         raise FileNotFoundError(f"there is no refactoring session {name!r}; there are: {', '.join(list_sessions()) or 'none'}")
     session = Session.__new__(Session)
@@ -59,12 +67,18 @@ def load_session(name):
 
 
 def list_sessions():
-    """Names of all refactoring sessions, the last changed first."""
+    """Names of all refactoring sessions, the last changed first.
+
+    >>> list_sessions()
+    """
     return [session["name"] for session in call("state.list")["sessions"]]
 
 
 def delete_session(name):
-    """Forget a session, with its history. FileNotFoundError: there is none."""
+    """Forget a session, with its history. FileNotFoundError: there is none.
+
+    >>> delete_session("rename-api")
+    """
     try:
         call("state.delete", session_id=name)
     except CallError as error:

@@ -6,7 +6,10 @@ from api._call import CallError, call
 
 
 def save_skill(name, code, description=None):
-    """Save Python code; later programs import it: from skills.NAME import f. An older version is kept."""
+    """Save Python code; later programs import it: from skills.NAME import f. An older version is kept.
+
+    >>> save_skill("adder", "def add(a, b):\\n    return a + b\\n", "adds two numbers")
+    """
     ast.parse(code, filename=f"skills/{name}.py")
     saved = call("skills.save", name=name, code=code, description=description)
     return {
@@ -19,7 +22,10 @@ def save_skill(name, code, description=None):
 
 
 def load_skill(name):
-    """The source of a skill. FileNotFoundError: there is none of that name."""
+    """The source of a skill. FileNotFoundError: there is none of that name.
+
+    >>> load_skill("adder")
+    """
     try:
         return call("skills.load", skill_name=name)["code"]
     except CallError as error:
@@ -29,12 +35,18 @@ def load_skill(name):
 
 
 def list_skills():
-    """Names of all skills."""
+    """Names of all skills.
+
+    >>> list_skills()
+    """
     return [skill["name"] for skill in call("skills.list")["skills"]]
 
 
 def delete_skill(name):
-    """Forget a skill, with its older versions. FileNotFoundError: there is none of that name."""
+    """Forget a skill, with its older versions. FileNotFoundError: there is none of that name.
+
+    >>> delete_skill("adder")
+    """
     try:
         call("skills.delete", skill_name=name)
     except CallError as error:
@@ -44,5 +56,8 @@ def delete_skill(name):
 
 
 def get_skill_path():
-    """Where programs find the skills that they name."""
+    """Where programs find the skills that they name.
+
+    >>> get_skill_path()
+    """
     return "/workspace/skills"
