@@ -171,6 +171,8 @@ void wire_pack_setup(struct pack *p, const struct wire_setup *m)
     pack_u8(p, m->warm);
     pack_u8(p, m->steady);
     pack_strings(p, &m->modules);
+    pack_strings(p, &m->paths);
+    pack_strings(p, &m->variables);
 }
 
 bool wire_unpack_setup(struct unpack *u, struct wire_setup *m)
@@ -181,6 +183,8 @@ bool wire_unpack_setup(struct unpack *u, struct wire_setup *m)
     m->warm = unpack_u8(u);
     m->steady = unpack_u8(u);
     unpack_strings(u, &m->modules);
+    unpack_strings(u, &m->paths);
+    unpack_strings(u, &m->variables);
     return unpack_ok(u);
 }
 

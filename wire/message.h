@@ -162,7 +162,9 @@ struct wire_setup {
     struct wire_strings binds;   /* further trees to show read-only at their own place (a venv) */
     bool warm;                   /* prepare for many forks: prime, freeze, rebase */
     bool steady; /* for runs with a seed, see guest/steady/; the library is number 4 */
-    struct wire_strings modules; /* that profiles allow here beyond their own lists */
+    struct wire_strings modules;   /* that profiles allow here beyond their own lists */
+    struct wire_strings paths;     /* further places of modules; they are shown by `binds` */
+    struct wire_strings variables; /* "NAME=value": set for every program */
 };
 
 struct wire_ready {

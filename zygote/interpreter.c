@@ -176,6 +176,30 @@ static int preload(const struct wire_strings *names, char **ret_missing, size_t 
 }
 
 /* Like `python3 -c`: modules of the program's own directory come first, and there is no script. */
+/* The operator's modules come last: they stand in for nothing that is there. */
+static int add_paths(const struct wire_strings *paths, struct error *err)
+{
+    PyObject *path = PySys_GetObject("path");
+
+    for (uint32_t i = 0; i < paths->count; i++) {
+        cleanup_free char *dir = span_dup(paths->items[i]);
+        PyObject *item = dir ? PyUnicode_DecodeFSDefault(dir) : NULL;
+        int r = path && item ? PyList_Append(path, item) : -1;
+
+        Py_XDECREF(item);
+        if (r < 0) {
+            PyErr_Clear();
+            return error_set(err, E_INTERNAL, "sys.path cannot be set");
+        }
+        if (access(dir, R_OK | X_OK) < 0) {
+            error_errno(err, "helpers `%s`", dir);
+            return error_hint(err,
+                              "it and every directory above it have to be open to other users");
+        }
+    }
+    return 0;
+}
+
 static int set_paths(struct error *err)
 {
     PyObject *path = PySys_GetObject("path");
@@ -213,6 +237,11 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
         return -1;
     if (policy_allow_modules(&setup->modules) < 0)
         return error_set(err, E_SYSTEM, "out of memory");
+    if (add_paths(&setup->paths, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < setup->variables.count; i++)
+        if (interpreter_set_variable(setup->variables.items[i], err) < 0)
+            return -1;
     if (setup->warm && exits_listen() < 0) {
         PyErr_Clear();
         return error_set(err, E_INTERNAL, "the interpreter has no exit functions");
@@ -505,4 +534,18 @@ void interpreter_seed(uint64_t seed)
     Py_XDECREF(done);
     Py_XDECREF(random);
     PyErr_Clear();
+}
+
+int interpreter_name_session(struct error *err)
+{
+    const char *id = getenv("SESSION_ID");
+    PyObject *globals = id ? PyModule_GetDict(PyImport_AddModule("__main__")) : NULL;
+    PyObject *value = id ? PyUnicode_DecodeFSDefault(id) : NULL;
+    int r = !id ? 0 : value ? PyDict_SetItemString(globals, "session_id", value) : -1;
+
+    Py_XDECREF(value);
+    if (r == 0)
+        return 0;
+    PyErr_Clear();
+    return error_set(err, E_INVALID, "the session cannot be named");
 }

@@ -27,6 +27,9 @@ void interpreter_touch(void);
  */
 int interpreter_set_variable(struct span variable, struct error *err);
 
+/* Programs of a session know it as `session_id`: what SESSION_ID says, if it says anything. */
+int interpreter_name_session(struct error *err);
+
 /* `random` begins with that. */
 void interpreter_seed(uint64_t seed);
 

@@ -27,6 +27,10 @@ static const struct config_option options[] = {
      .flag = "allow", .value = "DIR[:ro|:rw]",
      .help = "directories programs may see at their own place, read-only unless `:rw` follows",
      .brief = "a directory it may see; repeatable", AT(allow)},
+    {"helpers", CONFIG_STRING, "", .value = "DIR",
+     .help = "a directory of Python modules of yours, which every program may import by name; empty: none", AT(helpers)},
+    {"variables", CONFIG_LIST, "", .value = "NAME=VALUE",
+     .help = "environment variables that every program and helper finds, `NAME=VALUE` each", AT(variables)},
     {"policies_dir", CONFIG_STRING, "", .value = "DIR",
      .help = "where the ready-made profiles are; empty: those that came with the program", AT(policies_dir)},
 

@@ -75,6 +75,8 @@ struct config {
     char *environment;
     struct config_list preload;
     struct config_list allow;
+    char *helpers;
+    struct config_list variables;
     char *policies_dir;
     double timeout_s;
     double max_timeout_s;

@@ -203,6 +203,25 @@ static void free_strings(char **strings)
     free(strings);
 }
 
+int run_add_env(struct run *run, const char *name, const char *value, struct error *err)
+{
+    size_t count = 0;
+    char **env;
+
+    while (run->env && run->env[count])
+        count++;
+    if (count == LIMIT_ENV_COUNT)
+        return error_set(err, E_TOO_LARGE, "more than %d variables", LIMIT_ENV_COUNT);
+    env = realloc(run->env, (count + 2) * sizeof(*env));
+    if (!env)
+        return error_set(err, E_SYSTEM, "out of memory");
+    run->env = env;
+    if (asprintf(&env[count], "%s=%s", name, value) < 0)
+        env[count] = NULL;
+    env[count + 1] = NULL;
+    return env[count] ? 0 : error_set(err, E_SYSTEM, "out of memory");
+}
+
 void run_free(struct run *run)
 {
     if (!run)

@@ -310,6 +310,10 @@ int run_give_skill(struct run *run, const struct run_given *file, struct error *
 /* They are where they belong, and not needed any more. */
 void run_drop_given(struct run *run);
 
+/* A variable for the program; one of that name before it counts no more. E_TOO_LARGE: there are too
+ * many. */
+int run_add_env(struct run *run, const char *name, const char *value, struct error *err);
+
 /* The form of that type, or NULL. */
 const struct run_form *run_display_form(const struct run_display *display, const char *mime);
 

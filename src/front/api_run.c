@@ -26,23 +26,13 @@ static void read_seed(const json_t *body, struct run *run)
 static int pass_trace(const struct request *request, struct run *run, struct error *err)
 {
     size_t count = 0;
-    char **env;
 
     if (!*request->traceparent || run->has_seed)
         return 0;
     for (; run->env && run->env[count]; count++)
         if (strncmp(run->env[count], "TRACEPARENT=", 12) == 0)
             return 0;
-    if (count == LIMIT_ENV_COUNT)
-        return 0;
-    env = realloc(run->env, (count + 2) * sizeof(*env));
-    if (env) {
-        run->env = env;
-        if (asprintf(&env[count], "TRACEPARENT=%s", request->traceparent) < 0)
-            env[count] = NULL;
-        env[count + 1] = NULL;
-    }
-    return env && env[count] ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return count < LIMIT_ENV_COUNT ? run_add_env(run, "TRACEPARENT", request->traceparent, err) : 0;
 }
 
 /* A program with arguments has a name, as `belljar run FILE` gives it one. */

@@ -1,16 +1,22 @@
 #include "pool/environment.h"
 
+#include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "pool/made.h"
 
 #define SYSTEM_PYTHON "/usr/bin/python3"
+
+/* A virtual environment, and the helpers. */
+#define BINDS_MAX 2
 
 /* Places where a sandbox has something of its own, over which nothing can be shown. */
 static int check_place(const char *root, struct error *err)
@@ -64,9 +70,6 @@ static int virtual_environment(const char *path, struct environment *e, struct e
     }
     if (strncmp(root, "/usr/", 5) == 0) /* seen inside as it is */
         return 0;
-    e->binds = calloc(1, sizeof(*e->binds));
-    if (!e->binds)
-        return error_set(err, E_SYSTEM, "out of memory");
     e->binds[e->n_binds++] = take_ptr(root);
     return 0;
 }
@@ -81,6 +84,43 @@ static int add_names(struct config_list *list, const json_t *names, struct error
         if (config_list_add(list, json_string_value(name), json_string_length(name), err) < 0)
             return -1;
     }
+    return 0;
+}
+
+/* "graph.py" and "graph/" with an __init__.py are the module graph. */
+static int add_module(struct environment *e, int dir, const char *entry, struct error *err)
+{
+    size_t len = strspn(entry, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+    char init[NAME_MAX + 16];
+
+    if (!len || (entry[len] && strcmp(entry + len, ".py") != 0))
+        return 0;
+    (void)snprintf(init, sizeof(init), "%s/__init__.py", entry);
+    if (!entry[len] && faccessat(dir, init, F_OK, 0) < 0)
+        return 0;
+    return config_list_add(&e->modules, entry, len, err);
+}
+
+/* The operator's own modules: shown, found after all others, and importable under every profile. */
+static int add_helpers(struct environment *e, const char *path, struct error *err)
+{
+    cleanup_free char *root = realpath(path, NULL);
+    DIR *dir = root ? opendir(root) : NULL;
+    const struct dirent *entry;
+    int r = 0;
+
+    if (!dir) {
+        error_errno(err, "helpers `%s`", path);
+        return error_hint(err, "`helpers` names a directory of Python modules");
+    }
+    while (r == 0 && (entry = readdir(dir)))
+        r = add_module(e, dirfd(dir), entry->d_name, err);
+    (void)closedir(dir);
+    if (r < 0 || check_place(root, err) < 0)
+        return -1;
+    e->binds[e->n_binds++] = take_ptr(root);
+    e->paths = e->binds;
+    e->n_paths = 1;
     return 0;
 }
 
@@ -111,6 +151,17 @@ int environment_open(struct environment *e, const struct config *config, const c
     const char *python;
 
     e->warm = warm;
+    e->variables = config->variables.items;
+    e->n_variables = config->variables.count;
+    for (size_t i = 0; i < e->n_variables; i++)
+        if (strcspn(e->variables[i], "=") == 0 || !strchr(e->variables[i], '='))
+            return error_set(err, E_INVALID, "`variables`: `%s` is not NAME=VALUE",
+                             e->variables[i]);
+    e->binds = calloc(BINDS_MAX, sizeof(*e->binds));
+    if (!e->binds)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (*config->helpers && add_helpers(e, config->helpers, err) < 0)
+        return -1;
     name = name ? name : config->environment;
     if (config_environment(config, name, &python, &preload, err) < 0) {
         if (err->code != E_NOT_FOUND || !made_exists(name))

@@ -568,7 +568,7 @@ struct session *session_new(struct sessions *table, struct run *model,
     if (id_make(s->id, "ses_") == 0)
         s->name = strdup(options->name ? options->name : s->id);
     if (s->owner && s->idle && s->lifetime && s->name && !s->names == !table->options.has_names &&
-        link_session(s) == 0)
+        run_add_env(model, "SESSION_ID", s->name, NULL) == 0 && link_session(s) == 0)
         return s;
     s->model = NULL;
     free_session(s);
