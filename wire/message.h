@@ -35,7 +35,8 @@ enum wire_type {
     WIRE_SPAWN_FAILED, /* u64 id, struct wire_failure */
     WIRE_GONE,         /* u64 id, u32 wait status: pid 1 of that sandbox was reaped */
     /* init -> supervisor */
-    WIRE_SEALED, /* u32 layers: every step was applied; + a descriptor of /workspace */
+    WIRE_SEALED, /* u32 layers: every step was applied; + a descriptor of /workspace, and for each
+                    copy-on-write grant two: its layer, and what the program sees */
     WIRE_FAILED, /* struct wire_failure: a step could not be applied; also zygote -> supervisor for
                     its own */
     WIRE_EXITED, /* struct wire_exited: a kernel process ended */
@@ -172,9 +173,11 @@ struct wire_ready {
     struct wire_strings missing; /* "name: why" */
 };
 
-enum wire_grant_mode { WIRE_GRANT_RO = 0, WIRE_GRANT_RW = 1 };
+/* COW: read-only, under a layer on the sandbox's own disk that takes what is written. */
+enum wire_grant_mode { WIRE_GRANT_RO = 0, WIRE_GRANT_RW = 1, WIRE_GRANT_COW = 2 };
 
 #define WIRE_GRANTS_MAX 32
+#define WIRE_COW_MAX    8 /* of them may be copy-on-write */
 #define WIRE_ATTACH_MAX 4
 
 /* Descriptors of WIRE_SPAWN, in this order: init socket, kernel socket, report pipe, stdout,

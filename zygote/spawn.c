@@ -74,19 +74,43 @@ static void __attribute__((noreturn)) fail(int control, const struct error *err)
     _exit(1);
 }
 
-/* The supervisor works on the files through a descriptor that is opened here, inside, before a byte
- * of the program has arrived. It is sent and closed: no kernel ever has it. */
-static void report_sealed(int control, uint32_t layers)
+static size_t count_layer_fds(const struct wire_spawn *spec)
 {
-    int workspace = open("/workspace", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    size_t count = 0;
+
+    for (uint32_t i = 0; i < spec->n_grants; i++)
+        count += spec->grants[i].mode == WIRE_GRANT_COW ? 2 : 0;
+    return count;
+}
+
+/* The supervisor works on the files through descriptors that are opened here, inside, before a byte
+ * of the program has arrived. They are sent and closed: no kernel ever has them. */
+static void report_sealed(int control, const struct recipe *recipe)
+{
+    size_t count = 1 + count_layer_fds(recipe->spec);
+    int fds[1 + 2 * WIRE_COW_MAX];
     struct pack p;
 
+    fds[0] = open("/workspace", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    memcpy(fds + 1, recipe->layer_fds, (count - 1) * sizeof(*fds));
     pack_init(&p, 16);
-    pack_u32(&p, layers);
-    if (workspace < 0 || frame_send(control, WIRE_SEALED, &p, &workspace, 1) < 0)
+    pack_u32(&p, recipe->layers);
+    if (fds[0] < 0 || frame_send(control, WIRE_SEALED, &p, fds, count) < 0)
         _exit(1);
     pack_done(&p);
-    (void)close(workspace);
+    for (size_t i = 0; i < count; i++)
+        (void)close(fds[i]);
+}
+
+/* The other ends are the kernel's now. */
+static int keep_own(int control, const struct recipe *recipe)
+{
+    size_t count = count_layer_fds(recipe->spec);
+    int keep[1 + 2 * WIRE_COW_MAX];
+
+    keep[0] = control;
+    memcpy(keep + 1, recipe->layer_fds, count * sizeof(*keep));
+    return close_others(keep, 1 + count);
 }
 
 /* In a child of pid 1: a further kernel of a session. */
@@ -105,7 +129,6 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
         .spec = spec, .sync_fd = sync, .namespaces = namespaces, .prepared = ready};
     bool touch = spec->flags & WIRE_SPAWN_TOUCH;
     pid_t kernel;
-    int keep;
 
     if (isolate_fds(spec, fds, sync) < 0)
         _exit(1);
@@ -132,11 +155,10 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
             touch);
     }
 
-    keep = fds->init;
-    if (close_others(&keep, 1) < 0)
+    if (keep_own(fds->init, &recipe) < 0)
         _exit(1);
-    report_sealed(keep, recipe.layers);
-    init_main(keep, kernel, become_kernel);
+    report_sealed(fds->init, &recipe);
+    init_main(fds->init, kernel, become_kernel);
 }
 
 static int map_ids(pid_t pid, uint32_t uid, struct error *err)

@@ -10,7 +10,7 @@ _belljar()
         return
     fi
     case $command in
-    session) actions="list show rm" ;;
+    session) actions="list show rm diff apply discard" ;;
     skills) actions="add list read rm show undo versions" ;;
     state) actions="list rm show" ;;
     token) actions="add list rm" ;;

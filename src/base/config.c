@@ -24,8 +24,8 @@ static const struct config_option options[] = {
     {"preload", CONFIG_LIST, "numpy,pandas,scipy,sklearn,matplotlib,sympy,networkx",
      .help = "modules a warm interpreter has already imported; those not installed are passed over", AT(preload)},
     {"allow", CONFIG_LIST, "", .is_reloadable = true, .aliases = {"ALLOWED_DIRECTORIES"},
-     .flag = "allow", .value = "DIR[:ro|:rw]",
-     .help = "directories programs may see at their own place, read-only unless `:rw` follows",
+     .flag = "allow", .value = "DIR[:ro|:rw|:cow]",
+     .help = "directories programs may see at their own place, read-only unless `:rw` follows; with `:cow` they are changed in a layer of the sandbox's own until somebody applies it",
      .brief = "a directory it may see; repeatable", AT(allow)},
     {"helpers", CONFIG_STRING, "", .value = "DIR",
      .help = "a directory of Python modules of yours, which every program may import by name; empty: none", AT(helpers)},
@@ -355,16 +355,30 @@ int config_environment(const struct config *config, const char *name, const char
 int config_parse_grant(const char *text, char **ret_path, enum run_grant_mode *ret_mode,
                        struct error *err)
 {
+    static const struct {
+        const char *text;
+        enum run_grant_mode mode;
+    } endings[] = {
+        {":ro",  RUN_GRANT_RO },
+        {":rw",  RUN_GRANT_RW },
+        {":cow", RUN_GRANT_COW},
+    };
     enum run_grant_mode mode = RUN_GRANT_RO;
     size_t len = strlen(text);
     char *path;
 
-    if (len >= 3 && (strcmp(text + len - 3, ":ro") == 0 || strcmp(text + len - 3, ":rw") == 0)) {
-        mode = text[len - 1] == 'w' ? RUN_GRANT_RW : RUN_GRANT_RO;
-        len -= 3;
+    for (size_t i = 0; i < ARRAY_SIZE(endings); i++) {
+        size_t n = strlen(endings[i].text);
+
+        if (len >= n && strcmp(text + len - n, endings[i].text) == 0) {
+            mode = endings[i].mode;
+            len -= n;
+            break;
+        }
     }
     if (len == 0) {
-        error_set(err, E_INVALID, "`%s`: read no directory, expected DIR, DIR:ro or DIR:rw", text);
+        error_set(err, E_INVALID,
+                  "`%s`: read no directory, expected DIR, DIR:ro, DIR:rw or DIR:cow", text);
         return error_hint(err, "name the directory: /srv/data, or /srv/data:rw");
     }
     path = strndup(text, len);

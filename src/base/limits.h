@@ -39,6 +39,10 @@
 /* Directories of --allow: each is a mount of its own in the sandbox. */
 #define LIMIT_GRANTS 32
 
+/* Copy-on-write ones among them: each is a file system of its own in the sandbox, and two
+ * descriptors here. */
+#define LIMIT_COW_GRANTS 8
+
 /* Violations listed for one refused program: enough to mend it in one go, not enough to flood a
  * model. */
 #define LIMIT_VIOLATIONS 100
@@ -71,6 +75,13 @@
 #define LIMIT_FILES_PATTERNS  32
 #define LIMIT_FILES_COLLECTED 100
 #define LIMIT_COLLECTED_BYTES (16 * MIB)
+
+/* Changes in copy-on-write grants. A file of which a diff is made; bytes of all diffs in one
+ * answer, which a person or a model reads; and bytes of files that are compared line by line for
+ * one. */
+#define LIMIT_DIFF_FILE  (256 * KIB)
+#define LIMIT_DIFF_BYTES MIB
+#define LIMIT_DIFF_READ  (32 * MIB)
 
 /* Files that come with one request. Each is a few system calls, for which everything else waits;
  * their bytes are bounded by the request's. */

@@ -256,6 +256,14 @@ void run_free(struct run *run)
     free(run);
 }
 
+const char *run_grant_mode_name(enum run_grant_mode mode)
+{
+    static const char *const names[] = {
+        [RUN_GRANT_RO] = "ro", [RUN_GRANT_RW] = "rw", [RUN_GRANT_COW] = "cow"};
+
+    return names[mode];
+}
+
 const char *run_status_name(enum run_status status)
 {
     return statuses[status].name;

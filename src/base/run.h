@@ -17,6 +17,7 @@
 
 struct approval;      /* reach/approval.h */
 struct box;           /* pool/box.h */
+struct layers;        /* sandbox/layer.h */
 struct zygote_client; /* pool/zygote_client.h */
 struct scrub_names;   /* scrub/names.h */
 struct store;         /* state/store.h */
@@ -73,7 +74,9 @@ struct run_masked {
     size_t n_kinds;
 };
 
-enum run_grant_mode { RUN_GRANT_RO, RUN_GRANT_RW };
+/* COW: the program sees and changes it, and nothing is on the disk until somebody says so
+ * (sandbox/layer.h). */
+enum run_grant_mode { RUN_GRANT_RO, RUN_GRANT_RW, RUN_GRANT_COW };
 
 struct run_grant {
     char *path; /* absolute, without symlinks: the place inside is the place outside */
@@ -221,6 +224,7 @@ struct run {
     bool has_input;
     struct run_grant grants[LIMIT_GRANTS];
     size_t n_grants;
+    bool keeps_layers; /* what is changed in copy-on-write grants outlives the sandbox */
     struct run_given *given;
     size_t n_given;
     char **collect;            /* patterns of files to bring back, NULL at the end, or NULL */
@@ -278,6 +282,7 @@ struct run {
     size_t n_collected;
     size_t collected_bytes;
     bool has_more_collected; /* than there was room for, or than could be looked at */
+    struct layers *cow;      /* with keeps_layers: whoever asked frees it (sandbox/layer.h) */
     struct run_masked masked;
     struct run_usage usage;
     char fingerprint[65]; /* with a seed: what else its output depends on (pool/fingerprint.h) */
@@ -329,6 +334,7 @@ void run_set_keeper(struct run *run, struct store *kept, const char *owner);
 /* The word of the lowest bit that is set. */
 const char *run_reach_name(uint32_t reach);
 
+const char *run_grant_mode_name(enum run_grant_mode mode); /* "ro", "rw", "cow" */
 const char *run_status_name(enum run_status status);
 const char *run_state_name(enum run_state state); /* NULL: it was no cell */
 int run_status_exit(const struct run *run);

@@ -28,6 +28,13 @@ void remote_init(struct remote *remote)
         remote->server = server;
 }
 
+const char *remote_server_of_environment(void)
+{
+    const char *server = getenv("BELLJAR_SERVER");
+
+    return server && *server && strcmp(server, "auto") != 0 ? server : NULL;
+}
+
 void remote_done(struct remote *remote)
 {
     client_done(&remote->client);

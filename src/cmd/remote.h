@@ -36,6 +36,10 @@ struct remote {
 void remote_init(struct remote *remote);
 void remote_done(struct remote *remote);
 
+/* The same for a command that only talks to servers: NULL is this user's Unix socket, which `auto`
+ * means, too. */
+const char *remote_server_of_environment(void);
+
 /* Whether it is to be run there. With `auto` only when this user's server answers, and nothing is
  * asked for that only a run of our own has. */
 bool remote_is_wanted(struct remote *remote, const struct config *config);

@@ -13,11 +13,13 @@
 #include "base/json.h"
 #include "base/stream.h"
 #include "base/utf8.h"
+#include "cmd/changes.h"
 #include "cmd/cmd.h"
 #include "cmd/outlet.h"
 #include "cmd/remote.h"
 #include "cmd/request.h"
 #include "cmd/save.h"
+#include "front/changes.h"
 #include "front/result.h"
 #include "front/terminal.h"
 #include "gate/admit.h"
@@ -38,6 +40,10 @@ struct job {
     bool is_done;
     bool is_closing; /* asked to stop once */
     struct request_grants grants;
+    bool applies;    /* what was changed in copy-on-write directories, if it ends well */
+    bool has_diffs;  /* and says which lines */
+    json_t *changes; /* as front/changes.h has them, or NULL */
+    json_t *settled; /* the same of what was applied */
 };
 
 /* --- options --- */
@@ -54,6 +60,8 @@ enum {
     OPT_AUTO_PRINT,
     OPT_RECEIPT,
     OPT_ALLOW,
+    OPT_APPLY,
+    OPT_DIFF,
     OPT_LATER,
     OPT_SEED,
     OPT_SERVER,
@@ -75,6 +83,8 @@ static const struct option own_options[] = {
     {"save",       required_argument, NULL, OPT_SAVE      },
     {"auto-print", no_argument,       NULL, OPT_AUTO_PRINT},
     {"receipt",    no_argument,       NULL, OPT_RECEIPT   },
+    {"apply",      no_argument,       NULL, OPT_APPLY     },
+    {"diff",       no_argument,       NULL, OPT_DIFF      },
     {"net",        required_argument, NULL, OPT_LATER     },
     {"seed",       required_argument, NULL, OPT_SEED      },
     {"server",     required_argument, NULL, OPT_SERVER    },
@@ -84,17 +94,19 @@ static const struct option own_options[] = {
 
 static int help(void)
 {
-    (void)printf("usage: belljar run [OPTION]… FILE [ARGUMENT]… | - | -c CODE\n"
-                 "Run a program in a fresh sandbox. Defaults stand in parentheses.\n\n"
-                 "  -c CODE, -l LANGUAGE  the program itself; python or bash (by FILE, or python)\n"
-                 "  --env NAME=VALUE      set a variable inside; repeatable\n"
-                 "  --stdin FILE          what it reads as standard input (-: ours)\n"
-                 "  --auto-print          echo the last expression, as the Python prompt does\n"
-                 "  --json, --save DIR    print one result object; keep pictures as files in DIR\n"
-                 "  --seed N, --receipt   the same output every time; a signed receipt of the run\n"
-                 "  --server URL          run it there (http://, https://, unix:PATH, auto)\n"
-                 "  --session NAME        as a cell of that session there; --token-file FILE\n"
-                 "  --config FILE         read this file instead of the usual ones\n");
+    (void)printf(
+        "usage: belljar run [OPTION]… FILE [ARGUMENT]… | - | -c CODE\n"
+        "Run a program in a fresh sandbox. Defaults stand in parentheses.\n\n"
+        "  -c CODE, -l LANGUAGE  the program itself; python or bash (by FILE, or python)\n"
+        "  --env NAME=VALUE      set a variable inside; repeatable\n"
+        "  --stdin FILE          what it reads as standard input (-: ours)\n"
+        "  --auto-print          echo the last expression, as the Python prompt does\n"
+        "  --json, --save DIR    print one result object; keep pictures as files in DIR\n"
+        "  --seed N, --receipt   the same output every time; a signed receipt of the run\n"
+        "  --diff, --apply       of DIR:cow: show what changed; write it if all went well\n"
+        "  --server URL          run it there (http://, https://, unix:PATH, auto)\n"
+        "  --session NAME        as a cell of that session there; --token-file FILE\n"
+        "  --config FILE         read this file instead of the usual ones\n");
     config_print_flags(stdout, "run");
     (void)printf("exit: the program's own; 124 time, 137 memory, 126 refused, 125 Belljar failed\n"
                  "example: belljar run --timeout 5 --memory 256 analysis.py\n");
@@ -226,6 +238,12 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
             break;
         case OPT_TOKEN_FILE:
             job->remote.token_file = optarg;
+            break;
+        case OPT_APPLY:
+            job->applies = true;
+            break;
+        case OPT_DIFF:
+            job->has_diffs = true;
             break;
         case OPT_LATER:
             r = not_yet(options[index].name, &err);
@@ -383,6 +401,7 @@ static int prepare(struct job *job, struct request *request, struct error *err)
         return -1;
     if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
         return -1;
+    run->keeps_layers = true;
     run->env = request->env.count ? request->env.items : NULL;
     run->args = request->file ? request->args : NULL;
     if (admit_run(run, job->config, job->profile, err) < 0 || give_kept(job, err) < 0)
@@ -422,6 +441,10 @@ static int print_json(const struct job *job, struct error *err)
     buf_init(&text, SIZE_MAX / 2);
     if (!object && result_json(job->run, &object, err) < 0)
         return -1;
+    if (job->changes)
+        (void)json_object_set(object, "changes", json_object_get(job->changes, "changes"));
+    if (job->settled)
+        (void)json_object_set(object, "applied", job->settled);
     r = json_text_dump(object, JSON_TEXT_PRETTY, &text, err);
     json_decref(object);
     if (r == 0 && file_write_all(STDOUT_FILENO, buf_str(&text), text.len) < 0)
@@ -487,6 +510,46 @@ static void print_receipt(const struct job *job)
         (void)fprintf(stderr, "%s\n", text ? text : job->run->receipt);
 }
 
+/* --- copy-on-write directories --- */
+
+/* When nothing of the sandbox lives any more. What is not applied ends here. */
+static int settle_changes(struct job *job, struct error *err)
+{
+    struct run *run = job->run;
+    const struct changes_wish show = {.action = CHANGES_SHOW, .has_diffs = job->has_diffs};
+    const struct changes_wish apply = {.action = CHANGES_APPLY};
+
+    if (!run->cow || run->error.code != E_NONE)
+        return 0;
+    if (changes_do(run->cow, run, &show, &job->changes, err) < 0)
+        return error_wrap(err, "look at what was changed");
+    if (!job->applies || run->status != RUN_SUCCESS)
+        return 0;
+    if (changes_do(run->cow, run, &apply, &job->settled, err) < 0)
+        return error_wrap(err, "apply what was changed");
+    return 0;
+}
+
+/* Returns how many changes were to be applied and are not. */
+static size_t print_changes(const struct job *job)
+{
+    bool has_color = terminal_has_color(STDERR_FILENO, job->config->color);
+    size_t count = json_array_size(json_object_get(job->changes, "changes"));
+
+    if (!count)
+        return 0;
+    if (!job->is_json)
+        (void)changes_print(stderr, job->changes, has_color);
+    if (job->settled && !job->is_json)
+        return changes_print_settled(stderr, job->settled, "applied");
+    if (job->settled)
+        return json_array_size(json_object_get(job->settled, "skipped"));
+    if (!job->is_json)
+        (void)fprintf(stderr, job->applies ? "nothing was applied: the program did not succeed\n"
+                                           : "nothing was applied; --apply writes it\n");
+    return 0;
+}
+
 static int finish(struct job *job)
 {
     struct error err = {0};
@@ -500,7 +563,7 @@ static int finish(struct job *job)
         print_receipt(job);
     if (print_pictures(job, &err) < 0 || (job->is_json && print_json(job, &err) < 0))
         return cmd_fail_run(&err);
-    return run_status_exit(job->run);
+    return print_changes(job) > 0 ? CMD_EXIT_OWN : run_status_exit(job->run);
 }
 
 /* --- the run --- */
@@ -550,6 +613,10 @@ static int prepare_remote(struct job *job, struct request *request, struct error
 {
     struct run *run = job->run;
 
+    if (job->applies || job->has_diffs) {
+        error_set(err, E_INVALID, "--apply and --diff are not for a server");
+        return error_hint(err, "`belljar session diff` and `belljar session apply` are");
+    }
     if (request->config) {
         error_set(err, E_INVALID, "a server has its own settings: it does not take --config");
         return error_hint(err, "leave it out, or run without --server and --session");
@@ -592,7 +659,10 @@ static void job_done(struct job *job)
     store_free(job->kept);
     save_done(&job->save);
     profile_free(job->profile);
+    json_decref(job->changes);
+    json_decref(job->settled);
     if (job->run) {
+        layers_unref(job->run->cow);
         request_close_grants(&job->grants, job->run);
         job->run->env = NULL; /* borrowed from the command line */
         job->run->args = NULL;
@@ -628,8 +698,10 @@ int cmd_run(int argc, char **argv)
     outlet_init(&job.err, STDERR_FILENO, job.config->color);
     r = execute(&job, &err);
     if (job.run->n_grants) {
-        engine_close(&job.engine);
+        engine_end(&job.engine);
         request_check_grants(&job.grants, job.run);
     }
+    if (r == 0)
+        r = settle_changes(&job, &err);
     return r < 0 ? fail(&job, &err) : finish(&job);
 }

@@ -11,23 +11,24 @@
 #include "base/suggest.h"
 #include "cmd/cmd.h"
 #include "cmd/remote.h"
-#include "front/client.h"
+#include "cmd/session.h"
 #include "front/terminal.h"
-
-struct query {
-    struct client client;
-    bool is_json;
-};
 
 static int help(void)
 {
     (void)printf(
         "usage: belljar session list [OPTION]…\n"
         "       belljar session show NAME…\n"
-        "       belljar session rm NAME…\n\n"
+        "       belljar session rm NAME…\n"
+        "       belljar session diff|apply|discard NAME [PATH]…\n\n"
         "List, show or end sessions of a running `belljar serve`; NAME is a name or an id.\n"
+        "Of directories it was granted as DIR:cow: show what it changed, write that to the disk,\n"
+        "or have the session forget it; PATH: only what is there or below.\n"
         "The server is asked over its Unix socket, unless told otherwise.\n\n"
-        "  --server URL       ask that one (http://, https://, unix:PATH)\n"
+        "  --stat             diff: a line per file only\n"
+        "  --version V        apply, discard: only if nothing differs from the diff that said V\n"
+        "  --force            apply: overwrite what has changed on the disk, too\n"
+        "  --server URL       ask that one (http://, https://, unix:PATH); or BELLJAR_SERVER\n"
         "  --token-file FILE  the token for it; without it BELLJAR_TOKEN counts\n"
         "  --socket PATH      its Unix socket\n"
         "  --json             for machines\n\n"
@@ -38,7 +39,7 @@ static int help(void)
 
 /* --- printing --- */
 
-static int print_json(const json_t *value, struct error *err)
+int session_print_json(const json_t *value, struct error *err)
 {
     cleanup(buf_done) struct buf out;
 
@@ -84,7 +85,7 @@ static int list(struct query *q, char **names, struct error *err)
 
     (void)names;
     if (r == 0 && q->is_json)
-        r = print_json(answer, err);
+        r = session_print_json(answer, err);
     else if (r == 0 && json_array_size(sessions) == 0)
         (void)fprintf(stderr, "no session is open\n");
     else if (r == 0)
@@ -117,7 +118,7 @@ static int show(struct query *q, char **names, struct error *err)
     for (; *names && r == 0; names++) {
         r = call_one(q, "GET", *names, &answer, err);
         if (r == 0)
-            r = print_json(answer, err);
+            r = session_print_json(answer, err);
         json_decref(answer);
         answer = NULL;
     }
@@ -142,9 +143,12 @@ static const struct action {
     int (*run)(struct query *q, char **names, struct error *err);
     int min, max; /* names it takes; -1: any number */
 } actions[] = {
-    {"list", list, 0, 0 },
-    {"show", show, 1, -1},
-    {"rm",   rm,   1, -1},
+    {"list",    list,                    0, 0 },
+    {"show",    show,                    1, -1},
+    {"rm",      rm,                      1, -1},
+    {"diff",    session_changes_diff,    1, -1},
+    {"apply",   session_changes_apply,   1, -1},
+    {"discard", session_changes_discard, 1, -1},
 };
 
 static const struct action *find_action(const char *word, int names, struct error *err)
@@ -171,7 +175,8 @@ static const struct action *find_action(const char *word, int names, struct erro
     if (nearest)
         error_hint(err, "did you mean `belljar session %s`?", nearest);
     else
-        error_hint(err, "`list`, `show NAME` or `rm NAME`");
+        error_hint(err,
+                   "`list`, `show NAME`, `rm NAME`, `diff NAME`, `apply NAME` or `discard NAME`");
     return NULL;
 }
 
@@ -217,6 +222,9 @@ int cmd_session(int argc, char **argv)
         {"token-file", required_argument, NULL, 't'},
         {"socket",     required_argument, NULL, 'u'},
         {"json",       no_argument,       NULL, 'j'},
+        {"stat",       no_argument,       NULL, 'n'},
+        {"version",    required_argument, NULL, 'v'},
+        {"force",      no_argument,       NULL, 'f'},
         {"help",       no_argument,       NULL, 'h'},
         {NULL,         0,                 NULL, 0  },
     };
@@ -241,12 +249,23 @@ int cmd_session(int argc, char **argv)
         case 'j':
             q.is_json = true;
             break;
+        case 'n':
+            q.is_brief = true;
+            break;
+        case 'v':
+            q.version = optarg;
+            break;
+        case 'f':
+            q.is_forced = true;
+            break;
         case 'h':
             return help();
         default:
             return cmd_bad_option(argv[0], answer, argv, options);
         }
     }
+    if (!url && !socket)
+        url = remote_server_of_environment();
     action = find_action(argv[optind], argc - optind - 1, &err);
     if (!action || open_client(&q, url, token_file, socket, &err) < 0)
         return cmd_fail(&err);
@@ -254,5 +273,5 @@ int cmd_session(int argc, char **argv)
     if (r < 0 && err.code == E_AUTH)
         (void)error_hint(&err, REMOTE_TOKEN_HINT);
     client_done(&q.client);
-    return r < 0 ? cmd_fail(&err) : 0;
+    return r < 0 ? cmd_fail(&err) : r;
 }

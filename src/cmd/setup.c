@@ -96,7 +96,7 @@ static int add_allow(struct wish *wish, const char *word, struct error *err)
         error_set(err, E_INVALID, "--allow `%s` is not a directory", path);
         return error_hint(err, "name the directory that holds it");
     }
-    if (asprintf(&text, "%s:%s", full, mode == RUN_GRANT_RW ? "rw" : "ro") < 0)
+    if (asprintf(&text, "%s:%s", full, run_grant_mode_name(mode)) < 0)
         return error_set(err, E_SYSTEM, "out of memory");
     if (add_arg(wish, "--allow", err) < 0)
         return -1;

@@ -313,6 +313,17 @@ static int copy_env(const struct request_env *env, struct run *model, struct err
     return model->env ? 0 : error_set(err, E_SYSTEM, "out of memory");
 }
 
+/* Nobody could look at what waits in them: there is no server to ask. */
+static int refuse_layers(const struct run *run, struct error *err)
+{
+    for (size_t i = 0; i < run->n_grants; i++)
+        if (run->grants[i].mode == RUN_GRANT_COW) {
+            error_set(err, E_INVALID, "belljar shell does not take DIR:cow");
+            return error_hint(err, "use `belljar run`, or a session of `belljar serve`");
+        }
+    return 0;
+}
+
 /* Grants are opened twice: the session has its own, and ours are for the look at protected paths
  * when it is gone. */
 static int make_model(struct shell *shell, struct run *model, struct error *err)
@@ -322,7 +333,7 @@ static int make_model(struct shell *shell, struct run *model, struct error *err)
 
     model->language = shell->language;
     if (request_open_grants(&shell->grants, shell->granted, shell->config, err) < 0 ||
-        copy_env(&shell->env, model, err) < 0)
+        refuse_layers(shell->granted, err) < 0 || copy_env(&shell->env, model, err) < 0)
         return -1;
     r = request_open_grants(&unused, model, shell->config, err);
     for (size_t i = 0; i < LIMIT_GRANTS; i++)

@@ -40,6 +40,7 @@ extern const struct route api_run_routes[];
 extern const struct route api_batch_routes[];
 extern const struct route metrics_routes[];
 extern const struct route api_copy_routes[];
+extern const struct route api_changes_routes[];
 extern const struct route api_session_routes[];
 extern const struct route api_file_routes[];
 extern const struct route api_output_routes[];
@@ -103,7 +104,8 @@ extern const struct route coderunner_routes[];
     {"environment", SCHEMA_STRING, .max_len = 64,                                                  \
      .help = "which packages it finds: the name of an environment"},                               \
     {"allow", SCHEMA_STRINGS, .max_len = LIMIT_GRANTS,                                             \
-     .help = "directories of the host that it sees at their own place: DIR, or DIR:rw to write"}
+     .help = "directories of the host that it sees at their own place: DIR, DIR:rw to write, or "       \
+             "DIR:cow (sessions): what it writes waits to be applied or discarded"}
 /* clang-format on */
 
 /* For routes with `takes_key`, first of all: true when the request was sent before under the same

@@ -67,6 +67,18 @@ static void run_free_p(struct run **run)
     run_free(*run);
 }
 
+/* What is changed there would be gone with the sandbox before anybody could look at it. */
+static int refuse_layers(const struct run *run, struct error *err)
+{
+    for (size_t i = 0; i < run->n_grants; i++)
+        if (run->grants[i].mode == RUN_GRANT_COW) {
+            error_set(err, E_INVALID, "`allow`: copy-on-write directories are for sessions");
+            return error_hint(err, "open a session, look at its changes, then apply or discard "
+                                   "them");
+        }
+    return 0;
+}
+
 int api_make_run(const struct request *request, const json_t *body, struct run **ret_run,
                  struct error *err)
 {
@@ -78,7 +90,8 @@ int api_make_run(const struct request *request, const json_t *body, struct run *
     read_seed(body, run);
     if (api_read_code(request->api, body, run, err) < 0 ||
         api_admit(request->api, request->caller, body, run, err) < 0 ||
-        pass_trace(request, run, err) < 0 || parcel_read(body, request->parts, run, err) < 0 ||
+        refuse_layers(run, err) < 0 || pass_trace(request, run, err) < 0 ||
+        parcel_read(body, request->parts, run, err) < 0 ||
         skill_give(api->kept, request->owner, run, err) < 0 || read_args(body, run, err) < 0)
         return -1;
     run_set_keeper(run, api->kept, request->owner);

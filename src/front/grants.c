@@ -32,7 +32,7 @@ static bool is_allowed(const struct config *config, const struct run_grant *gran
             continue;
         real = realpath(path, NULL);
         if (real && is_below(grant->path, real) &&
-            (mode == RUN_GRANT_RW || grant->mode == RUN_GRANT_RO))
+            (mode == RUN_GRANT_RW || grant->mode == RUN_GRANT_RO || grant->mode == mode))
             return true;
     }
     return false;

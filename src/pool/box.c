@@ -163,6 +163,11 @@ static void gift_done(struct gift *g)
 static int collect(struct box *b, const struct box_spec *spec, struct wire_spawn *message,
                    struct gift *g, struct error *err)
 {
+    static const enum wire_grant_mode modes[] = {
+        [RUN_GRANT_RO] = WIRE_GRANT_RO,
+        [RUN_GRANT_RW] = WIRE_GRANT_RW,
+        [RUN_GRANT_COW] = WIRE_GRANT_COW,
+    };
     const struct ns_ids *ids = zygote_client_ids(b->zygote);
     int n;
 
@@ -178,8 +183,7 @@ static int collect(struct box *b, const struct box_spec *spec, struct wire_spawn
     message->n_grants = (uint32_t)spec->n_grants;
     for (size_t i = 0; i < spec->n_grants; i++) {
         message->grants[i].path = span_of(spec->grants[i].path);
-        message->grants[i].mode =
-            spec->grants[i].mode == RUN_GRANT_RW ? WIRE_GRANT_RW : WIRE_GRANT_RO;
+        message->grants[i].mode = modes[spec->grants[i].mode];
     }
     return 0;
 }
@@ -202,6 +206,9 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
     if (open_init(b, &g.fds[0], err) < 0 ||
         box_open_kernel(&b->kernels[WIRE_KERNEL_PYTHON], &g.fds[1], err) < 0)
         return -1;
+    if (layers_new(spec->grants, spec->n_grants, &b->cow, err) < 0)
+        return -1;
+    b->init.extra_fds = 2 * layers_count(b->cow);
     if (make_cgroup(b, &spec->limits, err) < 0 || collect(b, spec, &message, &g, err) < 0 ||
         granted_new(spec->grants, spec->n_grants, &b->granted, err) < 0)
         return -1;
@@ -274,6 +281,7 @@ void box_free(struct box *b)
     buf_done(&b->bash);
     files_list_done(&b->seen);
     files_done(&b->files);
+    layers_unref(b->cow);
     cgroup_discard(b->cgroup);
     for (size_t i = 0; i < BOX_IMAGE_GROUPS; i++)
         cgroup_discard(b->image_groups[i]);
@@ -354,7 +362,7 @@ static void on_init_message(void *owner, const struct frame *frame)
     unpack_init(&u, frame->body, frame->len);
     switch (frame->type) {
     case WIRE_SEALED:
-        if (box_take_workspace(b, &b->failure) < 0) {
+        if (box_take_workspace(b, &b->failure) < 0 || box_take_layers(b, &b->failure) < 0) {
             box_kill(b);
             break;
         }

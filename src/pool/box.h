@@ -19,6 +19,7 @@
 #include "pool/zygote_client.h"
 #include "sandbox/cgroup.h"
 #include "sandbox/files.h"
+#include "sandbox/layer.h"
 
 struct box;
 struct witness;
@@ -79,6 +80,9 @@ void box_restart(struct box *box, enum run_language language);
 /* /workspace, or NULL when there is none (yet). Whoever asks may change it: what is there when the
  * next cell begins is not that cell's doing. */
 struct files *box_files(struct box *box);
+
+/* What was changed in copy-on-write grants, or NULL: it has none, or not yet. */
+struct layers *box_layers(const struct box *box);
 
 /* --- copies --- */
 

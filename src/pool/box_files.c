@@ -17,6 +17,22 @@ int box_take_workspace(struct box *b, struct error *err)
     return files_init(&b->files, fd, err);
 }
 
+int box_take_layers(struct box *b, struct error *err)
+{
+    for (size_t i = 0; i < layers_count(b->cow); i++) {
+        int layer = frame_take_fd(&b->init.decoder), seen = frame_take_fd(&b->init.decoder);
+
+        if (layers_take(b->cow, i, layer, seen, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+struct layers *box_layers(const struct box *b)
+{
+    return b->was_idle ? b->cow : NULL;
+}
+
 /* A name is what the program says, too. NULL: out of memory. */
 static char *masked_path(struct run *run, const char *path, bool *ret_is_masked)
 {

@@ -6,6 +6,7 @@
 #include "pool/peer.h"
 #include "reach/call.h"
 #include "sandbox/files.h"
+#include "sandbox/layer.h"
 
 /* Processes in a sandbox that are ours and not the program's: pid 1 and the holder of the kernel's
  * memory. */
@@ -60,6 +61,7 @@ struct box {
     bool is_seen_stale;     /* somebody else may have changed it since */
     struct cgroup *cgroup;
     struct granted *granted;  /* directories to look at when nothing of it is left */
+    struct layers *cow;       /* of copy-on-write grants, or NULL */
     struct run_limits limits; /* what it was made for */
     uint32_t layers;
     bool is_touched;
@@ -122,6 +124,9 @@ void box_end_run(struct box *b, enum box_verdict verdict);
 
 /* The descriptor of /workspace that came with pid 1's first word. */
 int box_take_workspace(struct box *b, struct error *err);
+
+/* And those of its layers. */
+int box_take_layers(struct box *b, struct error *err);
 
 /* Before a cell of a session: what is there is not its doing. */
 void box_look_at_files(struct box *b);

@@ -699,6 +699,8 @@ void box_answer(struct box *b)
     run->ended_ns = loop_now_ns();
     box_note_files(b, run);
     box_collect_files(b, run);
+    if (run->keeps_layers && b->cow)
+        run->cow = layers_ref(b->cow);
     read_usage(b, run, &oom_kills);
     decide(b, run, oom_kills);
     if (b->model)

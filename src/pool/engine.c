@@ -20,6 +20,7 @@
 /* What a run may have and what a message carries are two numbers, since neither header may include
  * the other's reasons. */
 _Static_assert(LIMIT_GRANTS == WIRE_GRANTS_MAX, "every grant has a place in WIRE_SPAWN");
+_Static_assert(LIMIT_COW_GRANTS == WIRE_COW_MAX, "and every layer one in WIRE_SEALED");
 _Static_assert(LIMIT_ENV_COUNT <= WIRE_STRINGS_MAX, "every variable has a place in WIRE_RUN");
 _Static_assert(LIMIT_VIOLATIONS == POLICY_VIOLATIONS_MAX, "every violation listed is passed on");
 _Static_assert(CGROUP_ATTACH_MAX == WIRE_ATTACH_MAX, "every cgroup has a place in WIRE_SPAWN");
@@ -159,13 +160,18 @@ int engine_open_sessions(struct engine *engine, const struct sessions_options *o
     return sessions_new(engine->loop, engine->pool, options, &engine->sessions, err);
 }
 
-void engine_close(struct engine *engine)
+void engine_end(struct engine *engine)
 {
     sessions_end(engine->sessions);
-    pool_free(engine->pool);
+    pool_free(take_ptr(engine->pool));
     call_server_configure(NULL, NULL);
-    upstreams_free(engine->upstreams);
-    sessions_free(engine->sessions); /* the last of them went with the pool */
+    upstreams_free(take_ptr(engine->upstreams));
+    sessions_free(take_ptr(engine->sessions)); /* the last of them went with the pool */
+}
+
+void engine_close(struct engine *engine)
+{
+    engine_end(engine);
     cgroup_host_free(engine->cgroups);
     witness_close(engine->witness); /* it may leave a child, which belongs into no cgroup of ours */
     loop_free(engine->loop);

@@ -51,5 +51,8 @@ int engine_hide(struct engine *engine, const char *value, size_t len, struct err
 int engine_open_sessions(struct engine *engine, const struct sessions_options *options,
                          struct error *err);
 
-/* Ends everything, sessions included. */
+/* Ends every sandbox, sessions included. Texts can still be masked. */
+void engine_end(struct engine *engine);
+
+/* The same, and frees the rest. */
 void engine_close(struct engine *engine);

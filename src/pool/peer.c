@@ -46,14 +46,16 @@ static bool handle(struct peer *peer, const struct frame *frame)
     return !peer->is_over;
 }
 
-/* The zygote sends descriptors, and pid 1 exactly one, with its first word, when no program runs
- * yet. What else a sandbox sends of them is closed before it can fill our table. */
+/* The zygote sends descriptors, and pid 1 one, or as many more as its owner expects, with its first
+ * word, when no program runs yet. What else a sandbox sends of them is closed before it can fill
+ * our table. */
 static void drop_fds(struct peer *peer)
 {
     bool is_first = peer->channel == WIRE_CHANNEL_INIT && peer->state == WIRE_STATE_STARTING;
     int fd;
 
-    if (peer->channel == WIRE_CHANNEL_ZYGOTE || (is_first && peer->decoder.n_fds <= 1))
+    if (peer->channel == WIRE_CHANNEL_ZYGOTE ||
+        (is_first && peer->decoder.n_fds <= 1 + peer->extra_fds))
         return;
     while ((fd = frame_take_fd(&peer->decoder)) >= 0)
         (void)close(fd);

@@ -36,6 +36,7 @@ struct peer {
     struct buf pending;
     enum wire_channel channel;
     enum wire_state state;
+    size_t extra_fds; /* that may come with the first word, beside one; the owner sets it */
     uint32_t sent[WIRE_TYPE_END];
     const struct peer_events *events;
     void *owner;

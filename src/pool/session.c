@@ -286,6 +286,21 @@ struct files *session_files(struct session *s)
     return s->box && !s->fork ? box_files(s->box) : NULL;
 }
 
+struct layers *session_layers(struct session *s)
+{
+    return s->box && !s->fork ? box_layers(s->box) : NULL;
+}
+
+struct run *session_model(struct session *s)
+{
+    return s->model;
+}
+
+int session_note(struct session *s, const char *event, const char *detail, struct error *err)
+{
+    return session_tell(s, event, "changes", detail, NULL, err);
+}
+
 /* --- end --- */
 
 static void free_session(struct session *s)

@@ -24,6 +24,7 @@
 #include "base/run.h"
 #include "pool/pool.h"
 #include "sandbox/files.h"
+#include "sandbox/layer.h"
 
 struct sessions; /* the table */
 struct session;
@@ -109,6 +110,16 @@ pid_t session_pid(const struct session *session);
 /* Its /workspace (sandbox/files.h), or NULL while the session starts. What is changed this way is
  * not listed as a cell's doing. */
 struct files *session_files(struct session *session);
+
+/* What was changed in its copy-on-write grants (sandbox/layer.h), or NULL: it has none, or is still
+ * starting. */
+struct layers *session_layers(struct session *session);
+
+/* What its texts are masked with. */
+struct run *session_model(struct session *session);
+
+/* Somebody decided on its changes: writes it down. */
+int session_note(struct session *session, const char *event, const char *detail, struct error *err);
 
 /* --- copies: memory of the Python kernel, variables of the Bash kernel, files --- */
 

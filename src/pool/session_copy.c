@@ -125,6 +125,12 @@ static int check_rest(const struct session *s, struct error *err)
         error_set(err, E_BUSY, "a cell is running");
         return error_hint(err, "copies are made between cells");
     }
+    /* Its layer is a file system of one sandbox. A copy without it would see other files than its
+     * variables know. */
+    if (session_layers((struct session *)s)) {
+        error_set(err, E_UNSUPPORTED, "a session with a copy-on-write directory cannot be copied");
+        return error_hint(err, "apply or discard its changes, and go on in a session without");
+    }
     return 0;
 }
 

@@ -305,7 +305,7 @@ static void add_grants(struct witness *witness, struct record *r, const struct r
     for (size_t i = 0; i < run->n_grants; i++) {
         record_open(r, NULL);
         add(witness, r, "path", run->grants[i].path);
-        record_word(r, "mode", run->grants[i].mode == RUN_GRANT_RW ? "rw" : "ro");
+        record_word(r, "mode", run_grant_mode_name(run->grants[i].mode));
         record_close(r);
     }
     record_close(r);

@@ -47,9 +47,9 @@ void witness_end(struct witness *witness, struct run *run);
 /* --- everything else --- */
 
 struct witness_session {
-    const char *event; /* "open", "end", "fork", "checkpoint", "restore" */
+    const char *event; /* "open", "end", "fork", "checkpoint", "restore", "apply", "discard" */
     const char *id, *name, *owner, *profile;
-    const char *detail_key; /* "why", "checkpoint", "from", or NULL */
+    const char *detail_key; /* "why", "checkpoint", "from", "changes", or NULL */
     const char *detail;
     const struct run_limits *limits; /* or NULL */
     const struct error *error;       /* code E_NONE, or NULL: it went well */

@@ -111,11 +111,16 @@ struct files_writer {
     char name[NAME_MAX + 1];
     uint64_t written;
     uint64_t limit;
+    bool is_synced, is_new; /* of the options */
 };
 
 struct files_write_options {
     bool is_executable; /* mode 0755 instead of 0644 */
     bool makes_parents;
+    bool has_mode; /* this mode instead; only permissions of it count */
+    unsigned mode;
+    bool is_synced; /* on the disk before it has its name, and then with it */
+    bool is_new;    /* never in place of something: E_INVALID, EEXIST */
     uint64_t limit; /* most bytes; 0: what the disk holds */
 };
 

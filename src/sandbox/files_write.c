@@ -112,18 +112,21 @@ int files_write_begin(struct files_writer *writer, const struct files *files, co
                       const struct files_write_options *options, struct error *err)
 {
     cleanup(files_leave) struct files_guard guard = {0};
+    mode_t mode = options->has_mode ? options->mode & 0777 : options->is_executable ? 0755 : 0644;
 
     *writer = (struct files_writer){
         .dir = *files,
         .fd = -1,
         .limit = options->limit ? options->limit : UINT64_MAX,
+        .is_synced = options->is_synced,
+        .is_new = options->is_new,
     };
     writer->dir.fd = -1;
     if (check_new_name(path, err) < 0 || files_enter(&guard, files, err) < 0 ||
         open_directory(writer, files, path, options->makes_parents, err) < 0)
         return -1;
     writer->fd = files_openat(writer->dir.fd, "", O_TMPFILE | O_WRONLY, 0600);
-    if (writer->fd < 0 || fchmod(writer->fd, options->is_executable ? 0755 : 0644) < 0) {
+    if (writer->fd < 0 || fchmod(writer->fd, mode) < 0) {
         files_fail(err, "write", path);
         writer_done(writer);
         return -1;
@@ -174,6 +177,14 @@ static int replace(struct files_writer *writer, const char *from)
     return -1;
 }
 
+/* The directory was opened to find things in it only. */
+static int sync_directory(const struct files_writer *writer)
+{
+    cleanup_close int dir = files_openat(writer->dir.fd, "", O_RDONLY | O_DIRECTORY, 0);
+
+    return dir < 0 ? -1 : fsync(dir);
+}
+
 int files_write_commit(struct files_writer *writer, struct error *err)
 {
     cleanup(files_leave) struct files_guard guard = {0};
@@ -187,8 +198,10 @@ int files_write_commit(struct files_writer *writer, struct error *err)
         /* The one way that needs no capability. The link in /proc is ours and the file it stands
          * for is what we opened. */
         (void)snprintf(from, sizeof(from), "/proc/self/fd/%d", writer->fd);
-        if (linkat(AT_FDCWD, from, writer->dir.fd, writer->name, AT_SYMLINK_FOLLOW) < 0 &&
-            (errno != EEXIST || replace(writer, from) < 0))
+        if ((writer->is_synced && fsync(writer->fd) < 0) ||
+            (linkat(AT_FDCWD, from, writer->dir.fd, writer->name, AT_SYMLINK_FOLLOW) < 0 &&
+             (errno != EEXIST || writer->is_new || replace(writer, from) < 0)) ||
+            (writer->is_synced && sync_directory(writer) < 0))
             r = files_fail(err, "write", writer->name);
     }
     writer_done(writer);

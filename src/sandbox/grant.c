@@ -102,7 +102,7 @@ void grant_done(struct run_grant *grant)
 static uint64_t attributes(const struct run_grant *grant)
 {
     return MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV |
-           (grant->mode == RUN_GRANT_RO ? MOUNT_ATTR_RDONLY : 0);
+           (grant->mode == RUN_GRANT_RW ? 0 : MOUNT_ATTR_RDONLY);
 }
 
 /* The namespace that makes an owner of the sandbox's ids; directories next to one another mostly
@@ -142,7 +142,7 @@ static int mount_as_root(const struct run_grant *grant, struct owner_map *map, i
      * reads with the rights of a stranger, which are fewer; but what it wrote would belong to
      * nobody. */
     if (syscall(SYS_mount_setattr, mount_fd, "", AT_EMPTY_PATH, &attr, sizeof(attr)) < 0 &&
-        (errno != EINVAL || grant->mode == RUN_GRANT_RW)) {
+        (errno != EINVAL || grant->mode != RUN_GRANT_RO)) {
         error_errno(err, "map the owner of `%s`", grant->path);
         err->code = E_UNSUPPORTED;
         return error_hint(

@@ -118,7 +118,7 @@ uint64_t recipe_prepare(void)
 
 static int enter_root(struct recipe *r, struct error *err)
 {
-    if (root_enter(r->spec, r->grant_fds, err) < 0)
+    if (root_enter(r->spec, r->grant_fds, r->layer_fds, err) < 0)
         return -1;
     for (uint32_t i = 0; i < r->spec->n_grants; i++)
         close_fd(&r->grant_fds[i]);
@@ -202,7 +202,7 @@ static int restrict_paths(struct recipe *r, struct error *err)
             result = error_set(err, E_SYSTEM, "out of memory");
         paths[count++] = (struct landlock_path){
             names[i] ? names[i] : "",
-            r->spec->grants[i].mode == WIRE_GRANT_RW ? LANDLOCK_WRITE_EXEC : LANDLOCK_READ_EXEC,
+            r->spec->grants[i].mode == WIRE_GRANT_RO ? LANDLOCK_READ_EXEC : LANDLOCK_WRITE_EXEC,
         };
     }
     if (result == 0)

@@ -14,6 +14,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "sandbox/mount.h"
+#include "sandbox/overlay.h"
 #include "sandbox/protect.h"
 
 /* Where the new root is put together: something that exists everywhere and that nobody asks us to
@@ -281,7 +282,8 @@ static int mount_proc(struct error *err)
 }
 
 /* One tmpfs for everything writable, so that one number is the disk limit. */
-static int mount_disk(const struct wire_spawn *spec, struct error *err)
+static int mount_disk(const struct wire_spawn *spec, int *grant_fds, int *layer_fds,
+                      struct error *err)
 {
     static const struct {
         const char *name;
@@ -319,7 +321,8 @@ static int mount_disk(const struct wire_spawn *spec, struct error *err)
     }
     /* A detached mount cannot be cloned in parts on most kernels, so it is put down once, under the
      * last of its own targets, and shown from there. */
-    if (mount_attach(disk, "/workspace", err) < 0)
+    if (mount_attach(disk, "/workspace", err) < 0 ||
+        overlay_grants(spec, "/workspace", grant_fds, layer_fds, err) < 0)
         return -1;
     for (size_t i = ARRAY_SIZE(parts); i-- > 0;) {
         char source[64];
@@ -371,8 +374,11 @@ static int private_root(struct error *err)
     return mount_pivot("/home", err);
 }
 
-static int mount_grants(const struct wire_spawn *spec, const int *grant_fds, struct error *err)
+static int mount_grants(const struct wire_spawn *spec, const int *grant_fds, int *layer_fds,
+                        struct error *err)
 {
+    size_t layers = 0;
+
     for (uint32_t i = 0; i < spec->n_grants; i++) {
         cleanup_free char *path = span_dup(spec->grants[i].path);
 
@@ -380,17 +386,21 @@ static int mount_grants(const struct wire_spawn *spec, const int *grant_fds, str
             return error_set(err, E_PROTOCOL, "a granted path is not absolute");
         if (mount_make_dirs(path, err) < 0 || mount_attach(grant_fds[i], path, err) < 0)
             return error_wrap(err, "grant %s", path);
-        if (spec->grants[i].mode == WIRE_GRANT_RW && protect_grant(path, err) < 0)
+        if (spec->grants[i].mode == WIRE_GRANT_COW &&
+            overlay_open(path, &layer_fds[2 * layers++ + 1], err) < 0)
+            return error_wrap(err, "grant %s", path);
+        if (spec->grants[i].mode != WIRE_GRANT_RO && protect_grant(path, err) < 0)
             return error_wrap(err, "protect %s", path);
     }
     return 0;
 }
 
-int root_enter(const struct wire_spawn *spec, const int *grant_fds, struct error *err)
+int root_enter(const struct wire_spawn *spec, int *grant_fds, int *layer_fds, struct error *err)
 {
     if (spec->n_grants && private_root(err) < 0)
         return -1;
-    if (mount_proc(err) < 0 || mount_disk(spec, err) < 0 || mount_grants(spec, grant_fds, err) < 0)
+    if (mount_proc(err) < 0 || mount_disk(spec, grant_fds, layer_fds, err) < 0 ||
+        mount_grants(spec, grant_fds, layer_fds, err) < 0)
         return -1;
     if (spec->n_grants && mount_set_attrs(AT_FDCWD, "/", MOUNT_ATTR_RDONLY, false, err) < 0)
         return -1;

@@ -24,5 +24,7 @@
 int root_build(const struct wire_strings *binds, int steady_fd, struct error *err);
 
 /* In the sandbox's own namespaces, before privileges are dropped: private /proc, /workspace, /tmp,
- * /dev/shm, and the granted directories (`grant_fds`: one detached mount each, in order). */
-int root_enter(const struct wire_spawn *spec, const int *grant_fds, struct error *err);
+ * /dev/shm, and the granted directories (`grant_fds`: one detached mount each, in order, in whose
+ * place overlays come for copy-on-write ones). `layer_fds`: as WIRE_SEALED has them behind the
+ * workspace. */
+int root_enter(const struct wire_spawn *spec, int *grant_fds, int *layer_fds, struct error *err);

@@ -563,7 +563,8 @@ static void grants_are_taken_apart(void **state)
     assert_int_equal(mode, RUN_GRANT_RW);
     free(path);
     assert_true(config_parse_grant(":ro", &path, &mode, &err) < 0);
-    assert_error(&err, E_INVALID, "`:ro`: read no directory, expected DIR, DIR:ro or DIR:rw");
+    assert_error(&err, E_INVALID,
+                 "`:ro`: read no directory, expected DIR, DIR:ro, DIR:rw or DIR:cow");
     assert_true(config_parse_grant("", &path, &mode, &err) < 0);
     assert_error(&err, E_INVALID, "read no directory");
 }

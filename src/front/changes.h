@@ -1,0 +1,39 @@
+/* What was changed in copy-on-write grants, as JSON for every door, and what becomes of it.
+ *
+ * Names and texts are a program's, and masked like everything it says. Contents are compared, read
+ * and written to disks that may be slow: servers have it done by a process of its own
+ * (changes_start), which leaves each file old or new whatever happens to it.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/loop.h"
+#include "base/run.h"
+#include "pool/session.h"
+#include "sandbox/layer.h"
+
+enum changes_action { CHANGES_SHOW, CHANGES_APPLY, CHANGES_DISCARD };
+
+struct changes_wish {
+    enum changes_action action;
+    const json_t *paths; /* texts: only what is there or below; NULL or empty: everything */
+    const char *version; /* of the list that was looked at, or NULL: whatever there is now */
+    bool has_diffs;      /* of a list: with the lines */
+    bool is_forced;      /* conflicts are overwritten */
+};
+
+/* CHANGES_SHOW:  {"changes":[{"path","change","kind","size","old_size","mode","old_mode","added",
+ * "removed","is_binary","obstacle","diff"}],"has_more","version"}
+ * the others:    {"done":[path],"skipped":[{"path","reason","message"}]}
+ * `run` says what is masked. The caller owns *ret_answer. */
+int changes_do(struct layers *layers, struct run *run, const struct changes_wish *wish,
+               json_t **ret_answer, struct error *err);
+
+/* `answer` is only lent, and NULL where `err` says why. */
+typedef void (*changes_fn)(void *user, json_t *answer, struct error *err);
+
+/* The same for a session, by a process of its own; `fn` is called once, from the loop. E_BUSY: it
+ * is at it already, or a cell runs. E_INVALID: it has no such grants. */
+int changes_start(struct loop *loop, struct session *session, const struct changes_wish *wish,
+                  changes_fn fn, void *user, struct error *err);

@@ -1,0 +1,379 @@
+#include "sandbox/layer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/vfs.h>
+#include <time.h>
+
+#include "base/cleanup.h"
+#include "base/utf8.h"
+#include "sandbox/files_internal.h"
+#include "sandbox/layer_internal.h"
+
+static const char *const protected_paths[] = {
+#define X(path) path,
+#include "sandbox/protected.h"
+#undef X
+};
+
+/* --- life --- */
+
+static void layer_done(struct layer *layer)
+{
+    files_done(&layer->disk);
+    files_done(&layer->upper);
+    files_done(&layer->seen);
+    for (size_t i = 0; i < layer->n_bases; i++)
+        free(layer->bases[i].path);
+    free(layer->bases);
+    free(layer->path);
+}
+
+struct layers *layers_ref(struct layers *layers)
+{
+    layers->refs++;
+    return layers;
+}
+
+void layers_unref(struct layers *layers)
+{
+    if (!layers || --layers->refs)
+        return;
+    for (size_t i = 0; i < layers->count; i++)
+        layer_done(&layers->items[i]);
+    free(layers);
+}
+
+/* Files are stamped by this clock, some with its last tick only: what changes in the few ms until
+ * the sandbox stands may seem to be older, and is what the program sees from its first look on. */
+static int64_t now_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static int layer_init(struct layer *layer, const struct run_grant *grant, struct error *err)
+{
+    struct stat st;
+
+    *layer = (struct layer){
+        .path = strdup(grant->path),
+        .disk.fd = fcntl(grant->fd, F_DUPFD_CLOEXEC, 3),
+        .upper.fd = -1,
+        .seen.fd = -1,
+        .since_ns = now_ns(),
+    };
+    if (!layer->path)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (layer->disk.fd < 0 || fstat(layer->disk.fd, &st) < 0)
+        return error_errno(err, "keep `%s`", grant->path);
+    layer->disk.uid = st.st_uid;
+    layer->disk.gid = st.st_gid;
+    /* Who is not root has no other rights than his own anyway. */
+    layer->disk.is_other = geteuid() == 0 && (st.st_uid != 0 || st.st_gid != getegid());
+    return 0;
+}
+
+int layers_new(const struct run_grant *grants, size_t count, struct layers **ret_layers,
+               struct error *err)
+{
+    struct layers *layers = NULL;
+
+    for (size_t i = 0; i < count; i++) {
+        if (grants[i].mode != RUN_GRANT_COW)
+            continue;
+        if (!layers && (layers = calloc(1, sizeof(*layers))))
+            layers->refs = 1;
+        if (!layers)
+            return error_set(err, E_SYSTEM, "out of memory");
+        if (layers->count == LIMIT_COW_GRANTS) {
+            layers_unref(layers);
+            error_set(err, E_TOO_LARGE, "at most %d directories can be copy-on-write",
+                      LIMIT_COW_GRANTS);
+            return error_hint(err, "grant one that holds several of them");
+        }
+        if (layer_init(&layers->items[layers->count++], &grants[i], err) < 0) {
+            layers_unref(layers);
+            return -1;
+        }
+    }
+    *ret_layers = layers;
+    return 0;
+}
+
+size_t layers_count(const struct layers *layers)
+{
+    return layers ? layers->count : 0;
+}
+
+const char *layers_path(const struct layers *layers, size_t index)
+{
+    return layers->items[index].path;
+}
+
+int layers_take(struct layers *layers, size_t index, int layer_fd, int seen_fd, struct error *err)
+{
+    struct layer *layer = &layers->items[index];
+    cleanup_close int seen = seen_fd;
+    struct statfs fs;
+
+    if (files_init(&layer->upper, layer_fd, err) < 0)
+        return error_wrap(err, "the layer of a grant");
+    if (fstatfs(seen, &fs) < 0 || fs.f_type != OVERLAYFS_SUPER_MAGIC)
+        return error_set(err, E_PROTOCOL, "what came as a copy-on-write grant is none");
+    layer->seen = layer->upper;
+    layer->seen.fd = take_fd(seen);
+    return 0;
+}
+
+/* --- conflicts --- */
+
+int64_t layer_ctime_ns(const struct stat *st)
+{
+    return (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
+}
+
+static int compare_bases(const void *a, const void *b)
+{
+    return strcmp(((const struct layer_base *)a)->path, ((const struct layer_base *)b)->path);
+}
+
+static struct layer_base *find_base(const struct layer *layer, const char *path)
+{
+    struct layer_base wanted = {.path = (char *)path};
+
+    return layer->n_bases
+               ? bsearch(&wanted, layer->bases, layer->n_bases, sizeof(wanted), compare_bases)
+               : NULL;
+}
+
+bool layer_is_conflict(const struct layer *layer, const char *path, int64_t ctime_ns)
+{
+    const struct layer_base *base = find_base(layer, path);
+
+    return ctime_ns > layer->since_ns && (!base || ctime_ns != base->ctime_ns);
+}
+
+static int grow(struct layer *layer, struct error *err)
+{
+    size_t size = layer->size ? 2 * layer->size : 64;
+    struct layer_base *bases;
+
+    if (layer->n_bases < layer->size)
+        return 0;
+    bases = reallocarray(layer->bases, size, sizeof(*bases));
+    if (!bases)
+        return error_set(err, E_SYSTEM, "out of memory");
+    layer->bases = bases;
+    layer->size = size;
+    return 0;
+}
+
+int layers_note_base(struct layers *layers, size_t index, const char *path, int64_t ctime_ns,
+                     struct error *err)
+{
+    struct layer *layer = &layers->items[index];
+    struct layer_base *base = find_base(layer, path);
+    size_t at = 0;
+    char *copy;
+
+    if (base) {
+        base->ctime_ns = ctime_ns;
+        return 0;
+    }
+    copy = strdup(path);
+    if (!copy || grow(layer, err) < 0) {
+        free(copy);
+        return error_set(err, E_SYSTEM, "out of memory");
+    }
+    while (at < layer->n_bases && strcmp(layer->bases[at].path, path) < 0)
+        at++;
+    memmove(&layer->bases[at + 1], &layer->bases[at],
+            (layer->n_bases - at) * sizeof(*layer->bases));
+    layer->bases[at] = (struct layer_base){copy, ctime_ns};
+    layer->n_bases++;
+    return 0;
+}
+
+const char *layers_base(const struct layers *layers, size_t index, size_t n, int64_t *ret_ctime_ns)
+{
+    const struct layer *layer = &layers->items[index];
+
+    if (n >= layer->n_bases)
+        return NULL;
+    *ret_ctime_ns = layer->bases[n].ctime_ns;
+    return layer->bases[n].path;
+}
+
+/* --- what is never written --- */
+
+/* Names are compared without their case: there are disks on which it makes no difference. */
+static bool is_protected_at(const char *path, bool is_directory)
+{
+    size_t len = strlen(path);
+
+    for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
+        const char *known = protected_paths[i];
+        size_t n = strlen(known);
+
+        if (len >= n && strncasecmp(path, known, n) == 0 && (len == n || path[n] == '/'))
+            return true;
+        /* What is no directory and stands where one with protected files would: a link to one that
+         * the program has filled, or the `.git` of a worktree. */
+        if (!is_directory && len < n && known[len] == '/' && strncasecmp(path, known, len) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool layer_is_protected(const char *path, bool is_directory)
+{
+    for (const char *at = path; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (is_protected_at(at, is_directory))
+            return true;
+    }
+    return false;
+}
+
+/* Up is only allowed first, where it is counted from the link's own directory, which is a real one.
+ * Behind a name it would be counted from wherever that name leads. */
+bool layer_link_stays(const char *path, const char *target)
+{
+    size_t depth = 0;
+
+    if (!*target || *target == '/')
+        return false;
+    for (const char *c = path; *c; c++)
+        depth += *c == '/';
+    while (strncmp(target, "..", 2) == 0 && (target[2] == '/' || !target[2])) {
+        if (depth-- == 0)
+            return false;
+        target += 2;
+        target += strspn(target, "/");
+    }
+    for (const char *part = target; part; part = strchr(part, '/')) {
+        part += *part == '/';
+        if (strncmp(part, "..", 2) == 0 && (part[2] == '/' || !part[2]))
+            return false;
+    }
+    return true;
+}
+
+/* --- looking, as whose files they are --- */
+
+int layer_look(const struct files *files, int dir, const char *name, struct stat *ret_st)
+{
+    cleanup(files_leave) struct files_guard guard = {0};
+
+    if (files_enter(&guard, files, NULL) < 0) {
+        errno = EPERM;
+        return -1;
+    }
+    return fstatat(dir, name, ret_st, AT_SYMLINK_NOFOLLOW | AT_NO_AUTOMOUNT);
+}
+
+int layer_openat(const struct files *files, int dir, const char *path, int flags)
+{
+    cleanup(files_leave) struct files_guard guard = {0};
+
+    if (files_enter(&guard, files, NULL) < 0) {
+        errno = EPERM;
+        return -1;
+    }
+    return files_openat(dir, path, flags, 0);
+}
+
+ssize_t layer_readlink(const struct files *files, int dir, const char *name, char *target,
+                       size_t size)
+{
+    cleanup(files_leave) struct files_guard guard = {0};
+    ssize_t n;
+
+    if (files_enter(&guard, files, NULL) < 0)
+        return -1;
+    n = readlinkat(dir, name, target, size - 1);
+    if (n < 0 || (size_t)n == size - 1)
+        return -1;
+    target[n] = '\0';
+    return n;
+}
+
+/* --- names --- */
+
+const char *layer_change_name(enum layer_change change)
+{
+    static const char *const names[] = {
+        [LAYER_CREATED] = "created", [LAYER_CHANGED] = "changed", [LAYER_DELETED] = "deleted"};
+
+    return names[change];
+}
+
+const char *layer_obstacle_name(enum layer_obstacle obstacle)
+{
+    static const char *const names[] = {
+        [LAYER_NO_OBSTACLE] = NULL,        [LAYER_CONFLICT] = "conflict",
+        [LAYER_PROTECTED] = "protected",   [LAYER_SPECIAL] = "special",
+        [LAYER_LEADS_OUT] = "leads_out",   [LAYER_ODD_NAME] = "odd_name",
+        [LAYER_UNREADABLE] = "unreadable", [LAYER_FAILED] = "failed",
+    };
+
+    return names[obstacle];
+}
+
+int layers_show_path(const struct layers *layers, const struct layer_entry *entry, struct buf *out,
+                     struct error *err)
+{
+    if (files_path_escape(layers->items[entry->index].path, out, err) < 0 ||
+        buf_add_str(out, "/", err) < 0)
+        return -1;
+    return files_path_escape(entry->path, out, err);
+}
+
+bool layers_is_below(const struct layers *layers, const struct layer_entry *entry, const char *path)
+{
+    cleanup(buf_done) struct buf shown = {0};
+    size_t len = strlen(path), skip = 0;
+    const char *text;
+
+    while (len > 1 && path[len - 1] == '/')
+        len--;
+    buf_init(&shown, 8 * PATH_MAX + 2);
+    if (layers_show_path(layers, entry, &shown, NULL) < 0)
+        return false;
+    text = buf_str(&shown);
+    if (path[0] != '/') {
+        cleanup(buf_done) struct buf top = {0};
+
+        buf_init(&top, 4 * PATH_MAX + 1);
+        if (layers->count != 1 || files_path_escape(layers->items[0].path, &top, NULL) < 0)
+            return false;
+        skip = top.len + 1;
+    }
+    return strncmp(text + skip, path, len) == 0 &&
+           (text[skip + len] == '\0' || text[skip + len] == '/');
+}
+
+void layers_list_digest(const struct layers *layers, const struct layers_list *list,
+                        uint8_t digest[SHA256_BYTES])
+{
+    struct sha256_stream *sha = sha256_begin();
+
+    for (size_t i = 0; i < list->count; i++) {
+        const struct layer_entry *e = &list->entries[i];
+        const char *top = layers->items[e->index].path;
+        uint32_t facts[] = {(uint32_t)e->change, (uint32_t)e->kind, e->mode};
+
+        sha256_feed(sha, top, strlen(top) + 1);
+        sha256_feed(sha, e->path, strlen(e->path) + 1);
+        sha256_feed(sha, facts, sizeof(facts));
+        sha256_feed(sha, e->digest, sizeof(e->digest));
+    }
+    sha256_end(sha, digest);
+}

@@ -1,0 +1,47 @@
+/* Shared by layer.c (the layers), layer_walk.c (what has changed) and layer_apply.c (what becomes
+ * of it). */
+#pragma once
+
+#include <sys/stat.h>
+
+#include "sandbox/layer.h"
+
+/* A path that we have written ourselves, and when. */
+struct layer_base {
+    char *path;
+    int64_t ctime_ns;
+};
+
+struct layer {
+    char *path;         /* of the grant */
+    struct files disk;  /* the directory, as its owner */
+    struct files upper; /* what the program has written */
+    struct files seen;  /* both together, as the program sees them */
+    int64_t since_ns;
+    struct layer_base *bases; /* by path */
+    size_t n_bases, size;
+};
+
+struct layers {
+    unsigned refs;
+    size_t count;
+    struct layer items[LIMIT_COW_GRANTS];
+};
+
+int64_t layer_ctime_ns(const struct stat *st);
+
+/* Whether the file on the disk has changed since we, or the sandbox, came. */
+bool layer_is_conflict(const struct layer *layer, const char *path, int64_t ctime_ns);
+
+/* Something at `path` is a protected one, or a link that could stand for one. */
+bool layer_is_protected(const char *path, bool is_directory);
+
+/* Whether a link at `path` with this target stays in the directory, wherever else in it links lead.
+ */
+bool layer_link_stays(const char *path, const char *target);
+
+/* fstatat(2) of a name in a directory that was opened below `files`, as its user; -1 with errno. */
+int layer_look(const struct files *files, int dir, const char *name, struct stat *ret_st);
+int layer_openat(const struct files *files, int dir, const char *path, int flags);
+ssize_t layer_readlink(const struct files *files, int dir, const char *name, char *target,
+                       size_t size);

@@ -1,0 +1,457 @@
+/* What a program has changed: the layer against the directory on the disk.
+ *
+ * The layer has every file that was written, in whole and at its place; a character device 0/0
+ * where something was deleted; and an attribute at directories that stand in place of deleted ones,
+ * of which nothing shows through (Documentation/filesystems/overlayfs.rst). None of that is
+ * believed to be well-formed: whatever is odd becomes an entry that is not applied.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "sandbox/files_internal.h"
+#include "sandbox/layer_internal.h"
+
+#define CHUNK (64 * KIB)
+#define NAMES (16 * KIB)
+
+struct walk {
+    const struct layer *layer;
+    size_t index;
+    struct layers_list *list;
+    size_t seen;
+    bool is_full; /* nothing more is looked at */
+    unsigned depth;
+    char path[PATH_MAX];
+    size_t len;
+};
+
+void layers_list_done(struct layers_list *list)
+{
+    for (size_t i = 0; i < list->count; i++)
+        free(list->entries[i].failure);
+    free(list->entries);
+    buf_done(&list->paths);
+    *list = (struct layers_list){0};
+}
+
+/* --- the list --- */
+
+static int grow(struct layers_list *list, struct error *err)
+{
+    size_t size = list->size ? 2 * list->size : 64;
+    struct layer_entry *entries;
+
+    if (list->count < list->size)
+        return 0;
+    entries = reallocarray(list->entries, size, sizeof(*entries));
+    if (!entries)
+        return error_set(err, E_SYSTEM, "out of memory");
+    list->entries = entries;
+    list->size = size;
+    return 0;
+}
+
+static bool is_odd_name(const char *path)
+{
+    size_t len = strlen(path);
+
+    if (utf8_valid(path, len) != len)
+        return true;
+    for (size_t i = 0; i < len; i++)
+        if ((uint8_t)path[i] < 0x20 || path[i] == 0x7f)
+            return true;
+    return false;
+}
+
+static enum layer_obstacle obstacle_of(const struct walk *w, const struct layer_entry *e,
+                                       const char *target)
+{
+    if (layer_is_protected(w->path, e->kind == FILES_DIRECTORY))
+        return LAYER_PROTECTED;
+    if (is_odd_name(w->path))
+        return LAYER_ODD_NAME;
+    if (e->change != LAYER_DELETED && e->kind != FILES_REGULAR && e->kind != FILES_DIRECTORY &&
+        e->kind != FILES_LINK)
+        return LAYER_SPECIAL;
+    if (e->change != LAYER_DELETED && e->kind == FILES_LINK &&
+        !layer_link_stays(w->path, target ? target : ""))
+        return LAYER_LEADS_OUT;
+    if (e->ctime_ns && e->kind != FILES_DIRECTORY &&
+        layer_is_conflict(w->layer, w->path, e->ctime_ns))
+        return LAYER_CONFLICT;
+    return LAYER_NO_OBSTACLE;
+}
+
+/* `w->path` has changed. Returns the entry, which holds until the next one; NULL: no room. */
+static struct layer_entry *add(struct walk *w, enum layer_change change, const struct stat *now,
+                               const struct stat *was, const char *target, struct error *err)
+{
+    struct layers_list *list = w->list;
+    struct files_entry new = {0}, old = {0};
+    struct layer_entry *e;
+
+    if (list->count == LIMIT_FILES_WALK || grow(list, err) < 0 ||
+        list->paths.len + w->len + 1 > LIMIT_FILES_PATHS) {
+        list->is_partial = w->is_full = true;
+        return NULL;
+    }
+    if (now)
+        files_fill(&new, now);
+    if (was)
+        files_fill(&old, was);
+    e = &list->entries[list->count];
+    *e = (struct layer_entry){
+        .index = w->index,
+        .path_at = list->paths.len,
+        .change = change,
+        .kind = now ? new.kind : old.kind,
+        .mode = new.mode & 0777,
+        .old_mode = old.mode & 0777,
+        .size = new.size,
+        .old_size = old.size,
+        .ctime_ns = was ? layer_ctime_ns(was) : 0,
+    };
+    e->obstacle = obstacle_of(w, e, target);
+    if (buf_add(&list->paths, w->path, w->len + 1, err) < 0) {
+        list->is_partial = w->is_full = true;
+        return NULL;
+    }
+    list->count++;
+    return e;
+}
+
+/* --- one step down --- */
+
+static bool push(struct walk *w, const char *name, size_t *ret_len)
+{
+    size_t slash = w->len > 0, len = strlen(name);
+
+    *ret_len = w->len;
+    w->is_full |= w->seen++ >= 4 * (size_t)LIMIT_FILES_WALK;
+    if (w->is_full || w->len + slash + len >= sizeof(w->path)) {
+        w->list->is_partial = true;
+        return false;
+    }
+    if (slash)
+        w->path[w->len] = '/';
+    memcpy(w->path + w->len + slash, name, len + 1);
+    w->len += slash + len;
+    return true;
+}
+
+static void pop(struct walk *w, size_t len)
+{
+    w->len = len;
+    w->path[len] = '\0';
+}
+
+/* Calls `fn` for every name in the directory, with that name pushed. */
+static void each_name(struct walk *w, int dir,
+                      void (*fn)(struct walk *w, const char *name, void *arg), void *arg)
+{
+    cleanup_free char *data = malloc(NAMES);
+    struct files_names names = {.fd = dir, .data = data, .size = NAMES};
+    const char *name;
+
+    if (!data || w->depth == LIMIT_FILES_DEPTH) {
+        w->list->is_partial = true;
+        return;
+    }
+    w->depth++;
+    while ((name = files_next_name(&names))) {
+        char copy[NAME_MAX + 1];
+        size_t before;
+
+        (void)snprintf(copy, sizeof(copy), "%s", name);
+        if (push(w, copy, &before))
+            fn(w, copy, arg);
+        pop(w, before);
+        if (w->is_full)
+            break;
+    }
+    w->depth--;
+}
+
+/* --- deletions --- */
+
+static void delete_tree(struct walk *w, int disk, const char *name, const struct stat *st);
+
+static void delete_name(struct walk *w, const char *name, void *arg)
+{
+    const int *disk = arg;
+    struct stat st;
+
+    if (layer_look(&w->layer->disk, *disk, name, &st) == 0)
+        delete_tree(w, *disk, name, &st);
+}
+
+/* What is at `w->path` on the disk, and all below it. */
+static void delete_tree(struct walk *w, int disk, const char *name, const struct stat *st)
+{
+    struct layer_entry *e = add(w, LAYER_DELETED, NULL, st, NULL, NULL);
+
+    if (e && S_ISDIR(st->st_mode)) {
+        cleanup_close int dir = layer_openat(&w->layer->disk, disk, name, O_RDONLY | O_DIRECTORY);
+
+        if (dir >= 0)
+            each_name(w, dir, delete_name, &dir);
+        else
+            e->obstacle = LAYER_UNREADABLE;
+    }
+}
+
+/* --- files --- */
+
+/* Whether both hold the same, and what the new one holds. -1: one of them is not to be read. */
+static int compare_content(int now, int was, uint8_t digest[SHA256_BYTES])
+{
+    struct sha256_stream *sha = sha256_begin();
+    cleanup_free char *data = malloc(2 * CHUNK);
+    bool is_same = was >= 0;
+    uint64_t at = 0;
+    ssize_t n = data && sha ? 1 : -1;
+
+    while (n > 0) {
+        n = files_read(now, at, data, CHUNK, NULL);
+        if (n < 0)
+            break;
+        sha256_feed(sha, data, (size_t)n);
+        if (is_same && (files_read(was, at, data + CHUNK, CHUNK, NULL) != n ||
+                        memcmp(data, data + CHUNK, (size_t)n) != 0))
+            is_same = false;
+        at += (uint64_t)n;
+    }
+    sha256_end(sha, digest);
+    return n < 0 ? -1 : is_same;
+}
+
+struct pair {
+    int upper, disk; /* directories; the second -1: there is none */
+    bool is_opaque;  /* nothing of the second shows through */
+};
+
+static int open_regular(const struct files *files, int dir, const char *name)
+{
+    cleanup_close int fd = layer_openat(files, dir, name, O_RDONLY);
+    struct stat st;
+
+    /* The name may stand for something else by now. */
+    if (fd >= 0 && (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode)))
+        return -1;
+    return take_fd(fd);
+}
+
+static void look_at_file(struct walk *w, const struct pair *p, const char *name,
+                         const struct stat *now, const struct stat *was)
+{
+    bool may_be_same = was && S_ISREG(was->st_mode) && was->st_size == now->st_size;
+    cleanup_close int new = open_regular(&w->layer->upper, p->upper, name);
+    cleanup_close int old = may_be_same ? open_regular(&w->layer->disk, p->disk, name) : -1;
+    uint8_t digest[SHA256_BYTES] = {0};
+    int is_same = new < 0 ? -1 : compare_content(new, old, digest);
+    struct layer_entry *e;
+
+    if (is_same == 1 && (now->st_mode & 0777) == (was->st_mode & 0777))
+        return;
+    e = add(w, was ? LAYER_CHANGED : LAYER_CREATED, now, was, NULL, NULL);
+    if (!e)
+        return;
+    memcpy(e->digest, digest, sizeof(digest));
+    if (is_same < 0 && (e->obstacle == LAYER_NO_OBSTACLE || e->obstacle == LAYER_CONFLICT))
+        e->obstacle = LAYER_UNREADABLE;
+}
+
+static void look_at_link(struct walk *w, const struct pair *p, const char *name,
+                         const struct stat *now, const struct stat *was)
+{
+    char target[PATH_MAX], old[PATH_MAX];
+    struct layer_entry *e;
+
+    if (layer_readlink(&w->layer->upper, p->upper, name, target, sizeof(target)) < 0)
+        target[0] = '\0'; /* leads nowhere, and is not applied */
+    if (was && S_ISLNK(was->st_mode) &&
+        layer_readlink(&w->layer->disk, p->disk, name, old, sizeof(old)) >= 0 &&
+        strcmp(target, old) == 0)
+        return;
+    e = add(w, was ? LAYER_CHANGED : LAYER_CREATED, now, was, target, NULL);
+    if (e)
+        sha256(target, strlen(target), e->digest);
+}
+
+/* --- directories --- */
+
+static void look_at_name(struct walk *w, const char *name, void *arg);
+
+static bool is_opaque(int dir)
+{
+    char value = 0;
+
+    return fgetxattr(dir, "user.overlay.opaque", &value, 1) == 1 && value == 'y';
+}
+
+/* In a directory of which nothing shows through. */
+static void delete_hidden(struct walk *w, const char *name, void *arg)
+{
+    struct pair *p = arg;
+    struct stat st;
+
+    if (layer_look(&w->layer->upper, p->upper, name, &st) < 0 && errno == ENOENT)
+        delete_name(w, name, &p->disk);
+}
+
+static void look_at_pair(struct walk *w, struct pair *p)
+{
+    each_name(w, p->upper, look_at_name, p);
+    if (p->is_opaque && p->disk >= 0)
+        each_name(w, p->disk, delete_hidden, p);
+}
+
+static void look_at_directory(struct walk *w, const struct pair *above, const char *name,
+                              const struct stat *now, const struct stat *was)
+{
+    bool is_on_disk = was && S_ISDIR(was->st_mode);
+    cleanup_close int upper =
+        layer_openat(&w->layer->upper, above->upper, name, O_RDONLY | O_DIRECTORY);
+    cleanup_close int disk =
+        is_on_disk ? layer_openat(&w->layer->disk, above->disk, name, O_RDONLY | O_DIRECTORY) : -1;
+    struct pair p = {upper, disk, upper >= 0 && is_opaque(upper)};
+    struct layer_entry *e;
+
+    if (!is_on_disk || upper < 0 || disk < 0) {
+        e = add(w, is_on_disk ? LAYER_CHANGED : LAYER_CREATED, now, is_on_disk ? was : NULL, NULL,
+                NULL);
+        if (e && (upper < 0 || is_on_disk))
+            e->obstacle = LAYER_UNREADABLE;
+    }
+    if (upper >= 0 && (disk >= 0 || !is_on_disk))
+        look_at_pair(w, &p);
+}
+
+static bool is_whiteout(const struct stat *st)
+{
+    return S_ISCHR(st->st_mode) && st->st_rdev == makedev(0, 0);
+}
+
+/* One that stood there and was of another kind is deleted first. */
+static bool is_replaced(const struct stat *now, const struct stat *was)
+{
+    return S_ISDIR(was->st_mode) != S_ISDIR(now->st_mode);
+}
+
+static void look_at_name(struct walk *w, const char *name, void *arg)
+{
+    const struct pair *p = arg;
+    struct stat now, old, *was = &old;
+
+    if (layer_look(&w->layer->upper, p->upper, name, &now) < 0)
+        return; /* gone meanwhile */
+    if (p->disk < 0 || layer_look(&w->layer->disk, p->disk, name, &old) < 0)
+        was = NULL;
+    if (was && (is_whiteout(&now) || is_replaced(&now, was))) {
+        delete_tree(w, p->disk, name, was);
+        was = NULL;
+    }
+    if (is_whiteout(&now))
+        return;
+    if (S_ISDIR(now.st_mode))
+        look_at_directory(w, p, name, &now, was);
+    else if (S_ISREG(now.st_mode))
+        look_at_file(w, p, name, &now, was);
+    else if (S_ISLNK(now.st_mode))
+        look_at_link(w, p, name, &now, was);
+    else
+        (void)add(w, was ? LAYER_CHANGED : LAYER_CREATED, &now, was, NULL, NULL);
+}
+
+static int compare_entries(const void *a, const void *b)
+{
+    const struct layer_entry *left = a, *right = b;
+    int by_path;
+
+    if (left->index != right->index)
+        return left->index < right->index ? -1 : 1;
+    by_path = strcmp(left->path, right->path);
+    return by_path ? by_path : (left->change != LAYER_DELETED) - (right->change != LAYER_DELETED);
+}
+
+static int walk_layer(const struct layers *layers, size_t index, struct layers_list *list,
+                      struct error *err)
+{
+    const struct layer *layer = &layers->items[index];
+    struct walk *w = calloc(1, sizeof(*w));
+    struct pair top = {-1, -1, false};
+    int r = 0;
+
+    if (!w)
+        return error_set(err, E_SYSTEM, "out of memory");
+    w->layer = layer;
+    w->index = index;
+    w->list = list;
+    if (layer->upper.fd < 0) {
+        free(w);
+        return error_set(err, E_NOT_FOUND, "there is no layer (yet)");
+    }
+    top.upper = layer_openat(&layer->upper, layer->upper.fd, "", O_RDONLY | O_DIRECTORY);
+    top.disk = layer_openat(&layer->disk, layer->disk.fd, "", O_RDONLY | O_DIRECTORY);
+    if (top.upper < 0 || top.disk < 0)
+        r = error_errno(err, "open `%s`", layer->path);
+    else
+        look_at_pair(w, &top);
+    close_fd(&top.upper);
+    close_fd(&top.disk);
+    free(w);
+    return r;
+}
+
+int layers_changes(const struct layers *layers, struct layers_list *ret_list, struct error *err)
+{
+    struct layers_list list = {0};
+
+    buf_init(&list.paths, LIMIT_FILES_PATHS);
+    for (size_t i = 0; i < layers->count; i++)
+        if (walk_layer(layers, i, &list, err) < 0) {
+            layers_list_done(&list);
+            return -1;
+        }
+    for (size_t i = 0; i < list.count; i++)
+        list.entries[i].path = list.paths.data + list.entries[i].path_at;
+    if (list.count)
+        qsort(list.entries, list.count, sizeof(*list.entries), compare_entries);
+    *ret_list = list;
+    return 0;
+}
+
+/* --- contents --- */
+
+static bool read_whole(const struct files *files, const char *path, size_t limit, struct buf *out)
+{
+    cleanup_close int fd = -1;
+
+    buf_init(out, limit);
+    if (files->fd < 0)
+        return false;
+    fd = open_regular(files, files->fd, path);
+    return fd >= 0 && buf_read_fd(out, fd, NULL) == 0;
+}
+
+bool layers_read(const struct layers *layers, const struct layer_entry *e, size_t limit,
+                 struct buf *ret_old, struct buf *ret_new)
+{
+    const struct layer *layer = &layers->items[e->index];
+
+    buf_init(ret_old, limit);
+    buf_init(ret_new, limit);
+    if (e->kind != FILES_REGULAR || e->size > limit || e->old_size > limit)
+        return false;
+    if (e->change != LAYER_CREATED && e->ctime_ns &&
+        !read_whole(&layer->disk, e->path, limit, ret_old))
+        return false;
+    return e->change == LAYER_DELETED || read_whole(&layer->upper, e->path, limit, ret_new);
+}

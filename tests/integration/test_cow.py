@@ -1,0 +1,220 @@
+"""--allow DIR:cow: the program changes the directory, the disk does not, until --apply says so; and what is never applied."""
+import os
+import secrets
+import stat
+
+import pytest
+
+import belljar
+
+pytestmark = pytest.mark.usefixtures("watch")
+
+
+def tree(path):
+    """Everything below, as one can compare it: kind, permissions, owner, content."""
+    found = {}
+    for p in sorted(path.rglob("*")):
+        st = p.lstat()
+        content = os.readlink(p) if stat.S_ISLNK(st.st_mode) else p.read_bytes() if stat.S_ISREG(st.st_mode) else None
+        found[os.fsencode(p.relative_to(path))] = (stat.S_IFMT(st.st_mode), stat.S_IMODE(st.st_mode) if not p.is_symlink() else 0, st.st_uid, content)
+    return found
+
+
+@pytest.fixture
+def folder(who):
+    path = who.directory("cow-" + secrets.token_hex(4))
+    (path / "sub" / "deep").mkdir(parents=True)
+    (path / ".git" / "hooks").mkdir(parents=True)
+    for name, text in (("a.txt", "one\ntwo\nthree\n"), ("sub/b.txt", "b\n"), ("sub/deep/c.txt", "c\n"), (".git/hooks/pre-commit", "mine\n"), (".git/config", "mine\n")):
+        (path / name).write_text(text)
+    (path / "link").symlink_to("a.txt")
+    for p in [path, *path.rglob("*")]:
+        if not p.is_symlink():
+            who.own(p)
+        elif os.getuid() == 0:
+            os.lchown(p, who.uid, who.gid)
+    return path
+
+
+def bash(who, folder, code, *args, **more):
+    return who.run(f"cd '{folder}'\n{code}", "-l", "bash", "--allow", f"{folder}:cow", *args, **more)
+
+
+def changes(answer):
+    return {c["path"].split("/cow-", 1)[1].split("/", 1)[1]: c for c in answer.json["changes"]}
+
+
+@pytest.mark.smoke
+def test_the_program_sees_its_changes_and_the_disk_does_not(who, folder):
+    before = tree(folder)
+    answer = bash(who, folder, "echo four >> a.txt; rm -r sub; mkdir sub; echo new > sub/n.txt; mv link moved; chmod 600 a.txt; cat a.txt; ls sub; readlink moved", "--diff")
+    assert answer.json["stdout"] == "one\ntwo\nthree\nfour\nn.txt\na.txt\n", answer
+    assert tree(folder) == before
+    found = changes(answer)
+    assert {n: c["change"] for n, c in found.items()} == {
+        "a.txt": "changed", "sub/n.txt": "created", "sub/b.txt": "deleted", "sub/deep": "deleted", "sub/deep/c.txt": "deleted", "link": "deleted", "moved": "created",
+    }  # fmt: skip
+    a = found["a.txt"]
+    assert (a["added"], a["removed"], a["size"], a["old_size"], a["mode"], a["obstacle"]) == (1, 0, 19, 14, "0600", None)
+    assert a["diff"].split("\n", 2)[2] == "@@ -1,3 +1,4 @@\n one\n two\n three\n+four\n"
+
+
+def test_applied_it_is_on_the_disk_and_belongs_to_the_owner_of_the_directory(who, folder):
+    code = "printf 'x\\0y' > bin; echo 0 > a.txt; rm -r sub/deep; rm sub/b.txt; mkdir -p new/er; echo n > new/er/n; ln -s er/n new/l; chmod 750 new bin; ln a.txt hard; rm link; mkdir link; echo i > link/i"
+    answer = bash(who, folder, code, "--apply")
+    assert answer.status == "success" and answer.json["applied"]["skipped"] == [], answer
+    assert (folder / "a.txt").read_text() == "0\n" and (folder / "bin").read_bytes() == b"x\0y" and (folder / "hard").read_text() == "0\n"
+    assert not (folder / "sub/deep").exists() and not (folder / "sub/b.txt").exists() and (folder / "sub").is_dir()
+    assert (folder / "new/er/n").read_text() == "n\n" and os.readlink(folder / "new/l") == "er/n" and (folder / "link/i").read_text() == "i\n"
+    assert stat.S_IMODE((folder / "bin").stat().st_mode) == 0o750 and stat.S_IMODE((folder / "new").stat().st_mode) == 0o750
+    for name in ("a.txt", "bin", "new", "new/er", "new/er/n", "new/l", "hard"):
+        st = (folder / name).lstat()
+        assert (st.st_uid, st.st_gid) == (who.uid, who.gid), name
+    assert changes(answer)["bin"]["is_binary"] is True
+    assert not [n for n in os.listdir(folder) if n.startswith(".belljar")]
+
+
+def test_somebody_elses_directory_stays_theirs(callers):
+    if "root" not in callers:
+        pytest.skip("needs root, to grant a directory of another user")
+    root, user = callers["root"], callers["user"]
+    folder = user.directory("cow-" + secrets.token_hex(4))
+    answer = bash(root, folder, "mkdir d; echo x > d/f", "--apply")
+    assert answer.json["applied"]["skipped"] == [], answer
+    assert (folder / "d/f").stat().st_uid == user.uid and (folder / "d").stat().st_uid == user.uid
+
+
+def test_nothing_is_applied_when_the_program_fails(who, folder):
+    before = tree(folder)
+    answer = bash(who, folder, "echo x > a.txt; exit 3", "--apply")
+    assert answer.code == 3 and "applied" not in answer.json and changes(answer)["a.txt"]["change"] == "changed", answer
+    assert tree(folder) == before
+
+
+def test_words_for_people(who, folder):
+    answer = who.call("run", "--profile", "open", "-l", "bash", "--allow", f"{folder}:cow", "--diff", "-c", f"cd '{folder}'; echo four >> a.txt; printf 'a\\0' > bin; rm sub/b.txt")
+    said = answer.err.decode()
+    assert answer.code == 0 and answer.out == b"", answer
+    for line in (f"M {folder}/a.txt  +1 -0  19 B", f"A {folder}/bin  binary  2 B", f"D {folder}/sub/b.txt  +0 -1", "+four", "nothing was applied; --apply writes it"):
+        assert line in said.splitlines(), said
+    answer = who.call("run", "--profile", "open", "-l", "bash", "--allow", f"{folder}:cow", "--apply", "-c", f"cd '{folder}'; echo evil > .bashrc; echo x > a.txt")
+    assert answer.code == 125 and f"not applied: {folder}/.bashrc: it runs or steers something on the host" in answer.err.decode(), answer
+    assert not (folder / ".bashrc").exists() and (folder / "a.txt").read_text() == "x\n"
+
+
+def test_secrets_in_a_diff_are_masked(who, folder):
+    token = "ghp_" + "a1B2" * 9
+    answer = bash(who, folder, f"echo 'token = {token}' >> a.txt; printf -- '-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\\n-----END PRIVATE KEY-----\\n' > key.pem", "--diff")
+    assert "four" not in answer.out.decode() and token not in answer.out.decode() and "MIIEvQ" not in answer.out.decode(), answer
+    assert changes(answer)["key.pem"]["change"] == "created"
+
+
+HOSTILE = {
+    "a link that leads out": ("ln -s /etc/passwd out", "out", "leads_out"),
+    "a link that leads up": ("mkdir d; ln -s ../../x d/up", "d/up", "leads_out"),
+    "a link up behind a name": ("ln -s sub/../../x up", "up", "leads_out"),
+    "a FIFO": ("mkfifo ff", "ff", "special"),
+    "a newline in a name": ("touch $'new\\nline'", "new\\x0aline", "odd_name"),
+    "a name that is no text": ("touch $'b\\xffd'", "b\\xffd", "odd_name"),
+    "start-up files of shells": ("echo evil > .bashrc", ".bashrc", "protected"),
+    "in any case": ("echo evil > .BashRC", ".BashRC", "protected"),
+    "settings of an agent": ("mkdir .claude; echo evil > .claude/settings.json", ".claude/settings.json", "protected"),
+    "the same further down": ("mkdir -p p/.vscode; echo evil > p/.vscode/tasks.json", "p/.vscode/tasks.json", "protected"),
+    "hooks of a new repository": ("mkdir -p r/x/hooks; echo evil > r/x/hooks/pre-commit; mv r/x r/.git", "r/.git/hooks/pre-commit", "protected"),
+    "a repository by a link": ("mkdir -p g/hooks; echo evil > g/hooks/pre-commit; mkdir w; ln -s ../g w/.git", "w/.git", "protected"),
+    "a repository by a file": ("mkdir w; echo 'gitdir: ../g' > w/.git", "w/.git", "protected"),
+    "settings by a link": ("mkdir -p c/git; echo evil > c/git/config; ln -s c .config", ".config", "protected"),
+    "a file nobody may read": ("echo x > closed; chmod 0 closed", "closed", "unreadable"),
+}
+
+
+@pytest.mark.parametrize("what", HOSTILE)
+def test_what_is_never_applied(who, folder, what):
+    code, name, reason = HOSTILE[what]
+    answer = bash(who, folder, f"{code}; echo fine > fine", "--apply")
+    skipped = {s["path"].split("/cow-", 1)[1].split("/", 1)[1]: s["reason"] for s in answer.json["applied"]["skipped"]}
+    assert skipped.get(name) == reason, answer
+    assert answer.code == 125 and (folder / "fine").read_text() == "fine\n"
+    real = name.encode().decode("unicode_escape").encode("latin-1")
+    assert not os.path.lexists(os.path.join(os.fsencode(folder), real))
+    assert (folder / ".git/hooks/pre-commit").read_text() == "mine\n"
+
+
+def test_what_cannot_be_made_in_the_layer(who, folder):
+    """Marks of the overlay itself, devices, set-id bits; and protected files that exist."""
+    code = (
+        "import os, stat\n"
+        f"os.chdir('{folder}')\n"
+        "def attempt(name, f):\n"
+        "    try: f(); print(name, 'done')\n"
+        "    except OSError as e: print(name, 'refused')\n"
+        "attempt('whiteout', lambda: os.mknod('w', stat.S_IFCHR | 0o600, os.makedev(0, 0)))\n"
+        "attempt('device', lambda: os.mknod('d', stat.S_IFCHR | 0o600, os.makedev(1, 5)))\n"
+        "attempt('setuid', lambda: os.chmod('a.txt', 0o4755))\n"
+        "attempt('hook', lambda: open('.git/hooks/pre-commit', 'w'))\n"
+        "attempt('config', lambda: os.unlink('.git/config'))\n"
+        "attempt('git', lambda: os.rename('.git', 'old'))\n"
+        "attempt('tree', lambda: os.rename('sub', 'sub2'))\n"
+        "for name in ('user.overlay.opaque', 'user.overlay.redirect', 'trusted.overlay.opaque', 'user.overlay.metacopy'):\n"
+        "    attempt(name, lambda: os.setxattr('sub', name, b'y'))\n"
+        "print(sorted(os.listdir('sub')), os.path.exists('/workspace/cow0'), os.path.exists('/workspace/upper'))\n"
+    )
+    before = tree(folder)
+    answer = who.run(code, "--allow", f"{folder}:cow", "--apply")
+    lines = dict(line.rsplit(" ", 1) for line in answer.json["stdout"].splitlines()[:-1])
+    for name in ("whiteout", "device", "setuid", "hook", "config", "git"):
+        assert lines[name] == "refused", answer
+    assert answer.json["stdout"].splitlines()[-1] == "['b.txt', 'deep'] False False" or lines["tree"] == "done", answer
+    if lines["tree"] == "refused":
+        assert tree(folder) == before and answer.json["changes"] == [], answer
+
+
+def test_a_directory_is_moved_by_copying_and_applied_as_it_is(who, folder):
+    answer = bash(who, folder, "mv sub moved && ls moved", "--apply")
+    assert answer.json["stdout"] == "b.txt\ndeep\n" and answer.json["applied"]["skipped"] == [], answer
+    assert not (folder / "sub").exists() and (folder / "moved/deep/c.txt").read_text() == "c\n"
+
+
+def test_other_grants_are_what_they_were(who, folder):
+    other = who.directory("cow-other-" + secrets.token_hex(4))
+    answer = who.run(f"open('{folder}/a.txt', 'w').write('x'); open('{other}/f', 'w').write('x')", "--allow", f"{folder}:cow", "--allow", f"{other}:rw")
+    assert answer.status == "success" and (other / "f").exists() and (folder / "a.txt").read_text() == "one\ntwo\nthree\n", answer
+    answer = who.run(f"open('{folder}/sub/x', 'w').write('x'); open('{folder}/a.txt', 'w').write('x')", "--allow", f"{folder}:cow", "--allow", f"{folder}/sub:rw")
+    assert answer.status == "success" and (folder / "sub/x").exists() and (folder / "a.txt").read_text() == "one\ntwo\nthree\n", answer
+
+
+def test_the_layer_counts_against_the_disk(who, folder):
+    answer = bash(who, folder, "head -c 20000000 /dev/zero > big || echo full; rm -f big; echo ok > small && cat small", "--disk", "4")
+    assert "full\nok\n" in answer.json["stdout"], answer
+
+
+def test_a_thousand_files_and_a_deep_tree(who, folder):
+    code = f"import os\nos.chdir('{folder}')\nfor i in range(1000): open(f'f{{i:04}}', 'w').write(str(i))\nos.makedirs('/'.join(['d'] * 100))\n"
+    answer = who.run(code, "--allow", f"{folder}:cow")
+    found = changes(answer)
+    assert found["f0999"]["size"] == 3, answer.err
+    answer = who.run(code, "--allow", f"{folder}:cow", "--apply")
+    assert answer.code == 65 and not (folder / "f0000").exists(), "too deep to be looked at: nothing is applied"
+
+
+@pytest.mark.parametrize("words", [["--apply"], ["--diff"]])
+def test_a_server_does_not_take_it(who, words):
+    answer = who.call("run", "-c", "1", "--session", "x", *words)
+    assert answer.code == 64 and b"`belljar session diff`" in answer.err, answer
+
+
+def test_the_shell_refuses_it_by_name(who, folder):
+    answer = who.call("shell", "--allow", f"{folder}:cow", input=b"1\n")
+    assert answer.code == 64 and b"belljar shell does not take DIR:cow" in answer.err, answer
+
+
+def test_too_many(who, folder):
+    words = []
+    for i in range(9):
+        (folder / f"g{i}").mkdir()
+        who.own(folder / f"g{i}")
+        words += ["--allow", f"{folder}/g{i}:cow"]
+    answer = who.run("print(1)", *words)
+    assert answer.code == 65 and b"at most 8 directories" in answer.err, answer
+    answer = who.run("print(1)", *words[2:])
+    assert answer.status == "success", answer

@@ -1,0 +1,127 @@
+#include "unit.h"
+
+#include <stdio.h>
+
+#include "base/diff.h"
+#include "base/limits.h"
+
+static struct span text(const char *s)
+{
+    return (struct span){s, strlen(s)};
+}
+
+static void expect(const char *old, const char *new, const char *wanted)
+{
+    struct diff_count count;
+    struct buf out;
+
+    buf_init(&out, MIB);
+    assert_int_equal(diff_unified(text(old), text(new), &out, &count, NULL), 0);
+    assert_string_equal(buf_str(&out), wanted);
+    assert_false(count.is_cut);
+    buf_done(&out);
+}
+
+static void equal_texts_have_no_hunks(void **state)
+{
+    (void)state;
+    expect("", "", "");
+    expect("a\nb\n", "a\nb\n", "");
+}
+
+static void a_changed_line_stands_between_three_of_context(void **state)
+{
+    (void)state;
+    expect("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nx\n6\n7\n8\n9\n",
+           "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+x\n 6\n 7\n 8\n");
+}
+
+static void created_and_deleted_texts_begin_at_zero(void **state)
+{
+    (void)state;
+    expect("", "a\n", "@@ -0,0 +1,1 @@\n+a\n");
+    expect("a\n", "", "@@ -1,1 +0,0 @@\n-a\n");
+}
+
+static void a_missing_newline_is_said(void **state)
+{
+    (void)state;
+    expect("a\n", "a", "@@ -1,1 +1,1 @@\n-a\n+a\n\\ No newline at end of file\n");
+}
+
+static void changes_far_apart_are_two_hunks(void **state)
+{
+    (void)state;
+    expect("a\n1\n2\n3\n4\n5\n6\n7\nb\n", "A\n1\n2\n3\n4\n5\n6\n7\nB\n",
+           "@@ -1,4 +1,4 @@\n-a\n+A\n 1\n 2\n 3\n@@ -6,4 +6,4 @@\n 5\n 6\n 7\n-b\n+B\n");
+}
+
+static void lines_that_stayed_are_found(void **state)
+{
+    struct diff_count count;
+
+    (void)state;
+    assert_int_equal(
+        diff_unified(text("a\nb\nc\na\nb\nb\na\n"), text("c\nb\na\nb\na\nc\n"), NULL, &count, NULL),
+        0);
+    assert_int_equal(count.added + count.removed, 5); /* Myers' own example */
+}
+
+/* Thousands of lines with nothing in common, which nobody searches for what is there. */
+static void strangers_are_replaced_as_a_whole(void **state)
+{
+    static char old[200000], new[200000];
+    struct diff_count count;
+    size_t a = 0, b = 0;
+
+    (void)state;
+    for (int i = 0; i < 20000; i++) {
+        a += (size_t)snprintf(old + a, sizeof(old) - a, "o%d\n", i);
+        b += (size_t)snprintf(new + b, sizeof(new) - b, "n%d\n", i);
+    }
+    assert_int_equal(diff_unified((struct span){old, a}, (struct span){new, b}, NULL, &count, NULL),
+                     0);
+    assert_int_equal(count.added, 20000);
+    assert_int_equal(count.removed, 20000);
+}
+
+static void hunks_that_do_not_fit_are_left_out_whole(void **state)
+{
+    struct diff_count count;
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 45);
+    assert_int_equal(diff_unified(text("a\n1\n2\n3\n4\n5\n6\n7\nb\n"),
+                                  text("A\n1\n2\n3\n4\n5\n6\n7\nB\n"), &out, &count, NULL),
+                     0);
+    assert_true(count.is_cut);
+    assert_int_equal(count.added, 2);
+    assert_string_equal(buf_str(&out), "@@ -1,4 +1,4 @@\n-a\n+A\n 1\n 2\n 3\n");
+    buf_done(&out);
+}
+
+static void only_text_is_text(void **state)
+{
+    (void)state;
+    assert_true(diff_is_text(text("")));
+    assert_true(diff_is_text(text("gr\xc3\xbc\xc3\x9f\n")));
+    assert_false(diff_is_text(text("\xff")));
+    assert_false(diff_is_text((struct span){"a\0b", 3}));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(equal_texts_have_no_hunks),
+        cmocka_unit_test(a_changed_line_stands_between_three_of_context),
+        cmocka_unit_test(created_and_deleted_texts_begin_at_zero),
+        cmocka_unit_test(a_missing_newline_is_said),
+        cmocka_unit_test(changes_far_apart_are_two_hunks),
+        cmocka_unit_test(lines_that_stayed_are_found),
+        cmocka_unit_test(strangers_are_replaced_as_a_whole),
+        cmocka_unit_test(hunks_that_do_not_fit_are_left_out_whole),
+        cmocka_unit_test(only_text_is_text),
+    };
+    return UNIT_RUN(tests);
+}

@@ -1,0 +1,348 @@
+/* Layers as no overlay would write them, and directories that change meanwhile. */
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "sandbox/layer_internal.h"
+
+static char base[64]; /* on a tmpfs: upper, disk, outside */
+static struct layers *layers;
+
+static void write_at(const char *path, const char *text)
+{
+    cleanup_close int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+}
+
+static void expect_text(const char *path, const char *wanted)
+{
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char text[64] = "";
+
+    assert_true(fd >= 0);
+    assert_true(read(fd, text, sizeof(text) - 1) >= 0);
+    assert_string_equal(text, wanted);
+}
+
+static int setup(void **state)
+{
+    struct run_grant grant = {.mode = RUN_GRANT_COW};
+
+    (void)state;
+    (void)snprintf(base, sizeof(base), "/dev/shm/belljar-layer.XXXXXX");
+    if (!mkdtemp(base) || chdir(base) < 0 || mkdir("upper", 0755) < 0 || mkdir("disk", 0755) < 0 ||
+        mkdir("outside", 0755) < 0)
+        return -1;
+    write_at("outside/secret", "secret");
+    grant.path = realpath("disk", NULL);
+    grant.fd = open("disk", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (layers_new(&grant, 1, &layers, NULL) < 0 ||
+        files_init(&layers->items[0].upper, open("upper", O_PATH | O_DIRECTORY | O_CLOEXEC), NULL) <
+            0)
+        return -1;
+    /* What tests write on the disk is older than the sandbox, unless they say otherwise. */
+    layers->items[0].since_ns = INT64_MAX;
+    free(grant.path);
+    (void)close(grant.fd);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    cleanup_close int fd = open("/dev/shm", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct files top = {.fd = fd, .uid = geteuid(), .gid = getegid()};
+
+    (void)state;
+    layers_unref(layers);
+    if (chdir("/") < 0)
+        return -1;
+    return files_delete(&top, strrchr(base, '/') + 1, true, NULL);
+}
+
+static bool all(void *arg, const struct layer_entry *entry)
+{
+    (void)arg;
+    (void)entry;
+    return true;
+}
+
+static struct layers_list list;
+
+static const struct layer_entry *find(const char *path, enum layer_change change)
+{
+    for (size_t i = 0; i < list.count; i++)
+        if (strcmp(list.entries[i].path, path) == 0 && list.entries[i].change == change)
+            return &list.entries[i];
+    fail_msg("nothing said of %s", path);
+    return NULL;
+}
+
+static void look(size_t wanted)
+{
+    layers_list_done(&list);
+    assert_int_equal(layers_changes(layers, &list, NULL), 0);
+    assert_int_equal(list.count, wanted);
+}
+
+/* --- rules --- */
+
+static void protected_paths_are_so_in_any_directory(void **state)
+{
+    (void)state;
+    assert_true(layer_is_protected(".bashrc", false));
+    assert_true(layer_is_protected("a/b/.git/hooks/pre-commit", false));
+    assert_true(layer_is_protected("a/.GIT/Config", false));
+    assert_true(layer_is_protected(".git", false));
+    assert_true(layer_is_protected("a/.config", false));
+    assert_false(layer_is_protected(".git", true));
+    assert_false(layer_is_protected(".git/objects/aa", false));
+    assert_false(layer_is_protected("bashrc", false));
+    assert_false(layer_is_protected(".bashrcs", false));
+    assert_false(layer_is_protected("x.git/hooks", false));
+    assert_false(layer_is_protected("a/config", false));
+}
+
+static void links_stay_or_lead_out(void **state)
+{
+    static const char *const stay[] = {"a", "a/b", "../x", "../../x/y", ".", "..", "../..", "a//b"};
+    static const char *const out[] = {"",       "/",           "/etc",    "../../../x", "a/../..",
+                                      "a/../b", "..//../../x", "../a/..", "a//../b"};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(stay); i++)
+        assert_true(layer_link_stays("d/e/link", stay[i]));
+    for (size_t i = 0; i < ARRAY_SIZE(out); i++)
+        if (layer_link_stays("d/e/link", out[i]))
+            fail_msg("%s leads out", out[i]);
+    assert_false(layer_link_stays("link", ".."));
+}
+
+/* --- layers --- */
+
+static void what_is_the_same_is_no_change(void **state)
+{
+    (void)state;
+    write_at("upper/a", "same");
+    write_at("disk/a", "same");
+    assert_int_equal(mkdir("upper/d", 0755), 0);
+    assert_int_equal(mkdir("disk/d", 0755), 0);
+    look(0);
+    assert_int_equal(chmod("upper/a", 0600), 0);
+    look(1);
+    assert_int_equal(find("a", LAYER_CHANGED)->mode, 0600);
+}
+
+static void a_whiteout_deletes_all_below_and_over_nothing_nothing(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("disk/d", 0755), 0);
+    write_at("disk/d/f", "f");
+    assert_int_equal(mknod("upper/d", S_IFCHR, makedev(0, 0)), 0);
+    assert_int_equal(mknod("upper/none", S_IFCHR, makedev(0, 0)), 0);
+    look(2);
+    assert_int_equal(find("d/f", LAYER_DELETED)->obstacle, LAYER_NO_OBSTACLE);
+    layers_apply(layers, &list, false, all, NULL);
+    assert_int_equal(access("disk/d", F_OK), -1);
+    look(0);
+}
+
+static void only_a_proper_mark_hides_what_is_below(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("disk/d", 0755), 0);
+    write_at("disk/d/f", "f");
+    assert_int_equal(mkdir("upper/d", 0755), 0);
+    if (setxattr("upper/d", "user.overlay.opaque", "n", 1, 0) < 0) {
+        print_message("# skipped: this kernel's tmpfs has no such attributes (Linux 6.6)\n");
+        skip();
+    }
+    look(0);
+    assert_int_equal(setxattr("upper/d", "user.overlay.opaque", "yes", 3, 0), 0);
+    look(0);
+    assert_int_equal(setxattr("upper/d", "user.overlay.opaque", "y", 1, 0), 0);
+    look(1);
+    assert_int_equal(find("d/f", LAYER_DELETED)->change, LAYER_DELETED);
+}
+
+static void what_is_no_file_is_not_applied(void **state)
+{
+    (void)state;
+    assert_int_equal(mkfifo("upper/fifo", 0644), 0);
+    assert_int_equal(symlink("../outside/secret", "upper/link"), 0);
+    assert_int_equal(symlink("/etc", "upper/dir"), 0);
+    look(3);
+    assert_int_equal(find("fifo", LAYER_CREATED)->obstacle, LAYER_SPECIAL);
+    assert_int_equal(find("link", LAYER_CREATED)->obstacle, LAYER_LEADS_OUT);
+    layers_apply(layers, &list, true, all, NULL);
+    assert_int_equal(rmdir("disk"), 0);
+    assert_int_equal(mkdir("disk", 0755), 0);
+}
+
+static void rights_of_others_are_not_carried_over(void **state)
+{
+    struct stat st;
+
+    (void)state;
+    write_at("upper/tool", "x");
+    assert_int_equal(chmod("upper/tool", 06755), 0);
+    look(1);
+    layers_apply(layers, &list, false, all, NULL);
+    assert_int_equal(stat("disk/tool", &st), 0);
+    assert_int_equal(st.st_mode & 07777, 0755);
+}
+
+/* A directory of the disk that has become a link since the list was made. */
+static void a_link_on_the_disk_is_not_followed(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("disk/d", 0755), 0);
+    assert_int_equal(mkdir("upper/d", 0755), 0);
+    write_at("upper/d/secret", "evil");
+    look(1);
+    assert_int_equal(rmdir("disk/d"), 0);
+    assert_int_equal(symlink("../outside", "disk/d"), 0);
+    layers_apply(layers, &list, true, all, NULL);
+    assert_int_not_equal(list.entries[0].obstacle, LAYER_NO_OBSTACLE);
+    expect_text("outside/secret", "secret");
+}
+
+/* And one of the layer. */
+static void a_link_in_the_layer_is_not_followed(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("upper/d", 0755), 0);
+    write_at("upper/d/secret", "mine!!");
+    look(2);
+    assert_int_equal(rename("upper/d", "upper/gone"), 0);
+    assert_int_equal(symlink("../outside", "upper/d"), 0);
+    layers_apply(layers, &list, true, all, NULL);
+    assert_int_equal(access("disk/d/secret", F_OK), -1);
+}
+
+static void content_that_was_not_listed_is_not_applied(void **state)
+{
+    (void)state;
+    write_at("upper/f", "listed");
+    look(1);
+    write_at("upper/f", "other!");
+    layers_apply(layers, &list, true, all, NULL);
+    assert_int_equal(list.entries[0].obstacle, LAYER_FAILED);
+    assert_int_equal(access("disk/f", F_OK), -1);
+}
+
+static void what_changed_on_the_disk_is_a_conflict_until_forced(void **state)
+{
+    (void)state;
+    write_at("disk/f", "old");
+    write_at("upper/f", "theirs");
+    layers->items[0].since_ns = 1;
+    look(1);
+    assert_int_equal(list.entries[0].obstacle, LAYER_CONFLICT);
+    layers_apply(layers, &list, false, all, NULL);
+    expect_text("disk/f", "old");
+    layers_apply(layers, &list, true, all, NULL);
+    expect_text("disk/f", "theirs");
+    assert_true(list.entries[0].is_done);
+    assert_int_equal(layers_note_base(layers, 0, "f", list.entries[0].ctime_ns, NULL), 0);
+    write_at("upper/f", "again");
+    look(1);
+    assert_int_equal(list.entries[0].obstacle, LAYER_NO_OBSTACLE);
+}
+
+/* Between the list and the writing somebody saves the file, or makes one of that name. */
+static void what_is_saved_meanwhile_is_kept(void **state)
+{
+    (void)state;
+    write_at("disk/f", "old");
+    write_at("upper/f", "theirs");
+    write_at("upper/new", "theirs");
+    look(2);
+    assert_int_equal(unlink("disk/f"), 0);
+    write_at("disk/f", "mine");
+    write_at("disk/new", "mine");
+    list.entries[0].ctime_ns -= list.entries[0].ctime_ns > 0; /* the same tick of the clock */
+    layers_apply(layers, &list, false, all, NULL);
+    assert_int_equal(list.entries[0].obstacle, LAYER_CONFLICT);
+    assert_int_equal(list.entries[1].obstacle, LAYER_CONFLICT);
+    expect_text("disk/f", "mine");
+    expect_text("disk/new", "mine");
+}
+
+static void a_list_that_differs_in_anything_has_another_number(void **state)
+{
+    uint8_t one[SHA256_BYTES], two[SHA256_BYTES];
+
+    (void)state;
+    write_at("upper/f", "a");
+    look(1);
+    layers_list_digest(layers, &list, one);
+    look(1);
+    layers_list_digest(layers, &list, two);
+    assert_memory_equal(one, two, sizeof(one));
+    write_at("upper/f", "b");
+    look(1);
+    layers_list_digest(layers, &list, two);
+    assert_memory_not_equal(one, two, sizeof(one));
+    assert_int_equal(chmod("upper/f", 0755), 0);
+    look(1);
+    layers_list_digest(layers, &list, one);
+    assert_memory_not_equal(one, two, sizeof(one));
+}
+
+static void paths_are_asked_for_as_they_are_shown(void **state)
+{
+    char whole[128];
+
+    (void)state;
+    assert_int_equal(mkdir("upper/d", 0755), 0);
+    write_at("upper/d/a\nb", "x");
+    look(2);
+    (void)snprintf(whole, sizeof(whole), "%s/disk/d", base);
+    assert_true(layers_is_below(layers, &list.entries[1], "d/a\\x0ab"));
+    assert_true(layers_is_below(layers, &list.entries[1], "d"));
+    assert_true(layers_is_below(layers, &list.entries[1], "d/"));
+    assert_true(layers_is_below(layers, &list.entries[1], whole));
+    assert_false(layers_is_below(layers, &list.entries[1], "d/a"));
+    assert_false(layers_is_below(layers, &list.entries[1], "/d"));
+    assert_false(layers_is_below(layers, &list.entries[1], ""));
+}
+
+static int end(void **state)
+{
+    (void)state;
+    layers_list_done(&list);
+    return teardown(state);
+}
+
+#define IN_LAYER(name) cmocka_unit_test_setup_teardown(name, setup, end)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(protected_paths_are_so_in_any_directory),
+        cmocka_unit_test(links_stay_or_lead_out),
+        IN_LAYER(what_is_the_same_is_no_change),
+        IN_LAYER(a_whiteout_deletes_all_below_and_over_nothing_nothing),
+        IN_LAYER(only_a_proper_mark_hides_what_is_below),
+        IN_LAYER(what_is_no_file_is_not_applied),
+        IN_LAYER(rights_of_others_are_not_carried_over),
+        IN_LAYER(a_link_on_the_disk_is_not_followed),
+        IN_LAYER(a_link_in_the_layer_is_not_followed),
+        IN_LAYER(content_that_was_not_listed_is_not_applied),
+        IN_LAYER(what_changed_on_the_disk_is_a_conflict_until_forced),
+        IN_LAYER(what_is_saved_meanwhile_is_kept),
+        IN_LAYER(a_list_that_differs_in_anything_has_another_number),
+        IN_LAYER(paths_are_asked_for_as_they_are_shown),
+    };
+    return UNIT_RUN(tests);
+}
