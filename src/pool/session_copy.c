@@ -353,6 +353,7 @@ static struct run *copy_model(const struct session *s)
     copy->policy = model->policy;
     copy->required_layers = model->required_layers;
     copy->may_spawn = model->may_spawn;
+    copy->reach = model->reach;
     copy->limits = model->limits;
     copy->masking = model->masking;
     copy->zygote = box_zygote(s->box);
