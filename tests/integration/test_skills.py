@@ -29,6 +29,11 @@ def save(client, name, code, **more):
     return client.call("save_reusable_skill", {"name": name, "code": code, **more})
 
 
+def own(client):
+    """The caller's; others come with Belljar."""
+    return [skill for skill in client.call("list_skills", {})["structuredContent"]["skills"] if skill["kind"] == "user"]
+
+
 def test_a_skill_is_imported_by_another_process(who, home):
     with open_client(who, home) as client:
         result = save(client, "doubling", CODE, description='Doubles "numbers" \\ and more')
@@ -39,7 +44,7 @@ def test_a_skill_is_imported_by_another_process(who, home):
         use = "from skills.doubling import double\nimport skills.doubling\nprint(double(21), skills.doubling.__doc__)"
         assert client.text("execute_python_code", {"code": use}) == '42 Doubles "numbers" \\ and more\n'
         assert client.text("execute_python", {"code": "from skills.doubling import double\nresult = double(4)"}).count('"result":8') == 1
-        listed = client.call("list_skills", {})["structuredContent"]["skills"]
+        listed = own(client)
         assert [(s["name"], s["version"]) for s in listed] == [("doubling", 1)]
         info = client.call("get_skill_info", {"skill_name": "doubling"})["structuredContent"]
         assert info["files"] == ["doubling.py"] and "code" not in info
@@ -57,7 +62,7 @@ def test_a_skill_may_import_another(who, home):
 def test_names_that_are_no_modules_are_refused(who, home, name):
     with open_client(who, home) as client:
         assert save(client, name, CODE)["isError"]
-        assert client.call("list_skills", {})["structuredContent"]["skills"] == []
+        assert own(client) == []
 
 
 @pytest.mark.parametrize("code, word", [("def f(:\n", "line 1"), ("import subprocess\n", "subprocess"), ("1 / 0\n", "ZeroDivisionError"), ("eval('1')", "eval")])
@@ -118,7 +123,7 @@ def test_the_command_line_adds_shows_takes_back_and_deletes(who, home):
     assert add("def double(x):\n    return 0\n").text == "doubling: version 2\n"
     assert who.call("skills", "undo", "doubling", env=home).text == "doubling: version 1\n"
     assert who.call("skills", "show", "doubling", env=home).text == CODE
-    assert who.call("skills", "list", env=home).text.startswith("doubling ")
+    assert "\ndoubling " in who.call("skills", "list", env=home).text
     assert who.call("skills", "rm", "doubling", env=home).code == 0
     assert who.call("skills", "show", "doubling", env=home).code == 66
     assert who.call("skills", "add", str(place / "no.txt"), env=home).code == 66
