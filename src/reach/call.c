@@ -245,12 +245,19 @@ static bool fits(const struct call_row *row, const char *name)
                                      : strcmp(row->name, name) == 0;
 }
 
+static const struct call_row *find_in(const struct call_row *rows, const char *name)
+{
+    while (rows && rows->name && !fits(rows, name))
+        rows++;
+    return rows && rows->name ? rows : NULL;
+}
+
 static int find_row(struct call *call, struct error *err)
 {
     for (size_t i = 0; i < ARRAY_SIZE(tables) && !call->row; i++)
-        for (const struct call_row *row = tables[i]; row->name && !call->row; row++)
-            if (fits(row, call->name))
-                call->row = row;
+        call->row = find_in(tables[i], call->name);
+    if (!call->row)
+        call->row = find_in(call->desk->options.more, call->name);
     if (call->row)
         return 0;
     error_set(err, E_NOT_FOUND, "there is no call `%s`", call->name);

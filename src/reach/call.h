@@ -94,6 +94,7 @@ struct call_desk_options {
     void (*on_ask)(void *user, struct approval *approval);
     void (*on_asked)(void *user, const struct approval *approval);
     void *user;
+    const struct call_row *more; /* rows beside the usual ones, or NULL */
 };
 
 /* NULL: out of memory; the descriptor is closed. */
