@@ -12,6 +12,7 @@
 #include "base/paths.h"
 #include "base/stream.h"
 #include "base/utf8.h"
+#include "cmd/consent.h"
 #include "front/link.h"
 #include "front/result_read.h"
 
@@ -361,6 +362,22 @@ static void add_text(struct run *run, bool is_stderr, const char *text, size_t l
         run->on_event(run, &event);
 }
 
+/* The server waits, for a while, and takes silence for a no. */
+static void on_approval(struct remote *remote, const json_t *data)
+{
+    cleanup_free char *path = client_path("/v1/runs/", remote->run_id, "/approve");
+    bool is_yes =
+        remote->consent && remote->consent->terminal >= 0 && consent_ask_now(remote->consent, data);
+    json_t *body = json_pack("{s:b, s:O}", "approve", (int)is_yes, "approval_id",
+                             json_object_get(data, "approval_id"));
+    json_t *answer = NULL;
+
+    if (path && body)
+        (void)client_call(&remote->client, "POST", path, body, &answer, NULL);
+    json_decref(answer);
+    json_decref(body);
+}
+
 static void on_display(struct run *run, const json_t *data)
 {
     size_t before = run->n_displays;
@@ -442,6 +459,8 @@ static int take_event(struct remote *remote, struct run *run, const char *name, 
         (void)snprintf(remote->run_id, sizeof(remote->run_id), "%s", id);
     else if ((strcmp(name, "stdout") == 0 || strcmp(name, "stderr") == 0) && json_is_string(text))
         add_text(run, name[3] == 'e', json_string_value(text), json_string_length(text));
+    else if (strcmp(name, "approval") == 0)
+        on_approval(remote, data);
     else if (strcmp(name, "display") == 0)
         on_display(run, data);
     else if (strcmp(name, "result") == 0)

@@ -18,12 +18,15 @@
 /* What a server says of a missing token is for programs that speak HTTP. */
 #define REMOTE_TOKEN_HINT "give the server's token with `--token-file FILE`, or as BELLJAR_TOKEN"
 
+struct consent; /* cmd/consent.h */
+
 struct remote {
     const char *server;                  /* an address, `auto`, or NULL: this user's Unix socket */
     const char *session;                 /* its name or id; NULL: a sandbox of its own */
     const char *token_file;              /* NULL: BELLJAR_TOKEN, or none */
     const char *flags[REMOTE_FLAGS_MAX]; /* settings that were given on the command line */
     size_t n_flags;
+    const struct consent *consent; /* who is asked what the server asks; NULL: nobody */
 
     /* --- its own --- */
     struct client client;

@@ -15,6 +15,7 @@
 #include "base/utf8.h"
 #include "cmd/changes.h"
 #include "cmd/cmd.h"
+#include "cmd/consent.h"
 #include "cmd/outlet.h"
 #include "cmd/remote.h"
 #include "cmd/request.h"
@@ -33,6 +34,7 @@ struct job {
     struct engine engine;
     struct store *kept; /* what its programs find again */
     struct remote remote;
+    struct consent consent;
     struct run *run;
     struct outlet out, err;
     struct save save;
@@ -428,6 +430,10 @@ static void on_event(struct run *run, const struct run_event *event)
     struct job *job = run->user;
     struct outlet *outlet = event->kind == RUN_EVENT_STDERR ? &job->err : &job->out;
 
+    if (event->kind == RUN_EVENT_APPROVAL)
+        consent_ask(&job->consent, job->engine.loop, event->approval);
+    if (job->is_json || event->kind == RUN_EVENT_APPROVAL)
+        return;
     if (outlet_pass(outlet, run, event) < 0)
         stop(job); /* nobody reads us any more */
 }
@@ -596,10 +602,11 @@ static int execute(struct job *job, struct error *err)
         watches[i] = loop_watch_signal(job->engine.loop, signals[i], on_signal, job);
     job->run->user = job;
     job->run->on_done = on_done;
-    if (!job->is_json)
-        job->run->on_event = on_event;
+    job->run->on_event = on_event;
+    job->run->can_ask = job->consent.terminal >= 0;
     pool_submit(job->engine.pool, job->run);
     r = job->is_done ? 0 : loop_run(job->engine.loop, err);
+    consent_done(&job->consent); /* before its loop */
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         loop_watch_free(watches[i]);
     if (r == 0 && !job->is_done)
@@ -655,6 +662,7 @@ static int execute_remote(struct job *job, struct request *request, struct error
 static void job_done(struct job *job)
 {
     remote_done(&job->remote);
+    consent_done(&job->consent);
     engine_close(&job->engine);
     store_free(job->kept);
     save_done(&job->save);
@@ -688,6 +696,8 @@ int cmd_run(int argc, char **argv)
     if (r > 0)
         return r - 1;
     remote_init(&job.remote);
+    consent_open(&job.consent);
+    job.remote.consent = &job.consent;
     if (config_load(job.config, request.config, &err) < 0)
         return fail(&job, &err);
     if (remote_is_wanted(&job.remote, job.config))

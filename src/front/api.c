@@ -16,10 +16,23 @@
 
 /* CodeRunner's first: one of its paths is that of a session by the name of `session`. */
 const struct route *const api_tables[] = {
-    coderunner_routes, api_run_routes,     api_batch_routes, api_session_routes,
-    api_copy_routes,   api_changes_routes, api_file_routes,  api_output_routes,
-    api_skill_routes,  api_work_routes,    pyrunner_routes,  metrics_routes,
-    mcp_http_routes,   mcp_sse_routes,     api_meta_routes,  NULL,
+    coderunner_routes,
+    api_run_routes,
+    api_approval_routes,
+    api_batch_routes,
+    api_session_routes,
+    api_copy_routes,
+    api_changes_routes,
+    api_file_routes,
+    api_output_routes,
+    api_skill_routes,
+    api_work_routes,
+    pyrunner_routes,
+    metrics_routes,
+    mcp_http_routes,
+    mcp_sse_routes,
+    api_meta_routes,
+    NULL,
 };
 
 static void show_openapi(struct request *request)

@@ -36,6 +36,7 @@ struct api {
 /* Every table of rows, NULL at the end. */
 extern const struct route *const api_tables[];
 
+extern const struct route api_approval_routes[];
 extern const struct route api_run_routes[];
 extern const struct route api_batch_routes[];
 extern const struct route metrics_routes[];

@@ -95,6 +95,7 @@ int api_make_run(const struct request *request, const json_t *body, struct run *
         skill_give(api->kept, request->owner, run, err) < 0 || read_args(body, run, err) < 0)
         return -1;
     run_set_keeper(run, api->kept, request->owner);
+    run->can_ask = true;
     *ret_run = take_ptr(run);
     return 0;
 }

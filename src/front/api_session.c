@@ -237,6 +237,7 @@ static void execute(struct request *request)
         return;
     }
     run_set_keeper(cell, api->kept, request->owner);
+    cell->can_ask = true;
     jobs_start(api->jobs, request, session, take_ptr(cell),
                json_string_value(json_object_get(request->json, "correlation_id")));
 }

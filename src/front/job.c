@@ -13,6 +13,7 @@
 #include "front/route.h"
 #include "gate/quota.h"
 #include "pool/witness.h"
+#include "reach/approval.h"
 
 /* --- the table --- */
 
@@ -655,12 +656,16 @@ void *job_form_user(const struct job *job, const struct job_form *form)
 
 void job_show(struct job *job, struct request *request)
 {
-    if (job->run)
-        request_answer_json(request, 200,
-                            json_pack("{s:s, s:s, s:s}", "id", job->id, "status", "running",
-                                      "correlation_id", job->correlation_id));
-    else
+    json_t *running;
+
+    if (job->run) {
+        running = json_pack("{s:s, s:s, s:s}", "id", job->id, "status", "running", "correlation_id",
+                            job->correlation_id);
+        (void)json_object_set_new(running, "approvals", approval_list(NULL, job->id));
+        request_answer_json(request, 200, running);
+    } else {
         request_answer_text(request, job->status, buf_str(&job->answer), job->answer.len);
+    }
 }
 
 const struct spool *job_spool(const struct job *job, bool is_stderr)

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "front/display.h"
 #include "front/job_internal.h"
+#include "reach/approval.h"
 
 #define TICK_MS 1000
 
@@ -103,11 +104,18 @@ static void on_progress(struct job *job, const struct run_event *event)
                       json_text_string(event->data, event->len)));
 }
 
+static void on_approval(struct job *job, const struct run_event *event)
+{
+    add(job, "approval", approval_json(event->approval));
+}
+
 static void on_event(struct run *run, const struct run_event *event)
 {
     struct job *job = run->user;
 
-    if (event->kind == RUN_EVENT_DISPLAY)
+    if (event->kind == RUN_EVENT_APPROVAL)
+        on_approval(job, event);
+    else if (event->kind == RUN_EVENT_DISPLAY)
         on_display(job, event);
     else if (event->kind == RUN_EVENT_PROGRESS)
         on_progress(job, event);

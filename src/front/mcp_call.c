@@ -354,13 +354,17 @@ void mcp_call_answered(struct mcp_call *call, const char *id, const json_t *resp
     (void)json_object_del(call->questions, id);
     if (!call->answers)
         call->answers = json_object();
-    if (!json_is_object(result)) {
+    if (!json_is_object(result) && call->on_cancel) {
+        /* Work is under way that has to be told: no answer is none. */
+        result = NULL;
+    } else if (!json_is_object(result)) {
         json_decref(key);
         error_set(&err, E_DENIED, "the client did not answer what it was asked");
         mcp_call_fail(call, &err);
         return;
     }
-    (void)json_object_set(call->answers, json_string_value(key), result);
+    (void)json_object_set_new(call->answers, json_string_value(key),
+                              result ? json_incref(result) : json_object());
     json_decref(key);
     if (json_object_size(call->questions) == 0)
         mcp_call_start(call);

@@ -4,8 +4,10 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "front/mcp_tools.h"
 #include "gate/admit.h"
+#include "reach/approval.h"
 #include "state/skill.h"
 
 /* Kept of each stream in one answer: about ten thousand tokens, where some clients begin to warn.
@@ -19,8 +21,12 @@
 /* Clients give up on a request after a minute in which they heard nothing. */
 #define QUIET_MS 15000
 
+/* Of a question to the client. */
+#define QUESTION_BYTES (8 * KIB)
+
 struct running {
-    struct mcp_call *call;
+    struct mcp_call *call; /* NULL: the client was asked, and comes back with a call of its own */
+    struct running *next;  /* of those */
     struct job *job;
     const char *note;
     json_t *(*answer)(struct mcp_call *call, const struct run *run, const char *note);
@@ -31,10 +37,20 @@ struct running {
     double done, total;
     uint64_t told_ns;
     unsigned n_told;
+    char approval[32]; /* what the client is asked; "": nothing */
 };
+
+/* Whose clients were asked and have not come back. Each ends by itself when its question does. */
+static struct running *asked;
 
 static void free_running(struct running *r)
 {
+    struct running **at = &asked;
+
+    while (*at && *at != r)
+        at = &(*at)->next;
+    if (*at)
+        *at = r->next;
     loop_watch_free(r->timer);
     buf_done(&r->said);
     free(r);
@@ -65,7 +81,8 @@ static void on_timer(void *arg)
     struct running *r = arg;
 
     r->is_waiting = false;
-    tell_said(r);
+    if (r->call)
+        tell_said(r);
 }
 
 static void tell_soon(struct running *r)
@@ -80,13 +97,137 @@ static void tell_soon(struct running *r)
     loop_timer_start(r->timer, PROGRESS_MS);
 }
 
+/* --- questions --- */
+
+static void on_cancel(struct mcp_call *call);
+static void on_tick(struct mcp_call *call);
+
+/* A call that is not allowed as such: yes or no is all there is to say. */
+static json_t *question(const struct approval *approval)
+{
+    cleanup(buf_done) struct buf words = {0};
+
+    buf_init(&words, QUESTION_BYTES);
+    if (buf_printf(&words, NULL, "The program wants to call %s with ", approval->name) < 0)
+        return NULL;
+    if (!approval->shown || buf_add_str(&words, approval->shown, NULL) < 0)
+        (void)buf_add_str(&words, "arguments too long to show", NULL);
+    return json_pack("{s:{s:s, s:{s:o, s:{s:s, s:{}}}}}", "approval", "method",
+                     "elicitation/create", "params", "message",
+                     json_text_string(buf_str(&words), words.len), "requestedSchema", "type",
+                     "object", "properties");
+}
+
+/* In the modern era the question is the answer to this call, and the run waits for the next. */
+static void ask(struct running *r, const struct approval *approval)
+{
+    struct mcp_call *call = r->call;
+    bool ends = call->era == MCP_MODERN && !call->task;
+
+    if (*r->approval)
+        return; /* one at a time */
+    memcpy(r->approval, approval->id, sizeof(r->approval));
+    if (ends) {
+        tell_said(r);
+        r->call = NULL;
+        r->next = asked;
+        asked = r;
+        call->user = NULL;
+        call->on_cancel = NULL;
+        call->on_tick = NULL;
+    }
+    mcp_call_ask(call, question(approval), json_pack("{s:s}", "run", approval->run->id));
+}
+
+static bool said_yes(const struct mcp_call *call)
+{
+    const json_t *answer = json_object_get(call->answers, "approval");
+    const char *action = json_string_value(json_object_get(answer, "action"));
+
+    return action && strcmp(action, "accept") == 0;
+}
+
+/* Whose client comes back: the state has been sealed by us, for this owner. */
+static struct running *find_asked(const struct mcp_call *call)
+{
+    const char *run = json_string_value(json_object_get(call->state, "run"));
+    struct running *r = asked;
+
+    while (r && !(run && strcmp(job_id(r->job), run) == 0))
+        r = r->next;
+    return r;
+}
+
+static void take_up(struct running *r, struct mcp_call *call)
+{
+    struct running **at = &asked;
+
+    while (*at && *at != r)
+        at = &(*at)->next;
+    if (*at)
+        *at = r->next;
+    r->call = call;
+    call->user = r;
+    call->on_cancel = on_cancel;
+    call->on_tick = on_tick;
+}
+
+/* Several threads may wait: the next is asked when one is answered. By then the run, and whatever
+ * waited for it, may be gone. */
+static void ask_next(struct running *r)
+{
+    const struct approval *next = approval_first(job_id(r->job));
+
+    if (next && r->call)
+        ask(r, next);
+}
+
+static void pass_answer(struct running *r)
+{
+    char approval[32];
+    bool is_yes = said_yes(r->call);
+
+    memcpy(approval, r->approval, sizeof(approval));
+    *r->approval = '\0';
+    json_decref(r->call->answers);
+    json_decref(r->call->state);
+    r->call->answers = r->call->state = NULL;
+    /* Its time may be over; then the program knows already. The run goes on in any case: nothing of
+     * ours is freed by an answer. */
+    (void)approval_answer(job_id(r->job), approval, is_yes, NULL);
+    ask_next(r);
+}
+
+/* True: the call brings the answer to a question of a run that is under way. */
+static bool is_continued(struct mcp_call *call)
+{
+    struct running *r = call->user;
+    struct error err = {0};
+
+    if (!call->answers && !call->state)
+        return false;
+    if (!r && !(r = find_asked(call))) {
+        error_set(&err, E_NOT_FOUND, "the run that asked is over");
+        error_hint(&err, "its question was not answered in time; run the program again");
+        mcp_call_fail(call, &err);
+        return true;
+    }
+    if (!r->call)
+        take_up(r, call);
+    pass_answer(r);
+    return true;
+}
+
 /* Progress is a glimpse: of much output at once the latest counts, and the answer has it all. */
 static void on_event(void *user, const struct run_event *event)
 {
     struct running *r = user;
     size_t len = event->len < PROGRESS_BYTES ? event->len : PROGRESS_BYTES;
 
-    if (event->kind == RUN_EVENT_DISPLAY || !mcp_call_wants_progress(r->call))
+    if (event->kind == RUN_EVENT_APPROVAL && r->call)
+        ask(r, event->approval);
+    if (event->kind == RUN_EVENT_DISPLAY || event->kind == RUN_EVENT_APPROVAL || !r->call ||
+        !mcp_call_wants_progress(r->call))
         return;
     if (event->kind == RUN_EVENT_PROGRESS) {
         r->done = (double)event->done;
@@ -160,6 +301,10 @@ static void on_done(void *user, const struct run *run)
     struct error err = {0};
     json_t *result;
 
+    if (!call) { /* the client did not come back; the answer is kept like any other */
+        free_running(r);
+        return;
+    }
     if (run->error.code != E_NONE) {
         error_copy(&err, &run->error);
         free_running(r);
@@ -213,6 +358,7 @@ static int admit(struct mcp_call *call, const struct mcp_program *program, struc
     if (r == 0)
         r = skill_give(api->kept, mcp_kept_owner(call), run, err);
     run_set_keeper(run, api->kept, mcp_kept_owner(call));
+    run->can_ask = json_object_get(call->capabilities, "elicitation") != NULL;
     if (run->limits.output_bytes > OUTPUT_BYTES)
         run->limits.output_bytes = OUTPUT_BYTES;
     if (program->masks_all)
@@ -244,7 +390,7 @@ static void run_free_p(struct run **run)
     run_free(*run);
 }
 
-void mcp_run(struct mcp_call *call, const struct mcp_program *program)
+static void start(struct mcp_call *call, const struct mcp_program *program)
 {
     struct api *api = mcp_host_of(call)->api;
     cleanup(run_free_p) struct run *run = run_new();
@@ -270,6 +416,12 @@ void mcp_run(struct mcp_call *call, const struct mcp_program *program)
     call->on_tick = on_tick;
 }
 
+void mcp_run(struct mcp_call *call, const struct mcp_program *program)
+{
+    if (!is_continued(call))
+        start(call, program);
+}
+
 void mcp_run_cell(struct mcp_call *call, const char *argument, enum run_language language)
 {
     const json_t *code = json_object_get(call->arguments, argument);
@@ -282,6 +434,8 @@ void mcp_run_cell(struct mcp_call *call, const char *argument, enum run_language
     };
     struct error err = {0};
 
+    if (is_continued(call))
+        return;
     if (mcp_session_pick(call, true, &program.session, &program.note, &err) < 0)
         mcp_call_fail(call, &err);
     else

@@ -87,7 +87,7 @@ static bool is_of(const struct approval *approval, const char *id)
            (*approval->run->session && strcmp(approval->run->session, id) == 0);
 }
 
-static json_t *approval_json(const struct approval *approval)
+json_t *approval_json(const struct approval *approval)
 {
     static const struct json_text_limits limits = {
         .bytes = 8 * MIB, .depth = 128, .allows_nul = true};
@@ -115,6 +115,15 @@ json_t *approval_list(const char *owner, const char *id)
             (void)json_array_append_new(list, approval_json(a));
     }
     return list;
+}
+
+const struct approval *approval_first(const char *run_id)
+{
+    const struct approval *a = waiting;
+
+    while (a && strcmp(a->run->id, run_id) != 0)
+        a = a->next;
+    return a;
 }
 
 int approval_answer(const char *id, const char *approval_id, bool is_yes, struct error *err)

@@ -39,9 +39,15 @@ struct approval *approval_new(struct loop *loop, const struct run *run, const ch
                               void *user, struct error *err);
 void approval_free(struct approval *approval);
 
-/* What waits: of that run, or of that session, or, with NULL, all of the owner's:
- * [{"approval_id","run_id","session_id","call","arguments","expires_in_s"}]. */
+/* {"approval_id","run_id","session_id","call","arguments","expires_in_s"} */
+json_t *approval_json(const struct approval *approval);
+
+/* What waits: of that run, or of that session, or, with NULL, all of the owner's;
+ * an array. */
 json_t *approval_list(const char *owner, const char *id);
+
+/* The first of that run; NULL: none waits. */
+const struct approval *approval_first(const char *run_id);
 
 /* The first that waits of that run or session, or the one that `approval_id` names, is answered.
  * E_NOT_FOUND: there is none. */

@@ -15,6 +15,8 @@ UP = b"\x1b[A"
 
 
 class Prompt:
+    command = "shell"
+
     def __init__(self, who, *args, env=None, columns=100, **popen):
         self.master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
@@ -26,7 +28,7 @@ class Prompt:
             os.setsid()
             fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 
-        self.process = who.start("shell", *args, env=env, stdin=slave, stdout=slave, stderr=slave,
+        self.process = who.start(self.command, *args, env=env, stdin=slave, stdout=slave, stderr=slave,
                                  preexec_fn=own_terminal, **popen)  # fmt: skip
         self.slave = slave
         self.seen = b""  # everything so far

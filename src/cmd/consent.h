@@ -1,0 +1,28 @@
+/* A question on the terminal: may the program call that? Only where a person is there to answer. */
+#pragma once
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/loop.h"
+#include "reach/approval.h"
+
+struct consent {
+    int terminal; /* -1: nobody is there */
+    struct loop_watch *watch;
+    char run_id[32];
+    char approval_id[32]; /* what is asked; "": nothing */
+    char line[64];
+    size_t len;
+};
+
+/* Messages have to go to a terminal, and that has to be ours. */
+void consent_open(struct consent *consent);
+void consent_done(struct consent *consent);
+
+/* Asks, and answers the approval from the loop. */
+void consent_ask(struct consent *consent, struct loop *loop, const struct approval *approval);
+
+/* Asks and waits, for a run on a server: as approval_json() has it. */
+bool consent_ask_now(const struct consent *consent, const json_t *approval);

@@ -1,0 +1,72 @@
+/* Calls that wait for a yes of who sent the program (reach/approval.h). */
+#include "base/limits.h"
+#include "front/api.h"
+#include "reach/approval.h"
+
+static void list_approvals(struct request *request)
+{
+    request_answer_json(request, 200,
+                        json_pack("{s:o}", "approvals", approval_list(request->owner, NULL)));
+}
+
+/* `id`: of a run or a session that is the client's. */
+static void answer(struct request *request, const char *id)
+{
+    const json_t *approve = json_object_get(request->json, "approve");
+    const char *one = json_string_value(json_object_get(request->json, "approval_id"));
+    bool is_yes = !json_is_false(approve);
+    struct error err = {0};
+
+    if (approval_answer(id, one, is_yes, &err) < 0)
+        request_answer_error(request, &err);
+    else
+        request_answer_json(request, 200, json_pack("{s:b}", "approved", (int)is_yes));
+}
+
+static void approve_run(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
+
+    if (job)
+        answer(request, job_id(job));
+    else
+        request_answer_error(request, &err);
+}
+
+static void approve_cell(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    struct session *session =
+        sessions_find(api->sessions, request->owner, request->params[0], &err);
+    struct session_info info;
+
+    if (!session) {
+        request_answer_error(request, &err);
+        return;
+    }
+    session_info(session, &info);
+    answer(request, info.id);
+}
+
+/* clang-format off */
+static const struct schema_field approve_fields[] = {
+    {"approve", SCHEMA_BOOLEAN, .help = "false: it is refused"},
+    {"approval_id", SCHEMA_STRING, .max_len = 64, .help = "which, where several wait; without it the first"},
+    {0},
+};
+
+const struct route api_approval_routes[] = {
+    {"GET", "/v1/approvals", list_approvals, .answers = "Approvals", .status = 200, .tag = "runs",
+     .summary = "calls of your programs that wait for approval"},
+    {"POST", "/v1/runs/{run}/approve", approve_run, .body = approve_fields, .max_body = KIB,
+     .answers = "Approved", .status = 200, .tag = "runs",
+     .summary = "approve a call that the run waits with, or refuse it"},
+    {"POST", "/v1/sessions/{session}/approve", approve_cell, .body = approve_fields, .max_body = KIB,
+     .answers = "Approved", .status = 200, .tag = "sessions",
+     .summary = "the same for the cell that runs in a session"},
+    {0},
+};
+/* clang-format on */

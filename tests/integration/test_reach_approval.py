@@ -1,0 +1,235 @@
+"""Tools that are asked for: over HTTP, over MCP in both eras, and on a terminal. The run waits, and its clock with it."""
+import json
+import os
+import textwrap
+import time
+import uuid
+from pathlib import Path
+
+import belljar
+import mcp
+import prompt
+import pytest
+import serving
+
+GOOD = Path(__file__).parents[1] / "upstream" / "good.py"
+SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"  # looks like a token, and is none
+
+CODE = """
+    from servers.notes import write
+    try:
+        print(write("{}"))
+    except Exception as error:
+        print(type(error).__name__, error.code, error)"""
+
+
+@pytest.fixture(scope="module")
+def who(callers):
+    return callers["user"] if "user" in callers else next(iter(callers.values()))
+
+
+def code(words="hello"):
+    return textwrap.dedent(CODE).format(words)
+
+
+@pytest.fixture(scope="module")
+def config(who):
+    script = who.file(f"good-{uuid.uuid4().hex}.py", GOOD.read_text())
+    servers = [f'[servers.{name}]\ncommand = "/usr/bin/python3"\nargs = ["{script}"]\napproval_s = {seconds}\n' for name, seconds in (("notes", 300), ("hasty", 1))]
+    return str(who.file(f"approval-{uuid.uuid4().hex}.toml", "".join(servers)))
+
+
+@pytest.fixture(scope="module")
+def asked(who, config):
+    with serving.Server(who, "--config", config) as server:
+        yield server
+
+
+def event(stream, name):
+    return stream.until(name)[2]
+
+
+@pytest.fixture
+def waiting(asked):
+    """A run over HTTP that waits for approval: its stream, its id and the question."""
+    streams = []
+
+    def start(words="hello", **fields):
+        stream = asked.stream("POST", "/v1/run", {"code": code(words), "profile": "standard", **fields})
+        streams.append(stream)
+        run = event(stream, "start")["id"]
+        return stream, run, event(stream, "approval")
+
+    yield start
+    for stream in streams:
+        stream.close()
+
+
+# ---- HTTP ----
+
+
+@pytest.mark.parametrize("approve, said", [(True, "written: hello\n"), (False, "ServerError denied the call of `servers.notes.write` was not approved")])
+def test_a_run_waits_for_an_answer(asked, waiting, approve, said):
+    stream, run, question = waiting()
+    assert question["call"] == "servers.notes.write" and question["arguments"] == {"text": "hello"} and question["run_id"] == run
+    shown = asked.get(f"/v1/runs/{run}").json
+    assert shown["status"] == "running" and shown["approvals"][0]["approval_id"] == question["approval_id"]
+    assert question["approval_id"] in [a["approval_id"] for a in asked.get("/v1/approvals").json["approvals"]]
+    assert asked.post(f"/v1/runs/{run}/approve", {"approve": approve}).json == {"approved": approve}
+    assert event(stream, "result")["stdout"].startswith(said)
+    assert asked.post(f"/v1/runs/{run}/approve", {}).status == 404
+    assert run not in [a["run_id"] for a in asked.get("/v1/approvals").json["approvals"]]
+
+
+def test_the_clock_stands_while_somebody_is_asked(asked, waiting):
+    stream, run, _ = waiting(timeout_s=1)
+    until = time.monotonic() + 1.5  # longer than the run may take
+    while time.monotonic() < until:
+        assert asked.get(f"/v1/runs/{run}").json["status"] == "running"
+    asked.post(f"/v1/runs/{run}/approve", {})
+    assert event(stream, "result")["status"] == "success"
+
+
+def test_time_that_was_not_spent_waiting_counts(asked):
+    spent = "\nwhile True: pass"
+    stream = asked.stream("POST", "/v1/run", {"code": code() + spent, "profile": "standard", "timeout_s": 1})
+    run = event(stream, "start")["id"]
+    event(stream, "approval")
+    asked.post(f"/v1/runs/{run}/approve", {})
+    done = event(stream, "result")
+    assert done["status"] == "timeout" and done["stdout"] == "written: hello\n"
+
+
+def test_nobody_answers_in_time(asked):
+    done = asked.run(code().replace("notes", "hasty"), profile="standard")
+    assert "nobody approved the call of `servers.hasty.write` in time" in done["stdout"]
+
+
+def test_a_secret_is_not_shown_in_a_question_and_arrives(asked, waiting):
+    stream, run, question = waiting(SECRET)
+    assert SECRET not in json.dumps(question) and SECRET not in asked.get("/v1/approvals").body.decode()
+    asked.post(f"/v1/runs/{run}/approve", {})
+    done = event(stream, "result")
+    assert SECRET not in done["stdout"] and "written: " in done["stdout"]
+
+
+def test_a_cell_of_a_session_is_approved_by_the_session(asked):
+    session = asked.post("/v1/sessions", {"profile": "standard"}).json["session_id"]
+    stream = asked.stream("POST", f"/v1/sessions/{session}/execute", {"code": code()})
+    assert event(stream, "approval")["session_id"] == session
+    assert asked.post(f"/v1/sessions/{session}/approve", {"approve": True}).json == {"approved": True}
+    assert event(stream, "result")["stdout"] == "written: hello\n"
+    assert asked.post(f"/v1/sessions/{session}/approve", {}).status == 404
+
+
+def test_several_threads_ask_and_each_is_answered(asked):
+    program = """
+        import threading
+        from servers.notes import write
+        said = {}
+        def ask(n):
+            try:
+                said[n] = write(str(n))
+            except Exception as error:
+                said[n] = error.code
+        threads = [threading.Thread(target=ask, args=(n,)) for n in range(4)]
+        [t.start() for t in threads], [t.join() for t in threads]
+        print([said[n] for n in range(4)])"""
+    stream = asked.stream("POST", "/v1/run", {"code": textwrap.dedent(program), "profile": "standard"})
+    run = event(stream, "start")["id"]
+    for _ in range(4):
+        question = event(stream, "approval")
+        asked.post(f"/v1/runs/{run}/approve", {"approve": question["arguments"]["text"] != "2", "approval_id": question["approval_id"]})
+    assert event(stream, "result")["stdout"] == "['written: 0', 'written: 1', 'denied', 'written: 3']\n"
+
+
+def test_who_is_not_the_owner_knows_nothing(asked, waiting):
+    stream, run, _ = waiting()
+    name = "t" + uuid.uuid4().hex[:12]
+    made = asked.who.call("token", "add", name)
+    assert made.code == 0, made
+    token = next(word for word in made.text.split() if len(word) > 30)
+    headers = {"Authorization": f"Bearer {token}"}
+    assert asked.get("/v1/approvals", headers=headers).json == {"approvals": []}
+    assert run in [a["run_id"] for a in asked.get("/v1/approvals").json["approvals"]]
+    assert asked.post(f"/v1/runs/{run}/approve", {}, headers=headers).status == 404
+    asked.post(f"/v1/runs/{run}/cancel", {})
+    assert event(stream, "result")["status"] == "cancelled"
+
+
+def test_a_run_that_is_cancelled_is_not_asked_for_any_more(asked, waiting):
+    stream, run, _ = waiting()
+    asked.post(f"/v1/runs/{run}/cancel", {})
+    assert event(stream, "result")["status"] == "cancelled"
+    assert run not in [a["run_id"] for a in asked.get("/v1/approvals").json["approvals"]]
+
+
+# ---- MCP ----
+
+
+@pytest.fixture
+def client(who, config):
+    c = mcp.Client(who, "--config", config)
+    yield c
+    c.process.stdin.close()
+    c.process.wait(timeout=belljar.HANG_SECONDS)
+
+
+@pytest.mark.parametrize("answer, said", [({"result": {"action": "accept", "content": {}}}, "written: hello"), ({"result": {"action": "decline"}}, "was not approved"),
+                                          ({"error": {"code": -32603, "message": "no"}}, "was not approved")])  # fmt: skip
+def test_a_legacy_client_is_asked_on_the_stream(client, answer, said):
+    client.initialize(capabilities={"elicitation": {}})
+    id = client.ask("tools/call", {"name": "execute_python_code", "arguments": {"code": code()}})
+    question = client.notice("elicitation/create")
+    assert "servers.notes.write" in question["params"]["message"] and '"hello"' in question["params"]["message"]
+    client.send({"jsonrpc": "2.0", "id": question["id"], **answer})
+    assert said in client.answer(id)["result"]["structuredContent"]["stdout"]
+
+
+def test_a_modern_client_is_asked_in_the_result(client):
+    params = {"name": "execute_python_code", "arguments": {"code": code() + code("again")}, "_meta": mcp.modern({"elicitation": {}})}
+    first = client.request("tools/call", params)["result"]
+    assert first["resultType"] == "input_required" and first["inputRequests"]["approval"]["method"] == "elicitation/create"
+    yes = {"approval": {"action": "accept", "content": {}}}
+    second = client.request("tools/call", {**params, "inputResponses": yes, "requestState": first["requestState"]})["result"]
+    assert second["resultType"] == "input_required", second
+    last = client.request("tools/call", {**params, "inputResponses": {"approval": {"action": "decline"}}, "requestState": second["requestState"]})["result"]
+    assert last["resultType"] == "complete" and last["structuredContent"]["stdout"].startswith("written: hello\nServerError denied")
+    late = client.request("tools/call", {**params, "inputResponses": yes, "requestState": second["requestState"]})["result"]
+    assert late["isError"] and "is over" in json.dumps(late)
+
+
+def test_a_client_that_cannot_be_asked_is_not(client):
+    client.initialize()
+    assert "nobody can be asked" in client.call("execute_python_code", {"code": code()})["structuredContent"]["stdout"]
+
+
+# ---- a terminal ----
+
+
+class Run(prompt.Prompt):
+    command = "run"
+
+
+@pytest.mark.parametrize("typed, said", [("y", "written: hello"), ("", "was not approved")])
+def test_a_person_is_asked(who, config, typed, said):
+    p = Run(who, "--config", config, "--profile", "standard", "-c", code())
+    p.wait("wants to call servers.notes.write")
+    p.wait('"hello"')
+    p.wait("[y/N]")
+    p.type(typed + "\n")
+    p.wait(said)
+    assert p.process.wait(timeout=belljar.HANG_SECONDS) == 0
+
+
+def test_a_person_is_asked_for_a_run_on_a_server(asked):
+    p = Run(asked.who, "--server", f"unix:{asked.socket}", "--profile", "standard", "-c", code())
+    p.wait("[y/N]")
+    p.type("yes\n")
+    p.wait("written: hello")
+    assert p.process.wait(timeout=belljar.HANG_SECONDS) == 0
+
+
+def test_without_a_terminal_nobody_is_asked(who, config):
+    done = who.run(code(), "--config", config, profile="standard", env={"TERM": os.environ.get("TERM", "dumb")})
+    assert "needs approval, and nobody can be asked here" in done.json["stdout"] and "tools = " in done.json["stdout"]
