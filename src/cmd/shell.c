@@ -19,6 +19,7 @@
 #include "cmd/shell.h"
 #include "front/cell.h"
 #include "gate/admit.h"
+#include "state/store.h"
 
 /* --- words for the person --- */
 
@@ -385,6 +386,7 @@ static int open_session(struct shell *shell, struct error *err)
         .owner = "", .on_start = on_session_start, .on_end = shell_on_session_end, .user = shell};
     struct run *model = run_new();
 
+    shell->kept = store_open_usual(NULL); /* without a place for it, nothing is kept */
     if (!model)
         return error_set(err, E_SYSTEM, "out of memory");
     if (make_model(shell, model, err) < 0 ||
@@ -448,6 +450,7 @@ static void shell_done(struct shell *shell)
     pool_free(take_ptr(shell->engine.pool));
     sessions_free(shell->sessions);
     engine_close(&shell->engine);
+    store_free(shell->kept);
     if (shell->granted) {
         request_check_grants(&shell->grants, shell->granted);
         request_close_grants(&shell->grants, shell->granted);

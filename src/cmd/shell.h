@@ -19,6 +19,7 @@
 #define SHELL_SESSIONS_MAX ((size_t)64)
 
 struct shell {
+    struct store *kept; /* what programs find again */
     struct config *config;
     struct profile *profile;
     struct engine engine;

@@ -12,6 +12,7 @@
 #include "front/display.h"
 #include "front/result.h"
 #include "gate/admit.h"
+#include "gate/tokens.h"
 
 /* Of one text that was shown with display(). */
 #define SHOWN_MAX (64 * KIB)
@@ -185,6 +186,7 @@ void shell_run_cell(struct shell *shell)
     buf_clear(&shell->text);
     shell->cell = cell;
     shell->is_interrupted = false;
+    run_set_keeper(cell, shell->kept, TOKEN_FIRST);
     session_submit(shell->session, cell);
 }
 

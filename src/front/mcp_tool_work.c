@@ -81,7 +81,7 @@ void mcp_answer_error(struct mcp_call *call, struct error *err)
 
 void mcp_answer_kept(struct mcp_call *call, kept_fn fn)
 {
-    const struct kept kept = {mcp_host_of(call)->api->kept, mcp_kept_owner(call)};
+    const struct kept kept = {mcp_host_of(call)->api->kept, mcp_kept_owner(call), UINT32_MAX};
     struct error err = {0};
     json_t *value = NULL;
 

@@ -171,7 +171,7 @@ int apis_list(const struct kept *who, const json_t *arguments, json_t **ret_valu
 
 static void list(struct call *call)
 {
-    const struct kept who = {call->run->kept, call->run->keeper};
+    const struct kept who = {call->run->kept, call->run->keeper, call->run->reach};
     struct error err = {0};
     json_t *value = NULL;
 

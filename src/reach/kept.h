@@ -6,6 +6,8 @@
  */
 #pragma once
 
+#include <stdint.h>
+
 #include <jansson.h>
 
 #include "base/error.h"
@@ -14,6 +16,7 @@
 struct kept {
     struct store *store; /* NULL: there is no place, which is E_UNSUPPORTED */
     const char *owner;
+    uint32_t reach; /* enum run_reach: what he is granted, where that makes a difference */
 };
 
 /* *ret_value is the caller's. */
