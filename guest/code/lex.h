@@ -129,6 +129,12 @@ void lex_init(struct lex *lex, const char *text, size_t len);
 /* The next token. After LEX_END and LEX_BAD only the same comes. */
 void lex_next(struct lex *lex, struct lex_token *token);
 
+/* In the middle of a statement of which nothing more is wanted: past what stands in the present
+ * line, and past what spans lines from there. True: there were tokens, on these lines. False: what
+ * comes is for lex_next(), as is every comment, string with fields, mistake, and the statement's
+ * end. */
+bool lex_skip(struct lex *lex, uint32_t *ret_line, uint32_t *ret_end_line);
+
 /* Words that cannot be names. */
 bool lex_is_reserved(enum lex_word word);
 

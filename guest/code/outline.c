@@ -18,19 +18,19 @@ static struct piece keep_dotted(struct reader *r, uint32_t start, uint32_t end)
 
 /* ---- the next token that means something ---- */
 
-static void count_lines(struct reader *r)
+static void count_lines(struct reader *r, uint32_t line, uint32_t end_line)
 {
-    const struct lex_token *t = &r->t;
-    uint32_t from = t->line > r->code_to ? t->line : r->code_to + 1;
+    uint32_t from = line > r->code_to ? line : r->code_to + 1;
 
-    if (t->end_line >= from)
-        r->o->code_lines += t->end_line - from + 1;
-    if (t->end_line > r->code_to)
-        r->code_to = t->end_line;
-    r->last_line = t->end_line;
+    if (end_line >= from)
+        r->o->code_lines += end_line - from + 1;
+    if (end_line > r->code_to)
+        r->code_to = end_line;
+    r->last_line = end_line;
 }
 
-static void next(struct reader *r)
+/* Comments are counted and forgotten. */
+static void read_token(struct reader *r)
 {
     for (;;) {
         lex_next(&r->lex, &r->t);
@@ -42,7 +42,12 @@ static void next(struct reader *r)
         }
     }
     if (r->t.kind >= LEX_NAME && r->t.kind <= LEX_OP)
-        count_lines(r);
+        count_lines(r, r->t.line, r->t.end_line);
+}
+
+static void next(struct reader *r)
+{
+    read_token(r);
     outline_track(r);
 }
 
@@ -445,6 +450,24 @@ static enum block_kind kind_of(const struct reader *r)
     }
 }
 
+/* To the end of a statement that defines, imports and opens nothing. */
+static void skip_statement(struct reader *r)
+{
+    uint32_t line, end_line;
+
+    r->head = WORD_NONE;
+    if (r->wishes & OUTLINE_CALLS)
+        return;
+    do {
+        while (!r->lex.n_strings && lex_skip(&r->lex, &line, &end_line))
+            count_lines(r, line, end_line);
+        read_token(r);
+    } while (!is_over(r) && !(is_op(r, ';') && !r->lex.depth));
+    r->depth = 0;
+    r->frames[0] = (struct frame){0};
+    r->was_string = false;
+}
+
 /* At the first token of a statement; afterwards at what it has not taken. */
 static void begin_statement(struct reader *r)
 {
@@ -457,12 +480,14 @@ static void begin_statement(struct reader *r)
         read_decorator(r);
         return;
     }
-    if (r->t.kind != LEX_NAME)
+    if (r->t.kind != LEX_NAME) {
+        skip_statement(r);
         return;
+    }
     r->head = r->t.word;
     /* What has a body cannot stand in another's line; that it could would have no end. */
     if (r->is_inline && (r->head == WORD_DEF || r->head == WORD_CLASS || r->head == WORD_ASYNC)) {
-        r->head = WORD_NONE;
+        skip_statement(r);
         return;
     }
     if (r->head == WORD_ASYNC) {
@@ -502,21 +527,21 @@ static void begin_statement(struct reader *r)
         break;
     case WORD_MATCH:
         if (!lex_is_match(&r->lex)) {
-            r->head = WORD_NONE;
+            skip_statement(r);
             return;
         }
         outline_top(r)->state = STATE_NONE;
         break;
     case WORD_CASE:
         if (!r->n_blocks || r->blocks[r->n_blocks - 1].kind != BLOCK_MATCH) {
-            r->head = WORD_NONE;
+            skip_statement(r);
             return;
         }
         outline_top(r)->state = STATE_NONE;
         r->is_pattern = true;
         break;
     default:
-        r->head = WORD_NONE;
+        skip_statement(r);
         return;
     }
     r->opens = (struct block){kind_of(r), OUTLINE_NOWHERE};

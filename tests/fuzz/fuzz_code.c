@@ -39,6 +39,25 @@ static void read_outline(const char *text, size_t len)
     outline_done(&o);
 }
 
+/* Statements that are skipped where calls are not wanted change nothing of the rest. */
+static void compare_outlines(const char *text, size_t len)
+{
+    struct outline all = {0}, some = {0};
+
+    outline_read(&all, text, len, OUTLINE_CALLS);
+    outline_read(&some, text, len, 0);
+    if (all.n_defs != some.n_defs || all.n_imports != some.n_imports ||
+        all.n_params != some.n_params || all.code_lines != some.code_lines ||
+        all.comment_lines != some.comment_lines || all.branches != some.branches ||
+        all.why != some.why || all.why_line != some.why_line)
+        abort();
+    for (size_t i = 0; i < all.n_defs; i++)
+        if (all.defs[i].line != some.defs[i].line || all.defs[i].end_line != some.defs[i].end_line)
+            abort();
+    outline_done(&all);
+    outline_done(&some);
+}
+
 static void check_events(const struct names *n, size_t len)
 {
     for (size_t i = 0; i < n->n_events; i++) {
@@ -112,6 +131,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
     read_tokens(text, len);
     read_outline(text, len);
+    compare_outlines(text, len);
     read_names(text, len);
     for (int what = SCAN_FUNCTIONS; what <= SCAN_BYTES; what++) {
         scan(text, len, (enum scan_what)what, "a");

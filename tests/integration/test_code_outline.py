@@ -101,6 +101,7 @@ def compare(code, source, tree):
     placed = collections.Counter(truth.calls)
     hidden = collections.Counter(call[:4] for call in (calls - placed).elements())
     checks = {
+        "without calls": code.outline(source) == {key: value for key, value in found.items() if key != "calls"},
         "error": found["error"] is None,
         "functions": same(functions, truth.functions),
         "classes": same(classes, truth.classes),
