@@ -172,7 +172,7 @@ void config_limits(const struct config *config, enum config_origin least,
 int config_environment(const struct config *config, const char *name, const char **ret_python,
                        const struct config_list **ret_preload, struct error *err);
 
-/* DIR[:ro|:rw] taken apart; read-only unless it says otherwise. The caller frees *ret_path. */
+/* DIR[:ro|:rw|:cow] taken apart; read-only unless it says otherwise. The caller frees *ret_path. */
 int config_parse_grant(const char *text, char **ret_path, enum run_grant_mode *ret_mode,
                        struct error *err);
 

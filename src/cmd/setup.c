@@ -57,7 +57,7 @@ static int help(void)
                  "else in\nthem stays as it is, comments included.\n\nclients:\n");
     for (size_t i = 0; i < setup_clients_count; i++)
         (void)printf("  %-15s %s\n", setup_clients[i].name, setup_clients[i].title);
-    (void)printf("\n  --allow DIR[:ro|:rw]  a directory that programs may see; repeatable\n"
+    (void)printf("\n  --allow DIR[:ro|:rw|:cow]  a directory that programs may see; repeatable\n"
                  "  --profile NAME        what programs may do\n"
                  "  --name NAME           what the server is called there (belljar)\n"
                  "  --dry-run             show the change and make none\n"

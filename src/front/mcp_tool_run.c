@@ -355,6 +355,10 @@ static int admit(struct mcp_call *call, const struct mcp_program *program, struc
     else if (r == 0)
         r = mcp_grant(host, run, err) < 0 ? -1 : api_admit(api, call->caller, body, run, err);
     json_decref(body);
+    /* What it wrote there would be gone before anybody could look at it. */
+    for (size_t i = 0; i < run->n_grants; i++)
+        if (run->grants[i].mode == RUN_GRANT_COW)
+            run->grants[i].mode = RUN_GRANT_RO;
     if (r == 0)
         r = skill_give(api->kept, mcp_kept_owner(call), run, err);
     run_set_keeper(run, api->kept, mcp_kept_owner(call));

@@ -41,6 +41,7 @@ static const struct {
     {&mcp_tool_interrupt,         NULL         },
     {&mcp_tool_restart,           NULL         },
     {&mcp_tool_fork,              NULL         },
+    {&mcp_tool_changes,           NULL         },
     {&mcp_tool_work_create,       NULL         },
     {&mcp_tool_work_save,         NULL         },
     {&mcp_tool_work_load,         NULL         },
@@ -70,6 +71,17 @@ static bool has_own(const char *compat, const char *name)
     return false;
 }
 
+/* What most hosts have no use for is not shown to models that would have to read it. */
+static bool is_useful(const struct mcp_host *host, const struct mcp_tool *tool)
+{
+    if (tool != &mcp_tool_changes)
+        return true;
+    for (size_t i = 0; host->granted && i < host->granted->n_grants; i++)
+        if (host->granted->grants[i].mode == RUN_GRANT_COW)
+            return true;
+    return false;
+}
+
 /* In the order of the table, which is the same for everybody. */
 static void fill(struct mcp_host *host, const char *compat)
 {
@@ -80,7 +92,7 @@ static void fill(struct mcp_host *host, const char *compat)
         bool is_listed =
             table[i].compat ? strcmp(table[i].compat, compat) == 0 : !has_own(compat, tool->name);
 
-        if (is_listed)
+        if (is_listed && is_useful(host, tool))
             host->listed[n_listed++] = tool;
         else
             host->unlisted[n_unlisted++] = tool;

@@ -1,0 +1,51 @@
+"""`belljar mcp --allow DIR:cow`: the tool with which an agent's changes are looked at, applied and discarded."""
+import secrets
+
+import pytest
+
+import mcp
+
+
+@pytest.fixture
+def folder(who):
+    path = who.directory("cow-" + secrets.token_hex(4))
+    (path / "a").write_text("a\n")
+    who.own(path / "a")
+    return path
+
+
+def names(client):
+    return [t["name"] for t in client.request("tools/list")["result"]["tools"]]
+
+
+def review(client, **arguments):
+    return mcp.text_of(client.call("review_changes", arguments))
+
+
+def test_show_apply_discard(who, folder):
+    with mcp.Client(who, "--profile", "open", "--allow", f"{folder}:cow") as client:
+        client.initialize()
+        assert "review_changes" in names(client)
+        client.call("execute_bash_code", {"code": f"cd '{folder}'; echo more >> a; echo n > new; echo evil > .bashrc"})
+        assert (folder / "a").read_text() == "a\n"
+        shown = review(client)
+        for line in (f"changed {folder}/a +1 -0", f"created {folder}/new +1 -0", f"created {folder}/.bashrc +1 -0 — will not be applied: protected", "+more"):
+            assert line in shown.splitlines(), shown
+        version = shown.rsplit("version ", 1)[1]
+        assert review(client, action="apply", paths=["a"], version=version) == "1 change(s) applied"
+        assert (folder / "a").read_text() == "a\nmore\n" and not (folder / "new").exists()
+        failed = client.call("review_changes", {"action": "apply", "version": version})
+        assert failed["isError"] and "look at them again" in mcp.text_of(failed), failed
+        assert review(client, action="discard") == "2 change(s) discarded"
+        assert review(client) == "nothing has changed"
+        said = client.call("execute_bash_code", {"code": f"ls -A '{folder}'"})
+        assert mcp.text_of(said) == "a\n" and sorted(p.name for p in folder.iterdir()) == ["a"], said
+
+
+def test_without_such_a_directory_there_is_no_such_tool(who, folder):
+    with mcp.Client(who, "--allow", f"{folder}:rw") as client:
+        client.initialize()
+        assert "review_changes" not in names(client)
+        client.call("execute_python_code", {"code": "1"})
+        failed = client.call("review_changes", {})
+        assert failed["isError"] and "no copy-on-write directory" in mcp.text_of(failed), failed
