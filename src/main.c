@@ -99,5 +99,7 @@ int main(int argc, char **argv)
         return argc > 2 && argv[2][0] != '-' ? help_about(argv[2]) : help();
     if (strcmp(argv[1], "--version") == 0)
         return cmd_version(1, (char *[]){(char *)"version", NULL});
+    if (strcmp(argv[1], "--resolve") == 0) /* by ourselves only */
+        return cmd_resolve(argc - 1, argv + 1);
     return run_command(argv[1], argc - 1, argv + 1);
 }

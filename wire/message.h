@@ -188,7 +188,12 @@ enum wire_spawn_flag {
     WIRE_SPAWN_TOUCH =
         1, /* run the warm-up in the child, so that its copy-on-write faults are paid */
     WIRE_SPAWN_NO_MEMFD = 2, /* no cgroup counts memory: no memory outside of processes */
+    WIRE_SPAWN_GATE = 4,     /* hosts are granted: WIRE_SEALED brings a listening socket along */
 };
+
+/* Where the way to granted hosts begins inside. Always the same: a copy of a session goes on with
+ * what the program has read in its environment. */
+#define WIRE_GATE_PORT 3128
 
 struct wire_spawn {
     uint64_t id;

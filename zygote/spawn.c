@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/sched.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +19,9 @@
 #include "sandbox/root.h"
 #include "wire/frame.h"
 #include "zygote/kernel.h"
+
+/* Connections that wait until the supervisor has room for them. */
+#define GATE_BACKLOG 128
 
 static int compare_ints(const void *a, const void *b)
 {
@@ -74,6 +79,20 @@ static void __attribute__((noreturn)) fail(int control, const struct error *err)
     _exit(1);
 }
 
+/* Connections to this socket are accepted outside (reach/egress.h). */
+static int listen_for_gate(void)
+{
+    const struct sockaddr_in here = {.sin_family = AF_INET,
+                                     .sin_port = htons(WIRE_GATE_PORT),
+                                     .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    cleanup_close int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+    if (fd < 0 || bind(fd, (const struct sockaddr *)&here, sizeof(here)) < 0 ||
+        listen(fd, GATE_BACKLOG) < 0)
+        return -1;
+    return take_fd(fd);
+}
+
 static size_t count_layer_fds(const struct wire_spawn *spec)
 {
     size_t count = 0;
@@ -84,15 +103,21 @@ static size_t count_layer_fds(const struct wire_spawn *spec)
 }
 
 /* The supervisor works on the files through descriptors that are opened here, inside, before a byte
- * of the program has arrived. They are sent and closed: no kernel ever has them. */
+ * of the program has arrived. They are sent and closed: no kernel ever has them. The same holds for
+ * the socket that leads to the gate. */
 static void report_sealed(int control, const struct recipe *recipe)
 {
     size_t count = 1 + count_layer_fds(recipe->spec);
-    int fds[1 + 2 * WIRE_COW_MAX];
+    int fds[1 + 2 * WIRE_COW_MAX + 1];
     struct pack p;
 
     fds[0] = open("/workspace", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     memcpy(fds + 1, recipe->layer_fds, (count - 1) * sizeof(*fds));
+    if (recipe->spec->flags & WIRE_SPAWN_GATE) {
+        fds[count] = listen_for_gate();
+        if (fds[count++] < 0)
+            _exit(1);
+    }
     pack_init(&p, 16);
     pack_u32(&p, recipe->layers);
     if (fds[0] < 0 || frame_send(control, WIRE_SEALED, &p, fds, count) < 0)

@@ -57,6 +57,7 @@ struct config_option {
     const char *value;      /* what stands behind the flag in --help */
     const char *help;       /* one sentence, lower case, no period */
     const char *brief;      /* the same for --help, where a line has 54 columns for it */
+    bool is_net;            /* a list of hosts (base/net.h), which may be tables in a file */
     size_t offset;          /* of the value in struct config */
 };
 
@@ -75,6 +76,9 @@ struct config {
     char *environment;
     struct config_list preload;
     struct config_list allow;
+    struct config_list net;
+    int64_t net_mb;
+    char *resolver;
     char *helpers;
     struct config_list variables;
     char *policies_dir;

@@ -27,6 +27,10 @@ int config_check_ceiling(struct config *config, const struct config_option *opti
 int config_mistake(const struct config *config, const struct config_option *option,
                    const struct config_source *source, const char *read, struct error *err);
 
+/* A host of a list, in a file: text, or a table {host, methods, header, private}. The text of it,
+ * checked, which the caller frees. NULL: *err says why. */
+char *config_net_text(const json_t *item, struct error *err);
+
 struct config_source *config_source_of(const struct config *config,
                                        const struct config_option *option);
 void *config_field(const struct config *config, const struct config_option *option);

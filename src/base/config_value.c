@@ -331,6 +331,44 @@ static struct config_list *fresh_list(struct config *config, const struct config
     return list;
 }
 
+static int wrap_subject(const struct config_option *option, const struct config_source *source,
+                        struct error *err)
+{
+    cleanup(buf_done) struct buf subject = {0};
+
+    buf_init(&subject, KIB);
+    if (add_subject(option, source, &subject, NULL) == 0)
+        error_wrap(err, "%s", buf_str(&subject));
+    return -1;
+}
+
+static int add_host(struct config_list *list, const struct config_option *option,
+                    const struct config_source *source, const json_t *item, struct error *err)
+{
+    cleanup_free char *text = config_net_text(item, err);
+
+    if (!text)
+        return wrap_subject(option, source, err);
+    return config_list_add(list, text, strlen(text), err);
+}
+
+static int add_item(struct config_list *list, const struct config_option *option,
+                    const struct config_source *source, const char *text, size_t len,
+                    struct error *err)
+{
+    json_t *item;
+    int r;
+
+    if (!option->is_net)
+        return config_list_add(list, text, len, err);
+    item = json_stringn(text, len);
+    if (!item)
+        return error_set(err, E_INVALID, "a host that is not UTF-8");
+    r = add_host(list, option, source, item, err);
+    json_decref(item);
+    return r;
+}
+
 static int set_list_text(struct config *config, const struct config_option *option,
                          const struct config_source *source, const char *text, struct error *err)
 {
@@ -338,7 +376,7 @@ static int set_list_text(struct config *config, const struct config_option *opti
 
     /* A flag is one item, whatever its letters: a directory may have a comma in its name. */
     if (source->origin == CONFIG_FLAG)
-        return config_list_add(list, text, strlen(text), err);
+        return add_item(list, option, source, text, strlen(text), err);
     while (*text) {
         size_t len;
 
@@ -346,7 +384,7 @@ static int set_list_text(struct config *config, const struct config_option *opti
         len = strcspn(text, ",");
         while (len && (text[len - 1] == ' ' || text[len - 1] == '\t'))
             len--;
-        if (len && config_list_add(list, text, len, err) < 0)
+        if (len && add_item(list, option, source, text, len, err) < 0)
             return -1;
         text += strcspn(text, ",");
     }
@@ -398,24 +436,33 @@ static int set_list_json(struct config *config, const struct config_option *opti
     const json_t *item;
     size_t i;
 
+    if (json_is_object(value))
+        return add_host(list, option, source, value, err);
     json_array_foreach(value, i, item)
     {
-        if (config_list_add(list, json_string_value(item), json_string_length(item), err) < 0)
+        int r = option->is_net
+                    ? add_host(list, option, source, item, err)
+                    : config_list_add(list, json_string_value(item), json_string_length(item), err);
+
+        if (r < 0)
             return -1;
     }
     return 0;
 }
 
-static bool all_strings(const json_t *value)
+/* Strings, or for hosts tables, of which one may stand by itself. */
+static bool is_list(const struct config_option *option, const json_t *value)
 {
     const json_t *item;
     size_t i;
 
+    if (option->is_net && json_is_object(value))
+        return true;
     if (!json_is_array(value))
         return false;
     json_array_foreach(value, i, item)
     {
-        if (!json_is_string(item))
+        if (!json_is_string(item) && !(option->is_net && json_is_object(item)))
             return false;
     }
     return true;
@@ -433,7 +480,7 @@ static bool fits(const struct config_option *option, const json_t *value)
     case CONFIG_SIZE:
         return json_is_integer(value) || json_is_string(value);
     case CONFIG_LIST:
-        return all_strings(value);
+        return is_list(option, value);
     case CONFIG_CHOICE:
         return json_is_string(value) ||
                (json_is_boolean(value) && strstr(option->choices, "true,false"));

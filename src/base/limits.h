@@ -153,3 +153,28 @@
 
 /* Calls of one server under way, of all sandboxes together. */
 #define LIMIT_UPSTREAM_CALLS 256
+
+/* Hosts granted to one sandbox: more are a mistake in a list, and each request looks at all. */
+#define LIMIT_NET_GRANTS 128
+
+/* The gate to granted hosts. Connections of one sandbox at once, and of all: each is two
+ * descriptors and some buffers of the supervisor's; more wait in the sandbox. Lookups at once: each
+ * is a process; more wait. */
+#define LIMIT_NET_OPEN     64
+#define LIMIT_NET_OPEN_ALL 2048
+#define LIMIT_NET_LOOKUPS  16
+
+/* Of one sandbox in its life: what a crawler makes in a day, and an endless loop in minutes. */
+#define LIMIT_NET_TOTAL 100000
+
+/* How long a connection may take: to say what it wants, to be made, without a byte, and in all. */
+#define LIMIT_NET_ASK_S    30
+#define LIMIT_NET_LOOKUP_S 20
+#define LIMIT_NET_MAKE_S   60
+#define LIMIT_NET_IDLE_S   300
+#define LIMIT_NET_LIFE_S   3600
+
+/* Refusals that an answer lists, and connections of one sandbox that the trail has one by one;
+ * those beyond are counted. */
+#define LIMIT_NET_REFUSED 20
+#define LIMIT_NET_RECORDS 1000

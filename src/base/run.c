@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "base/net.h"
 #include "base/stream.h"
 
 /* Defaults of a request that names nothing; the option table of base/config.c says the same to the
@@ -222,6 +223,16 @@ int run_add_env(struct run *run, const char *name, const char *value, struct err
     return env[count] ? 0 : error_set(err, E_SYSTEM, "out of memory");
 }
 
+static void free_traffic(struct run_traffic *traffic)
+{
+    for (size_t i = 0; traffic && i < traffic->n_refused; i++) {
+        free(traffic->refused[i].host);
+        free(traffic->refused[i].why);
+        free(traffic->refused[i].grant);
+    }
+    free(traffic);
+}
+
 void run_free(struct run *run)
 {
     if (!run)
@@ -238,6 +249,8 @@ void run_free(struct run *run)
         free(run->grants[i].path);
         close_fd(&run->grants[i].fd);
     }
+    net_unref(run->net);
+    free_traffic(run->traffic);
     error_done(&run->error);
     run_stream_done(&run->out);
     run_stream_done(&run->err);

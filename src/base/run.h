@@ -18,6 +18,7 @@
 struct approval;      /* reach/approval.h */
 struct box;           /* pool/box.h */
 struct layers;        /* sandbox/layer.h */
+struct net;           /* base/net.h */
 struct zygote_client; /* pool/zygote_client.h */
 struct scrub_names;   /* scrub/names.h */
 struct store;         /* state/store.h */
@@ -113,6 +114,22 @@ struct run_violation {
     uint32_t column; /* 1-based, in characters; 0: unknown */
     char *message;
     char *hint; /* or NULL */
+};
+
+/* A host that the program asked for in vain. */
+struct run_refusal {
+    char *host; /* masked; "": it named none */
+    uint16_t port;
+    char *why;
+    char *grant; /* what would allow it, or NULL */
+};
+
+/* Connections to granted hosts. */
+struct run_traffic {
+    uint64_t connections, sent, received;
+    struct run_refusal refused[LIMIT_NET_REFUSED];
+    size_t n_refused;
+    uint64_t refused_more; /* not listed; repetitions are not counted */
 };
 
 /* What the program said of its own end. It is text for people; no status is ever derived from it.
@@ -225,6 +242,7 @@ struct run {
     struct run_grant grants[LIMIT_GRANTS];
     size_t n_grants;
     bool keeps_layers; /* what is changed in copy-on-write grants outlives the sandbox */
+    struct net *net;   /* hosts it may reach (base/net.h), or NULL */
     struct run_given *given;
     size_t n_given;
     char **collect;            /* patterns of files to bring back, NULL at the end, or NULL */
@@ -284,6 +302,7 @@ struct run {
     bool has_more_collected; /* than there was room for, or than could be looked at */
     struct layers *cow;      /* with keeps_layers: whoever asked frees it (sandbox/layer.h) */
     struct run_masked masked;
+    struct run_traffic *traffic; /* NULL: no host is granted */
     struct run_usage usage;
     char fingerprint[65]; /* with a seed: what else its output depends on (pool/fingerprint.h) */
     uint32_t layers;      /* bit set of enum wire_layer: what stood around the code */

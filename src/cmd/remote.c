@@ -46,8 +46,9 @@ void remote_done(struct remote *remote)
 /* What a server takes of our settings, under the same names; false: it has its own. */
 static bool is_sent(const char *name)
 {
-    static const char *const names[] = {"allow", "profile", "timeout_s", "cpu_time_s",  "memory_mb",
-                                        "cpus",  "pids",    "disk_mb",   "output_bytes"};
+    static const char *const names[] = {"allow",      "net",         "profile", "timeout_s",
+                                        "cpu_time_s", "memory_mb",   "cpus",    "pids",
+                                        "disk_mb",    "output_bytes"};
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (strcmp(name, names[i]) == 0)
@@ -110,8 +111,8 @@ bool remote_is_wanted(struct remote *remote, const struct config *config)
 {
     if (remote->server && strcmp(remote->server, "auto") == 0) {
         remote->server = NULL;
-        return remote->session ||
-               (!own_flag(remote) && config->allow.count == 0 && answers(remote, config));
+        return remote->session || (!own_flag(remote) && config->allow.count == 0 &&
+                                   config->net.count == 0 && answers(remote, config));
     }
     return remote->server || remote->session;
 }

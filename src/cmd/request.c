@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/suggest.h"
+#include "gate/admit.h"
 
 void request_options(const char *command, const struct option *own, size_t n_own, int setting,
                      struct option *options)
@@ -75,6 +76,8 @@ int request_open_grants(struct request_grants *grants, struct run *run, const st
             return -1;
         run->n_grants++;
     }
+    if (admit_net(config, &run->net, err) < 0)
+        return -1;
     qsort(run->grants, run->n_grants, sizeof(run->grants[0]), compare_grants);
     for (size_t i = 0; i < run->n_grants; i++)
         if (run->grants[i].mode == RUN_GRANT_RW &&

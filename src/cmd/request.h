@@ -30,7 +30,8 @@ struct request_grants {
     struct grant_watch *watches[LIMIT_GRANTS]; /* of the writable ones */
 };
 
-/* Opens the directories of the option `allow` and puts them into the run, outer ones first. */
+/* Opens the directories of the option `allow` and puts them into the run, outer ones first; and the
+ * hosts of the option `net`. */
 int request_open_grants(struct request_grants *grants, struct run *run, const struct config *config,
                         struct error *err);
 

@@ -64,7 +64,6 @@ enum {
     OPT_ALLOW,
     OPT_APPLY,
     OPT_DIFF,
-    OPT_LATER,
     OPT_SEED,
     OPT_SERVER,
     OPT_SESSION,
@@ -87,7 +86,6 @@ static const struct option own_options[] = {
     {"receipt",    no_argument,       NULL, OPT_RECEIPT   },
     {"apply",      no_argument,       NULL, OPT_APPLY     },
     {"diff",       no_argument,       NULL, OPT_DIFF      },
-    {"net",        required_argument, NULL, OPT_LATER     },
     {"seed",       required_argument, NULL, OPT_SEED      },
     {"server",     required_argument, NULL, OPT_SERVER    },
     {"session",    required_argument, NULL, OPT_SESSION   },
@@ -144,12 +142,6 @@ static int add_program(struct request *request, char **words, struct error *err)
         request->args[count] = words[count];
     }
     return 0;
-}
-
-static int not_yet(const char *flag, struct error *err)
-{
-    error_set(err, E_UNSUPPORTED, "--%s is not part of this version", flag);
-    return error_hint(err, "a sandbox has no network at all");
 }
 
 static int read_seed(const char *text, struct run *run, struct error *err)
@@ -246,9 +238,6 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
             break;
         case OPT_DIFF:
             job->has_diffs = true;
-            break;
-        case OPT_LATER:
-            r = not_yet(options[index].name, &err);
             break;
         case OPT_SETTING:
             r = config_set_flag(job->config, options[index].name, optarg, &err);
@@ -469,10 +458,10 @@ static void print_human(struct job *job)
     outlet_finish(&job->out, &run->out);
     outlet_show_rest(&job->out, run, false);
     outlet_finish(&job->err, &run->err);
-    if (!job->err.is_terminal && (run->status == RUN_SUCCESS || run->status == RUN_ERROR))
-        return;
     buf_init(&text, SIZE_MAX / 2);
-    if (result_human(run, has_color, &text, NULL) == 0)
+    if ((!job->err.is_terminal && (run->status == RUN_SUCCESS || run->status == RUN_ERROR)
+             ? result_reach(run, has_color, &text, NULL)
+             : result_human(run, has_color, &text, NULL)) == 0)
         (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
 }
 

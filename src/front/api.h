@@ -106,7 +106,10 @@ extern const struct route coderunner_routes[];
      .help = "which packages it finds: the name of an environment"},                               \
     {"allow", SCHEMA_STRINGS, .max_len = LIMIT_GRANTS,                                             \
      .help = "directories of the host that it sees at their own place: DIR, DIR:rw to write, or "       \
-             "DIR:cow (sessions): what it writes waits to be applied or discarded"}
+             "DIR:cow (sessions): what it writes waits to be applied or discarded"},           \
+    {"net", SCHEMA_STRINGS, .max_len = LIMIT_NET_GRANTS,                                           \
+     .help = "hosts that it may reach, of those that the operator allows: api.example.org:443, "   \
+             "*.example.org, http://HOST:PORT/PATH/"}
 /* clang-format on */
 
 /* For routes with `takes_key`, first of all: true when the request was sent before under the same

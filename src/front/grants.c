@@ -4,6 +4,8 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/net.h"
+#include "gate/admit.h"
 #include "sandbox/grant.h"
 
 static int deny(const char *text, struct error *err)
@@ -64,10 +66,37 @@ static int compare(const void *a, const void *b)
     return strcmp(((const struct run_grant *)a)->path, ((const struct run_grant *)b)->path);
 }
 
-int grants_read(const struct api *api, const struct caller *caller, const json_t *body,
-                struct run *run, struct error *err)
+/* Within the hosts that the settings name. */
+static int read_net(const struct api *api, const struct caller *caller, const json_t *list,
+                    struct run *run, struct error *err)
 {
-    const json_t *list = json_object_get(body, "allow"), *item;
+    cleanup(net_unref_p) struct net *allowed = NULL;
+    const json_t *item;
+    size_t i;
+
+    if (json_array_size(list) == 0)
+        return 0;
+    if (!caller->rights.has_grants) {
+        error_set(err, E_DENIED, "this token may not reach hosts");
+        return error_hint(err, "one that is made with `belljar token add --grants` may");
+    }
+    run->net = net_new();
+    if (!run->net)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (admit_net(api->config, &allowed, err) < 0)
+        return -1;
+    json_array_foreach(list, i, item)
+    {
+        if (net_add_within(run->net, allowed, json_string_value(item), err) < 0)
+            return error_wrap(err, "`net`");
+    }
+    return 0;
+}
+
+static int read_allow(const struct api *api, const struct caller *caller, const json_t *list,
+                      struct run *run, struct error *err)
+{
+    const json_t *item;
     size_t i;
 
     if (json_array_size(list) == 0)
@@ -83,4 +112,12 @@ int grants_read(const struct api *api, const struct caller *caller, const json_t
     }
     qsort(run->grants, run->n_grants, sizeof(run->grants[0]), compare);
     return 0;
+}
+
+int grants_read(const struct api *api, const struct caller *caller, const json_t *body,
+                struct run *run, struct error *err)
+{
+    if (read_allow(api, caller, json_object_get(body, "allow"), run, err) < 0)
+        return -1;
+    return read_net(api, caller, json_object_get(body, "net"), run, err);
 }

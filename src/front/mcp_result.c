@@ -258,6 +258,21 @@ static int add_masked(const struct run *run, struct buf *out)
                              : 0;
 }
 
+/* What the operator would have to grant: a model can only ask for it. */
+static int add_refused(const struct run *run, struct buf *out)
+{
+    const struct run_traffic *traffic = run->traffic;
+
+    for (size_t i = 0; traffic && i < traffic->n_refused; i++) {
+        const struct run_refusal *r = &traffic->refused[i];
+
+        if (buf_printf(out, NULL, "[net] refused %s:%u: %s%s%s\n", r->host, r->port, r->why,
+                       r->grant ? "; the grant would be " : "", r->grant ? r->grant : "") < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int mcp_result_text(const struct mcp_host *host, const struct run *run, const char *note,
                     struct buf *out)
 {
@@ -270,7 +285,7 @@ int mcp_result_text(const struct mcp_host *host, const struct run *run, const ch
     if (!out->len && buf_add_str(out, "(no output)\n", NULL) < 0)
         return -1;
     if (add_files(host, run, out) < 0 || add_rest(run, out) < 0 || add_state(run, out) < 0 ||
-        add_masked(run, out) < 0)
+        add_refused(run, out) < 0 || add_masked(run, out) < 0)
         return -1;
     return note ? buf_printf(out, NULL, "[note] %s\n", note) : 0;
 }
@@ -374,6 +389,8 @@ static json_t *structured(const struct mcp_host *host, const struct run *run)
     if (json_is_true(json_object_get(value, "stdout")) ||
         json_is_true(json_object_get(value, "stderr")))
         (void)json_object_set(object, "truncated", value);
+    if (run->traffic && run->traffic->n_refused)
+        (void)json_object_set(object, "net", json_object_get(whole, "net"));
     if (run->masked.count)
         (void)json_object_set(object, "masked", json_object_get(whole, "masked"));
     json_decref(whole);

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/net.h"
 #include "front/mcp_tools.h"
 #include "gate/admit.h"
 #include "reach/approval.h"
@@ -333,6 +334,8 @@ int mcp_grant(const struct mcp_host *host, struct run *run, struct error *err)
         if (!to->path || to->fd < 0)
             return error_errno(err, "grant `%s`", from->path);
     }
+    if (host->granted && host->granted->net && !run->net)
+        run->net = net_ref(host->granted->net);
     return 0;
 }
 

@@ -171,6 +171,31 @@ static json_t *masked_json(const struct run_masked *masked)
     return json_pack("{s:I, s:o}", "count", (json_int_t)masked->count, "kinds", kinds);
 }
 
+static json_t *refusal_json(const struct run_refusal *refusal)
+{
+    return json_pack("{s:s, s:i, s:s, s:o}", "host", refusal->host, "port", (int)refusal->port,
+                     "why", refusal->why, "grant", string_or_null(refusal->grant));
+}
+
+/* Null where no host is granted. */
+static json_t *net_json(const struct run_traffic *traffic)
+{
+    json_t *refused;
+
+    if (!traffic)
+        return json_null();
+    refused = json_array();
+    for (size_t i = 0; refused && i < traffic->n_refused; i++)
+        if (json_array_append_new(refused, refusal_json(&traffic->refused[i])) < 0) {
+            json_decref(refused);
+            return NULL;
+        }
+    return json_pack("{s:I, s:I, s:I, s:o, s:I}", "connections", (json_int_t)traffic->connections,
+                     "sent_bytes", (json_int_t)traffic->sent, "received_bytes",
+                     (json_int_t)traffic->received, "refused", refused, "refused_more",
+                     (json_int_t)traffic->refused_more);
+}
+
 /* Nothing ran, so nothing exited. */
 static json_t *exit_json(const struct run *run)
 {
@@ -227,6 +252,7 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
         {"files_gone",      files_json(run, true)},
         {"files_truncated", json_boolean(run->has_more_files)},
         {"signal",          number_or_null((uint32_t)run->signal)},
+        {"net",           net_json(run->traffic)},
   /* clang-format on */
     };
     bool is_whole = object != NULL;
@@ -402,6 +428,42 @@ static int add_status(const struct human *h)
         ms < 1000 ? ms : ms / 1000, (double)run->usage.memory_peak_bytes / (double)MIB);
 }
 
+static int add_refusal(const struct human *h, const struct run_refusal *refusal)
+{
+    char hint[512];
+
+    if (buf_add_str(h->out, "belljar: the gate refused ", h->err) < 0)
+        return -1;
+    if (*refusal->host &&
+        (say(h, refusal->host) < 0 || buf_printf(h->out, h->err, ":%u: ", refusal->port) < 0))
+        return -1;
+    if (say(h, refusal->why) < 0 || buf_add_str(h->out, "\n", h->err) < 0)
+        return -1;
+    if (!refusal->grant)
+        return 0;
+    (void)snprintf(hint, sizeof(hint), "`--net %s` allows it", refusal->grant);
+    return add_hint(h, "", hint);
+}
+
+static int add_reach(const struct human *h)
+{
+    const struct run_traffic *traffic = h->run->traffic;
+
+    for (size_t i = 0; traffic && i < traffic->n_refused; i++)
+        if (add_refusal(h, &traffic->refused[i]) < 0)
+            return -1;
+    return traffic && traffic->refused_more ? buf_printf(h->out, h->err, "and %llu more\n",
+                                                         (unsigned long long)traffic->refused_more)
+                                            : 0;
+}
+
+int result_reach(const struct run *run, bool has_color, struct buf *out, struct error *err)
+{
+    const struct human h = {run, has_color, out, err};
+
+    return add_reach(&h);
+}
+
 static int add_notes(const struct human *h)
 {
     const struct run *run = h->run;
@@ -412,7 +474,7 @@ static int add_notes(const struct human *h)
     if (run->violations_more &&
         buf_printf(h->out, h->err, "and %u more\n", run->violations_more) < 0)
         return -1;
-    if (add_exception(h, &run->exception) < 0 || add_value(h) < 0)
+    if (add_exception(h, &run->exception) < 0 || add_value(h) < 0 || add_reach(h) < 0)
         return -1;
     return add_limit_hint(h);
 }

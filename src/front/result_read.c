@@ -15,6 +15,11 @@ static char *text_of(const json_t *object, const char *name)
     return text ? strdup(text) : NULL;
 }
 
+static bool has_text(const json_t *object, const char *name)
+{
+    return json_is_string(json_object_get(object, name));
+}
+
 static uint64_t count_of(const json_t *object, const char *name)
 {
     double number = json_number_value(json_object_get(object, name));
@@ -80,6 +85,38 @@ static void read_usage(const json_t *usage, struct run_usage *ret_usage)
     };
 }
 
+static int read_net(const json_t *traffic, struct run *run, struct error *err)
+{
+    const json_t *list = json_object_get(traffic, "refused"), *one;
+    size_t i;
+
+    if (!json_is_object(traffic))
+        return 0;
+    run->traffic = calloc(1, sizeof(*run->traffic));
+    if (!run->traffic)
+        return error_set(err, E_SYSTEM, "out of memory");
+    run->traffic->connections = count_of(traffic, "connections");
+    run->traffic->sent = count_of(traffic, "sent_bytes");
+    run->traffic->received = count_of(traffic, "received_bytes");
+    run->traffic->refused_more = count_of(traffic, "refused_more");
+    json_array_foreach(list, i, one)
+    {
+        struct run_refusal *refusal = &run->traffic->refused[run->traffic->n_refused];
+
+        if (run->traffic->n_refused == LIMIT_NET_REFUSED || !has_text(one, "host") ||
+            !has_text(one, "why"))
+            break;
+        run->traffic->n_refused++;
+        *refusal = (struct run_refusal){.host = text_of(one, "host"),
+                                        .port = (uint16_t)count_of(one, "port"),
+                                        .why = text_of(one, "why"),
+                                        .grant = text_of(one, "grant")};
+        if (!refusal->host || !refusal->why)
+            return error_set(err, E_SYSTEM, "out of memory");
+    }
+    return 0;
+}
+
 int result_read(const json_t *object, struct run *run, struct error *err)
 {
     const json_t *exit_code = json_object_get(object, "exit_code");
@@ -93,6 +130,8 @@ int result_read(const json_t *object, struct run *run, struct error *err)
     run->displays_more = (uint32_t)count_of(object, "displays_more");
     read_exception(json_object_get(object, "error"), &run->exception);
     read_usage(json_object_get(object, "usage"), &run->usage);
+    if (read_net(json_object_get(object, "net"), run, err) < 0)
+        return -1;
     return read_violations(json_object_get(object, "violations"), run, err);
 }
 

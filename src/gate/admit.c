@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/cleanup.h"
+#include "base/net.h"
 #include "base/paths.h"
 
 int admit_load_profile(const struct config *config, struct profile **ret_profile, struct error *err)
@@ -24,6 +25,19 @@ void admit_limits(const struct config *config, const struct profile *profile,
     if (profile)
         profile_apply_limits(profile, limits);
     config_limits(config, CONFIG_FILE, limits);
+}
+
+int admit_net(const struct config *config, struct net **ret_net, struct error *err)
+{
+    cleanup(net_unref_p) struct net *net = config->net.count ? net_new() : NULL;
+
+    if (config->net.count && !net)
+        return error_set(err, E_SYSTEM, "out of memory");
+    for (size_t i = 0; i < config->net.count; i++)
+        if (net_add(net, config->net.items[i], err) < 0)
+            return error_wrap(err, "`net`");
+    *ret_net = take_ptr(net);
+    return 0;
 }
 
 int admit_run(struct run *run, const struct config *config, const struct profile *profile,

@@ -15,6 +15,9 @@ int admit_load_profile(const struct config *config, struct profile **ret_profile
 void admit_limits(const struct config *config, const struct profile *profile,
                   struct run_limits *limits);
 
+/* The hosts that the settings name; *ret_net is NULL where there are none. */
+int admit_net(const struct config *config, struct net **ret_net, struct error *err);
+
 /* Puts what the profile says into the run: rules, layers it insists on, and admit_limits(). The run
  * borrows from the profile, which has to outlive it. */
 int admit_run(struct run *run, const struct config *config, const struct profile *profile,

@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/net.h"
 #include "base/stream.h"
 #include "pool/box_internal.h"
 #include "pool/granted.h"
@@ -200,7 +201,8 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
         .disk_bytes = spec->limits.disk_bytes,
         .inodes = spec->limits.inodes,
         .flags = (spec->touch ? WIRE_SPAWN_TOUCH : 0) |
-                 (cgroup_host_kind(b->cgroups) == CGROUP_NONE ? WIRE_SPAWN_NO_MEMFD : 0),
+                 (cgroup_host_kind(b->cgroups) == CGROUP_NONE ? WIRE_SPAWN_NO_MEMFD : 0) |
+                 (spec->net ? WIRE_SPAWN_GATE : 0),
     };
 
     if (open_init(b, &g.fds[0], err) < 0 ||
@@ -208,7 +210,7 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
         return -1;
     if (layers_new(spec->grants, spec->n_grants, &b->cow, err) < 0)
         return -1;
-    b->init.extra_fds = 2 * layers_count(b->cow);
+    b->init.extra_fds = 2 * layers_count(b->cow) + (spec->net ? 1 : 0);
     if (make_cgroup(b, &spec->limits, err) < 0 || collect(b, spec, &message, &g, err) < 0 ||
         granted_new(spec->grants, spec->n_grants, &b->granted, err) < 0)
         return -1;
@@ -234,6 +236,7 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         .events = events,
         .owner = owner,
         .limits = spec->limits,
+        .net = net_ref(spec->net),
         .is_touched = spec->touch,
         .pidfd = -1,
         .input = -1,
@@ -268,6 +271,9 @@ void box_free(struct box *b)
         return;
     if (b->zygote && b->id)
         zygote_client_remove(b->zygote, b->id);
+    box_close_gate(b);
+    free(b->gate.owner);
+    net_unref(b->net);
     peer_done(&b->init);
     for (size_t i = 0; i < WIRE_KERNELS; i++)
         box_close_kernel(&b->kernels[i]);
@@ -349,6 +355,7 @@ void box_on_gone(struct box *b, const struct error *err)
     granted_end(take_ptr(b->granted));
     if (b->run)
         box_answer(b);
+    box_close_gate(b);
     b->events->on_gone(b->owner, b, err ? err : b->failure.code != E_NONE ? &b->failure : NULL);
 }
 
@@ -362,7 +369,8 @@ static void on_init_message(void *owner, const struct frame *frame)
     unpack_init(&u, frame->body, frame->len);
     switch (frame->type) {
     case WIRE_SEALED:
-        if (box_take_workspace(b, &b->failure) < 0 || box_take_layers(b, &b->failure) < 0) {
+        if (box_take_workspace(b, &b->failure) < 0 || box_take_layers(b, &b->failure) < 0 ||
+            box_open_gate(b, &b->failure) < 0) {
             box_kill(b);
             break;
         }

@@ -40,6 +40,7 @@ struct box_spec {
     size_t n_grants;
     bool touch;              /* run the warm-up inside while it waits */
     struct witness *witness; /* of what its programs ask for; or NULL */
+    struct net *net;         /* hosts it may reach, or NULL */
 };
 
 int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host *cgroups,

@@ -5,6 +5,7 @@
 #include "pool/box.h"
 #include "pool/peer.h"
 #include "reach/call.h"
+#include "reach/egress.h"
 #include "sandbox/files.h"
 #include "sandbox/layer.h"
 
@@ -39,6 +40,16 @@ struct box_kernel {
     bool is_restarting; /* killed on request: the next one takes its place, and its cells */
 };
 
+/* The gate to granted hosts, and what went through it. */
+struct box_net {
+    struct egress *egress;
+    struct egress_totals before; /* when the last answer was given */
+    char run[32], session[32];   /* the last that ran here */
+    char *owner;
+    uint64_t records; /* connections that were written down */
+    uint64_t more;    /* those beyond */
+};
+
 struct box {
     struct loop *loop;
     struct zygote_client *zygote;
@@ -60,6 +71,8 @@ struct box {
     struct files_list seen; /* what was in it when the last cell ended */
     bool is_seen_stale;     /* somebody else may have changed it since */
     struct cgroup *cgroup;
+    struct net *net;          /* hosts it may reach, or NULL */
+    struct box_net gate;      /* and the gate to them */
     struct granted *granted;  /* directories to look at when nothing of it is left */
     struct layers *cow;       /* of copy-on-write grants, or NULL */
     struct run_limits limits; /* what it was made for */
@@ -127,6 +140,23 @@ int box_take_workspace(struct box *b, struct error *err);
 
 /* And those of its layers. */
 int box_take_layers(struct box *b, struct error *err);
+
+/* --- box_net.c --- */
+
+/* Opens the gate, where hosts are granted: the socket came with pid 1's first word, behind the
+ * descriptor of /workspace. */
+int box_open_gate(struct box *b, struct error *err);
+
+/* Closes it; what is open is told and written down. */
+void box_close_gate(struct box *b);
+
+/* What the run had of it, for its answer. */
+void box_note_traffic(struct box *b, struct run *run);
+
+/* The variables by which programs find it; NULL past the end. */
+const char *box_gate_variable(size_t index);
+
+/* --- box_files.c --- */
 
 /* Before a cell of a session: what is there is not its doing. */
 void box_look_at_files(struct box *b);

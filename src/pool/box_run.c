@@ -236,6 +236,8 @@ void box_pack_run(const struct box *b, const struct run *run, struct pack *p)
      * seconds, is behind it. In a session each cell has its own, so there is only our look. */
     if (run->limits.cpu_ms && !b->model)
         message.cpu_s = (run->limits.cpu_ms + 999) / 1000 + 1;
+    for (size_t i = 0; b->net && box_gate_variable(i); i++)
+        message.env.items[message.env.count++] = span_of(box_gate_variable(i));
     for (char **v = run->env; v && *v && message.env.count < WIRE_STRINGS_MAX; v++)
         message.env.items[message.env.count++] = span_of(*v);
     for (char **v = run->args; v && *v && message.args.count < WIRE_STRINGS_MAX; v++)
@@ -701,6 +703,9 @@ void box_answer(struct box *b)
     box_collect_files(b, run);
     if (run->keeps_layers && b->cow)
         run->cow = layers_ref(b->cow);
+    box_note_traffic(b, run);
+    if (!b->model)
+        box_close_gate(b); /* before the run's own record, which is its last */
     read_usage(b, run, &oom_kills);
     decide(b, run, oom_kills);
     if (b->model)

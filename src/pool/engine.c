@@ -5,9 +5,12 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/net.h"
 #include "base/paths.h"
 #include "pool/mask.h"
 #include "reach/call_server.h"
+#include "reach/egress.h"
+#include "reach/resolve.h"
 #include "wire/message.h"
 #include "wire/policy.h"
 
@@ -84,6 +87,28 @@ static int open_servers(struct engine *engine, const struct config *config, stru
     return 0;
 }
 
+static const char *find_secret(void *user, const char *name, size_t len)
+{
+    const struct engine *engine = user;
+
+    return scrub_own_secret(&engine->own, name, len);
+}
+
+/* How sandboxes reach granted hosts. A secret that is missing is told now and not to a program. */
+static int open_gate(struct engine *engine, const struct config *config, struct error *err)
+{
+    cleanup(net_unref_p) struct net *net = net_new();
+
+    egress_configure(&(struct egress_options){.resolver = config->resolver,
+                                              .bytes = (uint64_t)config->net_mb * MIB,
+                                              .secret = find_secret,
+                                              .user = engine});
+    for (size_t i = 0; net && i < config->net.count; i++)
+        if (net_add(net, config->net.items[i], err) < 0)
+            return -1;
+    return net ? egress_check(net, err) : error_set(err, E_SYSTEM, "out of memory");
+}
+
 int engine_open(struct engine *engine, const struct config *config,
                 const struct engine_stock *stock, const struct run_limits *limits,
                 struct error *err)
@@ -105,6 +130,10 @@ int engine_open(struct engine *engine, const struct config *config,
         return -1;
     }
     mask_configure(engine->own.rules, engine->own.values);
+    if (open_gate(engine, config, err) < 0) {
+        engine_close(engine);
+        return -1;
+    }
     program = paths_zygote(err);
     engine->loop = program ? loop_new(err) : NULL;
     if (engine->loop &&
@@ -173,6 +202,8 @@ void engine_close(struct engine *engine)
 {
     engine_end(engine);
     cgroup_host_free(engine->cgroups);
+    resolve_end(engine->loop);
+    egress_configure(&(struct egress_options){.resolver = ""});
     witness_close(engine->witness); /* it may leave a child, which belongs into no cgroup of ours */
     loop_free(engine->loop);
     environment_done(&engine->environment);

@@ -495,7 +495,8 @@ static void on_pressure(void *arg)
  * changed. */
 static bool fits_stock(const struct pool *pool, const struct run *run)
 {
-    return pool->options.size > 0 && run->n_grants == 0 && !sides_serve(&pool->sides, run) &&
+    return pool->options.size > 0 && run->n_grants == 0 && !run->net &&
+           !sides_serve(&pool->sides, run) &&
            run->limits.disk_bytes == pool->options.limits.disk_bytes &&
            run->limits.inodes == pool->options.limits.inodes;
 }
@@ -528,7 +529,8 @@ static bool serve(struct pool *pool, struct run *run)
                  &(struct box_spec){.witness = pool->witness,
                                     .limits = run->limits,
                                     .grants = run->grants,
-                                    .n_grants = run->n_grants},
+                                    .n_grants = run->n_grants,
+                                    .net = run->net},
                  run, &err) == 0)
         return true;
     /* The zygote is gone, and its end, which is about to be reported, says why. */

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/meminfo.h"
+#include "base/net.h"
 #include "pool/session_internal.h"
 #include "scrub/names.h"
 
@@ -357,6 +358,7 @@ static struct run *copy_model(const struct session *s)
     copy->limits = model->limits;
     copy->masking = model->masking;
     copy->zygote = box_zygote(s->box);
+    copy->net = net_ref(model->net);
     if (model->env)
         copy->env = copy_strings(model->env);
     if ((model->env && !copy->env) || copy_grants(model, copy) < 0) {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/net.h"
 #include "base/paths.h"
 #include "base/stream.h"
 #include "pool/mask.h"
@@ -297,6 +298,23 @@ static void add_given(struct witness *witness, struct record *r, const struct ru
     record_close(r);
 }
 
+static void add_net(struct witness *witness, struct record *r, const struct net *net)
+{
+    if (!net)
+        return;
+    record_open_list(r, "net");
+    for (size_t i = 0; i < net->count; i++) {
+        char text[1024];
+
+        if (net_grant_text(&net->grants[i], text, sizeof(text)) < 0)
+            continue;
+        record_open(r, NULL);
+        add(witness, r, "grant", text);
+        record_close(r);
+    }
+    record_close(r);
+}
+
 static void add_grants(struct witness *witness, struct record *r, const struct run *run)
 {
     if (!run->n_grants)
@@ -336,6 +354,7 @@ int witness_start(struct witness *witness, struct run *run, struct error *err)
     add_env(witness, &r, run);
     add_given(witness, &r, run);
     add_grants(witness, &r, run);
+    add_net(witness, &r, run->net);
     add_limits(&r, &run->limits);
     if (trail_append(witness->trail, &r, TRAIL_START, NULL, err) < 0)
         return -1;
@@ -601,6 +620,34 @@ int witness_call(struct witness *witness, const struct call_record *call, struct
     record_ms(&r, "ms", call->ms);
     record_word(&r, "status", call->error->code == E_NONE ? "success" : "failed");
     add_error(witness, &r, call->error);
+    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
+}
+
+int witness_net(struct witness *witness, const struct witness_net *event, struct error *err)
+{
+    cleanup(record_done) struct record r = {0};
+
+    if (!witness)
+        return 0;
+    record_init(&r, "net");
+    record_word(&r, "event", event->why ? "refused" : "connection");
+    if (*event->run)
+        record_word(&r, "id", event->run);
+    if (*event->session)
+        record_word(&r, "session", event->session);
+    add(witness, &r, "owner", event->owner && *event->owner ? event->owner : OWNER_LOCAL);
+    add(witness, &r, "host", event->host);
+    record_number(&r, "port", event->port);
+    record_word(&r, "how", event->how);
+    if (!event->why) {
+        record_number(&r, "sent_bytes", event->sent);
+        record_number(&r, "received_bytes", event->received);
+    }
+    record_ms(&r, "ms", event->ms);
+    record_word(&r, "status", event->why ? "refused" : "success");
+    add(witness, &r, "why", event->why);
+    if (event->more)
+        record_number(&r, "more", event->more);
     return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
 }
 

@@ -73,6 +73,20 @@ struct call_record; /* reach/call.h */
 /* A program asked for something and is about to be answered. */
 int witness_call(struct witness *witness, const struct call_record *call, struct error *err);
 
+/* A connection to a granted host, or one that was refused. */
+struct witness_net {
+    const char *run, *session, *owner; /* of the program; "" where there is none */
+    const char *host;                  /* "": it named none */
+    uint16_t port;
+    const char *how;
+    const char *why; /* of a refusal, or NULL */
+    uint64_t sent, received;
+    double ms;
+    uint64_t more; /* others before it that have no record of their own */
+};
+
+int witness_net(struct witness *witness, const struct witness_net *event, struct error *err);
+
 /* Somebody was turned away before there was a run. */
 int witness_refusal(struct witness *witness, const char *owner, const char *what,
                     const struct error *why, struct error *err);

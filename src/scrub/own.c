@@ -52,13 +52,59 @@ static int add_value(const struct source *source, const char *where, const char 
     return error_wrap(err, "%s:%d: `%s`", source->path, toml_line(source->lines, where), where);
 }
 
+/* For those who use it by its name. */
+static int name_value(const struct source *source, const char *name, json_t *value,
+                      struct error *err)
+{
+    if (!source->own->secrets)
+        source->own->secrets = json_object();
+    if (value && source->own->secrets &&
+        json_object_set_new(source->own->secrets, name, value) == 0)
+        return 0;
+    return error_set(err, E_SYSTEM, "out of memory");
+}
+
+static int read_secrets(const struct source *source, json_t *table, struct error *err)
+{
+    const char *name;
+    json_t *value;
+
+    if (!json_is_object(table))
+        return wrong(source, "secrets", "a table of names and values", err);
+    json_object_foreach(table, name, value)
+    {
+        cleanup_free char *where = NULL;
+
+        if (asprintf(&where, "secrets.%s", name) < 0)
+            return error_set(err, E_SYSTEM, "out of memory");
+        if (!json_is_string(value))
+            return wrong(source, where, "a string", err);
+        if (add_value(source, where, json_string_value(value), json_string_length(value), err) <
+                0 ||
+            name_value(source, name, json_incref(value), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+const char *scrub_own_secret(const struct scrub_own *own, const char *name, size_t len)
+{
+    cleanup_free char *copy = strndup(name, len);
+
+    return copy && own->secrets ? json_string_value(json_object_get(own->secrets, copy)) : NULL;
+}
+
 /* A variable that is not set, or empty, has nothing to hide. */
 static int add_variable(const struct source *source, const char *where, const char *name,
                         struct error *err)
 {
     const char *value = getenv(name);
 
-    return value && *value ? add_value(source, where, value, strlen(value), err) : 0;
+    if (!value || !*value)
+        return 0;
+    if (add_value(source, where, value, strlen(value), err) < 0)
+        return -1;
+    return name_value(source, name, json_string(value), err);
 }
 
 static int read_list(const struct source *source, const char *key, const json_t *list,
@@ -142,7 +188,8 @@ static int check_mode(const char *path, const json_t *tree, struct error *err)
 {
     struct stat st;
 
-    if (!json_object_get(tree, "values") || stat(path, &st) < 0 || !(st.st_mode & 077))
+    if ((!json_object_get(tree, "values") && !json_object_get(tree, "secrets")) ||
+        stat(path, &st) < 0 || !(st.st_mode & 077))
         return 0;
     error_set(err, E_DENIED, "others may read or write `%s`, which holds secrets", path);
     return error_hint(err, "chmod 600 %s", path);
@@ -150,7 +197,7 @@ static int check_mode(const char *path, const json_t *tree, struct error *err)
 
 int scrub_own_load(struct scrub_own *own, const char *path, struct error *err)
 {
-    static const char *const known[] = {"values", "variables", "rules"};
+    static const char *const known[] = {"values", "variables", "secrets", "rules"};
     cleanup_json json_t *tree = NULL;
     cleanup_json json_t *lines = NULL;
     struct source source = {own, path, NULL};
@@ -166,6 +213,8 @@ int scrub_own_load(struct scrub_own *own, const char *path, struct error *err)
 
         if (strcmp(key, "rules") == 0)
             r = read_rules(&source, value, err);
+        else if (strcmp(key, "secrets") == 0)
+            r = read_secrets(&source, value, err);
         else if (strcmp(key, "values") == 0 || strcmp(key, "variables") == 0)
             r = read_list(&source, key, value, err);
         else
@@ -180,5 +229,6 @@ void scrub_own_done(struct scrub_own *own)
 {
     scrub_rules_free(own->rules);
     scrub_values_free(own->values);
+    json_decref(own->secrets);
     *own = (struct scrub_own){0};
 }

@@ -181,6 +181,7 @@ RESULT_FIELDS = {
     "correlation_id": (str, type(None)),
     "profile": str,
     "isolation": str,
+    "net": (dict, type(None)),
 }
 
 
@@ -283,15 +284,6 @@ def test_a_large_standard_input_arrives_whole(who):
 def test_a_program_that_never_reads_its_input_ends_all_the_same(who):
     data = who.file("big.bin", b"x" * (3 << 20))
     assert who.run("print('done')", "--stdin", data).json["stdout"] == "done\n"
-
-
-@pytest.mark.parametrize("flag", ["--net"])
-def test_what_this_version_lacks_is_refused_by_name(who, flag):
-    answer = who.run("print(1)", flag, "7")
-    assert answer.code == 125
-    assert answer.json["error"]["code"] == "unsupported"
-    assert f"{flag} is not part of this version".encode() in answer.err
-
 
 
 def test_the_file_names_itself_in_tracebacks_without_its_place(who):

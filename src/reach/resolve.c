@@ -1,0 +1,251 @@
+#include "reach/resolve.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#include "base/cleanup.h"
+#include "base/limits.h"
+
+#define ANSWER_BYTES 4096
+
+struct lookup {
+    struct lookup *next; /* in the list of all, in order */
+    struct loop *loop;
+    char *name;
+    resolve_fn fn; /* NULL: nobody waits */
+    void *user;
+    pid_t pid; /* 0: it waits for its turn */
+    int pidfd, answer;
+    struct loop_watch *end, *reader, *timer;
+    char text[ANSWER_BYTES + 1];
+    size_t len;
+    bool is_late;
+};
+
+static const char *the_program = "";
+static struct lookup *all;
+static size_t n_running;
+
+void resolve_configure(const char *program)
+{
+    the_program = program;
+}
+
+static void unlink_lookup(struct lookup *l)
+{
+    for (struct lookup **at = &all; *at; at = &(*at)->next)
+        if (*at == l) {
+            *at = l->next;
+            return;
+        }
+}
+
+static void free_lookup(struct lookup *l)
+{
+    unlink_lookup(l);
+    loop_watch_free(l->end);
+    loop_watch_free(l->reader);
+    loop_watch_free(l->timer);
+    close_fd(&l->pidfd);
+    close_fd(&l->answer);
+    if (l->pid > 0) {
+        n_running--;
+        (void)kill(l->pid, SIGKILL);
+        (void)waitpid(l->pid, NULL, 0); /* dead already, but for the end of the whole program */
+    }
+    free(l->name);
+    free(l);
+}
+
+/* --- what it says --- */
+
+static size_t read_addresses(struct lookup *l, struct address *addresses)
+{
+    size_t count = 0;
+    char *at = l->text, *line;
+
+    l->text[l->len] = '\0';
+    while ((line = strsep(&at, "\n")) && count < RESOLVE_MAX) {
+        struct host host;
+
+        if (!*line)
+            continue;
+        /* One that we cannot read is one that we cannot judge: none of them counts. */
+        if (host_parse(line, strlen(line), false, &host) || !host.is_address)
+            return 0;
+        addresses[count++] = host.address;
+    }
+    return count;
+}
+
+static void start_waiting(void);
+
+static void answer(struct lookup *l, const char *why)
+{
+    struct address addresses[RESOLVE_MAX];
+    size_t count = why ? 0 : read_addresses(l, addresses);
+    resolve_fn fn = l->fn;
+    void *user = l->user;
+
+    free_lookup(l);
+    if (fn)
+        fn(user, addresses, count, count ? NULL : why ? why : "no address is known for the name");
+    start_waiting();
+}
+
+static void on_answer(void *arg)
+{
+    struct lookup *l = arg;
+    ssize_t n = read(l->answer, l->text + l->len, ANSWER_BYTES - l->len);
+
+    if (n > 0)
+        l->len += (size_t)n;
+    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
+        return;
+    loop_watch_free(l->reader); /* the end, or more than anybody's addresses take */
+    l->reader = NULL;
+}
+
+static void on_end(void *arg)
+{
+    struct lookup *l = arg;
+
+    while (l->reader)
+        on_answer(l);
+    answer(l, l->is_late ? "the name was not resolved in time" : NULL);
+}
+
+static void on_late(void *arg)
+{
+    struct lookup *l = arg;
+
+    l->is_late = true;
+    (void)kill(l->pid, SIGKILL);
+}
+
+/* --- its process --- */
+
+static int spawn(struct lookup *l, int theirs)
+{
+    bool is_ours = !*the_program;
+    char *const ours_argv[] = {(char *)"belljar", (char *)"--resolve", l->name, NULL};
+    char *const argv[] = {(char *)the_program, l->name, NULL};
+    posix_spawn_file_actions_t files;
+    posix_spawnattr_t attributes;
+    sigset_t none, all_signals;
+    int r;
+
+    (void)sigemptyset(&none);
+    (void)sigfillset(&all_signals);
+    if (posix_spawn_file_actions_init(&files) != 0)
+        return -1;
+    if (posix_spawnattr_init(&attributes) != 0) {
+        (void)posix_spawn_file_actions_destroy(&files);
+        return -1;
+    }
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    (void)posix_spawnattr_setsigmask(&attributes, &none);
+    (void)posix_spawnattr_setsigdefault(&attributes, &all_signals);
+    r = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
+    r = r ? r : posix_spawn_file_actions_adddup2(&files, theirs, 1);
+    r = r ? r : posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
+    r = r ? r
+          : posix_spawn(&l->pid, is_ours ? "/proc/self/exe" : the_program, &files, &attributes,
+                        is_ours ? ours_argv : argv, environ);
+    (void)posix_spawn_file_actions_destroy(&files);
+    (void)posix_spawnattr_destroy(&attributes);
+    if (r)
+        l->pid = 0;
+    return r ? -1 : 0;
+}
+
+static int begin(struct lookup *l)
+{
+    cleanup_close int theirs = -1;
+    int pair[2];
+
+    if (pipe2(pair, O_CLOEXEC) < 0)
+        return -1;
+    l->answer = pair[0];
+    theirs = pair[1];
+    if (fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0 || spawn(l, theirs) < 0)
+        return -1;
+    n_running++;
+    l->pidfd = (int)syscall(SYS_pidfd_open, l->pid, 0); /* Linux 5.3 */
+    if (l->pidfd < 0)
+        return -1;
+    l->end = loop_watch_fd(l->loop, l->pidfd, LOOP_READ, on_end, l);
+    l->reader = loop_watch_fd(l->loop, l->answer, LOOP_READ, on_answer, l);
+    if (!l->end || !l->reader)
+        return -1;
+    loop_timer_start(l->timer, LIMIT_NET_LOOKUP_S * 1000);
+    return 0;
+}
+
+static void on_timer(void *arg)
+{
+    struct lookup *l = arg;
+
+    if (l->pid)
+        on_late(l);
+    else if (n_running >= LIMIT_NET_LOOKUPS)
+        loop_timer_start(l->timer, LIMIT_NET_LOOKUP_S * 1000); /* its turn comes with an end */
+    else if (begin(l) < 0)
+        answer(l, "the resolver could not be started");
+}
+
+/* From the loop: an answer never comes from within the call that asked. */
+static void start_waiting(void)
+{
+    size_t room = n_running < LIMIT_NET_LOOKUPS ? LIMIT_NET_LOOKUPS - n_running : 0;
+
+    for (struct lookup *l = all; l && room; l = l->next)
+        if (!l->pid) {
+            loop_timer_start(l->timer, 0);
+            room--;
+        }
+}
+
+struct lookup *resolve_start(struct loop *loop, const char *name, resolve_fn fn, void *user)
+{
+    struct lookup *l = calloc(1, sizeof(*l)), **at = &all;
+
+    if (!l)
+        return NULL;
+    *l = (struct lookup){.loop = loop, .fn = fn, .user = user, .pidfd = -1, .answer = -1};
+    l->name = strdup(name);
+    l->timer = loop_timer(loop, on_timer, l);
+    if (!l->name || !l->timer) {
+        free_lookup(l);
+        return NULL;
+    }
+    while (*at)
+        at = &(*at)->next;
+    *at = l;
+    loop_timer_start(l->timer, 0);
+    return l;
+}
+
+void resolve_cancel(struct lookup *l)
+{
+    l->fn = NULL;
+    if (!l->pid)
+        free_lookup(l);
+    else
+        (void)kill(l->pid, SIGKILL); /* on_end() follows */
+}
+
+void resolve_end(struct loop *loop)
+{
+    for (struct lookup *l = all, *next; l; l = next) {
+        next = l->next;
+        if (l->loop == loop)
+            free_lookup(l);
+    }
+}

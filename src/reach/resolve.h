@@ -1,0 +1,31 @@
+/* Names to addresses, in a process of its own for each: the C library's resolver knows the host's
+ * ways (hosts file, name services, search rules), but waits, and reads what strangers send. It is
+ * this program, executed anew with `--resolve NAME`, or one the operator names. It gets the name as
+ * its last argument and prints an address a line.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/address.h"
+#include "base/loop.h"
+
+#define RESOLVE_MAX 32
+
+struct lookup;
+
+/* Called once, from the loop. `count` 0: `why` says why. */
+typedef void (*resolve_fn)(void *user, const struct address *addresses, size_t count,
+                           const char *why);
+
+/* The operator's program, or "" for our own. The text is only lent. */
+void resolve_configure(const char *program);
+
+/* NULL: out of memory. */
+struct lookup *resolve_start(struct loop *loop, const char *name, resolve_fn fn, void *user);
+
+/* Nobody waits for it any more. */
+void resolve_cancel(struct lookup *lookup);
+
+/* Ends those that nobody waits for, when their loop goes. */
+void resolve_end(struct loop *loop);
