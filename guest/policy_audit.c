@@ -327,7 +327,9 @@ static int on_compile(const struct policy *policy, const char *event, PyObject *
     has_text = text_arg(args, 0, &text);
     if (policy_is_program_file(file) && policy_caller_is_absent())
         return 0;
-    if (is_loading())
+    /* api.code_transform looks whether a file it has changed is still Python; nobody gets the code.
+     */
+    if (is_loading() || policy_caller_is_own("/ast.py", "api._edit"))
         return 0;
     if (!policy_caller_says(names, SAID_AS_GLOBAL))
         return policy_refuse(policy, PyExc_PermissionError, "builtin", span_from("exec"),

@@ -367,3 +367,21 @@ def test_programs_use_it(who, profile):
     code = ("from api import filesystem as fs, code_transform as ct\nfs.write_file('a.py', 'old = 1\\nprint(old)\\n')\n"
             "print(ct.rename_identifier('.', 'old', 'new')['total_replacements'], ct.remove_debug_statements('a.py')['lines_removed'], fs.read_file('a.py'))")  # fmt: skip
     assert who.run(code, profile=profile).json["stdout"] == "2 1 new = 1\n\n"
+
+
+@pytest.mark.parametrize("profile", ["standard", "marketplace"])
+def test_files_that_the_profile_would_not_run_can_be_changed(who, profile):
+    """The profile is about the program, not about the files it works on; and nothing of them is run."""
+    file = "import os, subprocess\nfrom ctypes import *\ndef old():\n    return eval(os.__dict__['x'], old.__globals__)\nprint(old)\nopen('ran', 'w')\n"
+    code = (f"from api import filesystem as fs, code_transform as ct\nfs.write_file('a.py', {file!r})\n"
+            "done = ct.rename_identifier('.', 'old', 'new', create_backup=False)\nprint(done['status'], done['total_replacements'], done['skipped'])\n"
+            "print(ct.remove_debug_statements('a.py', create_backup=False)['lines_removed'], ct.add_docstrings('a.py', create_backup=False)['docstrings_added'])\n"
+            "from pathlib import Path\nprint(Path('ran').exists(), compile)")  # fmt: skip
+    answer = who.run(code.replace(", compile)", ")"), profile=profile)
+    assert answer.json["stdout"] == "success 3 []\n1 1\nFalse\n", answer
+    assert who.run(code, profile=profile).status == "refused"
+
+
+def test_the_library_compiles_for_nobody_else(who):
+    code = "from api import _edit\nprint(_edit.compiles('1', 'x'), _edit.compiles('1 +', 'x'))\n_edit.ast.parse('import os')\ng = getattr(_edit, 'compi' + 'les')\nprint(type(g('x = 1', 'y')))"
+    assert who.run(code, profile="standard").json["stdout"] == "True False\n<class 'bool'>\n"

@@ -136,6 +136,7 @@ def rename(base, old, new, file_pattern, scope, attributes, create_backup, dry_r
             apply(path, edits, plan.found[path][1], new, create_backup, dry_run)
         except (OSError, ValueError) as error:
             plan.skipped.append({"file": path, "reason": str(error)})
+            result["status"] = "partial"
             continue
         result["files_modified"] += 1
         result["total_replacements"] += len(edits)
