@@ -12,7 +12,7 @@ _belljar()
     case $command in
     session) actions="list show rm diff apply discard" ;;
     skills) actions="add list read rm show undo versions" ;;
-    state) actions="list rm show" ;;
+    state) actions="create history list rm save show" ;;
     token) actions="add list rm" ;;
     audit) actions="list show follow export verify check-receipt key head replay" ;;
     setup) actions="claude-code claude-desktop cursor vscode gemini codex" ;;

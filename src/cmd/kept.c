@@ -108,6 +108,24 @@ int kept_print_list(const struct kept *kept, const json_t *list, struct error *e
     return 0;
 }
 
+int kept_print_versions(const struct kept *kept, const char *name, const json_t *versions,
+                        struct error *err)
+{
+    const json_t *item;
+    size_t i;
+
+    if (kept->is_json)
+        return kept_print(kept, versions, err);
+    json_array_foreach(versions, i, item)
+    {
+        (void)printf("%s %5lld %9lld  %s\n", name,
+                     (long long)json_integer_value(json_object_get(item, "version")),
+                     (long long)json_integer_value(json_object_get(item, "bytes")),
+                     json_string_value(json_object_get(item, "timestamp")));
+    }
+    return 0;
+}
+
 int kept_print_text(const struct kept *kept, const char *data, size_t len, struct error *err)
 {
     cleanup(run_free_p) struct run *run = new_reader(kept, err);

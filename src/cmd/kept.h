@@ -38,5 +38,9 @@ int kept_print(const struct kept *kept, const json_t *value, struct error *err);
 /* One line each, name, version, bytes, time and description; or, for machines, JSON. */
 int kept_print_list(const struct kept *kept, const json_t *list, struct error *err);
 
+/* One line each, name, version, bytes and time; or JSON. */
+int kept_print_versions(const struct kept *kept, const char *name, const json_t *versions,
+                        struct error *err);
+
 /* Bytes as they are, for files and pipes; on a terminal nothing of it moves the cursor. */
 int kept_print_text(const struct kept *kept, const char *data, size_t len, struct error *err);

@@ -105,18 +105,11 @@ static int versions(struct kept *kept, char **names, struct error *err)
     int r = 0;
 
     for (; *names && r == 0; names++) {
-        json_t *skill = NULL, *item;
-        size_t i;
+        json_t *skill = NULL;
 
         r = skill_load(kept->store, TOKEN_FIRST, *names, 0, &skill, err);
-        if (r == 0 && kept->is_json)
-            r = kept_print(kept, json_object_get(skill, "versions"), err);
-        else
-            json_array_foreach(json_object_get(skill, "versions"), i, item)(void)
-                printf("%s %5lld %9lld  %s\n", *names,
-                       (long long)json_integer_value(json_object_get(item, "version")),
-                       (long long)json_integer_value(json_object_get(item, "bytes")),
-                       json_string_value(json_object_get(item, "timestamp")));
+        if (r == 0)
+            r = kept_print_versions(kept, *names, json_object_get(skill, "versions"), err);
         json_decref(skill);
     }
     return r;

@@ -1,6 +1,7 @@
 """What outlives a run: refactoring sessions, through every door."""
 import json
 import os
+import select
 import signal
 import stat
 import uuid
@@ -114,3 +115,46 @@ def test_the_command_line_lists_shows_and_deletes(who, home):
     assert who.call("state", "show", "rename", env=home).code == 66
     assert who.call("state", "show", "../rename", env=home).code == 64
     assert who.call("state", "forget", env=home).code == 64
+
+
+def test_the_command_line_creates_saves_and_goes_back(who, home):
+    def state(*args, **more):
+        return who.call("state", *args, env=home, **more)
+
+    assert state("save", "plan", "-", input=b"{}").code == 66
+    assert state("create", "plan", "the plan").text == "plan: created\n"
+    assert state("create", "plan").text == "plan: was there, and stays\n"
+    assert state("save", "plan", "-", input=b'{"n": 1}').text == "plan: version 1\n"
+    assert state("save", "plan", "-", input=b'{"n": 2, "token": "ghp_' + b"a1B2" * 9 + b'"}').text == "plan: version 2\n"
+    assert json.loads(state("show", "plan@1").text)["state"] == {"n": 1}
+    shown = json.loads(state("show", "plan").text)
+    assert shown["state"]["n"] == 2 and "REDACTED" in shown["state"]["token"] and shown["description"] == "the plan"
+    assert [line.split()[:2] for line in state("history", "plan").text.splitlines()] == [["plan", "2"], ["plan", "1"]]
+    assert [h["version"] for h in json.loads(state("history", "--json", "plan").text)] == [2, 1]
+    for args, data, code in (
+        (["show", "plan@3"], None, 66), (["show", "plan@x"], None, 64), (["show", "plan@"], None, 64), (["save", "plan", "-"], b"[1]", 64),
+        (["save", "plan", "-"], b"{", 64), (["save", "plan", "-"], b'{"x": "' + b"y" * (1 << 20) + b'"}', 65), (["save", "plan"], None, 64),
+        (["create", "a", "b", "c"], None, 64), (["show", "x" * 70], None, 64),
+    ):  # fmt: skip
+        assert state(*args, input=data).code == code, args
+
+
+def test_a_kill_at_any_moment_leaves_old_or_new(who, home):
+    """Writers that are killed while they write, many times over: versions have no gap, and each state is one that somebody saved, whole."""
+    assert who.call("state", "create", "plan", env=home).code == 0
+    whole = {"fill": "x" * 200_000}
+    file = who.file(f"state-{uuid.uuid4().hex}.json", json.dumps(whole))
+    told = 0
+    for round_ in range(12):
+        writers = [who.start("state", "save", "plan", str(file), env=home) for _ in range(3)]
+        # One is left alone, one is killed at once, and one somewhere on its way.
+        writers[1].kill()
+        if round_ % 2:
+            select.select([writers[0].stdout], [], [], 0.002 * round_)
+        writers[2].kill()
+        for writer in writers:
+            told += b"version" in writer.communicate()[0]
+    shown = json.loads(who.call("state", "show", "plan", env=home).text)
+    versions = [h["version"] for h in shown["history"]]
+    assert versions == list(range(versions[0], versions[-1] - 1, -1)) and shown["state"] == whole
+    assert 12 <= told <= versions[0] <= 36 and {h["bytes"] for h in shown["history"]} == {shown["history"][0]["bytes"]}
