@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/config_function.h"
 #include "base/config_internal.h"
 #include "base/json.h"
 #include "base/suggest.h"
@@ -13,6 +14,10 @@
 
 /* More names than anybody gives; each is looked through for the nearest. */
 #define ENVIRONMENTS_MAX 63
+
+/* Of the functions together; each has its own, which is shorter. */
+#define HOST_TIMEOUT_S  3601
+#define HOST_APPROVAL_S 300
 
 /* A longer name is near to none of ours. */
 #define NAME_MAX_BYTES 64
@@ -178,6 +183,66 @@ static int read_servers(struct config *config, const struct file *file, json_t *
     return 0;
 }
 
+/* All of them are the tools of one server. */
+static struct config_server *host_server(struct config *config, struct error *err)
+{
+    struct config_server *server = server_slot(config, CONFIG_HOST);
+
+    if (!server) {
+        error_set(err, E_TOO_LARGE, "more than %d servers", CONFIG_SERVERS_MAX);
+        return NULL;
+    }
+    if (server == &config->servers[config->n_servers]) {
+        *server = (struct config_server){.name = strdup(CONFIG_HOST),
+                                         .timeout_s = HOST_TIMEOUT_S,
+                                         .approval_s = HOST_APPROVAL_S,
+                                         .era = CONFIG_ERA_LEGACY,
+                                         .tools = json_object()};
+        server->functions = calloc(CONFIG_FUNCTIONS_MAX, sizeof(*server->functions));
+        config->n_servers++;
+    }
+    if (server->name && server->tools && server->functions)
+        return server;
+    error_set(err, E_SYSTEM, "out of memory");
+    return NULL;
+}
+
+/* Its place, the weaker file's or a new one. */
+static struct config_function *function_slot(struct config_server *server, const char *name)
+{
+    for (size_t i = 0; i < server->n_functions; i++)
+        if (strcmp(server->functions[i].name, name) == 0)
+            return &server->functions[i];
+    return server->n_functions < CONFIG_FUNCTIONS_MAX ? &server->functions[server->n_functions++]
+                                                      : NULL;
+}
+
+static int read_functions(struct config *config, const struct file *file, json_t *tables,
+                          struct error *err)
+{
+    struct config_server *server = host_server(config, err);
+    const char *name;
+    json_t *table;
+
+    if (!server)
+        return -1;
+    if (!json_is_object(tables))
+        return wrong(file, "functions", "tables of the form [functions.NAME]", err);
+    json_object_foreach(tables, name, table)
+    {
+        struct config_function *function = function_slot(server, name);
+
+        if (!function)
+            return error_set(err, E_TOO_LARGE, "%s: more than %d functions", file->path,
+                             CONFIG_FUNCTIONS_MAX);
+        if (config_function_read(function, file->path, file->lines, name, table, err) < 0)
+            return -1;
+        if (json_object_set_new(server->tools, name, json_integer(function->consent)) < 0)
+            return error_set(err, E_SYSTEM, "out of memory");
+    }
+    return 0;
+}
+
 static int read_key(struct config *config, const struct file *file, const char *key, json_t *value,
                     struct error *err)
 {
@@ -194,6 +259,8 @@ static int read_key(struct config *config, const struct file *file, const char *
         return read_environments(config, file, value, err);
     if (strcmp(key, "servers") == 0)
         return read_servers(config, file, value, err);
+    if (strcmp(key, "functions") == 0)
+        return read_functions(config, file, value, err);
     options = config_options(&count);
     for (size_t i = 0; i < count; i++)
         known[i] = options[i].name;

@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/config_function.h"
 #include "base/limits.h"
 #include "base/suggest.h"
 #include "base/toml.h"
@@ -271,7 +272,8 @@ static bool is_name(const char *name)
     for (size_t i = 0; i < len; i++)
         if (!islower((unsigned char)name[i]) && !isdigit((unsigned char)name[i]) && name[i] != '_')
             return false;
-    return strcmp(name, "search") != 0 && strcmp(name, "names") != 0;
+    return strcmp(name, "search") != 0 && strcmp(name, "names") != 0 &&
+           strcmp(name, CONFIG_HOST) != 0;
 }
 
 static int read_table(const struct place *place, struct config_server *server, json_t *table,
@@ -307,9 +309,9 @@ int config_server_read(struct config_server *server, const char *path, const jso
     if (!json_is_object(table))
         return wrong(&place, NULL, "a table with a `command` or a `url`", err);
     if (!is_name(name))
-        return wrong(&place, NULL,
-                     "a name of lower-case letters, digits and `_`, other than search and names",
-                     err);
+        return wrong(
+            &place, NULL,
+            "a name of lower-case letters, digits and `_`, other than host, search and names", err);
     config_server_done(server);
     *server = (struct config_server){
         .name = strdup(name), .timeout_s = TIMEOUT_S, .approval_s = APPROVAL_S};
@@ -325,6 +327,9 @@ void config_server_done(struct config_server *server)
     free(server->cwd);
     free(server->url);
     json_decref(server->tools);
+    for (size_t i = 0; i < server->n_functions; i++)
+        config_function_done(&server->functions[i]);
+    free(server->functions);
     *server = (struct config_server){0};
 }
 

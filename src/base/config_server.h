@@ -14,6 +14,8 @@
 #define CONFIG_SERVERS_MAX     32
 #define CONFIG_SERVER_NAME_MAX 32
 
+struct config_function; /* base/config_function.h */
+
 /* What happens when a program calls a tool. AUTO: as the tool says of itself, allowed where it only
  * reads, else asked for. */
 enum config_consent { CONFIG_AUTO, CONFIG_ALLOW, CONFIG_ASK, CONFIG_DENY };
@@ -31,7 +33,9 @@ struct config_server {
     double timeout_s;
     double approval_s; /* how long a question for approval stands */
     enum config_era era;
-    json_t *tools; /* name -> enum config_consent; "*" for the others */
+    json_t *tools;                     /* name -> enum config_consent; "*" for the others */
+    struct config_function *functions; /* of the server `host`, which is no other program */
+    size_t n_functions;
 };
 
 /* Fills *server from its table. `lines` as of toml_line(). What a weaker file said of the server is

@@ -261,6 +261,8 @@ struct run {
     struct store *kept; /* where its owner's things are, which lives longer; NULL: nowhere */
     char keeper[RUN_KEEPER_MAX]; /* the owner by that store's name for him */
 
+    const char *session_name; /* what the client calls it; NULL: it has a sandbox of its own */
+
     /* For its record; the door's, and NULL where it has none. */
     const char *owner;
     const char *correlation_id;

@@ -204,6 +204,7 @@ static void adopt_cell(struct session *s, struct run *cell)
     const struct run *model = s->model;
 
     memcpy(cell->session, s->id, sizeof(cell->session));
+    cell->session_name = s->name;
     cell->names = s->names;
     cell->profile = model->profile;
     cell->policy = model->policy;

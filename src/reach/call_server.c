@@ -5,6 +5,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/config_function.h"
 #include "base/limits.h"
 #include "reach/approval.h"
 #include "reach/call.h"
@@ -117,13 +118,28 @@ static json_t *turn_back(const struct scrub_names *names, json_t *value)
     return json_incref(value);
 }
 
+/* The operator's own, or NULL: it is a tool of another program. */
+static const struct config_function *function_of(const struct way *way)
+{
+    const struct config_server *server = upstreams_at(upstreams, way->server);
+
+    for (size_t i = 0; i < server->n_functions; i++)
+        if (strcmp(server->functions[i].name, way->tool) == 0)
+            return &server->functions[i];
+    return NULL;
+}
+
 static void call_tool(struct way *way)
 {
     struct error err = {0};
+    const struct config_function *function = function_of(way);
     const struct run *run = way->call->run;
     json_t *arguments = way->call->arguments;
 
     arguments = run->names ? turn_back(run->names, arguments) : json_incref(arguments);
+    if (arguments && function && function->session)
+        (void)json_object_set_new(arguments, function->session,
+                                  json_string(run->session_name ? run->session_name : run->id));
     if (arguments)
         way->under_way =
             upstreams_call(upstreams, way->server, way->tool, arguments, on_result, way, &err);
@@ -161,10 +177,16 @@ static void ask(struct way *way, const struct config_server *server)
     if (!way->call->run->can_ask) {
         error_set(&err, E_DENIED, "the call of `%s` needs approval, and nobody can be asked here",
                   way->call->name);
-        error_hint(&err,
-                   "the operator can allow it: `tools = { \"%s\" = \"allow\" }` in "
-                   "[servers.%s] of the configuration",
-                   way->tool, server->name);
+        if (function_of(way))
+            error_hint(&err,
+                       "the operator can allow it: `approval = \"never\"` in [functions.%s] of "
+                       "the configuration",
+                       way->tool);
+        else
+            error_hint(&err,
+                       "the operator can allow it: `tools = { \"%s\" = \"allow\" }` in "
+                       "[servers.%s] of the configuration",
+                       way->tool, server->name);
         fail(way, &err);
         return;
     }
@@ -196,6 +218,16 @@ static void refuse(struct way *way, const struct config_server *server)
     fail(way, &err);
 }
 
+static void refuse_caller(struct way *way)
+{
+    struct error err = {0};
+
+    error_set(&err, E_DENIED, "the function `%s` is not for programs of the profile `%s`",
+              way->tool, way->call->run->profile ? way->call->run->profile : "");
+    error_hint(&err, "`callers` in [functions.%s] of the configuration says for whom", way->tool);
+    fail(way, &err);
+}
+
 /* What the tool says of itself is known now. */
 static void on_known(void *user, const json_t *value, const struct error *err)
 {
@@ -216,6 +248,11 @@ static void on_known(void *user, const json_t *value, const struct error *err)
         error_set(&missing, E_NOT_FOUND, "server `%s` has no tool `%s`", server->name, way->tool);
         error_hint(&missing, "servers.search() lists what there is");
         fail(way, &missing);
+        return;
+    }
+    if (function_of(way) &&
+        !config_function_serves(function_of(way), way->call->run->profile, way->call->run->owner)) {
+        refuse_caller(way);
         return;
     }
     switch (consent_of(server, tool)) {

@@ -584,6 +584,9 @@ static void on_end(void *user, const struct error *err)
 static int open_wire(struct upstream *u, struct error *err)
 {
     static const struct upstream_events events = {on_message, on_lost, on_end};
+    __typeof__(&upstream_stdio_open) open = u->config->url         ? upstream_http_open
+                                            : u->config->functions ? upstream_host_open
+                                                                   : upstream_stdio_open;
 
     if (loop_now_ns() < u->not_before_ns) {
         error_copy(err, &u->failure);
@@ -592,8 +595,7 @@ static int open_wire(struct upstream *u, struct error *err)
     }
     error_done(&u->failure);
     u->n_starts++;
-    if ((u->config->url ? upstream_http_open : upstream_stdio_open)(u->all->loop, u->config,
-                                                                    &events, u, &u->wire, err) < 0)
+    if (open(u->all->loop, u->config, &events, u, &u->wire, err) < 0)
         return error_wrap(err, "server `%s`", u->config->name);
     u->state = STATE_OPENING;
     begin_chain(u);

@@ -44,6 +44,10 @@ struct upstream_wire {
 int upstream_stdio_open(struct loop *loop, const struct config_server *server,
                         const struct upstream_events *events, void *user,
                         struct upstream_wire **ret_wire, struct error *err);
+/* The operator's own functions: it has neither a command nor a URL. */
+int upstream_host_open(struct loop *loop, const struct config_server *server,
+                       const struct upstream_events *events, void *user,
+                       struct upstream_wire **ret_wire, struct error *err);
 int upstream_http_open(struct loop *loop, const struct config_server *server,
                        const struct upstream_events *events, void *user,
                        struct upstream_wire **ret_wire, struct error *err);

@@ -1,0 +1,163 @@
+"""The operator's functions: typed inside, checked outside, bounded, bound to the session, and ended with their callers."""
+import textwrap
+
+import pytest
+
+import serving
+
+CONFIG = """
+[functions.echo]
+description = "Gives back what it was given."
+severity = "read_only"
+command = ["/usr/bin/python3", "{script}", "{{text}}", "n={{n}}"]
+session = "session_id"
+[functions.echo.parameters.text]
+type = "string"
+description = "anything"
+maxLength = 20
+[functions.echo.parameters.n]
+type = "integer"
+minimum = 0
+default = 1
+
+[functions.plain]
+description = "Says a line."
+severity = "read_only"
+command = ["/bin/echo", "a line"]
+per_minute = 3
+
+[functions.broken]
+description = "Fails."
+severity = "read_only"
+command = ["/bin/sh", "-c", "echo reasons >&2; exit 3"]
+
+[functions.slow]
+description = "Does not end."
+severity = "read_only"
+timeout_s = 1
+command = ["/bin/sh", "-c", "sleep 1000 & sleep 1000"]
+
+[functions.endless]
+description = "Writes for ever."
+severity = "read_only"
+command = ["/usr/bin/yes"]
+
+[functions.drop]
+description = "Drops a table."
+severity = "destructive"
+command = ["/bin/echo", "dropped", "{{table}}"]
+[functions.drop.parameters.table]
+type = "string"
+enum = ["old", "older"]
+
+[functions.allowed]
+description = "Changes something, and nobody minds."
+severity = "medium"
+approval = "never"
+command = ["/bin/echo", "changed"]
+
+[functions.ours]
+description = "For one profile."
+severity = "read_only"
+callers = ["open"]
+command = ["/bin/echo", "for you"]
+"""
+
+SCRIPT = "import json, os, sys\nprint(json.dumps({'argv': sys.argv[1:], 'stdin': json.load(sys.stdin), 'env': sorted(os.environ)}))\n"
+
+
+@pytest.fixture
+def config(who):
+    script = who.file("echo.py", SCRIPT)
+    return who.file("functions.toml", CONFIG.format(script=script))
+
+
+def run(who, config, code, *args, profile="standard", **more):
+    return who.run("from servers import host, ServerError\n" + textwrap.dedent(code), "--config", config, *args, profile=profile, **more)
+
+
+def attempt(call):
+    return f"""
+        try:
+            print({call})
+        except ServerError as error:
+            print("error:", error)
+    """
+
+
+def test_a_function_is_a_function(who, config):
+    answer = run(who, config, """
+        import inspect
+        print(inspect.signature(host.echo))
+        print(host.echo.__doc__.splitlines()[0])
+        got = host.echo("it's {n}; $HOME", n=7)
+        print(got["argv"], got["stdin"]["n"], [name for name in got["env"] if "TOKEN" in name or "SECRET" in name])
+        print(host.plain())
+    """)  # fmt: skip
+    lines = answer.json["stdout"].splitlines()
+    assert lines[0] == "(text: str, n: int = 1) -> Any", answer
+    assert lines[1] == "Gives back what it was given."
+    assert lines[2] == "[\"it's {n}; $HOME\", 'n=7'] 7 []"
+    assert lines[3] == "a line"
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        ("host.echo('x' * 21)", "at most 20"),
+        ("host.echo('x', n=-1)", "at least 0"),
+        ("host.echo('x', n='1')", "of type integer"),
+        ("host.echo('--help')", "begins with a dash"),
+        ("host.echo('a\\0b')", "NUL"),
+        ("host.broken()", "exit code 3: reasons"),
+        ("host.slow()", "within 1 seconds"),
+        ("host.endless()", "more than 1048576 bytes"),
+        ("host.drop('old')", "needs approval"),
+        ("host.ours()", "not for programs of the profile `standard`"),
+        ("[host.plain() for _ in range(4)]", "3 times a minute"),
+    ],
+)
+def test_what_goes_wrong_is_said(who, config, watch, call, said):
+    answer = run(who, config, attempt(call))
+    assert answer.json["stdout"].startswith("error:") and said in answer.json["stdout"], answer
+
+
+def test_who_may_is_the_operators_to_say(who, config):
+    assert run(who, config, "print(host.ours(), host.allowed())", profile="open").json["stdout"] == "for you\n changed\n\n"
+    assert run(who, config, "1", profile="strict").status == "refused"
+
+
+def test_a_function_knows_the_session_and_not_from_the_program(who, config):
+    server = serving.Server(who, "--config", str(config))
+    try:
+        session = server.post("/v1/sessions", {"name": "course-7", "profile": "open", "env": {"SESSION_ID": "another"}}).json["session_id"]
+        code = "from servers import host\nimport os\nos.environ['SESSION_ID'] = 'mine'\nsession_id = 'mine'\nprint(list(host.echo('x')['stdin'].values()))"
+        answer = server.post(f"/v1/sessions/{session}/execute", {"code": code}).json
+        assert "course-7" in answer["stdout"] and "mine" not in answer["stdout"], answer
+    finally:
+        assert server.stop() == 0, server.said
+
+
+def test_a_function_ends_with_its_program(who, config, watch):
+    answer = run(who, config, "host.slow()", "--timeout", "1")
+    assert answer.status in ("timeout", "error"), answer
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[functions.x]\ndescription = 'd'\n", "a `command`"),
+        ("[functions.x]\ncommand = ['/bin/echo']\n", "a `description`"),
+        ("[functions.x]\ndescription = 'd'\ncommand = ['echo']\n", "absolute path"),
+        ("[functions.x]\ndescription = 'd'\ncommand = ['/bin/echo', '{y}']\n", "only parameters"),
+        ("[functions.x]\ndescription = 'd'\ncommand = ['/bin/echo']\nparameters = {a = {}}\n", "no `type`"),
+        ("[functions.x]\ndescription = 'd'\ncommand = ['/bin/echo']\nparameters = {a = {type = 'string', pattern = 'x'}}\n", "not looked at"),
+        ("[functions.x]\ndescription = 'd'\ncommand = ['/bin/echo']\nseverty = 'low'\n", "severity"),
+        ("[functions.x]\ndescription = 'd'\ncommand = ['/bin/echo']\nseverity = 'huge'\n", "read_only, low"),
+        ("[functions.X]\ndescription = 'd'\ncommand = ['/bin/echo']\n", "lower-case"),
+        ("[servers.host]\ncommand = '/bin/cat'\n", "other than host"),
+    ],
+)
+def test_a_mistake_in_the_file_is_said_with_its_line(who, text, said):
+    answer = who.call("run", "--config", who.file("wrong.toml", text), "-c", "print('it-ran')")
+    assert answer.code == 64 and said in answer.errors and "it-ran" not in answer.text, answer

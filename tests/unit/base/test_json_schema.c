@@ -1,0 +1,109 @@
+#include "unit.h"
+
+#include "base/json_schema.h"
+
+static json_t *load(const char *text)
+{
+    json_t *value = json_loads(text, JSON_DECODE_ANY, NULL);
+
+    assert_non_null(value);
+    return value;
+}
+
+static void schemas_of_the_part_are_taken_and_others_named(void **state)
+{
+    static const struct {
+        const char *schema, *part;
+    } cases[] = {
+        {"{\"type\": \"string\", \"maxLength\": 3, \"enum\": [\"a\"]}",                         NULL           },
+        {"{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"array\", "
+         "\"items\": {\"type\": \"number\"}}}, \"required\": [\"a\"]}",                NULL           },
+        {"{}",                                                                                  "no `type`"    },
+        {"[]",                                                                                  "no `type`"    },
+        {"{\"type\": \"text\"}",                                                                "no `type`"    },
+        {"{\"type\": \"string\", \"pattern\": \"x\"}",                                          "not looked at"},
+        {"{\"type\": \"string\", \"maxLength\": \"3\"}",                                        "wrong type"   },
+        {"{\"type\": \"object\", \"properties\": {\"a\": {\"$ref\": \"#\"}}}",                  "x.a"          },
+        {"{\"type\": \"array\", \"items\": {\"type\": \"array\", \"items\": {\"oneOf\": []}}}",
+         "no `type`"                                                                                           },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        json_t *schema = load(cases[i].schema);
+        struct error err = {0};
+        int r = json_schema_check(schema, "x", &err);
+
+        assert_int_equal(r < 0, cases[i].part != NULL);
+        if (cases[i].part)
+            assert_error(&err, E_INVALID, cases[i].part);
+        json_decref(schema);
+    }
+}
+
+static void values_are_held_against_it(void **state)
+{
+    static const struct {
+        const char *schema, *value, *part;
+    } cases[] = {
+        {"{\"type\": \"string\", \"minLength\": 2, \"maxLength\": 3}", "\"\u00e4\u00f6\u00fc\"",
+         NULL                                                                                                                                                },
+        {"{\"type\": \"string\", \"minLength\": 2}",                   "\"\u00e4\"",             "at least 2"                                                },
+        {"{\"type\": \"string\"}",                                     "1",                      "type string"                                               },
+        {"{\"type\": \"integer\"}",                                    "2.0",                    NULL                                                        },
+        {"{\"type\": \"integer\"}",                                    "2.5",                    "type integer"                                              },
+        {"{\"type\": \"integer\"}",                                    "true",                   "type integer"                                              },
+        {"{\"type\": \"number\", \"minimum\": 0, \"maximum\": 1}",     "0.5",                    NULL                                                        },
+        {"{\"type\": \"number\", \"maximum\": 1}",                     "1.5",                    "at most 1"                                                 },
+        {"{\"type\": \"boolean\"}",                                    "null",                   "type boolean"                                              },
+        {"{\"type\": \"string\", \"enum\": [\"a\", \"b\"]}",           "\"c\"",                  "choices"                                                   },
+        {"{\"type\": \"array\", \"maxItems\": 1}",                     "[1, 2]",                 "at most 1"                                                 },
+        {"{\"type\": \"array\", \"items\": {\"type\": \"string\"}}",   "[\"a\", 2]",             "x.1"                                                       },
+        {"{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"string\"}}, \"required\": "
+         "[\"a\"]}",                                                             "{}",                                                                             "lacks `a`"                                                                        },
+        {"{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"string\"}}}",                                                            "{\"b\": 1}",
+         "takes no `b`"},
+        {"{\"type\": \"object\"}",                                                            "{\"b\": 1}",                                                             NULL                                                                                                                         },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+        json_t *schema = load(cases[i].schema), *value = load(cases[i].value);
+        struct error err = {0};
+        int r = json_schema_validate(schema, value, "x", &err);
+
+        assert_int_equal(r < 0, cases[i].part != NULL);
+        if (cases[i].part)
+            assert_error(&err, E_INVALID, cases[i].part);
+        json_decref(schema);
+        json_decref(value);
+    }
+}
+
+static void what_is_too_deep_is_refused(void **state)
+{
+    char text[4096] = "{\"type\": \"string\"}", outer[4096];
+    struct error err = {0};
+    json_t *schema;
+
+    (void)state;
+    for (int i = 0; i < 40; i++) {
+        (void)snprintf(outer, sizeof(outer), "{\"type\": \"array\", \"items\": %.3900s}", text);
+        (void)snprintf(text, sizeof(text), "%s", outer);
+    }
+    schema = load(text);
+    assert_true(json_schema_check(schema, "x", &err) < 0);
+    assert_error(&err, E_TOO_LARGE, "too deep");
+    json_decref(schema);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(schemas_of_the_part_are_taken_and_others_named),
+        cmocka_unit_test(values_are_held_against_it),
+        cmocka_unit_test(what_is_too_deep_is_refused),
+    };
+
+    return UNIT_RUN(tests);
+}
