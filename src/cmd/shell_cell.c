@@ -13,6 +13,7 @@
 #include "front/result.h"
 #include "gate/admit.h"
 #include "gate/tokens.h"
+#include "state/skill.h"
 
 /* Of one text that was shown with display(). */
 #define SHOWN_MAX (64 * KIB)
@@ -165,7 +166,9 @@ static int fill_cell(struct shell *shell, struct run *cell, struct error *err)
     run_stream_init(&cell->err, cell->limits.output_bytes);
     buf_done(&cell->code);
     buf_init(&cell->code, (size_t)shell->config->code_bytes);
-    return buf_add(&cell->code, shell->text.data, shell->text.len, err);
+    if (buf_add(&cell->code, shell->text.data, shell->text.len, err) < 0)
+        return -1;
+    return skill_give(shell->kept, TOKEN_FIRST, cell, err);
 }
 
 void shell_run_cell(struct shell *shell)

@@ -18,6 +18,7 @@
 #include "front/coderunner_internal.h"
 #include "front/compat.h"
 #include "front/result.h"
+#include "state/skill.h"
 
 #define TEXT_MAX (2 * LIMIT_OUTPUT_BYTES_MAX)
 
@@ -226,6 +227,8 @@ static struct run *new_cell(struct request *request, const struct session *sessi
     if (r == 0)
         r = session ? api_admit_cell(request->api, request->caller, session, native, cell, &err)
                     : api_admit(request->api, request->caller, native, cell, &err);
+    if (r == 0)
+        r = skill_give(api->kept, request->owner, cell, &err);
     json_decref(native);
     if (r < 0) {
         coderunner_answer_error(request, &err);

@@ -4,6 +4,7 @@ import subprocess
 
 import belljar
 import pytest
+import serving
 
 OURS = ["csv-profile", "json-query", "log-digest", "repo-map"]
 
@@ -121,3 +122,14 @@ def test_they_run_from_a_shell(who):
     code = "printf 'a,b\\n1,2\\n' > t.csv && python3 -m skills.csv_profile t.csv && echo '{\"a\":[1]}' > t.json && python3 -m skills.json_query t.json 'a[0]' && python3 -m skills.log_digest t.csv"
     answer = who.call("run", "--language", "bash", "-c", code)
     assert answer.code == 0 and '"rows": 1' in answer.text and "[\n 1\n]" in answer.text and '"lines": 2' in answer.text
+
+
+def test_other_doors_have_them_too(who):
+    use = "from skills.json_query import query\nprint(query({'a': [7]}, 'a[0]'))\n"
+    assert who.call("shell", input=use.encode()).text == "[7]\n"
+    with serving.Server(who) as server:
+        assert server.post("/execute", {"command": use}).json["stdout"] == "[7]\n"
+        assert server.run(use)["stdout"] == "[7]\n"
+        assert server.get("/v1/skills/json-query").json["kind"] == "public"
+        assert server.call("PUT", "/v1/skills/json-query", b"x = 1").status == 403
+        assert server.call("DELETE", "/v1/skills/json-query").status == 403
