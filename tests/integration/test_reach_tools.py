@@ -1,0 +1,162 @@
+"""Real tools inside a sandbox, through the gate, to servers on loopback that are granted as such."""
+import base64
+import hashlib
+import io
+import os
+import shutil
+import socket
+import subprocess
+import threading
+import zipfile
+
+import pytest
+
+import belljar
+from hosts import Bait, Host
+
+
+def bash(who, code, *args, **more):
+    answer = who.run(code, "-l", "bash", *args, **more)
+    assert answer.json["status"] == "success", answer
+    return answer.json
+
+
+def test_curl_by_all_its_ways(who):
+    with Host() as host:
+        url = f"http://localhost:{host.port}/x"
+        code = f"""set -e
+curl -sS {url}; echo
+curl -sS -p {url}; echo
+curl -sS --noproxy '' -x socks5h://127.0.0.1:3128 {url}; echo
+curl -sS -T - -H 'Expect: 100-continue' {url} <<< upload; echo
+curl -sS -X POST -H 'Transfer-Encoding: chunked' -d chunked {url}; echo
+! curl -sS -f --max-time 20 http://localhost:{host.port + 1}/
+! curl -sS --max-time 20 -x socks5://127.0.0.1:3128 http://127.0.0.1:{host.port}/
+! curl -sS --max-time 20 --noproxy '*' {url}
+! curl -sS --max-time 20 --resolve localhost:{host.port}:127.0.0.1 --noproxy '*' {url}
+"""
+        result = bash(who, code, "--net", f"localhost:{host.port}")
+        assert result["stdout"] == "hello\n" * 5, result
+        assert [(s[0], s[3]) for s in host.seen] == [("GET", b""), ("GET", b""), ("GET", b""), ("PUT", b"upload\n"), ("POST", b"chunked")], host.seen
+
+
+def test_urllib_and_http_client(who):
+    with Host() as host:
+        code = f"""
+import http.client, urllib.error, urllib.request
+print(urllib.request.urlopen("http://localhost:{host.port}/a", data=b"x" * 300000).read())
+c = http.client.HTTPConnection("127.0.0.1", 3128)
+c.set_tunnel("localhost", {host.port})
+c.request("GET", "/b"); print(c.getresponse().read())
+try: urllib.request.urlopen("https://api.example.org/")
+except urllib.error.URLError as e: print(e.reason)
+"""
+        answer = who.run(code, "--net", f"localhost:{host.port}")
+        lines = answer.json["stdout"].splitlines()
+        assert lines[:2] == ["b'hello'"] * 2 and "api.example.org:443: the host is not granted" in lines[2], answer
+        assert len(host.seen[0][3]) == 300000
+
+
+def test_requests(who):
+    """The copy that pip has, so that no further package is needed."""
+    if subprocess.run(["/usr/bin/python3", "-c", "import pip._vendor.requests"], capture_output=True).returncode != 0:
+        pytest.skip("python3-pip is not installed, or brings no requests")
+    with Host(answers={"/go": (302, {"Location": "/there"}, b"")}) as host:
+        code = f"from pip._vendor import requests\nr = requests.post('http://localhost:{host.port}/go', json={{'a': 1}})\nprint(r.status_code, r.text)\nprint(requests.get('http://evil.test/').status_code)"
+        answer = who.run(code, "--net", f"localhost:{host.port}")
+        assert answer.json["stdout"] == "200 hello\n403\n", answer
+
+
+def wheel(name):
+    """The smallest package there is."""
+    data = io.BytesIO()
+    info = f"{name}-1.0.dist-info"
+    files = {
+        f"{name}.py": "answer = 42\n",
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: t\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    with zipfile.ZipFile(data, "w") as archive:
+        record = ""
+        for path, text in files.items():
+            archive.writestr(path, text)
+            digest = base64.urlsafe_b64encode(hashlib.sha256(text.encode()).digest()).rstrip(b"=").decode()
+            record += f"{path},sha256={digest},{len(text)}\n"
+        archive.writestr(f"{info}/RECORD", record + f"{info}/RECORD,,\n")
+    return data.getvalue()
+
+
+def test_pip_from_an_index(who):
+    if subprocess.run(["/usr/bin/python3", "-m", "pip", "--version"], capture_output=True).returncode != 0:
+        pytest.skip("python3-pip is not installed")
+    html = {"Content-Type": "text/html"}
+    file = "smallest-1.0-py3-none-any.whl"
+    with Host(answers={"/simple/smallest/": (200, html, f'<a href="/files/{file}">{file}</a>'.encode()), f"/files/{file}": (200, {}, wheel("smallest"))}) as host:
+        code = (
+            f"/usr/bin/python3 -m pip install -q --disable-pip-version-check --no-cache-dir --index-url http://localhost:{host.port}/simple/ --target /workspace/lib smallest "
+            "&& PYTHONPATH=/workspace/lib /usr/bin/python3 -c 'import smallest; print(smallest.answer)'"
+        )
+        result = bash(who, code, "--net", f"localhost:{host.port}", "--timeout", "55")
+        assert result["stdout"] == "42\n", result
+
+
+def test_git_clone_over_http(who, base):
+    if not shutil.which("git"):
+        pytest.skip("git is not installed")
+    place = os.path.join(base, f"git-{who.name}")
+    quiet = {"check": True, "capture_output": True, "env": {"PATH": os.environ["PATH"], "HOME": base, "GIT_CONFIG_GLOBAL": "/dev/null"}}
+    subprocess.run(["git", "init", "-q", "-b", "main", place + "-src"], **quiet)
+    with open(f"{place}-src/hello.txt", "w", encoding="ascii") as file:
+        file.write("cloned\n")
+    identity = ["-c", "user.name=t", "-c", "user.email=t@example.org"]
+    subprocess.run(["git", "-C", place + "-src", "add", "."], **quiet)
+    subprocess.run(["git", "-C", place + "-src", *identity, "commit", "-q", "-m", "one"], **quiet)
+    subprocess.run(["git", "clone", "-q", "--bare", place + "-src", place + "/r.git"], **quiet)
+    subprocess.run(["git", "-C", place + "/r.git", "update-server-info"], **quiet)
+    files = {"/" + os.path.relpath(os.path.join(d, f), place): os.path.join(d, f) for d, _, fs in os.walk(place) for f in fs}
+    answers = {path: (200, {"Content-Type": "text/plain"}, open(name, "rb").read()) for path, name in files.items()}
+
+    class Missing(dict):
+        def get(self, key, default=None):
+            return dict.get(self, key, (404, {}, b"no"))
+
+    with Host(answers=Missing(answers)) as host, Bait() as bait:
+        code = f"git clone -q http://localhost:{host.port}/r.git c && cat c/hello.txt; git clone -q http://localhost:{bait.port}/r.git d 2>&1 | grep -o 'error: 403'"
+        result = bash(who, code, "--net", f"localhost:{host.port}", "--timeout", "55")
+        assert result["stdout"] == "cloned\nerror: 403\n", result
+        assert bait.touched == []
+
+
+def test_bytes_flow_both_ways_at_once_in_a_tunnel(who):
+    """As a WebSocket does: neither side waits for the other, and either may end first."""
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def echo():
+        peer, _ = listener.accept()
+        peer.sendall(b"first\n")
+        while data := peer.recv(65536):
+            peer.sendall(data)
+        peer.sendall(b"last\n")
+        peer.close()
+
+    thread = threading.Thread(target=echo, daemon=True)
+    thread.start()
+    port = listener.getsockname()[1]
+    code = f"""
+import socket, threading
+s = socket.create_connection(("127.0.0.1", 3128))
+s.sendall(b"CONNECT localhost:{port} HTTP/1.1\\r\\nHost: localhost:{port}\\r\\n\\r\\n")
+f = s.makefile("rb")
+while f.readline().strip(): pass
+print(f.readline())
+def pour():
+    for _ in range(64): s.sendall(b"x" * 65536)
+    s.shutdown(socket.SHUT_WR)
+t = threading.Thread(target=pour); t.start()
+rest = f.read()
+print(len(rest), rest[-5:])
+"""
+    answer = who.run(code, "--net", f"localhost:{port}")
+    thread.join(belljar.HANG_SECONDS)
+    listener.close()
+    assert answer.json["stdout"] == f"b'first\\n'\n{64 * 65536 + 5} b'last\\n'\n", answer
