@@ -28,8 +28,8 @@ def cell(server, session, code, **fields):
     return reply.json
 
 
-def good(server, session, code):
-    done = cell(server, session, code)
+def good(server, session, code, **fields):
+    done = cell(server, session, code, **fields)
     assert done["status"] == "success", (done["error"], done["stderr"])
     return done["stdout"].strip()
 
@@ -109,7 +109,7 @@ t.start()""")
 
 def test_a_cell_that_is_interrupted_while_it_calls_keeps_its_state(server, session):
     good(server, session, CALL + "n = 0")
-    done = cell(server, session, "while True:\n    list_sessions()\n    n += 1", timeout_s=1)
+    done = cell(server, session, "while True:\n    list_sessions()\n    n += 1", timeout_s=2)
     assert done["status"] == "timeout", done
     assert good(server, session, "print(n > 0, type(list_sessions()).__name__)") == "True list"
 
@@ -124,7 +124,7 @@ def test_calls_count_for_each_cell_anew(server, session):
             except CallError as error:
                 codes.add(error.code)
         print(codes)"""
-    assert [good(server, session, code) for _ in range(2)] == ["{'not_found'}"] * 2
+    assert [good(server, session, code, timeout_s=200) for _ in range(2)] == ["{'not_found'}"] * 2
 
 
 def test_bash_and_its_children_have_no_calls(server, session):
