@@ -11,6 +11,9 @@
 
 #define COMPLETIONS_MAX 100
 
+/* A number beyond this is a bound for us, not for a caller. */
+#define FAR 100000.0
+
 static const struct json_text_limits schema_limits = {.bytes = MIB, .depth = 64};
 
 static void set(json_t *object, const char *key, json_t *value)
@@ -107,6 +110,24 @@ static json_t *annotations(const struct mcp_tool *tool)
     return object;
 }
 
+/* Bounds that no caller meets by chance are not worth their place in every conversation: who goes
+ * beyond them is told. */
+static json_t *without_far_bounds(json_t *schema)
+{
+    json_t *field;
+    const char *name;
+
+    json_object_foreach(json_object_get(schema, "properties"), name, field)
+    {
+        (void)json_object_del(field, "maxLength");
+        if (json_number_value(json_object_get(field, "maximum")) > FAR)
+            (void)json_object_del(field, "maximum");
+        if (json_number_value(json_object_get(field, "minimum")) == 0)
+            (void)json_object_del(field, "minimum");
+    }
+    return schema;
+}
+
 static json_t *tool_json(const struct mcp_tool *tool)
 {
     json_t *object = json_pack("{s:s}", "name", tool->name);
@@ -114,7 +135,8 @@ static json_t *tool_json(const struct mcp_tool *tool)
     set_text(object, "title", tool->title);
     set_text(object, "description", tool->description);
     set(object, "inputSchema",
-        tool->input_json ? load_schema(tool->input_json) : schema_json(tool->input));
+        tool->input_json ? load_schema(tool->input_json)
+                         : without_far_bounds(schema_json(tool->input)));
     if (tool->output_json)
         set(object, "outputSchema", load_schema(tool->output_json));
     set(object, "annotations", annotations(tool));

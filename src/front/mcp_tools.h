@@ -149,5 +149,5 @@ void mcp_resources_list(struct mcp_call *call, json_t *list);
 /* clang-format off */
 #define MCP_SESSION_FIELD                                                                          \
     {"session_id", SCHEMA_STRING, .max_len = 64, .example = "\"ses_…\"",                           \
-     .help = "session of an earlier result; without it, the connection's own"}
+     .help = "as for execute_python_code"}
 /* clang-format on */
