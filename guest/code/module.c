@@ -7,6 +7,7 @@
 
 #include "guest/code/module_internal.h"
 #include "guest/code/outline.h"
+#include "guest/code/tree.h"
 
 static int add_defs(PyObject *result, struct code_maker *m, bool has_docstrings)
 {
@@ -91,7 +92,11 @@ static PyObject *result_of(const struct outline *o, unsigned wishes)
     struct code_maker m = {.o = o, .cache = &cache};
     PyObject *result = PyDict_New();
 
+    if (o->language && !(result = code_with_language(o, result)))
+        return NULL;
     if (!result || add_figures(result, o) < 0 ||
+        (o->language &&
+         code_put(result, code_keys.has_mistakes, code_boolean(o->has_mistakes)) < 0) ||
         add_defs(result, &m, wishes & OUTLINE_DOCSTRINGS) < 0 || add_imports(result, &m) < 0 ||
         ((wishes & OUTLINE_CALLS) && add_calls(result, &m) < 0))
         Py_CLEAR(result);
@@ -102,7 +107,9 @@ static PyObject *result_of(const struct outline *o, unsigned wishes)
 
 static PyObject *outline(PyObject *self, PyObject *args, PyObject *named)
 {
-    static char *names[] = {"source", "calls", "docstrings", NULL};
+    static char *names[] = {"source", "calls", "docstrings", "language", NULL};
+    const struct tree_language *language = NULL;
+    const char *name = NULL;
     struct outline o = {0};
     unsigned wishes;
     Py_buffer source;
@@ -110,15 +117,24 @@ static PyObject *outline(PyObject *self, PyObject *args, PyObject *named)
     PyObject *result;
 
     (void)self;
-    if (!PyArg_ParseTupleAndKeywords(args, named, "y*|pp", names, &source, &calls, &docstrings))
+    if (!PyArg_ParseTupleAndKeywords(args, named, "y*|ppz", names, &source, &calls, &docstrings,
+                                     &name))
         return NULL;
     wishes = (calls ? OUTLINE_CALLS : 0) | (docstrings ? OUTLINE_DOCSTRINGS : 0);
+    language = name ? tree_language_called(name) : NULL;
+    if (name && !language) {
+        PyBuffer_Release(&source);
+        return PyErr_Format(PyExc_ValueError, "%s is no language known here", name);
+    }
     if (source.len >= INT32_MAX) {
         PyBuffer_Release(&source);
         return PyErr_Format(PyExc_ValueError, "the source is too long");
     }
     Py_BEGIN_ALLOW_THREADS;
-    outline_read(&o, source.buf, (size_t)source.len, wishes);
+    if (language)
+        tree_read(&o, language, source.buf, (size_t)source.len, wishes);
+    else
+        outline_read(&o, source.buf, (size_t)source.len, wishes);
     Py_END_ALLOW_THREADS;
     PyBuffer_Release(&source);
     result = o.is_out_of_memory ? PyErr_NoMemory() : result_of(&o, wishes);
@@ -129,12 +145,16 @@ static PyObject *outline(PyObject *self, PyObject *args, PyObject *named)
 /* clang-format off */
 static PyMethodDef methods[] = {
     {"outline", (PyCFunction)(void (*)(void))outline, METH_VARARGS | METH_KEYWORDS,
-     "outline(source, calls=False, docstrings=False): what a Python source (UTF-8) defines and imports"},
+     "outline(source, calls=False, docstrings=False, language=None): what a source (UTF-8) defines and imports"},
+    {"language", code_language, METH_VARARGS, "language(path, head=b''): the name of a file's language, or None"},
+    {"languages", code_languages, METH_NOARGS, "languages(): {name: whether its grammar is in this build}"},
     {"occurrences", code_occurrences, METH_VARARGS,
      "occurrences(source, name, new_name, attributes=False): where a name stands, and whether the new one is taken"},
     {"scan", (PyCFunction)(void (*)(void))code_scan, METH_VARARGS | METH_KEYWORDS,
      "scan(paths, what, pattern=None, ...): what many files define, import or call: (result, [(path, reason)], files seen)"},
     {"scopes", code_scopes, METH_VARARGS, "scopes(source): what each scope binds and uses"},
+    {"tree_names", code_tree_names, METH_VARARGS,
+     "tree_names(language, source, name, new_name): where a name stands, and where the new one does"},
     {"unused_imports", code_unused_imports, METH_VARARGS, "unused_imports(source): imports that nothing uses"},
     {"walk", code_walk, METH_VARARGS, "walk(root, prefix, pattern): files below a directory, sorted"},
     {0},

@@ -52,6 +52,9 @@ int code_append(PyObject *list, PyObject *item);
     X(comment_lines)                                                                               \
     X(blank_lines)                                                                                 \
     X(branches)                                                                                    \
+    X(language)                                                                                    \
+    X(precision)                                                                                   \
+    X(has_mistakes)                                                                                \
     X(error)                                                                                       \
     X(error_line)                                                                                  \
     X(args)                                                                                        \
@@ -73,6 +76,7 @@ int code_append(PyObject *list, PyObject *item);
     X(async)                                                                                       \
     X(class)                                                                                       \
     X(method)                                                                                      \
+    X(syntactic)                                                                                   \
     X(positional)                                                                                  \
     X(usual)                                                                                       \
     X(variadic)                                                                                    \
@@ -142,6 +146,9 @@ enum code_form {
 PyObject *code_def(struct code_maker *m, size_t def, enum code_form form, PyObject *say);
 PyObject *code_import(struct code_maker *m, size_t import);
 
+/* Says of an entry which language it is of, unless that is Python. Takes the entry when it fails. */
+PyObject *code_with_language(const struct outline *o, PyObject *entry);
+
 /* ---- module_names.c ---- */
 
 /* unused_imports(source): [(module, name, binding, level, line, is_global)]; None: no Python. */
@@ -153,6 +160,18 @@ PyObject *code_occurrences(PyObject *self, PyObject *args);
 
 /* scopes(source): [(kind, name, line, bound, seen)]; None: no Python. */
 PyObject *code_scopes(PyObject *self, PyObject *args);
+
+/* ---- module_tree.c ---- */
+
+/* languages(): {name: whether its grammar is there}. */
+PyObject *code_languages(PyObject *self, PyObject *args);
+
+/* language(path, head): the name of a file's language; None: Python, or none of ours. */
+PyObject *code_language(PyObject *self, PyObject *args);
+
+/* tree_names(language, source, name, new_name): ([(start, line, kind)], line where the new name
+ * stands, line where it is a field, has mistakes); ValueError: it cannot be read. */
+PyObject *code_tree_names(PyObject *self, PyObject *args);
 
 /* ---- module_scan.c ---- */
 

@@ -6,6 +6,7 @@
 #include <Python.h>
 
 #include "guest/code/module_internal.h"
+#include "guest/code/tree.h"
 
 #define CACHE_NAME_MAX 64
 
@@ -159,7 +160,9 @@ PyObject *code_name(struct code_maker *m, struct piece piece)
         cached = code_cached(m->cache, outline_text(m->o, piece), piece.len);
     if (cached)
         return Py_NewRef(cached->text);
-    return PyErr_Occurred() ? NULL : normal(code_text(m->o, piece));
+    if (PyErr_Occurred())
+        return NULL;
+    return m->o->language ? code_text(m->o, piece) : normal(code_text(m->o, piece));
 }
 
 PyObject *code_name_or_none(struct code_maker *m, struct piece piece)
@@ -173,6 +176,38 @@ void code_maker_done(struct code_maker *m)
         Py_XDECREF(m->qualnames[i]);
     PyMem_Free(m->qualnames);
     m->qualnames = NULL;
+}
+
+PyObject *code_with_language(const struct outline *o, PyObject *entry)
+{
+    if (entry && o->language &&
+        (code_put(entry, code_keys.language, PyUnicode_InternFromString(o->language->name)) < 0 ||
+         PyDict_SetItem(entry, code_keys.precision, code_keys.kind_syntactic) < 0))
+        Py_CLEAR(entry);
+    return entry;
+}
+
+/* outer.name, where there is an outer. Takes the name. */
+static PyObject *tree_join(struct code_maker *m, PyObject *outer, PyObject *name)
+{
+    PyObject *joined;
+
+    if (!outer || !name)
+        return name;
+    joined = PyUnicode_FromFormat("%U%s%U", outer, m->o->language->separator, name);
+    Py_DECREF(name);
+    return joined;
+}
+
+static PyObject *tree_qualname(struct code_maker *m, const struct outline_def *def, PyObject *outer)
+{
+    PyObject *owner = NULL, *name = code_text(m->o, def->name);
+
+    if (def->owner.len && !(owner = code_text(m->o, def->owner)))
+        Py_CLEAR(name);
+    name = tree_join(m, owner, name);
+    Py_XDECREF(owner);
+    return tree_join(m, outer, name);
 }
 
 /* From the outermost inwards: as deep as blocks are. */
@@ -190,6 +225,8 @@ PyObject *code_qualname(struct code_maker *m, size_t index)
     outer = def->parent == OUTLINE_NOWHERE ? NULL : code_qualname(m, def->parent);
     if (!outer && def->parent != OUTLINE_NOWHERE)
         return NULL;
+    if (m->o->language)
+        return m->qualnames[index] = tree_qualname(m, def, outer);
     name = code_name(m, def->name);
     if (name && outer) {
         bool is_in_class = m->o->defs[def->parent].kind == OUTLINE_CLASS;
@@ -355,7 +392,9 @@ static int fill_common(PyObject *dict, struct code_maker *m, size_t index)
 
     if (!qualname || code_put(dict, code_keys.name, code_name(m, def->name)) < 0 ||
         PyDict_SetItem(dict, code_keys.qualname, qualname) < 0 ||
-        PyDict_SetItem(dict, code_keys.kind, kind_of(m->o, def)) < 0 ||
+        code_put(dict, code_keys.kind,
+                 def->what ? PyUnicode_InternFromString(def->what)
+                           : Py_NewRef(kind_of(m->o, def))) < 0 ||
         code_put(dict, code_keys.start_line, code_number(def->line)) < 0 ||
         code_put(dict, code_keys.end_line, code_number(def->end_line)) < 0 ||
         code_put(dict, code_keys.col, code_number(def->col)) < 0 ||
@@ -405,7 +444,7 @@ PyObject *code_def(struct code_maker *m, size_t index, enum code_form form, PyOb
          code_put(dict, code_keys.docstring, docstring_of(m, def, form, say)) < 0) ||
         (is_class ? fill_class(dict, m, index) : fill_function(dict, m, index, form)) < 0)
         Py_CLEAR(dict);
-    return dict;
+    return code_with_language(m->o, dict);
 }
 
 /* ---- imports ---- */

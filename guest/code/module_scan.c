@@ -77,6 +77,11 @@ static int is_called(PyObject *callee, PyObject *name)
 
     if (PyUnicode_Compare(callee, name) == 0)
         return 1;
+    tail = PyUnicode_FromFormat("::%U", name);
+    found = tail ? PyUnicode_Tailmatch(callee, tail, 0, PY_SSIZE_T_MAX, 1) : -1;
+    Py_XDECREF(tail);
+    if (found)
+        return (int)found;
     tail = PyUnicode_FromFormat(".%U", name);
     found = tail ? PyUnicode_Tailmatch(callee, tail, 0, PY_SSIZE_T_MAX, 1) : -1;
     Py_XDECREF(tail);
@@ -173,7 +178,7 @@ static PyObject *make_call(struct code_maker *m, const struct outline_call *call
         code_put(dict, code_keys.nargs, code_number(call->n_args)) < 0 ||
         code_put(dict, code_keys.kwargs, code_number(call->n_keywords)) < 0)
         Py_CLEAR(dict);
-    return dict;
+    return code_with_language(m->o, dict);
 }
 
 static int add_calls(struct job *job, struct code_maker *m, PyObject *path)
@@ -203,7 +208,7 @@ static PyObject *import_words(struct code_maker *m, const struct outline_import 
     PyObject *words = NULL;
 
     memset(dots, '.', sizeof(dots));
-    dots[i->level < sizeof(dots) ? i->level : sizeof(dots) - 1] = '\0';
+    dots[m->o->language ? 0 : i->level < sizeof(dots) ? i->level : sizeof(dots) - 1] = '\0';
     if (module && name && alias)
         words = i->is_from
                     ? PyUnicode_FromFormat("from %s%U import %U%s%U", dots, module, name, as, alias)
@@ -232,7 +237,7 @@ static PyObject *make_imports(struct code_maker *m)
     Py_XDECREF(plain);
     Py_XDECREF(from);
     Py_XDECREF(details);
-    return dict;
+    return code_with_language(m->o, dict);
 }
 
 /* The function with the most branches; None where there is none. */
@@ -286,7 +291,7 @@ static PyObject *make_figures(struct code_maker *m)
         code_put(dict, code_keys.worst, worst_of(m)) < 0 ||
         code_put(dict, code_keys.modules, modules_of(m)) < 0)
         Py_CLEAR(dict);
-    return dict;
+    return code_with_language(m->o, dict);
 }
 
 static PyObject *piece_text(const struct scan_unused_list *list, struct piece piece)

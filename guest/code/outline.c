@@ -677,6 +677,8 @@ void outline_empty(struct outline *o)
     o->why = NULL;
     o->why_line = 0;
     o->is_out_of_memory = false;
+    o->language = NULL;
+    o->has_mistakes = false;
 }
 
 void outline_done(struct outline *o)

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct tree_language;
+
 /* A piece of the outline's own text, see outline_text(). */
 struct piece {
     uint32_t at, len;
@@ -32,6 +34,9 @@ struct outline_def {
     bool has_returns;               /* -> */
     bool has_docstring;
     bool is_summary; /* the docstring is what it says first, cleaned; it may be empty */
+    /* Of other languages (tree.h): */
+    const char *what;   /* struct, method, ... in words that live for ever */
+    struct piece owner; /* namespaces around it, and A of `void A::f() {}` */
 };
 
 enum outline_param_kind {
@@ -83,6 +88,8 @@ struct outline {
     const char *why; /* it does not tokenize, in words that live for ever; NULL: it does */
     uint32_t why_line;
     bool is_out_of_memory;
+    const struct tree_language *language; /* NULL: Python */
+    bool has_mistakes;                    /* of other languages: not all of it could be read */
 };
 
 enum outline_wish {

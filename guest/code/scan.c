@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "guest/code/names.h"
+#include "guest/code/tree.h"
 
 #define BINARY_BYTES   8192
 #define STACK_BYTES    (512u << 10)
@@ -166,7 +167,8 @@ bool scan_is_match(const struct scan_query *q, const char *name, size_t len)
         return memmem(name, len, q->pattern, q->pattern_len) != NULL;
     return len >= q->pattern_len &&
            memcmp(name + len - q->pattern_len, q->pattern, q->pattern_len) == 0 &&
-           (len == q->pattern_len || name[len - q->pattern_len - 1] == '.');
+           (len == q->pattern_len || name[len - q->pattern_len - 1] == '.' ||
+            (len > q->pattern_len + 1 && memcmp(name + len - q->pattern_len - 2, "::", 2) == 0));
 }
 
 enum certainty { NO, MAYBE, YES };
@@ -225,13 +227,17 @@ static bool read_outline(const struct scan_query *q, struct scan_worker *w, stru
                          const char *text, size_t len)
 {
     bool has_summaries = (q->what == SCAN_FUNCTIONS || q->what == SCAN_CLASSES) && !q->is_counting;
+    const struct tree_language *language = tree_language_of(file->path, text, len);
+    unsigned wishes =
+        (q->what == SCAN_CALLS ? OUTLINE_CALLS : 0u) | (has_summaries ? OUTLINE_SUMMARIES : 0u);
     struct outline *o = &w->outline;
     size_t maybe = 0;
 
     outline_empty(o);
-    outline_read(o, text, len,
-                 (q->what == SCAN_CALLS ? OUTLINE_CALLS : 0u) |
-                     (has_summaries ? OUTLINE_SUMMARIES : 0u));
+    if (language)
+        tree_read(o, language, text, len, wishes);
+    else
+        outline_read(o, text, len, wishes);
     if (o->is_out_of_memory)
         return false;
     if (o->why) {
@@ -344,6 +350,10 @@ bool scan_text(const struct scan_query *q, struct scan_worker *w, struct scan_fi
         return true;
     if (q->what == SCAN_BYTES) {
         file->count = 1;
+        return true;
+    }
+    if (q->what == SCAN_UNUSED && tree_language_of(file->path, text, len)) {
+        (void)skip(file, 0, "unused imports are found in Python only");
         return true;
     }
     return q->what == SCAN_UNUSED ? read_names(q, file, text, len)

@@ -6,7 +6,7 @@ import unicodedata
 
 import _belljar_code
 
-from api import _edit, _progress, _text
+from api import _edit, _progress, _rename_tree, _text
 from api.filesystem import _files
 
 SIZE_MAX = 8 << 20
@@ -20,6 +20,7 @@ class Plan:
         self.functions = set()  # that have a parameter of this name
         self.owners = set()  # modules that have it
         self.modules = set()  # all that there are
+        self.languages = {}  # path: of those that are not Python
 
     def name(self, path):
         """The module a file is."""
@@ -33,6 +34,11 @@ class Plan:
         text = _text.Text(path)
         if len(text.text) > SIZE_MAX:
             raise ValueError("the file is too large")
+        language = _belljar_code.language(path, text.text.encode("utf-8", "surrogateescape"))
+        if language:
+            self.read_tree(path, language, text)
+            return
+        check(self.old, self.new)
         answer = _belljar_code.occurrences(text.text.encode("utf-8"), self.old, self.new, self.attributes)
         if answer is None:
             raise ValueError("the file is no Python")
@@ -49,8 +55,20 @@ class Plan:
             elif kind in ("def", "name", "import") and owner is None:
                 self.owners.add(module)
 
+    def read_tree(self, path, language, text):
+        if self.scope != "auto":
+            raise ValueError(f"scopes are known in Python only, and this is {language}")
+        edits, kept, line = _rename_tree.find(language, text.text.encode("utf-8"), self.old, self.new, self.attributes)
+        if line:
+            self.conflicts.append({"file": path, "line": line, "reason": f"{self.new} stands in this file already"})
+        self.found[path] = ((edits, kept), text.before.st_mtime_ns)
+        self.languages[path] = language
+
     def chosen(self, path):
         """The occurrences to rename, by kind; what was left alone is counted."""
+        if path in self.languages:
+            edits, kept = self.found[path][0]
+            return [(start, end, kind) for start, end, kind, _ in edits], {"attributes": kept} if kept else {}
         edits, kept, text = [], {}, None
         for start, length, line, kind, owner, about, of_class in self.found[path][0]:
             why = None
@@ -90,26 +108,31 @@ def check(old, new):
             raise ValueError(f"{name!r} is no name")
         if keyword.iskeyword(name):
             raise ValueError(f"{name!r} is a keyword of Python")
-    if old == new:
-        raise ValueError("the names are the same")
 
 
-def apply(path, edits, identity, new, create_backup, dry_run):
+def apply(plan, path, edits, create_backup, dry_run):
+    old, new, language, identity = plan.old, plan.new, plan.languages.get(path), plan.found[path][1]
     file = _text.Text(path)
     if file.before.st_mtime_ns != identity:
         raise OSError(f"{path} was changed by somebody else meanwhile")
-    data, name = file.text.encode("utf-8"), new.encode()
+    data = file.text.encode("utf-8")
     pieces, at = [], 0
-    for start, end, _ in edits:
-        pieces += [data[at:start], name]
+    for start, end, kind in edits:
+        pieces += [data[at:start], _rename_tree.text_of(kind, old, new, plan.attributes).encode()]
         at = end
-    return _edit.put(file, b"".join(pieces + [data[at:]]).decode("utf-8"), create_backup, dry_run)
+    result = b"".join(pieces + [data[at:]])
+    if language:
+        _rename_tree.check_result(language, path, data, result, old, new)
+    return _edit.put(file, result.decode("utf-8"), create_backup, dry_run)
 
 
 def rename(base, old, new, file_pattern, scope, attributes, create_backup, dry_run, partial, limit):
-    check(old, new)
+    if old == new:
+        raise ValueError("the names are the same")
     plan = Plan(old, new, attributes, scope)
     paths = [base] if os.path.isfile(base) else _files(os.path.join(base, file_pattern))
+    if not any(_belljar_code.language(path) for path in paths):
+        check(old, new)  # of Python alone, and then it is a mistake of the whole call
     for path in paths:
         plan.name(path)
     for path in _text.containing(paths, old.encode()):
@@ -124,6 +147,12 @@ def rename(base, old, new, file_pattern, scope, attributes, create_backup, dry_r
             kept[why] = kept.get(why, 0) + count
     result = {"status": "success", "files_scanned": len(paths), "files_modified": 0, "total_replacements": 0, "by_kind": {}, "unchanged": kept,
               "conflicts": plan.conflicts[:limit], "skipped": plan.skipped, "details": []}  # fmt: skip
+    if plan.languages:
+        result["precision"] = "syntactic"
+    missing = [s for s in plan.skipped if s["reason"].startswith("this build has no grammar")]
+    if missing and not plan.found:
+        return {**result, "status": "error", "error": f"{missing[0]['file']}: {missing[0]['reason']}",
+                "hint": "Belljar has to be built where npm can fetch tree-sitter's grammars"}  # fmt: skip
     if plan.conflicts and not partial:
         return {**result, "status": "conflict", "message": "nothing was written; partial=True renames in the other files"}
     bad = {c["file"] for c in plan.conflicts}
@@ -133,7 +162,7 @@ def rename(base, old, new, file_pattern, scope, attributes, create_backup, dry_r
         if not edits or path in bad:
             continue
         try:
-            apply(path, edits, plan.found[path][1], new, create_backup, dry_run)
+            apply(plan, path, edits, create_backup, dry_run)
         except (OSError, ValueError) as error:
             plan.skipped.append({"file": path, "reason": str(error)})
             result["status"] = "partial"

@@ -1,8 +1,9 @@
 """What is defined, imported and called in source files: names and places, never the source.
 
 Every function takes a file, a directory, or a glob for many files; then each entry says its `file`. Lines count from 1,
-both ends included, columns from 0 in bytes. A file that cannot be read or is no Python gives nothing for itself and stops
-nothing; report=True tells of it: {matches, files_scanned, skipped: [{file, reason}], skipped_count, elapsed_ms}.
+both ends included, columns from 0 in bytes. JavaScript, TypeScript, C, C++, Go, Rust, Java, Bash and JSON are known by the
+ends of file names or the first line; their entries say their `language`, and `precision: "syntactic"`: there are no types
+and scopes. A file that cannot be read, or is none of these and no Python, gives nothing and stops nothing; report=True tells of it: {matches, files_scanned, skipped: [{file, reason}], skipped_count, elapsed_ms}.
 """
 import ast as _ast
 import inspect as _inspect
@@ -10,6 +11,7 @@ import os as _os
 import re as _re
 import sys as _sys
 import time as _time
+import warnings as _warnings
 
 import _belljar_code
 
@@ -20,6 +22,8 @@ __all__ = ["find_functions", "find_classes", "extract_imports", "get_function_ca
 
 SIZE_MAX = 8 << 20
 SKIPPED_MAX = 100
+
+_NO_GRAMMAR = "this build has no grammar for "
 
 _MANY = _re.compile(r"[*?\[]")
 
@@ -49,6 +53,23 @@ def _docstring(source):
     return _inspect.cleandoc(text)[:100]
 
 
+class MissingGrammar(ValueError):
+    """A file is in a language that this build of Belljar cannot read."""
+
+
+def _tell_missing(skipped, has_found):
+    """Files whose language was left out of the build are an error if there is nothing else, and else a warning."""
+    missing = [(name, why) for name, why in skipped if why.startswith(_NO_GRAMMAR)]
+    if not missing:
+        return
+    name, why = missing[0]
+    words = (f"{name}: {why}{f', and {len(missing) - 1} more files' if len(missing) > 1 else ''}\nhint: "
+             "Belljar has to be built where npm can fetch tree-sitter's grammars (`meson configure -Dtrees=enabled`)")  # fmt: skip
+    if not has_found:
+        raise MissingGrammar(words)
+    _warnings.warn(words, stacklevel=4)
+
+
 def _matcher(pattern, regex):
     """None: a part of the name. What cannot be a part of any name can only be meant as an expression."""
     if pattern is None or (not regex and _re.fullmatch(r"\w*", pattern)):
@@ -67,6 +88,8 @@ def _scan(path, what, pattern=None, regex=None, limit=None, count_only=False, re
     found, skipped, seen = _belljar_code.scan(
         paths, what, None if matches else pattern, matches, limit, count_only, with_file=_is_many(path), decode=_source,
         say=_docstring, progress=_progress.Progress(f"looking for {what}").at)  # fmt: skip
+    if not report:
+        _tell_missing(skipped, len(skipped) < seen)
     if finish and not count_only:
         found = finish(found)
     if not report:
@@ -121,9 +144,16 @@ def get_function_calls(file_path, function_name=None, limit=None, count_only=Fal
     return _scan(file_path, "calls", function_name, None, limit, count_only, report)
 
 
-def _kinds_of(modules):
+_STANDARD = {"javascript": r"node:", "typescript": r"node:", "tsx": r"node:", "java": r"javax?\.", "rust": r"(std|core|alloc)\b", "go": r"[^./]+(/|$)"}
+
+
+def _kinds_of(modules, language):
     kinds = {"stdlib": set(), "third_party": set(), "local": set()}
     for level, module in modules:
+        if language:
+            is_standard = language in _STANDARD and _re.match(_STANDARD[language], module)
+            kinds["local" if level else "stdlib" if is_standard else "third_party"].add(module)
+            continue
         top = module.partition(".")[0]
         kinds["local" if level else "stdlib" if top in _sys.stdlib_module_names else "third_party"].add(top or ".")
     return {kind: sorted(names) for kind, names in kinds.items()}
@@ -132,7 +162,7 @@ def _kinds_of(modules):
 def _dependencies(found):
     count = found["functions"]
     result = {
-        "imports": _kinds_of(found["modules"]),
+        "imports": _kinds_of(found["modules"], found.get("language")),
         "functions": count,
         "classes": found["classes"],
         "lines": found["lines"],
@@ -143,14 +173,14 @@ def _dependencies(found):
         "avg_complexity_per_function": round(found["branches"] / count, 2) if count else 0,
         "max_complexity": found["worst"],
     }
-    return {**result, "file": found["file"]} if "file" in found else result
+    return {**result, **{key: found[key] for key in ("language", "precision", "file") if key in found}}
 
 
 def analyze_dependencies(file_path, limit=None, report=False):
     """How large and how entangled a file is: {imports: {stdlib, third_party, local}, functions, classes, lines, code_lines,
     comment_lines, blank_lines, complexity, avg_complexity_per_function, max_complexity}.
 
-    complexity counts if, for, while, try and except. Of many files a list, each with its `file`. A file that is no Python is
+    complexity counts if, for, while, try and except, or what another language has for them. Of many files a list, each with its `file`. A file that is no Python is
     {error, lines}.
 
     >>> analyze_dependencies("app.py")["complexity"]

@@ -32,6 +32,8 @@ def rename_identifier(pattern, old_name, new_name, file_pattern="**/*.py", regex
     x.old_name is renamed where x is a module that has it, everywhere with attributes=True; f(old_name=1) where f has such a
     parameter. scope is "module" or a function's qualname, else everything. Where the new name is taken nothing is written,
     or only the other files with partial=True. With regex every name that matches is renamed.
+    Other languages (file_pattern="**/*.js") are renamed by their tokens, without scopes, and the result says
+    `precision: "syntactic"`; fields stay where the language tells them from variables, unless attributes=True.
     {status, files_scanned, files_modified, total_replacements, by_kind, unchanged, conflicts, skipped, details}
 
     >>> rename_identifier("src", "old_name", "new_name", dry_run=True)
