@@ -345,6 +345,18 @@ def test_functions_of_the_caller_and_batches(transform):
     assert transform.remove_debug_statements("missing.py")["status"] == "error"
 
 
+def test_lists_have_an_end_and_numbers_do_not(transform):
+    put("a.py", "".join(f"def f{n}(x=1):\n    print(x)\n    f{n}()\n" for n in range(20)))
+    removed = transform.remove_debug_statements("a.py", dry_run=True, limit=5)
+    assert removed["lines_removed"] == 20 and len(removed["removed"]) == 5
+    added = transform.add_docstrings("a.py", dry_run=True, limit=5)
+    assert added["docstrings_added"] == 20 and len(added["functions"]) == len(added["added"]) == 5
+    hints = transform.add_type_hints("a.py", dry_run=True, limit=5)
+    assert hints["hints_added"] == 40 and len(hints["functions"]) == 5
+    assert len(transform.convert_to_async("a.py", "f1", dry_run=True, limit=0)["callers"]) == 0
+    assert get("a.py").count("print") == 20 and os.listdir(".").count("a.py") == 1
+
+
 def test_bytes_of_a_file_stay(transform):
     data = b"\xef\xbb\xbfold = 1\r\n# \xc3\xa4\r\nprint(old)\r\nx = old"
     with open("a.py", "wb") as file:

@@ -188,3 +188,10 @@ def test_long_lines_take_no_longer(code, tmp_path, piece, times):
     (tmp_path / "m.py").write_text(piece * times)
     for what in ("functions", "calls", "unused"):
         scan(code, [str(tmp_path / "m.py")], what)
+
+
+@pytest.mark.parametrize("processes", ["1", "64"])
+def test_a_sandbox_without_room_for_threads_does_without(who, processes):
+    source = ("from api import filesystem as fs, code_analysis as ca\nfor n in range(100): fs.write_file(f'd/f{n}.py', f'def f{n}(): pass')\n"
+              "print(ca.find_functions('d', count_only=True), ca.find_functions('d', 'f99')[0]['file'])")  # fmt: skip
+    assert who.run(source, "--pids", processes, profile="standard").json["stdout"] == "100 d/f99.py\n"

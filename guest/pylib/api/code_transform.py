@@ -137,7 +137,8 @@ def _remove(source, block, gone):
             source.replace(start, end, "pass")
 
 
-def remove_debug_statements(file_path, statements=None, kinds=("print", "pdb", "breakpoint"), create_backup=True, dry_run=False):
+def remove_debug_statements(file_path, statements=None, kinds=("print", "pdb", "breakpoint"), create_backup=True, dry_run=False,
+                            limit=100):  # fmt: skip
     """Removes whole statements: print(...) unless it has file=, pdb, breakpoint(); "logging" and "print_to_file" on request.
 
     With `statements`, the simple statements that match one of these expressions. {status, file, lines_removed, removed: [{line, kind}]}
@@ -154,7 +155,7 @@ def remove_debug_statements(file_path, statements=None, kinds=("print", "pdb", "
     except _ERRORS as error:
         return _failed(file_path, error)
     return {"status": "success", "file": str(file_path), "lines_removed": sum(n.end_lineno - n.lineno + 1 for n in gone),
-            "removed": [{"line": n.lineno, "kind": k} for n, k in sorted(found, key=lambda f: f[0].lineno)], **done}  # fmt: skip
+            "removed": [{"line": n.lineno, "kind": k} for n, k in sorted(found, key=lambda f: f[0].lineno)][:limit], **done}  # fmt: skip
 
 
 # ---- docstrings ----
@@ -216,7 +217,7 @@ def _insert_docstring(source, node, lines):
         source.replace(at, at, text)
 
 
-def add_docstrings(file_path, style="google", create_backup=True, dry_run=False):
+def add_docstrings(file_path, style="google", create_backup=True, dry_run=False, limit=100):
     """Gives every function that has none a docstring with its arguments: google, numpy or sphinx.
 
     {status, file, docstrings_added, functions, added: [{name, line}]}
@@ -233,8 +234,8 @@ def add_docstrings(file_path, style="google", create_backup=True, dry_run=False)
         done = source.save(create_backup, dry_run)
     except _ERRORS as error:
         return _failed(file_path, error)
-    result = {"status": "success", "file": str(file_path), "docstrings_added": len(missing), "functions": [n.name for n in missing],
-              "added": [{"name": n.name, "line": n.lineno} for n in missing], **done}  # fmt: skip
+    result = {"status": "success", "file": str(file_path), "docstrings_added": len(missing), "functions": [n.name for n in missing][:limit],
+              "added": [{"name": n.name, "line": n.lineno} for n in missing][:limit], **done}  # fmt: skip
     return result if missing else {**result, "message": "every function has a docstring"}
 
 
@@ -255,7 +256,7 @@ def _functions_called(tree, name):
     return list(visit(tree, ""))
 
 
-def convert_to_async(file_path, function_name, create_backup=True, dry_run=False):
+def convert_to_async(file_path, function_name, create_backup=True, dry_run=False, limit=100):
     """Makes `def` an `async def`. {status, file, message, callers: lines that call it and must await now}
 
     >>> convert_to_async("client.py", "fetch")["callers"]
@@ -273,7 +274,7 @@ def convert_to_async(file_path, function_name, create_backup=True, dry_run=False
         return _failed(file_path, error)
     last = function_name.rpartition(".")[2]
     callers = [n.lineno for n in _ast.walk(source.tree) if isinstance(n, _ast.Call) and _dotted(n.func).rpartition(".")[2] == last]
-    return {"status": "success", "file": str(file_path), "callers": sorted(callers), **done,
+    return {"status": "success", "file": str(file_path), "callers": sorted(callers)[:limit], **done,
             "message": f"{function_name} is async now" if plain else f"{function_name} was async already"}  # fmt: skip
 
 
@@ -323,7 +324,7 @@ def _hint(source, node):
     return added
 
 
-def add_type_hints(file_path, function_name=None, create_backup=True, dry_run=False):
+def add_type_hints(file_path, function_name=None, create_backup=True, dry_run=False, limit=100):
     """Annotates what is certain: parameters whose default is a bool, int, float or str, and `-> None` where nothing is returned.
 
     {status, file, hints_added, functions: [{name, line, hints}]}
@@ -340,7 +341,7 @@ def add_type_hints(file_path, function_name=None, create_backup=True, dry_run=Fa
     except _ERRORS as error:
         return _failed(file_path, error)
     functions = [f for f in functions if f["hints"]]
-    return {"status": "success", "file": str(file_path), "hints_added": sum(len(f["hints"]) for f in functions), "functions": functions, **done}
+    return {"status": "success", "file": str(file_path), "hints_added": sum(len(f["hints"]) for f in functions), "functions": functions[:limit], **done}
 
 
 # ---- functions of the caller ----

@@ -8,9 +8,9 @@ import re as _re
 
 import _belljar_code
 
-from api import _progress, _text
+from api import _edit, _progress, _search, _text
 
-__all__ = ["read_file", "write_file", "copy_lines", "paste_code", "search_replace", "batch_copy", "batch_transform"]
+__all__ = ["read_file", "write_file", "copy_lines", "paste_code", "search", "search_replace", "batch_copy", "batch_transform"]
 
 READ_MAX = 1_000_000
 
@@ -137,43 +137,77 @@ def _is_binary(path):
         return b"\0" in file.read(8192)
 
 
-def search_replace(file_pattern, search, replace, regex=False, case_sensitive=True, create_backup=True, word=False, dry_run=False, limit=100):
-    """Replaces a text, or an expression, in all files of a glob.
+def search(file_pattern, search, regex=False, case_sensitive=True, word=False, in_="all", limit=100, count_only=False):
+    """Where a text, or an expression, stands in all files of a glob; in_: all, or of Python code, strings or comments.
 
+    {files_scanned, files_matched, total_matches, matches: [{file, line, col}], skipped: [{file, reason}]}; at most `limit` of
+    these, with count_only none.
+
+    >>> search("**/*.py", "TODO", in_="comments", count_only=True)["total_matches"]
+    """
+    expression = _search.expression_of(search, regex, case_sensitive, word)
+    paths = _files(file_pattern)
+    told = _progress.Progress("searching", len(paths))
+    matched, total, matches, skipped = 0, 0, [], []
+    for path in _search.candidates(paths, search, regex, case_sensitive):
+        told.step()
+        try:
+            if _is_binary(path):
+                continue
+            before = total
+            for line, col in _search.places(expression, _text.Text(path).text, in_, path):
+                total += 1
+                if not count_only and len(matches) < limit:
+                    matches.append({"file": path, "line": line, "col": col})
+            matched += total > before
+        except (OSError, ValueError) as error:
+            skipped.append({"file": path, "reason": str(error)})
+    result = {"files_scanned": len(paths), "files_matched": matched, "total_matches": total}
+    return result if count_only else {**result, "matches": matches, "skipped": skipped[:limit]}
+
+
+def search_replace(file_pattern, search, replace, regex=False, case_sensitive=True, create_backup=True, word=False, dry_run=False, limit=100,
+                   in_="all", verify=True, count_only=False):  # fmt: skip
+    """Replaces a text, or an expression, in all files of a glob; in_: all, or of Python code, strings or comments.
+
+    A Python file that would stop being one is left alone, unless verify=False.
     {files_scanned, files_modified, total_replacements, details: [{file, replacements, status} or {file, status, error}]};
-    at most `limit` details, `details_more` counts the rest.
+    at most `limit` details, `details_more` counts the rest; with count_only none, and nothing is written.
 
     >>> search_replace("**/*.md", "http://", "https://", dry_run=True)["total_replacements"]
     """
-    if not search:
-        raise ValueError("nothing to search for: `search` is empty")
-    source = search if regex else _re.escape(search)
-    expression = _re.compile(rf"\b(?:{source})\b" if word else source, 0 if case_sensitive else _re.IGNORECASE)
+    expression = _search.expression_of(search, regex, case_sensitive, word)
     with_what = replace if regex else lambda found: replace
     details, modified, total = [], 0, 0
     paths = _files(file_pattern)
     told = _progress.Progress("replacing", len(paths))
-    for path in paths if regex or not case_sensitive else _text.containing(paths, search.encode("utf-8", "surrogateescape")):
+    for path in _search.candidates(paths, search, regex, case_sensitive):
         told.step()
         try:
             if _is_binary(path):
                 continue
             file = _text.Text(path)
-            file.text, count = expression.subn(with_what, file.text)
-            if not file.is_changed:
+            text, count = _search.replace(expression, with_what, file.text, in_, path)
+            if text == file.text:
                 continue
-            if not dry_run:
-                if create_backup:
-                    _text.backup(path)
-                file.save()
+            if verify:
+                _edit.put(file, text, create_backup, dry_run or count_only)
+            else:
+                file.text = text
+                if not dry_run and not count_only:
+                    if create_backup:
+                        _text.backup(path)
+                    file.save()
             modified, total = modified + 1, total + count
             details.append({"file": path, "replacements": count, "status": "modified"})
         except (OSError, ValueError, _re.error) as error:
             details.append({"file": path, "status": "error", "error": str(error)})
-    result = {"files_scanned": len(paths), "files_modified": modified, "total_replacements": total, "details": details[:limit]}
-    if len(details) > limit:
-        result["details_more"] = len(details) - limit
-    if dry_run:
+    result = {"files_scanned": len(paths), "files_modified": modified, "total_replacements": total}
+    if not count_only:
+        result["details"] = details[:limit]
+        if len(details) > limit:
+            result["details_more"] = len(details) - limit
+    if dry_run or count_only:
         result["dry_run"] = True
     return result
 
@@ -233,18 +267,15 @@ def _transform(operation, transform_fn):
         is_whole = False
     if not isinstance(new, str):
         raise TypeError(f"the function returned {type(new).__name__}, expected the new text")
-    file.text = new
-    if file.is_changed and is_whole:
-        _text.backup(file.path)
-    file.save()
-    return {"status": "success", "file": file.path, "operation": "transform", "modified": file.is_changed}
+    done = _edit.put(file, new, is_whole, False)
+    return {"status": "success", "file": file.path, "operation": "transform", "modified": done["modified"]}
 
 
 def batch_transform(operations, transform_fn=None, dry_run=False):
     """Passes files, or lines of them, through functions: [{file, start_line, end_line, transform}].
 
-    A list of {status, file, operation, modified}; one that fails says why and stops nothing. Each sees what those before it
-    did; every file is written once, at the end.
+    A list of {status, file, operation, modified}; one that fails, or after which a Python file would be none, says why and
+    stops nothing. Each sees what those before it did; every file is written once, at the end.
 
     >>> batch_transform([{"file": "a.py"}, {"file": "b.py"}], str.expandtabs)
     """
