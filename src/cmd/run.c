@@ -99,13 +99,12 @@ static int help(void)
         "Run a program in a fresh sandbox. Defaults stand in parentheses.\n\n"
         "  -c CODE, -l LANGUAGE  the program itself; python or bash (by FILE, or python)\n"
         "  --env NAME=VALUE, --stdin FILE  a variable, repeatable; its input (-: ours)\n"
-        "  --auto-print          echo the last expression, as the Python prompt does\n"
+        "  --auto-print, --config FILE     echo the last value; settings to read instead\n"
         "  --json, --save DIR    print one result object; keep pictures as files in DIR\n"
         "  --seed N, --receipt   the same output every time; a signed receipt of the run\n"
         "  --diff, --apply       of DIR:cow: show what changed; write it if all went well\n"
         "  --server URL          run it there (http://, https://, unix:PATH, auto)\n"
-        "  --session NAME        as a cell of that session there; --token-file FILE\n"
-        "  --config FILE         read this file instead of the usual ones\n");
+        "  --session NAME        as a cell of that session there; --token-file FILE\n");
     config_print_flags(stdout, "run");
     (void)printf("exit: the program's own; 124 time, 137 memory, 126 refused, 125 Belljar failed\n"
                  "example: belljar run --timeout 5 --memory 256 analysis.py\n");
