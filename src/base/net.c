@@ -223,6 +223,52 @@ int net_add(struct net *net, const char *text, struct error *err)
     return append(net, &grant, err);
 }
 
+/* A copy of it, which may be whole or not. */
+static bool copy_grant(const struct net_grant *from, struct net_grant *ret)
+{
+    *ret = *from;
+    ret->path = from->path ? strdup(from->path) : NULL;
+    ret->methods = from->methods ? strdup(from->methods) : NULL;
+    ret->header = from->header ? strdup(from->header) : NULL;
+    return !(from->path && !ret->path) && !(from->methods && !ret->methods) &&
+           !(from->header && !ret->header);
+}
+
+static int append_all(struct net *net, const struct net *from, struct error *err)
+{
+    for (size_t i = 0; i < from->count; i++) {
+        struct net_grant copy;
+
+        if (!copy_grant(&from->grants[i], &copy)) {
+            grant_done(&copy);
+            return error_set(err, E_SYSTEM, "out of memory");
+        }
+        if (append(net, &copy, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int net_merge(struct net **net, struct net *more, struct error *err)
+{
+    cleanup(net_unref_p) struct net *both = NULL;
+
+    if (!more)
+        return 0;
+    if (!*net) {
+        *net = net_ref(more);
+        return 0;
+    }
+    both = net_new();
+    if (!both)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (append_all(both, *net, err) < 0 || append_all(both, more, err) < 0)
+        return -1;
+    net_unref(*net);
+    *net = take_ptr(both);
+    return 0;
+}
+
 int net_grant_text(const struct net_grant *g, char *text, size_t size)
 {
     bool has_brackets = g->host.is_address && g->host.address.is_v6;

@@ -55,6 +55,10 @@ int net_add(struct net *net, const char *text, struct error *err);
  * Nothing: E_DENIED. He brings no header; the one of `allowed` comes with it. */
 int net_add_within(struct net *net, const struct net *allowed, const char *text, struct error *err);
 
+/* *net gets the grants of `more`, too, of which either may be NULL. What others refer to is not
+ * changed. */
+int net_merge(struct net **net, struct net *more, struct error *err);
+
 /* The grant as text, without the header's value. */
 int net_grant_text(const struct net_grant *grant, char *text, size_t size);
 

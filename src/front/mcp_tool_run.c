@@ -334,9 +334,7 @@ int mcp_grant(const struct mcp_host *host, struct run *run, struct error *err)
         if (!to->path || to->fd < 0)
             return error_errno(err, "grant `%s`", from->path);
     }
-    if (host->granted && host->granted->net && !run->net)
-        run->net = net_ref(host->granted->net);
-    return 0;
+    return host->granted ? net_merge(&run->net, host->granted->net, err) : 0;
 }
 
 static int admit(struct mcp_call *call, const struct mcp_program *program, struct run *run,

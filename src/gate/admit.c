@@ -50,6 +50,8 @@ int admit_run(struct run *run, const struct config *config, const struct profile
                   profile_name(profile));
         return error_hint(err, "use the profile `standard`");
     }
+    if (net_merge(&run->net, profile_net(profile), err) < 0)
+        return error_wrap(err, "`net`");
     admit_limits(config, profile, &run->limits);
     run->masking = config_masking(config);
     run->profile = profile_name(profile);

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/net.h"
 #include "gate/profile_internal.h"
 
 /* ---- encoding ---- */
@@ -161,6 +162,7 @@ void profile_free(struct profile *profile)
     json_decref(profile->layers);
     json_decref(profile->powers);
     json_decref(profile->reach);
+    net_unref(profile->net);
     pack_done(&profile->encoded);
     free(profile->name);
     free(profile->system_dir);
@@ -242,4 +244,9 @@ uint32_t profile_may_call(const struct profile *profile)
 struct span profile_encoded(const struct profile *profile)
 {
     return (struct span){(const char *)profile->encoded.data, profile->encoded.len};
+}
+
+struct net *profile_net(const struct profile *profile)
+{
+    return profile->net;
 }

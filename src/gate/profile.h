@@ -13,6 +13,7 @@
 #include "base/run.h"
 #include "wire/pack.h"
 
+struct net;
 struct profile;
 
 /* Finds NAME.toml in the operator's directory first ($XDG_CONFIG_HOME/belljar/policies), then in
@@ -32,6 +33,9 @@ int profile_check_language(const struct profile *profile, enum run_language lang
 /* False: the kernel refuses execve and new processes from the moment the code arrives (threads are
  * fine). */
 bool profile_allows_processes(const struct profile *profile);
+
+/* Hosts that every program with it may reach, or NULL. The profile's. */
+struct net *profile_net(const struct profile *profile);
 
 /* False: no --allow with this profile. */
 bool profile_allows_grants(const struct profile *profile);

@@ -27,6 +27,7 @@ struct profile {
     json_t *layers;
     json_t *powers;
     json_t *reach;
+    struct net *net; /* hosts that programs may reach, or NULL */
     bool is_listed;
     bool has_dunder;
     bool has_processes;

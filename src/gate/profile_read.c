@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/limits.h"
+#include "base/net.h"
 #include "base/suggest.h"
 #include "base/toml.h"
 
@@ -391,9 +392,34 @@ enum field_kind {
     FIELD_PROCESSES,
     FIELD_GRANTS,
     FIELD_CALLS,
+    FIELD_NET,
     FIELD_BYTES,
     FIELD_LINES,
 };
+
+/* Those of the profile it inherits from stay. */
+static int read_net(const struct profile_source *source, const char *key, const json_t *value,
+                    struct error *err)
+{
+    struct profile *p = source->profile;
+    const json_t *item;
+    size_t i;
+
+    if (!json_is_array(value))
+        return profile_wrong_kind(source, key, value, "an array of hosts", err);
+    if (!p->net && !(p->net = net_new()))
+        return error_set(err, E_SYSTEM, "out of memory");
+    json_array_foreach(value, i, item)
+    {
+        cleanup_error struct error why = {0};
+
+        if (!json_is_string(item))
+            return profile_wrong_kind(source, key, item, "a host", err);
+        if (net_add(p->net, json_string_value(item), &why) < 0)
+            return profile_mistake(source, key, err, "`%s`: %s", key, why.message);
+    }
+    return 0;
+}
 
 static const struct field {
     const char *key;
@@ -422,6 +448,7 @@ static const struct field {
     {"isolation.require",      FIELD_LAYERS      },
     {"grants.directories",                       FIELD_GRANTS                                     },
     {"grants.calls",                       FIELD_CALLS                                                                            },
+    {"grants.net", FIELD_NET},
     {"runtime.allow",                       FIELD_POWERS},
 };
 
@@ -444,6 +471,8 @@ static int read_field(const struct profile_source *source, const struct field *f
         return merge_list(source, key, value, WORD_POWER, p->powers, err);
     case FIELD_CALLS:
         return merge_list(source, key, value, WORD_REACH, p->reach, err);
+    case FIELD_NET:
+        return read_net(source, key, value, err);
     case FIELD_FROM:
         return read_from(source, key, value, err);
     case FIELD_HINTS:

@@ -61,6 +61,10 @@ static int add_import(const struct wire_exception *e, struct buf *out)
     return buf_printf(out, NULL, "`import %.*s` first", SHOWN(module));
 }
 
+/* Of the C library, urllib, requests and httpx. */
+#define NO_HOST                                                                                    \
+    "a sandbox reaches only the hosts it was granted: `--net HOST`, or `net` in the request"
+
 static const struct {
     const char *exception;
     uint32_t advice;
@@ -76,6 +80,11 @@ static const struct {
      "the recursion does not end, or needs a loop instead"                                                            },
     {"EOFError",            WIRE_ADVICE_NONE,   NULL,
      "input() has nothing to read: write the value into the code, or pass standard input"                             },
+    {"gaierror",            WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
+    {"URLError",            WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
+    {"ConnectionError",     WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
+    {"ConnectError",        WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
+    {"ProxyError",          WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
     {"SyntaxError",         WIRE_ADVICE_MAGIC,  NULL,
      "lines with `%` or `!` are a notebook's, not Python's: run commands of the system as Bash"                       },
 };

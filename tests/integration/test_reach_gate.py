@@ -300,7 +300,15 @@ def test_strict_code_reaches_nothing_by_itself(who):
         for code in ("import socket", "import urllib.request", "import requests", "import http.client"):
             answer = who.run(code, "--net", f"127.0.0.1:{bait.port}", profile="strict")
             assert answer.json["status"] == "refused", answer
-        assert bait.touched == []
+        code = f"import pandas\ntry: pandas.read_csv('http://127.0.0.1:{bait.port}/x')\nexcept Exception as e: print('no')"
+        answer = who.run(code, "--net", f"127.0.0.1:{bait.port}", profile="strict")
+        assert bait.touched == [] and answer.json["stdout"] in ("no\n", ""), answer
+
+
+def test_standard_code_reaches_what_is_granted(who):
+    with Host() as host:
+        code = f"import urllib.request\nprint(urllib.request.urlopen('{host.url}/').read())"
+        assert who.run(code, "--net", f"127.0.0.1:{host.port}", profile="standard").json["stdout"] == "b'hello'\n"
 
 
 @pytest.mark.parametrize("victim", ["belljar", "sandbox"])
@@ -324,3 +332,19 @@ def test_a_kill_in_the_middle_of_a_transfer_leaves_nothing(who, watch, victim):
             process.kill()
         process.communicate(timeout=belljar.HANG_SECONDS)
         assert ended.wait(belljar.HANG_SECONDS), "the host's connection has to end"
+
+
+def test_a_profile_grants_hosts_too(who):
+    with Host() as host:
+        profile = who.file("hosts.toml", f'inherits = "open"\n[grants]\nnet = ["127.0.0.1:{host.port}"]\n')
+        code = f"import urllib.request as u\nprint(u.urlopen('{host.url}/').read())\ntry: u.urlopen('http://b.test/')\nexcept u.HTTPError as e: print(e.code)"
+        answer = who.run(code, "--net", "a.test", profile=str(profile))
+        assert answer.json["stdout"] == "b'hello'\n403\n", answer
+        wrong = who.file("wrong.toml", 'inherits = "open"\n[grants]\nnet = ["*"]\n')
+        answer = who.run("1", profile=str(wrong))
+        assert answer.code == 64 and "wrong.toml:3" in answer.json["error"]["message"], answer
+
+
+def test_without_any_grant_the_hint_says_how(user):
+    answer = user.run("import urllib.request as u\nu.urlopen('http://api.example.org/')")
+    assert "--net HOST" in answer.json["error"]["hint"], answer
