@@ -397,3 +397,16 @@ def test_files_that_the_profile_would_not_run_can_be_changed(who, profile):
 def test_the_library_compiles_for_nobody_else(who):
     code = "from api import _edit\nprint(_edit.compiles('1', 'x'), _edit.compiles('1 +', 'x'))\n_edit.ast.parse('import os')\ng = getattr(_edit, 'compi' + 'les')\nprint(type(g('x = 1', 'y')))"
     assert who.run(code, profile="standard").json["stdout"] == "True False\n<class 'bool'>\n"
+
+
+def test_a_module_by_another_name(transform):
+    put("shop.py", "def old(x):\n    return x\n")
+    put("use.py", "import shop as s\nimport shop, json as old_shop\nprint(s.old(1), shop.old(2), old_shop.old, s.x.old)\n")
+    transform.rename_identifier(".", "old", "new", create_backup=False)
+    assert get("use.py") == "import shop as s\nimport shop, json as old_shop\nprint(s.new(1), shop.new(2), old_shop.old, s.x.old)\n"
+
+
+def test_a_keyword_stays_where_its_parameter_does(transform):
+    put("a.py", "def old(): pass\ndef f(old): return old\nf(old=old)\n")
+    transform.rename_identifier(".", "old", "new", scope="module", create_backup=False)
+    assert get("a.py") == "def new(): pass\ndef f(old): return old\nf(old=new)\n"

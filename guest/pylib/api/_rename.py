@@ -80,7 +80,7 @@ class Plan:
                 text = text if text is not None or self.attributes else _text.Text(path).text
                 if not self.attributes and not self.is_of_module(about, text):
                     why = "attributes"
-            elif kind == "kwarg" and about not in self.functions:
+            elif kind == "kwarg" and (about not in self.functions or self.scope == "module"):
                 why = "kwargs"
             elif of_class and not self.attributes:
                 why = "attributes"
@@ -97,9 +97,13 @@ class Plan:
         return level > 0 or module.rpartition(".")[2].strip() in self.modules
 
     def is_of_module(self, base, text):
-        """module.name, of a module that is among the files and is imported here."""
+        """module.name, of a module that is among the files and is imported here, by its name or another."""
         last = (base or "").rpartition(".")[2]
-        return last in self.owners and re.search(rf"^\s*(?:from\s[^\n]*)?import\b[^\n]*\b{re.escape(last)}\b", text, re.M) is not None
+        imported = r"^\s*(?:from\s[^\n]*)?import\b[^\n]*"
+        alias = re.search(rf"{imported}?\b([\w.]+)\s+as\s+{re.escape(last)}\b", text, re.M)
+        if alias:
+            return alias[1].rpartition(".")[2] in self.owners
+        return last in self.owners and re.search(rf"{imported}\b{re.escape(last)}\b", text, re.M) is not None
 
 
 def check(old, new):
