@@ -217,6 +217,18 @@ void layers_apply(struct layers *layers, struct layers_list *list, bool force,
 
 /* --- back from the disk --- */
 
+/* Root may read what is closed to the program: a file of somebody else's, which it could delete all
+ * the same. It does not get it back as one of its own. */
+static bool is_programs(const struct layer *layer, const char *path)
+{
+    cleanup_close int fd = layer_openat(&layer->disk, layer->disk.fd, path, O_PATH);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return false;
+    return geteuid() != 0 || st.st_uid == layer->disk.uid || (st.st_mode & S_IROTH);
+}
+
 /* What the program sees is changed through its own view, as its user: a layer that is in use must
  * not be worked on behind the file system's back. */
 static int bring_back(const struct layer *layer, const struct layer_entry *e, struct error *err)
@@ -228,6 +240,8 @@ static int bring_back(const struct layer *layer, const struct layer_entry *e, st
 
     if (files_stat(t.from, e->path, &on_disk, err) < 0)
         return -1;
+    if (!is_programs(layer, e->path))
+        return error_set(err, E_DENIED, "it belongs to somebody else");
     switch (on_disk.kind) {
     case FILES_DIRECTORY:
         return make_directory(t.to, e->path, on_disk.mode, err);

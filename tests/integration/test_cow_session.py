@@ -182,6 +182,20 @@ def test_a_program_that_plays_with_its_files_meanwhile(session, base):
         assert p.is_symlink() or p.is_dir() or b"secret outside" not in p.read_bytes(), p
 
 
+def test_a_file_of_somebody_else_does_not_come_back_as_its_own(session):
+    """Root could read it, the program could not, whatever it does to the name."""
+    if session.who.uid != 0:
+        pytest.skip("only root can read what its programs cannot")
+    secret = session.folder / "theirs"
+    secret.write_text("closed\n")
+    secret.chmod(0o600)
+    os.chown(secret, belljar.USER_UID, belljar.USER_UID)
+    said = session.bash("exec 2>/dev/null; cat theirs; rm -f theirs; echo x > x; mv x theirs; ln theirs y; mv theirs z; cat y z theirs")
+    assert "closed" not in said
+    session.settle("discard")
+    assert session.bash("cat theirs y z 2>/dev/null") == "" and secret.read_text() == "closed\n"
+
+
 def test_copies_are_refused_by_name(session):
     for verb, body in (("fork", {"n": 1}), ("checkpoint", {"name": "c"})):
         reply = session.server.post(f"{session.url}/{verb}", body)
