@@ -114,19 +114,6 @@ def test_a_cell_that_is_interrupted_while_it_calls_keeps_its_state(server, sessi
     assert good(server, session, "print(n > 0, type(list_sessions()).__name__)") == "True list"
 
 
-def test_calls_count_for_each_cell_anew(server, session):
-    good(server, session, "from api._call import call, CallError")
-    code = """
-        codes = set()
-        for _ in range(5100):
-            try:
-                call("nothing.like")
-            except CallError as error:
-                codes.add(error.code)
-        print(codes)"""
-    assert [good(server, session, code, timeout_s=200) for _ in range(2)] == ["{'not_found'}"] * 2
-
-
 def test_bash_and_its_children_have_no_calls(server, session):
     code = "python3 -c 'import os; print([f for f in (58,) if os.path.exists(f\"/proc/self/fd/{f}\")])'"
     assert cell(server, session, code, language="bash")["stdout"] == "[]\n"
