@@ -258,7 +258,7 @@ static void look_at_file(struct walk *w, const struct pair *p, const char *name,
     int is_same = new < 0 ? -1 : compare_content(new, old, digest);
     struct layer_entry *e;
 
-    if (is_same == 1 && (now->st_mode & 0777) == (was->st_mode & 0777))
+    if (was && is_same == 1 && (now->st_mode & 0777) == (was->st_mode & 0777))
         return;
     e = add(w, was ? LAYER_CHANGED : LAYER_CREATED, now, was, NULL, NULL);
     if (!e)

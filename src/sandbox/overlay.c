@@ -63,7 +63,7 @@ static int overlay_grant(const char *disk, size_t n, int *grant_fd, int *ret_lay
                          struct error *err)
 {
     cleanup_close int layer = -1;
-    struct places p;
+    struct places p = {0};
     struct stat st;
     int overlay = -1;
 

@@ -218,3 +218,18 @@ def test_too_many(who, folder):
     assert answer.code == 65 and b"at most 8 directories" in answer.err, answer
     answer = who.run("print(1)", *words[2:])
     assert answer.status == "success", answer
+
+
+def test_where_it_cannot_be_done_it_is_refused(callers, base):
+    """A directory on an overlay, as in a container, has no idmapped mounts: nothing is granted in another way instead."""
+    if "root" not in callers:
+        pytest.skip("needs root, to mount an overlay")
+    root = callers["root"]
+    place = root.directory("cow-" + secrets.token_hex(4))
+    for name in ("lower", "upper", "work", "merged"):
+        (place / name).mkdir()
+    (place / "lower" / "f").write_text("f\n")
+    script = f"mount -t overlay o -o lowerdir={place}/lower,upperdir={place}/upper,workdir={place}/work {place}/merged && exec \"$@\""
+    answer = root.run(f"print(open('{place}/merged/f').read())", "--allow", f"{place}/merged:cow", wrapper=["unshare", "-m", "sh", "-c", script, "sh"])
+    assert answer.code == 125 and answer.json["error"]["code"] == "unsupported" and "idmapped" in answer.json["error"]["hint"], answer
+    assert "f\n" not in answer.json.get("stdout", ""), answer
