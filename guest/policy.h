@@ -70,6 +70,10 @@ int policy_prepare(void);
 /* NULL: the bytes are not a valid policy, or out of memory. */
 struct policy *policy_load(struct span encoded);
 
+/* Once: where modules of the operator's lie, which may use the network where programs may not. -1:
+ * out of memory. */
+int policy_set_helpers(const struct wire_strings *directories);
+
 /* Once, before any is loaded: modules that every profile allows, those of the standard library
  * excepted. -1: out of memory. */
 int policy_allow_modules(const struct wire_strings *names);

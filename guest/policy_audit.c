@@ -457,6 +457,7 @@ static int on_making(const struct policy *policy, const char *event, PyObject *a
 /* Whom a row stops when the profile does not give the power. */
 enum who {
     ANYBODY, /* libraries too */
+    REMOTE,  /* ANYBODY, but not helpers of the operator, who says which hosts there are */
     STARTS,  /* HAND, and anybody where the kernel refuses new processes anyway */
     HAND,    /* the program, also through the standard library */
     BY_RULE, /* `check` decides */
@@ -473,22 +474,22 @@ static const struct event {
     {"code.__new__",               POWER_EVALUATE,      BY_RULE, on_making},
     {"compile",                    POWER_EVALUATE,      BY_RULE, on_compile},
     {"exec",                       POWER_EVALUATE,      BY_RULE, on_exec},
-    {"ftplib.connect",             POWER_NETWORK,       ANYBODY, NULL},
-    {"ftplib.sendcmd",             POWER_NETWORK,       ANYBODY, NULL},
+    {"ftplib.connect",             POWER_NETWORK,       REMOTE , NULL},
+    {"ftplib.sendcmd",             POWER_NETWORK,       REMOTE , NULL},
     {"function.__new__",           POWER_EVALUATE,      BY_RULE, on_making},
     {"gc.get_objects",             POWER_INTROSPECTION, HAND,    NULL},
     {"gc.get_referents",           POWER_INTROSPECTION, HAND,    NULL},
     {"gc.get_referrers",           POWER_INTROSPECTION, HAND,    NULL},
     {"glob.glob",                  POWER_FILES,         BY_RULE, on_list},
     {"glob.glob/2",                POWER_FILES,         BY_RULE, on_list},
-    {"http.client.connect",        POWER_NETWORK,       ANYBODY, NULL},
-    {"http.client.send",           POWER_NETWORK,       ANYBODY, NULL},
-    {"imaplib.open",               POWER_NETWORK,       ANYBODY, NULL},
+    {"http.client.connect",        POWER_NETWORK,       REMOTE , NULL},
+    {"http.client.send",           POWER_NETWORK,       REMOTE , NULL},
+    {"imaplib.open",               POWER_NETWORK,       REMOTE , NULL},
     {"import",                     POWER_NATIVE,        BY_RULE, on_import},
     {"marshal.load",               POWER_EVALUATE,      HAND,    NULL},
     {"marshal.loads",              POWER_EVALUATE,      BY_RULE, on_making},
     {"mmap.__new__",               POWER_FILES,         HAND,    NULL},
-    {"nntplib.connect",            POWER_NETWORK,       ANYBODY, NULL},
+    {"nntplib.connect",            POWER_NETWORK,       REMOTE , NULL},
     {"object.__delattr__",         POWER_INTROSPECTION, BY_RULE, on_attribute},
     {"object.__getattr__",         POWER_INTROSPECTION, BY_RULE, on_attribute},
     {"object.__setattr__",         POWER_INTROSPECTION, BY_RULE, on_attribute},
@@ -528,7 +529,7 @@ static const struct event {
     {"pathlib.Path.rglob",         POWER_FILES,         BY_RULE, on_list},
     {"pdb.Pdb",                    POWER_EVALUATE,      ANYBODY, NULL},
     {"pickle.find_class",          POWER_UNPICKLE,      BY_RULE, on_pickle},
-    {"poplib.connect",             POWER_NETWORK,       ANYBODY, NULL},
+    {"poplib.connect",             POWER_NETWORK,       REMOTE , NULL},
     {"pty.spawn",                  POWER_PROCESSES,     STARTS,  NULL},
     {"resource.prlimit",           POWER_PROCESSES,     HAND,    NULL},
     {"resource.setrlimit",         POWER_PROCESSES,     HAND,    NULL},
@@ -542,17 +543,17 @@ static const struct event {
     {"shutil.rmtree",              POWER_FILES,         BY_RULE, on_change},
     {"shutil.unpack_archive",      POWER_FILES,         BY_RULE, on_change},
     {"signal.pthread_kill",        POWER_PROCESSES,     HAND,    NULL},
-    {"smtplib.connect",            POWER_NETWORK,       ANYBODY, NULL},
-    {"smtplib.send",               POWER_NETWORK,       ANYBODY, NULL},
-    {"socket.bind",                POWER_NETWORK,       ANYBODY, NULL},
-    {"socket.connect",             POWER_NETWORK,       ANYBODY, NULL},
-    {"socket.getaddrinfo",         POWER_NETWORK,       ANYBODY, NULL},
-    {"socket.gethostbyaddr",       POWER_NETWORK,       ANYBODY, NULL},
-    {"socket.gethostbyname",       POWER_NETWORK,       ANYBODY, NULL},
-    {"socket.getnameinfo",         POWER_NETWORK,       ANYBODY, NULL},
-    {"socket.sendmsg",             POWER_NETWORK,       ANYBODY, NULL},
-    {"socket.sendto",              POWER_NETWORK,       ANYBODY, NULL},
-    {"socket.sethostname",         POWER_NETWORK,       ANYBODY, NULL},
+    {"smtplib.connect",            POWER_NETWORK,       REMOTE , NULL},
+    {"smtplib.send",               POWER_NETWORK,       REMOTE , NULL},
+    {"socket.bind",                POWER_NETWORK,       REMOTE , NULL},
+    {"socket.connect",             POWER_NETWORK,       REMOTE , NULL},
+    {"socket.getaddrinfo",         POWER_NETWORK,       REMOTE , NULL},
+    {"socket.gethostbyaddr",       POWER_NETWORK,       REMOTE , NULL},
+    {"socket.gethostbyname",       POWER_NETWORK,       REMOTE , NULL},
+    {"socket.getnameinfo",         POWER_NETWORK,       REMOTE , NULL},
+    {"socket.sendmsg",             POWER_NETWORK,       REMOTE , NULL},
+    {"socket.sendto",              POWER_NETWORK,       REMOTE , NULL},
+    {"socket.sethostname",         POWER_NETWORK,       REMOTE , NULL},
     {"sqlite3.connect",            POWER_FILES,         BY_RULE, on_sqlite},
     {"sqlite3.enable_load_extension", POWER_NATIVE,     ANYBODY, NULL},
     {"sqlite3.load_extension",     POWER_NATIVE,        ANYBODY, NULL},
@@ -565,7 +566,7 @@ static const struct event {
     {"sys.settrace",               POWER_INTROSPECTION, HAND,    NULL},
     {"tempfile.mkdtemp",           POWER_FILES,         BY_RULE, on_change},
     {"tempfile.mkstemp",           POWER_FILES,         BY_RULE, on_change},
-    {"urllib.Request",             POWER_NETWORK,       ANYBODY, NULL},
+    {"urllib.Request",             POWER_NETWORK,       REMOTE , NULL},
     {"webbrowser.open",            POWER_PROCESSES,     ANYBODY, NULL},
   /* clang-format on */
 };
@@ -590,6 +591,8 @@ static bool concerns(const struct policy *policy, const struct event *event)
     switch (event->who) {
     case ANYBODY:
         return true;
+    case REMOTE:
+        return !policy_caller_is_helper();
     case STARTS:
         return (policy->flags & POLICY_NO_PROCESSES) || policy_caller_is_guest(true);
     case HAND:

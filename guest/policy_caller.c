@@ -218,6 +218,49 @@ bool policy_caller_is_guest(bool skip_stdlib)
     return is_guest;
 }
 
+/* ---- helpers ---- */
+
+static char **helpers; /* directories, NULL at the end */
+
+int policy_set_helpers(const struct wire_strings *directories)
+{
+    helpers = calloc(directories->count + 1, sizeof(*helpers));
+    if (!helpers)
+        return -1;
+    for (uint32_t i = 0; i < directories->count; i++)
+        if (!(helpers[i] = span_dup(directories->items[i])))
+            return -1;
+    return 0;
+}
+
+static bool is_helper(struct span file)
+{
+    if (contains(file, "/../"))
+        return false;
+    for (char **dir = helpers; dir && *dir; dir++)
+        if (starts_with_dir(file, *dir))
+            return true;
+    return false;
+}
+
+bool policy_caller_is_helper(void)
+{
+    PyFrameObject *frame = nearest_frame();
+    bool found = false;
+
+    while (frame && !found) {
+        struct span file = file_of(frame);
+
+        found = is_helper(file);
+        if (!found && !is_frozen(file) && !policy_is_library_path(file))
+            break; /* the program's own hand */
+        if (!found)
+            frame = step_back(frame);
+    }
+    Py_XDECREF(frame);
+    return found;
+}
+
 bool policy_caller_is_absent(void)
 {
     PyFrameObject *frame = nearest_frame();

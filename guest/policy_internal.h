@@ -146,6 +146,10 @@ bool policy_claims_library(struct span path);
  */
 bool policy_caller_is_guest(bool skip_stdlib);
 
+/* A helper of the operator's is at work, by way of libraries or by itself: between it and here
+ * there is nothing of the program. */
+bool policy_caller_is_helper(void);
+
 /* A module is being imported between here and the program: what it does now is set-up, not the
  * program's wish. */
 bool policy_caller_is_importing(void);

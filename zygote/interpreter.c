@@ -235,7 +235,7 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
         return error_set(err, E_SYSTEM, "out of memory");
     if (initialise(executable, !setup->warm && setup->binds.count == 0, setup->steady, err) < 0)
         return -1;
-    if (policy_allow_modules(&setup->modules) < 0)
+    if (policy_allow_modules(&setup->modules) < 0 || policy_set_helpers(&setup->paths) < 0)
         return error_set(err, E_SYSTEM, "out of memory");
     if (add_paths(&setup->paths, err) < 0)
         return -1;

@@ -148,7 +148,40 @@ static void show_kernels(struct mcp_call *call)
     mcp_tool_status.call(call);
 }
 
+/* The page's text by a program of ours, in a fresh sandbox and through its gate like any other. */
+static void navigate(struct mcp_call *call)
+{
+    const json_t *url = json_object_get(call->arguments, "url");
+    cleanup_free char *quoted = json_dumps(url, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+    cleanup(buf_done) struct buf code;
+    struct mcp_program program = {.language = RUN_PYTHON, .answer = mcp_result};
+    struct error err = {0};
+
+    buf_init(&code, 64 * KIB);
+    if (!quoted || buf_printf(&code, &err,
+                              "from api import web\n"
+                              "try:\n"
+                              "    print(web.get(%s, max_chars=100000)['text'])\n"
+                              "except web.WebError as error:\n"
+                              "    raise SystemExit(str(error)) from None\n",
+                              quoted) < 0) {
+        if (err.code == E_NONE)
+            error_set(&err, E_SYSTEM, "out of memory");
+        mcp_call_fail(call, &err);
+        return;
+    }
+    program.code = buf_str(&code);
+    program.len = code.len;
+    mcp_run(call, &program);
+}
+
 /* clang-format off */
+static const struct schema_field url_fields[] = {
+    {"url", SCHEMA_STRING, .is_required = true, .max_len = 4096,
+     .help = "an http or https address of a granted host", .example = "\"https://docs.example.org/\""},
+    {0},
+};
+
 static const struct schema_field marketplace_fields[] = {
     {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,
      .help = "Python source", .example = "\"result = 1 + 1\""},
@@ -221,3 +254,12 @@ const struct mcp_tool mcp_compat_status = {
     .call = show_kernels,
 };
 /* clang-format on */
+
+const struct mcp_tool mcp_compat_navigate = {
+    .name = "navigate_and_get_all_visible_text",
+    .title = "Read a page",
+    .description = "The text that a reader of the page sees. The host has to be granted.",
+    .input = url_fields,
+    .call = navigate,
+    .hints = MCP_READ_ONLY,
+};

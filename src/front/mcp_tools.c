@@ -59,6 +59,7 @@ static const struct {
     {&mcp_compat_python_command,  "coderunner" },
     {&mcp_compat_bash_command,    "coderunner" },
     {&mcp_compat_status,          "coderunner" },
+    {&mcp_compat_navigate,        "coderunner" },
 };
 /* clang-format on */
 

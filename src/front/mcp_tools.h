@@ -141,7 +141,7 @@ extern const struct mcp_tool mcp_tool_work_create, mcp_tool_work_save, mcp_tool_
     mcp_tool_work_list, mcp_tool_work_delete, mcp_tool_skill_save, mcp_tool_skill_list,
     mcp_tool_skill_info, mcp_tool_skill_file, mcp_tool_apis;
 extern const struct mcp_tool mcp_compat_execute_python, mcp_compat_execute_code,
-    mcp_compat_python_command, mcp_compat_bash_command, mcp_compat_status;
+    mcp_compat_python_command, mcp_compat_bash_command, mcp_compat_status, mcp_compat_navigate;
 extern const struct mcp_resource *const mcp_resources[];
 extern const struct mcp_prompt *const mcp_prompts[];
 void mcp_resources_list(struct mcp_call *call, json_t *list);

@@ -5,7 +5,7 @@
 Every function returns a small dictionary or list. help(api.filesystem) shows all of them.
 """
 
-__all__ = ["code_analysis", "code_transform", "filesystem", "git_operations", "masking"]
+__all__ = ["code_analysis", "code_transform", "filesystem", "git_operations", "masking", "web"]
 
 
 def list_available_apis(detail="signatures", name=None):
