@@ -152,7 +152,7 @@ static bool is_tool_name(const json_t *name)
     if (!text || len == 0 || len > NAME_MAX_BYTES)
         return false;
     for (size_t i = 0; i < len; i++)
-        if (!isalnum((unsigned char)text[i]) && !strchr("_.-", text[i]))
+        if (!text[i] || (!isalnum((unsigned char)text[i]) && !strchr("_.-", text[i])))
             return false;
     return true;
 }
