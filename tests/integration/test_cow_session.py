@@ -8,6 +8,7 @@ import threading
 import time
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 import belljar
@@ -96,6 +97,18 @@ def test_look_apply_and_go_on(session):
     session.bash("echo again >> a; echo b2 > b")
     assert session.apply() == (["a", "b"], {}), "what we wrote ourselves is no conflict"
     assert session.read("a") == "a\nmore\nagain\n" and session.read("b") == "b2\n"
+
+
+def test_answers_are_what_the_document_says(session):
+    document = session.server.get("/openapi.json").json
+    session.bash("echo more >> a; rm b; mkfifo ff; printf '\\0' > bin")
+    for method, path, body in (("GET", "changes?diff=true", None), ("POST", "apply", {}), ("POST", "discard", {"paths": ["ff"]})):
+        reply = session.server.call(method, f"{session.url}/{path}", body)
+        operation = document["paths"]["/v1/sessions/{session}/" + path.split("?")[0]][method.lower()]
+        schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
+        assert reply.status == 200, reply
+        jsonschema.validate(reply.json, {**schema, "components": document["components"]})
+    assert session.changes() == {}
 
 
 def test_only_some_paths(session):
