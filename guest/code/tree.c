@@ -22,10 +22,11 @@
 #endif
 
 /* The parser frees its own stack, which is as long as the text is deeply nested, by a function that
- * calls itself: about a hundred bytes for each token of a text of TREE_SIZE_MAX. Only the pages
- * that are touched are ever there. */
-#define STACK_BYTES ((size_t)512 << 20)
-#define GUARD_BYTES ((size_t)64 << 10)
+ * calls itself: about a hundred bytes for each token. Only the pages that are touched are ever
+ * there. */
+#define STACK_BYTES          ((size_t)1 << 20)
+#define STACK_BYTES_PER_BYTE ((size_t)256)
+#define GUARD_BYTES          ((size_t)64 << 10)
 
 /* CPU time of the thread: half a second, and two for each MiB; ten times what code takes. */
 #define PARSE_NS          500000000ll
@@ -41,6 +42,7 @@ struct job {
     int64_t deadline_ns;
     ucontext_t caller, own;
     void *stack;
+    size_t stack_bytes;
 };
 
 static _Thread_local struct job *current;
@@ -112,7 +114,7 @@ static void switch_to(struct job *job)
 #ifdef HAS_CHECKER
     void *fake;
 
-    __sanitizer_start_switch_fiber(&fake, job->stack, STACK_BYTES);
+    __sanitizer_start_switch_fiber(&fake, job->stack, job->stack_bytes);
 #endif
     current = job;
     (void)swapcontext(&job->caller, &job->own);
@@ -130,20 +132,21 @@ const char *tree_parse(const struct tree_language *language, const char *text, s
 
     if (len > TREE_SIZE_MAX)
         return "it is larger than 2 MiB";
-    job.stack = mmap(NULL, STACK_BYTES, PROT_READ | PROT_WRITE,
+    job.stack_bytes = STACK_BYTES + STACK_BYTES_PER_BYTE * len;
+    job.stack = mmap(NULL, job.stack_bytes, PROT_READ | PROT_WRITE,
                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (job.stack == MAP_FAILED)
         return "there is no memory for the parser's stack";
     /* A large page would be cleared for each small file. */
-    (void)madvise(job.stack, STACK_BYTES, MADV_NOHUGEPAGE);
+    (void)madvise(job.stack, job.stack_bytes, MADV_NOHUGEPAGE);
     (void)mprotect(job.stack, GUARD_BYTES, PROT_NONE);
     (void)getcontext(&job.own);
     job.own.uc_stack.ss_sp = job.stack;
-    job.own.uc_stack.ss_size = STACK_BYTES;
+    job.own.uc_stack.ss_size = job.stack_bytes;
     job.own.uc_link = &job.caller;
     makecontext(&job.own, run_job, 0);
     switch_to(&job);
-    (void)munmap(job.stack, STACK_BYTES);
+    (void)munmap(job.stack, job.stack_bytes);
     return job.why;
 }
 
