@@ -2,7 +2,7 @@
 _belljar()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
-    local commands="run shell serve mcp session skills state token setup audit doctor mask config bench version" actions=""
+    local commands="run shell serve mcp session skills state environment token setup audit doctor mask config bench version" actions=""
 
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then
@@ -13,6 +13,7 @@ _belljar()
     session) actions="list show rm diff apply discard" ;;
     skills) actions="add list read rm show undo versions" ;;
     state) actions="create history list rm save show" ;;
+    environment) actions="create list rm show" ;;
     token) actions="add list rm" ;;
     audit) actions="list show follow export verify check-receipt key head replay" ;;
     setup) actions="claude-code claude-desktop cursor vscode gemini codex" ;;
