@@ -14,7 +14,7 @@ import urllib.parse
 import urllib.request
 from html.parser import HTMLParser
 
-__all__ = ["WebError", "get", "text_of"]
+__all__ = ["get", "text_of"]
 
 _BYTES = 8 << 20
 _AGENT = "Belljar"
@@ -27,7 +27,13 @@ _BLOCKS = frozenset(
 
 
 class WebError(OSError):
-    """A page that could not be had; says why, and what would help."""
+    """A page that could not be had; says why, and what would help.
+
+    >>> isinstance(error, api.web.WebError)
+    """
+
+    def __init__(self, message):
+        super().__init__(message)
 
 
 class _Reader(HTMLParser):
@@ -103,7 +109,10 @@ def _join(base, href):
 
 
 def text_of(html, base="", max_links=100):
-    """Title, text and links of the text of a page, without asking anybody."""
+    """Title, text and links of the text of a page, without asking anybody.
+
+    >>> api.web.text_of("<title>Tea</title><p>Green <b>tea</b>")["text"]
+    """
     reader = _Reader(base, max_links)
     reader.feed(html)
     reader.close()
@@ -141,6 +150,8 @@ def get(url, max_chars=20000, max_links=100, timeout=20):
 
     The text is what a reader sees; `url` is where redirects led. A text that is no HTML comes as it is. What is neither, a
     host that is not granted and one that does not answer are a WebError.
+
+    >>> api.web.get("https://docs.example.org/")["text"][:200]
     """
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
