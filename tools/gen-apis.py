@@ -70,12 +70,19 @@ def describe(path, node):
     return told
 
 
+def is_told(node):
+    """Public functions and classes; exceptions are said where they are raised."""
+    if not isinstance(node, (ast.FunctionDef, ast.ClassDef)) or node.name.startswith("_"):
+        return False
+    return not any(ast.unparse(base).endswith(("Error", "Exception")) for base in getattr(node, "bases", []))
+
+
 def read_module(path, module):
     with open(path, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     module.setdefault("description", ast.get_docstring(tree).split("\n")[0])
     for node in tree.body:
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)) and not node.name.startswith("_"):
+        if is_told(node):
             module.setdefault("functions", {})[node.name] = describe(path, node)
 
 

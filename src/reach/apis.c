@@ -21,7 +21,8 @@ static int add_own(const struct kept *who, json_t *apis, struct error *err)
     json_t *own = json_loads(apis_own, JSON_REJECT_DUPLICATES, NULL);
     int r = own ? json_object_update(apis, own) : -1;
 
-    (void)who;
+    if (!(who->reach & RUN_REACH_SERVERS))
+        (void)json_object_del(apis, "servers");
     json_decref(own);
     return r < 0 ? error_set(err, E_SYSTEM, "out of memory") : 0;
 }

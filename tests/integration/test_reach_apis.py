@@ -8,7 +8,7 @@ import pytest
 # Characters of the compact JSON; four of them are about a token (docs/guide/api.md).
 NAMES_MAX, SIGNATURES_MAX, ONE_MAX = 1200, 4800, 1200
 
-MODULES = ["api.filesystem", "api.code_analysis", "api.code_transform", "api.git_operations", "api.masking", "execution_runtime"]
+MODULES = ["api.filesystem", "api.code_analysis", "api.code_transform", "api.git_operations", "api.masking", "execution_runtime", "servers"]
 
 
 @pytest.fixture(scope="module")

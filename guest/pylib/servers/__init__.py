@@ -18,7 +18,10 @@ __all__ = ["ServerError", "names", "search"]
 
 
 def names():
-    """The servers that can be imported from here."""
+    """The servers that can be imported from here.
+
+    >>> names()
+    """
     return sorted(_servers)
 
 
@@ -27,6 +30,8 @@ def search(query="", detail="names", limit=20):
 
     detail: "names" for a line each, "signatures" for the functions as Python has them, "schemas" for everything the server
     says of them. A server that cannot be asked is left out, and named at the end.
+
+    >>> search("read file", detail="signatures")
     """
     from servers._search import search
 
