@@ -5,7 +5,7 @@ Everything comes from npm, pinned, with the Node that it needs, and is kept in B
 under test is BUILD/tests/conformance/conformance-server: the same code from the socket to the dispatcher as in
 `belljar serve`, with the suite's fixtures in the place of the tools. The SDKs' clients (1.x and 2.x, both eras, all
 transports) talk to the product itself. With --clients, so do the inspector, Claude Code, Gemini CLI and Codex, on a
-home that `belljar setup` has written; these are large packages.
+home that `belljar setup` has written; these are large packages. Tools of published servers are called from a sandbox.
 
 Every check has to succeed: a warning is a failure here, scored or not. Ends with "N passed, N failed"; exit status 0,
 1, or 77 where the packages cannot be had, with the reason.
@@ -17,6 +17,7 @@ import os
 import re
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,8 @@ PACKAGES = {
     "sdk1": "@modelcontextprotocol/sdk@1.32.2",
     "sdk2": "@modelcontextprotocol/client@2.4.0",
 }
+# The other way round: servers whose tools programs in sandboxes call.
+SERVERS = {name: f"@modelcontextprotocol/server-{name}@2026.8.31" for name in ("everything", "filesystem", "memory", "sequential-thinking")}
 CLIENTS = {
     "inspector": "@modelcontextprotocol/inspector@2.12.0",
     "claude": "@anthropic-ai/claude-code@2.1.325",
@@ -186,6 +189,75 @@ def sdks(home, node, place):
     return len(good), 10 - len(good)
 
 
+def others_config(node, place, directory, port):
+    """The published servers, over pipes, and one of them over HTTP, too."""
+    with open(os.path.join(directory, "servers.toml"), "w", encoding="utf-8") as file:
+        for name in SERVERS:
+            program = os.path.join(place, name, f"node_modules/@modelcontextprotocol/server-{name}/dist/index.js")
+            arguments = [program] + [directory] * (name == "filesystem")
+            env = f'env = {{ MEMORY_FILE_PATH = "{directory}/memory.jsonl" }}' if name == "memory" else ""
+            file.write(f'[servers.{name.replace("-", "_")}]\ncommand = "{node}"\nargs = {json.dumps(arguments)}\n{env}\ntools = {{ "*" = "allow" }}\n')
+        file.write(f'[servers.web]\nurl = "http://127.0.0.1:{port}/mcp"\ntools = {{ "*" = "allow" }}\n')
+    return file.name
+
+
+# A join of a file and a graph, of two servers; then something of each of the others.
+OTHERS = """
+import json, servers
+from servers import filesystem, memory, everything, web, sequential_thinking
+memory.create_entities([{"name": f"person {n}", "entityType": "person", "observations": ["lives in " + ("Bern" if n % 3 else "Basel")]} for n in range(60)])
+orders = filesystem.read_text_file(DIRECTORY + "/orders.csv")["content"].split()
+city = {e["name"]: e["observations"][0].split()[-1] for e in memory.read_graph()["entities"]}
+total = {}
+for line in orders:
+    person, amount = line.split(",")
+    total[city["person " + person]] = total.get(city["person " + person], 0) + int(amount)
+best = max(total, key=total.get)
+whole = len(json.dumps(memory.read_graph())) + sum(map(len, orders))
+print(json.dumps({
+    "join": f"{best} {total[best]}", "whole": whole, "tools": len(servers.search(limit=1000)),
+    "sums": [everything.get_sum(2, 3), web.get_sum(2, 3)], "weather": sorted(everything.get_structured_content("Chicago")),
+    "picture": any(isinstance(p, dict) and p["data"][:4] == b"\\x89PNG" for p in web.get_tiny_image()),
+    "thought": sequential_thinking.sequentialthinking("so", False, 1, 1)["thoughtNumber"],
+}))
+"""
+
+
+def others(home, node, place):
+    """Tools of published servers as functions inside."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    with open(os.path.join(home.directory, "orders.csv"), "w", encoding="utf-8") as file:
+        file.write("".join(f"{n % 60},{n * 7 % 50}\n" for n in range(300)))
+    everything = os.path.join(place, "everything/node_modules/@modelcontextprotocol/server-everything/dist/index.js")
+    web = subprocess.Popen([node, everything, "streamableHttp"], env={**home.env, "PORT": str(port)}, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    try:
+        while "listening" not in (line := web.stderr.readline()):
+            if not line:
+                raise RuntimeError("the server over HTTP does not start")
+        done = home.run(home.belljar, "run", "--config", others_config(node, place, home.directory, port), "--timeout", "120", "-c", OTHERS.replace("DIRECTORY", repr(home.directory)))
+    finally:
+        web.kill()
+        web.communicate()
+    try:
+        seen = json.loads(done.stdout)
+    except ValueError:
+        print(f"    FAILED other servers: {done}")
+        return 0, 7
+    amounts = {city: sum(n * 7 % 50 for n in range(300) if (n % 60 % 3 != 0) == (city == "Bern")) for city in ("Bern", "Basel")}
+    best = max(amounts, key=amounts.get)
+    checks = {
+        "join": seen["join"] == f"{best} {amounts[best]}", "tools": seen["tools"] >= 40, "sums": all("5" in text for text in seen["sums"]),
+        "weather": "temperature" in seen["weather"], "picture": seen["picture"], "thought": seen["thought"] == 1,
+        "size": seen["whole"] > 50 * len(seen["join"]),
+    }  # fmt: skip
+    print(f"other servers: {seen['tools']} tools; a join of two says {len(seen['join'])} characters, the lists it reads have {seen['whole']}")
+    for name in (name for name, good in checks.items() if not good):
+        print(f"    FAILED other servers, {name}: {seen}")
+    return sum(checks.values()), len(checks) - sum(checks.values())
+
+
 def inspector(home, node, place):
     program = os.path.join(place, "inspector/node_modules/.bin/mcp-inspector")
     failed, ways = 0, [[home.belljar, "mcp"], [home.server.url + "/sse", "--transport", "sse"]]
@@ -217,14 +289,14 @@ def main(arguments):
     build = next((a for a in arguments if not a.startswith("--")), "build")
     place = os.path.abspath(os.path.join(build, "conformance"))
     try:
-        node = prepare(place, {**PACKAGES, **(CLIENTS if has_clients else {})})
+        node = prepare(place, {**PACKAGES, **SERVERS, **(CLIENTS if has_clients else {})})
     except (Unavailable, subprocess.TimeoutExpired) as reason:
         print(f"skipped: {reason}")
         return 77
     results = [suite(node, place, build)]
     home = Home(build, node)
     try:
-        for title, step in [("SDK clients", sdks)] + [("inspector", inspector), ("clients", real)] * has_clients:
+        for title, step in [("SDK clients", sdks), ("other servers", others)] + [("inspector", inspector), ("clients", real)] * has_clients:
             results.append(step(home, node, place))
             print(f"{title}: {results[-1][0]} of {sum(results[-1])}")
     finally:
