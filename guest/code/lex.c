@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "guest/code/lex_internal.h"
+
 enum {
     CLASS_NAME = 1,
     CLASS_DIGIT = 2,
@@ -57,91 +59,6 @@ void lex_init(struct lex *lex, const char *text, size_t len)
     lex->line = 1;
     lex->is_line_start = true;
     lex->n_indents = 1; /* the first is 0 */
-}
-
-/* ---- words ---- */
-
-struct word {
-    const char *text;
-    enum lex_word word;
-};
-
-static const struct word words_2[] = {
-    {"as", WORD_AS  },
-    {"if", WORD_IF  },
-    {"in", WORD_IN  },
-    {"is", WORD_IS  },
-    {"or", WORD_OR  },
-    {NULL, WORD_NONE}
-};
-static const struct word words_3[] = {
-    {"and", WORD_AND },
-    {"def", WORD_DEF },
-    {"del", WORD_DEL },
-    {"for", WORD_FOR },
-    {"not", WORD_NOT },
-    {"try", WORD_TRY },
-    {NULL,  WORD_NONE}
-};
-static const struct word words_4[] = {
-    {"case", WORD_CASE      },
-    {"elif", WORD_ELIF      },
-    {"else", WORD_ELSE      },
-    {"from", WORD_FROM      },
-    {"None", WORD_NONE_VALUE},
-    {"pass", WORD_PASS      },
-    {"True", WORD_TRUE      },
-    {"with", WORD_WITH      },
-    {NULL,   WORD_NONE      }
-};
-static const struct word words_5[] = {
-    {"async", WORD_ASYNC},
-    {"await", WORD_AWAIT},
-    {"break", WORD_BREAK},
-    {"class", WORD_CLASS},
-    {"False", WORD_FALSE},
-    {"match", WORD_MATCH},
-    {"raise", WORD_RAISE},
-    {"while", WORD_WHILE},
-    {"yield", WORD_YIELD},
-    {NULL,    WORD_NONE }
-};
-static const struct word words_6[] = {
-    {"assert", WORD_ASSERT},
-    {"except", WORD_EXCEPT},
-    {"global", WORD_GLOBAL},
-    {"import", WORD_IMPORT},
-    {"lambda", WORD_LAMBDA},
-    {"return", WORD_RETURN},
-    {NULL,     WORD_NONE  }
-};
-static const struct word words_7[] = {
-    {"finally", WORD_FINALLY},
-    {NULL,      WORD_NONE   }
-};
-static const struct word words_8[] = {
-    {"continue", WORD_CONTINUE},
-    {"nonlocal", WORD_NONLOCAL},
-    {NULL,       WORD_NONE    }
-};
-
-static enum lex_word word_of(const char *text, uint32_t len)
-{
-    static const struct word *const by_length[9] = {
-        NULL, NULL, words_2, words_3, words_4, words_5, words_6, words_7, words_8,
-    };
-
-    if (len < 2 || len > 8)
-        return WORD_NONE;
-    for (const struct word *w = by_length[len]; w->text; w++)
-        if (w->text[0] == text[0] && w->text[1] == text[1] && memcmp(w->text, text, len) == 0)
-            return w->word;
-    return WORD_NONE;
-}
-
-bool lex_is_reserved(enum lex_word word)
-{
-    return word != WORD_NONE && word != WORD_MATCH && word != WORD_CASE;
 }
 
 /* ---- lines ---- */
@@ -524,52 +441,15 @@ static bool close_bracket(struct lex *lex, char c)
     return true;
 }
 
-/* Longer ones first: the first that fits is the sign. */
-static const struct sign {
-    char text[4];
-    uint8_t len;
-    uint8_t op;
-} signs[] = {
-    {"**=", 3, OP_AUGMENT },
-    {"//=", 3, OP_AUGMENT },
-    {"<<=", 3, OP_AUGMENT },
-    {">>=", 3, OP_AUGMENT },
-    {"...", 3, OP_ELLIPSIS},
-    {"->",  2, OP_ARROW   },
-    {":=",  2, OP_ASSIGN  },
-    {"==",  2, OP_COMPARE },
-    {"!=",  2, OP_COMPARE },
-    {"<=",  2, OP_COMPARE },
-    {">=",  2, OP_COMPARE },
-    {"<>",  2, OP_COMPARE },
-    {"**",  2, OP_POWER   },
-    {"//",  2, OP_OTHER   },
-    {"<<",  2, OP_OTHER   },
-    {">>",  2, OP_OTHER   },
-    {"-=",  2, OP_AUGMENT },
-    {"+=",  2, OP_AUGMENT },
-    {"*=",  2, OP_AUGMENT },
-    {"/=",  2, OP_AUGMENT },
-    {"%=",  2, OP_AUGMENT },
-    {"&=",  2, OP_AUGMENT },
-    {"|=",  2, OP_AUGMENT },
-    {"^=",  2, OP_AUGMENT },
-    {"@=",  2, OP_AUGMENT },
-};
-
 /* Most signs stand alone, and their second character says so at once. */
-static const struct sign *find_sign(const struct lex *lex)
+static const struct lex_sign *find_sign(const struct lex *lex)
 {
     const char *text = lex->text + lex->at;
     size_t left = lex->at < lex->len ? lex->len - lex->at : 0;
 
     if (left < 2 || !(classes[(unsigned char)text[1]] & CLASS_SECOND))
         return NULL;
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++)
-        if (signs[i].text[0] == text[0] && signs[i].text[1] == text[1] && signs[i].len <= left &&
-            memcmp(signs[i].text, text, signs[i].len) == 0)
-            return &signs[i];
-    return NULL;
+    return lex_find_sign(text, left);
 }
 
 /* Brackets are counted as they come. NULL, or why this is none of Python's. */
@@ -594,7 +474,7 @@ static const char *check_sign(struct lex *lex, char c)
 
 static void read_op(struct lex *lex, struct lex_token *token)
 {
-    const struct sign *sign = find_sign(lex);
+    const struct lex_sign *sign = find_sign(lex);
     char c = (char)at(lex, lex->at); /* behind a field's `!` there may be none */
     const char *why;
 
@@ -707,7 +587,8 @@ static void read_name(struct lex *lex, struct lex_token *token)
         i++;
     lex->at = i;
     finish(lex, token);
-    token->word = word_of(lex->text + token->start, token->end - token->start);
+    if (token->end - token->start <= LEX_WORD_MAX)
+        token->word = lex_word_of(lex->text + token->start, token->end - token->start);
 }
 
 /* Strings, names, numbers and signs, by the character that was seen first. */
