@@ -27,13 +27,7 @@ _BLOCKS = frozenset(
 
 
 class WebError(OSError):
-    """A page that could not be had; says why, and what would help.
-
-    >>> isinstance(error, api.web.WebError)
-    """
-
-    def __init__(self, message):
-        super().__init__(message)
+    """A page that could not be had; says why, and what would help."""
 
 
 class _Reader(HTMLParser):
@@ -111,7 +105,7 @@ def _join(base, href):
 def text_of(html, base="", max_links=100):
     """Title, text and links of the text of a page, without asking anybody.
 
-    >>> api.web.text_of("<title>Tea</title><p>Green <b>tea</b>")["text"]
+    >>> text_of("<title>Tea</title><p>Green <b>tea</b>")["text"]
     """
     reader = _Reader(base, max_links)
     reader.feed(html)
@@ -151,7 +145,7 @@ def get(url, max_chars=20000, max_links=100, timeout=20):
     The text is what a reader sees; `url` is where redirects led. A text that is no HTML comes as it is. What is neither, a
     host that is not granted and one that does not answer are a WebError.
 
-    >>> api.web.get("https://docs.example.org/")["text"][:200]
+    >>> get("https://docs.example.org/")["text"][:200]
     """
     parts = urllib.parse.urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
