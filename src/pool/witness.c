@@ -350,6 +350,8 @@ int witness_start(struct witness *witness, struct run *run, struct error *err)
         record_number(&r, "seed", run->seed);
     if (run->auto_print)
         record_bool(&r, "auto_print", true);
+    if (run->only_checks)
+        record_bool(&r, "only_checks", true);
     add_args(witness, &r, run);
     add_env(witness, &r, run);
     add_given(witness, &r, run);

@@ -158,6 +158,14 @@ def test_a_model_sees_skills_as_other_systems_show_them(who, home):
         assert client.text("execute_python_code", {"code": "from skills.house_style import double\nprint(double(5))"}) == "10\n"
 
 
+def test_the_check_of_a_folder_is_in_the_trail_and_can_be_replayed(who, home):
+    assert who.call("skills", "add", folder(who, files()), env=home).code == 0
+    listed = who.call("audit", "list", env=home).text.splitlines()
+    run = next(word for word in listed[-1].split() if word.startswith("run_"))
+    assert "only_checks" in who.call("audit", "show", run, env=home).text
+    assert "identical" in who.call("audit", "replay", run, env=home).text
+
+
 def test_what_is_shown_is_masked(who, home):
     secret = "ghp_" + "a1B2" * 9
     assert who.call("skills", "add", folder(who, files(**{"notes.txt": f"token {secret}\n"}, description=f"With {secret}")), env=home).code == 0
