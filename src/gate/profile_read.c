@@ -448,8 +448,8 @@ static const struct field {
     {"isolation.require",      FIELD_LAYERS      },
     {"grants.directories",                       FIELD_GRANTS                                     },
     {"grants.calls",                       FIELD_CALLS                                                                            },
-    {"grants.net", FIELD_NET},
-    {"runtime.allow",                       FIELD_POWERS},
+    {"grants.net",                       FIELD_NET},
+    {"runtime.allow",                       FIELD_POWERS                                                    },
 };
 
 static int read_field(const struct profile_source *source, const struct field *field,

@@ -10,6 +10,11 @@
 #include "base/cleanup.h"
 #include "reach/egress_internal.h"
 
+/* By one wake-up of one connection: as much as may wait, in pieces that with libevent's own head
+ * are 64 KiB of memory. */
+#define POUR_BYTES (65536 - 512)
+#define POUR_TIMES 4
+
 static size_t waiting(struct bufferevent *to)
 {
     return evbuffer_get_length(bufferevent_get_output(to));
@@ -18,6 +23,30 @@ static size_t waiting(struct bufferevent *to)
 static bool is_http(const struct guest *g)
 {
     return g->how == EGRESS_HTTP;
+}
+
+/* libevent reads 4 KiB each time it wakes us. Where nobody has to look at the bytes, what else is
+ * there goes straight on. The end, and errors, are for libevent to see. */
+static size_t pour(struct bufferevent *from, struct bufferevent *to)
+{
+    struct evbuffer *out = bufferevent_get_output(to);
+    size_t total = 0;
+
+    for (int i = 0; i < POUR_TIMES; i++) {
+        struct evbuffer_iovec room;
+        ssize_t n;
+
+        if (evbuffer_reserve_space(out, POUR_BYTES, &room, 1) < 1)
+            break;
+        n = recv(bufferevent_getfd(from), room.iov_base, room.iov_len, MSG_DONTWAIT);
+        if (n <= 0)
+            break;
+        room.iov_len = (size_t)n;
+        if (evbuffer_commit_space(out, &room, 1) < 0)
+            break;
+        total += (size_t)n;
+    }
+    return total;
 }
 
 /* --- from the program --- */
@@ -67,6 +96,7 @@ static void from_inner(struct guest *g)
         return;
     if (!is_http(g)) {
         (void)evbuffer_add_buffer(out, in);
+        len += pour(g->inner, g->outer);
     } else if (!pass_request(g, in, out)) {
         guest_end(g);
         return;
@@ -137,8 +167,11 @@ void guest_on_outer(struct bufferevent *outer, void *arg)
         guest_refuse(g, 502, "the host's answer is no HTTP", false);
         return;
     }
-    if (!is_http(g) || g->is_answered)
+    if (!is_http(g) || g->is_answered) {
         (void)evbuffer_add_buffer(bufferevent_get_output(g->inner), in);
+        if (!g->is_tls)
+            before += pour(outer, g->inner);
+    }
     if (!guest_count(g, 0, before - evbuffer_get_length(in)))
         return;
     if (waiting(g->inner) > EGRESS_HIGH) {
