@@ -39,7 +39,7 @@ TOOLS = [
     {"name": "picture", "description": "A picture.", "inputSchema": schema(), "annotations": {"readOnlyHint": True}},
     {"name": "people", "description": "All people.", "inputSchema": schema(), "annotations": {"readOnlyHint": True}},
     {"name": "orders", "description": "All orders.", "inputSchema": schema(), "annotations": {"readOnlyHint": True}},
-    {"name": "nap", "description": "Starts a process that stays.", "inputSchema": schema(),
+    {"name": "nap", "description": "Starts a process that stays.", "inputSchema": schema(seconds={"type": "integer", "default": 86399}),
      "annotations": {"readOnlyHint": True}},
 ]
 
@@ -79,7 +79,7 @@ def call(name, a):
     if name == "orders":
         return structured({"orders": ORDERS})
     if name == "nap":
-        subprocess.Popen(["sleep", "86399"])
+        subprocess.Popen(["sleep", str(a.get("seconds", 86399))])
         return text("it sleeps")
     return None
 

@@ -294,18 +294,19 @@ static void one_that_goes_on_crashing_is_left_alone_for_a_while(void **state)
 {
     struct scene scene;
     json_t *status;
+    int asked;
 
     (void)state;
     open_scene(&scene, "hostile.py", "exit", CONFIG_ERA_AUTO);
     ask(&scene, "fine", json_object());
     assert_error(&scene.err, E_PROTOCOL, "ended: exit code 1: cannot start today");
-    ask(&scene, "fine", json_object());
-    assert_error(&scene.err, E_PROTOCOL, "cannot start today");
-    ask(&scene, "fine", json_object()); /* at once, without a start */
-    assert_contains(scene.err.hint, "2 times in a row");
+    /* On a slow machine the first pauses may be over when it is asked again; they grow. */
+    for (asked = 1; asked < 20 && !scene.err.hint; asked++)
+        ask(&scene, "fine", json_object());
+    assert_contains(scene.err.hint, "times in a row");
     status = upstreams_status(scene.upstreams, 0);
     assert_string_equal(json_string_value(json_object_get(status, "state")), "failed");
-    assert_int_equal(json_integer_value(json_object_get(status, "starts")), 2);
+    assert_int_equal(json_integer_value(json_object_get(status, "starts")), asked - 1);
     json_decref(status);
     close_scene(&scene);
 }
@@ -394,14 +395,17 @@ static unsigned count_processes(const char *words)
 static void what_a_server_started_ends_with_it(void **state)
 {
     struct scene scene;
+    int seconds = 100000000 + (int)getpid(); /* nobody else sleeps that long */
+    char words[32];
 
     (void)state;
+    (void)snprintf(words, sizeof(words), "sleep %d", seconds);
     open_scene(&scene, "good.py", NULL, CONFIG_ERA_AUTO);
-    ask(&scene, "nap", json_object());
+    ask(&scene, "nap", json_pack("{s:i}", "seconds", seconds));
     assert_non_null(text_of(&scene));
-    assert_int_equal(count_processes("sleep 86399"), 1);
+    assert_int_equal(count_processes(words), 1);
     close_scene(&scene);
-    assert_int_equal(count_processes("sleep 86399"), 0);
+    assert_int_equal(count_processes(words), 0);
 }
 
 int main(void)
