@@ -146,7 +146,8 @@ enum code_form {
 PyObject *code_def(struct code_maker *m, size_t def, enum code_form form, PyObject *say);
 PyObject *code_import(struct code_maker *m, size_t import);
 
-/* Says of an entry which language it is of, unless that is Python. Takes the entry when it fails. */
+/* Says of an entry which language it is of, unless that is Python. Takes the entry when it fails.
+ */
 PyObject *code_with_language(const struct outline *o, PyObject *entry);
 
 /* ---- module_names.c ---- */

@@ -46,24 +46,24 @@ static void values_are_held_against_it(void **state)
     static const struct {
         const char *schema, *value, *part;
     } cases[] = {
-        {"{\"type\": \"string\", \"minLength\": 2, \"maxLength\": 3}", "\"\u00e4\u00f6\u00fc\"",
-         NULL                                                                                                                                                },
-        {"{\"type\": \"string\", \"minLength\": 2}",                   "\"\u00e4\"",             "at least 2"                                                },
-        {"{\"type\": \"string\"}",                                     "1",                      "type string"                                               },
-        {"{\"type\": \"integer\"}",                                    "2.0",                    NULL                                                        },
-        {"{\"type\": \"integer\"}",                                    "2.5",                    "type integer"                                              },
-        {"{\"type\": \"integer\"}",                                    "true",                   "type integer"                                              },
-        {"{\"type\": \"number\", \"minimum\": 0, \"maximum\": 1}",     "0.5",                    NULL                                                        },
-        {"{\"type\": \"number\", \"maximum\": 1}",                     "1.5",                    "at most 1"                                                 },
-        {"{\"type\": \"boolean\"}",                                    "null",                   "type boolean"                                              },
-        {"{\"type\": \"string\", \"enum\": [\"a\", \"b\"]}",           "\"c\"",                  "choices"                                                   },
-        {"{\"type\": \"array\", \"maxItems\": 1}",                     "[1, 2]",                 "at most 1"                                                 },
-        {"{\"type\": \"array\", \"items\": {\"type\": \"string\"}}",   "[\"a\", 2]",             "x.1"                                                       },
+        {"{\"type\": \"string\", \"minLength\": 2, \"maxLength\": 3}",              "\"\u00e4\u00f6\u00fc\"",
+         NULL                                                                                                               },
+        {"{\"type\": \"string\", \"minLength\": 2}",                                "\"\u00e4\"",             "at least 2"  },
+        {"{\"type\": \"string\"}",                                                  "1",                      "type string" },
+        {"{\"type\": \"integer\"}",                                                 "2.0",                    NULL          },
+        {"{\"type\": \"integer\"}",                                                 "2.5",                    "type integer"},
+        {"{\"type\": \"integer\"}",                                                 "true",                   "type integer"},
+        {"{\"type\": \"number\", \"minimum\": 0, \"maximum\": 1}",                  "0.5",                    NULL          },
+        {"{\"type\": \"number\", \"maximum\": 1}",                                  "1.5",                    "at most 1"   },
+        {"{\"type\": \"boolean\"}",                                                 "null",                   "type boolean"},
+        {"{\"type\": \"string\", \"enum\": [\"a\", \"b\"]}",                        "\"c\"",                  "choices"     },
+        {"{\"type\": \"array\", \"maxItems\": 1}",                                  "[1, 2]",                 "at most 1"   },
+        {"{\"type\": \"array\", \"items\": {\"type\": \"string\"}}",                "[\"a\", 2]",             "x.1"         },
         {"{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"string\"}}, \"required\": "
-         "[\"a\"]}",                                                             "{}",                                                                             "lacks `a`"                                                                        },
-        {"{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"string\"}}}",                                                            "{\"b\": 1}",
-         "takes no `b`"},
-        {"{\"type\": \"object\"}",                                                            "{\"b\": 1}",                                                             NULL                                                                                                                         },
+         "[\"a\"]}",                                                       "{}",                     "lacks `a`"   },
+        {"{\"type\": \"object\", \"properties\": {\"a\": {\"type\": \"string\"}}}", "{\"b\": 1}",
+         "takes no `b`"                                                                                                     },
+        {"{\"type\": \"object\"}",                                                  "{\"b\": 1}",             NULL          },
     };
 
     (void)state;
