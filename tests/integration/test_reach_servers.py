@@ -214,3 +214,15 @@ def test_a_server_stays_for_the_next_run_and_comes_back(who, config):
         for code, value in (("from servers.good import add", None), ("add(5)", {"sum": 7})):
             done = server.post(f"/v1/sessions/{session}/execute", {"code": code}).json
             assert done["status"] == "success" and (done["result"] or {}).get("json") == value, done
+
+
+def test_names_of_people_are_turned_back_on_the_way_to_a_tool(who, config):
+    email = "erika.mustermann@example.org"
+    with serving.Server(who, "--config", str(config), env={"BELLJAR_REVERSIBLE_MASKING": "yes"}) as server:
+        session = server.post("/v1/sessions", {"profile": "standard"}).json["session_id"]
+
+        def cell(code):
+            return server.post(f"/v1/sessions/{session}/execute", {"code": code}).json["stdout"].strip()
+
+        assert cell(f"print({email!r})") == "EMAIL_1"
+        assert cell("from servers.good import echo_text\nname = 'EMAIL_' + str(1)\nsaid = echo_text(name)\nprint(len(name), len(said), said)") == f"7 {len(email)} EMAIL_1"
