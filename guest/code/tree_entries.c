@@ -247,11 +247,12 @@ static struct piece append(struct walk *w, struct piece path, struct piece part)
 /* Namespaces between a definition and the one around it, and then what it says it is of. */
 static struct piece owner_of(struct walk *w, TSNode owner)
 {
-    struct piece of =
-        ts_node_is_null(owner) ? (struct piece){0} : tree_keep_path(w, owner, (TSNode){0});
-    struct piece path;
+    struct piece of = {0}, path;
+    TSNode none = {0};
     size_t first = w->n_open;
 
+    if (!ts_node_is_null(owner))
+        of = tree_keep_path(w, owner, none);
     while (first > 0 && w->open[first - 1].is_scope)
         first--;
     if (first == w->n_open)

@@ -50,7 +50,9 @@ static void add(struct walk *w, TSNode node, struct piece module, struct piece n
 
 static struct piece keep_if(struct walk *w, TSNode node)
 {
-    return ts_node_is_null(node) ? (struct piece){0} : tree_keep(w, node);
+    struct piece nothing = {0};
+
+    return ts_node_is_null(node) ? nothing : tree_keep(w, node);
 }
 
 /* ---- JavaScript: import a, {b as c} from "m"; import * as d from "m"; export {e} from "m" ---- */
