@@ -78,8 +78,8 @@ static bool is_granted(struct guest *g, const struct net_ask *ask)
 /* `len`: of the head, in the input. */
 static void on_request(struct guest *g, struct proxy_head *head, size_t len)
 {
-    cleanup_free char *method = strndup(head->method.data, head->method.len);
-    cleanup_free char *path = head->path.len ? strndup(head->path.data, head->path.len) : NULL;
+    cleanup_free char *method = span_dup(head->method);
+    cleanup_free char *path = head->path.len ? span_dup(head->path) : NULL;
     struct net_ask ask = {
         .host = &g->host,
         .port = head->port,

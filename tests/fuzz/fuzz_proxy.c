@@ -78,7 +78,7 @@ static void host(const char *data, size_t len)
 
 static void grant(const char *data, size_t len)
 {
-    cleanup_free char *text = strndup(data, len);
+    cleanup_free char *text = span_dup((struct span){data, len});
     cleanup(net_unref_p) struct net *net = net_new();
     struct host where;
     char written[1024];
