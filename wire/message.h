@@ -177,6 +177,9 @@ struct wire_ready {
 enum wire_grant_mode { WIRE_GRANT_RO = 0, WIRE_GRANT_RW = 1, WIRE_GRANT_COW = 2 };
 
 #define WIRE_GRANTS_MAX 32
+
+/* Where packages go that a program installs for itself; on its path where a host is granted. */
+#define WIRE_PACKAGES   "/tmp/packages"
 #define WIRE_COW_MAX    8 /* of them may be copy-on-write */
 #define WIRE_ATTACH_MAX 4
 

@@ -176,14 +176,14 @@ static int preload(const struct wire_strings *names, char **ret_missing, size_t 
 }
 
 /* Like `python3 -c`: modules of the program's own directory come first, and there is no script. */
-/* The operator's modules come last: they stand in for nothing that is there. */
-static int add_paths(const struct wire_strings *paths, struct error *err)
+/* Last: they stand in for nothing that is there. */
+static int append_paths(const struct wire_strings *paths, struct error *err)
 {
     PyObject *path = PySys_GetObject("path");
 
     for (uint32_t i = 0; i < paths->count; i++) {
-        cleanup_free char *dir = span_dup(paths->items[i]);
-        PyObject *item = dir ? PyUnicode_DecodeFSDefault(dir) : NULL;
+        PyObject *item =
+            PyUnicode_DecodeFSDefaultAndSize(paths->items[i].data, (Py_ssize_t)paths->items[i].len);
         int r = path && item ? PyList_Append(path, item) : -1;
 
         Py_XDECREF(item);
@@ -191,6 +191,17 @@ static int add_paths(const struct wire_strings *paths, struct error *err)
             PyErr_Clear();
             return error_set(err, E_INTERNAL, "sys.path cannot be set");
         }
+    }
+    return 0;
+}
+
+static int check_helpers(const struct wire_strings *paths, struct error *err)
+{
+    for (uint32_t i = 0; i < paths->count; i++) {
+        cleanup_free char *dir = span_dup(paths->items[i]);
+
+        if (!dir)
+            return error_set(err, E_SYSTEM, "out of memory");
         if (access(dir, R_OK | X_OK) < 0) {
             error_errno(err, "helpers `%s`", dir);
             return error_hint(err,
@@ -237,7 +248,7 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
         return -1;
     if (policy_allow_modules(&setup->modules) < 0 || policy_set_helpers(&setup->paths) < 0)
         return error_set(err, E_SYSTEM, "out of memory");
-    if (add_paths(&setup->paths, err) < 0)
+    if (check_helpers(&setup->paths, err) < 0 || append_paths(&setup->paths, err) < 0)
         return -1;
     for (uint32_t i = 0; i < setup->variables.count; i++)
         if (interpreter_set_variable(setup->variables.items[i], err) < 0)
@@ -534,6 +545,14 @@ void interpreter_seed(uint64_t seed)
     Py_XDECREF(done);
     Py_XDECREF(random);
     PyErr_Clear();
+}
+
+int interpreter_add_packages(struct error *err)
+{
+    const char *set = getenv("PIP_TARGET");
+    struct wire_strings where = {.items = {span_of(WIRE_PACKAGES)}, .count = 1};
+
+    return set && strcmp(set, WIRE_PACKAGES) == 0 ? append_paths(&where, err) : 0;
 }
 
 int interpreter_name_session(struct error *err)

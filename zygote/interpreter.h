@@ -27,6 +27,10 @@ void interpreter_touch(void);
  */
 int interpreter_set_variable(struct span variable, struct error *err);
 
+/* Where the environment says that packages of the program's own are, they are found, after all
+ * others. */
+int interpreter_add_packages(struct error *err);
+
 /* Programs of a session know it as `session_id`: what SESSION_ID says, if it says anything. */
 int interpreter_name_session(struct error *err);
 

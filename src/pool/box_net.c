@@ -19,8 +19,18 @@
 const char *box_gate_variable(size_t index)
 {
     static const char *const variables[] = {
-        "HTTP_PROXY=" PROXY, "HTTPS_PROXY=" PROXY, "ALL_PROXY=" PROXY,
-        "http_proxy=" PROXY, "https_proxy=" PROXY, "all_proxy=" PROXY,
+        "HTTP_PROXY=" PROXY,
+        "HTTPS_PROXY=" PROXY,
+        "ALL_PROXY=" PROXY,
+        "http_proxy=" PROXY,
+        "https_proxy=" PROXY,
+        "all_proxy=" PROXY,
+        /* What pip gets from a granted index is the sandbox's own, and found at once. */
+        "PIP_TARGET=" WIRE_PACKAGES,
+        "PYTHONPATH=" WIRE_PACKAGES,
+        "PIP_NO_CACHE_DIR=1",
+        "PIP_DISABLE_PIP_VERSION_CHECK=1",
+        "PIP_ROOT_USER_ACTION=ignore",
     };
 
     return index < ARRAY_SIZE(variables) ? variables[index] : NULL;

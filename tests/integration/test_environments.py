@@ -11,6 +11,7 @@ import zipfile
 import pytest
 
 import serving
+from hosts import Host
 
 
 def wheel(folder, name, version, files, needs=()):
@@ -139,3 +140,27 @@ def test_a_server_has_them_by_name(who, place, wheels):
         assert server.post("/v1/run", {"code": "1", "environment": path}).status == 400
     finally:
         assert server.stop() == 0, server.said
+
+
+def test_a_program_installs_what_a_granted_index_has(who, wheels):
+    """Into its own sandbox, found at once by it and by what it starts, and gone with it."""
+    names = sorted(path.name for path in wheels.iterdir())
+    answers = {f"/simple/{name.split('-')[0]}/": (200, {"Content-Type": "text/html"}, f"<a href='/{name}'>{name}</a>".encode()) for name in names}
+    answers |= {f"/{name}": (200, {}, (wheels / name).read_bytes()) for name in names}
+    code = """
+import subprocess, sys
+try:
+    import greet
+except ModuleNotFoundError:
+    print("not there")
+subprocess.run(["pip", "install", "-q", "--index-url", sys.argv[1], "greet"], check=True)
+import importlib
+importlib.invalidate_caches()
+import greet
+print(greet.hi(), subprocess.run(["/usr/bin/python3", "-c", "import greet; print(greet.hi())"], capture_output=True, text=True).stdout.strip())
+"""
+    program = who.file("install.py", code)
+    with Host(answers=answers) as index:
+        for _ in range(2):
+            answer = who.run(None, "--net", f"127.0.0.1:{index.port}", "--timeout", "120", program, f"{index.url}/simple/")
+            assert answer.json["stdout"] == "not there\n42 42\n", answer
