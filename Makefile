@@ -3,7 +3,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build deps demo test soak lint bench load install ci test-vm test-cpython test-conformance test-clients asan fuzz clean help
+.PHONY: build deps demo test soak lint bench bench-tokens load install ci test-vm test-cpython test-conformance test-clients asan fuzz clean help
 
 build: ## build belljar and belljar-zygote into build/
 	@tools/deps --check build
@@ -35,6 +35,11 @@ bench: ## compare with plain python3, bubblewrap, crun, gVisor and ipykernel
 	@tools/deps build demo bench
 	@tools/build $(BUILD)
 	@tests/bench/bench.py --build $(BUILD)
+
+bench-tokens: ## tokens a task costs by file tools, a shell and Belljar, counted by three tokenizers from npm
+	@tools/deps build demo
+	@tools/build $(BUILD)
+	@tests/bench/tokens/run.py --build $(BUILD)
 
 load: ## `belljar serve` under load: runs and cells at 1 to 1000 connections, memory, fairness
 	@tools/deps build demo bench

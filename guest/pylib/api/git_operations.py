@@ -27,7 +27,7 @@ _WORDS = (
     ("src refspec (?:refs/heads/)?(\\S+) does not match any", "there is no branch {1}, or nothing is committed on it", "git_commit() first, or name another branch"),
     ("refusing to update checked out branch", "the remote has that branch checked out", "push to a bare repository, or to another branch"),
     ("\\[(?:remote )?rejected\\]", "the remote refused the push", "it has commits that are not here, or does not take this branch; stderr says which"),
-    ("Could not resolve host|unable to access|Could not resolve hostname|Connection refused|Network is unreachable|unable to look up", "the remote cannot be reached from this sandbox", "a sandbox reaches only hosts that were granted, and paths that were allowed"),
+    ("Could not resolve host|unable to access|Could not resolve hostname|Connection refused|Network is unreachable|unable to look up", "the remote cannot be reached from this sandbox", "a host must be granted (--net HOST), a directory allowed (--allow DIR:rw)"),
     ("could not read Username|Permission denied \\(publickey|Authentication failed|Host key verification failed", "the remote wants to know who pushes, and no credentials are inside a sandbox", "push from outside"),
     ("transport '(.*)' not allowed", "the remote is of the kind `{1}`, which is not used here", "file paths, https and ssh are"),
     ("Read-only file system|Permission denied|insufficient permission", "the repository cannot be written to", "grant the directory for writing: --allow DIR:rw; .git/hooks and .git/config stay read-only even then"),
