@@ -68,10 +68,10 @@ def test_a_session_keeps_its_hosts_and_so_do_its_copies(server, host):
     said = cell("n", FETCH.format(url="http://evil.test/"))
     assert said["stdout"] == "403\n" and said["net"]["refused"][0]["grant"] == "evil.test:80", said
     assert cell("n", "1")["net"] == {"connections": 0, "sent_bytes": 0, "received_bytes": 0, "refused": [], "refused_more": 0}
-    assert server.post("/v1/sessions/n/checkpoint", {"name": "c"}).status in (200, 201, 501)
     reply = server.post("/v1/sessions/n/fork", {})
-    if reply.status == 501:  # a checked build copies no memory
+    if reply.status == 501 or b"not made for copies" in reply.body:  # a checked build copies no memory
         return
+    assert server.post("/v1/sessions/n/checkpoint", {"name": "c"}).status in (200, 201)
     copy = reply.json["sessions"][0]["session_id"]
     assert cell(copy, FETCH.format(url=url) + "\nprint(x)")["stdout"] == "hello\n1\n"
     assert cell(copy, FETCH.format(url="http://evil.test/"))["stdout"] == "403\n"
