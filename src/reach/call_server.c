@@ -13,13 +13,13 @@
 
 #define PREFIX "servers."
 
-static struct loop *loop;
-static struct upstreams *upstreams;
+static struct loop *the_loop;
+static struct upstreams *the_servers;
 
-void call_server_configure(struct loop *its_loop, struct upstreams *servers)
+void call_server_configure(struct loop *loop, struct upstreams *upstreams)
 {
-    loop = its_loop;
-    upstreams = servers;
+    the_loop = loop;
+    the_servers = upstreams;
 }
 
 /* A call on its way: list, then maybe a question, then the tool. One of the two is not NULL. */
@@ -121,7 +121,7 @@ static json_t *turn_back(const struct scrub_names *names, json_t *value)
 /* The operator's own, or NULL: it is a tool of another program. */
 static const struct config_function *function_of(const struct way *way)
 {
-    const struct config_server *server = upstreams_at(upstreams, way->server);
+    const struct config_server *server = upstreams_at(the_servers, way->server);
 
     for (size_t i = 0; i < server->n_functions; i++)
         if (strcmp(server->functions[i].name, way->tool) == 0)
@@ -142,7 +142,7 @@ static void call_tool(struct way *way)
                                   json_string(run->session_name ? run->session_name : run->id));
     if (arguments)
         way->under_way =
-            upstreams_call(upstreams, way->server, way->tool, arguments, on_result, way, &err);
+            upstreams_call(the_servers, way->server, way->tool, arguments, on_result, way, &err);
     else
         error_set(&err, E_SYSTEM, "out of memory");
     json_decref(arguments);
@@ -190,7 +190,7 @@ static void ask(struct way *way, const struct config_server *server)
         fail(way, &err);
         return;
     }
-    way->approval = approval_new(loop, way->call->run, way->call->name, way->call->arguments,
+    way->approval = approval_new(the_loop, way->call->run, way->call->name, way->call->arguments,
                                  server->approval_s, on_decided, way, &err);
     if (way->approval)
         call_ask(way->call, way->approval);
@@ -232,7 +232,7 @@ static void refuse_caller(struct way *way)
 static void on_known(void *user, const json_t *value, const struct error *err)
 {
     struct way *way = user;
-    const struct config_server *server = upstreams_at(upstreams, way->server);
+    const struct config_server *server = upstreams_at(the_servers, way->server);
     const json_t *tool;
 
     way->under_way = NULL;
@@ -241,7 +241,7 @@ static void on_known(void *user, const json_t *value, const struct error *err)
         return;
     }
     (void)value;
-    tool = upstreams_tool(upstreams, way->server, way->tool);
+    tool = upstreams_tool(the_servers, way->server, way->tool);
     if (!tool) {
         struct error missing = {0};
 
@@ -292,7 +292,7 @@ static void set_out(struct call *call, int server, const char *tool, upstream_do
     *way = (struct way){.call = call, .server = (size_t)server, .tool = tool};
     call->user = way;
     call->on_cancel = on_cancel;
-    way->under_way = upstreams_list(upstreams, (size_t)server, then, way, &err);
+    way->under_way = upstreams_list(the_servers, (size_t)server, then, way, &err);
     if (!way->under_way)
         fail(way, &err);
 }
@@ -310,21 +310,21 @@ static void handle_tool(struct call *call)
         return;
     }
     (void)snprintf(server, sizeof(server), "%.*s", (int)(tool - name), name);
-    if (upstreams_find(upstreams, server) < 0) {
+    if (upstreams_find(the_servers, server) < 0) {
         (void)no_server(server, &err);
         call_fail(call, &err);
         return;
     }
-    set_out(call, upstreams_find(upstreams, server), tool + 1, on_known);
+    set_out(call, upstreams_find(the_servers, server), tool + 1, on_known);
 }
 
 static void handle_list(struct call *call)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; i < upstreams_count(upstreams); i++)
+    for (size_t i = 0; i < upstreams_count(the_servers); i++)
         (void)json_array_append_new(list,
-                                    json_pack("{s:s}", "name", upstreams_at(upstreams, i)->name));
+                                    json_pack("{s:s}", "name", upstreams_at(the_servers, i)->name));
     call_answer(call, json_pack("{s:o}", "servers", list));
 }
 
@@ -353,7 +353,7 @@ static void on_listed(void *user, const json_t *value, const struct error *err)
         fail_with(way, err);
         return;
     }
-    value = add_consent(upstreams_at(upstreams, way->server), value);
+    value = add_consent(upstreams_at(the_servers, way->server), value);
     call->on_cancel = NULL;
     free(way);
     call_answer(call, (json_t *)value);
@@ -363,7 +363,7 @@ static void handle_tools(struct call *call)
 {
     const char *name = json_string_value(json_object_get(call->arguments, "server"));
 
-    set_out(call, upstreams_find(upstreams, name), name, on_listed);
+    set_out(call, upstreams_find(the_servers, name), name, on_listed);
 }
 
 /* clang-format off */

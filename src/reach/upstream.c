@@ -153,11 +153,9 @@ static int post(struct upstream *u, const char *method, json_t *params, uint64_t
     json_t *message = json_pack("{s:s, s:s}", "jsonrpc", "2.0", "method", method);
     int r = -1;
 
-    if (u->is_modern && id && params && add_meta(params) < 0)
-        (void)no_memory(err);
-    else if (!message || !params ||
-             (json_object_size(params) && json_object_set(message, "params", params) < 0) ||
-             (id && json_object_set_new(message, "id", json_integer((json_int_t)id)) < 0))
+    if (!message || !params || (u->is_modern && id && add_meta(params) < 0) ||
+        (json_object_size(params) && json_object_set(message, "params", params) < 0) ||
+        (id && json_object_set_new(message, "id", json_integer((json_int_t)id)) < 0))
         (void)no_memory(err);
     else
         r = u->wire->ops->send(u->wire, message, id, err);
