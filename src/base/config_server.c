@@ -1,7 +1,5 @@
 #include "base/config_server.h"
 
-#include <ctype.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,46 +7,21 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/config_function.h"
+#include "base/config_place.h"
 #include "base/limits.h"
-#include "base/suggest.h"
-#include "base/toml.h"
 
 #define TIMEOUT_S      60
 #define TIMEOUT_S_MAX  3600
 #define APPROVAL_S     300
 #define APPROVAL_S_MAX 86400
 
-#define ITEMS_MAX   128
 #define VALUE_BYTES (32 * KIB)
-
-/* What is being read, for messages. */
-struct place {
-    const char *path;
-    const json_t *lines;
-    const char *name;
-};
-
-static int wrong(const struct place *place, const char *key, const char *expected,
-                 struct error *err)
-{
-    char where[128];
-
-    (void)snprintf(where, sizeof(where), "servers.%s%s%s", place->name, key ? "." : "",
-                   key ? key : "");
-    return error_set(err, E_INVALID, "%s:%d: `%s`: read something else, expected %s", place->path,
-                     toml_line(place->lines, where), where, expected);
-}
-
-static int no_memory(struct error *err)
-{
-    return error_set(err, E_SYSTEM, "out of memory");
-}
 
 /* --- strings and lists of them --- */
 
 /* With each ${NAME} replaced by that variable of ours: a key need not stand in a file. */
-static int expand(const struct place *place, const char *key, const char *text, struct buf *out,
-                  struct error *err)
+static int expand(const struct config_place *place, const char *key, const char *text,
+                  struct buf *out, struct error *err)
 {
     while (*text) {
         const char *open = strstr(text, "${");
@@ -59,11 +32,12 @@ static int expand(const struct place *place, const char *key, const char *text, 
         if (!close)
             return buf_add_str(out, text, err);
         if ((size_t)(close - open) - 2 >= sizeof(name))
-            return wrong(place, key, "the name of a variable in ${…}", err);
+            return config_place_wrong(place, key, "the name of a variable in ${…}", err);
         (void)snprintf(name, sizeof(name), "%.*s", (int)(close - open) - 2, open + 2);
         value = getenv(name);
         if (!value) {
-            (void)wrong(place, key, "a variable of the environment in ${…} that is set", err);
+            (void)config_place_wrong(place, key,
+                                     "a variable of the environment in ${…} that is set", err);
             return error_hint(err, "set `%s` where belljar is started", name);
         }
         if (buf_add(out, text, (size_t)(open - text), err) < 0 || buf_add_str(out, value, err) < 0)
@@ -73,60 +47,16 @@ static int expand(const struct place *place, const char *key, const char *text, 
     return 0;
 }
 
-static int add_item(char ***list, size_t *n, const char *text, struct error *err)
+static int read_args(const struct config_place *place, struct config_server *server,
+                     const json_t *value, struct error *err)
 {
-    char **grown;
+    size_t n = 1; /* after the command */
 
-    if (*n >= ITEMS_MAX)
-        return error_set(err, E_TOO_LARGE, "more than %d items in one list", ITEMS_MAX);
-    grown = realloc(*list, (*n + 2) * sizeof(*grown));
-    if (!grown)
-        return no_memory(err);
-    *list = grown;
-    grown[*n] = strdup(text);
-    grown[*n + 1] = NULL;
-    return grown[(*n)++] ? 0 : no_memory(err);
-}
-
-static void free_list(char **list)
-{
-    for (size_t i = 0; list && list[i]; i++) {
-        explicit_bzero(list[i], strlen(list[i])); /* keys and tokens stand in some */
-        free(list[i]);
-    }
-    free(list);
-}
-
-static int read_text(const struct place *place, const char *key, const json_t *value,
-                     const char *expected, char **ret_text, struct error *err)
-{
-    if (!json_is_string(value) || !*json_string_value(value))
-        return wrong(place, key, expected, err);
-    free(*ret_text);
-    *ret_text = strdup(json_string_value(value));
-    return *ret_text ? 0 : no_memory(err);
-}
-
-static int read_args(const struct place *place, struct config_server *server, const json_t *value,
-                     struct error *err)
-{
-    size_t i, n = 1;
-    const json_t *item;
-
-    if (!json_is_array(value))
-        return wrong(place, "args", "an array of strings", err);
-    json_array_foreach(value, i, item)
-    {
-        if (!json_is_string(item))
-            return wrong(place, "args", "an array of strings", err);
-        if (add_item(&server->argv, &n, json_string_value(item), err) < 0)
-            return -1;
-    }
-    return 0;
+    return config_place_words(place, "args", value, &server->argv, &n, err);
 }
 
 /* A table of strings as "NAME=value" or "Name: value". */
-static int read_pairs(const struct place *place, const char *key, const json_t *table,
+static int read_pairs(const struct config_place *place, const char *key, const json_t *table,
                       const char *between, char ***ret_list, struct error *err)
 {
     bool is_header = *between == ':';
@@ -135,20 +65,20 @@ static int read_pairs(const struct place *place, const char *key, const json_t *
     json_t *value;
 
     if (!json_is_object(table))
-        return wrong(place, key, "a table of strings", err);
+        return config_place_wrong(place, key, "a table of strings", err);
     json_object_foreach((json_t *)table, name, value)
     {
         cleanup(buf_done) struct buf text = {0};
 
         if (!json_is_string(value) || !*name || strpbrk(name, is_header ? ": \t\r\n" : "="))
-            return wrong(place, key, "a table of names and strings", err);
+            return config_place_wrong(place, key, "a table of names and strings", err);
         buf_init(&text, VALUE_BYTES);
         if (buf_printf(&text, err, "%s%s", name, between) < 0 ||
             expand(place, key, json_string_value(value), &text, err) < 0)
             return -1;
         if (is_header && strpbrk(buf_str(&text), "\r\n"))
-            return wrong(place, key, "headers of one line", err);
-        if (add_item(ret_list, &n, buf_str(&text), err) < 0)
+            return config_place_wrong(place, key, "headers of one line", err);
+        if (config_words_add(ret_list, &n, buf_str(&text), err) < 0)
             return -1;
     }
     return 0;
@@ -156,22 +86,8 @@ static int read_pairs(const struct place *place, const char *key, const json_t *
 
 /* --- the keys --- */
 
-static int read_seconds(const struct place *place, const char *key, const json_t *value, double max,
-                        double *ret_seconds, struct error *err)
-{
-    double seconds = json_is_number(value) ? json_number_value(value) : 0;
-    char expected[64];
-
-    if (seconds >= 1 && seconds <= max) {
-        *ret_seconds = seconds;
-        return 0;
-    }
-    (void)snprintf(expected, sizeof(expected), "a number of seconds from 1 to %.0f", max);
-    return wrong(place, key, expected, err);
-}
-
-static int read_era(const struct place *place, struct config_server *server, const json_t *value,
-                    struct error *err)
+static int read_era(const struct config_place *place, struct config_server *server,
+                    const json_t *value, struct error *err)
 {
     static const char *const names[] = {"auto", "legacy", "modern"};
     const char *name = json_string_value(value);
@@ -182,18 +98,19 @@ static int read_era(const struct place *place, struct config_server *server, con
             return 0;
         }
     }
-    return wrong(place, "era", "`auto`, `legacy` or `modern`", err);
+    return config_place_wrong(place, "era", "`auto`, `legacy` or `modern`", err);
 }
 
-static int read_tools(const struct place *place, struct config_server *server, const json_t *table,
-                      struct error *err)
+static int read_tools(const struct config_place *place, struct config_server *server,
+                      const json_t *table, struct error *err)
 {
     static const char *const words[] = {"auto", "allow", "ask", "deny"};
     const char *tool;
     json_t *value;
 
     if (!json_is_object(table))
-        return wrong(place, "tools", "a table of tools with `allow`, `ask` or `deny`", err);
+        return config_place_wrong(place, "tools", "a table of tools with `allow`, `ask` or `deny`",
+                                  err);
     json_object_foreach((json_t *)table, tool, value)
     {
         size_t i = 0;
@@ -202,19 +119,19 @@ static int read_tools(const struct place *place, struct config_server *server, c
                !(json_is_string(value) && strcmp(json_string_value(value), words[i]) == 0))
             i++;
         if (i == ARRAY_SIZE(words))
-            return wrong(place, "tools", "`allow`, `ask`, `deny` or `auto` for each tool", err);
+            return config_place_wrong(place, "tools",
+                                      "`allow`, `ask`, `deny` or `auto` for each tool", err);
         if (json_object_set_new(server->tools, tool, json_integer((json_int_t)i)) < 0)
-            return no_memory(err);
+            return error_set(err, E_SYSTEM, "out of memory");
     }
     return 0;
 }
 
-static int read_key(const struct place *place, struct config_server *server, const char *key,
+static int read_key(const struct config_place *place, struct config_server *server, const char *key,
                     const json_t *value, struct error *err)
 {
     static const char *const known[] = {"command", "args",      "env",        "cwd", "url",
                                         "headers", "timeout_s", "approval_s", "era", "tools"};
-    const char *nearest;
 
     if (strcmp(key, "command") == 0)
         return 0; /* comes first: see read_command() */
@@ -225,58 +142,53 @@ static int read_key(const struct place *place, struct config_server *server, con
     if (strcmp(key, "headers") == 0)
         return read_pairs(place, key, value, ": ", &server->headers, err);
     if (strcmp(key, "cwd") == 0)
-        return read_text(place, key, value, "a directory", &server->cwd, err);
+        return config_place_text(place, key, value, "a directory", &server->cwd, err);
     if (strcmp(key, "url") == 0)
-        return read_text(place, key, value, "an http or https URL", &server->url, err);
+        return config_place_text(place, key, value, "an http or https URL", &server->url, err);
     if (strcmp(key, "timeout_s") == 0)
-        return read_seconds(place, key, value, TIMEOUT_S_MAX, &server->timeout_s, err);
+        return config_place_number(place, key, value, "seconds", TIMEOUT_S_MAX, &server->timeout_s,
+                                   err);
     if (strcmp(key, "approval_s") == 0)
-        return read_seconds(place, key, value, APPROVAL_S_MAX, &server->approval_s, err);
+        return config_place_number(place, key, value, "seconds", APPROVAL_S_MAX,
+                                   &server->approval_s, err);
     if (strcmp(key, "era") == 0)
         return read_era(place, server, value, err);
     if (strcmp(key, "tools") == 0)
         return read_tools(place, server, value, err);
-    (void)wrong(place, key, "an option of servers", err);
-    nearest = suggest_nearest(key, known, ARRAY_SIZE(known));
-    return nearest ? error_hint(err, "did you mean `%s`?", nearest) : -1;
+    return config_place_unknown(place, key, known, ARRAY_SIZE(known), err);
 }
 
 /* What is wrong with them together. */
-static int check(const struct place *place, const struct config_server *server, struct error *err)
+static int check(const struct config_place *place, const struct config_server *server,
+                 struct error *err)
 {
     bool is_url = server->url && (strncmp(server->url, "http://", 7) == 0 ||
                                   strncmp(server->url, "https://", 8) == 0);
 
     if (!server->argv == !server->url)
-        return wrong(place, NULL, "either a `command` or a `url`", err);
+        return config_place_wrong(place, NULL, "either a `command` or a `url`", err);
     if (server->url && !is_url)
-        return wrong(place, "url", "an http or https URL", err);
+        return config_place_wrong(place, "url", "an http or https URL", err);
     if (server->url && (server->env || server->cwd))
-        return wrong(place, NULL, "`env` and `cwd` only with a `command`", err);
+        return config_place_wrong(place, NULL, "`env` and `cwd` only with a `command`", err);
     if (server->argv && server->headers)
-        return wrong(place, NULL, "`headers` only with a `url`", err);
+        return config_place_wrong(place, NULL, "`headers` only with a `url`", err);
     if (server->argv && server->argv[0][0] != '/' && strchr(server->argv[0], '/'))
-        return wrong(place, "command", "an absolute path, or a name to look for in PATH", err);
+        return config_place_wrong(place, "command",
+                                  "an absolute path, or a name to look for in PATH", err);
     if (server->cwd && server->cwd[0] != '/')
-        return wrong(place, "cwd", "an absolute path", err);
+        return config_place_wrong(place, "cwd", "an absolute path", err);
     return 0;
 }
 
 /* Programs import it by this name; further rules of Python's are looked after inside. */
 static bool is_name(const char *name)
 {
-    size_t len = strlen(name);
-
-    if (len == 0 || len >= CONFIG_SERVER_NAME_MAX || !islower((unsigned char)name[0]))
-        return false;
-    for (size_t i = 0; i < len; i++)
-        if (!islower((unsigned char)name[i]) && !isdigit((unsigned char)name[i]) && name[i] != '_')
-            return false;
-    return strcmp(name, "search") != 0 && strcmp(name, "names") != 0 &&
-           strcmp(name, CONFIG_HOST) != 0;
+    return config_name_is_sound(name, CONFIG_SERVER_NAME_MAX) && strcmp(name, "search") != 0 &&
+           strcmp(name, "names") != 0 && strcmp(name, CONFIG_HOST) != 0;
 }
 
-static int read_table(const struct place *place, struct config_server *server, json_t *table,
+static int read_table(const struct config_place *place, struct config_server *server, json_t *table,
                       struct error *err)
 {
     const json_t *command = json_object_get(table, "command");
@@ -287,11 +199,11 @@ static int read_table(const struct place *place, struct config_server *server, j
 
     server->tools = json_object();
     if (!server->name || !server->tools)
-        return no_memory(err);
+        return error_set(err, E_SYSTEM, "out of memory");
     if (json_object_get(table, "args") && !command)
-        return wrong(place, "args", "them only with a `command`", err);
-    if (command && (read_text(place, "command", command, "a program", &program, err) < 0 ||
-                    add_item(&server->argv, &n, program, err) < 0))
+        return config_place_wrong(place, "args", "them only with a `command`", err);
+    if (command && (config_place_text(place, "command", command, "a program", &program, err) < 0 ||
+                    config_words_add(&server->argv, &n, program, err) < 0))
         return -1;
     json_object_foreach(table, key, value)
     {
@@ -304,12 +216,12 @@ static int read_table(const struct place *place, struct config_server *server, j
 int config_server_read(struct config_server *server, const char *path, const json_t *lines,
                        const char *name, json_t *table, struct error *err)
 {
-    struct place place = {path, lines, name};
+    const struct config_place place = {"servers", path, lines, name};
 
     if (!json_is_object(table))
-        return wrong(&place, NULL, "a table with a `command` or a `url`", err);
+        return config_place_wrong(&place, NULL, "a table with a `command` or a `url`", err);
     if (!is_name(name))
-        return wrong(
+        return config_place_wrong(
             &place, NULL,
             "a name of lower-case letters, digits and `_`, other than host, search and names", err);
     config_server_done(server);
@@ -321,9 +233,9 @@ int config_server_read(struct config_server *server, const char *path, const jso
 void config_server_done(struct config_server *server)
 {
     free(server->name);
-    free_list(server->argv);
-    free_list(server->env);
-    free_list(server->headers);
+    config_words_free(server->argv);
+    config_words_free(server->env);
+    config_words_free(server->headers);
     free(server->cwd);
     free(server->url);
     json_decref(server->tools);

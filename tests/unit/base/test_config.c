@@ -518,7 +518,7 @@ static void mistakes_in_servers_have_their_lines(void **state)
         {"[servers.a]\n",                                                      "either a `command` or a `url`", NULL                     },
         {"[servers.a]\ncommand = \"x\"\nurl = \"http://x\"\n",                 "either a",                      NULL                     },
         {"[servers.A]\ncommand = \"x\"\n",                                     "a name of lower-case letters",  NULL                     },
-        {"[servers.search]\ncommand = \"x\"\n",                                "other than search",             NULL                     },
+        {"[servers.search]\ncommand = \"x\"\n",                                "other than host, search and",   NULL                     },
         {"[servers.\"a b\"]\ncommand = \"x\"\n",                               "a name of lower-case letters",  NULL                     },
         {"[servers.a]\ncommand = [\"x\"]\n",                                   "a program",                     NULL                     },
         {"[servers.a]\ncommand = \"./x\"\n",                                   "an absolute path",              NULL                     },
@@ -536,6 +536,40 @@ static void mistakes_in_servers_have_their_lines(void **state)
         {"[servers.a]\ncommand = \"x\"\nenv = {A = \"${UNSET_HERE}\"}\n",      "that is set",
          "UNSET_HERE"                                                                                                                    },
     };
+
+    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+        struct config *config = config_new();
+
+        assert_non_null(config);
+        expect_mistake(config, rows[i].text, rows[i].part, rows[i].hint);
+        config_free(config);
+    }
+    (void)state;
+}
+
+static void mistakes_in_functions_have_their_lines(void **state)
+{
+#define FUNCTION "[functions.f]\ndescription = \"d\"\ncommand = [\"/bin/true\"]\n"
+    static const struct {
+        const char *text, *part, *hint;
+    } rows[] = {
+        {"functions = 1\n",                                                          "tables of the form",                 NULL                     },
+        {"[functions.f]\n",                                                          "a `command` and a `description`",    NULL                     },
+        {"[functions.F]\n",                                                          "a name of lower-case letters",       NULL                     },
+        {"[functions.f]\ncommand = []\n",                                            "an array of strings",                NULL                     },
+        {"[functions.f]\ncommand = [1]\n",                                           "an array of strings",                NULL                     },
+        {"[functions.f]\ndescription = \"d\"\ncommand = [\"true\"]\n",               "the absolute path",                  NULL                     },
+        {"[functions.f]\ndescription = \"d\"\ncommand = [\"/bin/true\", \"{a}\"]\n",
+         "only parameters in",                                                                                             NULL                     },
+        {FUNCTION "callers = []\n",                                                  "an array of strings",                NULL                     },
+        {FUNCTION "timeout_s = 0\n",                                                 "a number of seconds from 1 to 3600", NULL                     },
+        {FUNCTION "per_minute = 1e9\n",                                              "a number of calls from 1 to 100000", NULL                     },
+        {FUNCTION "severity = \"grave\"\n",                                          "read_only, low, medium",             NULL                     },
+        {FUNCTION "approval = \"maybe\"\n",                                          "auto, never or always",              NULL                     },
+        {FUNCTION "parameters = 1\n",                                                "a table of parameters",              NULL                     },
+        {FUNCTION "sesion = \"s\"\n",                                                "an option of functions",             "did you mean `session`?"},
+    };
+#undef FUNCTION
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
         struct config *config = config_new();
@@ -608,6 +642,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(mistakes_in_environments_have_their_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(servers_are_read_with_what_they_need, setup, teardown),
         cmocka_unit_test_setup_teardown(mistakes_in_servers_have_their_lines, setup, teardown),
+        cmocka_unit_test_setup_teardown(mistakes_in_functions_have_their_lines, setup, teardown),
         cmocka_unit_test_setup_teardown(grants_are_taken_apart, setup, teardown),
     };
 
