@@ -1,12 +1,8 @@
 /* Theory of operation.
  *
  * A server has one wire at a time (reach/upstream_wire.h). Opening it is a chain of requests of our
- * own: `initialize`, or where that is refused `server/discover` of the modern era; then tools/list,
- * page by page. Calls wait in a list until the chain is through, and every request, ours and
- * theirs, is an entry in one table by its id, with a clock.
- *
- * The legacy handshake comes first although it is the older one: every server there is answers to
- * it, with an error at least, while some of the old ones never answer to anything else before it.
+ * own, the chain (reach/upstream_chain.c). Calls wait in a list until the chain is through, and
+ * every request, ours and theirs, is an entry in one table by its id, with a clock.
  */
 #include "reach/upstream.h"
 
@@ -16,12 +12,9 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "reach/upstream_internal.h"
 #include "reach/upstream_message.h"
 #include "reach/upstream_wire.h"
-
-#define LEGACY_VERSION "2025-11-25"
-#define MODERN_VERSION "2026-07-28"
-#define META           "io.modelcontextprotocol/"
 
 /* Between two starts of a server that crashes: none for the first time, then doubled up to the
  * last. */
@@ -34,99 +27,24 @@
 /* Of programs, when we end. */
 #define PATIENCE_MS 200
 
-#define NOT_SUPPORTED    (-32601)
-#define INSTRUCTIONS_MAX (8 * KIB)
-#define TITLE_MAX        200
-#define VERSION_MAX      32
+#define NOT_SUPPORTED (-32601)
 
-enum state { STATE_IDLE, STATE_OPENING, STATE_READY };
-
-struct upstream {
-    struct upstreams *all;
-    const struct config_server *config;
-    enum state state;
-    struct upstream_wire *wire;
-    bool is_modern;
-    bool is_stale;   /* the server said that its tools have changed */
-    bool is_listing; /* the chain is at tools/list */
-    unsigned n_pages;
-    char version[VERSION_MAX];
-    json_t *listed;      /* that is being filled */
-    json_t *description; /* {"tools", "title", "instructions"}, or NULL */
-    json_t *opening;     /* title and instructions, until the tools are there */
-    struct request *requests;
-    struct upstream_call *waiting; /* for the chain, in order */
-    struct upstream_call *calls;   /* all, for counting and ending */
-    size_t n_calls;
-    uint64_t last_id;
-    struct loop_watch *broken; /* runs the end of the wire outside of its own callbacks */
-    struct error failure;      /* why; E_NONE: all is well */
-    unsigned failures;         /* in a row */
-    uint64_t not_before_ns;
-    unsigned silences;
-    uint64_t n_starts;
-};
-
-struct upstreams {
-    struct loop *loop;
-    size_t n;
-    struct upstream list[];
-};
-
-/* Of ours, or on behalf of a call. */
-struct request {
-    struct upstream *upstream;
-    struct request *next;
-    uint64_t id;
-    struct upstream_call *call; /* NULL: it is a link of the chain */
-    void (*on_result)(struct upstream *u, const json_t *result);
-    void (*on_refused)(struct upstream *u, const struct error *err, int code);
-    struct loop_watch *clock; /* of a link */
-};
-
-struct upstream_call {
-    struct upstream *upstream;
-    struct upstream_call *before, *after; /* of all */
-    struct upstream_call *next;           /* that waits, too */
-    bool is_waiting;
-    uint64_t start; /* of the server, that it belongs to */
-    char *tool;     /* NULL: only the list is asked for */
-    json_t *arguments;
-    struct request *request;
-    upstream_done done;
-    void *user;
-    struct loop_watch *clock;
-    struct loop_watch *soon; /* an answer that is there already */
-};
-
-static void pump(struct upstream *u);
-static void break_wire(struct upstream *u, const struct error *why);
 static int open_wire(struct upstream *u, struct error *err);
-
-static int no_memory(struct error *err)
-{
-    return error_set(err, E_SYSTEM, "out of memory");
-}
-
-static uint64_t timeout_ms(const struct upstream *u)
-{
-    return (uint64_t)(u->config->timeout_s * 1000);
-}
 
 /* --- requests --- */
 
-static struct request **find_request(struct upstream *u, uint64_t id)
+static struct upstream_request **find_request(struct upstream *u, uint64_t id)
 {
-    struct request **at = &u->requests;
+    struct upstream_request **at = &u->requests;
 
     while (*at && (*at)->id != id)
         at = &(*at)->next;
     return at;
 }
 
-static void free_request(struct request *request)
+void upstream_request_free(struct upstream_request *request)
 {
-    struct request **at = find_request(request->upstream, request->id);
+    struct upstream_request **at = find_request(request->upstream, request->id);
 
     if (*at == request)
         *at = request->next;
@@ -139,16 +57,15 @@ static void free_request(struct request *request)
 /* In the modern era every request says who we are and what we can. */
 static int add_meta(json_t *params)
 {
-    json_t *meta =
-        json_pack("{s:s, s:{}, s:{s:s, s:s}}", META "protocolVersion", MODERN_VERSION,
-                  META "clientCapabilities", META "clientInfo", "name", "belljar", "version", "1");
+    json_t *meta = json_pack("{s:s, s:{}, s:{s:s, s:s}}", UPSTREAM_META "protocolVersion",
+                             UPSTREAM_MODERN, UPSTREAM_META "clientCapabilities",
+                             UPSTREAM_META "clientInfo", "name", "belljar", "version", "1");
 
     return json_object_set_new(params, "_meta", meta);
 }
 
-/* `params` is taken over. */
-static int post(struct upstream *u, const char *method, json_t *params, uint64_t id,
-                struct error *err)
+int upstream_post(struct upstream *u, const char *method, json_t *params, uint64_t id,
+                  struct error *err)
 {
     json_t *message = json_pack("{s:s, s:s}", "jsonrpc", "2.0", "method", method);
     int r = -1;
@@ -156,7 +73,7 @@ static int post(struct upstream *u, const char *method, json_t *params, uint64_t
     if (!message || !params || (u->is_modern && id && add_meta(params) < 0) ||
         (json_object_size(params) && json_object_set(message, "params", params) < 0) ||
         (id && json_object_set_new(message, "id", json_integer((json_int_t)id)) < 0))
-        (void)no_memory(err);
+        (void)upstream_no_memory(err);
     else
         r = u->wire->ops->send(u->wire, message, id, err);
     json_decref(params);
@@ -164,9 +81,9 @@ static int post(struct upstream *u, const char *method, json_t *params, uint64_t
     return r;
 }
 
-static struct request *new_request(struct upstream *u)
+struct upstream_request *upstream_request_new(struct upstream *u)
 {
-    struct request *request = calloc(1, sizeof(*request));
+    struct upstream_request *request = calloc(1, sizeof(*request));
 
     if (!request)
         return NULL;
@@ -178,18 +95,18 @@ static struct request *new_request(struct upstream *u)
 }
 
 /* Tells the server that nobody waits for an answer any more. */
-static void withdraw(struct request *request)
+static void withdraw(struct upstream_request *request)
 {
     struct upstream *u = request->upstream;
     uint64_t id = request->id;
 
-    free_request(request);
+    upstream_request_free(request);
     if (!u->wire || u->failure.code != E_NONE)
         return;
     u->wire->ops->forget(u->wire, id);
-    (void)post(u, "notifications/cancelled",
-               json_pack("{s:I, s:s}", "requestId", (json_int_t)id, "reason", "not needed"), 0,
-               NULL);
+    (void)upstream_post(
+        u, "notifications/cancelled",
+        json_pack("{s:I, s:s}", "requestId", (json_int_t)id, "reason", "not needed"), 0, NULL);
 }
 
 /* --- calls --- */
@@ -243,7 +160,7 @@ static void on_call_late(void *arg)
     if (call->request) {
         withdraw(call->request);
         if (++u->silences >= SILENCES_MAX)
-            break_wire(u, &err);
+            upstream_break(u, &err);
     }
     answer(call, NULL, &err);
 }
@@ -298,10 +215,10 @@ static void on_broken(void *arg)
     error_copy(&why, &u->failure);
     u->wire->ops->free(u->wire);
     u->wire = NULL;
-    u->state = STATE_IDLE;
+    u->state = UPSTREAM_IDLE;
     u->silences = 0;
     while (u->requests)
-        free_request(u->requests);
+        upstream_request_free(u->requests);
     back_off(u);
     while ((call = find_doomed(u, start)))
         answer(call, NULL, &why);
@@ -309,7 +226,7 @@ static void on_broken(void *arg)
         restart(u);
 }
 
-static void break_wire(struct upstream *u, const struct error *why)
+void upstream_break(struct upstream *u, const struct error *why)
 {
     if (u->failure.code != E_NONE)
         return;
@@ -317,196 +234,12 @@ static void break_wire(struct upstream *u, const struct error *why)
     loop_timer_start(u->broken, 0);
 }
 
-/* --- the chain: opening, and the list of tools --- */
-
-static void fail_chain(struct upstream *u, const char *what, const struct error *cause)
-{
-    cleanup_error struct error err = {0};
-
-    error_copy(&err, cause);
-    error_wrap(&err, "server `%s`: %s", u->config->name, what);
-    break_wire(u, &err);
-}
-
-static void on_link_late(void *arg)
-{
-    struct request *request = arg;
-    struct upstream *u = request->upstream;
-    cleanup_error struct error err = {0};
-
-    error_set(&err, E_BUSY, "no answer within %.0f seconds", u->config->timeout_s);
-    free_request(request);
-    fail_chain(u, "start", &err);
-}
-
-static void refuse_link(struct upstream *u, const struct error *err, int code)
-{
-    (void)code;
-    fail_chain(u, u->is_listing ? "tools/list" : "start", err);
-}
-
-static void send_link(struct upstream *u, const char *method, json_t *params,
-                      void (*on_result)(struct upstream *u, const json_t *result),
-                      void (*on_refused)(struct upstream *u, const struct error *err, int code))
-{
-    cleanup_error struct error err = {0};
-    struct request *request = new_request(u);
-
-    if (request)
-        request->clock = loop_timer(u->all->loop, on_link_late, request);
-    if (!request || !request->clock) {
-        json_decref(params);
-        (void)no_memory(&err);
-        fail_chain(u, "start", &err);
-        return;
-    }
-    request->on_result = on_result;
-    request->on_refused = on_refused;
-    loop_timer_start(request->clock, timeout_ms(u));
-    if (post(u, method, params, request->id, &err) < 0)
-        fail_chain(u, "start", &err);
-}
-
-static void on_page(struct upstream *u, const json_t *result);
-
-static void finish_list(struct upstream *u)
-{
-    json_decref(u->description);
-    u->description = u->opening ? json_copy(u->opening) : json_object();
-    if (json_object_set(u->description, "tools", u->listed) < 0) {
-        cleanup_error struct error err = {0};
-
-        (void)no_memory(&err);
-        break_wire(u, &err);
-    }
-    json_decref(u->listed);
-    u->listed = NULL;
-    u->is_listing = false;
-    u->state = STATE_READY;
-    pump(u);
-}
-
-static void on_page(struct upstream *u, const json_t *result)
-{
-    cleanup_error struct error err = {0};
-    const char *cursor = upstream_tools_next(result);
-    int left_out = upstream_tools_add(u->listed, result, &err);
-
-    if (left_out < 0) {
-        fail_chain(u, "tools/list", &err);
-        return;
-    }
-    if (left_out)
-        LOG_EVENT(LOG_WARNING, "server_tools_left_out", {.key = "server", .text = u->config->name},
-                  {.key = "count", .number = left_out});
-    if (!cursor || ++u->n_pages >= LIMIT_UPSTREAM_PAGES ||
-        json_array_size(u->listed) >= LIMIT_UPSTREAM_TOOLS)
-        finish_list(u);
-    else
-        send_link(u, "tools/list", json_pack("{s:s}", "cursor", cursor), on_page, refuse_link);
-}
-
-static void list_tools(struct upstream *u)
-{
-    cleanup_error struct error err = {0};
-
-    u->state = STATE_OPENING;
-    u->is_stale = false;
-    u->is_listing = true;
-    u->n_pages = 0;
-    json_decref(u->listed);
-    u->listed = json_array();
-    if (u->listed) {
-        send_link(u, "tools/list", json_object(), on_page, refuse_link);
-        return;
-    }
-    (void)no_memory(&err);
-    fail_chain(u, "start", &err);
-}
-
-/* What the server says of itself, for people. */
-static void keep_opening(struct upstream *u, const json_t *result, const json_t *info)
-{
-    const json_t *words = json_object_get(result, "instructions");
-    const json_t *title = json_object_get(info, "title");
-
-    if (!title)
-        title = json_object_get(info, "name");
-    json_decref(u->opening);
-    u->opening = json_object();
-    if (json_is_string(words))
-        (void)json_object_set_new(u->opening, "instructions",
-                                  upstream_text(words, INSTRUCTIONS_MAX));
-    if (json_is_string(title))
-        (void)json_object_set_new(u->opening, "title", upstream_text(title, TITLE_MAX));
-}
-
-static void on_discovered(struct upstream *u, const json_t *result)
-{
-    const json_t *meta = json_object_get(result, "_meta");
-
-    keep_opening(u, result, json_object_get(meta, META "serverInfo"));
-    list_tools(u);
-}
-
-static void discover(struct upstream *u)
-{
-    u->is_modern = u->wire->is_modern = true;
-    u->wire->version = MODERN_VERSION;
-    send_link(u, "server/discover", json_object(), on_discovered, refuse_link);
-}
-
-static void on_initialized(struct upstream *u, const json_t *result)
-{
-    const char *version = json_string_value(json_object_get(result, "protocolVersion"));
-    cleanup_error struct error err = {0};
-
-    if (!version || strlen(version) != strlen(LEGACY_VERSION) ||
-        strspn(version, "0123456789-") != strlen(version)) {
-        error_set(&err, E_PROTOCOL, "its answer names no version of the protocol");
-        fail_chain(u, "start", &err);
-        return;
-    }
-    (void)snprintf(u->version, sizeof(u->version), "%s", version);
-    u->wire->version = u->version;
-    keep_opening(u, result, json_object_get(result, "serverInfo"));
-    if (post(u, "notifications/initialized", json_object(), 0, &err) < 0) {
-        fail_chain(u, "start", &err);
-        return;
-    }
-    list_tools(u);
-}
-
-/* A server that has left the handshake behind. */
-static void on_handshake_refused(struct upstream *u, const struct error *err, int code)
-{
-    if (u->config->era == CONFIG_ERA_AUTO && code != 0)
-        discover(u);
-    else
-        refuse_link(u, err, code);
-}
-
-static void begin_chain(struct upstream *u)
-{
-    u->is_listing = false;
-    if (u->config->era == CONFIG_ERA_MODERN) {
-        discover(u);
-        return;
-    }
-    u->is_modern = u->wire->is_modern = false;
-    u->wire->version = NULL;
-    send_link(u, "initialize",
-              json_pack("{s:s, s:{}, s:{s:s, s:s}}", "protocolVersion", LEGACY_VERSION,
-                        "capabilities", "clientInfo", "name", "belljar", "version", "1"),
-              on_initialized, on_handshake_refused);
-}
-
 /* --- what the server sends --- */
 
 static void take_answer(struct upstream *u, const struct upstream_message *m,
                         const struct error *mistake)
 {
-    struct request *request = *find_request(u, m->id);
+    struct upstream_request *request = *find_request(u, m->id);
     struct upstream_call *call = request ? request->call : NULL;
     void (*on_result)(struct upstream *, const json_t *);
     void (*on_refused)(struct upstream *, const struct error *, int);
@@ -515,7 +248,7 @@ static void take_answer(struct upstream *u, const struct upstream_message *m,
         return; /* an answer to nothing, or to what was withdrawn */
     on_result = request->on_result;
     on_refused = request->on_refused;
-    free_request(request);
+    upstream_request_free(request);
     u->silences = 0;
     if (call && m->kind == UPSTREAM_RESULT) {
         cleanup_error struct error err = {0};
@@ -574,7 +307,7 @@ static void on_lost(void *user, uint64_t id, const struct error *err)
 
 static void on_end(void *user, const struct error *err)
 {
-    break_wire(user, err);
+    upstream_break(user, err);
 }
 
 /* --- opening and sending --- */
@@ -595,8 +328,8 @@ static int open_wire(struct upstream *u, struct error *err)
     u->n_starts++;
     if (open(u->all->loop, u->config, &events, u, &u->wire, err) < 0)
         return error_wrap(err, "server `%s`", u->config->name);
-    u->state = STATE_OPENING;
-    begin_chain(u);
+    u->state = UPSTREAM_OPENING;
+    upstream_chain_begin(u);
     return 0;
 }
 
@@ -616,28 +349,27 @@ static void send_call(struct upstream *u, struct upstream_call *call)
         return;
     }
     params = json_pack("{s:s, s:O}", "name", call->tool, "arguments", call->arguments);
-    call->request = new_request(u);
+    call->request = upstream_request_new(u);
     if (call->request)
         call->request->call = call;
     else
         json_decref(params);
-    if (!call->request || post(u, "tools/call", params, call->request->id, &err) < 0) {
+    if (!call->request || upstream_post(u, "tools/call", params, call->request->id, &err) < 0) {
         if (call->request)
-            free_request(call->request);
+            upstream_request_free(call->request);
         else
-            (void)no_memory(&err);
+            (void)upstream_no_memory(&err);
         answer(call, NULL, &err);
     }
 }
 
-/* Sends what waited, once the server is ready. */
-static void pump(struct upstream *u)
+void upstream_pump(struct upstream *u)
 {
-    while (u->state == STATE_READY && u->failure.code == E_NONE && u->waiting) {
+    while (u->state == UPSTREAM_READY && u->failure.code == E_NONE && u->waiting) {
         struct upstream_call *call = u->waiting;
 
         if (u->is_stale) {
-            list_tools(u);
+            upstream_chain_list(u);
             return;
         }
         u->waiting = call->next;
@@ -651,7 +383,7 @@ static void on_pump(void *arg)
     struct upstream_call *call = arg;
 
     if (call->is_waiting)
-        pump(call->upstream);
+        upstream_pump(call->upstream);
     else if (!call->tool)
         answer(call, call->upstream->description, NULL);
 }
@@ -702,13 +434,13 @@ static struct upstream_call *start_call(struct upstream *u, const char *tool,
         return NULL;
     call = add_call(u, tool, arguments, done, user);
     if (!call) {
-        (void)no_memory(err);
+        (void)upstream_no_memory(err);
         return NULL;
     }
     if (u->failure.code != E_NONE) /* it is just being ended: the next one's */
         call->start++;
-    loop_timer_start(call->clock, timeout_ms(u));
-    if (u->state == STATE_READY)
+    loop_timer_start(call->clock, upstream_timeout_ms(u));
+    if (u->state == UPSTREAM_READY)
         loop_timer_start(call->soon, 0); /* not from within the caller */
     return call;
 }
@@ -721,7 +453,7 @@ int upstreams_new(struct loop *loop, const struct config_server *servers, size_t
     struct upstreams *all = calloc(1, sizeof(*all) + n * sizeof(all->list[0]));
 
     if (!all)
-        return no_memory(err);
+        return upstream_no_memory(err);
     all->loop = loop;
     for (; all->n < n; all->n++) {
         struct upstream *u = &all->list[all->n];
@@ -731,7 +463,7 @@ int upstreams_new(struct loop *loop, const struct config_server *servers, size_t
         u->broken = loop_timer(loop, on_broken, u);
         if (!u->broken) {
             upstreams_free(all);
-            return no_memory(err);
+            return upstream_no_memory(err);
         }
     }
     *ret_upstreams = all;
@@ -741,7 +473,7 @@ int upstreams_new(struct loop *loop, const struct config_server *servers, size_t
 static void done_upstream(struct upstream *u)
 {
     while (u->requests)
-        free_request(u->requests);
+        upstream_request_free(u->requests);
     while (u->calls)
         free_call(u->calls);
     if (u->wire) {
@@ -785,10 +517,10 @@ int upstreams_find(const struct upstreams *upstreams, const char *name)
 json_t *upstreams_status(const struct upstreams *upstreams, size_t i)
 {
     const struct upstream *u = &upstreams->list[i];
-    const char *state = u->failure.code != E_NONE   ? "failed"
-                        : u->state == STATE_READY   ? "ready"
-                        : u->state == STATE_OPENING ? "starting"
-                                                    : "idle";
+    const char *state = u->failure.code != E_NONE      ? "failed"
+                        : u->state == UPSTREAM_READY   ? "ready"
+                        : u->state == UPSTREAM_OPENING ? "starting"
+                                                       : "idle";
     json_t *status =
         json_pack("{s:s, s:s, s:I, s:I, s:I}", "name", u->config->name, "state", state, "tools",
                   (json_int_t)json_array_size(json_object_get(u->description, "tools")), "calls",
