@@ -76,8 +76,8 @@ static void what_is_no_host_is_refused(void **state)
         "a?b",
         "*.a.org",
         "\xe2\x91\xa0.0.0.1",
-        "127\xe3\x80\x82"
-        "0.0.1",
+        ("127\xe3\x80\x82"
+         "0.0.1"),
         "localhost:80",
         "-x.a.org",
     };
