@@ -95,7 +95,7 @@ static void a_success_has_every_field_in_order(void **state)
         "\"layers\":[\"user-namespace\",\"seccomp\"],\"deterministic\":null,\"violations_more\":0,"
         "\"displays_more\":0,"
         "\"files_gone\":[],"
-        "\"files_truncated\":false,\"signal\":null}");
+        "\"files_truncated\":false,\"signal\":null,\"net\":null}");
     free(text);
 }
 
