@@ -450,6 +450,29 @@ static void a_shell_that_has_just_ended_is_not_in_the_way(void **state)
     "on_debug() { [[ $BASH_COMMAND != *__belljar_save* ]] || " command "; }; trap on_debug DEBUG"
 
 /* The one that is asked does not answer as it should, or not at all. */
+/* A cell that was on its way to one that has just died is lost, and said to be. */
+static void assert_bash_is_back(struct stage *g, struct session *session)
+{
+    bool is_there = false;
+
+    for (int i = 0; i < 10 && !is_there; i++) {
+        struct scene_ticket *t;
+
+        (void)scene_prepare(&g->scene, "echo here");
+        t = &g->scene.tickets[g->scene.n_tickets - 1];
+        t->run->language = RUN_BASH;
+        session_submit(session, t->run);
+        scene_wait(&g->scene, scene_all_done);
+        is_there = strcmp(t->out, "here\n") == 0;
+        if (!is_there)
+            assert_int_equal(t->run->state, RUN_STATE_LOST);
+        run_free(t->run);
+        g->scene.n_tickets--;
+        memset(t, 0, sizeof(*t));
+    }
+    assert_true(is_there);
+}
+
 static void a_bash_that_lies_or_dies_harms_itself(void **state)
 {
     static const struct {
@@ -472,7 +495,7 @@ static void a_bash_that_lies_or_dies_harms_itself(void **state)
         checkpoint(&g, session, "c");
         assert_contains(g.why, tricks[i].why);
         assert_output(&g, session, "print(x)", RUN_PYTHON, "1\n");
-        assert_output(&g, session, "echo here", RUN_BASH, "here\n");
+        assert_bash_is_back(&g, session);
     }
     finish(&g);
 }
