@@ -416,9 +416,10 @@ const char *net_judge(const struct net *net, const struct net_grant *grant,
     if (!grant->is_wildcard && strcmp(grant->host.name, "localhost") == 0 &&
         address_is_loopback(address))
         return NULL;
+    /* One of a part of that server says nothing about the rest, which the name would open. */
     for (size_t i = 0; i < net->count; i++)
-        if (net->grants[i].host.is_address && has_port(&net->grants[i], port) &&
-            address_equal(&net->grants[i].host.address, address))
+        if (net->grants[i].host.is_address && !needs_sight(&net->grants[i]) &&
+            has_port(&net->grants[i], port) && address_equal(&net->grants[i].host.address, address))
             return NULL;
     return range;
 }

@@ -272,7 +272,9 @@ void guest_open(struct guest *g)
         (void)bufferevent_write(g->inner, "HTTP/1.1 200 Connection established\r\n\r\n", 39);
     else if (g->how == EGRESS_SOCKS5)
         (void)bufferevent_write(g->inner, "\5\0\0\1\0\0\0\0\0\0", 10);
-    else if (bufferevent_write(g->outer, g->head.data, g->head.len) < 0) {
+    else if (!guest_count(g, g->head.len, 0)) {
+        return;
+    } else if (bufferevent_write(g->outer, g->head.data, g->head.len) < 0) {
         guest_end(g);
         return;
     }

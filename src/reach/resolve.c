@@ -56,7 +56,7 @@ static void free_lookup(struct lookup *l)
     close_fd(&l->answer);
     if (l->pid > 0) {
         n_running--;
-        (void)kill(l->pid, SIGKILL);
+        (void)kill(-l->pid, SIGKILL);
         (void)waitpid(l->pid, NULL, 0); /* dead already, but for the end of the whole program */
     }
     free(l->name);
@@ -99,25 +99,34 @@ static void answer(struct lookup *l, const char *why)
     start_waiting();
 }
 
-static void on_answer(void *arg)
+/* False: nothing more is there now. */
+static bool take_part(struct lookup *l)
 {
-    struct lookup *l = arg;
     ssize_t n = read(l->answer, l->text + l->len, ANSWER_BYTES - l->len);
 
     if (n > 0)
         l->len += (size_t)n;
-    if (n > 0 || (n < 0 && (errno == EAGAIN || errno == EINTR)))
-        return;
+    if (n > 0 || (n < 0 && errno == EINTR))
+        return true;
+    if (n < 0 && errno == EAGAIN)
+        return false;
     loop_watch_free(l->reader); /* the end, or more than anybody's addresses take */
     l->reader = NULL;
+    return false;
+}
+
+static void on_answer(void *arg)
+{
+    (void)take_part(arg);
 }
 
 static void on_end(void *arg)
 {
     struct lookup *l = arg;
 
-    while (l->reader)
-        on_answer(l);
+    /* Not until its end: what the program has started may keep it open for long. */
+    while (take_part(l))
+        ;
     answer(l, l->is_late ? "the name was not resolved in time" : NULL);
 }
 
@@ -126,7 +135,7 @@ static void on_late(void *arg)
     struct lookup *l = arg;
 
     l->is_late = true;
-    (void)kill(l->pid, SIGKILL);
+    (void)kill(-l->pid, SIGKILL);
 }
 
 /* --- its process --- */
@@ -149,7 +158,9 @@ static int spawn(struct lookup *l, int theirs)
         (void)posix_spawn_file_actions_destroy(&files);
         return -1;
     }
-    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+    (void)posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                                                    POSIX_SPAWN_SETPGROUP);
+    (void)posix_spawnattr_setpgroup(&attributes, 0); /* of its own, which ends as a whole */
     (void)posix_spawnattr_setsigmask(&attributes, &none);
     (void)posix_spawnattr_setsigdefault(&attributes, &all_signals);
     r = posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
@@ -238,7 +249,7 @@ void resolve_cancel(struct lookup *l)
     if (!l->pid)
         free_lookup(l);
     else
-        (void)kill(l->pid, SIGKILL); /* on_end() follows */
+        (void)kill(-l->pid, SIGKILL); /* on_end() follows */
 }
 
 void resolve_end(struct loop *loop)

@@ -31,6 +31,10 @@
 /* What is not answered has so long to be taken. */
 #define NOTICE_S 30
 
+/* That many of them at once. A server that asks us something a thousand times in one answer does
+ * not get a thousand connections of ours. */
+#define NOTICES_MAX 16
+
 struct http_wire {
     struct upstream_wire wire; /* the first, for http_of() */
     struct loop *loop;
@@ -390,12 +394,24 @@ static int write_request(const struct http_wire *h, const json_t *message, struc
     return buf_add_str(out, "\r\n", err) < 0 ? -1 : buf_add(out, buf_str(&body), body.len, err);
 }
 
+static size_t count_notices(const struct http_wire *h)
+{
+    size_t count = 0;
+
+    for (const struct exchange *x = h->exchanges; x; x = x->next)
+        count += !x->id;
+    return count;
+}
+
 static int http_send(struct upstream_wire *wire, const json_t *message, uint64_t id,
                      struct error *err)
 {
     struct http_wire *h = http_of(wire);
-    struct exchange *x = calloc(1, sizeof(*x));
+    struct exchange *x;
 
+    if (!id && count_notices(h) >= NOTICES_MAX)
+        return 0; /* nobody waits for it */
+    x = calloc(1, sizeof(*x));
     if (!x)
         return error_set(err, E_SYSTEM, "out of memory");
     *x = (struct exchange){.wire = h, .next = h->exchanges, .id = id};

@@ -194,6 +194,36 @@ def test_a_name_that_changes_its_address_is_judged_and_used_once(who, resolver):
         assert "127.0.0.1" in answer.json["net"]["refused"][0]["why"]
 
 
+def test_a_part_of_a_server_is_not_opened_by_a_name(who, resolver):
+    with Host() as host:
+        texts = [get(f"evil.test:{host.port}", "/admin"), connect(f"evil.test:{host.port}"), get(f"127.0.0.1:{host.port}", "/session/1")]
+        lines, _ = ask(who, texts, "--net", f"http://127.0.0.1:{host.port}/session/", "--net", f"evil.test:{host.port}", env=resolver({"evil.test": "127.0.0.1"}))
+        assert [line.split()[1] for line in lines] == ["403", "403", "200"], lines
+        assert [seen[1] for seen in host.seen] == ["/session/1"]
+
+
+def test_a_resolver_that_leaves_a_process_behind_holds_nobody_up(who):
+    """It keeps the pipe open, for far longer than anybody waits."""
+    program = who.directory("resolver") / "resolve"
+    program.write_text("#!/bin/sh\nsleep 1000 &\necho 127.0.0.1\n")
+    program.chmod(0o755)
+    who.own(program)
+    with Host() as host:
+        grants = ("--net", f"127.0.0.1:{host.port}", "--net", f"left.test:{host.port}")
+        lines, _ = ask(who, [get(f"left.test:{host.port}")], *grants, env={"BELLJAR_RESOLVER": str(program)})
+        assert lines == ["HTTP/1.1 200 OK"]
+
+
+def test_heads_are_counted(who):
+    with Host() as host:
+        where = f"127.0.0.1:{host.port}"
+        request = f"GET http://{where}/ HTTP/1.1\r\nHost: {where}\r\nX-Long: {'x' * 60000}\r\n\r\n".encode()
+        lines, answer = ask(who, [request] * 20, "--net", where, env={"BELLJAR_NET_MB": "1"})
+        assert lines[:10] == ["HTTP/1.1 200 OK"] * 10 and lines[-1] == "closed", lines
+        assert answer.json["net"]["sent_bytes"] > 1000000
+        assert len(host.seen) < 20
+
+
 def test_methods_and_paths(who):
     with Host() as host:
         where = f"127.0.0.1:{host.port}"

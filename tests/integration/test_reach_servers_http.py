@@ -148,3 +148,12 @@ def test_a_server_that_breaks_the_rules_harms_only_the_call(who, start):
     assert seen.keys() == kinds.keys()
     for kind, words in kinds.items():
         assert words in seen[kind], (kind, seen[kind])
+
+
+def test_a_server_that_asks_without_end_gets_a_few_connections(who, start):
+    url = start("--era=legacy", "--pings=1000") + "/mcp"
+    seen = run(who, {"web": (url, "")}, """
+        import json
+        from servers.web import add
+        print(json.dumps(add(1)))""")
+    assert 1 <= seen["sum"] <= 16, "each reply is a connection"

@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""good_http.py [--era E] [--events] [--token T]: the server of good.py over HTTP, for tests. Prints its port.
+"""good_http.py [--era E] [--events] [--token T] [--pings N]: the server of good.py over HTTP, for tests. Prints its port.
 
 With sessions in the legacy era, answers as JSON or as events, and some paths that misbehave.
 """
@@ -7,6 +7,7 @@ import argparse
 import json
 import ssl
 import sys
+import threading
 import uuid
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -20,6 +21,8 @@ class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     sessions = set()
     options = None
+    replies = 0
+    many = threading.Event()
 
     def log_message(self, *words):
         pass
@@ -46,6 +49,26 @@ class Handler(BaseHTTPRequestHandler):
             piece = text[at:at + 1000]
             self.wfile.write(b"%x;x=y\r\n%s\r\n" % (len(piece), piece))
         self.wfile.write(b"0\r\nX-Trailer: y\r\n\r\n")
+
+    def ping(self, message):
+        """Asks us N times whether we are there before it answers, and says how many replies it had by then. It leaves them without an answer."""
+        self.send_response(200)
+        self.send_header("Content-Type", "text/event-stream")
+        self.end_headers()
+        for number in range(self.options.pings):
+            self.wfile.write(b"data: %s\n\n" % json.dumps({"jsonrpc": "2.0", "id": number, "method": "ping"}).encode())
+        self.wfile.flush()
+        self.many.wait(2)
+        result = {"content": [], "structuredContent": {"sum": Handler.replies}}
+        self.wfile.write(b"data: %s\n\n" % json.dumps({"jsonrpc": "2.0", "id": message["id"], "result": result}).encode())
+        self.close_connection = True
+
+    def hold(self):
+        """One of those replies."""
+        Handler.replies += 1
+        if Handler.replies == self.options.pings:
+            self.many.set()
+        self.rfile.read()
 
     def bad(self, kind):
         """Breaks a rule, by the last part of the path."""
@@ -85,6 +108,12 @@ class Handler(BaseHTTPRequestHandler):
         params = message.get("params", {})
         is_modern = good.META + "protocolVersion" in params.get("_meta", {})
         session = self.headers.get("Mcp-Session-Id")
+        if "method" not in message:
+            self.hold()
+            return
+        if o.pings and message["method"] == "tools/call":
+            self.ping(message)
+            return
         if "id" not in message:
             self.answer(202)
             return
@@ -121,6 +150,7 @@ def main():
     parser.add_argument("--era", default="both")
     parser.add_argument("--events", action="store_true")
     parser.add_argument("--token")
+    parser.add_argument("--pings", type=int, default=0)
     parser.add_argument("--tls", help="a file with certificate and key")
     Handler.options = parser.parse_args()
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)

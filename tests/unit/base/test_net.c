@@ -138,6 +138,21 @@ static void addresses_are_granted_as_such(void **state)
     assert_non_null(net_judge(net, &net->grants[0], &host.address, true, 80));
 }
 
+/* The name would open what was left out of the grant. */
+static void a_part_of_a_server_is_not_its_address(void **state)
+{
+    cleanup(net_unref_p) struct net *net =
+        NET("a.example.org:80", "http://10.0.0.5/session/", "GET 10.0.0.5:80", "10.0.0.6:80");
+    struct host host;
+
+    (void)state;
+    assert_null(host_parse("10.0.0.5", 8, true, &host));
+    assert_non_null(net_judge(net, &net->grants[0], &host.address, false, 80));
+    assert_null(net_judge(net, &net->grants[1], &host.address, false, 80));
+    assert_null(host_parse("10.0.0.6", 8, true, &host));
+    assert_null(net_judge(net, &net->grants[0], &host.address, false, 80));
+}
+
 static void mistakes_are_named(void **state)
 {
     static const char *const wrong[] = {
@@ -235,6 +250,7 @@ int main(void)
         cmocka_unit_test(a_path_is_for_requests_and_plain_spellings),
         cmocka_unit_test(plain_requests_become_tls_where_that_is_granted),
         cmocka_unit_test(addresses_are_granted_as_such),
+        cmocka_unit_test(a_part_of_a_server_is_not_its_address),
         cmocka_unit_test(mistakes_are_named),
         cmocka_unit_test(nobody_gets_more_than_is_allowed),
     };
