@@ -25,7 +25,7 @@ static const struct {
     {"serve",       cmd_serve,       "answer requests over HTTP, from a warm stock of sandboxes"},
     {"mcp",         cmd_mcp,         "answer an MCP client on standard input and output"        },
     {"session",     cmd_session,     "list, show and end the sessions of a running server"      },
-    {"skills",      cmd_skills,      "look after the modules that later programs import"        },
+    {"skills",      cmd_skills,      "look after code that later programs import"               },
     {"state",       cmd_state,       "look after what agents have saved for later"              },
     {"environment", cmd_environment, "make environments: packages that programs find"           },
     {"token",       cmd_token,       "add, list and remove tokens of a server"                  },

@@ -14,6 +14,7 @@ _MARKS = [
     ("<time>", r"\[\d\d/[A-Z][a-z]{2}/\d{4}:\d\d:\d\d:\d\d [+-]\d{4}\]"),
     ("<time>", r"\b[A-Z][a-z]{2} [ \d]\d \d\d:\d\d:\d\d\b"),
     ("<time>", r"\b\d\d:\d\d:\d\d(?:[.,]\d+)?\b"),
+    ("<date>", r"\b\d{4}-\d\d-\d\d\b"),
     ("<id>", r"\b[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}\b"),
     ("<mail>", r"\b[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,4}\b"),
     ("<ip>", r"\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b"),
@@ -21,7 +22,7 @@ _MARKS = [
     ("<text>", r"\"[^\"]*\"|'[^']*'"),
     ("<path>", r"(?<![\w.])(?:/[\w.@%+-]+){2,}/?"),
     ("<hex>", r"\b0x[0-9a-fA-F]+\b|\b(?=[0-9a-fA-F]*\d)(?=[0-9a-fA-F]*[a-fA-F])[0-9a-fA-F]{8,}\b"),
-    ("<n>", r"(?<![A-Za-z_])[+-]?\d+(?:[.,]\d+)*"),
+    ("<n>", r"(?<![A-Za-z_])(?:(?<![\w.])[+-])?\d+(?:[.,]\d+)*"),
 ]
 _PATTERN = re.compile("|".join(f"(?P<m{i}>{pattern})" for i, (_, pattern) in enumerate(_MARKS)))
 _LEVEL = re.compile(r"\b(" + "|".join(LEVELS) + r")\b", re.IGNORECASE)

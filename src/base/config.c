@@ -20,7 +20,7 @@ static const struct config_option options[] = {
      .brief = "what it may do: the name or path of a profile", AT(profile)},
     {"environment", CONFIG_STRING, "system", .flag = "environment", .value = "NAME",
      .help = "the Python of programs: `system`, a name from [environments.NAME], or the path of a virtual environment",
-     .brief = "`system`, a configured name, or a venv", AT(environment)},
+     .brief = "`system`, one that was created, or a venv", AT(environment)},
     {"preload", CONFIG_LIST, "numpy,pandas,scipy,sklearn,matplotlib,sympy,networkx",
      .help = "modules a warm interpreter has already imported; those not installed are passed over", AT(preload)},
     {"allow", CONFIG_LIST, "", .is_reloadable = true, .aliases = {"ALLOWED_DIRECTORIES"},

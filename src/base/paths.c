@@ -91,6 +91,21 @@ static int make_private(const char *dir, struct error *err)
     return make_dir(dir, S_IRWXU, err);
 }
 
+/* With those above it, as XDG's variables want it. */
+static int make_private_path(char *dir, struct error *err)
+{
+    for (char *slash = strchr(dir + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        int r;
+
+        *slash = '\0';
+        r = make_private(dir, err);
+        *slash = '/';
+        if (r < 0)
+            return -1;
+    }
+    return make_private(dir, err);
+}
+
 /* The directory that a variable of XDG's names, or the one below HOME, and `belljar` in it. Each
  * directory on the way that is ours to make: those of the user's home may be missing, too. */
 static char *own_dir(const char *variable, const char *const below_home[2], mode_t mode,
@@ -102,7 +117,7 @@ static char *own_dir(const char *variable, const char *const below_home[2], mode
 
     if (base && *base == '/') {
         (void)snprintf(dir, sizeof(dir), "%s", base);
-        r = make_private(dir, err);
+        r = make_private_path(dir, err);
     } else if (home && *home == '/') {
         for (size_t i = 0; i < 2 && r == 0; i++) {
             (void)snprintf(dir, sizeof(dir), "%s%s", home, below_home[i]);

@@ -114,7 +114,7 @@ size_t changes_print_settled(FILE *out, const json_t *answer, const char *what)
     const json_t *skipped = json_object_get(answer, "skipped");
     size_t done = json_array_size(json_object_get(answer, "done"));
 
-    (void)fprintf(out, "%zu change(s) %s\n", done, what);
+    (void)fprintf(out, "%zu change%s %s\n", done, done == 1 ? "" : "s", what);
     for (size_t i = 0; i < json_array_size(skipped); i++) {
         const json_t *item = json_array_get(skipped, i);
 

@@ -179,6 +179,11 @@ static int act(struct request *request, char **words, struct error *err)
                   actions[i].takes_names ? "a name" : "no names");
         return error_hint(err, "`belljar environment --help` shows what it takes");
     }
+    if (!*word) {
+        error_set(err, E_INVALID,
+                  "`belljar environment` needs an action: create, list, show or rm");
+        return error_hint(err, "`belljar environment --help` says more");
+    }
     nearest = suggest_nearest(word, known, ARRAY_SIZE(known));
     error_set(err, E_INVALID, "`belljar environment` does not know `%s`", word);
     return error_hint(err, nearest ? "did you mean `%s`?" : "`belljar environment --help` lists %s",

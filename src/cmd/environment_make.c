@@ -342,8 +342,8 @@ static int fill(const struct environment_wish *wish, const struct site *site, st
     if (make_venv(site, wish->is_bare, err) < 0)
         return -1;
     if (!wish->lock)
-        (void)fprintf(stderr, "finding %zu package%s and what they need\n", wish->packages.count,
-                      wish->packages.count == 1 ? "" : "s");
+        (void)fprintf(stderr, "finding %zu package%s\n", wish->packages.count,
+                      wish->packages.count == 1 ? " and what it needs" : "s and what they need");
     if ((wish->lock ? copy_lock(wish, site, err) : resolve(wish, site, packages, err)) < 0)
         return -1;
     if (wish->lock)
@@ -356,6 +356,17 @@ static int fill(const struct environment_wish *wish, const struct site *site, st
     return write_manifest(wish, site, packages, err);
 }
 
+/* pip would only warn of it, and then find nothing. */
+static int check_wheels(const char *dir, struct error *err)
+{
+    struct stat st;
+
+    if (!dir || (stat(dir, &st) == 0 && S_ISDIR(st.st_mode)))
+        return 0;
+    error_set(err, E_NOT_FOUND, "--wheels `%s` is no directory", dir);
+    return error_hint(err, "name one with *.whl files of the packages and of what they need");
+}
+
 int environment_make(const struct environment_wish *wish, struct error *err)
 {
     struct site site;
@@ -363,7 +374,7 @@ int environment_make(const struct environment_wish *wish, struct error *err)
     for (size_t i = 0; i < wish->packages.count; i++)
         if (check_package(wish->packages.items[i], err) < 0)
             return -1;
-    if (find_place(&site, wish->name, err) < 0)
+    if (check_wheels(wish->wheels, err) < 0 || find_place(&site, wish->name, err) < 0)
         return -1;
     if (made_exists(wish->name)) {
         error_set(err, E_INVALID, "there is an environment `%s`", wish->name);

@@ -227,7 +227,11 @@ int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_a
             return run_action(&kept, &actions[i], argv, argc - optind - 1, &err) < 0
                        ? cmd_fail(&err)
                        : 0;
-    error_set(&err, E_INVALID, "unknown action `%s`", word);
+    if (*word)
+        error_set(&err, E_INVALID, "unknown action `%s`", word);
+    else
+        error_set(&err, E_INVALID, "`belljar %s` needs an action: %s, %s, …", argv[0],
+                  actions[0].name, actions[1].name);
     error_hint(&err, "`belljar %s --help` lists them", argv[0]);
     return cmd_fail(&err);
 }

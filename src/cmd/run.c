@@ -379,6 +379,20 @@ static int give_kept(struct job *job, struct error *err)
     return skill_give(job->kept, TOKEN_FIRST, job->run, err);
 }
 
+/* A flag that could not do anything is a mistake, and one that would be noticed too late. */
+static int check_cow(const struct job *job, struct error *err)
+{
+    bool has_cow = false;
+
+    for (size_t i = 0; i < job->run->n_grants; i++)
+        has_cow |= job->run->grants[i].mode == RUN_GRANT_COW;
+    if (has_cow || (!job->applies && !job->has_diffs))
+        return 0;
+    error_set(err, E_INVALID, "%s is for directories granted with :cow",
+              job->applies ? "--apply" : "--diff");
+    return error_hint(err, "as in `--allow DIR:cow`; what is granted with :rw is written at once");
+}
+
 static int prepare(struct job *job, struct request *request, struct error *err)
 {
     struct run *run = job->run;
@@ -386,7 +400,7 @@ static int prepare(struct job *job, struct request *request, struct error *err)
     if (pick_language(run, request, err) < 0 ||
         admit_load_profile(job->config, &job->profile, err) < 0 ||
         read_code(job, request, err) < 0 || read_input(job, request, err) < 0 ||
-        request_open_grants(&job->grants, run, job->config, err) < 0)
+        request_open_grants(&job->grants, run, job->config, err) < 0 || check_cow(job, err) < 0)
         return -1;
     if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
         return -1;

@@ -1,4 +1,5 @@
 /* belljar state: work that goes on over several runs, as its owner sees it. */
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -118,15 +119,19 @@ static int read_state(const char *path, struct buf *out, struct error *err)
     int r;
 
     buf_init(&text, STATE_TEXT_MAX);
+    if (!is_stdin && fd < 0 && errno == ENOENT)
+        return error_set(err, E_NOT_FOUND, "%s: there is no such file", path);
     if (!is_stdin && fd < 0)
         return error_errno(err, "open `%s`", path);
     if (buf_read_fd(&text, is_stdin ? STDIN_FILENO : fd, err) < 0 ||
         json_text_load(buf_str(&text), text.len, &limits, &state, err) < 0)
         return error_wrap(err, "%s", path);
-    if (json_is_object(state))
+    if (json_is_object(state)) {
         r = json_text_dump(state, JSON_TEXT_COMPACT, out, err);
-    else
-        r = error_set(err, E_INVALID, "%s: a state is a JSON object", path);
+    } else {
+        error_set(err, E_INVALID, "%s: a state is a JSON object", path);
+        r = error_hint(err, "as in {\"done\": [\"a.py\"]}");
+    }
     json_decref(state);
     return r;
 }

@@ -85,9 +85,9 @@ static void add_shown(const json_t *answer, struct buf *out)
 static void add_settled(const json_t *answer, const char *what, struct buf *out)
 {
     const json_t *skipped = json_object_get(answer, "skipped");
+    size_t done = json_array_size(json_object_get(answer, "done"));
 
-    (void)buf_printf(out, NULL, "%zu change(s) %s",
-                     json_array_size(json_object_get(answer, "done")), what);
+    (void)buf_printf(out, NULL, "%zu change%s %s", done, done == 1 ? "" : "s", what);
     for (size_t i = 0; i < json_array_size(skipped); i++) {
         const json_t *item = json_array_get(skipped, i);
 

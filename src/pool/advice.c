@@ -89,10 +89,24 @@ static const struct {
      "lines with `%` or `!` are a notebook's, not Python's: run commands of the system as Bash"                       },
 };
 
+/* A skill is given to a program that says its name; a missing one is no matter of packages. */
+static bool is_skill(const struct wire_exception *e)
+{
+    static const char error[] = "ModuleNotFoundError", begin[] = "No module named 'skills";
+    struct span said = e->message;
+
+    return e->name.len == sizeof(error) - 1 && memcmp(e->name.data, error, e->name.len) == 0 &&
+           said.len >= sizeof(begin) && memcmp(said.data, begin, sizeof(begin) - 1) == 0 &&
+           (said.data[sizeof(begin) - 1] == '\'' || said.data[sizeof(begin) - 1] == '.');
+}
+
 char *advice_on(const struct wire_exception *exception)
 {
     cleanup(buf_done) struct buf out = {0};
 
+    if (is_skill(exception))
+        return strdup("there is no such skill: `belljar skills list`, or list_skills, names those "
+                      "there are; in an import each `-` is a `_`");
     buf_init(&out, ADVICE_LENGTH);
     for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
         if (exception->advice != table[i].advice ||

@@ -76,7 +76,8 @@ int grant_open(const char *path, enum run_grant_mode mode, struct run_grant *ret
         enum error_code code = errno == ENOENT ? E_NOT_FOUND : E_INVALID;
 
         error_set(err, code, "--allow `%s`: %s", path, strerror(errno));
-        return error_hint(err, "name an existing directory");
+        return error_hint(err,
+                          "name an existing directory; behind it stands :ro, :rw, :cow or nothing");
     }
     if (check_place(real, err) < 0)
         return -1;

@@ -21,7 +21,7 @@
 int skill_not_found(const char *name, struct error *err)
 {
     error_set(err, E_NOT_FOUND, "there is no skill `%s`", name);
-    return error_hint(err, "list_skills names those there are");
+    return error_hint(err, "`belljar skills list`, or list_skills, names those there are");
 }
 
 int skill_check_name(const char *name, struct error *err)
@@ -323,8 +323,10 @@ static int drop(struct store *store, const char *owner, const char *name, const 
     if (store_do(store, err, sql, "ss", owner, name) < 0 ||
         store_number(store, 0, &count, err, "SELECT changes()", "") < 0)
         return -1;
-    if (!count && shelf_has(store, name))
-        return error_set(err, E_DENIED, "`%s` is everybody's: it is not yours to change", name);
+    if (!count && shelf_has(store, name)) {
+        error_set(err, E_DENIED, "`%s` is everybody's: it is not yours to change", name);
+        return error_hint(err, "save one of your own, by another name");
+    }
     return count ? 0 : skill_not_found(name, err);
 }
 

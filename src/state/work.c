@@ -12,7 +12,7 @@ static const char what[] = "a refactoring session";
 static int not_found(const char *name, struct error *err)
 {
     error_set(err, E_NOT_FOUND, "there is no refactoring session `%s`", name);
-    return error_hint(err, "list_sessions names those there are");
+    return error_hint(err, "`belljar state list`, or list_sessions, names those there are");
 }
 
 /* --- making --- */

@@ -203,6 +203,12 @@ def test_a_server_does_not_take_it(who, words):
     assert answer.code == 64 and b"`belljar session diff`" in answer.err, answer
 
 
+@pytest.mark.parametrize("word", ["--apply", "--diff"])
+def test_without_such_a_directory_it_is_a_mistake(who, folder, word):
+    answer = who.call("run", "-c", "1", "--allow", f"{folder}:rw", word)
+    assert answer.code == 64 and f"{word} is for directories granted with :cow".encode() in answer.err, answer
+
+
 def test_the_shell_refuses_it_by_name(who, folder):
     answer = who.call("shell", "--allow", f"{folder}:cow", input=b"1\n")
     assert answer.code == 64 and b"belljar shell does not take DIR:cow" in answer.err, answer

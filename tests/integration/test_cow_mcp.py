@@ -32,11 +32,11 @@ def test_show_apply_discard(who, folder):
         for line in (f"changed {folder}/a +1 -0", f"created {folder}/new +1 -0", f"created {folder}/.bashrc +1 -0 — will not be applied: protected", "+more"):
             assert line in shown.splitlines(), shown
         version = shown.rsplit("version ", 1)[1]
-        assert review(client, action="apply", paths=["a"], version=version) == "1 change(s) applied"
+        assert review(client, action="apply", paths=["a"], version=version) == "1 change applied"
         assert (folder / "a").read_text() == "a\nmore\n" and not (folder / "new").exists()
         failed = client.call("review_changes", {"action": "apply", "version": version})
         assert failed["isError"] and "look at them again" in mcp.text_of(failed), failed
-        assert review(client, action="discard") == "2 change(s) discarded"
+        assert review(client, action="discard") == "2 changes discarded"
         assert review(client) == "nothing has changed"
         said = client.call("execute_bash_code", {"code": f"ls -A '{folder}'"})
         assert mcp.text_of(said) == "a\n" and sorted(p.name for p in folder.iterdir()) == ["a"], said

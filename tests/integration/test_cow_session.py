@@ -247,10 +247,10 @@ def test_the_command(session):
     assert "+more" not in call("diff", "--stat", session.id).out.decode()
     assert json.loads(call("diff", "--json", session.id, "a").out)["changes"][0]["change"] == "changed"
     answer = call("apply", session.id, "--version", version)
-    assert answer.code == 1 and "2 change(s) applied" in answer.err.decode() and "not applied" in answer.err.decode(), answer
+    assert answer.code == 1 and "2 changes applied" in answer.err.decode() and "not applied" in answer.err.decode(), answer
     assert session.read("a") == "a\nmore\n"
     answer = call("discard", session.id)
-    assert answer.code == 0 and "1 change(s) discarded" in answer.err.decode(), answer
+    assert answer.code == 0 and "1 change discarded" in answer.err.decode(), answer
     assert b"nothing has changed" in call("diff", session.id).err
     assert call("apply", session.id, "--version", "0" * 64).code == 64
     assert call("diff", "nobody").code == 66

@@ -73,6 +73,7 @@ def test_made_listed_shown_used_and_removed(who, place, wheels):
     assert refused.code == 126, "what a package needs is not what was asked for"
     assert who.call("run", "-c", "import greet", env=place).code == 126
     assert create(who, place, "lake", "--with", "tool", "--wheels", wheels).code == 64
+    assert create(who, place, "sea", "--with", "tool", "--wheels", wheels / "nowhere").code == 66
     assert who.call("environment", "rm", "lake", env=place).code == 0
     assert who.call("run", "--environment", "lake", "-c", "1", env=place).code == 66
     assert who.call("environment", "rm", "lake", env=place).code == 66

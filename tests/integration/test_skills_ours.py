@@ -76,8 +76,10 @@ lines += [f"Jan  2 03:04:05 host app[{i}]: INFO user 'u{i}' read /var/lib/x/{i}.
 with open('a.log', 'w') as file:
     file.write('\\n'.join(lines))
 result = [digest('a.log'), digest(lines, order='level', top=1), digest(lines, level='error', contains='.7:')]
+result += [digest(['2026-01-02 at -5 of 3-4 x-6'])]
 """
-    whole, by_level, few = value(who, code)
+    whole, by_level, few, days = value(who, code)
+    assert days["groups"][0]["template"] == "<date> at <n> of <n>-<n> x-<n>"
     assert whole["lines"] == 120 and whole["templates"] == 2 and whole["levels"] == {"ERROR": 50, "INFO": 70}
     assert [g["count"] for g in whole["groups"]] == [70, 50] and whole["groups"][1]["template"] == "<time> ERROR db timeout after <n> ms on <ip>"
     assert by_level["groups"][0]["level"] == "ERROR" and by_level["more"] == 1 and few["lines"] == 1

@@ -80,7 +80,8 @@ def test_what_cannot_be_had_is_said(who, site, url, said):
 
 def test_without_a_grant_there_is_no_page(who, site):
     before = len(site.seen)
-    assert "no host is granted" in get(who, site, "/", grant=False)
+    said = get(who, site, "/", grant=False)
+    assert "no host is granted" in said and f"`--net 127.0.0.1:{site.port}`" in said
     assert len(site.seen) == before
 
 

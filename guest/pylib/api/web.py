@@ -126,13 +126,18 @@ def _decode(body, content_type):
         return body.decode("utf-8", "replace")
 
 
+def _place(url):
+    """What a grant would name: the host, and its port where the address says one."""
+    return urllib.parse.urlsplit(url).netloc.rpartition("@")[2]
+
+
 def _open(url, timeout):
     request = urllib.request.Request(url, headers={"User-Agent": _AGENT, "Accept": "text/html,text/*;q=0.9,*/*;q=0.5"})
     try:
         return urllib.request.urlopen(request, timeout=timeout)
     except urllib.error.HTTPError as error:
         if error.code == 403 and error.reason.startswith("Forbidden ("):
-            raise WebError(error.reason[11:-1] + f"; `--net {urllib.parse.urlsplit(url).netloc}` would allow it") from None
+            raise WebError(error.reason[11:-1] + f"; `--net {_place(error.url or url)}` would allow it") from None
         return error
     except OSError as error:
         reason = getattr(error, "reason", error)
@@ -151,7 +156,7 @@ def get(url, max_chars=20000, max_links=100, timeout=20):
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise WebError(f"{url!r} is no http or https address")
     if not os.environ.get("HTTP_PROXY"):
-        raise WebError(f"no host is granted to this program; `--net {parts.hostname}` would grant this one")
+        raise WebError(f"no host is granted to this program; `--net {_place(url)}` would grant this one")
     with _open(url, timeout) as reply:
         content_type = reply.headers.get("Content-Type", "text/html")
         body = reply.read(_BYTES + 1)

@@ -123,6 +123,9 @@ static void what_lasts_is_kept_in_a_private_directory(void **state)
     (void)snprintf(place, sizeof(place), "%s/state", dir);
     assert_int_equal(setenv("XDG_STATE_HOME", place, 1), 0);
     assert_state(dir, "state");
+    (void)snprintf(place, sizeof(place), "%s/not/yet/there", dir);
+    assert_int_equal(setenv("XDG_STATE_HOME", place, 1), 0);
+    assert_state(dir, "not/yet/there");
     assert_int_equal(setenv("XDG_STATE_HOME", "relative", 1), 0); /* is to be ignored */
     assert_int_equal(setenv("HOME", dir, 1), 0);
     assert_state(dir, ".local/state");

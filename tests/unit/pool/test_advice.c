@@ -30,6 +30,31 @@ static void a_missing_module_gets_the_nearest_and_the_installed(void **state)
     free(text);
 }
 
+static void a_missing_skill_is_no_missing_package(void **state)
+{
+    static const struct {
+        const char *message;
+        bool is_skill;
+    } cases[] = {
+        {"No module named 'skills'",      true },
+        {"No module named 'skills.nope'", true },
+        {"No module named 'skillset'",    false},
+        {"No module named 'skills",       false},
+        {"",                              false},
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        const struct wire_exception e = {.name = span_of("ModuleNotFoundError"),
+                                         .message = span_of(cases[i].message)};
+        char *text = advice_on(&e);
+
+        assert_non_null(text);
+        assert_int_equal(strstr(text, "there is no such skill") != NULL, cases[i].is_skill);
+        free(text);
+    }
+}
+
 static void the_name_of_a_module_gets_its_import(void **state)
 {
     static const char *const names[] = {"numpy", "np"};
@@ -99,6 +124,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_missing_module_gets_the_nearest_and_the_installed),
+        cmocka_unit_test(a_missing_skill_is_no_missing_package),
         cmocka_unit_test(the_name_of_a_module_gets_its_import),
         cmocka_unit_test(a_program_does_not_speak_with_our_voice),
         cmocka_unit_test(a_long_list_is_cut),
