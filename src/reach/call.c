@@ -29,7 +29,8 @@ struct call_desk {
     uint64_t n_in_run;
     struct buf pending; /* what the pipe did not take */
     struct loop_watch *writer;
-    bool is_deaf; /* nobody will read any more */
+    bool is_deaf;    /* nobody will read any more */
+    bool is_unheard; /* nobody answered a question of this run */
 };
 
 /* --- the way back --- */
@@ -204,6 +205,16 @@ void call_asked(struct call *call, const struct approval *approval)
         call->desk->options.on_asked(call->desk->options.user, approval);
 }
 
+void call_set_unheard(struct call *call)
+{
+    call->desk->is_unheard = true;
+}
+
+bool call_is_unheard(const struct call *call)
+{
+    return call->desk->is_unheard;
+}
+
 static void cancel(struct call *call)
 {
     struct error err = {0};
@@ -218,8 +229,10 @@ void call_desk_end_run(struct call_desk *desk)
 {
     while (desk && desk->calls)
         cancel(desk->calls);
-    if (desk)
-        desk->n_in_run = 0;
+    if (!desk)
+        return;
+    desk->n_in_run = 0;
+    desk->is_unheard = false;
 }
 
 /* --- the beginning --- */

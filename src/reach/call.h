@@ -75,6 +75,10 @@ extern const struct call_row call_state_rows[], call_skill_rows[], call_apis_row
 void call_ask(struct call *call, struct approval *approval);
 void call_asked(struct call *call, const struct approval *approval);
 
+/* Nobody answered in time. For the rest of the run nobody is asked again. */
+void call_set_unheard(struct call *call);
+bool call_is_unheard(const struct call *call);
+
 /* --- for the sandbox's side --- */
 
 struct call_record {

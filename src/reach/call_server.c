@@ -162,6 +162,8 @@ static void on_decided(void *user, enum approval_answer answer)
         call_tool(way);
         return;
     }
+    if (answer == APPROVAL_LATE)
+        call_set_unheard(way->call);
     error_set(&err, E_DENIED,
               answer == APPROVAL_NO ? "the call of `%s` was not approved"
                                     : "nobody approved the call of `%s` in time",
@@ -170,10 +172,27 @@ static void on_decided(void *user, enum approval_answer answer)
     fail(way, &err);
 }
 
+/* A clock that stands still for every question would never run out for one who only asks. */
+static void refuse_unheard(struct way *way)
+{
+    struct error err = {0};
+
+    error_set(&err, E_DENIED,
+              "the call of `%s` needs approval, and an earlier question of this run was not "
+              "answered in time",
+              way->call->name);
+    error_hint(&err, "do without it, or ask to run again when somebody is there");
+    fail(way, &err);
+}
+
 static void ask(struct way *way, const struct config_server *server)
 {
     struct error err = {0};
 
+    if (call_is_unheard(way->call)) {
+        refuse_unheard(way);
+        return;
+    }
     if (!way->call->run->can_ask) {
         error_set(&err, E_DENIED, "the call of `%s` needs approval, and nobody can be asked here",
                   way->call->name);

@@ -106,6 +106,15 @@ def test_nobody_answers_in_time(asked):
     assert "nobody approved the call of `servers.hasty.write` in time" in done["stdout"]
 
 
+def test_one_question_without_an_answer_is_the_last(asked):
+    """The clock stands for a question, and would for ever if each were followed by another one."""
+    again = code().replace("notes", "hasty")
+    done = asked.run("for _ in range(3):\n" + textwrap.indent(again, "    "), profile="standard")
+    assert done["stdout"].count("nobody approved the call") == 1, done
+    assert done["stdout"].count("an earlier question of this run was not answered in time") == 2, done
+    assert "nobody approved the call" in asked.run(again, profile="standard")["stdout"]
+
+
 def test_a_secret_is_not_shown_in_a_question_and_arrives(asked, waiting):
     stream, run, question = waiting(SECRET)
     assert SECRET not in json.dumps(question) and SECRET not in asked.get("/v1/approvals").body.decode()
