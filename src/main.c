@@ -101,5 +101,7 @@ int main(int argc, char **argv)
         return cmd_version(1, (char *[]){(char *)"version", NULL});
     if (strcmp(argv[1], "--resolve") == 0) /* by ourselves only */
         return cmd_resolve(argc - 1, argv + 1);
+    if (strcmp(argv[1], "--fetch") == 0) /* the same */
+        return cmd_fetch(argc - 1, argv + 1);
     return run_command(argv[1], argc - 1, argv + 1);
 }

@@ -84,14 +84,18 @@ static int read_parameters(const struct config_place *place, json_t *value,
 static int read_key(const struct config_place *place, const char *key, json_t *value,
                     struct config_function *function, struct error *err)
 {
-    static const char *const known[] = {"description", "command",    "parameters",
-                                        "session",     "callers",    "severity",
+    static const char *const known[] = {"description", "command",    "request", "headers",
+                                        "parameters",  "session",    "callers", "severity",
                                         "timeout_s",   "per_minute", "approval"};
 
     if (strcmp(key, "description") == 0)
         return config_place_text(place, key, value, "a text", &function->description, err);
     if (strcmp(key, "command") == 0)
         return read_words(place, key, value, &function->argv, err);
+    if (strcmp(key, "request") == 0)
+        return config_place_text(place, key, value, "`METHOD URL`", &function->request, err);
+    if (strcmp(key, "headers") == 0)
+        return config_place_pairs(place, key, value, ": ", &function->headers, err);
     if (strcmp(key, "parameters") == 0)
         return read_parameters(place, value, function, err);
     if (strcmp(key, "session") == 0)
@@ -113,7 +117,7 @@ static int read_key(const struct config_place *place, const char *key, json_t *v
 
 /* Each `{name}` has to be an argument, or would be passed on as it stands. */
 static int check_word(const struct config_place *place, const struct config_function *function,
-                      const char *word, struct error *err)
+                      const char *key, const char *word, struct error *err)
 {
     const json_t *properties = json_object_get(function->schema, "properties");
 
@@ -124,25 +128,44 @@ static int check_word(const struct config_place *place, const struct config_func
         (void)snprintf(name, sizeof(name), "%.*s", close ? (int)(close - open) - 1 : 0, open + 1);
         if (!close || (!json_object_get(properties, name) &&
                        !(function->session && strcmp(function->session, name) == 0)))
-            return config_place_wrong(place, "command", "only parameters in {…}", err);
+            return config_place_wrong(place, key, "only parameters in {…}", err);
     }
     return 0;
+}
+
+/* Which host is asked is fixed, and so is the method. */
+static bool is_request(const char *text)
+{
+    size_t method = strspn(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZ");
+    const char *url = text[method] == ' ' && method ? text + method + 1 : "";
+    const char *host = strncmp(url, "http://", 7) == 0    ? url + 7
+                       : strncmp(url, "https://", 8) == 0 ? url + 8
+                                                          : "";
+    size_t len = strcspn(host, "/");
+
+    return len && host[len] == '/' && strcspn(host, "{?#@ ") >= len && !strpbrk(host, " \r\n\t#");
 }
 
 static int check(const struct config_place *place, const struct config_function *function,
                  struct error *err)
 {
-    if (!function->argv || !function->description)
-        return config_place_wrong(place, NULL, "a `command` and a `description`", err);
-    if (function->argv[0][0] != '/' || strchr(function->argv[0], '{'))
+    if (!function->argv == !function->request || !function->description)
+        return config_place_wrong(place, NULL, "a `description`, and a `command` or a `request`",
+                                  err);
+    if (function->argv && (function->argv[0][0] != '/' || strchr(function->argv[0], '{')))
         return config_place_wrong(place, "command", "the absolute path of a program first", err);
+    if (function->request && !is_request(function->request))
+        return config_place_wrong(
+            place, "request", "`METHOD URL`, http or https, with {…} only behind the host", err);
+    if (function->headers && !function->request)
+        return config_place_wrong(place, "headers", "them only with a `request`", err);
     if (function->session &&
         json_object_get(json_object_get(function->schema, "properties"), function->session))
         return config_place_wrong(place, "session", "a name that is no parameter", err);
-    for (char **word = function->argv; *word; word++)
-        if (check_word(place, function, *word, err) < 0)
+    for (char **word = function->argv; word && *word; word++)
+        if (check_word(place, function, "command", *word, err) < 0)
             return -1;
-    return 0;
+    return function->request ? check_word(place, function, "request", function->request, err) : 0;
 }
 
 int config_function_read(struct config_function *function, const char *path, const json_t *lines,
@@ -180,6 +203,8 @@ void config_function_done(struct config_function *function)
     free(function->session);
     free(function->severity);
     config_words_free(function->argv);
+    config_words_free(function->headers);
+    free(function->request);
     config_words_free(function->callers);
     json_decref(function->schema);
     *function = (struct config_function){0};

@@ -18,7 +18,9 @@ struct config_function {
     char *name;
     char *description;
     json_t *schema; /* of the arguments: base/json_schema.h */
-    char **argv;    /* `{name}` stands for an argument */
+    char **argv;    /* of a command; `{name}` stands for an argument */
+    char *request;  /* or of a request: "GET https://host/path/{name}" */
+    char **headers; /* of the request: "Name: value" */
     char *session;  /* the argument that says which session calls, or NULL */
     char **callers; /* profiles and owners that may, or NULL: all */
     char *severity; /* "read_only", "low", "medium", "high", "destructive" */

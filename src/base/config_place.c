@@ -5,11 +5,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/limits.h"
 #include "base/suggest.h"
 #include "base/toml.h"
 
 /* More than any command line of a configuration has. */
 #define WORDS_MAX 128
+
+#define VALUE_BYTES (32 * KIB)
 
 int config_place_wrong(const struct config_place *place, const char *key, const char *expected,
                        struct error *err)
@@ -106,4 +111,60 @@ bool config_name_is_sound(const char *name, size_t size)
     if (len == 0 || len >= size || !islower((unsigned char)*name))
         return false;
     return strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789_") == len;
+}
+
+/* With each ${NAME} replaced by that variable of ours: a key need not stand in a file. */
+static int expand(const struct config_place *place, const char *key, const char *text,
+                  struct buf *out, struct error *err)
+{
+    while (*text) {
+        const char *open = strstr(text, "${");
+        const char *close = open ? strchr(open, '}') : NULL;
+        char name[64];
+        const char *value;
+
+        if (!close)
+            return buf_add_str(out, text, err);
+        if ((size_t)(close - open) - 2 >= sizeof(name))
+            return config_place_wrong(place, key, "the name of a variable in ${…}", err);
+        (void)snprintf(name, sizeof(name), "%.*s", (int)(close - open) - 2, open + 2);
+        value = getenv(name);
+        if (!value) {
+            (void)config_place_wrong(place, key,
+                                     "a variable of the environment in ${…} that is set", err);
+            return error_hint(err, "set `%s` where belljar is started", name);
+        }
+        if (buf_add(out, text, (size_t)(open - text), err) < 0 || buf_add_str(out, value, err) < 0)
+            return -1;
+        text = close + 1;
+    }
+    return 0;
+}
+
+int config_place_pairs(const struct config_place *place, const char *key, const json_t *table,
+                       const char *between, char ***ret_list, struct error *err)
+{
+    bool is_header = *between == ':';
+    size_t n = 0;
+    const char *name;
+    json_t *value;
+
+    if (!json_is_object(table))
+        return config_place_wrong(place, key, "a table of strings", err);
+    json_object_foreach((json_t *)table, name, value)
+    {
+        cleanup(buf_done) struct buf text = {0};
+
+        if (!json_is_string(value) || !*name || strpbrk(name, is_header ? ": \t\r\n" : "="))
+            return config_place_wrong(place, key, "a table of names and strings", err);
+        buf_init(&text, VALUE_BYTES);
+        if (buf_printf(&text, err, "%s%s", name, between) < 0 ||
+            expand(place, key, json_string_value(value), &text, err) < 0)
+            return -1;
+        if (is_header && strpbrk(buf_str(&text), "\r\n"))
+            return config_place_wrong(place, key, "headers of one line", err);
+        if (config_words_add(ret_list, &n, buf_str(&text), err) < 0)
+            return -1;
+    }
+    return 0;
 }

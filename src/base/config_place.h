@@ -37,6 +37,11 @@ int config_place_number(const struct config_place *place, const char *key, const
  * failure the list holds what was added so far. */
 int config_place_words(const struct config_place *place, const char *key, const json_t *value,
                        char ***list, size_t *n, struct error *err);
+
+/* A table of strings as "NAME=value" or "Name: value", as `between` is "=" or ": ". ${NAME} in a
+ * value is that variable of ours: a key need not stand in a file. */
+int config_place_pairs(const struct config_place *place, const char *key, const json_t *table,
+                       const char *between, char ***ret_list, struct error *err);
 int config_words_add(char ***list, size_t *n, const char *text, struct error *err);
 void config_words_free(char **list);
 

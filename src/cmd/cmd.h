@@ -15,6 +15,7 @@ int cmd_doctor(int argc, char **argv);
 int cmd_environment(int argc, char **argv);
 int cmd_mask(int argc, char **argv);
 int cmd_mcp(int argc, char **argv);
+int cmd_fetch(int argc, char **argv);   /* not for people: reach/upstream_host.c */
 int cmd_resolve(int argc, char **argv); /* not for people: reach/resolve.h */
 int cmd_run(int argc, char **argv);
 int cmd_serve(int argc, char **argv);

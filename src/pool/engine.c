@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/config_function.h"
 #include "base/limits.h"
 #include "base/net.h"
 #include "base/paths.h"
@@ -70,6 +71,16 @@ static int hide_all(struct engine *engine, char *const *pairs, bool is_header, s
     return 0;
 }
 
+static int hide_server(struct engine *engine, const struct config_server *server, struct error *err)
+{
+    for (size_t i = 0; i < server->n_functions; i++)
+        if (hide_all(engine, server->functions[i].headers, true, err) < 0)
+            return -1;
+    if (hide_all(engine, server->env, false, err) < 0)
+        return -1;
+    return hide_all(engine, server->headers, true, err);
+}
+
 /* Other servers, which are started when they are needed. No program gives out what they log in
  * with. */
 static int open_servers(struct engine *engine, const struct config *config, struct error *err)
@@ -77,8 +88,7 @@ static int open_servers(struct engine *engine, const struct config *config, stru
     if (!config->n_servers)
         return 0;
     for (size_t i = 0; i < config->n_servers; i++)
-        if (hide_all(engine, config->servers[i].env, false, err) < 0 ||
-            hide_all(engine, config->servers[i].headers, true, err) < 0)
+        if (hide_server(engine, &config->servers[i], err) < 0)
             return -1;
     if (upstreams_new(engine->loop, config->servers, config->n_servers, &engine->upstreams, err) <
         0)

@@ -1,6 +1,7 @@
 /* The operator's own functions as the tools of one more server, which is in this very process: each
  * call is a program with fixed arguments, checked values in their places, and the same values as
- * JSON on its standard input. */
+ * JSON on its standard input; or it is a request to a fixed host. */
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -213,6 +214,8 @@ static void on_ended(void *arg)
     }
     if (c->heard)
         on_heard(c);
+    while (c->n_words && c->words[c->n_words - 1] == ' ')
+        c->words[--c->n_words] = '\0';
     deliver(c, outcome(c, how));
 }
 
@@ -245,8 +248,30 @@ static int add_value(struct buf *word, const char *name, const json_t *value, st
     return buf_add_str(word, as, err);
 }
 
+/* A value as a part of a URL, in which it stands for itself and nothing else. */
+static int add_encoded(struct buf *url, const char *name, const json_t *value, struct error *err)
+{
+    cleanup(buf_done) struct buf plain = {0};
+
+    buf_init(&plain, MIB);
+    if (buf_add(&plain, "=", 1, err) < 0 || add_value(&plain, name, value, err) < 0)
+        return -1;
+    for (size_t i = 1; i < plain.len; i++) {
+        unsigned char c = (unsigned char)plain.data[i];
+        int r = isalnum(c) || strchr("-_~", c) ? buf_add(url, &c, 1, err)
+                                               : buf_printf(url, err, "%%%02X", c);
+
+        if (r < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* "--id={id}" with the arguments in their places. */
-static char *fill_word(const char *template, const json_t *arguments, struct error *err)
+static char *fill(const char *template, const json_t *arguments,
+                  int (*add)(struct buf *word, const char *name, const json_t *value,
+                             struct error *err),
+                  struct error *err)
 {
     cleanup(buf_done) struct buf word;
 
@@ -262,14 +287,15 @@ static char *fill_word(const char *template, const json_t *arguments, struct err
         if (!*template || !close)
             break;
         (void)snprintf(name, sizeof(name), "%.*s", (int)(close - template) - 1, template + 1);
-        if (add_value(&word, name, json_object_get(arguments, name), err) < 0)
+        if (add(&word, name, json_object_get(arguments, name), err) < 0)
             return NULL;
         template = close + 1;
     }
     return strdup(buf_str(&word));
 }
 
-static int start(struct host_call *c, const json_t *arguments, struct error *err)
+/* The words of the command, and on its standard input the arguments. */
+static int start_command(struct host_call *c, const json_t *arguments, struct error *err)
 {
     char *argv[ARGV_MAX] = {0};
     const struct child_options options = {.argv = argv};
@@ -277,14 +303,68 @@ static int start(struct host_call *c, const json_t *arguments, struct error *err
     int r = 0;
 
     for (char **word = c->function->argv; r == 0 && *word && n < ARGV_MAX - 1; word++) {
-        argv[n] = fill_word(*word, arguments, err);
+        argv[n] = fill(*word, arguments, add_value, err);
         r = argv[n++] ? 0 : -1;
     }
     if (r == 0)
         r = child_start(&options, &c->child, err);
     while (n)
         free(argv[--n]);
-    if (r < 0)
+    return r < 0 ? -1 : json_text_dump(arguments, JSON_TEXT_COMPACT, &c->in, err);
+}
+
+/* Arguments that stand in the URL are not in the body, too. */
+static json_t *body_of(const char *method, const char *url, const json_t *arguments)
+{
+    json_t *body =
+        strcmp(method, "GET") == 0 || strcmp(method, "HEAD") == 0 || strcmp(method, "DELETE") == 0
+            ? NULL
+            : json_copy((json_t *)arguments);
+    const char *name;
+    json_t *value;
+    void *next;
+
+    json_object_foreach_safe(body, next, name, value)
+    {
+        cleanup_free char *place = NULL;
+
+        if (asprintf(&place, "{%s}", name) >= 0 && strstr(url, place))
+            (void)json_object_del(body, name);
+    }
+    return body ? body : json_null();
+}
+
+/* This program, executed anew to ask (cmd/fetch.c): keys in headers do not stand among its words.
+ */
+static int start_request(struct host_call *c, const json_t *arguments, struct error *err)
+{
+    char *argv[] = {(char *)"/proc/self/exe", (char *)"--fetch", NULL};
+    const struct child_options options = {.argv = argv};
+    const char *url = strchr(c->function->request, ' ') + 1;
+    cleanup_free char *method =
+        strndup(c->function->request, (size_t)(url - c->function->request) - 1);
+    cleanup_free char *filled = fill(url, arguments, add_encoded, err);
+    cleanup_json json_t *headers = json_array();
+    cleanup_json json_t *request = NULL;
+
+    if (!filled || !method)
+        return filled ? error_set(err, E_SYSTEM, "out of memory") : -1;
+    for (char **header = c->function->headers; header && *header; header++)
+        (void)json_array_append_new(headers, json_string(*header));
+    request = json_pack("{s:s, s:s, s:O, s:o*}", "method", method, "url", filled, "headers",
+                        headers, "body", body_of(method, url, arguments));
+    if (json_is_null(json_object_get(request, "body")))
+        (void)json_object_del(request, "body");
+    if (!request)
+        return error_set(err, E_SYSTEM, "out of memory");
+    if (json_text_dump(request, JSON_TEXT_COMPACT, &c->in, err) < 0)
+        return -1;
+    return child_start(&options, &c->child, err);
+}
+
+static int start(struct host_call *c, const json_t *arguments, struct error *err)
+{
+    if ((c->function->argv ? start_command : start_request)(c, arguments, err) < 0)
         return -1;
     c->readable = loop_watch_fd(c->wire->loop, c->child.out, LOOP_READ, on_readable, c);
     c->heard = loop_watch_fd(c->wire->loop, c->child.err, LOOP_READ, on_heard, c);
@@ -293,7 +373,7 @@ static int start(struct host_call *c, const json_t *arguments, struct error *err
     if (!c->readable || !c->heard || !c->ended || !c->writable)
         return error_set(err, E_SYSTEM, "out of memory");
     loop_timer_start(c->clock, (uint64_t)(c->function->timeout_s * 1000));
-    return json_text_dump(arguments, JSON_TEXT_COMPACT, &c->in, err);
+    return 0;
 }
 
 static int count(struct host_wire *h, size_t i, struct error *err)

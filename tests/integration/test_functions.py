@@ -1,9 +1,11 @@
 """The operator's functions: typed inside, checked outside, bounded, bound to the session, and ended with their callers."""
+import json
 import textwrap
 
 import pytest
 
 import serving
+from hosts import Host
 
 CONFIG = """
 [functions.echo]
@@ -122,6 +124,47 @@ def test_what_goes_wrong_is_said(who, config, watch, call, said):
     assert answer.json["stdout"].startswith("error:") and said in answer.json["stdout"], answer
 
 
+REQUESTS = """
+[functions.find]
+description = "Finds one."
+severity = "read_only"
+request = "GET {url}/items/{{id}}?deep={{deep}}"
+headers = {{ Authorization = "Bearer ${{FIND_KEY}}" }}
+parameters.id = {{ type = "string" }}
+parameters.deep = {{ type = "boolean", default = false }}
+
+[functions.put]
+description = "Puts one."
+approval = "never"
+request = "POST {url}/items/{{id}}"
+session = "session"
+parameters.id = {{ type = "string" }}
+parameters.value = {{ type = "object" }}
+
+[functions.missing]
+description = "There is none."
+severity = "read_only"
+request = "GET {url}/missing"
+"""
+
+
+def test_a_function_can_be_a_request(who):
+    answers = {"/missing": (404, {}, b"no"), "/items/a%2F%2E%2E%2Fb%20c%3Fx": (200, {"Content-Type": "application/json"}, b'{"found": 1}')}
+    with Host(answers=answers) as service:
+        config = who.file("requests.toml", REQUESTS.format(url=service.url))
+        answer = run(who, config, """
+            print(host.find("a/../b c?x", deep=True), host.put("1", {"a": [2]}))
+            try:
+                host.missing()
+            except ServerError as error:
+                print("error:", error)
+        """, env={"FIND_KEY": "k-4711-4711-4711"})  # fmt: skip
+    assert answer.json["stdout"] == "{'found': 1} hello\nerror: `missing` failed with exit code 1: the host answered with status 404\n", answer
+    get, post, _ = service.seen
+    assert get[:2] == ("GET", "/items/a%2F%2E%2E%2Fb%20c%3Fx?deep=true") and get[2]["Authorization"] == "Bearer k-4711-4711-4711"
+    assert post[:2] == ("POST", "/items/1") and json.loads(post[3]) == {"value": {"a": [2]}, "session": answer.json["id"]}
+
+
 def test_who_may_is_the_operators_to_say(who, config):
     assert run(who, config, "print(host.ours(), host.allowed())", profile="open").json["stdout"] == "for you\n changed\n\n"
     assert run(who, config, "1", profile="strict").status == "refused"
@@ -147,6 +190,10 @@ def test_a_function_ends_with_its_program(who, config, watch):
     ("text", "said"),
     [
         ("[functions.x]\ndescription = 'd'\n", "a `command`"),
+        ("[functions.x]\ndescription = 'd'\nrequest = 'GET ftp://a/'\n", "METHOD URL"),
+        ("[functions.x]\ndescription = 'd'\nrequest = 'GET http://{a}/'\n", "METHOD URL"),
+        ("[functions.x]\ndescription = 'd'\nrequest = 'GET http://a/{b}'\n", "only parameters"),
+        ("[functions.x]\ndescription = 'd'\nrequest = 'GET http://a/'\ncommand = ['/bin/echo']\n", "a `command` or a `request`"),
         ("[functions.x]\ncommand = ['/bin/echo']\n", "a `description`"),
         ("[functions.x]\ndescription = 'd'\ncommand = ['echo']\n", "absolute path"),
         ("[functions.x]\ndescription = 'd'\ncommand = ['/bin/echo', '{y}']\n", "only parameters"),

@@ -1,0 +1,129 @@
+/* belljar --fetch: one HTTP request, of which standard input says everything, and its answer.
+ * Executed by the supervisor for functions of the host that are requests (reach/upstream_host.c),
+ * so that it neither waits nor reads what hosts send. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "cmd/cmd.h"
+#include "front/client.h"
+#include "front/link.h"
+#include "reach/http_reply.h"
+
+#define PIECE (16 * KIB)
+
+static const char *text_of(const json_t *request, const char *key)
+{
+    const char *text = json_string_value(json_object_get(request, key));
+
+    return text ? text : "";
+}
+
+static int compose(const json_t *request, const struct client *client, const char *path,
+                   struct buf *out, struct error *err)
+{
+    cleanup(buf_done) struct buf body = {0};
+    const json_t *content = json_object_get(request, "body"), *header;
+    size_t i;
+
+    buf_init(&body, 2 * MIB);
+    if (content && json_text_dump(content, JSON_TEXT_COMPACT, &body, err) < 0)
+        return -1;
+    if (buf_printf(out, err, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n",
+                   text_of(request, "method"), path, client->host) < 0)
+        return -1;
+    json_array_foreach(json_object_get(request, "headers"), i, header)
+    {
+        if (buf_printf(out, err, "%s\r\n", json_string_value(header)) < 0)
+            return -1;
+    }
+    if (content && buf_printf(out, err, "Content-Type: application/json\r\nContent-Length: %zu\r\n",
+                              body.len) < 0)
+        return -1;
+    return buf_add_str(out, "\r\n", err) < 0 ? -1 : buf_add(out, body.data, body.len, err);
+}
+
+static void print(void *user, const char *text, size_t len)
+{
+    (void)user;
+    (void)fwrite(text, 1, len, stdout);
+}
+
+static int receive(struct link *link, struct error *err)
+{
+    struct http_reply reply;
+    char piece[PIECE];
+    ssize_t n = 1;
+    int r = 0;
+
+    http_reply_init(&reply, print, NULL);
+    while (r == 0 && n > 0 && reply.state != HTTP_REPLY_DONE) {
+        n = link_receive(link, piece, sizeof(piece), err);
+        r = n < 0 ? -1 : n > 0 ? http_reply_feed(&reply, piece, (size_t)n, err) : 0;
+    }
+    if (r == 0 && reply.state != HTTP_REPLY_DONE)
+        r = http_reply_end(&reply, err);
+    if (r == 0 && (reply.status < 200 || reply.status > 299))
+        r = error_set(err, E_PROTOCOL, "the host answered with status %d", reply.status);
+    http_reply_done(&reply);
+    return r;
+}
+
+static int fetch(const json_t *request, struct error *err)
+{
+    const char *url = text_of(request, "url");
+    const char *host = strstr(url, "://");
+    const char *path = host ? strchr(host + 3, '/') : NULL;
+    cleanup_free char *base = path ? strndup(url, (size_t)(path - url)) : NULL;
+    cleanup(buf_done) struct buf text = {0};
+    cleanup(client_done) struct client client = {0};
+    struct link *link = NULL;
+    int r;
+
+    if (!base)
+        return error_set(err, E_INVALID, "no URL");
+    buf_init(&text, 4 * MIB);
+    r = client_init(&client, base, NULL, NULL, err);
+    if (r == 0)
+        r = compose(request, &client, path, &text, err);
+    if (r == 0)
+        r = link_open(&client, &link, err);
+    if (r == 0)
+        r = link_send(link, text.data, text.len, err);
+    if (r == 0)
+        r = receive(link, err);
+    if (link)
+        link_close(link);
+    return r;
+}
+
+int cmd_fetch(int argc, char **argv)
+{
+    static const struct json_text_limits limits = {.bytes = 4 * MIB, .depth = 100};
+    cleanup(buf_done) struct buf text = {0};
+    cleanup_json json_t *request = NULL;
+    struct error err = {0};
+    int r;
+
+    (void)argv;
+    if (argc != 1)
+        return 64;
+    (void)prctl(PR_SET_PDEATHSIG, SIGKILL);
+    buf_init(&text, 4 * MIB);
+    r = buf_read_fd(&text, STDIN_FILENO, &err);
+    if (r == 0)
+        r = json_text_load(buf_str(&text), text.len, &limits, &request, &err);
+    if (r == 0)
+        r = fetch(request, &err);
+    if (r == 0 && fflush(stdout) == 0)
+        return 0;
+    (void)fprintf(stderr, "%s\n", err.message ? err.message : "out of memory");
+    error_done(&err);
+    return 1;
+}
