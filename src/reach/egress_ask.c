@@ -101,6 +101,7 @@ static void on_request(struct guest *g, struct proxy_head *head, size_t len)
         return;
     head->port = g->port;
     head->is_tls = g->is_tls;
+    head->is_part = g->grant->path || g->grant->methods;
     g->body = head->body;
     g->body_left = head->length;
     g->is_asked = head->body == PROXY_EMPTY;

@@ -282,6 +282,36 @@ static bool lists(struct span list, struct span word)
     return false;
 }
 
+/* Servers that pass headers on as variables take `X_Key` and `X-Key` for one. */
+static char fold(char c)
+{
+    if (c >= 'A' && c <= 'Z')
+        return (char)(c - 'A' + 'a');
+    return c == '_' ? '-' : c;
+}
+
+static bool is_alike(struct span name, struct span other)
+{
+    for (size_t i = 0; name.len == other.len && i < name.len; i++)
+        if (fold(name.data[i]) != fold(other.data[i]))
+            return false;
+    return name.len == other.len;
+}
+
+/* Frameworks believe these more than the first line, which is what was granted. */
+static bool says_otherwise(struct span name)
+{
+    static const char *const names[] = {
+        "X-HTTP-Method",     "X-HTTP-Method-Override", "X-Method-Override",
+        "X-Original-Method", "X-Original-URL",         "X-Rewrite-URL",
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
+        if (is_alike(name, (struct span){names[i], strlen(names[i])}))
+            return true;
+    return false;
+}
+
 /* Said to the proxy, or to be said by us. */
 static bool is_for_proxy(const struct proxy_head *h, struct span name)
 {
@@ -325,8 +355,8 @@ static int write_fields(const struct proxy_head *h, const char *header, struct b
     for (size_t i = 0; i < h->n_fields; i++) {
         struct span name = h->fields[i].name, value = h->fields[i].value;
 
-        if (is_for_proxy(h, name) || (header && name.len == replaced.len &&
-                                      strncasecmp(name.data, replaced.data, name.len) == 0))
+        if (is_for_proxy(h, name) || (header && is_alike(name, replaced)) ||
+            (h->is_part && says_otherwise(name)))
             continue;
         if (buf_add(out, name.data, name.len, err) < 0 || buf_add_str(out, ": ", err) < 0 ||
             buf_add(out, value.data, value.len, err) < 0 || buf_add_str(out, "\r\n", err) < 0)

@@ -26,6 +26,9 @@ struct proxy_head {
     bool is_connect;
     bool is_tls; /* https:// */
     bool is_old; /* HTTP/1.0 */
+    /* For proxy_head_write(): only this method or path is granted, so nothing in the head may name
+     * another one. */
+    bool is_part;
     struct host host;
     uint16_t port;
     struct span target; /* path and query; empty or beginning with `?`: a slash is missing */
@@ -44,7 +47,8 @@ long proxy_head_read(const char *data, size_t len, struct proxy_head *ret_head,
                      const char **ret_why);
 
 /* The same request as it goes to the server: without what was for the proxy, for one answer only,
- * and with `header` ("Name: value", or NULL) in the place of any field of that name. */
+ * and with `header` ("Name: value", or NULL) in the place of any field of that name, hyphens and
+ * underscores being one. */
 int proxy_head_write(const struct proxy_head *head, const char *header, struct buf *out,
                      struct error *err);
 

@@ -52,6 +52,38 @@ static void a_header_takes_the_place_of_the_programs_own(void **state)
         "Connection: close\r\n\r\n");
 }
 
+static void a_header_is_replaced_in_every_spelling(void **state)
+{
+    (void)state;
+    assert_written("GET http://a.org/ HTTP/1.1\r\nHost: a.org\r\nX_API_KEY: mine\r\nx-Api_key: "
+                   "mine\r\nX-Api-Keys: 1\r\n\r\n",
+                   "X-Api-Key: key",
+                   "GET / HTTP/1.1\r\nHost: a.org\r\nX-Api-Keys: 1\r\nX-Api-Key: key\r\n"
+                   "Connection: close\r\n\r\n");
+}
+
+static void a_part_of_a_server_is_asked_for_nothing_else(void **state)
+{
+    static const char text[] =
+        "GET http://a.org/x HTTP/1.1\r\nHost: a.org\r\nX-HTTP-Method-Override: DELETE\r\n"
+        "x_original_url: /admin\r\nX-Rewrite-URL: /admin\r\nX-Other: 1\r\n\r\n";
+
+    (void)state;
+    for (int is_part = 0; is_part < 2; is_part++) {
+        cleanup(buf_done) struct buf out = {0};
+        struct proxy_head head;
+        const char *why;
+
+        buf_init(&out, 65536);
+        assert_true(read_text(text, &head, &why) > 0);
+        head.is_part = is_part;
+        assert_int_equal(proxy_head_write(&head, NULL, &out, NULL), 0);
+        assert_non_null(strstr(buf_str(&out), "X-Other: 1\r\n"));
+        assert_int_equal(strstr(buf_str(&out), "DELETE") == NULL, is_part);
+        assert_int_equal(strstr(buf_str(&out), "/admin") == NULL, is_part);
+    }
+}
+
 static void connect_names_a_host_and_a_port(void **state)
 {
     struct proxy_head head;
@@ -185,6 +217,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_request_goes_on_without_what_was_for_the_proxy),
         cmocka_unit_test(a_header_takes_the_place_of_the_programs_own),
+        cmocka_unit_test(a_header_is_replaced_in_every_spelling),
+        cmocka_unit_test(a_part_of_a_server_is_asked_for_nothing_else),
         cmocka_unit_test(connect_names_a_host_and_a_port),
         cmocka_unit_test(what_is_doubtful_is_refused),
         cmocka_unit_test(a_head_that_is_not_whole_is_waited_for_until_it_is_too_long),
