@@ -18,6 +18,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "front/changes.h"
+#include "sandbox/ns.h"
 
 #define PATIENCE_MS  120000
 #define ANSWER_BYTES (64 * MIB)
@@ -82,13 +83,8 @@ work(struct layers *layers, struct run *run, const struct changes_wish *wish, in
 /* Signals are the server's business: what its handlers write would be read by it. */
 static void become_worker(pid_t server)
 {
-    sigset_t none;
-
-    for (int sig = 1; sig < NSIG; sig++)
-        (void)signal(sig, SIG_DFL);
+    ns_reset_signals();
     (void)signal(SIGPIPE, SIG_IGN);
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != server)
         _exit(1);
     /* Acting as somebody else takes that signal away for a moment, in which the server may die. */

@@ -67,21 +67,27 @@ static void fail_with(struct way *way, const struct error *cause)
     fail(way, &err);
 }
 
+/* `value` is taken over. */
+static void succeed(struct way *way, json_t *value)
+{
+    struct call *call = way->call;
+
+    call->on_cancel = NULL;
+    free(way);
+    call_answer(call, value);
+}
+
 /* --- servers.NAME.TOOL --- */
 
 static void on_result(void *user, const json_t *value, const struct error *err)
 {
     struct way *way = user;
-    struct call *call = way->call;
 
     way->under_way = NULL;
-    if (err) {
+    if (err)
         fail_with(way, err);
-        return;
-    }
-    call->on_cancel = NULL;
-    free(way);
-    call_answer(call, json_incref((json_t *)value));
+    else
+        succeed(way, json_incref((json_t *)value));
 }
 
 /* Names that stand for personal data are the data again on the way to a tool, as they are on the
@@ -365,17 +371,12 @@ static json_t *add_consent(const struct config_server *server, const json_t *abo
 static void on_listed(void *user, const json_t *value, const struct error *err)
 {
     struct way *way = user;
-    struct call *call = way->call;
 
     way->under_way = NULL;
-    if (err) {
+    if (err)
         fail_with(way, err);
-        return;
-    }
-    value = add_consent(upstreams_at(the_servers, way->server), value);
-    call->on_cancel = NULL;
-    free(way);
-    call_answer(call, (json_t *)value);
+    else
+        succeed(way, add_consent(upstreams_at(the_servers, way->server), value));
 }
 
 static void handle_tools(struct call *call)

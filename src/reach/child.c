@@ -107,16 +107,6 @@ static int make_environment(struct environment *env, char *const *declared)
 
 /* --- in the new processes, still in the supervisor's image: nothing is allocated --- */
 
-static void reset_signals(void)
-{
-    sigset_t none;
-
-    for (int sig = 1; sig < NSIG; sig++)
-        (void)signal(sig, SIG_DFL);
-    (void)sigemptyset(&none);
-    (void)sigprocmask(SIG_SETMASK, &none, NULL);
-}
-
 /* Dies with its parent. -1: the parent is gone already. */
 static int follow(int parent)
 {
@@ -178,7 +168,7 @@ __attribute__((noreturn)) static void become_keeper(const struct child_options *
 
     if (follow(supervisor) < 0 || (map && ns_write_map(0, map, NULL) < 0))
         _exit(EXIT_KEEPER);
-    reset_signals();
+    ns_reset_signals();
     (void)setsid();
     if (take_streams(pipes) < 0)
         _exit(EXIT_KEEPER);

@@ -164,7 +164,7 @@ int ns_write_map(pid_t pid, const struct ns_map *map, struct error *err)
     return write_proc(pid, "gid_map", gids, err);
 }
 
-static void reset_signals(void)
+void ns_reset_signals(void)
 {
     sigset_t none;
 
@@ -232,7 +232,7 @@ become_zygote(const struct ns_program *what, int sock, int sync, const struct ns
     if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || setsid() < 0)
         _exit(NS_EXIT_PREPARE);
 
-    reset_signals();
+    ns_reset_signals();
     if (what->steady && personality(ADDR_NO_RANDOMIZE) < 0)
         _exit(NS_EXIT_PREPARE);
     (void)umask(022);

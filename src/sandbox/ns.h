@@ -75,6 +75,10 @@ int ns_spawn_zygote(const struct ns_program *program, int sock, const struct ns_
 int ns_idmap_fd(uint32_t disk_uid, uint32_t host_uid, uint32_t disk_gid, uint32_t host_gid,
                 int *ret_fd, struct error *err);
 
+/* In a new process: none is handled, ignored or held back. What the parent's handlers write would
+ * be read by the parent. Allocates nothing. */
+void ns_reset_signals(void);
+
 /* Calls `fn` in a process in new namespaces that shares our memory, while we stand still until it
  * ends: the cost does not grow with what we hold, as that of a fork does. `fn` must not touch what
  * it was not given, and must end soon. Its process has ended when this returns, and is the caller's
