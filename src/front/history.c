@@ -44,24 +44,6 @@ static const char *newest(const struct buf *text, size_t *ret_count)
     return count > HISTORY_LINES ? at : buf_str(text);
 }
 
-/* Another prompt may add a line meanwhile, which is then lost: worth less than a lock. */
-static int cut(const char *path, const char *from, struct error *err)
-{
-    cleanup_free char *beside = NULL;
-    cleanup_close int fd = -1;
-
-    if (asprintf(&beside, "%s.new", path) < 0) {
-        beside = NULL;
-        return error_set(err, E_SYSTEM, "out of memory");
-    }
-    fd = open_own(beside, O_WRONLY | O_CREAT | O_TRUNC, err);
-    if (fd < 0)
-        return -1;
-    if (file_write_all(fd, from, strlen(from)) < 0 || rename(beside, path) < 0)
-        return error_errno(err, "shorten `%s`", path);
-    return 0;
-}
-
 int history_file_load(const char *path, void (*fn)(void *user, const char *line), void *user,
                       struct error *err)
 {
@@ -83,7 +65,8 @@ int history_file_load(const char *path, void (*fn)(void *user, const char *line)
     if (!text.len)
         return 0;
     from = newest(&text, &count);
-    if (count > (size_t)2 * HISTORY_LINES && cut(path, from, err) < 0)
+    /* Another prompt may add a line meanwhile, which is then lost: worth less than a lock. */
+    if (count > (size_t)2 * HISTORY_LINES && file_replace(path, from, strlen(from), err) < 0)
         return -1;
     rest = text.data + (from - text.data);
     while ((line = strsep(&rest, "\n")))
