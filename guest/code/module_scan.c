@@ -141,23 +141,28 @@ static int add(struct job *job, PyObject *entry, PyObject *path)
     return r;
 }
 
+/* 1: an entry for it is wanted. 0: it is not, or counting it was all. -1: an exception. */
+static int wants_entry(struct job *job, struct code_maker *m, struct piece name)
+{
+    int verdict = judge(job, m, name);
+
+    if (verdict <= 0 || !job->scan.query.is_counting)
+        return verdict;
+    job->count++;
+    return 0;
+}
+
 static int add_defs(struct job *job, struct code_maker *m, PyObject *path)
 {
     bool wants_classes = job->scan.query.what == SCAN_CLASSES;
 
     for (size_t i = 0; i < m->o->n_defs && !is_full(job); i++) {
-        int verdict;
+        int wants;
 
         if ((m->o->defs[i].kind == OUTLINE_CLASS) != wants_classes)
             continue;
-        verdict = judge(job, m, m->o->defs[i].name);
-        if (verdict < 0)
-            return -1;
-        if (!verdict)
-            continue;
-        if (job->scan.query.is_counting)
-            job->count++;
-        else if (add(job, code_def(m, i, CODE_SUMMARY, job->say), path) < 0)
+        wants = wants_entry(job, m, m->o->defs[i].name);
+        if (wants < 0 || (wants && add(job, code_def(m, i, CODE_SUMMARY, job->say), path) < 0))
             return -1;
     }
     return 0;
@@ -184,15 +189,9 @@ static PyObject *make_call(struct code_maker *m, const struct outline_call *call
 static int add_calls(struct job *job, struct code_maker *m, PyObject *path)
 {
     for (size_t i = 0; i < m->o->n_calls && !is_full(job); i++) {
-        int verdict = judge(job, m, m->o->calls[i].callee);
+        int wants = wants_entry(job, m, m->o->calls[i].callee);
 
-        if (verdict < 0)
-            return -1;
-        if (!verdict)
-            continue;
-        if (job->scan.query.is_counting)
-            job->count++;
-        else if (add(job, make_call(m, &m->o->calls[i]), path) < 0)
+        if (wants < 0 || (wants && add(job, make_call(m, &m->o->calls[i]), path) < 0))
             return -1;
     }
     return 0;
