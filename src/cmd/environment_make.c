@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
 #include <spawn.h>
@@ -204,17 +205,14 @@ static int copy_lock(const struct environment_wish *wish, const struct site *sit
                      struct error *err)
 {
     cleanup(buf_done) struct buf text;
-    FILE *file = fopen(wish->lock, "re");
-    char line[4096];
-    int r = 0;
+    cleanup_close int fd = open(wish->lock, O_RDONLY | O_CLOEXEC);
 
     buf_init(&text, MIB);
-    if (!file)
+    if (fd < 0)
         return error_errno(err, "open `%s`", wish->lock);
-    while (r == 0 && fgets(line, sizeof(line), file))
-        r = buf_add_str(&text, line, err);
-    (void)fclose(file);
-    return r < 0 ? -1 : file_replace(site->lock, buf_str(&text), text.len, err);
+    if (buf_read_fd(&text, fd, err) < 0)
+        return error_wrap(err, "lock `%s`", wish->lock);
+    return file_replace(site->lock, buf_str(&text), text.len, err);
 }
 
 static int install(const struct environment_wish *wish, const struct site *site, struct error *err)

@@ -94,6 +94,12 @@ def test_a_lock_makes_the_same_one_and_another_hash_none(who, place, wheels):
     assert not (folder / "three").exists(), "nothing is left of what could not be made"
 
 
+def test_a_directory_is_no_lock(who, place):
+    failed = create(who, place, "none", "--lock", "/etc")
+    assert failed.code == 71 and "Is a directory" in failed.errors
+    assert "none" not in who.call("environment", "list", env=place).text
+
+
 def test_a_package_does_not_open_the_standard_library(who, place, wheels):
     assert create(who, place, "shadow", "--with", "subprocess", "--wheels", wheels).code == 0
     assert who.call("run", "--environment", "shadow", "--profile", "strict", "-c", "import subprocess", env=place).code == 126
