@@ -462,7 +462,6 @@ int cmd_bench(int argc, char **argv)
     struct request request = {.runs = "200", .seconds = "3", .idle = "10,100"};
     struct bench b = {0};
     cleanup_error struct error err = {0};
-    cleanup(buf_done) struct buf text = {0};
     struct config *config;
     struct profile *profile = NULL;
     int r = parse(&request, argc, argv);
@@ -480,10 +479,8 @@ int cmd_bench(int argc, char **argv)
         b.drive.profile = profile;
         r = measure(&b, &err);
     }
-    buf_init(&text, 16 * MIB);
-    if (r == 0 && request.is_json &&
-        (r = json_text_dump(b.report, JSON_TEXT_PRETTY, &text, &err)) == 0)
-        (void)fputs(buf_str(&text), stdout);
+    if (r == 0 && request.is_json)
+        r = cmd_print_json(b.report, &err);
     profile_free(profile);
     config_free(config);
     json_decref(b.report);

@@ -4,11 +4,15 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/suggest.h"
 #include "front/terminal.h"
 
 #define OPTIONS_MAX 64
+
+/* A session's output escaped, and more. */
+#define JSON_BYTES ((size_t)64 * MIB)
 
 /* File names and values come from anywhere, so they are shown as they would be in a program's
  * output. */
@@ -25,6 +29,20 @@ void cmd_note(void *user, const char *text)
 {
     (void)user;
     print("belljar: ", text);
+}
+
+int cmd_print_json(const json_t *value, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    if (!value)
+        return error_set(err, E_SYSTEM, "out of memory");
+    buf_init(&text, JSON_BYTES);
+    if (json_text_dump(value, JSON_TEXT_PRETTY, &text, err) < 0)
+        return -1;
+    if (fwrite(buf_str(&text), 1, text.len, stdout) < text.len || fflush(stdout) < 0)
+        return error_errno(err, "write the answer");
+    return 0;
 }
 
 int cmd_fail(struct error *err)

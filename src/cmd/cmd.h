@@ -5,6 +5,8 @@
 #include <getopt.h>
 #include <stdbool.h>
 
+#include <jansson.h>
+
 #include "base/error.h"
 
 /* Each gets its own name as argv[0] and returns the exit code of the program. */
@@ -38,6 +40,9 @@ int cmd_fail(struct error *err);
  * mend keeps the code of the table, what went wrong in Belljar or on this host (system, internal,
  * protocol, unsupported) is CMD_EXIT_OWN. */
 int cmd_fail_run(struct error *err);
+
+/* To stdout, for machines. NULL is one that could not be made for lack of memory. */
+int cmd_print_json(const json_t *value, struct error *err);
 
 /* `belljar: text` on stderr, in visible form; for struct trail_options. */
 void cmd_note(void *user, const char *text);

@@ -21,17 +21,19 @@ enum {
     OPT_JSON
 };
 
+/* clang-format off */
 static const struct option options[] = {
-    {"help",             no_argument, NULL, OPT_HELP},
-    {"with",              required_argument, NULL, OPT_WITH},
-    {"preload",                  required_argument, NULL, OPT_PRELOAD},
-    {"index",required_argument, NULL, OPT_INDEX},
-    {"wheels",          required_argument, NULL, OPT_WHEELS},
-    {"lock",          required_argument, NULL, OPT_LOCK},
-    {"bare",              no_argument, NULL, OPT_BARE},
-    {"json",                  no_argument, NULL, OPT_JSON},
-    {0             },
+    {"help",    no_argument,       NULL, OPT_HELP},
+    {"with",    required_argument, NULL, OPT_WITH},
+    {"preload", required_argument, NULL, OPT_PRELOAD},
+    {"index",   required_argument, NULL, OPT_INDEX},
+    {"wheels",  required_argument, NULL, OPT_WHEELS},
+    {"lock",    required_argument, NULL, OPT_LOCK},
+    {"bare",    no_argument,       NULL, OPT_BARE},
+    {"json",    no_argument,       NULL, OPT_JSON},
+    {0},
 };
+/* clang-format on */
 
 static int help(void)
 {
@@ -70,18 +72,6 @@ static int split(struct config_list *list, const char *text, struct error *err)
     return 0;
 }
 
-static int print_json(const json_t *value, struct error *err)
-{
-    cleanup(buf_done) struct buf text;
-
-    buf_init(&text, 16 * MIB);
-    if (json_text_dump(value, JSON_TEXT_PRETTY, &text, err) < 0)
-        return -1;
-    return fwrite(buf_str(&text), 1, text.len, stdout) == text.len
-               ? 0
-               : error_errno(err, "write the answer");
-}
-
 static int create(struct request *request, char **names, struct error *err)
 {
     struct environment_wish *wish = &request->wish;
@@ -108,8 +98,10 @@ static void print_line(const json_t *manifest)
     size_t i;
 
     (void)printf("%-16s", json_string_value(json_object_get(manifest, "name")));
-    json_array_foreach(requested, i, item)(void)
-        printf("%s%s", i ? ", " : " ", json_string_value(item));
+    json_array_foreach(requested, i, item)
+    {
+        (void)printf("%s%s", i ? ", " : " ", json_string_value(item));
+    }
     (void)printf(" (%zu installed)\n", json_array_size(json_object_get(manifest, "packages")));
 }
 
@@ -123,8 +115,11 @@ static int list(struct request *request, char **names, struct error *err)
     if (!all)
         return -1;
     if (request->is_json)
-        return print_json(all, err);
-    json_array_foreach(all, i, manifest) print_line(manifest);
+        return cmd_print_json(all, err);
+    json_array_foreach(all, i, manifest)
+    {
+        print_line(manifest);
+    }
     if (json_array_size(all) == 0)
         (void)fprintf(stderr, "there are none; `belljar environment create NAME --with …` makes "
                               "one\n");
@@ -137,7 +132,7 @@ static int show(struct request *request, char **names, struct error *err)
     for (; *names; names++) {
         cleanup_json json_t *manifest = made_load(*names, err);
 
-        if (!manifest || print_json(manifest, err) < 0)
+        if (!manifest || cmd_print_json(manifest, err) < 0)
             return -1;
     }
     return 0;

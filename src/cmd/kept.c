@@ -60,16 +60,9 @@ static json_t *masked(const struct kept *kept, const json_t *value, struct error
 
 int kept_print(const struct kept *kept, const json_t *value, struct error *err)
 {
-    cleanup(buf_done) struct buf out;
-    json_t *shown = masked(kept, value, err);
-    int r;
+    cleanup_json json_t *shown = masked(kept, value, err);
 
-    buf_init(&out, SHOWN_MAX);
-    r = shown ? json_text_dump(shown, JSON_TEXT_PRETTY, &out, err) : -1;
-    json_decref(shown);
-    if (r < 0)
-        return -1;
-    return fputs(buf_str(&out), stdout) < 0 ? error_errno(err, "write the answer") : 0;
+    return shown ? cmd_print_json(shown, err) : -1;
 }
 
 static void print_line(const json_t *item)

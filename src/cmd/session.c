@@ -39,16 +39,6 @@ static int help(void)
 
 /* --- printing --- */
 
-int session_print_json(const json_t *value, struct error *err)
-{
-    cleanup(buf_done) struct buf out;
-
-    buf_init(&out, LIMIT_OUTPUT_BYTES_MAX);
-    if (json_text_dump(value, JSON_TEXT_PRETTY, &out, err) < 0)
-        return -1;
-    return fputs(buf_str(&out), stdout) < 0 ? error_errno(err, "write the answer") : 0;
-}
-
 /* A server is a stranger, too: nothing of it moves the cursor. */
 static void print_text(const json_t *session, const char *key, int width)
 {
@@ -85,7 +75,7 @@ static int list(struct query *q, char **names, struct error *err)
 
     (void)names;
     if (r == 0 && q->is_json)
-        r = session_print_json(answer, err);
+        r = cmd_print_json(answer, err);
     else if (r == 0 && json_array_size(sessions) == 0)
         (void)fprintf(stderr, "no session is open\n");
     else if (r == 0)
@@ -118,7 +108,7 @@ static int show(struct query *q, char **names, struct error *err)
     for (; *names && r == 0; names++) {
         r = call_one(q, "GET", *names, &answer, err);
         if (r == 0)
-            r = session_print_json(answer, err);
+            r = cmd_print_json(answer, err);
         json_decref(answer);
         answer = NULL;
     }

@@ -16,8 +16,6 @@ struct query {
     const char *version; /* of a list that was looked at, or NULL */
 };
 
-int session_print_json(const json_t *value, struct error *err);
-
 /* `words`: the name of the session, and paths. They return 0, 1 when something was not done, or
  * -1. */
 int session_changes_diff(struct query *q, char **words, struct error *err);

@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "cmd/changes.h"
+#include "cmd/cmd.h"
 #include "cmd/session.h"
 #include "front/terminal.h"
 
@@ -26,7 +27,7 @@ static int show(struct query *q, const char *name, const char *below, struct err
         return error_set(err, E_SYSTEM, "out of memory");
     r = client_call(&q->client, "GET", whole ? whole : path, NULL, &answer, err);
     if (r == 0 && q->is_json)
-        r = session_print_json(answer, err);
+        r = cmd_print_json(answer, err);
     else if (r == 0 && !changes_print(stdout, answer, terminal_has_color(STDOUT_FILENO, "auto")))
         (void)fprintf(stderr, "nothing has changed\n");
     version = json_string_value(json_object_get(answer, "version"));
@@ -73,7 +74,7 @@ static int settle(struct query *q, char **words, const char *verb, const char *d
 
     json_decref(body);
     if (r == 0 && q->is_json)
-        r = session_print_json(answer, err);
+        r = cmd_print_json(answer, err);
     else if (r == 0)
         (void)changes_print_settled(stderr, answer, done);
     if (r == 0 && json_array_size(json_object_get(answer, "skipped")))

@@ -221,19 +221,11 @@ static json_t *token_json(const struct token *token)
 
 static int print_json(const struct tokens *tokens, struct error *err)
 {
-    cleanup(buf_done) struct buf out;
-    json_t *list = json_array();
-    int r;
+    cleanup_json json_t *list = json_array();
 
-    buf_init(&out, LIMIT_OUTPUT_BYTES_MAX);
     for (size_t i = 0; i < tokens->count; i++)
         (void)json_array_append_new(list, token_json(&tokens->items[i]));
-    r = list ? json_text_dump(list, JSON_TEXT_PRETTY, &out, err)
-             : error_set(err, E_SYSTEM, "out of memory");
-    json_decref(list);
-    if (r == 0)
-        (void)printf("%s", buf_str(&out));
-    return r;
+    return cmd_print_json(list, err);
 }
 
 static void print_row(const struct token *token)

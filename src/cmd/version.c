@@ -37,21 +37,13 @@ static int help(void)
 static int version_json(void)
 {
     cleanup_error struct error err = {0};
-    cleanup(buf_done) struct buf out = {0};
-    json_t *object =
+    cleanup_json json_t *object =
         json_pack("{s:s, s:i, s:s, s:{s:s, s:s}, s:s, s:s, s:s}", "version", BELLJAR_VERSION,
                   "wire", WIRE_VERSION, "compiler", COMPILER, "libraries", "libevent",
                   event_get_version(), "jansson", jansson_version_str(), "sanitizer", SANITIZER,
                   "libexecdir", BELLJAR_LIBEXECDIR, "datadir", BELLJAR_DATADIR);
-    int r;
 
-    buf_init(&out, MIB);
-    r = object ? json_text_dump(object, JSON_TEXT_PRETTY, &out, &err)
-               : error_set(&err, E_SYSTEM, "out of memory");
-    json_decref(object);
-    if (r < 0)
-        return cmd_fail(&err);
-    return fputs(buf_str(&out), stdout) < 0 ? EXIT_FAILURE : 0;
+    return cmd_print_json(object, &err) < 0 ? cmd_fail(&err) : 0;
 }
 
 static void print_build(void)
