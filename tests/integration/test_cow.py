@@ -132,6 +132,7 @@ HOSTILE = {
 def test_what_is_never_applied(who, folder, what):
     code, name, reason = HOSTILE[what]
     answer = bash(who, folder, f"{code}; echo fine > fine", "--apply")
+    assert "applied" in answer.json, answer
     skipped = {s["path"].split("/cow-", 1)[1].split("/", 1)[1]: s["reason"] for s in answer.json["applied"]["skipped"]}
     assert skipped.get(name) == reason, answer
     assert answer.code == 125 and (folder / "fine").read_text() == "fine\n"
