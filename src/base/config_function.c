@@ -179,8 +179,7 @@ int config_function_read(struct config_function *function, const char *path, con
         return config_place_wrong(&place, NULL, "a name of lower-case letters, digits and `_`",
                                   err);
     if (!json_is_object(table))
-        return config_place_wrong(&place, NULL, "a table with a `command` and a `description`",
-                                  err);
+        return config_place_wrong(&place, NULL, "a table with a `description`", err);
     config_function_done(function);
     *function = (struct config_function){
         .name = strdup(name),

@@ -554,13 +554,17 @@ static void mistakes_in_functions_have_their_lines(void **state)
         const char *text, *part, *hint;
     } rows[] = {
         {"functions = 1\n",                                                          "tables of the form",                 NULL                     },
-        {"[functions.f]\n",                                                          "a `command` and a `description`",    NULL                     },
+        {"[functions.f]\n",                                                          "a `command` or a `request`",         NULL                     },
         {"[functions.F]\n",                                                          "a name of lower-case letters",       NULL                     },
         {"[functions.f]\ncommand = []\n",                                            "an array of strings",                NULL                     },
         {"[functions.f]\ncommand = [1]\n",                                           "an array of strings",                NULL                     },
         {"[functions.f]\ndescription = \"d\"\ncommand = [\"true\"]\n",               "the absolute path",                  NULL                     },
         {"[functions.f]\ndescription = \"d\"\ncommand = [\"/bin/true\", \"{a}\"]\n",
          "only parameters in",                                                                                             NULL                     },
+        {FUNCTION "request = \"GET https://a.org/\"\n",                              "a `command` or a `request`",         NULL                     },
+        {FUNCTION "headers = {a = \"b\"}\n",                                         "only with a `request`",              NULL                     },
+        {"[functions.f]\ndescription = \"d\"\nrequest = \"GET https://{a}/\"\n",
+         "only behind the host",                                                                                           NULL                     },
         {FUNCTION "callers = []\n",                                                  "an array of strings",                NULL                     },
         {FUNCTION "timeout_s = 0\n",                                                 "a number of seconds from 1 to 3600", NULL                     },
         {FUNCTION "per_minute = 1e9\n",                                              "a number of calls from 1 to 100000", NULL                     },
