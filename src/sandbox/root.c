@@ -334,44 +334,90 @@ static int mount_disk(const struct wire_spawn *spec, int *grant_fds, int *layer_
     return 0;
 }
 
+/* Where a root of a sandbox's own is put together: empty in the template, and nothing of the host's
+ * is shown below it. */
+#define BENCH "/workspace"
+
+static bool is_above_grant(const struct wire_spawn *spec, const char *path)
+{
+    size_t len = strlen(path);
+
+    for (uint32_t i = 0; i < spec->n_grants; i++) {
+        struct span grant = spec->grants[i].path;
+
+        if (grant.len > len && memcmp(grant.data, path, len) == 0 && grant.data[len] == '/')
+            return true;
+    }
+    return false;
+}
+
+static int carry_link(const char *from, const char *to, struct error *err)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlink(from, target, sizeof(target) - 1);
+
+    if (n < 0)
+        return error_errno(err, "readlink %s", from);
+    target[n] = '\0';
+    return symlink(target, to) < 0 ? error_errno(err, "symlink %s", to) : 0;
+}
+
+static int carry_dir(const struct wire_spawn *spec, const char *dir, dev_t own, struct error *err);
+
+/* A directory of the template's own file system that leads to a grant is made anew, so that there
+ * is room for it beside what the template shows there: a virtual environment, helpers. */
+static int carry(const struct wire_spawn *spec, const char *path, dev_t own, struct error *err)
+{
+    char to[PATH_MAX + sizeof(BENCH)];
+    struct stat st;
+
+    (void)snprintf(to, sizeof(to), BENCH "%s", path);
+    if (lstat(path, &st) < 0)
+        return error_errno(err, "look at %s", path);
+    if (S_ISLNK(st.st_mode))
+        return carry_link(path, to, err);
+    if (mount_make_point(to, S_ISDIR(st.st_mode), err) < 0)
+        return -1;
+    if (strcmp(path, BENCH) == 0)
+        return 0;
+    if (S_ISDIR(st.st_mode) && st.st_dev == own && is_above_grant(spec, path))
+        return carry_dir(spec, path, own, err);
+    return mount_bind(path, to, 0, err);
+}
+
+static int carry_dir(const struct wire_spawn *spec, const char *dir, dev_t own, struct error *err)
+{
+    cleanup_closedir DIR *entries = opendir(dir);
+    struct dirent *entry;
+    char path[PATH_MAX];
+
+    if (!entries)
+        return error_errno(err, "open %s", dir);
+    while ((entry = readdir(entries))) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (snprintf(path, sizeof(path), "%s/%s", strcmp(dir, "/") == 0 ? "" : dir,
+                     entry->d_name) >= PATH_MAX)
+            return error_set(err, E_INVALID, "path too long");
+        if (carry(spec, path, own, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 /* Granted directories need places to be mounted on, and the template is shared by all sandboxes:
  * what one was granted must not leave even a name in another. So this one gets a root of its own,
  * with the template's entries in it. */
-static int private_root(struct error *err)
+static int private_root(const struct wire_spawn *spec, struct error *err)
 {
-    cleanup_closedir DIR *dir = NULL;
-    struct dirent *entry;
+    struct stat st;
 
-    if (mount("belljar", "/home", "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,nr_inodes=1k,mode=0755") <
+    if (stat("/", &st) < 0)
+        return error_errno(err, "look at /");
+    if (mount("belljar", BENCH, "tmpfs", MS_NOSUID | MS_NODEV, "size=1m,nr_inodes=1k,mode=0755") <
         0)
         return error_errno(err, "mount a tmpfs for the root");
-    dir = opendir("/");
-    if (!dir)
-        return error_errno(err, "open /");
-    while ((entry = readdir(dir))) {
-        char from[PATH_MAX], to[PATH_MAX], target[PATH_MAX];
-        ssize_t n;
-
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
-            continue;
-        (void)snprintf(from, sizeof(from), "/%s", entry->d_name);
-        (void)snprintf(to, sizeof(to), "/home/%s", entry->d_name);
-        if (entry->d_type == DT_LNK) {
-            n = readlink(from, target, sizeof(target) - 1);
-            if (n < 0)
-                return error_errno(err, "readlink %s", from);
-            target[n] = '\0';
-            if (symlink(target, to) < 0)
-                return error_errno(err, "symlink %s", to);
-            continue;
-        }
-        if (mkdir(to, 0755) < 0)
-            return error_errno(err, "mkdir %s", to);
-        /* /home stays an empty directory: it is where a grant is likely to go. */
-        if (strcmp(entry->d_name, "home") != 0 && mount_bind(from, to, 0, err) < 0)
-            return -1;
-    }
-    return mount_pivot("/home", err);
+    return carry_dir(spec, "/", st.st_dev, err) < 0 ? -1 : mount_pivot(BENCH, err);
 }
 
 static int mount_grants(const struct wire_spawn *spec, const int *grant_fds, int *layer_fds,
@@ -397,7 +443,7 @@ static int mount_grants(const struct wire_spawn *spec, const int *grant_fds, int
 
 int root_enter(const struct wire_spawn *spec, int *grant_fds, int *layer_fds, struct error *err)
 {
-    if (spec->n_grants && private_root(err) < 0)
+    if (spec->n_grants && private_root(spec, err) < 0)
         return -1;
     if (mount_proc(err) < 0 || mount_disk(spec, grant_fds, layer_fds, err) < 0 ||
         mount_grants(spec, grant_fds, layer_fds, err) < 0)

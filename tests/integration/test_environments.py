@@ -79,6 +79,34 @@ def test_made_listed_shown_used_and_removed(who, place, wheels):
     assert who.call("environment", "rm", "lake", env=place).code == 66
 
 
+def test_a_granted_directory_beside_it(who, place, wheels):
+    """What the template shows stays, and the grant finds room next to it, at any depth; nothing else can be written."""
+    assert create(who, place, "lake", "--with", "tool", "--wheels", wheels).code == 0
+    home = pathlib.Path(place["XDG_DATA_HOME"])
+    granted = [home / "data", home / "belljar" / "more", home / "a" / "b"]
+    for folder in granted:
+        folder.mkdir(parents=True)
+        (folder / "in.txt").write_text(folder.name)
+        (folder / "in.txt").chmod(0o644)
+        folder.chmod(0o755)
+    (home / "a").chmod(0o755)
+    code = f"""
+import pathlib
+import tool
+print(tool.answer, *[(pathlib.Path(path) / "in.txt").read_text() for path in {[str(g) for g in granted]!r}])
+print(*sorted(entry.name for entry in pathlib.Path({str(home)!r}).iterdir()))
+for path in ("/", {str(home.parent)!r}, {str(home)!r}, {str(home / "belljar")!r}, {str(home / "data")!r}):
+    try:
+        pathlib.Path(path, "new").write_text("")
+    except OSError:
+        continue
+    print("written:", path)
+"""
+    words = [word for folder in granted for word in ("--allow", str(folder))]
+    used = who.call("run", "--environment", "lake", *words, "-c", code, env=place)
+    assert used.text == "42 data more b\na belljar data\n", used
+
+
 def test_a_lock_makes_the_same_one_and_another_hash_none(who, place, wheels):
     assert create(who, place, "one", "--with", "greet", "--wheels", wheels).code == 0
     folder = pathlib.Path(place["XDG_DATA_HOME"]) / "belljar" / "environments"
