@@ -123,6 +123,7 @@ HOSTILE = {
     "hooks of a new repository": ("mkdir -p r/x/hooks; echo evil > r/x/hooks/pre-commit; mv r/x r/.git", "r/.git/hooks/pre-commit", "protected"),
     "a repository by a link": ("mkdir -p g/hooks; echo evil > g/hooks/pre-commit; mkdir w; ln -s ../g w/.git", "w/.git", "protected"),
     "a repository by a file": ("mkdir w; echo 'gitdir: ../g' > w/.git", "w/.git", "protected"),
+    "settings of a worktree": ("echo evil > .git/config.worktree", ".git/config.worktree", "protected"),
     "settings by a link": ("mkdir -p c/git; echo evil > c/git/config; ln -s c .config", ".config", "protected"),
     "a file nobody may read": ("echo x > closed; chmod 0 closed", "closed", "unreadable"),
 }

@@ -13,7 +13,7 @@ pytestmark = pytest.mark.usefixtures("watch")
 
 # Files that run or steer something on the host the next time somebody opens a shell, an editor or an agent there.
 PROTECTED_FILES = [
-    ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".gitconfig", ".gitmodules", ".git/config", ".git/hooks/pre-commit",
+    ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".gitconfig", ".gitmodules", ".git/config", ".git/config.worktree", ".git/hooks/pre-commit",
     ".mcp.json", ".claude/settings.json", ".cursor/mcp.json", ".vscode/tasks.json", ".idea/workspace.xml", ".envrc", ".ssh/authorized_keys",
     ".npmrc", ".pypirc", ".netrc", ".vimrc", ".config/fish/config.fish", ".config/git/config",
 ]  # fmt: skip
