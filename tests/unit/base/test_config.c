@@ -509,11 +509,25 @@ static void servers_are_read_with_what_they_need(void **state)
     assert_int_equal(config_server_consent(server, "read"), CONFIG_AUTO);
 }
 
+struct mistake {
+    const char *text, *part, *hint;
+};
+
+/* Each in a configuration of its own. */
+static void expect_mistakes(const struct mistake *rows, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        struct config *config = config_new();
+
+        assert_non_null(config);
+        expect_mistake(config, rows[i].text, rows[i].part, rows[i].hint);
+        config_free(config);
+    }
+}
+
 static void mistakes_in_servers_have_their_lines(void **state)
 {
-    static const struct {
-        const char *text, *part, *hint;
-    } rows[] = {
+    static const struct mistake rows[] = {
         {"servers = 1\n",                                                      "tables of the form",            NULL                     },
         {"[servers.a]\n",                                                      "either a `command` or a `url`", NULL                     },
         {"[servers.a]\ncommand = \"x\"\nurl = \"http://x\"\n",                 "either a",                      NULL                     },
@@ -537,22 +551,14 @@ static void mistakes_in_servers_have_their_lines(void **state)
          "UNSET_HERE"                                                                                                                    },
     };
 
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct config *config = config_new();
-
-        assert_non_null(config);
-        expect_mistake(config, rows[i].text, rows[i].part, rows[i].hint);
-        config_free(config);
-    }
+    expect_mistakes(rows, ARRAY_SIZE(rows));
     (void)state;
 }
 
 static void mistakes_in_functions_have_their_lines(void **state)
 {
 #define FUNCTION "[functions.f]\ndescription = \"d\"\ncommand = [\"/bin/true\"]\n"
-    static const struct {
-        const char *text, *part, *hint;
-    } rows[] = {
+    static const struct mistake rows[] = {
         {"functions = 1\n",                                                          "tables of the form",                 NULL                     },
         {"[functions.f]\n",                                                          "a `command` or a `request`",         NULL                     },
         {"[functions.F]\n",                                                          "a name of lower-case letters",       NULL                     },
@@ -575,13 +581,7 @@ static void mistakes_in_functions_have_their_lines(void **state)
     };
 #undef FUNCTION
 
-    for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-        struct config *config = config_new();
-
-        assert_non_null(config);
-        expect_mistake(config, rows[i].text, rows[i].part, rows[i].hint);
-        config_free(config);
-    }
+    expect_mistakes(rows, ARRAY_SIZE(rows));
     (void)state;
 }
 
