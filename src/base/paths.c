@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -77,18 +78,11 @@ char *paths_data(const char *name, struct error *err)
     return join(BELLJAR_DATADIR, name, err);
 }
 
-#define OPEN_TO_ALL (S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH)
-
-static int make_dir(const char *dir, mode_t mode, struct error *err)
-{
-    if (mkdir(dir, mode) < 0 && errno != EEXIST)
-        return error_errno(err, "make `%s`", dir);
-    return 0;
-}
-
 static int make_private(const char *dir, struct error *err)
 {
-    return make_dir(dir, S_IRWXU, err);
+    if (mkdir(dir, S_IRWXU) < 0 && errno != EEXIST)
+        return error_errno(err, "make `%s`", dir);
+    return 0;
 }
 
 /* With those above it, as XDG's variables want it. */
@@ -108,8 +102,8 @@ static int make_private_path(char *dir, struct error *err)
 
 /* The directory that a variable of XDG's names, or the one below HOME, and `belljar` in it. Each
  * directory on the way that is ours to make: those of the user's home may be missing, too. */
-static char *own_dir(const char *variable, const char *const below_home[2], mode_t mode,
-                     const char *name, struct error *err)
+static char *own_dir(const char *variable, const char *const below_home[2], const char *name,
+                     struct error *err)
 {
     const char *base = getenv(variable), *home = getenv("HOME");
     char dir[PATH_MAX];
@@ -130,7 +124,7 @@ static char *own_dir(const char *variable, const char *const below_home[2], mode
     if (r == 0) {
         cleanup_free char *ours = join(dir, "belljar", err);
 
-        if (ours && make_dir(ours, mode, err) == 0)
+        if (ours && make_private(ours, err) == 0)
             return join(ours, name, err);
     }
     return NULL;
@@ -138,20 +132,28 @@ static char *own_dir(const char *variable, const char *const below_home[2], mode
 
 char *paths_state(const char *name, struct error *err)
 {
-    return own_dir("XDG_STATE_HOME", (const char *const[]){"/.local", "/.local/state"}, S_IRWXU,
-                   name, err);
+    return own_dir("XDG_STATE_HOME", (const char *const[]){"/.local", "/.local/state"}, name, err);
 }
 
 char *paths_made(const char *name, struct error *err)
 {
-    const char *base = getenv("XDG_DATA_HOME");
+    const char *base = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    bool has_base = base && *base == '/';
+    char *path = NULL;
+    int r;
 
-    if (geteuid() != 0 || (base && *base == '/'))
-        return own_dir("XDG_DATA_HOME", (const char *const[]){"/.local", "/.local/share"},
-                       OPEN_TO_ALL, name, err);
-    if (make_dir("/var/lib/belljar", OPEN_TO_ALL, err) < 0)
-        return NULL;
-    return join("/var/lib/belljar", name, err);
+    if (!has_base && geteuid() == 0)
+        r = asprintf(&path, "/var/lib/belljar/%s", name);
+    else if (!has_base && (!home || *home != '/'))
+        r = error_set(err, E_NOT_FOUND, "neither XDG_DATA_HOME nor HOME says where `%s` is", name);
+    else
+        r = asprintf(&path, "%s%s/belljar/%s", has_base ? base : home,
+                     has_base ? "" : "/.local/share", name);
+    if (r >= 0)
+        return path;
+    if (err && err->code == E_NONE)
+        error_set(err, E_SYSTEM, "out of memory");
+    return NULL;
 }
 
 static int check_private(const char *dir, struct error *err)

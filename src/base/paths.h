@@ -13,8 +13,9 @@ char *paths_data(const char *name, struct error *err);
  * private, if it is not there. The caller frees it. */
 char *paths_state(const char *name, struct error *err);
 
-/* The same for what is large, can be made again and holds no secret: $XDG_DATA_HOME/belljar, or
- * /var/lib/belljar of root, whose sandboxes are other users and do not see his home. */
+/* Where NAME is that is large, can be made again and holds no secret: in $XDG_DATA_HOME/belljar, or
+ * /var/lib/belljar of root, whose sandboxes are other users and do not see his home. Nothing is
+ * made. The caller frees it. */
 char *paths_made(const char *name, struct error *err);
 
 /* The same for what lasts as long as the machine is up: $XDG_RUNTIME_DIR/belljar, /run/belljar of

@@ -126,16 +126,28 @@ static int find_place(struct site *site, const char *name, struct error *err)
     return 0;
 }
 
+/* The directories above it, which are open to all, since sandboxes of root are other users. */
+static int make_parents(const char *dir, struct error *err)
+{
+    cleanup_free char *path = strdup(dir);
+
+    if (!path)
+        return error_set(err, E_SYSTEM, "out of memory");
+    for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+        *slash = '\0';
+        if (mkdir(path, S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH) < 0 && errno != EEXIST)
+            return error_errno(err, "make `%s`", path);
+        *slash = '/';
+    }
+    return 0;
+}
+
 static int make_venv(const struct site *site, bool is_bare, struct error *err)
 {
     struct command c = {0};
-    char *slash = strrchr(site->dir, '/');
-    cleanup_free char *parent = strndup(site->dir, (size_t)(slash - site->dir));
 
-    if (!parent)
-        return error_set(err, E_SYSTEM, "out of memory");
-    if (mkdir(parent, S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH) < 0 && errno != EEXIST)
-        return error_errno(err, "make `%s`", parent);
+    if (make_parents(site->dir, err) < 0)
+        return -1;
     add_all(&c, (const char *const[]){PYTHON, "-I", "-m", "venv", "--without-pip", NULL});
     if (!is_bare)
         add(&c, "--system-site-packages");

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import host
 from serving import Server, wait_until
 
 TOKEN = "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
@@ -337,7 +338,7 @@ def small_disk(audited):
     if os.getuid() != 0:
         pytest.skip("needs root, to mount a small file system")
     subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", f"size=512k,mode=700,uid={audited.who.uid},gid={audited.who.gid}", "none", audited.state],
+        ["mount", "-t", "tmpfs", "-o", f"size=512k,mode=700,uid={audited.who.uid},gid={audited.who.gid}", host.OWN_MOUNT, audited.state],
         check=True,
     )  # fmt: skip
     yield audited
