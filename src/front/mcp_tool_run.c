@@ -499,7 +499,7 @@ const struct mcp_tool mcp_tool_python = {
         "Run Python in a sealed sandbox. Variables, imports and files in /workspace stay for later "
         "calls in the same session. numpy, pandas, scipy, scikit-learn, matplotlib, sympy and "
         "networkx are loaded. Plots come back as images; the last expression, or a variable named "
-        "`result`, as the result. There is no network. A timeout stops the code and keeps "
+        "`result`, as the result. No network but granted hosts. A timeout stops the code and keeps "
         "the session.",
     .input = python_fields,
     .output_json = RUN_OUTPUT,

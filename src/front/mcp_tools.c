@@ -11,9 +11,9 @@
 
 /* What no tool's description says. */
 #define INSTRUCTIONS                                                                               \
-    "Belljar runs code in a sandbox on this machine, sealed off from it: no network, no files "    \
-    "but "                                                                                         \
-    "/workspace and directories the operator allowed, limits on time and memory. Use it to "       \
+    "Belljar runs code in a sandbox on this machine, sealed off from it: no network but hosts, "   \
+    "no files but "                                                                                \
+    "/workspace and directories, that the operator allowed; limits on time and memory. Use it to " \
     "compute, "                                                                                    \
     "to work on data and files, and to try code before trusting it.\n"                             \
     "State: execute_python_code and execute_bash_code share one session per connection; "          \
