@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <string.h>
+#include <termios.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -40,8 +41,10 @@ static void show(const struct consent *consent, const char *name, const char *ar
         buf_add_str(&text, " with ", NULL) == 0 &&
         terminal_line(arguments, len < SHOWN_BYTES ? len : SHOWN_BYTES, &text, NULL) == 0 &&
         buf_add_str(&text, len > SHOWN_BYTES ? " …" : "", NULL) == 0 &&
-        buf_add_str(&text, "\nAllow it this time? [y/N] ", NULL) == 0)
+        buf_add_str(&text, "\nAllow it this time? [y/N] ", NULL) == 0) {
+        (void)tcflush(consent->terminal, TCIFLUSH); /* what was typed before is no answer to it */
         (void)file_write_all(consent->terminal, buf_str(&text), text.len);
+    }
 }
 
 static bool is_yes(const char *line, size_t len)

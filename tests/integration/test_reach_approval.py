@@ -232,6 +232,15 @@ def test_a_person_is_asked(who, config, typed, said):
     assert p.process.wait(timeout=belljar.HANG_SECONDS) == 0
 
 
+def test_what_was_typed_before_the_question_is_no_answer(who, config):
+    p = Run(who, "--config", config, "--profile", "standard", "-c", code())
+    p.type("y\n")  # long before anything runs
+    p.wait("[y/N]")
+    p.type("\n")
+    p.wait("was not approved")
+    assert p.process.wait(timeout=belljar.HANG_SECONDS) == 0
+
+
 def test_a_person_is_asked_for_a_run_on_a_server(asked):
     p = Run(asked.who, "--server", f"unix:{asked.socket}", "--profile", "standard", "-c", code())
     p.wait("[y/N]")
