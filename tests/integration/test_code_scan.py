@@ -79,7 +79,7 @@ def test_summaries_are_what_python_makes_of_docstrings(code):
                     text = ast.get_docstring(node, clean=False)
                     count += text is not None
                     assert ours[node.lineno, node.name] == (None if text is None else inspect.cleandoc(text)[:100]), (path, node.lineno)
-    assert count > 500
+    assert count > 200  # of whatever Python is installed
 
 
 DOCSTRINGS = ["''", "'   a  '", "'''a\n    b\n\n      c\n    '''", "'''\n\n    a\n  b\n\n\n'''", "'''\n\n'''", "'''   \n   a\n      \n   '''", "'a' 'b'", "r'\\n'",

@@ -258,7 +258,7 @@ def all_arguments(client):
 @pytest.mark.parametrize("compat", ["none", "marketplace", "cms", "coderunner"])
 def test_every_argument_of_every_tool(who, compat):
     """A tool error that names the argument, what was expected, and gives an example; nothing runs."""
-    good = {"code": "print(1)", "command": "print(1)", "path": "x", "content": "x", "handle": "run_x", "session_id": "s", "session_name": "s", "state": {}, "name": "s", "skill_name": "s", "filename": "f"}
+    good = {"code": "print(1)", "command": "print(1)", "path": "x", "content": "x", "handle": "run_x", "session_id": "s", "session_name": "s", "state": {}, "name": "s", "skill_name": "s", "filename": "f", "url": "http://127.0.0.1/"}
     count = 0
     with mcp.Client(who, "--compat", compat) as c:
         c.initialize()

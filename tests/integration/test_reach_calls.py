@@ -334,7 +334,7 @@ def test_every_call_is_a_record_without_what_was_said(who):
     assert rows.code == 0, rows
     assert "marker-of-a-body" not in rows.text
     found = who.call("audit", "export", env=home).text
-    records = [json.loads(line) for line in found.splitlines() if '"kind":"call"' in line]
+    records = [json.loads(line) for line in found.split("\n") if '"kind":"call"' in line]
     assert [(r["name"], r["status"]) for r in records] == [
         ("state.create", "success"), ("state.save", "success"), ("state.load", "failed")]  # fmt: skip
     assert records[2]["error"]["code"] == "not_found" and all(r["bytes_in"] > 0 and r["ms"] >= 0 and r["id"] for r in records)

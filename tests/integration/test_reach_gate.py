@@ -266,7 +266,7 @@ def test_every_connection_is_in_the_trail(who):
         code = f"import urllib.request as u\nu.urlopen('http://{where}/private-path', data=b'private-body').read()\ntry: u.urlopen('http://evil.test/')\nexcept u.HTTPError: pass"
         run = who.run(code, "--net", where).json["id"]
         listed = who.call("audit", "export")
-        records = [json.loads(line) for line in listed.text.splitlines()]
+        records = [json.loads(line) for line in listed.text.split("\n") if line]
         records = [r for r in records if r["kind"] == "net" and r.get("id") == run]
         assert [(r["event"], r["host"], r["port"], r["status"]) for r in records] == [
             ("connection", "127.0.0.1", host.port, "success"), ("refused", "evil.test", 80, "refused")], listed  # fmt: skip
