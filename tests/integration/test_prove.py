@@ -1,4 +1,5 @@
 """`belljar doctor --prove` on a small corpus of its own: what is contained, what is a breach, what is merely unexpected."""
+import contextlib
 import os
 import re
 import shutil
@@ -121,7 +122,10 @@ def test_without_a_corpus_it_says_so(who, checkout):
 
 def bait_of(pid):
     """The directory whose socket this process listens on, or None."""
-    links = {os.readlink(entry.path) for entry in os.scandir(f"/proc/{pid}/fd") if os.path.islink(entry.path)}
+    links = set()
+    for entry in os.scandir(f"/proc/{pid}/fd"):
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            links.add(os.readlink(entry.path))
     with open("/proc/net/unix", encoding="utf-8") as file:
         for row in file.read().splitlines()[1:]:
             words = row.split()
