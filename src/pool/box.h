@@ -69,6 +69,10 @@ int box_start(struct box *box, struct run *run, struct error *err);
 int box_keep(struct box *box, struct run *model, const struct box_events *events, void *owner,
              struct error *err);
 
+/* Kills one that could not be kept. Who wanted it may be gone before it is: its end is told to
+ * `owner`. */
+void box_disown(struct box *box, const struct box_events *events, void *owner);
+
 bool box_is_kept(const struct box *box);
 
 /* Runs a cell in the kernel of its language, which is started if it must be; on_done follows.

@@ -481,6 +481,14 @@ int box_keep(struct box *b, struct run *model, const struct box_events *events, 
     return 0;
 }
 
+void box_disown(struct box *b, const struct box_events *events, void *owner)
+{
+    b->events = events;
+    b->owner = owner;
+    b->model = NULL;
+    box_kill(b);
+}
+
 bool box_is_kept(const struct box *b)
 {
     return b->model != NULL;

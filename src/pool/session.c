@@ -456,6 +456,22 @@ void session_started(struct session *s)
     session_go_on(s);
 }
 
+static void on_disowned_gone(void *owner, struct box *box, const struct error *err)
+{
+    struct sessions *table = owner;
+
+    (void)err;
+    box_free(box);
+    pool_notice(table->pool);
+}
+
+void session_disown(struct session *s, struct box *box)
+{
+    static const struct box_events events = {on_idle, NULL, on_disowned_gone};
+
+    box_disown(box, &events, s->table);
+}
+
 /* The pool has found a sandbox. */
 static void on_box(struct run *model, struct box *box)
 {
@@ -472,12 +488,13 @@ static void on_box(struct run *model, struct box *box)
             session_started(s);
         return;
     }
-    box_kill(box);
     if (err.code == E_BUSY) { /* it died unnoticed: the next one */
         error_done(&err);
+        session_disown(s, box);
         pool_submit(s->table->pool, model);
         return;
     }
+    box_kill(box);
     s->box = box; /* and its end is the session's */
     session_begin_end(s, err.message);
     error_done(&err);

@@ -400,7 +400,7 @@ static void on_new_box(struct run *model, struct box *box)
 
     if (box_keep(box, model, &session_box_events, s, &err) < 0 && err.code == E_BUSY) {
         error_done(&err); /* it died unnoticed: the next one */
-        box_kill(box);
+        session_disown(s, box);
         pool_submit(s->table->pool, model);
         return;
     }

@@ -68,6 +68,9 @@ bool session_is_name(const char *name);
 
 extern const struct box_events session_box_events;
 
+/* Kills a sandbox that was not kept; it may outlive the session. */
+void session_disown(struct session *s, struct box *box);
+
 struct session *session_new(struct sessions *table, struct run *model,
                             const struct session_options *options);
 void session_submit_model(struct session *s);
