@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "pool/box.h"
 #include "pool/scene.h"
 #include "pool/session.h"
 
@@ -105,16 +106,22 @@ static pid_t first_child(pid_t parent)
 }
 
 /* Without turning the loop: the supervisor must not have heard of it. */
-static void kill_and_wait(pid_t pid)
+static void wait_for_end(pid_t pid)
 {
     char path[64];
 
     assert_true(pid > 0);
-    assert_int_equal(kill(pid, SIGKILL), 0);
     (void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
     for (int i = 0; i < 5000 && access(path, F_OK) == 0; i++)
         (void)poll(NULL, 0, 2);
     assert_int_equal(access(path, F_OK), -1);
+}
+
+static void kill_and_wait(pid_t pid)
+{
+    assert_true(pid > 0);
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    wait_for_end(pid);
 }
 
 static void a_cell_for_a_dead_kernel_goes_to_the_next_one_which_is_said(void **state)
@@ -209,6 +216,51 @@ static void a_session_without_cells_outlives_its_zygote(void **state)
 
 /* --- interrupts --- */
 
+static void note_pid(void *user, const struct box *box)
+{
+    *(pid_t *)user = box_pid(box);
+}
+
+static bool one_has_ended(struct scene *s)
+{
+    return ((struct stage *)s)->ends == 1;
+}
+
+/* A sandbox of the stock dies unnoticed, a session is to have it and ends before that is told: the
+ * zygote, which tells it, stands still meanwhile. */
+static void a_sandbox_that_died_outlives_the_session_that_wanted_it(void **state)
+{
+    struct session *session;
+    struct error err = {0};
+    pid_t init = -1, kernel, zygote;
+    struct run *model;
+    struct stage g;
+
+    (void)state;
+    begin(&g, 1);
+    scene_wait(&g.scene, scene_stock_is_full);
+    pool_each_idle(g.scene.pool, note_pid, &init);
+    kernel = first_child(init);
+    zygote = zygote_client_pid(pool_zygote(g.scene.pool));
+    assert_int_equal(kill(zygote, SIGSTOP), 0);
+    assert_int_equal(kill(init, SIGKILL), 0);
+    wait_for_end(kernel);
+    model = scene_prepare(&g.scene, "");
+    g.scene.n_tickets--; /* the session's */
+    assert_int_equal(
+        sessions_open(g.scene.sessions, model,
+                      &(struct session_options){.owner = "", .on_end = on_end, .user = &g},
+                      &session, &err),
+        0);
+    session_close(session, "enough");
+    scene_wait(&g.scene, one_has_ended);
+    assert_int_equal(kill(zygote, SIGCONT), 0);
+    scene_wait(&g.scene, scene_stock_is_full);
+    g.ends = 0;
+    assert_says(&g, RUN_PYTHON, "print(1)", "1\n", RUN_STATE_KEPT);
+    finish(&g);
+}
+
 static void a_cell_that_has_not_begun_is_called_off_without_loss(void **state)
 {
     struct stage g;
@@ -295,6 +347,7 @@ int main(void)
         cmocka_unit_test(a_kernel_that_breaks_the_rules_between_cells_is_replaced),
         cmocka_unit_test(a_restart_that_was_asked_for_is_no_loss),
         cmocka_unit_test(a_session_without_cells_outlives_its_zygote),
+        cmocka_unit_test(a_sandbox_that_died_outlives_the_session_that_wanted_it),
         cmocka_unit_test(a_cell_that_has_not_begun_is_called_off_without_loss),
         cmocka_unit_test(an_interrupt_never_meets_the_next_cell),
         cmocka_unit_test(a_kernel_is_not_said_to_be_kept_while_it_is_being_killed),
