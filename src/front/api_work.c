@@ -17,7 +17,7 @@ static void list_work(struct request *request)
     if (!store || work_list(store, request->owner, &list, &err) < 0)
         request_answer_error(request, &err);
     else
-        api_answer_masked(request, 200, json_pack("{s:o}", "work", list));
+        api_answer_masked(request, 200, json_pack("{s:o}", "states", list));
 }
 
 static const struct schema_field create_fields[] = {
@@ -114,17 +114,17 @@ static void delete_work(struct request *request)
 
 /* clang-format off */
 const struct route api_work_routes[] = {
-    {"GET", "/v1/work", list_work, .answers = "Works", .status = 200, .tag = "work",
+    {"GET", "/v1/states", list_work, .answers = "Works", .status = 200, .tag = "states",
      .summary = "the caller's refactoring sessions, the last changed first"},
-    {"POST", "/v1/work", create_work, .body = create_fields, .max_body = 64 * KIB,
-     .answers = "WorkMade", .status = 200, .tag = "work",
+    {"POST", "/v1/states", create_work, .body = create_fields, .max_body = 64 * KIB,
+     .answers = "WorkMade", .status = 200, .tag = "states",
      .summary = "begin a refactoring session, unless there is one of that name"},
-    {"GET", "/v1/work/{work}", load_work, .query = load_fields, .answers = "Work", .status = 200,
-     .tag = "work", .summary = "the saved state of a refactoring session, and its history"},
-    {"POST", "/v1/work/{work}/state", save_work, .body = save_fields, .max_body = API_BODY_BYTES,
-     .answers = "WorkSaved", .status = 200, .tag = "work",
+    {"GET", "/v1/states/{work}", load_work, .query = load_fields, .answers = "Work", .status = 200,
+     .tag = "states", .summary = "the saved state of a refactoring session, and its history"},
+    {"POST", "/v1/states/{work}/versions", save_work, .body = save_fields,
+     .max_body = API_BODY_BYTES, .answers = "WorkSaved", .status = 200, .tag = "states",
      .summary = "save the state of a refactoring session; earlier ones stay as its history"},
-    {"DELETE", "/v1/work/{work}", delete_work, .status = 204, .tag = "work",
+    {"DELETE", "/v1/states/{work}", delete_work, .status = 204, .tag = "states",
      .summary = "delete a refactoring session with its history"},
     {0},
 };

@@ -63,8 +63,8 @@ class Api:
         """Sessions come and go in these tests: what is named in paths is made anew when it is gone."""
         if self.server.get("/v1/skills/known").status != 200:
             assert self.server.call("PUT", "/v1/skills/known", SKILL).status == 200
-        if self.server.get("/v1/work/known").status != 200:
-            assert self.server.post("/v1/work", {"name": "known"}).status == 200
+        if self.server.get("/v1/states/known").status != 200:
+            assert self.server.post("/v1/states", {"name": "known"}).status == 200
         if self.server.get("/v1/sessions/known").status == 200:
             return
         assert self.server.post("/v1/sessions", {"name": "known"}).status == 201
@@ -117,7 +117,7 @@ def operations():
     GET /v1/sessions/{session}/changes | POST /v1/sessions/{session}/apply | POST /v1/sessions/{session}/discard
     GET /v1/sessions/{session}/files | GET /v1/sessions/{session}/files/{path} | PUT /v1/sessions/{session}/files/{path} | DELETE /v1/sessions/{session}/files/{path}
     GET /v1/skills | GET /v1/skills/{skill} | PUT /v1/skills/{skill} | DELETE /v1/skills/{skill} | GET /v1/skills/{skill}/files/{path} | POST /v1/skills/{skill}/undo
-    GET /v1/work | POST /v1/work | GET /v1/work/{work} | POST /v1/work/{work}/state | DELETE /v1/work/{work}
+    GET /v1/states | POST /v1/states | GET /v1/states/{work} | POST /v1/states/{work}/versions | DELETE /v1/states/{work}
     POST /run | GET / | GET /health | GET /metrics | GET /v1/stats | GET /openapi.json
     """
     return [tuple(row.strip().split(" ")) for line in rows.strip().splitlines() for row in line.split("|")]

@@ -77,31 +77,31 @@ def test_each_token_has_its_own(server):
     assert "mine" not in [s["name"] for s in server.get("/v1/skills", headers=server.other).json["skills"]]
     assert server.call("DELETE", "/v1/skills/mine", None, server.other).status == 404
     assert server.get("/v1/skills/mine", headers={"Authorization": "Bearer wrong"}).status == 401
-    assert server.post("/v1/work", {"name": "mine"}).status == 200
-    assert server.get("/v1/work/mine", headers=server.other).status == 404
-    assert server.get("/v1/work", headers=server.other).json == {"work": []}
+    assert server.post("/v1/states", {"name": "mine"}).status == 200
+    assert server.get("/v1/states/mine", headers=server.other).status == 404
+    assert server.get("/v1/states", headers=server.other).json == {"states": []}
 
 
 def test_what_is_answered_is_masked(server):
     assert put(server, "masked", packed("masked", f"With {SECRET}", **{"notes.txt": f"token {SECRET}\n"})).status == 200
-    server.post("/v1/work", {"name": "masked", "description": f"With {SECRET}"})
-    assert server.post("/v1/work/masked/state", {"state": {"token": SECRET}}).status == 200
-    for path in ("/v1/skills", "/v1/skills/masked", "/v1/skills/masked/files/notes.txt", "/v1/work", "/v1/work/masked"):
+    server.post("/v1/states", {"name": "masked", "description": f"With {SECRET}"})
+    assert server.post("/v1/states/masked/versions", {"state": {"token": SECRET}}).status == 200
+    for path in ("/v1/skills", "/v1/skills/masked", "/v1/skills/masked/files/notes.txt", "/v1/states", "/v1/states/masked"):
         reply = server.get(path)
         assert reply.status == 200 and SECRET.encode() not in reply.body and b"REDACTED" in reply.body, path
 
 
 def test_states_are_saved_loaded_and_deleted(server):
-    assert server.post("/v1/work/rename/state", {"state": {}}).status == 404
-    assert server.post("/v1/work", {"name": "rename", "description": "all"}).json == {"name": "rename", "is_new": True}
-    assert server.post("/v1/work", {"name": "rename"}).json == {"name": "rename", "is_new": False}
-    assert server.post("/v1/work/rename/state", {"state": {"done": ["a.py"]}}).json == {"name": "rename", "version": 1}
-    assert server.post("/v1/work/rename/state", {"state": {"done": []}, "version": 1}).json["version"] == 2
-    stale = server.post("/v1/work/rename/state", {"state": {}, "version": 1})
+    assert server.post("/v1/states/rename/versions", {"state": {}}).status == 404
+    assert server.post("/v1/states", {"name": "rename", "description": "all"}).json == {"name": "rename", "is_new": True}
+    assert server.post("/v1/states", {"name": "rename"}).json == {"name": "rename", "is_new": False}
+    assert server.post("/v1/states/rename/versions", {"state": {"done": ["a.py"]}}).json == {"name": "rename", "version": 1}
+    assert server.post("/v1/states/rename/versions", {"state": {"done": []}, "version": 1}).json["version"] == 2
+    stale = server.post("/v1/states/rename/versions", {"state": {}, "version": 1})
     assert stale.status == 409 and "its version is 2" in stale.error["message"]
-    loaded = server.get("/v1/work/rename").json
+    loaded = server.get("/v1/states/rename").json
     assert loaded["state"] == {"done": []} and [h["version"] for h in loaded["history"]] == [2, 1]
-    assert server.get("/v1/work/rename?version=1").json["state"] == {"done": ["a.py"]}
-    assert server.post("/v1/work/rename/state", {"state": {"x": "y" * (1 << 20)}}).status == 413
-    assert server.call("DELETE", "/v1/work/rename").status == 204
-    assert server.get("/v1/work/rename").status == 404
+    assert server.get("/v1/states/rename?version=1").json["state"] == {"done": ["a.py"]}
+    assert server.post("/v1/states/rename/versions", {"state": {"x": "y" * (1 << 20)}}).status == 413
+    assert server.call("DELETE", "/v1/states/rename").status == 204
+    assert server.get("/v1/states/rename").status == 404
