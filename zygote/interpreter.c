@@ -201,7 +201,7 @@ static int check_helpers(const struct wire_strings *paths, struct error *err)
         cleanup_free char *dir = span_dup(paths->items[i]);
 
         if (!dir)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         if (access(dir, R_OK | X_OK) < 0) {
             error_errno(err, "helpers `%s`", dir);
             return error_hint(err,
@@ -243,11 +243,11 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
     if (display_register() < 0 || PyImport_AppendInittab("_belljar_code", code_module) < 0 ||
         PyImport_AppendInittab("_belljar_mask", masking_module) < 0 ||
         PyImport_AppendInittab("_belljar_call", call_module) < 0)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (initialise(executable, !setup->warm && setup->binds.count == 0, setup->steady, err) < 0)
         return -1;
     if (policy_allow_modules(&setup->modules) < 0 || policy_set_helpers(&setup->paths) < 0)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (check_helpers(&setup->paths, err) < 0 || append_paths(&setup->paths, err) < 0)
         return -1;
     for (uint32_t i = 0; i < setup->variables.count; i++)

@@ -48,7 +48,7 @@ int buf_reserve(struct buf *b, size_t len, struct error *err)
         size = b->limit + 1;
     grown = realloc(b->data, size);
     if (!grown)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     b->data = grown;
     b->size = size;
     b->data[b->len] = '\0';
@@ -83,7 +83,7 @@ int buf_printf(struct buf *b, struct error *err, const char *fmt, ...)
     len = vasprintf(&text, fmt, args);
     va_end(args);
     if (len < 0)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     r = buf_add(b, text, (size_t)len, err);
     free(text);
     return r;

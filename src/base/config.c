@@ -390,7 +390,7 @@ int config_parse_grant(const char *text, char **ret_path, enum run_grant_mode *r
     }
     path = strndup(text, len);
     if (!path)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *ret_path = path;
     *ret_mode = mode;
     return 0;

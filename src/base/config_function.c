@@ -75,7 +75,7 @@ static int read_parameters(const struct config_place *place, json_t *value,
     function->schema =
         json_pack("{s:s, s:O, s:O}", "type", "object", "properties", value, "required", required);
     if (!function->schema)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (json_schema_check(function->schema, function->name, err) < 0)
         return error_wrap(err, "%s", place->path);
     return 0;
@@ -186,7 +186,7 @@ int config_function_read(struct config_function *function, const char *path, con
         .timeout_s = TIMEOUT_S,
         .schema = json_pack("{s:s, s:{}}", "type", "object", "properties")};
     if (!function->name || !function->schema)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     json_object_foreach(table, key, value)
     {
         if (read_key(&place, key, value, function, err) < 0)

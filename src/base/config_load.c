@@ -83,7 +83,7 @@ static int read_environment(const struct file *file, const char *name, json_t *t
         int r = 0;
 
         if (asprintf(&where, "environments.%s.%s", name, key) < 0)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         if (strcmp(key, "preload") == 0) {
             r = read_preload(file, where, value, e, err);
         } else if (strcmp(key, "python") == 0) {
@@ -91,7 +91,7 @@ static int read_environment(const struct file *file, const char *name, json_t *t
                 return wrong(file, where, "the absolute path of an interpreter or its prefix", err);
             free(e->python);
             e->python = strdup(json_string_value(value));
-            r = e->python ? 0 : error_set(err, E_SYSTEM, "out of memory");
+            r = e->python ? 0 : error_memory(err);
         } else {
             r = unknown_key(file, where, key, known, ARRAY_SIZE(known), err);
         }
@@ -135,7 +135,7 @@ static int read_environments(struct config *config, const struct file *file, jso
         struct config_environment *e;
 
         if (asprintf(&where, "environments.%s", name) < 0)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         if (!json_is_object(table))
             return wrong(file, where, "a table with `python` and `preload`", err);
         if (config->n_environments >= ENVIRONMENTS_MAX)
@@ -143,7 +143,7 @@ static int read_environments(struct config *config, const struct file *file, jso
                              ENVIRONMENTS_MAX);
         e = environment_slot(config, name);
         if (!e)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         if (read_environment(file, name, table, e, err) < 0)
             return -1;
     }
@@ -203,7 +203,7 @@ static struct config_server *host_server(struct config *config, struct error *er
     }
     if (server->name && server->tools && server->functions)
         return server;
-    error_set(err, E_SYSTEM, "out of memory");
+    error_memory(err);
     return NULL;
 }
 
@@ -238,7 +238,7 @@ static int read_functions(struct config *config, const struct file *file, json_t
         if (config_function_read(function, file->path, file->lines, name, table, err) < 0)
             return -1;
         if (json_object_set_new(server->tools, name, json_integer(function->consent)) < 0)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
     }
     return 0;
 }
@@ -287,7 +287,7 @@ static int read_file(struct config *config, char **slot, const char *path, bool 
     free(*slot);
     *slot = strdup(path);
     if (!*slot)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     file = (struct file){*slot, lines};
     json_object_foreach(tree, key, value)
     {

@@ -83,7 +83,7 @@ char *config_net_text(const json_t *item, struct error *err)
     r = json_is_object(item) ? write_table((json_t *)item, &text, err)
                              : buf_add_str(&text, json_string_value(item), err);
     if (r == 0)
-        r = net ? net_add(net, buf_str(&text), err) : error_set(err, E_SYSTEM, "out of memory");
+        r = net ? net_add(net, buf_str(&text), err) : error_memory(err);
     net_unref(net);
     return r == 0 ? take_ptr(text.data) : NULL;
 }

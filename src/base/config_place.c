@@ -45,7 +45,7 @@ int config_place_text(const struct config_place *place, const char *key, const j
         return config_place_wrong(place, key, expected, err);
     free(*ret_text);
     *ret_text = strdup(json_string_value(value));
-    return *ret_text ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return *ret_text ? 0 : error_memory(err);
 }
 
 int config_place_number(const struct config_place *place, const char *key, const json_t *value,
@@ -70,11 +70,11 @@ int config_words_add(char ***list, size_t *n, const char *text, struct error *er
         return error_set(err, E_TOO_LARGE, "more than %d items in one list", WORDS_MAX);
     grown = realloc(*list, (*n + 2) * sizeof(*grown));
     if (!grown)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *list = grown;
     grown[*n] = strdup(text);
     grown[*n + 1] = NULL;
-    return grown[(*n)++] ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return grown[(*n)++] ? 0 : error_memory(err);
 }
 
 int config_place_words(const struct config_place *place, const char *key, const json_t *value,

@@ -63,7 +63,7 @@ static int read_tools(const struct config_place *place, struct config_server *se
             return config_place_wrong(place, "tools",
                                       "`allow`, `ask`, `deny` or `auto` for each tool", err);
         if (json_object_set_new(server->tools, tool, json_integer((json_int_t)i)) < 0)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
     }
     return 0;
 }
@@ -140,7 +140,7 @@ static int read_table(const struct config_place *place, struct config_server *se
 
     server->tools = json_object();
     if (!server->name || !server->tools)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (json_object_get(table, "args") && !command)
         return config_place_wrong(place, "args", "them only with a `command`", err);
     if (command && (config_place_text(place, "command", command, "a program", &program, err) < 0 ||

@@ -30,11 +30,11 @@ int config_list_add(struct config_list *list, const char *text, size_t len, stru
         return error_set(err, E_TOO_LARGE, "more than %d items in a list", LIST_MAX);
     grown = realloc(list->items, (list->count + 1) * sizeof(char *));
     if (!grown)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     list->items = grown;
     list->items[list->count] = strndup(text, len);
     if (!list->items[list->count])
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     list->count++;
     return 0;
 }
@@ -279,7 +279,7 @@ static int set_choice(struct config *config, const struct config_option *option,
             continue;
         value = strdup(items[i]);
         if (!value)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         free(*(char **)config_field(config, option));
         *(char **)config_field(config, option) = value;
         return 0;
@@ -314,7 +314,7 @@ static int set_string(struct config *config, const struct config_option *option,
         return config_mistake(config, option, source, text, err);
     value = strdup(text);
     if (!value)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     free(*field);
     *field = value;
     return 0;
@@ -502,7 +502,7 @@ int config_set_json(struct config *config, const struct config_option *option,
 
     read = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
     if (!read)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (!fits(option, value))
         return config_mistake(config, option, source, read, err);
     if (is_weaker(config, option, source))

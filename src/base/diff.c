@@ -253,9 +253,7 @@ int diff_unified(struct span old, struct span new, struct buf *out, struct diff_
 {
     struct side a = {0}, b = {0};
     struct diff_count count = {0};
-    int r = split(old, &a) < 0 || split(new, &b) < 0 || mark(&a, &b) < 0
-                ? error_set(err, E_SYSTEM, "out of memory")
-                : 0;
+    int r = split(old, &a) < 0 || split(new, &b) < 0 || mark(&a, &b) < 0 ? error_memory(err) : 0;
 
     if (r == 0) {
         count.removed = count_changed(&a);

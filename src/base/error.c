@@ -58,6 +58,11 @@ int error_errno(struct error *err, const char *fmt, ...)
     return saved > 0 ? -saved : -1;
 }
 
+int error_memory(struct error *err)
+{
+    return error_set(err, E_SYSTEM, "out of memory");
+}
+
 int error_hint(struct error *err, const char *fmt, ...)
 {
     va_list args;

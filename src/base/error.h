@@ -43,6 +43,9 @@ int error_set(struct error *err, enum error_code code, const char *fmt, ...) err
 /* E_SYSTEM with the present errno; the message becomes "<what>: <strerror>". Returns -errno. */
 int error_errno(struct error *err, const char *fmt, ...) error_printf(2, 3);
 
+/* E_SYSTEM, "out of memory". Returns -1. */
+int error_memory(struct error *err);
+
 /* Sets or replaces the hint. Returns -1. */
 int error_hint(struct error *err, const char *fmt, ...) error_printf(2, 3);
 
@@ -57,10 +60,11 @@ static inline int error_negative(int unused)
     (void)unused;
     return -1;
 }
-#define error_set(...)   error_negative(error_set(__VA_ARGS__))
-#define error_errno(...) error_negative(error_errno(__VA_ARGS__))
-#define error_hint(...)  error_negative(error_hint(__VA_ARGS__))
-#define error_wrap(...)  error_negative(error_wrap(__VA_ARGS__))
+#define error_set(...)    error_negative(error_set(__VA_ARGS__))
+#define error_errno(...)  error_negative(error_errno(__VA_ARGS__))
+#define error_memory(err) error_negative(error_memory(err))
+#define error_hint(...)   error_negative(error_hint(__VA_ARGS__))
+#define error_wrap(...)   error_negative(error_wrap(__VA_ARGS__))
 #endif
 
 /* Makes *to say what *from says. Out of memory loses the words, never the code. */

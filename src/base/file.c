@@ -70,7 +70,7 @@ int file_replace(const char *path, const void *data, size_t len, struct error *e
 
     if (asprintf(&beside, "%s.new", path) < 0) {
         beside = NULL; /* undefined after a failure */
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     (void)unlink(beside); /* of one who died here */
     fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, S_IRUSR | S_IWUSR);

@@ -68,7 +68,7 @@ int json_text_load(const char *text, size_t len, const struct json_text_limits *
         flags |= JSON_DECODE_ANY;
     value = json_loadb(text, len, flags, &mistake);
     if (!value && json_error_code(&mistake) == json_error_out_of_memory)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (!value)
         return error_set(err, E_INVALID, "line %d, column %d of the JSON: %s", mistake.line,
                          mistake.column,

@@ -55,7 +55,7 @@ static int append(struct net *net, struct net_grant *grant, struct error *err)
     if (!grown) {
         grant_done(grant);
         return net->count < LIMIT_NET_GRANTS
-                   ? error_set(err, E_SYSTEM, "out of memory")
+                   ? error_memory(err)
                    : error_set(err, E_TOO_LARGE, "more than %d hosts", LIMIT_NET_GRANTS);
     }
     net->grants = grown;
@@ -92,7 +92,7 @@ static int read_methods(const char **at, struct net_grant *grant, const char *te
         return wrong(text, "methods are written as GET+POST", err);
     grant->methods = strndup(*at, len);
     if (!grant->methods)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *at += len + 1;
     return 0;
 }
@@ -115,7 +115,7 @@ static int read_header(const char *value, struct net_grant *grant, const char *t
         return wrong(text, "a header takes its value from a secret: header=NAME: ${secret:KEY}",
                      err);
     if (!(grant->header = strdup(value)))
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     return 0;
 }
 
@@ -174,7 +174,7 @@ static int read_path(const char *at, size_t len, struct net_grant *grant, const 
         return 0;
     grant->path = strndup(at, len);
     if (!grant->path)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (!is_plain_path(grant->path) || strpbrk(grant->path, "?#"))
         return wrong(text, "a path without `..`, `%` and what follows it", err);
     return 0;
@@ -241,7 +241,7 @@ static int append_all(struct net *net, const struct net *from, struct error *err
 
         if (!copy_grant(&from->grants[i], &copy)) {
             grant_done(&copy);
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         }
         if (append(net, &copy, err) < 0)
             return -1;
@@ -261,7 +261,7 @@ int net_merge(struct net **net, struct net *more, struct error *err)
     }
     both = net_new();
     if (!both)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (append_all(both, *net, err) < 0 || append_all(both, more, err) < 0)
         return -1;
     net_unref(*net);
@@ -504,7 +504,7 @@ int net_add_within(struct net *net, const struct net *allowed, const char *text,
 
         if (!intersect(&allowed->grants[i], &asked, &both, &has_failed)) {
             if (has_failed)
-                r = error_set(err, E_SYSTEM, "out of memory");
+                r = error_memory(err);
             continue;
         }
         has_any = true;

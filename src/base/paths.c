@@ -42,7 +42,7 @@ static char *join(const char *dir, const char *name, struct error *err)
     char *path = NULL;
 
     if (asprintf(&path, "%s/%s", dir, name) < 0) {
-        error_set(err, E_SYSTEM, "out of memory");
+        error_memory(err);
         return NULL;
     }
     return path;
@@ -152,7 +152,7 @@ char *paths_made(const char *name, struct error *err)
     if (r >= 0)
         return path;
     if (err && err->code == E_NONE)
-        error_set(err, E_SYSTEM, "out of memory");
+        error_memory(err);
     return NULL;
 }
 

@@ -41,7 +41,7 @@ int pattern_new(const char *text, size_t len, bool ignores_case, struct pattern 
         *ret_pattern = made;
         return 0;
     } catch (const std::bad_alloc &) {
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
 }
 

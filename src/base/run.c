@@ -154,11 +154,11 @@ static int give(struct run *run, const struct run_given *file, struct error *err
     if (!run->given)
         run->given = calloc(LIMIT_FILES_GIVEN + LIMIT_SKILLS_GIVEN, sizeof(*run->given));
     if (!run->given)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     copy = &run->given[run->n_given++];
     *copy = (struct run_given){strdup(file->path), copy_bytes((struct span){file->data, file->len}),
                                file->len, file->is_executable};
-    return copy->path && copy->data ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return copy->path && copy->data ? 0 : error_memory(err);
 }
 
 int run_give_file(struct run *run, const struct run_given *file, struct error *err)
@@ -215,12 +215,12 @@ int run_add_env(struct run *run, const char *name, const char *value, struct err
         return error_set(err, E_TOO_LARGE, "more than %d variables", LIMIT_ENV_COUNT);
     env = realloc(run->env, (count + 2) * sizeof(*env));
     if (!env)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     run->env = env;
     if (asprintf(&env[count], "%s=%s", name, value) < 0)
         env[count] = NULL;
     env[count + 1] = NULL;
-    return env[count] ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return env[count] ? 0 : error_memory(err);
 }
 
 static void free_traffic(struct run_traffic *traffic)

@@ -46,7 +46,7 @@ int spool_store_new(const char *dir, uint64_t limit, struct spool_store **ret_st
     }
     store = calloc(1, sizeof(*store));
     if (!store)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *store = (struct spool_store){.dir = take_fd(fd), .limit = limit};
     *ret_store = store;
     return 0;
@@ -80,7 +80,7 @@ int spool_new(struct spool_store *store, struct spool **ret_spool, struct error 
     struct spool *spool = calloc(1, sizeof(*spool));
 
     if (!spool)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     spool->store = store;
     spool->fd = open_unnamed(store);
     if (spool->fd < 0) {

@@ -86,7 +86,7 @@ int spool_search(const struct spool *spool, const struct pattern *pattern,
     char before = '\n';
 
     if (!data)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     spool_info(spool, &info);
     if (from && spool_read(spool, from - 1, &before, 1, err) < 0)
         return -1;

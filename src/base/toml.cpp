@@ -185,7 +185,7 @@ int convert(const where &w, const toml::node &node, const std::string &path, int
 
 int out_of_memory(const where &w)
 {
-    return error_set(w.err, E_SYSTEM, "out of memory");
+    return error_memory(w.err);
 }
 
 int convert_table(const where &w, const toml::table &table, const std::string &path, int depth,
@@ -374,7 +374,7 @@ int toml_parse(const char *name, const char *text, size_t len, json_t **ret_tree
     int r;
 
     if (ret_lines && !lines)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     /* No exception may reach C: its frames have no way to be unwound. */
     try {
         r = parse(where{name, lines, err}, std::string_view(text, len), ret_tree);

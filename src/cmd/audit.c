@@ -231,7 +231,7 @@ static int find_dir(struct audit *audit, struct error *err)
                                                : paths_state("trail", err);
     if (audit->dir)
         return 0;
-    return err->code == E_NONE ? error_set(err, E_SYSTEM, "out of memory") : -1;
+    return err->code == E_NONE ? error_memory(err) : -1;
 }
 
 static int act(struct audit *audit, char **words, struct error *err)
@@ -272,7 +272,7 @@ int cmd_audit(int argc, char **argv)
     int r;
 
     if (!audit.config) {
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         return cmd_fail(&err);
     }
     r = parse(&audit, argc, argv);

@@ -62,12 +62,12 @@ static int remember_id(void *user, const struct index_row *row, const struct buf
         char **grown = reallocarray(replay->ids, size, sizeof(*grown));
 
         if (!grown)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         replay->ids = grown;
         replay->ids_size = size;
     }
     replay->ids[replay->n_ids] = strdup(row->id);
-    return replay->ids[replay->n_ids++] ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return replay->ids[replay->n_ids++] ? 0 : error_memory(err);
 }
 
 static int keep_record(void *user, const struct index_row *row, const struct buf *line,
@@ -136,7 +136,7 @@ static int copy_list(const json_t *list, char ***ret_items, struct error *err)
         if (!items[i])
             items = NULL;
     }
-    return items ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return items ? 0 : error_memory(err);
 }
 
 static int take_env(const json_t *start, struct run *run, struct error *err)
@@ -439,7 +439,7 @@ static int replay_one(struct replay *replay, const char *id, struct error *err)
         return 0; /* of another one, which is in the list itself */
     run = run_new();
     if (!run)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (r == 0)
         r = judge(replay, id, &then, run, &words, &why);
     run_done(run);

@@ -54,8 +54,7 @@ static int add_value(struct buf *out, const json_t *value, struct error *err)
         return r;
     }
     text = json_dumps(copy, JSON_ENCODE_ANY | JSON_COMPACT | JSON_REAL_PRECISION(12));
-    r = text ? terminal_line(text, strlen(text), out, err)
-             : error_set(err, E_SYSTEM, "out of memory");
+    r = text ? terminal_line(text, strlen(text), out, err) : error_memory(err);
     free(text);
     json_decref(copy);
     return r;

@@ -472,7 +472,7 @@ int cmd_bench(int argc, char **argv)
     config = config_new();
     b.report = json_object();
     if (!config || !b.report) {
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
     } else if (make_plan(&request, &b.plan, &err) == 0 && config_load(config, NULL, &err) == 0 &&
                admit_load_profile(config, &profile, &err) == 0) {
         b.drive.config = config;

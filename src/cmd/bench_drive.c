@@ -39,7 +39,7 @@ static int submit(struct drive *d, struct error *err)
 
     if (!run || buf_add_str(&run->code, d->program.code, err) < 0) {
         run_free(run);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     if (admit_run(run, d->config, d->profile, err) < 0) {
         run_free(run);
@@ -138,7 +138,7 @@ int drive_open(struct drive *d, struct engine_stock stock, struct error *err)
         return -1;
     d->poll = loop_timer(d->engine.loop, on_poll, d);
     if (!d->poll)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     return drive_settle(d, err);
 }
 
@@ -171,7 +171,7 @@ static int prepare(struct drive *d, struct program program, size_t runs, struct 
     d->ms = calloc(runs, sizeof(*d->ms));
     d->end_ms = calloc(runs, sizeof(*d->end_ms));
     if (!d->ms || !d->end_ms)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     d->program = program;
     d->size = d->wanted = runs;
     d->n_done = d->n_failed = d->n_from_stock = d->under_way = d->n_end = 0;

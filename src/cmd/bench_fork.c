@@ -174,7 +174,7 @@ static int open_source(struct fork *f, struct error *err)
     f->copies = calloc(f->row->copies, sizeof(struct session *));
     if (!g->sessions || !f->copies) {
         run_free(model);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     if (sessions_open(stage_engine(g)->sessions, model, &(struct session_options){.owner = ""},
                       &g->sessions[0], err) < 0)

@@ -39,7 +39,7 @@ struct run *stage_admitted(struct stage *g, const char *code, struct error *err)
 
     if (!run || buf_add_str(&run->code, code, err) < 0) {
         run_free(run);
-        error_set(err, E_SYSTEM, "out of memory");
+        error_memory(err);
         return NULL;
     }
     run->language = g->language;
@@ -113,7 +113,7 @@ static int open_many(struct stage *g, size_t count, struct error *err)
 {
     g->sessions = calloc(count, sizeof(struct session *));
     if (!g->sessions)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     for (; g->count < count; g->count++)
         if (stage_open_one(g, &g->sessions[g->count], err) < 0)
             return -1;
@@ -172,7 +172,7 @@ static int prepare(struct stage *g, const struct cell *cell, size_t wanted, size
     free(g->ms);
     g->ms = calloc(wanted, sizeof(*g->ms));
     if (!g->ms)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     g->cell = cell;
     g->wanted = wanted;
     g->over = over;
@@ -222,7 +222,7 @@ int stage_open(struct stage *g, struct bench *b, struct engine_stock stock, stru
                              err) < 0)
         return -1;
     g->poll = loop_timer(b->drive.engine.loop, on_poll, g);
-    return g->poll ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return g->poll ? 0 : error_memory(err);
 }
 
 void stage_close(struct stage *g)
@@ -250,7 +250,7 @@ static int openings(struct stage *g, struct error *err)
 {
     g->sessions = calloc(1, sizeof(struct session *));
     if (!g->sessions)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     g->is_opening = true;
     if (prepare(g, &print_cell, g->bench->plan.runs, 1, err) < 0)
         return -1;

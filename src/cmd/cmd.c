@@ -36,7 +36,7 @@ int cmd_print_json(const json_t *value, struct error *err)
     cleanup(buf_done) struct buf text = {0};
 
     if (!value)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     buf_init(&text, JSON_BYTES);
     if (json_text_dump(value, JSON_TEXT_PRETTY, &text, err) < 0)
         return -1;

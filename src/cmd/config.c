@@ -33,8 +33,7 @@ static int add_value(const struct config *config, const struct config_option *op
                      struct buf *out, struct error *err)
 {
     json_t *value = config_value(config, option);
-    int r = value ? json_text_dump(value, JSON_TEXT_COMPACT, out, err)
-                  : error_set(err, E_SYSTEM, "out of memory");
+    int r = value ? json_text_dump(value, JSON_TEXT_COMPACT, out, err) : error_memory(err);
 
     json_decref(value);
     return r;
@@ -99,8 +98,7 @@ static int add_json(const struct config *config, struct buf *out, struct error *
                                           source ? source : "", "reloadable",
                                           options[i].is_reloadable));
     }
-    r = r < 0 ? error_set(err, E_SYSTEM, "out of memory")
-              : json_text_dump(object, JSON_TEXT_PRETTY, out, err);
+    r = r < 0 ? error_memory(err) : json_text_dump(object, JSON_TEXT_PRETTY, out, err);
     json_decref(object);
     return r;
 }
@@ -205,7 +203,7 @@ static int show(const struct request *request, struct buf *out, struct error *er
     cleanup(config_free_p) struct config *config = config_new();
 
     if (!config)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (request->has_defaults)
         return add_sample(config, out, err);
     if (config_load(config, request->path, err) < 0)

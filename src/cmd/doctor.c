@@ -101,7 +101,7 @@ static int tell_person(struct doctor *doctor, struct error *err)
 static int examine(struct doctor *doctor, const struct request *request, struct error *err)
 {
     if (!doctor->config)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (config_load(doctor->config, request->config, err) < 0)
         return -1;
     doctor_probe(doctor);

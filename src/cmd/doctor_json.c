@@ -129,9 +129,7 @@ int doctor_json_proof(json_t *report, const struct prove_totals *proof, struct e
                   (json_int_t)proof->breaches, "unexpected", (json_int_t)proof->unexpected,
                   "known_gaps", (json_int_t)proof->gaps);
 
-    return json_object_set_new(report, "proof", object) < 0
-               ? error_set(err, E_SYSTEM, "out of memory")
-               : 0;
+    return json_object_set_new(report, "proof", object) < 0 ? error_memory(err) : 0;
 }
 
 json_t *doctor_json(const struct doctor *doctor, struct error *err)
@@ -148,6 +146,6 @@ json_t *doctor_json(const struct doctor *doctor, struct error *err)
                   error_json(&doctor->strict_error), "next", text(doctor_next(doctor)), "proof");
 
     if (!object)
-        error_set(err, E_SYSTEM, "out of memory");
+        error_memory(err);
     return object;
 }

@@ -36,7 +36,7 @@ static int wait_for(struct trial *trial, struct error *err)
     int r = 0;
 
     if (!patience)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     loop_timer_start(patience, PATIENCE_MS);
     trial->run->user = trial;
     trial->run->on_done = on_done;
@@ -101,7 +101,7 @@ static int try_profile(struct doctor *doctor, const char *name, bool accepts_les
     if (trial.run)
         r = run_trial(&trial, profile, accepts_less, err);
     else
-        error_set(err, E_SYSTEM, "out of memory");
+        error_memory(err);
     run_free(trial.run);
     profile_free(profile);
     return r;

@@ -132,7 +132,7 @@ static int make_parents(const char *dir, struct error *err)
     cleanup_free char *path = strdup(dir);
 
     if (!path)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     for (char *slash = strchr(path + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(path, S_IRWXU | S_IRGRP | S_IXGRP | S_IROTH | S_IXOTH) < 0 && errno != EEXIST)
@@ -340,8 +340,7 @@ static int write_manifest(const struct environment_wish *wish, const struct site
         strings(&wish->packages), "modules", modules, "preload",
         wish->preload.count ? strings(&wish->preload) : json_incref(modules), "packages", packages);
 
-    return manifest ? made_store(wish->name, manifest, err)
-                    : error_set(err, E_SYSTEM, "out of memory");
+    return manifest ? made_store(wish->name, manifest, err) : error_memory(err);
 }
 
 static int fill(const struct environment_wish *wish, const struct site *site, struct error *err)

@@ -93,8 +93,7 @@ static int add_value(struct buf *out, struct style *style, const json_t *value, 
 static int add_key(struct buf *out, const char *key, struct error *err)
 {
     json_t *name = json_string(key);
-    int r = name ? json_text_dump(name, JSON_TEXT_COMPACT, out, err)
-                 : error_set(err, E_SYSTEM, "out of memory");
+    int r = name ? json_text_dump(name, JSON_TEXT_COMPACT, out, err) : error_memory(err);
 
     json_decref(name);
     return r < 0 ? -1 : buf_add_str(out, ": ", err);

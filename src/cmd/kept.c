@@ -30,7 +30,7 @@ static struct run *new_reader(const struct kept *kept, struct error *err)
     if (run)
         run->masking = config_masking(kept->config);
     else
-        error_set(err, E_SYSTEM, "out of memory");
+        error_memory(err);
     return run;
 }
 
@@ -199,7 +199,7 @@ int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_a
     int answer;
 
     if (!kept.config) {
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         return cmd_fail(&err);
     }
     opterr = 0;

@@ -110,7 +110,7 @@ static int mask(struct job *job)
     wants.values = job->own.values;
     scrub = scrub_new(&wants);
     if (!scrub) {
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         return cmd_fail(&err);
     }
     r = pass(job, scrub, fd, &err);

@@ -270,7 +270,7 @@ int cmd_mcp(int argc, char **argv)
     int r;
 
     if (!mcp.config || !mcp.granted) {
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         return cmd_fail(&err);
     }
     r = parse(&mcp, &config_path, argc, argv);

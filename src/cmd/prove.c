@@ -337,7 +337,7 @@ static int find_corpus(glob_t *ret_files, struct error *err)
     if (!dir)
         return -1;
     if (asprintf(&pattern, "%s/*/*.[ps][yh]", dir) < 0)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (glob(pattern, 0, NULL, ret_files) == 0)
         return 0;
     error_set(err, E_NOT_FOUND, "no escape programs in `%s`", dir);

@@ -125,7 +125,7 @@ int bait_new(struct bait **ret_bait, struct error *err)
     struct bait *b = calloc(1, sizeof(*b));
 
     if (!b)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     b->shm = -1;
     for (size_t i = 0; i < BAIT_SOCKETS; i++)
         b->sockets[i] = -1;

@@ -87,7 +87,7 @@ int program_load(const char *path, const struct bait *bait, struct program *p, s
             set_key(p, line + 2, colon + 2);
     }
     if (!p->header)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (!p->id || !p->category || !p->profile || !p->expect)
         return error_set(err, E_INVALID, "%s: id, category, profile or expect is missing", path);
     if (!can_fail(p, buf_str(&raw))) {

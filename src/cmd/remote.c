@@ -87,7 +87,7 @@ static int find_socket(struct remote *remote, const struct config *config, struc
     if (!remote->socket)
         remote->socket = set ? strdup(set) : paths_runtime("http.sock", err);
     if (!remote->socket)
-        return err->code == E_NONE ? error_set(err, E_SYSTEM, "out of memory") : -1;
+        return err->code == E_NONE ? error_memory(err) : -1;
     return 0;
 }
 
@@ -167,7 +167,7 @@ static int add_settings(const struct remote *remote, const struct config *config
                    strcmp(option->name, "output_bytes") == 0;
         if ((!for_cell || is_cells) &&
             json_object_set_new(body, option->name, config_value(config, option)) < 0)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
     }
     return 0;
 }
@@ -185,8 +185,7 @@ static int add_env(const struct run *run, json_t *body, struct error *err)
             return error_set(err, E_INVALID, "--env `%.64s` is not UTF-8", *item);
         }
     }
-    return json_object_set_new(body, "env", env) < 0 ? error_set(err, E_SYSTEM, "out of memory")
-                                                     : 0;
+    return json_object_set_new(body, "env", env) < 0 ? error_memory(err) : 0;
 }
 
 static int add_args(const struct run *run, json_t *body, struct error *err)
@@ -222,7 +221,7 @@ static int make_body(const struct remote *remote, const struct config *config,
     if (json_object_set_new(body, "code", json_stringn(buf_str(&run->code), run->code.len)) < 0 ||
         json_object_set_new(body, "language",
                             json_string(run->language == RUN_BASH ? "bash" : "python")) < 0)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (run->auto_print)
         (void)json_object_set_new(body, "auto_print", json_true());
     if (run->wants_receipt)
@@ -282,8 +281,8 @@ static int reach_session(struct remote *remote, const struct config *config, con
     cleanup_free char *path = client_path("/v1/sessions/", remote->session, "");
     const char *flag = opening_flag(remote, run);
     json_t *answer = NULL;
-    int r = path ? client_call(&remote->client, "GET", path, NULL, &answer, err)
-                 : error_set(err, E_SYSTEM, "out of memory");
+    int r =
+        path ? client_call(&remote->client, "GET", path, NULL, &answer, err) : error_memory(err);
 
     json_decref(answer);
     if (r < 0 && err->code == E_NOT_FOUND && err->message &&
@@ -512,8 +511,7 @@ int remote_run(struct remote *remote, const struct config *config, struct run *r
     path = remote->session ? client_path("/v1/sessions/", remote->session, "/execute")
                            : strdup("/v1/run");
     if (r == 0)
-        r = path ? client_open(&remote->client, path, body, &stream, err)
-                 : error_set(err, E_SYSTEM, "out of memory");
+        r = path ? client_open(&remote->client, path, body, &stream, err) : error_memory(err);
     json_decref(body);
     if (r < 0)
         return err->code == E_AUTH ? error_hint(err, REMOTE_TOKEN_HINT) : r;

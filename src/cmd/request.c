@@ -82,7 +82,7 @@ int request_open_grants(struct request_grants *grants, struct run *run, const st
     for (size_t i = 0; i < run->n_grants; i++)
         if (run->grants[i].mode == RUN_GRANT_RW &&
             !(grants->watches[i] = grant_watch_new(&run->grants[i])))
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
     return 0;
 }
 

@@ -689,7 +689,7 @@ int cmd_run(int argc, char **argv)
     int r;
 
     if (!job.config || !job.run) {
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         return cmd_fail_run(&err);
     }
     job.is_json = wants_json(argc, argv);

@@ -34,7 +34,7 @@ int save_open(struct save *save, const char *path, const char *program, struct e
     }
     save->path = path;
     save->name = name_for(program);
-    return save->name ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return save->name ? 0 : error_memory(err);
 }
 
 void save_done(struct save *save)
@@ -75,7 +75,7 @@ static int save_form(const struct save *save, const struct run *run, const struc
 
     if (asprintf(&name, "%s-%u.%s", save->name, number, display_picture_suffix(form->mime)) < 0) {
         name = NULL;
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     if (write_file(save->dir, name, form, run->id) < 0)
         return error_errno(err, "write `%s/%s`", save->path, name);

@@ -214,7 +214,7 @@ static int open_auth(struct serve *serve, struct error *err)
         *config->token_file ? strdup(config->token_file) : paths_state("token", err);
     tokens = *config->tokens_file ? strdup(config->tokens_file) : paths_state("tokens.toml", err);
     if (!serve->token_path || !tokens)
-        return err->code == E_NONE ? error_set(err, E_SYSTEM, "out of memory") : -1;
+        return err->code == E_NONE ? error_memory(err) : -1;
     options.token_path = serve->token_path;
     options.tokens_path = tokens;
     return auth_open(&options, &serve->auth, err);
@@ -542,7 +542,7 @@ static int run_loop(struct serve *serve, int port, struct error *err)
         announce(serve, port);
         r = loop_run(serve->engine.loop, err);
     } else {
-        r = error_set(err, E_SYSTEM, "out of memory");
+        r = error_memory(err);
     }
     for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
         loop_watch_free(watches[i]);
@@ -588,7 +588,7 @@ int cmd_serve(int argc, char **argv)
     int port = 0, r;
 
     if (!serve.config) {
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         return cmd_fail(&err);
     }
     r = parse(&serve, &config_path, argc, argv);

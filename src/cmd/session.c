@@ -94,7 +94,7 @@ static int call_one(struct query *q, const char *method, const char *name, json_
     cleanup_free char *path = client_path("/v1/sessions/", name, "");
 
     if (!path)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (client_call(&q->client, method, path, NULL, ret_answer, err) < 0)
         return err->code == E_NOT_FOUND ? error_wrap(err, "%s", name) : -1;
     return 0;
@@ -191,7 +191,7 @@ static int open_client(struct query *q, const char *url, const char *token_file,
     cleanup_free char *usual = NULL;
 
     if (!config)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (url)
         return open_url(q, url, token_file, err);
     if (config_load(config, NULL, err) < 0)

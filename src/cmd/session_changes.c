@@ -24,7 +24,7 @@ static int show(struct query *q, const char *name, const char *below, struct err
         whole = client_path(start, below, "");
     }
     if (!path || (below && !whole))
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     r = client_call(&q->client, "GET", whole ? whole : path, NULL, &answer, err);
     if (r == 0 && q->is_json)
         r = cmd_print_json(answer, err);
@@ -69,8 +69,7 @@ static int settle(struct query *q, char **words, const char *verb, const char *d
 {
     cleanup_free char *path = client_path("/v1/sessions/", words[0], verb);
     json_t *body = body_of(q, words + 1), *answer = NULL;
-    int r = path ? client_call(&q->client, "POST", path, body, &answer, err)
-                 : error_set(err, E_SYSTEM, "out of memory");
+    int r = path ? client_call(&q->client, "POST", path, body, &answer, err) : error_memory(err);
 
     json_decref(body);
     if (r == 0 && q->is_json)

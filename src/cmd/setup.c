@@ -97,7 +97,7 @@ static int add_allow(struct wish *wish, const char *word, struct error *err)
         return error_hint(err, "name the directory that holds it");
     }
     if (asprintf(&text, "%s:%s", full, run_grant_mode_name(mode)) < 0)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (add_arg(wish, "--allow", err) < 0)
         return -1;
     return add_arg(wish, text, err);
@@ -468,7 +468,7 @@ int cmd_setup(int argc, char **argv)
     int r;
 
     if (!wish.args || !wish.config) {
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         return cmd_fail(&err);
     }
     r = parse(&wish, argc, argv);

@@ -72,7 +72,7 @@ char *setup_client_path(const struct setup_client *client, struct error *err)
         return NULL;
     }
     if (asprintf(&path, "%s/%s%s%s", base ? base : home, dir, *dir ? "/" : "", client->file) < 0) {
-        error_set(err, E_SYSTEM, "out of memory");
+        error_memory(err);
         return NULL;
     }
     return path;

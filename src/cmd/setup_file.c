@@ -39,7 +39,7 @@ static int resolve(struct setup_file *file, const char *path, struct error *err)
         return error_errno(err, "%s", path);
     if (asprintf(&file->backup, "%s" BACKUP_SUFFIX, file->path) < 0) {
         file->backup = NULL;
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     return 0;
 }
@@ -80,7 +80,7 @@ static int make_parents(const char *path, struct error *err)
     cleanup_free char *dir = strdup(path);
 
     if (!dir)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     for (char *slash = strchr(dir + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
         *slash = '\0';
         if (mkdir(dir, 0700) < 0 && errno != EEXIST)
@@ -150,7 +150,7 @@ static int put_in_place(const struct setup_file *file, const char *to, const str
 
     if (asprintf(&name, "%s.XXXXXX", to) < 0) {
         name = NULL;
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     fd = mkostemp(name, O_CLOEXEC);
     if (fd < 0)

@@ -136,7 +136,7 @@ int setup_verify(const struct setup_client *client, const char *name,
     while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
         ;
     if (find_line(&said, name, line) < 0)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *ret_verdict = judge(line);
     return 0;
 }

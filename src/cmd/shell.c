@@ -300,7 +300,7 @@ static int pick_pictures(struct shell *shell, const char *save, struct error *er
     if (!save)
         return 0;
     shell->pictures = strdup(save);
-    return shell->pictures ? check_directory(save, err) : error_set(err, E_SYSTEM, "out of memory");
+    return shell->pictures ? check_directory(save, err) : error_memory(err);
 }
 
 static int copy_env(const struct request_env *env, struct run *model, struct error *err)
@@ -310,8 +310,8 @@ static int copy_env(const struct request_env *env, struct run *model, struct err
     model->env = calloc(env->count + 1, sizeof(*model->env));
     for (size_t i = 0; model->env && i < env->count; i++)
         if (!(model->env[i] = strdup(env->items[i])))
-            return error_set(err, E_SYSTEM, "out of memory");
-    return model->env ? 0 : error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
+    return model->env ? 0 : error_memory(err);
 }
 
 /* Nobody could look at what waits in them: there is no server to ask. */
@@ -388,7 +388,7 @@ static int open_session(struct shell *shell, struct error *err)
 
     shell->kept = store_open_usual(NULL); /* without a place for it, nothing is kept */
     if (!model)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (make_model(shell, model, err) < 0 ||
         sessions_new(shell->engine.loop, shell->engine.pool, &limits, &shell->sessions, err) < 0) {
         run_free(model);
@@ -472,7 +472,7 @@ int cmd_shell(int argc, char **argv)
     int r;
 
     if (!shell.config || !shell.granted) {
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         return cmd_fail_run(&err);
     }
     r = parse(&shell, &choice, argc, argv);

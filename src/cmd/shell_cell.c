@@ -177,7 +177,7 @@ void shell_run_cell(struct shell *shell)
     struct run *cell = run_new();
 
     if (!cell)
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
     if (!cell || fill_cell(shell, cell, &err) < 0) {
         shell_fail(shell, &err);
         run_free(cell);

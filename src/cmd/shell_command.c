@@ -411,7 +411,7 @@ void shell_command(struct shell *shell, const char *line)
 {
     cleanup_free char *copy = strdup(line);
     struct error err = {0};
-    int r = copy ? run_command(shell, copy, &err) : error_set(&err, E_SYSTEM, "out of memory");
+    int r = copy ? run_command(shell, copy, &err) : error_memory(&err);
 
     if (r > 0)
         return;

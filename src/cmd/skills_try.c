@@ -107,7 +107,7 @@ int skills_try(const struct kept *kept, struct span code, bool only_checks, stru
     cleanup(trial_done) struct trial trial = {.run = run_new()};
 
     if (!trial.run)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     trial.run->only_checks = only_checks;
     if (buf_add(&trial.run->code, code.data, code.len, err) < 0 || prepare(&trial, kept, err) < 0 ||
         execute(&trial, err) < 0)

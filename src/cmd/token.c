@@ -137,7 +137,7 @@ static int find_files(struct wish *wish, struct error *err)
         *config->tokens_file ? strdup(config->tokens_file) : paths_state("tokens.toml", err);
     if (wish->first_path && wish->path)
         return 0;
-    return err->code == E_NONE ? error_set(err, E_SYSTEM, "out of memory") : -1;
+    return err->code == E_NONE ? error_memory(err) : -1;
 }
 
 /* What cannot be done is not written down as if it had been. */
@@ -333,7 +333,7 @@ int cmd_token(int argc, char **argv)
 
     rights_init(&wish.rights);
     if (!wish.config) {
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         return cmd_fail(&err);
     }
     r = parse(&wish, argc, argv);

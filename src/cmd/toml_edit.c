@@ -147,7 +147,7 @@ static int read_key(struct scan *s, struct statement *statement)
 {
     statement->key = json_array();
     if (!statement->key)
-        return error_set(s->err, E_SYSTEM, "out of memory");
+        return error_memory(s->err);
     for (;;) {
         skip_blank(s);
         if (json_array_size(statement->key) == KEY_PARTS_MAX || read_part(s, statement->key) < 0)
@@ -428,20 +428,16 @@ static int want(json_t *tree, const struct toml_table_name *table, const json_t 
     if (!outer) {
         outer = json_object();
         if (json_object_set_new(tree, table->outer, outer) < 0)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
     }
     if (!json_is_object(outer))
         return error_set(err, E_INVALID, "`%s` is not a table", table->outer);
     entry = json_object_get(outer, table->name);
     if (!entry)
-        return json_object_set(outer, table->name, (json_t *)values) < 0
-                   ? error_set(err, E_SYSTEM, "out of memory")
-                   : 0;
+        return json_object_set(outer, table->name, (json_t *)values) < 0 ? error_memory(err) : 0;
     if (!json_is_object(entry))
         return error_set(err, E_INVALID, "`%s.%s` is not a table", table->outer, table->name);
-    return json_object_update(entry, (json_t *)values) < 0
-               ? error_set(err, E_SYSTEM, "out of memory")
-               : 0;
+    return json_object_update(entry, (json_t *)values) < 0 ? error_memory(err) : 0;
 }
 
 int toml_edit_put(const char *text, size_t len, const struct toml_table_name *table,

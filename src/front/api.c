@@ -142,7 +142,7 @@ static int read_env(const json_t *env, struct run *run, struct error *err)
         return 0;
     run->env = calloc(json_object_size(env) + 1, sizeof(*run->env));
     if (!run->env)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     json_object_foreach((json_t *)env, name, value)
     {
         if (!is_variable_name(name))
@@ -152,7 +152,7 @@ static int read_env(const json_t *env, struct run *run, struct error *err)
                              LIMIT_ENV_BYTES);
         if (asprintf(&run->env[count], "%s=%s", name, json_string_value(value)) < 0) {
             run->env[count] = NULL;
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         }
         count++;
     }
@@ -273,7 +273,7 @@ static int pick_environment(const struct api *api, const json_t *body, struct ru
     if (environment_check_name(api->config, asked, err) < 0)
         return -1;
     run->environment = strdup(asked);
-    return run->environment ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return run->environment ? 0 : error_memory(err);
 }
 
 int api_admit(const struct api *api, const struct caller *caller, const json_t *body,

@@ -359,8 +359,7 @@ static int submit(struct item *item, const struct once_key *key, struct error *e
     json_t *body = whole_body(request->json, body_of(item));
     struct run *run = NULL;
     struct job *job = NULL;
-    int r =
-        body ? api_make_run(request, body, &run, err) : error_set(err, E_SYSTEM, "out of memory");
+    int r = body ? api_make_run(request, body, &run, err) : error_memory(err);
 
     if (r == 0)
         r = jobs_submit(api->jobs, request, key, run,
@@ -467,7 +466,7 @@ static int check_item(const struct request *request, const json_t *one, struct e
     json_t *body = whole_body(request->json, one);
     struct run *run = run_new();
     const json_t *code = json_object_get(body, "code");
-    int r = body && run ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    int r = body && run ? 0 : error_memory(err);
 
     if (r == 0 && !code)
         r = error_set(err, E_INVALID, "`code` is missing");
@@ -545,7 +544,7 @@ static int open_batch(struct request *request, bool is_known, struct batch **ret
         return -1;
     *ret_batch = new_batch(request);
     if (!*ret_batch)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (!request->once.is_set || is_known)
         return 0;
     if (once_add(api->once, request->owner, &request->once, NULL, loop_now_ns(), err) < 0) {

@@ -62,7 +62,7 @@ static void begin(struct request *request, const struct changes_wish *wish)
     struct waiting *w = session ? calloc(1, sizeof(*w)) : NULL;
 
     if (session && !w)
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
     /* Of somebody whose token has lost the right since the session was opened. */
     if (w && !request->caller->rights.has_grants) {
         error_set(&err, E_DENIED, "this token may not use directories of the host");

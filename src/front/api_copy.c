@@ -74,7 +74,7 @@ static struct waiting *begin(struct request *request)
     struct waiting *w = session ? calloc(1, sizeof(*w)) : NULL;
 
     if (session && !w)
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
     if (!w) {
         request_answer_error(request, &err);
         return NULL;

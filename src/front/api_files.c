@@ -212,7 +212,7 @@ static void send_file(struct request *request, int fd, uint64_t size)
     if (!download || r < 0) {
         free(download);
         (void)close(fd);
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         if (r < 0)
             refuse_range(request, size);
         else
@@ -300,7 +300,7 @@ static int begin_put(struct request *request, struct error *err)
     const struct files *files;
 
     if (!upload)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     upload->caller = request->caller;
     files = find_path(request, upload->path, err);
     if (!files || check_quota(request, err) < 0 ||

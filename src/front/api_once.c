@@ -12,7 +12,7 @@ static int read_print(struct request *request, struct error *err)
     cleanup(buf_done) struct buf text = {0};
     uint8_t digest[SHA256_BYTES];
     char *json = json_dumps(request->json, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-    int r = json ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    int r = json ? 0 : error_memory(err);
 
     buf_init(&text, SIZE_MAX / 2);
     if (r == 0)

@@ -54,7 +54,7 @@ static json_t *read_bytes(const struct spool *spool, const json_t *query, struct
     ssize_t n;
 
     if (!data) {
-        error_set(err, E_SYSTEM, "out of memory");
+        error_memory(err);
         return NULL;
     }
     n = spool_read(spool, offset, data, limit, err);
@@ -163,7 +163,7 @@ json_t *api_output_json(const struct job *job, const json_t *query, struct error
         object = read_bytes(spool, query, &why);
     if (!object) {
         if (why.code == E_NONE)
-            error_set(&why, E_SYSTEM, "out of memory");
+            error_memory(&why);
         error_move(err, &why);
         return NULL;
     }

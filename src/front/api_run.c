@@ -48,7 +48,7 @@ static int read_args(const json_t *body, struct run *run, struct error *err)
     run_program_name(name ? name : "program", known);
     run->args = calloc(json_array_size(args) + 2, sizeof(*run->args));
     if (!run->args || !(run->args[0] = strdup(known)))
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     json_array_foreach(args, i, arg)
     {
         bytes += json_string_length(arg);
@@ -57,7 +57,7 @@ static int read_args(const json_t *body, struct run *run, struct error *err)
                              LIMIT_ARGS_BYTES);
         run->args[i + 1] = strdup(json_string_value(arg));
         if (!run->args[i + 1])
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
     }
     return 0;
 }
@@ -86,7 +86,7 @@ int api_make_run(const struct request *request, const json_t *body, struct run *
     cleanup(run_free_p) struct run *run = run_new();
 
     if (!run)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     read_seed(body, run);
     if (api_read_code(request->api, body, run, err) < 0 ||
         api_admit(request->api, request->caller, body, run, err) < 0 ||

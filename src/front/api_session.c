@@ -147,7 +147,7 @@ static void open_session(struct request *request)
     if (api_is_repeat(request))
         return;
     if (!model)
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
     if (!model ||
         api_read_clock(body, "idle_s", api->config->session_idle_s, &options.idle_ms, &err) < 0 ||
         api_read_clock(body, "lifetime_s", api->config->session_lifetime_s, &options.lifetime_ms,
@@ -228,7 +228,7 @@ static void execute(struct request *request)
     if (!session)
         return;
     if (!cell)
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
     if (!cell || api_read_code(api, request->json, cell, &err) < 0 ||
         api_admit_cell(request->api, request->caller, session, request->json, cell, &err) < 0 ||
         parcel_read(request->json, request->parts, cell, &err) < 0 ||

@@ -245,7 +245,7 @@ static int read_upload(const struct request *request, struct upload *upload, str
     if (strspn(bytes.data, " \t\r\n\f") == strlen(bytes.data))
         return error_set(err, E_INVALID, "there is neither a ZIP file nor Python in the body");
     if (description && !(upload->description = strdup(description)))
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (skill_compose(bytes, description, &upload->text, err) < 0)
         return -1;
     return buf_add(code, buf_str(&upload->text), upload->text.len, err);
@@ -263,7 +263,7 @@ static int make_run(const struct request *request, struct upload *upload, struct
         (void)json_object_set_new(body, "profile", json_string(profile));
     if (!run || !body) {
         json_decref(body);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     r = read_upload(request, upload, &run->code, err);
     if (r == 0)
@@ -287,7 +287,7 @@ static void put_skill(struct request *request)
 
     quota_spend(request->caller, loop_now_ns(), 0, (double)request->body.len);
     if (!upload)
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
     if (!upload || make_run(request, upload, &run, &err) < 0) {
         api_refuse(request, "skill", &err);
         return;

@@ -200,7 +200,7 @@ static int show(const struct selection *s, struct run *run, bool has_diffs, json
         if (r < 0)
             return r;
         if (!change || json_array_append_new(changes, change) < 0)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
     }
     return 0;
 }
@@ -228,7 +228,7 @@ static int show_all(const struct selection *s, struct run *run, bool has_diffs, 
     }
     *ret_answer = json_pack("{s:o, s:b, s:s}", "changes", changes, "has_more",
                             (int)s->list->is_partial, "version", version);
-    return *ret_answer ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return *ret_answer ? 0 : error_memory(err);
 }
 
 /* --- what became of it --- */
@@ -274,7 +274,7 @@ static int report(const struct selection *s, struct run *run, json_t **ret_answe
             (void)json_array_append_new(skipped, skipped_json(s, e, run));
     }
     *ret_answer = json_pack("{s:o, s:o}", "done", done, "skipped", skipped);
-    return *ret_answer ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return *ret_answer ? 0 : error_memory(err);
 }
 
 static int check_version(const struct selection *s, const char *wanted, struct error *err)

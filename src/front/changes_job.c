@@ -273,7 +273,7 @@ int changes_start(struct loop *loop, struct session *session, const struct chang
             job_free(job);
         else
             (void)close(pipe[0]);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     (void)fcntl(pipe[0], F_SETFL, O_NONBLOCK);
     job->pid = start_worker(session, wish, pipe[1]);

@@ -58,7 +58,7 @@ static int read_url(struct client *client, const char *url, struct error *err)
         colon ? strndup(colon + 1, len - (size_t)(colon + 1 - rest)) : strdup(DEFAULT_PORT);
     len = colon ? (size_t)(colon - rest) : len;
     client->host = *rest == '[' && len > 2 ? strndup(rest + 1, len - 2) : strndup(rest, len);
-    return client->host && client->port ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return client->host && client->port ? 0 : error_memory(err);
 }
 
 int client_init(struct client *client, const char *url, const char *socket_path, const char *token,
@@ -76,7 +76,7 @@ int client_init(struct client *client, const char *url, const char *socket_path,
     if (client->host)
         return 0;
     client->socket = strdup(socket_path);
-    return client->socket ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return client->socket ? 0 : error_memory(err);
 }
 
 void client_done(struct client *client)
@@ -327,7 +327,7 @@ int client_open(const struct client *client, const char *path, const json_t *bod
     struct client_stream *s = calloc(1, sizeof(*s));
 
     if (!s)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     buf_init(&s->raw, ANSWER_BYTES);
     buf_init(&s->text, ANSWER_BYTES);
     if (ask(client, "POST", path, "text/event-stream", body, &s->link, err) < 0 ||

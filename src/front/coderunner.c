@@ -143,7 +143,7 @@ int coderunner_result(const struct run *run, json_t **ret_body, struct error *er
         "stderr", json_text_string(buf_str(&errors), errors.len), "execution_time",
         compat_seconds(run->usage.wall_ms), "cpu_time", compat_seconds(run->usage.cpu_ms),
         "session_id", *run->session ? run->session : NULL, "status", run_status_name(run->status));
-    return *ret_body ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return *ret_body ? 0 : error_memory(err);
 }
 
 int coderunner_dump(json_t *body, struct buf *out, struct error *err)
@@ -220,7 +220,7 @@ static struct run *new_cell(struct request *request, const struct session *sessi
                                "timeout_s", seconds, "auto_print", language == RUN_PYTHON);
     cleanup(run_free_p) struct run *cell = run_new();
     struct error err = {0};
-    int r = native && cell ? 0 : error_set(&err, E_SYSTEM, "out of memory");
+    int r = native && cell ? 0 : error_memory(&err);
 
     if (r == 0)
         r = api_read_code(api, native, cell, &err);

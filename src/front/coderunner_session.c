@@ -127,7 +127,7 @@ int coderunner_open(const struct request *request, const char *name, enum run_la
         .on_end = on_session_end,
         .user = place,
     };
-    int r = place && body && model ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    int r = place && body && model ? 0 : error_memory(err);
 
     if (is_loose)
         make_room(api->coderunner, request->owner);
@@ -286,7 +286,7 @@ void coderunner_end_usual(struct request *request)
 int coderunner_new(struct coderunner **ret_coderunner, struct error *err)
 {
     *ret_coderunner = calloc(1, sizeof(**ret_coderunner));
-    return *ret_coderunner ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return *ret_coderunner ? 0 : error_memory(err);
 }
 
 void coderunner_free(struct coderunner *coderunner)

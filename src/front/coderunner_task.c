@@ -70,7 +70,7 @@ static int write_task(const struct run *run, void *user, struct buf *out, int *r
         why = result ? run_status_name(run->status) : "out of memory";
     body = task_body(user, run->id, is_failed ? "failed" : "completed", result, why);
     if (!body)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     (void)json_object_set_new(body, "completed_at", json_real(coderunner_now_s()));
     return coderunner_dump(body, out, err);
 }
@@ -108,7 +108,7 @@ void coderunner_start_task(struct request *request, struct session *session, str
     form.user = new_task(cell, session);
     if (!form.user) {
         run_free(cell);
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         coderunner_answer_error(request, &err);
         return;
     }

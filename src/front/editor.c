@@ -530,14 +530,14 @@ int editor_new(struct loop *loop, const struct editor_options *options,
     struct editor *e = calloc(1, sizeof(*e));
 
     if (!e)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *e = (struct editor){.loop = loop, .options = *options, .events = events, .owner = owner};
     buf_init(&e->pending, options->line_max + 4096);
     buf_init(&e->paste, options->line_max);
     e->soon = loop_timer(loop, on_soon, e);
     if (!e->soon) {
         editor_free(e);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     if (is_capable(options)) {
         if (open_terminal(e, err) < 0) {

@@ -47,7 +47,7 @@ static int read_part(struct request *request, const struct multipart_part *part,
     name = span_dup(part->name);
     text = span_dup(part->content);
     if (!name || !text)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     return schema_add_text(request->route->body, name, text, part->content.len, request->json, err);
 }
 
@@ -58,7 +58,7 @@ int form_read(struct request *request, struct error *err)
     request->json = json_object();
     request->parts = calloc(1, sizeof(*request->parts));
     if (!request->json || !request->parts)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (multipart_boundary(request_header(request, "content-type"), &boundary, err) < 0 ||
         multipart_parse(body, boundary, request->parts, err) < 0)
         return -1;

@@ -82,7 +82,7 @@ static int read_net(const struct api *api, const struct caller *caller, const js
     }
     run->net = net_new();
     if (!run->net)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (admit_net(api->config, &allowed, err) < 0)
         return -1;
     json_array_foreach(list, i, item)

@@ -548,7 +548,7 @@ int http_listen(struct http_server *server, int fd, struct tls *tls, struct erro
                                           LEV_OPT_CLOSE_ON_FREE | LEV_OPT_CLOSE_ON_EXEC, 0, fd);
     if (!listener->socket) {
         (void)close(fd);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     evconnlistener_set_error_cb(listener->socket, on_accept_error);
     server->n_listeners++;
@@ -569,7 +569,7 @@ int http_new(struct loop *loop, const struct http_options *options, struct http_
     }
     if (!server || !server->tick) {
         free(server);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     loop_timer_start(server->tick, TICK_MS);
     *ret_server = server;

@@ -125,7 +125,7 @@ static int write_answer(struct job *job, struct error *err)
     if (result_json(run, &object, err) < 0)
         return -1;
     r = json_object_set_new(object, "correlation_id", json_string(job->correlation_id)) < 0
-            ? error_set(err, E_SYSTEM, "out of memory")
+            ? error_memory(err)
             : json_text_dump(object, JSON_TEXT_COMPACT, &job->answer, err);
     json_decref(object);
     return r == 0 ? buf_add_str(&job->answer, "\n", err) : r;
@@ -337,7 +337,7 @@ static void wait_for(struct job *job, struct request *request)
     struct error err = {0};
 
     if (!waiter) {
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         request_answer_error(request, &err);
         return;
     }
@@ -489,7 +489,7 @@ static int begin(struct jobs *jobs, struct job_client *client, const struct once
     job = new_job(jobs, client, run, correlation_id);
     if (!job) {
         run_free(run);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     if (key->is_set &&
         once_add(jobs->options.once, client->owner, key, job->id, loop_now_ns(), err) < 0) {
@@ -708,12 +708,12 @@ int jobs_new(const struct jobs_options *options, struct jobs **ret_jobs, struct 
     struct jobs *jobs = calloc(1, sizeof(*jobs));
 
     if (!jobs)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     jobs->options = *options;
     jobs->tick = loop_timer(options->loop, job_stream_tick, jobs);
     if (!jobs->tick) {
         free(jobs);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     *ret_jobs = jobs;
     return 0;

@@ -111,7 +111,7 @@ int link_open(const struct client *client, struct link **ret_link, struct error 
     struct link *link = calloc(1, sizeof(*link));
 
     if (!link)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     link->fd = client->socket ? connect_unix(client->socket, err) : connect_tcp(client, err);
     if (link->fd < 0 || (client->is_tls && start_tls(link, client->host, err) < 0)) {
         link_close(link);

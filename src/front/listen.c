@@ -172,7 +172,7 @@ int listen_unix_open(struct listen_unix *where, const char *path, struct error *
     if (!where->path || asprintf(&where->lock_path, "%s.lock", path) < 0) {
         where->lock_path = NULL;
         listen_unix_done(where);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     if (take_lock(where, err) == 0) {
         int fd = clear_place(path, err) == 0 ? bind_unix(path, err) : -1;

@@ -481,7 +481,7 @@ int mcp_peer_new(struct mcp_server *server, const struct mcp_peer_options *optio
     if (!peer || !watched) {
         free(peer);
         json_decref(watched);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     peer->server = server;
     peer->caller = options->caller;
@@ -600,7 +600,7 @@ int mcp_server_new(const struct mcp_server_options *options, struct mcp_server *
 
     if (!server || !mcp_empty()) {
         free(server);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     server->options = *options;
     if (getrandom(server->key, sizeof(server->key), 0) != (ssize_t)sizeof(server->key)) {
@@ -610,7 +610,7 @@ int mcp_server_new(const struct mcp_server_options *options, struct mcp_server *
     server->tick = loop_timer(options->loop, on_tick, server);
     if (!server->tick) {
         free(server);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     *ret_server = server;
     return 0;

@@ -166,7 +166,7 @@ static void navigate(struct mcp_call *call)
                               "    raise SystemExit(str(error)) from None\n",
                               quoted) < 0) {
         if (err.code == E_NONE)
-            error_set(&err, E_SYSTEM, "out of memory");
+            error_memory(&err);
         mcp_call_fail(call, &err);
         return;
     }

@@ -255,7 +255,7 @@ int mcp_http_new(const struct mcp_http_options *options, struct mcp_http **ret_h
     }
     if (!http || !http->tick) {
         free(http);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     loop_timer_start(http->tick, MCP_TICK_MS);
     *ret_http = http;

@@ -301,7 +301,7 @@ int mcp_stdio_open(const struct mcp_stdio_options *options, struct mcp_stdio **r
         .owner = options->owner, .caller = options->caller, .send = on_notice, .user = stdio};
 
     if (!stdio)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     stdio->options = *options;
     buf_init(&stdio->in, MCP_MESSAGE_BYTES + 2 * PIECE);
     buf_init(&stdio->out,
@@ -312,7 +312,7 @@ int mcp_stdio_open(const struct mcp_stdio_options *options, struct mcp_stdio **r
     if (!stdio->again || !stdio->grace ||
         mcp_peer_new(options->server, &peer, &stdio->peer, err) < 0) {
         mcp_stdio_free(stdio);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     if (stdio->flags >= 0)
         (void)fcntl(options->out, F_SETFL, stdio->flags | O_NONBLOCK);

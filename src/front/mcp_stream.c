@@ -231,7 +231,7 @@ struct mcp_stream *mcp_stream_new(struct mcp_http *http, struct mcp_http_session
     struct error err = {0};
 
     if (!stream) {
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         request_answer_error(request, &err);
         return NULL;
     }

@@ -154,7 +154,7 @@ static void review(struct mcp_call *call)
             return;
     }
     if (err.code == E_NONE)
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
     free(reviewing);
     call->on_cancel = NULL;
     mcp_call_fail(call, &err);

@@ -83,7 +83,7 @@ void mcp_with_files(struct mcp_call *call, struct session *session,
         w->timer = loop_timer(mcp_host_of(call)->api->loop, look, w);
     if (!w || !w->timer) {
         free(w);
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         mcp_call_fail(call, &err);
         return;
     }
@@ -204,7 +204,7 @@ static int read_text(const struct mcp_host *host, const struct reader *r, struct
     char piece[PIECE];
     uint64_t offset = 0;
     ssize_t n = 1;
-    int result = run ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    int result = run ? 0 : error_memory(err);
 
     if (run)
         run->masking = config_masking(host->api->config);
@@ -241,7 +241,7 @@ static int read_binary(const struct reader *r, struct buf *out, struct error *er
     }
     data = malloc((size_t)r->size + 1);
     if (!data)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     while (at < r->size) {
         ssize_t n = files_read(r->fd, at, data + at, (size_t)r->size - at, err);
 

@@ -146,7 +146,7 @@ static void read_output(struct mcp_call *call)
     }
     free(s);
     if (err.code == E_NONE)
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
     else
         error_hint(&err, "`handle` is the output_handle of a result; outputs are kept for a while");
     mcp_call_fail(call, &err);

@@ -350,7 +350,7 @@ static int admit(struct mcp_call *call, const struct mcp_program *program, struc
         (void)json_object_set(body, "timeout_s", (json_t *)program->timeout_s);
     if (program->profile)
         (void)json_object_set_new(body, "profile", json_string(program->profile));
-    r = body ? api_read_code(api, body, run, err) : error_set(err, E_SYSTEM, "out of memory");
+    r = body ? api_read_code(api, body, run, err) : error_memory(err);
     if (r == 0 && program->session)
         r = api_admit_cell(api, call->caller, program->session, body, run, err);
     else if (r == 0)
@@ -405,7 +405,7 @@ static void start(struct mcp_call *call, const struct mcp_program *program)
     struct error err = {0};
 
     if (!r)
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
     call->user = r;
     if (!r || admit(call, program, run, &err) < 0 ||
         jobs_start_for(api->jobs, &client, program->session, take_ptr(run), &follower, &r->job,

@@ -31,7 +31,7 @@ static int open_session(struct mcp_call *call, const char *name, const char *pro
         .idle_ms = (uint64_t)(config->session_idle_s * 1000),
         .lifetime_ms = (uint64_t)(config->session_lifetime_s * 1000),
     };
-    int r = model && body ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    int r = model && body ? 0 : error_memory(err);
 
     if (is_own && host->is_pipe)
         options.idle_ms = options.lifetime_ms = 0; /* it ends with the pipe */
@@ -60,7 +60,7 @@ static int own_session(struct mcp_call *call, bool opens, struct session **ret_s
     if (!own) {
         own = calloc(1, sizeof(*own));
         if (!own)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         mcp_peer_set_user(call->peer, own);
     }
     if (*own->id)
@@ -298,7 +298,7 @@ static void fork_session(struct mcp_call *call)
             return;
     }
     if (err.code == E_NONE)
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
     free(copying);
     call->on_cancel = NULL;
     mcp_call_fail(call, &err);

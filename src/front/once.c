@@ -149,7 +149,7 @@ int once_add(struct once *once, const char *owner, const struct once_key *key, c
 
     if (!line || !item) {
         free(item);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     while (line->oldest && (line->count >= ONCE_KEPT || is_old(line->oldest, now_ns)))
         forget(once, line->oldest);
@@ -209,7 +209,7 @@ size_t once_count(const struct once *once)
 int once_new(struct once **ret_once, struct error *err)
 {
     *ret_once = calloc(1, sizeof(**ret_once));
-    return *ret_once ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return *ret_once ? 0 : error_memory(err);
 }
 
 void once_free(struct once *once)

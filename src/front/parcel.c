@@ -98,14 +98,14 @@ static int read_patterns(const json_t *list, struct run *run, struct error *err)
         return 0;
     run->collect = calloc(json_array_size(list) + 1, sizeof(*run->collect));
     if (!run->collect)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     json_array_foreach(list, i, item)
     {
         if (json_string_length(item) == 0 || json_string_length(item) >= PATH_MAX)
             return error_set(err, E_INVALID, "`collect[%zu]` is not a pattern", i);
         run->collect[i] = strdup(json_string_value(item));
         if (!run->collect[i])
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
     }
     return 0;
 }

@@ -56,7 +56,7 @@ static int create_numbered(const char *dir, const char *name, const char *suffix
 
         if (asprintf(&path, "%s/%s-%u.%s", dir, name, number, suffix) < 0) {
             path = NULL;
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         }
         fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
         if (fd >= 0) {

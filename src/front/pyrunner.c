@@ -91,7 +91,7 @@ static int write_result(const struct run *run, void *user, struct buf *out, int 
                        has_run ? megabytes(run->usage.memory_peak_bytes) : json_null(), "error",
                        error_json(run, &errors));
     if (!object)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     r = json_text_dump(object, JSON_TEXT_COMPACT, out, err);
     json_decref(object);
     return r == 0 ? buf_add_str(out, "\n", err) : r;
@@ -156,7 +156,7 @@ static void start(struct request *request, const json_t *body)
     cleanup(run_free_p) struct run *run = run_new();
     json_t *native = native_body(request, body);
     struct error err = {0};
-    int r = run && native ? 0 : error_set(&err, E_SYSTEM, "out of memory");
+    int r = run && native ? 0 : error_memory(&err);
 
     if (r == 0)
         r = api_read_code(api, native, run, &err);

@@ -270,7 +270,7 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
         is_whole = false;
     if (!is_whole) {
         json_decref(object);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     *ret_object = object;
     return 0;

@@ -59,7 +59,7 @@ static int read_violations(const json_t *list, struct run *run, struct error *er
         return 0;
     run->violations = calloc(json_array_size(list), sizeof(*run->violations));
     if (!run->violations)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     json_array_foreach(list, i, one)
     {
         run->violations[run->n_violations++] = (struct run_violation){
@@ -94,7 +94,7 @@ static int read_net(const json_t *traffic, struct run *run, struct error *err)
         return 0;
     run->traffic = calloc(1, sizeof(*run->traffic));
     if (!run->traffic)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     run->traffic->connections = count_of(traffic, "connections");
     run->traffic->sent = count_of(traffic, "sent_bytes");
     run->traffic->received = count_of(traffic, "received_bytes");
@@ -112,7 +112,7 @@ static int read_net(const json_t *traffic, struct run *run, struct error *err)
                                         .why = text_of(one, "why"),
                                         .grant = text_of(one, "grant")};
         if (!refusal->host || !refusal->why)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
     }
     return 0;
 }

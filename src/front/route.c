@@ -384,7 +384,7 @@ static int read_json(struct request *request, struct error *err)
                             err) < 0)
         return error_wrap(err, "the body");
     if (!request->json)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (!json_is_object(request->json))
         return error_set(err, E_INVALID, "the body has to be a JSON object");
     return schema_check(request->route->body, request->json, err);

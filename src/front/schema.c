@@ -308,7 +308,7 @@ static int append(json_t *object, const struct schema_field *f, json_t *value, s
         r = json_array_append_new(list, value);
     else
         r = json_object_set_new(object, f->name, json_pack("[o]", value));
-    return r < 0 ? error_set(err, E_SYSTEM, "out of memory") : 0;
+    return r < 0 ? error_memory(err) : 0;
 }
 
 int schema_add_text(const struct schema_field *fields, const char *name, const char *text,
@@ -339,7 +339,7 @@ static int add_pair(const struct schema_field *fields, struct span pair, json_t 
     size_t len;
 
     if (!name || !text)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     (void)schema_decode((struct span){pair.data, name_len}, true, name);
     len = equals ? schema_decode((struct span){equals + 1, pair.len - name_len - 1}, true, text)
                  : schema_decode((struct span){"", 0}, true, text);
@@ -351,7 +351,7 @@ int schema_read_query(const struct schema_field *fields, struct span query, json
 {
     static const struct schema_field none[] = {{0}};
     json_t *object = json_object();
-    int r = object ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    int r = object ? 0 : error_memory(err);
 
     fields = fields ? fields : none;
     while (r == 0 && query.len) {

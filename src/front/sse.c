@@ -74,7 +74,7 @@ static struct sse_event *format(const struct sse *sse, uint64_t id, const char *
 static int append(struct sse *sse, struct sse_event *event, struct error *err)
 {
     if (!event)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     sse->last_id++;
     if (sse->last)
         sse->last->next = event;

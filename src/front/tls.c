@@ -60,7 +60,7 @@ int tls_open(const char *cert_path, const char *key_path, struct tls **ret_tls, 
         tls->context = SSL_CTX_new(TLS_server_method());
     if (!tls || !tls->context) {
         tls_free(tls);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     (void)SSL_CTX_set_options(tls->context, SSL_OP_NO_COMPRESSION | SSL_OP_NO_RENEGOTIATION);
     if (load(tls->context, cert_path, key_path, err) < 0) {

@@ -32,7 +32,7 @@ int admit_net(const struct config *config, struct net **ret_net, struct error *e
     cleanup(net_unref_p) struct net *net = config->net.count ? net_new() : NULL;
 
     if (config->net.count && !net)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     for (size_t i = 0; i < config->net.count; i++)
         if (net_add(net, config->net.items[i], err) < 0)
             return error_wrap(err, "`net`");

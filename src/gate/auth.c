@@ -63,7 +63,7 @@ static int write_token(struct auth *auth, const char *path, struct error *err)
 
     if (asprintf(&beside, "%s.%d", path, (int)getpid()) < 0) {
         beside = NULL;
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     if (token_make(token, err) < 0)
         return -1;
@@ -136,7 +136,7 @@ static int make_first(struct auth *auth, struct error *err)
     struct caller *c = make_caller(auth, TOKEN_FIRST);
 
     if (!c)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     c->rights.is_operator = c->rights.has_grants = true;
     c->is_known = true;
     return 0;
@@ -266,7 +266,7 @@ static int open_all(struct auth *auth, struct error *err)
     if (options->tokens_path) {
         auth->tokens_path = strdup(options->tokens_path);
         if (!auth->tokens_path)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         if (lstat(auth->tokens_path, &auth->seen) < 0)
             auth->seen = (struct stat){0};
         /* At the start a mistake is told to whoever starts. */
@@ -282,7 +282,7 @@ int auth_open(const struct auth_options *options, struct auth **ret_auth, struct
     struct auth *auth = calloc(1, sizeof(*auth));
 
     if (!auth)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     auth->options = *options;
     auth->is_open = !options->token_path;
     if (open_all(auth, err) < 0) {

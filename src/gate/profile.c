@@ -74,7 +74,7 @@ static int encode(struct profile *p, struct error *err)
     };
 
     if (!rows)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     fill_rows(p, &policy);
     pack_init(&p->encoded, POLICY_BYTES_MAX);
     wire_policy_encode(&policy, &p->encoded);
@@ -133,7 +133,7 @@ int profile_load(const char *name, const char *system_dir, struct profile **ret_
     cleanup(profile_chain_done) struct profile_chain chain = {0};
 
     if (!p)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (profile_chain_load(&chain, name, system_dir, err) < 0)
         return -1;
     for (size_t i = chain.count; i-- > 0;) {

@@ -129,7 +129,7 @@ static int find_file(const char *name, const char *system_dir, const char *child
             path = strdup(name);
         }
         if (!path)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
     } else if (is_profile_name(name)) {
         cleanup_free char *dir = operator_dir();
 

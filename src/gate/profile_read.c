@@ -191,7 +191,7 @@ static int merge_list(const struct profile_source *source, const char *key, cons
             return profile_wrong_kind(source, key, item, "a list of names in quotes", err);
         word = strdup(json_string_value(item));
         if (!word)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         /* "api.*" says the same as "api": a package stands for what is in it. */
         len = strlen(word);
         if (kind == WORD_MODULE && len > 2 && strcmp(word + len - 2, ".*") == 0)
@@ -204,7 +204,7 @@ static int merge_list(const struct profile_source *source, const char *key, cons
         if (check_word(source, key, kind, word, err) < 0)
             return -1;
         if (json_object_set_new(set, word, json_true()) < 0)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
     }
     return 0;
 }
@@ -277,7 +277,7 @@ static int read_from(const struct profile_source *source, const char *key, const
 
         if (asprintf(&path, "%s.%s", key, module) < 0) {
             path = NULL;
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         }
         if (check_word(source, path, WORD_MODULE, module, err) < 0)
             return -1;
@@ -285,7 +285,7 @@ static int read_from(const struct profile_source *source, const char *key, const
         if (!set) {
             set = json_object();
             if (json_object_set_new(modules, module, set) < 0)
-                return error_set(err, E_SYSTEM, "out of memory");
+                return error_memory(err);
         }
         if (merge_list(source, path, names, WORD_NAME, set, err) < 0)
             return -1;
@@ -315,10 +315,10 @@ static int read_hints(const struct profile_source *source, const char *key, cons
             return -1;
         if (asprintf(&full, "%s:%s", kind, name) < 0) {
             full = NULL;
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         }
         if (json_object_set(source->profile->sets[POLICY_HINT], full, text) < 0)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
     }
     return 0;
 }
@@ -408,7 +408,7 @@ static int read_net(const struct profile_source *source, const char *key, const 
     if (!json_is_array(value))
         return profile_wrong_kind(source, key, value, "an array of hosts", err);
     if (!p->net && !(p->net = net_new()))
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     json_array_foreach(value, i, item)
     {
         cleanup_error struct error why = {0};
@@ -554,7 +554,7 @@ int profile_read(const struct profile_source *source, json_t *tree, struct error
 
             if (asprintf(&key, "%s.%s", name, member) < 0) {
                 key = NULL;
-                return error_set(err, E_SYSTEM, "out of memory");
+                return error_memory(err);
             }
             if (read_key(source, key, item, err) < 0)
                 return -1;

@@ -23,7 +23,7 @@ int profiles_open(const struct config *config, struct profiles **ret_profiles, s
         p->dir = *config->policies_dir ? strdup(config->policies_dir) : paths_data("policies", err);
     if (!p || !p->dir || profile_load(config->profile, p->dir, &p->own, err) < 0) {
         profiles_free(p);
-        return err && err->code != E_NONE ? -1 : error_set(err, E_SYSTEM, "out of memory");
+        return err && err->code != E_NONE ? -1 : error_memory(err);
     }
     *ret_profiles = p;
     return 0;

@@ -263,7 +263,7 @@ int queue_new(struct loop *loop, const struct queue_options *options, struct que
     }
     if (!q || !q->soon || !q->tick) {
         queue_free(q);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     *ret_queue = q;
     return 0;

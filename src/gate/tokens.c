@@ -99,7 +99,7 @@ static int read_tree(json_t *tree, struct tokens *tokens, struct error *err)
         return error_set(err, E_TOO_LARGE, "there are more than %d tokens", TOKENS_MAX);
     tokens->items = calloc(json_object_size(tree) + 1, sizeof(*tokens->items));
     if (!tokens->items)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     json_object_foreach(tree, name, table)
     {
         if (read_token(&tokens->items[tokens->count], name, table, err) < 0)
@@ -190,7 +190,7 @@ static int lock(const char *path, struct error *err)
 
     if (asprintf(&beside, "%s.lock", path) < 0) {
         beside = NULL;
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     fd = open(beside, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
     if (fd < 0 || flock(fd, LOCK_EX) < 0)
@@ -225,7 +225,7 @@ static int add_one(struct tokens *tokens, const char *name, const struct rights 
         return -1;
     items = realloc(tokens->items, (tokens->count + 1) * sizeof(*items));
     if (!items)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     tokens->items = items;
     new = &items[tokens->count++];
     *new = (struct token){.rights = *rights};

@@ -227,7 +227,7 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
     struct box *b = calloc(1, sizeof(*b));
 
     if (!b)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *b = (struct box){
         .loop = loop,
         .zygote = zygote,
@@ -252,7 +252,7 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
     b->tick = loop_timer(loop, box_on_tick, b);
     if (!b->id || !b->deadline || !b->tick) {
         box_free(b);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     if (make(b, spec, err) < 0) {
         box_free(b);

@@ -372,7 +372,7 @@ static int begin(struct box_copy *c, struct image *origin, struct error *err)
     c->watch = loop_watch_fd(b->loop, c->status, LOOP_READ, on_status, c);
     c->deadline = loop_timer(b->loop, on_image_deadline, c);
     if (!c->watch || !c->deadline)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     return begin_with_bash(c, err);
 }
 
@@ -409,7 +409,7 @@ int box_image(struct box *b, struct image *origin, const struct box_copy_events 
     }
     c = calloc(1, sizeof(*c));
     if (!c)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *c = (struct box_copy){
         .box = b, .status = -1, .theirs = -1, .is_holding = true, .events = events, .user = user};
     if (begin(c, origin, err) < 0) {

@@ -88,7 +88,7 @@ int box_watch_output(struct box_kernel *k, struct error *err)
     k->out_watch = loop_watch_fd(k->box->loop, k->out, LOOP_READ, on_out, k);
     k->err_watch = loop_watch_fd(k->box->loop, k->err, LOOP_READ, on_err, k);
     if (!k->out_watch || !k->err_watch)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     return 0;
 }
 
@@ -156,7 +156,7 @@ static int open_input(struct box *b, int *ret_theirs, struct error *err)
         return error_errno(err, "fcntl");
     b->input_watch = loop_watch_fd(b->loop, b->input, LOOP_WRITE, on_input, b);
     if (!b->input_watch)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     return 0;
 }
 

@@ -34,7 +34,7 @@ int engine_hide(struct engine *engine, const char *value, size_t len, struct err
     if (!engine->own.values)
         engine->own.values = scrub_values_new();
     if (!engine->own.values)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (scrub_values_add(engine->own.values, value, len, err) < 0)
         return -1;
     mask_configure(engine->own.rules, engine->own.values);
@@ -116,7 +116,7 @@ static int open_gate(struct engine *engine, const struct config *config, struct 
     for (size_t i = 0; net && i < config->net.count; i++)
         if (net_add(net, config->net.items[i], err) < 0)
             return -1;
-    return net ? egress_check(net, err) : error_set(err, E_SYSTEM, "out of memory");
+    return net ? egress_check(net, err) : error_memory(err);
 }
 
 int engine_open(struct engine *engine, const struct config *config,

@@ -66,7 +66,7 @@ static int virtual_environment(const char *path, struct environment *e, struct e
         return -1;
     if (asprintf(&e->python, "%s/bin/python3", root) < 0) {
         e->python = NULL; /* undefined after a failure */
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     if (strncmp(root, "/usr/", 5) == 0) /* seen inside as it is */
         return 0;
@@ -159,7 +159,7 @@ int environment_open(struct environment *e, const struct config *config, const c
                              e->variables[i]);
     e->binds = calloc(BINDS_MAX, sizeof(*e->binds));
     if (!e->binds)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (*config->helpers && add_helpers(e, config->helpers, err) < 0)
         return -1;
     name = name ? name : config->environment;
@@ -176,7 +176,7 @@ int environment_open(struct environment *e, const struct config *config, const c
     if (python && strcmp(python, SYSTEM_PYTHON) != 0)
         return virtual_environment(python, e, err);
     e->python = strdup(SYSTEM_PYTHON);
-    return e->python ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return e->python ? 0 : error_memory(err);
 }
 
 int environment_check_name(const struct config *config, const char *name, struct error *err)

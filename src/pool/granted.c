@@ -42,7 +42,7 @@ static int add(struct granted *granted, const struct run_grant *grant, struct er
         return error_errno(err, "keep `%s`", grant->path);
     granted->watches[i] = grant_watch_new(ours);
     if (!ours->path || !granted->watches[i])
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     return 0;
 }
 
@@ -55,7 +55,7 @@ int granted_new(const struct run_grant *grants, size_t count, struct granted **r
         if (grants[i].mode != RUN_GRANT_RW)
             continue;
         if (!granted && !(granted = calloc(1, sizeof(*granted))))
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         if (add(granted, &grants[i], err) < 0) {
             free_granted(granted);
             return -1;

@@ -43,7 +43,7 @@ int image_new(const struct run_limits *limits, struct image *origin, struct imag
     struct image *image = calloc(1, sizeof(*image));
 
     if (!image)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *image = (struct image){.refs = 1, .memory = -1, .files = -1};
     buf_init(&image->bash, WIRE_BASH_STATE_MAX);
     image->memory = make_file("belljar-image", image_memory_max(limits), err);

@@ -42,7 +42,7 @@ char *made_dir(const char *name, struct error *err)
         return NULL;
     if (asprintf(&dir, "%s/%s", all, name) >= 0)
         return dir;
-    error_set(err, E_SYSTEM, "out of memory");
+    error_memory(err);
     return NULL;
 }
 
@@ -55,7 +55,7 @@ static char *manifest_path(const char *name, struct error *err)
         return NULL;
     if (asprintf(&path, "%s/" MADE_MANIFEST, dir) >= 0)
         return path;
-    error_set(err, E_SYSTEM, "out of memory");
+    error_memory(err);
     return NULL;
 }
 
@@ -107,8 +107,7 @@ int made_store(const char *name, const json_t *manifest, struct error *err)
 
     if (!path)
         return -1;
-    return text ? file_replace(path, text, strlen(text), err)
-                : error_set(err, E_SYSTEM, "out of memory");
+    return text ? file_replace(path, text, strlen(text), err) : error_memory(err);
 }
 
 static int is_made(const struct dirent *entry)

@@ -132,7 +132,7 @@ int peer_init(struct peer *peer, struct loop *loop, int fd, int out_fd, enum wir
     buf_init(&peer->pending, PENDING_MAX);
     peer->watch = loop_watch_fd(loop, fd, LOOP_READ, on_readable, peer);
     if (!peer->watch)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     return 0;
 }
 
@@ -197,7 +197,7 @@ static int enqueue(struct peer *peer, const uint8_t *head, const struct pack *bo
     if (peer->pending.len && !peer->writer) {
         peer->writer = loop_watch_fd(peer->loop, peer->out_fd, LOOP_WRITE, on_writable, peer);
         if (!peer->writer)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
     }
     return 0;
 }
@@ -265,7 +265,7 @@ int peer_send_bytes(struct peer *peer, const void *data, size_t len, struct erro
     if (!peer->writer) {
         peer->writer = loop_watch_fd(peer->loop, peer->out_fd, LOOP_WRITE, on_writable, peer);
         if (!peer->writer)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         on_writable(peer);
     }
     return 0;
@@ -300,5 +300,5 @@ int peer_hold(struct peer *peer, bool is_held, struct error *err)
     }
     if (!peer->watch)
         peer->watch = loop_watch_fd(peer->loop, peer->fd, LOOP_READ, on_readable, peer);
-    return peer->watch ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return peer->watch ? 0 : error_memory(err);
 }

@@ -606,7 +606,7 @@ int pool_new(struct loop *loop, const struct pool_options *options, struct pool 
     struct pool *pool = calloc(1, sizeof(*pool));
 
     if (!pool)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *pool = (struct pool){.loop = loop, .options = *options};
     pool->sides = (struct sides){.loop = loop,
                                  .program = options->program,
@@ -624,7 +624,7 @@ int pool_new(struct loop *loop, const struct pool_options *options, struct pool 
         loop_watch_free(pool->soon);
         loop_watch_free(pool->pressure);
         free(pool);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     if (start_zygote(pool, err) < 0) {
         pool_free(pool);

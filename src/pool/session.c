@@ -631,7 +631,7 @@ int sessions_open(struct sessions *table, struct run *model, const struct sessio
     s = session_new(table, model, options);
     if (!s) {
         run_free(model);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     if (session_tell(s, "open", NULL, NULL, NULL, err) < 0) {
         session_discard(s);
@@ -670,13 +670,13 @@ int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_opt
     struct sessions *table = calloc(1, sizeof(*table));
 
     if (!table)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *table = (struct sessions){
         .loop = loop, .pool = pool, .witness = pool_witness(pool), .options = *options};
     table->soon = loop_timer(loop, on_soon, table);
     if (!table->soon) {
         free(table);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     *ret_sessions = table;
     return 0;

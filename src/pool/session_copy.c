@@ -141,7 +141,7 @@ static struct session_copy *begin(struct session *s, enum kind kind, session_cop
     struct session_copy *c = calloc(1, sizeof(*c));
 
     if (!c) {
-        error_set(err, E_SYSTEM, "out of memory");
+        error_memory(err);
         return NULL;
     }
     *c = (struct session_copy){
@@ -158,7 +158,7 @@ static void keep_checkpoint(struct session_copy *c)
     struct error err = {0};
 
     if (!new) {
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
         fail(c, &err);
         error_done(&err);
         return;
@@ -445,7 +445,7 @@ int session_restore(struct session *s, const char *name, session_copied_fn fn, v
     c->model = copy_model(s);
     if (!c->model) {
         free_copy(c);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     loop_timer_stop(s->idle);
     c->model->on_box = on_new_box;
@@ -552,7 +552,7 @@ static void make_sessions(struct session_copy *c)
 
         if (!s) {
             run_free(model);
-            error_set(&err, E_SYSTEM, "out of memory");
+            error_memory(&err);
             fail(c, &err);
             error_done(&err);
             continue;
@@ -593,7 +593,7 @@ int session_fork(struct session *s, size_t n, const struct session_options *opti
     c->sessions = calloc(n, sizeof(struct session *));
     if (!c->sessions) {
         free_copy(c);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     return take_image(c, err);
 }

@@ -44,7 +44,7 @@ static int open_environment(const struct sides *sides, const struct run *run, st
     }
     side->name = strdup(run->environment);
     if (!side->name)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (!sides->config)
         return error_set(err, E_INTERNAL, "there is no environment `%s`", run->environment);
     if (environment_open(&side->environment, sides->config, run->environment, true, true, err) < 0)

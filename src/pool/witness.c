@@ -85,7 +85,7 @@ int witness_open(const struct witness_options *options, struct witness **ret_wit
         return 0;
     witness = calloc(1, sizeof(*witness));
     if (!witness)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     witness->keep = keep_of(config->trail_keep);
     witness->masking = masking == RUN_MASK_ALL ? RUN_MASK_ALL : RUN_MASK_SECRETS;
     if (open_trail(witness, options, err) < 0) {

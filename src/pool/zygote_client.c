@@ -301,7 +301,7 @@ static int send_setup(struct zygote_client *z, const struct environment *e, stru
     int r = -1;
 
     if (!setup)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     setup->python = span_of(e->python);
     setup->warm = e->warm;
     setup->steady = e->steady;
@@ -339,7 +339,7 @@ int zygote_client_new(struct loop *loop, const char *program, const struct envir
     int pair[2], r;
 
     if (!z)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *z = (struct zygote_client){
         .loop = loop,
         .events = events,

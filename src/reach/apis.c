@@ -24,7 +24,7 @@ static int add_own(const struct kept *who, json_t *apis, struct error *err)
     if (!(who->reach & RUN_REACH_SERVERS))
         (void)json_object_del(apis, "servers");
     json_decref(own);
-    return r < 0 ? error_set(err, E_SYSTEM, "out of memory") : 0;
+    return r < 0 ? error_memory(err) : 0;
 }
 
 static int (*const sources[])(const struct kept *who, json_t *apis, struct error *err) = {add_own};
@@ -145,7 +145,7 @@ static int select_apis(const json_t *all, const char *wanted, enum detail detail
     *ret_value = json_pack("{s:o}", "apis", chosen);
     if (detail == DETAIL_SIGNATURES && !wanted)
         (void)json_object_set_new(*ret_value, "example_usage", json_string(EXAMPLE));
-    return *ret_value ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return *ret_value ? 0 : error_memory(err);
 }
 
 int apis_list(const struct kept *who, const json_t *arguments, json_t **ret_value,

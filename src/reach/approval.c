@@ -43,7 +43,7 @@ struct approval *approval_new(struct loop *loop, const struct run *run, const ch
     struct approval **last = &waiting;
 
     if (!approval) {
-        error_set(err, E_SYSTEM, "out of memory");
+        error_memory(err);
         return NULL;
     }
     *approval =
@@ -57,7 +57,7 @@ struct approval *approval_new(struct loop *loop, const struct run *run, const ch
     if (!approval->name || !approval->arguments || !approval->clock ||
         id_make(approval->id, "apr_") < 0) {
         approval_free(approval);
-        error_set(err, E_SYSTEM, "out of memory");
+        error_memory(err);
         return NULL;
     }
     loop_timer_start(approval->clock, (uint64_t)(seconds * 1000));

@@ -103,7 +103,7 @@ static int compose(struct call_desk *desk, const json_t *value, struct buf *text
 {
     buf_init(text, wire_type_max(WIRE_REPLY) - REPLY_HEAD);
     if (!value)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (json_text_dump(value, JSON_TEXT_COMPACT, text, err) < 0) {
         if (err->code != E_TOO_LARGE)
             return -1;
@@ -164,7 +164,7 @@ static void finish(struct call *call, struct buf *text, struct error *err)
     if (!is_sent && err->code == E_NONE)
         is_sent = enqueue(desk, call->id, true, (struct span){buf_str(text), text->len});
     if (!is_sent && err->code == E_NONE)
-        error_set(err, E_SYSTEM, "out of memory");
+        error_memory(err);
     if (!is_sent && !reply_error(desk, call->id, err))
         desk->is_deaf = true;
     error_done(err);
@@ -402,7 +402,7 @@ bool call_desk_take(struct call_desk *desk, const struct run *run, const struct 
         error_set(&err, E_TOO_LARGE, "a run may make %d calls", LIMIT_CALLS);
         error_hint(&err, "ask for more at once");
     } else if (!(call = new_call(desk, run, asked))) {
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
     }
     if (!call)
         refuse(desk, asked->id, &err);

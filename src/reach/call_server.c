@@ -150,7 +150,7 @@ static void call_tool(struct way *way)
         way->under_way =
             upstreams_call(the_servers, way->server, way->tool, arguments, on_result, way, &err);
     else
-        error_set(&err, E_SYSTEM, "out of memory");
+        error_memory(&err);
     json_decref(arguments);
     if (!way->under_way)
         fail(way, &err);
@@ -310,7 +310,7 @@ static void set_out(struct call *call, int server, const char *tool, upstream_do
         if (server < 0)
             (void)no_server(tool, &err);
         else
-            error_set(&err, E_SYSTEM, "out of memory");
+            error_memory(&err);
         call_fail(call, &err);
         return;
     }

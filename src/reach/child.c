@@ -210,7 +210,7 @@ int child_start(const struct child_options *options, struct child *ret_child, st
     if (open_pipes(&pipes, err) < 0)
         return -1;
     if (make_environment(&env, options->env) < 0)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     pid = clone_keeper(&is_mapped, &pidfd);
     if (pid == 0)
         become_keeper(options, env.list, &pipes, supervisor, is_mapped ? &map : NULL);

@@ -280,7 +280,7 @@ static int open_door(struct egress *e, struct error *err)
     if (n_open >= LIMIT_NET_OPEN_ALL)
         return 0; /* the tick looks again */
     e->door = loop_watch_fd(e->loop, e->listener, LOOP_READ, on_door, e);
-    return e->door ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return e->door ? 0 : error_memory(err);
 }
 
 /* A program chose neither its kind nor its state, but it is of the sandbox. */
@@ -305,12 +305,12 @@ int egress_new(struct loop *loop, int listener, struct net *net, egress_fn fn, v
 
     if (!e) {
         (void)close(listener);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     *e = (struct egress){
         .loop = loop, .listener = listener, .net = net_ref(net), .fn = fn, .user = user};
     e->tick = loop_timer(loop, on_tick, e);
-    r = e->tick ? check_listener(listener, err) : error_set(err, E_SYSTEM, "out of memory");
+    r = e->tick ? check_listener(listener, err) : error_memory(err);
     if (r == 0)
         r = open_door(e, err);
     if (r < 0) {

@@ -24,7 +24,7 @@ static int64_t version_of(const json_t *arguments, int64_t none)
 static int give(json_t *value, json_t **ret_value, struct error *err)
 {
     if (!value)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *ret_value = value;
     return 0;
 }

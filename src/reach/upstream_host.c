@@ -237,7 +237,7 @@ static int add_value(struct buf *word, const char *name, const json_t *value, st
     const char *as = json_is_string(value) ? json_string_value(value) : text;
 
     if (!as)
-        return value ? error_set(err, E_SYSTEM, "out of memory") : 0; /* left out: nothing */
+        return value ? error_memory(err) : 0; /* left out: nothing */
     if (json_is_string(value) && strlen(as) != json_string_length(value))
         return error_set(err, E_INVALID, "`%s` has a NUL", name);
     if (!word->len && *as == '-' && json_is_string(value)) {
@@ -348,7 +348,7 @@ static int start_request(struct host_call *c, const json_t *arguments, struct er
     cleanup_json json_t *request = NULL;
 
     if (!filled || !method)
-        return filled ? error_set(err, E_SYSTEM, "out of memory") : -1;
+        return filled ? error_memory(err) : -1;
     for (char **header = c->function->headers; header && *header; header++)
         (void)json_array_append_new(headers, json_string(*header));
     request = json_pack("{s:s, s:s, s:O, s:o*}", "method", method, "url", filled, "headers",
@@ -356,7 +356,7 @@ static int start_request(struct host_call *c, const json_t *arguments, struct er
     if (json_is_null(json_object_get(request, "body")))
         (void)json_object_del(request, "body");
     if (!request)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (json_text_dump(request, JSON_TEXT_COMPACT, &c->in, err) < 0)
         return -1;
     return child_start(&options, &c->child, err);
@@ -371,7 +371,7 @@ static int start(struct host_call *c, const json_t *arguments, struct error *err
     c->ended = loop_watch_fd(c->wire->loop, c->child.pidfd, LOOP_READ, on_ended, c);
     c->writable = loop_watch_fd(c->wire->loop, c->child.in, LOOP_WRITE, on_writable, c);
     if (!c->readable || !c->heard || !c->ended || !c->writable)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     loop_timer_start(c->clock, (uint64_t)(c->function->timeout_s * 1000));
     return 0;
 }
@@ -394,7 +394,7 @@ static int count(struct host_wire *h, size_t i, struct error *err)
 static int validate(const struct config_function *f, const json_t *arguments, struct error *err)
 {
     json_t *said = json_copy((json_t *)arguments);
-    int r = said ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    int r = said ? 0 : error_memory(err);
 
     if (r == 0 && f->session)
         (void)json_object_del(said, f->session);
@@ -474,7 +474,7 @@ static int host_send(struct upstream_wire *wire, const json_t *message, uint64_t
     if (!id)
         return 0;
     if (!c)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *c = (struct host_call){.wire = h, .id = id, .child = CHILD_NONE, .next = h->calls};
     h->calls = c;
     buf_init(&c->in, 2 * MIB);
@@ -482,7 +482,7 @@ static int host_send(struct upstream_wire *wire, const json_t *message, uint64_t
     c->clock = loop_timer(h->loop, on_clock, c);
     if (!c->clock) {
         free_call(c);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     answer(c, json_string_value(json_object_get(message, "method")),
            json_object_get(message, "params"));
@@ -515,7 +515,7 @@ int upstream_host_open(struct loop *loop, const struct config_server *server,
     struct host_wire *h = calloc(1, sizeof(*h));
 
     if (!h)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     h->wire = (struct upstream_wire){.ops = &ops, .events = events, .user = user};
     h->loop = loop;
     h->server = server;

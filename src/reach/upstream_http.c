@@ -348,7 +348,7 @@ static int look_up(struct http_wire *h, struct error *err)
     if (h->found)
         return 0;
     child_done(&h->finder, 0);
-    return error_set(err, E_SYSTEM, "out of memory");
+    return error_memory(err);
 }
 
 /* --- requests --- */
@@ -413,7 +413,7 @@ static int http_send(struct upstream_wire *wire, const json_t *message, uint64_t
         return 0; /* nobody waits for it */
     x = calloc(1, sizeof(*x));
     if (!x)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *x = (struct exchange){.wire = h, .next = h->exchanges, .id = id};
     h->exchanges = x;
     buf_init(&x->request, 5 * MIB);
@@ -515,7 +515,7 @@ int upstream_http_open(struct loop *loop, const struct config_server *server,
     struct http_wire *h = calloc(1, sizeof(*h));
 
     if (!h)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     h->wire = (struct upstream_wire){.ops = &ops, .events = events, .user = user};
     h->loop = loop;
     h->server = server;
@@ -524,7 +524,7 @@ int upstream_http_open(struct loop *loop, const struct config_server *server,
     h->end_timer = loop_timer(loop, on_wire_end, h);
     if (!h->end_timer || read_url(h, err) < 0 || open_tls(h, err) < 0) {
         if (!h->end_timer)
-            error_set(err, E_SYSTEM, "out of memory");
+            error_memory(err);
         http_free(&h->wire);
         return -1;
     }

@@ -72,7 +72,7 @@ struct upstream_call {
 
 static inline int upstream_no_memory(struct error *err)
 {
-    return error_set(err, E_SYSTEM, "out of memory");
+    return error_memory(err);
 }
 
 static inline uint64_t upstream_timeout_ms(const struct upstream *u)

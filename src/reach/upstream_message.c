@@ -212,7 +212,7 @@ int upstream_tools_add(json_t *tools, const json_t *result, struct error *err)
             continue;
         }
         if (json_array_append_new(tools, clean_tool(tool)) < 0)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
     }
     return left_out;
 }
@@ -280,7 +280,7 @@ json_t *upstream_result(const json_t *result, struct error *err)
         clean = NULL;
     }
     if (!clean)
-        (void)error_set(err, E_SYSTEM, "out of memory");
+        (void)error_memory(err);
     else if (json_object_size(clean) == 0)
         (void)error_set(err, E_PROTOCOL, "the server's answer has no content");
     if (clean && json_object_size(clean) == 0) {

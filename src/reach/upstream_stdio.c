@@ -338,7 +338,7 @@ static int watch(struct stdio_wire *s, struct error *err)
     s->readable = loop_watch_fd(s->loop, s->child.out, LOOP_READ, on_readable, s);
     s->heard = loop_watch_fd(s->loop, s->child.err, LOOP_READ, on_heard, s);
     s->ended = loop_watch_fd(s->loop, s->child.pidfd, LOOP_READ, on_gone, s);
-    return s->readable && s->heard && s->ended ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return s->readable && s->heard && s->ended ? 0 : error_memory(err);
 }
 
 int upstream_stdio_open(struct loop *loop, const struct config_server *server,
@@ -350,7 +350,7 @@ int upstream_stdio_open(struct loop *loop, const struct config_server *server,
     struct stdio_wire *s = calloc(1, sizeof(*s));
 
     if (!s)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     s->wire = (struct upstream_wire){.ops = &ops, .events = events, .user = user};
     s->loop = loop;
     s->name = server->name;

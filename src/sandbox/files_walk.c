@@ -71,7 +71,7 @@ static int grow(struct files_list *list, struct error *err)
         return 0;
     entries = reallocarray(list->entries, size, sizeof(*entries));
     if (!entries)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     list->entries = entries;
     list->size = size;
     return 0;

@@ -70,7 +70,7 @@ static int layer_init(struct layer *layer, const struct run_grant *grant, struct
         .since_ns = now_ns(),
     };
     if (!layer->path)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (layer->disk.fd < 0 || fstat(layer->disk.fd, &st) < 0)
         return error_errno(err, "keep `%s`", grant->path);
     layer->disk.uid = st.st_uid;
@@ -91,7 +91,7 @@ int layers_new(const struct run_grant *grants, size_t count, struct layers **ret
         if (!layers && (layers = calloc(1, sizeof(*layers))))
             layers->refs = 1;
         if (!layers)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         if (layers->count == LIMIT_COW_GRANTS) {
             layers_unref(layers);
             error_set(err, E_TOO_LARGE, "at most %d directories can be copy-on-write",
@@ -169,7 +169,7 @@ static int grow(struct layer *layer, struct error *err)
         return 0;
     bases = reallocarray(layer->bases, size, sizeof(*bases));
     if (!bases)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     layer->bases = bases;
     layer->size = size;
     return 0;
@@ -190,7 +190,7 @@ int layers_note_base(struct layers *layers, size_t index, const char *path, int6
     copy = strdup(path);
     if (!copy || grow(layer, err) < 0) {
         free(copy);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     while (at < layer->n_bases && strcmp(layer->bases[at].path, path) < 0)
         at++;

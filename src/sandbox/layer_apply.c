@@ -38,7 +38,7 @@ static int copy_bytes(int from, struct files_writer *writer, uint8_t digest[SHA2
     struct sha256_stream *sha = sha256_begin();
     cleanup_free char *data = malloc(CHUNK);
     uint64_t at = 0;
-    ssize_t n = data && sha ? 1 : error_set(err, E_SYSTEM, "out of memory");
+    ssize_t n = data && sha ? 1 : error_memory(err);
 
     while (n > 0) {
         n = files_read(from, at, data, CHUNK, err);

@@ -52,7 +52,7 @@ static int grow(struct layers_list *list, struct error *err)
         return 0;
     entries = reallocarray(list->entries, size, sizeof(*entries));
     if (!entries)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     list->entries = entries;
     list->size = size;
     return 0;
@@ -390,7 +390,7 @@ static int walk_layer(const struct layers *layers, size_t index, struct layers_l
     int r = 0;
 
     if (!w)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     w->layer = layer;
     w->index = index;
     w->list = list;

@@ -199,7 +199,7 @@ static int restrict_paths(struct recipe *r, struct error *err)
     for (uint32_t i = 0; i < r->spec->n_grants; i++) {
         names[i] = span_dup(r->spec->grants[i].path);
         if (!names[i])
-            result = error_set(err, E_SYSTEM, "out of memory");
+            result = error_memory(err);
         paths[count++] = (struct landlock_path){
             names[i] ? names[i] : "",
             r->spec->grants[i].mode == WIRE_GRANT_RO ? LANDLOCK_READ_EXEC : LANDLOCK_WRITE_EXEC,

@@ -93,7 +93,7 @@ static int copy_fd(int fd, const char *path, struct error *err)
         return 0;
     data = malloc((size_t)st.st_size + 1);
     if (!data)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     n = pread(fd, data, (size_t)st.st_size, 0);
     if (n < 0)
         return 0;

@@ -39,7 +39,7 @@ int scrub_own_add(struct scrub_own *own, const char *value, size_t len, struct e
     if (!own->values)
         own->values = scrub_values_new();
     if (!own->values)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     return scrub_values_add(own->values, value, len, err);
 }
 
@@ -61,7 +61,7 @@ static int name_value(const struct source *source, const char *name, json_t *val
     if (value && source->own->secrets &&
         json_object_set_new(source->own->secrets, name, value) == 0)
         return 0;
-    return error_set(err, E_SYSTEM, "out of memory");
+    return error_memory(err);
 }
 
 static int read_secrets(const struct source *source, json_t *table, struct error *err)
@@ -76,7 +76,7 @@ static int read_secrets(const struct source *source, json_t *table, struct error
         cleanup_free char *where = NULL;
 
         if (asprintf(&where, "secrets.%s", name) < 0)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         if (!json_is_string(value))
             return wrong(source, where, "a string", err);
         if (add_value(source, where, json_string_value(value), json_string_length(value), err) <
@@ -122,7 +122,7 @@ static int read_list(const struct source *source, const char *key, const json_t 
         int r;
 
         if (asprintf(&where, "%s[%zu]", key, i) < 0)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         if (!json_is_string(item))
             return wrong(source, where, "a string", err);
         r = are_values
@@ -143,14 +143,14 @@ static int read_rule(const struct source *source, const char *name, json_t *tabl
     json_t *value;
 
     if (asprintf(&rule, "rules.%s", name) < 0)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     json_object_foreach(table, key, value)
     {
         cleanup_free char *where = NULL;
         size_t i = 0;
 
         if (asprintf(&where, "%s.%s", rule, key) < 0)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         while (i < ARRAY_SIZE(known) && strcmp(known[i], key) != 0)
             i++;
         if (i == ARRAY_SIZE(known))
@@ -175,7 +175,7 @@ static int read_rules(const struct source *source, json_t *tables, struct error 
         return wrong(source, "rules", "tables of the form [rules.NAME]", err);
     source->own->rules = scrub_rules_new();
     if (!source->own->rules)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     json_object_foreach(tables, name, table)
     {
         if (read_rule(source, name, table, err) < 0)

@@ -109,7 +109,7 @@ int scrub_rules_add(struct scrub_rules *rules, const char *name, const char *pat
         free(rule->label);
         free(rule->text);
         pattern_free(rule->pattern);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     return 0;
 }

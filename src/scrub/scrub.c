@@ -168,7 +168,7 @@ static int look(struct scrub *s, struct error *err)
         scrub_rules_scan(s);
     if (!s->is_final)
         scrub_hold_tail(s);
-    return s->is_broken ? error_set(err, E_SYSTEM, "out of memory") : 0;
+    return s->is_broken ? error_memory(err) : 0;
 }
 
 /* ---- what comes out ---- */

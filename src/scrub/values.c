@@ -75,14 +75,14 @@ static int add_form_as(struct scrub_values *values, const char *text, size_t len
         struct form *grown = reallocarray(values->forms, size, sizeof(*grown));
 
         if (!grown)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         values->forms = grown;
         values->size = size;
     }
     form = &values->forms[values->count];
     form->text = malloc(len);
     if (!form->text)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     memcpy(form->text, text, len);
     form->len = len;
     form->may_wrap = may_wrap;
@@ -195,7 +195,7 @@ static int add_json(struct scrub_values *values, const char *value, size_t len, 
     size_t n = 0, size;
 
     if (!text)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     for (size_t i = 0; i < len; i += size) {
         const char *at = value[i] ? strchr(from, value[i]) : NULL;
         uint32_t c = 0;

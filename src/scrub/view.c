@@ -23,7 +23,7 @@ static int add_gap(struct scrub *s, const unsigned char *data, size_t len, struc
             struct scrub_gap *grown = reallocarray(s->gaps, size, sizeof(*grown));
 
             if (!grown)
-                return error_set(err, E_SYSTEM, "out of memory");
+                return error_memory(err);
             s->gaps = grown;
             s->gaps_size = size;
         }

@@ -154,14 +154,14 @@ static int keep(struct folder *folder, struct span path, struct span data, bool 
     if (!folder->files)
         folder->files = calloc(LIMIT_FOLDER_FILES, sizeof(*folder->files));
     if (!folder->files)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     file = &folder->files[folder->count];
     *file = (struct folder_file){strndup(path.data, path.len), malloc(data.len + 1), data.len,
                                  is_executable};
     if (!file->path || !file->data) {
         free(file->path);
         free(file->data);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     if (data.len)
         memcpy(file->data, data.data, data.len);

@@ -306,7 +306,7 @@ int matter_read(struct span text, struct matter *ret_matter, struct error *err)
     if (!matter.name || !matter.description) {
         free(matter.name);
         free(matter.description);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     *ret_matter = matter;
     return 0;

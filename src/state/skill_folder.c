@@ -81,7 +81,7 @@ static int read_module(sqlite3_stmt *row, const char *key, struct folder *folder
     (void)snprintf(path, sizeof(path), "%s.py", key);
     folder->name = strdup(key);
     if (!folder->name)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     return folder_add(folder, span_of(path),
                       (struct span){(const char *)sqlite3_column_text(row, 0),
                                     (size_t)sqlite3_column_bytes(row, 0)},

@@ -152,7 +152,7 @@ int skill_give(struct store *store, const char *owner, struct run *run, struct e
         return 0;
     g.left = shelf_names(store);
     if (!g.left)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     r = add_own(&g, err) < 0 ? -1 : give_all(&g, err);
     json_decref(g.left);
     return r;

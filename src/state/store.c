@@ -87,7 +87,7 @@ int store_add_shelf(struct store *store, const char *dir, struct error *err)
     if (n == STORE_SHELVES)
         return error_set(err, E_TOO_LARGE, "there are %d directories of skills already", (int)n);
     store->shelves[n] = strdup(dir);
-    return store->shelves[n] ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return store->shelves[n] ? 0 : error_memory(err);
 }
 
 const char *store_shelf(const struct store *store, size_t index)
@@ -115,7 +115,7 @@ struct store *store_open_usual(struct error *err)
     struct store *store = ours ? store_new(path) : NULL;
 
     if (ours && !store)
-        error_set(err, E_SYSTEM, "out of memory");
+        error_memory(err);
     if (store &&
         ((own && store_add_shelf(store, own, err) < 0) || store_add_shelf(store, ours, err) < 0)) {
         store_free(store);

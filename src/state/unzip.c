@@ -198,7 +198,7 @@ static int inflate_all(struct span packed, char *data, size_t size, struct error
     int r;
 
     if (inflateInit2(&stream, -MAX_WBITS) != Z_OK)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     r = inflate(&stream, Z_FINISH);
     (void)inflateEnd(&stream);
     if (r != Z_STREAM_END || stream.avail_in || stream.avail_out)
@@ -220,7 +220,7 @@ static int unpack_entry(struct zip *zip, const struct entry *e, struct folder *f
     /* One byte more than its size, so that an empty one has a place, too. */
     data = malloc((size_t)e->size + 1);
     if (!data)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (e->method == METHOD_STORED)
         memcpy(data, packed.data, e->size);
     else if (inflate_all(packed, data, e->size, err) < 0)

@@ -203,7 +203,7 @@ static int load(struct store *store, const char *owner, const char *name, int64_
         return not_found(name, err);
     work = head(row);
     if (!work)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (!version)
         version = sqlite3_column_int64(row, 4);
     if (add_state(store, owner, name, version, work, err) < 0 ||

@@ -309,7 +309,7 @@ int index_open(const char *dir, struct index **ret_index, struct error *err)
     struct index *index = calloc(1, sizeof(*index));
 
     if (!index)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *index = (struct index){.open_fd = -1};
     index->dir = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (index->dir < 0) {

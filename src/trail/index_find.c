@@ -180,7 +180,7 @@ static int keep(struct search *s, uint64_t seq, struct error *err)
         uint64_t *grown = reallocarray(s->found, size, sizeof(*grown));
 
         if (!grown)
-            return error_set(err, E_SYSTEM, "out of memory");
+            return error_memory(err);
         s->found = grown;
         s->size = size;
     }
@@ -235,7 +235,7 @@ int index_find(struct index *index, const struct index_filter *filter, index_fn 
     buf_init(&s.start, RECORD_BYTES + 1);
     s.wanted = filter->text ? escape(filter->text) : NULL;
     if (filter->text && !s.wanted)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     if (prepare(&s, err) < 0 || collect(&s, err) < 0)
         return -1;
     return give_found(&s, fn, user, err);

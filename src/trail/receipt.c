@@ -80,7 +80,7 @@ int receipt_text(const struct receipt *receipt, struct buf *out, struct error *e
     if (text)
         r = buf_add_str(out, text, err);
     else
-        error_set(err, E_SYSTEM, "out of memory");
+        error_memory(err);
     free(text);
     json_decref(object);
     return r;

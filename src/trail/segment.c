@@ -59,7 +59,7 @@ int segment_list(int dirfd, uint64_t **ret_list, size_t *ret_count, struct error
             uint64_t *grown = reallocarray(list, size + 64, sizeof(*list));
 
             if (!grown)
-                return error_set(err, E_SYSTEM, "out of memory");
+                return error_memory(err);
             list = grown;
             size += 64;
         }

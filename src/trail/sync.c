@@ -92,7 +92,7 @@ int sync_new(struct loop *loop, sync_fn done, void *arg, struct sync **ret_sync,
     }
     if (!sync || (loop && !sync->soon)) {
         free(sync);
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     }
     *ret_sync = sync;
     return 0;

@@ -331,7 +331,7 @@ int trail_open(const struct trail_options *options, struct trail **ret_trail, st
     struct trail *trail = calloc(1, sizeof(*trail));
 
     if (!trail)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     *trail = (struct trail){.options = *options, .lock = -1, .fd = -1, .head_fd = -1};
     trail->options.dir = strdup(options->dir);
     if (!trail->options.key_name)

@@ -30,7 +30,7 @@ static int copy_torn(const struct trail *trail, uint64_t size, int to, struct st
 {
     struct sha256_stream *hash = sha256_begin();
     char data[64 * KIB];
-    int r = hash ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    int r = hash ? 0 : error_memory(err);
 
     for (uint64_t at = trail->end; r == 0 && at < size;) {
         ssize_t n = pread(trail->fd, data, sizeof(data), (off_t)at);

@@ -172,7 +172,7 @@ int trail_sync_open(struct trail *trail, struct error *err)
     if (!trail->options.loop)
         return 0;
     trail->timer = loop_timer(trail->options.loop, on_timer, trail);
-    return trail->timer ? 0 : error_set(err, E_SYSTEM, "out of memory");
+    return trail->timer ? 0 : error_memory(err);
 }
 
 /* --- the end --- */

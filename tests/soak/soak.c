@@ -643,7 +643,7 @@ static int run_it(struct soak *k, struct error *err)
         return -1;
     k->tick = loop_timer(k->engine.loop, on_tick, k);
     if (!k->tick)
-        return error_set(err, E_SYSTEM, "out of memory");
+        return error_memory(err);
     k->begin_ns = loop_now_ns();
     k->end_ns += k->begin_ns;
     loop_timer_start(k->tick, 0);
