@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "sandbox/mount.h"
 #include "sandbox/ns.h"
+#include "sandbox/repository.h"
 #include "wire/fds.h"
 
 /* Never granted, nor anything below: the kernel's own file systems and the sockets of services. */
@@ -263,6 +264,7 @@ int grant_mount(const struct run_grant *grants, size_t count, uint32_t host_uid,
 /* --- protected names that cannot be mounted over --- */
 
 struct grant_watch {
+    bool is_bare; /* the directory was a bare repository itself */
     struct {
         mode_t type; /* 0: it did not exist */
         ino_t inode;
@@ -311,6 +313,8 @@ struct grant_watch *grant_watch_new(const struct run_grant *grant)
 {
     struct grant_watch *watch = calloc(1, sizeof(*watch));
 
+    if (watch)
+        watch->is_bare = repository_is_bare(grant->fd);
     for (size_t i = 0; watch && i < ARRAY_SIZE(protected_paths); i++) {
         char name[NAME_MAX + 1];
         cleanup_close int dir = -1;
@@ -368,6 +372,12 @@ size_t grant_quarantine(const struct run_grant *grant, const struct grant_watch 
             is_unchanged(watch, i, &st))
             continue;
         if (move_aside(dir, name) == 0)
+            count++;
+        else
+            (*ret_failed)++;
+    }
+    if (!watch->is_bare && repository_is_bare(grant->fd)) {
+        if (move_aside(grant->fd, "HEAD") == 0)
             count++;
         else
             (*ret_failed)++;

@@ -242,6 +242,59 @@ bool layer_is_protected(const char *path, bool is_directory)
     return false;
 }
 
+static bool is_in_checkout(const char *path)
+{
+    for (const char *at = path; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (strncasecmp(at, ".git/", 5) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Of the inside of a repository, without `.git/` in front. */
+static bool is_git_setting(const char *path)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
+        const char *known = protected_paths[i] + strlen(".git/");
+        size_t n;
+
+        if (strncmp(protected_paths[i], ".git/", strlen(".git/")) != 0)
+            continue;
+        n = strlen(known);
+        if (strncasecmp(path, known, n) == 0 && (!path[n] || path[n] == '/'))
+            return true;
+    }
+    return false;
+}
+
+static bool has_head(const struct layer *layer, const char *path, size_t len)
+{
+    cleanup_close int fd = -1;
+    char head[PATH_MAX];
+
+    if ((size_t)snprintf(head, sizeof(head), "%.*sHEAD", (int)len, path) >= sizeof(head))
+        return true;
+    fd = layer_openat(&layer->disk, layer->disk.fd, head, O_PATH);
+    return fd >= 0 || (errno != ENOENT && errno != ENOTDIR);
+}
+
+/* There is no bare repository without HEAD, so none comes into being where HEAD is never written;
+ * and beside one that is there, nothing is that git would obey. */
+bool layer_is_bare_repository(const struct layer *layer, const char *path, bool is_directory)
+{
+    if (is_in_checkout(path))
+        return false;
+    for (const char *at = path; at; at = strchr(at, '/')) {
+        at += *at == '/';
+        if (!is_directory && strcasecmp(at, "HEAD") == 0)
+            return true;
+        if (is_git_setting(at) && has_head(layer, path, (size_t)(at - path)))
+            return true;
+    }
+    return false;
+}
+
 /* Up is only allowed first, where it is counted from the link's own directory, which is a real one.
  * Behind a name it would be counted from wherever that name leads. */
 bool layer_link_stays(const char *path, const char *target)

@@ -36,6 +36,9 @@ bool layer_is_conflict(const struct layer *layer, const char *path, int64_t ctim
 /* Something at `path` is a protected one, or a link that could stand for one. */
 bool layer_is_protected(const char *path, bool is_directory);
 
+/* Something at `path` makes a directory a bare repository, or is a setting of one on the disk. */
+bool layer_is_bare_repository(const struct layer *layer, const char *path, bool is_directory);
+
 /* Whether a link at `path` with this target stays in the directory, wherever else in it links lead.
  */
 bool layer_link_stays(const char *path, const char *target);

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "sandbox/mount.h"
+#include "sandbox/repository.h"
 
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
 
@@ -92,23 +93,39 @@ static int protect_git_file(int dir, const char *below, struct error *err)
     return bind_over(dir, path, READ_ONLY, err);
 }
 
-static int protect_paths(int dir, const char *below, const char *prefix, struct error *err)
+/* Those that begin with `prefix`, of which `skip` bytes are left out. */
+static int protect_paths(int dir, const char *below, const char *prefix, size_t skip,
+                         struct error *err)
 {
     for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
+        const char *name = protected_paths[i] + skip;
         char path[PATH_MAX];
 
         if (strncmp(protected_paths[i], prefix, strlen(prefix)) != 0)
             continue;
-        if ((size_t)snprintf(path, sizeof(path), "%s%s", below, protected_paths[i]) >= sizeof(path))
+        if ((size_t)snprintf(path, sizeof(path), "%s%s", below, name) >= sizeof(path))
             return error_set(err, E_INVALID, "path too long");
         if (pin_parents(dir, path, err) < 0 || bind_over(dir, path, READ_ONLY, err) < 0)
             return -1;
     }
-    return protect_git_file(dir, below, err);
+    return skip ? 0 : protect_git_file(dir, below, err);
 }
 
-/* Looks for `.git` below `below` (a path from the grant that ends with a slash). Only real
- * directories are entered: a link leads elsewhere, and elsewhere was not granted. */
+/* A checkout, or a bare repository: git takes any directory with these three for one, whatever its
+ * name, and its configuration names programs to run. `name` is of something in `below`. */
+static int protect_repository(int dir, const char *below, int fd, const char *name,
+                              struct error *err)
+{
+    if (strcmp(name, ".git") == 0)
+        return protect_paths(dir, below, ".git/", 0, err);
+    if (strcmp(name, "HEAD") == 0 && repository_is_bare(fd))
+        return protect_paths(dir, below, ".git/", strlen(".git/"), err);
+    return 0;
+}
+
+/* Looks for repositories in `below` (a path from the grant that ends with a slash) and further
+ * down. Only real directories are entered: a link leads elsewhere, and elsewhere was not granted.
+ */
 static int protect_repositories(int dir, const char *below, int depth, unsigned *left,
                                 struct error *err)
 {
@@ -119,19 +136,17 @@ static int protect_repositories(int dir, const char *below, int depth, unsigned 
     while (entries && *left > 0 && (entry = readdir(entries))) {
         char path[PATH_MAX];
 
-        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0 ||
-            (entry->d_type != DT_DIR && strcmp(entry->d_name, ".git") != 0))
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        if (protect_repository(dir, below, fd, entry->d_name, err) < 0)
+            return -1;
+        if (entry->d_type != DT_DIR || strcmp(entry->d_name, ".git") == 0)
             continue;
         (*left)--;
-        if (strcmp(entry->d_name, ".git") == 0) {
-            if (protect_paths(dir, below, ".git/", err) < 0)
-                return -1;
-        } else if (depth < DEPTH_MAX &&
-                   (size_t)snprintf(path, sizeof(path), "%s%s/", below, entry->d_name) <
-                       sizeof(path) &&
-                   protect_repositories(dir, path, depth + 1, left, err) < 0) {
+        if (depth < DEPTH_MAX &&
+            (size_t)snprintf(path, sizeof(path), "%s%s/", below, entry->d_name) < sizeof(path) &&
+            protect_repositories(dir, path, depth + 1, left, err) < 0)
             return -1;
-        }
     }
     return 0;
 }
@@ -143,7 +158,7 @@ int protect_grant(const char *grant, struct error *err)
 
     if (dir < 0)
         return error_errno(err, "open the grant");
-    if (protect_paths(dir, "", "", err) < 0)
+    if (protect_paths(dir, "", "", 0, err) < 0)
         return -1;
     return protect_repositories(dir, "./", 0, &left, err);
 }

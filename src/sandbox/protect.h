@@ -7,6 +7,6 @@
 #include "base/error.h"
 
 /* In the sandbox's mount namespace, with the grant attached at its path: binds the protected paths
- * over themselves, read-only. `.git` of repositories below is found, too, to a bounded depth. Paths
+ * over themselves, read-only. Repositories below are found, too, to a bounded depth. Paths
  * that do not exist yet cannot be mounted over; grant_quarantine() looks for them afterwards. */
 int protect_grant(const char *grant, struct error *err);

@@ -124,6 +124,7 @@ HOSTILE = {
     "a repository by a link": ("mkdir -p g/hooks; echo evil > g/hooks/pre-commit; mkdir w; ln -s ../g w/.git", "w/.git", "protected"),
     "a repository by a file": ("mkdir w; echo 'gitdir: ../g' > w/.git", "w/.git", "protected"),
     "settings of a worktree": ("echo evil > .git/config.worktree", ".git/config.worktree", "protected"),
+    "a repository without a name": ("mkdir -p b/objects b/refs; echo 'ref: refs/heads/x' > b/HEAD; echo evil > b/config", "b/HEAD", "protected"),
     "settings by a link": ("mkdir -p c/git; echo evil > c/git/config; ln -s c .config", ".config", "protected"),
     "a file nobody may read": ("echo x > closed; chmod 0 closed", "closed", "unreadable"),
 }

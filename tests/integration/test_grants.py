@@ -16,6 +16,8 @@ PROTECTED_FILES = [
     ".bashrc", ".bash_profile", ".profile", ".zshrc", ".zshenv", ".gitconfig", ".gitmodules", ".git/config", ".git/config.worktree", ".git/hooks/pre-commit",
     ".mcp.json", ".claude/settings.json", ".cursor/mcp.json", ".vscode/tasks.json", ".idea/workspace.xml", ".envrc", ".ssh/authorized_keys",
     ".npmrc", ".pypirc", ".netrc", ".vimrc", ".config/fish/config.fish", ".config/git/config",
+    ".yarnrc.yml", ".yarn/releases/yarn.cjs", ".devcontainer/devcontainer.json", ".windsurf/rules/a.md", ".pre-commit-config.yaml", ".githooks/pre-commit",
+    ".tool-versions", "mise.toml", "CLAUDE.md", ".github/copilot-instructions.md", ".cargo/config.toml",
 ]  # fmt: skip
 
 
@@ -134,6 +136,34 @@ def test_protected_files_in_a_repository_below_the_grant(who, folder, name):
     who.run(f"open('{path}', 'a').write('evil')", "--allow", f"{folder}:rw")
     if name.startswith(".git"):
         assert path.read_text() == "mine\n"
+
+
+@pytest.mark.parametrize("where", ["", "sub/hidden/"])
+def test_a_bare_repository_keeps_its_settings(who, folder, where):
+    """git takes any directory with HEAD, objects and refs for a repository, and runs what its configuration names."""
+    repository = folder / (where or ".")
+    for name in ("objects", "refs", "hooks"):
+        (repository / name).mkdir(parents=True)
+    for name in ("HEAD", "config", "hooks/post-checkout"):
+        (repository / name).write_text("mine\n")
+    own_all(who, folder)
+    code = (
+        "import os\n"
+        f"r = '{repository}'\n"
+        "for f in (lambda: open(r + '/config', 'a').write('evil'), lambda: open(r + '/hooks/post-checkout', 'a').write('evil'), lambda: open(r + '/hooks/pre-push', 'w'),\n"
+        "          lambda: os.unlink(r + '/config'), lambda: os.rename(r + '/hooks', r + '/x'), lambda: os.rename(r, r + '-x')):\n"
+        "    try:\n        f(); print('done')\n    except OSError as e:\n        print(e.errno)\n"
+        "open(r + '/refs/new', 'w').write('free')\n"
+    )
+    answer = who.run(code, "--allow", f"{folder}:rw")
+    assert "done" not in answer.json["stdout"] and answer.status == "success", answer
+    assert (repository / "config").read_text() == (repository / "hooks/post-checkout").read_text() == "mine\n"
+    assert (repository / "refs/new").read_text() == "free" and not (repository / "hooks/pre-push").exists()
+
+
+def test_a_grant_does_not_become_a_bare_repository(who, folder):
+    answer = who.run(f"cd {folder} && mkdir objects refs && echo 'ref: refs/heads/x' > HEAD && echo evil > config", "-l", "bash", "--allow", f"{folder}:rw")
+    assert answer.status == "success" and not (folder / "HEAD").exists() and (folder / "config").exists(), answer
 
 
 def test_no_set_id_files_are_left(who, folder):

@@ -378,6 +378,45 @@ static void a_link_that_was_made_to_lead_elsewhere_is_moved_aside(void **state)
     grant_done(&grant);
 }
 
+static void make_bare(const char *dir)
+{
+    static const char *const parts[] = {"objects", "refs"};
+    char path[64];
+
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
+        (void)snprintf(path, sizeof(path), "%s/%s", dir, parts[i]);
+        assert_int_equal(mkdir(at(path), 0755), 0);
+    }
+    (void)snprintf(path, sizeof(path), "%s/HEAD", dir);
+    make_file(path, "ref: refs/heads/main");
+}
+
+/* git would take the directory itself for a repository, and run what its `config` says. */
+static void a_directory_that_became_a_repository_is_none(void **state)
+{
+    struct grant_watch *before;
+    struct run_grant grant;
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(grant_open(at("d"), RUN_GRANT_RW, &grant, &err), 0);
+    before = grant_watch_new(&grant);
+    assert_non_null(before);
+    make_bare("d");
+    assert_int_equal(quarantine(&grant, before), 1);
+    assert_int_equal(access(at("d/HEAD"), F_OK), -1);
+    assert_true(is_aside("d", "HEAD"));
+    grant_watch_free(before);
+
+    make_file("d/HEAD", "ref: refs/heads/main");
+    before = grant_watch_new(&grant);
+    assert_non_null(before);
+    assert_int_equal(quarantine(&grant, before), 0); /* it was one before */
+    assert_int_equal(access(at("d/HEAD"), F_OK), 0);
+    grant_watch_free(before);
+    grant_done(&grant);
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -396,6 +435,7 @@ int main(void)
         test(a_link_under_a_protected_name_is_moved_aside),
         test(a_parent_that_leads_elsewhere_is_moved_aside),
         test(a_link_that_was_made_to_lead_elsewhere_is_moved_aside),
+        test(a_directory_that_became_a_repository_is_none),
     };
 
     return UNIT_RUN(tests);

@@ -104,12 +104,37 @@ static void protected_paths_are_so_in_any_directory(void **state)
     assert_true(layer_is_protected("a/.GIT/Config", false));
     assert_true(layer_is_protected(".git", false));
     assert_true(layer_is_protected("a/.config", false));
+    assert_true(layer_is_protected("a/.devcontainer/devcontainer.json", false));
+    assert_true(layer_is_protected("packages/a/claude.md", false));
     assert_false(layer_is_protected(".git", true));
     assert_false(layer_is_protected(".git/objects/aa", false));
     assert_false(layer_is_protected("bashrc", false));
     assert_false(layer_is_protected(".bashrcs", false));
     assert_false(layer_is_protected("x.git/hooks", false));
     assert_false(layer_is_protected("a/config", false));
+}
+
+static void expect_bare(const char *path, bool wanted)
+{
+    assert_int_equal(layer_is_bare_repository(&layers->items[0], path, false), wanted);
+}
+
+static void no_bare_repository_comes_into_being(void **state)
+{
+    (void)state;
+    expect_bare("HEAD", true);
+    expect_bare("a/Head", true);
+    expect_bare(".git/HEAD", false);
+    expect_bare(".git/refs/remotes/origin/HEAD", false);
+    assert_false(layer_is_bare_repository(&layers->items[0], "HEAD", true));
+    expect_bare("repo/config", false);
+    assert_int_equal(mkdir("disk/repo", 0755), 0);
+    write_at("disk/repo/HEAD", "ref: refs/heads/main");
+    expect_bare("repo/config", true);
+    expect_bare("repo/hooks/pre-commit", true);
+    expect_bare("repo/configuration", false);
+    expect_bare("repo/a/config", false);
+    expect_bare("repo/HEAD/config", false);
 }
 
 static void links_stay_or_lead_out(void **state)
@@ -330,6 +355,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(protected_paths_are_so_in_any_directory),
+        cmocka_unit_test_setup_teardown(no_bare_repository_comes_into_being, setup, teardown),
         cmocka_unit_test(links_stay_or_lead_out),
         IN_LAYER(what_is_the_same_is_no_change),
         IN_LAYER(a_whiteout_deletes_all_below_and_over_nothing_nothing),
