@@ -91,6 +91,30 @@ def test_what_is_wrong_is_said_in_words(who, config):
         assert expected in said
 
 
+def test_a_tool_that_is_not_there_names_those_that_are(who, config):
+    said = good(who, config, """
+        import json, servers
+        from servers.good import *
+        def near():
+            from servers.good import ad
+        def far():
+            from servers.good import nope
+        def deep():
+            import servers.good.ad
+        said = []
+        for f in (near, far, deep, lambda: add(1)):
+            try:
+                f(); said.append("fine")
+            except Exception as error:
+                said.append(f"{type(error).__name__}: {error}")
+        print(json.dumps([said, servers.ServerError.__module__, hasattr(servers.good, "nope")]))""")  # fmt: skip
+    lines, module, is_there = said
+    assert lines[0].startswith("ImportError: server 'good' has no tool 'ad'; did you mean 'add'? there are: add, "), lines
+    assert lines[1].startswith("ImportError: server 'good' has no tool 'nope'; there are: add, echo_text, "), lines
+    assert lines[2] == lines[0] and lines[3] == "fine", lines
+    assert (module, is_there) == ("servers", False)
+
+
 def test_searching_costs_few_words(who, config):
     names, signatures, schemas, everything = good(who, config, """
         import json, servers

@@ -39,11 +39,14 @@ def search(query="", detail="names", limit=20):
 
 
 class _Finder:
-    """Says which servers there are to who imports one that is not there."""
+    """Says which servers, and which tools of one, there are to who imports one that is not there."""
 
     @staticmethod
     def find_spec(name, path=None, target=None):
         package, _, server = name.partition(".")
+        server, _, tool = server.partition(".")
+        if package == "servers" and tool and server in _servers:
+            raise ImportError(_servers[server]._missing(tool), name=name)
         if package == "servers" and server and not server.startswith("_"):
             there = ", ".join(names()) or "none at all"
             raise ModuleNotFoundError(f"there is no server {server!r}; there are: {there}", name=name)
