@@ -39,6 +39,7 @@ struct scrub *scrub_new(const struct scrub_options *options)
     buf_init(&s->view, VIEW_MAX);
     buf_init(&s->gap_bytes, SCRUB_GAPS_MAX);
     buf_init(&s->out, SIZE_MAX / 2);
+    buf_init(&s->tail, 2 * SCRUB_LOOK_BACK);
     return s;
 }
 
@@ -57,6 +58,8 @@ void scrub_free(struct scrub *s)
     wipe(&s->view);
     buf_done(&s->gap_bytes);
     buf_done(&s->out);
+    buf_done(&s->tail);
+    scrub_free(s->literal);
     free(s->gaps);
     free(s->spans);
     free(s);
@@ -65,11 +68,13 @@ void scrub_free(struct scrub *s)
 void scrub_use_names(struct scrub *s, struct scrub_names *names)
 {
     s->options.names = names;
+    if (s->literal)
+        s->literal->options.names = names;
 }
 
 uint64_t scrub_count(const struct scrub *s)
 {
-    return s->count;
+    return s->count + (s->literal ? s->literal->count : 0);
 }
 
 struct clean_text scrub_vouch(const char *text, size_t len)
@@ -457,9 +462,8 @@ int scrub_feed(struct scrub *s, const void *data, size_t len, struct clean_text 
                struct error *err)
 {
     buf_clear(&s->out);
-    if (feed(s, data, len, err) < 0)
+    if (feed(s, data, len, err) < 0 || scrub_literal_read(s, false, ret_text, err) < 0)
         return fail(s, ret_text, err);
-    *ret_text = (struct clean_text){buf_str(&s->out), s->out.len};
     return 0;
 }
 
@@ -491,9 +495,8 @@ static int finish(struct scrub *s, struct error *err)
 int scrub_finish(struct scrub *s, struct clean_text *ret_text, struct error *err)
 {
     buf_clear(&s->out);
-    if (finish(s, err) < 0)
+    if (finish(s, err) < 0 || scrub_literal_read(s, true, ret_text, err) < 0)
         return fail(s, ret_text, err);
-    *ret_text = (struct clean_text){buf_str(&s->out), s->out.len};
     return 0;
 }
 
@@ -501,8 +504,8 @@ int scrub_text(struct scrub *s, const void *data, size_t len, struct clean_text 
                struct error *err)
 {
     buf_clear(&s->out);
-    if (feed(s, data, len, err) < 0 || finish(s, err) < 0)
+    if (feed(s, data, len, err) < 0 || finish(s, err) < 0 ||
+        scrub_literal_read(s, true, ret_text, err) < 0)
         return fail(s, ret_text, err);
-    *ret_text = (struct clean_text){buf_str(&s->out), s->out.len};
     return 0;
 }

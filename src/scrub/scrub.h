@@ -6,8 +6,8 @@
  * bounded, and when anything fails nothing comes out any more.
  *
  * It recognises the kinds of secrets in src/scrub/kinds.c, personal data when it is aggressive, the
- * operator's own rules, and exact values it was told, in several encodings. Colours and invisible
- * characters inside a secret do not hide it.
+ * operator's own rules, and exact values it was told, in several encodings. Colours, other terminal
+ * sequences and invisible characters inside a secret do not hide it.
  *
  * It does not look into pictures and archives, nor decode text that is not one of its encodings.
  */
@@ -32,8 +32,9 @@ struct scrub_find {
     const char *kind;
     const char *label;
     const char *rule; /* how it was recognised */
-    uint64_t offset; /* of its first byte in the stream, without colours and invisible characters */
-    uint64_t line;   /* from 1 */
+    uint64_t offset;  /* of its first byte in the stream, without colours and invisible characters;
+                       * nearly, where titles and links stand before it */
+    uint64_t line;    /* from 1 */
     size_t len;
 };
 

@@ -65,7 +65,16 @@ struct scrub {
     unsigned char half[4]; /* a character of which bytes are missing */
     unsigned n_half;
     int escape; /* state of a terminal sequence */
-    unsigned escape_len;
+    size_t escape_len;
+    unsigned char escape_last;
+    bool escape_is_title; /* OSC, which BEL ends */
+
+    bool is_literal;       /* reads strings of terminal sequences as text */
+    bool has_strings;      /* there was such a sequence in this stream */
+    struct scrub *literal; /* reads what came out once more, if there was one */
+    bool is_reading;       /* and is in the midst of it */
+    struct buf tail;       /* what came out last, while nobody reads it */
+    uint64_t tail_lines;
 
     enum scrub_swallow swallow;
     bool pem_has_begun; /* its first line has been taken */
@@ -122,6 +131,10 @@ bool scrub_near(const struct scrub *s, size_t at, const char *words, size_t ahea
 
 int scrub_view_add(struct scrub *s, const unsigned char *data, size_t len, struct error *err);
 int scrub_view_finish(struct scrub *s, struct error *err);
+
+/* What is in s->out, read by the second masker where there is anything to read. */
+int scrub_literal_read(struct scrub *s, bool is_end, struct clean_text *ret_text,
+                       struct error *err);
 
 void scrub_match(struct scrub *s, unsigned kind, size_t from, size_t to);
 void scrub_match_token(struct scrub *s, unsigned kind, size_t from);

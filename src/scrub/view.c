@@ -1,15 +1,17 @@
 /* The view: the text without terminal sequences, control and invisible characters, which are put
- * aside as gaps. */
+ * aside as gaps. A literal view keeps the text of sequences that hold one. */
 #include <stdlib.h>
 
 #include "scrub/scrub_internal.h"
 
-/* A terminal sequence: ESC, then either [ with parameters and one final byte, or ( with one byte.
- * Other sequences lose their ESC alone: what a title or a link holds is text that could be a
- * secret. */
-enum { ESC_NONE, ESC_BEGUN, ESC_CSI, ESC_CHARSET };
+/* A terminal sequence: ESC and what follows it, to its end. The strings among them (titles, links,
+ * what devices are told) may hold anything, secrets too: a second masker reads them (literal.c). */
+enum { ESC_NONE, ESC_BEGUN, ESC_CSI, ESC_FUNCTION, ESC_STRING, ESC_STRING_END };
 
-#define ESC_MAX 48 /* parameters beyond that are text */
+#define ESC_MAX    ((size_t)48)   /* parameters beyond that are text */
+#define STRING_MAX ((size_t)4096) /* and so is the rest of a string that does not end */
+
+#define FUNCTION_FINAL 0x30 /* ends a function; what ends CSI is 0x40 and more */
 
 static int add_gap(struct scrub *s, const unsigned char *data, size_t len, struct error *err)
 {
@@ -67,6 +69,27 @@ static int flush_half(struct scrub *s, struct error *err)
     return buf_add(&s->view, s->half, n, err);
 }
 
+static void begin_escape(struct scrub *s, int escape, unsigned char introducer)
+{
+    s->escape = escape;
+    s->escape_len = 0;
+    s->escape_last = 0;
+    s->escape_is_title = introducer == ']';
+}
+
+/* What stands for ESC and a byte in one character. */
+static void begin_short(struct scrub *s, unsigned char c)
+{
+    unsigned char introducer = (unsigned char)(c - 0x40);
+
+    if (introducer == '[')
+        begin_escape(s, ESC_CSI, introducer);
+    else if (!s->is_literal && introducer && strchr("PX]^_", introducer)) {
+        begin_escape(s, ESC_STRING, introducer);
+        s->has_strings = true;
+    }
+}
+
 /* One byte of a character that may be invisible. */
 static int add_half(struct scrub *s, unsigned char c, struct error *err)
 {
@@ -78,37 +101,90 @@ static int add_half(struct scrub *s, unsigned char c, struct error *err)
     unsigned n = s->n_half;
 
     s->n_half = 0;
-    if (s->half[0] == 0xc2 && s->half[1] == 0x9b) { /* what ESC [ is in one character */
-        s->escape = ESC_CSI;
-        s->escape_len = 0;
-    }
+    if (s->half[0] == 0xc2)
+        begin_short(s, s->half[1]);
     return add_gap(s, s->half, n, err);
+}
+
+/* The byte behind ESC. False: it is none of a sequence. */
+static bool add_introducer(struct scrub *s, unsigned char c)
+{
+    s->escape = ESC_NONE;
+    if (c == '[') {
+        begin_escape(s, ESC_CSI, c);
+        return true;
+    }
+    if (c == '(' || c == ')') {
+        begin_escape(s, ESC_FUNCTION, c);
+        return true;
+    }
+    if (s->is_literal || c < 0x20 || c > 0x7e)
+        return false;
+    s->has_strings = true;
+    if (strchr("PX]^_k", c))
+        begin_escape(s, ESC_STRING, c);
+    else if (c < 0x30)
+        begin_escape(s, ESC_FUNCTION, c);
+    return true;
+}
+
+/* Parameters, and the byte that ends them. */
+static bool add_parameter(struct scrub *s, unsigned char c, unsigned char final)
+{
+    if (++s->escape_len > ESC_MAX || c < 0x20 || c > 0x7e) {
+        s->escape = ESC_NONE;
+        return false;
+    }
+    if (c >= final)
+        s->escape = ESC_NONE;
+    else if (final == FUNCTION_FINAL)
+        s->has_strings = true; /* the literal view ends it sooner */
+    return true;
+}
+
+/* Ends with ST, in its long or short form, with what cancels, and titles with BEL. The newline of a
+ * string that never ends must not be waited for: beyond its room it is text. */
+static bool add_to_string(struct scrub *s, unsigned char c)
+{
+    bool is_short_st = s->escape_last == 0xc2 && c == 0x9c;
+
+    s->escape_last = c;
+    if (++s->escape_len > STRING_MAX) {
+        s->escape = ESC_NONE;
+        return false;
+    }
+    if (c == 0x1b)
+        s->escape = ESC_STRING_END;
+    else if (is_short_st || c == 0x18 || c == 0x1a || (c == '\a' && s->escape_is_title))
+        s->escape = ESC_NONE;
+    return true;
 }
 
 /* Returns 1 when the byte was part of a sequence. */
 static int add_escape(struct scrub *s, unsigned char c, struct error *err)
 {
+    bool is_taken;
+
     switch (s->escape) {
     case ESC_BEGUN:
-        s->escape = c == '[' ? ESC_CSI : c == '(' || c == ')' ? ESC_CHARSET : ESC_NONE;
-        s->escape_len = 0;
-        if (s->escape == ESC_NONE)
-            return 0;
+        is_taken = add_introducer(s, c);
         break;
     case ESC_CSI:
-        if (++s->escape_len > ESC_MAX || c < 0x20 || c > 0x7e) {
-            s->escape = ESC_NONE;
-            return 0;
-        }
-        if (c >= 0x40)
-            s->escape = ESC_NONE;
+        is_taken = add_parameter(s, c, 0x40);
         break;
-    default:
+    case ESC_FUNCTION:
+        is_taken = add_parameter(s, c, s->is_literal ? 0x20 : FUNCTION_FINAL);
+        break;
+    case ESC_STRING:
+        is_taken = add_to_string(s, c);
+        break;
+    default: /* ESC ends a string whatever follows; \\ is a part of the end */
         s->escape = ESC_NONE;
-        if (c < 0x20 || c > 0x7e)
-            return 0;
+        is_taken = c == '\\' || add_introducer(s, c);
         break;
     }
+    if (!is_taken)
+        return 0;
     return add_gap(s, &c, 1, err) < 0 ? -1 : 1;
 }
 

@@ -223,7 +223,7 @@ def token_rows(make, per_kind):
             yield row(kind, "secrets", template.replace("{}", secret).replace("{{", "{").replace("}}", "}"), [secret])
             if i == 0:  # colours and invisible characters inside
                 middle = len(secret) // 2
-                sign = make.pick("\x1b[1m", "\u200b", "\u2060", "\x1b[0;31m", "\u00ad")
+                sign = make.pick("\x1b[1m", "\u200b", "\u2060", "\x1b[0;31m", "\u00ad", "\x1b]0;title\a", "\x1b]8;;http://a.example/\x1b\\", "\x1bPq\x1b\\", "\x1b_x\x1b\\")
                 hidden = secret[:middle] + sign + secret[middle:]
                 yield row(kind + "_hidden", "secrets", f"see {hidden} here", [hidden, secret[middle:]], ["see ", " here"])
 

@@ -24,7 +24,7 @@ def _find(text, aggressive):
             count += len(data[at:place].decode("utf-8", "surrogatepass"))
             characters[place], at = count, place
         finds = [(kind, label, characters[start], characters[end], line) for kind, label, start, end, line in finds]
-    return masked.decode("utf-8", "surrogatepass"), finds
+    return masked.decode("utf-8", "surrogatepass"), sorted(finds, key=lambda find: find[2])
 
 
 def mask_secrets(text, aggressive=False):
@@ -85,7 +85,7 @@ class PIIDetector:
             if self._wanted(kind, types):
                 parts += [text[at:start], label]
                 detections.append({"type": kind, "match": text[start:end], "start": start, "end": end, "line": line})
-                at = end
+                at = max(at, end)
         return "".join(parts) + text[at:], detections
 
     def scan_file(self, path):
