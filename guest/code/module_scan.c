@@ -556,6 +556,27 @@ static PyObject *run(struct job *job)
     return results ? Py_BuildValue("(NOn)", results, job->skipped, (Py_ssize_t)seen) : NULL;
 }
 
+static void job_done(struct job *job)
+{
+    scan_done(&job->scan);
+    code_cache_done(&job->cache);
+    PyMem_Free(job->scan.files);
+    Py_XDECREF(job->names);
+    Py_XDECREF(job->paths);
+    Py_XDECREF(job->results);
+    Py_XDECREF(job->skipped);
+}
+
+static int read_limit(struct job *job, PyObject *limit)
+{
+    if (limit == Py_None)
+        return 0;
+    job->limit = PyLong_AsSsize_t(limit);
+    if (job->limit < 0 && !PyErr_Occurred())
+        PyErr_SetString(PyExc_ValueError, "limit is not below zero");
+    return job->limit < 0 ? -1 : 0;
+}
+
 PyObject *code_scan(PyObject *self, PyObject *args, PyObject *named)
 {
     static char *names[] = {"paths",     "what",   "pattern", "matches",  "limit",   "count_only",
@@ -576,12 +597,8 @@ PyObject *code_scan(PyObject *self, PyObject *args, PyObject *named)
                                      &job.pattern, &job.matches, &limit, &is_counting, &has_files,
                                      &job.decode, &job.say, &job.progress, &threads))
         return NULL;
-    if (limit != Py_None) {
-        job.limit = PyLong_AsSsize_t(limit);
-        if (job.limit < 0)
-            return PyErr_Occurred() ? NULL
-                                    : PyErr_Format(PyExc_ValueError, "limit is not below zero");
-    }
+    if (read_limit(&job, limit) < 0)
+        return NULL;
     if (is_counting)
         job.limit = -1;
     job.has_files = has_files;
@@ -590,13 +607,7 @@ PyObject *code_scan(PyObject *self, PyObject *args, PyObject *named)
     job.names = PySequence_Tuple(paths);
     if (job.names && read_what(&job, what) == 0)
         result = run(&job);
-    scan_done(&job.scan);
-    code_cache_done(&job.cache);
-    PyMem_Free(job.scan.files);
-    Py_XDECREF(job.names);
-    Py_XDECREF(job.paths);
-    Py_XDECREF(job.results);
-    Py_XDECREF(job.skipped);
+    job_done(&job);
     return result;
 }
 

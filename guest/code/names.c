@@ -224,6 +224,57 @@ static void end_statement(struct names_reader *r)
     r->is_start = true;
 }
 
+/* Statements that bind names in a way of their own; false for all others. */
+static bool read_binding(struct names_reader *r)
+{
+    switch (r->t.word) {
+    case WORD_DEF:
+    case WORD_CLASS:
+        r->head = r->t.word;
+        read_def(r);
+        return true;
+    case WORD_IMPORT:
+        read_import(r);
+        return true;
+    case WORD_FROM:
+        read_from(r);
+        return true;
+    case WORD_GLOBAL:
+        read_declared(r, NAMES_GLOBAL);
+        return true;
+    case WORD_NONLOCAL:
+        read_declared(r, NAMES_NONLOCAL);
+        return true;
+    default:
+        return false;
+    }
+}
+
+/* Does this word say what the expressions behind it are for? `match` and `case` only where they can
+ * be words. */
+static bool is_head(const struct names_reader *r)
+{
+    switch (r->t.word) {
+    case WORD_MATCH:
+        return lex_is_match(&r->lex);
+    case WORD_CASE:
+        return r->n_blocks && r->blocks[r->n_blocks - 1].is_match;
+    case WORD_DEL:
+    case WORD_IF:
+    case WORD_ELIF:
+    case WORD_ELSE:
+    case WORD_FOR:
+    case WORD_WHILE:
+    case WORD_TRY:
+    case WORD_EXCEPT:
+    case WORD_FINALLY:
+    case WORD_WITH:
+        return true;
+    default:
+        return false;
+    }
+}
+
 /* At the first token of a statement; afterwards at the first that it has not taken. */
 static void begin_statement(struct names_reader *r)
 {
@@ -235,49 +286,10 @@ static void begin_statement(struct names_reader *r)
     if (r->t.word == WORD_ASYNC)
         next(r);
     r->is_export = is_export(r);
-    switch (r->t.word) {
-    case WORD_DEF:
-    case WORD_CLASS:
-        r->head = r->t.word;
-        read_def(r);
+    if (read_binding(r) || !is_head(r))
         return;
-    case WORD_IMPORT:
-        read_import(r);
-        return;
-    case WORD_FROM:
-        read_from(r);
-        return;
-    case WORD_GLOBAL:
-        read_declared(r, NAMES_GLOBAL);
-        return;
-    case WORD_NONLOCAL:
-        read_declared(r, NAMES_NONLOCAL);
-        return;
-    case WORD_MATCH:
-        if (!lex_is_match(&r->lex))
-            return;
-        break;
-    case WORD_CASE:
-        if (!r->n_blocks || !r->blocks[r->n_blocks - 1].is_match)
-            return;
-        r->is_pattern = true;
-        break;
-    case WORD_FOR:
-        r->is_for_target = true;
-        break;
-    case WORD_DEL:
-    case WORD_IF:
-    case WORD_ELIF:
-    case WORD_ELSE:
-    case WORD_WHILE:
-    case WORD_TRY:
-    case WORD_EXCEPT:
-    case WORD_FINALLY:
-    case WORD_WITH:
-        break;
-    default:
-        return;
-    }
+    r->is_pattern = r->t.word == WORD_CASE;
+    r->is_for_target = r->t.word == WORD_FOR;
     r->head = r->t.word;
     next(r);
 }

@@ -397,6 +397,48 @@ static void on_walrus(struct names_reader *r)
         e->scope = r->n->scopes[e->scope].parent;
 }
 
+static void on_dot(struct names_reader *r)
+{
+    struct names_frame *f = names_top(r);
+
+    forget_target(r);
+    if (r->n->n_events == r->first_event + 1)
+        r->is_export = false; /* __all__.extend() */
+    f->state = f->state == AT_PRIMARY ? AT_DOT : AT_NOTHING;
+}
+
+/* A value that no name stands for. */
+static void on_nameless(struct names_reader *r)
+{
+    names_top(r)->state = AT_PRIMARY;
+    names_top(r)->last = NAMES_NOWHERE;
+}
+
+/* Signs inside an expression, and of the statement around it. */
+static void track_sign(struct names_reader *r, bool was_first_name)
+{
+    switch (r->t.op) {
+    case ':':
+        on_colon(r);
+        break;
+    case '=':
+        on_equals(r, was_first_name);
+        break;
+    case OP_AUGMENT:
+        if (!r->depth)
+            names_settle_targets(r, NAMES_AUGMENT, true);
+        break;
+    case OP_ASSIGN:
+        on_walrus(r);
+        break;
+    case OP_ARROW:
+        names_top(r)->is_annotation = !r->depth;
+        break;
+    default:
+        break;
+    }
+}
+
 static void track_op(struct names_reader *r, bool was_first_name)
 {
     struct names_frame *f = names_top(r);
@@ -415,36 +457,17 @@ static void track_op(struct names_reader *r, bool was_first_name)
         close_bracket(r);
         return;
     case '.':
-        forget_target(r);
-        if (r->n->n_events == r->first_event + 1)
-            r->is_export = false; /* __all__.extend() */
-        f->state = f->state == AT_PRIMARY ? AT_DOT : AT_NOTHING;
+        on_dot(r);
         return;
     case OP_ELLIPSIS:
-        f->state = AT_PRIMARY;
-        f->last = NAMES_NOWHERE;
+        on_nameless(r);
         return;
     case ',':
         on_comma(r);
         f->state = AT_NOTHING;
         return;
-    case ':':
-        on_colon(r);
-        break;
-    case '=':
-        on_equals(r, was_first_name);
-        break;
-    case OP_AUGMENT:
-        if (!r->depth)
-            names_settle_targets(r, NAMES_AUGMENT, true);
-        break;
-    case OP_ASSIGN:
-        on_walrus(r);
-        break;
-    case OP_ARROW:
-        f->is_annotation = !r->depth;
-        break;
     default:
+        track_sign(r, was_first_name);
         break;
     }
     f->state = AT_NOTHING;
@@ -464,8 +487,7 @@ static void track_keyword(struct names_reader *r)
     case WORD_NONE_VALUE:
     case WORD_TRUE:
     case WORD_FALSE:
-        f->state = AT_PRIMARY;
-        f->last = NAMES_NOWHERE;
+        on_nameless(r);
         return;
     case WORD_LAMBDA:
         begin_lambda(r);
@@ -560,6 +582,14 @@ static void track_name(struct names_reader *r)
         r->targets[r->n_targets++] = f->last;
 }
 
+static void begin_fields(struct names_reader *r)
+{
+    names_top(r)->is_item_start = false;
+    names_top(r)->state = AT_NOTHING;
+    names_push(r, FRAME_STRING);
+    r->fields++;
+}
+
 void names_track(struct names_reader *r)
 {
     struct names_frame *f = names_top(r);
@@ -576,15 +606,11 @@ void names_track(struct names_reader *r)
         f->is_item_start = false;
         break;
     case LEX_NUMBER:
-        f->state = AT_PRIMARY;
-        f->last = NAMES_NOWHERE;
+        on_nameless(r);
         f->is_item_start = false;
         break;
     case LEX_FIELDS:
-        f->is_item_start = false;
-        f->state = AT_NOTHING;
-        names_push(r, FRAME_STRING);
-        r->fields++;
+        begin_fields(r);
         break;
     case LEX_FIELD:
         names_push(r, FRAME_FIELD);

@@ -468,51 +468,27 @@ static void skip_statement(struct reader *r)
     r->was_string = false;
 }
 
-/* At the first token of a statement; afterwards at what it has not taken. */
-static void begin_statement(struct reader *r)
+/* What has a body cannot stand in another's line; that it could would have no end. */
+static bool is_misplaced(const struct reader *r)
 {
-    uint32_t line = r->t.line, col = r->t.col;
+    return r->is_inline && (r->head == WORD_DEF || r->head == WORD_CLASS || r->head == WORD_ASYNC);
+}
 
-    r->is_start = false;
-    r->head = WORD_NONE;
-    r->is_pattern = false;
-    if (is_op(r, '@')) {
-        read_decorator(r);
-        return;
-    }
-    if (r->t.kind != LEX_NAME) {
-        skip_statement(r);
-        return;
-    }
-    r->head = r->t.word;
-    /* What has a body cannot stand in another's line; that it could would have no end. */
-    if (r->is_inline && (r->head == WORD_DEF || r->head == WORD_CLASS || r->head == WORD_ASYNC)) {
-        skip_statement(r);
-        return;
-    }
-    if (r->head == WORD_ASYNC) {
-        next(r);
-        if (is_word(r, WORD_DEF)) {
-            read_def(r, OUTLINE_ASYNC, line, col);
-            return;
-        }
-        r->head = r->t.word;
-    }
+/* `match` and `case` are words only where they can be. */
+static bool begin_pattern(struct reader *r)
+{
+    if (r->head == WORD_MATCH ? !lex_is_match(&r->lex)
+                              : !r->n_blocks || r->blocks[r->n_blocks - 1].kind != BLOCK_MATCH)
+        return false;
+    outline_top(r)->state = STATE_NONE;
+    r->is_pattern = r->head == WORD_CASE;
+    return true;
+}
+
+/* False for a statement that opens no block. */
+static bool begin_block(struct reader *r)
+{
     switch (r->head) {
-    case WORD_DEF:
-        read_def(r, OUTLINE_FUNCTION, line, col);
-        return;
-    case WORD_CLASS:
-        read_def(r, OUTLINE_CLASS, line, col);
-        return;
-    case WORD_IMPORT:
-        read_import(r);
-        r->head = WORD_NONE;
-        return;
-    case WORD_FROM:
-        read_from(r);
-        r->head = WORD_NONE;
-        return;
     case WORD_IF:
     case WORD_ELIF:
     case WORD_FOR:
@@ -526,25 +502,62 @@ static void begin_statement(struct reader *r)
     case WORD_WITH:
         break;
     case WORD_MATCH:
-        if (!lex_is_match(&r->lex)) {
-            skip_statement(r);
-            return;
-        }
-        outline_top(r)->state = STATE_NONE;
-        break;
     case WORD_CASE:
-        if (!r->n_blocks || r->blocks[r->n_blocks - 1].kind != BLOCK_MATCH) {
-            skip_statement(r);
-            return;
-        }
-        outline_top(r)->state = STATE_NONE;
-        r->is_pattern = true;
+        if (!begin_pattern(r))
+            return false;
         break;
     default:
-        skip_statement(r);
-        return;
+        return false;
     }
     r->opens = (struct block){kind_of(r), OUTLINE_NOWHERE};
+    return true;
+}
+
+/* At the word it begins with, or behind `async`. */
+static void begin_worded(struct reader *r, bool is_async, uint32_t line, uint32_t col)
+{
+    switch (r->head) {
+    case WORD_DEF:
+        read_def(r, is_async ? OUTLINE_ASYNC : OUTLINE_FUNCTION, line, col);
+        break;
+    case WORD_CLASS:
+        read_def(r, OUTLINE_CLASS, line, col);
+        break;
+    case WORD_IMPORT:
+        read_import(r);
+        r->head = WORD_NONE;
+        break;
+    case WORD_FROM:
+        read_from(r);
+        r->head = WORD_NONE;
+        break;
+    default:
+        if (!begin_block(r))
+            skip_statement(r);
+        break;
+    }
+}
+
+/* At the first token of a statement; afterwards at what it has not taken. */
+static void begin_statement(struct reader *r)
+{
+    uint32_t line = r->t.line, col = r->t.col;
+    bool is_async = is_word(r, WORD_ASYNC);
+
+    r->is_start = false;
+    r->is_pattern = false;
+    r->head = r->t.kind == LEX_NAME ? r->t.word : WORD_NONE;
+    if (is_op(r, '@')) {
+        read_decorator(r);
+    } else if (r->t.kind != LEX_NAME || is_misplaced(r)) {
+        skip_statement(r);
+    } else {
+        if (is_async) {
+            next(r);
+            r->head = r->t.word;
+        }
+        begin_worded(r, is_async, line, col);
+    }
 }
 
 /* `else` and `finally` of a `try` are its parts; we do not know whose they are, and need not. */
@@ -586,11 +599,26 @@ static void on_dedent(struct reader *r)
         close_def(r, block.def);
 }
 
+static void on_indent(struct reader *r)
+{
+    if (r->n_blocks < LEX_INDENT_MAX)
+        r->blocks[r->n_blocks++] = r->opens;
+    r->opens = (struct block){BLOCK_OTHER, OUTLINE_NOWHERE};
+}
+
+static void on_op(struct reader *r)
+{
+    if (r->t.op == ';' && !r->depth)
+        r->is_start = true;
+    if (r->t.op == ':')
+        on_colon(r);
+}
+
 static void read_all(struct reader *r)
 {
     bool was_colon = false;
 
-    for (;;) {
+    while (!r->o->is_out_of_memory) {
         next(r);
         if (r->is_start && r->t.kind >= LEX_NAME && r->t.kind <= LEX_OP) {
             was_colon = false;
@@ -605,31 +633,21 @@ static void read_all(struct reader *r)
             on_newline(r, was_colon);
             break;
         case LEX_INDENT:
-            if (r->n_blocks < LEX_INDENT_MAX)
-                r->blocks[r->n_blocks++] = r->opens;
-            r->opens = (struct block){BLOCK_OTHER, OUTLINE_NOWHERE};
+            on_indent(r);
             break;
         case LEX_DEDENT:
             on_dedent(r);
             break;
         case LEX_OP:
-            if (r->t.op == ';' && !r->depth)
-                r->is_start = true;
-            if (r->t.op == ':')
-                on_colon(r);
+            on_op(r);
             was_colon = r->t.op == ':' && r->is_start;
             break;
-        case LEX_NAME:
-            if (r->t.word == WORD_IF && !r->depth)
+        default:
+            if (is_word(r, WORD_IF) && !r->depth)
                 r->is_pattern = false; /* the guard of a case */
             was_colon = false;
             break;
-        default:
-            was_colon = false;
-            break;
         }
-        if (r->o->is_out_of_memory)
-            return;
     }
 }
 
