@@ -35,22 +35,22 @@ enum {
 };
 
 static const struct option options[] = {
-    {"help",             no_argument, NULL, OPT_HELP},
-    {"config",              required_argument, NULL, OPT_CONFIG},
-    {"dir",                  required_argument, NULL, OPT_DIR},
-    {"json",no_argument, NULL, OPT_JSON},
-    {"since",        required_argument, NULL, OPT_SINCE},
-    {"until",              required_argument, NULL, OPT_UNTIL},
-    {"kind",              required_argument, NULL, OPT_KIND},
-    {"status",                  required_argument, NULL, OPT_STATUS},
-    {"owner",                    required_argument, NULL, OPT_OWNER},
-    {"session",          required_argument, NULL, OPT_SESSION},
-    {"text",            required_argument, NULL, OPT_TEXT},
-    {"limit",              required_argument, NULL, OPT_LIMIT},
-    {"all",                  no_argument, NULL, OPT_ALL},
-    {"key",required_argument, NULL, OPT_KEY},
-    {"against",         required_argument, NULL, OPT_AGAINST},
-    {0            },
+    {"help",    no_argument,       NULL, OPT_HELP   },
+    {"config",  required_argument, NULL, OPT_CONFIG },
+    {"dir",     required_argument, NULL, OPT_DIR    },
+    {"json",    no_argument,       NULL, OPT_JSON   },
+    {"since",   required_argument, NULL, OPT_SINCE  },
+    {"until",   required_argument, NULL, OPT_UNTIL  },
+    {"kind",    required_argument, NULL, OPT_KIND   },
+    {"status",  required_argument, NULL, OPT_STATUS },
+    {"owner",   required_argument, NULL, OPT_OWNER  },
+    {"session", required_argument, NULL, OPT_SESSION},
+    {"text",    required_argument, NULL, OPT_TEXT   },
+    {"limit",   required_argument, NULL, OPT_LIMIT  },
+    {"all",     no_argument,       NULL, OPT_ALL    },
+    {"key",     required_argument, NULL, OPT_KEY    },
+    {"against", required_argument, NULL, OPT_AGAINST},
+    {NULL,      0,                 NULL, 0          },
 };
 
 static int help(void)
@@ -129,20 +129,30 @@ static int take_status(struct audit *audit, struct error *err)
                      err);
 }
 
+/* False: it is none of those that are only written down. */
+static bool put_option(struct audit *audit, int answer)
+{
+    const struct cmd_place places[] = {
+        {OPT_CONFIG,  .word = &audit->config_path   },
+        {OPT_OWNER,   .word = &audit->filter.owner  },
+        {OPT_SESSION, .word = &audit->filter.session},
+        {OPT_TEXT,    .word = &audit->filter.text   },
+        {OPT_KEY,     .word = &audit->key_path      },
+        {OPT_AGAINST, .word = &audit->against       },
+        {OPT_JSON,    .flag = &audit->is_json       },
+    };
+
+    return cmd_put(places, ARRAY_SIZE(places), answer);
+}
+
 static int take_option(struct audit *audit, int answer, struct error *err)
 {
     struct index_filter *filter = &audit->filter;
 
     switch (answer) {
-    case OPT_CONFIG:
-        audit->config_path = optarg;
-        return 0;
     case OPT_DIR:
         free(audit->dir);
         audit->dir = strdup(optarg);
-        return 0;
-    case OPT_JSON:
-        audit->is_json = true;
         return 0;
     case OPT_SINCE:
         filter->since = audit->since;
@@ -154,27 +164,12 @@ static int take_option(struct audit *audit, int answer, struct error *err)
         return take_kind(audit, err);
     case OPT_STATUS:
         return take_status(audit, err);
-    case OPT_OWNER:
-        filter->owner = optarg;
-        return 0;
-    case OPT_SESSION:
-        filter->session = optarg;
-        return 0;
-    case OPT_TEXT:
-        filter->text = optarg;
-        return 0;
     case OPT_LIMIT:
         audit->has_limit = true;
         return read_limit(optarg, &filter->limit, err);
-    case OPT_ALL:
+    default: /* OPT_ALL */
         audit->has_limit = true;
         filter->limit = 0;
-        return 0;
-    case OPT_KEY:
-        audit->key_path = optarg;
-        return 0;
-    default:
-        audit->against = optarg;
         return 0;
     }
 }
@@ -191,7 +186,7 @@ static int parse(struct audit *audit, int argc, char **argv)
             return help() + 1;
         if (answer == '?' || answer == ':')
             return cmd_bad_option("audit", answer, argv, options) + 1;
-        if (take_option(audit, answer, &err) < 0)
+        if (!put_option(audit, answer) && take_option(audit, answer, &err) < 0)
             return cmd_fail(&err) + 1;
     }
     if (!audit->has_limit)

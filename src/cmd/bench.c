@@ -423,34 +423,22 @@ static int parse(struct request *request, int argc, char **argv)
         {0},
     };
     /* clang-format on */
+    const struct cmd_place places[] = {
+        {'r', .word = &request->runs       },
+        {'s', .word = &request->seconds    },
+        {'i', .word = &request->idle       },
+        {'o', .word = &request->only       },
+        {'j', .flag = &request->is_json    },
+        {'a', .flag = &request->has_samples},
+    };
     int answer;
 
     opterr = 0;
     while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
-        switch (answer) {
-        case 'r':
-            request->runs = optarg;
-            break;
-        case 's':
-            request->seconds = optarg;
-            break;
-        case 'i':
-            request->idle = optarg;
-            break;
-        case 'o':
-            request->only = optarg;
-            break;
-        case 'j':
-            request->is_json = true;
-            break;
-        case 'a':
-            request->has_samples = true;
-            break;
-        case 'h':
+        if (answer == 'h')
             return help() + 1;
-        default:
+        if (!cmd_put(places, ARRAY_SIZE(places), answer))
             return cmd_bad_option("bench", answer, argv, options) + 1;
-        }
     }
     if (optind < argc)
         return cmd_bad_argument("bench", argv[optind]) + 1;

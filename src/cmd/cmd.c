@@ -72,6 +72,20 @@ int cmd_fail_run(struct error *err)
     }
 }
 
+bool cmd_put(const struct cmd_place *places, size_t count, int answer)
+{
+    for (const struct cmd_place *p = places; p < places + count; p++) {
+        if (p->answer != answer)
+            continue;
+        if (p->word)
+            *p->word = optarg;
+        if (p->flag)
+            *p->flag = true;
+        return true;
+    }
+    return false;
+}
+
 /* "--tiemout=5" without dashes and value. */
 static void option_word(const char *arg, char *word, size_t size)
 {

@@ -47,6 +47,16 @@ int cmd_print_json(const json_t *value, struct error *err);
 /* `belljar: text` on stderr, in visible form; for struct trail_options. */
 void cmd_note(void *user, const char *text);
 
+/* An option that asks for no more than to be written down: its word, or that it was said. */
+struct cmd_place {
+    int answer; /* of getopt_long() */
+    const char **word;
+    bool *flag;
+};
+
+/* False: this answer has no place among them. */
+bool cmd_put(const struct cmd_place *places, size_t count, int answer);
+
 /* What getopt_long() answered with '?' or ':' (set opterr to 0, begin the short options with ':'),
  * told in one line with the nearest option. `answer` is that character, `command` argv[0]. Returns
  * the exit code. */

@@ -231,25 +231,19 @@ int cmd_config(int argc, char **argv)
     cleanup_error struct error err = {0};
     cleanup(buf_done) struct buf out = {0};
     struct request request = {0};
+    const struct cmd_place places[] = {
+        {'c', .word = &request.path        },
+        {'d', .flag = &request.has_defaults},
+        {'j', .flag = &request.is_json     },
+    };
     int answer;
 
     opterr = 0;
     while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
-        switch (answer) {
-        case 'c':
-            request.path = optarg;
-            break;
-        case 'd':
-            request.has_defaults = true;
-            break;
-        case 'j':
-            request.is_json = true;
-            break;
-        case 'h':
+        if (answer == 'h')
             return help();
-        default:
+        if (!cmd_put(places, ARRAY_SIZE(places), answer))
             return cmd_bad_option("config", answer, argv, options);
-        }
     }
     if (optind < argc)
         request.name = argv[optind++];

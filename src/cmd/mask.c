@@ -126,28 +126,21 @@ static int mask(struct job *job)
 int cmd_mask(int argc, char **argv)
 {
     struct job job = {.path = "-"};
+    const struct cmd_place places[] = {
+        {OPT_AGGRESSIVE, .flag = &job.is_aggressive},
+        {OPT_CHECK,      .flag = &job.checks       },
+        {OPT_EXPLAIN,    .flag = &job.explains     },
+        {OPT_WITH,       .word = &job.with         },
+    };
     int answer, r;
 
     opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0)
-        switch (answer) {
-        case OPT_AGGRESSIVE:
-            job.is_aggressive = true;
-            break;
-        case OPT_CHECK:
-            job.checks = true;
-            break;
-        case OPT_EXPLAIN:
-            job.explains = true;
-            break;
-        case OPT_WITH:
-            job.with = optarg;
-            break;
-        case OPT_HELP:
+    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+        if (answer == OPT_HELP)
             return help();
-        default:
+        if (!cmd_put(places, ARRAY_SIZE(places), answer))
             return cmd_bad_option("mask", answer, argv, options);
-        }
+    }
     if (optind < argc)
         job.path = argv[optind++];
     if (optind < argc)

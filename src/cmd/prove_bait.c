@@ -152,9 +152,11 @@ void bait_free(struct bait *b)
     free(b);
 }
 
-/* The placeholder at `text`, its value added; returns its length, 0: it is none, -1: no room. */
-static int fill_one(const struct bait *b, const char *text, size_t len, struct buf *out,
-                    struct error *err)
+/* A placeholder at `text` is filled in by adding its value; these return its length, 0: it is none
+ * of theirs, -1: no room. */
+
+static int fill_name(const struct bait *b, const char *text, size_t len, struct buf *out,
+                     struct error *err)
 {
     char numbers[3][16];
     /* clang-format off */
@@ -176,9 +178,6 @@ static int fill_one(const struct bait *b, const char *text, size_t len, struct b
         {"@CR@",              "\r",           1},
     };
     /* clang-format on */
-    unsigned times;
-    int skip = 0;
-    const char *end;
 
     (void)snprintf(numbers[0], sizeof(numbers[0]), "%d", b->port);
     (void)snprintf(numbers[1], sizeof(numbers[1]), "%d", b->shm_key);
@@ -192,6 +191,15 @@ static int fill_one(const struct bait *b, const char *text, size_t len, struct b
                        ? -1
                        : (int)n;
     }
+    return 0;
+}
+
+static int fill_times(const char *text, size_t len, struct buf *out, struct error *err)
+{
+    unsigned times;
+    int skip = 0;
+    const char *end;
+
     /* The text is NUL-terminated, as every struct buf is. */
     if (sscanf(text, "@TIMES %u %n", &times, &skip) != 1 || !skip ||
         !(end = memchr(text + skip, '@', len - (size_t)skip)))
@@ -200,6 +208,14 @@ static int fill_one(const struct bait *b, const char *text, size_t len, struct b
         if (buf_add(out, text + skip, (size_t)(end - text) - (size_t)skip, err) < 0)
             return -1;
     return (int)(end - text) + 1;
+}
+
+static int fill_one(const struct bait *b, const char *text, size_t len, struct buf *out,
+                    struct error *err)
+{
+    int r = fill_name(b, text, len, out, err);
+
+    return r == 0 ? fill_times(text, len, out, err) : r;
 }
 
 /* As in tests/lib/corpus.py: what a program says when it got somewhere, and bait that is looked at

@@ -179,6 +179,36 @@ static bool wants_json(int argc, char **argv)
     return false;
 }
 
+/* False: it is none of those that are only written down. */
+static bool put_option(struct job *job, struct request *request, int answer)
+{
+    const struct cmd_place places[] = {
+        {OPT_CODE,       .word = &request->code          },
+        {OPT_LANGUAGE,   .word = &request->language      },
+        {OPT_CONFIG,     .word = &request->config        },
+        {OPT_STDIN,      .word = &request->input         },
+        {OPT_SAVE,       .word = &request->save          },
+        {OPT_SERVER,     .word = &job->remote.server     },
+        {OPT_SESSION,    .word = &job->remote.session    },
+        {OPT_TOKEN_FILE, .word = &job->remote.token_file },
+        {OPT_JSON,       .flag = &job->is_json           },
+        {OPT_AUTO_PRINT, .flag = &job->run->auto_print   },
+        {OPT_RECEIPT,    .flag = &job->run->wants_receipt},
+        {OPT_APPLY,      .flag = &job->applies           },
+        {OPT_DIFF,       .flag = &job->has_diffs         },
+    };
+
+    return cmd_put(places, ARRAY_SIZE(places), answer);
+}
+
+/* A server is told only what was said here; its own settings hold for the rest. */
+static int set_flag(struct job *job, const char *name, struct error *err)
+{
+    if (job->remote.n_flags < REMOTE_FLAGS_MAX)
+        job->remote.flags[job->remote.n_flags++] = name;
+    return config_set_flag(job->config, name, optarg, err);
+}
+
 /* Returns 0, or the exit code + 1 when there is nothing more to do. */
 static int parse(struct job *job, struct request *request, int argc, char **argv)
 {
@@ -188,69 +218,28 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
 
     request_options("run", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
     opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":c:l:h", options, &index)) >= 0) {
+    while (r == 0 && (answer = getopt_long(argc, argv, ":c:l:h", options, &index)) >= 0) {
+        if (put_option(job, request, answer))
+            continue;
         switch (answer) {
-        case OPT_CODE:
-            request->code = optarg;
-            break;
-        case OPT_LANGUAGE:
-            request->language = optarg;
-            break;
         case OPT_HELP:
             return help() + 1;
-        case OPT_CONFIG:
-            request->config = optarg;
-            break;
         case OPT_ENV:
             r = request_add_env(&request->env, optarg, &err);
-            break;
-        case OPT_STDIN:
-            request->input = optarg;
-            break;
-        case OPT_JSON:
-            job->is_json = true;
-            break;
-        case OPT_SAVE:
-            request->save = optarg;
-            break;
-        case OPT_AUTO_PRINT:
-            job->run->auto_print = true;
-            break;
-        case OPT_RECEIPT:
-            job->run->wants_receipt = true;
             break;
         case OPT_SEED:
             r = read_seed(optarg, job->run, &err);
             break;
-        case OPT_SERVER:
-            job->remote.server = optarg;
-            break;
-        case OPT_SESSION:
-            job->remote.session = optarg;
-            break;
-        case OPT_TOKEN_FILE:
-            job->remote.token_file = optarg;
-            break;
-        case OPT_APPLY:
-            job->applies = true;
-            break;
-        case OPT_DIFF:
-            job->has_diffs = true;
-            break;
         case OPT_SETTING:
-            r = config_set_flag(job->config, options[index].name, optarg, &err);
-            if (job->remote.n_flags < REMOTE_FLAGS_MAX)
-                job->remote.flags[job->remote.n_flags++] = options[index].name;
+            r = set_flag(job, options[index].name, &err);
             break;
         default:
             return cmd_bad_option("run", answer, argv, options) + 1;
         }
-        if (r < 0)
-            return fail(job, &err) + 1;
     }
-    if (optind < argc && add_program(request, argv + optind, &err) < 0)
-        return fail(job, &err) + 1;
-    return 0;
+    if (r == 0 && optind < argc)
+        r = add_program(request, argv + optind, &err);
+    return r < 0 ? fail(job, &err) + 1 : 0;
 }
 
 /* --- what is to be run --- */

@@ -184,16 +184,21 @@ static int open_url(struct query *q, const char *url, const char *token_file, st
     return r;
 }
 
-static int open_client(struct query *q, const char *url, const char *token_file, const char *socket,
-                       struct error *err)
+/* Which server is asked. */
+struct address {
+    const char *url, *token_file, *socket;
+};
+
+static int open_client(struct query *q, const struct address *address, struct error *err)
 {
     cleanup(config_free_p) struct config *config = config_new();
     cleanup_free char *usual = NULL;
+    const char *socket = address->socket;
 
     if (!config)
         return error_memory(err);
-    if (url)
-        return open_url(q, url, token_file, err);
+    if (address->url)
+        return open_url(q, address->url, address->token_file, err);
     if (config_load(config, NULL, err) < 0)
         return -1;
     if (!socket && *config->socket && strcmp(config->socket, "none") != 0)
@@ -205,7 +210,8 @@ static int open_client(struct query *q, const char *url, const char *token_file,
     return client_init(&q->client, NULL, socket ? socket : usual, NULL, err);
 }
 
-int cmd_session(int argc, char **argv)
+/* Returns 0, or the exit code + 1 when there is nothing more to do. */
+static int parse(struct query *q, struct address *address, int argc, char **argv)
 {
     static const struct option options[] = {
         {"server",     required_argument, NULL, 's'},
@@ -218,46 +224,41 @@ int cmd_session(int argc, char **argv)
         {"help",       no_argument,       NULL, 'h'},
         {NULL,         0,                 NULL, 0  },
     };
-    cleanup_error struct error err = {0};
-    const char *url = NULL, *token_file = NULL, *socket = NULL;
-    const struct action *action;
-    struct query q = {0};
-    int answer, r;
+    const struct cmd_place places[] = {
+        {'s', .word = &address->url       },
+        {'t', .word = &address->token_file},
+        {'u', .word = &address->socket    },
+        {'v', .word = &q->version         },
+        {'j', .flag = &q->is_json         },
+        {'n', .flag = &q->is_brief        },
+        {'f', .flag = &q->is_forced       },
+    };
+    int answer;
 
     opterr = 0;
     while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
-        switch (answer) {
-        case 's':
-            url = optarg;
-            break;
-        case 't':
-            token_file = optarg;
-            break;
-        case 'u':
-            socket = optarg;
-            break;
-        case 'j':
-            q.is_json = true;
-            break;
-        case 'n':
-            q.is_brief = true;
-            break;
-        case 'v':
-            q.version = optarg;
-            break;
-        case 'f':
-            q.is_forced = true;
-            break;
-        case 'h':
-            return help();
-        default:
-            return cmd_bad_option(argv[0], answer, argv, options);
-        }
+        if (answer == 'h')
+            return help() + 1;
+        if (!cmd_put(places, ARRAY_SIZE(places), answer))
+            return cmd_bad_option(argv[0], answer, argv, options) + 1;
     }
-    if (!url && !socket)
-        url = remote_server_of_environment();
+    if (!address->url && !address->socket)
+        address->url = remote_server_of_environment();
+    return 0;
+}
+
+int cmd_session(int argc, char **argv)
+{
+    cleanup_error struct error err = {0};
+    struct address address = {0};
+    const struct action *action;
+    struct query q = {0};
+    int r = parse(&q, &address, argc, argv);
+
+    if (r > 0)
+        return r - 1;
     action = find_action(argv[optind], argc - optind - 1, &err);
-    if (!action || open_client(&q, url, token_file, socket, &err) < 0)
+    if (!action || open_client(&q, &address, &err) < 0)
         return cmd_fail(&err);
     r = action->run(&q, argv + optind + 1, &err);
     if (r < 0 && err.code == E_AUTH)
