@@ -359,55 +359,72 @@ void box_on_gone(struct box *b, const struct error *err)
     b->events->on_gone(b->owner, b, err ? err : b->failure.code != E_NONE ? &b->failure : NULL);
 }
 
+static void on_sealed(struct box *b, struct unpack *u)
+{
+    if (box_take_workspace(b, &b->failure) < 0 || box_take_layers(b, &b->failure) < 0 ||
+        box_open_gate(b, &b->failure) < 0) {
+        box_kill(b);
+        return;
+    }
+    b->layers = unpack_u32(u);
+    if (cgroup_host_kind(b->cgroups) == CGROUP_V1)
+        b->layers |= LAYER_CGROUP_V1;
+    else if (cgroup_host_kind(b->cgroups) == CGROUP_V2)
+        b->layers |= LAYER_CGROUP_V2;
+    become_idle(b);
+}
+
+static void on_recipe_failed(struct box *b, struct unpack *u)
+{
+    struct wire_failure failure;
+
+    if (wire_unpack_failure(u, &failure)) {
+        error_set(&b->failure, failure.code == E_UNSUPPORTED ? E_UNSUPPORTED : E_SYSTEM, "%.*s",
+                  (int)failure.message.len, failure.message.data);
+        b->failure.errnum = (int)failure.errnum;
+        if (failure.hint.len)
+            error_hint(&b->failure, "%.*s", (int)failure.hint.len, failure.hint.data);
+        else
+            error_hint(&b->failure, "run `belljar doctor` to see which layer this host lacks");
+    }
+    box_kill(b);
+}
+
+static void on_kernel_exited(struct box *b, struct unpack *u)
+{
+    struct wire_exited exited;
+
+    if (!wire_unpack_exited(u, &exited))
+        return;
+    if (b->model) {
+        box_session_on_exited(&b->kernels[exited.kernel], &exited);
+        return;
+    }
+    b->has_exited = true;
+    b->exited = exited;
+    if (b->run)
+        box_answer(b);
+    box_kill(b);
+}
+
 static void on_init_message(void *owner, const struct frame *frame)
 {
     struct box *b = owner;
-    struct wire_failure failure;
-    struct wire_exited exited;
     struct unpack u;
 
     unpack_init(&u, frame->body, frame->len);
     switch (frame->type) {
     case WIRE_SEALED:
-        if (box_take_workspace(b, &b->failure) < 0 || box_take_layers(b, &b->failure) < 0 ||
-            box_open_gate(b, &b->failure) < 0) {
-            box_kill(b);
-            break;
-        }
-        b->layers = unpack_u32(&u);
-        if (cgroup_host_kind(b->cgroups) == CGROUP_V1)
-            b->layers |= LAYER_CGROUP_V1;
-        else if (cgroup_host_kind(b->cgroups) == CGROUP_V2)
-            b->layers |= LAYER_CGROUP_V2;
-        become_idle(b);
+        on_sealed(b, &u);
         break;
     case WIRE_FAILED:
-        if (wire_unpack_failure(&u, &failure)) {
-            error_set(&b->failure, failure.code == E_UNSUPPORTED ? E_UNSUPPORTED : E_SYSTEM, "%.*s",
-                      (int)failure.message.len, failure.message.data);
-            b->failure.errnum = (int)failure.errnum;
-            if (failure.hint.len)
-                error_hint(&b->failure, "%.*s", (int)failure.hint.len, failure.hint.data);
-            else
-                error_hint(&b->failure, "run `belljar doctor` to see which layer this host lacks");
-        }
-        box_kill(b);
+        on_recipe_failed(b, &u);
         break;
     case WIRE_SIGNALLED:
         box_session_on_signalled(b);
         break;
     case WIRE_EXITED:
-        if (!wire_unpack_exited(&u, &exited))
-            break;
-        if (b->model) {
-            box_session_on_exited(&b->kernels[exited.kernel], &exited);
-            break;
-        }
-        b->has_exited = true;
-        b->exited = exited;
-        if (b->run)
-            box_answer(b);
-        box_kill(b);
+        on_kernel_exited(b, &u);
         break;
     default:
         break;

@@ -1,5 +1,5 @@
-/* Shared by box.c (life and death of a sandbox), box_run.c (the run inside it), box_session.c (one
- * that is kept) and box_files.c (what it leaves). */
+/* Shared by box.c (life and death of a sandbox), box_run.c (the run inside it), box_message.c (what
+ * its kernels say), box_session.c (one that is kept) and box_files.c (what it leaves). */
 #pragma once
 
 #include "pool/box.h"
@@ -127,10 +127,10 @@ extern const struct peer_events box_kernel_events;
 void box_kernel_is_waiting(struct box *b);
 
 void box_on_deadline(void *arg);
+void box_on_tick(void *arg);
 
 /* The deadline of a run has come: true when it has more time, since its clock stood for a while. */
 bool box_is_held(struct box *b);
-void box_on_tick(void *arg);
 
 /* Ends the run for a reason of ours; the answer follows when the sandbox is gone. */
 void box_end_run(struct box *b, enum box_verdict verdict);
@@ -213,6 +213,7 @@ int box_check_layers(const struct box *b, const struct run *run, struct error *e
 int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err);
 int box_watch_output(struct box_kernel *k, struct error *err);
 void box_unwatch_output(struct box_kernel *k);
+void box_drain_output(struct box_kernel *k); /* what is in its pipes now */
 void box_pack_run(const struct box *b, const struct run *run, struct pack *p);
 void box_start_clocks(struct box *b, const struct run *run);
 

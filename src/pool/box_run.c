@@ -10,12 +10,9 @@
 
 #include "base/cleanup.h"
 #include "base/stream.h"
-#include "pool/advice.h"
 #include "pool/box_internal.h"
 #include "pool/display.h"
 #include "pool/mask.h"
-#include "pool/witness.h"
-#include "reach/approval.h"
 #include "sandbox/monitor.h"
 
 /* Most that is still read from a pipe after the program ended: more than a pipe holds. A left-over
@@ -111,7 +108,7 @@ void box_hold(struct box *b, bool is_held)
     }
 }
 
-static void drain_pipes(struct box_kernel *k)
+void box_drain_output(struct box_kernel *k)
 {
     for (size_t n = 0; n < DRAIN_MAX && pump(k, k->out, &k->out_watch, 1); n += 65536)
         ;
@@ -335,261 +332,6 @@ void box_on_tick(void *arg)
         loop_timer_start(b->tick, TICK_MS);
 }
 
-/* --- what the kernel says --- */
-
-static char *text_of(struct run *run, struct span s)
-{
-    struct clean_text clean = mask_text(run, s);
-    char *copy = malloc(clean.len + 1);
-
-    if (copy) {
-        memcpy(copy, clean.data, clean.len);
-        copy[clean.len] = '\0';
-        /* Text of the program's may hold NULs; for us it ends at none of them. */
-        for (size_t i = 0; i < clean.len; i++)
-            if (copy[i] == '\0')
-                copy[i] = ' ';
-    }
-    return copy;
-}
-
-static bool take_violations(struct run *run, struct unpack *u)
-{
-    uint32_t count = unpack_count(u, 6 * sizeof(uint32_t), LIMIT_VIOLATIONS);
-
-    run->violations = calloc(count ? count : 1, sizeof(*run->violations));
-    if (!run->violations)
-        return false;
-    for (uint32_t i = 0; i < count; i++) {
-        struct run_violation *v = &run->violations[i];
-        struct wire_violation m;
-
-        if (!wire_unpack_violation(u, &m))
-            return false;
-        *v = (struct run_violation){.rule = text_of(run, m.rule),
-                                    .name = text_of(run, m.name),
-                                    .line = m.line,
-                                    .column = m.column,
-                                    .message = text_of(run, m.message),
-                                    .hint = m.hint.len ? text_of(run, m.hint) : NULL};
-        run->n_violations++;
-    }
-    run->violations_more = unpack_u32(u);
-    return unpack_ok(u);
-}
-
-static bool take_result(struct run *run, struct unpack *u)
-{
-    struct span text = unpack_span(u), json = unpack_span(u);
-    uint64_t count;
-
-    if (!unpack_ok(u))
-        return false;
-    run->result_text = text_of(run, text);
-    count = run->masked.count;
-    run->result_json = json.len ? mask_json(run, json) : NULL;
-    run->masked.count = count; /* the same things once more */
-    return true;
-}
-
-static bool take_exception(struct run *run, struct unpack *u)
-{
-    struct wire_exception m;
-    cleanup_free char *hint = NULL;
-
-    if (!wire_unpack_exception(u, &m))
-        return false;
-    hint = advice_on(&m); /* of names the program chose */
-    run->exception = (struct run_exception){.name = text_of(run, m.name),
-                                            .message = text_of(run, m.message),
-                                            .traceback = text_of(run, m.traceback),
-                                            .line = m.line,
-                                            .hint = hint ? text_of(run, span_of(hint)) : NULL};
-    return true;
-}
-
-static bool take_failure(struct run *run, struct unpack *u)
-{
-    struct wire_failure m;
-    struct clean_text message;
-
-    if (!wire_unpack_failure(u, &m))
-        return false;
-    message = mask_text(run, m.message);
-    error_set(&run->error, E_INTERNAL, "%.*s", (int)message.len, message.data);
-    return true;
-}
-
-/* The counters' files are opened by the first look; that is time a client need not wait for while
- * its program runs. */
-static void open_counters(const struct box *b)
-{
-    struct cgroup_usage usage;
-
-    (void)cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL);
-}
-
-/* --- what it asks for --- */
-
-static int record_call(void *user, const struct call_record *record, struct error *err)
-{
-    const struct box *b = user;
-
-    return witness_call(b->witness, record, err);
-}
-
-/* --- questions that somebody has to answer --- */
-
-bool box_is_held(struct box *b)
-{
-    if (b->n_held)
-        b->is_due = true;
-    else if (b->held_ns)
-        loop_timer_start(b->deadline, b->held_ns / 1000000 + 1);
-    else
-        return false;
-    if (!b->n_held)
-        b->held_ns = 0;
-    return true;
-}
-
-static void on_ask(void *user, struct approval *approval)
-{
-    struct box *b = user;
-    struct run *run = b->run;
-
-    if (b->n_held++ == 0)
-        b->held_since_ns = loop_now_ns();
-    approval->shown = mask_json(run, span_of(approval->arguments));
-    if (run->on_event)
-        run->on_event(run, &(struct run_event){.kind = RUN_EVENT_APPROVAL, .approval = approval});
-}
-
-static void on_asked(void *user, const struct approval *approval)
-{
-    struct box *b = user;
-
-    (void)approval;
-    if (!b->n_held || --b->n_held)
-        return;
-    b->held_ns += loop_now_ns() - b->held_since_ns;
-    if (b->is_due && !b->is_answering && b->state == BOX_RUNNING && b->verdict == BOX_NO_VERDICT) {
-        b->is_due = false;
-        (void)box_is_held(b);
-    }
-}
-
-/* Most programs ask for nothing. */
-static struct call_desk *desk_of(struct box_kernel *k)
-{
-    if (!k->calls && k->replies >= 0)
-        k->calls = call_desk_new(&(struct call_desk_options){.loop = k->box->loop,
-                                                             .fd = take_fd(k->replies),
-                                                             .record = record_call,
-                                                             .on_ask = on_ask,
-                                                             .on_asked = on_asked,
-                                                             .user = k->box});
-    return k->calls;
-}
-
-static bool take_call(struct box_kernel *k, struct unpack *u)
-{
-    struct wire_call call;
-
-    if (!wire_unpack_call(u, &call))
-        return false;
-    if (k->box->is_answering) /* nobody is there any more to be answered */
-        return true;
-    return desk_of(k) && call_desk_take(desk_of(k), k->box->run, &call);
-}
-
-static void on_kernel_message(void *owner, const struct frame *frame)
-{
-    struct box_kernel *k = owner;
-    struct box *b = k->box;
-    struct unpack u;
-    bool ok = true;
-
-    if (frame->type == WIRE_WAITING) {
-        if (b->model)
-            box_session_on_waiting(k);
-        else
-            box_kernel_is_waiting(b);
-        return;
-    }
-    if (box_copy_on_message(k, frame) || !b->run || k != b->active)
-        return;
-    unpack_init(&u, frame->body, frame->len);
-    switch (frame->type) {
-    case WIRE_REFUSED:
-        b->is_refused = true;
-        ok = take_violations(b->run, &u);
-        break;
-    case WIRE_RESULT:
-        ok = take_result(b->run, &u);
-        break;
-    case WIRE_EXCEPTION:
-        ok = take_exception(b->run, &u);
-        break;
-    case WIRE_DISPLAY:
-        ok = display_take(b->run, &u);
-        break;
-    case WIRE_PROGRESS:
-        ok = display_take_progress(b->run, &u);
-        break;
-    case WIRE_CALL:
-        ok = take_call(k, &u);
-        break;
-    case WIRE_FAILED:
-        ok = take_failure(b->run, &u);
-        break;
-    case WIRE_STARTED: /* it has moved the state; there is nothing in it */
-        if (b->model)
-            box_session_on_started(k);
-        else
-            open_counters(b);
-        break;
-    case WIRE_DONE:
-        if (!b->is_handed || k->peer.state == WIRE_STATE_HANDED)
-            return; /* once more of the cell before */
-        box_session_on_done(k, unpack_u32(&u));
-        return;
-    case WIRE_RESTORED: /* nobody asked for that */
-        ok = false;
-        break;
-    default:
-        break;
-    }
-    if (!ok)
-        box_end_run(b, BOX_BROKEN);
-}
-
-static void on_kernel_end(void *owner, const char *why)
-{
-    struct box_kernel *k = owner;
-    struct box *b = k->box;
-
-    /* A closed channel is nothing: bash has closed it, a program may. What counts is the wait of
-     * pid 1. */
-    if (why && k == b->active && b->state == BOX_RUNNING)
-        box_end_run(b, BOX_BROKEN);
-    else if (why && b->model)
-        box_session_on_broken(k);
-    else if (why)
-        box_copy_on_trouble(b, "it speaks out of turn");
-}
-
-/* What was printed before something was shown: the program goes on when that has been read. */
-static void on_kernel_speaks(void *owner)
-{
-    struct box_kernel *k = owner;
-
-    if (k->box->run && k == k->box->active && !k->box->is_answering)
-        drain_pipes(k);
-}
-
-const struct peer_events box_kernel_events = {on_kernel_message, on_kernel_end, on_kernel_speaks};
-
 /* --- the answer --- */
 
 static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
@@ -682,23 +424,21 @@ static void explain(const struct box *b, struct run *run)
             strdup("variables are lost, files are not; the next cell gets a fresh kernel");
 }
 
-void box_answer(struct box *b)
+/* Everything that was said before it ended. */
+static void finish_output(struct box *b, struct run *run)
 {
-    struct run *run = b->run;
-    uint64_t oom_kills;
-
-    b->is_answering = true;
-    call_desk_end_run(b->active->calls);
-    loop_timer_stop(b->deadline);
-    loop_timer_stop(b->tick);
     if (b->active->peer.loop && !b->is_done)
-        peer_drain(&b->active->peer); /* what it said before it ended */
-    drain_pipes(b->active);
+        peer_drain(&b->active->peer);
+    box_drain_output(b->active);
     for (int stream = 1; stream <= 2; stream++) {
         deliver(run, stream, mask_stream_end(run, &b->masks[stream - 1]));
         scrub_free(take_ptr(b->masks[stream - 1]));
     }
     run->ended_ns = loop_now_ns();
+}
+
+static void note_leftovers(struct box *b, struct run *run)
+{
     box_note_files(b, run);
     box_collect_files(b, run);
     if (run->keeps_layers && b->cow)
@@ -706,14 +446,26 @@ void box_answer(struct box *b)
     box_note_traffic(b, run);
     if (!b->model)
         box_close_gate(b); /* before the run's own record, which is its last */
-    read_usage(b, run, &oom_kills);
-    decide(b, run, oom_kills);
+}
+
+/* What the session's next cell will find. */
+static void note_state(struct box *b, struct run *run)
+{
     if (b->model)
         run->state = !b->is_done                           ? RUN_STATE_LOST
                      : b->is_handed && b->active->was_lost ? RUN_STATE_FRESH
                                                            : RUN_STATE_KEPT;
     if (b->is_handed)
         b->active->was_lost = false;
+}
+
+static void judge(struct box *b, struct run *run)
+{
+    uint64_t oom_kills;
+
+    read_usage(b, run, &oom_kills);
+    decide(b, run, oom_kills);
+    note_state(b, run);
     explain(b, run);
     if (!b->has_exited && !b->is_done && b->verdict == BOX_NO_VERDICT && !oom_kills &&
         run->error.code == E_NONE)
@@ -721,6 +473,19 @@ void box_answer(struct box *b)
     run->layers = b->layers | (run->may_spawn ? 0 : LAYER_NO_EXEC);
     run->usage.wall_ms = (double)(run->ended_ns - run->handed_ns) / 1e6;
     run->usage.start_ms = (double)(run->handed_ns - run->started_ns) / 1e6;
+}
+
+void box_answer(struct box *b)
+{
+    struct run *run = b->run;
+
+    b->is_answering = true;
+    call_desk_end_run(b->active->calls);
+    loop_timer_stop(b->deadline);
+    loop_timer_stop(b->tick);
+    finish_output(b, run);
+    note_leftovers(b, run);
+    judge(b, run);
 
     close_input(b);
     b->run = NULL;

@@ -119,54 +119,63 @@ static int open_gate(struct engine *engine, const struct config *config, struct 
     return net ? egress_check(net, err) : error_memory(err);
 }
 
+static int open_masking(struct engine *engine, const struct config *config, struct error *err)
+{
+    if (*config->masking_file && scrub_own_load(&engine->own, config->masking_file, err) < 0)
+        return -1;
+    mask_configure(engine->own.rules, engine->own.values);
+    return 0;
+}
+
+static int open_pool(struct engine *engine, const struct config *config,
+                     const struct engine_stock *stock, const struct run_limits *limits,
+                     struct error *err)
+{
+    struct environment *environment = &engine->environment;
+
+    if (environment_open(environment, config, NULL, stock->warm, !stock->bare, err) < 0)
+        return -1;
+    if (stock->steady)
+        *environment = environment_steady(environment);
+    return pool_new(engine->loop,
+                    &(struct pool_options){
+                        .program = engine->program,
+                        .config = config,
+                        .environment = *environment,
+                        .size = stock->size,
+                        .hot = stock->hot,
+                        .max_active = ACTIVE_MAX,
+                        .zygote_max_runs = (uint64_t)config->zygote_max_runs,
+                        .zygote_max_ms = (uint64_t)config->zygote_max_minutes * 60000,
+                        .limits = *limits,
+                    },
+                    &engine->pool, err);
+}
+
+static int open_all(struct engine *engine, const struct config *config,
+                    const struct engine_stock *stock, const struct run_limits *limits,
+                    struct error *err)
+{
+    if (open_masking(engine, config, err) < 0 || open_gate(engine, config, err) < 0)
+        return -1;
+    engine->program = paths_zygote(err);
+    engine->loop = engine->program ? loop_new(err) : NULL;
+    if (!engine->loop || open_pool(engine, config, stock, limits, err) < 0 ||
+        cgroup_host_open(&engine->cgroups, err) < 0)
+        return -1;
+    pool_set_cgroups(engine->pool, engine->cgroups);
+    return open_servers(engine, config, err);
+}
+
 int engine_open(struct engine *engine, const struct config *config,
                 const struct engine_stock *stock, const struct run_limits *limits,
                 struct error *err)
 {
-    cleanup_free char *program = NULL;
-    struct pool_options options = {
-        .size = stock->size,
-        .hot = stock->hot,
-        .max_active = ACTIVE_MAX,
-        .zygote_max_runs = (uint64_t)config->zygote_max_runs,
-        .zygote_max_ms = (uint64_t)config->zygote_max_minutes * 60000,
-        .limits = *limits,
-    };
-    int r = -1;
-
     *engine = (struct engine){0};
-    if (*config->masking_file && scrub_own_load(&engine->own, config->masking_file, err) < 0) {
-        scrub_own_done(&engine->own);
-        return -1;
-    }
-    mask_configure(engine->own.rules, engine->own.values);
-    if (open_gate(engine, config, err) < 0) {
+    if (open_all(engine, config, stock, limits, err) < 0) {
         engine_close(engine);
         return -1;
     }
-    program = paths_zygote(err);
-    engine->loop = program ? loop_new(err) : NULL;
-    if (engine->loop &&
-        environment_open(&options.environment, config, NULL, stock->warm, !stock->bare, err) == 0) {
-        options.program = program;
-        options.config = config;
-        if (stock->steady)
-            options.environment = environment_steady(&options.environment);
-        r = pool_new(engine->loop, &options, &engine->pool, err);
-    }
-    if (r == 0)
-        r = cgroup_host_open(&engine->cgroups, err);
-    if (r == 0)
-        pool_set_cgroups(engine->pool, engine->cgroups);
-    if (r == 0)
-        r = open_servers(engine, config, err);
-    if (r < 0) {
-        environment_done(&options.environment);
-        engine_close(engine);
-        return -1;
-    }
-    engine->environment = options.environment;
-    engine->program = take_ptr(program);
     return 0;
 }
 

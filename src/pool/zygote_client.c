@@ -187,83 +187,100 @@ static void failure_to_error(const struct wire_failure *failure, struct error *e
         error_hint(err, "%.*s", (int)failure->hint.len, failure->hint.data);
 }
 
+static bool keep_ready(struct zygote_client *z, const struct wire_ready *ready)
+{
+    z->python_version = span_dup(ready->python_version);
+    for (uint32_t i = 0; i < ready->missing.count; i++) {
+        char *text = span_dup(ready->missing.items[i]);
+
+        if (text)
+            z->missing[z->n_missing++] = text;
+    }
+    return z->python_version != NULL;
+}
+
 static bool take_ready(struct zygote_client *z, struct unpack *u)
 {
-    struct wire_ready *ready = malloc(sizeof(*ready));
-    bool ok = ready && wire_unpack_ready(u, ready);
+    cleanup_free struct wire_ready *ready = malloc(sizeof(*ready));
 
-    if (ok) {
-        z->python_version = span_dup(ready->python_version);
-        for (uint32_t i = 0; i < ready->missing.count; i++) {
-            char *text = span_dup(ready->missing.items[i]);
-
-            if (text)
-                z->missing[z->n_missing++] = text;
-        }
-        ok = z->python_version != NULL;
-    }
-    free(ready);
-    return ok;
+    loop_timer_stop(z->warm_timer);
+    if (!ready || !wire_unpack_ready(u, ready) || !keep_ready(z, ready))
+        return false;
+    z->events->on_ready(z->owner, z);
+    return true;
 }
+
+/* About a box that may be gone by now. */
+static bool take_spawned(struct zygote_client *z, struct unpack *u)
+{
+    struct box *box = find(z, unpack_u64(u));
+    cleanup_close int pidfd = frame_take_fd(&z->peer.decoder);
+
+    if (!unpack_ok(u) || pidfd < 0)
+        return false;
+    if (box)
+        box_on_spawned(box, take_fd(pidfd));
+    return true;
+}
+
+static bool take_spawn_failed(struct zygote_client *z, struct unpack *u)
+{
+    struct box *box = find(z, unpack_u64(u));
+    cleanup_error struct error err = {0};
+    struct wire_failure failure;
+
+    if (!wire_unpack_failure(u, &failure))
+        return false;
+    if (box) {
+        failure_to_error(&failure, &err);
+        box_on_failed(box, &err);
+    }
+    return true;
+}
+
+static bool take_gone(struct zygote_client *z, struct unpack *u)
+{
+    struct box *box = find(z, unpack_u64(u));
+
+    (void)unpack_u32(u);
+    if (!unpack_ok(u))
+        return false;
+    if (box)
+        box_on_gone(box, NULL);
+    return true;
+}
+
+static bool take_failed(struct zygote_client *z, struct unpack *u)
+{
+    struct wire_failure failure;
+    struct error err = {0};
+
+    if (!wire_unpack_failure(u, &failure))
+        return false;
+    failure_to_error(&failure, &err);
+    fail(z, &err);
+    return true;
+}
+
+static bool (*const takers[WIRE_TYPE_END])(struct zygote_client *z, struct unpack *u) = {
+    [WIRE_READY] = take_ready,
+    [WIRE_SPAWNED] = take_spawned,
+    [WIRE_SPAWN_FAILED] = take_spawn_failed,
+    [WIRE_GONE] = take_gone,
+    [WIRE_FAILED] = take_failed,
+};
 
 static void on_message(void *owner, const struct frame *frame)
 {
     struct zygote_client *z = owner;
     struct error err = {0};
-    struct wire_failure failure;
     struct unpack u;
-    struct box *box;
-    bool ok = true;
-    int pidfd;
 
     unpack_init(&u, frame->body, frame->len);
-    switch (frame->type) {
-    case WIRE_READY:
-        loop_timer_stop(z->warm_timer);
-        ok = take_ready(z, &u);
-        if (ok)
-            z->events->on_ready(z->owner, z);
-        break;
-    case WIRE_SPAWNED:
-        box = find(z, unpack_u64(&u));
-        pidfd = frame_take_fd(&z->peer.decoder);
-        ok = unpack_ok(&u) && pidfd >= 0;
-        if (ok && box)
-            box_on_spawned(box, pidfd);
-        else if (pidfd >= 0)
-            (void)close(pidfd);
-        break;
-    case WIRE_SPAWN_FAILED:
-        box = find(z, unpack_u64(&u));
-        ok = wire_unpack_failure(&u, &failure);
-        if (ok && box) {
-            failure_to_error(&failure, &err);
-            box_on_failed(box, &err);
-        }
-        break;
-    case WIRE_GONE:
-        box = find(z, unpack_u64(&u));
-        (void)unpack_u32(&u);
-        ok = unpack_ok(&u);
-        if (ok && box)
-            box_on_gone(box, NULL);
-        break;
-    case WIRE_FAILED:
-        ok = wire_unpack_failure(&u, &failure);
-        if (ok) {
-            failure_to_error(&failure, &err);
-            fail(z, &err);
-        }
-        break;
-    default:
-        ok = false;
-        break;
-    }
-    if (!ok) {
-        error_set(&err, E_PROTOCOL, "the zygote sent a malformed message");
-        fail(z, &err);
-    }
-    error_done(&err);
+    if (takers[frame->type] && takers[frame->type](z, &u))
+        return;
+    error_set(&err, E_PROTOCOL, "the zygote sent a malformed message");
+    fail(z, &err);
 }
 
 static void on_end(void *owner, const char *why)
@@ -329,14 +346,48 @@ static char *library_beside(const char *program)
     return path;
 }
 
+/* The process, and our end of its socket. */
+static int start_process(struct zygote_client *z, const char *program,
+                         const struct environment *environment, struct error *err)
+{
+    cleanup_free char *steady = environment->steady ? library_beside(program) : NULL;
+    struct ns_program what = {.path = program, .has_network = !environment->warm, .steady = steady};
+    int pair[2], r;
+
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return error_errno(err, "socketpair");
+    r = ns_spawn_zygote(&what, pair[1], &z->ids, &z->child, err);
+    (void)close(pair[1]);
+    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK); /* our end only: the zygote's blocks */
+    if (peer_init(&z->peer, z->loop, pair[0], pair[0], WIRE_CHANNEL_ZYGOTE, &peer_events, z, err) <
+        0)
+        return -1;
+    return r;
+}
+
+static int start(struct zygote_client *z, const char *program,
+                 const struct environment *environment, struct error *err)
+{
+    z->end_timer = loop_timer(z->loop, on_end_timer, z);
+    z->warm_timer = loop_timer(z->loop, on_warm_timer, z);
+    if (!z->end_timer || !z->warm_timer)
+        return error_memory(err);
+    if (ns_pick_ids(&z->ids, err) < 0 || start_process(z, program, environment, err) < 0)
+        return -1;
+    if (send_setup(z, environment, err) < 0) {
+        if (!err || err->errnum != EPIPE)
+            return -1;
+        error_done(err); /* gone before it was spoken to: its end will say why */
+    }
+    loop_timer_start(z->warm_timer, LIMIT_ZYGOTE_MS);
+    return 0;
+}
+
 int zygote_client_new(struct loop *loop, const char *program, const struct environment *environment,
                       const struct zygote_events *events, void *owner,
                       struct zygote_client **ret_zygote, struct error *err)
 {
     struct zygote_client *z = calloc(1, sizeof(*z));
-    struct ns_program what = {.path = program, .has_network = !environment->warm};
-    cleanup_free char *steady = NULL;
-    int pair[2], r;
 
     if (!z)
         return error_memory(err);
@@ -348,36 +399,10 @@ int zygote_client_new(struct loop *loop, const char *program, const struct envir
         .child = {-1, -1},
         .started_ns = loop_now_ns()
     };
-    z->end_timer = loop_timer(loop, on_end_timer, z);
-    z->warm_timer = loop_timer(loop, on_warm_timer, z);
-    if (!z->end_timer || !z->warm_timer || ns_pick_ids(&z->ids, err) < 0 ||
-        socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0) {
-        if (err->code == E_NONE)
-            error_errno(err, "prepare a zygote");
-        zygote_client_free(z);
-        return -1;
-    }
-    if (environment->steady) {
-        steady = library_beside(program);
-        what.steady = steady;
-    }
-    r = ns_spawn_zygote(&what, pair[1], &z->ids, &z->child, err);
-    (void)close(pair[1]);
-    (void)fcntl(pair[0], F_SETFL, O_NONBLOCK); /* our end only: the zygote's blocks */
-    if (peer_init(&z->peer, loop, pair[0], pair[0], WIRE_CHANNEL_ZYGOTE, &peer_events, z, err) < 0)
-        r = -1;
-    if (r == 0)
-        r = send_setup(z, environment, err);
-    if (r < 0 && err &&
-        err->errnum == EPIPE) { /* gone before it was spoken to: its end will say why */
-        error_done(err);
-        r = 0;
-    }
-    if (r < 0) {
+    if (start(z, program, environment, err) < 0) {
         zygote_client_free(z);
         return error_wrap(err, "start the zygote");
     }
-    loop_timer_start(z->warm_timer, LIMIT_ZYGOTE_MS);
     *ret_zygote = z;
     return 0;
 }

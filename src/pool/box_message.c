@@ -1,0 +1,277 @@
+/* What a kernel says of its run: refusals, results, exceptions, things shown, and calls. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "pool/advice.h"
+#include "pool/box_internal.h"
+#include "pool/display.h"
+#include "pool/mask.h"
+#include "pool/witness.h"
+#include "reach/approval.h"
+
+/* --- texts --- */
+
+static char *text_of(struct run *run, struct span s)
+{
+    struct clean_text clean = mask_text(run, s);
+    char *copy = malloc(clean.len + 1);
+
+    if (copy) {
+        memcpy(copy, clean.data, clean.len);
+        copy[clean.len] = '\0';
+        /* Text of the program's may hold NULs; for us it ends at none of them. */
+        for (size_t i = 0; i < clean.len; i++)
+            if (copy[i] == '\0')
+                copy[i] = ' ';
+    }
+    return copy;
+}
+
+static bool take_violations(struct run *run, struct unpack *u)
+{
+    uint32_t count = unpack_count(u, 6 * sizeof(uint32_t), LIMIT_VIOLATIONS);
+
+    run->violations = calloc(count ? count : 1, sizeof(*run->violations));
+    if (!run->violations)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        struct run_violation *v = &run->violations[i];
+        struct wire_violation m;
+
+        if (!wire_unpack_violation(u, &m))
+            return false;
+        *v = (struct run_violation){.rule = text_of(run, m.rule),
+                                    .name = text_of(run, m.name),
+                                    .line = m.line,
+                                    .column = m.column,
+                                    .message = text_of(run, m.message),
+                                    .hint = m.hint.len ? text_of(run, m.hint) : NULL};
+        run->n_violations++;
+    }
+    run->violations_more = unpack_u32(u);
+    return unpack_ok(u);
+}
+
+static bool take_result(struct run *run, struct unpack *u)
+{
+    struct span text = unpack_span(u), json = unpack_span(u);
+    uint64_t count;
+
+    if (!unpack_ok(u))
+        return false;
+    run->result_text = text_of(run, text);
+    count = run->masked.count;
+    run->result_json = json.len ? mask_json(run, json) : NULL;
+    run->masked.count = count; /* the same things once more */
+    return true;
+}
+
+static bool take_exception(struct run *run, struct unpack *u)
+{
+    struct wire_exception m;
+    cleanup_free char *hint = NULL;
+
+    if (!wire_unpack_exception(u, &m))
+        return false;
+    hint = advice_on(&m); /* of names the program chose */
+    run->exception = (struct run_exception){.name = text_of(run, m.name),
+                                            .message = text_of(run, m.message),
+                                            .traceback = text_of(run, m.traceback),
+                                            .line = m.line,
+                                            .hint = hint ? text_of(run, span_of(hint)) : NULL};
+    return true;
+}
+
+static bool take_failure(struct run *run, struct unpack *u)
+{
+    struct wire_failure m;
+    struct clean_text message;
+
+    if (!wire_unpack_failure(u, &m))
+        return false;
+    message = mask_text(run, m.message);
+    error_set(&run->error, E_INTERNAL, "%.*s", (int)message.len, message.data);
+    return true;
+}
+
+/* --- what it asks for --- */
+
+static int record_call(void *user, const struct call_record *record, struct error *err)
+{
+    const struct box *b = user;
+
+    return witness_call(b->witness, record, err);
+}
+
+/* --- questions that somebody has to answer --- */
+
+bool box_is_held(struct box *b)
+{
+    if (b->n_held)
+        b->is_due = true;
+    else if (b->held_ns)
+        loop_timer_start(b->deadline, b->held_ns / 1000000 + 1);
+    else
+        return false;
+    if (!b->n_held)
+        b->held_ns = 0;
+    return true;
+}
+
+static void on_ask(void *user, struct approval *approval)
+{
+    struct box *b = user;
+    struct run *run = b->run;
+
+    if (b->n_held++ == 0)
+        b->held_since_ns = loop_now_ns();
+    approval->shown = mask_json(run, span_of(approval->arguments));
+    if (run->on_event)
+        run->on_event(run, &(struct run_event){.kind = RUN_EVENT_APPROVAL, .approval = approval});
+}
+
+static void on_asked(void *user, const struct approval *approval)
+{
+    struct box *b = user;
+
+    (void)approval;
+    if (!b->n_held || --b->n_held)
+        return;
+    b->held_ns += loop_now_ns() - b->held_since_ns;
+    if (b->is_due && !b->is_answering && b->state == BOX_RUNNING && b->verdict == BOX_NO_VERDICT) {
+        b->is_due = false;
+        (void)box_is_held(b);
+    }
+}
+
+/* Most programs ask for nothing. */
+static struct call_desk *desk_of(struct box_kernel *k)
+{
+    if (!k->calls && k->replies >= 0)
+        k->calls = call_desk_new(&(struct call_desk_options){.loop = k->box->loop,
+                                                             .fd = take_fd(k->replies),
+                                                             .record = record_call,
+                                                             .on_ask = on_ask,
+                                                             .on_asked = on_asked,
+                                                             .user = k->box});
+    return k->calls;
+}
+
+static bool take_call(struct box_kernel *k, struct unpack *u)
+{
+    struct wire_call call;
+
+    if (!wire_unpack_call(u, &call))
+        return false;
+    if (k->box->is_answering) /* nobody is there any more to be answered */
+        return true;
+    return desk_of(k) && call_desk_take(desk_of(k), k->box->run, &call);
+}
+
+/* The counters' files are opened by the first look; that is time a client need not wait for while
+ * its program runs. */
+static void open_counters(const struct box *b)
+{
+    struct cgroup_usage usage;
+
+    (void)cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL);
+}
+
+/* It has moved the state; there is nothing in it. */
+static bool take_started(struct box_kernel *k, struct unpack *u)
+{
+    (void)u;
+    if (k->box->model)
+        box_session_on_started(k);
+    else
+        open_counters(k->box);
+    return true;
+}
+
+static bool take_done(struct box_kernel *k, struct unpack *u)
+{
+    if (k->box->is_handed && k->peer.state != WIRE_STATE_HANDED) /* else of the cell before */
+        box_session_on_done(k, unpack_u32(u));
+    return true;
+}
+
+/* Nobody asked for that. */
+static bool take_restored(struct box_kernel *k, struct unpack *u)
+{
+    (void)k;
+    (void)u;
+    return false;
+}
+
+/* What is no more than a part of the result. */
+static bool (*const parts[WIRE_TYPE_END])(struct run *run, struct unpack *u) = {
+    [WIRE_REFUSED] = take_violations,        [WIRE_RESULT] = take_result,
+    [WIRE_EXCEPTION] = take_exception,       [WIRE_DISPLAY] = display_take,
+    [WIRE_PROGRESS] = display_take_progress, [WIRE_FAILED] = take_failure,
+};
+
+/* What concerns the kernel or its sandbox, too. */
+static bool (*const events[WIRE_TYPE_END])(struct box_kernel *k, struct unpack *u) = {
+    [WIRE_CALL] = take_call,
+    [WIRE_STARTED] = take_started,
+    [WIRE_DONE] = take_done,
+    [WIRE_RESTORED] = take_restored,
+};
+
+static void on_waiting(struct box_kernel *k)
+{
+    if (k->box->model)
+        box_session_on_waiting(k);
+    else
+        box_kernel_is_waiting(k->box);
+}
+
+static void on_kernel_message(void *owner, const struct frame *frame)
+{
+    struct box_kernel *k = owner;
+    struct box *b = k->box;
+    struct unpack u;
+    bool ok = true;
+
+    if (frame->type == WIRE_WAITING) {
+        on_waiting(k);
+        return;
+    }
+    if (box_copy_on_message(k, frame) || !b->run || k != b->active)
+        return;
+    b->is_refused |= frame->type == WIRE_REFUSED;
+    unpack_init(&u, frame->body, frame->len);
+    if (parts[frame->type])
+        ok = parts[frame->type](b->run, &u);
+    else if (events[frame->type])
+        ok = events[frame->type](k, &u);
+    if (!ok)
+        box_end_run(b, BOX_BROKEN);
+}
+
+static void on_kernel_end(void *owner, const char *why)
+{
+    struct box_kernel *k = owner;
+    struct box *b = k->box;
+
+    /* A closed channel is nothing: bash has closed it, a program may. What counts is the wait of
+     * pid 1. */
+    if (why && k == b->active && b->state == BOX_RUNNING)
+        box_end_run(b, BOX_BROKEN);
+    else if (why && b->model)
+        box_session_on_broken(k);
+    else if (why)
+        box_copy_on_trouble(b, "it speaks out of turn");
+}
+
+/* What was printed before something was shown: the program goes on when that has been read. */
+static void on_kernel_speaks(void *owner)
+{
+    struct box_kernel *k = owner;
+
+    if (k->box->run && k == k->box->active && !k->box->is_answering)
+        box_drain_output(k);
+}
+
+const struct peer_events box_kernel_events = {on_kernel_message, on_kernel_end, on_kernel_speaks};
