@@ -214,16 +214,41 @@ static void prepare_images(void)
         (void)image_prepare((const void *)start);
 }
 
+/* Into what its children share, with the pages known that they will touch. */
+static void lay_out_memory(void)
+{
+    struct error err = {0};
+
+    kernel_expect_stack();
+    if (rebase_memory(&err) < 0)
+        give_up(&err);
+    prepare_images();
+    hotset_learn(HOTSET_ANY, kernel_rehearse);
+    hotset_learn(HOTSET_STACK, interpreter_touch);
+}
+
+static void say_ready(char **missing, size_t n_missing)
+{
+    static struct wire_ready ready;
+    struct pack p;
+
+    ready.python_version = span_of(interpreter_version());
+    ready.missing.count = (uint32_t)n_missing;
+    for (size_t i = 0; i < n_missing; i++)
+        ready.missing.items[i] = span_of(missing[i]);
+    pack_init(&p, 65536);
+    wire_pack_ready(&p, &ready);
+    send_or_die(WIRE_READY, &p, NULL, 0);
+}
+
 static void warm_up(struct zygote *z)
 {
     static char *missing[WIRE_STRINGS_MAX];
     static struct wire_setup setup;
-    static struct wire_ready ready;
     cleanup_error struct error err = {0};
     size_t n_missing = 0;
     struct frame frame;
     struct unpack u;
-    struct pack p;
 
     if (frame_wait(&z->decoder, SOCKET, &frame) != 1 || frame.type != WIRE_SETUP)
         _exit(1);
@@ -242,23 +267,9 @@ static void warm_up(struct zygote *z)
     if (interpreter_start(&setup, missing, &n_missing, &err) < 0 ||
         interpreter_freeze(setup.warm, &err) < 0)
         give_up(&err);
-
-    if (setup.warm) {
-        kernel_expect_stack();
-        if (rebase_memory(&err) < 0)
-            give_up(&err);
-        prepare_images();
-        hotset_learn(HOTSET_ANY, kernel_rehearse);
-        hotset_learn(HOTSET_STACK, interpreter_touch);
-    }
-
-    ready.python_version = span_of(interpreter_version());
-    ready.missing.count = (uint32_t)n_missing;
-    for (size_t i = 0; i < n_missing; i++)
-        ready.missing.items[i] = span_of(missing[i]);
-    pack_init(&p, 65536);
-    wire_pack_ready(&p, &ready);
-    send_or_die(WIRE_READY, &p, NULL, 0);
+    if (setup.warm)
+        lay_out_memory();
+    say_ready(missing, n_missing);
 }
 
 int main(void)

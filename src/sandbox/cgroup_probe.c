@@ -218,18 +218,11 @@ static int read_proc(const char *proc, const char *name, struct buf *text, struc
     return buf_read_fd(text, fd, err);
 }
 
-int cgroup_probe(const char *proc, struct cgroup_host *host, struct error *err)
+/* The first usable v2 wins over all of v1. */
+static int read_mounts(struct cgroup_host *host, char *mounts, const char *groups, bool *ret_has_v2)
 {
-    cleanup(buf_done) struct buf mounts = {0};
-    cleanup(buf_done) struct buf groups = {0};
-    bool has_v2 = false;
-    char *rest, *line;
+    char *rest = mounts, *line;
 
-    if (read_proc(proc, "mountinfo", &mounts, err) < 0 ||
-        read_proc(proc, "cgroup", &groups, err) < 0)
-        return -1;
-
-    rest = mounts.data;
     while (host->kind != CGROUP_V2 && (line = rest ? strsep(&rest, "\n") : NULL)) {
         struct mount mount = {0};
         int r = 0;
@@ -237,17 +230,32 @@ int cgroup_probe(const char *proc, struct cgroup_host *host, struct error *err)
         if (!parse_mount(line, &mount))
             continue;
         if (strcmp(mount.type, "cgroup") == 0) {
-            r = add_v1(host, &mount, buf_str(&groups));
+            r = add_v1(host, &mount, groups);
         } else if (strcmp(mount.type, "cgroup2") == 0) {
-            has_v2 = true;
-            r = consider_v2(host, &mount, buf_str(&groups));
+            *ret_has_v2 = true;
+            r = consider_v2(host, &mount, groups);
         }
-        if (r < 0) {
-            errno = -r;
-            return error_errno(err, "look for cgroups");
-        }
+        if (r < 0)
+            return r;
     }
+    return 0;
+}
 
+int cgroup_probe(const char *proc, struct cgroup_host *host, struct error *err)
+{
+    cleanup(buf_done) struct buf mounts = {0};
+    cleanup(buf_done) struct buf groups = {0};
+    bool has_v2 = false;
+    int r;
+
+    if (read_proc(proc, "mountinfo", &mounts, err) < 0 ||
+        read_proc(proc, "cgroup", &groups, err) < 0)
+        return -1;
+    r = read_mounts(host, mounts.data, buf_str(&groups), &has_v2);
+    if (r < 0) {
+        errno = -r;
+        return error_errno(err, "look for cgroups");
+    }
     if (host->kind == CGROUP_V2)
         return 0;
     if ((all_controllers(host) & CGROUP_NEEDED) == CGROUP_NEEDED) {

@@ -125,32 +125,34 @@ int files_open_parent(const struct files *files, const char *path, int *ret_dir,
     return 0;
 }
 
+/* What an errno means of a file in a sandbox. */
+static const struct {
+    int errnum;
+    enum error_code code;
+    const char *message;
+    const char *hint;
+} meanings[] = {
+    {ENOENT,       E_NOT_FOUND, "no such file or directory",               NULL                                          },
+    {ENOTDIR,      E_INVALID,   "a part of the path is not a directory",   NULL                                          },
+    {EISDIR,       E_INVALID,   "it is a directory",                       NULL                                          },
+    {EEXIST,       E_INVALID,   "something else has that name",            NULL                                          },
+    {ENOTEMPTY,    E_INVALID,   "the directory is not empty",              "ask for a recursive delete"                  },
+    {ENAMETOOLONG, E_INVALID,   "the path is too long",                    NULL                                          },
+    {ELOOP,        E_DENIED,    "the path leads through a symbolic link",
+     "name the file itself; links are not followed"                                                                      },
+    {EXDEV,        E_DENIED,    "the path leads out of /workspace",        NULL                                          },
+    {EACCES,       E_DENIED,    "its mode forbids it",                     "the program can change the mode with `chmod`"},
+    {EPERM,        E_DENIED,    "its mode forbids it",                     "the program can change the mode with `chmod`"},
+    {EAGAIN,       E_BUSY,      "the program holds it, or moves it about", "try again"                                   },
+    {EBUSY,        E_BUSY,      "the program holds it",                    "try again"                                   },
+    {ENXIO,        E_INVALID,   "it is not a regular file",                NULL                                          },
+    {ENOSPC,       E_TOO_LARGE, "the sandbox's disk is full",              "delete files, or allow a larger disk"        },
+    {EDQUOT,       E_TOO_LARGE, "the sandbox's disk is full",              "delete files, or allow a larger disk"        },
+    {EFBIG,        E_TOO_LARGE, "the file is too large",                   NULL                                          },
+};
+
 int files_fail(struct error *err, const char *what, const char *path)
 {
-    static const struct {
-        int errnum;
-        enum error_code code;
-        const char *message;
-        const char *hint;
-    } meanings[] = {
-        {ENOENT,       E_NOT_FOUND, "no such file or directory",               NULL                                          },
-        {ENOTDIR,      E_INVALID,   "a part of the path is not a directory",   NULL                                          },
-        {EISDIR,       E_INVALID,   "it is a directory",                       NULL                                          },
-        {EEXIST,       E_INVALID,   "something else has that name",            NULL                                          },
-        {ENOTEMPTY,    E_INVALID,   "the directory is not empty",              "ask for a recursive delete"                  },
-        {ENAMETOOLONG, E_INVALID,   "the path is too long",                    NULL                                          },
-        {ELOOP,        E_DENIED,    "the path leads through a symbolic link",
-         "name the file itself; links are not followed"                                                                      },
-        {EXDEV,        E_DENIED,    "the path leads out of /workspace",        NULL                                          },
-        {EACCES,       E_DENIED,    "its mode forbids it",                     "the program can change the mode with `chmod`"},
-        {EPERM,        E_DENIED,    "its mode forbids it",                     "the program can change the mode with `chmod`"},
-        {EAGAIN,       E_BUSY,      "the program holds it, or moves it about", "try again"                                   },
-        {EBUSY,        E_BUSY,      "the program holds it",                    "try again"                                   },
-        {ENXIO,        E_INVALID,   "it is not a regular file",                NULL                                          },
-        {ENOSPC,       E_TOO_LARGE, "the sandbox's disk is full",              "delete files, or allow a larger disk"        },
-        {EDQUOT,       E_TOO_LARGE, "the sandbox's disk is full",              "delete files, or allow a larger disk"        },
-        {EFBIG,        E_TOO_LARGE, "the file is too large",                   NULL                                          },
-    };
     cleanup(buf_done) struct buf shown = {0};
     int errnum = errno;
 

@@ -207,15 +207,55 @@ const char *ns_exit_reason(int code)
     }
 }
 
-/* In the child, still in the supervisor's image. What goes wrong is told by the exit code; the
- * supervisor words it. */
+/* --- in the child, still in the supervisor's image: what goes wrong is told by the exit code,
+ * which the supervisor words --- */
+
+static void take_ids(const struct ns_ids *ids)
+{
+    if (ids->count > 1 && setgroups(0, NULL) < 0)
+        _exit(NS_EXIT_IDS);
+    if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+        _exit(NS_EXIT_IDS);
+}
+
+static void leave_callers_world(bool is_steady)
+{
+    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || setsid() < 0)
+        _exit(NS_EXIT_PREPARE);
+    ns_reset_signals();
+    if (is_steady && personality(ADDR_NO_RANDOMIZE) < 0)
+        _exit(NS_EXIT_PREPARE);
+    (void)umask(022);
+    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+    if (chdir("/") < 0)
+        _exit(NS_EXIT_PREPARE);
+}
+
+/* Numbers 0 to 2 become /dev/null and 3 the socket; the source may itself be 3, so it is moved up
+ * first. Only the program stays open beyond them, until it is executed. */
+static void arrange_descriptors(int sock, int *program, int steady)
+{
+    int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+    bool is_steady = steady >= 0;
+
+    if (null < 0)
+        _exit(NS_EXIT_PREPARE);
+    sock = fcntl(sock, F_DUPFD_CLOEXEC, 16);
+    *program = fcntl(*program, F_DUPFD_CLOEXEC, 16);
+    steady = is_steady ? fcntl(steady, F_DUPFD_CLOEXEC, 16) : -1;
+    if (sock < 0 || *program < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
+        dup2(sock, ZYGOTE_SOCKET) < 0 || (is_steady && dup2(steady, ZYGOTE_STEADY) < 0))
+        _exit(NS_EXIT_PREPARE);
+    if (close_range((is_steady ? ZYGOTE_STEADY : ZYGOTE_SOCKET) + 1U, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
+        _exit(NS_EXIT_PREPARE);
+}
+
 static void __attribute__((noreturn))
 become_zygote(const struct ns_program *what, int sock, int sync, const struct ns_ids *ids)
 {
     static char name[] = "belljar-zygote";
     char *const argv[] = {name, NULL};
-    int program, steady, null;
-    int last = what->steady ? ZYGOTE_STEADY : ZYGOTE_SOCKET;
+    int program, steady;
     char byte;
 
     /* Before anything is given up: the program may lie where only the caller may look. */
@@ -225,37 +265,45 @@ become_zygote(const struct ns_program *what, int sock, int sync, const struct ns
         _exit(NS_EXIT_OPEN);
     if (read(sync, &byte, 1) != 1)
         _exit(NS_EXIT_ORPHAN);
-    if (ids->count > 1 && setgroups(0, NULL) < 0)
-        _exit(NS_EXIT_IDS);
-    if (setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
-        _exit(NS_EXIT_IDS);
-    if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || setsid() < 0)
-        _exit(NS_EXIT_PREPARE);
-
-    ns_reset_signals();
-    if (what->steady && personality(ADDR_NO_RANDOMIZE) < 0)
-        _exit(NS_EXIT_PREPARE);
-    (void)umask(022);
-    (void)setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
-    if (chdir("/") < 0)
-        _exit(NS_EXIT_PREPARE);
-
-    null = open("/dev/null", O_RDWR | O_CLOEXEC);
-    if (null < 0)
-        _exit(NS_EXIT_PREPARE);
-    /* Numbers 0 to 2 become /dev/null and 3 the socket; the source may itself be 3, so it is moved
-     * up first. */
-    sock = fcntl(sock, F_DUPFD_CLOEXEC, 16);
-    program = fcntl(program, F_DUPFD_CLOEXEC, 16);
-    steady = what->steady ? fcntl(steady, F_DUPFD_CLOEXEC, 16) : -1;
-    if (sock < 0 || program < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
-        dup2(sock, ZYGOTE_SOCKET) < 0 || (what->steady && dup2(steady, ZYGOTE_STEADY) < 0))
-        _exit(NS_EXIT_PREPARE);
-    if (close_range((unsigned)last + 1, ~0U, CLOSE_RANGE_CLOEXEC) < 0)
-        _exit(NS_EXIT_PREPARE);
+    take_ids(ids);
+    leave_callers_world(what->steady != NULL);
+    arrange_descriptors(sock, &program, steady);
     (void)syscall(SYS_execveat, program, "", argv, environment + (what->steady ? 0 : 1),
                   AT_EMPTY_PATH);
     _exit(NS_EXIT_EXEC);
+}
+
+/* --- in the supervisor --- */
+
+static int no_namespaces(struct error *err)
+{
+    int saved = errno;
+
+    (void)error_errno(err, "create namespaces");
+    if (saved == EPERM || saved == ENOSPC || saved == EINVAL) {
+        err->code = E_UNSUPPORTED;
+        error_hint(err, "this host does not let you make user namespaces: run `belljar doctor`");
+    }
+    return -1;
+}
+
+/* Its ids, and then the word to go on. */
+static int release(pid_t pid, int sync, const struct ns_ids *ids, struct error *err)
+{
+    struct ns_map map = {
+        .outside_uid = ids->uid_base,
+        .outside_gid = ids->gid_base,
+        .count = ids->count,
+        /* Root keeps it, because the child must drop root's own groups with it. */
+        .denies_setgroups = ids->count == 1,
+    };
+
+    if (ns_write_map(pid, &map, err) < 0)
+        return -1;
+    /* One that has ended already tells by its exit code why. */
+    if (write(sync, "", 1) != 1 && errno != EPIPE)
+        return error_errno(err, "start the zygote");
+    return 0;
 }
 
 int ns_spawn_zygote(const struct ns_program *program, int sock, const struct ns_ids *ids,
@@ -263,50 +311,27 @@ int ns_spawn_zygote(const struct ns_program *program, int sock, const struct ns_
 {
     uint64_t namespaces = CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWIPC | CLONE_NEWUTS |
                           (program->has_network ? 0 : CLONE_NEWNET);
-    cleanup_close int pidfd = -1;
+    cleanup_close int pidfd = -1, theirs = -1, ours = -1;
     int sync[2];
     pid_t pid;
-    int r;
 
     if (pipe2(sync, O_CLOEXEC) < 0)
         return error_errno(err, "pipe2");
+    theirs = sync[0];
+    ours = sync[1];
     pid = ns_clone(namespaces, &pidfd);
+    if (pid < 0)
+        return no_namespaces(err);
     if (pid == 0) {
-        (void)close(sync[1]);
-        become_zygote(program, sock, sync[0], ids);
+        close_fd(&ours);
+        become_zygote(program, sock, theirs, ids);
     }
-    (void)close(sync[0]);
-    if (pid < 0) {
-        int saved = errno;
-
-        (void)close(sync[1]);
-        errno = saved;
-        r = error_errno(err, "create namespaces");
-        if (saved == EPERM || saved == ENOSPC || saved == EINVAL) {
-            err->code = E_UNSUPPORTED;
-            error_hint(err,
-                       "this host does not let you make user namespaces: run `belljar doctor`");
-        }
-        return r;
-    }
-
-    r = ns_write_map(pid,
-                     &(struct ns_map){
-                         .outside_uid = ids->uid_base,
-                         .outside_gid = ids->gid_base,
-                         .count = ids->count,
-                         /* Root keeps it, because the child must drop root's own groups with it. */
-                         .denies_setgroups = ids->count == 1,
-                     },
-                     err);
-    /* One that has ended already tells by its exit code why. */
-    if (r == 0 && write(sync[1], "", 1) != 1 && errno != EPIPE)
-        r = error_errno(err, "start the zygote");
-    (void)close(sync[1]);
-    if (r < 0) {
+    close_fd(&theirs);
+    if (release(pid, ours, ids, err) < 0) {
+        close_fd(&ours);
         (void)kill(pid, SIGKILL);
         (void)waitpid(pid, NULL, 0);
-        return r;
+        return -1;
     }
     *ret_child = (struct ns_child){pid, take_fd(pidfd)};
     return 0;

@@ -281,22 +281,12 @@ static int mount_proc(struct error *err)
     return 0;
 }
 
-/* One tmpfs for everything writable, so that one number is the disk limit. */
-static int mount_disk(const struct wire_spawn *spec, int *grant_fds, int *layer_fds,
-                      struct error *err)
+/* Returns a mount that is attached nowhere. */
+static int make_tmpfs(const struct wire_spawn *spec, struct error *err)
 {
-    static const struct {
-        const char *name;
-        const char *target;
-        mode_t mode;
-    } parts[] = {
-        {"workspace", "/workspace", 0755 },
-        {"tmp",       "/tmp",       01777},
-        {"shm",       "/dev/shm",   01777},
-    };
     char size[32], inodes[32], uid[16];
     cleanup_close int fs = (int)syscall(SYS_fsopen, "tmpfs", FSOPEN_CLOEXEC);
-    cleanup_close int disk = -1;
+    int disk;
 
     if (fs < 0)
         return error_errno(err, "fsopen tmpfs");
@@ -311,9 +301,26 @@ static int mount_disk(const struct wire_spawn *spec, int *grant_fds, int *layer_
         syscall(SYS_fsconfig, fs, FSCONFIG_CMD_CREATE, NULL, NULL, 0) < 0)
         return error_errno(err, "make a tmpfs of %s bytes", size);
     disk = (int)syscall(SYS_fsmount, fs, FSMOUNT_CLOEXEC, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV);
-    if (disk < 0)
-        return error_errno(err, "fsmount");
+    return disk < 0 ? error_errno(err, "fsmount") : disk;
+}
 
+/* One tmpfs for everything writable, so that one number is the disk limit. */
+static int mount_disk(const struct wire_spawn *spec, int *grant_fds, int *layer_fds,
+                      struct error *err)
+{
+    static const struct {
+        const char *name;
+        const char *target;
+        mode_t mode;
+    } parts[] = {
+        {"workspace", "/workspace", 0755 },
+        {"tmp",       "/tmp",       01777},
+        {"shm",       "/dev/shm",   01777},
+    };
+    cleanup_close int disk = make_tmpfs(spec, err);
+
+    if (disk < 0)
+        return -1;
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++) {
         if (mkdirat(disk, parts[i].name, 0755) < 0 ||
             fchmodat(disk, parts[i].name, parts[i].mode, 0) < 0)
