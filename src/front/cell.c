@@ -137,44 +137,45 @@ static void bash_pop(struct bash *b, char closes)
         b->depth--;
 }
 
+static const struct {
+    const char *word;
+    char opens, closes;
+    bool is_followed; /* by a command */
+} bash_words[] = {
+    {"if",     'f', 0,   true },
+    {"fi",     0,   'f', false},
+    {"for",    'd', 0,   false},
+    {"select", 'd', 0,   false},
+    {"while",  'd', 0,   true },
+    {"until",  'd', 0,   true },
+    {"done",   0,   'd', false},
+    {"case",   'e', 0,   false},
+    {"esac",   0,   'e', false},
+    {"{",      '}', 0,   true },
+    {"}",      0,   '}', false},
+    {"then",   0,   0,   true },
+    {"do",     0,   0,   true },
+    {"else",   0,   0,   true },
+    {"elif",   0,   0,   true },
+    {"!",      0,   0,   true },
+    {"time",   0,   0,   true },
+};
+
 static void bash_word(struct bash *b)
 {
-    static const struct {
-        const char *word;
-        char opens, closes;
-        bool is_followed; /* by a command */
-    } words[] = {
-        {"if",     'f', 0,   true },
-        {"fi",     0,   'f', false},
-        {"for",    'd', 0,   false},
-        {"select", 'd', 0,   false},
-        {"while",  'd', 0,   true },
-        {"until",  'd', 0,   true },
-        {"done",   0,   'd', false},
-        {"case",   'e', 0,   false},
-        {"esac",   0,   'e', false},
-        {"{",      '}', 0,   true },
-        {"}",      0,   '}', false},
-        {"then",   0,   0,   true },
-        {"do",     0,   0,   true },
-        {"else",   0,   0,   true },
-        {"elif",   0,   0,   true },
-        {"!",      0,   0,   true },
-        {"time",   0,   0,   true },
-    };
     size_t len = strcspn(b->at, " \t\r\n;&|()<>'\"`$\\#");
     bool was_command = b->is_command;
 
     len = len ? len : 1;
     b->is_command = false;
-    for (size_t i = 0; was_command && i < ARRAY_SIZE(words); i++) {
-        if (strlen(words[i].word) != len || strncmp(words[i].word, b->at, len) != 0)
+    for (size_t i = 0; was_command && i < ARRAY_SIZE(bash_words); i++) {
+        if (strlen(bash_words[i].word) != len || strncmp(bash_words[i].word, b->at, len) != 0)
             continue;
-        if (words[i].opens)
-            bash_push(b, words[i].opens);
-        if (words[i].closes)
-            bash_pop(b, words[i].closes);
-        b->is_command = words[i].is_followed;
+        if (bash_words[i].opens)
+            bash_push(b, bash_words[i].opens);
+        if (bash_words[i].closes)
+            bash_pop(b, bash_words[i].closes);
+        b->is_command = bash_words[i].is_followed;
     }
     b->last = b->at[len - 1];
     b->at += len;

@@ -243,6 +243,34 @@ static pid_t start_worker(struct session *session, const struct changes_wish *wi
     return pid;
 }
 
+/* Takes over `fd`, also when it fails. */
+static struct job *job_new(struct loop *loop, struct session *session, int fd, changes_fn fn,
+                           void *user)
+{
+    struct session_info info;
+    struct job *job = calloc(1, sizeof(*job));
+
+    if (!job) {
+        (void)close(fd);
+        return NULL;
+    }
+    session_info(session, &info);
+    *job = (struct job){.next = jobs,
+                        .fd = fd,
+                        .fn = fn,
+                        .user = user,
+                        .layers = layers_ref(session_layers(session)),
+                        .watch = loop_watch_fd(loop, fd, LOOP_READ, on_text, job),
+                        .patience = loop_timer(loop, on_late, job)};
+    (void)snprintf(job->session, sizeof(job->session), "%s", info.id);
+    buf_init(&job->text, ANSWER_BYTES);
+    if (!job->watch || !job->patience) {
+        job_free(job);
+        return NULL;
+    }
+    return job;
+}
+
 int changes_start(struct loop *loop, struct session *session, const struct changes_wish *wish,
                   changes_fn fn, void *user, struct error *err)
 {
@@ -255,32 +283,18 @@ int changes_start(struct loop *loop, struct session *session, const struct chang
         return -1;
     if (pipe2(pipe, O_CLOEXEC) < 0)
         return error_errno(err, "pipe2");
-    job = calloc(1, sizeof(*job));
-    if (job) {
-        *job = (struct job){.next = jobs,
-                            .fd = pipe[0],
-                            .fn = fn,
-                            .user = user,
-                            .layers = layers_ref(session_layers(session)),
-                            .watch = loop_watch_fd(loop, pipe[0], LOOP_READ, on_text, job),
-                            .patience = loop_timer(loop, on_late, job)};
-        (void)snprintf(job->session, sizeof(job->session), "%s", info.id);
-        buf_init(&job->text, ANSWER_BYTES);
-    }
-    if (!job || !job->watch || !job->patience) {
+    job = job_new(loop, session, pipe[0], fn, user);
+    if (!job) {
         (void)close(pipe[1]);
-        if (job)
-            job_free(job);
-        else
-            (void)close(pipe[0]);
         return error_memory(err);
     }
     (void)fcntl(pipe[0], F_SETFL, O_NONBLOCK);
     job->pid = start_worker(session, wish, pipe[1]);
     (void)close(pipe[1]);
     if (job->pid < 0) {
+        (void)error_errno(err, "fork");
         job_free(job);
-        return error_errno(err, "fork");
+        return -1;
     }
     jobs = job;
     loop_timer_start(job->patience, PATIENCE_MS);

@@ -407,13 +407,54 @@ static bool is_running(const struct mcp_peer *peer, const json_t *id)
     return false;
 }
 
+/* What a legacy client said once, a modern one says with each request. */
+static const json_t *capabilities_of(const struct mcp_request *request)
+{
+    const json_t *capabilities = request->era == MCP_MODERN
+                                     ? json_object_get(request->meta, META_CAPS)
+                                     : request->peer->capabilities;
+
+    return capabilities ? capabilities : mcp_empty();
+}
+
+static enum mcp_log_level log_level_of(const struct mcp_request *request)
+{
+    if (request->era == MCP_LEGACY)
+        return request->peer->log_level;
+    return mcp_log_level_of(json_string_value(json_object_get(request->meta, META_LOG_LEVEL)));
+}
+
+static void fill_call(struct mcp_call *call, const struct mcp_request *request,
+                      const struct mcp_tool *tool)
+{
+    struct mcp_peer *peer = request->peer;
+
+    *call = (struct mcp_call){
+        .server = request->server,
+        .peer = peer,
+        .caller = peer->caller,
+        .era = request->era,
+        .tool = tool,
+        .id = json_incref(request->id),
+        .owned_params = json_incref((json_t *)request->params),
+        .owned_arguments = copy_arguments(json_object_get(request->params, "arguments"), tool),
+        .owned_capabilities = json_incref((json_t *)capabilities_of(request)),
+        .exchange = request->exchange,
+        .progress_token = json_object_get(request->meta, "progressToken"),
+        .last_progress = -1,
+        .log_level = log_level_of(request),
+        .begun_ns = loop_now_ns(),
+    };
+    call->params = call->owned_params;
+    call->arguments = call->owned_arguments;
+    call->capabilities = call->owned_capabilities;
+    memcpy(call->owner, peer->owner, sizeof(call->owner));
+}
+
 /* NULL: the request was refused. */
 static struct mcp_call *new_call(struct mcp_request *request, const struct mcp_tool *tool)
 {
     struct mcp_peer *peer = request->peer;
-    const json_t *given = json_object_get(request->params, "arguments");
-    const json_t *capabilities =
-        request->era == MCP_MODERN ? json_object_get(request->meta, META_CAPS) : peer->capabilities;
     struct mcp_call *call;
 
     if (is_running(peer, request->id) || peer->n_calls >= MCP_CALLS_MAX) {
@@ -429,29 +470,7 @@ static struct mcp_call *new_call(struct mcp_request *request, const struct mcp_t
         mcp_request_error(request, MCP_INTERNAL_ERROR, "out of memory", NULL);
         return NULL;
     }
-    *call = (struct mcp_call){
-        .server = request->server,
-        .peer = peer,
-        .caller = peer->caller,
-        .era = request->era,
-        .tool = tool,
-        .id = json_incref(request->id),
-        .owned_params = json_incref((json_t *)request->params),
-        .owned_arguments = copy_arguments(given, tool),
-        .owned_capabilities = json_incref((json_t *)(capabilities ? capabilities : mcp_empty())),
-        .exchange = request->exchange,
-        .progress_token = json_object_get(request->meta, "progressToken"),
-        .last_progress = -1,
-        .log_level = request->era == MCP_LEGACY
-                         ? peer->log_level
-                         : mcp_log_level_of(
-                               json_string_value(json_object_get(request->meta, META_LOG_LEVEL))),
-        .begun_ns = loop_now_ns(),
-    };
-    call->params = call->owned_params;
-    call->arguments = call->owned_arguments;
-    call->capabilities = call->owned_capabilities;
-    memcpy(call->owner, peer->owner, sizeof(call->owner));
+    fill_call(call, request, tool);
     link_call(call, peer);
     request->exchange->call = call;
     json_decref(request->message);

@@ -354,6 +354,20 @@ static void drop_hidden(json_t *object, const char *key)
         (void)json_object_del(object, key);
 }
 
+/* What is worth a model's attention only when it happened. */
+static void add_incidents(const struct run *run, const json_t *whole, json_t *object)
+{
+    json_t *truncated = json_object_get(whole, "truncated");
+
+    if (json_is_true(json_object_get(truncated, "stdout")) ||
+        json_is_true(json_object_get(truncated, "stderr")))
+        (void)json_object_set(object, "truncated", truncated);
+    if (run->traffic && run->traffic->n_refused)
+        (void)json_object_set(object, "net", json_object_get(whole, "net"));
+    if (run->masked.count)
+        (void)json_object_set(object, "masked", json_object_get(whole, "masked"));
+}
+
 /* The result object without what says nothing; pictures are content of their own. */
 static json_t *structured(const struct mcp_host *host, const struct run *run)
 {
@@ -371,12 +385,13 @@ static json_t *structured(const struct mcp_host *host, const struct run *run)
                                        "session_id",
                                        "session_state",
                                        "usage"};
-    json_t *whole = NULL, *object = json_object(), *value;
+    json_t *whole = NULL, *object = json_object();
 
     if (result_json(run, &whole, NULL) < 0)
         return object;
     for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
-        value = json_object_get(whole, kept[i]);
+        json_t *value = json_object_get(whole, kept[i]);
+
         if (!is_nothing(value))
             (void)json_object_set(object, kept[i], value);
     }
@@ -385,14 +400,7 @@ static json_t *structured(const struct mcp_host *host, const struct run *run)
     drop_hidden(object, "files");
     drop_hidden(object, "files_gone");
     mcp_mask_names(host, json_object_get(object, "files"));
-    value = json_object_get(whole, "truncated");
-    if (json_is_true(json_object_get(value, "stdout")) ||
-        json_is_true(json_object_get(value, "stderr")))
-        (void)json_object_set(object, "truncated", value);
-    if (run->traffic && run->traffic->n_refused)
-        (void)json_object_set(object, "net", json_object_get(whole, "net"));
-    if (run->masked.count)
-        (void)json_object_set(object, "masked", json_object_get(whole, "masked"));
+    add_incidents(run, whole, object);
     json_decref(whole);
     return object;
 }

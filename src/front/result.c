@@ -217,6 +217,19 @@ static json_t *determinism_json(const struct run *run)
                          : json_array());
 }
 
+/* Fields that are there only where somebody wanted them. */
+static int add_asked_for(const struct run *run, json_t *object)
+{
+    if (run->collect && (json_object_set_new(object, "collected", parcel_json(run)) < 0 ||
+                         json_object_set_new(object, "collected_truncated",
+                                             json_boolean(run->has_more_collected)) < 0))
+        return -1;
+    if (run->receipt &&
+        json_object_set_new(object, "receipt", json_loads(run->receipt, 0, NULL)) < 0)
+        return -1;
+    return 0;
+}
+
 int result_json(const struct run *run, json_t **ret_object, struct error *err)
 {
     json_t *object = json_object();
@@ -252,7 +265,7 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
         {"files_gone",      files_json(run, true)},
         {"files_truncated", json_boolean(run->has_more_files)},
         {"signal",          number_or_null((uint32_t)run->signal)},
-        {"net",           net_json(run->traffic)},
+        {"net",             net_json(run->traffic)},
   /* clang-format on */
     };
     bool is_whole = object != NULL;
@@ -261,14 +274,7 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
         if (json_object_set_new(object, fields[i].key, fields[i].value) < 0)
             is_whole = false;
-    if (run->collect && (json_object_set_new(object, "collected", parcel_json(run)) < 0 ||
-                         json_object_set_new(object, "collected_truncated",
-                                             json_boolean(run->has_more_collected)) < 0))
-        is_whole = false;
-    if (run->receipt &&
-        json_object_set_new(object, "receipt", json_loads(run->receipt, 0, NULL)) < 0)
-        is_whole = false;
-    if (!is_whole) {
+    if (!is_whole || add_asked_for(run, object) < 0) {
         json_decref(object);
         return error_memory(err);
     }
