@@ -6,14 +6,11 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
-#include "base/json.h"
 #include "base/log.h"
 #include "base/stream.h"
-#include "front/result.h"
 #include "front/route.h"
 #include "gate/quota.h"
 #include "pool/witness.h"
-#include "reach/approval.h"
 
 /* --- the table --- */
 
@@ -114,63 +111,7 @@ static void make_room(struct jobs *jobs, const struct caller *caller)
     }
 }
 
-/* --- the answer --- */
-
-static int write_answer(struct job *job, struct error *err)
-{
-    const struct run *run = job->run;
-    json_t *object = NULL;
-    int r;
-
-    if (result_json(run, &object, err) < 0)
-        return -1;
-    r = json_object_set_new(object, "correlation_id", json_string(job->correlation_id)) < 0
-            ? error_memory(err)
-            : json_text_dump(object, JSON_TEXT_COMPACT, &job->answer, err);
-    json_decref(object);
-    return r == 0 ? buf_add_str(&job->answer, "\n", err) : r;
-}
-
-static void write_failure(struct job *job, const struct error *why)
-{
-    json_t *object = result_error_json(why);
-
-    job->status = error_code_http(why->code);
-    buf_clear(&job->answer);
-    if (!object || json_text_dump(object, JSON_TEXT_COMPACT, &job->answer, NULL) < 0 ||
-        buf_add_str(&job->answer, "\n", NULL) < 0)
-        buf_clear(&job->answer);
-    json_decref(object);
-}
-
-static void write_any(struct job *job)
-{
-    struct error err = {0};
-    int r;
-
-    job->status = 200;
-    if (job->form.write) {
-        r = job->form.write(job->run, job->form.user, &job->answer, &job->status, &err);
-    } else if (job->run->error.code != E_NONE) {
-        write_failure(job, &job->run->error);
-        r = 0;
-    } else {
-        r = write_answer(job, &err);
-    }
-    if (r < 0)
-        write_failure(job, &err);
-    error_done(&err);
-}
-
-static void answer(struct job *job)
-{
-    while (job->watches) {
-        struct job_watch *watch = job->watches;
-
-        job->watches = watch->next;
-        watch->on_answer(watch, job);
-    }
-}
+/* --- the end --- */
 
 /* The one line of a run. The code and what it wrote are nobody's business here. */
 static void log_run(const struct job *job, double queue_ms)
@@ -245,7 +186,7 @@ static void on_done(struct run *run)
     weigh_out(job);
     queue_leave(jobs->options.queue, &job->place);
     account(job);
-    write_any(job);
+    job_write_answer(job);
     tell_follower(job);
     job->spools[0] = run_stream_take_spool(&run->out);
     job->spools[1] = run_stream_take_spool(&run->err);
@@ -255,7 +196,7 @@ static void on_done(struct run *run)
     jobs->n_running--;
     jobs->n_kept++;
     caller->n_kept[job->key.is_set]++;
-    answer(job);
+    job_tell_answer(job);
     job_stream_end(job);
     job->bytes = job->answer.len + job->events.sent_bytes + job->events.unsent_bytes;
     jobs->kept_bytes += job->bytes;
@@ -282,69 +223,6 @@ void job_cancel(struct job *job)
     session = sessions_find(jobs->options.sessions, job->owner, job->session_id, NULL);
     if (session)
         session_cancel(session, job->run);
-}
-
-/* --- who waits --- */
-
-/* A request that does. */
-struct waiter {
-    struct job_watch watch;
-    struct job *job;
-    struct request *request;
-};
-
-void job_watch(struct job *job, struct job_watch *watch)
-{
-    watch->next = job->watches;
-    job->watches = watch;
-}
-
-void job_unwatch(struct job *job, struct job_watch *watch)
-{
-    for (struct job_watch **at = &job->watches; *at; at = &(*at)->next)
-        if (*at == watch) {
-            *at = watch->next;
-            return;
-        }
-}
-
-static void on_answer(struct job_watch *watch, struct job *job)
-{
-    struct waiter *waiter = (struct waiter *)watch;
-    struct request *request = waiter->request;
-
-    free(waiter);
-    request->on_gone = NULL;
-    request->retry_s = job->retry_s;
-    request_answer_text(request, job->status, buf_str(&job->answer), job->answer.len);
-}
-
-static void on_gone(struct request *request)
-{
-    struct waiter *waiter = request->user;
-    struct job *job = waiter->job;
-
-    job_unwatch(job, &waiter->watch);
-    free(waiter);
-    if (!job->watches && !job->key.is_set)
-        job_cancel(job);
-}
-
-/* Without memory the answer is lost to this request, and it is told so. */
-static void wait_for(struct job *job, struct request *request)
-{
-    struct waiter *waiter = calloc(1, sizeof(*waiter));
-    struct error err = {0};
-
-    if (!waiter) {
-        error_memory(&err);
-        request_answer_error(request, &err);
-        return;
-    }
-    *waiter = (struct waiter){{.on_answer = on_answer}, job, request};
-    request->user = waiter;
-    request->on_gone = on_gone;
-    job_watch(job, &waiter->watch);
 }
 
 /* --- beginning --- */
@@ -559,7 +437,7 @@ void jobs_start(struct jobs *jobs, struct request *request, struct session *sess
     if (route_wants_events(request))
         job_stream_begin(job, request);
     else
-        wait_for(job, request);
+        job_wait(job, request);
     submit(job, session);
 }
 
@@ -585,29 +463,9 @@ struct job *jobs_start_as(struct jobs *jobs, struct request *request, struct ses
     }
     job->form = *form;
     if (!form->is_detached)
-        wait_for(job, request);
+        job_wait(job, request);
     submit(job, session);
     return job;
-}
-
-const char *job_answer(const struct job *job, size_t *ret_len, int *ret_status)
-{
-    if (job->run)
-        return NULL;
-    *ret_len = job->answer.len;
-    *ret_status = job->status;
-    return buf_str(&job->answer);
-}
-
-void job_repeat(struct job *job, struct request *request)
-{
-    request->is_repeat = true;
-    if (route_wants_events(request))
-        job_follow(job, request);
-    else if (job->run)
-        wait_for(job, request);
-    else
-        request_answer_text(request, job->status, buf_str(&job->answer), job->answer.len);
 }
 
 static void on_followed(struct run *run, const struct run_event *event)
@@ -652,20 +510,6 @@ const struct run *job_run(const struct job *job)
 void *job_form_user(const struct job *job, const struct job_form *form)
 {
     return job->form.write == form->write ? job->form.user : NULL;
-}
-
-void job_show(struct job *job, struct request *request)
-{
-    json_t *running;
-
-    if (job->run) {
-        running = json_pack("{s:s, s:s, s:s}", "id", job->id, "status", "running", "correlation_id",
-                            job->correlation_id);
-        (void)json_object_set_new(running, "approvals", approval_list(NULL, job->id));
-        request_answer_json(request, 200, running);
-    } else {
-        request_answer_text(request, job->status, buf_str(&job->answer), job->answer.len);
-    }
 }
 
 const struct spool *job_spool(const struct job *job, bool is_stderr)

@@ -1,4 +1,5 @@
-/* Shared by job.c (runs and their answers) and job_stream.c (their events). */
+/* Shared by job.c (runs and how they are kept), job_answer.c (their answers) and job_stream.c
+ * (their events). */
 #pragma once
 
 #include "base/utf8.h"
@@ -53,6 +54,19 @@ struct jobs {
     bool is_closed;
     struct loop_watch *tick;
 };
+
+/* --- job_answer.c --- */
+
+/* The run is over: the text, and the status of HTTP that goes with it. */
+void job_write_answer(struct job *job);
+
+/* To all who wait for it. */
+void job_tell_answer(struct job *job);
+
+/* The request gets the answer. Without memory it is lost to it, and it is told so. */
+void job_wait(struct job *job, struct request *request);
+
+/* --- job_stream.c --- */
 
 /* Events from the start on, to this request. */
 void job_stream_begin(struct job *job, struct request *request);
