@@ -431,15 +431,10 @@ static int parse(struct request *request, int argc, char **argv)
         {'j', .flag = &request->is_json    },
         {'a', .flag = &request->has_samples},
     };
-    int answer;
+    int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);
 
-    opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
-        if (answer == 'h')
-            return help() + 1;
-        if (!cmd_put(places, ARRAY_SIZE(places), answer))
-            return cmd_bad_option("bench", answer, argv, options) + 1;
-    }
+    if (r > 0)
+        return r;
     if (optind < argc)
         return cmd_bad_argument("bench", argv[optind]) + 1;
     return 0;

@@ -86,6 +86,21 @@ bool cmd_put(const struct cmd_place *places, size_t count, int answer)
     return false;
 }
 
+int cmd_read_options(int argc, char **argv, const struct option *options,
+                     const struct cmd_place *places, size_t count, int (*help)(void))
+{
+    int answer;
+
+    opterr = 0;
+    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+        if (answer == 'h')
+            return help() + 1;
+        if (!cmd_put(places, count, answer))
+            return cmd_bad_option(argv[0], answer, argv, options) + 1;
+    }
+    return 0;
+}
+
 /* "--tiemout=5" without dashes and value. */
 static void option_word(const char *arg, char *word, size_t size)
 {

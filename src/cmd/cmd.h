@@ -57,6 +57,11 @@ struct cmd_place {
 /* False: this answer has no place among them. */
 bool cmd_put(const struct cmd_place *places, size_t count, int answer);
 
+/* Reads options all of which have a place, and -h. Returns 0, or the exit code + 1 when there is
+ * nothing more to do. */
+int cmd_read_options(int argc, char **argv, const struct option *options,
+                     const struct cmd_place *places, size_t count, int (*help)(void));
+
 /* What getopt_long() answered with '?' or ':' (set opterr to 0, begin the short options with ':'),
  * told in one line with the nearest option. `answer` is that character, `command` argv[0]. Returns
  * the exit code. */

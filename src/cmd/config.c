@@ -236,15 +236,10 @@ int cmd_config(int argc, char **argv)
         {'d', .flag = &request.has_defaults},
         {'j', .flag = &request.is_json     },
     };
-    int answer;
+    int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);
 
-    opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
-        if (answer == 'h')
-            return help();
-        if (!cmd_put(places, ARRAY_SIZE(places), answer))
-            return cmd_bad_option("config", answer, argv, options);
-    }
+    if (r > 0)
+        return r - 1;
     if (optind < argc)
         request.name = argv[optind++];
     if (optind < argc)

@@ -131,26 +131,15 @@ int cmd_doctor(int argc, char **argv)
     cleanup(doctor_done) struct doctor doctor = {0};
     struct request request = {0};
     struct error err = {0};
-    int answer, r;
+    const struct cmd_place places[] = {
+        {'j', .flag = &request.is_json },
+        {'p', .flag = &doctor.has_proof},
+        {'c', .word = &request.config  },
+    };
+    int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);
 
-    opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
-        switch (answer) {
-        case 'j':
-            request.is_json = true;
-            break;
-        case 'p':
-            doctor.has_proof = true;
-            break;
-        case 'c':
-            request.config = optarg;
-            break;
-        case 'h':
-            return help();
-        default:
-            return cmd_bad_option("doctor", answer, argv, options);
-        }
-    }
+    if (r > 0)
+        return r - 1;
     if (optind < argc)
         return cmd_bad_argument("doctor", argv[optind]);
     doctor.config = config_new();

@@ -132,15 +132,10 @@ int cmd_mask(int argc, char **argv)
         {OPT_EXPLAIN,    .flag = &job.explains     },
         {OPT_WITH,       .word = &job.with         },
     };
-    int answer, r;
+    int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);
 
-    opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
-        if (answer == OPT_HELP)
-            return help();
-        if (!cmd_put(places, ARRAY_SIZE(places), answer))
-            return cmd_bad_option("mask", answer, argv, options);
-    }
+    if (r > 0)
+        return r - 1;
     if (optind < argc)
         job.path = argv[optind++];
     if (optind < argc)

@@ -21,6 +21,29 @@ void request_options(const char *command, const struct option *own, size_t n_own
     options[n] = (struct option){0};
 }
 
+int request_read_flags(const struct request_flags *flags, struct config *config, int argc,
+                       char **argv)
+{
+    enum { SETTING = 4096 };
+    struct option options[REQUEST_OPTIONS_MAX];
+    struct error err = {0};
+    int answer, index;
+
+    request_options(argv[0], flags->own, flags->n_own, SETTING, options);
+    opterr = 0;
+    while ((answer = getopt_long(argc, argv, ":h", options, &index)) >= 0) {
+        if (answer == 'h')
+            return flags->help() + 1;
+        if (cmd_put(flags->places, flags->n_places, answer))
+            continue;
+        if (answer != SETTING)
+            return cmd_bad_option(argv[0], answer, argv, options) + 1;
+        if (config_set_flag(config, options[index].name, optarg, &err) < 0)
+            return cmd_fail(&err) + 1;
+    }
+    return optind < argc ? cmd_bad_argument(argv[0], argv[optind]) + 1 : 0;
+}
+
 int request_add_env(struct request_env *env, char *text, struct error *err)
 {
     const char *equals = strchr(text, '=');

@@ -6,6 +6,7 @@
 
 #include "base/config.h"
 #include "base/run.h"
+#include "cmd/cmd.h"
 #include "sandbox/grant.h"
 
 #define REQUEST_OPTIONS_MAX 64
@@ -14,6 +15,21 @@
  */
 void request_options(const char *command, const struct option *own, size_t n_own, int setting,
                      struct option *options);
+
+/* The flags of a command that takes no argument: its own, each of which has a place, and those of
+ * the settings. */
+struct request_flags {
+    const struct option *own;
+    size_t n_own;
+    const struct cmd_place *places; /* of its own ones, but for -h */
+    size_t n_places;
+    int (*help)(void);
+};
+
+/* What is a setting goes into `config`. Returns 0, or the exit code + 1 when there is nothing more
+ * to do. */
+int request_read_flags(const struct request_flags *flags, struct config *config, int argc,
+                       char **argv);
 
 /* Variables of --env, borrowed from the command line; NULL at the end. */
 struct request_env {

@@ -84,7 +84,7 @@ struct serve {
     bool is_told; /* the trail knows that we run */
 };
 
-enum { OPT_HELP = 'h', OPT_CONFIG = 256, OPT_NO_AUTH, OPT_SETTING };
+enum { OPT_HELP = 'h', OPT_CONFIG = 256, OPT_NO_AUTH };
 
 static const struct option own_options[] = {
     {"help",    no_argument,       NULL, OPT_HELP   },
@@ -107,32 +107,14 @@ static int help(void)
 /* Returns 0, or the exit code + 1 when there is nothing more to do. */
 static int parse(struct serve *serve, const char **ret_config, int argc, char **argv)
 {
-    struct option options[REQUEST_OPTIONS_MAX];
-    struct error err = {0};
-    int answer, index, r = 0;
+    const struct cmd_place places[] = {
+        {OPT_CONFIG,  .word = ret_config            },
+        {OPT_NO_AUTH, .flag = &serve->needs_no_token},
+    };
 
-    request_options("serve", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
-    opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":h", options, &index)) >= 0) {
-        switch (answer) {
-        case OPT_HELP:
-            return help() + 1;
-        case OPT_CONFIG:
-            *ret_config = optarg;
-            break;
-        case OPT_NO_AUTH:
-            serve->needs_no_token = true;
-            break;
-        case OPT_SETTING:
-            r = config_set_flag(serve->config, options[index].name, optarg, &err);
-            break;
-        default:
-            return cmd_bad_option("serve", answer, argv, options) + 1;
-        }
-        if (r < 0)
-            return cmd_fail(&err) + 1;
-    }
-    return optind < argc ? cmd_bad_argument("serve", argv[optind]) + 1 : 0;
+    return request_read_flags(&(struct request_flags){own_options, ARRAY_SIZE(own_options), places,
+                                                      ARRAY_SIZE(places), help},
+                              serve->config, argc, argv);
 }
 
 /* --- opening --- */

@@ -233,18 +233,11 @@ static int parse(struct query *q, struct address *address, int argc, char **argv
         {'n', .flag = &q->is_brief        },
         {'f', .flag = &q->is_forced       },
     };
-    int answer;
+    int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);
 
-    opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
-        if (answer == 'h')
-            return help() + 1;
-        if (!cmd_put(places, ARRAY_SIZE(places), answer))
-            return cmd_bad_option(argv[0], answer, argv, options) + 1;
-    }
     if (!address->url && !address->socket)
         address->url = remote_server_of_environment();
-    return 0;
+    return r;
 }
 
 int cmd_session(int argc, char **argv)

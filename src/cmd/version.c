@@ -60,29 +60,20 @@ static void print_build(void)
 int cmd_version(int argc, char **argv)
 {
     static const struct option options[] = {
-        {"build",      no_argument, NULL, 'b'},
-        {"json",        no_argument, NULL, 'j'},
-        {"help",            no_argument, NULL, 'h'},
-        {0},
+        {"build", no_argument, NULL, 'b'},
+        {"json",  no_argument, NULL, 'j'},
+        {"help",  no_argument, NULL, 'h'},
+        {NULL,    0,           NULL, 0  },
     };
     bool has_build = false, is_json = false;
-    int answer;
+    const struct cmd_place places[] = {
+        {'b', .flag = &has_build},
+        {'j', .flag = &is_json  },
+    };
+    int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), help);
 
-    opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
-        switch (answer) {
-        case 'b':
-            has_build = true;
-            break;
-        case 'j':
-            is_json = true;
-            break;
-        case 'h':
-            return help();
-        default:
-            return cmd_bad_option("version", answer, argv, options);
-        }
-    }
+    if (r > 0)
+        return r - 1;
     if (optind < argc)
         return cmd_bad_argument("version", argv[optind]);
     if (is_json)
