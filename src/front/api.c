@@ -55,6 +55,38 @@ void api_refuse(struct request *request, const char *what, struct error *err)
     request_answer_error(request, err);
 }
 
+/* --- waiting for a session --- */
+
+static void on_gone(struct request *request)
+{
+    struct api_waiting *w = request->user;
+
+    w->request = NULL;
+}
+
+struct api_waiting *api_wait(struct request *request, struct error *err)
+{
+    struct api *api = request->api;
+    struct session *session = sessions_find(api->sessions, request->owner, request->params[0], err);
+    struct api_waiting *w = session ? calloc(1, sizeof(*w)) : NULL;
+
+    if (session && !w)
+        error_memory(err);
+    if (!w)
+        return NULL;
+    *w = (struct api_waiting){request, session};
+    request->user = w;
+    request->on_gone = on_gone;
+    return w;
+}
+
+void api_wait_end(struct api_waiting *w)
+{
+    if (w && w->request)
+        w->request->on_gone = NULL;
+    free(w);
+}
+
 /* --- what outlives runs --- */
 
 /* A state, or a folder's texts, in escapes. */

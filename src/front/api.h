@@ -123,6 +123,20 @@ int api_read_key(struct request *request);
 /* Answers with the error; what somebody may not do is written down. Empties the error. */
 void api_refuse(struct request *request, const char *what, struct error *err);
 
+/* A request that waits for something of a session. Its client may go; what was begun is done all
+ * the same. */
+struct api_waiting {
+    struct request *request; /* NULL: the client has gone */
+    struct session *session;
+};
+
+/* For the session of the path; NULL: there is none, or no memory. Free it when the answer is there.
+ */
+struct api_waiting *api_wait(struct request *request, struct error *err);
+
+/* There is nothing to wait for after all. */
+void api_wait_end(struct api_waiting *w);
+
 /* What outlives runs, or NULL and an error where there is no place for it. */
 struct store *api_kept(const struct api *api, struct error *err);
 

@@ -30,21 +30,9 @@ static const struct schema_field discard_fields[] = {
 };
 /* clang-format on */
 
-/* What was begun is done, whether somebody waits for it or not. */
-struct waiting {
-    struct request *request; /* NULL: the client has gone */
-};
-
-static void on_gone(struct request *request)
-{
-    struct waiting *w = request->user;
-
-    w->request = NULL;
-}
-
 static void on_settled(void *user, json_t *answer, struct error *err)
 {
-    struct waiting *w = user;
+    struct api_waiting *w = user;
 
     if (w->request && answer)
         request_answer_json(w->request, 200, json_incref(answer));
@@ -57,24 +45,14 @@ static void begin(struct request *request, const struct changes_wish *wish)
 {
     struct api *api = request->api;
     struct error err = {0};
-    struct session *session =
-        sessions_find(api->sessions, request->owner, request->params[0], &err);
-    struct waiting *w = session ? calloc(1, sizeof(*w)) : NULL;
+    struct api_waiting *w = api_wait(request, &err);
 
-    if (session && !w)
-        error_memory(&err);
     /* Of somebody whose token has lost the right since the session was opened. */
-    if (w && !request->caller->rights.has_grants) {
+    if (w && !request->caller->rights.has_grants)
         error_set(&err, E_DENIED, "this token may not use directories of the host");
-    } else if (w) {
-        w->request = request;
-        request->user = w;
-        request->on_gone = on_gone;
-        if (changes_start(api->loop, session, wish, on_settled, w, &err) == 0)
-            return;
-        request->on_gone = NULL;
-    }
-    free(w);
+    else if (w && changes_start(api->loop, w->session, wish, on_settled, w, &err) == 0)
+        return;
+    api_wait_end(w);
     api_refuse(request, "changes", &err);
 }
 

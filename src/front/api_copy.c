@@ -15,20 +15,7 @@ static const struct schema_field fork_fields[] = {
     {0},
 };
 
-/* A request that waits for a copy. The client may go; what was begun is done all the same. */
-struct waiting {
-    struct request *request;
-    struct session *session;
-};
-
-static void on_gone(struct request *request)
-{
-    struct waiting *w = request->user;
-
-    w->request = NULL;
-}
-
-static json_t *copied_json(const struct waiting *w, const struct session_copied *result)
+static json_t *copied_json(const struct api_waiting *w, const struct session_copied *result)
 {
     json_t *sessions = json_array();
 
@@ -48,7 +35,7 @@ static void close_copies(const struct session_copied *result)
 
 static void on_copied(void *user, const struct session_copied *result)
 {
-    struct waiting *w = user;
+    struct api_waiting *w = user;
     struct error err = {0};
 
     if (w->request && result->err->code == E_NONE) {
@@ -64,35 +51,27 @@ static void on_copied(void *user, const struct session_copied *result)
     free(w);
 }
 
-/* The session of the path and room to wait, or NULL and the answer has been given. */
-static struct waiting *begin(struct request *request)
+/* NULL: the answer has been given. */
+static struct api_waiting *begin(struct request *request)
 {
-    struct api *api = request->api;
     struct error err = {0};
-    struct session *session =
-        sessions_find(api->sessions, request->owner, request->params[0], &err);
-    struct waiting *w = session ? calloc(1, sizeof(*w)) : NULL;
+    struct api_waiting *w = api_wait(request, &err);
 
-    if (session && !w)
-        error_memory(&err);
-    if (!w) {
+    if (!w)
         request_answer_error(request, &err);
-        return NULL;
-    }
-    *w = (struct waiting){request, session};
-    request->user = w;
-    request->on_gone = on_gone;
     return w;
 }
 
 /* `r`: of the call that was to begin it. */
-static void settle(struct waiting *w, int r, struct error *err)
+static void settle(struct api_waiting *w, int r, struct error *err)
 {
+    struct request *request;
+
     if (r == 0)
         return;
-    w->request->on_gone = NULL;
-    request_answer_error(w->request, err);
-    free(w);
+    request = w->request;
+    api_wait_end(w);
+    request_answer_error(request, err);
 }
 
 static const char *name_of(const struct request *request)
@@ -102,7 +81,7 @@ static const char *name_of(const struct request *request)
 
 static void checkpoint(struct request *request)
 {
-    struct waiting *w = begin(request);
+    struct api_waiting *w = begin(request);
     struct error err = {0};
 
     if (w)
@@ -111,7 +90,7 @@ static void checkpoint(struct request *request)
 
 static void restore(struct request *request)
 {
-    struct waiting *w = begin(request);
+    struct api_waiting *w = begin(request);
     struct error err = {0};
 
     if (w)
@@ -121,7 +100,7 @@ static void restore(struct request *request)
 /* The copies have the clocks of their source. */
 static void fork_session(struct request *request)
 {
-    struct waiting *w = begin(request);
+    struct api_waiting *w = begin(request);
     struct session_options options = {0};
     struct session_info info;
     struct error err = {0};
