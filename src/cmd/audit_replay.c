@@ -9,6 +9,7 @@
 
 #include <jansson.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/sha256.h"
 #include "base/stream.h"
@@ -52,20 +53,16 @@ static int remember_id(void *user, const struct index_row *row, const struct buf
                        const struct buf *start, struct error *err)
 {
     struct replay *replay = user;
+    char **grown;
 
     (void)line;
     (void)start;
     if (strcmp(row->kind, "run") != 0 || !row->id)
         return 0;
-    if (replay->n_ids == replay->ids_size) {
-        size_t size = replay->ids_size ? 2 * replay->ids_size : 64;
-        char **grown = reallocarray(replay->ids, size, sizeof(*grown));
-
-        if (!grown)
-            return error_memory(err);
-        replay->ids = grown;
-        replay->ids_size = size;
-    }
+    grown = array_grow(replay->ids, replay->n_ids, &replay->ids_size, sizeof(*grown));
+    if (!grown)
+        return error_memory(err);
+    replay->ids = grown;
     replay->ids[replay->n_ids] = strdup(row->id);
     return replay->ids[replay->n_ids++] ? 0 : error_memory(err);
 }

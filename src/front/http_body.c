@@ -1,6 +1,7 @@
 /* The body's framing: a length, or chunks without extensions and trailers. */
 #include <string.h>
 
+#include "base/hex.h"
 #include "front/http_guard.h"
 
 /* Hex digits of a chunk's size. */
@@ -22,15 +23,6 @@ void http_body_init(struct http_body *body, const struct http_head *head)
 {
     *body = (struct http_body){head->framing, head->framing == HTTP_LENGTH ? head->length : 0,
                                CHUNK_SIZE};
-}
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
 static int expect(struct http_body *body, char c, char wanted, int next)

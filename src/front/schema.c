@@ -6,6 +6,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/hex.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/suggest.h"
@@ -240,15 +241,6 @@ int schema_check(const struct schema_field *fields, const json_t *value, struct 
 }
 
 /* --- queries --- */
-
-static int hex_value(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
 
 /* The guard has seen to it that two hex digits follow each percent sign; one without stays itself.
  */

@@ -198,6 +198,16 @@ void session_go_on(struct session *s)
         rest(s);
 }
 
+void session_take_terms(struct run *run, const struct run *model)
+{
+    run->profile = model->profile;
+    run->policy = model->policy;
+    run->required_layers = model->required_layers;
+    run->may_spawn = model->may_spawn;
+    run->reach = model->reach;
+    run->limits = model->limits;
+}
+
 static void adopt_cell(struct session *s, struct run *cell)
 {
     struct run_limits own = cell->limits;
@@ -206,12 +216,7 @@ static void adopt_cell(struct session *s, struct run *cell)
     memcpy(cell->session, s->id, sizeof(cell->session));
     cell->session_name = s->name;
     cell->names = s->names;
-    cell->profile = model->profile;
-    cell->policy = model->policy;
-    cell->required_layers = model->required_layers;
-    cell->may_spawn = model->may_spawn;
-    cell->reach = model->reach;
-    cell->limits = model->limits;
+    session_take_terms(cell, model);
     cell->limits.timeout_ms = own.timeout_ms;
     cell->limits.cpu_ms = own.cpu_ms;
     cell->limits.output_bytes = own.output_bytes;

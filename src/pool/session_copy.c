@@ -350,12 +350,7 @@ static struct run *copy_model(const struct session *s)
     if (!copy)
         return NULL;
     copy->language = model->language;
-    copy->profile = model->profile;
-    copy->policy = model->policy;
-    copy->required_layers = model->required_layers;
-    copy->may_spawn = model->may_spawn;
-    copy->reach = model->reach;
-    copy->limits = model->limits;
+    session_take_terms(copy, model);
     copy->masking = model->masking;
     copy->zygote = box_zygote(s->box);
     copy->net = net_ref(model->net);

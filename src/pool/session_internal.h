@@ -88,6 +88,9 @@ void session_finish_end(struct session *s);
 int session_make_room(struct sessions *table, const char *owner, long max_own, size_t n,
                       struct error *err);
 
+/* What every cell and every copy has of the session's model. */
+void session_take_terms(struct run *run, const struct run *model);
+
 /* --- session_copy.c --- */
 
 /* No cell may start now. */

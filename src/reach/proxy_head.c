@@ -4,6 +4,7 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/hex.h"
 
 /* --- small pieces --- */
 
@@ -389,20 +390,11 @@ int proxy_head_write(const struct proxy_head *h, const char *header, struct buf 
 
 enum { CHUNK_SIZE, CHUNK_SIZE_LF, CHUNK_DATA, CHUNK_CR, CHUNK_LF, CHUNK_LAST_CR, CHUNK_LAST_LF };
 
-static int hex_digit(char c)
-{
-    if (c >= '0' && c <= '9')
-        return c - '0';
-    if (c >= 'a' && c <= 'f')
-        return c - 'a' + 10;
-    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
-}
-
 /* One byte that is not data. False: it does not belong there. Extensions and trailers do not
  * either: hardly anybody sends them, and servers differ about them. */
 static bool chunk_step(struct proxy_chunks *c, char byte, bool *ret_is_over)
 {
-    int digit = hex_digit(byte);
+    int digit = hex_value(byte);
 
     switch (c->state) {
     case CHUNK_SIZE:

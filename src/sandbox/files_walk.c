@@ -13,6 +13,7 @@
 #include <sys/syscall.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "sandbox/files_internal.h"
@@ -64,16 +65,11 @@ struct walk {
 
 static int grow(struct files_list *list, struct error *err)
 {
-    size_t size = list->size ? 2 * list->size : 64;
-    struct files_entry *entries;
+    struct files_entry *grown = array_grow(list->entries, list->count, &list->size, sizeof(*grown));
 
-    if (list->count < list->size)
-        return 0;
-    entries = reallocarray(list->entries, size, sizeof(*entries));
-    if (!entries)
+    if (!grown)
         return error_memory(err);
-    list->entries = entries;
-    list->size = size;
+    list->entries = grown;
     return 0;
 }
 

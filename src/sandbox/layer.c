@@ -9,6 +9,7 @@
 #include <sys/vfs.h>
 #include <time.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/utf8.h"
 #include "sandbox/files_internal.h"
@@ -162,16 +163,12 @@ bool layer_is_conflict(const struct layer *layer, const char *path, int64_t ctim
 
 static int grow(struct layer *layer, struct error *err)
 {
-    size_t size = layer->size ? 2 * layer->size : 64;
-    struct layer_base *bases;
+    struct layer_base *grown =
+        array_grow(layer->bases, layer->n_bases, &layer->size, sizeof(*grown));
 
-    if (layer->n_bases < layer->size)
-        return 0;
-    bases = reallocarray(layer->bases, size, sizeof(*bases));
-    if (!bases)
+    if (!grown)
         return error_memory(err);
-    layer->bases = bases;
-    layer->size = size;
+    layer->bases = grown;
     return 0;
 }
 

@@ -12,6 +12,7 @@
 #include <sys/sysmacros.h>
 #include <sys/xattr.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -45,16 +46,11 @@ void layers_list_done(struct layers_list *list)
 
 static int grow(struct layers_list *list, struct error *err)
 {
-    size_t size = list->size ? 2 * list->size : 64;
-    struct layer_entry *entries;
+    struct layer_entry *grown = array_grow(list->entries, list->count, &list->size, sizeof(*grown));
 
-    if (list->count < list->size)
-        return 0;
-    entries = reallocarray(list->entries, size, sizeof(*entries));
-    if (!entries)
+    if (!grown)
         return error_memory(err);
-    list->entries = entries;
-    list->size = size;
+    list->entries = grown;
     return 0;
 }
 

@@ -1,0 +1,12 @@
+/* Hexadecimal digits. */
+#pragma once
+
+/* In either case; -1: it is none. */
+static inline int hex_value(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
