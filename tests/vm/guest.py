@@ -10,7 +10,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"
 
-UNIT_TESTS = ["sandbox-cgroup", "sandbox-cgroup-sweep", "sandbox-cgroup-v2", "sandbox-caps", "sandbox-landlock", "sandbox-seccomp"]
+UNIT_TESTS = [
+    "sandbox-cgroup", "sandbox-cgroup-sweep", "sandbox-cgroup-v2", "sandbox-caps", "sandbox-landlock", "sandbox-seccomp",
+    "pool-session-copy", "pool-session-copy-bash",
+]  # fmt: skip
 
 # The tests of cgroup v2, and of the others those where an older kernel may answer differently.
 PYTHON_TESTS = [
@@ -22,7 +25,8 @@ PYTHON_TESTS = [
 
 def unit(build, name):
     program = build / "tests" / "unit" / f"test-{name}"
-    done = subprocess.run([program], env={**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP"}, capture_output=True, text=True)
+    env = {**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP", "BELLJAR_ZYGOTE": str(build / "belljar-zygote")}
+    done = subprocess.run([program], env=env, capture_output=True, text=True)
     output = done.stdout + done.stderr
     plan = re.search(r"^1\.\.(\d+)$", output, re.MULTILINE)
     lines = re.findall(r"^(not ok|ok) \d+ (# SKIP)?", output, re.MULTILINE)
