@@ -177,7 +177,22 @@ def defined(tree):
 DEFINITION = r"^\s*((async\s+)?def|class)\s"
 
 
-class Analyze:
+class Question:
+    """A task whose answer is what a program prints as JSON."""
+
+    @staticmethod
+    def ask_shell(agent, code):
+        return json.loads(agent.turn(("bash", {"command": f"python3 - <<'EOF'\n{code}\nEOF"}))[0])
+
+    @staticmethod
+    def ask_belljar(agent, code):
+        return json.loads(agent.run(code) or "null")
+
+    def check(self, root, answer):
+        return answer == self.expected()
+
+
+class Analyze(Question):
     """Count what a hundred files define, and name the five that define most."""
 
     name = "analyze 100 files"
@@ -216,20 +231,17 @@ class Analyze:
         code = ("import ast, json\nc, k = {}, 0\nfor p in open('files.txt').read().split():\n    t = list(ast.walk(ast.parse(open(p, 'rb').read())))\n"
                 "    c[p] = sum(isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)) for n in t)\n    k += sum(isinstance(n, ast.ClassDef) for n in t)\n"
                 "print(json.dumps({'functions': sum(c.values()), 'classes': k, 'most': sorted(c, key=lambda p: (-c[p], p))[:5]}))")  # fmt: skip
-        return json.loads(agent.turn(("bash", {"command": f"python3 - <<'EOF'\n{code}\nEOF"}))[0])
+        return self.ask_shell(agent, code)
 
     def belljar(self, agent, shown):
         agent.learn("code_analysis.find_functions", "code_analysis.find_classes")
         code = (f"import json\nfrom api import code_analysis\nfrom pathlib import Path\nR = Path('{shown}')\nc, k = {{}}, 0\nfor p in (R / 'files.txt').read_text().split():\n"
                 "    c[p] = code_analysis.find_functions(R / p, count_only=True)\n    k += code_analysis.find_classes(R / p, count_only=True)\n"
                 "print(json.dumps({'functions': sum(c.values()), 'classes': k, 'most': sorted(c, key=lambda p: (-c[p], p))[:5]}))")  # fmt: skip
-        return json.loads(agent.run(code) or "null")
-
-    def check(self, root, answer):
-        return answer == self.expected()
+        return self.ask_belljar(agent, code)
 
 
-class Audit:
+class Audit(Question):
     """All files: functions, classes, functions without a docstring, the five longest functions."""
 
     name = "audit all files"
@@ -262,20 +274,17 @@ class Audit:
                 "        k += isinstance(n, ast.ClassDef)\n        if isinstance(n, (ast.FunctionDef, ast.AsyncFunctionDef)):\n"
                 "            F.append((n.end_lineno - n.lineno + 1, n.name, p, ast.get_docstring(n) is None))\n"
                 "print(json.dumps({'functions': len(F), 'classes': k, 'undocumented': sum(f[3] for f in F), 'longest': [f[:3] for f in sorted(F, key=lambda f: (-f[0], *f[1:3]))[:5]]}))")  # fmt: skip
-        return json.loads(agent.turn(("bash", {"command": f"python3 - <<'EOF'\n{code}\nEOF"}))[0])
+        return self.ask_shell(agent, code)
 
     def belljar(self, agent, shown):
         agent.learn("code_analysis.find_functions", "code_analysis.find_classes")
         code = (f"import json\nfrom api import code_analysis\nR = '{shown}/'\nF = code_analysis.find_functions(R + '**/*.py')\nL = sorted(F, key=lambda f: (f['start_line'] - f['end_line'], f['name'], f['file']))[:5]\n"
                 "print(json.dumps({'functions': len(F), 'classes': code_analysis.find_classes(R + '**/*.py', count_only=True), 'undocumented': sum(not f['has_docstring'] for f in F),\n"
                 "    'longest': [[f['end_line'] - f['start_line'] + 1, f['name'], f['file'].removeprefix(R)] for f in L]}))")  # fmt: skip
-        return json.loads(agent.run(code) or "null")
-
-    def check(self, root, answer):
-        return answer == self.expected()
+        return self.ask_belljar(agent, code)
 
 
-class Query:
+class Query(Question):
     """The five best customers in a file of orders."""
 
     name = "query a 1 MB JSON file"
@@ -314,14 +323,11 @@ class Query:
 
     def shell(self, agent):
         agent.turn(("bash", {"command": "head -c 300 orders.json"}))
-        return json.loads(agent.turn(("bash", {"command": f"python3 - <<'EOF'\n{self.CODE.format(path='orders.json')}\nEOF"}))[0])
+        return self.ask_shell(agent, self.CODE.format(path="orders.json"))
 
     def belljar(self, agent, shown):
         agent.run(f"print(open('{shown}/orders.json').read(300))")
-        return json.loads(agent.run(self.CODE.format(path=f"{shown}/orders.json")) or "null")
-
-    def check(self, root, answer):
-        return answer == self.expected()
+        return self.ask_belljar(agent, self.CODE.format(path=f"{shown}/orders.json"))
 
 
 class Edit:

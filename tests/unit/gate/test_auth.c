@@ -1,4 +1,4 @@
-#include "unit.h"
+#include "token_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -8,7 +8,6 @@
 #include "gate/auth.h"
 
 static char dir[] = "/tmp/bj-auth-XXXXXX";
-static char path[64];
 
 static int make_dir(void **state)
 {
@@ -23,18 +22,6 @@ static int remove_dir(void **state)
     (void)state;
     (void)unlink(path);
     return rmdir(dir);
-}
-
-static void write_file(const char *text, mode_t mode)
-{
-    FILE *file;
-
-    (void)unlink(path);
-    file = fopen(path, "we");
-    assert_non_null(file);
-    (void)fputs(text, file);
-    (void)fclose(file);
-    assert_int_equal(chmod(path, mode), 0);
 }
 
 static void read_file(char text[128])

@@ -1,4 +1,4 @@
-#include "unit.h"
+#include "token_file.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include "gate/tokens.h"
 
 static char dir[] = "/tmp/bj-tokens-XXXXXX";
-static char path[64], lock_path[64];
+static char lock_path[64];
 
 static int make_dir(void **state)
 {
@@ -25,18 +25,6 @@ static int remove_dir(void **state)
     (void)unlink(path);
     (void)unlink(lock_path);
     return rmdir(dir);
-}
-
-static void write_file(const char *text, mode_t mode)
-{
-    FILE *file;
-
-    (void)unlink(path);
-    file = fopen(path, "we");
-    assert_non_null(file);
-    (void)fputs(text, file);
-    (void)fclose(file);
-    assert_int_equal(chmod(path, mode), 0);
 }
 
 static void what_is_added_is_found_and_the_file_has_no_token(void **state)

@@ -1,4 +1,4 @@
-#include "unit.h"
+#include "own_store.h"
 
 #include <stdio.h>
 #include <sys/stat.h>
@@ -8,46 +8,6 @@
 #include "base/limits.h"
 #include "state/skill.h"
 #include "wire/policy.h"
-
-static char dir[] = "/tmp/belljar-skill-XXXXXX";
-static char path[64];
-static struct store *store;
-
-static void remove_files(void)
-{
-    static const char *const ends[] = {"", "-wal", "-shm"};
-    char name[96];
-
-    for (size_t i = 0; i < ARRAY_SIZE(ends); i++) {
-        (void)snprintf(name, sizeof(name), "%s%s", path, ends[i]);
-        (void)unlink(name);
-    }
-}
-
-static int set_up(void **state)
-{
-    (void)state;
-    if (!*path && !mkdtemp(dir))
-        return -1;
-    (void)snprintf(path, sizeof(path), "%s/state.sqlite", dir);
-    remove_files();
-    store = store_new(path);
-    return store ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    store_free(store);
-    remove_files();
-    return 0;
-}
-
-static int remove_dir(void **state)
-{
-    (void)state;
-    return rmdir(dir);
-}
 
 static int64_t save(const char *owner, const char *name, const char *code)
 {
