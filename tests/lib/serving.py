@@ -1,6 +1,7 @@
 """`belljar serve` as a process of a test, and the ways to talk to it: properly, and byte by byte."""
 import http.client
 import json
+import os
 import re
 import signal
 import socket
@@ -118,6 +119,11 @@ class Server:
             headers["Content-Type"] = "application/json"
         c.request(method, path, body=json.dumps(body) if body is not None else None, headers=headers)
         return Events(c, c.getresponse())
+
+    def descriptors(self):
+        """How many the server has open while nothing is asked of it. Each sandbox of the stock has some: it has to be full."""
+        wait_until(lambda: (pool := self.get("/v1/stats").json["server"]["pool"])["idle"] == pool["wanted"], "the stock is full")
+        return len(os.listdir(f"/proc/{self.process.pid}/fd"))
 
     # --- byte by byte ---
 
