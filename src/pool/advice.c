@@ -24,6 +24,11 @@ static bool is_module_name(struct span s)
     return true;
 }
 
+#define MORE_MODULES                                                                               \
+    "; more come with `belljar environment create NAME --with PACKAGE`, or by pip where a "        \
+    "package "                                                                                     \
+    "index is granted"
+
 #define SHOWN(s) (int)(s).len, (s).data
 
 static int add_missing_module(const struct wire_exception *e, struct buf *out)
@@ -46,7 +51,9 @@ static int add_missing_module(const struct wire_exception *e, struct buf *out)
             return -1;
         listed++;
     }
-    return listed ? 0 : buf_add_str(out, "`belljar doctor` lists what is installed", NULL);
+    if (!listed && buf_add_str(out, "`belljar doctor` lists what is installed", NULL) < 0)
+        return -1;
+    return is_module_name(nearest) ? 0 : buf_add_str(out, MORE_MODULES, NULL);
 }
 
 static int add_import(const struct wire_exception *e, struct buf *out)

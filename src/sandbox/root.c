@@ -27,9 +27,15 @@
 
 /* --- the template, once per zygote --- */
 
+/* Debian's Python reads what is there when it starts. */
+#define PYTHON_DIR "etc/python" BELLJAR_PYTHON
+
 static const char *const directories[] = {
-    "usr", "etc", "etc/ssl", "dev", "dev/shm", "proc", "tmp", "workspace", "run", "var", "home",
+    "usr",  "etc", "etc/ssl",   PYTHON_DIR, "dev", "dev/shm",
+    "proc", "tmp", "workspace", "run",      "var", "home",
 };
+
+extern const char root_python_start[]; /* made of guest/pylib/sitecustomize.py at build time */
 
 static const struct {
     const char *path;
@@ -62,15 +68,16 @@ static const struct {
     const char *path;
     const char *text;
 } etc_made[] = {
-    {"etc/passwd",        "root:x:0:0:root:/root:/usr/sbin/nologin\n"
+    {"etc/passwd",                   "root:x:0:0:root:/root:/usr/sbin/nologin\n"
                    "user:x:1000:1000:user:/workspace:/bin/bash\n"
                    "nobody:x:65534:65534:nobody:/nonexistent:/usr/sbin/nologin\n"},
-    {"etc/group",         "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n"                            },
-    {"etc/hosts",         "127.0.0.1 localhost belljar\n::1 localhost\n"                           },
-    {"etc/hostname",      "belljar\n"                                                              },
-    {"etc/host.conf",     "multi on\n"                                                             },
-    {"etc/nsswitch.conf", "passwd: files\ngroup: files\nhosts: files\nservices: files\n"
+    {"etc/group",                    "root:x:0:\nuser:x:1000:\nnogroup:x:65534:\n"                 },
+    {"etc/hosts",                    "127.0.0.1 localhost belljar\n::1 localhost\n"                },
+    {"etc/hostname",                 "belljar\n"                                                   },
+    {"etc/host.conf",                "multi on\n"                                                  },
+    {"etc/nsswitch.conf",            "passwd: files\ngroup: files\nhosts: files\nservices: files\n"
                           "protocols: files\n"                            },
+    {PYTHON_DIR "/sitecustomize.py", root_python_start                                             },
 };
 
 static int make_file(const char *path, const char *data, size_t len, struct error *err)

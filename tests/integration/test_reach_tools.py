@@ -15,6 +15,9 @@ import belljar
 from hosts import Bait, Host
 
 
+NEEDS_PIP = pytest.mark.skipif(subprocess.run(["/usr/bin/python3", "-m", "pip", "--version"], capture_output=True).returncode != 0, reason="python3-pip is not installed")
+
+
 def bash(who, code, *args, **more):
     answer = who.run(code, "-l", "bash", *args, **more)
     assert answer.json["status"] == "success", answer
@@ -86,9 +89,8 @@ def wheel(name):
     return data.getvalue()
 
 
+@NEEDS_PIP
 def test_pip_from_an_index(who):
-    if subprocess.run(["/usr/bin/python3", "-m", "pip", "--version"], capture_output=True).returncode != 0:
-        pytest.skip("python3-pip is not installed")
     html = {"Content-Type": "text/html"}
     file = "smallest-1.0-py3-none-any.whl"
     with Host(answers={"/simple/smallest/": (200, html, f'<a href="/files/{file}">{file}</a>'.encode()), f"/files/{file}": (200, {}, wheel("smallest"))}) as host:
@@ -98,6 +100,39 @@ def test_pip_from_an_index(who):
         )
         result = bash(who, code, "--net", f"localhost:{host.port}", "--timeout", "55")
         assert result["stdout"] == "42\n", result
+
+
+@NEEDS_PIP
+@pytest.mark.parametrize("command", ["pip install -q smallest==1.0", "python3 -m pip install --target /workspace/lib smallest==1.0", "python3 -Im pip download smallest==1.0"])
+def test_pip_without_an_index_names_what_would_allow_it(who, command):
+    result = who.run(f"{command} 2>&1; echo $?", "-l", "bash").json
+    assert "belljar: this sandbox was granted no package index\n" in result["stdout"], result
+    assert "`--net " in result["stdout"] and "`belljar environment create NAME --with smallest==1.0`" in result["stdout"], result
+    assert "Retrying" not in result["stdout"] and "externally" not in result["stdout"], result
+    assert result["stdout"].endswith("\n1\n"), result
+
+
+@NEEDS_PIP
+def test_pip_started_by_python_names_what_would_allow_it(who):
+    code = "import subprocess, sys; print(subprocess.run([sys.executable, '-m', 'pip', 'install', '-i', 'https://packages.example.org/simple', 'smallest'], capture_output=True, text=True).stderr)"
+    result = who.run(code).json
+    assert "`--net packages.example.org`" in result["stdout"] and "--with smallest`" in result["stdout"], result
+
+
+@NEEDS_PIP
+def test_pip_says_what_the_gate_refused(who):
+    """An index that is not granted is named once; one that is granted and has no such package is not blamed on the gate."""
+    with Host(answers={"/simple/smallest/": (404, {}, b"no")}) as host, Bait() as bait:
+        code = "\n".join(f"pip install -i http://localhost:{port}/simple/ smallest 2>&1" for port in (bait.port, host.port))
+        result = who.run(code, "-l", "bash", "--net", f"localhost:{host.port}").json
+        assert f"`--net localhost:{bait.port}`" in result["stdout"] and "Retrying" not in result["stdout"], result
+        assert result["stdout"].count("belljar: ") == 1 and bait.touched == [], result
+        assert [refusal["grant"] for refusal in result["net"]["refused"]] == [f"localhost:{bait.port}"], result
+
+
+def test_other_programs_called_with_install_say_nothing_of_it(who):
+    result = who.run("echo 'import sys; sys.exit(3)' > tool.py; python3 tool.py install x 2>&1; echo $?", "-l", "bash").json
+    assert result["stdout"] == "3\n", result
 
 
 def test_git_clone_over_http(who, base):

@@ -26,7 +26,9 @@ static void a_missing_module_gets_the_nearest_and_the_installed(void **state)
     free(text);
     text = advice("ModuleNotFoundError", WIRE_ADVICE_MODULE, far, 2);
     assert_string_equal(text, "the module is not installed in this environment; installed beside "
-                              "the standard library: matplotlib");
+                              "the standard library: matplotlib; more come with `belljar "
+                              "environment create NAME --with PACKAGE`, or by pip where a package "
+                              "index is granted");
     free(text);
 }
 
