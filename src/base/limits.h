@@ -159,10 +159,11 @@
 
 /* The gate to granted hosts. Connections of one sandbox at once, and of all: each is two
  * descriptors and some buffers of the supervisor's; more wait in the sandbox. Lookups at once: each
- * is a process; more wait. */
-#define LIMIT_NET_OPEN     64
-#define LIMIT_NET_OPEN_ALL 2048
-#define LIMIT_NET_LOOKUPS  16
+ * is a process; more wait, and sandboxes take turns. */
+#define LIMIT_NET_OPEN         64
+#define LIMIT_NET_OPEN_ALL     2048
+#define LIMIT_NET_LOOKUPS      16
+#define LIMIT_NET_LOOKUPS_EACH 4
 
 /* Of one sandbox in its life: what a crawler makes in a day, and an endless loop in minutes. */
 #define LIMIT_NET_TOTAL 100000

@@ -131,7 +131,7 @@ void guest_go(struct guest *g)
         on_resolved(g, local, ARRAY_SIZE(local), NULL);
         return;
     }
-    g->lookup = resolve_start(g->egress->loop, g->host.name, on_resolved, g);
+    g->lookup = resolve_start(g->egress->loop, g->egress, g->host.name, on_resolved, g);
     if (!g->lookup)
         guest_refuse(g, 502, "out of memory", false);
 }

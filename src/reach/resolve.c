@@ -14,8 +14,17 @@
 
 #define ANSWER_BYTES 4096
 
+/* Whose lookups wait for each other. It lives as long as it has some. */
+struct line {
+    struct line *next;
+    const void *owner;
+    size_t count, n_running;
+    uint64_t served; /* when one of them last had its turn: a number that grows */
+};
+
 struct lookup {
     struct lookup *next; /* in the list of all, in order */
+    struct line *line;
     struct loop *loop;
     char *name;
     resolve_fn fn; /* NULL: nobody waits */
@@ -30,7 +39,9 @@ struct lookup {
 
 static const char *the_program = "";
 static struct lookup *all;
+static struct line *lines;
 static size_t n_running;
+static uint64_t turns;
 
 void resolve_configure(const char *program)
 {
@@ -46,6 +57,50 @@ static void unlink_lookup(struct lookup *l)
         }
 }
 
+/* --- whose turn it is --- */
+
+static struct line *join_line(const void *owner)
+{
+    struct line *line = lines;
+
+    while (line && line->owner != owner)
+        line = line->next;
+    if (!line) {
+        line = calloc(1, sizeof(*line));
+        if (!line)
+            return NULL;
+        *line = (struct line){.next = lines, .owner = owner};
+        lines = line;
+    }
+    line->count++;
+    return line;
+}
+
+static void leave_line(struct line *line)
+{
+    if (!line || --line->count > 0)
+        return;
+    for (struct line **at = &lines; *at; at = &(*at)->next)
+        if (*at == line) {
+            *at = line->next;
+            break;
+        }
+    free(line);
+}
+
+/* Of each line the oldest, and of all lines the one that was served longest ago: whoever asks a
+ * thousand times waits for himself. */
+static struct lookup *find_next(void)
+{
+    struct lookup *next = NULL;
+
+    for (struct lookup *l = all; l && n_running < LIMIT_NET_LOOKUPS; l = l->next)
+        if (!l->pid && l->line->n_running < LIMIT_NET_LOOKUPS_EACH &&
+            (!next || l->line->served < next->line->served))
+            next = l;
+    return next;
+}
+
 static void free_lookup(struct lookup *l)
 {
     unlink_lookup(l);
@@ -56,9 +111,11 @@ static void free_lookup(struct lookup *l)
     close_fd(&l->answer);
     if (l->pid > 0) {
         n_running--;
+        l->line->n_running--;
         (void)kill(-l->pid, SIGKILL);
         (void)waitpid(l->pid, NULL, 0); /* dead already, but for the end of the whole program */
     }
+    leave_line(l->line);
     free(l->name);
     free(l);
 }
@@ -188,6 +245,7 @@ static int begin(struct lookup *l)
     if (fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0 || spawn(l, theirs) < 0)
         return -1;
     n_running++;
+    l->line->n_running++;
     l->pidfd = (int)syscall(SYS_pidfd_open, l->pid, 0); /* Linux 5.3 */
     if (l->pidfd < 0)
         return -1;
@@ -199,31 +257,34 @@ static int begin(struct lookup *l)
     return 0;
 }
 
+/* The timer of one that waits is for all that do. Each look is at the lists as they are then: an
+ * answer may have freed or added any. */
 static void on_timer(void *arg)
 {
     struct lookup *l = arg;
 
-    if (l->pid)
+    if (l->pid) {
         on_late(l);
-    else if (n_running >= LIMIT_NET_LOOKUPS)
-        loop_timer_start(l->timer, LIMIT_NET_LOOKUP_S * 1000); /* its turn comes with an end */
-    else if (begin(l) < 0)
-        answer(l, "the resolver could not be started");
+        return;
+    }
+    while ((l = find_next())) {
+        l->line->served = ++turns;
+        if (begin(l) < 0)
+            answer(l, "the resolver could not be started");
+    }
 }
 
 /* From the loop: an answer never comes from within the call that asked. */
 static void start_waiting(void)
 {
-    size_t room = n_running < LIMIT_NET_LOOKUPS ? LIMIT_NET_LOOKUPS - n_running : 0;
+    struct lookup *next = find_next();
 
-    for (struct lookup *l = all; l && room; l = l->next)
-        if (!l->pid) {
-            loop_timer_start(l->timer, 0);
-            room--;
-        }
+    if (next)
+        loop_timer_start(next->timer, 0);
 }
 
-struct lookup *resolve_start(struct loop *loop, const char *name, resolve_fn fn, void *user)
+struct lookup *resolve_start(struct loop *loop, const void *owner, const char *name, resolve_fn fn,
+                             void *user)
 {
     struct lookup *l = calloc(1, sizeof(*l)), **at = &all;
 
@@ -232,24 +293,27 @@ struct lookup *resolve_start(struct loop *loop, const char *name, resolve_fn fn,
     *l = (struct lookup){.loop = loop, .fn = fn, .user = user, .pidfd = -1, .answer = -1};
     l->name = strdup(name);
     l->timer = loop_timer(loop, on_timer, l);
-    if (!l->name || !l->timer) {
+    l->line = join_line(owner);
+    if (!l->name || !l->timer || !l->line) {
         free_lookup(l);
         return NULL;
     }
     while (*at)
         at = &(*at)->next;
     *at = l;
-    loop_timer_start(l->timer, 0);
+    start_waiting();
     return l;
 }
 
 void resolve_cancel(struct lookup *l)
 {
     l->fn = NULL;
-    if (!l->pid)
-        free_lookup(l);
-    else
+    if (l->pid) {
         (void)kill(-l->pid, SIGKILL); /* on_end() follows */
+        return;
+    }
+    free_lookup(l);
+    start_waiting(); /* the timer was perhaps the one for all */
 }
 
 void resolve_end(struct loop *loop)

@@ -21,8 +21,10 @@ typedef void (*resolve_fn)(void *user, const struct address *addresses, size_t c
 /* The operator's program, or "" for our own. The text is only lent. */
 void resolve_configure(const char *program);
 
-/* NULL: out of memory. */
-struct lookup *resolve_start(struct loop *loop, const char *name, resolve_fn fn, void *user);
+/* Lookups of one owner (a sandbox) take turns with those of others, and a few run at once, however
+ * many it asks for (LIMIT_NET_LOOKUPS). NULL: out of memory. */
+struct lookup *resolve_start(struct loop *loop, const void *owner, const char *name, resolve_fn fn,
+                             void *user);
 
 /* Nobody waits for it any more. */
 void resolve_cancel(struct lookup *lookup);
