@@ -248,6 +248,21 @@ static size_t count_changed(const struct side *side)
     return count;
 }
 
+/* The carriage return of another system's newline is no secret. */
+static bool has_invisible(const struct side *side)
+{
+    for (size_t i = 0; i < side->count; i++) {
+        const struct line *line = &side->lines[i];
+        size_t len = line->len;
+
+        if (len > 1 && line->at[len - 1] == '\n' && line->at[len - 2] == '\r')
+            len -= 2;
+        if (line->is_changed && utf8_has_invisible(line->at, len))
+            return true;
+    }
+    return false;
+}
+
 int diff_unified(struct span old, struct span new, struct buf *out, struct diff_count *ret_count,
                  struct error *err)
 {
@@ -258,6 +273,7 @@ int diff_unified(struct span old, struct span new, struct buf *out, struct diff_
     if (r == 0) {
         count.removed = count_changed(&a);
         count.added = count_changed(&b);
+        count.has_invisible = has_invisible(&b);
         if (out)
             write_hunks(&a, &b, out, &count);
         *ret_count = count;

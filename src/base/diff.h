@@ -11,6 +11,7 @@
 
 struct diff_count {
     size_t added, removed; /* lines */
+    bool has_invisible;    /* an added line has characters that are not to be seen (utf8.h) */
     bool is_cut;           /* `out` was full: the last hunks are missing */
 };
 

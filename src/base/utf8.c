@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include "base/cleanup.h"
+
 /* Length by first byte, and the range of the second byte, which is where overlong forms, surrogates
  * and characters that do not exist show themselves (Unicode, table 3-7). */
 static int shape(uint8_t first, uint8_t *ret_low, uint8_t *ret_high)
@@ -63,4 +65,58 @@ size_t utf8_valid(const char *text, size_t len)
         at += (size_t)n;
     }
     return at;
+}
+
+/* C1 controls work like ESC sequences on some terminals. */
+bool utf8_is_harmless(uint32_t c)
+{
+    return c >= 0x20 && c != 0x7f && !(c >= 0x80 && c < 0xa0) && c != 0x061c && c != 0x200e &&
+           c != 0x200f && c != 0x2028 && c != 0x2029 && !(c >= 0x202a && c <= 0x202e) &&
+           !(c >= 0x2066 && c <= 0x2069);
+}
+
+bool utf8_is_visible(uint32_t c)
+{
+    /* Default_Ignorable_Code_Point of Unicode 15, and what is drawn as nothing: the blank of
+     * Braille, marks of annotations and of music. */
+    static const struct {
+        uint32_t first, last;
+    } invisible[] = {
+        {0x00ad,  0x00ad },
+        {0x034f,  0x034f },
+        {0x061c,  0x061c },
+        {0x115f,  0x1160 },
+        {0x17b4,  0x17b5 },
+        {0x180b,  0x180f },
+        {0x200b,  0x200f },
+        {0x2028,  0x202e },
+        {0x2060,  0x206f },
+        {0x2800,  0x2800 },
+        {0x3164,  0x3164 },
+        {0xfe00,  0xfe0f },
+        {0xfeff,  0xfeff },
+        {0xffa0,  0xffa0 },
+        {0xfff0,  0xfffb },
+        {0x1bca0, 0x1bca3},
+        {0x1d173, 0x1d17a},
+        {0xe0000, 0xe0fff},
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(invisible); i++)
+        if (c >= invisible[i].first && c <= invisible[i].last)
+            return false;
+    return utf8_is_harmless(c);
+}
+
+bool utf8_has_invisible(const char *text, size_t len)
+{
+    for (size_t at = 0; at < len;) {
+        uint32_t c = 0;
+        int n = utf8_decode(text + at, len - at, &c);
+
+        if (n <= 0 || (!utf8_is_visible(c) && c != '\t' && c != '\n'))
+            return true;
+        at += (size_t)n;
+    }
+    return false;
 }

@@ -12,5 +12,14 @@
  * UTF8_PARTIAL. ret_char may be NULL and stays untouched when there is no character. */
 int utf8_decode(const char *text, size_t len, uint32_t *ret_char);
 
+/* Whether it may stand on a terminal: no control character, and no mark for the direction of
+ * writing, which makes text read otherwise than it is. */
+bool utf8_is_harmless(uint32_t c);
+
+/* Harmless, and something is to be seen of it. Names and lines that somebody says yes to are shown
+ * without what is not: joiners and selectors are part of good text, and a hiding place. */
+bool utf8_is_visible(uint32_t c);
+bool utf8_has_invisible(const char *text, size_t len);
+
 /* Length of the longest valid beginning. */
 size_t utf8_valid(const char *text, size_t len);

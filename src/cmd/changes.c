@@ -6,13 +6,14 @@
 #include "base/limits.h"
 #include "front/terminal.h"
 
-/* A name is a stranger's, and so is the server that sends it: nothing of it moves the cursor. */
+/* A name is a stranger's, and so is the server that sends it: nothing of it moves the cursor,
+ * and nothing of it is to be missed. */
 static void print_line(FILE *out, const char *text, size_t len)
 {
     cleanup(buf_done) struct buf shown = {0};
 
     buf_init(&shown, 8 * len + 64);
-    if (terminal_line(text, len, &shown, NULL) == 0)
+    if (terminal_exact_line(text, len, &shown, NULL) == 0)
         (void)fprintf(out, "%s", buf_str(&shown));
 }
 
@@ -65,6 +66,8 @@ static void print_change(FILE *out, const json_t *change)
         (void)fprintf(out, "  mode ");
         print_line(out, mode, strlen(mode));
     }
+    if (json_is_true(json_object_get(change, "has_invisible")))
+        (void)fprintf(out, "  INVISIBLE CHARACTERS");
     if (*obstacle) {
         (void)fprintf(out, "  (");
         print_line(out, obstacle, strlen(obstacle));

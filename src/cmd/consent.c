@@ -37,9 +37,9 @@ static void show(const struct consent *consent, const char *name, const char *ar
 
     buf_init(&text, 16 * KIB);
     if (buf_add_str(&text, "belljar: the program wants to call ", NULL) == 0 &&
-        terminal_line(name, strlen(name), &text, NULL) == 0 &&
+        terminal_exact_line(name, strlen(name), &text, NULL) == 0 &&
         buf_add_str(&text, " with ", NULL) == 0 &&
-        terminal_line(arguments, len < SHOWN_BYTES ? len : SHOWN_BYTES, &text, NULL) == 0 &&
+        terminal_exact_line(arguments, len < SHOWN_BYTES ? len : SHOWN_BYTES, &text, NULL) == 0 &&
         buf_add_str(&text, len > SHOWN_BYTES ? " …" : "", NULL) == 0 &&
         buf_add_str(&text, "\nAllow it this time? [y/N] ", NULL) == 0) {
         (void)tcflush(consent->terminal, TCIFLUSH); /* what was typed before is no answer to it */

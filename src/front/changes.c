@@ -7,6 +7,7 @@
 #include "base/diff.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 #include "pool/mask.h"
 
 /* --- which ones --- */
@@ -132,20 +133,26 @@ static json_t *mode_json(unsigned mode, bool is_there)
     return is_there ? json_string(text) : json_null();
 }
 
+/* `path` is shown with them escaped; the lines of `diff` have them as they are, for `patch`. */
+static bool has_invisible(const struct layer_entry *e, const struct lines *lines)
+{
+    return utf8_has_invisible(e->path, strlen(e->path)) || lines->count.has_invisible;
+}
+
 static json_t *change_json(const struct layers *layers, const struct layer_entry *e,
                            struct run *run, const struct lines *lines)
 {
     const char *obstacle = layer_obstacle_name(e->obstacle);
 
-    return json_pack("{s:o, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:b, s:o}", "path",
-                     path_json(layers, e, run), "change", layer_change_name(e->change), "kind",
-                     files_kind_name(e->kind), "size", (json_int_t)e->size, "old_size",
-                     (json_int_t)e->old_size, "mode",
-                     mode_json(e->mode, e->change != LAYER_DELETED), "old_mode",
-                     mode_json(e->old_mode, e->change != LAYER_CREATED), "added",
-                     count_json(lines, lines->count.added), "removed",
-                     count_json(lines, lines->count.removed), "is_binary", (int)lines->is_binary,
-                     "obstacle", obstacle ? json_string(obstacle) : json_null());
+    return json_pack(
+        "{s:o, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:b, s:b, s:o}", "path",
+        path_json(layers, e, run), "change", layer_change_name(e->change), "kind",
+        files_kind_name(e->kind), "size", (json_int_t)e->size, "old_size", (json_int_t)e->old_size,
+        "mode", mode_json(e->mode, e->change != LAYER_DELETED), "old_mode",
+        mode_json(e->old_mode, e->change != LAYER_CREATED), "added",
+        count_json(lines, lines->count.added), "removed", count_json(lines, lines->count.removed),
+        "is_binary", (int)lines->is_binary, "has_invisible", (int)has_invisible(e, lines),
+        "obstacle", obstacle ? json_string(obstacle) : json_null());
 }
 
 /* The lines of one file as `diff` and `patch` know them. *left: bytes that an answer has room for;

@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "front/changes.h"
 #include "front/mcp_tools.h"
+#include "front/terminal.h"
 
 /* What a model reads of one list; paths narrow it down. */
 #define SHOWN_BYTES (32 * KIB)
@@ -28,7 +29,8 @@ static const char *string_of(const json_t *object, const char *key)
     return text ? text : "";
 }
 
-/* --- as text: the strings are masked and of one line, but for the diffs --- */
+/* --- as text: the strings are masked and of one line, but for the diffs. Nothing in them is
+ * invisible: what is there for the model alone, or for nobody, is what somebody has to know --- */
 
 static int add_change(const json_t *change, struct buf *out)
 {
@@ -45,6 +47,9 @@ static int add_change(const json_t *change, struct buf *out)
         buf_printf(out, NULL, " binary, %lld bytes",
                    (long long)json_integer_value(json_object_get(change, "size"))) < 0)
         return -1;
+    if (json_is_true(json_object_get(change, "has_invisible")) &&
+        buf_add_str(out, " — has invisible characters, shown as \\xNN", NULL) < 0)
+        return -1;
     return buf_printf(out, NULL, "%s%s\n", *obstacle ? " — will not be applied: " : "", obstacle);
 }
 
@@ -55,9 +60,12 @@ static int add_list(const json_t *answer, struct buf *out)
     for (size_t i = 0; i < json_array_size(changes); i++)
         if (add_change(json_array_get(changes, i), out) < 0)
             return -1;
-    for (size_t i = 0; i < json_array_size(changes); i++)
-        if (buf_add_str(out, string_of(json_array_get(changes, i), "diff"), NULL) < 0)
+    for (size_t i = 0; i < json_array_size(changes); i++) {
+        const char *diff = string_of(json_array_get(changes, i), "diff");
+
+        if (terminal_exact(diff, strlen(diff), out, NULL) < 0)
             return -1;
+    }
     return 0;
 }
 

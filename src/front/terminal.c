@@ -12,15 +12,6 @@ void terminal_begin(struct terminal *terminal, bool has_color)
     *terminal = (struct terminal){.has_color = has_color};
 }
 
-/* C1 controls work like ESC sequences on some terminals; the marks for writing direction reorder
- * what is read. */
-static bool is_harmless(uint32_t c)
-{
-    return c >= 0x20 && c != 0x7f && !(c >= 0x80 && c < 0xa0) && c != 0x061c && c != 0x200e &&
-           c != 0x200f && c != 0x2028 && c != 0x2029 && !(c >= 0x202a && c <= 0x202e) &&
-           !(c >= 0x2066 && c <= 0x2069);
-}
-
 static int add_visible(const char *data, size_t len, struct buf *out, struct error *err)
 {
     for (size_t i = 0; i < len; i++) {
@@ -94,7 +85,7 @@ static int pass(struct terminal *terminal, const char *data, size_t len, bool is
     n = utf8_decode(data, len, &c);
     if (n == UTF8_PARTIAL && !is_end)
         return n;
-    if (n > 0 && is_harmless(c))
+    if (n > 0 && (terminal->is_exact ? utf8_is_visible(c) : utf8_is_harmless(c)))
         return buf_add(out, data, (size_t)n, err) < 0 ? -2 : n;
     n = n > 0 ? n : 1;
     return add_visible(data, (size_t)n, out, err) < 0 ? -2 : n;
@@ -156,11 +147,11 @@ int terminal_finish(struct terminal *terminal, struct buf *out, struct error *er
     return buf_add_str(out, "\033[0m", err);
 }
 
-int terminal_line(const char *text, size_t len, struct buf *out, struct error *err)
+static int add_text_line(const char *text, size_t len, bool is_exact, struct buf *out,
+                         struct error *err)
 {
-    struct terminal terminal;
+    struct terminal terminal = {.is_exact = is_exact};
 
-    terminal_begin(&terminal, false);
     while (len) {
         size_t plain = 0;
 
@@ -175,6 +166,25 @@ int terminal_line(const char *text, size_t len, struct buf *out, struct error *e
         len -= plain;
     }
     return 0;
+}
+
+int terminal_line(const char *text, size_t len, struct buf *out, struct error *err)
+{
+    return add_text_line(text, len, false, out, err);
+}
+
+int terminal_exact_line(const char *text, size_t len, struct buf *out, struct error *err)
+{
+    return add_text_line(text, len, true, out, err);
+}
+
+int terminal_exact(const char *text, size_t len, struct buf *out, struct error *err)
+{
+    struct terminal terminal = {.is_exact = true};
+
+    if (terminal_feed(&terminal, text, len, out, err) < 0)
+        return -1;
+    return terminal_finish(&terminal, out, err);
 }
 
 bool terminal_has_color(int fd, const char *when)

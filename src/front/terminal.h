@@ -17,6 +17,7 @@ struct terminal {
     char held[TERMINAL_HELD_MAX];
     size_t n_held;
     bool has_color;  /* false: colours are made visible, too */
+    bool is_exact;   /* what cannot be seen is made visible, too */
     bool is_colored; /* a colour was passed on and not yet reset */
 };
 
@@ -32,6 +33,12 @@ int terminal_finish(struct terminal *terminal, struct buf *out, struct error *er
 
 /* One line of text for a message: newlines and tabs are made visible as well. */
 int terminal_line(const char *text, size_t len, struct buf *out, struct error *err);
+
+/* What somebody is to say yes to, names of files and lines of a change: nothing of it stays unseen,
+ * joiners and characters without width are made visible as well. The second is for several lines,
+ * whose tabs are left. */
+int terminal_exact_line(const char *text, size_t len, struct buf *out, struct error *err);
+int terminal_exact(const char *text, size_t len, struct buf *out, struct error *err);
 
 /* Does `fd` get colours? `when` is the option `color`: "always", "never", or "auto" for a terminal
  * that has them while NO_COLOR is not set. */

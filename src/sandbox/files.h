@@ -41,6 +41,9 @@ int files_path_check(const char *path, size_t len, char ret_path[PATH_MAX], stru
 /* As text of one line: what is not UTF-8, control characters and the backslash become \xNN. */
 int files_path_escape(const char *path, struct buf *out, struct error *err);
 
+/* For whom the name is a thing to say yes to: so does what cannot be seen (utf8_is_visible()). */
+int files_path_reveal(const char *path, struct buf *out, struct error *err);
+
 /* --- looking --- */
 
 enum files_kind {

@@ -59,7 +59,7 @@ static bool is_plain(uint32_t c)
     return c >= 0x20 && c != '\\' && c != 0x7f && !(c >= 0x80 && c < 0xa0);
 }
 
-int files_path_escape(const char *path, struct buf *out, struct error *err)
+static int escape(const char *path, bool is_exact, struct buf *out, struct error *err)
 {
     size_t len = strlen(path);
 
@@ -68,7 +68,7 @@ int files_path_escape(const char *path, struct buf *out, struct error *err)
         int n = utf8_decode(path + at, len - at, &c);
         int r = 0;
 
-        if (n > 0 && is_plain(c)) {
+        if (n > 0 && is_plain(c) && (!is_exact || utf8_is_visible(c))) {
             r = buf_add(out, path + at, (size_t)n, err);
         } else {
             n = n > 0 ? n : 1;
@@ -80,4 +80,14 @@ int files_path_escape(const char *path, struct buf *out, struct error *err)
         at += (size_t)n;
     }
     return 0;
+}
+
+int files_path_escape(const char *path, struct buf *out, struct error *err)
+{
+    return escape(path, false, out, err);
+}
+
+int files_path_reveal(const char *path, struct buf *out, struct error *err)
+{
+    return escape(path, true, out, err);
 }

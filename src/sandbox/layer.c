@@ -380,10 +380,10 @@ const char *layer_obstacle_name(enum layer_obstacle obstacle)
 int layers_show_path(const struct layers *layers, const struct layer_entry *entry, struct buf *out,
                      struct error *err)
 {
-    if (files_path_escape(layers->items[entry->index].path, out, err) < 0 ||
+    if (files_path_reveal(layers->items[entry->index].path, out, err) < 0 ||
         buf_add_str(out, "/", err) < 0)
         return -1;
-    return files_path_escape(entry->path, out, err);
+    return files_path_reveal(entry->path, out, err);
 }
 
 bool layers_is_below(const struct layers *layers, const struct layer_entry *entry, const char *path)
@@ -402,7 +402,7 @@ bool layers_is_below(const struct layers *layers, const struct layer_entry *entr
         cleanup(buf_done) struct buf top = {0};
 
         buf_init(&top, 4 * PATH_MAX + 1);
-        if (layers->count != 1 || files_path_escape(layers->items[0].path, &top, NULL) < 0)
+        if (layers->count != 1 || files_path_reveal(layers->items[0].path, &top, NULL) < 0)
             return false;
         skip = top.len + 1;
     }

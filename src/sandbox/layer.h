@@ -87,7 +87,7 @@ const char *layer_obstacle_name(enum layer_obstacle obstacle); /* NULL: there is
 void layers_list_digest(const struct layers *layers, const struct layers_list *list,
                         uint8_t digest[SHA256_BYTES]);
 
-/* The whole path as text of one line (files_path_escape). */
+/* The whole path as text of one line (files_path_reveal). */
 int layers_show_path(const struct layers *layers, const struct layer_entry *entry, struct buf *out,
                      struct error *err);
 

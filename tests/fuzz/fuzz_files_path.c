@@ -30,6 +30,9 @@ static void check_shown(const char *path)
     struct buf shown;
 
     buf_init(&shown, 4 * PATH_MAX + 1);
+    if (files_path_reveal(path, &shown, NULL) < 0 || utf8_has_invisible(buf_str(&shown), shown.len))
+        abort();
+    buf_clear(&shown);
     if (files_path_escape(path, &shown, NULL) < 0)
         abort();
     if (utf8_valid(buf_str(&shown), shown.len) != shown.len)

@@ -102,6 +102,18 @@ def test_words_for_people(who, folder):
     assert not (folder / ".bashrc").exists() and (folder / "a.txt").read_text() == "x\n"
 
 
+def test_nothing_that_is_to_be_approved_is_invisible(who, folder):
+    """Names are escaped, and lists say where lines hide something; a plain list says nothing."""
+    answer = who.call("run", "--profile", "open", "-l", "bash", "--allow", f"{folder}:cow", "--diff", "-c", f"cd '{folder}'; echo x > $'in\\u200bvoice'; echo $'y\\u202e' > a.txt; echo z > plain")
+    said = answer.err.decode()
+    for line in (f"A {folder}/in\\xe2\\x80\\x8bvoice  +1 -0  2 B  INVISIBLE CHARACTERS", f"M {folder}/a.txt  +1 -3  5 B  INVISIBLE CHARACTERS", "+y\\xe2\\x80\\xae", f"A {folder}/plain  +1 -0  2 B"):
+        assert line in said.splitlines(), said
+    answer = bash(who, folder, "echo x > $'in\\u200bvoice'; echo $'y\\u202e' > a.txt; echo z > plain; rm sub/b.txt", "--diff", "--apply")
+    found = changes(answer)
+    assert {n: c["has_invisible"] for n, c in found.items()} == {"in\\xe2\\x80\\x8bvoice": True, "a.txt": True, "plain": False, "sub/b.txt": False}, answer
+    assert "\u202e" in found["a.txt"]["diff"] and (folder / "in\u200bvoice").exists()
+
+
 def test_secrets_in_a_diff_are_masked(who, folder):
     token = "ghp_" + "a1B2" * 9
     answer = bash(who, folder, f"echo 'token = {token}' >> a.txt; printf -- '-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\\n-----END PRIVATE KEY-----\\n' > key.pem", "--diff")

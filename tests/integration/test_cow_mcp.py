@@ -42,6 +42,17 @@ def test_show_apply_discard(who, folder):
         assert mcp.text_of(said) == "a\n" and sorted(p.name for p in folder.iterdir()) == ["a"], said
 
 
+def test_a_model_reads_what_cannot_be_seen(who, folder):
+    with mcp.Client(who, "--profile", "open", "--allow", f"{folder}:cow") as client:
+        client.initialize()
+        client.call("execute_bash_code", {"code": f"cd '{folder}'; echo $'safe\\U000e0065' > $'x\\u2060'"})
+        shown = review(client)
+        for line in (f"created {folder}/x\\xe2\\x81\\xa0 +1 -0 — has invisible characters, shown as \\xNN", "+safe\\xf3\\xa0\\x81\\xa5"):
+            assert line in shown.splitlines(), shown
+        assert review(client, action="apply", paths=["x\\xe2\\x81\\xa0"]) == "1 change applied"
+        assert (folder / "x\u2060").exists()
+
+
 def test_without_such_a_directory_there_is_no_such_tool(who, folder):
     with mcp.Client(who, "--allow", f"{folder}:rw") as client:
         client.initialize()

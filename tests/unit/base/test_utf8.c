@@ -43,6 +43,22 @@ static void forms_that_mean_nothing_are_invalid(void **state)
     assert_int_equal(c, 77);
 }
 
+static void what_cannot_be_seen_is_known(void **state)
+{
+    static const char *const hidden[] = {"a\u202eb", "\u200b",     "\ufeffx", "x\ufe0f",
+                                         "\u00ad",   "\U000e0041", "\x1b[m",  "\u2800",
+                                         "\u3164",   "\xff",       "\r",      "\u2066"};
+    static const char *const plain[] = {"", "a b\tc\n", "é…😀", "日本\u3000語", "\u00a0"};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
+        assert_true(utf8_has_invisible(hidden[i], strlen(hidden[i])));
+    for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
+        assert_false(utf8_has_invisible(plain[i], strlen(plain[i])));
+    assert_true(utf8_is_harmless(0x200d)); /* what joins a family stays whole in output */
+    assert_false(utf8_is_visible(0x200d));
+}
+
 static void a_cut_character_is_partial_and_not_invalid(void **state)
 {
     (void)state;
@@ -83,6 +99,7 @@ int main(void)
         cmocka_unit_test(characters_of_every_length_are_decoded),
         cmocka_unit_test(forms_that_mean_nothing_are_invalid),
         cmocka_unit_test(a_cut_character_is_partial_and_not_invalid),
+        cmocka_unit_test(what_cannot_be_seen_is_known),
         cmocka_unit_test(every_character_is_read_back_as_itself),
         cmocka_unit_test(valid_counts_up_to_the_first_mistake),
     };

@@ -110,6 +110,23 @@ static void a_line_stays_one_line(void **state)
     buf_done(&out);
 }
 
+static void what_is_to_be_approved_hides_nothing(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 1000);
+    assert_int_equal(terminal_line("a\u200bb", 5, &out, NULL), 0);
+    assert_string_equal(buf_str(&out), "a\u200bb");
+    buf_clear(&out);
+    assert_int_equal(terminal_exact_line("a\u200bb\tc\u202e", 10, &out, NULL), 0);
+    assert_string_equal(buf_str(&out), "a\\xe2\\x80\\x8bb\\tc\\xe2\\x80\\xae");
+    buf_clear(&out);
+    assert_int_equal(terminal_exact("+a\t\u2060\n-b\033[31m\n", 15, &out, NULL), 0);
+    assert_string_equal(buf_str(&out), "+a\t\\xe2\\x81\\xa0\n-b\\x1b[31m\n");
+    buf_done(&out);
+}
+
 static void the_ceiling_of_the_buffer_is_an_error(void **state)
 {
     struct terminal terminal;
@@ -159,6 +176,7 @@ int main(void)
         cmocka_unit_test(what_only_looks_like_a_colour_does_not_pass),
         cmocka_unit_test(a_carriage_return_passes_only_before_a_newline),
         cmocka_unit_test(a_line_stays_one_line),
+        cmocka_unit_test(what_is_to_be_approved_hides_nothing),
         cmocka_unit_test(the_ceiling_of_the_buffer_is_an_error),
         cmocka_unit_test(colour_is_for_terminals_without_no_color),
     };

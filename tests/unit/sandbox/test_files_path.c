@@ -70,6 +70,10 @@ static void odd_names_are_shown_escaped(void **state)
     buf_init(&out, 1000);
     assert_int_equal(files_path_escape("a\nb\xff\\n\x1b[0m/\xc3\xa4\x7f\xc2\x9b", &out, NULL), 0);
     assert_string_equal(buf_str(&out), "a\\x0ab\\xff\\x5cn\\x1b[0m/\xc3\xa4\\x7f\\xc2\\x9b");
+    buf_clear(&out);
+    assert_int_equal(files_path_escape("a\u200d", &out, NULL), 0);
+    assert_int_equal(files_path_reveal("b\u200d\xc3\xa4\n", &out, NULL), 0);
+    assert_string_equal(buf_str(&out), "a\u200db\\xe2\\x80\\x8d\xc3\xa4\\x0a");
     buf_done(&out);
 }
 
