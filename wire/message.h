@@ -246,8 +246,9 @@ enum wire_run_flag {
 /* What a Bash kernel is sent on its standard input for a cell, before the cell's text and a NUL.
  * With standard input of its own: the second form, and after the NUL that input in base64 and
  * another NUL. Plain builtins, so that a program that defines functions of these names changes
- * nothing. */
-/* The name is a program's to give properties to: it is made anew, and where it cannot be (readonly)
+ * nothing.
+ *
+ * The name is a program's to give properties to: it is made anew, and where it cannot be (readonly)
  * the shell ends, rather than run the cell before once more. */
 #define WIRE_BASH_READ(name)                                                                       \
     "\\builtin unset -n " name "; \\builtin unset -v " name "; "                                   \

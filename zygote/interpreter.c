@@ -175,7 +175,6 @@ static int preload(const struct wire_strings *names, char **ret_missing, size_t 
     return 0;
 }
 
-/* Like `python3 -c`: modules of the program's own directory come first, and there is no script. */
 /* Last: they stand in for nothing that is there. */
 static int append_paths(const struct wire_strings *paths, struct error *err)
 {
@@ -211,6 +210,7 @@ static int check_helpers(const struct wire_strings *paths, struct error *err)
     return 0;
 }
 
+/* Like `python3 -c`: modules of the program's own directory come first, and there is no script. */
 static int set_paths(struct error *err)
 {
     PyObject *path = PySys_GetObject("path");

@@ -25,10 +25,10 @@
 /* Standard input handed to a run. */
 #define LIMIT_STDIN_BYTES (64 * MIB)
 
-/* Variables of --env: number, and bytes of one "NAME=value". */
 /* A seed: as far as every reader of JSON counts. */
 #define LIMIT_SEED ((UINT64_C(1) << 53) - 1)
 
+/* Variables of --env: number, and bytes of one "NAME=value". */
 #define LIMIT_ENV_COUNT 128
 #define LIMIT_ENV_BYTES (32 * KIB)
 

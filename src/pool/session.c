@@ -88,9 +88,9 @@ struct session *sessions_next(const struct sessions *sessions, const struct sess
     return after ? after->after : sessions->first;
 }
 
-/* --- answers: from the loop, so that nobody's on_done is called while he is still submitting ---
- */
+/* --- answers --- */
 
+/* Given from the loop, so that nobody's on_done is called while he is still submitting. */
 static void answer(struct sessions *table, struct run *cell)
 {
     cell->next = NULL;

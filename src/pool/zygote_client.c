@@ -210,7 +210,7 @@ static bool take_ready(struct zygote_client *z, struct unpack *u)
     return true;
 }
 
-/* About a box that may be gone by now. */
+/* Those about a box come when it may be gone already. */
 static bool take_spawned(struct zygote_client *z, struct unpack *u)
 {
     struct box *box = find(z, unpack_u64(u));
