@@ -131,7 +131,7 @@ PyObject *code_boolean(bool is_true);
 PyObject *code_number(uint32_t number);
 
 /* The dotted path of a definition, as Python's __qualname__ has it; borrowed. */
-PyObject *code_qualname(struct code_maker *m, size_t def);
+PyObject *code_qualname(struct code_maker *m, size_t index);
 
 /* Of what stands inside of a definition, or None. */
 PyObject *code_scope(struct code_maker *m, uint32_t within);
@@ -143,8 +143,8 @@ enum code_form {
 };
 
 /* `say` makes a summary of a literal that needs Python; for CODE_SUMMARY. */
-PyObject *code_def(struct code_maker *m, size_t def, enum code_form form, PyObject *say);
-PyObject *code_import(struct code_maker *m, size_t import);
+PyObject *code_def(struct code_maker *m, size_t index, enum code_form form, PyObject *say);
+PyObject *code_import(struct code_maker *m, size_t index);
 
 /* Says of an entry which language it is of, unless that is Python. Takes the entry when it fails.
  */

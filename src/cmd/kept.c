@@ -184,6 +184,22 @@ static int run_action(struct kept *kept, const struct kept_action *action, char 
     return action->run(kept, argv + optind + 1, err);
 }
 
+static const struct kept_action *find_action(const char *command, const char *word,
+                                             const struct kept_action *actions, size_t count,
+                                             struct error *err)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(word, actions[i].name) == 0)
+            return &actions[i];
+    if (*word)
+        error_set(err, E_INVALID, "unknown action `%s`", word);
+    else
+        error_set(err, E_INVALID, "`belljar %s` needs an action: %s, %s, …", command,
+                  actions[0].name, actions[1].name);
+    error_hint(err, "`belljar %s --help` lists them", command);
+    return NULL;
+}
+
 int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_action *actions,
              size_t count)
 {
@@ -194,37 +210,26 @@ int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_a
         {NULL,      0,                 NULL, 0  },
     };
     cleanup(close_kept) struct kept kept = {.config = config_new()};
+    const char *profile = NULL;
+    const struct cmd_place places[] = {
+        {'j', .flag = &kept.is_json},
+        {'p', .word = &profile     },
+    };
+    const struct kept_action *action;
     struct error err = {0};
-    const char *word;
-    int answer;
+    int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), print_help);
 
+    if (r > 0)
+        return r - 1;
     if (!kept.config) {
         error_memory(&err);
         return cmd_fail(&err);
     }
-    opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
-        if (answer == 'h')
-            return print_help();
-        if (answer == 'j')
-            kept.is_json = true;
-        else if (answer != 'p')
-            return cmd_bad_option(argv[0], answer, argv, options);
-        else if (config_set_flag(kept.config, "profile", optarg, &err) < 0)
-            return cmd_fail(&err);
-        kept.has_profile |= answer == 'p';
-    }
-    word = optind < argc ? argv[optind] : "";
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(word, actions[i].name) == 0)
-            return run_action(&kept, &actions[i], argv, argc - optind - 1, &err) < 0
-                       ? cmd_fail(&err)
-                       : 0;
-    if (*word)
-        error_set(&err, E_INVALID, "unknown action `%s`", word);
-    else
-        error_set(&err, E_INVALID, "`belljar %s` needs an action: %s, %s, …", argv[0],
-                  actions[0].name, actions[1].name);
-    error_hint(&err, "`belljar %s --help` lists them", argv[0]);
-    return cmd_fail(&err);
+    kept.has_profile = profile != NULL;
+    if (profile && config_set_flag(kept.config, "profile", profile, &err) < 0)
+        return cmd_fail(&err);
+    action = find_action(argv[0], optind < argc ? argv[optind] : "", actions, count, &err);
+    if (!action || run_action(&kept, action, argv, argc - optind - 1, &err) < 0)
+        return cmd_fail(&err);
+    return 0;
 }
