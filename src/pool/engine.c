@@ -219,11 +219,14 @@ void engine_end(struct engine *engine)
 
 void engine_close(struct engine *engine)
 {
+    /* It may leave a child, which belongs into no cgroup of ours. */
+    if (!cgroup_host_has_us(engine->cgroups))
+        witness_settle(engine->witness);
     engine_end(engine);
     cgroup_host_free(engine->cgroups);
     resolve_end(engine->loop);
     egress_configure(&(struct egress_options){.resolver = ""});
-    witness_close(engine->witness); /* it may leave a child, which belongs into no cgroup of ours */
+    witness_close(engine->witness); /* as above */
     loop_free(engine->loop);
     environment_done(&engine->environment);
     mask_configure(NULL, NULL);

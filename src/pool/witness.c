@@ -99,6 +99,12 @@ int witness_open(const struct witness_options *options, struct witness **ret_wit
     return 0;
 }
 
+void witness_settle(struct witness *witness)
+{
+    if (witness)
+        trail_settle(witness->trail);
+}
+
 void witness_close(struct witness *witness)
 {
     if (!witness)

@@ -31,6 +31,9 @@ struct witness_options {
 int witness_open(const struct witness_options *options, struct witness **ret_witness,
                  struct error *err);
 
+/* Nothing more is expected: trail_settle(). */
+void witness_settle(struct witness *witness);
+
 /* Waits for the disk. Accepts NULL. */
 void witness_close(struct witness *witness);
 

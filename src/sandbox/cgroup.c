@@ -223,6 +223,11 @@ const char *cgroup_host_path(const struct cgroup_host *host)
     return host->path;
 }
 
+bool cgroup_host_has_us(const struct cgroup_host *host)
+{
+    return host && host->has_moved;
+}
+
 void cgroup_host_free(struct cgroup_host *host)
 {
     if (!host)

@@ -50,6 +50,7 @@ int cgroup_host_open(struct cgroup_host **ret_host, struct error *err);
 enum cgroup_kind cgroup_host_kind(const struct cgroup_host *host);
 const char *cgroup_host_reason(const struct cgroup_host *host); /* NULL unless CGROUP_NONE */
 const char *cgroup_host_path(const struct cgroup_host *host);   /* for doctor; NULL when none */
+bool cgroup_host_has_us(const struct cgroup_host *host); /* this process sits in a group of ours */
 void cgroup_host_free(struct cgroup_host *host);
 
 /* With CGROUP_NONE a group is an empty object on which everything succeeds and usage is zero. */

@@ -62,6 +62,10 @@ void trail_key_name(const char *dir, char name[TRAIL_KEY_SIZE]);
 
 int trail_open(const struct trail_options *options, struct trail **ret_trail, struct error *err);
 
+/* Nothing more is expected. Of a brief process a child begins to wait for the disk, so that
+ * trail_close() finds it done; else it does nothing. */
+void trail_settle(struct trail *trail);
+
 /* Waits for the disk and signs the head. */
 void trail_close(struct trail *trail);
 

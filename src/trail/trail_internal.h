@@ -32,6 +32,7 @@ struct trail {
     struct record_mark syncing; /* what it will say */
     bool is_dirty;              /* records were added since */
     int broken;                 /* errno: the disk does not take it */
+    pid_t child;                /* is at it for us, or 0 */
 };
 
 /* --- trail.c --- */

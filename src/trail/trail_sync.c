@@ -214,13 +214,13 @@ static int compare(const void *a, const void *b)
 
 /* A disk that is quick is waited for, so that no child is left to somebody who may not reap it: in
  * many containers pid 1 does not. */
-static void wait_a_little(pid_t child)
+static void wait_for_child(const struct trail *trail, int milliseconds)
 {
-    cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, child, 0); /* Linux 5.3 */
+    cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, trail->child, 0); /* Linux 5.3 */
     struct pollfd end = {.fd = pidfd, .events = POLLIN};
 
-    if (pidfd >= 0 && poll(&end, 1, CHILD_WAIT_MS) > 0)
-        (void)waitpid(child, NULL, __WALL | WNOHANG);
+    if (pidfd >= 0 && poll(&end, 1, milliseconds) > 0)
+        (void)waitpid(trail->child, NULL, __WALL | WNOHANG);
 }
 
 /* A program that runs for milliseconds does not wait as long again for a disk. False: there is no
@@ -232,7 +232,7 @@ static bool leave_to_child(struct trail *trail)
     long pid = syscall(SYS_clone, 0UL, NULL, NULL, NULL, 0UL);
 
     if (pid > 0)
-        wait_a_little((pid_t)pid);
+        trail->child = (pid_t)pid;
     if (pid != 0)
         return pid > 0;
     qsort(kept, ARRAY_SIZE(kept), sizeof(kept[0]), compare);
@@ -242,17 +242,34 @@ static bool leave_to_child(struct trail *trail)
     _exit(0);
 }
 
+/* Is there something that the signed head does not speak of, and will not? */
+static bool is_due(const struct trail *trail)
+{
+    bool is_under_way = !trail->child && trail->sync && sync_is_busy(trail->sync);
+
+    return (trail->is_dirty || is_under_way) && trail->fd >= 0 && trail->key &&
+           !trail->is_key_new && !trail->broken;
+}
+
+void trail_settle(struct trail *trail)
+{
+    if (trail->options.is_brief && !trail->child && is_due(trail) && leave_to_child(trail))
+        trail->is_dirty = false;
+}
+
 /* Everything on the disk, and a head that says so. */
 void trail_sync_close(struct trail *trail)
 {
-    bool is_due;
-
     while (!trail->options.is_brief && trail->sync && sync_is_busy(trail->sync))
         sync_wait(trail->sync); /* records, then the head */
-    is_due = (trail->is_dirty || (trail->sync && sync_is_busy(trail->sync))) && trail->fd >= 0 &&
-             trail->key && !trail->is_key_new && !trail->broken;
-    if (is_due && !(trail->options.is_brief && leave_to_child(trail)))
-        sign_last(trail);
+    if (trail->child)           /* it has had its time */
+        wait_for_child(trail, 0);
+    if (is_due(trail)) {
+        if (!trail->child && trail->options.is_brief && leave_to_child(trail))
+            wait_for_child(trail, CHILD_WAIT_MS);
+        else
+            sign_last(trail);
+    }
     close_fd(&trail->head_fd);
     loop_watch_free(trail->timer);
     sync_free(trail->sync);
