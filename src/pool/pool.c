@@ -12,6 +12,7 @@
 #include "base/meminfo.h"
 #include "pool/box.h"
 #include "pool/fingerprint.h"
+#include "pool/run_list.h"
 #include "pool/sides.h"
 #include "pool/witness.h"
 
@@ -46,11 +47,11 @@ struct pool {
     struct sides sides;                         /* those of other environments and seeds */
     struct zygote_client *retired[RETIRED_MAX]; /* live until their last sandbox is gone */
     struct box *idle;
-    size_t n_idle, n_hot_idle, n_making, n_hot_making, n_active, n_queued;
+    size_t n_idle, n_hot_idle, n_making, n_hot_making, n_active;
     size_t n_ordered; /* of those being made: for a run that waits for it */
     uint64_t made;
-    struct run *queue_head, *queue_tail;
-    struct run *done_head, *done_tail; /* their on_done is due */
+    struct run_list queue;
+    struct run_list done; /* their on_done is due */
     struct loop_watch *pressure;
     bool has_old_idle;                  /* some of the stock may be of a retired zygote */
     bool is_tight;                      /* memory is short: no stock */
@@ -61,59 +62,14 @@ struct pool {
 
 static void schedule(struct pool *pool);
 
-/* --- the queue of runs that wait for a sandbox --- */
-
-static void enqueue(struct pool *pool, struct run *run)
-{
-    run->next = NULL;
-    if (pool->queue_tail)
-        pool->queue_tail->next = run;
-    else
-        pool->queue_head = run;
-    pool->queue_tail = run;
-    pool->n_queued++;
-}
-
-static void enqueue_first(struct pool *pool, struct run *run)
-{
-    run->box = NULL;
-    run->next = pool->queue_head;
-    pool->queue_head = run;
-    if (!pool->queue_tail)
-        pool->queue_tail = run;
-    pool->n_queued++;
-}
-
-static bool unqueue(struct pool *pool, struct run *run)
-{
-    struct run *before = NULL;
-
-    for (struct run *r = pool->queue_head; r; before = r, r = r->next) {
-        if (r != run)
-            continue;
-        if (before)
-            before->next = r->next;
-        else
-            pool->queue_head = r->next;
-        if (pool->queue_tail == r)
-            pool->queue_tail = before;
-        pool->n_queued--;
-        return true;
-    }
-    return false;
-}
+/* --- runs that wait for a sandbox, and their answers --- */
 
 /* Answers are given from the loop, so that nobody's on_done is called while he is still submitting
  * or cancelling. */
 static void answer(struct pool *pool, struct run *run)
 {
     run->box = NULL;
-    run->next = NULL;
-    if (pool->done_tail)
-        pool->done_tail->next = run;
-    else
-        pool->done_head = run;
-    pool->done_tail = run;
+    run_list_add(&pool->done, run);
     loop_timer_start(pool->soon, 0);
 }
 
@@ -141,9 +97,8 @@ static void hand_over(struct pool *pool, struct run *run)
 /* What an on_done submits and fails again is answered the next time round. */
 static void deliver(struct pool *pool)
 {
-    struct run *run = pool->done_head;
+    struct run *run = run_list_take(&pool->done);
 
-    pool->done_head = pool->done_tail = NULL;
     while (run) {
         struct run *next = run->next;
 
@@ -154,11 +109,11 @@ static void deliver(struct pool *pool)
 
 static void fail_queue(struct pool *pool, const struct error *err)
 {
-    while (pool->queue_head) {
-        struct run *run = pool->queue_head;
+    while (pool->queue.first) {
+        struct run *run = pool->queue.first;
         struct error copy = {0};
 
-        (void)unqueue(pool, run);
+        (void)run_list_remove(&pool->queue, run);
         error_copy(&copy, err);
         answer_error(pool, run, &copy);
     }
@@ -276,7 +231,8 @@ static void start(struct pool *pool, struct box *box, struct run *run)
     box_kill(box);
     if (err.code == E_BUSY) {
         error_done(&err);
-        enqueue_first(pool, run);
+        run->box = NULL;
+        run_list_add_first(&pool->queue, run);
         loop_timer_start(pool->soon, 0);
     } else {
         answer_error(pool, run, &err);
@@ -381,13 +337,13 @@ static void on_ready(void *owner, struct zygote_client *zygote)
 /* Those who wait for a sandbox of this one and no other. */
 static void fail_bound(struct pool *pool, const struct zygote_client *zygote)
 {
-    for (struct run *run = pool->queue_head, *next; run; run = next) {
+    for (struct run *run = pool->queue.first, *next; run; run = next) {
         struct error err = {0};
 
         next = run->next;
         if (run->zygote != zygote)
             continue;
-        (void)unqueue(pool, run);
+        (void)run_list_remove(&pool->queue, run);
         error_set(&err, E_SYSTEM, "the zygote of the session is gone");
         answer_error(pool, run, &err);
     }
@@ -509,13 +465,13 @@ static bool serve(struct pool *pool, struct run *run)
     struct zygote_client *zygote = box ? NULL : zygote_for(pool, run, &err);
 
     if (box) {
-        (void)unqueue(pool, run);
+        (void)run_list_remove(&pool->queue, run);
         start(pool, box, run);
         tell_level(pool);
         return true;
     }
     if (err.code != E_NONE) {
-        (void)unqueue(pool, run);
+        (void)run_list_remove(&pool->queue, run);
         answer_error(pool, run, &err);
         return true;
     }
@@ -524,7 +480,7 @@ static bool serve(struct pool *pool, struct run *run)
     if (!zygote || zygote_client_is_ending(zygote) ||
         (fits_stock(pool, run) && !zygote_client_is_ready(zygote)) || pool->n_making >= ORDERED_MAX)
         return false;
-    (void)unqueue(pool, run);
+    (void)run_list_remove(&pool->queue, run);
     if (make_box(pool, zygote,
                  &(struct box_spec){.witness = pool->witness,
                                     .limits = run->limits,
@@ -536,7 +492,8 @@ static bool serve(struct pool *pool, struct run *run)
     /* The zygote is gone, and its end, which is about to be reported, says why. */
     if (err.errnum == EPIPE || err.errnum == ECONNRESET) {
         error_done(&err);
-        enqueue_first(pool, run);
+        run->box = NULL;
+        run_list_add_first(&pool->queue, run);
         return false;
     }
     answer_error(pool, run, &err);
@@ -556,7 +513,7 @@ static void refill(struct pool *pool)
     while (pool->n_idle + pool->n_making < wanted && pool->n_making < MAKING_MAX) {
         struct box_spec spec = {.limits = pool->options.limits,
                                 .witness = pool->witness,
-                                .touch = !pool->n_active && !pool->n_queued &&
+                                .touch = !pool->n_active && !pool->queue.count &&
                                          pool->n_hot_idle + pool->n_hot_making < pool->options.hot};
         struct error err = {0};
 
@@ -573,8 +530,8 @@ static void schedule(struct pool *pool)
         return;
     recycle(pool);
     sides_tend(&pool->sides);
-    while (pool->queue_head && pool->n_active + pool->n_ordered < pool->options.max_active)
-        if (!serve(pool, pool->queue_head))
+    while (pool->queue.first && pool->n_active + pool->n_ordered < pool->options.max_active)
+        if (!serve(pool, pool->queue.first))
             break;
     refill(pool);
 }
@@ -667,10 +624,10 @@ void pool_free(struct pool *pool)
     if (!pool)
         return;
     pool->is_closing = true;
-    while (pool->queue_head) {
-        struct run *run = pool->queue_head;
+    while (pool->queue.first) {
+        struct run *run = pool->queue.first;
 
-        (void)unqueue(pool, run);
+        (void)run_list_remove(&pool->queue, run);
         answer_cancelled(pool, run);
     }
     end_zygote(pool, pool->zygote);
@@ -680,7 +637,7 @@ void pool_free(struct pool *pool)
     }
     for (size_t i = 0; i < RETIRED_MAX; i++)
         end_zygote(pool, pool->retired[i]);
-    while (pool->done_head)
+    while (pool->done.first)
         deliver(pool);
     loop_watch_free(pool->soon);
     loop_watch_free(pool->pressure);
@@ -717,7 +674,7 @@ void pool_submit(struct pool *pool, struct run *run)
         answer_error(pool, run, &err);
         return;
     }
-    enqueue(pool, run);
+    run_list_add(&pool->queue, run);
     if (!pool->zygote && start_zygote(pool, &err) < 0) {
         fail_queue(pool, &err);
         error_done(&err);
@@ -730,7 +687,7 @@ void pool_cancel(struct pool *pool, struct run *run)
 {
     struct box *box = run->box;
 
-    if (unqueue(pool, run)) {
+    if (run_list_remove(&pool->queue, run)) {
         answer_cancelled(pool, run);
     } else if (box && box_reserved(box) == run) { /* it is still being made, for nobody now */
         box_reserve(box, NULL);
@@ -759,7 +716,7 @@ void pool_level(const struct pool *pool, struct pool_level *ret_level)
         .idle = pool->n_idle,
         .making = pool->n_making,
         .active = pool->n_active,
-        .queued = pool->n_queued,
+        .queued = pool->queue.count,
         .wanted = pool->options.size,
         .made = pool->made,
     };

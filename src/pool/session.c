@@ -93,20 +93,14 @@ struct session *sessions_next(const struct sessions *sessions, const struct sess
 /* Given from the loop, so that nobody's on_done is called while he is still submitting. */
 static void answer(struct sessions *table, struct run *cell)
 {
-    cell->next = NULL;
-    if (table->done_tail)
-        table->done_tail->next = cell;
-    else
-        table->done_head = cell;
-    table->done_tail = cell;
+    run_list_add(&table->done, cell);
     loop_timer_start(table->soon, 0);
 }
 
 static void deliver(struct sessions *table)
 {
-    struct run *cell = table->done_head;
+    struct run *cell = run_list_take(&table->done);
 
-    table->done_head = table->done_tail = NULL;
     while (cell) {
         struct run *next = cell->next;
 
@@ -137,36 +131,6 @@ static void answer_cancelled(struct sessions *table, struct run *cell)
 
 /* --- cells --- */
 
-static void enqueue(struct session *s, struct run *cell)
-{
-    cell->next = NULL;
-    if (s->tail)
-        s->tail->next = cell;
-    else
-        s->head = cell;
-    s->tail = cell;
-    s->waiting++;
-}
-
-static bool unqueue(struct session *s, struct run *cell)
-{
-    struct run *before = NULL;
-
-    for (struct run *r = s->head; r; before = r, r = r->next) {
-        if (r != cell)
-            continue;
-        if (before)
-            before->next = r->next;
-        else
-            s->head = r->next;
-        if (s->tail == r)
-            s->tail = before;
-        s->waiting--;
-        return true;
-    }
-    return false;
-}
-
 static void rest(struct session *s)
 {
     s->rested_ns = loop_now_ns();
@@ -177,12 +141,12 @@ static void rest(struct session *s)
 /* The next cell, if there is one and the sandbox is free. */
 void session_go_on(struct session *s)
 {
-    while (!s->current && s->head && !session_copy_holds(s) && s->box &&
+    while (!s->current && s->queue.first && !session_copy_holds(s) && s->box &&
            box_state(s->box) == BOX_KEPT && !s->is_closing) {
-        struct run *cell = s->head;
+        struct run *cell = s->queue.first;
         struct error err = {0};
 
-        (void)unqueue(s, cell);
+        (void)run_list_remove(&s->queue, cell);
         loop_timer_stop(s->idle);
         s->is_used = true;
         s->current = cell;
@@ -248,7 +212,7 @@ void session_submit(struct session *s, struct run *cell)
         answer(s->table, cell);
         return;
     }
-    enqueue(s, cell);
+    run_list_add(&s->queue, cell);
     session_go_on(s);
 }
 
@@ -262,7 +226,7 @@ bool session_interrupt(struct session *s)
 
 void session_cancel(struct session *s, struct run *cell)
 {
-    if (unqueue(s, cell))
+    if (run_list_remove(&s->queue, cell))
         answer_cancelled(s->table, cell);
     else if (cell == s->current)
         (void)session_interrupt(s);
@@ -357,10 +321,10 @@ void session_begin_end(struct session *s, const char *why)
     session_copy_leave(s);
     loop_timer_stop(s->idle);
     loop_timer_stop(s->lifetime);
-    while (s->head) {
-        struct run *cell = s->head;
+    while (s->queue.first) {
+        struct run *cell = s->queue.first;
 
-        (void)unqueue(s, cell);
+        (void)run_list_remove(&s->queue, cell);
         set_ended(s, &cell->error);
         answer(s->table, cell);
     }
@@ -556,7 +520,7 @@ static struct session *longest_idle(const struct sessions *table, const char *ow
         if (strcmp(s->owner, owner) != 0)
             continue;
         ++*ret_count;
-        if (s->box && !s->current && !s->head && !s->copy && !s->fork &&
+        if (s->box && !s->current && !s->queue.first && !s->copy && !s->fork &&
             (!best || s->rested_ns < best->rested_ns))
             best = s;
     }
@@ -660,7 +624,7 @@ void session_info(const struct session *s, struct session_info *ret_info)
                  : s->current || s->copy ? SESSION_BUSY
                                          : SESSION_IDLE,
         .cells = s->cells,
-        .waiting = s->waiting,
+        .waiting = s->queue.count,
         .age_ms = (now - s->opened_ns) / 1000000,
         .idle_ms = s->current ? 0 : (now - s->rested_ns) / 1000000,
         .idle_limit_ms = s->idle_ms,
@@ -708,7 +672,7 @@ void sessions_free(struct sessions *table)
 {
     if (!table)
         return;
-    while (table->done_head)
+    while (table->done.first)
         deliver(table);
     loop_watch_free(table->soon);
     free(table);

@@ -122,7 +122,7 @@ static int check_rest(const struct session *s, struct error *err)
         return error_set(err, E_BUSY, "the session is starting");
     if (s->copy)
         return error_set(err, E_BUSY, "the session is being copied");
-    if (s->current || s->head) {
+    if (s->current || s->queue.first) {
         error_set(err, E_BUSY, "a cell is running");
         return error_hint(err, "copies are made between cells");
     }

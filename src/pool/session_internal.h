@@ -4,6 +4,7 @@
 
 #include "pool/box.h"
 #include "pool/image.h"
+#include "pool/run_list.h"
 #include "pool/session.h"
 
 struct checkpoint;
@@ -23,9 +24,9 @@ struct session {
     char *name, *owner;
     struct key by_name, by_id;
     struct run *model;
-    struct box *box; /* NULL until the pool has given one */
-    struct run *head, *tail, *current;
-    size_t waiting;
+    struct box *box;       /* NULL until the pool has given one */
+    struct run_list queue; /* of cells that wait */
+    struct run *current;
     struct loop_watch *idle, *lifetime;
     uint64_t idle_ms, lifetime_ms;
     uint64_t opened_ns, rested_ns; /* the latter: since when no cell runs */
@@ -55,7 +56,7 @@ struct sessions {
     void *tree; /* of struct key */
     struct session *first, *last;
     size_t count;
-    struct run *done_head, *done_tail; /* their on_done is due */
+    struct run_list done; /* their on_done is due */
     struct loop_watch *soon;
 };
 
