@@ -25,6 +25,9 @@ bool steady_is_alone(void);
 /* What that clock of ours shows; `reads`: it goes on by being looked at. */
 uint64_t steady_clock_ns(clockid_t clock, bool reads);
 
+/* The look at the clock that this thread has just had was not the program's. */
+void steady_unread(void);
+
 /* Time that passed while we were waiting. */
 void steady_pass_ns(uint64_t ns);
 

@@ -2,10 +2,13 @@
  * long as there are others; when it ends without it, that much time has passed. */
 #include "guest/steady/steady.h"
 
+#include <dlfcn.h>
 #include <errno.h>
+#include <link.h>
 #include <poll.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
@@ -175,6 +178,64 @@ static struct deadline deadline_of(clockid_t clock, const struct timespec *until
     return d;
 }
 
+/* Python reads the clock whenever it takes a lock, and once more if somebody else has it; its own
+ * lock, which stands in a variable of its, is waited for by the clock, too. How often that happens
+ * depends on who runs when, and it is not the program's time that passes. */
+static const char *interpreter(size_t *ret_size)
+{
+    static const char *start;
+    static size_t size;
+    static atomic_bool has_looked; /* set last: two threads may be here at once */
+
+    if (!atomic_load(&has_looked)) {
+        const char *found = dlsym(RTLD_DEFAULT, "_PyRuntime");
+        const ElfW(Sym) *symbol = NULL;
+        Dl_info info;
+
+        if (found && dladdr1(found, &info, (void **)&symbol, RTLD_DL_SYMENT) && symbol) {
+            size = symbol->st_size;
+            start = found;
+        }
+        atomic_store(&has_looked, true);
+    }
+    *ret_size = size;
+    return start;
+}
+
+static bool is_interpreter_lock(const void *cond)
+{
+    size_t size;
+    const char *start = interpreter(&size);
+
+    return start && (const char *)cond >= start && (const char *)cond < start + size;
+}
+
+static void take_lock(void)
+{
+    size_t size;
+
+    if (steady_is_on() && interpreter(&size))
+        steady_unread();
+}
+
+int sem_wait(sem_t *sem)
+{
+    static int (*next)(sem_t *);
+
+    NEXT(next, "sem_wait");
+    take_lock();
+    return next(sem);
+}
+
+int sem_trywait(sem_t *sem)
+{
+    static int (*next)(sem_t *);
+
+    NEXT(next, "sem_trywait");
+    take_lock();
+    return next(sem);
+}
+
 int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until)
 {
     static int (*next)(sem_t *, clockid_t, const struct timespec *);
@@ -184,6 +245,7 @@ int sem_clockwait(sem_t *sem, clockid_t clock, const struct timespec *until)
     NEXT(next, "sem_clockwait");
     if (!steady_is_on() || !is_duration(until))
         return next(sem, clock, until);
+    take_lock();
     d = deadline_of(clock, until);
     if (!steady_is_alone()) {
         r = next(sem, CLOCK_MONOTONIC, &d.real);
@@ -222,18 +284,32 @@ int pthread_cond_clockwait(pthread_cond_t *restrict cond, pthread_mutex_t *restr
     return r;
 }
 
+static int wait_for_interpreter(pthread_cond_t *cond, pthread_mutex_t *mutex, clockid_t clock,
+                                const struct timespec *until)
+{
+    static int (*next)(pthread_cond_t *, pthread_mutex_t *, clockid_t, const struct timespec *);
+    struct deadline d;
+
+    NEXT(next, "pthread_cond_clockwait");
+    steady_unread();
+    d = deadline_of(clock, until);
+    return next(cond, mutex, CLOCK_MONOTONIC, &d.real);
+}
+
 /* Which clock it counts by is a property of `cond` that cannot be asked for; the two are decades
  * apart. */
 int pthread_cond_timedwait(pthread_cond_t *restrict cond, pthread_mutex_t *restrict mutex,
                            const struct timespec *restrict until)
 {
     static int (*next)(pthread_cond_t *, pthread_mutex_t *, const struct timespec *);
-    bool is_realtime;
+    clockid_t clock;
 
     NEXT(next, "pthread_cond_timedwait");
     if (!steady_is_on() || !is_duration(until))
         return next(cond, mutex, until);
-    is_realtime = ns_of(until) >= steady_clock_ns(CLOCK_REALTIME, false) / 2;
-    return pthread_cond_clockwait(cond, mutex, is_realtime ? CLOCK_REALTIME : CLOCK_MONOTONIC,
-                                  until);
+    clock = ns_of(until) >= steady_clock_ns(CLOCK_REALTIME, false) / 2 ? CLOCK_REALTIME
+                                                                       : CLOCK_MONOTONIC;
+    if (is_interpreter_lock(cond))
+        return wait_for_interpreter(cond, mutex, clock, until);
+    return pthread_cond_clockwait(cond, mutex, clock, until);
 }
