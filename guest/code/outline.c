@@ -275,7 +275,6 @@ static void read_decorator(struct reader *r)
     outline_top(r)->state = STATE_NONE;
     next(r);
     start = r->t.start;
-    end = r->t.end;
     if (r->t.kind == LEX_NAME) {
         do {
             end = r->t.end;

@@ -45,8 +45,10 @@ struct piece outline_keep(struct outline *o, const char *text, size_t len)
 
 static bool is_plain(const char *text, size_t len)
 {
+    static const char others[] = {' ', '\t', '\f', '\r', '\n', '\\', '#', ')'};
+
     for (size_t i = 0; i < len; i++)
-        if (memchr(" \t\f\r\n\\#)", text[i], 8))
+        if (memchr(others, text[i], sizeof(others)))
             return false;
     return true;
 }
