@@ -3,17 +3,17 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdlib.h>
 #include <string.h>
 #include <termios.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "front/terminal.h"
 
-/* Of the arguments, on a screen. */
+/* Of the arguments, on a screen, until all of them are asked for. */
 #define SHOWN_BYTES 2000
 
 void consent_open(struct consent *consent)
@@ -27,24 +27,68 @@ void consent_done(struct consent *consent)
 {
     loop_watch_free(consent->watch);
     consent->watch = NULL;
+    free(consent->name);
+    free(consent->arguments);
+    consent->name = consent->arguments = NULL;
     close_fd(&consent->terminal);
 }
 
-static void show(const struct consent *consent, const char *name, const char *arguments)
-{
-    cleanup(buf_done) struct buf text = {0};
-    size_t len = strlen(arguments);
+/* A terminal that takes nothing for so long shows nobody anything. */
+#define PATIENCE_MS 10000
 
-    buf_init(&text, 16 * KIB);
-    if (buf_add_str(&text, "belljar: the program wants to call ", NULL) == 0 &&
-        terminal_exact_line(name, strlen(name), &text, NULL) == 0 &&
-        buf_add_str(&text, " with ", NULL) == 0 &&
-        terminal_exact_line(arguments, len < SHOWN_BYTES ? len : SHOWN_BYTES, &text, NULL) == 0 &&
-        buf_add_str(&text, len > SHOWN_BYTES ? " …" : "", NULL) == 0 &&
-        buf_add_str(&text, "\nAllow it this time? [y/N] ", NULL) == 0) {
-        (void)tcflush(consent->terminal, TCIFLUSH); /* what was typed before is no answer to it */
-        (void)file_write_all(consent->terminal, buf_str(&text), text.len);
+static int write_terminal(int fd, const char *text, size_t len)
+{
+    while (len) {
+        struct pollfd ready = {.fd = fd, .events = POLLOUT};
+        ssize_t n = write(fd, text, len);
+
+        if (n < 0 && errno == EAGAIN && poll(&ready, 1, PATIENCE_MS) > 0)
+            continue;
+        if (n < 0 && errno != EINTR)
+            return -1;
+        text += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t)n : 0;
     }
+    return 0;
+}
+
+/* The beginning of them, or all. What is left out is said, with its size. */
+static int add_arguments(const char *arguments, bool is_whole, struct buf *text)
+{
+    size_t len = strlen(arguments), shown = is_whole || len < SHOWN_BYTES ? len : SHOWN_BYTES;
+
+    while (shown < len && ((uint8_t)arguments[shown] & 0xc0) == 0x80)
+        shown--; /* not in the middle of a character */
+    if (terminal_exact_line(arguments, shown, text, NULL) < 0)
+        return -1;
+    if (shown == len)
+        return 0;
+    return buf_printf(text, NULL, " …\n%zu of %zu bytes are NOT shown: type `all` to see them",
+                      len - shown, len);
+}
+
+/* False: it was not, or not as a whole; then no answer is a yes. */
+static bool show(const struct consent *consent, const char *name, const char *arguments,
+                 bool is_whole)
+{
+    bool is_long = !is_whole && strlen(arguments) > SHOWN_BYTES;
+    const char *question =
+        is_long ? "\nAllow it this time? [y/N/all] " : "\nAllow it this time? [y/N] ";
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, 4 * (strlen(name) + strlen(arguments)) + KIB); /* each byte as \xNN */
+    if (buf_add_str(&text, "belljar: the program wants to call ", NULL) < 0 ||
+        terminal_exact_line(name, strlen(name), &text, NULL) < 0 ||
+        buf_add_str(&text, " with ", NULL) < 0 || add_arguments(arguments, is_whole, &text) < 0 ||
+        write_terminal(consent->terminal, buf_str(&text), text.len) < 0)
+        return false;
+    (void)tcflush(consent->terminal, TCIFLUSH); /* what was typed before is no answer to it */
+    return write_terminal(consent->terminal, question, strlen(question)) == 0;
+}
+
+static bool is_all(const char *line, size_t len)
+{
+    return len == 3 && strncasecmp(line, "all", 3) == 0;
 }
 
 static bool is_yes(const char *line, size_t len)
@@ -55,13 +99,24 @@ static bool is_yes(const char *line, size_t len)
 
 static void on_typed(void *arg);
 
+static void show_again(struct consent *consent, bool is_whole)
+{
+    consent->len = 0;
+    consent->is_shown = consent->name && consent->arguments &&
+                        show(consent, consent->name, consent->arguments, is_whole);
+}
+
 static void put(struct consent *consent, struct loop *loop, const struct approval *approval)
 {
     memcpy(consent->approval_id, approval->id, sizeof(consent->approval_id));
     memcpy(consent->run_id, approval->run->id, sizeof(consent->run_id));
     consent->len = 0;
-    show(consent, approval->name,
-         approval->shown ? approval->shown : "arguments that are not shown");
+    free(consent->name);
+    free(consent->arguments);
+    consent->name = strdup(approval->name);
+    consent->arguments =
+        strdup(approval->shown ? approval->shown : "arguments that cannot be shown");
+    show_again(consent, false);
     if (!consent->watch)
         consent->watch = loop_watch_fd(loop, consent->terminal, LOOP_READ, on_typed, consent);
 }
@@ -71,10 +126,15 @@ static void decide(struct consent *consent)
     char approval_id[32];
     const struct approval *next;
 
+    if (is_all(consent->line, consent->len)) {
+        show_again(consent, true);
+        return;
+    }
     memcpy(approval_id, consent->approval_id, sizeof(approval_id));
     *consent->approval_id = '\0';
     /* Nobody waits for the answer where its time is over. */
-    (void)approval_answer(consent->run_id, approval_id, is_yes(consent->line, consent->len), NULL);
+    (void)approval_answer(consent->run_id, approval_id,
+                          consent->is_shown && is_yes(consent->line, consent->len), NULL);
     next = approval_first(consent->run_id);
     if (next && !*consent->approval_id)
         put(consent, NULL, next);
@@ -98,8 +158,10 @@ static void on_typed(void *arg)
         else if (consent->len < sizeof(consent->line))
             consent->line[consent->len++] = text[i];
     }
-    if (n <= 0 && *consent->approval_id) /* the end of the input, or of the terminal */
+    if (n <= 0 && *consent->approval_id) { /* the end of the input, or of the terminal */
+        consent->len = 0;
         decide(consent);
+    }
 }
 
 void consent_ask(struct consent *consent, struct loop *loop, const struct approval *approval)
@@ -108,22 +170,38 @@ void consent_ask(struct consent *consent, struct loop *loop, const struct approv
         put(consent, loop, approval);
 }
 
+/* A line that was typed; -1: none in time. */
+static ssize_t read_line(const struct consent *consent, int patience_ms, char *line, size_t size)
+{
+    struct pollfd typed = {.fd = consent->terminal, .events = POLLIN};
+    ssize_t n;
+
+    if (poll(&typed, 1, patience_ms) <= 0)
+        return -1;
+    n = read(consent->terminal, line, size);
+    return n > 0 ? n - (line[n - 1] == '\n') : -1;
+}
+
 bool consent_ask_now(const struct consent *consent, const json_t *approval)
 {
     const char *name = json_string_value(json_object_get(approval, "call"));
     double seconds = json_number_value(json_object_get(approval, "expires_in_s"));
-    struct pollfd typed = {.fd = consent->terminal, .events = POLLIN};
+    int patience_ms = seconds < 3600 ? (int)(seconds * 1000) : 3600000;
     cleanup(buf_done) struct buf arguments = {0};
-    char text[64];
+    bool is_whole = false;
+    char line[64];
     ssize_t n;
 
-    buf_init(&arguments, MIB);
+    buf_init(&arguments, 8 * MIB);
     if (!name || json_text_dump(json_object_get(approval, "arguments"), JSON_TEXT_COMPACT,
                                 &arguments, NULL) < 0)
         return false;
-    show(consent, name, buf_str(&arguments));
-    if (poll(&typed, 1, seconds < 3600 ? (int)(seconds * 1000) : 3600000) <= 0)
-        return false;
-    n = read(consent->terminal, text, sizeof(text));
-    return n > 0 && is_yes(text, (size_t)n - (text[n - 1] == '\n'));
+    /* Whoever asks for all of it again and again is late some day, and the server says so. */
+    do {
+        if (!show(consent, name, buf_str(&arguments), is_whole))
+            return false;
+        n = read_line(consent, patience_ms, line, sizeof(line));
+        is_whole = n > 0 && is_all(line, (size_t)n);
+    } while (is_whole);
+    return n > 0 && is_yes(line, (size_t)n);
 }

@@ -1,4 +1,6 @@
-/* A question on the terminal: may the program call that? Only where a person is there to answer. */
+/* A question on the terminal: may the program call that? Only where a person is there to answer.
+ * Long arguments are shown in part, with how much is missing; `all` shows the rest. What could not
+ * be shown is not approved. */
 #pragma once
 
 #include <stdbool.h>
@@ -13,6 +15,8 @@ struct consent {
     struct loop_watch *watch;
     char run_id[32];
     char approval_id[32]; /* what is asked; "": nothing */
+    char *name, *arguments;
+    bool is_shown; /* all that was said to be shown was */
     char line[64];
     size_t len;
 };

@@ -7,6 +7,7 @@
 #include "base/json.h"
 #include "base/net.h"
 #include "front/mcp_tools.h"
+#include "front/terminal.h"
 #include "gate/admit.h"
 #include "reach/approval.h"
 #include "state/skill.h"
@@ -106,13 +107,17 @@ static void on_tick(struct mcp_call *call);
 /* A call that is not allowed as such: yes or no is all there is to say. */
 static json_t *question(const struct approval *approval)
 {
-    cleanup(buf_done) struct buf words = {0};
+    cleanup(buf_done) struct buf words = {0}, arguments = {0};
 
     buf_init(&words, QUESTION_BYTES);
+    buf_init(&arguments, QUESTION_BYTES - 512);
     if (buf_printf(&words, NULL, "The program wants to call %s with ", approval->name) < 0)
         return NULL;
-    if (!approval->shown || buf_add_str(&words, approval->shown, NULL) < 0)
-        (void)buf_add_str(&words, "arguments too long to show", NULL);
+    if (!approval->shown ||
+        terminal_exact_line(approval->shown, strlen(approval->shown), &arguments, NULL) < 0 ||
+        buf_add(&words, buf_str(&arguments), arguments.len, NULL) < 0)
+        (void)buf_printf(&words, NULL, "arguments too long to show (%zu bytes)",
+                         approval->shown ? strlen(approval->shown) : 0);
     return json_pack("{s:{s:s, s:{s:o, s:{s:s, s:{}}}}}", "approval", "method",
                      "elicitation/create", "params", "message",
                      json_text_string(buf_str(&words), words.len), "requestedSchema", "type",

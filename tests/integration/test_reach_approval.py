@@ -232,6 +232,34 @@ def test_a_person_is_asked(who, config, typed, said):
     assert p.process.wait(timeout=belljar.HANG_SECONDS) == 0
 
 
+LONG = "'a' * 1990 + 'TAIL\\u202e' + 'b' * 5000 + 'END'"
+
+
+def long_code():
+    return code("hello").replace("'hello'", LONG).replace('"hello"', LONG)
+
+
+def ask_for_all(p, said, typed):
+    p.wait("bytes are NOT shown: type `all` to see them")
+    p.wait("[y/N/all]")
+    p.type("all\n")
+    p.wait("TAIL\\xe2\\x80\\xae")
+    p.wait("bbbEND")
+    p.wait("[y/N]")
+    p.type(typed + "\n")
+    p.wait(said)
+    assert p.process.wait(timeout=belljar.HANG_SECONDS) == 0
+
+
+@pytest.mark.parametrize("typed, said", [("y", "written: "), ("n", "was not approved")])
+def test_long_arguments_are_not_cut_in_silence(who, config, typed, said):
+    ask_for_all(Run(who, "--config", config, "--profile", "standard", "-c", long_code()), said, typed)
+
+
+def test_nor_for_a_run_on_a_server(asked):
+    ask_for_all(Run(asked.who, "--server", f"unix:{asked.socket}", "--profile", "standard", "-c", long_code()), "written: ", "y")
+
+
 def test_what_was_typed_before_the_question_is_no_answer(who, config):
     p = Run(who, "--config", config, "--profile", "standard", "-c", code())
     p.type("y\n")  # long before anything runs
