@@ -241,6 +241,7 @@ enum wire_run_flag {
     WIRE_RUN_AS_PRINT = 16, /* with WIRE_RUN_AUTO_PRINT: str() instead of repr() */
     WIRE_RUN_SEED = 32,     /* of a steady zygote: clock and random numbers come from `seed` */
     WIRE_RUN_CHECK = 64, /* `code` is files, "path NUL source NUL" each: nothing of them is run */
+    WIRE_RUN_INSTALLS = 128, /* some modules are installed when they are imported */
 };
 
 /* What a Bash kernel is sent on its standard input for a cell, before the cell's text and a NUL.

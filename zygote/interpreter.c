@@ -555,6 +555,17 @@ int interpreter_add_packages(struct error *err)
     return set && strcmp(set, WIRE_PACKAGES) == 0 ? append_paths(&where, err) : 0;
 }
 
+int interpreter_install_packages(struct error *err)
+{
+    PyObject *module = PyImport_ImportModule("api._packages");
+
+    Py_XDECREF(module);
+    if (module)
+        return 0;
+    PyErr_Clear();
+    return error_set(err, E_INTERNAL, "imports cannot be watched");
+}
+
 int interpreter_name_session(struct error *err)
 {
     const char *id = getenv("SESSION_ID");

@@ -132,7 +132,11 @@ static int set_environment(const struct wire_run *run, struct error *err)
     for (uint32_t i = 0; i < run->env.count; i++)
         if (interpreter_set_variable(run->env.items[i], err) < 0)
             return -1;
-    return interpreter_add_packages(err) < 0 ? -1 : interpreter_name_session(err);
+    if (interpreter_add_packages(err) < 0)
+        return -1;
+    if ((run->flags & WIRE_RUN_INSTALLS) && interpreter_install_packages(err) < 0)
+        return -1;
+    return interpreter_name_session(err);
 }
 
 static int hand_over(const struct wire_run *run, struct frame_decoder *d, struct error *err)

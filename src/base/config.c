@@ -38,6 +38,10 @@ static const struct config_option options[] = {
      .help = "a directory of Python modules of yours, which every program may import by name; empty: none", AT(helpers)},
     {"variables", CONFIG_LIST, "", .value = "NAME=VALUE",
      .help = "environment variables that every program and helper finds, `NAME=VALUE` each", AT(variables)},
+    {"package_index", CONFIG_STRING, "", .value = "URL",
+     .help = "the package index that pip asks inside, where its host is granted; empty: pip's own", AT(package_index)},
+    {"auto_install", CONFIG_LIST, "", .value = "MODULE[:PACKAGE]",
+     .help = "modules that are installed from `package_index` when a program with that host granted imports them; empty: none", AT(auto_install)},
     {"policies_dir", CONFIG_STRING, "", .value = "DIR",
      .help = "where the ready-made profiles are; empty: those that came with the program", AT(policies_dir)},
 

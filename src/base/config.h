@@ -81,6 +81,8 @@ struct config {
     char *resolver;
     char *helpers;
     struct config_list variables;
+    char *package_index;
+    struct config_list auto_install;
     char *policies_dir;
     double timeout_s;
     double max_timeout_s;

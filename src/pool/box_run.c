@@ -13,6 +13,7 @@
 #include "pool/box_internal.h"
 #include "pool/display.h"
 #include "pool/mask.h"
+#include "reach/call_packages.h"
 #include "sandbox/monitor.h"
 
 /* Most that is still read from a pipe after the program ended: more than a pipe holds. A left-over
@@ -220,7 +221,8 @@ void box_pack_run(const struct box *b, const struct run *run, struct pack *p)
                  (run->auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
                  (run->auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
                  (run->may_spawn ? 0 : WIRE_RUN_NO_EXEC) | (run->has_input ? WIRE_RUN_STDIN : 0) |
-                 (run->has_seed ? WIRE_RUN_SEED : 0) | (run->only_checks ? WIRE_RUN_CHECK : 0),
+                 (run->has_seed ? WIRE_RUN_SEED : 0) | (run->only_checks ? WIRE_RUN_CHECK : 0) |
+                 (run->may_spawn && call_packages_are_open(b->net) ? WIRE_RUN_INSTALLS : 0),
         .seed = run->seed,
         .descriptors = run->limits.descriptors,
         .processes = has_cgroup ? 0 : run->limits.processes + BOX_OWN_PROCESSES,

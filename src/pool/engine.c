@@ -9,6 +9,7 @@
 #include "base/net.h"
 #include "base/paths.h"
 #include "pool/mask.h"
+#include "reach/call_packages.h"
 #include "reach/call_server.h"
 #include "reach/egress.h"
 #include "reach/resolve.h"
@@ -116,7 +117,9 @@ static int open_gate(struct engine *engine, const struct config *config, struct 
     for (size_t i = 0; net && i < config->net.count; i++)
         if (net_add(net, config->net.items[i], err) < 0)
             return -1;
-    return net ? egress_check(net, err) : error_memory(err);
+    if (!net)
+        return error_memory(err);
+    return egress_check(net, err) < 0 ? -1 : call_packages_configure(config, err);
 }
 
 static int open_masking(struct engine *engine, const struct config *config, struct error *err)

@@ -144,6 +144,39 @@ static int made_environment(struct environment *e, const struct config *config, 
     return virtual_environment(dir, e, err);
 }
 
+/* Where the gate speaks TLS the program speaks plain HTTP, and pip takes that from hosts it is told
+ * to trust. */
+static int name_index(struct environment *e, const char *url, struct error *err)
+{
+    cleanup_free char *index = NULL, *trusted = NULL;
+    const char *host = strncmp(url, "http://", 7) == 0 ? url + 7 : "";
+
+    if (asprintf(&index, "PIP_INDEX_URL=%s", url) < 0)
+        index = NULL; /* undefined after a failure */
+    if (asprintf(&trusted, "PIP_TRUSTED_HOST=%.*s", (int)strcspn(host, "/"), host) < 0)
+        trusted = NULL;
+    if (!index || !trusted)
+        return error_memory(err);
+    if (config_list_add(&e->variables, index, strlen(index), err) < 0)
+        return -1;
+    return *host ? config_list_add(&e->variables, trusted, strlen(trusted), err) : 0;
+}
+
+static int set_variables(struct environment *e, const struct config *config, struct error *err)
+{
+    if (*config->package_index && name_index(e, config->package_index, err) < 0)
+        return -1;
+    for (size_t i = 0; i < config->variables.count; i++) {
+        const char *pair = config->variables.items[i];
+
+        if (strcspn(pair, "=") == 0 || !strchr(pair, '='))
+            return error_set(err, E_INVALID, "`variables`: `%s` is not NAME=VALUE", pair);
+        if (config_list_add(&e->variables, pair, strlen(pair), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 int environment_open(struct environment *e, const struct config *config, const char *name,
                      bool warm, bool imports, struct error *err)
 {
@@ -151,12 +184,8 @@ int environment_open(struct environment *e, const struct config *config, const c
     const char *python;
 
     e->warm = warm;
-    e->variables = config->variables.items;
-    e->n_variables = config->variables.count;
-    for (size_t i = 0; i < e->n_variables; i++)
-        if (strcspn(e->variables[i], "=") == 0 || !strchr(e->variables[i], '='))
-            return error_set(err, E_INVALID, "`variables`: `%s` is not NAME=VALUE",
-                             e->variables[i]);
+    if (set_variables(e, config, err) < 0)
+        return -1;
     e->binds = calloc(BINDS_MAX, sizeof(*e->binds));
     if (!e->binds)
         return error_memory(err);
@@ -209,6 +238,7 @@ void environment_done(struct environment *e)
     free(e->python);
     config_list_done(&e->made_preload);
     config_list_done(&e->modules);
+    config_list_done(&e->variables);
     for (size_t i = 0; i < e->n_binds; i++)
         free(e->binds[i]);
     free(e->binds);

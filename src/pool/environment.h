@@ -18,8 +18,7 @@ struct environment {
     size_t n_binds;
     char **paths; /* of those, where modules are found beside the environment's own */
     size_t n_paths;
-    char **variables; /* "NAME=value" for every program; borrowed from the settings */
-    size_t n_variables;
+    struct config_list variables; /* "NAME=value" for every program */
     bool warm;   /* many forks will follow */
     bool steady; /* for runs with a seed (guest/steady/). Nothing is imported in advance: the order
                     in which random numbers are drawn is to be the program's alone. */

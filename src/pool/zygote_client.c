@@ -327,7 +327,7 @@ static int send_setup(struct zygote_client *z, const struct environment *e, stru
         fill(&setup->binds, e->binds, e->n_binds, err) == 0 &&
         fill(&setup->modules, e->modules.items, e->modules.count, err) == 0 &&
         fill(&setup->paths, e->paths, e->n_paths, err) == 0 &&
-        fill(&setup->variables, e->variables, e->n_variables, err) == 0) {
+        fill(&setup->variables, e->variables.items, e->variables.count, err) == 0) {
         wire_pack_setup(&p, setup);
         r = peer_send(&z->peer, WIRE_SETUP, &p, NULL, 0, err);
     }

@@ -20,7 +20,7 @@
 #define WORDS_MAX (64 * KIB)
 
 static const struct call_row *const tables[] = {call_state_rows, call_skill_rows, call_apis_rows,
-                                                call_server_rows};
+                                                call_server_rows, call_package_rows};
 
 struct call_desk {
     struct call_desk_options options;

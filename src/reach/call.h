@@ -68,7 +68,7 @@ void call_fail(struct call *call, struct error *err);
 
 /* The arrays of rows, each ending with an empty one. */
 extern const struct call_row call_state_rows[], call_skill_rows[], call_apis_rows[],
-    call_server_rows[];
+    call_server_rows[], call_package_rows[];
 
 /* Whoever sent the program is asked before the call goes on, and is not asked any more; until then
  * the clock of the run stands still. */
