@@ -201,7 +201,7 @@ int audit_print(const struct buf *text, struct error *err)
     return 0;
 }
 
-static const struct {
+static const struct action {
     const char *name;
     int (*run)(struct audit *audit, char **words, struct error *err);
     bool takes_words;
@@ -231,27 +231,14 @@ static int find_dir(struct audit *audit, struct error *err)
 
 static int act(struct audit *audit, char **words, struct error *err)
 {
-    const char *known[ARRAY_SIZE(actions)];
-    const char *nearest;
+    const struct action *action = CMD_FIND_ACTION("audit", words[0], actions, err);
 
-    for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
-        known[i] = actions[i].name;
-    if (!words[0]) {
-        error_set(err, E_INVALID, "`belljar audit` needs an action: list, show, verify, …");
-        return error_hint(err, "`belljar audit --help` lists them");
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
-        if (strcmp(words[0], actions[i].name) != 0)
-            continue;
-        if (words[1] && !actions[i].takes_words)
-            return error_set(err, E_INVALID, "`belljar audit %s` takes no argument `%s`", words[0],
-                             words[1]);
-        return find_dir(audit, err) < 0 ? -1 : actions[i].run(audit, words + 1, err);
-    }
-    nearest = suggest_nearest(words[0], known, ARRAY_SIZE(known));
-    error_set(err, E_INVALID, "unknown action `%s`", words[0]);
-    return nearest ? error_hint(err, "did you mean `%s`?", nearest)
-                   : error_hint(err, "`belljar audit --help` lists them");
+    if (!action)
+        return -1;
+    if (words[1] && !action->takes_words)
+        return error_set(err, E_INVALID, "`belljar audit %s` takes no argument `%s`", words[0],
+                         words[1]);
+    return find_dir(audit, err) < 0 ? -1 : action->run(audit, words + 1, err);
 }
 
 static void audit_done(struct audit *audit)

@@ -10,6 +10,7 @@
 #include "front/terminal.h"
 
 #define OPTIONS_MAX 64
+#define ACTIONS_MAX 16
 
 /* A session's output escaped, and more. */
 #define JSON_BYTES ((size_t)64 * MIB)
@@ -146,6 +147,47 @@ int cmd_bad_option(const char *command, int answer, char **argv, const struct op
     else
         unknown_option(command, arg, options, &err);
     return cmd_fail(&err);
+}
+
+/* "list, show or rm" */
+static void list_words(const char *const *words, size_t count, char *text, size_t size)
+{
+    size_t len = 0;
+
+    *text = '\0';
+    for (size_t i = 0; i < count && len < size; i++)
+        len += (size_t)snprintf(text + len, size - len, "%s%s",
+                                i == 0           ? ""
+                                : i + 1 == count ? " or "
+                                                 : ", ",
+                                words[i]);
+}
+
+const void *cmd_find_action(const char *command, const char *word, const void *actions,
+                            size_t count, size_t row_bytes, struct error *err)
+{
+    const char *known[ACTIONS_MAX], *nearest;
+    char all[256];
+
+    count = count < ACTIONS_MAX ? count : ACTIONS_MAX;
+    for (size_t i = 0; i < count; i++) {
+        const char *row = (const char *)actions + i * row_bytes;
+
+        memcpy(&known[i], row, sizeof(known[i]));
+        if (word && strcmp(word, known[i]) == 0)
+            return row;
+    }
+    list_words(known, count, all, sizeof(all));
+    nearest = word ? suggest_nearest(word, known, count) : NULL;
+    if (word)
+        error_set(err, E_INVALID, "unknown action `%s`", word);
+    else
+        error_set(err, E_INVALID, "`belljar %s` needs an action: %s", command, all);
+    if (nearest)
+        error_hint(err, "did you mean `belljar %s %s`?", command, nearest);
+    else
+        error_hint(err, "`belljar %s --help` says more about them", command);
+    return NULL;
 }
 
 int cmd_bad_argument(const char *command, const char *word)

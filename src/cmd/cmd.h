@@ -67,5 +67,12 @@ int cmd_read_options(int argc, char **argv, const struct option *options,
  * the exit code. */
 int cmd_bad_option(const char *command, int answer, char **argv, const struct option *options);
 
+/* The row whose name is `word`, of a table in which each row begins with its name. NULL: it is none
+ * of them, or not given; *err says which there are, or the nearest. */
+#define CMD_FIND_ACTION(command, word, actions, err)                                               \
+    cmd_find_action(command, word, actions, ARRAY_SIZE(actions), sizeof((actions)[0]), err)
+const void *cmd_find_action(const char *command, const char *word, const void *actions,
+                            size_t count, size_t row_bytes, struct error *err);
+
 /* "belljar COMMAND takes no argument `word`". */
 int cmd_bad_argument(const char *command, const char *word);

@@ -184,22 +184,6 @@ static int run_action(struct kept *kept, const struct kept_action *action, char 
     return action->run(kept, argv + optind + 1, err);
 }
 
-static const struct kept_action *find_action(const char *command, const char *word,
-                                             const struct kept_action *actions, size_t count,
-                                             struct error *err)
-{
-    for (size_t i = 0; i < count; i++)
-        if (strcmp(word, actions[i].name) == 0)
-            return &actions[i];
-    if (*word)
-        error_set(err, E_INVALID, "unknown action `%s`", word);
-    else
-        error_set(err, E_INVALID, "`belljar %s` needs an action: %s, %s, …", command,
-                  actions[0].name, actions[1].name);
-    error_hint(err, "`belljar %s --help` lists them", command);
-    return NULL;
-}
-
 int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_action *actions,
              size_t count)
 {
@@ -228,7 +212,7 @@ int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_a
     kept.has_profile = profile != NULL;
     if (profile && config_set_flag(kept.config, "profile", profile, &err) < 0)
         return cmd_fail(&err);
-    action = find_action(argv[0], optind < argc ? argv[optind] : "", actions, count, &err);
+    action = cmd_find_action(argv[0], argv[optind], actions, count, sizeof(*actions), &err);
     if (!action || run_action(&kept, action, argv, argc - optind - 1, &err) < 0)
         return cmd_fail(&err);
     return 0;

@@ -8,7 +8,6 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/paths.h"
-#include "base/suggest.h"
 #include "cmd/cmd.h"
 #include "cmd/remote.h"
 #include "cmd/session.h"
@@ -143,30 +142,13 @@ static const struct action {
 
 static const struct action *find_action(const char *word, int names, struct error *err)
 {
-    const char *known[ARRAY_SIZE(actions)];
-    const char *nearest;
+    const struct action *action = CMD_FIND_ACTION("session", word, actions, err);
 
-    for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
-        known[i] = actions[i].name;
-        if (!word || strcmp(word, actions[i].name) != 0)
-            continue;
-        if (names >= actions[i].min && (actions[i].max < 0 || names <= actions[i].max))
-            return &actions[i];
-        error_set(err, E_INVALID, "`belljar session %s` takes %s", word,
-                  actions[i].max == 0 ? "no name" : "the name of a session");
-        error_hint(err, "`belljar session list` shows the names");
-        return NULL;
-    }
-    nearest = word ? suggest_nearest(word, known, ARRAY_SIZE(known)) : NULL;
-    if (word)
-        error_set(err, E_INVALID, "unknown action `%s`", word);
-    else
-        error_set(err, E_INVALID, "say what to do with sessions");
-    if (nearest)
-        error_hint(err, "did you mean `belljar session %s`?", nearest);
-    else
-        error_hint(err,
-                   "`list`, `show NAME`, `rm NAME`, `diff NAME`, `apply NAME` or `discard NAME`");
+    if (!action || (names >= action->min && (action->max < 0 || names <= action->max)))
+        return action;
+    error_set(err, E_INVALID, "`belljar session %s` takes %s", word,
+              action->max == 0 ? "no name" : "the name of a session");
+    error_hint(err, "`belljar session list` shows the names");
     return NULL;
 }
 

@@ -10,7 +10,6 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/paths.h"
-#include "base/suggest.h"
 #include "cmd/cmd.h"
 #include "gate/tokens.h"
 #include "pool/witness.h"
@@ -289,7 +288,7 @@ static int rm(struct wish *wish, char **names, struct error *err)
     return 0;
 }
 
-static const struct {
+static const struct action {
     const char *name;
     int (*run)(struct wish *wish, char **names, struct error *err);
 } actions[] = {
@@ -300,22 +299,11 @@ static const struct {
 
 static int act(struct wish *wish, char **words, struct error *err)
 {
-    const char *known[ARRAY_SIZE(actions)];
-    const char *nearest;
+    const struct action *action = CMD_FIND_ACTION("token", words[0], actions, err);
 
-    for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
-        known[i] = actions[i].name;
-    if (!words[0]) {
-        error_set(err, E_INVALID, "`belljar token` needs an action: add, list or rm");
-        return error_hint(err, "`belljar token --help` says more");
-    }
-    for (size_t i = 0; i < ARRAY_SIZE(actions); i++)
-        if (strcmp(words[0], actions[i].name) == 0)
-            return find_files(wish, err) < 0 ? -1 : actions[i].run(wish, words + 1, err);
-    nearest = suggest_nearest(words[0], known, ARRAY_SIZE(known));
-    error_set(err, E_INVALID, "unknown action `%s`", words[0]);
-    return nearest ? error_hint(err, "did you mean `%s`?", nearest)
-                   : error_hint(err, "`belljar token --help` lists them");
+    if (!action || find_files(wish, err) < 0)
+        return -1;
+    return action->run(wish, words + 1, err);
 }
 
 static void wish_done(struct wish *wish)

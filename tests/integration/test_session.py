@@ -41,7 +41,7 @@ def test_another_server_is_asked_with_a_token(server):
 @pytest.mark.parametrize(
     "args, word",
     [
-        ((), "say what to do"),
+        ((), "`belljar session` needs an action"),
         (("lst",), "did you mean `belljar session list`?"),
         (("show",), "the name of a session"),
         (("list", "x"), "no name"),
