@@ -33,10 +33,19 @@ static int make_trees(void **state)
     return mkdir(source, 0755) < 0 || mkdir(target, 0755) < 0 || chdir(source) < 0 ? -1 : 0;
 }
 
+/* An ordinary user removes nothing from a directory that is closed to him. */
+static int open_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)ftw;
+    return type == FTW_D ? chmod(path, st->st_mode | 0700) : 0;
+}
+
 static int remove_trees(void **state)
 {
     (void)state;
-    return chdir("/") < 0 ? -1 : nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+    if (chdir("/") < 0 || nftw(base, open_one, 16, FTW_PHYS) < 0)
+        return -1;
+    return nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
 
 static void put(const char *path, const char *text, mode_t mode)
