@@ -1,4 +1,4 @@
-#include "pool/witness.h"
+#include "pool/witness_internal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,35 +9,9 @@
 #include "base/paths.h"
 #include "base/stream.h"
 #include "pool/mask.h"
-#include "reach/call.h"
 #include "trail/key.h"
 #include "trail/receipt.h"
-#include "trail/record.h"
-#include "trail/trail.h"
 #include "wire/message.h"
-
-enum keep { KEEP_NONE, KEEP_CODE, KEEP_ALL };
-
-/* Refusals cost a stranger nothing: so many in a second are written down, the others counted. */
-#define REFUSALS_PER_SECOND 20
-
-/* Names that come again and again, and have passed the masker as they are: owners, profiles. */
-#define KNOWN_COUNT 8
-#define KNOWN_SIZE  64
-
-struct witness {
-    struct trail *trail;
-    char known[KNOWN_COUNT][KNOWN_SIZE];
-    unsigned next_known;
-    uint64_t second;    /* of the last refusal */
-    unsigned n_refused; /* in that second */
-    uint64_t n_untold;
-    enum keep keep;
-    enum run_masking masking; /* at least secrets, whatever an answer may show */
-};
-
-/* The owner where a door knows nobody else: whoever started us. */
-#define OWNER_LOCAL "local"
 
 /* --- opening --- */
 
@@ -138,7 +112,7 @@ static bool is_known(const struct witness *witness, const char *text)
 
 /* The masker takes a few microseconds whatever the length: as long as all else that a short name
  * costs. */
-static void add(struct witness *witness, struct record *r, const char *key, const char *text)
+void witness_add(struct witness *witness, struct record *r, const char *key, const char *text)
 {
     size_t len = text ? strlen(text) : 0;
     struct clean_text masked;
@@ -155,17 +129,17 @@ static void add(struct witness *witness, struct record *r, const char *key, cons
         memcpy(witness->known[witness->next_known++ % KNOWN_COUNT], text, len + 1);
 }
 
-static void add_error(struct witness *witness, struct record *r, const struct error *error)
+void witness_add_error(struct witness *witness, struct record *r, const struct error *error)
 {
     if (!error || error->code == E_NONE)
         return;
     record_open(r, "error");
     record_word(r, "code", error_code_name(error->code));
-    add(witness, r, "message", error->message);
+    witness_add(witness, r, "message", error->message);
     record_close(r);
 }
 
-static void add_limits(struct record *r, const struct run_limits *limits)
+void witness_add_limits(struct record *r, const struct run_limits *limits)
 {
     record_open(r, "limits");
     record_number(r, "timeout_ms", limits->timeout_ms);
@@ -226,12 +200,12 @@ static void add_bytes(struct witness *witness, struct record *r, const char *key
 static void add_who(struct witness *witness, struct record *r, const struct run *run)
 {
     record_word(r, "id", run->id);
-    add(witness, r, "owner", run->owner && *run->owner ? run->owner : OWNER_LOCAL);
-    add(witness, r, "correlation_id", run->correlation_id);
+    witness_add(witness, r, "owner", run->owner && *run->owner ? run->owner : OWNER_LOCAL);
+    witness_add(witness, r, "correlation_id", run->correlation_id);
     if (*run->session)
         record_word(r, "session", run->session);
     record_word(r, "language", run->language == RUN_BASH ? "bash" : "python");
-    add(witness, r, "profile", run->profile);
+    witness_add(witness, r, "profile", run->profile);
 }
 
 /* Values may be secrets that no pattern knows: names are enough, unless all is to be kept. */
@@ -296,7 +270,7 @@ static void add_given(struct witness *witness, struct record *r, const struct ru
     record_open_list(r, "files");
     for (size_t i = 0; i < run->n_given; i++) {
         record_open(r, NULL);
-        add(witness, r, "path", run->given[i].path);
+        witness_add(witness, r, "path", run->given[i].path);
         add_bytes(witness, r, "content", (struct span){run->given[i].data, run->given[i].len},
                   witness->keep == KEEP_ALL, NULL);
         record_close(r);
@@ -315,7 +289,7 @@ static void add_net(struct witness *witness, struct record *r, const struct net 
         if (net_grant_text(&net->grants[i], text, sizeof(text)) < 0)
             continue;
         record_open(r, NULL);
-        add(witness, r, "grant", text);
+        witness_add(witness, r, "grant", text);
         record_close(r);
     }
     record_close(r);
@@ -328,7 +302,7 @@ static void add_grants(struct witness *witness, struct record *r, const struct r
     record_open_list(r, "allow");
     for (size_t i = 0; i < run->n_grants; i++) {
         record_open(r, NULL);
-        add(witness, r, "path", run->grants[i].path);
+        witness_add(witness, r, "path", run->grants[i].path);
         record_word(r, "mode", run_grant_mode_name(run->grants[i].mode));
         record_close(r);
     }
@@ -363,7 +337,7 @@ int witness_start(struct witness *witness, struct run *run, struct error *err)
     add_given(witness, &r, run);
     add_grants(witness, &r, run);
     add_net(witness, &r, run->net);
-    add_limits(&r, &run->limits);
+    witness_add_limits(&r, &run->limits);
     if (trail_append(witness->trail, &r, TRAIL_START, NULL, err) < 0)
         return -1;
     run->is_recorded = true;
@@ -430,8 +404,8 @@ static void add_violations(struct witness *witness, struct record *r, const stru
         const struct run_violation *v = &run->violations[i];
 
         record_open(r, NULL);
-        add(witness, r, "rule", v->rule);
-        add(witness, r, "name", v->name);
+        witness_add(witness, r, "rule", v->rule);
+        witness_add(witness, r, "name", v->name);
         record_number(r, "line", v->line);
         record_close(r);
     }
@@ -484,7 +458,7 @@ static void add_result(struct witness *witness, struct record *r, const struct r
     }
     record_word(r, "code_sha256", receipt->code);
     add_outputs(witness, r, run, is_kept, receipt);
-    add(witness, r, "exception", run->exception.name);
+    witness_add(witness, r, "exception", run->exception.name);
     add_violations(witness, r, run);
     add_layers(r, run->layers);
     add_usage(r, &run->usage);
@@ -503,7 +477,7 @@ static int write_end(struct witness *witness, const struct run *run, bool is_kep
     add_who(witness, &r, run);
     record_word(&r, "status", receipt->status);
     if (has_failed) {
-        add_error(witness, &r, &run->error);
+        witness_add_error(witness, &r, &run->error);
     } else {
         record_signed(&r, "exit_code", run->exit_code);
         if (run->signal)
@@ -560,187 +534,4 @@ void witness_end(struct witness *witness, struct run *run)
     if (r < 0 && !has_failed)
         withhold(run, &err);
     error_done(&err);
-}
-
-/* --- everything else --- */
-
-int witness_session(struct witness *witness, const struct witness_session *event, struct error *err)
-{
-    cleanup(record_done) struct record r = {0};
-    bool is_open = strcmp(event->event, "open") == 0;
-
-    if (!witness)
-        return 0;
-    record_init(&r, "session");
-    record_word(&r, "event", event->event);
-    record_word(&r, "id", event->id);
-    record_word(&r, "session", event->id);
-    add(witness, &r, "name", event->name);
-    add(witness, &r, "owner", event->owner && *event->owner ? event->owner : OWNER_LOCAL);
-    add(witness, &r, "profile", event->profile);
-    add(witness, &r, event->detail_key, event->detail);
-    if (event->limits)
-        add_limits(&r, event->limits);
-    record_word(&r, "status", event->error && event->error->code != E_NONE ? "failed" : "success");
-    add_error(witness, &r, event->error);
-    return trail_append(witness->trail, &r,
-                        is_open                            ? TRAIL_START
-                        : strcmp(event->event, "end") == 0 ? TRAIL_END
-                                                           : TRAIL_EVENT,
-                        NULL, err);
-}
-
-int witness_file(struct witness *witness, const struct witness_file *event, struct error *err)
-{
-    cleanup(record_done) struct record r = {0};
-
-    if (!witness)
-        return 0;
-    record_init(&r, "file");
-    record_word(&r, "event", event->event);
-    record_word(&r, "session", event->session);
-    add(witness, &r, "owner", event->owner && *event->owner ? event->owner : OWNER_LOCAL);
-    add(witness, &r, "path", event->path);
-    if (event->digest) {
-        record_number(&r, "bytes", event->bytes);
-        record_digest(&r, "sha256", event->digest);
-    }
-    record_word(&r, "status", event->error ? "failed" : "success");
-    add_error(witness, &r, event->error);
-    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
-}
-
-int witness_call(struct witness *witness, const struct call_record *call, struct error *err)
-{
-    cleanup(record_done) struct record r = {0};
-    const struct run *run = call->run;
-
-    if (!witness)
-        return 0;
-    record_init(&r, "call");
-    record_word(&r, "id", run->id);
-    if (*run->session)
-        record_word(&r, "session", run->session);
-    add(witness, &r, "owner", run->owner && *run->owner ? run->owner : OWNER_LOCAL);
-    add(witness, &r, "name", call->name);
-    record_number(&r, "bytes_in", call->bytes_in);
-    record_number(&r, "bytes_out", call->bytes_out);
-    record_ms(&r, "ms", call->ms);
-    record_word(&r, "status", call->error->code == E_NONE ? "success" : "failed");
-    add_error(witness, &r, call->error);
-    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
-}
-
-int witness_net(struct witness *witness, const struct witness_net *event, struct error *err)
-{
-    cleanup(record_done) struct record r = {0};
-
-    if (!witness)
-        return 0;
-    record_init(&r, "net");
-    record_word(&r, "event", event->why ? "refused" : "connection");
-    if (*event->run)
-        record_word(&r, "id", event->run);
-    if (*event->session)
-        record_word(&r, "session", event->session);
-    add(witness, &r, "owner", event->owner && *event->owner ? event->owner : OWNER_LOCAL);
-    add(witness, &r, "host", event->host);
-    record_number(&r, "port", event->port);
-    record_word(&r, "how", event->how);
-    if (!event->why) {
-        record_number(&r, "sent_bytes", event->sent);
-        record_number(&r, "received_bytes", event->received);
-    }
-    record_ms(&r, "ms", event->ms);
-    record_word(&r, "status", event->why ? "refused" : "success");
-    add(witness, &r, "why", event->why);
-    if (event->more)
-        record_number(&r, "more", event->more);
-    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
-}
-
-static bool is_flood(struct witness *witness)
-{
-    uint64_t second = loop_now_ns() / 1000000000;
-
-    if (second != witness->second)
-        witness->n_refused = 0;
-    witness->second = second;
-    return ++witness->n_refused > REFUSALS_PER_SECOND;
-}
-
-int witness_refusal(struct witness *witness, const char *owner, const char *what,
-                    const struct error *why, struct error *err)
-{
-    cleanup(record_done) struct record r = {0};
-
-    if (!witness)
-        return 0;
-    if (is_flood(witness)) {
-        witness->n_untold++;
-        return 0;
-    }
-    record_init(&r, "refusal");
-    add(witness, &r, "owner", owner && *owner ? owner : NULL);
-    record_word(&r, "what", what);
-    record_word(&r, "status", "refused");
-    add_error(witness, &r, why);
-    if (witness->n_untold)
-        record_number(&r, "more", witness->n_untold);
-    if (trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err) < 0)
-        return -1;
-    witness->n_untold = 0;
-    return 0;
-}
-
-int witness_token(struct witness *witness, const char *event, const char *name, struct error *err)
-{
-    cleanup(record_done) struct record r = {0};
-
-    if (!witness)
-        return 0;
-    record_init(&r, "token");
-    record_word(&r, "event", event);
-    add(witness, &r, "owner", name);
-    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
-}
-
-/* What stands otherwise than by default, and where it comes from. */
-static void add_settings(struct witness *witness, struct record *r, const struct config *config)
-{
-    size_t count;
-    const struct config_option *options = config_options(&count);
-
-    record_open(r, "settings");
-    for (size_t i = 0; i < count; i++) {
-        cleanup_free char *source = config_source_text(config, &options[i]);
-        cleanup_free char *text = NULL;
-        json_t *value;
-
-        if (!source || strcmp(source, "default") == 0)
-            continue;
-        value = config_value(config, &options[i]);
-        text = value ? json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT) : NULL;
-        json_decref(value);
-        record_open(r, options[i].name);
-        add(witness, r, "value", text);
-        add(witness, r, "from", source);
-        record_close(r);
-    }
-    record_close(r);
-}
-
-int witness_server(struct witness *witness, const char *event, const struct config *config,
-                   struct error *err)
-{
-    cleanup(record_done) struct record r = {0};
-
-    if (!witness)
-        return 0;
-    record_init(&r, "server");
-    record_word(&r, "event", event);
-    record_word(&r, "version", BELLJAR_VERSION);
-    if (config)
-        add_settings(witness, &r, config);
-    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
 }
