@@ -288,7 +288,7 @@ static char fold(char c)
 {
     if (c >= 'A' && c <= 'Z')
         return (char)(c - 'A' + 'a');
-    return c == '_' ? '-' : c;
+    return (char)(c == '_' ? '-' : c);
 }
 
 static bool is_alike(struct span name, struct span other)

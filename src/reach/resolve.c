@@ -253,7 +253,7 @@ static int begin(struct lookup *l)
     l->reader = loop_watch_fd(l->loop, l->answer, LOOP_READ, on_answer, l);
     if (!l->end || !l->reader)
         return -1;
-    loop_timer_start(l->timer, LIMIT_NET_LOOKUP_S * 1000);
+    loop_timer_start(l->timer, LIMIT_NET_LOOKUP_S * UINT64_C(1000));
     return 0;
 }
 
