@@ -85,6 +85,19 @@ static int pass(const struct job *job, struct scrub *scrub, int fd, struct error
     return scrub_finish(scrub, &text, err) < 0 ? -1 : put(job, text, err);
 }
 
+/* -1 in *ret_fd: standard input is read. */
+static int open_input(const struct job *job, int *ret_fd, struct error *err)
+{
+    if (strcmp(job->path, "-") == 0)
+        return 0;
+    *ret_fd = open(job->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (*ret_fd >= 0)
+        return 0;
+    (void)error_errno(err, "open `%s`", job->path);
+    err->code = err->errnum == ENOENT ? E_NOT_FOUND : E_INVALID;
+    return -1;
+}
+
 static int mask(struct job *job)
 {
     cleanup_close int opened = -1;
@@ -93,17 +106,10 @@ static int mask(struct job *job)
     struct scrub *scrub;
     struct error err = {0};
     uint64_t count;
-    int fd = STDIN_FILENO, r;
+    int r;
 
-    if (strcmp(job->path, "-") != 0) {
-        opened = open(job->path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-        if (opened < 0) {
-            error_errno(&err, "open `%s`", job->path);
-            err.code = errno == ENOENT ? E_NOT_FOUND : E_INVALID;
-            return cmd_fail(&err);
-        }
-        fd = opened;
-    }
+    if (open_input(job, &opened, &err) < 0)
+        return cmd_fail(&err);
     if (job->with && scrub_own_load(&job->own, job->with, &err) < 0)
         return cmd_fail(&err);
     wants.rules = job->own.rules;
@@ -113,7 +119,7 @@ static int mask(struct job *job)
         error_memory(&err);
         return cmd_fail(&err);
     }
-    r = pass(job, scrub, fd, &err);
+    r = pass(job, scrub, opened >= 0 ? opened : STDIN_FILENO, &err);
     count = scrub_count(scrub);
     scrub_free(scrub);
     if (r < 0)

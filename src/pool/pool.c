@@ -457,7 +457,32 @@ static bool fits_stock(const struct pool *pool, const struct run *run)
            run->limits.inodes == pool->options.limits.inodes;
 }
 
-/* Returns false when the run has to wait. */
+/* A sandbox is made for the run. Returns false when it has to wait. */
+static bool order(struct pool *pool, struct zygote_client *zygote, struct run *run)
+{
+    struct error err = {0};
+
+    (void)run_list_remove(&pool->queue, run);
+    if (make_box(pool, zygote,
+                 &(struct box_spec){.witness = pool->witness,
+                                    .limits = run->limits,
+                                    .grants = run->grants,
+                                    .n_grants = run->n_grants,
+                                    .net = run->net},
+                 run, &err) == 0)
+        return true;
+    /* The zygote is gone, and its end, which is about to be reported, says why. */
+    if (err.errnum == EPIPE || err.errnum == ECONNRESET) {
+        error_done(&err);
+        run->box = NULL;
+        run_list_add_first(&pool->queue, run);
+        return false;
+    }
+    answer_error(pool, run, &err);
+    return true;
+}
+
+/* The same from the stock, where it fits. */
 static bool serve(struct pool *pool, struct run *run)
 {
     struct box *box = fits_stock(pool, run) ? idle_take(pool, run->zygote) : NULL;
@@ -480,24 +505,7 @@ static bool serve(struct pool *pool, struct run *run)
     if (!zygote || zygote_client_is_ending(zygote) ||
         (fits_stock(pool, run) && !zygote_client_is_ready(zygote)) || pool->n_making >= ORDERED_MAX)
         return false;
-    (void)run_list_remove(&pool->queue, run);
-    if (make_box(pool, zygote,
-                 &(struct box_spec){.witness = pool->witness,
-                                    .limits = run->limits,
-                                    .grants = run->grants,
-                                    .n_grants = run->n_grants,
-                                    .net = run->net},
-                 run, &err) == 0)
-        return true;
-    /* The zygote is gone, and its end, which is about to be reported, says why. */
-    if (err.errnum == EPIPE || err.errnum == ECONNRESET) {
-        error_done(&err);
-        run->box = NULL;
-        run_list_add_first(&pool->queue, run);
-        return false;
-    }
-    answer_error(pool, run, &err);
-    return true;
+    return order(pool, zygote, run);
 }
 
 static void refill(struct pool *pool)
