@@ -19,7 +19,7 @@ struct environment {
     char **paths; /* of those, where modules are found beside the environment's own */
     size_t n_paths;
     struct config_list variables; /* "NAME=value" for every program */
-    bool warm;   /* many forks will follow */
+    bool warm;                    /* many forks will follow */
     bool steady; /* for runs with a seed (guest/steady/). Nothing is imported in advance: the order
                     in which random numbers are drawn is to be the program's alone. */
 };
