@@ -151,6 +151,8 @@ static void match_phone(struct scrub *s, unsigned kind, size_t from)
     }
     while (n.end > from && !scrub_is_digit(scrub_at(s, n.end - 1)))
         n.end--;
+    if (!n.digits)
+        return;
     if (n.end < s->view.len &&
         (scrub_is_alnum(scrub_at(s, n.end)) || strchr("_:", scrub_at(s, n.end))))
         return;
