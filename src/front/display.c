@@ -2,32 +2,11 @@
 
 #include <string.h>
 
-#include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/form.h"
 #include "base/json.h"
 
 #define SIZE_LARGEST 100000 /* pixels; a larger picture is a number that means nothing */
-
-static const struct json_text_limits data_limits = {
-    .bytes = LIMIT_DISPLAY_BYTES, .depth = 200, .allows_nul = true, .allows_scalar = true};
-
-static bool ends_with(const char *text, const char *end)
-{
-    size_t len = strlen(text), end_len = strlen(end);
-
-    return len >= end_len && strcmp(text + len - end_len, end) == 0;
-}
-
-static bool is_json(const char *mime)
-{
-    return strcmp(mime, "application/json") == 0 || ends_with(mime, "+json");
-}
-
-static bool is_text(const char *mime)
-{
-    return strncmp(mime, "text/", 5) == 0 || ends_with(mime, "+xml") ||
-           strcmp(mime, "application/xml") == 0 || strcmp(mime, "application/javascript") == 0;
-}
 
 const char *display_picture_suffix(const char *mime)
 {
@@ -45,25 +24,6 @@ const char *display_picture_suffix(const char *mime)
         if (strcmp(mime, pictures[i].mime) == 0)
             return pictures[i].suffix;
     return NULL;
-}
-
-/* JSON of the program's is believed as far as it can be read; what cannot is text. */
-static json_t *data_json(const struct run_form *form, const char **ret_encoding)
-{
-    cleanup(buf_done) struct buf text = {0};
-    json_t *value = NULL;
-
-    *ret_encoding = NULL;
-    if (is_json(form->mime) &&
-        json_text_load(form->data, form->len, &data_limits, &value, NULL) == 0)
-        return value;
-    if (is_json(form->mime) || is_text(form->mime))
-        return json_text_string(form->data, form->len);
-    *ret_encoding = "base64";
-    buf_init(&text, 2 * LIMIT_DISPLAY_BYTES);
-    if (base64_add(&text, form->data, form->len, NULL) < 0)
-        return NULL;
-    return json_stringn_nocheck(buf_str(&text), text.len);
 }
 
 static uint32_t size_in(const json_t *metadata, const char *key)
@@ -92,7 +52,7 @@ static json_t *form_json(const struct run_form *form, size_t bundle, uint32_t wi
                          uint32_t height)
 {
     const char *encoding;
-    json_t *data = data_json(form, &encoding);
+    json_t *data = form_data(form, &encoding);
     json_t *entry = json_pack("{s:I, s:s, s:o}", "bundle", (json_int_t)bundle, "mime", form->mime,
                               "data", data);
 

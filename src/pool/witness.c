@@ -11,6 +11,7 @@
 #include "pool/mask.h"
 #include "trail/key.h"
 #include "trail/receipt.h"
+#include "trail/shown.h"
 #include "wire/message.h"
 
 /* --- opening --- */
@@ -501,7 +502,8 @@ static int give_receipt(struct witness *witness, struct run *run, struct receipt
     cleanup(buf_done) struct buf text = {0};
 
     buf_init(&text, 8 * KIB);
-    if (receipt_sign(receipt, mark, trail_key(witness->trail), err) < 0 ||
+    if (shown_of_run(run, receipt->displays, err) < 0 ||
+        receipt_sign(receipt, mark, trail_key(witness->trail), err) < 0 ||
         receipt_text(receipt, &text, err) < 0)
         return -1;
     run->receipt = take_ptr(text.data);

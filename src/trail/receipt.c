@@ -11,16 +11,22 @@
 #include <jansson.h>
 
 #include "base/cleanup.h"
+#include "trail/shown.h"
 
 #define FIELD(name, member)                                                                        \
     {                                                                                              \
-        name, offsetof(struct receipt, member), sizeof(((struct receipt *)0)->member)              \
+        name, offsetof(struct receipt, member), sizeof(((struct receipt *)0)->member), false       \
+    }
+#define NEWER_FIELD(name, member)                                                                  \
+    {                                                                                              \
+        name, offsetof(struct receipt, member), sizeof(((struct receipt *)0)->member), true        \
     }
 
-/* In the order in which they are signed. */
+/* In the order in which they are signed. Those marked came with the second version. */
 static const struct {
     const char *name;
     size_t offset, size;
+    bool is_newer;
 } fields[] = {
     FIELD("id", id),
     FIELD("status", status),
@@ -29,6 +35,7 @@ static const struct {
     FIELD("stdout_sha256", out),
     FIELD("stderr_sha256", err),
     FIELD("result_sha256", result),
+    NEWER_FIELD("displays_sha256", displays),
     FIELD("seq", seq),
     FIELD("record_sha256", hash),
     FIELD("key", key),
@@ -41,12 +48,18 @@ static const char *value(const struct receipt *receipt, size_t i)
     return (const char *)receipt + fields[i].offset;
 }
 
+static bool has_field(const struct receipt *receipt, size_t i)
+{
+    return receipt->version > 1 || !fields[i].is_newer;
+}
+
 static int statement(const struct receipt *receipt, struct buf *out, struct error *err)
 {
-    if (buf_add_str(out, "belljar receipt v1\n", err) < 0)
+    if (buf_printf(out, err, "belljar receipt v%u\n", receipt->version) < 0)
         return -1;
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-        if (buf_printf(out, err, "%s=%s\n", fields[i].name, value(receipt, i)) < 0)
+        if (has_field(receipt, i) &&
+            buf_printf(out, err, "%s=%s\n", fields[i].name, value(receipt, i)) < 0)
             return -1;
     return 0;
 }
@@ -57,6 +70,7 @@ int receipt_sign(struct receipt *receipt, const struct record_mark *mark,
     cleanup(buf_done) struct buf text = {0};
 
     buf_init(&text, 4 * KIB);
+    receipt->version = RECEIPT_VERSION;
     memcpy(receipt->time, mark->time, sizeof(receipt->time));
     memcpy(receipt->key, key_public(key)->name, sizeof(receipt->key));
     (void)snprintf(receipt->seq, sizeof(receipt->seq), "%" PRIu64, mark->seq);
@@ -72,10 +86,11 @@ int receipt_text(const struct receipt *receipt, struct buf *out, struct error *e
     char *text = NULL;
     int r = -1;
 
+    (void)json_object_set_new(object, "version", json_integer(receipt->version));
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
         (void)json_object_set_new(object, fields[i].name, json_string(value(receipt, i)));
     if (json_object_set_new(object, "signature", json_string(receipt->signature)) == 0 &&
-        json_object_size(object) == ARRAY_SIZE(fields) + 1)
+        json_object_size(object) == ARRAY_SIZE(fields) + 2)
         text = json_dumps(object, JSON_COMPACT);
     if (text)
         r = buf_add_str(out, text, err);
@@ -107,17 +122,34 @@ static int read_field(const json_t *object, struct receipt *receipt, size_t i, s
     return not_one(why, err);
 }
 
+/* The first version did not say that it was. */
+static int read_version(const json_t *object, struct receipt *receipt, struct error *err)
+{
+    const json_t *version = json_object_get(object, "version");
+
+    receipt->version = version ? RECEIPT_VERSION : 1;
+    if (!version || json_integer_value(version) == RECEIPT_VERSION)
+        return 0;
+    return not_one("its `version` is not known here", err);
+}
+
 static int read_object(const json_t *object, struct receipt *receipt, struct error *err)
 {
     const char *sign = json_string_value(json_object_get(object, "signature"));
+    size_t count = 1;
 
-    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
-        if (read_field(object, receipt, i, err) < 0)
+    if (read_version(object, receipt, err) < 0)
+        return -1;
+    count += receipt->version > 1;
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++) {
+        if (has_field(receipt, i) && read_field(object, receipt, i, err) < 0)
             return -1;
+        count += has_field(receipt, i);
+    }
     if (!sign || strlen(sign) >= sizeof(receipt->signature))
         return not_one("`signature` is missing or is none", err);
     memcpy(receipt->signature, sign, strlen(sign) + 1);
-    if (json_object_size(object) != ARRAY_SIZE(fields) + 1)
+    if (json_object_size(object) != count)
         return not_one("it says more than is signed", err);
     return 0;
 }
@@ -155,6 +187,19 @@ static bool has_hash(const json_t *text, const char *hex)
     return strcmp(own, hex) == 0;
 }
 
+/* Pictures are large: a result that is kept without its displays is as good as before. */
+static int check_displays(const struct receipt *receipt, const json_t *root, struct error *err)
+{
+    const json_t *list = json_object_get(root, "displays");
+    char own[2 * SHA256_BYTES + 1];
+
+    if (receipt->version < 2 || !list)
+        return 0;
+    if (shown_of_list(list, own, NULL) < 0 || strcmp(own, receipt->displays) != 0)
+        return error_set(err, E_DENIED, "`displays` of the result is not what was signed for");
+    return 0;
+}
+
 /* Bytes that were no text came out as U+FFFD: what was signed for cannot be seen any more. */
 static bool is_seen(const json_t *text)
 {
@@ -184,6 +229,8 @@ int receipt_check_result(const struct receipt *receipt, const char *text, size_t
             if (is_seen(texts[i].text) && !has_hash(texts[i].text, texts[i].hex))
                 r = error_set(err, E_DENIED, "`%s` of the result is not what was signed for",
                               texts[i].name);
+        if (r == 0)
+            r = check_displays(receipt, root, err);
     }
     json_decref(root);
     return r;

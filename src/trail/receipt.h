@@ -1,8 +1,9 @@
 /* A receipt: a signed statement that a run has been, what it was and how it ended, and where its
  * record stands in the trail. Whoever has the public key can check it, without the trail.
  *
- * What is signed is the text "belljar receipt v1\n" and one line `name=value` for each field but
- * the signature, in the order of the table in receipt.c.
+ * What is signed is the text "belljar receipt v2\n" and one line `name=value` for each field but
+ * the version and the signature, in the order of the table in receipt.c. The first version, which
+ * is still read, had no digest of what was shown.
  */
 #pragma once
 
@@ -11,9 +12,11 @@
 #include "trail/key.h"
 #include "trail/record.h"
 
-#define RECEIPT_FIELDS 10
+#define RECEIPT_FIELDS  11
+#define RECEIPT_VERSION 2
 
 struct receipt {
+    unsigned version;
     char id[64];
     char status[32];
     char time[32];
@@ -21,6 +24,7 @@ struct receipt {
     char out[2 * SHA256_BYTES + 1];
     char err[2 * SHA256_BYTES + 1];
     char result[2 * SHA256_BYTES + 1];
+    char displays[2 * SHA256_BYTES + 1]; /* trail/shown.h; the second version has it */
     char seq[24];
     char hash[2 * SHA256_BYTES + 1]; /* of the record */
     char key[2 * SHA256_BYTES + 1];

@@ -1,5 +1,7 @@
 """The audit trail as people and machines meet it: what is written, what is found, what happens when it cannot be."""
+import base64
 import concurrent.futures
+import hashlib
 import json
 import os
 import random
@@ -242,7 +244,7 @@ def test_a_receipt_is_checked_by_anybody(audited, tmp_path):
     assert elsewhere.code == 0
     # Without Belljar.
     receipt = answer.json["receipt"]
-    text = "belljar receipt v1\n" + "".join(f"{k}={v}\n" for k, v in receipt.items() if k != "signature")
+    text = f"belljar receipt v{receipt['version']}\n" + "".join(f"{k}={v}\n" for k, v in receipt.items() if k not in ("version", "signature"))
     (tmp_path / "text").write_text(text)
     (tmp_path / "signature").write_bytes(__import__("base64").b64decode(receipt["signature"]))
     subprocess.run(
@@ -253,7 +255,7 @@ def test_a_receipt_is_checked_by_anybody(audited, tmp_path):
 
 def test_a_changed_receipt_is_not_genuine(audited):
     receipt = audited.run("print(2)", "--receipt").json["receipt"]
-    for field in receipt:
+    for field in receipt.keys() - {"version"}:
         changed = dict(receipt, **{field: receipt[field][:-1] + ("1" if receipt[field][-1] != "1" else "2")})
         answer = audited.audit("check-receipt", audited.who.file("changed.json", json.dumps(changed)))
         assert answer.code == 1 and answer.text.startswith("NOT GENUINE"), field
@@ -269,6 +271,43 @@ def test_a_result_has_to_be_the_one_of_its_receipt(audited):
         answer = audited.audit("check-receipt", audited.who.file("changed.json", json.dumps({**result, field: value})))
         assert answer.code == 1 and "NOT GENUINE" in answer.text, field
     assert audited.audit("check-receipt", audited.who.file("same.json", json.dumps(result))).code == 0
+
+
+def test_what_was_shown_is_signed_for(audited):
+    code = (
+        "from belljar import display\n"
+        "display({'text/html': '<b>ä</b>', 'text/plain': 'b'}, raw=True)\n"
+        "display({'application/json': {'b': [1, 2.5, None], 'a': 'x'}}, raw=True)\n"
+        "display({'image/png': b'\\x89PNG\\r\\n\\x1a\\n\\0\\1\\2'}, raw=True)\n"
+    )
+    result = audited.run(code, "--receipt").json
+    shown = result["displays"]
+    assert [entry["mime"] for entry in shown] == ["text/html", "text/plain", "application/json", "image/png"], result
+    # Without Belljar, as the guide says.
+    lines = ""
+    for entry in shown:
+        data = entry["data"]
+        if entry.get("encoding") == "base64":
+            data = base64.b64decode(data)
+        else:
+            data = (data if isinstance(data, str) else json.dumps(data, separators=(",", ":"), sort_keys=True)).encode()
+        lines += f"{entry['bundle']} {entry['mime']} {hashlib.sha256(data).hexdigest()}\n"
+    assert hashlib.sha256(lines.encode()).hexdigest() == result["receipt"]["displays_sha256"]
+
+    def check(displays):
+        return audited.audit("check-receipt", audited.who.file("shown.json", json.dumps({**result, "displays": displays})))
+
+    assert check(shown).code == 0
+    changes = [[], shown[:-1], shown[::-1], shown + shown[:1], None, [1], [{}]]
+    for i, entry in enumerate(shown):
+        for field, value in {"data": "AAAA", "mime": "text/css", "bundle": 9}.items():
+            changes.append(shown[:i] + [{**entry, field: value}] + shown[i + 1:])
+    for displays in changes:
+        answer = check(displays)
+        assert answer.code == 1 and "`displays` of the result is not what was signed for" in answer.text, displays
+    # Pictures are large; a result that was kept without them is still the one.
+    kept = {name: value for name, value in result.items() if name != "displays"}
+    assert audited.audit("check-receipt", audited.who.file("kept.json", json.dumps(kept))).code == 0
 
 
 def test_a_receipt_is_a_witness(audited):

@@ -37,6 +37,7 @@ static struct receipt make(void)
     memset(receipt.out, 'b', 64);
     memset(receipt.err, 'c', 64);
     memset(receipt.result, 'd', 64);
+    memset(receipt.displays, 'e', 64);
     assert_int_equal(receipt_sign(&receipt, &mark, key, NULL), 0);
     return receipt;
 }
@@ -55,6 +56,38 @@ static void what_was_signed_can_be_read_and_checked(void **state)
     assert_int_equal(receipt_mark(&read, &mark, NULL), 0);
     assert_int_equal(mark.seq, 7);
     assert_int_equal(mark.hash[2], 3);
+}
+
+/* As the first version wrote them: no `version`, and nothing of what was shown. */
+static void an_old_receipt_stays_valid(void **state)
+{
+    struct receipt receipt = make(), read;
+    char sign[KEY_BASE64_SIZE], signed_text[1024], text[2048];
+    struct error err = {0};
+
+    (void)state;
+    (void)snprintf(signed_text, sizeof(signed_text),
+                   "belljar receipt v1\nid=%s\nstatus=%s\ntime=%s\ncode_sha256=%s\n"
+                   "stdout_sha256=%s\nstderr_sha256=%s\nresult_sha256=%s\nseq=%s\n"
+                   "record_sha256=%s\nkey=%s\n",
+                   receipt.id, receipt.status, receipt.time, receipt.code, receipt.out, receipt.err,
+                   receipt.result, receipt.seq, receipt.hash, receipt.key);
+    assert_int_equal(key_sign(key, signed_text, strlen(signed_text), sign, NULL), 0);
+    (void)snprintf(text, sizeof(text),
+                   "{\"id\":\"%s\",\"status\":\"%s\",\"time\":\"%s\",\"code_sha256\":\"%s\","
+                   "\"stdout_sha256\":\"%s\",\"stderr_sha256\":\"%s\",\"result_sha256\":\"%s\","
+                   "\"seq\":\"%s\",\"record_sha256\":\"%s\",\"key\":\"%s\",\"signature\":\"%s\"}",
+                   receipt.id, receipt.status, receipt.time, receipt.code, receipt.out, receipt.err,
+                   receipt.result, receipt.seq, receipt.hash, receipt.key, sign);
+    assert_int_equal(receipt_parse(text, strlen(text), &read, NULL), 0);
+    assert_int_equal(receipt_check(&read, key_public(key), NULL), 0);
+    /* the newer field is not signed in it, and a version nobody knows is none */
+    text[strlen(text) - 1] = '\0';
+    (void)snprintf(text + strlen(text), 64, "%s", ",\"displays_sha256\":\"e\"}");
+    assert_true(receipt_parse(text, strlen(text), &read, &err) < 0);
+    assert_error(&err, E_INVALID, "it says more than is signed");
+    assert_true(receipt_parse("{\"version\":3}", 13, &read, &err) < 0);
+    assert_error(&err, E_INVALID, "`version` is not known");
 }
 
 static void another_word_is_another_receipt(void **state)
@@ -121,6 +154,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_was_signed_can_be_read_and_checked),
+        cmocka_unit_test(an_old_receipt_stays_valid),
         cmocka_unit_test(another_word_is_another_receipt),
         cmocka_unit_test(a_value_has_one_line),
         cmocka_unit_test(a_seal_is_no_head),
