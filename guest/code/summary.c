@@ -113,7 +113,7 @@ bool summary_make(const char *literal, size_t len, char ret_text[SUMMARY_BYTES],
         return false;
     margin = margin_of(&l);
     for (const char *p = l.text; is_open && p <= l.end; newlines++) {
-        const char *end = line_end(p, l.end), *from = p;
+        const char *end = line_end(p, l.end), *from;
 
         if (p == l.text)
             from = skip_blanks(p, end);

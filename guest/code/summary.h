@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 #define SUMMARY_CHARS 100
-#define SUMMARY_BYTES (4 * SUMMARY_CHARS)
+#define SUMMARY_BYTES ((size_t)4 * SUMMARY_CHARS)
 
 /* From a literal, prefix and quotes included. False: it is one of the few that need Python itself
  * (escapes, several literals in a row, tabs, blanks beyond ASCII). */
