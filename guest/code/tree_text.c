@@ -99,7 +99,7 @@ TSNode tree_name_of(TSNode node, TSNode *ret_params, TSNode *ret_owner)
         TSNode params = ret_params ? tree_field(node, "parameters") : (TSNode){0};
         TSNode next = next_of(node, ret_owner);
 
-        if (!ts_node_is_null(params))
+        if (ret_params && !ts_node_is_null(params))
             *ret_params = params;
         if (ts_node_is_null(next))
             return node;
@@ -198,7 +198,7 @@ struct piece tree_keep_path(struct walk *w, TSNode node, TSNode object)
         node = object;
     }
     for (; n < PARTS_MAX && !ts_node_is_null(node); n++) {
-        TSNode last, first;
+        TSNode last = {0}, first;
 
         node = without_types(node);
         if (!ts_node_is_null(node) && tree_is(node, "qualified_identifier")) {

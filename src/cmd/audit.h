@@ -27,7 +27,7 @@ int audit_export(struct audit *audit, char **words, struct error *err);
 int audit_follow(struct audit *audit, char **words, struct error *err);
 
 /* "2h", "7d", "2026-01-31", "2026-01-31T12:00" as a time of a record. */
-int audit_time(const char *text, char time[40], struct error *err);
+int audit_time(const char *text, char ret_time[40], struct error *err);
 
 /* --- audit_show.c --- */
 

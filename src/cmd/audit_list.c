@@ -50,13 +50,13 @@ static int time_ago(const char *text, char out[40], struct error *err)
 }
 
 /* What is there of it counts: a day, an hour, a minute. */
-int audit_time(const char *text, char out[40], struct error *err)
+int audit_time(const char *text, char ret_time[40], struct error *err)
 {
     static const char form[] = "0000-00-00T00:00:00.000Z";
     size_t len = strlen(text);
 
     if (len < 10 && *text >= '0' && *text <= '9')
-        return time_ago(text, out, err);
+        return time_ago(text, ret_time, err);
     if (len < 10 || len >= sizeof(form))
         return no_time(text, err);
     for (size_t i = 0; i < len; i++) {
@@ -65,9 +65,9 @@ int audit_time(const char *text, char out[40], struct error *err)
         if (form[i] == '0' ? !is_digit : text[i] != form[i] && !(i == 10 && text[i] == ' '))
             return no_time(text, err);
     }
-    (void)snprintf(out, 40, "%s", text);
+    (void)snprintf(ret_time, 40, "%s", text);
     if (len > 10)
-        out[10] = 'T';
+        ret_time[10] = 'T';
     return 0;
 }
 
