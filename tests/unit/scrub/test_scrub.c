@@ -211,7 +211,6 @@ static double seconds(void)
     return (double)now.tv_sec + (double)now.tv_nsec * 1e-9;
 }
 
-/* Texts of nothing but anchors, each of which would be walked through to its end. */
 /* CPU time for a text of so many bytes, made of one brick. */
 static double time_of(const char *brick, size_t size)
 {
@@ -228,6 +227,7 @@ static double time_of(const char *brick, size_t size)
     return seconds() - start;
 }
 
+/* Texts of nothing but anchors, each of which would be walked through to its end. */
 static void hostile_text_takes_linear_time(void **state)
 {
     static const char *const bricks[] = {"eyJ-",
