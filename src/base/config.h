@@ -122,6 +122,8 @@ struct config {
     int64_t queue_max;
     double queue_timeout_s;
     int64_t http_connections;
+    int64_t http_connections_per_address;
+    int64_t http_connections_per_token;
     double http_idle_s;
     double stop_grace_s;
     int64_t sessions_max;

@@ -308,10 +308,21 @@ static int open_jobs(struct serve *serve, struct error *err)
     return jobs_new(&jobs, &serve->jobs, err);
 }
 
+/* Nobody locks others out by himself. */
+static size_t share_of(const struct config *config, int64_t wanted)
+{
+    size_t all = (size_t)config->http_connections;
+
+    if (wanted < 0)
+        return all / 2;
+    return wanted ? (size_t)wanted : 1;
+}
+
 static int open_http(struct serve *serve, struct error *err)
 {
     const struct http_options http = {
         .max_connections = (size_t)serve->config->http_connections,
+        .max_per_peer = share_of(serve->config, serve->config->http_connections_per_address),
         .idle_ms = (uint64_t)(serve->config->http_idle_s * 1000),
         .body_total = BODIES_BYTES,
         .answers_total = ANSWERS_BYTES,
@@ -320,12 +331,14 @@ static int open_http(struct serve *serve, struct error *err)
         .user = &serve->router,
     };
 
-    serve->router = (struct router){.tables = api_tables,
-                                    .config = serve->config,
-                                    .auth = serve->auth,
-                                    .witness = serve->engine.witness,
-                                    .api = &serve->api,
-                                    .metrics = &serve->metrics};
+    serve->router = (struct router){
+        .tables = api_tables,
+        .config = serve->config,
+        .auth = serve->auth,
+        .witness = serve->engine.witness,
+        .api = &serve->api,
+        .metrics = &serve->metrics,
+        .max_per_caller = share_of(serve->config, serve->config->http_connections_per_token)};
     return http_new(serve->engine.loop, &http, &serve->http, err);
 }
 

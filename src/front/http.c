@@ -70,6 +70,8 @@ void http_drop_request(struct http_connection *c, bool is_gone)
     c->server->held -= c->held;
     c->held = 0;
     request->connection = NULL;
+    if (request->counted)
+        (*request->counted)--;
     if (is_gone && request->on_gone)
         request->on_gone(request);
     free_request(request);
@@ -128,6 +130,8 @@ void http_cut(struct http_connection *c)
     else
         server->last = c->before;
     server->count--;
+    http_peer_leave(&server->peers, c->peer);
+    c->peer = NULL;
     c->state = HTTP_DEAD;
     if (!c->is_going_on)
         free(c);
@@ -205,6 +209,21 @@ static void begin_body(struct http_connection *c)
     http_enter(c, HTTP_BODY);
 }
 
+/* It was one too many, and still is. */
+static bool refuse_surplus(struct http_connection *c)
+{
+    struct error err = {0};
+
+    if (!c->is_surplus || c->peer->count <= c->server->options.max_per_peer)
+        return false;
+    c->is_closing = true;
+    error_set(&err, E_BUSY, "too many connections from one address");
+    error_hint(&err, "close some, or use those there are for more than one request; "
+                     "`http_connections_per_address` is the operator's bound");
+    request_answer_error(c->request, &err);
+    return true;
+}
+
 /* Returns false when more bytes are needed. */
 static bool read_head(struct http_connection *c)
 {
@@ -235,7 +254,7 @@ static bool read_head(struct http_connection *c)
     c->omits_body = span_is(c->request->head.method, "HEAD");
     if (c->request->head.framing != HTTP_NO_BODY)
         c->is_closing = true; /* unless all of it is read, below */
-    if (server->options.on_head(server->options.user, c->request) == 0)
+    if (!refuse_surplus(c) && server->options.on_head(server->options.user, c->request) == 0)
         begin_body(c);
     return true;
 }
@@ -451,18 +470,42 @@ static bool is_dispensable(const struct http_connection *c)
     return c->state == HTTP_IDLE || c->state == HTTP_HEAD || c->state == HTTP_LINGERING;
 }
 
-/* A place for one more: of those that are dispensable the one that is so for longest. */
-static void make_room(struct http_server *server)
+/* Of those that are dispensable, from that place or, with NULL, from any, the one that is so for
+ * longest. */
+static struct http_connection *find_dispensable(struct http_server *server,
+                                                const struct http_peer *peer)
 {
     struct http_connection *oldest = NULL;
 
-    if (server->count + 1 < server->options.max_connections)
-        return;
     for (struct http_connection *c = server->first; c; c = c->after)
-        if (is_dispensable(c) && (!oldest || c->since_ns < oldest->since_ns))
+        if (is_dispensable(c) && (!peer || c->peer == peer) &&
+            (!oldest || c->since_ns < oldest->since_ns))
             oldest = c;
+    return oldest;
+}
+
+static void make_room(struct http_server *server)
+{
+    struct http_connection *oldest =
+        server->count + 1 < server->options.max_connections ? NULL : find_dispensable(server, NULL);
+
     if (oldest)
         http_cut(oldest);
+}
+
+/* Who has too many loses one that rests, before `c` is in the list. Where none does, the new one is
+ * told so when it asks, and rests until then: the next takes its place. */
+static void keep_to_share(struct http_server *server, struct http_connection *c)
+{
+    struct http_connection *oldest;
+
+    if (c->peer->count <= server->options.max_per_peer)
+        return;
+    oldest = find_dispensable(server, c->peer);
+    if (oldest)
+        http_cut(oldest);
+    else
+        c->is_surplus = true;
 }
 
 static void look_at_peer(struct http_connection *c, int fd, const struct sockaddr *address)
@@ -510,6 +553,13 @@ static void on_accept(struct evconnlistener *socket, evutil_socket_t fd, struct 
         return;
     c->server = server;
     look_at_peer(c, fd, address);
+    c->peer = http_peer_join(&server->peers, address, c->peer_uid);
+    if (!c->peer) {
+        bufferevent_free(c->socket);
+        free(c);
+        return;
+    }
+    keep_to_share(server, c);
     c->before = server->last;
     if (server->last)
         server->last->after = c;

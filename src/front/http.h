@@ -19,6 +19,7 @@ struct http_server;
 
 struct http_options {
     size_t max_connections;
+    size_t max_per_peer;  /* from one place (front/http_peer.h) */
     uint64_t idle_ms;     /* between requests */
     uint64_t body_total;  /* bytes of bodies held for all requests together */
     size_t answers_total; /* bytes of answers that wait for their readers */

@@ -7,6 +7,7 @@
 
 #include "front/http.h"
 #include "front/http_guard.h"
+#include "front/http_peer.h"
 
 #define HTTP_LISTENERS_MAX 8
 
@@ -48,6 +49,8 @@ struct http_connection {
     bool is_tls;
     bool is_shaking_hands;
     uid_t peer_uid;
+    struct http_peer *peer;
+    bool is_surplus;  /* one too many from its place, when it came */
     bool is_going_on; /* its bytes are being looked at */
     bool is_closing;  /* after this answer */
     bool is_chunked;  /* the answer that streams */
@@ -64,6 +67,7 @@ struct http_server {
     size_t n_listeners;
     struct http_connection *first, *last;
     size_t count;
+    struct http_peers peers;
     size_t n_requests;
     uint64_t served;
     uint64_t held;

@@ -18,7 +18,8 @@
     X(METRICS_OPERATOR, "operator") /* figures are not for this token */                           \
     X(METRICS_QUOTA, "quota")       /* an allowance is used up */                                  \
     X(METRICS_QUEUE, "queue_full")                                                                 \
-    X(METRICS_STOPPING, "stopping")
+    X(METRICS_STOPPING, "stopping")                                                                \
+    X(METRICS_CONNECTIONS, "connections") /* a token has too many */
 
 enum metrics_refusal {
 #define X(refusal, label) refusal,

@@ -52,9 +52,10 @@ struct request {
     char traceparent[REQUEST_TRACE_SIZE]; /* that came and is well-formed; "": none did */
     struct once_key once;                 /* under which it is asked; is_set: there is one */
     bool is_repeat;                       /* the answer says that it was given before */
-    unsigned retry_s;                     /* what 429 and 503 say as Retry-After; 0: a second */
-    bool is_cors;                         /* its page may read the answer: `origins` has it */
-    void *api;                            /* what all handlers share */
+    size_t *counted;  /* goes down by one with the request; NULL: nothing does */
+    unsigned retry_s; /* what 429 and 503 say as Retry-After; 0: a second */
+    bool is_cors;     /* its page may read the answer: `origins` has it */
+    void *api;        /* what all handlers share */
 
     struct buf body;
     uint64_t body_limit;

@@ -252,6 +252,25 @@ static int authenticate(const struct router *router, struct request *request)
     return 0;
 }
 
+/* A connection has one request at a time. Those that rest are not counted: they make room for
+ * others by themselves. */
+static int count_request(const struct router *router, struct request *request)
+{
+    struct caller *caller = request->caller;
+    struct error err = {0};
+
+    if (caller->n_requests < router->max_per_caller) {
+        caller->n_requests++;
+        request->counted = &caller->n_requests;
+        return 0;
+    }
+    router->metrics->refusals[METRICS_CONNECTIONS]++;
+    error_set(&err, E_BUSY, "%zu requests of this token are being answered, and that is the most",
+              router->max_per_caller);
+    error_hint(&err, "wait for some of them; `http_connections_per_token` is the operator's bound");
+    return refuse(request, 429, NULL, &err);
+}
+
 /* --- what comes with it --- */
 
 static bool is_json(struct span type)
@@ -358,7 +377,8 @@ int route_on_head(void *user, struct request *request)
     }
     if (pick_route(router, request) < 0)
         return -1;
-    if (request->route->access != ROUTE_PUBLIC && authenticate(router, request) < 0)
+    if (request->route->access != ROUTE_PUBLIC &&
+        (authenticate(router, request) < 0 || count_request(router, request) < 0))
         return -1;
     if (router->is_stopping) {
         router->metrics->refusals[METRICS_STOPPING]++;

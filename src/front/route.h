@@ -54,6 +54,7 @@ struct router {
     void *api; /* for request->api */
     struct metrics *metrics;
     struct witness *witness; /* pool/witness.h */
+    size_t max_per_caller;   /* requests at once, each on a connection of its own */
     bool is_stopping;
 };
 

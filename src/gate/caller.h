@@ -31,6 +31,7 @@ struct caller {
     struct queue_place *first, *last;        /* that wait, gate/queue.h */
     struct caller *turn_before, *turn_after; /* of those that wait */
     size_t n_waiting, n_running;
+    size_t n_requests;    /* that are being answered, front/route.h */
     size_t n_kept[2];     /* answers without and with a key, front/job.h */
     size_t pending_bytes; /* of what is not over yet, front/job.h */
     uint64_t n_done, n_refused;

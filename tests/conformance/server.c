@@ -67,6 +67,7 @@ static int open_http(struct whole *whole, const char *address, struct error *err
     static const struct route *const tables[] = {mcp_http_routes, mcp_sse_routes, NULL};
     struct http_options options = {
         .max_connections = 256,
+        .max_per_peer = 256,
         .idle_ms = 60000,
         .body_total = 64 * MIB,
         .answers_total = 64 * MIB,
@@ -81,7 +82,8 @@ static int open_http(struct whole *whole, const char *address, struct error *err
                                     .config = whole->config,
                                     .auth = whole->auth,
                                     .api = &whole->api,
-                                    .metrics = &whole->metrics};
+                                    .metrics = &whole->metrics,
+                                    .max_per_caller = 256};
     if (http_new(whole->loop, &options, &whole->http, err) < 0)
         return -1;
     fd = listen_tcp(address, err);

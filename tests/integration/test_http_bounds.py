@@ -18,7 +18,8 @@ def memory(server, name="VmHWM"):
 
 @pytest.fixture
 def server(user):
-    s = Server(user, "--socket", "none", env={"BELLJAR_HTTP_CONNECTIONS": "64", "BELLJAR_LOG_LEVEL": "error"})
+    shares = {"BELLJAR_HTTP_CONNECTIONS_PER_ADDRESS": "64", "BELLJAR_HTTP_CONNECTIONS_PER_TOKEN": "64"}
+    s = Server(user, "--socket", "none", env={"BELLJAR_HTTP_CONNECTIONS": "64", "BELLJAR_LOG_LEVEL": "error", **shares})
     yield s
     assert s.run("print('alive')")["stdout"] == "alive\n"
     assert s.stop() == 0, s.said
@@ -114,6 +115,49 @@ def test_one_caller_does_not_take_all_the_room_of_others(user):
     user.call("token", "rm", "other")
     s.process.kill()
     s.process.communicate()
+
+
+def come_from(server, address, request):
+    """One request from an address of its own."""
+    with socket.create_connection(("127.0.0.1", server.port), 60, source_address=(address, 0)) as s:
+        s.sendall(f"{request} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {server.token}\r\nConnection: close\r\n\r\n".encode())
+        data = b""
+        while part := s.recv(65536):
+            data += part
+    return parse(data)[0]
+
+
+SLEEP = json.dumps({"code": "import time; time.sleep(600)"}).encode()
+
+
+def test_one_address_does_not_take_the_places_of_others(user):
+    with Server(user, "--socket", "none", env={"BELLJAR_HTTP_CONNECTIONS_PER_ADDRESS": "4", "BELLJAR_LOG_LEVEL": "error"}) as s:
+        resting = [s.open() for _ in range(20)]
+        busy = [send(s, "/v1/run", SLEEP) for _ in range(4)]
+        wait_until(lambda: come_from(s, "127.0.0.2", "GET /v1/stats").json["you"]["running"] == 4, "they run, and those that rest gave way")
+        refused = come_from(s, "127.0.0.1", "GET /health")
+        assert refused.status == 429 and refused.error["code"] == "busy" and "http_connections_per_address" in refused.error["hint"], refused
+        assert refused.headers["retry-after"] and refused.headers["connection"] == "close", refused.headers
+        assert come_from(s, "127.0.0.2", "GET /health").status == 200
+        busy[0].close()
+        wait_until(lambda: come_from(s, "127.0.0.1", "GET /health").status == 200, "its place is free")
+        for connection in busy + resting:
+            connection.close()
+
+
+def test_one_token_does_not_take_the_places_of_others(user):
+    with Server(user, "--socket", "none", env={"BELLJAR_HTTP_CONNECTIONS_PER_TOKEN": "2", "BELLJAR_LOG_LEVEL": "error"}) as s:
+        other = user.call("token", "add", "neighbour").text.split()[-1]
+        busy = [send(s, "/v1/run", SLEEP) for _ in range(2)]
+        wait_until(lambda: s.get("/v1/stats").status == 429, "both are being answered")
+        refused = s.get("/v1/stats")
+        assert refused.error["code"] == "busy" and "2 requests of this token" in refused.error["message"] and "http_connections_per_token" in refused.error["hint"], refused
+        assert refused.headers["retry-after"], refused.headers
+        assert s.get("/v1/stats", headers={"Authorization": f"Bearer {other}"}).status == 200 and s.get("/health").status == 200
+        busy[0].close()
+        wait_until(lambda: s.get("/v1/stats").status == 200, "its place is free")
+        busy[1].close()
+        user.call("token", "rm", "neighbour")
 
 
 # --- smuggling: what two readers could read in two ways is read in none ---

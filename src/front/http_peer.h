@@ -1,0 +1,29 @@
+/* From where connections come, and how many from each place: an IPv4 address, the network of an
+ * IPv6 address that one customer has (/64), or the user behind a Unix socket.
+ */
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/socket.h>
+#include <sys/types.h>
+
+#define HTTP_PEER_BUCKETS 1024
+
+struct http_peer {
+    struct http_peer *next;
+    uint8_t key[16];
+    size_t count; /* of its connections */
+};
+
+struct http_peers {
+    struct http_peer *buckets[HTTP_PEER_BUCKETS];
+};
+
+/* One more connection. `uid` counts where the address is that of a Unix socket. NULL: out of
+ * memory. */
+struct http_peer *http_peer_join(struct http_peers *peers, const struct sockaddr *address,
+                                 uid_t uid);
+
+/* One less; the last takes the place with it. Accepts NULL. */
+void http_peer_leave(struct http_peers *peers, struct http_peer *peer);
