@@ -261,10 +261,11 @@ become_zygote(const struct ns_program *what, int sock, int sync, const struct ns
     /* Before anything is given up: the program may lie where only the caller may look. */
     program = open_program(what->path);
     steady = what->steady ? open(what->steady, O_RDONLY | O_CLOEXEC) : -1;
-    if (program < 0 || (what->steady && steady < 0))
-        _exit(NS_EXIT_OPEN);
     if (read(sync, &byte, 1) != 1)
         _exit(NS_EXIT_ORPHAN);
+    /* Not earlier: an ordinary user may not write the maps of a process that has ended. */
+    if (program < 0 || (what->steady && steady < 0))
+        _exit(NS_EXIT_OPEN);
     take_ids(ids);
     leave_callers_world(what->steady != NULL);
     arrange_descriptors(sock, &program, steady);

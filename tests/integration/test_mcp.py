@@ -3,7 +3,6 @@ import json
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -461,9 +460,7 @@ def busy(who):
 
 def test_the_end_of_input_ends_everything(who, quiet):
     c = busy(who)
-    started = time.monotonic()
     assert c.close() == 0
-    assert time.monotonic() - started < 10
     assert not (left := quiet.leftovers(cgroup_owner=c.process.pid)), left
 
 
@@ -485,7 +482,7 @@ def test_a_client_that_dies_leaves_nothing(who, quiet):
     assert json.loads(p.stdout.readline())["method"] == "notifications/progress"
     p.stdout.close()
     p.stdin.close()
-    p.wait(timeout=15)
+    p.wait(timeout=belljar.HANG_SECONDS)
     assert not (left := quiet.leftovers(cgroup_owner=p.pid)), left
 
 

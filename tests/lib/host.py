@@ -43,13 +43,14 @@ def processes():
     return found
 
 
-def descendants(root, table=None):
+def descendants(root, table=None, but=()):
+    """Those below a process, without the families of some."""
     table = table if table is not None else processes()
     below, todo = {}, [root]
     while todo:
         at = todo.pop()
         for pid, (parent, state, comm) in table.items():
-            if parent == at and pid not in below:
+            if parent == at and pid not in below and pid not in but:
                 below[pid] = (state, comm)
                 todo.append(pid)
     return below
@@ -130,11 +131,9 @@ class Watch:
         return {"mounts": mounts(), "ipc": ipc(), "shared files": shared, "private files": inside}
 
     def lost_processes(self):
-        """Adopted and still alive. Those that ended are reaped here."""
+        """Adopted and still alive. Those that ended are reaped here. A server that was there before may have new children."""
         alive = []
-        for pid, (state, comm) in descendants(os.getpid()).items():
-            if pid in self.pids:
-                continue
+        for pid, (state, comm) in descendants(os.getpid(), but=self.pids).items():
             if state == "Z":
                 try:
                     os.waitpid(pid, os.WNOHANG)
