@@ -326,8 +326,10 @@ static void on_done(void *user, const struct run *run)
 
 /* --- the beginning --- */
 
-int mcp_grant(const struct mcp_host *host, struct run *run, struct error *err)
+int mcp_grant(const struct mcp_call *call, struct run *run, struct error *err)
 {
+    const struct mcp_host *host = mcp_host_of(call);
+
     for (size_t i = 0; host->granted && i < host->granted->n_grants; i++) {
         const struct run_grant *from = &host->granted->grants[i];
         struct run_grant *to = &run->grants[run->n_grants];
@@ -339,7 +341,8 @@ int mcp_grant(const struct mcp_host *host, struct run *run, struct error *err)
         if (!to->path || to->fd < 0)
             return error_errno(err, "grant `%s`", from->path);
     }
-    return host->granted ? net_merge(&run->net, host->granted->net, err) : 0;
+    return host->granted && !mcp_asked_net(call) ? net_merge(&run->net, host->granted->net, err)
+                                                 : 0;
 }
 
 static int admit(struct mcp_call *call, const struct mcp_program *program, struct run *run,
@@ -353,13 +356,15 @@ static int admit(struct mcp_call *call, const struct mcp_program *program, struc
 
     if (program->timeout_s)
         (void)json_object_set(body, "timeout_s", (json_t *)program->timeout_s);
+    if (!program->session && mcp_asked_net(call))
+        (void)json_object_set(body, "net", (json_t *)mcp_asked_net(call));
     if (program->profile)
         (void)json_object_set_new(body, "profile", json_string(program->profile));
     r = body ? api_read_code(api, body, run, err) : error_memory(err);
     if (r == 0 && program->session)
         r = api_admit_cell(api, call->caller, program->session, body, run, err);
     else if (r == 0)
-        r = mcp_grant(host, run, err) < 0 ? -1 : api_admit(api, call->caller, body, run, err);
+        r = mcp_grant(call, run, err) < 0 ? -1 : api_admit(api, call->caller, body, run, err);
     json_decref(body);
     /* What it wrote there would be gone before anybody could look at it. */
     for (size_t i = 0; i < run->n_grants; i++)
@@ -472,6 +477,8 @@ static const struct schema_field python_fields[] = {
      .help = "a session of an earlier result, or \"new\"; without it, the connection's own"},
     {"timeout_s", SCHEMA_NUMBER, .min = 1, .max = 86400, .example = "60",
      .help = "seconds; 30 without it"},
+    {"net", SCHEMA_STRINGS, .max_len = LIMIT_NET_GRANTS,
+     .help = "hosts to reach, of those the operator allows; where a session is opened"},
     {0},
 };
 
@@ -482,6 +489,7 @@ static const struct schema_field bash_fields[] = {
      .help = "as for execute_python_code"},
     {"timeout_s", SCHEMA_NUMBER, .min = 1, .max = 86400, .example = "60",
      .help = "seconds; 30 without it"},
+    {"net", SCHEMA_STRINGS, .max_len = LIMIT_NET_GRANTS, .help = "as for execute_python_code"},
     {0},
 };
 

@@ -12,6 +12,22 @@ struct mcp_host *mcp_host_of(const struct mcp_call *call)
 
 /* --- opening --- */
 
+/* Tools that do not list it refuse it by name; some of other systems take what comes. */
+const json_t *mcp_asked_net(const struct mcp_call *call)
+{
+    const json_t *net = json_object_get(call->arguments, "net"), *item;
+    size_t i;
+
+    if (json_array_size(net) == 0)
+        return NULL;
+    json_array_foreach(net, i, item)
+    {
+        if (!json_is_string(item))
+            return NULL;
+    }
+    return net;
+}
+
 static void run_free_p(struct run **run)
 {
     run_free(*run);
@@ -33,16 +49,27 @@ static int open_session(struct mcp_call *call, const char *name, const char *pro
     };
     int r = model && body ? 0 : error_memory(err);
 
+    if (mcp_asked_net(call))
+        (void)json_object_set(body, "net", (json_t *)mcp_asked_net(call));
     if (is_own && host->is_pipe)
         options.idle_ms = options.lifetime_ms = 0; /* it ends with the pipe */
     if (r == 0)
-        r = mcp_grant(host, model, err);
+        r = mcp_grant(call, model, err);
     if (r == 0)
         r = api_admit(host->api, call->caller, body, model, err);
     if (r == 0)
         r = sessions_open(host->api->sessions, take_ptr(model), &options, ret_session, err);
     json_decref(body);
     return r;
+}
+
+/* What a session was opened with stays. */
+static int refuse_net(const struct mcp_call *call, struct error *err)
+{
+    if (!mcp_asked_net(call))
+        return 0;
+    error_set(err, E_INVALID, "`net`: the hosts of a session are chosen when it is opened");
+    return error_hint(err, "session_id \"new\" opens one with these");
 }
 
 /* The peer's own, by its id: it may have ended since. */
@@ -65,6 +92,8 @@ static int own_session(struct mcp_call *call, bool opens, struct session **ret_s
     }
     if (*own->id)
         *ret_session = sessions_find(mcp_host_of(call)->api->sessions, call->owner, own->id, NULL);
+    if (*ret_session && refuse_net(call, err) < 0)
+        return -1;
     if (*ret_session || !opens)
         return 0;
     if (*own->id)
@@ -117,7 +146,7 @@ int mcp_session_pick(struct mcp_call *call, bool opens, struct session **ret_ses
     }
     if (id) {
         *ret_session = find_session(call, id, err);
-        return *ret_session ? 0 : -1;
+        return *ret_session ? refuse_net(call, err) : -1;
     }
     if (call->era == MCP_MODERN || !call->peer)
         return 0;

@@ -49,8 +49,12 @@ int mcp_session_by_name(struct mcp_call *call, const char *name, const char *pro
 
 void mcp_session_end(struct mcp_peer *peer);
 
-/* Directories of the host for a run that gets a sandbox of its own. */
-int mcp_grant(const struct mcp_host *host, struct run *run, struct error *err);
+/* The hosts that the call asks for (`net`), an array of strings that is not empty; or NULL. */
+const json_t *mcp_asked_net(const struct mcp_call *call);
+
+/* Directories and hosts for a run that gets a sandbox of its own: all that `belljar mcp` was given.
+ * With hosts that the call asks for, it has those alone, from api_admit(). */
+int mcp_grant(const struct mcp_call *call, struct run *run, struct error *err);
 
 /* Runs the code and answers with `answer`, which makes the result of it. */
 struct mcp_program {

@@ -8,6 +8,7 @@ import belljar
 import mcp
 from hosts import Bait, Host
 from serving import Server
+from test_mcp_http import modern, send_modern
 
 FETCH = "import urllib.request as u\ntry: print(u.urlopen({url!r}).read().decode())\nexcept u.HTTPError as e: print(e.code)"
 
@@ -186,3 +187,48 @@ def test_an_mcp_client_has_the_hosts_of_its_command(who, host):
         client.initialize()
         text = client.text("execute_python_code", {"code": FETCH.format(url=host.url + "/") + "\n" + FETCH.format(url="http://evil.test/")})
         assert "hello" in text and "[net] refused evil.test:80" in text, text
+
+
+def test_an_mcp_call_asks_for_hosts_of_its_command(who, host):
+    """`net` takes of what is granted; a session keeps what it was opened with, and so does the connection's own."""
+    with Host() as other, mcp.Client(who, "--profile", "open", "--net", f"127.0.0.1:{host.port}", "--net", f"127.0.0.1:{other.port}") as client:
+        client.initialize()
+        code = FETCH.format(url=host.url + "/") + "\n" + FETCH.format(url=other.url + "/")
+        asked = {"code": code, "net": [f"127.0.0.1:{host.port}"]}
+        done = client.call("execute_python_code", {**asked, "session_id": "new"})["structuredContent"]
+        assert done["stdout"] == "hello\n403\n", done
+        for more in ({"session_id": done["session_id"]}, {}):
+            assert client.call("execute_python_code", {"code": code, **more})["structuredContent"]["stdout"] == ("hello\n403\n" if more else "hello\nhello\n")
+            refused = client.call("execute_python_code", {**asked, **more})
+            assert refused["isError"] and "chosen when it is opened" in mcp.text_of(refused), refused
+        for tool in ("execute_python_code", "execute_bash_code"):
+            refused = client.call(tool, {"code": "true", "session_id": "new", "net": ["evil.test"]})
+            assert refused["isError"] and "`evil.test` is not among the hosts that are allowed here" in mcp.text_of(refused), refused
+        assert client.call("execute_python_code", {"code": "1", "net": "x"})["isError"]
+
+
+def test_an_mcp_client_of_a_server_asks_as_http_does(who, host):
+    """The same list, the same right of the token, the same words."""
+    place = who.directory("gate-mcp", 0o700)
+    env = {"BELLJAR_PROFILE": "open", "BELLJAR_NET": f"127.0.0.1:{host.port}", "BELLJAR_TOKENS_FILE": str(place / "tokens.toml")}
+    secrets = [who.call("token", "add", name, *more, env=env).text.strip() for name, more in (("poor", ()), ("rich", ("--grants",)))]
+    with Server(who, "--socket", "none", env=env) as server:
+
+        def ask(secret, net):
+            """What HTTP and MCP say to it: the output, or what is wrong."""
+            owner = {"Authorization": f"Bearer {secret}"}
+            code = FETCH.format(url=host.url + "/")
+            body = modern("tools/call", {"name": "execute_python_code", "arguments": {"code": code, "net": net}})
+            plain = server.post("/v1/run", {"code": code, "net": net}, headers=owner)
+            result = send_modern(server, body, owner).json["result"]
+            if result.get("isError"):
+                assert plain.error["message"] in mcp.text_of(result), (plain, result)
+                return plain.error["message"]
+            assert plain.json["stdout"] == result["structuredContent"]["stdout"], (plain, result)
+            return plain.json["stdout"]
+
+        poor, rich = secrets
+        assert ask(rich, [f"127.0.0.1:{host.port}"]) == "hello\n"
+        assert ask(poor, [f"127.0.0.1:{host.port}"]) == "this token may not reach hosts"
+        assert "`evil.test` is not among the hosts" in ask(rich, ["evil.test"])
+        assert len(host.seen) == 2
