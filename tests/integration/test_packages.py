@@ -1,20 +1,13 @@
 """Packages that a program gets by importing them: those that the operator lists, where their index is granted."""
 import json
-import subprocess
-import sys
 import uuid
-from pathlib import Path
 
 import pytest
 from hosts import Host
+from serving import Server
+from test_reach_tools import NEEDS_PIP, wheel
 
-sys.path.insert(0, str(Path(__file__).parent))
-
-from test_reach_tools import wheel  # noqa: E402
-
-pytestmark = pytest.mark.skipif(
-    subprocess.run(["/usr/bin/python3", "-m", "pip", "--version"], capture_output=True).returncode != 0, reason="python3-pip is not installed"
-)
+pytestmark = NEEDS_PIP
 
 
 @pytest.fixture
@@ -104,3 +97,22 @@ def test_pip_inside_asks_the_index_of_the_settings(who, index):
     assert who.run(code, "-l", "bash", "--config", config, "--net", f"localhost:{index.port}").json["stdout"] == "42\n"
     refused = who.run("pip install smallest 2>&1", "-l", "bash", "--config", config).json
     assert f"`--net localhost:{index.port}`" in refused["stdout"], refused
+
+
+def test_what_a_session_installs_is_its_own(who, index):
+    env = {"BELLJAR_PROFILE": "open", "BELLJAR_NET": f"localhost:{index.port}", "BELLJAR_PACKAGE_INDEX": f"http://localhost:{index.port}/simple/", "BELLJAR_AUTO_INSTALL": "smallest"}
+    with Server(who, "--socket", "none", env=env) as server:
+
+        def cell(name, code, language="python"):
+            return server.post(f"/v1/sessions/{name}/execute", {"code": code, "language": language}).json
+
+        for name, net in (("a", [f"localhost:{index.port}"]), ("b", [f"localhost:{index.port}"]), ("c", [])):
+            assert server.post("/v1/sessions", {"name": name, "net": net}).status == 201
+        assert cell("a", "import smallest; print(smallest.answer)")["stdout"] == "42\n"
+        once = len(index.seen)
+        assert cell("a", "import smallest; print(smallest.answer)")["stdout"] == "42\n"
+        assert cell("a", "python3 -c 'import smallest; print(smallest.answer)'", "bash")["stdout"] == "42\n"
+        assert len(index.seen) == once
+        assert cell("c", "import smallest")["status"] == "error" and len(index.seen) == once
+        assert cell("b", "import os; print(os.path.exists('/tmp/packages'))")["stdout"] == "False\n"
+        assert cell("b", "import smallest; print(smallest.answer)")["stdout"] == "42\n" and len(index.seen) > once

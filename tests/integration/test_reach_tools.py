@@ -1,11 +1,14 @@
 """Real tools inside a sandbox, through the gate, to servers on loopback that are granted as such."""
 import base64
+import contextlib
 import hashlib
 import io
+import json
 import os
 import shutil
 import socket
 import subprocess
+import tarfile
 import threading
 import zipfile
 
@@ -195,3 +198,145 @@ print(len(rest), rest[-5:])
     thread.join(belljar.HANG_SECONDS)
     listener.close()
     assert answer.json["stdout"] == f"b'first\\n'\n{64 * 65536 + 5} b'last\\n'\n", answer
+
+
+# --- WebSockets ---
+
+
+def frame(payload, opcode=1):
+    """Of a server: whole, without a mask."""
+    size = bytes([len(payload)]) if len(payload) < 126 else b"\x7e" + len(payload).to_bytes(2, "big")
+    return bytes([0x80 | opcode]) + size + payload
+
+
+def read_frame(file):
+    """(opcode, payload) of a client's frame, which has to have a mask."""
+    first, second = file.read(2)
+    assert second & 0x80, "a client masks"
+    size = second & 0x7F
+    size = int.from_bytes(file.read(2), "big") if size == 126 else size
+    mask, data = file.read(4), file.read(size)
+    return first & 15, bytes(byte ^ mask[i % 4] for i, byte in enumerate(data))
+
+
+class WebSocketHost:
+    """Greets each client, and says everything back in capitals until it says goodbye. `said` has what came."""
+
+    def __init__(self):
+        self.said = []
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.port = self.listener.getsockname()[1]
+        threading.Thread(target=self.serve, daemon=True).start()
+
+    def serve(self):
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=self.talk, args=(self.listener.accept()[0],), daemon=True).start()
+
+    def talk(self, peer):
+        with contextlib.suppress(OSError, ValueError), peer, peer.makefile("rb") as file:
+            head = {}
+            while line := file.readline().strip().decode():
+                name, _, value = line.partition(": ")
+                head[name.lower()] = value
+            key = base64.b64encode(hashlib.sha1((head["sec-websocket-key"] + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()).decode()
+            peer.sendall(f"HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Accept: {key}\r\n\r\n".encode())
+            peer.sendall(frame(b"welcome"))
+            while True:
+                opcode, data = read_frame(file)
+                self.said.append((opcode, data))
+                peer.sendall(frame(data if opcode == 8 else data.upper(), opcode))
+                if opcode == 8:
+                    return
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *reason):
+        self.listener.shutdown(socket.SHUT_RDWR)
+        self.listener.close()
+
+
+def test_a_websocket_by_hand(who):
+    """The handshake and frames of RFC 6455 through a tunnel, with nothing but Python's own."""
+    code = """
+import base64, hashlib, os, socket, sys
+port = int(sys.argv[1])
+s = socket.create_connection(("127.0.0.1", 3128)); f = s.makefile("rb")
+def head(text):
+    s.sendall(text.encode()); lines = []
+    while line := f.readline().strip().decode(): lines.append(line)
+    return lines
+print(head(f"CONNECT localhost:{port} HTTP/1.1\\r\\nHost: localhost:{port}\\r\\n\\r\\n")[0])
+key = base64.b64encode(os.urandom(16)).decode()
+said = head(f"GET /chat HTTP/1.1\\r\\nHost: localhost:{port}\\r\\nUpgrade: websocket\\r\\nConnection: Upgrade\\r\\nSec-WebSocket-Key: {key}\\r\\nSec-WebSocket-Version: 13\\r\\n\\r\\n")
+want = base64.b64encode(hashlib.sha1((key + "258EAFA5-E914-47DA-95CA-C5AB0DC85B11").encode()).digest()).decode()
+print(said[0], f"Sec-WebSocket-Accept: {want}" in said)
+def send(opcode, data):
+    mask = os.urandom(4)
+    s.sendall(bytes([0x80 | opcode, 0x80 | len(data)]) + mask + bytes(b ^ mask[i % 4] for i, b in enumerate(data)))
+def get():
+    first, size = f.read(2); return first & 15, f.read(size)
+print(get())
+for word in (b"one", b"two"):
+    send(1, word); print(get())
+send(8, b""); print(get(), f.read())
+"""
+    with WebSocketHost() as host:
+        path = who.file(f"websocket-{host.port}.py", code)
+        answer = who.run(None, "--net", f"localhost:{host.port}", path, "--", str(host.port))
+        lines = answer.json["stdout"].splitlines()
+        assert lines[0].startswith("HTTP/1.1 200") and lines[1] == "HTTP/1.1 101 Switching Protocols True", answer
+        assert lines[2:] == ["(1, b'welcome')", "(1, b'ONE')", "(1, b'TWO')", "(8, b'') b''"], answer
+        assert answer.json["net"]["connections"] == 1 and host.said == [(1, b"one"), (1, b"two"), (8, b"")], host.said
+
+
+def test_a_websocket_library(who):
+    """Which takes the proxy from the environment; it leaves localhost out by itself, where nobody says otherwise."""
+    if subprocess.run(["/usr/bin/python3", "-c", "import websocket"], capture_output=True).returncode != 0:
+        pytest.skip("python3-websocket is not installed")
+    with WebSocketHost() as host, Bait() as bait:
+        code = f"""
+import os, websocket
+os.environ["no_proxy"] = "nobody.invalid"
+w = websocket.create_connection("ws://localhost:{host.port}/chat", timeout=30)
+print(w.recv()); w.send("x" * 1000); print(len(w.recv())); w.close()
+try: websocket.create_connection("ws://localhost:{bait.port}/", timeout=30)
+except websocket.WebSocketProxyException as error: print("refused", "403" in str(error))
+"""
+        answer = who.run(code, "--net", f"localhost:{host.port}")
+        assert answer.json["stdout"] == "welcome\n1000\nrefused True\n", answer
+        assert host.said[0] == (1, b"x" * 1000) and bait.touched == []
+
+
+# --- npm ---
+
+
+def tarball(files):
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as archive:
+        for name, text in files.items():
+            info = tarfile.TarInfo("package/" + name)
+            info.size, info.mode = len(text), 0o644
+            archive.addfile(info, io.BytesIO(text.encode()))
+    return data.getvalue()
+
+
+def test_npm_from_a_registry(who):
+    if not shutil.which("npm"):
+        pytest.skip("npm is not installed")
+    manifest = {"name": "smallest", "version": "1.0.0", "main": "index.js"}
+    packed = tarball({"package.json": json.dumps(manifest), "index.js": "module.exports = 42;\n"})
+    with Host() as host, Bait() as bait:
+        dist = {"tarball": f"http://localhost:{host.port}/smallest/-/smallest-1.0.0.tgz", "integrity": "sha512-" + base64.b64encode(hashlib.sha512(packed).digest()).decode()}
+        about = {"name": "smallest", "dist-tags": {"latest": "1.0.0"}, "versions": {"1.0.0": {**manifest, "dist": dist}}}
+        host.answers["/smallest"] = (200, {"Content-Type": "application/json"}, json.dumps(about).encode())
+        host.answers["/smallest/-/smallest-1.0.0.tgz"] = (200, {}, packed)
+        quiet = "--no-audit --no-fund --no-update-notifier --fetch-retries=0 --loglevel=error"
+        code = (
+            f"npm install {quiet} --registry http://localhost:{host.port}/ smallest >/dev/null && node -p 'require(\"smallest\")'; "
+            f"npm install {quiet} --registry http://localhost:{bait.port}/ nothing 2>&1 | grep -o 'not granted' | head -n 1"
+        )
+        result = bash(who, code, "--net", f"localhost:{host.port}", "--timeout", str(belljar.HANG_SECONDS), "--memory", "1024")
+        assert result["stdout"] == "42\nnot granted\n", result
+        assert "/smallest" in [path for _, path, _, _ in host.seen] and bait.touched == []
