@@ -304,8 +304,8 @@ def test_a_report_without_words_is_progress(client):
     client.initialize()
     code = "from belljar import progress\nimport time\nfor done, total in ((1, 4), (3, 4)):\n progress(done, total)\n time.sleep(0.6)"
     client.call("execute_python_code", {"code": code}, meta={"progressToken": 0})
-    told = [(n["params"]["progress"], n["params"]["total"]) for n in client.notices if n["method"] == "notifications/progress"]
-    assert told == [(1, 4), (3, 4)], client.notices
+    told = [n["params"] for n in client.notices if n["method"] == "notifications/progress"]
+    assert [(p["progress"], p["total"]) for p in told if "total" in p] == [(1, 4), (3, 4)], told
 
 
 def test_no_progress_without_a_token(client):
