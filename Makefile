@@ -3,7 +3,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build deps demo test soak lint bench bench-tokens load install ci test-vm test-cpython test-conformance test-clients asan fuzz clean help
+.PHONY: build deps demo test soak soak-mask lint bench bench-tokens load install ci test-vm test-cpython test-conformance test-clients asan fuzz clean help
 
 build: ## build belljar and belljar-zygote into build/
 	@tools/deps --check build
@@ -26,6 +26,11 @@ soak: ## a hundred sessions, random cells, random kills, for T seconds (60)
 	@tools/build $(BUILD)
 	@ninja -C $(BUILD) --quiet soak
 	@$(BUILD)/soak --seconds $(or $(T),60) $(if $(N),--sessions $(N))
+
+soak-mask: ## GB gigabytes (10) through the masker, alone and through a run: memory stays as it is
+	@tools/deps build demo
+	@tools/build $(BUILD)
+	@BELLJAR=$(abspath $(BUILD))/belljar /usr/bin/python3 tests/soak/mask.py $(GB)
 
 lint: ## clang-format, clang-tidy, cppcheck, shellcheck
 	@tools/deps build test lint
