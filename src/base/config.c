@@ -104,6 +104,10 @@ static const struct config_option options[] = {
      .help = "where it is; empty: `belljar/trail` in the state directory", AT(trail_dir)},
     {"trail_file_mb", CONFIG_SIZE, "64", 1, 4096, .unit = "MB", .unit_bytes = 1048576,
      .help = "a file of it that has grown to this is sealed, and the next is begun", AT(trail_file_mb)},
+    {"trail_max_days", CONFIG_INT, "0", 0, 36500, .value = "DAYS",
+     .help = "files of it with nothing younger are removed, which is written down; 0: none is", AT(trail_max_days)},
+    {"trail_max_mb", CONFIG_SIZE, "0", 0, 1 << 30, .unit = "MB", .unit_bytes = 1048576,
+     .help = "beyond this the oldest files of it are removed, which is written down; 0: none is", AT(trail_max_mb)},
 
     {"pool_size", CONFIG_INT, "-1", -1, LIMIT_SANDBOXES, .unit = "sandboxes",
      .help = "sandboxes kept ready; -1: by memory and cores; 0: none", AT(pool_size)},

@@ -105,6 +105,8 @@ struct config {
     char *trail_keep;
     char *trail_dir;
     int64_t trail_file_mb;
+    int64_t trail_max_days;
+    int64_t trail_max_mb;
     int64_t pool_size;
     int64_t pool_hot;
     int64_t zygote_max_runs;

@@ -30,6 +30,8 @@ static int open_trail(struct witness *witness, const struct witness_options *opt
     char key_name[TRAIL_KEY_SIZE];
     struct trail_options trail = {
         .file_bytes = (uint64_t)config->trail_file_mb * MIB,
+        .max_bytes = (uint64_t)config->trail_max_mb * MIB,
+        .max_days = (uint64_t)config->trail_max_days,
         .loop = options->loop,
         .is_brief = options->is_brief,
         .on_note = options->on_note,

@@ -238,15 +238,19 @@ static int reserve(struct trail *trail, size_t len, enum trail_part part, struct
 int trail_append(struct trail *trail, const struct record *record, enum trail_part part,
                  struct record_mark *ret_mark, struct error *err)
 {
+    uint64_t first_seq;
     int r;
 
     if (trail->broken)
         return no_room(trail, trail->broken, err);
     if (trail_lock(trail, err) < 0)
         return -1;
+    first_seq = trail->first_seq;
     r = refresh(trail, err) < 0 || reserve(trail, record->text.len, part, err) < 0
             ? -1
             : trail_add(trail, record, ret_mark, err);
+    if (r == 0 && trail->first_seq != first_seq)
+        trail_prune(trail);
     trail_unlock(trail);
     if (part == TRAIL_START)
         trail->n_open += r == 0;
@@ -321,6 +325,8 @@ static int start(struct trail *trail, struct error *err)
         r = trail_locate(trail, &(struct record_mark){0}, err);
     if (r == 0 && trail->is_key_new)
         r = tell_key(trail, key_dir, err);
+    if (r == 0)
+        trail_prune(trail);
     trail_sync_tidy(trail);
     trail_unlock(trail);
     return r;

@@ -45,6 +45,8 @@ struct trail_options {
     const char *key_dir;
     const char *key_name; /* of the file in it; NULL: TRAIL_KEY_NAME */
     uint64_t file_bytes;  /* a file that would grow beyond this is sealed, and another begun */
+    uint64_t max_bytes;   /* of all files: beyond it the oldest go; 0: none does */
+    uint64_t max_days;    /* files with nothing younger go; 0: none does */
     struct loop *loop;    /* NULL: the disk is waited for at the end alone */
     bool is_brief;        /* the process ends after trail_close(): a child waits for the disk */
     /* In words: the end was torn, or something is missing; or the disk does not take it any more.

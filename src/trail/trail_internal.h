@@ -1,5 +1,5 @@
-/* Shared by trail.c (opening, appending), trail_repair.c (what may be wrong with the end) and
- * trail_sync.c (the way to the disk). */
+/* Shared by trail.c (opening, appending), trail_repair.c (what may be wrong with the end),
+ * trail_prune.c (files that are too old) and trail_sync.c (the way to the disk). */
 #pragma once
 
 #include "trail/head.h"
@@ -52,6 +52,12 @@ void trail_unlock(const struct trail *trail);
 /* Finds the end anew: after opening, or when the file is not as we left it. What we knew of it
  * (`known`, seq 0: nothing) and what the signed head says has to be there. The lock is ours. */
 int trail_locate(struct trail *trail, const struct record_mark *known, struct error *err);
+
+/* --- trail_prune.c --- */
+
+/* Removes the oldest files, as far as the options say. What cannot be done is told and stays. The
+ * lock is ours. */
+void trail_prune(struct trail *trail);
 
 /* --- trail_sync.c --- */
 

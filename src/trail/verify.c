@@ -39,6 +39,13 @@ struct verify {
     bool is_lost;   /* a line was unreadable: what follows cannot be held against it */
     bool is_sealed; /* the last record was a seal */
     bool is_head_seen, is_against_seen;
+
+    /* --- a trail without its beginning --- */
+    uint64_t begins_seq; /* of its first record; 0: it is the first of all */
+    uint8_t begins_behind[SHA256_BYTES];
+    uint64_t
+        pruned_to; /* with which record it began after the last removal that was told; 0: none */
+    char pruned_at[DATE_SIZE]; /* when its older files were removed by who has the key; "": never */
 };
 
 __attribute__((format(printf, 3, 4))) static void report(struct verify *v, bool is_problem,
@@ -160,9 +167,59 @@ static void check_against(struct verify *v)
 {
     const struct record_mark *against = &v->options->against;
 
-    if (against->seq && !v->is_against_seen)
+    if (against->seq && against->seq < v->begins_seq && *v->pruned_at)
+        report(v, true,
+               "record %" PRIu64
+               ", which is known from elsewhere, was removed and cannot be compared",
+               against->seq);
+    else if (against->seq && !v->is_against_seen)
         report(v, true, "record %" PRIu64 " is not the one that is known from elsewhere",
                against->seq);
+}
+
+/* --- a trail whose older files were removed --- */
+
+/* What the first record says it follows is believed until the end: then a record of the removal has
+ * to have said the same. */
+static void begin_behind(struct verify *v, const struct record_head *head)
+{
+    v->begins_seq = head->mark.seq;
+    memcpy(v->begins_behind, head->prev, SHA256_BYTES);
+    v->seq = head->mark.seq - 1;
+    memcpy(v->hash, head->prev, SHA256_BYTES);
+}
+
+static void note_pruned(struct verify *v, const char *line, size_t len,
+                        const struct record_head *head)
+{
+    json_t *object = record_load(line, len);
+    uint64_t first = (uint64_t)json_integer_value(json_object_get(object, "first_seq"));
+    uint64_t begins = (uint64_t)json_integer_value(json_object_get(object, "begins_seq"));
+    const char *hex = json_string_value(json_object_get(object, "begins_behind"));
+    uint8_t hash[SHA256_BYTES];
+
+    if (v->pruned_to && first > v->pruned_to)
+        PROBLEM(v, "records %" PRIu64 " to %" PRIu64 " were gone before older files were removed",
+                v->pruned_to, first - 1);
+    v->pruned_to = begins;
+    if (v->begins_seq && begins == v->begins_seq && hex && sha256_from_hex(hex, hash) == 0 &&
+        memcmp(hash, v->begins_behind, SHA256_BYTES) == 0)
+        memcpy(v->pruned_at, head->mark.time, sizeof(v->pruned_at));
+    json_decref(object);
+}
+
+static void check_beginning(struct verify *v)
+{
+    if (!v->begins_seq)
+        return;
+    if (*v->pruned_at)
+        report(v, false,
+               "it begins with record %" PRIu64 ": those before were removed on purpose, at %s",
+               v->begins_seq, v->pruned_at);
+    else
+        report(v, true,
+               "records 1 to %" PRIu64 " are missing, and no record says that they were removed",
+               v->begins_seq - 1);
 }
 
 /* --- records --- */
@@ -188,7 +245,7 @@ static void check_order(struct verify *v, const struct record_head *head)
 
 static void check_record(struct verify *v, const char *line, size_t len)
 {
-    struct record_mark before = {.seq = v->seq};
+    struct record_mark before = {0};
     struct record_head head;
 
     if (!record_read(line, len, &head)) {
@@ -200,11 +257,15 @@ static void check_record(struct verify *v, const char *line, size_t len)
     if (v->line == 1 && head.mark.seq != v->at.files[v->result.files] &&
         strcmp(head.kind, "gap") != 0)
         PROBLEM(v, "the file begins with record %" PRIu64, head.mark.seq);
+    if (v->result.records == 0 && head.mark.seq > 1 && head.mark.seq == v->at.files[0] &&
+        strcmp(head.kind, "gap") != 0)
+        begin_behind(v, &head);
     if (!record_is_whole(line, len, &head))
         PROBLEM(v, "record %" PRIu64 " was changed", head.mark.seq);
     else if (v->options->secret && !record_is_ours(line, len, &head, v->options->secret))
         PROBLEM(v, "record %" PRIu64 " was not written by who has the key", head.mark.seq);
     check_order(v, &head);
+    before.seq = v->seq;
     v->is_sealed = strcmp(head.kind, "seal") == 0;
     memcpy(before.hash, v->hash, SHA256_BYTES);
     memcpy(before.time, v->result.last.time, sizeof(before.time));
@@ -213,6 +274,8 @@ static void check_record(struct verify *v, const char *line, size_t len)
     else if (strcmp(head.kind, "repair") == 0)
         report(v, false, "%s:%" PRIu64 ": a torn end was mended at %s", v->file, v->line,
                head.mark.time);
+    else if (strcmp(head.kind, "pruned") == 0)
+        note_pruned(v, line, len, &head);
     v->is_lost = false;
     v->seq = head.mark.seq;
     memcpy(v->hash, head.mark.hash, SHA256_BYTES);
@@ -282,6 +345,7 @@ int verify_trail(const char *dir, const struct verify_options *options,
         v.result.files++;
     }
     if (r == 0) {
+        check_beginning(&v);
         check_head(&v);
         check_against(&v);
         *ret_result = v.result;

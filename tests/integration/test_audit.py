@@ -323,6 +323,26 @@ def test_a_receipt_is_a_witness(audited):
     answer = audited.audit("verify", "--against", receipt)
     assert answer.code == 1 and "known from elsewhere" in answer.text
 
+# --- old files ---
+
+
+def test_old_files_go_and_it_is_told(audited):
+    limits = {"BELLJAR_TRAIL_FILE_MB": "1", "BELLJAR_TRAIL_MAX_MB": "2", "BELLJAR_TRAIL_KEEP": "all"}
+    first = audited.run("print(1)", env=limits).json["id"]
+    for _ in range(5):
+        audited.run("print('x' * 700_000)", env=limits)
+    audited.settled()
+    assert sum(file.stat().st_size for file in audited.trail.glob("*.jsonl")) < 4 << 20
+    answer = audited.verify()
+    assert answer.code == 0 and "those before were removed on purpose" in answer.text
+    # What is left is found, what is not is not.
+    assert audited.audit("show", first).code == 66
+    assert of_kind(audited.records(), "pruned")[-1]["reason"] == "size"
+    assert "pruned" in audited.audit("list", "--kind", "pruned").text
+    sorted(audited.trail.glob("*.jsonl"))[0].unlink()
+    answer = audited.verify()
+    assert answer.code == 1 and "no record says that they were removed" in answer.text
+
 
 # --- bad days ---
 
