@@ -75,12 +75,20 @@ static void print_line(const json_t *item)
     buf_init(&line, 64 * KIB);
     if (words)
         (void)terminal_line(words, strlen(words), &line, NULL);
-    (void)printf("%-32s %5lld %9lld  %-24s  ", json_string_value(json_object_get(item, "name")),
+    (void)printf("%-32s %7lld %9lld  %-24s  ", json_string_value(json_object_get(item, "name")),
                  (long long)json_integer_value(json_object_get(item, "version")),
                  (long long)json_integer_value(json_object_get(item, "bytes")), time ? time : "");
     if (kind)
         (void)printf("%-6s  ", kind);
     (void)printf("%s\n", buf_str(&line));
+}
+
+static void print_head(const json_t *first)
+{
+    (void)printf("%-32s %7s %9s  %-24s  ", "NAME", "VERSION", "BYTES", "UPDATED");
+    if (json_object_get(first, "kind"))
+        (void)printf("%-6s  ", "KIND");
+    (void)printf("DESCRIPTION\n");
 }
 
 int kept_print_list(const struct kept *kept, const json_t *list, struct error *err)
@@ -93,6 +101,10 @@ int kept_print_list(const struct kept *kept, const json_t *list, struct error *e
     shown = masked(kept, list, err);
     if (!shown)
         return -1;
+    if (json_array_size(shown))
+        print_head(json_array_get(shown, 0));
+    else
+        (void)fprintf(stderr, "nothing is kept\n");
     json_array_foreach(shown, i, item)
     {
         print_line(item);

@@ -35,7 +35,8 @@ int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_a
 /* JSON on stdout. */
 int kept_print(const struct kept *kept, const json_t *value, struct error *err);
 
-/* One line each, name, version, bytes, time and description; or, for machines, JSON. */
+/* Under a line of headings one line each, name, version, bytes, time and description; or, for
+ * machines, JSON. */
 int kept_print_list(const struct kept *kept, const json_t *list, struct error *err);
 
 /* One line each, name, version, bytes and time; or JSON. */

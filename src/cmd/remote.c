@@ -46,9 +46,9 @@ void remote_done(struct remote *remote)
 /* What a server takes of our settings, under the same names; false: it has its own. */
 static bool is_sent(const char *name)
 {
-    static const char *const names[] = {"allow",      "net",         "profile", "timeout_s",
-                                        "cpu_time_s", "memory_mb",   "cpus",    "pids",
-                                        "disk_mb",    "output_bytes"};
+    static const char *const names[] = {"allow",      "net",          "profile",    "timeout_s",
+                                        "cpu_time_s", "memory_mb",    "cpus",       "pids",
+                                        "disk_mb",    "output_bytes", "environment"};
 
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         if (strcmp(name, names[i]) == 0)
@@ -73,7 +73,8 @@ static const char *own_flag(const struct remote *remote)
     for (size_t i = 0; i < remote->n_flags; i++) {
         const struct config_option *option = option_of(remote->flags[i]);
 
-        if (!option || !is_sent(option->name))
+        /* It may be a directory, which no server takes. */
+        if (!option || !is_sent(option->name) || strcmp(option->name, "environment") == 0)
             return remote->flags[i];
     }
     return NULL;

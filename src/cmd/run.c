@@ -541,8 +541,9 @@ static size_t print_changes(const struct job *job)
     if (job->settled)
         return json_array_size(json_object_get(job->settled, "skipped"));
     if (!job->is_json)
-        (void)fprintf(stderr, job->applies ? "nothing was applied: the program did not succeed\n"
-                                           : "nothing was applied; --apply writes it\n");
+        (void)fprintf(stderr, job->run->status == RUN_SUCCESS
+                                  ? "nothing was applied; --apply writes it\n"
+                                  : "nothing was applied: the program did not succeed\n");
     return 0;
 }
 

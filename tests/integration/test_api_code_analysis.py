@@ -104,7 +104,24 @@ def test_unused_imports(analysis, here):
         ("__init__.py", ".m.Shape", False), ("m.py", "unused", True)]  # fmt: skip
 
 
-@pytest.mark.parametrize("name", ["broken.py", "binary.py", "missing.py"])
+@pytest.mark.parametrize("name", ["missing.py", "missing/deep.py", "missing/"])
+def test_a_file_that_is_not_there_is_an_error(analysis, name):
+    for call in (analysis.find_functions, analysis.find_classes, analysis.get_function_calls, analysis.find_unused_imports, analysis.extract_imports, analysis.analyze_dependencies):
+        with pytest.raises(FileNotFoundError, match="missing"):
+            call(name)
+    found = analysis.find_functions(name, report=True)
+    assert found["matches"] == [] and [s["file"] for s in found["skipped"]] == [name], found
+    assert analysis.find_functions("missing*.py") == [], "of many none may be there"
+
+
+def test_unused_imports_of_another_language_are_not_none(analysis, here):
+    (here / "page.js").write_text("import x from 'y'\n")
+    with pytest.raises(ValueError, match="page.js: (unused imports are found in Python only|this build has no grammar)"):
+        analysis.find_unused_imports("page.js")
+    assert analysis.find_unused_imports("*.js", report=True)["skipped_count"] == 1
+
+
+@pytest.mark.parametrize("name", ["broken.py", "binary.py"])
 def test_what_is_no_python_gives_nothing(analysis, name):
     assert analysis.find_functions(name) == analysis.find_classes(name) == analysis.get_function_calls(name, "f") == []
     assert analysis.find_unused_imports(name) == [] and analysis.extract_imports(name)["imports"] == []

@@ -97,6 +97,8 @@ def test_words_for_people(who, folder):
     assert answer.code == 0 and answer.out == b"", answer
     for line in (f"M {folder}/a.txt  +1 -0  19 B", f"A {folder}/bin  binary  2 B", f"D {folder}/sub/b.txt  +0 -1", "+four", "nothing was applied; --apply writes it"):
         assert line in said.splitlines(), said
+    answer = who.call("run", "--profile", "open", "-l", "bash", "--allow", f"{folder}:cow", "-c", f"cd '{folder}'; echo x > new; exit 3")
+    assert answer.code == 3 and "nothing was applied: the program did not succeed" in answer.err.decode() and "--apply" not in answer.err.decode(), answer
     answer = who.call("run", "--profile", "open", "-l", "bash", "--allow", f"{folder}:cow", "--apply", "-c", f"cd '{folder}'; echo evil > .bashrc; echo x > a.txt")
     assert answer.code == 125 and f"not applied: {folder}/.bashrc: it runs or steers something on the host" in answer.err.decode(), answer
     assert not (folder / ".bashrc").exists() and (folder / "a.txt").read_text() == "x\n"

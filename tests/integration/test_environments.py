@@ -171,6 +171,10 @@ def test_a_server_has_them_by_name(who, place, wheels):
         for _ in range(2):
             assert server.post(f"/v1/sessions/{session}/execute", {"code": code}).json["stdout"] == "42\n"
         assert server.post("/v1/run", {"code": "1", "environment": "nix"}).status == 404
+        there = ("run", "--server", f"unix:{server.socket}", "--environment")
+        assert who.call(*there, "lake", "-c", code, env=place).out == b"42\n"
+        missing = who.call(*there, "nix", "-c", code, env=place)
+        assert missing.code != 0 and missing.out == b"" and "nix" in missing.errors, missing
         path = place["XDG_DATA_HOME"] + "/belljar/environments/lake"
         assert server.post("/v1/run", {"code": "1", "environment": path}).status == 400
     finally:

@@ -166,7 +166,6 @@ def test_a_session_keeps_its_variables(server):
         (["--server", "http://[::2]:8222"], 77, "would travel in clear"),
         (["--server", "http://[::1]:1"], 66, "no server is running"),
         (["--server", "http://127.0.0.2:1"], 66, "no server is running"),
-        (["--server", "http://127.0.0.1:1", "--environment", "x"], 64, "does not take --environment"),
         (["--server", "http://127.0.0.1:1", "--config", "CONFIG"], 64, "does not take --config"),
         (["--server", "http://127.0.0.1:1", "--token-file", "/nonexistent"], 64, "--token-file"),
     ],

@@ -123,7 +123,8 @@ def test_the_command_line_adds_shows_takes_back_and_deletes(who, home):
     assert add("def double(x):\n    return 0\n").text == "doubling: version 2\n"
     assert who.call("skills", "undo", "doubling", env=home).text == "doubling: version 1\n"
     assert who.call("skills", "show", "doubling", env=home).text == CODE
-    assert "\ndoubling " in who.call("skills", "list", env=home).text
+    listed = who.call("skills", "list", env=home).text
+    assert listed.startswith("NAME ") and "KIND" in listed.splitlines()[0] and "\ndoubling " in listed, listed
     assert who.call("skills", "rm", "doubling", env=home).code == 0
     assert who.call("skills", "show", "doubling", env=home).code == 66
     assert who.call("skills", "add", str(place / "no.txt"), env=home).code == 66

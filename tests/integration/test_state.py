@@ -109,7 +109,7 @@ def test_the_command_line_lists_shows_and_deletes(who, home):
         good(client, "create_refactoring_session", session_name="rename", description="all\x1b[2J of it")
         good(client, "save_session_state", session_id="rename", state={"n": 7})
     listed = who.call("state", "list", env=home)
-    assert listed.text.startswith("rename ") and "\x1b" not in listed.text
+    assert listed.text.startswith("NAME ") and "\nrename " in listed.text and "\x1b" not in listed.text
     assert json.loads(who.call("state", "show", "rename", env=home).text)["state"] == {"n": 7}
     assert who.call("state", "rm", "rename", env=home).code == 0
     assert who.call("state", "show", "rename", env=home).code == 66

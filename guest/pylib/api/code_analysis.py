@@ -3,9 +3,10 @@
 Every function takes a file, a directory, or a glob for many files; then each entry says its `file`. Lines count from 1,
 both ends included, columns from 0 in bytes. JavaScript, TypeScript, C, C++, Go, Rust, Java, Bash and JSON are known by the
 ends of file names or the first line; their entries say their `language`, and `precision: "syntactic"`: there are no types
-and scopes. A file that cannot be read, or is none of these and no Python, gives nothing and stops nothing; report=True tells of it: {matches, files_scanned, skipped: [{file, reason}], skipped_count, elapsed_ms}.
+and scopes. A file that cannot be read, or is none of these and no Python, gives nothing and stops nothing (one that is named and not there is a FileNotFoundError); report=True tells of it: {matches, files_scanned, skipped: [{file, reason}], skipped_count, elapsed_ms}.
 """
 import ast as _ast
+import errno as _errno
 import inspect as _inspect
 import os as _os
 import re as _re
@@ -24,6 +25,7 @@ SIZE_MAX = 8 << 20
 SKIPPED_MAX = 100
 
 _NO_GRAMMAR = "this build has no grammar for "
+_PYTHON_ONLY = "unused imports are found in Python only"
 
 _MANY = _re.compile(r"[*?\[]")
 
@@ -70,6 +72,12 @@ def _tell_missing(skipped, has_found):
     _warnings.warn(words, stacklevel=4)
 
 
+def _tell_foreign(path, skipped):
+    """One file that was named and is in a language that the question is not for: nothing found would be a lie."""
+    if skipped and skipped[0][1] == _PYTHON_ONLY and not _is_many(path):
+        raise ValueError(f"{skipped[0][0]}: {_PYTHON_ONLY}")
+
+
 def _matcher(pattern, regex):
     """None: a part of the name. What cannot be a part of any name can only be meant as an expression."""
     if pattern is None or (not regex and _re.fullmatch(r"\w*", pattern)):
@@ -84,12 +92,17 @@ def _scan(path, what, pattern=None, regex=None, limit=None, count_only=False, re
     """The entries of all files, or their number. regex None: the pattern is what it is. `finish` makes the entries what they are told as."""
     started = _time.monotonic()
     paths = _paths(path)
+    if not paths and not _is_many(path):  # one file that was named, and is not there
+        if not report:
+            raise FileNotFoundError(_errno.ENOENT, _os.strerror(_errno.ENOENT), _os.fspath(path))
+        paths = [_os.fspath(path)]
     matches = None if regex is None else _matcher(pattern, regex)
     found, skipped, seen = _belljar_code.scan(
         paths, what, None if matches else pattern, matches, limit, count_only, with_file=_is_many(path), decode=_source,
         say=_docstring, progress=_progress.Progress(f"looking for {what}").at)  # fmt: skip
     if not report:
         _tell_missing(skipped, len(skipped) < seen)
+        _tell_foreign(path, skipped)
     if finish and not count_only:
         found = finish(found)
     if not report:
