@@ -189,7 +189,7 @@ int config_parse_grant(const char *text, char **ret_path, enum run_grant_mode *r
 /* --- the table, for those who print it --- */
 
 /* Rows the table may have; a list of all its names has this room. */
-#define CONFIG_OPTIONS_MAX 64
+#define CONFIG_OPTIONS_MAX 96
 
 const struct config_option *config_options(size_t *ret_count);
 const struct config_option *config_find(const char *name); /* NULL: no such option */
