@@ -271,7 +271,7 @@ enum wire_run_flag {
 #define WIRE_BASH_LOAD                                                                             \
     WIRE_BASH_READ("__belljar_code")                                                               \
     "\\builtin eval \"$__belljar_code\" <&59 >/dev/null || \\builtin :\n"
-#define WIRE_BASH_STATE_MAX (256 * 1024)
+#define WIRE_BASH_STATE_MAX 262144
 
 enum wire_saved {
     WIRE_SAVED_ALL = 'a',

@@ -40,7 +40,7 @@ void sse_done(struct sse *sse)
 }
 
 /* The lines before the data: at most so many bytes beside the name. */
-#define HEAD_BYTES 96
+#define HEAD_BYTES ((size_t)96)
 
 static int format_head(const struct sse *sse, uint64_t id, const char *name, char *text,
                        size_t size)

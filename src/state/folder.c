@@ -35,7 +35,7 @@ static int refuse(struct error *err, struct span path, const char *why)
 
     /* Of a stranger's name only what cannot be anything else than text. */
     for (; n < path.len && n < sizeof(shown) - 1; n++)
-        shown[n] = path.data[n] >= ' ' && path.data[n] < 0x7f ? path.data[n] : '?';
+        shown[n] = (char)(path.data[n] >= ' ' && path.data[n] < 0x7f ? path.data[n] : '?');
     shown[n] = '\0';
     return error_set(err, E_INVALID, "`%s`: %s", shown, why);
 }
@@ -274,7 +274,7 @@ int folder_rewrite(const char *name, struct span text, struct buf *out, struct e
     (void)snprintf(user_dir, sizeof(user_dir), "/mnt/skills/user/%s", name);
     (void)snprintf(here, sizeof(here), "/workspace/skills/%s", name);
     for (char *c = here; *c; c++)
-        *c = *c == '-' ? '_' : *c;
+        *c = (char)(*c == '-' ? '_' : *c);
     while (text.len) {
         const char *at = memmem(text.data, text.len, "/mnt/", 5);
         size_t before = at ? (size_t)(at - text.data) : text.len, len = 0, which = 0;

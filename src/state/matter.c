@@ -182,6 +182,8 @@ static bool is_block_mark(struct span text)
 
 static int read_value(struct reader *r, struct span text, struct buf *out, struct error *err)
 {
+    static const char marks[] = "&*!|>[]{}%@`,?";
+
     text = trim(text);
     if (!text.len || *text.data == '#')
         return wrong(r, "the value is empty", err);
@@ -191,7 +193,7 @@ static int read_value(struct reader *r, struct span text, struct buf *out, struc
         return read_double(r, text, out, err);
     if (is_block_mark(text))
         return read_block(r, *text.data == '>', out, err);
-    if (memchr("&*!|>[]{}%@`,?", *text.data, 14) ||
+    if (memchr(marks, *text.data, sizeof(marks) - 1) ||
         (*text.data == '-' && (text.len == 1 || text.data[1] == ' ')))
         return wrong(r, "not a plain or quoted text", err);
     return read_plain(r, text, out, err);

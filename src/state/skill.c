@@ -56,7 +56,7 @@ int skill_key(const char *name, char ret_key[STORE_NAME_MAX + 1], struct error *
     if (len > STORE_NAME_MAX)
         return skill_check_name(name, err); /* which says why not */
     for (size_t i = 0; i <= len; i++)
-        key[i] = name[i] == '-' ? '_' : name[i];
+        key[i] = (char)(name[i] == '-' ? '_' : name[i]);
     if (skill_check_name(key, err) < 0)
         return -1;
     memcpy(ret_key, key, len + 1);
