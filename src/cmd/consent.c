@@ -189,7 +189,7 @@ bool consent_ask_now(const struct consent *consent, const json_t *approval)
     int patience_ms = seconds < 3600 ? (int)(seconds * 1000) : 3600000;
     cleanup(buf_done) struct buf arguments = {0};
     bool is_whole = false;
-    char line[64];
+    char line[64] = "";
     ssize_t n;
 
     buf_init(&arguments, 8 * MIB);

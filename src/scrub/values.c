@@ -168,7 +168,8 @@ static size_t add_unit(char *text, uint32_t unit, bool is_upper)
 {
     const char *digits = is_upper ? "0123456789ABCDEF" : "0123456789abcdef";
 
-    memcpy(text, "\\u", 2);
+    text[0] = '\\';
+    text[1] = 'u';
     for (unsigned i = 0; i < 4; i++)
         text[2 + i] = digits[unit >> (12 - 4 * i) & 15];
     return 6;
