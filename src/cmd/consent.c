@@ -190,7 +190,7 @@ bool consent_ask_now(const struct consent *consent, const json_t *approval)
     cleanup(buf_done) struct buf arguments = {0};
     bool is_whole = false;
     char line[64] = "";
-    ssize_t n;
+    ssize_t n = 0;
 
     buf_init(&arguments, 8 * MIB);
     if (!name || json_text_dump(json_object_get(approval, "arguments"), JSON_TEXT_COMPACT,
