@@ -83,6 +83,7 @@ static enum sign find_value_field(const struct scrub *s, size_t at, size_t *ret_
 {
     size_t i = skip_any(s, at, "\"', \t\r\n", BLANKS_MAX);
 
+    *ret_at = s->view.len; /* where it may begin at the earliest, unless all is seen */
     if (scrub_is_open(s, i + 6))
         return SIGN_MORE;
     if (!is_at(s, i, "value"))
@@ -118,15 +119,20 @@ static enum sign read_equals(const struct scrub *s, size_t at, size_t *ret_at)
     return SIGN_EQUALS;
 }
 
-/* The sign behind the name. *ret_at: where the value begins. */
+/* The sign behind the name. *ret_at: where the value begins, or may. */
 static enum sign find_sign(const struct scrub *s, struct name *name, size_t *ret_at)
 {
     size_t closed = skip_any(s, name->end, "\\\"'`])", 8), at = skip_blanks(s, closed);
     unsigned char c;
 
     name->is_quoted = closed > name->end;
-    if (scrub_is_open(s, at + 1))
+    *ret_at = at;
+    if (scrub_is_open(s, at + 1)) {
+        /* Behind a blank it may be the value's first letter; a line ends at once. */
+        if (at == closed || at >= s->view.len || strchr("\r\n", scrub_at(s, at)))
+            *ret_at = s->view.len;
         return SIGN_MORE;
+    }
     if (at >= s->view.len)
         return SIGN_NONE;
     c = scrub_at(s, at);
@@ -135,6 +141,7 @@ static enum sign find_sign(const struct scrub *s, struct name *name, size_t *ret
 
         if (sign != SIGN_NONE)
             return sign;
+        *ret_at = at;
     }
     if (c == '=')
         return read_equals(s, at, ret_at);
@@ -166,7 +173,6 @@ static enum sign find_sign(const struct scrub *s, struct name *name, size_t *ret
         *ret_at = skip_blanks(s, at + 1);
         return SIGN_COMMA;
     }
-    *ret_at = at;
     if (at > closed && (name->is_flag || (closed == name->end && name->start > 4 &&
                                           scrub_near(s, name->start, "login", 0) &&
                                           scrub_near(s, name->start, "machine", 0))))
@@ -273,7 +279,7 @@ void scrub_match_name(struct scrub *s, unsigned kind, size_t from, size_t to)
     if (what == NAME_NONE)
         return;
     if (sign == SIGN_MORE || scrub_is_open(s, at))
-        scrub_wait(s, kind, from, s->view.len);
+        scrub_wait(s, kind, from, at < s->view.len ? at : s->view.len);
     else
         read_assigned(s, kind, from, &name, what, sign, at);
 }
