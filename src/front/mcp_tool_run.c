@@ -477,7 +477,7 @@ static const struct schema_field python_fields[] = {
      .help = "a session of an earlier result, or \"new\"; without it, the connection's own"},
     {"timeout_s", SCHEMA_NUMBER, .min = 1, .max = 86400, .example = "60",
      .help = "seconds; 30 without it"},
-    {"net", SCHEMA_STRINGS, .max_len = LIMIT_NET_GRANTS,
+    {"net", SCHEMA_STRINGS, .max_len = LIMIT_NET_GRANTS, .example = "[\"api.example.org\"]",
      .help = "hosts to reach, of those the operator allows; where a session is opened"},
     {0},
 };
@@ -489,7 +489,8 @@ static const struct schema_field bash_fields[] = {
      .help = "as for execute_python_code"},
     {"timeout_s", SCHEMA_NUMBER, .min = 1, .max = 86400, .example = "60",
      .help = "seconds; 30 without it"},
-    {"net", SCHEMA_STRINGS, .max_len = LIMIT_NET_GRANTS, .help = "as for execute_python_code"},
+    {"net", SCHEMA_STRINGS, .max_len = LIMIT_NET_GRANTS, .example = "[\"api.example.org\"]",
+     .help = "as for execute_python_code"},
     {0},
 };
 
