@@ -6,6 +6,13 @@
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 
+/* What OpenSSL has allocated goes with the process: giving it back one by one takes half a
+ * millisecond of every run on the command line. Only who comes first can say so. */
+static void __attribute__((constructor)) keep_to_the_end(void)
+{
+    (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
+}
+
 void sha256(const void *data, size_t len, uint8_t digest[SHA256_BYTES])
 {
     (void)SHA256(data, len, digest);
