@@ -18,7 +18,7 @@ const json_t *mcp_asked_net(const struct mcp_call *call)
     const json_t *net = json_object_get(call->arguments, "net"), *item;
     size_t i;
 
-    if (json_array_size(net) == 0)
+    if (!json_is_array(net))
         return NULL;
     json_array_foreach(net, i, item)
     {
@@ -66,7 +66,7 @@ static int open_session(struct mcp_call *call, const char *name, const char *pro
 /* What a session was opened with stays. */
 static int refuse_net(const struct mcp_call *call, struct error *err)
 {
-    if (!mcp_asked_net(call))
+    if (json_array_size(mcp_asked_net(call)) == 0)
         return 0;
     error_set(err, E_INVALID, "`net`: the hosts of a session are chosen when it is opened");
     return error_hint(err, "session_id \"new\" opens one with these");

@@ -49,7 +49,8 @@ int mcp_session_by_name(struct mcp_call *call, const char *name, const char *pro
 
 void mcp_session_end(struct mcp_peer *peer);
 
-/* The hosts that the call asks for (`net`), an array of strings that is not empty; or NULL. */
+/* The hosts that the call asks for (`net`), an array of strings; empty: none. NULL: it does not
+ * ask, and has what the command gave. */
 const json_t *mcp_asked_net(const struct mcp_call *call);
 
 /* Directories and hosts for a run that gets a sandbox of its own: all that `belljar mcp` was given.

@@ -201,6 +201,10 @@ def test_an_mcp_call_asks_for_hosts_of_its_command(who, host):
             assert client.call("execute_python_code", {"code": code, **more})["structuredContent"]["stdout"] == ("hello\n403\n" if more else "hello\nhello\n")
             refused = client.call("execute_python_code", {**asked, **more})
             assert refused["isError"] and "chosen when it is opened" in mcp.text_of(refused), refused
+        none = client.call("execute_python_code", {"code": code, "session_id": "new", "net": []})["structuredContent"]
+        assert none["status"] == "error" and "hello" not in none.get("stdout", ""), none
+        again = client.call("execute_python_code", {"code": "1", "session_id": none["session_id"], "net": []})
+        assert again["structuredContent"]["status"] == "success", "nothing more is asked for"
         for tool in ("execute_python_code", "execute_bash_code"):
             refused = client.call(tool, {"code": "true", "session_id": "new", "net": ["evil.test"]})
             assert refused["isError"] and "`evil.test` is not among the hosts that are allowed here" in mcp.text_of(refused), refused
