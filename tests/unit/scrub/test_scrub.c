@@ -7,44 +7,9 @@
 
 #include "base/buf.h"
 #include "base/limits.h"
+#include "scrub/feed.h"
 #include "scrub/kinds.h"
 #include "scrub/scrub_internal.h"
-
-static struct scrub *scrub;
-static struct buf out;
-
-static void begin(const struct scrub_options *options)
-{
-    scrub_free(scrub);
-    scrub = scrub_new(options ? options : &(struct scrub_options){0});
-    assert_non_null(scrub);
-    buf_done(&out);
-    buf_init(&out, SIZE_MAX / 2);
-}
-
-/* What comes out at once. */
-static const char *feed_bytes(const char *text, size_t len)
-{
-    struct clean_text part;
-
-    assert_int_equal(scrub_feed(scrub, text, len, &part, NULL), 0);
-    assert_int_equal(buf_add(&out, part.data, part.len, NULL), 0);
-    return part.data;
-}
-
-static const char *feed(const char *text)
-{
-    return feed_bytes(text, strlen(text));
-}
-
-static const char *finish(void)
-{
-    struct clean_text part;
-
-    assert_int_equal(scrub_finish(scrub, &part, NULL), 0);
-    assert_int_equal(buf_add(&out, part.data, part.len, NULL), 0);
-    return buf_str(&out);
-}
 
 static const char *mask(const char *text)
 {
