@@ -6,8 +6,8 @@
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 
-/* What OpenSSL has allocated goes with the process: giving it back one by one takes half a
- * millisecond of every run on the command line. Only who comes first can say so. */
+/* What OpenSSL has allocated goes with the process: giving it back one by one only delays the end
+ * of every run on the command line. Who uses OpenSSL first has to say so. */
 static void __attribute__((constructor)) keep_to_the_end(void)
 {
     (void)OPENSSL_init_crypto(OPENSSL_INIT_NO_ATEXIT, NULL);
