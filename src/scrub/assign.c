@@ -256,6 +256,16 @@ static void read_assigned(struct scrub *s, unsigned kind, size_t from, const str
         scrub_found(s, kind, from, value.start, value.end);
 }
 
+/* One of ours, in text that was masked before: what follows is no value of it. */
+static bool is_label(const struct scrub *s, const struct name *name)
+{
+    static const char begin[] = "REDACTED_";
+    const size_t len = sizeof(begin) - 1;
+
+    return name->start && scrub_at(s, name->start - 1) == '[' && name->end - name->start > len &&
+           memcmp(scrub_view(s, name->start), begin, len) == 0;
+}
+
 void scrub_match_name(struct scrub *s, unsigned kind, size_t from, size_t to)
 {
     struct name name;
@@ -268,6 +278,8 @@ void scrub_match_name(struct scrub *s, unsigned kind, size_t from, size_t to)
         scrub_wait(s, kind, from, s->view.len);
         return;
     }
+    if (is_label(s, &name))
+        return;
     /* Most words of this kind stand in prose: the sign is the cheaper question. */
     sign = find_sign(s, &name, &at);
     if (sign == SIGN_NONE)

@@ -520,6 +520,17 @@ static int teardown(void **state)
     return 0;
 }
 
+/* Text is masked again on its way: the second time changes nothing. */
+static void a_label_is_no_name(void **state)
+{
+    static const char once[] = "[REDACTED_SECRET] = hunter2V9xQ\n[REDACTED_API_KEY]: b7n3\n";
+
+    (void)state;
+    begin(NULL);
+    assert_string_equal(mask(once), once);
+    assert_string_equal(mask("a[SECRET] = hunter2V9xQ\n"), "a[SECRET] = [REDACTED_SECRET]\n");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -543,6 +554,7 @@ int main(void)
         cmocka_unit_test(a_wrong_rule_is_told),
         cmocka_unit_test(what_was_masked_is_told),
         cmocka_unit_test(the_table_is_large_and_sound),
+        cmocka_unit_test(a_label_is_no_name),
     };
 
     return UNIT_RUN_WITH(tests, NULL, teardown);
