@@ -226,6 +226,11 @@ static bool is_jwt(const char *text, size_t len)
     return true;
 }
 
+bool scrub_has_checksum(enum scrub_check check, const char *text, size_t len)
+{
+    return check == SCRUB_CRC32 ? has_crc(text, len) : has_bech32(text, len);
+}
+
 bool scrub_check(enum scrub_check check, const char *text, size_t len, bool is_whole_word)
 {
     switch (check) {

@@ -19,6 +19,10 @@ void scrub_match_pem(struct scrub *s, unsigned kind, size_t from, size_t to)
         if (scrub_is_open(s, at + 1)) {
             scrub_wait(s, kind, from, s->view.len);
         } else if (at + 1 < s->view.len && scrub_at(s, at) == '\n') {
+            if (scrub_is_review(s)) {
+                scrub_review_pem(s, kind, from, at + 1);
+                return;
+            }
             s->pem = at + 1;
             s->pem_kind = kind;
             s->pem_has_begun = true;
@@ -37,13 +41,16 @@ void scrub_match_pem(struct scrub *s, unsigned kind, size_t from, size_t to)
     if (at >= s->view.len || scrub_at(s, at) != '-' ||
         !memmem(scrub_view(s, to), at - to, "PRIVATE KEY", 11))
         return;
+    if (scrub_is_review(s)) {
+        scrub_review_pem(s, kind, from, at);
+        return;
+    }
     s->pem = from > s->emitted ? from : s->emitted;
     s->pem_kind = kind;
     s->pem_has_begun = false;
 }
 
-/* The end of the line, or of what a string calls one. *ret_next: where the next one begins. */
-static size_t segment_end(const struct scrub *s, size_t at, size_t *ret_next)
+size_t scrub_segment_end(const struct scrub *s, size_t at, size_t *ret_next)
 {
     for (; at < s->view.len; at++) {
         size_t n = 0;
@@ -138,7 +145,7 @@ bool scrub_swallow_pem(struct scrub *s)
         s->pem_has_begun = true;
     }
     while (s->emitted < s->view.len) {
-        size_t at = s->emitted, next, end = segment_end(s, at, &next), part, stop;
+        size_t at = s->emitted, next, end = scrub_segment_end(s, at, &next), part, stop;
         bool is_open = end == s->view.len && !s->is_final && end - at < SEGMENT_MAX;
 
         stop = find_end(s, at, end, is_open);

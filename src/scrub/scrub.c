@@ -35,6 +35,11 @@ struct scrub *scrub_new(const struct scrub_options *options)
     if (!s)
         return NULL;
     s->options = *options;
+    if (scrub_is_review(s)) {
+        s->options.is_aggressive = false;
+        s->options.rules = NULL;
+        s->options.names = NULL;
+    }
     s->lines = 1;
     buf_init(&s->view, VIEW_MAX);
     buf_init(&s->gap_bytes, SCRUB_GAPS_MAX);
@@ -75,6 +80,11 @@ void scrub_use_names(struct scrub *s, struct scrub_names *names)
 uint64_t scrub_count(const struct scrub *s)
 {
     return s->count + (s->literal ? s->literal->count : 0);
+}
+
+uint64_t scrub_hidden_bytes(const struct scrub *s)
+{
+    return s->hidden + (s->literal ? s->literal->hidden : 0);
 }
 
 struct clean_text scrub_vouch(const char *text, size_t len)
@@ -138,6 +148,8 @@ static int on_anchor(unsigned id, unsigned long long from, unsigned long long to
 
     (void)from;
     (void)flags;
+    if (scrub_is_review(s) && !scrub_is_certain(id))
+        return 0;
     /* Inside something that goes anyway, or behind what waits: it is looked at again. */
     if ((start > s->masked_start && start < s->masked_end) || start >= s->hold)
         return 0;
@@ -241,7 +253,7 @@ static bool is_personal(unsigned kind)
     return kind < SCRUB_KIND_VALUE && scrub_kinds[kind].flags & SCRUB_AGGRESSIVE;
 }
 
-static int mask(struct scrub *s, unsigned kind, size_t start, size_t end, struct error *err)
+static int mask_all(struct scrub *s, unsigned kind, size_t start, size_t end, struct error *err)
 {
     struct scrub_find find = {.len = end - start};
     const char *name = NULL;
@@ -261,11 +273,41 @@ static int mask(struct scrub *s, unsigned kind, size_t start, size_t end, struct
     if (s->options.on_find)
         s->options.on_find(s->options.arg, &find);
     s->count++;
+    s->hidden += end - start;
     count_lines(s, start, end);
     if (end > start)
         (void)add_gaps(s, end - 1, false, err); /* invisible things inside go with it */
     s->masked_start = start;
     s->emitted = s->masked_end = end;
+    return 0;
+}
+
+/* How far bytes may be hidden from `at` on: to the next that may not, and to the next gap. */
+static size_t hidden_run(const struct scrub *s, size_t at, size_t end)
+{
+    if (s->gaps_out < s->n_gaps && s->gaps[s->gaps_out].at > at && s->gaps[s->gaps_out].at < end)
+        end = s->gaps[s->gaps_out].at;
+    while (at < end && scrub_may_hide(scrub_at(s, at)))
+        at++;
+    return at;
+}
+
+static int mask(struct scrub *s, unsigned kind, size_t start, size_t end, struct error *err)
+{
+    if (!scrub_is_review(s))
+        return mask_all(s, kind, start, end, err);
+    for (size_t at = start; at < end;) {
+        size_t stop;
+
+        if (pass(s, at, err) < 0)
+            return -1;
+        stop = hidden_run(s, at, end);
+        if (stop > at && mask_all(s, kind, at, stop, err) < 0)
+            return -1;
+        at = stop > at ? stop : at + 1;
+    }
+    s->masked_start = start;
+    s->masked_end = end;
     return 0;
 }
 
@@ -308,6 +350,14 @@ static size_t merge_spans(struct scrub *s)
 /* What waits has become too long for anything but a secret. */
 static int give_up_waiting(struct scrub *s, struct error *err)
 {
+    /* A person decides: what has not proved itself is shown. */
+    if (scrub_is_review(s) && s->hold_kind != SCRUB_KIND_VALUE) {
+        count_lines(s, s->emitted, s->emitted + SCRUB_HOLD_MAX);
+        if (pass(s, s->emitted + SCRUB_HOLD_MAX, err) < 0)
+            return -1;
+        s->done = s->emitted;
+        return 0;
+    }
     if (mask(s, s->hold_kind, s->emitted, s->emitted + SCRUB_HOLD_MAX, err) < 0)
         return -1;
     s->swallow = SWALLOW_RUN;

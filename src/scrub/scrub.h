@@ -38,7 +38,18 @@ struct scrub_find {
     size_t len;
 };
 
+enum scrub_mode {
+    /* For everything that leaves: in doubt it is masked. */
+    SCRUB_FULL,
+    /* For texts on which a person decides (changes, approvals, the trail): in doubt it is shown.
+     * Hides registered values and tokens that prove themselves by a checksum, or by a fixed prefix,
+     * alphabet and length, and of those only the bytes A-Z a-z 0-9 _ + / = . - so that no syntax is
+     * ever hidden. Names, rules and personal data do not count. */
+    SCRUB_REVIEW,
+};
+
 struct scrub_options {
+    enum scrub_mode mode;
     bool is_aggressive;                /* personal data, too */
     const struct scrub_rules *rules;   /* of the operator, or NULL; both outlive the masker */
     const struct scrub_values *values; /* known secrets, or NULL */
@@ -71,6 +82,9 @@ void scrub_use_names(struct scrub *s, struct scrub_names *names);
 
 /* How many things were masked since the masker was made. */
 uint64_t scrub_count(const struct scrub *s);
+
+/* How many bytes were replaced by labels since the masker was made. */
+uint64_t scrub_hidden_bytes(const struct scrub *s);
 
 /* ---- known secrets ---- */
 

@@ -48,6 +48,7 @@ struct scrub {
     bool is_broken;
     bool is_final; /* no more text comes */
     uint64_t count;
+    uint64_t hidden; /* bytes behind labels */
 
     struct buf view;
     uint64_t view_offset;            /* of view.data[0] in the stream */
@@ -161,8 +162,30 @@ const char *scrub_rules_name(const struct scrub_rules *rules, unsigned index);
 const char *scrub_rules_label(const struct scrub_rules *rules, unsigned index);
 const char *scrub_rules_pattern(const struct scrub_rules *rules, unsigned index);
 
+/* The end of the line, or of what a string calls one. *ret_next: where the next one begins. */
+size_t scrub_segment_end(const struct scrub *s, size_t at, size_t *ret_next);
+
 /* Consumes what belongs to a private key from s->emitted on; false: it may go on. */
 bool scrub_swallow_pem(struct scrub *s);
+
+/* ---- review (review.c) ---- */
+
+static inline bool scrub_is_review(const struct scrub *s)
+{
+    return s->options.mode == SCRUB_REVIEW;
+}
+
+/* Is this a kind that proves itself? */
+bool scrub_is_certain(unsigned kind);
+
+/* Does this token, which the pattern found, prove itself? */
+bool scrub_is_proven(unsigned kind, const char *text, size_t len);
+
+/* A byte that may be hidden from a person who decides. */
+bool scrub_may_hide(unsigned char c);
+
+/* The body of a private key, line by line. `at`: behind the BEGIN line. */
+void scrub_review_pem(struct scrub *s, unsigned kind, size_t from, size_t at);
 
 /* ---- checks (check.c) ---- */
 
@@ -172,6 +195,7 @@ bool scrub_is_mixed(const char *text, size_t len); /* as chance mixes characters
 bool scrub_looks_random(const char *text,
                         size_t len); /* the floor for what a name alone makes suspicious */
 bool scrub_is_luhn(const char *digits, size_t len);
+bool scrub_has_checksum(enum scrub_check check, const char *text, size_t len);
 int scrub_base64_value(unsigned char c); /* both alphabets; -1: none of it */
 size_t scrub_base64_decode(const char *text, size_t len, unsigned char *out, size_t size);
 

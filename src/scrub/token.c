@@ -135,14 +135,18 @@ static bool is_wanted(const struct scrub *s, unsigned kind, const struct walk *w
 
     if (k->context && !scrub_near(s, walk->start, k->context, 0))
         return false;
+    if (scrub_is_review(s) &&
+        !scrub_is_proven(kind, scrub_view(s, walk->start), walk->end - walk->start))
+        return false;
     return scrub_check(k->check, scrub_view(s, walk->start), walk->end - walk->start, is_word);
 }
 
 /* The stream has ended in the middle of it: enough of it is there to be worth something. */
 static bool is_cut_token(const struct scrub *s, unsigned kind, const struct walk *walk)
 {
-    return s->is_final && walk->ran_out && scrub_kinds[kind].flags & SCRUB_INSIDE &&
-           !scrub_programs[kind].group_from && walk->end - walk->start >= CUT_MIN &&
+    return s->is_final && !scrub_is_review(s) && walk->ran_out &&
+           scrub_kinds[kind].flags & SCRUB_INSIDE && !scrub_programs[kind].group_from &&
+           walk->end - walk->start >= CUT_MIN &&
            scrub_is_mixed(scrub_view(s, walk->start), walk->end - walk->start);
 }
 
@@ -207,7 +211,7 @@ void scrub_match_aws(struct scrub *s, unsigned kind, size_t from)
 {
     size_t at = match_token(s, kind, from), end, lines = 0, i = at;
 
-    if (!at)
+    if (!at || scrub_is_review(s))
         return;
     for (end = at; i < s->view.len && i < at + 300 && lines < 4; i++) {
         unsigned char c = scrub_at(s, i);
