@@ -93,6 +93,7 @@ void box_note_files(struct box *b, struct run *run)
         return;
     if (files_snapshot(&b->files, &after, NULL) < 0) {
         run->has_more_files = true;
+        b->seen.is_partial = true;
         return;
     }
     run->has_more_files = after.is_partial;
@@ -212,8 +213,8 @@ void box_collect_files(const struct box *b, struct run *run)
     while (run->collect[count])
         count++;
     run->collected = calloc(LIMIT_FILES_COLLECTED, sizeof(*run->collected));
-    if (!run->collected || files_collect(&b->files, (const char *const *)run->collect, count,
-                                         collect_file, run, &is_partial, NULL) < 0)
+    if (!run->collected || files_collect(&b->files, &b->seen, (const char *const *)run->collect,
+                                         count, collect_file, run, &is_partial, NULL) < 0)
         run->has_more_collected = true;
     run->has_more_collected |= is_partial;
 }

@@ -164,7 +164,7 @@ void box_look_at_files(struct box *b);
 /* Writes the files that come with the run. They are not its doing. */
 int box_put_files(struct box *b, const struct run *run, struct error *err);
 
-/* Brings back what the run's patterns ask for. */
+/* Brings back what the run's patterns ask for, of the files that box_note_files() has seen. */
 void box_collect_files(const struct box *b, struct run *run);
 
 /* Lists the files the run made or changed. What it leaves in /workspace outlives its processes as

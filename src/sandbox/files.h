@@ -159,11 +159,13 @@ void files_diff(const struct files_list *before, const struct files_list *after,
 
 /* --- collecting --- */
 
-/* Calls `on_file` for every regular file whose path matches one of the patterns, by path, with an
- * open descriptor that is the callee's; a negative answer ends it and is returned. Patterns are
- * those of the shell, in which `*` stops at a slash, and "**" + "/" in front means any directory.
- * *ret_partial: some could not be looked at or opened. */
-int files_collect(const struct files *files, const char *const *patterns, size_t n_patterns,
+/* Calls `on_file` for every regular file of the list whose path matches one of the patterns
+ * (base/glob.h), by path, with an open descriptor that is the callee's; a negative answer ends it
+ * and is returned. *ret_partial: some could not be looked at or opened, or matching took too many
+ * steps.
+ */
+int files_collect(const struct files *files, const struct files_list *list,
+                  const char *const *patterns, size_t n_patterns,
                   int (*on_file)(void *arg, const struct files_entry *entry, int fd,
                                  struct error *err),
                   void *arg, bool *ret_partial, struct error *err);

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/glob.h"
 #include "base/limits.h"
 #include "sandbox/files_internal.h"
 
@@ -295,22 +295,15 @@ void files_diff(const struct files_list *before, const struct files_list *after,
 
 /* --- collecting --- */
 
-static bool matches(const char *pattern, const char *path)
-{
-    if (strncmp(pattern, "**/", 3) != 0)
-        return fnmatch(pattern, path, FNM_PATHNAME) == 0;
-    for (const char *rest = path; rest; rest = strchr(rest, '/')) {
-        rest += rest != path;
-        if (fnmatch(pattern + 3, rest, FNM_PATHNAME) == 0)
-            return true;
-    }
-    return false;
-}
+/* Steps of matching for one request: some ten milliseconds. Twenty thousand names of ordinary
+ * length and as many patterns as there may be need a third of it. */
+#define MATCH_BUDGET ((uint64_t)4 << 20)
 
-static bool matches_any(const char *const *patterns, size_t n_patterns, const char *path)
+static bool matches_any(const char *const *patterns, size_t n_patterns, const char *path,
+                        uint64_t *budget)
 {
     for (size_t i = 0; i < n_patterns; i++)
-        if (matches(patterns[i], path))
+        if (glob_match(patterns[i], path, budget))
             return true;
     return false;
 }
@@ -325,25 +318,26 @@ static int check_patterns(const char *const *patterns, size_t n_patterns, struct
     return 0;
 }
 
-int files_collect(const struct files *files, const char *const *patterns, size_t n_patterns,
+int files_collect(const struct files *files, const struct files_list *list,
+                  const char *const *patterns, size_t n_patterns,
                   int (*on_file)(void *arg, const struct files_entry *entry, int fd,
                                  struct error *err),
                   void *arg, bool *ret_partial, struct error *err)
 {
-    cleanup(files_list_done) struct files_list list = {0};
+    uint64_t budget = MATCH_BUDGET;
     bool is_partial;
 
-    if (check_patterns(patterns, n_patterns, err) < 0 || files_snapshot(files, &list, err) < 0)
+    if (check_patterns(patterns, n_patterns, err) < 0)
         return -1;
-    is_partial = list.is_partial;
-    for (size_t i = 0; i < list.count; i++) {
+    is_partial = list->is_partial;
+    for (size_t i = 0; i < list->count && budget; i++) {
         struct files_entry entry;
         int fd, r;
 
-        if (list.entries[i].kind != FILES_REGULAR ||
-            !matches_any(patterns, n_patterns, list.entries[i].path))
+        if (list->entries[i].kind != FILES_REGULAR ||
+            !matches_any(patterns, n_patterns, list->entries[i].path, &budget))
             continue;
-        if (files_open(files, list.entries[i].path, &fd, &entry, NULL) < 0) {
+        if (files_open(files, list->entries[i].path, &fd, &entry, NULL) < 0) {
             is_partial = true;
             continue;
         }
@@ -351,6 +345,6 @@ int files_collect(const struct files *files, const char *const *patterns, size_t
         if (r < 0)
             return r;
     }
-    *ret_partial = is_partial;
+    *ret_partial = is_partial || !budget;
     return 0;
 }

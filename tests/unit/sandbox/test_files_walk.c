@@ -271,6 +271,16 @@ static int gather(void *arg, const struct files_entry *entry, int fd, struct err
     return strcmp(data, "stop") == 0 ? error_set(err, E_TOO_LARGE, "enough") : 0;
 }
 
+static int collect(const char *const *patterns, size_t count, struct changes *changes,
+                   bool *ret_partial, struct error *err)
+{
+    cleanup(files_list_done) struct files_list list = {0};
+
+    if (files_snapshot(&files, &list, err) < 0)
+        return -1;
+    return files_collect(&files, &list, patterns, count, gather, changes, ret_partial, err);
+}
+
 static void files_are_collected_by_pattern(void **state)
 {
     static const char *const top[] = {"*.csv", "nothing"}, *const deep[] = {"**/*.csv"},
@@ -289,21 +299,51 @@ static void files_are_collected_by_pattern(void **state)
     write_plain("b.txt", "2");
     write_plain("d/c.csv", "3");
     write_plain("d/e/d.csv", "4");
-    assert_int_equal(files_collect(&files, top, 2, gather, &changes, &is_partial, &err), 0);
+    assert_int_equal(collect(top, 2, &changes, &is_partial, &err), 0);
     assert_string_equal(changes.text, "a.csv=1 ");
     changes.text[0] = '\0';
-    assert_int_equal(files_collect(&files, one, 1, gather, &changes, &is_partial, &err), 0);
+    assert_int_equal(collect(one, 1, &changes, &is_partial, &err), 0);
     assert_string_equal(changes.text, "d/c.csv=3 ");
     changes.text[0] = '\0';
-    assert_int_equal(files_collect(&files, deep, 1, gather, &changes, &is_partial, &err), 0);
+    assert_int_equal(collect(deep, 1, &changes, &is_partial, &err), 0);
     assert_string_equal(changes.text, "a.csv=1 d/c.csv=3 d/e/d.csv=4 ");
     assert_false(is_partial);
     assert_int_equal(chmod("d/c.csv", 0), 0);
     write_plain("d/e/d.csv", "stop");
-    assert_int_equal(files_collect(&files, deep, 1, gather, &changes, &is_partial, &err), -1);
+    assert_int_equal(collect(deep, 1, &changes, &is_partial, &err), -1);
     assert_error(&err, E_TOO_LARGE, "enough");
-    assert_int_equal(files_collect(&files, top, 1000, gather, &changes, &is_partial, &err), -1);
+    assert_int_equal(collect(top, 1000, &changes, &is_partial, &err), -1);
     assert_error(&err, E_INVALID, "patterns");
+}
+
+/* Three hundred million steps, if nobody counted them. */
+static void patterns_that_take_long_are_given_up(void **state)
+{
+    const char *patterns[LIMIT_FILES_PATTERNS];
+    char pattern[256] = "", name[256] = "";
+    struct changes changes = {0};
+    struct error err = {0};
+    bool is_partial = false;
+
+    (void)state;
+    for (size_t i = 0; i < 126; i += 2)
+        memcpy(pattern + i, "*a", 3);
+    memset(pattern + 126, '?', 120);
+    memcpy(pattern + 246, "b?", 3);
+    memset(name, 'a', 250);
+    for (size_t i = 0; i < 1000; i++) {
+        (void)snprintf(name + 246, sizeof(name) - 246, "%04zu", i);
+        write_plain(name, "1");
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(patterns); i++)
+        patterns[i] = pattern;
+    assert_int_equal(collect(patterns, ARRAY_SIZE(patterns), &changes, &is_partial, &err), 0);
+    assert_true(is_partial);
+    assert_string_equal(changes.text, "");
+    patterns[0] = "*0007";
+    assert_int_equal(collect(patterns, 1, &changes, &is_partial, &err), 0);
+    assert_false(is_partial);
+    assert_non_null(strstr(changes.text, "0007=1"));
 }
 
 int main(void)
@@ -319,6 +359,7 @@ int main(void)
         IN_WORKSPACE(a_partial_snapshot_calls_nothing_gone_and_only_fresh_files_new),
         IN_WORKSPACE(an_empty_workspace_costs_microseconds),
         IN_WORKSPACE(files_are_collected_by_pattern),
+        IN_WORKSPACE(patterns_that_take_long_are_given_up),
     };
 
     return UNIT_RUN(tests);
