@@ -429,6 +429,17 @@ static int check_files(struct program *program, const struct policy *policy)
     return PyErr_Occurred() ? fail_with_exception(program) : 0;
 }
 
+/* A cell that another kernel refused. The answer is the refusal, or WIRE_STARTED: it may run. */
+static int check_cell(struct program *program, const struct policy *policy)
+{
+    int code = prepare_program(program, policy);
+
+    if (code)
+        return code;
+    PyErr_Clear();
+    return report_started(program->control) < 0 ? EXIT_FAILED : 0;
+}
+
 /* sys.argv, and the name of the program in tracebacks. `-`, standard input, is no name for those.
  */
 static int set_arguments(const struct wire_strings *args)
@@ -469,6 +480,8 @@ int python_run(const struct wire_run *run, int control)
         return fail(&program, "the policy could not be applied");
     if (run->flags & WIRE_RUN_CHECK)
         return check_files(&program, policy);
+    if (run->flags & WIRE_RUN_CHECK_CELL)
+        return check_cell(&program, policy);
     return run_program(&program, policy, true);
 }
 

@@ -219,8 +219,9 @@ struct wire_failure {
     struct span hint;
 };
 
-/* The kernels of a sandbox. The first is born with it, and serves a run in either language. */
-enum wire_kernel { WIRE_KERNEL_PYTHON, WIRE_KERNEL_BASH, WIRE_KERNELS };
+/* The kernels of a sandbox. The first is born with it, and serves a run in either language. The
+ * checker is a fresh process that checks one cell against the policy and never runs any code. */
+enum wire_kernel { WIRE_KERNEL_PYTHON, WIRE_KERNEL_BASH, WIRE_KERNEL_CHECKER, WIRE_KERNELS };
 
 /* Descriptors of WIRE_KERNEL, in this order: kernel socket, report pipe, stdout, stderr, reply
  * pipe. */
@@ -241,7 +242,8 @@ enum wire_run_flag {
     WIRE_RUN_AS_PRINT = 16, /* with WIRE_RUN_AUTO_PRINT: str() instead of repr() */
     WIRE_RUN_SEED = 32,     /* of a steady zygote: clock and random numbers come from `seed` */
     WIRE_RUN_CHECK = 64, /* `code` is files, "path NUL source NUL" each: nothing of them is run */
-    WIRE_RUN_INSTALLS = 128, /* some modules are installed when they are imported */
+    WIRE_RUN_INSTALLS = 128,   /* some modules are installed when they are imported */
+    WIRE_RUN_CHECK_CELL = 256, /* `code` is one cell: it is checked, and nothing of it is run */
 };
 
 /* What a Bash kernel is sent on its standard input for a cell, before the cell's text and a NUL.

@@ -127,8 +127,12 @@ static int take_stdin(const struct wire_run *run, struct frame_decoder *d, struc
     return 0;
 }
 
+/* A checker gets none: it must not import anything that a program could have left in a directory of
+ * its own. */
 static int set_environment(const struct wire_run *run, struct error *err)
 {
+    if (run->flags & WIRE_RUN_CHECK_CELL)
+        return 0;
     for (uint32_t i = 0; i < run->env.count; i++)
         if (interpreter_set_variable(run->env.items[i], err) < 0)
             return -1;

@@ -280,6 +280,7 @@ void box_free(struct box *b)
     loop_watch_free(b->input_watch);
     loop_watch_free(b->deadline);
     loop_watch_free(b->tick);
+    loop_watch_free(b->check_timer);
     close_fd(&b->input);
     close_fd(&b->pidfd);
     scrub_free(b->masks[0]);

@@ -106,9 +106,9 @@ static void finish(struct box_copy *c, struct error *err)
     error_done(err);
 }
 
-/* What the sandbox says of itself is text: one line of it, without what a terminal would obey. */
-static void set_words(struct error *err, enum error_code code, const char *prefix, const char *text,
-                      size_t len)
+/* What the sandbox says of itself are a program's words, and marked as such: one line, without what
+ * a terminal would obey. */
+static void set_words(struct error *err, const char *prefix, const char *text, size_t len)
 {
     char words[WIRE_IMAGE_TEXT];
     size_t n = len < sizeof(words) - 1 ? len : sizeof(words) - 1;
@@ -120,7 +120,7 @@ static void set_words(struct error *err, enum error_code code, const char *prefi
     words[n] = '\0';
     if (utf8_valid(words, n) != n)
         (void)snprintf(words, sizeof(words), "it does not say why");
-    error_set(err, code, "%s: %s", prefix, words);
+    error_set(err, E_INVALID, "%s; its kernel says: \"%s\"", prefix, words);
 }
 
 /* The end of the pipe: everything is said. */
@@ -139,10 +139,10 @@ static void judge(struct box_copy *c)
             cgroup_kill(c->group);
         (void)image_seal(c->image, &err);
     } else if (len && *word == WIRE_IMAGE_REFUSED) {
-        set_words(&err, E_INVALID, "the session cannot be copied now", word + 1, len - 1);
+        set_words(&err, "the session cannot be copied now", word + 1, len - 1);
         error_hint(&err, "end or close what is named, then try again");
     } else if (len && *word == WIRE_IMAGE_FAILED) {
-        set_words(&err, E_SYSTEM, "the session could not be copied", word + 1, len - 1);
+        set_words(&err, "the session could not be copied", word + 1, len - 1);
     } else {
         error_set(&err, E_SYSTEM, "the session could not be copied: its writer died");
     }
@@ -460,6 +460,7 @@ int box_restore(struct box *b, const struct image *image, uint32_t flags,
     for (size_t i = 0; i < WIRE_KERNELS; i++)
         b->kernels[i].was_lost = image->was_lost[i];
     b->is_seen_stale = true;
+    b->has_run_code = true; /* what it becomes has */
     b->on_restored = on_restored;
     b->state = BOX_COPYING;
     loop_timer_start(b->deadline, RESTORE_MS);
@@ -498,7 +499,7 @@ bool box_copy_on_message(struct box_kernel *k, const struct frame *frame)
     }
     unpack_init(&u, frame->body, frame->len);
     if (frame->type == WIRE_FAILED && wire_unpack_failure(&u, &m))
-        set_words(&err, E_SYSTEM, "the copy could not be made", m.message.data, m.message.len);
+        set_words(&err, "the copy could not be made", m.message.data, m.message.len);
     else
         error_set(&err, E_PROTOCOL, "the copy could not be made: it speaks out of turn");
     end_restore(b, &err);

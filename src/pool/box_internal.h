@@ -50,6 +50,15 @@ struct box_net {
     uint64_t more;    /* those beyond */
 };
 
+/* Whether a cell is really refused, as a fresh process says (box_check.c). */
+enum box_check {
+    BOX_CHECK_NONE,    /* nobody asked */
+    BOX_CHECK_PENDING, /* the checker has not answered yet */
+    BOX_CHECK_REFUSED, /* the policy refuses the cell */
+    BOX_CHECK_PASSED,  /* the policy permits the cell: the kernel lied */
+    BOX_CHECK_UNKNOWN, /* the checker could not do its work */
+};
+
 struct box {
     struct loop *loop;
     struct zygote_client *zygote;
@@ -109,7 +118,10 @@ struct box {
     bool is_killed;      /* or SIGKILL was sent to its kernel */
     bool is_cleared;     /* and to everything else but pid 1 */
     uint32_t signals;    /* asked for and not sent yet, as far as we know */
-    bool is_done;        /* the kernel said that the cell ended, with */
+    bool has_run_code;   /* a program has run here: what kernels say is a program's word */
+    enum box_check check;
+    struct loop_watch *check_timer;
+    bool is_done; /* the kernel said that the cell ended, with */
     uint32_t done_code;
     bool is_answering;
     struct box_copy *copy; /* an image is being written */
@@ -189,6 +201,29 @@ void box_session_on_deadline(struct box *b);
 
 /* The cell is answered: ready for the next one. */
 void box_session_after(struct box *b);
+
+int box_start_kernel(struct box_kernel *k, struct error *err);
+void box_signal_kernel(struct box_kernel *k, int sig);
+
+/* --- box_check.c --- */
+
+/* A kernel that a program may have in its power says that the policy refuses the cell. */
+void box_check_begin(struct box *b);
+
+/* The answer has to wait for the checker. */
+bool box_check_is_pending(const struct box *b);
+
+bool box_is_checker(const struct box_kernel *k);
+void box_check_on_waiting(struct box_kernel *k);
+void box_check_on_message(struct box_kernel *k, const struct frame *frame);
+void box_check_on_exited(struct box_kernel *k);
+
+/* The cell is answered; whatever the checker still says is of no interest. */
+void box_check_end(struct box *b);
+
+/* --- box_message.c --- */
+
+bool box_take_violations(struct run *run, struct unpack *u);
 
 /* --- box_copy.c --- */
 

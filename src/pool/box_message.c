@@ -10,6 +10,9 @@
 #include "pool/witness.h"
 #include "reach/approval.h"
 
+/* Of a program's own words in an answer about it. */
+#define WORDS_MAX ((size_t)200)
+
 /* --- texts --- */
 
 static char *text_of(struct run *run, struct span s)
@@ -28,7 +31,7 @@ static char *text_of(struct run *run, struct span s)
     return copy;
 }
 
-static bool take_violations(struct run *run, struct unpack *u)
+bool box_take_violations(struct run *run, struct unpack *u)
 {
     uint32_t count = unpack_count(u, 6 * sizeof(uint32_t), LIMIT_VIOLATIONS);
 
@@ -178,6 +181,50 @@ static void open_counters(const struct box *b)
     (void)cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL);
 }
 
+/* --- what a kernel says that a program may have in its power --- */
+
+/* The words are the program's, and are marked as such. The kernel is of no further use. */
+static void take_programs_failure(struct box *b, struct unpack *u)
+{
+    cleanup_free char *words = NULL;
+    struct wire_failure m;
+
+    if (wire_unpack_failure(u, &m))
+        words =
+            text_of(b->run, (struct span){m.message.data,
+                                          m.message.len < WORDS_MAX ? m.message.len : WORDS_MAX});
+    if (!b->run->exception.name) {
+        b->run->exception.name = strdup("KernelFailed");
+        if (asprintf(&b->run->exception.message, "the session's kernel gave up; it says: \"%s\"",
+                     words ? words : "") < 0)
+            b->run->exception.message = NULL;
+    }
+    box_end_run(b, BOX_BROKEN);
+}
+
+/* After the first program has run in a session, refusals and failures are not taken at their word:
+ * a thread of the program can send them as well as the kernel. True: it was one of these. */
+static bool take_claim(struct box_kernel *k, const struct frame *frame)
+{
+    struct box *b = k->box;
+    struct unpack u;
+
+    if (!b->model || !b->has_run_code)
+        return false;
+    if (frame->type == WIRE_REFUSED) {
+        if (k == &b->kernels[WIRE_KERNEL_PYTHON])
+            box_check_begin(b);
+        else
+            box_end_run(b, BOX_BROKEN); /* Bash refuses nothing */
+        return true;
+    }
+    if (frame->type != WIRE_FAILED)
+        return false;
+    unpack_init(&u, frame->body, frame->len);
+    take_programs_failure(b, &u);
+    return true;
+}
+
 /* It has moved the state; there is nothing in it. */
 static bool take_started(struct box_kernel *k, struct unpack *u)
 {
@@ -206,7 +253,7 @@ static bool take_restored(struct box_kernel *k, struct unpack *u)
 
 /* What is no more than a part of the result. */
 static bool (*const parts[WIRE_TYPE_END])(struct run *run, struct unpack *u) = {
-    [WIRE_REFUSED] = take_violations,        [WIRE_RESULT] = take_result,
+    [WIRE_REFUSED] = box_take_violations,    [WIRE_RESULT] = take_result,
     [WIRE_EXCEPTION] = take_exception,       [WIRE_DISPLAY] = display_take,
     [WIRE_PROGRESS] = display_take_progress, [WIRE_FAILED] = take_failure,
 };
@@ -238,7 +285,17 @@ static void on_kernel_message(void *owner, const struct frame *frame)
         on_waiting(k);
         return;
     }
-    if (box_copy_on_message(k, frame) || !b->run || k != b->active)
+    if (box_is_checker(k)) {
+        box_check_on_message(k, frame);
+        return;
+    }
+    if (box_copy_on_message(k, frame))
+        return;
+    if (frame->type == WIRE_FAILED && b->model && b->has_run_code && (!b->run || k != b->active)) {
+        box_session_on_broken(k); /* between cells: a fresh one takes its place */
+        return;
+    }
+    if (!b->run || k != b->active || take_claim(k, frame))
         return;
     b->is_refused |= frame->type == WIRE_REFUSED;
     unpack_init(&u, frame->body, frame->len);
@@ -270,7 +327,7 @@ static void on_kernel_speaks(void *owner)
 {
     struct box_kernel *k = owner;
 
-    if (k->box->run && k == k->box->active && !k->box->is_answering)
+    if (k->box->run && k == k->box->active && !k->box->is_answering && !box_is_checker(k))
         box_drain_output(k);
 }
 

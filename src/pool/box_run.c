@@ -394,6 +394,9 @@ static void decide(struct box *b, struct run *run, uint64_t oom_kills)
     } else if (b->is_refused) {
         run->status = RUN_REFUSED;
         run->exit_code = 126;
+    } else if (b->check == BOX_CHECK_UNKNOWN) {
+        run->status = RUN_ERROR;
+        run->exit_code = 126;
     } else if (run->limits.cpu_ms && run->signal && run->usage.cpu_ms >= run->limits.cpu_ms) {
         run->status = RUN_TIMEOUT; /* RLIMIT_CPU was faster than our look */
         run->exit_code = 124;
@@ -406,7 +409,13 @@ static void explain(const struct box *b, struct run *run)
 {
     if (run->exception.name)
         return;
-    if (b->verdict == BOX_BROKEN) {
+    if (b->check == BOX_CHECK_UNKNOWN && b->verdict == BOX_NO_VERDICT) {
+        run->exception.name = strdup("RefusalNotConfirmed");
+        run->exception.message =
+            strdup("the session's kernel did not run the cell and says that the policy refuses it; "
+                   "Belljar could not confirm that");
+        run->exception.hint = strdup("send the cell again, or restart the session's kernel");
+    } else if (b->verdict == BOX_BROKEN) {
         run->exception.name = strdup("ProtocolViolation");
         run->exception.message =
             strdup("the program wrote to Belljar's control channel and was ended");

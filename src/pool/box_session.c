@@ -60,6 +60,7 @@ static int send_state(struct box_kernel *k, struct error *err)
     struct buf *state = &k->box->bash;
     int r = 0;
 
+    k->box->has_run_code |= state->len > 0; /* commands that another shell wrote down */
     if (state->len && (peer_send_bytes(&k->peer, load, sizeof(load) - 1, err) < 0 ||
                        peer_send_bytes(&k->peer, buf_str(state), state->len + 1, err) < 0))
         r = -1;
@@ -108,7 +109,7 @@ static int tell_init(struct box *b, enum wire_type type, const uint32_t *words, 
     return r;
 }
 
-static int start_kernel(struct box_kernel *k, struct error *err)
+int box_start_kernel(struct box_kernel *k, struct error *err)
 {
     int theirs[WIRE_KERNEL_FDS] = {-1, -1, -1, -1, -1};
     uint32_t index = index_of(k);
@@ -125,7 +126,7 @@ static int start_kernel(struct box_kernel *k, struct error *err)
     return r;
 }
 
-static void signal_kernel(struct box_kernel *k, int sig)
+void box_signal_kernel(struct box_kernel *k, int sig)
 {
     uint32_t words[] = {index_of(k), (uint32_t)sig};
     struct error err = {0};
@@ -144,7 +145,7 @@ static void replace(struct box_kernel *k)
     if (k->is_restarting || !k->is_alive)
         return;
     k->is_restarting = true;
-    signal_kernel(k, SIGKILL);
+    box_signal_kernel(k, SIGKILL);
 }
 
 /* --- cells --- */
@@ -200,6 +201,8 @@ static int hand_over(struct box_kernel *k, struct error *err)
     struct box *b = k->box;
     struct run *cell = b->run;
 
+    if (index_of(k) == WIRE_KERNEL_BASH) /* no policy checks it before it runs */
+        b->has_run_code = true;
     if (box_watch_output(k, err) < 0)
         return -1;
     box_look_at_files(b);
@@ -217,7 +220,7 @@ static void fail_cell(struct box *b, struct error *err)
     error_done(err);
     b->verdict = BOX_CANCELLED;
     b->is_killed = true;
-    signal_kernel(b->active, SIGKILL);
+    box_signal_kernel(b->active, SIGKILL);
     loop_timer_start(b->deadline, KILL_PATIENCE_MS);
 }
 
@@ -255,7 +258,7 @@ int box_cell(struct box *b, struct run *cell, struct error *err)
     if (box_put_files(b, cell, err) < 0)
         return -1;
     run_drop_given(cell);
-    if (!k->is_alive && start_kernel(k, err) < 0)
+    if (!k->is_alive && box_start_kernel(k, err) < 0)
         return -1;
     if (cell->masking != RUN_MASK_ALL) /* a cell may ask for more than its session */
         cell->masking = b->model->masking;
@@ -273,9 +276,13 @@ void box_session_on_waiting(struct box_kernel *k)
     struct box *b = k->box;
     struct error err = {0};
 
+    if (box_is_checker(k)) {
+        box_check_on_waiting(k);
+        return;
+    }
     if (open_cells(k, &err) < 0) {
         error_done(&err);
-        signal_kernel(k, SIGKILL); /* its end is an answer to whoever waits for it */
+        box_signal_kernel(k, SIGKILL); /* its end is an answer to whoever waits for it */
         return;
     }
     if (index_of(k) == WIRE_KERNEL_BASH)
@@ -297,15 +304,20 @@ void box_session_on_signalled(struct box *b)
  * read as something else. */
 void box_session_on_started(struct box_kernel *k)
 {
+    k->box->has_run_code = true;
     if (!k->box->is_interrupted || k->box->is_killed)
         return;
-    signal_kernel(k, SIGINT);
+    box_signal_kernel(k, SIGINT);
     loop_timer_start(k->box->deadline, INTERRUPT_GRACE_MS);
 }
 
 /* Between cells: nobody waits for it. */
 void box_session_on_broken(struct box_kernel *k)
 {
+    if (box_is_checker(k)) { /* its end follows, and is its answer */
+        box_signal_kernel(k, SIGKILL);
+        return;
+    }
     if (index_of(k) == WIRE_KERNEL_BASH)
         box_copy_on_bash_end(k->box);
     if (k->box->state != BOX_KEPT && k->box->state != BOX_RUNNING)
@@ -323,7 +335,9 @@ void box_session_on_done(struct box_kernel *k, uint32_t code)
         return;
     b->is_done = true;
     b->done_code = code;
-    if (!b->is_answering)
+    if (box_check_is_pending(b))
+        loop_timer_stop(b->deadline); /* the checker has its own time limit */
+    else if (!b->is_answering)
         box_answer(b);
 }
 
@@ -333,7 +347,7 @@ static void start_next(struct box_kernel *k)
     struct box *b = k->box;
     struct error err = {0};
 
-    if (start_kernel(k, &err) < 0 && b->run && b->active == k) {
+    if (box_start_kernel(k, &err) < 0 && b->run && b->active == k) {
         error_move(&b->run->error, &err);
         box_answer(b);
     }
@@ -345,6 +359,10 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
     struct box *b = k->box;
     bool was_born = k->peer.state != WIRE_STATE_STARTING, was_told = false;
 
+    if (box_is_checker(k)) {
+        box_check_on_exited(k);
+        return;
+    }
     k->is_alive = false;
     if (b->state == BOX_ENDING)
         return;
@@ -387,6 +405,7 @@ void box_session_after(struct box *b)
     b->verdict = BOX_NO_VERDICT;
     b->is_refused = b->has_exited = b->is_done = b->is_interrupted = b->is_killed = false;
     b->is_handed = b->is_retried = b->is_cleared = false;
+    box_check_end(b);
     b->memory_peak = 0;
     b->processes_peak = 0;
     b->cpu_ms = 0;
@@ -402,11 +421,13 @@ void box_session_stop_cell(struct box *b)
 
     if (b->is_killed || (asks && b->is_interrupted))
         return;
-    if (asks)
+    if (asks) {
         b->is_interrupted = true;
-    else
+    } else {
         b->is_killed = true;
-    if (asks && !b->is_handed) { /* it has not begun: answered from the loop */
+        b->is_done = false;
+    }
+    if (asks && (!b->is_handed || b->is_done)) { /* it does not run: answered from the loop */
         loop_timer_start(b->deadline, 0);
         return;
     }
@@ -415,7 +436,7 @@ void box_session_stop_cell(struct box *b)
                          b->verdict == BOX_CANCELLED ? START_PATIENCE_MS : INTERRUPT_GRACE_MS);
         return;
     }
-    signal_kernel(b->active, asks ? SIGINT : SIGKILL);
+    box_signal_kernel(b->active, asks ? SIGINT : SIGKILL);
     loop_timer_start(b->deadline, asks ? INTERRUPT_GRACE_MS : KILL_PATIENCE_MS);
 }
 
@@ -431,7 +452,8 @@ static void kill_more(struct box *b)
     b->is_cleared = true;
     cgroup_kill_others(b->cgroup, box_pid(b));
     for (size_t i = 0; i < WIRE_KERNELS; i++)
-        if (&b->kernels[i] != b->active && b->kernels[i].is_alive)
+        if (&b->kernels[i] != b->active && b->kernels[i].is_alive &&
+            !box_is_checker(&b->kernels[i]))
             b->kernels[i].is_restarting = b->kernels[i].was_lost = true;
     loop_timer_start(b->deadline, DEATH_PATIENCE_MS);
 }
@@ -442,13 +464,13 @@ void box_session_on_deadline(struct box *b)
         kill_more(b);
         return;
     }
-    if (!b->is_handed) {
+    if (!b->is_handed || b->is_done) {
         b->is_done = true;
         box_answer(b);
         return;
     }
     b->is_killed = true;
-    signal_kernel(b->active, SIGKILL);
+    box_signal_kernel(b->active, SIGKILL);
     loop_timer_start(b->deadline, KILL_PATIENCE_MS);
 }
 
