@@ -181,7 +181,7 @@ static int parse(struct audit *audit, int argc, char **argv)
     int answer;
 
     opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+    while ((answer = cmd_getopt(argc, argv, ":h", options, NULL)) >= 0) {
         if (answer == OPT_HELP)
             return help() + 1;
         if (answer == '?' || answer == ':')

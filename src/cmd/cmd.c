@@ -87,13 +87,46 @@ bool cmd_put(const struct cmd_place *places, size_t count, int answer)
     return false;
 }
 
+/* Whether `arg`, "--name" or "--name=value", spells the option's name in full. */
+static bool is_spelled(const char *arg, const struct option *option)
+{
+    size_t len = strlen(option->name);
+
+    return strncmp(arg, "--", 2) == 0 && strncmp(arg + 2, option->name, len) == 0 &&
+           (arg[2 + len] == '\0' || arg[2 + len] == '=');
+}
+
+int cmd_getopt(int argc, char **argv, const char *letters, const struct option *options,
+               int *ret_index)
+{
+    int index = -1; /* set for a long option only */
+    int answer = getopt_long(argc, argv, letters, options, &index);
+    const char *arg;
+
+    if (answer < 0 || index < 0)
+        return answer;
+    /* The option's word is the last one read, or the one before it when that is its value. */
+    arg = argv[optind - 1];
+    if (optarg == arg)
+        arg = argv[optind - 2];
+    if (!is_spelled(arg, &options[index])) {
+        if (optarg == argv[optind - 1])
+            optind--; /* cmd_bad_option() looks at the word before optind */
+        optopt = 0;
+        return '?';
+    }
+    if (ret_index)
+        *ret_index = index;
+    return answer;
+}
+
 int cmd_read_options(int argc, char **argv, const struct option *options,
                      const struct cmd_place *places, size_t count, int (*help)(void))
 {
     int answer;
 
     opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+    while ((answer = cmd_getopt(argc, argv, ":h", options, NULL)) >= 0) {
         if (answer == 'h')
             return help() + 1;
         if (!cmd_put(places, count, answer))
@@ -109,6 +142,21 @@ static void option_word(const char *arg, char *word, size_t size)
     (void)snprintf(word, size, "%.*s", (int)strcspn(arg, "="), arg);
 }
 
+/* The only option that begins with `word`, or NULL. */
+static const char *find_beginning(const char *word, const struct option *options)
+{
+    const char *found = NULL;
+
+    for (const struct option *o = options; *word && o->name; o++) {
+        if (strncmp(o->name, word, strlen(word)) != 0)
+            continue;
+        if (found)
+            return NULL;
+        found = o->name;
+    }
+    return found;
+}
+
 static int unknown_option(const char *command, const char *arg, const struct option *options,
                           struct error *err)
 {
@@ -120,7 +168,9 @@ static int unknown_option(const char *command, const char *arg, const struct opt
     option_word(arg, word, sizeof(word));
     for (; count < OPTIONS_MAX && options[count].name; count++)
         known[count] = options[count].name;
-    nearest = suggest_nearest(word, known, count);
+    nearest = find_beginning(word, options);
+    if (!nearest)
+        nearest = suggest_nearest(word, known, count);
     error_set(err, E_INVALID, "unknown option `%.*s`", (int)strcspn(arg, "="), arg);
     if (nearest)
         return error_hint(err, "did you mean `--%s`?", nearest);
@@ -132,15 +182,18 @@ int cmd_bad_option(const char *command, int answer, char **argv, const struct op
     const char *arg = argv[optind - 1];
     struct error err = {0};
     char letter[3] = {'-', (char)optopt, '\0'};
+    bool is_long = strncmp(arg, "--", 2) == 0;
     bool is_known = false;
 
+    /* getopt sets optopt for short options and for known long ones, abbreviated ones included; an
+     * unknown long one leaves 0. */
     for (const struct option *o = options; o->name; o++)
-        is_known |= optopt && o->val == optopt;
-    /* getopt sets optopt for short options and for known long ones; an unknown long one leaves 0.
-     */
-    if (answer == ':')
+        is_known |= optopt && o->val == optopt && (!is_long || is_spelled(arg, o));
+    if (is_long && !is_known)
+        unknown_option(command, arg, options, &err);
+    else if (answer == ':')
         error_set(&err, E_INVALID, "option `%s` needs a value", arg);
-    else if (is_known && arg[0] == '-' && arg[1] == '-')
+    else if (is_known && is_long)
         error_set(&err, E_INVALID, "option `%.*s` takes no value", (int)strcspn(arg, "="), arg);
     else if (optopt && !is_known)
         unknown_option(command, letter, options, &err);

@@ -49,7 +49,7 @@ void cmd_note(void *user, const char *text);
 
 /* An option that asks for no more than to be written down: its word, or that it was said. */
 struct cmd_place {
-    int answer; /* of getopt_long() */
+    int answer; /* of cmd_getopt() */
     const char **word;
     bool *flag;
 };
@@ -57,12 +57,19 @@ struct cmd_place {
 /* False: this answer has no place among them. */
 bool cmd_put(const struct cmd_place *places, size_t count, int answer);
 
+/* getopt_long() without abbreviations: `--allo` is not `--allow`, now or when a later version has
+ * another option that begins like it. Begin `letters` with ':', or with "+:" where a program and
+ * its arguments follow the options: then the first word that is not an option ends them.
+ * `ret_index` may be NULL. */
+int cmd_getopt(int argc, char **argv, const char *letters, const struct option *options,
+               int *ret_index);
+
 /* Reads options all of which have a place, and -h. Returns 0, or the exit code + 1 when there is
  * nothing more to do. */
 int cmd_read_options(int argc, char **argv, const struct option *options,
                      const struct cmd_place *places, size_t count, int (*help)(void));
 
-/* What getopt_long() answered with '?' or ':' (set opterr to 0, begin the short options with ':'),
+/* What cmd_getopt() answered with '?' or ':' (set opterr to 0, begin the short options with ':'),
  * told in one line with the nearest option. `answer` is that character, `command` argv[0]. Returns
  * the exit code. */
 int cmd_bad_option(const char *command, int answer, char **argv, const struct option *options);

@@ -192,7 +192,7 @@ int cmd_environment(int argc, char **argv)
     int answer, r = 0;
 
     opterr = 0;
-    while (r == 0 && (answer = getopt_long(argc, argv, ":h", options, NULL)) >= 0) {
+    while (r == 0 && (answer = cmd_getopt(argc, argv, ":h", options, NULL)) >= 0) {
         switch (answer) {
         case OPT_HELP:
             return help();

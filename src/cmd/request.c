@@ -31,7 +31,7 @@ int request_read_flags(const struct request_flags *flags, struct config *config,
 
     request_options(argv[0], flags->own, flags->n_own, SETTING, options);
     opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":h", options, &index)) >= 0) {
+    while ((answer = cmd_getopt(argc, argv, ":h", options, &index)) >= 0) {
         if (answer == 'h')
             return flags->help() + 1;
         if (cmd_put(flags->places, flags->n_places, answer))

@@ -92,6 +92,9 @@ static const struct option own_options[] = {
     {"token-file", required_argument, NULL, OPT_TOKEN_FILE},
 };
 
+/* What follows FILE is the program's, whatever it looks like. */
+#define LETTERS "+:c:l:h"
+
 static int help(void)
 {
     (void)printf(
@@ -171,12 +174,16 @@ static int fail(const struct job *job, struct error *err)
 }
 
 /* A mistake in an option that stands before --json is answered in its form, too. */
-static bool wants_json(int argc, char **argv)
+static bool wants_json(const struct option *options, int argc, char **argv)
 {
-    for (int i = 1; i < argc && strcmp(argv[i], "--") != 0; i++)
-        if (strcmp(argv[i], "--json") == 0)
-            return true;
-    return false;
+    bool is_json = false;
+    int answer;
+
+    opterr = 0;
+    while ((answer = cmd_getopt(argc, argv, LETTERS, options, NULL)) >= 0)
+        is_json |= answer == OPT_JSON;
+    optind = 0; /* to be read again */
+    return is_json;
 }
 
 /* False: it is none of those that are only written down. */
@@ -217,8 +224,8 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
     int answer, index, r = 0;
 
     request_options("run", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
-    opterr = 0;
-    while (r == 0 && (answer = getopt_long(argc, argv, ":c:l:h", options, &index)) >= 0) {
+    job->is_json = wants_json(options, argc, argv);
+    while (r == 0 && (answer = cmd_getopt(argc, argv, LETTERS, options, &index)) >= 0) {
         if (put_option(job, request, answer))
             continue;
         switch (answer) {
@@ -682,7 +689,6 @@ int cmd_run(int argc, char **argv)
         error_memory(&err);
         return cmd_fail_run(&err);
     }
-    job.is_json = wants_json(argc, argv);
     r = parse(&job, &request, argc, argv);
     if (r > 0)
         return r - 1;

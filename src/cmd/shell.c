@@ -250,7 +250,7 @@ static int parse(struct shell *shell, struct choice *choice, int argc, char **ar
 
     request_options("shell", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
     opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":l:h", options, &index)) >= 0) {
+    while ((answer = cmd_getopt(argc, argv, ":l:h", options, &index)) >= 0) {
         switch (answer) {
         case OPT_LANGUAGE:
             choice->language = optarg;

@@ -102,7 +102,7 @@ static int parse(struct wish *wish, int argc, char **argv)
 
     make_flags(&flags);
     opterr = 0;
-    while ((answer = getopt_long(argc, argv, ":h", flags.options, NULL)) >= 0) {
+    while ((answer = cmd_getopt(argc, argv, ":h", flags.options, NULL)) >= 0) {
         if (answer == OPT_HELP)
             return help() + 1;
         if (answer == '?' || answer == ':')

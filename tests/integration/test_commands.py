@@ -75,6 +75,36 @@ def test_help_of_every_command(who):
     assert who.call("help", "rnu").code == 64
 
 
+def long_options(who, command):
+    """Every long option of a command: those of its help, and those of its manual page."""
+    page = belljar.ROOT / "docs" / "man" / f"belljar-{command}.1.scd"
+    text = who.call(command, "--help").text + (page.read_text() if page.exists() else "")
+    return {word for word in re.findall(r"(?<![\w-])--([a-z][a-z-]+)", text)}
+
+
+@pytest.mark.parametrize("value", [[], ["=1"], ["", "1"]], ids=["bare", "equals", "apart"])
+def test_no_command_takes_an_abbreviated_option(user, value):
+    overview = user.call("--help").text
+    commands = re.findall(r"^  ([a-z]+) +\S", overview.partition("commands:")[2].partition("example:")[0], re.M)
+    for command in commands:
+        names = long_options(user, command)
+        assert "help" in names or command == "version", (command, names)
+        for name in names:
+            if name[:-1] in names:
+                continue
+            words = [f"--{name[:-1]}" + (value[0] if value else ""), *value[1:]]
+            answer = user.call(command, *words, hang=20)
+            assert answer.code == 64 and answer.out == b"", answer
+            assert f"unknown option `--{name[:-1]}`" in answer.errors and "hint: " in answer.errors, answer
+
+
+def test_an_abbreviated_option_names_the_whole_one(user):
+    for command, word, whole in [("run", "--prof=open", "--profile"), ("run", "--allo=/", "--allow"), ("serve", "--list", "--listen"),
+                                 ("doctor", "--pro", "--prove"), ("token", "--opera", "--operator")]:  # fmt: skip
+        answer = user.call(command, word)
+        assert answer.code == 64 and f"did you mean `{whole}`?" in answer.errors, answer
+
+
 def test_bash_completes_every_command_and_its_actions(who):
     commands = re.findall(r"^  ([a-z]+) +\S", who.call("--help").text.partition("commands:")[2].partition("example:")[0], re.M)
     assert sorted(complete("")) == sorted([*commands, "help"])

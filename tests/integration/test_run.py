@@ -369,9 +369,39 @@ def wait_for_sandbox(pid):
 def test_a_program_has_its_name_and_arguments(who):
     path = who.file("my report.py", "import sys\nprint(sys.argv)\n1 / 0\n")
     answer = who.call("run", "--profile", "open", path, "2026", "two words", "--", "--json", "ü")
-    assert answer.text == "['my_report.py', '2026', 'two words', '--json', 'ü']\n", answer
+    assert answer.text == "['my_report.py', '2026', 'two words', '--', '--json', 'ü']\n", answer
     assert 'File "my_report.py", line 3' in answer.errors and "1 / 0" in answer.errors, answer
     assert who.run(None, str(path)).json["error"]["line"] == 3
+
+
+@pytest.mark.parametrize("words", [
+    ["--timeout", "5", "x"], ["--timeout=5"], ["--verbose"], ["-c", "print(2)"], ["-l", "bash"], ["--help"], ["-h"],
+    ["--json"], ["--env", "A=B"], ["--stdin", "-"], ["--config", "/nonexistent"], ["--profile=nosuch"], ["--server", "auto"],
+    ["x", "--save", "/"], ["--"], ["-"], ["--", "--json"], ["--apply"], ["--net", "example.org"],
+])  # fmt: skip
+def test_options_end_at_the_file(who, words):
+    path = who.file("args.py", "import sys\nprint(sys.argv[1:])\n")
+    for before in ([], ["--"]):
+        answer = who.call("run", "--profile", "open", *before, path, *words)
+        assert answer.code == 0 and answer.text == f"{words}\n" and answer.err == b"", answer
+
+
+@pytest.mark.parametrize("words", [["--allow={}:rw"], ["--allow", "{}:rw"], ["x", "--allow={}:rw"], ["--", "--allow={}:rw"]])
+def test_an_argument_of_the_program_grants_nothing(who, words):
+    there = who.directory("argument-grant")
+    (there / "kept").write_text("kept")
+    path = who.file("write.py", f"import os, sys\nprint(sys.argv[1:])\nprint(os.path.exists({str(there)!r}))\n")
+    words = [w.format(there) for w in words]
+    answer = who.call("run", "--profile", "open", path, *words)
+    assert answer.text == f"{words}\nFalse\n", answer
+    answer = who.call("run", "--profile", "open", "-", *words, input=path.read_bytes())
+    assert answer.text == f"{words}\nFalse\n", answer
+
+
+def test_a_file_may_begin_with_a_dash(who):
+    who.file("-x.py", "import sys\nprint(sys.argv)\n")
+    answer = who.call("run", "--profile", "open", "--", "-x.py", "-y", cwd=who.home / "programs")
+    assert answer.text == "['-x.py', '-y']\n", answer
 
 
 def test_a_bash_program_has_its_name_and_arguments(who):

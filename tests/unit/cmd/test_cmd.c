@@ -75,7 +75,7 @@ static void run_keeps_125_for_failures_of_ours(void **state)
     assert_int_equal(fail_with(E_BUSY, "x", NULL, cmd_fail_run), 75);
 }
 
-/* One wrong argument through getopt_long(). */
+/* One wrong argument through cmd_getopt(). */
 static int bad_option(const char *arg)
 {
     static const struct option options[] = {
@@ -90,7 +90,7 @@ static int bad_option(const char *arg)
     (void)snprintf(text, sizeof(text), "%s", arg);
     opterr = 0;
     optind = 0;
-    answer = getopt_long(2, argv, ":c:j", options, NULL);
+    answer = cmd_getopt(2, argv, ":c:j", options, NULL);
     assert_true(answer == '?' || answer == ':');
     capture();
     exit_code = cmd_bad_option("run", answer, argv, options);
@@ -111,6 +111,10 @@ static void a_wrong_option_gets_one_precise_line(void **state)
         {"--timeout",    "belljar: option `--timeout` needs a value\n"                                 },
         {"-c",           "belljar: option `-c` needs a value\n"                                        },
         {"--json=1",     "belljar: option `--json` takes no value\n"                                   },
+        {"--t=5",        "belljar: unknown option `--t`\nhint: did you mean `--timeout`?\n"            },
+        {"--timeou",     "belljar: unknown option `--timeou`\nhint: did you mean `--timeout`?\n"       },
+        {"--jso",        "belljar: unknown option `--jso`\nhint: did you mean `--json`?\n"             },
+        {"--jso=1",      "belljar: unknown option `--jso`\nhint: did you mean `--json`?\n"             },
     };
 
     (void)state;
@@ -118,6 +122,64 @@ static void a_wrong_option_gets_one_precise_line(void **state)
         assert_int_equal(bad_option(cases[i].arg), 64);
         assert_string_equal(seen, cases[i].words);
     }
+}
+
+/* What cmd_getopt() answers to these words, one character each; '.' ends it. */
+static const char *read_words(const char *letters, const char *const *words)
+{
+    static const struct option options[] = {
+        {"timeout", required_argument, NULL, 't'},
+        {"json",     no_argument, NULL, 'j'},
+        {0        },
+    };
+    static char answers[16];
+    char copies[8][32], *argv[9] = {(char *)"run"};
+    int argc = 1, answer;
+    size_t n = 0;
+
+    for (; words[argc - 1] && argc < 8; argc++) {
+        (void)snprintf(copies[argc], sizeof(copies[argc]), "%s", words[argc - 1]);
+        argv[argc] = copies[argc];
+    }
+    argv[argc] = NULL;
+    opterr = 0;
+    optind = 0;
+    while ((answer = cmd_getopt(argc, argv, letters, options, NULL)) >= 0 && n < 14)
+        answers[n++] = (char)answer;
+    answers[n++] = '.';
+    answers[n] = '\0';
+    return answers;
+}
+
+static void options_are_spelled_in_full(void **state)
+{
+    static const struct {
+        const char *words[5];
+        const char *answers;
+    } cases[] = {
+        {{"--timeout", "5", "--json"},    "tj."},
+        {{"--timeout=5", "--json"},       "tj."},
+        {{"--timeo", "5", "--json"},      "?j."},
+        {{"--timeo=5", "--json"},         "?j."},
+        {{"--js"},                        "?." },
+        {{"--timeout", "--js", "--json"}, "tj."}, /* a value that looks like an option */
+        {{"--timeout", "--timeo"},        "t." },
+        {{"-j", "--timeout", "5"},        "jt."},
+        {{"file", "--json"},              "j." },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+        assert_string_equal(read_words(":j", cases[i].words), cases[i].answers);
+}
+
+static void a_program_ends_the_options(void **state)
+{
+    (void)state;
+    assert_string_equal(read_words("+:j", (const char *[]){"--json", "file", "--json", NULL}),
+                        "j.");
+    assert_string_equal(read_words("+:j", (const char *[]){"-", "--json", NULL}), ".");
+    assert_string_equal(read_words("+:j", (const char *[]){"--", "--json", NULL}), ".");
 }
 
 static void a_wrong_argument_is_named(void **state)
@@ -140,6 +202,8 @@ int main(void)
         cmocka_unit_test(strangers_bytes_in_a_message_are_made_visible),
         cmocka_unit_test(run_keeps_125_for_failures_of_ours),
         cmocka_unit_test(a_wrong_option_gets_one_precise_line),
+        cmocka_unit_test(options_are_spelled_in_full),
+        cmocka_unit_test(a_program_ends_the_options),
         cmocka_unit_test(a_wrong_argument_is_named),
     };
 
