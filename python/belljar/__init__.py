@@ -17,7 +17,7 @@ from .errors import (
     Unreachable,
 )
 from .session import File, Files, Session
-from .types import Case, Collected, Display, Event, ProgramError, Result, Usage, Violation
+from .types import Case, Collected, Denial, Display, Event, ProgramError, Result, Usage, Violation
 
 __version__ = "0.1.0"
 
@@ -28,6 +28,7 @@ __all__ = [
     "Case",
     "Client",
     "Collected",
+    "Denial",
     "DeniedError",
     "Display",
     "Event",

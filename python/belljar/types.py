@@ -42,6 +42,16 @@ class Violation:
 
 
 @dataclass(frozen=True)
+class Denial:
+    """Something that was refused while a program ran: a host, a write, a limit."""
+
+    what: str
+    layer: str  # who refused it
+    hint: Optional[str] = None  # what would allow it
+    count: int = 1
+
+
+@dataclass(frozen=True)
 class Display:
     """One form of a thing that a program showed: a picture, a table, HTML."""
 
@@ -84,6 +94,7 @@ class Result:
     usage: Usage
     session_id: Optional[str]
     raw: Json = field(repr=False)
+    denials: List[Denial] = field(default_factory=list)
 
     @property
     def ok(self) -> bool:
@@ -146,6 +157,7 @@ def parse_result(raw: Json) -> Result:
         usage=_known(Usage, raw.get("usage", {})),
         session_id=raw.get("session_id"),
         raw=raw,
+        denials=[_known(Denial, d) for d in raw.get("denials", [])],
     )
 
 

@@ -175,6 +175,11 @@
 #define LIMIT_NET_IDLE_S   300
 #define LIMIT_NET_LIFE_S   3600
 
+/* What was refused to one program, as its answer lists it, and the bytes of one text of it; those
+ * beyond are counted. */
+#define LIMIT_DENIALS      32
+#define LIMIT_DENIAL_BYTES ((size_t)512)
+
 /* Refusals that an answer lists, and connections of one sandbox that the trail has one by one;
  * those beyond are counted. */
 #define LIMIT_NET_REFUSED 20

@@ -251,6 +251,7 @@ void run_free(struct run *run)
     }
     net_unref(run->net);
     free_traffic(run->traffic);
+    run_free_denials(run);
     error_done(&run->error);
     run_stream_done(&run->out);
     run_stream_done(&run->err);

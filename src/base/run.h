@@ -10,6 +10,7 @@
 #include <stdint.h>
 
 #include "base/buf.h"
+#include "base/clean.h"
 #include "base/error.h"
 #include "base/limits.h"
 #include "wire/message.h"
@@ -131,6 +132,20 @@ struct run_traffic {
     size_t n_refused;
     uint64_t refused_more; /* not listed; repetitions are not counted */
 };
+
+/* Something that was refused while the program ran, in Belljar's words: what the supervisor knows,
+ * never what the program says. */
+struct run_denial {
+    char *what;  /* "connect to example.org:443" */
+    char *layer; /* who refused it: "network gate", "write grant", "process limit" */
+    char *hint;  /* what would allow it, or NULL */
+    uint64_t count;
+    bool is_clean; /* the texts have been masked and cut */
+};
+
+/* The status of the run says these two as well. */
+#define RUN_LAYER_TIME   "time limit"
+#define RUN_LAYER_MEMORY "memory limit"
 
 /* What the program said of its own end. It is text for people; no status is ever derived from it.
  */
@@ -305,6 +320,9 @@ struct run {
     struct layers *cow;      /* with keeps_layers: whoever asked frees it (sandbox/layer.h) */
     struct run_masked masked;
     struct run_traffic *traffic; /* NULL: no host is granted */
+    struct run_denial *denials;  /* in order, up to LIMIT_DENIALS */
+    size_t n_denials;
+    uint64_t denials_more; /* not listed */
     struct run_usage usage;
     char fingerprint[65]; /* with a seed: what else its output depends on (pool/fingerprint.h) */
     uint32_t layers;      /* bit set of enum wire_layer: what stood around the code */
@@ -348,6 +366,20 @@ const struct run_form *run_display_form(const struct run_display *display, const
  * path and never in brackets, which is what the library's names are (guest/policy_caller.c). */
 #define RUN_PROGRAM_NAME_MAX 128
 void run_program_name(const char *path, char name[RUN_PROGRAM_NAME_MAX]);
+
+/* Adds something that was refused, or counts it when it is in the list already or the list is full.
+ * The texts may have words of the program in them, such as a path: they become one line without
+ * control characters, and the pool masks and cuts them before the answer is given. `hint` may be
+ * NULL. Returns 0, or -1 without memory. */
+int run_deny(struct run *run, const char *what, const char *layer, const char *hint);
+
+/* Masks and cuts those that have not been. What `mask` returns holds until its next call. */
+void run_mask_denials(struct run *run,
+                      struct clean_text (*mask)(struct run *run, const char *text, size_t len));
+void run_free_denials(struct run *run);
+
+/* Whether it says no more than the run's status does. */
+bool run_denial_is_status(const struct run *run, const struct run_denial *denial);
 
 /* What it asks for is its owner's, in that store. NULL: there is none. */
 void run_set_keeper(struct run *run, struct store *kept, const char *owner);

@@ -468,7 +468,7 @@ static void print_human(struct job *job)
     outlet_finish(&job->err, &run->err);
     buf_init(&text, SIZE_MAX / 2);
     if ((!job->err.is_terminal && (run->status == RUN_SUCCESS || run->status == RUN_ERROR)
-             ? result_reach(run, has_color, &text, NULL)
+             ? result_denials(run, has_color, &text, NULL)
              : result_human(run, has_color, &text, NULL)) == 0)
         (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
 }

@@ -49,5 +49,8 @@ double compat_seconds(double ms);
  * was refused, why. */
 int compat_stderr(const struct run *run, struct buf *text, struct error *err);
 
+/* A line for each thing that was refused, but for what the status says. */
+int compat_add_denials(const struct run *run, struct buf *text, struct error *err);
+
 /* `GET /health` is in both interfaces; the one answer has what either's clients look for. */
 void compat_show_health(struct request *request);

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/stream.h"
+#include "front/compat.h"
 #include "front/mcp_tools.h"
 
 /* --- the marketplace's execution runtime --- */
@@ -16,6 +17,17 @@ static json_t *stream_text(const struct run_stream *stream)
 
     buf_init(&text, LIMIT_OUTPUT_BYTES_MAX + MIB);
     (void)run_stream_render(stream, &text, NULL);
+    return json_text_string(buf_str(&text), text.len);
+}
+
+/* With what was refused behind it: there is no other place for it. */
+static json_t *error_text(const struct run *run)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, LIMIT_OUTPUT_BYTES_MAX + MIB);
+    (void)run_stream_render(&run->err, &text, NULL);
+    (void)compat_add_denials(run, &text, NULL);
     return json_text_string(buf_str(&text), text.len);
 }
 
@@ -59,7 +71,7 @@ static json_t *marketplace_result(struct mcp_call *call, const struct run *run, 
     cleanup(buf_done) struct buf text = {0}, error = {0};
     bool is_good = run->status == RUN_SUCCESS;
     json_t *object = json_pack("{s:s, s:o, s:o}", "status", is_good ? "success" : "error", "stdout",
-                               stream_text(&run->out), "stderr", stream_text(&run->err));
+                               stream_text(&run->out), "stderr", error_text(run));
     json_t *result;
 
     (void)note;

@@ -258,19 +258,24 @@ static int add_masked(const struct run *run, struct buf *out)
                              : 0;
 }
 
-/* What the operator would have to grant: a model can only ask for it. */
-static int add_refused(const struct run *run, struct buf *out)
+/* What was refused, by whom, and what would allow it, so that a model does not try it again and
+ * again. */
+static int add_denials(const struct run *run, struct buf *out)
 {
-    const struct run_traffic *traffic = run->traffic;
+    for (size_t i = 0; i < run->n_denials; i++) {
+        const struct run_denial *d = &run->denials[i];
 
-    for (size_t i = 0; traffic && i < traffic->n_refused; i++) {
-        const struct run_refusal *r = &traffic->refused[i];
-
-        if (buf_printf(out, NULL, "[net] refused %s:%u: %s%s%s\n", r->host, r->port, r->why,
-                       r->grant ? "; the grant would be " : "", r->grant ? r->grant : "") < 0)
+        if (run_denial_is_status(run, d)) /* the first line has said so */
+            continue;
+        if (buf_printf(out, NULL, "[denied] %s [%s]", d->what, d->layer) < 0 ||
+            (d->count > 1 &&
+             buf_printf(out, NULL, ", %llu times", (unsigned long long)d->count) < 0) ||
+            buf_printf(out, NULL, "%s%s\n", d->hint ? "; " : "", d->hint ? d->hint : "") < 0)
             return -1;
     }
-    return 0;
+    return run->denials_more ? buf_printf(out, NULL, "[denied] %llu more\n",
+                                          (unsigned long long)run->denials_more)
+                             : 0;
 }
 
 int mcp_result_text(const struct mcp_host *host, const struct run *run, const char *note,
@@ -285,7 +290,7 @@ int mcp_result_text(const struct mcp_host *host, const struct run *run, const ch
     if (!out->len && buf_add_str(out, "(no output)\n", NULL) < 0)
         return -1;
     if (add_files(host, run, out) < 0 || add_rest(run, out) < 0 || add_state(run, out) < 0 ||
-        add_refused(run, out) < 0 || add_masked(run, out) < 0)
+        add_denials(run, out) < 0 || add_masked(run, out) < 0)
         return -1;
     return note ? buf_printf(out, NULL, "[note] %s\n", note) : 0;
 }
@@ -362,8 +367,10 @@ static void add_incidents(const struct run *run, const json_t *whole, json_t *ob
     if (json_is_true(json_object_get(truncated, "stdout")) ||
         json_is_true(json_object_get(truncated, "stderr")))
         (void)json_object_set(object, "truncated", truncated);
-    if (run->traffic && run->traffic->n_refused)
-        (void)json_object_set(object, "net", json_object_get(whole, "net"));
+    if (run->n_denials)
+        (void)json_object_set(object, "denials", json_object_get(whole, "denials"));
+    if (run->denials_more)
+        (void)json_object_set(object, "denials_more", json_object_get(whole, "denials_more"));
     if (run->masked.count)
         (void)json_object_set(object, "masked", json_object_get(whole, "masked"));
 }

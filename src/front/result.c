@@ -196,6 +196,23 @@ static json_t *net_json(const struct run_traffic *traffic)
                      (json_int_t)traffic->refused_more);
 }
 
+static json_t *denials_json(const struct run *run)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < run->n_denials; i++) {
+        const struct run_denial *d = &run->denials[i];
+
+        if (json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:I}", "what", d->what, "layer",
+                                                  d->layer, "hint", string_or_null(d->hint),
+                                                  "count", (json_int_t)d->count)) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
 /* Nothing ran, so nothing exited. */
 static json_t *exit_json(const struct run *run)
 {
@@ -266,6 +283,8 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
         {"files_truncated", json_boolean(run->has_more_files)},
         {"signal",          number_or_null((uint32_t)run->signal)},
         {"net",             net_json(run->traffic)},
+        {"denials",         denials_json(run)},
+        {"denials_more",    json_integer((json_int_t)run->denials_more)},
   /* clang-format on */
     };
     bool is_whole = object != NULL;
@@ -388,26 +407,6 @@ static int add_value(const struct human *h)
     return buf_add_str(h->out, len > RESULT_SHOWN ? "…\n" : "\n", h->err);
 }
 
-static int add_limit_hint(const struct human *h)
-{
-    const struct run_limits *limits = &h->run->limits;
-    char hint[128];
-
-    if (h->run->status == RUN_TIMEOUT && limits->cpu_ms && h->run->usage.cpu_ms >= limits->cpu_ms &&
-        h->run->usage.wall_ms < limits->timeout_ms)
-        (void)snprintf(hint, sizeof(hint), "the limit was %g s of CPU time; `--cpu-time` raises it",
-                       limits->cpu_ms / 1000.0);
-    else if (h->run->status == RUN_TIMEOUT && limits->timeout_ms) /* 0: a server's own */
-        (void)snprintf(hint, sizeof(hint), "the limit was %g s; `--timeout` raises it",
-                       limits->timeout_ms / 1000.0);
-    else if (h->run->status == RUN_MEMORY_EXCEEDED && limits->memory_bytes)
-        (void)snprintf(hint, sizeof(hint), "the limit was %g MB; `--memory` raises it",
-                       (double)limits->memory_bytes / (double)MIB);
-    else
-        return 0;
-    return add_hint(h, "", hint);
-}
-
 static int add_status(const struct human *h)
 {
     const struct run *run = h->run;
@@ -434,40 +433,33 @@ static int add_status(const struct human *h)
         ms < 1000 ? ms : ms / 1000, (double)run->usage.memory_peak_bytes / (double)MIB);
 }
 
-static int add_refusal(const struct human *h, const struct run_refusal *refusal)
+static int add_denial(const struct human *h, const struct run_denial *denial)
 {
-    char hint[512];
-
-    if (buf_add_str(h->out, "belljar: the gate refused ", h->err) < 0)
+    if (buf_add_str(h->out, "belljar: denied: ", h->err) < 0 || say(h, denial->what) < 0 ||
+        buf_add_str(h->out, " [", h->err) < 0 || say(h, denial->layer) < 0 ||
+        buf_add_str(h->out, "]", h->err) < 0)
         return -1;
-    if (*refusal->host &&
-        (say(h, refusal->host) < 0 || buf_printf(h->out, h->err, ":%u: ", refusal->port) < 0))
+    if (denial->count > 1 &&
+        buf_printf(h->out, h->err, ", %llu times", (unsigned long long)denial->count) < 0)
         return -1;
-    if (say(h, refusal->why) < 0 || buf_add_str(h->out, "\n", h->err) < 0)
-        return -1;
-    if (!refusal->grant)
-        return 0;
-    (void)snprintf(hint, sizeof(hint), "`--net %s` allows it", refusal->grant);
-    return add_hint(h, "", hint);
+    return buf_add_str(h->out, "\n", h->err) < 0 ? -1 : add_hint(h, "", denial->hint);
 }
 
-static int add_reach(const struct human *h)
+static int add_denials(const struct human *h)
 {
-    const struct run_traffic *traffic = h->run->traffic;
-
-    for (size_t i = 0; traffic && i < traffic->n_refused; i++)
-        if (add_refusal(h, &traffic->refused[i]) < 0)
+    for (size_t i = 0; i < h->run->n_denials; i++)
+        if (add_denial(h, &h->run->denials[i]) < 0)
             return -1;
-    return traffic && traffic->refused_more ? buf_printf(h->out, h->err, "and %llu more\n",
-                                                         (unsigned long long)traffic->refused_more)
-                                            : 0;
+    return h->run->denials_more ? buf_printf(h->out, h->err, "belljar: denied: %llu more\n",
+                                             (unsigned long long)h->run->denials_more)
+                                : 0;
 }
 
-int result_reach(const struct run *run, bool has_color, struct buf *out, struct error *err)
+int result_denials(const struct run *run, bool has_color, struct buf *out, struct error *err)
 {
     const struct human h = {run, has_color, out, err};
 
-    return add_reach(&h);
+    return add_denials(&h);
 }
 
 static int add_notes(const struct human *h)
@@ -480,9 +472,9 @@ static int add_notes(const struct human *h)
     if (run->violations_more &&
         buf_printf(h->out, h->err, "and %u more\n", run->violations_more) < 0)
         return -1;
-    if (add_exception(h, &run->exception) < 0 || add_value(h) < 0 || add_reach(h) < 0)
+    if (add_exception(h, &run->exception) < 0 || add_value(h) < 0)
         return -1;
-    return add_limit_hint(h);
+    return add_denials(h);
 }
 
 int result_human(const struct run *run, bool has_color, struct buf *out, struct error *err)

@@ -18,8 +18,8 @@ json_t *result_error_json(const struct error *error);
  * exception, the value of `result`, a hint, and the status line with time and memory. */
 int result_human(const struct run *run, bool has_color, struct buf *out, struct error *err);
 
-/* Of that only the hosts that were refused: the program's own output seldom tells. */
-int result_reach(const struct run *run, bool has_color, struct buf *out, struct error *err);
+/* Of that only what was refused: the program's own output seldom tells. */
+int result_denials(const struct run *run, bool has_color, struct buf *out, struct error *err);
 
 /* The same for a cell at a prompt, where what went well needs no word: the status line stands only
  * where nothing else says how the cell ended. */

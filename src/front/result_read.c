@@ -117,6 +117,28 @@ static int read_net(const json_t *traffic, struct run *run, struct error *err)
     return 0;
 }
 
+/* What a server says was refused, within our own bounds. */
+static int read_denials(const json_t *list, struct run *run, struct error *err)
+{
+    const json_t *one;
+    size_t i;
+
+    json_array_foreach(list, i, one)
+    {
+        const char *hint = json_string_value(json_object_get(one, "hint"));
+        size_t before = run->n_denials;
+
+        if (!has_text(one, "what") || !has_text(one, "layer"))
+            continue;
+        if (run_deny(run, json_string_value(json_object_get(one, "what")),
+                     json_string_value(json_object_get(one, "layer")), hint) < 0)
+            return error_memory(err);
+        if (run->n_denials > before && count_of(one, "count"))
+            run->denials[before].count = count_of(one, "count");
+    }
+    return 0;
+}
+
 int result_read(const json_t *object, struct run *run, struct error *err)
 {
     const json_t *exit_code = json_object_get(object, "exit_code");
@@ -130,8 +152,10 @@ int result_read(const json_t *object, struct run *run, struct error *err)
     run->displays_more = (uint32_t)count_of(object, "displays_more");
     read_exception(json_object_get(object, "error"), &run->exception);
     read_usage(json_object_get(object, "usage"), &run->usage);
-    if (read_net(json_object_get(object, "net"), run, err) < 0)
+    if (read_net(json_object_get(object, "net"), run, err) < 0 ||
+        read_denials(json_object_get(object, "denials"), run, err) < 0)
         return -1;
+    run->denials_more += count_of(object, "denials_more");
     return read_violations(json_object_get(object, "violations"), run, err);
 }
 

@@ -130,6 +130,8 @@ struct box {
     void (*on_restored)(void *owner, struct box *box, struct error *err); /* it becomes a copy */
     uint64_t cpu_ns_before; /* counters when the cell before ended */
     uint64_t oom_before;
+    uint64_t forks_refused;
+    bool is_disk_full;
 };
 
 extern const struct peer_events box_init_events;
@@ -167,6 +169,16 @@ void box_note_traffic(struct box *b, struct run *run);
 
 /* The variables by which programs find it; NULL past the end. */
 const char *box_gate_variable(size_t index);
+
+/* --- box_denials.c --- */
+
+/* Adds the limits that struck, and masks what the run was refused so far. The last step of its
+ * result. */
+void box_note_denials(struct box *b, struct run *run);
+
+/* A host, or a call, was refused. */
+void box_deny_host(struct run *run, const struct egress_note *note);
+void box_deny_call(struct run *run, const char *name, const struct error *why);
 
 /* --- box_files.c --- */
 

@@ -104,6 +104,8 @@ static int record_call(void *user, const struct call_record *record, struct erro
 {
     const struct box *b = user;
 
+    if (b->run)
+        box_deny_call(b->run, record->name, record->error);
     return witness_call(b->witness, record, err);
 }
 

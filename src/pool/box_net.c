@@ -142,8 +142,10 @@ static void on_note(void *user, const struct egress_note *note)
 
     remember(&b->gate, b->run);
     write_down(b, note);
-    if (note->why && b->run)
+    if (note->why && b->run) {
         list_refusal(b->run, note);
+        box_deny_host(b->run, note);
+    }
 }
 
 /* --- the gate --- */

@@ -484,6 +484,7 @@ static void judge(struct box *b, struct run *run)
     run->layers = b->layers | (run->may_spawn ? 0 : LAYER_NO_EXEC);
     run->usage.wall_ms = (double)(run->ended_ns - run->handed_ns) / 1e6;
     run->usage.start_ms = (double)(run->handed_ns - run->started_ns) / 1e6;
+    box_note_denials(b, run);
 }
 
 void box_answer(struct box *b)

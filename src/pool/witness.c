@@ -417,6 +417,25 @@ static void add_violations(struct witness *witness, struct record *r, const stru
         record_number(r, "violations_more", run->violations_more);
 }
 
+static void add_denials(struct witness *witness, struct record *r, const struct run *run)
+{
+    if (!run->n_denials)
+        return;
+    record_open_list(r, "denials");
+    for (size_t i = 0; i < run->n_denials; i++) {
+        const struct run_denial *d = &run->denials[i];
+
+        record_open(r, NULL);
+        witness_add(witness, r, "what", d->what);
+        witness_add(witness, r, "layer", d->layer);
+        record_number(r, "count", d->count);
+        record_close(r);
+    }
+    record_close(r);
+    if (run->denials_more)
+        record_number(r, "denials_more", run->denials_more);
+}
+
 static void add_layers(struct record *r, uint32_t layers)
 {
     record_open_list(r, "layers");
@@ -463,6 +482,7 @@ static void add_result(struct witness *witness, struct record *r, const struct r
     add_outputs(witness, r, run, is_kept, receipt);
     witness_add(witness, r, "exception", run->exception.name);
     add_violations(witness, r, run);
+    add_denials(witness, r, run);
     add_layers(r, run->layers);
     add_usage(r, &run->usage);
     add_masked(r, &run->masked);

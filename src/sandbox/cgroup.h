@@ -28,6 +28,7 @@ enum cgroup_question {
     CGROUP_CPU_TIME = 1 << 0, /* cpu_ns */
     CGROUP_PEAKS = 1 << 1,    /* memory_peak_bytes, processes_peak, oom_kills */
     CGROUP_PRESENT = 1 << 2,  /* memory_bytes, processes */
+    CGROUP_REFUSALS = 1 << 3, /* forks_refused */
     CGROUP_EVERYTHING = CGROUP_CPU_TIME | CGROUP_PEAKS | CGROUP_PRESENT,
 };
 
@@ -39,6 +40,7 @@ struct cgroup_usage {
     uint64_t oom_kills;
     uint32_t processes;
     uint32_t processes_peak; /* 0 where the kernel does not count it */
+    uint64_t forks_refused;  /* for the limit of processes */
 };
 
 struct cgroup_host;

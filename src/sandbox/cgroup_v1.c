@@ -90,6 +90,8 @@ static int read_usage(struct cgroup *group, unsigned questions, struct cgroup_us
                             &usage->oom_kills);
     if (r == 0 && (questions & CGROUP_PEAKS))
         r = cgroup_read_u64(group, CGROUP_PIDS, "pids.peak", NULL, &peak); /* Linux 6.11 */
+    if (r == 0 && (questions & CGROUP_REFUSALS))
+        r = cgroup_read_u64(group, CGROUP_PIDS, "pids.events", "max", &usage->forks_refused);
     if (r == 0 && (questions & CGROUP_CPU_TIME))
         r = cgroup_read_u64(group, CGROUP_CPUACCT, "cpuacct.usage", NULL, &usage->cpu_ns);
     if (r < 0) {

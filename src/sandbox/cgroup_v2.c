@@ -291,6 +291,8 @@ static int read_usage(struct cgroup *group, unsigned questions, struct cgroup_us
         r = cgroup_read_u64(group, CGROUP_MEMORY, "memory.events", "oom_kill", &usage->oom_kills);
     if (r == 0 && (questions & CGROUP_PEAKS))
         r = cgroup_read_u64(group, CGROUP_PIDS, "pids.peak", NULL, &processes_peak);
+    if (r == 0 && (questions & CGROUP_REFUSALS))
+        r = cgroup_read_u64(group, CGROUP_PIDS, "pids.events", "max", &usage->forks_refused);
     if (r == 0 && (questions & CGROUP_CPU_TIME))
         r = cgroup_read_u64(group, CGROUP_CPUACCT, "cpu.stat", "usage_usec", &cpu_us);
     if (r < 0) {

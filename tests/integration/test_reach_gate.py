@@ -243,7 +243,7 @@ def test_a_refusal_tells_the_program_and_the_client(who):
     assert "--net api.example.org:8080" in answer.json["stdout"]
     assert answer.json["net"]["refused"] == [{"host": "api.example.org", "port": 8080, "why": "the host is not granted", "grant": "api.example.org:8080"}]
     answer = who.call("run", "--profile", "open", "--net", "other.example.org", "-c", code)
-    assert "the gate refused api.example.org:8080" in answer.errors and "--net api.example.org:8080" in answer.errors, answer
+    assert "denied: connect to api.example.org:8080 (" in answer.errors and "[network gate]" in answer.errors and "--net api.example.org:8080" in answer.errors, answer
 
 
 def test_redirects_are_requests_like_any_other(who):

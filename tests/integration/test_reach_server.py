@@ -186,7 +186,7 @@ def test_an_mcp_client_has_the_hosts_of_its_command(who, host):
     with mcp.Client(who, "--profile", "open", "--net", f"127.0.0.1:{host.port}") as client:
         client.initialize()
         text = client.text("execute_python_code", {"code": FETCH.format(url=host.url + "/") + "\n" + FETCH.format(url="http://evil.test/")})
-        assert "hello" in text and "[net] refused evil.test:80" in text, text
+        assert "hello" in text and "[denied] connect to evil.test:80 (" in text, text
 
 
 def test_an_mcp_call_asks_for_hosts_of_its_command(who, host):

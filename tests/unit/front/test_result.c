@@ -95,7 +95,8 @@ static void a_success_has_every_field_in_order(void **state)
         "\"layers\":[\"user-namespace\",\"seccomp\"],\"deterministic\":null,\"violations_more\":0,"
         "\"displays_more\":0,"
         "\"files_gone\":[],"
-        "\"files_truncated\":false,\"signal\":null,\"net\":null}");
+        "\"files_truncated\":false,\"signal\":null,\"net\":null,\"denials\":[],"
+        "\"denials_more\":0}");
     free(text);
 }
 
@@ -353,25 +354,25 @@ static void an_exception_without_traceback_has_its_line(void **state)
     free(text);
 }
 
-static void a_limit_says_which_option_raises_it(void **state)
+static void a_denial_says_what_who_and_how(void **state)
 {
     struct run *run = *state;
     char *text;
 
     run->status = RUN_TIMEOUT;
-    run->limits.timeout_ms = 1500;
+    assert_int_equal(run_deny(run, "run for more than 1.5 s", RUN_LAYER_TIME, "raise it"), 0);
+    for (int i = 0; i < 3; i++)
+        assert_int_equal(run_deny(run, "write a\nb\033[2J\xff", "write grant", NULL), 0);
     text = as_human(run, false);
-    assert_contains(text, "hint: the limit was 1.5 s; `--timeout` raises it\nbelljar: timeout · ");
+    assert_contains(text, "belljar: denied: run for more than 1.5 s [time limit]\nhint: raise it\n"
+                          "belljar: denied: write a?b?[2J? [write grant], 3 times\n"
+                          "belljar: timeout · ");
     free(text);
-    run->limits.cpu_ms = 500;
-    run->usage.cpu_ms = 501;
-    run->usage.wall_ms = 800;
-    text = as_human(run, false);
-    assert_contains(text, "hint: the limit was 0.5 s of CPU time; `--cpu-time` raises it\n");
-    free(text);
-    run->status = RUN_MEMORY_EXCEEDED;
-    text = as_human(run, false);
-    assert_contains(text, "hint: the limit was 512 MB; `--memory` raises it\n");
+    text = as_json(run);
+    assert_contains(text, "\"denials\":[{\"what\":\"run for more than 1.5 s\",\"layer\":\"time "
+                          "limit\",\"hint\":\"raise it\",\"count\":1},{\"what\":\"write "
+                          "a?b?[2J?\",\"layer\":\"write grant\",\"hint\":null,\"count\":3}],"
+                          "\"denials_more\":0");
     free(text);
 }
 
@@ -412,7 +413,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_traceback_is_shown_once, setup, teardown),
         cmocka_unit_test_setup_teardown(an_exception_without_traceback_has_its_line, setup,
                                         teardown),
-        cmocka_unit_test_setup_teardown(a_limit_says_which_option_raises_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_denial_says_what_who_and_how, setup, teardown),
         cmocka_unit_test_setup_teardown(the_value_is_shown_unless_it_was_printed, setup, teardown),
     };
 

@@ -35,7 +35,8 @@ static void a_result_is_read_as_it_was_written(void **state)
         "\"violations\":[{\"rule\":\"import\",\"name\":\"os\",\"line\":1,\"column\":8,"
         "\"message\":\"no\",\"hint\":null}],\"violations_more\":2,"
         "\"usage\":{\"wall_ms\":1.5,\"cpu_ms\":1,\"memory_peak_bytes\":4096,\"start_ms\":0.5,"
-        "\"processes_peak\":2}}");
+        "\"processes_peak\":2},\"denials\":[{\"what\":\"w\",\"layer\":\"l\",\"hint\":\"h\","
+        "\"count\":4}],\"denials_more\":9}");
 
     (void)state;
     assert_int_equal(run->status, RUN_ERROR);
@@ -50,6 +51,11 @@ static void a_result_is_read_as_it_was_written(void **state)
     assert_null(run->violations[0].hint);
     assert_int_equal(run->violations_more, 2);
     assert_int_equal(run->usage.memory_peak_bytes, 4096);
+    assert_int_equal(run->n_denials, 1);
+    assert_string_equal(run->denials[0].layer, "l");
+    assert_string_equal(run->denials[0].hint, "h");
+    assert_int_equal(run->denials[0].count, 4);
+    assert_int_equal(run->denials_more, 9);
     run_free(run);
 }
 
@@ -81,12 +87,20 @@ static void wild_values_do_no_harm(void **state)
     struct run *run = read_text(
         "{\"status\":\"refused\",\"exit_code\":1e300,\"signal\":-1,\"result\":[],\"error\":7,"
         "\"violations\":[7,{\"line\":-1,\"column\":1e300,\"message\":[]}],\"violations_more\":-5,"
+        "\"denials\":[7,{\"what\":7,\"layer\":\"x\"},{\"what\":\"a\\nb\",\"layer\":\"l\",\"count\":"
+        "-1,"
+        "\"hint\":[]}],\"denials_more\":-1,"
         "\"usage\":{\"wall_ms\":\"x\",\"memory_peak_bytes\":-1}}");
 
     (void)state;
     assert_int_equal(run->n_violations, 2);
     assert_int_equal(run->violations[1].line, 0);
     assert_int_equal(run->signal, 0);
+    assert_int_equal(run->n_denials, 1);
+    assert_string_equal(run->denials[0].what, "a?b");
+    assert_null(run->denials[0].hint);
+    assert_int_equal(run->denials[0].count, 1);
+    assert_int_equal(run->denials_more, 0);
     buf_init(&text, 64 * KIB);
     assert_int_equal(result_human(run, false, &text, NULL), 0);
     buf_done(&text);

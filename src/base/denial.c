@@ -1,0 +1,128 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/clean.h"
+#include "base/cleanup.h"
+#include "base/run.h"
+#include "base/utf8.h"
+
+/* A path or a host name as it came, before it is masked: a secret that was cut would not be
+ * recognised. */
+#define RAW_MAX ((size_t)8 * KIB)
+
+/* One line of valid UTF-8 without anything a terminal or the reader of a list could take for
+ * something else: whoever shows it does not have to look at it again. */
+static char *one_line(const char *text, size_t max)
+{
+    cleanup(buf_done) struct buf out = {0};
+    size_t len = strlen(text);
+
+    buf_init(&out, max + sizeof("…"));
+    for (size_t i = 0; i < len;) {
+        uint32_t c = 0;
+        int n = utf8_decode(text + i, len - i, &c);
+        bool is_good = n > 0 && utf8_is_harmless(c);
+
+        if (out.len + (is_good ? (size_t)n : 1) > max) {
+            if (buf_add_str(&out, "…", NULL) < 0)
+                return NULL;
+            break;
+        }
+        if (buf_add(&out, is_good ? text + i : "?", is_good ? (size_t)n : 1, NULL) < 0)
+            return NULL;
+        i += n > 0 ? (size_t)n : 1;
+    }
+    return strdup(buf_str(&out));
+}
+
+static bool is_same(const struct run_denial *denial, const char *what, const char *layer)
+{
+    return strcmp(denial->what, what) == 0 && strcmp(denial->layer, layer) == 0;
+}
+
+static void denial_done(struct run_denial *denial)
+{
+    free(denial->what);
+    free(denial->layer);
+    free(denial->hint);
+    *denial = (struct run_denial){0};
+}
+
+int run_deny(struct run *run, const char *what, const char *layer, const char *hint)
+{
+    cleanup_free char *line = one_line(what, RAW_MAX);
+    struct run_denial *denial;
+
+    for (size_t i = 0; line && i < run->n_denials; i++)
+        if (!run->denials[i].is_clean && is_same(&run->denials[i], line, layer)) {
+            run->denials[i].count++;
+            return 0;
+        }
+    if (run->n_denials == LIMIT_DENIALS) {
+        run->denials_more++;
+        return 0;
+    }
+    if (!run->denials)
+        run->denials = calloc(LIMIT_DENIALS, sizeof(*run->denials));
+    if (!line || !run->denials)
+        return -1;
+    denial = &run->denials[run->n_denials];
+    *denial = (struct run_denial){.what = take_ptr(line),
+                                  .layer = strdup(layer),
+                                  .hint = hint ? one_line(hint, RAW_MAX) : NULL,
+                                  .count = 1};
+    if (!denial->layer || (hint && !denial->hint)) {
+        denial_done(denial);
+        return -1;
+    }
+    run->n_denials++;
+    return 0;
+}
+
+/* Replaces *text by its masked form. Without memory for that it is not kept at all. */
+static bool replace(char **text, struct clean_text masked)
+{
+    cleanup_free char *raw = strndup(masked.data, masked.len);
+
+    free(*text);
+    *text = raw ? one_line(raw, LIMIT_DENIAL_BYTES) : NULL;
+    return *text != NULL;
+}
+
+void run_mask_denials(struct run *run,
+                      struct clean_text (*mask)(struct run *run, const char *text, size_t len))
+{
+    size_t kept = 0;
+
+    for (size_t i = 0; i < run->n_denials; i++) {
+        struct run_denial denial = run->denials[i];
+
+        if (!denial.is_clean &&
+            (!replace(&denial.what, mask(run, denial.what, strlen(denial.what))) ||
+             (denial.hint &&
+              !replace(&denial.hint, mask(run, denial.hint, strlen(denial.hint)))))) {
+            denial_done(&denial);
+            run->denials_more++;
+            continue;
+        }
+        denial.is_clean = true;
+        run->denials[kept++] = denial;
+    }
+    run->n_denials = kept;
+}
+
+bool run_denial_is_status(const struct run *run, const struct run_denial *denial)
+{
+    return (run->status == RUN_TIMEOUT && strcmp(denial->layer, RUN_LAYER_TIME) == 0) ||
+           (run->status == RUN_MEMORY_EXCEEDED && strcmp(denial->layer, RUN_LAYER_MEMORY) == 0);
+}
+
+void run_free_denials(struct run *run)
+{
+    for (size_t i = 0; i < run->n_denials; i++)
+        denial_done(&run->denials[i]);
+    free(run->denials);
+    run->denials = NULL;
+    run->n_denials = 0;
+}

