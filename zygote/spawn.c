@@ -14,6 +14,7 @@
 
 #include "base/cleanup.h"
 #include "guest/init.h"
+#include "guest/rank.h"
 #include "sandbox/ns.h"
 #include "sandbox/recipe.h"
 #include "sandbox/root.h"
@@ -127,15 +128,16 @@ static void report_sealed(int control, const struct recipe *recipe)
         (void)close(fds[i]);
 }
 
-/* The other ends are the kernel's now. */
-static int keep_own(int control, const struct recipe *recipe)
+/* The other ends are the kernel's now. `score` may be -1. */
+static int keep_own(int control, int score, const struct recipe *recipe)
 {
     size_t count = count_layer_fds(recipe->spec);
-    int keep[1 + 2 * WIRE_COW_MAX];
+    int keep[2 + 2 * WIRE_COW_MAX];
 
     keep[0] = control;
-    memcpy(keep + 1, recipe->layer_fds, count * sizeof(*keep));
-    return close_others(keep, 1 + count);
+    keep[1] = score;
+    memcpy(keep + 2, recipe->layer_fds, count * sizeof(*keep));
+    return close_others(keep, 2 + count);
 }
 
 /* In a child of pid 1: a further kernel of a session. */
@@ -153,6 +155,7 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
     struct recipe recipe = {
         .spec = spec, .sync_fd = sync, .namespaces = namespaces, .prepared = ready};
     bool touch = spec->flags & WIRE_SPAWN_TOUCH;
+    int score;
     pid_t kernel;
 
     if (isolate_fds(spec, fds, sync) < 0)
@@ -161,6 +164,7 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
     memcpy(recipe.grant_fds, fds->grants, sizeof(recipe.grant_fds));
     (void)signal(SIGCHLD, SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &(sigset_t){0}, NULL);
+    score = rank_open(); /* before it has given up the right to */
     if (recipe_seal(&recipe, &err) < 0)
         fail(fds->init, &err);
 
@@ -168,6 +172,7 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
         error_errno(&err, "wait for processes");
         fail(fds->init, &err);
     }
+    rank_as_program();
     kernel = fork();
     if (kernel < 0) {
         error_errno(&err, "fork the kernel");
@@ -180,7 +185,8 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
             touch);
     }
 
-    if (keep_own(fds->init, &recipe) < 0)
+    rank_as_init();
+    if (keep_own(fds->init, score, &recipe) < 0)
         _exit(1);
     report_sealed(fds->init, &recipe);
     init_main(fds->init, kernel, become_kernel);

@@ -129,6 +129,7 @@ struct config {
     double http_idle_s;
     double stop_grace_s;
     int64_t sessions_max;
+    int64_t session_kept_mb;
     double session_idle_s;
     double session_lifetime_s;
     char *session_evict;

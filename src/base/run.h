@@ -235,6 +235,7 @@ struct run_stream {
     uint64_t dropped;  /* bytes missing between head and tail */
     size_t limit;
     struct spool_store *store; /* where the whole is kept once bytes are missing; NULL: nowhere */
+    uint64_t *spooled;         /* what its owner keeps there, or NULL */
     struct spool *spool;       /* the whole, or as much as fits; NULL: head and tail are all */
 };
 

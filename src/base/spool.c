@@ -24,6 +24,7 @@ struct spool_store {
 
 struct spool {
     struct spool_store *store;
+    uint64_t *used; /* by its owner, or NULL */
     int fd;
     bool is_full;
     bool ends_in_line; /* the last byte is no newline */
@@ -75,13 +76,15 @@ static int open_unnamed(const struct spool_store *store)
     return fd >= 0 ? fd : memfd_create("belljar-output", MFD_CLOEXEC);
 }
 
-int spool_new(struct spool_store *store, struct spool **ret_spool, struct error *err)
+int spool_new(struct spool_store *store, uint64_t *used, struct spool **ret_spool,
+              struct error *err)
 {
     struct spool *spool = calloc(1, sizeof(*spool));
 
     if (!spool)
         return error_memory(err);
     spool->store = store;
+    spool->used = used;
     spool->fd = open_unnamed(store);
     if (spool->fd < 0) {
         free(spool);
@@ -96,6 +99,8 @@ void spool_free(struct spool *spool)
     if (!spool)
         return;
     spool->store->used -= spool->size;
+    if (spool->used)
+        *spool->used -= spool->size;
     close_fd(&spool->fd);
     free(spool);
 }
@@ -119,6 +124,8 @@ static void take_note(struct spool *spool, const char *data, size_t len)
     spool->ends_in_line = data[len - 1] != '\n';
     spool->size += len;
     spool->store->used += len;
+    if (spool->used)
+        *spool->used += len;
     if (spool->size % NOTE_EVERY == 0 && spool->size < LIMIT_SPOOL_BYTES)
         spool->notes[spool->size / NOTE_EVERY] = (uint32_t)spool->newlines;
 }
@@ -130,6 +137,8 @@ static size_t room(const struct spool *spool)
         spool->store->limit > spool->store->used ? spool->store->limit - spool->store->used : 0;
     uint64_t note = NOTE_EVERY - spool->size % NOTE_EVERY;
 
+    if (spool->used) /* as much as is still free, and no more */
+        all = all > *spool->used ? all - *spool->used : 0;
     here = here < all ? here : all;
     return (size_t)(here < note ? here : note);
 }

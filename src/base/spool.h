@@ -28,7 +28,10 @@ int spool_store_new(const char *dir, uint64_t limit, struct spool_store **ret_st
 void spool_store_free(struct spool_store *store);
 uint64_t spool_store_used(const struct spool_store *store);
 
-int spool_new(struct spool_store *store, struct spool **ret_spool, struct error *err);
+/* `used`: what its owner's spools hold together, of which he has a share (base/share.h); it
+ * outlives the spool. NULL: nobody shares the store. */
+int spool_new(struct spool_store *store, uint64_t *used, struct spool **ret_spool,
+              struct error *err);
 void spool_free(struct spool *spool);
 
 void spool_add(struct spool *spool, const void *data, size_t len);

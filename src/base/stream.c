@@ -24,8 +24,9 @@ void run_stream_done(struct run_stream *stream)
     spool_free(run_stream_take_spool(stream));
 }
 
-void run_stream_spill(struct run_stream *stream, struct spool_store *store)
+void run_stream_spill(struct run_stream *stream, struct spool_store *store, uint64_t *spooled)
 {
+    stream->spooled = spooled;
     stream->store = store;
 }
 
@@ -98,7 +99,8 @@ static void spill(struct run_stream *stream, const char *data, size_t len)
     if (!stream->store || stream->total + len <= stream->limit)
         return;
     if (!stream->spool) {
-        if (stream->dropped || spool_new(stream->store, &stream->spool, NULL) < 0) {
+        if (stream->dropped ||
+            spool_new(stream->store, stream->spooled, &stream->spool, NULL) < 0) {
             stream->store = NULL;
             return;
         }

@@ -122,7 +122,7 @@ static int open_engine(struct mcp *mcp, struct error *err)
         .hot = config->pool_hot < 0 ? 1 : (size_t)config->pool_hot,
         .warm = true,
     };
-    const struct sessions_options sessions = engine_sessions(config);
+    struct sessions_options sessions;
     const struct profile *profile;
     struct run_limits limits;
 
@@ -135,6 +135,7 @@ static int open_engine(struct mcp *mcp, struct error *err)
         engine_open_trail(&mcp->engine, config, &(struct witness_options){.on_note = on_note},
                           err) < 0)
         return -1;
+    sessions = engine_sessions(&mcp->engine, config);
     return sessions_new(mcp->engine.loop, mcp->engine.pool, &sessions, &mcp->sessions, err);
 }
 

@@ -213,6 +213,17 @@ static void raise_descriptors(void)
     }
 }
 
+/* Whether there is more than one token, so that shares matter. */
+static bool has_others(void *user)
+{
+    const struct serve *serve = user;
+    size_t known = 0;
+
+    for (const struct caller *c = auth_next(serve->auth, NULL); c; c = auth_next(serve->auth, c))
+        known += c->is_known;
+    return known > 1;
+}
+
 static int open_engine(struct serve *serve, struct error *err)
 {
     const struct config *config = serve->config;
@@ -221,7 +232,7 @@ static int open_engine(struct serve *serve, struct error *err)
         .hot = config->pool_hot < 0 ? POOL_AUTO : (size_t)config->pool_hot,
         .warm = true,
     };
-    const struct sessions_options sessions = engine_sessions(config);
+    struct sessions_options sessions;
     const struct profile *profile;
     struct run_limits limits;
 
@@ -236,6 +247,9 @@ static int open_engine(struct serve *serve, struct error *err)
         engine_open_trail(&serve->engine, config,
                           &(struct witness_options){.on_note = on_note, .user = serve}, err) < 0)
         return -1;
+    sessions = engine_sessions(&serve->engine, config);
+    sessions.has_others = has_others;
+    sessions.user = serve;
     return sessions_new(serve->engine.loop, serve->engine.pool, &sessions, &serve->sessions, err);
 }
 
@@ -285,6 +299,7 @@ static int open_jobs(struct serve *serve, struct error *err)
         .max_running = runs_at_once(serve->config),
         .max_waiting = (size_t)serve->config->queue_max,
         .wait_ms = (uint64_t)(serve->config->queue_timeout_s * 1000),
+        .reserved = runs_at_once(serve->config) / 4,
     };
     struct jobs_options jobs = {
         .loop = serve->engine.loop,

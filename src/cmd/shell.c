@@ -21,6 +21,8 @@
 #include "gate/admit.h"
 #include "state/store.h"
 
+#define SESSIONS_MAX 64
+
 /* --- words for the person --- */
 
 /* What is said may hold names of a program's making. */
@@ -380,12 +382,13 @@ void shell_on_session_end(void *user, struct session *session, const char *why)
 
 static int open_session(struct shell *shell, struct error *err)
 {
-    const struct sessions_options limits = {
-        .max_total = 64, .max_per_owner = 64, .has_names = config_has_names(shell->config)};
+    struct sessions_options limits = engine_sessions(&shell->engine, shell->config);
     const struct session_options options = {
         .owner = "", .on_start = on_session_start, .on_end = shell_on_session_end, .user = shell};
     struct run *model = run_new();
 
+    limits.max_total = limits.max_per_owner = SESSIONS_MAX;
+    limits.evicts_idle = false;
     shell->kept = store_open_usual(NULL); /* without a place for it, nothing is kept */
     if (!model)
         return error_memory(err);

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/log.h"
+#include "base/share.h"
 #include "base/stream.h"
 #include "front/route.h"
 #include "gate/quota.h"
@@ -77,6 +78,7 @@ static void forget(struct job *job)
     job->jobs->n_kept--;
     job->place.caller->n_kept[job->key.is_set]--;
     job->jobs->kept_bytes -= job->bytes;
+    job->place.caller->kept_bytes -= job->bytes;
     free_job(job);
 }
 
@@ -90,8 +92,21 @@ static void trim(struct jobs *jobs, const struct caller *caller, bool has_key, s
     }
 }
 
-/* Answers go: those past their time and this caller's surplus, then the oldest while there are too
- * many bytes. Runs stand in the order in which they began, which is nearly that of their ends:
+/* The oldest answer of whoever keeps the most bytes: nobody's answers push out those of others who
+ * keep less. NULL: all of them are still being read. */
+static struct job *heaviest(const struct jobs *jobs)
+{
+    struct job *found = NULL;
+
+    for (struct job *job = jobs->first; job; job = job->after)
+        if (is_kept(job) && job->bytes &&
+            (!found || job->place.caller->kept_bytes > found->place.caller->kept_bytes))
+            found = job;
+    return found;
+}
+
+/* Answers go: those past their time and this caller's surplus, then others while there are too many
+ * bytes. Runs stand in the order in which they began, which is nearly that of their ends:
  * whoever looks for old ones need not look at all. */
 static void make_room(struct jobs *jobs, const struct caller *caller)
 {
@@ -103,11 +118,12 @@ static void make_room(struct jobs *jobs, const struct caller *caller)
     }
     trim(jobs, caller, false, jobs->options.max_kept);
     trim(jobs, caller, true, jobs->options.max_keyed);
-    for (struct job *job = jobs->first, *after; job && jobs->kept_bytes > jobs->options.max_bytes;
-         job = after) {
-        after = job->after;
-        if (is_kept(job))
-            forget(job);
+    while (jobs->kept_bytes > jobs->options.max_bytes) {
+        struct job *job = heaviest(jobs);
+
+        if (!job)
+            break;
+        forget(job);
     }
 }
 
@@ -200,6 +216,7 @@ static void on_done(struct run *run)
     job_stream_end(job);
     job->bytes = job->answer.len + job->events.sent_bytes + job->events.unsent_bytes;
     jobs->kept_bytes += job->bytes;
+    caller->kept_bytes += job->bytes;
     make_room(jobs, caller);
 }
 
@@ -255,15 +272,15 @@ static struct job *new_job(struct jobs *jobs, const struct job_client *client, s
 }
 
 /* The streams were made before the limits were known. */
-static void prepare_streams(const struct jobs *jobs, struct run *run)
+static void prepare_streams(const struct jobs *jobs, struct caller *caller, struct run *run)
 {
     run_stream_done(&run->out);
     run_stream_done(&run->err);
     run_stream_init(&run->out, run->limits.output_bytes);
     run_stream_init(&run->err, run->limits.output_bytes);
     if (jobs->options.store) {
-        run_stream_spill(&run->out, jobs->options.store);
-        run_stream_spill(&run->err, jobs->options.store);
+        run_stream_spill(&run->out, jobs->options.store, &caller->spool_bytes);
+        run_stream_spill(&run->err, jobs->options.store, &caller->spool_bytes);
     }
 }
 
@@ -343,9 +360,13 @@ static int check_room(const struct jobs *jobs, const struct caller *caller, size
                       struct error *err)
 {
     size_t max = jobs->options.max_pending;
+    const struct share share = {.total = max,
+                                .used = jobs->pending_bytes,
+                                .own = caller->pending_bytes,
+                                .has_others = true};
 
     weight += sizeof(struct job) + sizeof(struct run);
-    if (!max || (weight <= max - jobs->pending_bytes && weight <= max / 2 - caller->pending_bytes))
+    if (!max || share_allows(&share, weight))
         return 0;
     jobs->options.metrics->refusals[METRICS_QUEUE]++;
     error_set(err, E_BUSY, "programs that wait fill the memory that is kept for them");
@@ -377,7 +398,7 @@ static int begin(struct jobs *jobs, struct job_client *client, const struct once
     job->key = *key;
     run->user = job;
     run->on_done = on_done;
-    prepare_streams(jobs, run);
+    prepare_streams(jobs, client->caller, run);
     weigh_in(job, weight);
     jobs->n_running++;
     *ret_job = job;

@@ -24,6 +24,7 @@ struct owner {
     char *name;
     struct item *oldest, *newest;
     size_t count;
+    size_t bytes; /* of answers */
 };
 
 struct once {
@@ -90,6 +91,7 @@ static void forget(struct once *once, struct item *item)
     *(item->older ? &item->older->newer : &owner->oldest) = item->newer;
     *(item->newer ? &item->newer->older : &owner->newest) = item->older;
     owner->count--;
+    owner->bytes -= item->entry.len;
     once->count--;
     free(item->entry.answer);
     free(item);
@@ -166,10 +168,14 @@ int once_add(struct once *once, const char *owner, const struct once_key *key, c
 void once_keep(struct once *once, const struct once_key *key, const char *text, size_t len)
 {
     struct item *item = find(once, key);
-    char *copy = item ? malloc(len + 1) : NULL;
+    struct owner *owner = item ? item->owner : NULL;
+    char *copy = item && len <= ONCE_BYTES ? malloc(len + 1) : NULL;
 
     if (!copy)
         return;
+    owner->bytes += len - item->entry.len;
+    while (owner->bytes > ONCE_BYTES && owner->oldest != item)
+        forget(once, owner->oldest);
     memcpy(copy, text, len);
     copy[len] = '\0';
     free(item->entry.answer);

@@ -3,8 +3,8 @@
  *
  * A key belongs to an owner and stands for one body. The table says what became of it: the run it
  * started, or the answer as it was given. An entry is as good as ONCE_MS, and of an owner the last
- * ONCE_KEPT stay; what is older may have its effect again. Entries hold no text of clients but the
- * answers that are put in.
+ * ONCE_KEPT stay, with ONCE_BYTES of answers; what is older may have its effect again. Entries hold
+ * no text of clients but the answers that are put in.
  */
 #pragma once
 
@@ -18,6 +18,9 @@
 
 #define ONCE_MS   ((uint64_t)60 * 60 * 1000)
 #define ONCE_KEPT 10000
+
+/* Answers of one owner. */
+#define ONCE_BYTES ((size_t)16 << 20)
 
 struct once;
 

@@ -34,5 +34,7 @@ struct caller {
     size_t n_requests;    /* that are being answered, front/route.h */
     size_t n_kept[2];     /* answers without and with a key, front/job.h */
     size_t pending_bytes; /* of what is not over yet, front/job.h */
+    size_t kept_bytes;    /* of answers, front/job.h */
+    uint64_t spool_bytes; /* of whole outputs, base/spool.h */
     uint64_t n_done, n_refused;
 };

@@ -126,9 +126,10 @@ static struct caller *longest_line(const struct queue *q)
 static bool may_run(const struct queue *q, const struct caller *c, const struct queue_place *p)
 {
     double most = c->rights.max_runs;
+    /* Long programs of one caller keep no other from running something. */
+    size_t places = q->options.max_running - (c->n_running ? q->options.reserved : 0);
 
-    return (most < 0 || (double)c->n_running < most) &&
-           (p->has_box || q->n_running < q->options.max_running);
+    return (most < 0 || (double)c->n_running < most) && (p->has_box || q->n_running < places);
 }
 
 static void run(struct queue *q, struct queue_place *p)

@@ -23,6 +23,7 @@ struct queue_options {
     size_t max_running; /* in the pool at once */
     size_t max_waiting; /* of all callers together */
     uint64_t wait_ms;   /* then it is refused */
+    size_t reserved;    /* of max_running, for callers of whom nothing runs */
 };
 
 enum queue_state { QUEUE_OUT, QUEUE_WAITING, QUEUE_RUNNING, QUEUE_REFUSED };

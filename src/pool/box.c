@@ -128,6 +128,7 @@ static int make_cgroup(struct box *b, const struct run_limits *limits, struct er
     char name[48];
 
     cgroup_limits_of(limits, &wanted);
+    b->allowed = wanted;
     b->cgroup = cgroup_take(b->cgroups, &wanted);
     if (b->cgroup)
         return 0;
@@ -287,6 +288,7 @@ void box_free(struct box *b)
     scrub_free(b->masks[1]);
     buf_done(&b->bash);
     files_list_done(&b->seen);
+    files_close_bill(&b->files);
     files_done(&b->files);
     layers_unref(b->cow);
     cgroup_discard(b->cgroup);

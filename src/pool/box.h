@@ -32,6 +32,8 @@ struct box_events {
     void (*on_done)(void *owner, struct box *box, struct run *run);
     /* Nothing of it is left. `err`: why it was never made, or NULL. The owner frees it. */
     void (*on_gone)(void *owner, struct box *box, const struct error *err);
+    /* Files from outside are about to take so many bytes more. Anything but 0 refuses. Optional. */
+    int (*on_reserve)(void *owner, const struct box *box, uint64_t more, struct error *err);
 };
 
 struct box_spec {
@@ -86,6 +88,9 @@ void box_restart(struct box *box, enum run_language language);
  * next cell begins is not that cell's doing. */
 struct files *box_files(struct box *box);
 
+/* Memory that files from outside take; it is part of what the sandbox may have. */
+uint64_t box_outside_bytes(const struct box *box);
+
 /* What was changed in copy-on-write grants, or NULL: it has none, or not yet. */
 struct layers *box_layers(const struct box *box);
 
@@ -99,10 +104,10 @@ struct box_copy_events {
     void (*on_image)(void *user, struct image *image, const struct error *err);
 };
 
-/* Has an image of a kept box written. `origin`: what it is a copy of, or NULL. No cell runs until
- * on_released. E_BUSY: not now. */
-int box_image(struct box *box, struct image *origin, const struct box_copy_events *events,
-              void *user, struct error *err);
+/* Has an image of a kept box written. `origin`: what it is a copy of, or NULL; `is_flat`: the image
+ * shall not refer to it. No cell runs until on_released. E_BUSY: not now. */
+int box_image(struct box *box, struct image *origin, bool is_flat,
+              const struct box_copy_events *events, void *user, struct error *err);
 
 /* Turns a box that was just kept into a copy. `flags`: enum wire_restore_flag. on_restored follows,
  * with an error or an empty one; after an error the box is of no further use. */

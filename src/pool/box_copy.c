@@ -390,8 +390,8 @@ static int check_memory(struct box *b, struct error *err)
     return error_hint(err, "end sessions or forget checkpoints that are not needed");
 }
 
-int box_image(struct box *b, struct image *origin, const struct box_copy_events *events, void *user,
-              struct error *err)
+int box_image(struct box *b, struct image *origin, bool is_flat,
+              const struct box_copy_events *events, void *user, struct error *err)
 {
     struct box_copy *c;
 
@@ -411,7 +411,14 @@ int box_image(struct box *b, struct image *origin, const struct box_copy_events 
     if (!c)
         return error_memory(err);
     *c = (struct box_copy){
-        .box = b, .status = -1, .theirs = -1, .is_holding = true, .events = events, .user = user};
+        .box = b,
+        .status = -1,
+        .theirs = -1,
+        .is_holding = true,
+        .is_flat = is_flat,
+        .events = events,
+        .user = user,
+    };
     if (begin(c, origin, err) < 0) {
         free_copy(c);
         return -1;

@@ -8,13 +8,73 @@
 #include "pool/box_internal.h"
 #include "pool/mask.h"
 
+/* --- memory of files from outside ---
+ *
+ * The kernel of Linux counts them as ours. They are taken off what the sandbox may have, so that
+ * both together stay within its limit. */
+
+/* A program needs a little, whatever it is sent. */
+#define SPARE (4 * MIB)
+
+int box_limit(struct box *b, const struct cgroup_limits *allowed, struct error *err)
+{
+    struct cgroup_limits rest = *allowed;
+
+    rest.memory_bytes -= b->outside < rest.memory_bytes ? b->outside : rest.memory_bytes;
+    if (cgroup_set_limits(b->cgroup, &rest, err) < 0)
+        return -1;
+    b->allowed = *allowed;
+    return 0;
+}
+
+static int refuse_files(const struct box *b, struct error *err)
+{
+    error_set(err, E_TOO_LARGE, "files from outside count as memory, and %llu MB are not enough",
+              (unsigned long long)(b->allowed.memory_bytes / MIB));
+    return error_hint(err, "delete files that are not needed, or ask for more `memory_mb`");
+}
+
+static int reserve(void *user, uint64_t bytes, struct error *err)
+{
+    struct box *b = user;
+    uint64_t before = b->outside;
+    struct cgroup_usage usage = {0};
+    cleanup_error struct error why = {0};
+
+    if (bytes > before) {
+        if (b->events->on_reserve && b->events->on_reserve(b->owner, b, bytes - before, err) < 0)
+            return -1;
+        if (cgroup_read(b->cgroup, CGROUP_PRESENT, &usage, err) < 0)
+            return -1;
+        if (usage.memory_bytes + SPARE + bytes > b->allowed.memory_bytes)
+            return refuse_files(b, err);
+    }
+    b->outside = bytes;
+    if (box_limit(b, &b->allowed, &why) == 0)
+        return 0;
+    b->outside = before;
+    return refuse_files(b, err); /* the program took it meanwhile */
+}
+
 int box_take_workspace(struct box *b, struct error *err)
 {
     int fd = frame_take_fd(&b->init.decoder);
 
     if (fd < 0)
         return error_set(err, E_PROTOCOL, "the sandbox came without its workspace");
-    return files_init(&b->files, fd, err);
+    if (files_init(&b->files, fd, err) < 0)
+        return -1;
+    return files_open_bill(&b->files, reserve, b, err);
+}
+
+void box_settle_files(struct box *b)
+{
+    files_settle_bill(&b->files);
+}
+
+uint64_t box_outside_bytes(const struct box *b)
+{
+    return b->outside;
 }
 
 int box_take_layers(struct box *b, struct error *err)

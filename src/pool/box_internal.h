@@ -80,11 +80,13 @@ struct box {
     struct files_list seen; /* what was in it when the last cell ended */
     bool is_seen_stale;     /* somebody else may have changed it since */
     struct cgroup *cgroup;
-    struct net *net;          /* hosts it may reach, or NULL */
-    struct box_net gate;      /* and the gate to them */
-    struct granted *granted;  /* directories to look at when nothing of it is left */
-    struct layers *cow;       /* of copy-on-write grants, or NULL */
-    struct run_limits limits; /* what it was made for */
+    struct net *net;              /* hosts it may reach, or NULL */
+    struct box_net gate;          /* and the gate to them */
+    struct granted *granted;      /* directories to look at when nothing of it is left */
+    struct layers *cow;           /* of copy-on-write grants, or NULL */
+    struct run_limits limits;     /* what it was made for */
+    struct cgroup_limits allowed; /* what it may have now, files from outside included */
+    uint64_t outside;             /* for those files */
     uint32_t layers;
     bool is_touched;
     struct error failure; /* why it could not be made */
@@ -181,6 +183,12 @@ void box_deny_host(struct run *run, const struct egress_note *note);
 void box_deny_call(struct run *run, const char *name, const struct error *why);
 
 /* --- box_files.c --- */
+
+/* Gives back what is reserved for files from outside that the program has deleted. */
+void box_settle_files(struct box *b);
+
+/* Sets the limits of the sandbox, less what is reserved for files from outside. */
+int box_limit(struct box *b, const struct cgroup_limits *allowed, struct error *err);
 
 /* Before a cell of a session: what is there is not its doing. */
 void box_look_at_files(struct box *b);

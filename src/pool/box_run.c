@@ -183,11 +183,11 @@ int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err)
     if (want->memory_bytes == b->limits.memory_bytes && want->processes == b->limits.processes &&
         want->cpu_percent == b->limits.cpu_percent)
         return 0;
-    return cgroup_set_limits(b->cgroup,
-                             &(struct cgroup_limits){want->memory_bytes,
-                                                     want->processes + BOX_OWN_PROCESSES,
-                                                     want->cpu_percent},
-                             err);
+    return box_limit(b,
+                     &(struct cgroup_limits){want->memory_bytes,
+                                             want->processes + BOX_OWN_PROCESSES,
+                                             want->cpu_percent},
+                     err);
 }
 
 static bool has_writable_grant(const struct run *run)
@@ -303,8 +303,13 @@ static void look(struct box *b)
 {
     if (cgroup_host_kind(b->cgroups) == CGROUP_NONE) {
         struct monitor_usage usage;
+        uint64_t disk;
 
         monitor_read(box_pid(b), &usage);
+        /* Files are memory, too. Those that are mapped have been counted. */
+        disk = files_used(&b->files);
+        if (disk > usage.shared_bytes)
+            usage.memory_bytes += disk - usage.shared_bytes;
         if (usage.memory_bytes > b->memory_peak)
             b->memory_peak = usage.memory_bytes;
         if (usage.processes > b->processes_peak)

@@ -255,6 +255,7 @@ int box_cell(struct box *b, struct run *cell, struct error *err)
 
     if (b->state != BOX_KEPT)
         return error_set(err, E_BUSY, "the session's sandbox is not ready for a cell");
+    box_settle_files(b);
     if (box_put_files(b, cell, err) < 0)
         return -1;
     run_drop_given(cell);

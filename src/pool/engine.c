@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/config_function.h"
 #include "base/limits.h"
+#include "base/meminfo.h"
 #include "base/net.h"
 #include "base/paths.h"
 #include "pool/mask.h"
@@ -182,9 +183,23 @@ int engine_open(struct engine *engine, const struct config *config,
     return 0;
 }
 
-struct sessions_options engine_sessions(const struct config *config)
+/* Half of what there is: sandboxes need the rest. */
+static uint64_t kept_bytes(const struct engine *engine, const struct config *config)
+{
+    uint64_t most = cgroup_host_memory(engine->cgroups);
+    struct meminfo m;
+
+    if (config->session_kept_mb)
+        return (uint64_t)config->session_kept_mb * MIB;
+    if (meminfo_read(&m) && m.total_bytes < most)
+        most = m.total_bytes;
+    return most == UINT64_MAX ? 0 : most / 2;
+}
+
+struct sessions_options engine_sessions(const struct engine *engine, const struct config *config)
 {
     return (struct sessions_options){
+        .kept_bytes = kept_bytes(engine, config),
         .max_total = (size_t)config->sessions_max,
         .max_per_owner = (size_t)config->sessions_max,
         .evicts_idle = strcmp(config->session_evict, "yes") == 0,

@@ -37,7 +37,7 @@ int engine_open(struct engine *engine, const struct config *config,
                 struct error *err);
 
 /* What the settings say of sessions. */
-struct sessions_options engine_sessions(const struct config *config);
+struct sessions_options engine_sessions(const struct engine *engine, const struct config *config);
 
 /* For doors through which programs come: from here on everything is written down (pool/witness.h),
  * unless the settings say otherwise. Settings and loop of the options are filled in. */

@@ -38,7 +38,7 @@ static int make_file(const char *name, uint64_t size, struct error *err)
 }
 
 int image_new(const struct run_limits *limits, struct image *origin, struct image **ret_image,
-              bool *ret_is_flat, struct error *err)
+              bool *is_flat, struct error *err)
 {
     struct image *image = calloc(1, sizeof(*image));
 
@@ -54,8 +54,8 @@ int image_new(const struct run_limits *limits, struct image *origin, struct imag
         return -1;
     }
     /* With itself it may be one of as many as a copy takes. */
-    *ret_is_flat = origin && origin->n_parents + 2 > WIRE_IMAGES_MAX;
-    if (origin && !*ret_is_flat) {
+    *is_flat = origin && (*is_flat || origin->n_parents + 2 > WIRE_IMAGES_MAX);
+    if (origin && !*is_flat) {
         for (size_t i = 0; i < origin->n_parents; i++)
             image->parents[image->n_parents++] = image_ref(origin->parents[i]);
         image->parents[image->n_parents++] = image_ref(origin);
@@ -99,7 +99,22 @@ static uint64_t bytes_of(int fd)
     return fstat(fd, &st) == 0 ? (uint64_t)st.st_blocks * 512 : 0;
 }
 
-uint64_t image_bytes(const struct image *image)
+uint64_t image_count(struct image *image, uint64_t mark)
 {
-    return bytes_of(image->memory) + bytes_of(image->files);
+    uint64_t bytes = 0;
+
+    if (!image || image->mark == mark)
+        return 0;
+    image->mark = mark;
+    bytes = bytes_of(image->memory) + bytes_of(image->files);
+    for (size_t i = 0; i < image->n_parents; i++)
+        bytes += image_count(image->parents[i], mark);
+    return bytes;
+}
+
+uint64_t image_new_mark(void)
+{
+    static uint64_t marks;
+
+    return ++marks;
 }

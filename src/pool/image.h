@@ -16,6 +16,7 @@
 #include "base/run.h"
 
 struct image {
+    uint64_t mark; /* of who counted it last */
     unsigned refs;
     int memory, files;
     struct image *parents[WIRE_IMAGES_MAX]; /* oldest first */
@@ -27,9 +28,10 @@ struct image {
 };
 
 /* An empty one with room for what a session of these limits can have. `origin`: what the source is
- * a copy of, or NULL. *ret_is_flat: the chain is full, and this one must refer to none. */
+ * a copy of, or NULL. *is_flat: it shall refer to none; set where the chain is full, and it must.
+ */
 int image_new(const struct run_limits *limits, struct image *origin, struct image **ret_image,
-              bool *ret_is_flat, struct error *err);
+              bool *is_flat, struct error *err);
 
 struct image *image_ref(struct image *image);
 void image_unref(struct image *image); /* accepts NULL */
@@ -37,8 +39,12 @@ void image_unref(struct image *image); /* accepts NULL */
 /* Nothing in it changes from here on. Before any copy gets it. */
 int image_seal(struct image *image, struct error *err);
 
-/* Bytes of memory it takes by itself. */
-uint64_t image_bytes(const struct image *image);
+/* Bytes of memory that it takes with all images it refers to, those with `mark` excepted, which
+ * they have from here on. Accepts NULL. */
+uint64_t image_count(struct image *image, uint64_t mark);
+
+/* A mark that no image has. */
+uint64_t image_new_mark(void);
 
 /* Room for memory and for files, and for both in a cgroup. */
 uint64_t image_memory_max(const struct run_limits *limits);

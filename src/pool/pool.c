@@ -294,7 +294,8 @@ static void on_gone(void *owner, struct box *box, const struct error *err)
     loop_timer_start(pool->soon, 0);
 }
 
-static const struct box_events box_events = {on_idle, on_done, on_gone};
+static const struct box_events box_events = {
+    .on_idle = on_idle, .on_done = on_done, .on_gone = on_gone};
 
 /* NULL: there is none just now, or *err says why there cannot be one. */
 static struct zygote_client *zygote_for(struct pool *pool, const struct run *run, struct error *err)

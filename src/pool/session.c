@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "base/share.h"
 #include "pool/session_internal.h"
 #include "pool/witness.h"
 #include "scrub/names.h"
@@ -415,7 +416,14 @@ static void on_gone(void *owner, struct box *box, const struct error *err)
     session_finish_end(s);
 }
 
-const struct box_events session_box_events = {on_idle, on_done, on_gone};
+static int on_reserve(void *owner, const struct box *box, uint64_t more, struct error *err)
+{
+    (void)box;
+    return session_check_kept(owner, more, err);
+}
+
+const struct box_events session_box_events = {
+    .on_idle = on_idle, .on_done = on_done, .on_gone = on_gone, .on_reserve = on_reserve};
 
 void session_started(struct session *s)
 {
@@ -436,7 +444,7 @@ static void on_disowned_gone(void *owner, struct box *box, const struct error *e
 
 void session_disown(struct session *s, struct box *box)
 {
-    static const struct box_events events = {on_idle, NULL, on_disowned_gone};
+    static const struct box_events events = {.on_idle = on_idle, .on_gone = on_disowned_gone};
 
     box_disown(box, &events, s->table);
 }
@@ -527,24 +535,94 @@ static struct session *longest_idle(const struct sessions *table, const char *ow
     return best;
 }
 
+/* --- shares --- */
+
+static bool has_others(const struct sessions *table)
+{
+    return table->options.has_others && table->options.has_others(table->options.user);
+}
+
+/* A place for an owner who has none, where one other has more than half of them: he was alone when
+ * he took them. The one of his that has rested longest ends. */
+static bool take_back(struct sessions *table, const char *owner)
+{
+    for (struct session *s = table->first; s; s = s->after) {
+        size_t count;
+        struct session *idle;
+
+        if (strcmp(s->owner, owner) == 0)
+            continue;
+        idle = longest_idle(table, s->owner, &count);
+        if (!idle || count <= table->options.max_total / 2)
+            continue;
+        session_close(idle, "another token needed a place, and this one has more than its share");
+        return true;
+    }
+    return false;
+}
+
 int session_make_room(struct sessions *table, const char *owner, long max_own, size_t n,
                       struct error *err)
 {
     size_t own = table->options.max_per_owner;
     size_t count;
     struct session *idle = longest_idle(table, owner, &count);
+    struct share share = {.total = table->options.max_total,
+                          .used = table->count,
+                          .own = count,
+                          .has_others = has_others(table)};
 
     if (max_own && (max_own < 0 || (size_t)max_own < own))
         own = max_own < 0 ? 0 : (size_t)max_own;
-    if (count + n <= own && table->count + n <= table->options.max_total)
-        return 0;
+    if (count + n <= own) {
+        if (share_allows(&share, n))
+            return 0;
+        if (n == 1 && count == 0 && share.has_others && take_back(table, owner))
+            return 0;
+    }
     if (n == 1 && table->options.evicts_idle && idle) {
         session_close(idle, "another session needed its place");
         return 0;
     }
-    error_set(err, E_BUSY, "%zu sessions are open, and no more are allowed", count);
+    if (share.has_others && count + n <= own && table->count + n <= table->options.max_total)
+        error_set(err, E_BUSY, "%zu sessions are open, which is this token's share", count);
+    else
+        error_set(err, E_BUSY, "%zu sessions are open, and no more are allowed", count);
     return error_hint(err, "end one that is not needed, or let idle ones be evicted "
                            "(`session_evict`)");
+}
+
+static int refuse_kept(const char *whose, uint64_t held, struct error *err)
+{
+    error_set(err, E_TOO_LARGE,
+              "files from outside, checkpoints and what sessions were restored from hold %llu MB, "
+              "and no more is allowed %s",
+              (unsigned long long)(held >> 20), whose);
+    return error_hint(err, "forget checkpoints, delete files, or end sessions that are not needed");
+}
+
+/* Images may take so many times what the session's sandbox may. */
+#define IMAGES_PER_MEMORY 2
+
+int session_check_kept(const struct session *s, uint64_t more, struct error *err)
+{
+    const struct sessions *table = s->table;
+    uint64_t own_images = session_copy_bytes(s, image_new_mark()), mark = image_new_mark();
+    struct share share = {.total = table->options.kept_bytes, .has_others = has_others(table)};
+
+    for (const struct session *other = table->first; other; other = other->after) {
+        uint64_t bytes =
+            session_copy_bytes(other, mark) + (other->box ? box_outside_bytes(other->box) : 0);
+
+        share.used += bytes;
+        if (strcmp(other->owner, s->owner) == 0)
+            share.own += bytes;
+    }
+    if (own_images > IMAGES_PER_MEMORY * s->model->limits.memory_bytes)
+        return refuse_kept("for one session", own_images, err);
+    if (share.total && !share_allows(&share, more))
+        return refuse_kept(share.has_others ? "for this token" : "in all", share.own, err);
+    return 0;
 }
 
 struct session *session_new(struct sessions *table, struct run *model,

@@ -30,9 +30,14 @@ struct sessions; /* the table */
 struct session;
 
 struct sessions_options {
-    size_t max_total;          /* sessions alive at once */
-    size_t max_per_owner;      /* of one owner */
-    uint64_t checkpoint_bytes; /* of one owner's checkpoints; 0: half of the host's memory */
+    size_t max_total;     /* sessions alive at once */
+    size_t max_per_owner; /* of one owner */
+    /* Memory outside of sandboxes, of all sessions together: files from outside and images. 0: half
+     * of the host's. Of both this and the sessions one owner gets a share (base/share.h). */
+    uint64_t kept_bytes;
+    /* Whether anybody else may want something. Optional: without it there is one owner. */
+    bool (*has_others)(void *user);
+    void *user;
     bool evicts_idle; /* at the limit: end the owner's longest idle session instead of refusing */
     bool has_names;   /* personal data in them gets names, which are turned back (scrub/names.h) */
 };

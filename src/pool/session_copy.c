@@ -8,7 +8,6 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/meminfo.h"
 #include "base/net.h"
 #include "pool/session_internal.h"
 #include "scrub/names.h"
@@ -191,17 +190,19 @@ static void on_released(void *user, bool goes_well)
 static void on_image(void *user, struct image *image, const struct error *err)
 {
     struct session_copy *c = user;
-    struct error ended = {0};
+    struct error why = {0};
 
-    if (!image) {
+    c->image = image;
+    if (!image)
         fail(c, err);
-    } else if (c->session->is_closing) {
-        image_unref(image);
-        error_set(&ended, E_NOT_FOUND, "the session has ended");
-        fail(c, &ended);
-        error_done(&ended);
-    } else {
-        c->image = image;
+    else if (c->session->is_closing)
+        error_set(&why, E_NOT_FOUND, "the session has ended");
+    else
+        (void)session_check_kept(c->session, 0, &why); /* its size is known only now */
+    if (why.code != E_NONE) {
+        fail(c, &why);
+        image_unref(take_ptr(c->image));
+        error_done(&why);
     }
     if (c->image && c->kind == CHECKPOINT)
         keep_checkpoint(c);
@@ -213,12 +214,23 @@ static void on_image(void *user, struct image *image, const struct error *err)
 
 static const struct box_copy_events image_events = {on_released, on_image};
 
+/* Images that only the session's origin keeps are of no use to its owner. When they have become
+ * large, the next image is made without them, and they go when the session is restored from it. */
+static bool is_weighed_down(const struct session *s)
+{
+    uint64_t mark = image_new_mark();
+
+    for (const struct checkpoint *c = s->checkpoints; c; c = c->next)
+        (void)image_count(c->image, mark);
+    return image_count(s->origin, mark) > s->model->limits.memory_bytes / 2;
+}
+
 static int take_image(struct session_copy *c, struct error *err)
 {
     struct session *s = c->session;
 
     loop_timer_stop(s->idle);
-    if (box_image(s->box, s->origin, &image_events, c, err) < 0) {
+    if (box_image(s->box, s->origin, is_weighed_down(s), &image_events, c, err) < 0) {
         free_copy(c);
         session_go_on(s);
         return -1;
@@ -236,24 +248,15 @@ static size_t count_checkpoints(const struct session *s)
     return n;
 }
 
-/* Checkpoints are on no sandbox's bill. One owner's may not fill the host, where others need it,
- * too. */
-static int check_share(const struct session *s, struct error *err)
+uint64_t session_copy_bytes(const struct session *s, uint64_t mark)
 {
-    uint64_t share = s->table->options.checkpoint_bytes, held = 0;
-    struct meminfo m;
+    uint64_t bytes = image_count(s->origin, mark);
 
-    if (!share && meminfo_read(&m))
-        share = m.total_bytes / 2;
-    for (const struct session *other = s->table->first; other; other = other->after)
-        if (strcmp(other->owner, s->owner) == 0)
-            for (const struct checkpoint *c = other->checkpoints; c; c = c->next)
-                held += image_bytes(c->image);
-    if (!share || held < share)
-        return 0;
-    error_set(err, E_TOO_LARGE, "the checkpoints hold %llu MB, and no more is allowed",
-              (unsigned long long)(held >> 20));
-    return error_hint(err, "forget those that are not needed");
+    for (const struct checkpoint *c = s->checkpoints; c; c = c->next)
+        bytes += image_count(c->image, mark);
+    if (s->copy)
+        bytes += image_count(s->copy->image, mark);
+    return bytes;
 }
 
 int session_checkpoint(struct session *s, const char *name, session_copied_fn fn, void *user,
@@ -268,7 +271,7 @@ int session_checkpoint(struct session *s, const char *name, session_copied_fn fn
                   CHECKPOINTS_MAX);
         return error_hint(err, "forget one that is not needed");
     }
-    if (check_share(s, err) < 0)
+    if (session_check_kept(s, 1, err) < 0)
         return -1;
     c = begin(s, CHECKPOINT, fn, user, err);
     if (!c)

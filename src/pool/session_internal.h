@@ -89,6 +89,9 @@ void session_finish_end(struct session *s);
 int session_make_room(struct sessions *table, const char *owner, long max_own, size_t n,
                       struct error *err);
 
+/* Whether the session may have so many bytes more outside of its sandbox. E_TOO_LARGE: no. */
+int session_check_kept(const struct session *s, uint64_t more, struct error *err);
+
 /* What every cell and every copy has of the session's model. */
 void session_take_terms(struct run *run, const struct run *model);
 
@@ -111,6 +114,10 @@ void session_copy_on_box(struct session *s);
 
 /* True: that box was a copy's, not the session's. */
 bool session_copy_on_gone(struct session *s, const struct box *box);
+
+/* Bytes of all images that this session keeps, those with `mark` excepted, which they have from
+ * here on: an image that several keep is counted once. */
+uint64_t session_copy_bytes(const struct session *s, uint64_t mark);
 
 /* Frees checkpoints. */
 void session_copy_done(struct session *s);

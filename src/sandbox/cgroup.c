@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -221,6 +222,34 @@ const char *cgroup_host_reason(const struct cgroup_host *host)
 const char *cgroup_host_path(const struct cgroup_host *host)
 {
     return host->path;
+}
+
+/* v1 knows the least of all limits above; on v2 each group up to the mount has its own. */
+uint64_t cgroup_host_memory(const struct cgroup_host *host)
+{
+    cleanup_free char *path = host && host->path ? strdup(host->path) : NULL;
+    uint64_t least = UINT64_MAX, limit;
+    char text[4096];
+
+    for (char *end = path; end; end = strrchr(path, '/')) {
+        const char *found = NULL;
+        char file[CGROUP_PATH_MAX + PATH_MAX];
+
+        if (end != path)
+            *end = '\0';
+        (void)snprintf(file, sizeof(file), "%s/%s", path,
+                       host->kind == CGROUP_V2 ? "memory.max" : "memory.stat");
+        if (file_read(AT_FDCWD, file, text, sizeof(text)) < 0)
+            break;
+        found = host->kind == CGROUP_V2 ? text : strstr(text, "hierarchical_memory_limit ");
+        if (found &&
+            sscanf(host->kind == CGROUP_V2 ? found : strchr(found, ' '), "%" SCNu64, &limit) == 1 &&
+            limit < least)
+            least = limit;
+        if (host->kind != CGROUP_V2)
+            break;
+    }
+    return least;
 }
 
 bool cgroup_host_has_us(const struct cgroup_host *host)

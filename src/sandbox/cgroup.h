@@ -52,6 +52,9 @@ int cgroup_host_open(struct cgroup_host **ret_host, struct error *err);
 enum cgroup_kind cgroup_host_kind(const struct cgroup_host *host);
 const char *cgroup_host_reason(const struct cgroup_host *host); /* NULL unless CGROUP_NONE */
 const char *cgroup_host_path(const struct cgroup_host *host);   /* for doctor; NULL when none */
+
+/* The memory that a group above all of ours may have; UINT64_MAX: as much as the host has. */
+uint64_t cgroup_host_memory(const struct cgroup_host *host);
 bool cgroup_host_has_us(const struct cgroup_host *host); /* this process sits in a group of ours */
 void cgroup_host_free(struct cgroup_host *host);
 

@@ -41,6 +41,8 @@ int files_init(struct files *files, int fd, struct error *err)
 void files_done(struct files *files)
 {
     close_fd(&files->fd);
+    files_bill_unref(files->bill);
+    files->bill = NULL;
 }
 
 /* --- as whom --- */

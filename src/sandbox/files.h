@@ -20,17 +20,45 @@
 #include "base/buf.h"
 #include "base/error.h"
 
+struct files_bill;
+
 struct files {
     int fd; /* O_PATH; -1: none */
     uid_t uid;
     gid_t gid;
-    bool is_other; /* that user is not us: act as them */
+    bool is_other;           /* that user is not us: act as them */
+    struct files_bill *bill; /* what is written is counted here; NULL: nowhere */
 };
 
 /* Takes the descriptor over, also on failure. Anything but a directory of a tmpfs is refused: no
  * other file system promises that a look at it ends. */
 int files_init(struct files *files, int fd, struct error *err);
 void files_done(struct files *files);
+
+/* --- the bill ---
+ *
+ * Pages of a file belong, for the kernel of Linux, to whoever wrote them. Those that we write into
+ * a sandbox are ours, and no limit of the sandbox counts them. So they are counted here, and the
+ * owner of the sandbox is asked before more is written. What the program deletes is noticed when
+ * the bill is settled.
+ */
+
+/* Asked before the sum reaches `bytes`, in steps of a megabyte, and told when it has become less.
+ * Anything but 0 refuses. */
+typedef int (*files_reserve_fn)(void *user, uint64_t bytes, struct error *err);
+
+/* Makes the bill of `files`. */
+int files_open_bill(struct files *files, files_reserve_fn reserve, void *user, struct error *err);
+
+/* Compares it with what the file system holds. */
+void files_settle_bill(const struct files *files);
+uint64_t files_bill_bytes(const struct files *files);
+
+/* What the whole file system holds, in bytes of memory, whoever wrote it. */
+uint64_t files_used(const struct files *files);
+
+/* Nobody pays any more: whatever is still being written is refused. */
+void files_close_bill(const struct files *files);
 
 /* --- paths --- */
 

@@ -26,6 +26,9 @@ int files_openat(int dir, const char *path, int flags, mode_t mode);
 int files_open_parent(const struct files *files, const char *path, int *ret_dir,
                       char ret_name[NAME_MAX + 1], struct error *err);
 
+struct files_bill *files_bill_ref(struct files_bill *bill);
+void files_bill_unref(struct files_bill *bill);
+
 /* Says what the present errno means for `path`. Returns -1. */
 int files_fail(struct error *err, const char *what, const char *path);
 

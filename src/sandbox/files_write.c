@@ -1,9 +1,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <sys/vfs.h>
 
 #include "base/cleanup.h"
 #include "base/limits.h"
@@ -24,11 +26,122 @@ static int check_new_name(const char *path, struct error *err)
     return 0;
 }
 
+/* --- the bill --- */
+
+/* What a file or a directory takes beside its bytes, and the unit of those. */
+#define PAGE 4096
+
+/* So much is reserved at a time: each step is a question to the owner. */
+#define STEP ((uint64_t)MIB)
+
+struct files_bill {
+    unsigned refs;
+    uint64_t bytes;    /* at most so many of ours are in there */
+    uint64_t reserved; /* what the owner has said yes to */
+    files_reserve_fn reserve;
+    void *user;
+};
+
+struct files_bill *files_bill_ref(struct files_bill *bill)
+{
+    if (bill)
+        bill->refs++;
+    return bill;
+}
+
+void files_bill_unref(struct files_bill *bill)
+{
+    if (bill && --bill->refs == 0)
+        free(bill);
+}
+
+int files_open_bill(struct files *files, files_reserve_fn reserve, void *user, struct error *err)
+{
+    files->bill = calloc(1, sizeof(*files->bill));
+    if (!files->bill)
+        return error_memory(err);
+    *files->bill = (struct files_bill){.refs = 1, .reserve = reserve, .user = user};
+    return 0;
+}
+
+void files_close_bill(const struct files *files)
+{
+    if (files->bill)
+        files->bill->reserve = NULL;
+}
+
+uint64_t files_bill_bytes(const struct files *files)
+{
+    return files->bill ? files->bill->bytes : 0;
+}
+
+static uint64_t round_up(uint64_t bytes, uint64_t unit)
+{
+    return (bytes + unit - 1) / unit * unit;
+}
+
+static uint64_t used_of(int fd)
+{
+    struct statfs fs;
+
+    if (fd < 0 || fstatfs(fd, &fs) < 0)
+        return 0;
+    return (uint64_t)(fs.f_blocks - fs.f_bfree) * (uint64_t)fs.f_bsize +
+           (uint64_t)(fs.f_files - fs.f_ffree) * PAGE;
+}
+
+uint64_t files_used(const struct files *files)
+{
+    return used_of(files->fd);
+}
+
+/* Which pages are whose nobody can tell, but ours are no more than there are. */
+static void settle(struct files_bill *bill, int fd)
+{
+    uint64_t there = used_of(fd), needed;
+
+    if (!bill->reserve || !there)
+        return;
+    if (bill->bytes > there)
+        bill->bytes = there;
+    needed = round_up(bill->bytes, STEP);
+    if (needed < bill->reserved && bill->reserve(bill->user, needed, NULL) == 0)
+        bill->reserved = needed;
+}
+
+void files_settle_bill(const struct files *files)
+{
+    if (files->bill && files->bill->bytes && files->fd >= 0)
+        settle(files->bill, files->fd);
+}
+
+/* `more` bytes are about to be written to the file system of `fd`. */
+static int charge(struct files_bill *bill, int fd, uint64_t more, struct error *err)
+{
+    uint64_t wanted;
+
+    if (!bill)
+        return 0;
+    if (!bill->reserve)
+        return error_set(err, E_NOT_FOUND, "the sandbox has ended");
+    if (bill->bytes + more > bill->reserved) {
+        settle(bill, fd); /* the program may have deleted something */
+        wanted = round_up(bill->bytes + more, STEP);
+        if (bill->bytes + more > bill->reserved) {
+            if (bill->reserve(bill->user, wanted, err) < 0)
+                return -1;
+            bill->reserved = wanted;
+        }
+    }
+    bill->bytes += more;
+    return 0;
+}
+
 /* --- directories --- */
 
 /* One step down, into a directory that is made where it is missing. The program may delete it
  * between the two calls, again and again; it does not get more than a few tries. */
-static int step_into(int dir, const char *name)
+static int step_into(const struct files *files, int dir, const char *name)
 {
     for (int i = 0; i < 4; i++) {
         int fd = files_openat(dir, name, O_PATH | O_DIRECTORY, 0);
@@ -37,6 +150,9 @@ static int step_into(int dir, const char *name)
             return fd;
         if (mkdirat(dir, name, 0755) < 0 && errno != EEXIST)
             return -1;
+        /* We act as the sandbox's user here and can ask nobody. The next byte pays for it. */
+        if (files->bill)
+            files->bill->bytes += PAGE;
     }
     errno = EAGAIN;
     return -1;
@@ -60,7 +176,7 @@ static int make_directories(const struct files *files, const char *path)
         }
         memcpy(name, path, len);
         name[len] = '\0';
-        next = step_into(dir, name);
+        next = step_into(files, dir, name);
         (void)close(dir);
         dir = next;
         path += len + (path[len] == '/');
@@ -74,7 +190,8 @@ int files_make_directory(const struct files *files, const char *path, struct err
     cleanup(files_leave) struct files_guard guard = {0};
     cleanup_close int dir = -1;
 
-    if (check_new_name(path, err) < 0 || files_enter(&guard, files, err) < 0)
+    if (check_new_name(path, err) < 0 || charge(files->bill, files->fd, PAGE, err) < 0 ||
+        files_enter(&guard, files, err) < 0)
         return -1;
     dir = make_directories(files, path);
     return dir < 0 ? files_fail(err, "make the directory", path) : 0;
@@ -122,9 +239,13 @@ int files_write_begin(struct files_writer *writer, const struct files *files, co
         .is_new = options->is_new,
     };
     writer->dir.fd = -1;
-    if (check_new_name(path, err) < 0 || files_enter(&guard, files, err) < 0 ||
-        open_directory(writer, files, path, options->makes_parents, err) < 0)
+    writer->dir.bill = files_bill_ref(files->bill);
+    if (check_new_name(path, err) < 0 || charge(files->bill, files->fd, PAGE, err) < 0 ||
+        files_enter(&guard, files, err) < 0 ||
+        open_directory(writer, files, path, options->makes_parents, err) < 0) {
+        writer_done(writer);
         return -1;
+    }
     writer->fd = files_openat(writer->dir.fd, "", O_TMPFILE | O_WRONLY, 0600);
     if (writer->fd < 0 || fchmod(writer->fd, mode) < 0) {
         files_fail(err, "write", path);
@@ -143,6 +264,9 @@ int files_write_feed(struct files_writer *writer, const void *data, size_t len, 
     if (len > writer->limit - writer->written)
         return error_set(err, E_TOO_LARGE, "the file is larger than %llu bytes",
                          (unsigned long long)writer->limit);
+    if (charge(writer->dir.bill, writer->fd,
+               round_up(writer->written + len, PAGE) - round_up(writer->written, PAGE), err) < 0)
+        return -1;
     while (len) {
         ssize_t n = write(writer->fd, at, len);
 

@@ -46,6 +46,7 @@ static void read_memory(pid_t pid, struct monitor_usage *usage)
     if (file_read(AT_FDCWD, path, text, sizeof(text)) < 0)
         return;
     usage->memory_bytes += bytes_of(text, "\nPss:");
+    usage->shared_bytes += bytes_of(text, "\nPss_Shmem:");
     usage->private_bytes += bytes_of(text, "\nPrivate_Clean:") + bytes_of(text, "\nPrivate_Dirty:");
 }
 

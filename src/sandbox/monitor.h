@@ -11,6 +11,7 @@
 struct monitor_usage {
     uint64_t memory_bytes;  /* sum of PSS */
     uint64_t private_bytes; /* of these, what nobody else maps */
+    uint64_t shared_bytes;  /* of these, files in memory */
     uint64_t cpu_ms;
     uint32_t processes; /* and threads */
 };

@@ -3,10 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <linux/oom.h>
 #include <linux/sched.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/personality.h>
@@ -307,6 +309,21 @@ static int release(pid_t pid, int sync, const struct ns_ids *ids, struct error *
     return 0;
 }
 
+/* When memory runs out the kernel of Linux ends programs first, then sandboxes (guest/rank.h), then
+ * zygotes, and this process last. Ours stays as it is, since lowering it is a privilege. Where we
+ * have that privilege, no process below can go below this score again. */
+static void rank_zygote(pid_t pid)
+{
+    char path[64], text[16];
+    int own;
+
+    if (file_read(AT_FDCWD, "/proc/self/oom_score_adj", text, sizeof(text)) < 0)
+        return;
+    own = (int)strtol(text, NULL, 10);
+    (void)snprintf(path, sizeof(path), "/proc/%d/oom_score_adj", (int)pid);
+    (void)file_printf(AT_FDCWD, path, "%d", own + (OOM_SCORE_ADJ_MAX - own) / 4);
+}
+
 int ns_spawn_zygote(const struct ns_program *program, int sock, const struct ns_ids *ids,
                     struct ns_child *ret_child, struct error *err)
 {
@@ -328,6 +345,7 @@ int ns_spawn_zygote(const struct ns_program *program, int sock, const struct ns_
         become_zygote(program, sock, theirs, ids);
     }
     close_fd(&theirs);
+    rank_zygote(pid);
     if (release(pid, ours, ids, err) < 0) {
         close_fd(&ours);
         (void)kill(pid, SIGKILL);

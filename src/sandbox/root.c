@@ -285,6 +285,11 @@ static int mount_proc(struct error *err)
         if (mount(entry->d_type == DT_DIR ? "/run" : "/dev/null", path, NULL, MS_BIND, NULL) < 0)
             return error_errno(err, "cover %s", path);
     }
+    /* Nothing in it is for programs to change, least of all the order in which the kernel of Linux
+     * ends processes when memory runs out (`oom_score_adj`). */
+    if (mount(NULL, "/proc", NULL,
+              MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
+        return error_errno(err, "make /proc read-only");
     return 0;
 }
 

@@ -60,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
                       .len = len - (size_t)(newline - data) - 1,
                       .line = 1,
                       .stop_every = 1 + data[0] % 5};
-    if (spool_store_new(NULL, MIB, &store, NULL) < 0 || spool_new(store, &spool, NULL) < 0)
+    if (spool_store_new(NULL, MIB, &store, NULL) < 0 || spool_new(store, NULL, &spool, NULL) < 0)
         abort();
     spool_add(spool, w.text, w.len);
     while (spool_search(spool, pattern, &place, on_match, &w, NULL) == 1)

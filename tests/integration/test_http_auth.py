@@ -23,10 +23,10 @@ def private_env(who):
 class Tokens:
     """A server with tokens of its own."""
 
-    def __init__(self, who, *args, env=None):
+    def __init__(self, who, *args, env=None, **popen):
         self.who = who
         self.env = {**private_env(who), **(env or {})}
-        self.server = Server(who, *args, env=self.env)
+        self.server = Server(who, *args, env=self.env, **popen)
 
     def add(self, name, *args):
         answer = self.who.call("token", "add", name, *args, env=self.env)

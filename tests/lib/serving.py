@@ -46,11 +46,11 @@ class UnixConnection(http.client.HTTPConnection):
 
 
 class Server:
-    def __init__(self, who, *args, env=None):
+    def __init__(self, who, *args, env=None, **popen):
         self.who = who
         self.process = who.start(
             "serve", "--listen", "127.0.0.1:0", *args, env={**PLAIN, **(env or {})},
-            stderr=subprocess.STDOUT,
+            stderr=subprocess.STDOUT, **popen,
         )  # fmt: skip
         self.said = []
         self.port = int(self.wait_for(r"listening on http://127\.0\.0\.1:(\d+)")[1])

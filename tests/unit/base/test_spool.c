@@ -24,7 +24,7 @@ static struct spool *spool_of(struct spool_store *store, const char *text, size_
 {
     struct spool *spool = NULL;
 
-    assert_int_equal(spool_new(store, &spool, NULL), 0);
+    assert_int_equal(spool_new(store, NULL, &spool, NULL), 0);
     spool_add(spool, text, len);
     return spool;
 }
@@ -399,7 +399,7 @@ static void a_stream_spills_the_whole_once_it_drops(void **state)
         struct spool *spool;
 
         run_stream_init(&stream, 100);
-        run_stream_spill(&stream, store);
+        run_stream_spill(&stream, store, NULL);
         for (size_t at = 0; at < 100; at += 10)
             assert_int_equal(run_stream_add(&stream, (struct clean_text){whole + at, 10}, NULL), 0);
         assert_null(stream.spool); /* head and tail are all */
@@ -430,7 +430,7 @@ static void a_stream_frees_a_spool_nobody_took(void **state)
 
     (void)state;
     run_stream_init(&stream, 4);
-    run_stream_spill(&stream, store);
+    run_stream_spill(&stream, store, NULL);
     assert_int_equal(run_stream_add(&stream, (struct clean_text){"0123456789", 10}, NULL), 0);
     assert_int_equal(spool_store_used(store), 10);
     run_stream_done(&stream);

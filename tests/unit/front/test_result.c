@@ -147,7 +147,7 @@ static void output_that_is_kept_elsewhere_has_a_handle(void **state)
     assert_int_equal(spool_store_new(NULL, 1000, &store, NULL), 0);
     run_stream_done(&run->err);
     run_stream_init(&run->err, 10);
-    run_stream_spill(&run->err, store);
+    run_stream_spill(&run->err, store, NULL);
     print(run, "", "0123456789");
     memcpy(run->id, "run_X", 6);
     text = as_json(run);

@@ -78,9 +78,8 @@ static void drain(void)
     } while (level.running + level.waiting);
 }
 
-static void open_queue(size_t running, size_t waiting, uint64_t wait_ms)
+static void open_queue_with(struct queue_options options)
 {
-    const struct queue_options options = {running, waiting, wait_ms};
     struct error err = {0};
 
     ann = bob = carl = (struct caller){0};
@@ -92,6 +91,11 @@ static void open_queue(size_t running, size_t waiting, uint64_t wait_ms)
     loop = loop_new(&err);
     assert_non_null(loop);
     assert_int_equal(queue_new(loop, &options, &queue, &err), 0);
+}
+
+static void open_queue(size_t running, size_t waiting, uint64_t wait_ms)
+{
+    open_queue_with((struct queue_options){running, waiting, wait_ms, 0});
 }
 
 static void close_queue(void)
@@ -114,6 +118,28 @@ static void a_flood_waits_behind_itself(void **state)
     /* One was running; then one of each in turn. */
     assert_memory_equal(order, "aabcabab", 8);
     assert_string_equal(order + 8, "aaaaaaaaaaaaaaaa");
+    close_queue();
+}
+
+/* One who has all he can get leaves places for those who have nothing. */
+static void a_place_is_left_for_those_of_whom_nothing_runs(void **state)
+{
+    struct queue_level level;
+
+    (void)state;
+    open_queue_with((struct queue_options){
+        .max_running = 8, .max_waiting = 64, .wait_ms = 60000, .reserved = 2});
+    for (int i = 0; i < 20; i++)
+        enter(&ann, 'a');
+    assert_string_equal(order, "aaaaaa");
+    enter(&bob, 'b');
+    enter(&bob, 'b'); /* he has one: his second waits like ann's seventh */
+    enter(&carl, 'c');
+    assert_string_equal(order, "aaaaaabc");
+    queue_level(queue, &level);
+    assert_int_equal(level.running, 8);
+    drain();
+    assert_int_equal(strlen(order), 23);
     close_queue();
 }
 
@@ -213,6 +239,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_flood_waits_behind_itself),
+        cmocka_unit_test(a_place_is_left_for_those_of_whom_nothing_runs),
         cmocka_unit_test(when_it_is_full_the_longest_line_gives_way),
         cmocka_unit_test(a_caller_has_so_many_at_once_and_others_pass),
         cmocka_unit_test(a_cell_takes_no_room_of_others),

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-/* Of one owner's checkpoints: more than any test needs but the one that fills it. */
-#define SHARE ((uint64_t)64 << 20)
+/* Of all images: more than any test needs but the one that fills it. */
+#define SHARE ((uint64_t)512 << 20)
 
 void stage_end(void *user, struct session *session, const char *why)
 {
@@ -25,9 +25,8 @@ void stage_begin(struct stage *g, size_t stock)
                                .environment = {.warm = true, .preload = preload, .n_preload = 3}
     });
     assert_int_equal(sessions_new(g->scene.loop, g->scene.pool,
-                                  &(struct sessions_options){.max_total = 32,
-                                                             .max_per_owner = 32,
-                                                             .checkpoint_bytes = SHARE},
+                                  &(struct sessions_options){
+                                      .max_total = 32, .max_per_owner = 32, .kept_bytes = SHARE},
                                   &g->scene.sessions, &err),
                      0);
 }

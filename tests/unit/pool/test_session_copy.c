@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/stream.h"
+#include "pool/session_internal.h"
 #include "pool/stage.h"
 
 static void a_checkpoint_takes_variables_and_files_back(void **state)
@@ -408,26 +409,55 @@ static void a_kernel_that_was_restarted_can_be_copied(void **state)
     stage_finish(&g);
 }
 
-static void checkpoints_of_one_owner_hold_no_more_than_his_share(void **state)
+/* An image that turns out too large is not kept, and what is there stays. */
+static void images_hold_no_more_than_their_share(void **state)
 {
     struct stage g;
     struct session *session, *other;
     struct error err = {0};
+    int made = 0;
 
     (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     other = stage_open(&g);
-    assert_says(&g, session, "a = bytearray(b'x') * (70 << 20)", "");
-    assert_says(&g, other, "1", "");
-    stage_checkpoint(&g, session, "full");
+    assert_says(&g, session, "a = bytearray(b'x') * (120 << 20)", "");
+    assert_says(&g, other, "a = bytearray(b'x') * (120 << 20)", "");
+    for (; made < 8; made++) {
+        char name[8];
+
+        (void)snprintf(name, sizeof(name), "c%d", made);
+        stage_checkpoint(&g, made % 2 ? other : session, name);
+        if (*g.why)
+            break;
+    }
+    assert_in_range(made, 3, 4);
+    assert_contains(g.why, "no more is allowed");
+    assert_int_equal(session_forget(session, "c0", &err), 0);
+    stage_checkpoint(&g, other, "instead");
     assert_string_equal(g.why, "");
-    assert_int_equal(session_checkpoint(other, "c", stage_copied, &g, &err), -1);
-    assert_int_equal(err.code, E_TOO_LARGE);
-    error_done(&err);
-    assert_int_equal(session_forget(session, "full", &err), 0);
-    stage_checkpoint(&g, other, "c");
-    assert_string_equal(g.why, "");
+    stage_finish(&g);
+}
+
+/* What a session was restored from counts as long as it refers to it, checkpoint or not. */
+static void origins_count_and_do_not_pile_up(void **state)
+{
+    struct stage g;
+    struct session *session;
+    struct error err = {0};
+
+    (void)state;
+    stage_begin(&g, 2);
+    session = stage_open_limited(&g, (uint64_t)128 << 20, true);
+    for (int i = 0; i < 8; i++) {
+        assert_says(&g, session, "a = bytearray(b'x') * (50 << 20)", "");
+        stage_checkpoint(&g, session, "c");
+        assert_string_equal(g.why, "");
+        stage_restore(&g, session, "c");
+        assert_string_equal(g.why, "");
+        assert_int_equal(session_forget(session, "c", &err), 0);
+        assert_in_range(session_copy_bytes(session, image_new_mark()), 50 << 20, 256 << 20);
+    }
     stage_finish(&g);
 }
 
@@ -468,7 +498,8 @@ int main(void)
         cmocka_unit_test(who_finds_a_copy_in_the_making_waits_for_it),
         cmocka_unit_test(a_program_gets_no_hold_of_the_means),
         cmocka_unit_test(a_kernel_that_was_restarted_can_be_copied),
-        cmocka_unit_test(checkpoints_of_one_owner_hold_no_more_than_his_share),
+        cmocka_unit_test(images_hold_no_more_than_their_share),
+        cmocka_unit_test(origins_count_and_do_not_pile_up),
         cmocka_unit_test(a_cold_sandbox_says_that_it_cannot),
     };
 

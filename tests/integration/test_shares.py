@@ -1,0 +1,251 @@
+"""Everything is charged to its owner: memory of uploads and images, and the shares of tokens."""
+import json
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from serving import wait_until
+from test_http_auth import Tokens
+from test_http_parcel import BOUNDARY, form
+
+MIB = 1 << 20
+
+
+@pytest.fixture(scope="module", params=["root", "user"])
+def tokens(request, callers):
+    if request.param not in callers:
+        pytest.skip("needs root, to act as root and as another user")
+    t = Tokens(callers[request.param], env={"BELLJAR_SESSIONS_MAX": "8", "BELLJAR_MAX_MEMORY_MB": "2048"})
+    yield t
+    assert t.server.stop() == 0, t.server.said
+
+
+def open_session(tokens, token, name, **fields):
+    reply = tokens.call(token, "POST", "/v1/sessions", {"name": name, **fields})
+    assert reply.status == 201, reply
+    return f"/v1/sessions/{name}"
+
+
+def cell(tokens, token, session, code, **fields):
+    reply = tokens.call(token, "POST", f"{session}/execute", {"code": code, **fields})
+    assert reply.status == 200, reply
+    return reply.json
+
+
+def put(tokens, token, session, name, size):
+    reply = tokens.call(token, "PUT", f"{session}/files/{name}", b"x" * size)
+    if reply.status == 503 or (reply.status == 429 and reply.error["message"] == "the session is starting"):
+        time.sleep(0.1)
+        return put(tokens, token, session, name, size)
+    return reply
+
+
+# --- uploads ---
+
+
+def test_uploads_count_as_memory(tokens):
+    token = tokens.add("uploads")
+    session = open_session(tokens, token, "up", memory_mb=64, disk_mb=1000)
+    cell(tokens, token, session, "1")
+    replies = [put(tokens, token, session, f"f{i}", 10 * MIB) for i in range(8)]
+    taken = [r for r in replies if r.status == 200]
+    assert 2 <= len(taken) <= 6, replies
+    refused = replies[len(taken)]
+    assert (refused.status, refused.error["code"]) == (413, "too_large") and "memory_mb" in refused.error["hint"], refused
+    # Small files and empty directories are not free either.
+    many = [put(tokens, token, session, f"d{i}/{'d/' * 500}f", 0).status for i in range(60)]
+    assert 413 in many, many
+    # What the program deletes can be uploaded again.
+    gone = cell(tokens, token, session, "rm -rf f* d*", language="bash")
+    assert gone["status"] == "success", gone
+    assert put(tokens, token, session, "again", 10 * MIB).status == 200
+    tokens.call(token, "DELETE", session)
+
+
+def test_what_was_uploaded_is_missing_from_the_programs_memory(tokens):
+    token = tokens.add("less")
+    session = open_session(tokens, token, "less", memory_mb=128, disk_mb=500)
+    cell(tokens, token, session, "1")
+    greedy = "import time\nx = bytearray(80 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1\ntime.sleep(0.5)"
+    assert cell(tokens, token, session, greedy)["status"] == "success"
+    cell(tokens, token, session, "x = None")
+    tokens.call(token, "POST", f"{session}/restart", {})
+    assert put(tokens, token, session, "large", 70 * MIB).status == 200
+    assert cell(tokens, token, session, greedy)["status"] == "memory_exceeded"
+    tokens.call(token, "DELETE", session)
+
+
+def test_files_of_a_run_count_as_memory(tokens):
+    def run(n):
+        body = form(("request", json.dumps({"code": "print(1)", "memory_mb": 64, "disk_mb": 500})), *[("files", f"f{i}", b"x" * (10 * MIB)) for i in range(n)])
+        return tokens.server.post_raw("/v1/run", body, f"multipart/form-data; boundary={BOUNDARY}")
+
+    reply = run(6)
+    assert reply.status == 413 and "memory" in reply.error["message"], reply
+    reply = run(2)
+    assert reply.status == 200 and reply.json["status"] == "success", reply
+
+
+# --- images ---
+
+
+def image_bytes(server):
+    """What the server's images hold, whoever keeps them."""
+    total = 0
+    folder = f"/proc/{server.process.pid}/fd"
+    for name in os.listdir(folder):
+        try:
+            if "belljar-image" in os.readlink(f"{folder}/{name}"):
+                total += os.stat(f"{folder}/{name}").st_blocks * 512
+        except FileNotFoundError:
+            pass
+    return total
+
+
+def test_images_that_a_session_came_from_are_bounded(tokens):
+    if os.getuid() != 0:
+        pytest.skip("needs root, to look at the server's descriptors")
+    token = tokens.add("images")
+    session = open_session(tokens, token, "img", memory_mb=128)
+    refused = 0
+    for i in range(7):
+        cell(tokens, token, session, f"import random\nx = random.Random({i}).randbytes(60 << 20)")
+        reply = tokens.call(token, "POST", f"{session}/checkpoint", {"name": "c"})
+        refused += reply.status == 413
+        if reply.status == 200:
+            assert tokens.call(token, "POST", f"{session}/restore", {"name": "c"}).status == 200
+            tokens.call(token, "DELETE", f"{session}/checkpoints/c")
+        assert image_bytes(tokens.server) <= 3 * 128 * MIB
+    assert cell(tokens, token, session, "len(x)")["status"] == "success"
+    tokens.call(token, "DELETE", session)
+    wait_until(lambda: image_bytes(tokens.server) == 0, "the images are gone")
+
+
+# --- shares ---
+
+
+def test_sessions_of_one_token_leave_room_for_another(tokens):
+    loud, quiet = tokens.add("loud"), tokens.add("quiet")
+    replies = [tokens.call(loud, "POST", "/v1/sessions", {"name": f"s{i}"}) for i in range(8)]
+    opened = [r for r in replies if r.status == 201]
+    assert len(opened) == 4, replies
+    assert replies[4].status == 429 and "share" in replies[4].error["message"], replies[4]
+    for i in range(2):
+        assert tokens.call(quiet, "POST", "/v1/sessions", {"name": f"q{i}"}).status == 201
+    for i in range(8):
+        tokens.call(loud, "DELETE", f"/v1/sessions/s{i}")
+        tokens.call(quiet, "DELETE", f"/v1/sessions/q{i}")
+
+
+def test_a_token_that_was_alone_gives_way_to_a_new_one(callers):
+    who = callers.get("user") or next(iter(callers.values()))
+    t = Tokens(who, env={"BELLJAR_SESSIONS_MAX": "4"})
+    try:
+        for i in range(4):
+            session = open_session(t, t.server.token, f"s{i}")
+            cell(t, t.server.token, session, "1")
+        assert t.call(t.server.token, "POST", "/v1/sessions", {"name": "more"}).status == 429
+        new = t.add("new")
+        assert t.call(new, "POST", "/v1/sessions", {"name": "mine"}).status == 201
+        # The one that has rested longest is gone, and no other.
+        left = [t.call(t.server.token, "GET", f"/v1/sessions/s{i}").status for i in range(4)]
+        assert left == [404, 200, 200, 200]
+        # A second one finds its place in what is free: there is nothing.
+        assert t.call(new, "POST", "/v1/sessions", {"name": "second"}).status == 429
+    finally:
+        assert t.server.stop() == 0, t.server.said
+
+
+def test_answers_of_one_push_out_no_answers_of_others(tokens):
+    loud, quiet = tokens.add("loud-answers"), tokens.add("quiet-answers")
+    key = {"Idempotency-Key": "quiet-1"}
+    first = tokens.call(quiet, "POST", "/v1/run", {"code": "print('keep me')"}, key)
+    assert first.status == 200
+    for i in range(80):
+        reply = tokens.call(loud, "POST", "/v1/run", {"code": "print('x' * 1000000)", "output_bytes": 2000000}, {"Idempotency-Key": f"loud-{i}"})
+        assert reply.status == 200, reply
+    assert tokens.call(loud, "POST", "/v1/run", {"code": "print('x' * 1000000)", "output_bytes": 2000000}, {"Idempotency-Key": "loud-0"}).status == 409
+    again = tokens.call(quiet, "POST", "/v1/run", {"code": "print('keep me')"}, key)
+    assert (again.status, again.body) == (200, first.body)
+
+
+# --- who dies first ---
+
+
+def scores(pid):
+    """`oom_score_adj` of a server, of its zygotes, and below."""
+
+    def read(p):
+        return int(Path(f"/proc/{p}/oom_score_adj").read_text())
+
+    def children(p):
+        return [int(c) for t in Path(f"/proc/{p}/task").iterdir() for c in (t / "children").read_text().split()]
+
+    zygotes = [c for c in children(pid) if Path(f"/proc/{c}/comm").read_text().strip() == "belljar-zygote"]
+    inits = [i for z in zygotes for i in children(z)]
+    return read(pid), [read(z) for z in zygotes], [read(i) for i in inits], [read(k) for i in inits for k in children(i)]
+
+
+def test_programs_die_before_sandboxes_and_those_before_zygotes(tokens):
+    token = tokens.add("scores")
+    session = open_session(tokens, token, "scores")
+    cell(tokens, token, session, "1")
+    cell(tokens, token, session, "sleep 60 &", language="bash")
+    server, zygotes, inits, programs = scores(tokens.server.process.pid)
+    assert zygotes and inits and programs
+    assert server < min(zygotes) <= max(zygotes) < min(inits) <= max(inits) < min(programs), (server, zygotes, inits, programs)
+    assert min(programs) == 1000
+    # Nothing inside changes that.
+    tried = cell(tokens, token, session, "sh -c 'echo 0 > /proc/self/oom_score_adj'; sh -c 'cat /proc/self/oom_score_adj'", language="bash")
+    assert tried["stdout"].strip() == "1000", tried
+    tokens.call(token, "DELETE", session)
+
+
+@pytest.fixture
+def small_cgroup():
+    """A memory cgroup of 400 MB (v1), or a skip with the reason."""
+    base = Path("/sys/fs/cgroup/memory")
+    if os.getuid() != 0 or not (base / "tasks").exists():
+        pytest.skip("needs root and a memory cgroup of version 1")
+    own = next((line.split(":", 2)[2] for line in Path("/proc/self/cgroup").read_text().splitlines() if ":memory:" in line), "/")
+    parent = base / own.strip().lstrip("/")
+    if not parent.exists():
+        parent = base
+    group = parent / f"bjtest-{os.getpid()}"
+    try:
+        group.mkdir()
+        (group / "memory.use_hierarchy").write_text("1") if (group / "memory.use_hierarchy").exists() else None
+        (group / "memory.limit_in_bytes").write_text(str(400 * MIB))
+    except OSError as problem:
+        pytest.skip(f"no memory cgroup can be made here: {problem}")
+    yield group
+    for _ in range(50):
+        try:
+            for inner in sorted((p for p in group.rglob("*") if p.is_dir()), reverse=True):
+                inner.rmdir()
+            group.rmdir()
+            return
+        except OSError:
+            time.sleep(0.1)
+
+
+def test_in_a_small_cgroup_the_greedy_session_dies_and_no_other(callers, small_cgroup):
+    who = callers["root"]
+    t = Tokens(who, env={"BELLJAR_POOL_SIZE": "1"}, preexec_fn=lambda: (small_cgroup / "cgroup.procs").write_text("0"))
+    try:
+        greedy, quiet = t.add("greedy"), t.add("quiet")
+        calm = open_session(t, quiet, "calm")
+        cell(t, quiet, calm, "x = 41")
+        zygotes = scores(t.server.process.pid)[1]
+        # Each within its own limit, together more than the server has.
+        for i in range(4):
+            session = open_session(t, greedy, f"g{i}", memory_mb=200)
+            reply = t.call(greedy, "POST", f"{session}/execute", {"code": "x = bytearray(150 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1", "timeout_s": 30})
+            assert reply.status in (200, 404, 500), reply
+        assert cell(t, quiet, calm, "print(x + 1)")["stdout"] == "42\n"
+        assert t.server.process.poll() is None
+        assert scores(t.server.process.pid)[1] == zygotes
+    finally:
+        assert t.server.stop() == 0, t.server.said
