@@ -20,6 +20,7 @@
 #include "base/cleanup.h"
 #include "sandbox/mount.h"
 #include "sandbox/ns.h"
+#include "sandbox/protected.h"
 #include "sandbox/repository.h"
 #include "wire/fds.h"
 
@@ -28,12 +29,6 @@ static const char *const refused_trees[] = {"/proc", "/sys", "/dev", "/run", "/v
 
 /* Never granted themselves: the sandbox has its own there. What lies below may be. */
 static const char *const refused_places[] = {"/", "/workspace", "/tmp", "/usr", "/etc"};
-
-static const char *const protected_paths[] = {
-#define X(path) path,
-#include "sandbox/protected.h"
-#undef X
-};
 
 static bool is_below(const char *path, const char *tree)
 {
@@ -269,8 +264,20 @@ struct grant_watch {
         mode_t type; /* 0: it did not exist */
         ino_t inode;
         struct timespec changed; /* an inode number may be used again at once */
-    } was[ARRAY_SIZE(protected_paths)];
+    } was[];
 };
+
+/* NULL: not one that is looked for by its name. */
+static const char *protected_path(size_t i)
+{
+    size_t count;
+    const struct protected_name *rows = protected_names(&count);
+
+    return i >= count || rows[i].pattern[0] == '/' || strchr(rows[i].pattern, '*') ||
+                   strcmp(rows[i].pattern, ".git") == 0
+               ? NULL
+               : rows[i].pattern;
+}
 
 static int open_dir_beneath(int dir, const char *path)
 {
@@ -311,16 +318,21 @@ static bool find_protected(const struct run_grant *grant, const char *path, int 
 
 struct grant_watch *grant_watch_new(const struct run_grant *grant)
 {
-    struct grant_watch *watch = calloc(1, sizeof(*watch));
+    size_t count;
+    struct grant_watch *watch;
+
+    (void)protected_names(&count);
+    watch = calloc(1, sizeof(*watch) + count * sizeof(watch->was[0]));
 
     if (watch)
         watch->is_bare = repository_is_bare(grant->fd);
-    for (size_t i = 0; watch && i < ARRAY_SIZE(protected_paths); i++) {
+    for (size_t i = 0; watch && i < count; i++) {
+        const char *path = protected_path(i);
         char name[NAME_MAX + 1];
         cleanup_close int dir = -1;
         struct stat st;
 
-        if (find_protected(grant, protected_paths[i], &dir, name, sizeof(name), &st)) {
+        if (path && find_protected(grant, path, &dir, name, sizeof(name), &st)) {
             watch->was[i].type = st.st_mode & S_IFMT;
             watch->was[i].inode = st.st_ino;
             watch->was[i].changed = st.st_ctim;
@@ -360,15 +372,17 @@ static bool is_unchanged(const struct grant_watch *watch, size_t i, const struct
 size_t grant_quarantine(const struct run_grant *grant, const struct grant_watch *watch,
                         size_t *ret_failed)
 {
-    size_t count = 0;
+    size_t count = 0, rows;
 
     *ret_failed = 0;
-    for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
+    (void)protected_names(&rows);
+    for (size_t i = 0; i < rows; i++) {
+        const char *path = protected_path(i);
         char name[NAME_MAX + 1];
         cleanup_close int dir = -1;
         struct stat st;
 
-        if (!find_protected(grant, protected_paths[i], &dir, name, sizeof(name), &st) ||
+        if (!path || !find_protected(grant, path, &dir, name, sizeof(name), &st) ||
             is_unchanged(watch, i, &st))
             continue;
         if (move_aside(dir, name) == 0)

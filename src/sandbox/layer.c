@@ -14,12 +14,7 @@
 #include "base/utf8.h"
 #include "sandbox/files_internal.h"
 #include "sandbox/layer_internal.h"
-
-static const char *const protected_paths[] = {
-#define X(path) path,
-#include "sandbox/protected.h"
-#undef X
-};
+#include "sandbox/protected_internal.h"
 
 /* --- life --- */
 
@@ -210,86 +205,64 @@ const char *layers_base(const struct layers *layers, size_t index, size_t n, int
 
 /* --- what is never written --- */
 
-/* Names are compared without their case: there are disks on which it makes no difference. */
-static bool is_protected_at(const char *path, bool is_directory)
+static bool is_on_disk(const struct layer *layer, const char *path)
 {
-    size_t len = strlen(path);
+    cleanup_close int fd = layer_openat(&layer->disk, layer->disk.fd, path, O_PATH);
 
-    for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
-        const char *known = protected_paths[i];
-        size_t n = strlen(known);
-
-        if (len >= n && strncasecmp(path, known, n) == 0 && (len == n || path[n] == '/'))
-            return true;
-        /* What is no directory and stands where one with protected files would: a link to one that
-         * the program has filled, or the `.git` of a worktree. */
-        if (!is_directory && len < n && known[len] == '/' && strncasecmp(path, known, len) == 0)
-            return true;
-    }
-    return false;
-}
-
-bool layer_is_protected(const char *path, bool is_directory)
-{
-    for (const char *at = path; at; at = strchr(at, '/')) {
-        at += *at == '/';
-        if (is_protected_at(at, is_directory))
-            return true;
-    }
-    return false;
-}
-
-static bool is_in_checkout(const char *path)
-{
-    for (const char *at = path; at; at = strchr(at, '/')) {
-        at += *at == '/';
-        if (strncasecmp(at, ".git/", 5) == 0)
-            return true;
-    }
-    return false;
-}
-
-/* Of the inside of a repository, without `.git/` in front. */
-static bool is_git_setting(const char *path)
-{
-    for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
-        const char *known = protected_paths[i] + strlen(".git/");
-        size_t n;
-
-        if (strncmp(protected_paths[i], ".git/", strlen(".git/")) != 0)
-            continue;
-        n = strlen(known);
-        if (strncasecmp(path, known, n) == 0 && (!path[n] || path[n] == '/'))
-            return true;
-    }
-    return false;
-}
-
-static bool has_head(const struct layer *layer, const char *path, size_t len)
-{
-    cleanup_close int fd = -1;
-    char head[PATH_MAX];
-
-    if ((size_t)snprintf(head, sizeof(head), "%.*sHEAD", (int)len, path) >= sizeof(head))
-        return true;
-    fd = layer_openat(&layer->disk, layer->disk.fd, head, O_PATH);
     return fd >= 0 || (errno != ENOENT && errno != ENOTDIR);
 }
 
-/* There is no bare repository without HEAD, so none comes into being where HEAD is never written;
- * and beside one that is there, nothing is that git would obey. */
-bool layer_is_bare_repository(const struct layer *layer, const char *path, bool is_directory)
+/* By its name and by the directory that it is in on the disk. */
+static bool is_protected_name(const struct layer *layer, const char *path, bool is_link)
 {
-    if (is_in_checkout(path))
-        return false;
-    for (const char *at = path; at; at = strchr(at, '/')) {
-        at += *at == '/';
-        if (!is_directory && strcasecmp(at, "HEAD") == 0)
-            return true;
-        if (is_git_setting(at) && has_head(layer, path, (size_t)(at - path)))
+    cleanup_free char *full = NULL, *above = strdup(path);
+    char *slash = above ? strrchr(above, '/') : NULL;
+    cleanup_close int parent = -1;
+
+    if (!above || asprintf(&full, "%s/%s", layer->path, path) < 0) {
+        full = NULL;
+        return true;
+    }
+    *(slash ? slash : above) = '\0';
+    parent = layer_openat(&layer->disk, layer->disk.fd, above, O_PATH | O_DIRECTORY);
+    return (is_link ? protected_judge_link(parent, full) : protected_judge(parent, full)) != NULL;
+}
+
+/* Writing a file makes the directories above it, so that each of them counts as long as it is not
+ * there: `.git/index` may change, but not come with a new `.git`. */
+static bool has_protected_parent(const struct layer *layer, const char *path)
+{
+    cleanup_free char *part = strdup(path);
+
+    for (char *slash = part ? strrchr(part, '/') : NULL; slash; slash = strrchr(part, '/')) {
+        *slash = '\0';
+        if (is_on_disk(layer, part))
+            return false;
+        if (is_protected_name(layer, part, false))
             return true;
     }
-    return false;
+    return !part;
+}
+
+/* There is no git directory without HEAD, so none comes into being where HEAD is never written. The
+ * rest of one may be new in the layer, too, and is not seen from the disk. */
+static bool is_new_head(const struct layer *layer, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    struct protected_state state = protected_start();
+
+    if (strcasecmp(slash ? slash + 1 : path, "HEAD") != 0)
+        return false;
+    protected_walk(&state, layer->path);
+    protected_walk(&state, path);
+    return state.git == GIT_OUTSIDE && !is_on_disk(layer, path);
+}
+
+bool layer_is_protected(const struct layer *layer, const char *path, enum files_kind kind)
+{
+    return is_protected_name(layer, path, kind == FILES_LINK) ||
+           has_protected_parent(layer, path) ||
+           (kind != FILES_DIRECTORY && is_new_head(layer, path));
 }
 
 /* Up is only allowed first, where it is counted from the link's own directory, which is a real one.

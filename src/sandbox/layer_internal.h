@@ -33,11 +33,8 @@ int64_t layer_ctime_ns(const struct stat *st);
 /* Whether the file on the disk has changed since we, or the sandbox, came. */
 bool layer_is_conflict(const struct layer *layer, const char *path, int64_t ctime_ns);
 
-/* Something at `path` is a protected one, or a link that could stand for one. */
-bool layer_is_protected(const char *path, bool is_directory);
-
-/* Something at `path` makes a directory a bare repository, or is a setting of one on the disk. */
-bool layer_is_bare_repository(const struct layer *layer, const char *path, bool is_directory);
+/* Whether something of this kind at `path` may not be written (sandbox/protected.h). */
+bool layer_is_protected(const struct layer *layer, const char *path, enum files_kind kind);
 
 /* Whether a link at `path` with this target stays in the directory, wherever else in it links lead.
  */

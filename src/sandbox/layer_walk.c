@@ -69,10 +69,7 @@ static bool is_odd_name(const char *path)
 static enum layer_obstacle obstacle_of(const struct walk *w, const struct layer_entry *e,
                                        const char *target)
 {
-    bool is_directory = e->kind == FILES_DIRECTORY;
-
-    if (layer_is_protected(w->path, is_directory) ||
-        (e->change != LAYER_DELETED && layer_is_bare_repository(w->layer, w->path, is_directory)))
+    if (layer_is_protected(w->layer, w->path, e->kind))
         return LAYER_PROTECTED;
     if (is_odd_name(w->path))
         return LAYER_ODD_NAME;

@@ -15,6 +15,7 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "sandbox/mount.h"
+#include "sandbox/protected.h"
 #include "sandbox/repository.h"
 
 #define READ_ONLY (MOUNT_ATTR_RDONLY | MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV)
@@ -23,12 +24,6 @@
  * the way to every sandbox that has the grant. */
 #define DEPTH_MAX       6
 #define DIRECTORIES_MAX 16384
-
-static const char *const protected_paths[] = {
-#define X(path) path,
-#include "sandbox/protected.h"
-#undef X
-};
 
 static int open_beneath(int dir, const char *path)
 {
@@ -97,11 +92,16 @@ static int protect_git_file(int dir, const char *below, struct error *err)
 static int protect_paths(int dir, const char *below, const char *prefix, size_t skip,
                          struct error *err)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(protected_paths); i++) {
-        const char *name = protected_paths[i] + skip;
+    size_t count;
+    const struct protected_name *rows = protected_names(&count);
+
+    for (size_t i = 0; i < count; i++) {
+        const char *pattern = rows[i].pattern, *name = pattern + skip;
         char path[PATH_MAX];
 
-        if (strncmp(protected_paths[i], prefix, strlen(prefix)) != 0)
+        /* Git writes in `.git` itself, and only names as they stand can be bound. */
+        if (strncmp(pattern, prefix, strlen(prefix)) != 0 || strcmp(pattern, ".git") == 0 ||
+            pattern[0] == '/' || strchr(pattern, '*'))
             continue;
         if ((size_t)snprintf(path, sizeof(path), "%s%s", below, name) >= sizeof(path))
             return error_set(err, E_INVALID, "path too long");

@@ -1,172 +1,57 @@
-/* What a program may not write in a directory that was granted for writing, relative to that
- * directory. A list for X(): the sandbox binds the existing ones read-only, the supervisor looks
- * for new ones afterwards.
+/* Protected names: what a program may not create, change or remove in a granted directory, because
+ * something on the host runs or obeys it by itself. protected_names.c has the table.
  *
- * On it is what a program of the host runs or obeys by itself the next time somebody opens a shell,
- * an editor or an agent there, or says `git`, `npm` or `cargo`. What is run only when it is asked
- * for by its own name (Makefile, package.json, tox.ini, sources) is the project, and not on it. */
+ * Everything here judges names. What a link, a second hard link or git's configuration leads to has
+ * another name: survey.h finds it when the grant is opened.
+ *
+ * Where the name cannot tell enough (a directory is a git directory by what is in it), the parent
+ * directory is asked. Where that fails, the answer is "protected".
+ */
+#pragma once
 
-/* Shells, sessions, terminals */
-X(".bash_aliases")
-X(".bash_login")
-X(".bash_logout")
-X(".bash_profile")
-X(".bashrc")
-X(".profile")
-X(".zprofile")
-X(".zshenv")
-X(".zshrc")
-X(".zlogin")
-X(".zlogout")
-X(".inputrc")
-X(".pam_environment")
-X(".screenrc")
-X(".tmux.conf")
-X(".xinitrc")
-X(".xprofile")
-X(".xsession")
-X(".xsessionrc")
-X(".config/autostart")
-X(".config/environment.d")
-X(".config/fish")
-X(".config/systemd")
-X(".local/bin")
-X(".local/share/applications")
-X(".ssh")
+#include <stdbool.h>
+#include <stddef.h>
 
-/* git, and what sets its hooks up */
-X(".gitconfig")
-X(".gitmodules")
-X(".config/git")
-X(".git/hooks")
-X(".git/config")
-X(".git/config.worktree")
-X(".git/modules")
-X(".git/commondir")
-X(".git/info")
-X(".git/worktrees")
-X(".githooks")
-X(".git-hooks")
-X(".husky")
-X(".lefthook")
-X(".lefthook.toml")
-X(".lefthook.yaml")
-X(".lefthook.yml")
-X("lefthook.toml")
-X("lefthook.yaml")
-X("lefthook.yml")
-X(".overcommit.yml")
-X(".pre-commit-config.yaml")
-X(".pre-commit-config.yml")
-X(".pre-commit-hooks.yaml")
+/* One row of the table. `pattern` is one name or several in a row (".git/hooks"), at any depth, or
+ * from the root if it begins with a slash; `reason` is a clause for people ("git runs the programs
+ * in it"). */
+struct protected_name {
+    const char *pattern;
+    const char *reason;
+};
 
-/* Environments that are entered with the directory, and versions of tools */
-X(".envrc")
-X(".config/direnv")
-X(".asdfrc")
-X(".tool-versions")
-X(".mise")
-X(".mise.toml")
-X(".mise.local.toml")
-X("mise.toml")
-X("mise.local.toml")
-X(".config/mise")
-X(".config/mise.toml")
-X(".rtx.toml")
+/* All rows, for documentation. */
+const struct protected_name *protected_names(size_t *ret_count);
 
-/* Editors, debuggers and containers of development */
-X(".vscode")
-X(".idea")
-X(".fleet")
-X(".zed")
-X(".config/zed")
-X(".vim")
-X(".vimrc")
-X(".gvimrc")
-X(".exrc")
-X(".lvimrc")
-X(".nvimrc")
-X(".nvim.lua")
-X(".config/nvim")
-X(".dir-locals.el")
-X(".dir-locals-2.el")
-X(".emacs")
-X(".emacs.d")
-X(".config/emacs")
-X(".helix")
-X(".ycm_extra_conf.py")
-X(".gdbinit")
-X(".lldbinit")
-X(".devcontainer")
-X(".devcontainer.json")
+/* Judges a place by its name, whatever is to happen there. `path` is absolute, of the host, and
+ * resolved (no links, no "." or ".."): the granted directory and what follows. Patterns match
+ * across the root of the grant, too (grant ~/.config, path git/config). `parent` is a descriptor
+ * (O_PATH will do) of the place's parent directory, or -1 where there is none yet. It may be on a
+ * detached mount of the grant. Returns NULL if the place is not protected. */
+const struct protected_name *protected_judge(int parent, const char *path);
 
-/* Agents: settings, and texts that they take for their user's word */
-X(".aider.conf.yml")
-X(".agent")
-X(".agents")
-X(".amazonq")
-X(".augment")
-X(".augment-guidelines")
-X(".claude")
-X(".claude.json")
-X(".cline")
-X(".clinerules")
-X(".codeium")
-X(".codex")
-X(".config/opencode")
-X(".continue")
-X(".continuerc.json")
-X(".crush.json")
-X(".cursor")
-X(".cursorrules")
-X(".factory")
-X(".gemini")
-X(".github/agents")
-X(".github/chatmodes")
-X(".github/copilot-instructions.md")
-X(".github/hooks")
-X(".github/instructions")
-X(".github/prompts")
-X(".goose")
-X(".goosehints")
-X(".junie")
-X(".kilocode")
-X(".kiro")
-X(".mcp.json")
-X(".opencode")
-X(".qwen")
-X(".roo")
-X(".roomodes")
-X(".roorules")
-X(".rules")
-X(".trae")
-X(".windsurf")
-X(".windsurfrules")
-X("AGENTS.md")
-X("AGENTS.override.md")
-X("CLAUDE.md")
-X("CLAUDE.local.md")
-X("GEMINI.md")
-X("crush.json")
-X("opencode.json")
-X("opencode.jsonc")
+/* The same for a symbolic link that is to be made at `path`, or moved there. A link is protected
+ * also where a directory would not be: `.config` as a link would let any directory stand for the
+ * one that has `git` in it. */
+const struct protected_name *protected_judge_link(int parent, const char *path);
 
-/* Package managers and build tools: programs they load, registries and keys they use */
-X(".npmrc")
-X(".pnpmfile.cjs")
-X(".yarnrc")
-X(".yarnrc.yml")
-X(".yarn/plugins")
-X(".yarn/releases")
-X(".yarn/sdks")
-X(".cargo/bin")
-X(".cargo/config")
-X(".cargo/config.toml")
-X(".cargo/credentials.toml")
-X(".cargo/env")
-X(".bundle/config")
-X(".config/dotnet-tools.json")
-X(".config/pip")
-X(".pip")
-X(".pypirc")
-X(".netrc")
+/* In addition to protected_judge(), for something that is to be moved to `path`: would anything in
+ * it get a protected name there (`.config` that has `git` in it)? `dir` is a descriptor of what is
+ * moved, opened with O_PATH | O_NOFOLLOW. A link is judged as by protected_judge_link(); for other
+ * files the answer is NULL. */
+const struct protected_name *protected_judge_move(int dir, const char *path);
+
+/* --- Belljar's own places: configuration, state, keys, sockets, skills --- */
+
+/* Adds a file or directory of Belljar's, wherever the configuration puts it. It counts for
+ * protected_judge(), together with all below it. Both the given path and what it resolves to are
+ * added. What is not absolute is ignored; more than PROTECTED_OWN_MAX are an error (-1). */
+#define PROTECTED_OWN_MAX 64
+int protected_add_own(const char *path);
+
+/* The paths added so far, for a process that has to be told. */
+const char *protected_own(size_t index); /* NULL: no more */
+
+/* Whether `path` (absolute, resolved) is one of Belljar's own places, or lies in one: by a path
+ * added above, or by a row of the table. */
+const struct protected_name *protected_judge_own(const char *path);

@@ -96,45 +96,67 @@ static void look(size_t wanted)
 
 /* --- rules --- */
 
+static bool is_protected(const char *path, enum files_kind kind)
+{
+    return layer_is_protected(&layers->items[0], path, kind);
+}
+
 static void protected_paths_are_so_in_any_directory(void **state)
 {
     (void)state;
-    assert_true(layer_is_protected(".bashrc", false));
-    assert_true(layer_is_protected("a/b/.git/hooks/pre-commit", false));
-    assert_true(layer_is_protected("a/.GIT/Config", false));
-    assert_true(layer_is_protected(".git", false));
-    assert_true(layer_is_protected("a/.config", false));
-    assert_true(layer_is_protected("a/.devcontainer/devcontainer.json", false));
-    assert_true(layer_is_protected("packages/a/claude.md", false));
-    assert_false(layer_is_protected(".git", true));
-    assert_false(layer_is_protected(".git/objects/aa", false));
-    assert_false(layer_is_protected("bashrc", false));
-    assert_false(layer_is_protected(".bashrcs", false));
-    assert_false(layer_is_protected("x.git/hooks", false));
-    assert_false(layer_is_protected("a/config", false));
+    assert_true(is_protected(".bashrc", FILES_REGULAR));
+    assert_true(is_protected("a/b/.git/hooks/pre-commit", FILES_REGULAR));
+    assert_true(is_protected("a/.GIT/Config", FILES_REGULAR));
+    assert_true(is_protected(".git", FILES_REGULAR));
+    assert_true(is_protected(".git", FILES_DIRECTORY));
+    assert_true(is_protected("a/.config", FILES_LINK));
+    assert_false(is_protected("a/.config", FILES_DIRECTORY));
+    assert_true(is_protected("a/.devcontainer/devcontainer.json", FILES_REGULAR));
+    assert_true(is_protected("packages/a/claude.md", FILES_REGULAR));
+    assert_true(is_protected("a/.hg/hgrc", FILES_REGULAR));
+    assert_true(is_protected("a/.local/state/belljar/x", FILES_REGULAR));
+    assert_false(is_protected("bashrc", FILES_REGULAR));
+    assert_false(is_protected(".bashrcs", FILES_REGULAR));
+    assert_false(is_protected("x.git/hooks", FILES_REGULAR));
+    assert_false(is_protected("a/config", FILES_REGULAR));
 }
 
-static void expect_bare(const char *path, bool wanted)
+static void a_repository_changes_but_does_not_come_into_being(void **state)
 {
-    assert_int_equal(layer_is_bare_repository(&layers->items[0], path, false), wanted);
+    (void)state;
+    assert_true(is_protected(".git/objects/aa", FILES_DIRECTORY));
+    assert_true(is_protected(".git/index", FILES_REGULAR));
+    assert_int_equal(mkdir("disk/.git", 0755), 0);
+    assert_false(is_protected(".git/objects/aa", FILES_DIRECTORY));
+    assert_false(is_protected(".git/index", FILES_REGULAR));
+    assert_false(is_protected(".git/HEAD", FILES_REGULAR));
+    assert_true(is_protected(".git/index", FILES_LINK));
+    assert_true(is_protected(".git/commondir", FILES_REGULAR));
+    assert_true(is_protected(".git/rebase-merge/git-rebase-todo", FILES_REGULAR));
 }
 
 static void no_bare_repository_comes_into_being(void **state)
 {
     (void)state;
-    expect_bare("HEAD", true);
-    expect_bare("a/Head", true);
-    expect_bare(".git/HEAD", false);
-    expect_bare(".git/refs/remotes/origin/HEAD", false);
-    assert_false(layer_is_bare_repository(&layers->items[0], "HEAD", true));
-    expect_bare("repo/config", false);
+    assert_true(is_protected("HEAD", FILES_REGULAR));
+    assert_true(is_protected("a/Head", FILES_REGULAR));
+    assert_true(is_protected("new/HEAD", FILES_LINK));
+    assert_false(is_protected("new/head", FILES_DIRECTORY));
+    assert_false(is_protected("repo/config", FILES_REGULAR));
     assert_int_equal(mkdir("disk/repo", 0755), 0);
+    assert_int_equal(mkdir("disk/repo/a", 0755), 0);
     write_at("disk/repo/HEAD", "ref: refs/heads/main");
-    expect_bare("repo/config", true);
-    expect_bare("repo/hooks/pre-commit", true);
-    expect_bare("repo/configuration", false);
-    expect_bare("repo/a/config", false);
-    expect_bare("repo/HEAD/config", false);
+    assert_true(is_protected("repo/objects", FILES_DIRECTORY));
+    assert_true(is_protected("repo/refs", FILES_DIRECTORY));
+    assert_true(is_protected("repo/commondir", FILES_REGULAR));
+    assert_int_equal(mkdir("disk/repo/objects", 0755), 0);
+    assert_int_equal(mkdir("disk/repo/refs", 0755), 0);
+    assert_true(is_protected("repo/config", FILES_REGULAR));
+    assert_true(is_protected("repo/hooks", FILES_DIRECTORY));
+    assert_true(is_protected("repo/hooks/pre-commit", FILES_REGULAR));
+    assert_false(is_protected("repo/HEAD", FILES_REGULAR));
+    assert_false(is_protected("repo/configuration", FILES_REGULAR));
+    assert_false(is_protected("repo/a/config", FILES_REGULAR));
 }
 
 static void links_stay_or_lead_out(void **state)
@@ -354,8 +376,9 @@ static int end(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(protected_paths_are_so_in_any_directory),
-        cmocka_unit_test_setup_teardown(no_bare_repository_comes_into_being, setup, teardown),
+        IN_LAYER(protected_paths_are_so_in_any_directory),
+        IN_LAYER(a_repository_changes_but_does_not_come_into_being),
+        IN_LAYER(no_bare_repository_comes_into_being),
         cmocka_unit_test(links_stay_or_lead_out),
         IN_LAYER(what_is_the_same_is_no_change),
         IN_LAYER(a_whiteout_deletes_all_below_and_over_nothing_nothing),

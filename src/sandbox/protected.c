@@ -1,0 +1,643 @@
+/* The table as a tree of names. Each directory on a path has a state: the nodes of the tree that
+ * the last names have led to. A name is folded once, and found among the children of those nodes
+ * and of the root by one hash each. */
+#include "sandbox/protected.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "base/cleanup.h"
+#include "sandbox/fold.h"
+#include "sandbox/protected_internal.h"
+
+#define NODES    4096
+#define SLOTS    16384 /* a power of two */
+#define GIT_ROWS 32
+
+/* Where patterns start: anywhere; at "/". The third has the names that git obeys in its directory.
+ */
+enum { ROOT, TOP, GIT_SETTINGS, N_FIXED };
+
+struct node {
+    const char *name; /* folded, in tree.text */
+    uint8_t len;
+    uint8_t star;  /* 1 + where the asterisk is; 0: none */
+    bool has_more; /* there are nodes below */
+    bool is_git;
+    uint16_t parent;
+    uint16_t next;  /* among the children of the parent with an asterisk, or among all */
+    uint16_t child; /* the first of all */
+    uint16_t wild;  /* the first with an asterisk */
+    uint16_t next_wild;
+    const struct protected_name *row; /* a pattern ends here */
+};
+
+static struct {
+    bool is_built;
+    unsigned n_nodes;
+    struct node nodes[NODES];
+    uint16_t slots[SLOTS]; /* node + 1 by parent and name */
+    char text[NODES * 24]; /* their names, folded */
+    size_t text_len;
+    const struct protected_name *git[GIT_ROWS]; /* those that begin with `.git/` */
+    size_t n_git;
+    /* Those at the root with an asterisk, by their first byte, or by the last where the asterisk is
+     * first: they are looked at for every name. */
+    uint16_t wild_by_first[256], wild_by_last[256];
+} tree;
+
+static struct {
+    size_t count;
+    struct {
+        char *path;
+        char *folded;
+        size_t len;
+    } items[PROTECTED_OWN_MAX];
+} own;
+
+static const struct protected_name own_row = {"(Belljar's own)", "it belongs to Belljar"};
+static const struct protected_name unknown_row = {"(unknown)",
+                                                  "it cannot be told whether it is protected"};
+
+/* --- the tree --- */
+
+static uint32_t hash_of(const char *name, size_t len)
+{
+    uint32_t h = 2166136261u;
+
+    for (size_t i = 0; i < len; i++)
+        h = (h ^ (uint8_t)name[i]) * 16777619u;
+    return h;
+}
+
+static uint32_t slot_of(unsigned parent, uint32_t hash)
+{
+    hash = (hash ^ (parent * 2654435761u)) * 2246822519u;
+    return hash >> 16;
+}
+
+static bool is_name(const struct node *node, const char *name, size_t len)
+{
+    return node->len == len && memcmp(node->name, name, len) == 0;
+}
+
+static struct node *find_child(unsigned parent, uint32_t hash, const char *name, size_t len)
+{
+    for (uint32_t h = slot_of(parent, hash);; h++) {
+        uint16_t slot = tree.slots[h & (SLOTS - 1)];
+        struct node *node;
+
+        if (!slot)
+            return NULL;
+        node = &tree.nodes[slot - 1];
+        if (node->parent == parent && is_name(node, name, len))
+            return node;
+    }
+}
+
+static struct node *add_child(unsigned parent, const char *name, size_t len)
+{
+    struct node *node = &tree.nodes[tree.n_nodes], *above = &tree.nodes[parent];
+    uint32_t h = slot_of(parent, hash_of(name, len));
+    const char *star;
+
+    if (tree.n_nodes >= NODES || tree.text_len + len > sizeof(tree.text))
+        abort(); /* the table has outgrown this file; every test would end here */
+    name = memcpy(tree.text + tree.text_len, name, len);
+    tree.text_len += len;
+    star = memchr(name, '*', len);
+    *node = (struct node){.name = name,
+                          .len = (uint8_t)len,
+                          .star = (uint8_t)(star ? star - name + 1 : 0),
+                          .parent = (uint16_t)parent,
+                          .next = above->child,
+                          .next_wild = above->wild};
+    above->child = (uint16_t)tree.n_nodes;
+    above->has_more = true;
+    if (star)
+        above->wild = (uint16_t)tree.n_nodes;
+    while (tree.slots[h & (SLOTS - 1)])
+        h++;
+    tree.slots[h & (SLOTS - 1)] = (uint16_t)(tree.n_nodes + 1);
+    tree.n_nodes++;
+    return node;
+}
+
+static void add_row(const struct protected_name *row)
+{
+    bool is_top = row->pattern[0] == '/';
+    unsigned at = is_top ? TOP : ROOT;
+
+    /* protected_git.c has the inside of git directories. */
+    if (strncmp(row->pattern, ".git/", 5) == 0 && tree.n_git < GIT_ROWS) {
+        tree.git[tree.n_git++] = row;
+        return;
+    }
+    for (const char *name = row->pattern + is_top; name;) {
+        const char *slash = strchr(name, '/');
+        char folded[FOLD_MAX];
+        size_t len = fold_name(name, slash ? (size_t)(slash - name) : strlen(name), folded);
+        struct node *node = find_child(at, hash_of(folded, len), folded, len);
+
+        if (!node)
+            node = add_child(at, folded, len);
+        at = (unsigned)(node - tree.nodes);
+        if (!slash) {
+            node->row = row;
+            node->is_git = strcmp(row->pattern, ".git") == 0;
+        }
+        name = slash ? slash + 1 : NULL;
+    }
+}
+
+static void build(void)
+{
+    size_t count;
+    const struct protected_name *rows = protected_names(&count);
+    const char *name;
+
+    tree.n_nodes = N_FIXED;
+    for (size_t i = 0; i < count; i++)
+        add_row(&rows[i]);
+    for (unsigned i = tree.nodes[ROOT].wild, next; i; i = next) {
+        struct node *node = &tree.nodes[i];
+        uint16_t *list = node->star > 1 ? &tree.wild_by_first[(uint8_t)node->name[0]]
+                                        : &tree.wild_by_last[(uint8_t)node->name[node->len - 1]];
+
+        next = node->next_wild;
+        node->next_wild = *list;
+        *list = (uint16_t)i;
+    }
+    for (size_t i = 0; (name = protected_git_setting(i)); i++)
+        (void)add_child(GIT_SETTINGS, name, strlen(name));
+    tree.is_built = true;
+}
+
+const struct protected_name *protected_row(const char *pattern)
+{
+    const struct protected_name *rows;
+    size_t count;
+
+    if (!tree.is_built)
+        build();
+    for (size_t i = 0; i < tree.n_git; i++)
+        if (strcmp(tree.git[i]->pattern, pattern) == 0)
+            return tree.git[i];
+    if (strncmp(pattern, ".git/", 5) == 0)
+        return NULL;
+    rows = protected_names(&count);
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(rows[i].pattern, pattern) == 0)
+            return &rows[i];
+    return NULL;
+}
+
+/* --- one name --- */
+
+static bool is_wild(const struct node *node, const char *name, size_t len)
+{
+    size_t before = node->star - 1u, behind = node->len - node->star;
+
+    return len >= before + behind && memcmp(name, node->name, before) == 0 &&
+           memcmp(name + len - behind, node->name + node->star, behind) == 0;
+}
+
+/* The 8.3 name that file systems of Windows give to `node` beside its own: the first six letters
+ * (or two, and four of a checksum), a tilde and a number, and three letters of the ending. */
+static bool is_short(const struct node *node, const char *name, size_t len)
+{
+    const char *tilde = memchr(name, '~', len), *of = node->name, *end = of + node->len;
+    char letters[6];
+    size_t n = 0, at;
+
+    if (!tilde || tilde == name || tilde - name > 6)
+        return false;
+    for (at = (size_t)(tilde - name) + 1; at < len && name[at] >= '0' && name[at] <= '9'; at++)
+        ;
+    if (at == (size_t)(tilde - name) + 1 || (at < len && name[at] != '.'))
+        return false;
+    while (of < end && *of == '.')
+        of++;
+    for (; of < end && *of != '.' && n < sizeof(letters); of++)
+        if (*of != ' ')
+            letters[n++] = *of;
+    if ((size_t)(tilde - name) == n && memcmp(letters, name, n) == 0)
+        return true;
+    return tilde - name == 6 && n >= 2 && memcmp(letters, name, 2) == 0 &&
+           strspn(name + 2, "0123456789abcdef") >= 4;
+}
+
+static void enter(struct protected_state *next, const struct node *node)
+{
+    if (node->row && !next->row)
+        next->row = node->row;
+    if (node->is_git)
+        next->git = GIT_TOP;
+    if (!node->has_more)
+        return;
+    if (next->n_active == PROTECTED_ACTIVE)
+        next->row = &unknown_row;
+    else
+        next->active[next->n_active++] = (uint16_t)(node - tree.nodes);
+}
+
+/* A name, folded, with what is needed of it more than once. */
+struct name {
+    const char *text;
+    size_t len;
+    uint32_t hash;
+    bool has_tilde;
+};
+
+static void enter_wild(struct protected_state *next, unsigned first, const struct name *name)
+{
+    for (unsigned i = first; i; i = tree.nodes[i].next_wild)
+        if (is_wild(&tree.nodes[i], name->text, name->len))
+            enter(next, &tree.nodes[i]);
+}
+
+static void enter_children(struct protected_state *next, unsigned parent, const struct name *name)
+{
+    const struct node *node = find_child(parent, name->hash, name->text, name->len);
+
+    if (node)
+        enter(next, node);
+    if (parent != ROOT) {
+        enter_wild(next, tree.nodes[parent].wild, name);
+    } else {
+        enter_wild(next, tree.wild_by_first[(uint8_t)name->text[0]], name);
+        enter_wild(next, tree.wild_by_last[(uint8_t)name->text[name->len - 1]], name);
+    }
+    for (unsigned i = name->has_tilde ? tree.nodes[parent].child : 0; i; i = tree.nodes[i].next)
+        if (is_short(&tree.nodes[i], name->text, name->len))
+            enter(next, &tree.nodes[i]);
+}
+
+/* The name at `text`, folded into `room` (FOLD_MAX bytes). */
+static struct name fold(const char *text, size_t len, char *room)
+{
+    struct name name = {.text = room, .len = fold_name(text, len, room)};
+
+    name.hash = hash_of(room, name.len);
+    name.has_tilde = memchr(room, '~', name.len) != NULL;
+    return name;
+}
+
+static void step_folded(struct protected_state *state, const struct name *name)
+{
+    struct protected_state next;
+
+    if (name->len == 0)
+        return;
+    if (state->row && state->git == GIT_OUTSIDE) { /* everything below is protected, too */
+        state->n_active = 0;
+        return;
+    }
+    next.row = NULL;
+    next.git = GIT_OUTSIDE;
+    next.n_active = 0;
+    if (state->git) {
+        next.git = state->git;
+        next.row = state->row;
+        protected_git_step(&next, name->text, name->len);
+    }
+    for (unsigned i = 0; i < state->n_active; i++)
+        enter_children(&next, state->active[i], name);
+    enter_children(&next, ROOT, name);
+    *state = next;
+}
+
+void protected_step(struct protected_state *state, const char *text, size_t len)
+{
+    char room[FOLD_MAX];
+    struct name name;
+
+    if (!tree.is_built)
+        build();
+    name = fold(text, len, room);
+    step_folded(state, &name);
+}
+
+struct protected_state protected_start(void)
+{
+    return (struct protected_state){.n_active = 1, .active = {TOP}};
+}
+
+struct protected_state protected_git_start(void)
+{
+    return (struct protected_state){.git = GIT_TOP};
+}
+
+/* strspn() and its like build a table first, which takes longer than the whole name. */
+static const char *skip_slashes(const char *path)
+{
+    while (*path == '/')
+        path++;
+    return path;
+}
+
+static size_t name_len(const char *path)
+{
+    return (size_t)(strchrnul(path, '/') - path);
+}
+
+void protected_walk(struct protected_state *state, const char *path)
+{
+    for (path = skip_slashes(path); *path; path = skip_slashes(path)) {
+        size_t len = name_len(path);
+
+        protected_step(state, path, len);
+        path += len;
+    }
+}
+
+bool protected_is_open(const struct protected_state *state)
+{
+    if (state->row && state->git == GIT_OUTSIDE)
+        return false;
+    return state->n_active > 0 || (state->git != GIT_OUTSIDE && state->git != GIT_FREE);
+}
+
+/* In a git directory no link is git's own work. */
+const struct protected_name *protected_link_row(const struct protected_state *state)
+{
+    if (state->row)
+        return state->row;
+    if (state->git != GIT_OUTSIDE)
+        return protected_row(".git/*");
+    for (unsigned i = 0; i < state->n_active; i++)
+        for (unsigned at = state->active[i]; at; at = tree.nodes[at].child)
+            if (tree.nodes[at].row)
+                return tree.nodes[at].row;
+    return NULL;
+}
+
+/* --- git directories that have another name --- */
+
+/* Whether the directory `levels` above `parent` is a git directory. A detached mount has nothing
+ * above its root, and the kernel stays there: that it did is seen by the inode. */
+static bool is_git_above(int parent, size_t levels)
+{
+    char prefix[3 * 128 + 1];
+    struct stat here, below;
+
+    if (levels > 128)
+        return false; /* the parts below are looked at from their own parents as they are made */
+    for (size_t i = 0; i < levels; i++)
+        memcpy(prefix + 3 * i, "../", 4);
+    prefix[3 * levels] = '\0';
+    if (!protected_git_is_directory(parent, prefix))
+        return false;
+    if (levels == 0)
+        return true;
+    if (fstatat(parent, prefix, &here, 0) < 0 ||
+        fstatat(parent, levels > 1 ? prefix + 3 : ".", &below, 0) < 0)
+        return true;
+    return here.st_dev != below.st_dev || here.st_ino != below.st_ino;
+}
+
+static const struct protected_name *judge_as_git(const char *rest)
+{
+    struct protected_state state = protected_git_start();
+
+    protected_walk(&state, rest);
+    return state.row;
+}
+
+static size_t count_names(const char *path)
+{
+    size_t n = 0;
+
+    for (path = skip_slashes(path); *path; path = skip_slashes(path + name_len(path)))
+        n++;
+    return n;
+}
+
+/* Looks at one name of the path, with `rest` from this name on. */
+static const struct protected_name *judge_in_git(int parent, const char *rest,
+                                                 const struct name *name)
+{
+    if (!find_child(GIT_SETTINGS, name->hash, name->text, name->len))
+        return NULL;
+    return is_git_above(parent, count_names(rest) - 1) ? judge_as_git(rest) : NULL;
+}
+
+/* --- whole paths --- */
+
+static const struct protected_name *judge_exact(const char *folded, size_t len)
+{
+    for (size_t i = 0; i < own.count; i++) {
+        size_t n = own.items[i].len;
+
+        if (n <= len && memcmp(folded, own.items[i].folded, n) == 0 &&
+            (n == len || folded[n] == '/'))
+            return &own_row;
+    }
+    return NULL;
+}
+
+/* Walks the whole path. NULL: not protected, and *ret_state is the state of the place. */
+static const struct protected_name *judge(int parent, const char *path,
+                                          struct protected_state *ret_state)
+{
+    struct protected_state state = protected_start();
+    const struct protected_name *row;
+    char whole[PATH_MAX + FOLD_MAX], room[FOLD_MAX];
+    size_t n_whole = 0;
+
+    if (!tree.is_built)
+        build();
+    for (const char *at = skip_slashes(path); *at; at = skip_slashes(at)) {
+        size_t raw = name_len(at);
+        struct name name = fold(at, raw, room);
+        bool was_git = state.git != GIT_OUTSIDE;
+
+        if (own.count && n_whole + name.len + 1 < sizeof(whole)) {
+            whole[n_whole++] = '/';
+            memcpy(whole + n_whole, name.text, name.len);
+            n_whole += name.len;
+        }
+        step_folded(&state, &name);
+        if (!was_git && parent >= 0 && !state.row && state.git == GIT_OUTSIDE) {
+            row = judge_in_git(parent, at, &name);
+            if (!row && !at[raw] && protected_git_would_become(parent, at, name.text, name.len))
+                row = protected_row(".git");
+            if (row)
+                return row;
+        }
+        at += raw;
+    }
+    *ret_state = state;
+    row = own.count ? judge_exact(whole, n_whole) : NULL;
+    return row ? row : state.row;
+}
+
+const struct protected_name *protected_judge(int parent, const char *path)
+{
+    struct protected_state state;
+
+    return judge(parent, path, &state);
+}
+
+const struct protected_name *protected_judge_link(int parent, const char *path)
+{
+    struct protected_state state;
+    const struct protected_name *row = judge(parent, path, &state);
+
+    return row ? row : protected_link_row(&state);
+}
+
+/* --- what is moved --- */
+
+static const struct protected_name *judge_content(int dir, const struct protected_state *above,
+                                                  unsigned depth);
+
+static const struct protected_name *judge_entry(int dir, const char *name,
+                                                const struct protected_state *above, unsigned depth)
+{
+    struct protected_state state = *above;
+    cleanup_close int fd = -1;
+    struct stat st;
+
+    protected_step(&state, name, strlen(name));
+    if (state.row)
+        return state.row;
+    if (!protected_is_open(&state))
+        return NULL;
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return &unknown_row;
+    if (S_ISLNK(st.st_mode))
+        return protected_link_row(&state);
+    if (!S_ISDIR(st.st_mode))
+        return NULL;
+    fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? &unknown_row : judge_content(fd, &state, depth + 1);
+}
+
+/* No deeper than the longest pattern: only names that continue one are followed. Modules of git may
+ * go further; what is deeper than anybody has it counts as protected. */
+static const struct protected_name *judge_content(int dir, const struct protected_state *above,
+                                                  unsigned depth)
+{
+    int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    cleanup_closedir DIR *entries = fd < 0 ? NULL : fdopendir(fd);
+    const struct protected_name *row;
+    struct dirent *entry;
+
+    if (!entries || depth > 32) {
+        if (fd >= 0 && !entries)
+            (void)close(fd);
+        return &unknown_row;
+    }
+    errno = 0;
+    while ((entry = readdir(entries))) {
+        if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
+            continue;
+        row = judge_entry(dir, entry->d_name, above, depth);
+        if (row)
+            return row;
+        errno = 0;
+    }
+    return errno ? &unknown_row : NULL;
+}
+
+const struct protected_name *protected_judge_content(int dir, const struct protected_state *state)
+{
+    struct stat st;
+
+    if (fstat(dir, &st) < 0)
+        return &unknown_row;
+    if (S_ISLNK(st.st_mode))
+        return protected_link_row(state);
+    return S_ISDIR(st.st_mode) ? judge_content(dir, state, 0) : NULL;
+}
+
+const struct protected_name *protected_judge_move(int dir, const char *path)
+{
+    struct protected_state state;
+    const struct protected_name *row = judge(-1, path, &state);
+
+    if (row)
+        return row;
+    return protected_is_open(&state) ? protected_judge_content(dir, &state) : NULL;
+}
+
+/* --- Belljar's own places --- */
+
+static int add_one(const char *path)
+{
+    char folded[PATH_MAX + FOLD_MAX];
+    size_t n = 0;
+
+    for (const char *at = path + strspn(path, "/"); *at && n + FOLD_MAX + 1 < sizeof(folded);
+         at += strspn(at, "/")) {
+        size_t raw = strcspn(at, "/");
+
+        folded[n++] = '/';
+        n += fold_name(at, raw, folded + n);
+        at += raw;
+    }
+    for (size_t i = 0; i < own.count; i++)
+        if (strcmp(own.items[i].path, path) == 0)
+            return 0;
+    if (n == 0)
+        return 0;
+    if (own.count == PROTECTED_OWN_MAX)
+        return -1;
+    own.items[own.count].path = strdup(path);
+    own.items[own.count].folded = strndup(folded, n);
+    own.items[own.count].len = n;
+    if (!own.items[own.count].path || !own.items[own.count].folded) {
+        free(own.items[own.count].path);
+        free(own.items[own.count].folded);
+        return -1;
+    }
+    own.count++;
+    return 0;
+}
+
+/* What is not there yet is where its parent leads. */
+static char *resolve(const char *path)
+{
+    cleanup_free char *parent = NULL, *real = NULL;
+    char *whole = realpath(path, NULL);
+    const char *slash = strrchr(path, '/');
+
+    if (whole || !slash || slash == path)
+        return whole;
+    parent = strndup(path, (size_t)(slash - path));
+    real = parent ? resolve(parent) : NULL;
+    return real && asprintf(&whole, "%s%s", strcmp(real, "/") == 0 ? "" : real, slash) >= 0 ? whole
+                                                                                            : NULL;
+}
+
+int protected_add_own(const char *path)
+{
+    cleanup_free char *real = NULL;
+
+    if (!path || *path != '/' || strlen(path) >= PATH_MAX)
+        return 0;
+    real = resolve(path);
+    if (add_one(path) < 0)
+        return -1;
+    return real ? add_one(real) : 0;
+}
+
+const char *protected_own(size_t index)
+{
+    return index < own.count ? own.items[index].path : NULL;
+}
+
+const struct protected_name *protected_judge_own(const char *path)
+{
+    struct protected_state state;
+    const struct protected_name *row = judge(-1, path, &state);
+
+    return row && strcmp(row->reason, own_row.reason) == 0 ? row : NULL;
+}

@@ -1,0 +1,227 @@
+/* What git itself writes in its own directory in ordinary work is free; everything else in there
+ * directs git to run or read something, or may in a version to come, and is protected. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "sandbox/protected_internal.h"
+
+/* Folded. A name with `.lock` behind it is as free as without. */
+static const char *const free_files[] = {
+    "index",       "head",        "orig_head",        "fetch_head",      "merge_head",
+    "merge_msg",   "merge_mode",  "merge_rr",         "merge_autostash", "auto_merge",
+    "squash_msg",  "revert_head", "cherry_pick_head", "rebase_head",     "commit_editmsg",
+    "tag_editmsg", "packed-refs", "notes_editmsg",    "description",     "packed-refs.new",
+    "gc.pid",      "gc.log",      "shallow",          "bisect_log",      "edit_description",
+};
+
+/* With anything behind them: temporary files of git's own. */
+static const char *const free_beginnings[] = {"sharedindex.", "sharedindex_", "shallow_",
+                                              "next-index-",  "index.stash.", "tmp-"};
+
+static const char *const free_directories[] = {"refs", "logs", "reftable", "rr-cache", "lfs"};
+
+/* Obeyed by git, in the top of a git directory. The rows of the table that begin with `.git/` have
+ * the reasons. */
+static const char *const settings[] = {
+    "config",    "config.worktree", "hooks",     "commondir",    "gitdir",
+    "info",      "modules",         "worktrees", "rebase-merge", "rebase-apply",
+    "sequencer", "branches",        "remotes",   "config.lock",
+};
+
+static bool is_one_of(const char *const *names, size_t count, const char *name, size_t len)
+{
+    for (size_t i = 0; i < count; i++)
+        if (strlen(names[i]) == len && memcmp(names[i], name, len) == 0)
+            return true;
+    return false;
+}
+
+#define IS_ONE_OF(names, name, len) is_one_of(names, ARRAY_SIZE(names), name, len)
+
+static bool equals(const char *name, size_t len, const char *text)
+{
+    return strlen(text) == len && memcmp(name, text, len) == 0;
+}
+
+static bool begins(const char *name, size_t len, const char *text)
+{
+    size_t n = strlen(text);
+
+    return len >= n && memcmp(name, text, n) == 0;
+}
+
+static size_t without_lock(const char *name, size_t len)
+{
+    return len > 5 && memcmp(name + len - 5, ".lock", 5) == 0 ? len - 5 : len;
+}
+
+const char *protected_git_setting(size_t i)
+{
+    if (i < ARRAY_SIZE(settings))
+        return settings[i];
+    return i == ARRAY_SIZE(settings) ? "objects" : NULL;
+}
+
+static bool is_free_file(const char *name, size_t len)
+{
+    size_t n = without_lock(name, len);
+
+    if (IS_ONE_OF(free_files, name, n))
+        return true;
+    for (size_t i = 0; i < ARRAY_SIZE(free_beginnings); i++)
+        if (begins(name, len, free_beginnings[i]))
+            return true;
+    return false;
+}
+
+static const struct protected_name *setting_row(const char *name, size_t len)
+{
+    const struct protected_name *row;
+    char pattern[64];
+
+    (void)snprintf(pattern, sizeof(pattern), ".git/%.*s", (int)(len < 50 ? len : 50), name);
+    row = protected_row(pattern);
+    return row ? row : protected_row(".git/*");
+}
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+static bool is_object_name(const char *name, size_t len)
+{
+    return (len == 2 && is_hex(name[0]) && is_hex(name[1])) || equals(name, len, "pack") ||
+           begins(name, len, "tmp_") || begins(name, len, "incoming-") ||
+           without_lock(name, len) != len;
+}
+
+/* Sets what is known of the place, and of what is below. */
+static void put(struct protected_state *state, enum protected_git git,
+                const struct protected_name *row)
+{
+    state->git = (uint8_t)git;
+    state->row = row;
+}
+
+static void step_top(struct protected_state *state, const char *name, size_t len,
+                     enum protected_git data)
+{
+    if (is_free_file(name, len) || IS_ONE_OF(free_directories, name, len))
+        put(state, data, NULL);
+    else if (equals(name, len, "objects"))
+        put(state, GIT_OBJECTS, NULL);
+    else if (equals(name, len, "info"))
+        put(state, GIT_INFO, setting_row(name, len));
+    else if (equals(name, len, "worktrees"))
+        put(state, GIT_WORKTREES, setting_row(name, len));
+    else if (equals(name, len, "modules"))
+        put(state, GIT_MODULES, setting_row(name, len));
+    else
+        put(state, GIT_OUTSIDE, setting_row(name, len)); /* and all below it */
+}
+
+/* A submodule's name may have slashes in it, so that any directory here may be the git directory of
+ * one: names that git obeys are protected at every level. */
+static void step_module(struct protected_state *state, const char *name, size_t len)
+{
+    bool is_data = state->git == GIT_MODULE_FREE;
+
+    if (IS_ONE_OF(settings, name, len) && !equals(name, len, "modules") &&
+        !equals(name, len, "worktrees") && !equals(name, len, "info"))
+        put(state, GIT_OUTSIDE, setting_row(name, len));
+    else if (is_data && !equals(name, len, "info"))
+        put(state, GIT_MODULE_FREE, NULL);
+    else
+        step_top(state, name, len, GIT_MODULE_FREE);
+    if (state->git == GIT_OUTSIDE && !IS_ONE_OF(settings, name, len))
+        put(state, GIT_MODULE, protected_row(".git/modules"));
+}
+
+void protected_git_step(struct protected_state *state, const char *name, size_t len)
+{
+    const struct protected_name *above = state->row;
+
+    switch ((enum protected_git)state->git) {
+    case GIT_TOP:
+        step_top(state, name, len, GIT_FREE);
+        break;
+    case GIT_OBJECTS:
+        if (equals(name, len, "info"))
+            put(state, GIT_OBJECTS_INFO, NULL);
+        else if (is_object_name(name, len))
+            put(state, GIT_FREE, NULL);
+        else
+            put(state, GIT_OUTSIDE, protected_row(".git/*"));
+        break;
+    case GIT_OBJECTS_INFO:
+        if (equals(name, len, "alternates"))
+            put(state, GIT_OUTSIDE, protected_row(".git/objects/info/alternates"));
+        else if (equals(name, len, "http-alternates"))
+            put(state, GIT_OUTSIDE, protected_row(".git/objects/info/http-alternates"));
+        else
+            put(state, GIT_FREE, NULL);
+        break;
+    case GIT_INFO:
+        if (equals(name, without_lock(name, len), "refs") || begins(name, len, "refs_"))
+            put(state, GIT_FREE, NULL);
+        else
+            put(state, GIT_OUTSIDE, above);
+        break;
+    case GIT_WORKTREES:
+        put(state, GIT_TOP, above);
+        break;
+    case GIT_MODULES:
+        put(state, GIT_MODULE, above);
+        break;
+    case GIT_MODULE:
+    case GIT_MODULE_FREE:
+        step_module(state, name, len);
+        break;
+    case GIT_FREE:
+        put(state, GIT_FREE, NULL);
+        break;
+    case GIT_OUTSIDE:
+        break;
+    }
+}
+
+/* --- directories that are git directories by what is in them --- */
+
+/* Also a link that leads nowhere: it may lead somewhere later. */
+static bool exists(int dir, const char *prefix, const char *name)
+{
+    char path[512];
+    struct stat st;
+
+    if ((size_t)snprintf(path, sizeof(path), "%s%s", prefix, name) >= sizeof(path))
+        return true;
+    return fstatat(dir, path, &st, AT_SYMLINK_NOFOLLOW) == 0 ||
+           (errno != ENOENT && errno != ENOTDIR);
+}
+
+bool protected_git_is_directory(int dir, const char *prefix)
+{
+    return exists(dir, prefix, "HEAD") &&
+           (exists(dir, prefix, "commondir") ||
+            (exists(dir, prefix, "objects") && exists(dir, prefix, "refs")));
+}
+
+/* HEAD is refused even where nothing else is: two programs that make the parts at the same time
+ * must not get a git directory either. In another case it is a common name, and counts only where
+ * the rest is there. */
+bool protected_git_would_become(int dir, const char *raw, const char *name, size_t len)
+{
+    if (equals(name, len, "head"))
+        return !exists(dir, "", raw) && (strcmp(raw, "HEAD") == 0 || exists(dir, "", "commondir") ||
+                                         (exists(dir, "", "objects") && exists(dir, "", "refs")));
+    if (equals(name, len, "commondir"))
+        return exists(dir, "", "HEAD");
+    if (equals(name, len, "objects") || equals(name, len, "refs"))
+        return exists(dir, "", "HEAD") && !exists(dir, "", raw);
+    return false;
+}

@@ -1,0 +1,73 @@
+/* Shared by protected.c (names), protected_git.c (inside of git directories), protected_names.c
+ * (the table) and survey.c, which walks a tree with these states. */
+#pragma once
+
+#include <stdint.h>
+
+#include "sandbox/protected.h"
+
+/* How many patterns can be half matched at a time. The table's need is far below; a state that
+ * would need more counts as protected. */
+#define PROTECTED_ACTIVE 8
+
+/* Where a directory is inside a git directory. */
+enum protected_git {
+    GIT_OUTSIDE,
+    GIT_TOP,          /* it is the git directory */
+    GIT_FREE,         /* git's data; nothing in it is obeyed */
+    GIT_OBJECTS,      /* objects/ */
+    GIT_OBJECTS_INFO, /* objects/info/ */
+    GIT_INFO,         /* info/ */
+    GIT_WORKTREES,    /* worktrees/: each name in it is the git directory of a worktree */
+    GIT_MODULES,      /* modules/: each name in it is, or leads to, one of a submodule */
+    GIT_MODULE,       /* below that: a git directory, or one more name on the way to one */
+    GIT_MODULE_FREE,  /* data of that */
+};
+
+/* What is known of a place from the names that lead to it. Starts zeroed, at the root of a path
+ * with PROTECTED_START. */
+struct protected_state {
+    const struct protected_name *row; /* this place is protected; NULL: it is not */
+    uint8_t git;                      /* enum protected_git */
+    uint8_t n_active;
+    uint16_t active[PROTECTED_ACTIVE]; /* nodes of half matched patterns */
+};
+
+/* The state at "/", where patterns that begin with a slash may start. */
+struct protected_state protected_start(void);
+
+/* The state of a git directory, whatever its name. */
+struct protected_state protected_git_start(void);
+
+/* One name further down. */
+void protected_step(struct protected_state *state, const char *name, size_t len);
+
+/* All names of a path, separated by slashes. */
+void protected_walk(struct protected_state *state, const char *path);
+
+/* Whether something in a directory of this state may be protected although its name alone is not.
+ */
+bool protected_is_open(const struct protected_state *state);
+
+/* The row for something that a link at a place of this state would stand for; NULL: none. */
+const struct protected_name *protected_link_row(const struct protected_state *state);
+
+/* What protected_judge_move() asks of something that gets this state. */
+const struct protected_name *protected_judge_content(int dir, const struct protected_state *state);
+
+/* The row whose pattern is this one. */
+const struct protected_name *protected_row(const char *pattern);
+
+/* In protected_git.c; `name` is folded. */
+void protected_git_step(struct protected_state *state, const char *name, size_t len);
+
+/* The names that git obeys in the top of a git directory, or that lead to such; NULL: no more. */
+const char *protected_git_setting(size_t index);
+
+/* Whether `dir`/`prefix` is a git directory. What cannot be known counts as one. `prefix` is empty
+ * or ends with a slash. */
+bool protected_git_is_directory(int dir, const char *prefix);
+
+/* Whether `dir` would become a git directory with something called `raw` in it; `name` is the same,
+ * folded. */
+bool protected_git_would_become(int dir, const char *raw, const char *name, size_t len);

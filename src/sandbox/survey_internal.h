@@ -1,0 +1,80 @@
+/* Shared by survey.c (the walk, and the answers), survey_place.c (what is remembered; where links
+ * lead) and survey_git.c (what git's files lead to). */
+#pragma once
+
+#include <stdint.h>
+#include <sys/stat.h>
+
+#include "base/buf.h"
+#include "sandbox/protected_internal.h"
+#include "sandbox/survey.h"
+
+#define SURVEY_HOLDS     1u /* something below is protected */
+#define SURVEY_DIRECTORY 2u
+
+struct survey_inode {
+    dev_t dev;
+    ino_t ino;
+    const struct protected_name *row; /* NULL: only holds */
+    unsigned flags;                   /* 0: the slot is empty */
+};
+
+/* A path below the grant that counts as if it had other names. */
+struct survey_place {
+    char *path; /* relative; "" is the grant itself */
+    struct protected_state state;
+};
+
+struct survey {
+    int root;
+    char *path;
+    struct survey_inode *inodes; /* a hash table of open addresses */
+    size_t n_inodes, n_slots;
+    struct survey_place *places; /* in the order of finding; sorted by path at the end */
+    size_t n_places, places_size;
+    size_t next_place; /* the first that has not been walked */
+    bool has_directories;
+    unsigned n_files; /* of git's that were read */
+    char *home;       /* of the user, or NULL */
+};
+
+/* How many places, and how many of git's files, before it is given up: nobody has that many. */
+#define SURVEY_PLACES_MAX (1u << 20)
+#define SURVEY_FILES_MAX  (1u << 20)
+#define SURVEY_FILE_BYTES (1u << 20)
+
+/* --- survey_place.c --- */
+
+int survey_add_inode(struct survey *s, const struct stat *st, const struct protected_name *row,
+                     unsigned flags, struct error *err);
+const struct survey_inode *survey_find_inode(const struct survey *s, dev_t dev, ino_t ino);
+
+/* Remembers the place; if something is there, its inode, and that the directories above hold it. */
+int survey_add_place(struct survey *s, const char *path, const struct protected_state *state,
+                     struct error *err);
+
+/* Where `target`, met in the directory `base`, leads; *ret_path is NULL where that is outside of
+ * the grant. Each link on the way becomes a place of `row`. Nothing has to be there. */
+int survey_resolve(struct survey *s, const char *base, const char *target,
+                   const struct protected_name *row, char **ret_path, struct error *err);
+
+/* Both: `target` in `base` leads to what has this state. */
+int survey_lead(struct survey *s, const char *base, const char *target,
+                const struct protected_state *state, struct error *err);
+
+/* A descriptor of something below the grant, however long the path; -1 with errno. */
+int survey_open(const struct survey *s, const char *path, int flags);
+
+/* Marks the directories above `path`. */
+int survey_mark_holders(struct survey *s, const char *path, struct error *err);
+
+/* "a/b" for "a" and "b". NULL: out of memory. */
+char *survey_join(const char *dir, const char *name);
+
+/* --- survey_git.c --- */
+
+/* `.git` as a file: says where the git directory is. */
+int survey_git_file(struct survey *s, const char *dir, const char *name, struct error *err);
+
+/* A git directory: its configuration, and where else it points. */
+int survey_git_directory(struct survey *s, const char *path, struct error *err);

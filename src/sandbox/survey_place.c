@@ -1,0 +1,377 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+
+#include "base/array.h"
+#include "base/cleanup.h"
+#include "sandbox/survey_internal.h"
+
+#define LINKS_MAX 40 /* as the kernel has it */
+
+/* --- inodes --- */
+
+static size_t slot_of(const struct survey *s, dev_t dev, ino_t ino)
+{
+    uint64_t h = ((uint64_t)ino ^ ((uint64_t)dev << 32)) * 0x9e3779b97f4a7c15u;
+    size_t at = (size_t)(h >> 20) & (s->n_slots - 1);
+
+    while (s->inodes[at].flags && (s->inodes[at].dev != dev || s->inodes[at].ino != ino))
+        at = (at + 1) & (s->n_slots - 1);
+    return at;
+}
+
+static int grow_inodes(struct survey *s, struct error *err)
+{
+    struct survey old = *s;
+    size_t wanted = old.n_slots ? 2 * old.n_slots : 256;
+    struct survey_inode *grown = calloc(wanted, sizeof(*grown));
+
+    if (!grown)
+        return error_memory(err);
+    s->inodes = grown;
+    s->n_slots = wanted;
+    for (size_t i = 0; i < old.n_slots; i++)
+        if (old.inodes[i].flags)
+            s->inodes[slot_of(s, old.inodes[i].dev, old.inodes[i].ino)] = old.inodes[i];
+    free(old.inodes);
+    return 0;
+}
+
+#define IS_THERE 4u /* so that no slot in use has flags of 0 */
+
+int survey_add_inode(struct survey *s, const struct stat *st, const struct protected_name *row,
+                     unsigned flags, struct error *err)
+{
+    struct survey_inode *inode;
+
+    if (2 * s->n_inodes >= s->n_slots && grow_inodes(s, err) < 0)
+        return -1;
+    inode = &s->inodes[slot_of(s, st->st_dev, st->st_ino)];
+    s->n_inodes += inode->flags == 0;
+    inode->dev = st->st_dev;
+    inode->ino = st->st_ino;
+    inode->flags |= flags | IS_THERE;
+    if (row) {
+        inode->row = row;
+        if (S_ISDIR(st->st_mode)) {
+            inode->flags |= SURVEY_DIRECTORY;
+            s->has_directories = true;
+        }
+    }
+    return 0;
+}
+
+const struct survey_inode *survey_find_inode(const struct survey *s, dev_t dev, ino_t ino)
+{
+    const struct survey_inode *inode;
+
+    if (!s->n_slots)
+        return NULL;
+    inode = &s->inodes[slot_of(s, dev, ino)];
+    return inode->flags ? inode : NULL;
+}
+
+/* --- paths --- */
+
+char *survey_join(const char *dir, const char *name)
+{
+    char *path = NULL;
+
+    return asprintf(&path, "%s%s%s", dir, *dir ? "/" : "", name) < 0 ? NULL : path;
+}
+
+static int open_part(int dir, const char *path, int flags)
+{
+    struct open_how how = {
+        .flags = (uint64_t)(flags | O_CLOEXEC | O_NOFOLLOW | (flags & O_PATH ? 0 : O_NONBLOCK)),
+        .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV,
+    };
+
+    return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
+/* The last name may be a link itself (O_PATH); the kernel reports it as ELOOP with NO_SYMLINKS. */
+static int open_last(int dir, const char *name, int flags)
+{
+    return openat(dir, name, flags | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+}
+
+int survey_open(const struct survey *s, const char *path, int flags)
+{
+    cleanup_close int dir = fcntl(s->root, F_DUPFD_CLOEXEC, 3);
+    char part[PATH_MAX];
+
+    for (;;) {
+        size_t len = strlen(path), cut;
+        int fd;
+
+        if (dir < 0)
+            return -1;
+        if (!len)
+            return open_part(dir, ".", flags);
+        cut = len < PATH_MAX / 2 ? len : PATH_MAX / 2;
+        while (cut > 0 && path[cut - 1] != '/')
+            cut--;
+        if (cut == 0) /* one name is left */
+            return open_last(dir, path, flags);
+        (void)snprintf(part, sizeof(part), "%.*s", (int)(cut - 1), path);
+        fd = open_part(dir, part, O_PATH | O_DIRECTORY);
+        close_fd(&dir);
+        dir = fd;
+        path += cut;
+    }
+}
+
+static int look(const struct survey *s, const char *path, struct stat *ret_st)
+{
+    cleanup_close int fd = survey_open(s, path, O_PATH);
+
+    return fd < 0 ? -1 : fstat(fd, ret_st);
+}
+
+static int mark(struct survey *s, const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (look(s, path, &st) < 0)
+        return 0; /* not there (yet) */
+    return survey_add_inode(s, &st, NULL, SURVEY_HOLDS, err);
+}
+
+int survey_mark_holders(struct survey *s, const char *path, struct error *err)
+{
+    cleanup_free char *part = strdup(path);
+
+    if (!part)
+        return error_memory(err);
+    for (char *slash = strrchr(part, '/'); slash; slash = strrchr(part, '/')) {
+        *slash = '\0';
+        if (mark(s, part, err) < 0)
+            return -1;
+    }
+    return mark(s, "", err);
+}
+
+/* --- places --- */
+
+static bool is_same_state(const struct protected_state *a, const struct protected_state *b)
+{
+    return a->row == b->row && a->git == b->git && a->n_active == b->n_active &&
+           memcmp(a->active, b->active, a->n_active * sizeof(a->active[0])) == 0;
+}
+
+/* Links may lead in circles. Places are few; those of a large one are found by their first bytes.
+ */
+static bool is_known(const struct survey *s, const char *path, const struct protected_state *state)
+{
+    for (size_t i = s->n_places; i-- > 0;)
+        if (is_same_state(&s->places[i].state, state) && strcmp(s->places[i].path, path) == 0)
+            return true;
+    return false;
+}
+
+int survey_add_place(struct survey *s, const char *path, const struct protected_state *state,
+                     struct error *err)
+{
+    struct survey_place *grown;
+    struct stat st;
+    char *copy;
+
+    if (is_known(s, path, state))
+        return 0;
+    if (s->n_places == SURVEY_PLACES_MAX) {
+        error_set(err, E_TOO_LARGE, "`%s` has too many links to protected places", s->path);
+        return error_hint(err, "grant a smaller directory, or this one with :cow");
+    }
+    grown = array_grow(s->places, s->n_places, &s->places_size, sizeof(*grown));
+    if (grown)
+        s->places = grown;
+    copy = grown ? strdup(path) : NULL;
+    if (!copy)
+        return error_memory(err);
+    s->places[s->n_places++] = (struct survey_place){copy, *state};
+    if (survey_mark_holders(s, path, err) < 0)
+        return -1;
+    if (look(s, path, &st) < 0)
+        return 0;
+    /* A git directory as such is protected, but not everything in it. */
+    if (state->row && state->git == GIT_OUTSIDE)
+        return survey_add_inode(s, &st, state->row, 0, err);
+    return survey_add_inode(s, &st, NULL, SURVEY_HOLDS, err);
+}
+
+/* --- where a path leads --- */
+
+struct resolve {
+    struct survey *s;
+    const struct protected_name *row;
+    char *at;   /* where we are, below the grant; "" is the grant */
+    char *rest; /* names still to come */
+    unsigned links;
+    bool is_outside;
+};
+
+/* The real path of something outside, or of the part of it that is there. */
+static char *real_outside(const char *path)
+{
+    char *whole = realpath(path, NULL);
+    cleanup_free char *parent = NULL, *real = NULL;
+    const char *slash = strrchr(path, '/');
+
+    if (whole || !slash || slash == path)
+        return whole;
+    parent = strndup(path, (size_t)(slash - path));
+    real = parent ? real_outside(parent) : NULL;
+    return real && asprintf(&whole, "%s%s", strcmp(real, "/") == 0 ? "" : real, slash) >= 0 ? whole
+                                                                                            : NULL;
+}
+
+/* The part of `path` behind the grant's; NULL: it is elsewhere. */
+static const char *below_grant(const struct survey *s, const char *path)
+{
+    size_t len = strlen(s->path);
+
+    if (strcmp(s->path, "/") == 0)
+        return path + 1;
+    if (strncmp(path, s->path, len) != 0 || (path[len] != '/' && path[len]))
+        return NULL;
+    return path + len + (path[len] == '/');
+}
+
+/* From an absolute path, whose ".." may still lead anywhere. */
+static int go_absolute(struct resolve *r, const char *path, struct error *err)
+{
+    cleanup_free char *real = NULL;
+    const char *below = below_grant(r->s, path);
+    char *rest;
+
+    if (!below && (real = real_outside(path)))
+        below = below_grant(r->s, real);
+    if (!below) {
+        r->is_outside = true;
+        return 0;
+    }
+    rest = strdup(below);
+    if (!rest)
+        return error_memory(err);
+    free(r->rest);
+    r->rest = rest;
+    r->at[0] = '\0';
+    return 0;
+}
+
+static int go_up(struct resolve *r, struct error *err)
+{
+    char *slash = strrchr(r->at, '/');
+    cleanup_free char *path = NULL;
+
+    if (*r->at) {
+        *(slash ? slash : r->at) = '\0';
+        return 0;
+    }
+    if (asprintf(&path, "%s/../%s", r->s->path, r->rest) < 0)
+        return error_memory(err);
+    /* The grant's own path begins this one, but it leads out of it. */
+    {
+        cleanup_free char *real = real_outside(path);
+        const char *below = real ? below_grant(r->s, real) : NULL;
+
+        if (!below) {
+            r->is_outside = true;
+            return 0;
+        }
+        return go_absolute(r, real, err);
+    }
+}
+
+static int take_link(struct resolve *r, int fd, const char *path, struct error *err)
+{
+    const struct protected_state sealed = {.row = r->row};
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(fd, "", target, sizeof(target) - 1);
+    cleanup_free char *all = NULL;
+
+    if (n < 0 || ++r->links > LINKS_MAX) {
+        r->is_outside = true; /* it leads nowhere, and the links themselves cannot be changed */
+        return r->row ? survey_add_place(r->s, path, &sealed, err) : 0;
+    }
+    target[n] = '\0';
+    if (r->row && survey_add_place(r->s, path, &sealed, err) < 0)
+        return -1;
+    all = survey_join(target, r->rest);
+    if (!all)
+        return error_memory(err);
+    if (target[0] == '/')
+        return go_absolute(r, all, err);
+    free(r->rest);
+    r->rest = take_ptr(all);
+    return 0;
+}
+
+static int go_down(struct resolve *r, const char *name, struct error *err)
+{
+    cleanup_free char *path = survey_join(r->at, name);
+    cleanup_close int fd = -1;
+    struct stat st;
+
+    if (!path)
+        return error_memory(err);
+    fd = survey_open(r->s, path, O_PATH);
+    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISLNK(st.st_mode))
+        return take_link(r, fd, path, err);
+    free(r->at);
+    r->at = take_ptr(path);
+    return 0;
+}
+
+static int resolve_all(struct resolve *r, struct error *err)
+{
+    while (!r->is_outside && *r->rest) {
+        cleanup_free char *name = NULL;
+        size_t len = strcspn(r->rest, "/"), skip = len + strspn(r->rest + len, "/");
+        int step;
+
+        name = strndup(r->rest, len);
+        if (!name)
+            return error_memory(err);
+        memmove(r->rest, r->rest + skip, strlen(r->rest + skip) + 1);
+        if (!len || strcmp(name, ".") == 0)
+            continue;
+        step = strcmp(name, "..") == 0 ? go_up(r, err) : go_down(r, name, err);
+        if (step < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int survey_resolve(struct survey *s, const char *base, const char *target,
+                   const struct protected_name *row, char **ret_path, struct error *err)
+{
+    struct resolve r = {.s = s, .row = row, .at = strdup(base), .rest = strdup(target)};
+    int failed = r.at && r.rest ? 0 : error_memory(err);
+
+    if (!failed && target[0] == '/')
+        failed = go_absolute(&r, target, err);
+    if (!failed)
+        failed = resolve_all(&r, err);
+    if (!failed)
+        *ret_path = r.is_outside ? NULL : take_ptr(r.at);
+    free(r.at);
+    free(r.rest);
+    return failed;
+}
+
+int survey_lead(struct survey *s, const char *base, const char *target,
+                const struct protected_state *state, struct error *err)
+{
+    cleanup_free char *path = NULL;
+
+    if (survey_resolve(s, base, target, protected_link_row(state), &path, err) < 0)
+        return -1;
+    return path ? survey_add_place(s, path, state, err) : 0;
+}

@@ -1,0 +1,546 @@
+#include "unit.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "sandbox/fold.h"
+#include "sandbox/protected.h"
+#include "sandbox/protected_internal.h"
+
+static char base[64];
+
+static const char *at(const char *name)
+{
+    static char path[4][1024];
+    static unsigned turn;
+    char *p = path[turn++ % 4];
+
+    (void)snprintf(p, sizeof(path[0]), "%s/%s", base, name);
+    return p;
+}
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st, (void)type, (void)ftw;
+    return remove(path);
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    (void)snprintf(base, sizeof(base), "/tmp/belljar-protected.XXXXXX");
+    return mkdtemp(base) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void make_dir(const char *name)
+{
+    assert_true(mkdir(at(name), 0755) == 0 || errno == EEXIST);
+}
+
+static void make_file(const char *name)
+{
+    cleanup_close int fd = open(at(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+
+    assert_true(fd >= 0);
+}
+
+#define assert_protected(path)                                                                     \
+    do {                                                                                           \
+        if (!protected_judge(-1, (path)))                                                          \
+            fail_msg("\"%s\" is not protected", (path));                                           \
+    } while (0)
+
+#define assert_free(path)                                                                          \
+    do {                                                                                           \
+        const struct protected_name *row_ = protected_judge(-1, (path));                           \
+        if (row_)                                                                                  \
+            fail_msg("\"%s\" is protected by %s", (path), row_->pattern);                          \
+    } while (0)
+
+/* --- the table --- */
+
+static void every_row_protects_its_own_name_at_any_depth(void **state)
+{
+    size_t count;
+    const struct protected_name *rows = protected_names(&count);
+    char path[512];
+
+    (void)state;
+    assert_true(count > 500);
+    for (size_t i = 0; i < count; i++) {
+        const char *pattern = rows[i].pattern;
+        char plain[256];
+        size_t n = 0;
+
+        for (const char *c = pattern; *c; c++)
+            plain[n++] = *c == '*' ? 'x' : *c;
+        plain[n] = '\0';
+        assert_true(rows[i].reason && strlen(rows[i].reason) > 5 && strlen(rows[i].reason) < 100);
+        (void)snprintf(path, sizeof(path), "%s%s", pattern[0] == '/' ? "" : "/home/u/a/", plain);
+        assert_protected(path);
+        (void)snprintf(path, sizeof(path), "%s%s/below/it", pattern[0] == '/' ? "" : "/", plain);
+        if (strcmp(pattern, ".git") != 0)
+            assert_protected(path);
+    }
+}
+
+static void no_row_stands_twice(void **state)
+{
+    size_t count;
+    const struct protected_name *rows = protected_names(&count);
+
+    (void)state;
+    for (size_t i = 0; i < count; i++)
+        for (size_t k = i + 1; k < count; k++)
+            assert_string_not_equal(rows[i].pattern, rows[k].pattern);
+}
+
+static void ordinary_names_are_free(void **state)
+{
+    static const char *const paths[] = {
+        "/home/u/p/Makefile",
+        "/home/u/p/package.json",
+        "/home/u/p/src/main.c",
+        "/home/u/p/README.md",
+        "/home/u/p/pyproject.toml",
+        "/home/u/p/.gitignore",
+        "/home/u/p/.gitattributes",
+        "/home/u/p/.github/workflows/ci.yml",
+        "/home/u/p/config/settings.py",
+        "/home/u/p/hooks/useThing.ts",
+        "/home/u/p/objects/x",
+        "/home/u/p/refs",
+        "/home/u/p/node_modules/.bin/tsc",
+        "/home/u/p/build/compile_commands.json",
+        "/home/u/p/tests/test_env.py",
+        "/home/u/p/environment",
+        "/home/u/p/.config",
+        "/home/u/p/.config/app/settings.json",
+        "/home/u/p/.local/share/app",
+        "/home/u/p/git/config",
+        "/home/u/p/gitx~",
+        "/home/u/p/file~1.txt",
+        "/home/u/p/.cache/pip/x",
+        "/home/u/p/my.bashrc",
+        "/home/u/p/.bashrc.bak",
+        "/home/u/p/a.git.b/x",
+        "/home/u/p/venvs",
+        "/home/u/p/\xff\xfe/x",
+        "/",
+        "",
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+        assert_free(paths[i]);
+}
+
+static void patterns_match_across_the_root_of_a_grant_and_deep_below_it(void **state)
+{
+    (void)state;
+    /* The path is the grant's and what follows: where the grant begins makes no difference. */
+    assert_protected("/home/u/.config/git/config");
+    assert_protected("/home/u/.config/git");
+    assert_free("/home/u/.config");
+    assert_protected("/a/b/c/d/e/f/g/h/i/j/k/l/m/n/.local/lib/python3.11/site-packages/x.py");
+    assert_protected("/srv/.local/share/systemd/user/x.service");
+    assert_protected("/x/.config/.config/git/hooks/y");
+    assert_free("/x/.config/y/git");
+}
+
+static void anchored_patterns_match_from_the_root_only(void **state)
+{
+    (void)state;
+    assert_protected("/etc/cron.d/x");
+    assert_protected("/etc/crontab");
+    assert_protected("/etc/belljar/belljar.toml");
+    assert_free("/home/u/etc/cron.d/x");
+    assert_free("/home/u/etc/belljar");
+}
+
+/* --- spellings --- */
+
+static void spellings_that_some_file_system_takes_for_the_name_count(void **state)
+{
+    static const char *const paths[] = {
+        "/p/.GIT/config",
+        "/p/.Git/Hooks/x",
+        "/p/claude.md",
+        "/p/Claude.MD",
+        "/p/.BASHRC",
+        "/p/.bash\xe2\x80\x8brc",     /* zero width space */
+        "/p/.g\xe2\x80\x8cit/config", /* zero width non-joiner */
+        "/p/\xef\xbb\xbf.envrc",      /* BOM */
+        "/p/.en\xc2\xadvrc",          /* soft hyphen */
+        "/p/.envrc\xef\xb8\x8f",      /* variation selector */
+        "/p/.env\xcd\x8frc",          /* grapheme joiner */
+        "/p/.envrc.",
+        "/p/.envrc...",
+        "/p/.envrc ",
+        "/p/.envrc . .",
+        "/p/.envrc::$DATA",
+        "/p/.git::$INDEX_ALLOCATION/config",
+        "/p/.envrc:stream",
+        "/p/GIT~1/config",
+        "/p/git~2/hooks",
+        "/p/GI7EBA~1",
+        "/p/ENVRC~1",
+        "/p/BASHRC~1",
+        "/p/VSCODE~3/tasks.json",
+        "/p/\xef\xbc\x8e\xef\xbd\x87\xef\xbd\x89\xef\xbd\x94/config", /* fullwidth */
+        "/p/.g\xc4\xb1t/config",                                      /* dotless i */
+        "/p/.g\xc4\xb0t/config",                                      /* dotted I */
+        "/p/.ba\xc5\xbfhrc",                                          /* long s */
+        "/p/.\xc3\x9fh/authorized_keys",                              /* sharp s is ss */
+        "/p/.\xe1\xba\x9eh/config",                                   /* capital sharp s */
+        "/p/.con\xef\xac\x81g/git/config",                            /* ligature fi */
+        "/p/.\xe2\x84\xaa"
+        "5login",                                          /* Kelvin sign */
+        "/p/.\xf0\x9d\x90\x9e\xf0\x9d\x90\xa7vrc",         /* mathematical bold e, n */
+        "/p/.\xe2\x93\x96\xe2\x93\x98\xe2\x93\xa3/config", /* circled letters */
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
+        assert_protected(paths[i]);
+}
+
+static void folding_is_bounded_and_keeps_what_it_does_not_know(void **state)
+{
+    char out[FOLD_MAX], name[255 * 2];
+
+    (void)state;
+    memset(name, 0, sizeof(name));
+    for (size_t i = 0; i + 3 <= 255; i += 3)
+        memcpy(name + i, "\xe2\x85\xa7", 3); /* one roman numeral, four letters */
+    assert_true(fold_name(name, 255, out) <= FOLD_MAX);
+    assert_int_equal(fold_name("\xff\xc3", 2, out), 2);
+    assert_memory_equal(out, "\xff\xc3", 2);
+    assert_int_equal(fold_name("...", 3, out), 1);
+    assert_int_equal(fold_name("\xe2\x80\x8b", 3, out), 0);
+    assert_int_equal(fold_name(":x", 2, out), 2);
+}
+
+/* --- git --- */
+
+static void what_git_writes_in_ordinary_work_is_free(void **state)
+{
+    static const char *const names[] = {
+        "index",
+        "index.lock",
+        "HEAD",
+        "HEAD.lock",
+        "ORIG_HEAD",
+        "FETCH_HEAD",
+        "COMMIT_EDITMSG",
+        "MERGE_HEAD",
+        "MERGE_MSG",
+        "MERGE_MODE",
+        "AUTO_MERGE",
+        "packed-refs",
+        "packed-refs.lock",
+        "packed-refs.new",
+        "refs/heads/main",
+        "refs/heads/config",
+        "refs/remotes/origin/HEAD",
+        "refs/heads/a/hooks",
+        "logs/HEAD",
+        "logs/refs/heads/main",
+        "objects/ab",
+        "objects/ab/cdef",
+        "objects/pack/pack-1.idx",
+        "objects/ab/tmp_obj_x",
+        "objects/info/packs",
+        "objects/info/commit-graph",
+        "objects/info/commit-graphs/x",
+        "info/refs",
+        "info/refs.lock",
+        "gc.pid",
+        "gc.pid.lock",
+        "description",
+        "shallow.lock",
+        "sharedindex.1234",
+        "worktrees/w/index",
+        "worktrees/w/HEAD",
+        "worktrees/w/logs/HEAD",
+        "modules/s/index.lock",
+        "modules/s/refs/heads/main",
+        "modules/a/b/objects/ab/cd",
+        "modules/s/logs/HEAD",
+        "modules/s/modules/t/index",
+        "rr-cache/x/postimage",
+        "lfs/objects/ab/cd",
+    };
+    char path[256];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        (void)snprintf(path, sizeof(path), "/home/u/p/.git/%s", names[i]);
+        assert_free(path);
+    }
+}
+
+static void what_directs_git_is_protected(void **state)
+{
+    static const char *const names[] = {
+        "",
+        "config",
+        "config.lock",
+        "Config",
+        "config.worktree",
+        "hooks",
+        "hooks/pre-commit",
+        "hooks/a/b",
+        "commondir",
+        "gitdir",
+        "info",
+        "info/attributes",
+        "info/exclude",
+        "info/grafts",
+        "info/sparse-checkout",
+        "modules",
+        "modules/s",
+        "modules/s/config",
+        "modules/a/b/c/config",
+        "modules/s/hooks/x",
+        "modules/refs/config",
+        "modules/s/commondir",
+        "modules/s/info/attributes",
+        "modules/s/refs/hooks/x",
+        "worktrees",
+        "worktrees/w",
+        "worktrees/w/commondir",
+        "worktrees/w/gitdir",
+        "worktrees/w/config.worktree",
+        "rebase-merge",
+        "rebase-merge/git-rebase-todo",
+        "rebase-apply/x",
+        "sequencer/todo",
+        "objects/info/alternates",
+        "objects/info/http-alternates",
+        "objects/x",
+        "branches/x",
+        "remotes/origin",
+        "new-thing-of-git",
+        "BISECT_NAMES",
+        "hooks.x",
+        "svn/config",
+        "objects/ab/.envrc",
+        "refs/.git/config",
+    };
+    char path[256];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        (void)snprintf(path, sizeof(path), "/home/u/p/.git%s%s", *names[i] ? "/" : "", names[i]);
+        assert_protected(path);
+    }
+}
+
+static const struct protected_name *judge_at(const char *dir, const char *name)
+{
+    cleanup_close int fd = open(at(dir), O_PATH | O_DIRECTORY | O_CLOEXEC);
+    char path[1024];
+
+    assert_true(fd >= 0);
+    (void)snprintf(path, sizeof(path), "%s/%s/%s", base, dir, name);
+    return protected_judge(fd, path);
+}
+
+static void a_git_directory_of_another_name_is_known_by_what_is_in_it(void **state)
+{
+    (void)state;
+    make_dir("bare");
+    make_dir("bare/objects");
+    make_dir("bare/refs");
+    make_dir("bare/hooks");
+    make_dir("bare/hooks/deep");
+    make_dir("bare/objects/info");
+    assert_null(judge_at("bare", "config")); /* not yet one */
+    assert_non_null(judge_at("bare", "HEAD"));
+    assert_non_null(judge_at("bare", "head"));
+    make_file("bare/HEAD");
+    assert_null(judge_at("bare", "HEAD"));
+    assert_null(judge_at("bare", "index"));
+    assert_null(judge_at("bare", "packed-refs"));
+    assert_non_null(judge_at("bare", "config"));
+    assert_non_null(judge_at("bare", "CONFIG"));
+    assert_non_null(judge_at("bare", "hooks"));
+    assert_non_null(judge_at("bare/hooks", "post-receive"));
+    assert_non_null(judge_at("bare/hooks/deep", "x"));
+    assert_non_null(judge_at("bare", "commondir"));
+    assert_non_null(judge_at("bare/objects/info", "alternates"));
+    assert_null(judge_at("bare/objects", "ab"));
+    assert_null(judge_at("bare/refs", "config"));
+}
+
+static void no_directory_becomes_a_git_directory(void **state)
+{
+    (void)state;
+    make_dir("part");
+    make_file("part/commondir");
+    assert_non_null(judge_at("part", "HEAD"));
+    make_dir("empty");
+    assert_non_null(judge_at("empty", "HEAD")); /* two programs could make the rest at once */
+    assert_null(judge_at("empty", "head"));
+    assert_null(judge_at("empty", "objects"));
+    assert_null(judge_at("empty", "refs"));
+    assert_null(judge_at("empty", "commondir"));
+    make_dir("half");
+    make_file("half/HEAD");
+    assert_null(judge_at("half", "HEAD"));
+    assert_non_null(judge_at("half", "objects"));
+    assert_non_null(judge_at("half", "refs"));
+    assert_non_null(judge_at("half", "commondir"));
+    make_dir("half/refs");
+    assert_non_null(judge_at("half", "objects"));
+}
+
+static void links_are_judged_by_what_they_would_stand_for(void **state)
+{
+    (void)state;
+    assert_non_null(protected_judge_link(-1, "/home/u/.config"));
+    assert_non_null(protected_judge_link(-1, "/home/u/.local"));
+    assert_non_null(protected_judge_link(-1, "/home/u/.local/share"));
+    assert_non_null(protected_judge_link(-1, "/home/u/.cargo"));
+    assert_non_null(protected_judge_link(-1, "/home/u/p/.git"));
+    assert_non_null(protected_judge_link(-1, "/home/u/p/.git/objects"));
+    assert_non_null(protected_judge_link(-1, "/home/u/p/.hg"));
+    assert_non_null(protected_judge_link(-1, "/home/u/p/.github"));
+    assert_null(protected_judge_link(-1, "/home/u/p/latest"));
+    assert_null(protected_judge_link(-1, "/home/u/p/.config/app"));
+}
+
+static const struct protected_name *judge_move(const char *dir, const char *path)
+{
+    cleanup_close int fd = open(at(dir), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    return protected_judge_move(fd, path);
+}
+
+static void a_moved_directory_is_judged_by_what_is_in_it(void **state)
+{
+    (void)state;
+    make_dir("m");
+    make_dir("m/git");
+    make_file("m/git/config");
+    make_dir("plain");
+    make_dir("plain/app");
+    make_dir("deep");
+    make_dir("deep/share");
+    make_dir("deep/share/systemd");
+    make_dir("linked");
+    assert_int_equal(symlink("../m/git", at("linked/share")), 0);
+    assert_int_equal(symlink("m", at("link")), 0);
+    make_file("file");
+    assert_non_null(judge_move("m", "/home/u/.config"));
+    assert_non_null(judge_move("m", "/home/u/.CONFIG"));
+    assert_null(judge_move("m", "/home/u/x"));
+    assert_null(judge_move("plain", "/home/u/.config"));
+    assert_non_null(judge_move("deep", "/home/u/.local"));
+    assert_null(judge_move("deep", "/home/u/.cargo"));
+    assert_non_null(judge_move("linked", "/home/u/.local"));
+    assert_non_null(judge_move("link", "/home/u/.config"));
+    assert_null(judge_move("link", "/home/u/x"));
+    assert_null(judge_move("file", "/home/u/.config"));
+    assert_non_null(judge_move("file", "/home/u/.envrc"));
+    assert_non_null(judge_move("m", "/home/u/p/.git"));
+}
+
+static void a_directory_that_cannot_be_read_counts_as_protected(void **state)
+{
+    (void)state;
+    if (geteuid() == 0) {
+        print_message("# skipped: root reads every directory\n");
+        skip();
+    }
+    make_dir("closed");
+    assert_int_equal(chmod(at("closed"), 0), 0);
+    assert_non_null(judge_move("closed", "/home/u/.config"));
+    assert_null(judge_move("closed", "/home/u/x"));
+    assert_int_equal(chmod(at("closed"), 0700), 0);
+}
+
+/* --- Belljar's own --- */
+
+static void own_places_are_known_wherever_they_are(void **state)
+{
+    (void)state;
+    assert_non_null(protected_judge_own("/home/u/.config/belljar/belljar.toml"));
+    assert_non_null(protected_judge_own("/home/u/.local/state/belljar"));
+    assert_non_null(protected_judge_own("/var/lib/belljar/environments/x"));
+    assert_null(protected_judge_own("/home/u/.config"));
+    assert_null(protected_judge_own("/home/u/.ssh"));
+    assert_null(protected_judge_own(at("moved/belljar/key")));
+    make_dir("moved");
+    assert_int_equal(symlink("moved", at("way")), 0);
+    assert_int_equal(protected_add_own(at("way/belljar")), 0);
+    assert_int_equal(protected_add_own("relative"), 0);
+    assert_int_equal(protected_add_own("/"), 0);
+    assert_non_null(protected_judge_own(at("moved/belljar/key")));
+    assert_non_null(protected_judge_own(at("moved/Belljar")));
+    assert_null(protected_judge_own(at("moved/belljars")));
+    assert_null(protected_judge_own(at("moved")));
+    assert_non_null(protected_judge(-1, at("moved/belljar/state.db")));
+    assert_string_equal(protected_own(0), at("way/belljar"));
+    assert_string_equal(protected_own(1), at("moved/belljar"));
+    assert_null(protected_own(2));
+}
+
+/* No assertion on the time: the machine may be busy. It is shown for whoever looks. */
+static void the_common_case_costs_little(void **state)
+{
+    static const char *const paths[] = {
+        "/home/user/project/src/components/widgets/table/cells/index.tsx",
+        "/home/user/project/node_modules/left-pad/lib/internal/util/deep/a.json",
+    };
+    struct timespec from, to;
+    unsigned turns = 200000;
+
+    (void)state;
+    (void)clock_gettime(CLOCK_MONOTONIC, &from);
+    for (unsigned i = 0; i < turns; i++)
+        assert_null(protected_judge(-1, paths[i % 2]));
+    (void)clock_gettime(CLOCK_MONOTONIC, &to);
+    print_message("# %.0f ns for a path of ten names\n",
+                  ((double)(to.tv_sec - from.tv_sec) * 1e9 + (double)(to.tv_nsec - from.tv_nsec)) /
+                      turns);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_row_protects_its_own_name_at_any_depth),
+        cmocka_unit_test(no_row_stands_twice),
+        cmocka_unit_test(ordinary_names_are_free),
+        cmocka_unit_test(patterns_match_across_the_root_of_a_grant_and_deep_below_it),
+        cmocka_unit_test(anchored_patterns_match_from_the_root_only),
+        cmocka_unit_test(spellings_that_some_file_system_takes_for_the_name_count),
+        cmocka_unit_test(folding_is_bounded_and_keeps_what_it_does_not_know),
+        cmocka_unit_test(what_git_writes_in_ordinary_work_is_free),
+        cmocka_unit_test(what_directs_git_is_protected),
+        cmocka_unit_test(a_git_directory_of_another_name_is_known_by_what_is_in_it),
+        cmocka_unit_test(no_directory_becomes_a_git_directory),
+        cmocka_unit_test(links_are_judged_by_what_they_would_stand_for),
+        cmocka_unit_test(a_moved_directory_is_judged_by_what_is_in_it),
+        cmocka_unit_test(a_directory_that_cannot_be_read_counts_as_protected),
+        cmocka_unit_test(the_common_case_costs_little),
+        cmocka_unit_test(own_places_are_known_wherever_they_are),
+    };
+
+    return UNIT_RUN_WITH(tests, setup, teardown);
+}
