@@ -60,9 +60,24 @@ struct row {
 #define MODE(arg)       NOT(arg, SET_ID_BITS)
 #define KIND(arg, type) {arg, S_IFMT | SET_ID_BITS, type}
 
-/* AF_INET is 2 and AF_INET6 is 10: one test for both. */
-#define INET_ANY    {0, ~UINT32_C(8), AF_INET}
 #define TYPE(value) {1, ~(uint32_t)(SOCK_CLOEXEC | SOCK_NONBLOCK), value}
+
+/* The flags of a futex operation may stand with any of them. */
+#define FUTEX(value) {1, ~(uint32_t)(FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME), value}
+
+#define OPTION(level, name) {{IS(1, level), IS(2, name)}}
+
+/* What sends or receives out of band, or lends pages of the process to the network. */
+#define MESSAGE(arg) NOT(arg, MSG_OOB | MSG_ZEROCOPY)
+
+#define MAP_REFUSED (MAP_GROWSDOWN | MAP_HUGETLB)
+
+/* Of linux headers that do not go together with those of the C library. */
+#define SCAN_PAGES            UINT32_C(0xc0606610) /* PAGEMAP_SCAN */
+#define ADVICE_MERGEABLE      12                   /* MADV_MERGEABLE */
+#define MEMFD_HUGE            UINT32_C(4)          /* MFD_HUGETLB */
+#define SHARED_HUGE           UINT32_C(04000)      /* SHM_HUGETLB */
+#define RECEIVE_ZEROCOPY      35                   /* TCP_ZEROCOPY_RECEIVE */
 
 #define POLICY(value) {1, ~(uint32_t)SCHED_RESET_ON_FORK, value}
 
@@ -74,9 +89,21 @@ struct row {
 static const struct row base_rows[] = {
     /* --- what a program is made of --- */
     {"read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 lseek close close_range dup dup2 dup3 "
-     "pipe pipe2 fcntl flock ftruncate truncate fallocate fadvise64 readahead sendfile splice tee vmsplice "
-     "copy_file_range fsync fdatasync sync_file_range",
+     "pipe pipe2 flock ftruncate truncate fallocate fadvise64 readahead sendfile copy_file_range fsync "
+     "fdatasync sync_file_range",
      ALLOW, .reason = "work on descriptors the sandbox was given or opened itself"},
+    {"fcntl", ALLOW,
+     WHEN(ONE(IS(1, F_GETFL)), ONE(IS(1, F_SETFL)), ONE(IS(1, F_GETFD)), ONE(IS(1, F_SETFD)),
+          ONE(IS(1, F_DUPFD_CLOEXEC)), ONE(IS(1, F_DUPFD)), ONE(IS(1, F_SETLK)), ONE(IS(1, F_SETLKW)),
+          ONE(IS(1, F_GETLK)), ONE(IS(1, F_OFD_SETLK)), ONE(IS(1, F_OFD_SETLKW)), ONE(IS(1, F_OFD_GETLK)),
+          ONE(IS(1, F_ADD_SEALS)), ONE(IS(1, F_GET_SEALS)), ONE(IS(1, F_SETPIPE_SZ)), ONE(IS(1, F_GETPIPE_SZ))),
+     REFUSE, "flags, copies, locks, seals, and the size of a pipe",
+     "a lease (`F_SETLEASE`) on a file of a granted directory holds up whoever opens it on the host, and `F_NOTIFY` and "
+     "signals to owners are obsolete"},
+    {"splice", MISSING, .reason = "it hands pages of files to pipes and sockets, by which bugs elsewhere became writes into "
+                                  "files that can only be read; libraries fall back to `sendfile` or `read`"},
+    {"tee vmsplice", REFUSE, .reason = "they lend pages between pipes and processes: a frequent part of kernel exploits "
+                                       "that no ordinary program uses"},
     {"stat fstat lstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink readlinkat getdents "
      "getdents64 getcwd chdir fchdir umask getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr",
      ALLOW, .reason = "look at files: the private root and Landlock decide which"},
@@ -98,19 +125,37 @@ static const struct row base_rows[] = {
      "regular files, FIFOs and sockets, without set-id bits", "a device node is a door to the kernel's drivers"},
     {"mknodat", ALLOW, WHEN(ONE(KIND(2, 0)), ONE(KIND(2, S_IFREG)), ONE(KIND(2, S_IFIFO)), ONE(KIND(2, S_IFSOCK))),
      REFUSE, "regular files, FIFOs and sockets, without set-id bits", "as `mknod`"},
-    {"ioctl", REFUSE, WHEN(ONE(IS(1, TIOCSTI)), ONE(IS(1, TIOCLINUX)), ONE(IS(1, TIOCSETD))), ALLOW,
-     "only `TIOCSTI`, `TIOCLINUX`, `TIOCSETD`",
-     "they type into a terminal that may be shared with the host, or load line disciplines"},
+    {"ioctl", ALLOW,
+     WHEN(ONE(IS(1, TCGETS)), ONE(IS(1, FIONREAD)), ONE(IS(1, FIONBIO)), ONE(IS(1, FIOCLEX)), ONE(IS(1, FIONCLEX)),
+          ONE(IS(1, TIOCGWINSZ)), ONE(IS(1, TIOCSWINSZ)), ONE(IS(1, TCSETS)), ONE(IS(1, TCSETSW)), ONE(IS(1, TCSETSF)),
+          ONE(IS(1, TIOCGPGRP)), ONE(IS(1, TIOCSPGRP)), ONE(IS(1, TIOCGSID)), ONE(IS(1, TIOCOUTQ)), ONE(IS(1, TCSBRK)),
+          ONE(IS(1, TCFLSH)), ONE(IS(1, SIOCGIFCONF)), ONE(IS(1, SIOCGIFNAME)), ONE(IS(1, SIOCGIFINDEX)),
+          ONE(IS(1, SIOCGIFFLAGS)), ONE(IS(1, SIOCGIFADDR)), ONE(IS(1, SIOCGIFNETMASK)), ONE(IS(1, SIOCGIFBRDADDR)),
+          ONE(IS(1, SIOCGIFHWADDR)), ONE(IS(1, SIOCGIFMTU)), ONE(IS(1, SCAN_PAGES))),
+     REFUSE,
+     "of descriptors (`FIONREAD`, `FIONBIO`, `FIOCLEX`, `FIONCLEX`), the settings and size of a terminal, questions about "
+     "network interfaces, and `PAGEMAP_SCAN`, which sessions are copied with",
+     "every other command is a door to a driver, a file system or a terminal that may be shared with the host"},
     {"poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2 eventfd "
      "eventfd2 signalfd signalfd4 timerfd_create timerfd_settime timerfd_gettime inotify_init inotify_init1 "
      "inotify_add_watch inotify_rm_watch",
      ALLOW, .reason = "wait for events"},
-    {"mmap munmap mremap mprotect brk msync mincore madvise mlock mlock2 munlock mlockall munlockall memfd_create "
-     "pkey_alloc pkey_free pkey_mprotect membarrier get_mempolicy",
+    {"munmap mremap mprotect brk msync mincore mlock mlock2 munlock mlockall munlockall pkey_alloc pkey_free "
+     "pkey_mprotect membarrier get_mempolicy",
      ALLOW, .reason = "memory of the process itself; cgroup and rlimits bound it"},
-    {"futex futex_waitv set_robust_list get_robust_list set_tid_address rseq arch_prctl sched_yield getcpu "
-     "restart_syscall",
-     ALLOW, .reason = "threads"},
+    {"mmap", ALLOW, WHEN(ONE(NOT(3, MAP_REFUSED))), REFUSE, "without `MAP_HUGETLB` and `MAP_GROWSDOWN`",
+     "huge pages are set aside for the whole host, and memory that grows downwards is the stack's, which is there"},
+    {"memfd_create", ALLOW, WHEN(ONE(NOT(1, MEMFD_HUGE))), REFUSE, "without `MFD_HUGETLB`", "as `mmap`"},
+    {"madvise", REFUSE, WHEN(ONE(IS(2, ADVICE_MERGEABLE))), ALLOW, "only `MADV_MERGEABLE`",
+     "pages that are merged with those of others tell, by time, what others have"},
+    {"futex", ALLOW,
+     WHEN(ONE(FUTEX(FUTEX_WAIT_BITSET)), ONE(FUTEX(FUTEX_WAIT)), ONE(FUTEX(FUTEX_WAKE)), ONE(FUTEX(FUTEX_WAKE_BITSET)),
+          ONE(FUTEX(FUTEX_CMP_REQUEUE)), ONE(FUTEX(FUTEX_WAKE_OP)), ONE(FUTEX(FUTEX_REQUEUE))),
+     MISSING, "without priority inheritance, which is answered with `ENOSYS`",
+     "the code behind `FUTEX_LOCK_PI` and its relatives has been broken again and again, and no ordinary program uses it; "
+     "`pthread_mutex_init` then says that the protocol is not supported"},
+    {"futex_waitv", MISSING, .reason = "for emulators of other systems; libraries fall back to `futex`"},
+    {"set_robust_list set_tid_address rseq arch_prctl sched_yield getcpu restart_syscall", ALLOW, .reason = "threads"},
     {"fork vfork execve execveat exit exit_group wait4 waitid",
      ALLOW, .reason = "processes; profiles without new processes add a filter of their own"},
     {"clone", ALLOW, WHEN(ONE(NOT(0, CLONE_NEW_ANY))), REFUSE, "without `CLONE_NEW*` flags",
@@ -127,9 +172,13 @@ static const struct row base_rows[] = {
     {"setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid capset",
      ALLOW, .reason = "without capabilities they can only give up what is left; shells and test suites call them with "
                       "their own ids and treat a refusal as fatal"},
-    {"nanosleep clock_nanosleep clock_gettime clock_getres gettimeofday time alarm getitimer setitimer timer_create "
+    {"nanosleep clock_nanosleep clock_gettime clock_getres gettimeofday time alarm getitimer setitimer "
      "timer_settime timer_gettime timer_getoverrun timer_delete",
      ALLOW, .reason = "read clocks and use timers"},
+    {"timer_create", ALLOW,
+     WHEN(ONE(IS(0, CLOCK_REALTIME)), ONE(IS(0, CLOCK_MONOTONIC)), ONE(IS(0, CLOCK_BOOTTIME))), REFUSE,
+     "`CLOCK_REALTIME`, `CLOCK_MONOTONIC`, `CLOCK_BOOTTIME`",
+     "timers on the CPU time of a process race with its end in the kernel; `setitimer` has them for profilers"},
     {"getrlimit setrlimit getpriority setpriority ioprio_get ioprio_set sched_getaffinity sched_setaffinity "
      "sched_getparam sched_setparam sched_getscheduler sched_getattr sched_get_priority_max sched_get_priority_min "
      "sched_rr_get_interval",
@@ -164,18 +213,45 @@ static const struct row base_rows[] = {
     {"socket", ALLOW,
      WHEN({{IS(0, AF_UNIX), TYPE(SOCK_STREAM)}}, {{IS(0, AF_UNIX), TYPE(SOCK_DGRAM)}},
           {{IS(0, AF_UNIX), TYPE(SOCK_SEQPACKET)}},
-          {{INET_ANY, TYPE(SOCK_STREAM), IS(2, 0)}}, {{INET_ANY, TYPE(SOCK_STREAM), IS(2, IPPROTO_TCP)}},
-          {{INET_ANY, TYPE(SOCK_DGRAM), IS(2, 0)}}, {{INET_ANY, TYPE(SOCK_DGRAM), IS(2, IPPROTO_UDP)}}),
-     REFUSE, "Unix, TCP and UDP sockets",
-     "raw, packet, netlink, vsock, crypto and exotic protocols are kernel surface; vsock also crosses network "
-     "namespaces, and a protocol nobody uses may load a kernel module"},
-    {"socketpair", ALLOW, WHEN(ONE(IS(0, AF_UNIX))), REFUSE, "Unix only", "as `socket`"},
-    {"bind connect listen accept accept4 getsockname getpeername sendto recvfrom sendmsg recvmsg sendmmsg recvmmsg "
-     "shutdown setsockopt getsockopt",
+          {{IS(0, AF_INET), TYPE(SOCK_STREAM), IS(2, 0)}}, {{IS(0, AF_INET), TYPE(SOCK_STREAM), IS(2, IPPROTO_TCP)}},
+          {{IS(0, AF_INET), TYPE(SOCK_DGRAM), IS(2, 0)}}, {{IS(0, AF_INET), TYPE(SOCK_DGRAM), IS(2, IPPROTO_UDP)}}),
+     REFUSE, "Unix sockets, and TCP and UDP over IPv4",
+     "they are for processes of the sandbox among themselves and for the gate to granted hosts, which listens on "
+     "127.0.0.1: nothing in there needs IPv6. Raw, packet, netlink, vsock, crypto and exotic protocols are kernel surface; "
+     "vsock also crosses network namespaces, and a protocol nobody uses may load a kernel module"},
+    {"socketpair", ALLOW,
+     WHEN({{IS(0, AF_UNIX), TYPE(SOCK_STREAM)}}, {{IS(0, AF_UNIX), TYPE(SOCK_DGRAM)}},
+          {{IS(0, AF_UNIX), TYPE(SOCK_SEQPACKET)}}),
+     REFUSE, "Unix only", "as `socket`"},
+    {"bind connect listen accept accept4 getsockname getpeername shutdown",
      ALLOW, .reason = "use sockets: the network namespace is empty"},
-    {"shmget shmat shmctl shmdt semget semop semctl semtimedop msgget msgsnd msgrcv msgctl mq_open mq_unlink "
-     "mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
-     ALLOW, .reason = "System V and POSIX IPC: the IPC namespace is the sandbox's own"},
+    {"sendmsg recvmsg", ALLOW, WHEN(ONE(MESSAGE(2))), REFUSE, "without `MSG_OOB` and `MSG_ZEROCOPY`",
+     "out-of-band data of Unix sockets was a way from a sandbox into the kernel, and nobody uses it"},
+    {"sendto recvfrom sendmmsg recvmmsg", ALLOW, WHEN(ONE(MESSAGE(3))), REFUSE, "without `MSG_OOB` and `MSG_ZEROCOPY`",
+     "as `sendmsg`"},
+    {"setsockopt", ALLOW,
+     WHEN(OPTION(SOL_SOCKET, SO_REUSEADDR), OPTION(SOL_SOCKET, SO_KEEPALIVE), OPTION(SOL_SOCKET, SO_SNDBUF),
+          OPTION(SOL_SOCKET, SO_RCVBUF), OPTION(SOL_SOCKET, SO_LINGER), OPTION(SOL_SOCKET, SO_REUSEPORT),
+          OPTION(SOL_SOCKET, SO_BROADCAST), OPTION(SOL_SOCKET, SO_OOBINLINE), OPTION(SOL_SOCKET, SO_PASSCRED),
+          OPTION(SOL_SOCKET, SO_RCVLOWAT), OPTION(SOL_SOCKET, SO_RCVTIMEO), OPTION(SOL_SOCKET, SO_SNDTIMEO),
+          OPTION(SOL_SOCKET, SO_DONTROUTE), OPTION(SOL_SOCKET, SO_PRIORITY), OPTION(SOL_SOCKET, SO_TIMESTAMP),
+          OPTION(IPPROTO_TCP, TCP_NODELAY), OPTION(IPPROTO_TCP, TCP_CORK), OPTION(IPPROTO_TCP, TCP_KEEPIDLE),
+          OPTION(IPPROTO_TCP, TCP_KEEPINTVL), OPTION(IPPROTO_TCP, TCP_KEEPCNT), OPTION(IPPROTO_TCP, TCP_USER_TIMEOUT),
+          OPTION(IPPROTO_TCP, TCP_QUICKACK), OPTION(IPPROTO_TCP, TCP_MAXSEG), OPTION(IPPROTO_TCP, TCP_SYNCNT),
+          OPTION(IPPROTO_TCP, TCP_LINGER2), OPTION(IPPROTO_TCP, TCP_DEFER_ACCEPT), OPTION(IPPROTO_TCP, TCP_WINDOW_CLAMP),
+          OPTION(IPPROTO_TCP, TCP_NOTSENT_LOWAT), OPTION(IPPROTO_TCP, TCP_FASTOPEN), OPTION(IPPROTO_IP, IP_TOS),
+          OPTION(IPPROTO_IP, IP_TTL), OPTION(IPPROTO_IP, IP_RECVERR), OPTION(IPPROTO_IP, IP_BIND_ADDRESS_NO_PORT),
+          OPTION(IPPROTO_IP, IP_MULTICAST_TTL), OPTION(IPPROTO_IP, IP_MULTICAST_LOOP)),
+     REFUSE, "the usual options of sockets, TCP and IP: buffers, timeouts, addresses, keep-alive, delays",
+     "others attach filters, put ciphers or tunnels on a socket, join groups, or replace tables of the network"},
+    {"getsockopt", REFUSE, WHEN(OPTION(IPPROTO_TCP, RECEIVE_ZEROCOPY)), ALLOW, "only `TCP_ZEROCOPY_RECEIVE`",
+     "it maps pages of the network into the process"},
+    {"shmget", ALLOW, WHEN(ONE(NOT(2, SHARED_HUGE))), REFUSE, "without `SHM_HUGETLB`", "as `mmap`"},
+    {"shmat shmctl shmdt semget semop semctl semtimedop",
+     ALLOW, .reason = "System V memory and semaphores: the IPC namespace is the sandbox's own"},
+    {"msgget msgsnd msgrcv msgctl mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
+     REFUSE, .reason = "message queues: memory of the kernel with a content and a size of one's choice, which exploits "
+                       "fill it with; programs have pipes and sockets"},
 
     /* --- refused --- */
     {"ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp process_madvise process_mrelease",
@@ -207,6 +283,7 @@ static const struct row base_rows[] = {
     {"iopl ioperm modify_ldt", REFUSE, .reason = "x86 hardware access and segment tables"},
     {"acct quotactl quotactl_fd syslog vhangup lookup_dcookie",
      REFUSE, .reason = "administration; the kernel's log tells addresses"},
+    {"get_robust_list", REFUSE, .reason = "it looks into another thread, for programs that freeze others"},
     {"nfsservctl uselib ustat sysfs _sysctl remap_file_pages epoll_ctl_old epoll_wait_old get_thread_area "
      "set_thread_area getpmsg putpmsg afs_syscall tuxcall security vserver",
      REFUSE, .reason = "obsolete, or never implemented"},
@@ -240,7 +317,7 @@ static const struct row no_dump_rows[] = {
 /* On top of the base filter where no cgroup counts memory. */
 static const struct row no_memfd_rows[] = {
     {"memfd_create", MISSING, .reason = "its memory belongs to no process, so that only a cgroup can bound it"},
-    {"shmget msgget semget", REFUSE, .reason = "its memory outlives the process, so that only a cgroup can bound it"},
+    {"shmget semget", REFUSE, .reason = "its memory outlives the process, so that only a cgroup can bound it"},
     {"mmap", REFUSE, WHEN(ONE(HAS(3, MAP_SHARED | MAP_ANONYMOUS))), ALLOW, "only shared memory without a file",
      "its pages stay when no process maps them any more, so that only a cgroup can bound it"},
 };

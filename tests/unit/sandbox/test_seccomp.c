@@ -1,9 +1,11 @@
 #include "sandbox/seccomp.h"
 
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <linux/sched.h>
 #include <mqueue.h>
 #include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -145,6 +147,32 @@ static const struct call refused[] = {
     {"ioctl TIOCLINUX with upper bits", SYS_ioctl, {-1, TIOCLINUX | (UPPER << 31)}, false},
     {"ioctl TIOCSETD", SYS_ioctl, {-1, TIOCSETD}, false},
 
+    {"ioctl FIOASYNC", SYS_ioctl, {-1, FIOASYNC}, false},
+    {"ioctl FICLONE", SYS_ioctl, {-1, 0x40049409}, false},
+    {"ioctl FS_IOC_SETFLAGS", SYS_ioctl, {-1, 0x40086602}, false},
+    {"ioctl NS_GET_PARENT", SYS_ioctl, {-1, 0xb702}, false},
+    {"ioctl TCGETS's neighbour", SYS_ioctl, {-1, TCGETS - 1}, false},
+    {"ioctl SIOCSIFFLAGS", SYS_ioctl, {-1, 0x8914}, false},
+
+    {"fcntl F_SETLEASE", SYS_fcntl, {-1, F_SETLEASE, F_WRLCK}, false},
+    {"fcntl F_SETLEASE with upper bits", SYS_fcntl, {-1, F_SETLEASE | UPPER, F_RDLCK}, false},
+    {"fcntl F_GETLEASE", SYS_fcntl, {-1, F_GETLEASE}, false},
+    {"fcntl F_NOTIFY", SYS_fcntl, {-1, F_NOTIFY, DN_MODIFY}, false},
+    {"fcntl F_SETOWN", SYS_fcntl, {-1, F_SETOWN, 0}, false},
+    {"fcntl F_SETSIG", SYS_fcntl, {-1, F_SETSIG, 0}, false},
+    {"fcntl F_SETOWN_EX", SYS_fcntl, {-1, F_SETOWN_EX, BAD}, false},
+    {"fcntl of nothing", SYS_fcntl, {-1, 12345, 0}, false},
+    CALL(tee, -1, -1, 1, 0), CALL(vmsplice, -1, BAD, 1, 0), CALL(get_robust_list, -1, BAD, BAD),
+
+    {"mmap of huge pages", SYS_mmap, {0, 0, 0, MAP_PRIVATE | MAP_ANONYMOUS | MAP_HUGETLB, -1, 0}, false},
+    {"mmap that grows", SYS_mmap, {0, 0, 0, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1, 0}, false},
+    {"memfd_create of huge pages", SYS_memfd_create, {BAD, MFD_HUGETLB}, false},
+    {"shmget of huge pages", SYS_shmget, {0, 0, SHM_HUGETLB | 0600}, false},
+    {"madvise MADV_MERGEABLE", SYS_madvise, {1, 4096, MADV_MERGEABLE}, false},
+    {"timer_create on CPU time", SYS_timer_create, {CLOCK_PROCESS_CPUTIME_ID, 0, BAD}, false},
+    {"timer_create on CPU time of a thread", SYS_timer_create, {CLOCK_THREAD_CPUTIME_ID, 0, BAD}, false},
+    {"timer_create on CPU time of another", SYS_timer_create, {-6, 0, BAD}, false},
+
     {"prctl PR_SET_SECCOMP", SYS_prctl, {PR_SET_SECCOMP, 0}, false},
     {"prctl PR_SET_MM", SYS_prctl, {PR_SET_MM, -1, -1, -1, -1}, true},
     {"prctl PR_SET_PTRACER", SYS_prctl, {PR_SET_PTRACER, 0}, false},
@@ -167,7 +195,36 @@ static const struct call refused[] = {
     {"socket sctp", SYS_socket, {AF_INET, SOCK_STREAM, IPPROTO_SCTP}, false},
     {"socket mptcp", SYS_socket, {AF_INET, SOCK_STREAM, 262}, false},
     {"socket ping", SYS_socket, {AF_INET, SOCK_DGRAM, IPPROTO_ICMP}, false},
+    {"socket udp-lite", SYS_socket, {AF_INET, SOCK_DGRAM, IPPROTO_UDPLITE}, false},
+    {"socket ipv6 udp", SYS_socket, {AF_INET6, SOCK_DGRAM, 0}, false},
+    {"socket ipv6 udp, with flags", SYS_socket, {AF_INET6, SOCK_DGRAM | SOCK_CLOEXEC, IPPROTO_UDP}, false},
+    {"socket ipv6 tcp", SYS_socket, {AF_INET6, SOCK_STREAM, 0}, false},
+    {"socket ipv6 with upper bits", SYS_socket, {AF_INET6 | UPPER, SOCK_STREAM, 0}, false},
+    {"socket unix raw", SYS_socket, {AF_UNIX, SOCK_RAW, 0}, false},
     {"socketpair not unix", SYS_socketpair, {AF_INET, SOCK_STREAM, 0, BAD}, false},
+    {"socketpair tipc", SYS_socketpair, {AF_TIPC, SOCK_STREAM, 0, BAD}, false},
+    {"socketpair raw", SYS_socketpair, {AF_UNIX, SOCK_RAW, 0, BAD}, false},
+    {"send out of band", SYS_sendto, {-1, BAD, 1, MSG_OOB, 0, 0}, false},
+    {"send out of band and more", SYS_sendmsg, {-1, BAD, MSG_OOB | MSG_DONTWAIT}, false},
+    {"send many out of band", SYS_sendmmsg, {-1, BAD, 1, MSG_OOB}, false},
+    {"receive out of band", SYS_recvfrom, {-1, BAD, 1, MSG_OOB | MSG_PEEK, 0, 0}, false},
+    {"receive a message out of band", SYS_recvmsg, {-1, BAD, MSG_OOB}, false},
+    {"receive many out of band", SYS_recvmmsg, {-1, BAD, 1, MSG_OOB, 0}, false},
+    {"send without copying", SYS_sendto, {-1, BAD, 1, MSG_ZEROCOPY, 0, 0}, false},
+    {"setsockopt SO_ATTACH_FILTER", SYS_setsockopt, {-1, SOL_SOCKET, SO_ATTACH_FILTER, BAD, 16}, false},
+    {"setsockopt SO_ATTACH_BPF", SYS_setsockopt, {-1, SOL_SOCKET, SO_ATTACH_BPF, BAD, 4}, false},
+    {"setsockopt SO_ZEROCOPY", SYS_setsockopt, {-1, SOL_SOCKET, SO_ZEROCOPY, BAD, 4}, false},
+    {"setsockopt TCP_ULP", SYS_setsockopt, {-1, IPPROTO_TCP, TCP_ULP, BAD, 3}, false},
+    {"setsockopt TCP_REPAIR", SYS_setsockopt, {-1, IPPROTO_TCP, TCP_REPAIR, BAD, 4}, false},
+    {"setsockopt UDP_ENCAP", SYS_setsockopt, {-1, IPPROTO_UDP, 100, BAD, 4}, false},
+    {"setsockopt IP_ADD_MEMBERSHIP", SYS_setsockopt, {-1, IPPROTO_IP, IP_ADD_MEMBERSHIP, BAD, 8}, false},
+    {"setsockopt IPT_SO_SET_REPLACE", SYS_setsockopt, {-1, IPPROTO_IP, 64, BAD, 8}, false},
+    {"setsockopt of TLS", SYS_setsockopt, {-1, 282, 1, BAD, 8}, false},
+    {"setsockopt of ALG", SYS_setsockopt, {-1, 279, 1, BAD, 8}, false},
+    {"getsockopt TCP_ZEROCOPY_RECEIVE", SYS_getsockopt, {-1, IPPROTO_TCP, 35, BAD, BAD}, false},
+    CALL(msgget, 0, 0600), CALL(msgsnd, -1, BAD, 1, 0), CALL(msgrcv, -1, BAD, 1, 0, 0), CALL(msgctl, -1, 0, 0),
+    CALL(mq_open, BAD, 0), CALL(mq_unlink, BAD), CALL(mq_timedsend, -1, BAD, 0, 0, 0), CALL(mq_notify, -1, 0),
+    CALL(mq_timedreceive, -1, BAD, 0, 0, 0), CALL(mq_getsetattr, -1, 0, 0),
 
     {"chmod setuid", SYS_chmod, {BAD, S_ISUID | 0755}, false},
     {"chmod setgid", SYS_chmod, {BAD, S_ISGID | 0755}, false},
@@ -193,6 +250,18 @@ static const struct call refused[] = {
 static const struct call missing[] = {
     CALL(clone3, BAD, 88), CALL(openat2, AT_FDCWD, BAD, BAD, 24),
     NUMBER(cachestat, -1, BAD, BAD, 0), NUMBER(mseal, 0, 0, 1),
+    {"futex FUTEX_LOCK_PI", SYS_futex, {BAD, FUTEX_LOCK_PI, 0, 0, 0, 0}, false},
+    {"futex FUTEX_LOCK_PI, private", SYS_futex, {BAD, FUTEX_LOCK_PI_PRIVATE, 0, 0, 0, 0}, false},
+    {"futex FUTEX_LOCK_PI, with upper bits", SYS_futex, {BAD, FUTEX_LOCK_PI | UPPER, 0, 0, 0, 0}, false},
+    {"futex FUTEX_LOCK_PI2", SYS_futex, {BAD, FUTEX_LOCK_PI2, 0, 0, 0, 0}, false},
+    {"futex FUTEX_LOCK_PI2 by the clock", SYS_futex, {BAD, FUTEX_LOCK_PI2 | FUTEX_CLOCK_REALTIME, 0, 0, 0, 0}, false},
+    {"futex FUTEX_TRYLOCK_PI", SYS_futex, {BAD, FUTEX_TRYLOCK_PI_PRIVATE, 0, 0, 0, 0}, false},
+    {"futex FUTEX_UNLOCK_PI", SYS_futex, {BAD, FUTEX_UNLOCK_PI, 0, 0, 0, 0}, false},
+    {"futex FUTEX_CMP_REQUEUE_PI", SYS_futex, {BAD, FUTEX_CMP_REQUEUE_PI, 1, 0, BAD, 0}, false},
+    {"futex FUTEX_WAIT_REQUEUE_PI", SYS_futex,
+     {BAD, FUTEX_WAIT_REQUEUE_PI | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME, 0, 0, BAD, 0}, false},
+    CALL(splice, -1, 0, -1, 0, 0, 0),
+    {"futex_waitv", SYS_futex_waitv, {BAD, 0, 1, 0, 0}, false},
 };
 
 /* The kernel's answer must come through, whatever it is, as long as it is not the filter's. */
@@ -205,8 +274,7 @@ static const struct call allowed[] = {
     CALL(socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0), CALL(socket, AF_UNIX, SOCK_DGRAM, 0),
     CALL(socket, AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0), CALL(socket, AF_INET, SOCK_STREAM, 0),
     CALL(socket, AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, IPPROTO_TCP),
-    CALL(socket, AF_INET, SOCK_DGRAM, IPPROTO_UDP), CALL(socket, AF_INET6, SOCK_DGRAM, 0),
-    CALL(socket, AF_INET6, SOCK_STREAM, IPPROTO_TCP), CALL(socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, BAD),
+    CALL(socket, AF_INET, SOCK_DGRAM, IPPROTO_UDP), CALL(socketpair, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, BAD),
     CALL(ioctl, 0, TCGETS, BAD), CALL(ioctl, 0, FIONREAD, BAD), CALL(ioctl, -1, TIOCGWINSZ, BAD),
     CALL(unshare, 0), CALL(unshare, CLONE_FS | CLONE_FILES),
     CALL(personality, 0), CALL(personality, 0xffffffff), CALL(personality, -1),
@@ -218,14 +286,22 @@ static const struct call allowed[] = {
     CALL(prlimit64, 0, 7, 0, BAD), CALL(setrlimit, 7, BAD), CALL(getpriority, PRIO_PROCESS, 0),
     CALL(memfd_create, BAD, 0), CALL(mlock, 0, 0), CALL(munlockall), CALL(get_mempolicy, 0, 0, 0, 0, 0),
     CALL(membarrier, 0, 0, 0), CALL(rseq, 0, 0, 0, 0), CALL(getrandom, BAD, 1, 0), CALL(futex, BAD, 1, 0),
-    CALL(shmget, 0, 4096, 0600), CALL(semget, 0, 1, 0600), CALL(msgget, 0, 0600), CALL(mq_open, BAD, 0),
+    CALL(futex, BAD, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG | FUTEX_CLOCK_REALTIME, 0, 0, 0, 1),
+    CALL(futex, BAD, FUTEX_CMP_REQUEUE_PRIVATE, 0, 0, BAD, 0), CALL(futex, BAD, FUTEX_WAKE_OP, 0, 0, BAD, 0),
+    CALL(shmget, 0, 4096, 0600), CALL(semget, 0, 1, 0600), CALL(fcntl, -1, F_GETFL), CALL(fcntl, -1, F_SETLKW, BAD),
+    CALL(fcntl, -1, F_OFD_SETLK, BAD), CALL(fcntl, -1, F_DUPFD_CLOEXEC, 0), CALL(fcntl, -1, F_SETPIPE_SZ, 4096),
+    CALL(setsockopt, -1, SOL_SOCKET, SO_REUSEADDR, BAD, 4), CALL(setsockopt, -1, IPPROTO_TCP, TCP_NODELAY, BAD, 4),
+    CALL(setsockopt, -1, IPPROTO_IP, IP_TOS, BAD, 4), CALL(getsockopt, -1, SOL_SOCKET, SO_ERROR, BAD, BAD),
+    CALL(sendto, -1, BAD, 1, MSG_NOSIGNAL, 0, 0), CALL(recvmsg, -1, BAD, MSG_CMSG_CLOEXEC), CALL(sendmsg, -1, BAD, 0),
+    CALL(recvmmsg, -1, BAD, 1, MSG_DONTWAIT, 0), CALL(mmap, 0, 0, 0, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+    CALL(madvise, 1, 4096, MADV_DONTNEED), CALL(ioctl, -1, FIONBIO, BAD), CALL(ioctl, -1, 0x8912, BAD),
     CALL(pidfd_open, -1, 0), CALL(pidfd_send_signal, -1, 0, 0, 0), CALL(kill, -1000000, 0),
     CALL(epoll_create1, 0), CALL(eventfd2, 0, 0), CALL(timerfd_create, 1, 0), CALL(inotify_init1, 0),
-    CALL(signalfd4, -1, BAD, 8, 0), CALL(copy_file_range, -1, 0, -1, 0, 0, 0), CALL(splice, -1, 0, -1, 0, 0, 0),
-    CALL(tee, -1, -1, 1, 0), CALL(vmsplice, -1, BAD, 1, 0), CALL(statx, AT_FDCWD, BAD, 0, 0, BAD),
+    CALL(signalfd4, -1, BAD, 8, 0), CALL(copy_file_range, -1, 0, -1, 0, 0, 0),
+    CALL(statx, AT_FDCWD, BAD, 0, 0, BAD),
     CALL(fsync, -1), CALL(fdatasync, -1), CALL(sync_file_range, -1, 0, 0, 0), CALL(setuid, -1), CALL(getsid, 0),
     CALL(landlock_create_ruleset, 0, 0, 1), CALL(landlock_add_rule, -1, 0, BAD, 0), CALL(close_range, 1000, 1001, 0),
-    CALL(faccessat2, AT_FDCWD, BAD, 0, 0), CALL(epoll_pwait2, -1, BAD, 1, 0, 0, 0), CALL(futex_waitv, BAD, 0, 0, 0, 0),
+    CALL(faccessat2, AT_FDCWD, BAD, 0, 0), CALL(epoll_pwait2, -1, BAD, 1, 0, 0, 0),
     CALL(getxattr, BAD, BAD, 0, 0), CALL(setxattr, BAD, BAD, 0, 0, 0), CALL(fallocate, -1, 0, 0, 1),
     CALL(timer_create, 1, 0, BAD), CALL(sigaltstack, 0, 0), CALL(getcpu, 0, 0, 0), CALL(capset, BAD, BAD),
 };
