@@ -106,7 +106,7 @@ enum run_reach {
 };
 
 /* Whose things a program keeps, and finds: never what it says itself. */
-#define RUN_KEEPER_MAX 64
+#define RUN_KEEPER_MAX 72
 
 struct run_violation {
     char *rule; /* "import", "builtin", "attribute", "syntax", ... */

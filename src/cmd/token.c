@@ -13,6 +13,7 @@
 #include "cmd/cmd.h"
 #include "gate/tokens.h"
 #include "pool/witness.h"
+#include "state/store.h"
 
 #define BOUNDS_MAX 16
 
@@ -276,6 +277,22 @@ static int remove_first(const struct wish *wish, struct error *err)
     return error_errno(err, "remove `%s`", wish->first_path);
 }
 
+/* What it kept between runs goes with it. Its sessions and answers end in the server, which sees
+ * that it is gone. */
+static int remove_other(const struct wish *wish, const char *name, struct error *err)
+{
+    char keeper[TOKEN_KEEPER_SIZE];
+    struct store *store;
+    int r;
+
+    if (tokens_remove(wish->path, name, keeper, err) < 0)
+        return -1;
+    store = store_open_usual(err);
+    r = store ? store_forget(store, keeper, err) : -1;
+    store_free(store);
+    return r < 0 ? error_wrap(err, "the token is removed, its states and skills are not") : 0;
+}
+
 static int rm(struct wish *wish, char **names, struct error *err)
 {
     if (!names[0])
@@ -283,7 +300,7 @@ static int rm(struct wish *wish, char **names, struct error *err)
     for (; *names; names++)
         if (check(wish, false, *names, err) < 0 || tell(wish, "remove", *names, err) < 0 ||
             (strcmp(*names, TOKEN_FIRST) == 0 ? remove_first(wish, err)
-                                              : tokens_remove(wish->path, *names, err)) < 0)
+                                              : remove_other(wish, *names, err)) < 0)
             return -1;
     return 0;
 }

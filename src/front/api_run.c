@@ -92,9 +92,10 @@ int api_make_run(const struct request *request, const json_t *body, struct run *
         api_admit(request->api, request->caller, body, run, err) < 0 ||
         refuse_layers(run, err) < 0 || pass_trace(request, run, err) < 0 ||
         parcel_read(body, request->parts, run, err) < 0 ||
-        skill_give(api->kept, request->owner, run, err) < 0 || read_args(body, run, err) < 0)
+        skill_give(api->kept, request->caller->keeper, run, err) < 0 ||
+        read_args(body, run, err) < 0)
         return -1;
-    run_set_keeper(run, api->kept, request->owner);
+    run_set_keeper(run, api->kept, request->caller->keeper);
     run->can_ask = true;
     *ret_run = take_ptr(run);
     return 0;

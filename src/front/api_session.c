@@ -232,11 +232,11 @@ static void execute(struct request *request)
     if (!cell || api_read_code(api, request->json, cell, &err) < 0 ||
         api_admit_cell(request->api, request->caller, session, request->json, cell, &err) < 0 ||
         parcel_read(request->json, request->parts, cell, &err) < 0 ||
-        skill_give(api->kept, request->owner, cell, &err) < 0) {
+        skill_give(api->kept, request->caller->keeper, cell, &err) < 0) {
         api_refuse(request, "run", &err);
         return;
     }
-    run_set_keeper(cell, api->kept, request->owner);
+    run_set_keeper(cell, api->kept, request->caller->keeper);
     cell->can_ask = true;
     jobs_start(api->jobs, request, session, take_ptr(cell),
                json_string_value(json_object_get(request->json, "correlation_id")));

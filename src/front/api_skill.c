@@ -24,7 +24,7 @@ static void list_skills(struct request *request)
     struct store *store = api_kept(request->api, &err);
     json_t *list = NULL;
 
-    if (!store || skill_list(store, request->owner, &list, &err) < 0)
+    if (!store || skill_list(store, request->caller->keeper, &list, &err) < 0)
         request_answer_error(request, &err);
     else
         api_answer_masked(request, 200, json_pack("{s:o}", "skills", list));
@@ -47,8 +47,8 @@ static void show_skill(struct request *request)
     struct store *store = api_kept(request->api, &err);
     json_t *skill = NULL;
 
-    if (!store || skill_load(store, request->owner, request->params[0], version_of(request), &skill,
-                             &err) < 0)
+    if (!store || skill_load(store, request->caller->keeper, request->params[0],
+                             version_of(request), &skill, &err) < 0)
         request_answer_error(request, &err);
     else
         api_answer_masked(request, 200, skill);
@@ -95,8 +95,8 @@ static void show_file(struct request *request)
     struct store *store = api_kept(request->api, &err);
 
     if (!store || quota_check_bytes(request->caller, loop_now_ns(), &request->retry_s, &err) < 0 ||
-        skill_open(store, request->owner, request->params[0], version_of(request), &folder, &err) <
-            0) {
+        skill_open(store, request->caller->keeper, request->params[0], version_of(request), &folder,
+                   &err) < 0) {
         request_answer_error(request, &err);
         return;
     }
@@ -114,7 +114,7 @@ static void show_file(struct request *request)
 
 struct upload {
     struct store *store;
-    char owner[REQUEST_OWNER_MAX];
+    char owner[TOKEN_KEEPER_SIZE];
     char key[STORE_NAME_MAX + 1];
     bool is_folder;
     struct folder folder;
@@ -229,7 +229,7 @@ static int read_upload(const struct request *request, struct upload *upload, str
     char key[STORE_NAME_MAX + 1];
 
     buf_init(&upload->text, LIMIT_SKILL_BYTES + 16 * KIB);
-    (void)snprintf(upload->owner, sizeof(upload->owner), "%s", request->owner);
+    (void)snprintf(upload->owner, sizeof(upload->owner), "%s", request->caller->keeper);
     upload->store = api_kept(request->api, err);
     if (!upload->store || skill_key(request->params[0], upload->key, err) < 0)
         return -1;
@@ -271,7 +271,7 @@ static int make_run(const struct request *request, struct upload *upload, struct
     json_decref(body);
     run->only_checks = upload->is_folder;
     if (r == 0 && !upload->is_folder)
-        r = skill_give(upload->store, request->owner, run, err);
+        r = skill_give(upload->store, request->caller->keeper, run, err);
     if (r == 0)
         *ret_run = take_ptr(run);
     return r;
@@ -315,7 +315,7 @@ static void delete_skill(struct request *request)
     struct error err = {0};
     struct store *store = api_kept(request->api, &err);
 
-    if (!store || skill_delete(store, request->owner, request->params[0], &err) < 0)
+    if (!store || skill_delete(store, request->caller->keeper, request->params[0], &err) < 0)
         api_refuse(request, "skill", &err);
     else
         request_answer_empty(request, 204);
@@ -329,7 +329,8 @@ static void undo_skill(struct request *request)
     struct store *store = api_kept(request->api, &err);
     int64_t version = 0;
 
-    if (!store || skill_undo(store, request->owner, request->params[0], &version, &err) < 0)
+    if (!store ||
+        skill_undo(store, request->caller->keeper, request->params[0], &version, &err) < 0)
         api_refuse(request, "skill", &err);
     else
         request_answer_json(

@@ -228,7 +228,7 @@ static struct run *new_cell(struct request *request, const struct session *sessi
         r = session ? api_admit_cell(request->api, request->caller, session, native, cell, &err)
                     : api_admit(request->api, request->caller, native, cell, &err);
     if (r == 0)
-        r = skill_give(api->kept, request->owner, cell, &err);
+        r = skill_give(api->kept, request->caller->keeper, cell, &err);
     json_decref(native);
     if (r < 0) {
         coderunner_answer_error(request, &err);

@@ -18,7 +18,7 @@ struct store *mcp_kept(const struct mcp_call *call, struct error *err)
 
 const char *mcp_kept_owner(const struct mcp_call *call)
 {
-    return mcp_host_of(call)->is_pipe ? TOKEN_FIRST : call->owner;
+    return mcp_host_of(call)->is_pipe ? TOKEN_FIRST : call->caller->keeper;
 }
 
 /* What was kept was a stranger's text, and is masked as a whole: a name beside a value says what

@@ -125,6 +125,7 @@ static struct caller *make_caller(struct auth *auth, const char *name)
     if (!c)
         return NULL;
     (void)snprintf(c->name, sizeof(c->name), "%s", name);
+    (void)snprintf(c->keeper, sizeof(c->keeper), "%s", name);
     rights_init(&c->rights);
     c->next = auth->callers;
     auth->callers = c;
@@ -161,6 +162,7 @@ static void settle(struct auth *auth)
             continue; /* auth_check() will not find it, which is the safe side */
         if (c->is_known && sha256_differs(c->token_hash, token->hash))
             remove_caller(auth, c);
+        token_keeper(token, c->keeper);
         memcpy(c->token_hash, token->hash, sizeof(c->token_hash));
         c->rights = token->rights;
         c->is_known = true;

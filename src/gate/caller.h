@@ -22,6 +22,7 @@ struct quota_bucket {
 struct caller {
     struct caller *next;
     char name[TOKEN_NAME_SIZE];
+    char keeper[TOKEN_KEEPER_SIZE]; /* the owner of what outlives runs, state/store.h */
     struct rights rights;
     uint8_t token_hash[SHA256_BYTES]; /* none for the first */
     bool is_known;                    /* false: its token was removed */

@@ -1,6 +1,5 @@
 #include "gate/tokens.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -14,7 +13,9 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/id.h"
 #include "base/limits.h"
+#include "base/name.h"
 #include "base/toml.h"
 
 int token_make(char token[TOKEN_LEN + 1], struct error *err)
@@ -32,12 +33,25 @@ int token_make(char token[TOKEN_LEN + 1], struct error *err)
 
 bool token_is_name(const char *text)
 {
-    size_t len = strlen(text);
+    return name_is_plain(text, TOKEN_NAME_SIZE - 1, false);
+}
 
-    for (size_t i = 0; i < len; i++)
-        if (!isalnum((unsigned char)text[i]) && (i == 0 || !strchr("_-", text[i])))
-            return false;
-    return len > 0 && len < TOKEN_NAME_SIZE;
+void token_keeper(const struct token *token, char ret_keeper[TOKEN_KEEPER_SIZE])
+{
+    (void)snprintf(ret_keeper, TOKEN_KEEPER_SIZE, "%s%s%s", token->name, *token->id ? ":" : "",
+                   token->id);
+}
+
+/* Names that stand for something else. */
+static int check_reserved(const char *name, struct error *err)
+{
+    if (strcmp(name, TOKEN_FIRST) == 0)
+        return error_set(err, E_INVALID, "`%s` is the token that the first start makes", name);
+    if (strcmp(name, TOKEN_LOCAL) == 0) {
+        error_set(err, E_INVALID, "`%s` is what the audit trail calls the command line", name);
+        return error_hint(err, "choose another name");
+    }
+    return 0;
 }
 
 int token_check_file(int fd, const char *path, struct error *err)
@@ -68,6 +82,13 @@ static int read_key(struct token *token, const char *key, const json_t *value, s
         memcpy(token->created, text, strlen(text) + 1);
         return 0;
     }
+    if (strcmp(key, "id") == 0) {
+        if (!text || strlen(text) >= sizeof(token->id) ||
+            !name_is_plain(text, sizeof(token->id) - 1, false))
+            return error_set(err, E_INVALID, "`id`: expected what `belljar token add` wrote");
+        memcpy(token->id, text, strlen(text) + 1);
+        return 0;
+    }
     return rights_set_json(&token->rights, key, value, err);
 }
 
@@ -76,8 +97,10 @@ static int read_token(struct token *token, const char *name, json_t *table, stru
     const char *key;
     json_t *value;
 
-    if (!token_is_name(name) || strcmp(name, TOKEN_FIRST) == 0)
+    if (!token_is_name(name))
         return error_set(err, E_INVALID, "`%.80s` is not a name for a token", name);
+    if (check_reserved(name, err) < 0)
+        return -1;
     if (!json_is_object(table) || !json_object_get(table, "hash"))
         return error_set(err, E_INVALID, "`%s` has no `hash`", name);
     memcpy(token->name, name, strlen(name) + 1);
@@ -165,6 +188,8 @@ static int write_text(const struct tokens *tokens, struct buf *out, struct error
         sha256_to_hex(t->hash, hex);
         r = buf_printf(out, err, "\n[%s]\nhash = \"%s\"\ncreated = \"%s\"\n", t->name, hex,
                        t->created);
+        if (r == 0 && *t->id)
+            r = buf_printf(out, err, "id = \"%s\"\n", t->id);
         if (r == 0)
             r = rights_write(&t->rights, out, err);
     }
@@ -202,11 +227,14 @@ int tokens_check_new(const struct tokens *tokens, const char *name, struct error
 {
     if (!token_is_name(name)) {
         error_set(err, E_INVALID, "`%.80s` is not a name for a token", name);
-        return error_hint(err, "a name is up to %d letters, digits, `_` and `-`",
-                          TOKEN_NAME_SIZE - 1);
+        return error_hint(
+            err,
+            "a name is up to %d letters, digits, `_` and `-`, and begins with a letter "
+            "or a digit",
+            TOKEN_NAME_SIZE - 1);
     }
-    if (strcmp(name, TOKEN_FIRST) == 0)
-        return error_set(err, E_INVALID, "`%s` is the token that the first start makes", name);
+    if (check_reserved(name, err) < 0)
+        return -1;
     if (tokens_find(tokens, name)) {
         error_set(err, E_INVALID, "a token is called `%s` already", name);
         return error_hint(err, "remove it first: belljar token rm %s", name);
@@ -230,6 +258,8 @@ static int add_one(struct tokens *tokens, const char *name, const struct rights 
     new = &items[tokens->count++];
     *new = (struct token){.rights = *rights};
     memcpy(new->name, name, strlen(name) + 1);
+    if (id_make(new->id, "tok_") < 0)
+        return error_errno(err, "getrandom");
     sha256(token, TOKEN_LEN, new->hash);
     date_seconds(time(NULL), new->created);
     return 0;
@@ -247,7 +277,8 @@ int tokens_add(const char *path, const char *name, const struct rights *rights,
     return save(path, &tokens, err);
 }
 
-int tokens_remove(const char *path, const char *name, struct error *err)
+int tokens_remove(const char *path, const char *name, char ret_keeper[TOKEN_KEEPER_SIZE],
+                  struct error *err)
 {
     cleanup_close int held = lock(path, err);
     cleanup(tokens_done) struct tokens tokens = {0};
@@ -260,6 +291,7 @@ int tokens_remove(const char *path, const char *name, struct error *err)
         error_set(err, E_NOT_FOUND, "no token is called `%.80s`", name);
         return error_hint(err, "`belljar token list` has their names");
     }
+    token_keeper(found, ret_keeper);
     *found = tokens.items[--tokens.count];
     return save(path, &tokens, err);
 }

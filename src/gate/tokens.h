@@ -27,8 +27,16 @@
 /* The one that is made at the first start, and the user himself over the Unix socket. */
 #define TOKEN_FIRST "default"
 
+/* The trail's word for the command line. No token has that name. */
+#define TOKEN_LOCAL "local"
+
+/* What a token owns belongs to its id, which no later token of the same name has. */
+#define TOKEN_ID_SIZE     32
+#define TOKEN_KEEPER_SIZE (TOKEN_NAME_SIZE + TOKEN_ID_SIZE)
+
 struct token {
     char name[TOKEN_NAME_SIZE];
+    char id[TOKEN_ID_SIZE]; /* "": it is older than ids, and what it owns belongs to its name */
     uint8_t hash[SHA256_BYTES];
     char created[DATE_SIZE]; /* when, for people */
     struct rights rights;
@@ -51,6 +59,9 @@ int tokens_load(const char *path, struct tokens *ret_tokens, struct error *err);
 void tokens_done(struct tokens *tokens);
 struct token *tokens_find(const struct tokens *tokens, const char *name);
 
+/* The owner of what outlives runs (state/store.h): the name, and behind a colon the id. */
+void token_keeper(const struct token *token, char ret_keeper[TOKEN_KEEPER_SIZE]);
+
 /* Whether tokens_add() would take that name: E_INVALID, E_TOO_LARGE as there. */
 int tokens_check_new(const struct tokens *tokens, const char *name, struct error *err);
 
@@ -59,5 +70,6 @@ int tokens_check_new(const struct tokens *tokens, const char *name, struct error
 int tokens_add(const char *path, const char *name, const struct rights *rights,
                char ret_token[TOKEN_LEN + 1], struct error *err);
 
-/* E_NOT_FOUND: there is none of that name. */
-int tokens_remove(const char *path, const char *name, struct error *err);
+/* E_NOT_FOUND: there is none of that name. *ret_keeper: whose things are nobody's now. */
+int tokens_remove(const char *path, const char *name, char ret_keeper[TOKEN_KEEPER_SIZE],
+                  struct error *err);

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/id.h"
+#include "base/name.h"
 #include "base/share.h"
 #include "pool/session_internal.h"
 #include "pool/witness.h"
@@ -491,10 +492,7 @@ static void on_model_done(struct run *model)
 
 bool session_is_name(const char *name)
 {
-    static const char allowed[] =
-        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-";
-
-    return *name && strlen(name) <= SESSION_NAME_MAX && strspn(name, allowed) == strlen(name);
+    return name_is_plain(name, SESSION_NAME_MAX, true);
 }
 
 static int check_name(const struct sessions *table, const struct session_options *options,
@@ -506,9 +504,11 @@ static int check_name(const struct sessions *table, const struct session_options
         return 0;
     if (!session_is_name(name) || strncmp(name, "ses_", 4) == 0) {
         error_set(err, E_INVALID, "that is not a name for a session");
-        return error_hint(err,
-                          "use up to %d letters, digits, `.`, `_` and `-`, and not `ses_` first",
-                          SESSION_NAME_MAX);
+        return error_hint(
+            err,
+            "use up to %d letters, digits, `.`, `_` and `-`, a letter or digit first, "
+            "and not `ses_`",
+            SESSION_NAME_MAX);
     }
     if (find_key(table, options->owner, name)) {
         error_set(err, E_INVALID, "a session of that name is open");

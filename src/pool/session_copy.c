@@ -110,7 +110,9 @@ static int check_name(const char *name, struct error *err)
     if (session_is_name(name))
         return 0;
     error_set(err, E_INVALID, "that is not a name for a checkpoint");
-    return error_hint(err, "use up to %d letters, digits, `.`, `_` and `-`", SESSION_NAME_MAX);
+    return error_hint(err,
+                      "use up to %d letters, digits, `.`, `_` and `-`, a letter or digit first",
+                      SESSION_NAME_MAX);
 }
 
 static int check_rest(const struct session *s, struct error *err)

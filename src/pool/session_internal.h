@@ -64,7 +64,7 @@ struct sessions {
 
 #define SESSION_NAME_MAX 64
 
-/* Letters, digits and `._-`: of sessions, and of checkpoints. */
+/* Of sessions, and of checkpoints (base/name.h). */
 bool session_is_name(const char *name);
 
 extern const struct box_events session_box_events;

@@ -1,6 +1,5 @@
 #include "state/store.h"
 
-#include <ctype.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/name.h"
 #include "base/paths.h"
 
 /* A newer Belljar's file is not touched. */
@@ -131,10 +131,7 @@ bool store_is_there(const struct store *store)
 
 int store_check_name(const char *what, const char *name, struct error *err)
 {
-    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-.";
-
-    if (*name && strlen(name) <= STORE_NAME_MAX && strspn(name, plain) == strlen(name) &&
-        isalnum((unsigned char)*name))
+    if (name_is_plain(name, STORE_NAME_MAX, true))
         return 0;
     error_set(err, E_INVALID, "that is no name of %s", what);
     return error_hint(err,
@@ -344,4 +341,19 @@ int store_commit(struct store *store, int r, struct error *err)
     /* Some failures have ended it already, and then there is nothing to undo. */
     (void)sqlite3_exec(store->db, "ROLLBACK", NULL, NULL, NULL);
     return -1;
+}
+
+int store_forget(struct store *store, const char *owner, struct error *err)
+{
+    int r;
+
+    if (!store_is_there(store))
+        return 0;
+    if (store_begin(store, err) < 0)
+        return -1;
+    /* Versions, folders and files go with what they belong to. */
+    r = store_do(store, err, "DELETE FROM work WHERE owner=?", "s", owner);
+    if (r == 0)
+        r = store_do(store, err, "DELETE FROM skill WHERE owner=?", "s", owner);
+    return store_commit(store, r, err);
 }

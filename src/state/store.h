@@ -37,6 +37,9 @@ const char *store_shelf(const struct store *store, size_t index); /* NULL: no mo
 /* Something has been kept here before. */
 bool store_is_there(const struct store *store);
 
+/* Deletes all that belongs to an owner. */
+int store_forget(struct store *store, const char *owner, struct error *err);
+
 /* `what` is what the name is of, for the message. */
 int store_check_name(const char *what, const char *name, struct error *err);
 

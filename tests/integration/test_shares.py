@@ -171,6 +171,32 @@ def test_answers_of_one_push_out_no_answers_of_others(tokens):
     assert (again.status, again.body) == (200, first.body)
 
 
+# --- names ---
+
+
+def test_a_new_token_of_an_old_name_finds_nothing(tokens):
+    old = tokens.add("again")
+    assert tokens.call(old, "PUT", "/v1/skills/mine", b"def f(): return 1", {"Content-Type": "text/x-python"}).status in (200, 201)
+    assert tokens.call(old, "POST", "/v1/states", {"name": "plans"}).status in (200, 201)
+    assert "mine" in tokens.call(old, "GET", "/v1/skills").body.decode()
+    tokens.rm("again")
+    new = tokens.add("again")
+    assert "plans" not in tokens.call(new, "GET", "/v1/states").body.decode()
+    assert '"mine"' not in tokens.call(new, "GET", "/v1/skills").body.decode()
+    assert tokens.run(new, "import skills.mine", profile="open").json["status"] == "error"
+
+
+def test_a_token_is_not_called_as_the_command_line(tokens):
+    answer = tokens.who.call("token", "add", "local", env=tokens.env)
+    assert answer.code != 0 and "trail" in answer.errors, answer
+
+
+@pytest.mark.parametrize("name", [".", "..", "...", ".hidden", "-rf", "_x", "a/b", "a b", "a%2e", "é"])
+def test_a_name_that_is_unsafe_elsewhere_is_none(tokens, name):
+    reply = tokens.call(tokens.server.token, "POST", "/v1/sessions", {"name": name})
+    assert (reply.status, reply.error["code"]) == (400, "invalid"), reply
+
+
 # --- who dies first ---
 
 

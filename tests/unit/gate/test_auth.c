@@ -203,7 +203,7 @@ static void remove_both(void)
 static void a_change_of_the_file_holds_at_once(void **state)
 {
     struct rights rights;
-    char token[TOKEN_LEN + 1];
+    char token[TOKEN_LEN + 1], keeper[TOKEN_KEEPER_SIZE];
     struct error err = {0};
     struct caller *caller = NULL;
     struct auth *auth;
@@ -223,7 +223,8 @@ static void a_change_of_the_file_holds_at_once(void **state)
     assert_string_equal(caller->name, "ann");
     assert_true(caller->rights.max_runs == 3);
     assert_false(caller->rights.is_operator);
-    assert_int_equal(tokens_remove(tokens_path, "ann", &err), 0);
+    assert_int_equal(tokens_remove(tokens_path, "ann", keeper, &err), 0);
+    assert_string_equal(caller->keeper, keeper);
     assert_true(ask(auth, token, &err) < 0);
     assert_error(&err, E_AUTH, "not known");
     assert_int_equal(n_removed, 1);

@@ -71,10 +71,11 @@ static void what_is_added_is_found_and_the_file_has_no_token(void **state)
 static void a_name_is_given_once(void **state)
 {
     static const char *const wrong[] = {
-        "", "-a", "a b", "a.b", "[a]", "a\n", "default", "a23456789012345678901234567890123"};
+        "",    "-a",  "_a",  ".",        "..",      "a b",   "a.b",
+        "a/b", "[a]", "a\n", "\xc3\xa4", "default", "local", "a23456789012345678901234567890123"};
     struct error err = {0};
     struct rights rights;
-    char token[TOKEN_LEN + 1];
+    char token[TOKEN_LEN + 1], keeper[TOKEN_KEEPER_SIZE];
 
     (void)state;
     (void)unlink(path);
@@ -86,10 +87,35 @@ static void a_name_is_given_once(void **state)
         assert_true(tokens_add(path, wrong[i], &rights, token, &err) < 0);
         assert_error(&err, E_INVALID, "");
     }
-    assert_int_equal(tokens_remove(path, "ann", &err), 0);
-    assert_true(tokens_remove(path, "ann", &err) < 0);
+    assert_int_equal(tokens_remove(path, "ann", keeper, &err), 0);
+    assert_true(tokens_remove(path, "ann", keeper, &err) < 0);
     assert_error(&err, E_NOT_FOUND, "`ann`");
     assert_int_equal(tokens_add(path, "ann", &rights, token, &err), 0);
+}
+
+/* A token owns by an id that no other ever has; one from before there were ids, by its name. */
+static void a_name_that_is_given_again_owns_nothing_of_before(void **state)
+{
+    char token[TOKEN_LEN + 1], first[TOKEN_KEEPER_SIZE], second[TOKEN_KEEPER_SIZE];
+    struct error err = {0};
+    struct rights rights;
+
+    (void)state;
+    (void)unlink(path);
+    rights_init(&rights);
+    assert_int_equal(tokens_add(path, "ann", &rights, token, &err), 0);
+    assert_int_equal(tokens_remove(path, "ann", first, &err), 0);
+    assert_int_equal(tokens_add(path, "ann", &rights, token, &err), 0);
+    assert_int_equal(tokens_remove(path, "ann", second, &err), 0);
+    assert_memory_equal(first, "ann:tok_", 8);
+    assert_memory_equal(second, "ann:tok_", 8);
+    assert_string_not_equal(first, second);
+    write_file(
+        "[ann]\nhash = \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"\n",
+        0600);
+    assert_int_equal(tokens_add(path, "bob", &rights, token, &err), 0); /* writes ann, too */
+    assert_int_equal(tokens_remove(path, "ann", first, &err), 0);
+    assert_string_equal(first, "ann");
 }
 
 #define HASH "hash = \"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855\"\n"
@@ -106,7 +132,10 @@ static const struct {
     {"[ann]\n" HASH "max_run = 1\n",         "unknown key `max_run`"       },
     {"[ann]\n" HASH "profiles = []\n",       "a list of names"             },
     {"[ann]\n" HASH "created = 5\n",         "`created`"                   },
-    {"[default]\n" HASH,                     "not a name for a token"      },
+    {"[default]\n" HASH,                     "the first start makes"       },
+    {"[local]\n" HASH,                       "calls the command line"      },
+    {"[ann]\n" HASH "id = \"../x\"\n",       "`id`"                        },
+    {"[ann]\n" HASH "id = 5\n",              "`id`"                        },
     {"[\"a b\"]\n" HASH,                     "not a name for a token"      },
     {"[ann]\n" HASH "[ann]\n" HASH,          "ann"                         },
 };
@@ -134,6 +163,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_added_is_found_and_the_file_has_no_token),
         cmocka_unit_test(a_name_is_given_once),
+        cmocka_unit_test(a_name_that_is_given_again_owns_nothing_of_before),
         cmocka_unit_test(a_file_with_a_mistake_is_refused_as_a_whole),
     };
 
