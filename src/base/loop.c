@@ -5,15 +5,84 @@
 #include <sys/stat.h>
 #include <time.h>
 
+/* Posted work in one turn of the loop. A turn has other callbacks, too, and the promise is that
+ * nobody waits for more than 50 ms (docs/PROMISES.md). */
+#define SLICE_NS ((uint64_t)4000000)
+
 struct loop {
     struct event_base *base;
+    bool is_stopped;
+    struct loop_work *first, *last;
+    struct event *work; /* active while something is posted */
+    loop_turn_fn on_turn;
+    void *on_turn_arg;
+    uint64_t marked_ns; /* when the first callback of this turn began; 0: none has */
 };
 
 struct loop_watch {
+    struct loop *loop;
     struct event *event;
     loop_fn fn;
     void *arg;
 };
+
+/* --- posted work --- */
+
+void loop_work_post(struct loop *loop, struct loop_work *work, loop_fn fn, void *arg)
+{
+    if (work->loop)
+        return;
+    *work = (struct loop_work){.loop = loop, .before = loop->last, .fn = fn, .arg = arg};
+    if (loop->last)
+        loop->last->after = work;
+    else
+        loop->first = work;
+    loop->last = work;
+    /* In this turn, behind what is due in it. */
+    event_active(loop->work, 0, 0);
+}
+
+void loop_work_cancel(struct loop_work *work)
+{
+    struct loop *loop = work->loop;
+
+    if (!loop)
+        return;
+    if (work->before)
+        work->before->after = work->after;
+    else
+        loop->first = work->after;
+    if (work->after)
+        work->after->before = work->before;
+    else
+        loop->last = work->before;
+    *work = (struct loop_work){0};
+}
+
+static void do_work(evutil_socket_t fd, short what, void *arg)
+{
+    struct loop *loop = arg;
+    uint64_t began_ns = loop_cpu_ns();
+
+    (void)fd;
+    (void)what;
+    loop_mark(loop);
+    while (loop->first && loop_cpu_ns() - began_ns < SLICE_NS) {
+        struct loop_work *work = loop->first;
+        loop_fn fn = work->fn;
+        void *fn_arg = work->arg;
+
+        loop_work_cancel(work);
+        fn(fn_arg);
+    }
+    /* What fn() posted made the event active for this turn again. The rest waits for the next one,
+     * behind a look at all descriptors. */
+    (void)event_del(loop->work);
+    if (loop->first)
+        (void)event_add(loop->work, &(struct timeval){0});
+}
+
+/* --- the loop --- */
 
 struct loop *loop_new(struct error *err)
 {
@@ -27,8 +96,10 @@ struct loop *loop_new(struct error *err)
         loop->base = event_base_new_with_config(config);
     if (config)
         event_config_free(config);
-    if (!loop || !loop->base) {
-        free(loop);
+    if (loop && loop->base)
+        loop->work = event_new(loop->base, -1, 0, do_work, loop);
+    if (!loop || !loop->work) {
+        loop_free(loop);
         error_set(err, E_SYSTEM, "cannot create the event loop");
         return NULL;
     }
@@ -39,20 +110,52 @@ void loop_free(struct loop *loop)
 {
     if (!loop)
         return;
-    event_base_free(loop->base);
+    if (loop->work)
+        event_free(loop->work);
+    if (loop->base)
+        event_base_free(loop->base);
     free(loop);
+}
+
+/* CPU time does not pass while the turn waits for something to happen. */
+static int turn(struct loop *loop)
+{
+    uint64_t cpu_ns = loop_cpu_ns();
+    int r;
+
+    loop->marked_ns = 0;
+    r = event_base_loop(loop->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
+    if (loop->on_turn)
+        loop->on_turn(loop->on_turn_arg, loop_cpu_ns() - cpu_ns,
+                      loop->marked_ns ? loop_now_ns() - loop->marked_ns : 0);
+    return r;
 }
 
 int loop_run(struct loop *loop, struct error *err)
 {
-    if (event_base_loop(loop->base, EVLOOP_NO_EXIT_ON_EMPTY) < 0)
-        return error_set(err, E_SYSTEM, "the event loop failed");
+    loop->is_stopped = false;
+    while (!loop->is_stopped)
+        if (turn(loop) < 0)
+            return error_set(err, E_SYSTEM, "the event loop failed");
     return 0;
 }
 
 void loop_stop(struct loop *loop)
 {
+    loop->is_stopped = true;
     (void)event_base_loopbreak(loop->base);
+}
+
+void loop_on_turn(struct loop *loop, loop_turn_fn fn, void *arg)
+{
+    loop->on_turn = fn;
+    loop->on_turn_arg = arg;
+}
+
+void loop_mark(struct loop *loop)
+{
+    if (!loop->marked_ns)
+        loop->marked_ns = loop_now_ns();
 }
 
 static void dispatch(evutil_socket_t fd, short what, void *arg)
@@ -61,6 +164,7 @@ static void dispatch(evutil_socket_t fd, short what, void *arg)
 
     (void)fd;
     (void)what;
+    loop_mark(watch->loop);
     watch->fn(watch->arg);
 }
 
@@ -70,7 +174,7 @@ static struct loop_watch *watch_new(struct loop *loop, int fd, short what, loop_
 
     if (!watch)
         return NULL;
-    *watch = (struct loop_watch){.fn = fn, .arg = arg};
+    *watch = (struct loop_watch){.loop = loop, .fn = fn, .arg = arg};
     watch->event = event_new(loop->base, fd, what, dispatch, watch);
     if (!watch->event) {
         free(watch);
@@ -152,5 +256,13 @@ uint64_t loop_now_ns(void)
     struct timespec now;
 
     (void)clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+uint64_t loop_cpu_ns(void)
+{
+    struct timespec now;
+
+    (void)clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
     return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }

@@ -36,8 +36,35 @@ void loop_timer_stop(struct loop_watch *timer);
 /* Accepts NULL. Safe from within the watch's own callback. */
 void loop_watch_free(struct loop_watch *watch);
 
+/* Work on bytes of programs and clients: done piece by piece, in the order in which it was posted,
+ * for a few milliseconds of CPU time in each turn of the loop. What is left over comes first in the
+ * next turn, when everybody else has been looked at. So one that always has something to do delays
+ * the others by no more than a piece. Embedded in its owner and all zero before its first use. */
+struct loop_work {
+    struct loop *loop; /* NULL: it is not posted */
+    struct loop_work *before, *after;
+    loop_fn fn;
+    void *arg;
+};
+
+/* `fn` is called once, soon; it may post the work again. Does nothing where it is posted already.
+ */
+void loop_work_post(struct loop *loop, struct loop_work *work, loop_fn fn, void *arg);
+void loop_work_cancel(struct loop_work *work);
+
+/* Called after every turn with what it took: CPU time, and time on the wall since the first of our
+ * own callbacks in it (0: there was none). */
+typedef void (*loop_turn_fn)(void *arg, uint64_t cpu_ns, uint64_t wall_ns);
+void loop_on_turn(struct loop *loop, loop_turn_fn fn, void *arg);
+
+/* Begins the wall time of the turn: for callbacks that libevent calls itself. */
+void loop_mark(struct loop *loop);
+
 /* libevent's own handle, for its buffered sockets (front/http.c). */
 struct event_base *loop_base(struct loop *loop);
 
 /* Monotonic nanoseconds. */
 uint64_t loop_now_ns(void);
+
+/* CPU time of this thread, in nanoseconds: what other processes do on the host does not count. */
+uint64_t loop_cpu_ns(void);

@@ -328,6 +328,7 @@ struct run {
     char fingerprint[65]; /* with a seed: what else its output depends on (pool/fingerprint.h) */
     uint32_t layers;      /* bit set of enum wire_layer: what stood around the code */
     uint64_t started_ns, handed_ns, ended_ns;
+    uint64_t server_cpu_ns; /* CPU time of the supervisor that it took, beside usage.cpu_ms */
     char *receipt;        /* JSON, signed (trail/receipt.h), or NULL */
     bool is_recorded;     /* its beginning is; its end is due */
     char code_sha256[65]; /* of the program as it came; "": it is not recorded */

@@ -362,6 +362,7 @@ static int open_api(struct serve *serve, struct error *err)
     if (open_jobs(serve, err) < 0 || coderunner_new(&serve->coderunner, err) < 0 ||
         open_http(serve, err) < 0)
         return -1;
+    loop_on_turn(serve->engine.loop, metrics_add_turn, &serve->metrics);
     serve->kept = store_open_usual(NULL);
     serve->api = (struct api){
         .config = serve->config,

@@ -337,6 +337,7 @@ static void on_read(struct bufferevent *socket, void *arg)
     struct http_connection *c = arg;
     struct evbuffer *input = bufferevent_get_input(socket);
 
+    loop_mark(c->server->loop);
     if (c->state == HTTP_LINGERING) {
         (void)evbuffer_drain(input, evbuffer_get_length(input));
         return;
@@ -354,6 +355,7 @@ static void on_write(struct bufferevent *socket, void *arg)
     struct http_connection *c = arg;
     size_t left = evbuffer_get_length(bufferevent_get_output(socket));
 
+    loop_mark(c->server->loop);
     if (c->state == HTTP_STREAMING) {
         if (left <= REQUEST_LOW && c->request->on_drained)
             c->request->on_drained(c->request);
@@ -547,6 +549,7 @@ static void on_accept(struct evconnlistener *socket, evutil_socket_t fd, struct 
 
     (void)socket;
     (void)address_len;
+    loop_mark(server->loop);
     make_room(server);
     c = new_connection(listener, fd);
     if (!c)

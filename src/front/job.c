@@ -163,7 +163,7 @@ static void account(struct job *job)
 
     metrics_add_run(job->jobs->options.metrics, run, queue_s, (double)(now - job->begun_ns) / 1e9);
     log_run(job, queue_s * 1000);
-    quota_spend(job->place.caller, now, run->usage.cpu_ms / 1000,
+    quota_spend(job->place.caller, now, run->usage.cpu_ms / 1000 + (double)run->server_cpu_ns / 1e9,
                 (double)job->sent_bytes + (double)(run->out.total + run->err.total));
     job->place.caller->n_done++;
 }

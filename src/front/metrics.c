@@ -32,6 +32,7 @@ void metrics_add_run(struct metrics *m, const struct run *run, double queue_s, d
     }
     m->runs[run->status]++;
     m->cpu_s += run->usage.cpu_ms / 1000;
+    m->server_cpu_s += (double)run->server_cpu_ns / 1e9;
     m->output_bytes += run->out.total + run->err.total;
     m->masked += run->masked.count;
     m->masked_runs += run->masked.count > 0;
@@ -39,6 +40,17 @@ void metrics_add_run(struct metrics *m, const struct run *run, double queue_s, d
         metrics_observe(&m->start_s, run->usage.start_ms / 1000);
         metrics_observe(&m->run_s, run->usage.wall_ms / 1000);
     }
+}
+
+void metrics_add_turn(void *arg, uint64_t cpu_ns, uint64_t wall_ns)
+{
+    struct metrics *m = arg;
+    double cpu_s = (double)cpu_ns / 1e9;
+
+    metrics_observe(&m->turn_cpu_s, cpu_s);
+    metrics_observe(&m->turn_wall_s, (double)wall_ns / 1e9);
+    if (cpu_s > m->turn_cpu_max_s)
+        m->turn_cpu_max_s = cpu_s;
 }
 
 /* --- as Prometheus reads it --- */
@@ -147,24 +159,28 @@ static int add_levels(struct buf *out, const struct api *api, struct error *err)
         const char *name, *type, *help;
         double value;
     } rows[] = {
-        {"runs_running",          "gauge",   "Runs in the pool.",                       (double)queue.running       },
-        {"queue_waiting",         "gauge",   "Runs that wait for their turn.",          (double)queue.waiting       },
-        {"pool_idle",             "gauge",   "Finished sandboxes that wait for a run.", (double)pool.idle           },
-        {"pool_wanted",           "gauge",   "How many there should be.",               (double)pool.wanted         },
-        {"pool_making",           "gauge",   "Sandboxes being made.",                   (double)pool.making         },
-        {"sandboxes_made_total",  "counter", "Sandboxes so far.",                       (double)pool.made           },
-        {"sessions",              "gauge",   "Sessions that are open.",                 (double)count_sessions(api) },
-        {"answers_kept",          "gauge",   "Answers kept for those who ask again.",   (double)jobs.kept           },
-        {"answers_kept_bytes",    "gauge",   "Their bytes.",                            (double)jobs.kept_bytes     },
-        {"http_connections",      "gauge",   "Connections that are open.",              (double)http.connections    },
-        {"http_requests_total",   "counter", "Requests answered.",                      (double)http.served         },
-        {"cpu_seconds_total",     "counter", "CPU time of all runs.",                   api->metrics->cpu_s         },
-        {"output_bytes_total",    "counter", "What all runs wrote.",
-         (double)api->metrics->output_bytes                                                                         },
-        {"masked_total",          "counter", "Secrets that were masked.",               (double)api->metrics->masked},
-        {"masked_runs_total",     "counter", "Runs that gave some out.",
-         (double)api->metrics->masked_runs                                                                          },
-        {"resident_memory_bytes", "gauge",   "Memory of the server's own process.",     resident_bytes()            },
+        {"runs_running",              "gauge",   "Runs in the pool.",                       (double)queue.running       },
+        {"queue_waiting",             "gauge",   "Runs that wait for their turn.",          (double)queue.waiting       },
+        {"pool_idle",                 "gauge",   "Finished sandboxes that wait for a run.", (double)pool.idle           },
+        {"pool_wanted",               "gauge",   "How many there should be.",               (double)pool.wanted         },
+        {"pool_making",               "gauge",   "Sandboxes being made.",                   (double)pool.making         },
+        {"sandboxes_made_total",      "counter", "Sandboxes so far.",                       (double)pool.made           },
+        {"sessions",                  "gauge",   "Sessions that are open.",                 (double)count_sessions(api) },
+        {"answers_kept",              "gauge",   "Answers kept for those who ask again.",   (double)jobs.kept           },
+        {"answers_kept_bytes",        "gauge",   "Their bytes.",                            (double)jobs.kept_bytes     },
+        {"http_connections",          "gauge",   "Connections that are open.",              (double)http.connections    },
+        {"http_requests_total",       "counter", "Requests answered.",                      (double)http.served         },
+        {"cpu_seconds_total",         "counter", "CPU time of all runs.",                   api->metrics->cpu_s         },
+        {"server_cpu_seconds_total",  "counter",
+         "CPU time of the server for runs: masking, files, the trail.",                     api->metrics->server_cpu_s  },
+        {"loop_turn_cpu_max_seconds", "gauge",
+         "The longest turn of the event loop so far, in CPU time.",                         api->metrics->turn_cpu_max_s},
+        {"output_bytes_total",        "counter", "What all runs wrote.",
+         (double)api->metrics->output_bytes                                                                             },
+        {"masked_total",              "counter", "Secrets that were masked.",               (double)api->metrics->masked},
+        {"masked_runs_total",         "counter", "Runs that gave some out.",
+         (double)api->metrics->masked_runs                                                                              },
+        {"resident_memory_bytes",     "gauge",   "Memory of the server's own process.",     resident_bytes()            },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(rows); i++)
@@ -177,6 +193,13 @@ int metrics_write(const struct api *api, struct buf *out, struct error *err)
 {
     const struct metrics *m = api->metrics;
 
+    if (add_histogram(out, "loop_turn_seconds",
+                      "Turns of the event loop, by the clock: for so long everybody waits.",
+                      &m->turn_wall_s, err) < 0 ||
+        add_histogram(out, "loop_turn_cpu_seconds",
+                      "The same in CPU time, which other load on the host does not change.",
+                      &m->turn_cpu_s, err) < 0)
+        return -1;
     if (add_runs(out, m, err) < 0 || add_refusals(out, api, err) < 0 ||
         add_levels(out, api, err) < 0 ||
         add_histogram(out, "queue_seconds", "Waiting for a turn.", &m->queue_s, err) < 0 ||

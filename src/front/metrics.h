@@ -41,7 +41,10 @@ struct metrics {
     uint64_t failures;                /* Belljar's own */
     uint64_t refusals[METRICS_N_REFUSALS];
     struct metrics_histogram queue_s, start_s, run_s, total_s;
+    struct metrics_histogram turn_cpu_s, turn_wall_s; /* turns of the event loop */
+    double turn_cpu_max_s;
     double cpu_s;
+    double server_cpu_s; /* of ours, for runs */
     uint64_t output_bytes;
     uint64_t masked, masked_runs; /* secrets, and runs that gave some out */
 };
@@ -51,6 +54,9 @@ void metrics_add_run(struct metrics *metrics, const struct run *run, double queu
                      double total_s);
 
 void metrics_observe(struct metrics_histogram *histogram, double seconds);
+
+/* A turn of the event loop is over (loop_turn_fn; `arg` is struct metrics). */
+void metrics_add_turn(void *arg, uint64_t cpu_ns, uint64_t wall_ns);
 
 struct api;
 

@@ -278,6 +278,7 @@ void box_free(struct box *b)
     peer_done(&b->init);
     for (size_t i = 0; i < WIRE_KERNELS; i++)
         box_close_kernel(&b->kernels[i]);
+    loop_work_cancel(&b->finishing);
     loop_watch_free(b->input_watch);
     loop_watch_free(b->deadline);
     loop_watch_free(b->tick);
@@ -406,8 +407,9 @@ static void on_kernel_exited(struct box *b, struct unpack *u)
     b->has_exited = true;
     b->exited = exited;
     if (b->run)
-        box_answer(b);
-    box_kill(b);
+        box_finish(b);
+    else
+        box_kill(b);
 }
 
 static void on_init_message(void *owner, const struct frame *frame)

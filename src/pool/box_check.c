@@ -113,7 +113,7 @@ static void conclude(struct box *b)
     }
     b->is_refused = b->check == BOX_CHECK_REFUSED;
     if (b->is_done && !b->is_answering)
-        box_answer(b);
+        box_finish(b);
 }
 
 void box_check_on_exited(struct box_kernel *k)

@@ -22,6 +22,10 @@ static void note_time(const struct box *b, struct run *run)
 
     if (run->status != RUN_TIMEOUT)
         return;
+    if (b->verdict == BOX_WORK) {
+        box_deny_work(run);
+        return;
+    }
     (void)snprintf(what, sizeof(what), "run for more than %g s%s",
                    (is_cpu ? run->limits.cpu_ms : run->limits.timeout_ms) / 1000.0,
                    is_cpu ? " of CPU time" : "");
@@ -62,8 +66,8 @@ static void note_processes(struct box *b, struct run *run)
     b->forks_refused = usage.forks_refused;
 }
 
-/* Full now, at the end: what a program has removed again is not seen. A cell that goes well on a disk
- * that was full before it is not refused anything. */
+/* Full now, at the end: what a program has removed again is not seen. A cell that goes well on a
+ * disk that was full before it is not refused anything. */
 static void note_disk(struct box *b, struct run *run)
 {
     struct statfs st;

@@ -25,6 +25,7 @@ enum box_verdict {
     BOX_MEMORY,
     BOX_CANCELLED,
     BOX_BROKEN, /* it broke the rules of its channel */
+    BOX_WORK,   /* its output took too much of our own time */
 };
 
 /* One kernel as we see it. */
@@ -35,6 +36,8 @@ struct box_kernel {
     int replies;             /* our end, until there is a desk */
     struct call_desk *calls; /* since its first call */
     struct loop_watch *out_watch, *err_watch;
+    struct loop_work reading; /* of both */
+    size_t ahead;             /* read of them since a message came */
     bool was_lost;      /* the one before it ended between cells, which nobody has been told */
     bool is_alive;      /* from its start to pid 1's word of its end */
     bool is_restarting; /* killed on request: the next one takes its place, and its cells */
@@ -103,6 +106,9 @@ struct box {
     int input;               /* our end of the program's standard input */
     size_t input_sent;
     struct loop_watch *input_watch;
+    uint64_t work_ns;           /* CPU time of ours that the run has taken so far */
+    struct loop_work finishing; /* it has ended, and what it wrote is still read: */
+    size_t drained;             /* so much by now */
     enum box_verdict verdict;
     bool is_refused;
     bool has_exited;
@@ -260,15 +266,33 @@ void box_copy_on_bash_end(struct box *b);
 /* The box is going. */
 void box_copy_end(struct box *b);
 
+/* --- box_output.c --- */
+
+int box_watch_output(struct box_kernel *k, struct error *err);
+void box_unwatch_output(struct box_kernel *k);
+
+/* Of a kernel's channel (struct peer_events): what was printed before something is shown comes
+ * first, and the time that both take is the run's. */
+bool box_on_kernel_speaks(void *owner);
+void box_after_kernel_spoke(void *owner, uint64_t cpu_ns);
+
+/* The program has ended by itself: what it wrote is read to its end, piece by piece, then the run
+ * is answered. A box that is not kept ends with it. */
+void box_finish(struct box *b);
+
+/* The last look at the pipes, and the end of both streams. */
+void box_end_output(struct box *b, struct run *run);
+
+/* Fills in what is said of a run that took too much of our time. */
+void box_explain_work(struct run *run);
+void box_deny_work(struct run *run);
+
 /* --- box.c, box_run.c --- */
 
 int box_open_kernel(struct box_kernel *k, int ret_theirs[WIRE_KERNEL_FDS], struct error *err);
 void box_close_kernel(struct box_kernel *k);
 int box_check_layers(const struct box *b, const struct run *run, struct error *err);
 int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err);
-int box_watch_output(struct box_kernel *k, struct error *err);
-void box_unwatch_output(struct box_kernel *k);
-void box_drain_output(struct box_kernel *k); /* what is in its pipes now */
 void box_pack_run(const struct box *b, const struct run *run, struct pack *p);
 void box_start_clocks(struct box *b, const struct run *run);
 

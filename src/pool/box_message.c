@@ -324,13 +324,5 @@ static void on_kernel_end(void *owner, const char *why)
         box_copy_on_trouble(b, "it speaks out of turn");
 }
 
-/* What was printed before something was shown: the program goes on when that has been read. */
-static void on_kernel_speaks(void *owner)
-{
-    struct box_kernel *k = owner;
-
-    if (k->box->run && k == k->box->active && !k->box->is_answering && !box_is_checker(k))
-        box_drain_output(k);
-}
-
-const struct peer_events box_kernel_events = {on_kernel_message, on_kernel_end, on_kernel_speaks};
+const struct peer_events box_kernel_events = {on_kernel_message, on_kernel_end,
+                                              box_on_kernel_speaks, box_after_kernel_spoke};

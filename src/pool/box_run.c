@@ -9,16 +9,9 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/stream.h"
 #include "pool/box_internal.h"
-#include "pool/display.h"
-#include "pool/mask.h"
 #include "reach/call_packages.h"
 #include "sandbox/monitor.h"
-
-/* Most that is still read from a pipe after the program ended: more than a pipe holds. A left-over
- * child could write for ever. */
-#define DRAIN_MAX ((size_t)1 << 20)
 
 /* Without a cgroup the monitor finds who uses too much, and its verdict is the status. The kernel's
  * limit on private memory is only there for what would fill the host between two looks. */
@@ -26,96 +19,6 @@
 
 /* How often counters are looked at where nobody enforces the limit for us. */
 #define TICK_MS 50
-
-/* --- output --- */
-
-/* What is fit to be seen is kept, and told. */
-static void deliver(struct run *run, int stream, struct clean_text text)
-{
-    struct run_stream *kept = stream == 1 ? &run->out : &run->err;
-    struct run_event event = {.kind = stream == 1 ? RUN_EVENT_STDOUT : RUN_EVENT_STDERR,
-                              .offset = kept->total,
-                              .data = text.data,
-                              .len = text.len};
-
-    if (!text.len)
-        return;
-    (void)run_stream_add(kept, text, NULL);
-    if (run->on_event)
-        run->on_event(run, &event);
-}
-
-/* Reads once; returns false when nothing is there now. */
-static bool pump(struct box_kernel *k, int fd, struct loop_watch **watch, int stream)
-{
-    struct run *run = k->box->run;
-    char data[65536];
-    ssize_t n = fd < 0 ? 0 : read(fd, data, sizeof(data));
-
-    if (n <= 0) {
-        if (n == 0 || errno != EAGAIN) { /* closed by all its writers: watching it would spin */
-            loop_watch_free(*watch);
-            *watch = NULL;
-        }
-        return false;
-    }
-    if (run && k == k->box->active) {
-        deliver(run, stream, mask_stream(run, &k->box->masks[stream - 1], data, (size_t)n));
-        if (stream == 2)
-            display_take_bar(run, data, (size_t)n);
-    }
-    return true;
-}
-
-static void on_out(void *arg)
-{
-    struct box_kernel *k = arg;
-
-    (void)pump(k, k->out, &k->out_watch, 1);
-}
-
-static void on_err(void *arg)
-{
-    struct box_kernel *k = arg;
-
-    (void)pump(k, k->err, &k->err_watch, 2);
-}
-
-int box_watch_output(struct box_kernel *k, struct error *err)
-{
-    k->out_watch = loop_watch_fd(k->box->loop, k->out, LOOP_READ, on_out, k);
-    k->err_watch = loop_watch_fd(k->box->loop, k->err, LOOP_READ, on_err, k);
-    if (!k->out_watch || !k->err_watch)
-        return error_memory(err);
-    return 0;
-}
-
-void box_unwatch_output(struct box_kernel *k)
-{
-    loop_watch_free(k->out_watch);
-    loop_watch_free(k->err_watch);
-    k->out_watch = k->err_watch = NULL;
-}
-
-void box_hold(struct box *b, bool is_held)
-{
-    struct error err = {0};
-
-    box_unwatch_output(b->active);
-    if (peer_hold(&b->active->peer, is_held, &err) < 0 ||
-        (!is_held && box_watch_output(b->active, &err) < 0)) {
-        error_done(&err);
-        box_end_run(b, BOX_CANCELLED); /* its output would be lost */
-    }
-}
-
-void box_drain_output(struct box_kernel *k)
-{
-    for (size_t n = 0; n < DRAIN_MAX && pump(k, k->out, &k->out_watch, 1); n += 65536)
-        ;
-    for (size_t n = 0; n < DRAIN_MAX && pump(k, k->err, &k->err_watch, 2); n += 65536)
-        ;
-}
 
 /* --- standard input --- */
 
@@ -264,6 +167,7 @@ void box_start_clocks(struct box *b, const struct run *run)
     b->n_held = 0;
     b->held_ns = 0;
     b->is_due = false;
+    b->work_ns = 0;
     loop_timer_start(b->deadline, run->limits.timeout_ms);
     if (run->limits.cpu_ms || cgroup_host_kind(b->cgroups) == CGROUP_NONE)
         loop_timer_start(b->tick, TICK_MS);
@@ -379,6 +283,7 @@ static void decide(struct box *b, struct run *run, uint64_t oom_kills)
         [BOX_MEMORY] = {RUN_MEMORY_EXCEEDED, 137    },
           [BOX_CANCELLED] = {RUN_CANCELLED,       130    },
         [BOX_BROKEN] = {RUN_ERROR,           128 + 9},
+          [BOX_WORK] = {RUN_TIMEOUT,         124    },
     };
     int status = b->has_exited ? (int)b->exited.status : 9;
 
@@ -412,6 +317,8 @@ static void decide(struct box *b, struct run *run, uint64_t oom_kills)
 
 static void explain(const struct box *b, struct run *run)
 {
+    if (b->verdict == BOX_WORK) /* the program's own word is of the signal we sent */
+        box_explain_work(run);
     if (run->exception.name)
         return;
     if (b->check == BOX_CHECK_UNKNOWN && b->verdict == BOX_NO_VERDICT) {
@@ -438,19 +345,6 @@ static void explain(const struct box *b, struct run *run)
     if (run->state == RUN_STATE_LOST && !run->exception.hint)
         run->exception.hint =
             strdup("variables are lost, files are not; the next cell gets a fresh kernel");
-}
-
-/* Everything that was said before it ended. */
-static void finish_output(struct box *b, struct run *run)
-{
-    if (b->active->peer.loop && !b->is_done)
-        peer_drain(&b->active->peer);
-    box_drain_output(b->active);
-    for (int stream = 1; stream <= 2; stream++) {
-        deliver(run, stream, mask_stream_end(run, &b->masks[stream - 1]));
-        scrub_free(take_ptr(b->masks[stream - 1]));
-    }
-    run->ended_ns = loop_now_ns();
 }
 
 static void note_leftovers(struct box *b, struct run *run)
@@ -495,14 +389,17 @@ static void judge(struct box *b, struct run *run)
 void box_answer(struct box *b)
 {
     struct run *run = b->run;
+    uint64_t began_ns = loop_cpu_ns();
 
     b->is_answering = true;
+    loop_work_cancel(&b->finishing);
     call_desk_end_run(b->active->calls);
     loop_timer_stop(b->deadline);
     loop_timer_stop(b->tick);
-    finish_output(b, run);
+    box_end_output(b, run);
     note_leftovers(b, run);
     judge(b, run);
+    run->server_cpu_ns += b->work_ns + (loop_cpu_ns() - began_ns);
 
     close_input(b);
     b->run = NULL;

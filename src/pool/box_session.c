@@ -339,7 +339,7 @@ void box_session_on_done(struct box_kernel *k, uint32_t code)
     if (box_check_is_pending(b))
         loop_timer_stop(b->deadline); /* the checker has its own time limit */
     else if (!b->is_answering)
-        box_answer(b);
+        box_finish(b);
 }
 
 /* The next one; a cell that waits for it learns if there is none. */

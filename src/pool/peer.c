@@ -13,16 +13,19 @@
  * input, which is a third longer in base64. */
 #define PENDING_MAX ((size_t)96 << 20)
 
-/* How often one wake-up reads, 64 KiB at a time; and how often the last look does, which takes more
- * than any pipe or socket holds. */
-#define READ_TIMES  4
-#define DRAIN_TIMES 64
+/* How often one wake-up reads, and how much at a time: of a kernel no more than some hundreds of
+ * the shortest messages. The last look takes more than any pipe or socket holds. */
+#define READ_TIMES   4
+#define READ_BYTES   ((size_t)65536)
+#define KERNEL_BYTES ((size_t)16384)
+#define DRAIN_TIMES  64
 
 static void end(struct peer *peer, const char *why)
 {
     if (peer->is_over)
         return;
     peer->is_over = true;
+    loop_work_cancel(&peer->reading);
     loop_watch_free(peer->watch);
     loop_watch_free(peer->writer);
     peer->watch = peer->writer = NULL;
@@ -70,53 +73,77 @@ static bool has_something(const struct peer *peer)
     return poll(&p, 1, 0) > 0;
 }
 
+/* Reads once. Returns how many bytes; 0: there is nothing more to be read now. */
+static size_t receive_once(struct peer *peer, size_t size)
+{
+    uint8_t data[READ_BYTES];
+    size_t at = 0;
+    long n;
+
+    if (peer->events->before_read &&
+        (!has_something(peer) || !peer->events->before_read(peer->owner)))
+        return 0;
+    n = frame_recv(&peer->decoder, peer->fd, data, size);
+    if (n == -EAGAIN)
+        return 0;
+    if (n <= 0) {
+        end(peer, NULL);
+        return 0;
+    }
+    drop_fds(peer);
+    while (at < (size_t)n) {
+        struct frame frame;
+        size_t used;
+        int r = frame_feed(&peer->decoder, data + at, (size_t)n - at, &used, &frame);
+
+        at += used;
+        if (r < 0) {
+            end(peer, "a frame that is none");
+            return 0;
+        }
+        if (r == 1 && !handle(peer, &frame))
+            return 0;
+    }
+    return (size_t)n;
+}
+
 /* Reads at most `times`; what is still there wakes the loop again. Some messages may come without
  * end, and a peer that writes faster than we read must not keep us from everything else. */
-static void receive(struct peer *peer, unsigned times)
+static void receive(struct peer *peer, unsigned times, size_t size)
 {
-    uint8_t data[65536];
+    const struct peer_events *events = peer->events;
+    uint64_t began_ns = events->after_read ? loop_cpu_ns() : 0;
+    void *owner = peer->owner;
 
-    while (!peer->is_over && times--) {
-        size_t at = 0;
-        long n;
-
-        if (peer->events->before_read) {
-            if (!has_something(peer))
-                return;
-            peer->events->before_read(peer->owner);
-        }
-        n = frame_recv(&peer->decoder, peer->fd, data, sizeof(data));
-        if (n == -EAGAIN)
-            return;
-        if (n <= 0) {
-            end(peer, NULL);
-            return;
-        }
-        drop_fds(peer);
-        while (at < (size_t)n) {
-            struct frame frame;
-            size_t used;
-            int r = frame_feed(&peer->decoder, data + at, (size_t)n - at, &used, &frame);
-
-            at += used;
-            if (r < 0) {
-                end(peer, "a frame that is none");
-                return;
-            }
-            if (r == 1 && !handle(peer, &frame))
-                return;
-        }
-    }
+    while (!peer->is_over && times-- && receive_once(peer, size))
+        ;
+    if (events->after_read)
+        events->after_read(owner, loop_cpu_ns() - began_ns);
 }
 
 void peer_drain(struct peer *peer)
 {
-    receive(peer, DRAIN_TIMES);
+    receive(peer, DRAIN_TIMES, READ_BYTES);
+}
+
+size_t peer_read_some(struct peer *peer)
+{
+    return peer->is_over ? 0 : receive_once(peer, KERNEL_BYTES);
+}
+
+static void read_kernel(void *arg)
+{
+    receive(arg, 1, KERNEL_BYTES);
 }
 
 static void on_readable(void *arg)
 {
-    receive(arg, READ_TIMES);
+    struct peer *peer = arg;
+
+    if (peer->channel == WIRE_CHANNEL_KERNEL)
+        loop_work_post(peer->loop, &peer->reading, read_kernel, peer);
+    else
+        receive(peer, READ_TIMES, READ_BYTES);
 }
 
 int peer_init(struct peer *peer, struct loop *loop, int fd, int out_fd, enum wire_channel channel,
@@ -141,6 +168,7 @@ void peer_done(struct peer *peer)
     if (!peer->loop)
         return;
     peer->is_over = true;
+    loop_work_cancel(&peer->reading);
     loop_watch_free(peer->watch);
     loop_watch_free(peer->writer);
     frame_decoder_done(&peer->decoder);
@@ -294,6 +322,7 @@ void peer_enter(struct peer *peer, enum wire_state state)
 int peer_hold(struct peer *peer, bool is_held, struct error *err)
 {
     if (is_held || peer->is_over) {
+        loop_work_cancel(&peer->reading);
         loop_watch_free(peer->watch);
         peer->watch = NULL;
         return 0;

@@ -21,8 +21,10 @@ struct peer_events {
      * calls follow. */
     void (*on_end)(void *owner, const char *why);
     /* Something is there and will be read next. A peer that waits until it is has said nothing else
-     * since. Optional. */
-    void (*before_read)(void *owner);
+     * since. false: not now, later. Optional. */
+    bool (*before_read)(void *owner);
+    /* What was there has been dealt with, in so much CPU time of ours. Optional. */
+    void (*after_read)(void *owner, uint64_t cpu_ns);
 };
 
 struct peer {
@@ -31,6 +33,7 @@ struct peer {
     bool out_is_pipe; /* found out with the first message */
     struct loop *loop;
     struct loop_watch *watch;  /* reading */
+    struct loop_work reading;  /* of a kernel, of whose messages some may come without end */
     struct loop_watch *writer; /* exists while bytes wait to be sent */
     struct frame_decoder decoder;
     struct buf pending;
@@ -67,6 +70,9 @@ void peer_enter(struct peer *peer, enum wire_state state);
 
 /* Stops reading, or goes on: what it says waits in its pipe. */
 int peer_hold(struct peer *peer, bool is_held, struct error *err);
+
+/* Reads once what has arrived, without waiting. Returns how many bytes, 0 when there were none. */
+size_t peer_read_some(struct peer *peer);
 
 /* Reads everything that has arrived, without waiting; not what a peer writes meanwhile, without
  * end.

@@ -89,8 +89,11 @@ static void answer_cancelled(struct pool *pool, struct run *run)
 /* Written down first. A sandbox for a session is no run. */
 static void hand_over(struct pool *pool, struct run *run)
 {
+    uint64_t began_ns = loop_cpu_ns();
+
     if (!run->on_box)
         witness_end(pool->witness, run);
+    run->server_cpu_ns += loop_cpu_ns() - began_ns;
     run->on_done(run);
 }
 
@@ -670,6 +673,7 @@ struct witness *pool_witness(const struct pool *pool)
 
 void pool_submit(struct pool *pool, struct run *run)
 {
+    uint64_t began_ns = loop_cpu_ns();
     struct error err = {0};
 
     run->started_ns = loop_now_ns();
@@ -683,6 +687,7 @@ void pool_submit(struct pool *pool, struct run *run)
         answer_error(pool, run, &err);
         return;
     }
+    run->server_cpu_ns += loop_cpu_ns() - began_ns; /* masking and writing down the program */
     run_list_add(&pool->queue, run);
     if (!pool->zygote && start_zygote(pool, &err) < 0) {
         fail_queue(pool, &err);

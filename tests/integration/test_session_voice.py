@@ -38,8 +38,8 @@ FAILURE = f"frame({FAILED}, struct.pack('<II', 8, 0) + text({LIE!r}) + text({LIE
 OVER = f"frame({DONE}, struct.pack('<I', 126))"
 
 
-def steal(session, frames):
-    answer = session.run(THIEF.format(frames=f"[{', '.join(frames)}]"))
+def steal(session, frames, more=""):
+    answer = session.run(THIEF.format(frames=f"[{', '.join(frames)}]") + more)
     assert answer["status"] == "success", answer
 
 
@@ -50,10 +50,10 @@ def session(server):
     s.end()
 
 
-def stolen(session, frames, **fields):
+def stolen(session, frames, more="", **fields):
     """The answer to a cell that the program took; now and then the kernel is faster, and it runs."""
     for _ in range(20):
-        steal(session, frames)
+        steal(session, frames, more)
         answer = session.run("print('the cell')", **fields)
         if answer["status"] != "success":
             return answer
@@ -126,8 +126,7 @@ threading.Thread(target=hunt, daemon=True).start()
 
 
 def test_a_refusal_that_cannot_be_checked_is_said_to_be_so(session):
-    session.run(THIEF.format(frames=f"[{REFUSAL}, {OVER}]") + HUNTER)
-    answer = session.run("print('the cell')", timeout_s=30)
+    answer = stolen(session, [REFUSAL, OVER], HUNTER, timeout_s=30)
     assert LIE not in json.dumps(answer), answer
     assert answer["status"] == "error", answer
     assert answer["error"]["name"] in ("ProtocolViolation", "RefusalNotConfirmed"), answer

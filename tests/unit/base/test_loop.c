@@ -2,6 +2,8 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/loop.h"
@@ -192,6 +194,108 @@ static void a_watch_may_free_itself_in_its_callback(void **state)
     assert_int_equal(scene->calls, 1);
 }
 
+/* --- posted work --- */
+
+struct piece {
+    struct loop_work work;
+    struct scene *scene;
+    char name;
+    uint64_t cpu_ns; /* that one of it takes */
+    int left;
+};
+
+static char told[64];
+
+static void do_piece(void *arg)
+{
+    struct piece *piece = arg;
+    uint64_t began_ns = loop_cpu_ns();
+
+    while (loop_cpu_ns() - began_ns < piece->cpu_ns)
+        ;
+    (void)snprintf(told + strlen(told), sizeof(told) - strlen(told), "%c", piece->name);
+    if (--piece->left > 0)
+        loop_work_post(piece->scene->loop, &piece->work, do_piece, piece);
+    else
+        count(piece->scene);
+}
+
+static void posted_work_takes_turns(void **state)
+{
+    struct scene *scene = *state;
+    struct piece a = {.scene = scene, .name = 'a', .left = 3},
+                 b = {.scene = scene, .name = 'b', .left = 2},
+                 c = {.scene = scene, .name = 'c', .left = 1};
+
+    told[0] = '\0';
+    scene->stop_after = 3;
+    loop_work_post(scene->loop, &a.work, do_piece, &a);
+    loop_work_post(scene->loop, &a.work, do_piece, &a); /* it is posted once */
+    loop_work_post(scene->loop, &b.work, do_piece, &b);
+    loop_work_post(scene->loop, &c.work, do_piece, &c);
+    run(scene);
+    assert_string_equal(told, "abcaba");
+}
+
+static void cancelled_work_is_not_done(void **state)
+{
+    struct scene *scene = *state;
+    struct piece a = {.scene = scene, .name = 'a', .left = 1},
+                 b = {.scene = scene, .name = 'b', .left = 1},
+                 c = {.scene = scene, .name = 'c', .left = 1};
+
+    told[0] = '\0';
+    scene->stop_after = 1;
+    loop_work_post(scene->loop, &a.work, do_piece, &a);
+    loop_work_post(scene->loop, &b.work, do_piece, &b);
+    loop_work_post(scene->loop, &c.work, do_piece, &c);
+    loop_work_cancel(&a.work);
+    loop_work_cancel(&c.work);
+    loop_work_cancel(&c.work);
+    run(scene);
+    assert_string_equal(told, "b");
+}
+
+static void note_turn(void *arg, uint64_t cpu_ns, uint64_t wall_ns)
+{
+    uint64_t *longest = arg;
+
+    (void)wall_ns;
+    if (cpu_ns > *longest)
+        *longest = cpu_ns;
+}
+
+static void tell_descriptor(void *arg)
+{
+    struct scene *scene = arg;
+    char byte;
+
+    assert_int_equal(read(scene->fds[0], &byte, 1), 1);
+    (void)snprintf(told + strlen(told), sizeof(told) - strlen(told), "!");
+}
+
+/* Work without end does not keep a descriptor waiting: it has a few milliseconds per turn. */
+static void posted_work_lets_others_in(void **state)
+{
+    struct scene *scene = *state;
+    struct piece a = {.scene = scene, .name = 'a', .left = 20, .cpu_ns = 2000000};
+    uint64_t longest_ns = 0;
+    const char *mark;
+
+    told[0] = '\0';
+    scene->stop_after = 1;
+    loop_on_turn(scene->loop, note_turn, &longest_ns);
+    loop_work_post(scene->loop, &a.work, do_piece, &a);
+    scene->watch = loop_watch_fd(scene->loop, scene->fds[0], LOOP_READ, tell_descriptor, scene);
+    assert_int_equal(write(scene->fds[1], "x", 1), 1);
+    run(scene);
+    mark = strchr(told, '!');
+    assert_non_null(mark);
+    assert_true(mark - told <= 3);
+    assert_true(longest_ns >= 2000000);
+    assert_true(longest_ns < 20 * 2000000); /* it was cut up */
+}
+
 static void freeing_nothing_is_allowed(void **state)
 {
     (void)state;
@@ -213,6 +317,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_stopped_timer_does_not_fire, setup, teardown),
         cmocka_unit_test_setup_teardown(a_signal_arrives_in_the_loop, setup, teardown),
         cmocka_unit_test_setup_teardown(a_watch_may_free_itself_in_its_callback, setup, teardown),
+        cmocka_unit_test_setup_teardown(posted_work_takes_turns, setup, teardown),
+        cmocka_unit_test_setup_teardown(cancelled_work_is_not_done, setup, teardown),
+        cmocka_unit_test_setup_teardown(posted_work_lets_others_in, setup, teardown),
         cmocka_unit_test_setup_teardown(freeing_nothing_is_allowed, setup, teardown),
     };
 
