@@ -98,17 +98,26 @@ static void ok(int result, struct error *err)
         fail_msg("%s", err->message);
 }
 
+/* Between an entry and its change, and between two changes: where kill -9 may come. */
+static void moment(void)
+{
+    if (scene.patience > 0 && --scene.patience == 0)
+        longjmp(scene.killed, 1);
+}
+
 static void announce_create(const char *path)
 {
     struct error err = {0};
 
     ok(journal_create(scene.journal, 0, path, &err), &err);
+    moment();
 }
 
 static void announce_created(struct spot *s, const char *path)
 {
     struct error err = {0};
 
+    moment();
     assert_int_equal(fstatat(s->parent, s->name, &s->st, AT_SYMLINK_NOFOLLOW), 0);
     ok(journal_created(scene.journal, 0, path, &s->st, &err), &err);
     (void)close(s->parent);
@@ -125,16 +134,19 @@ static void open_and_write(const char *path, const char *text, int flag)
 {
     struct error err = {0};
     struct spot s = find(path);
+    int fd;
 
     if (s.is_there) {
         ok(journal_change(scene.journal, 0, path, s.parent, s.name, &s.st, &err), &err);
+        moment();
         write_text(openat(s.parent, s.name, O_WRONLY | O_CLOEXEC | flag), text);
         (void)close(s.parent);
         return;
     }
     announce_create(path);
-    write_text(openat(s.parent, s.name, O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0644), text);
+    fd = openat(s.parent, s.name, O_WRONLY | O_CLOEXEC | O_CREAT | O_EXCL, 0644);
     announce_created(&s, path);
+    write_text(fd, text);
 }
 
 void do_write(const char *path, const char *text)
@@ -190,6 +202,7 @@ void do_remove(const char *path)
 
     assert_true(s.is_there);
     ok(journal_remove(scene.journal, 0, path, s.parent, s.name, &s.st, &err), &err);
+    moment();
     assert_int_equal(unlinkat(s.parent, s.name, S_ISDIR(s.st.st_mode) ? AT_REMOVEDIR : 0), 0);
     (void)close(s.parent);
 }
@@ -199,9 +212,12 @@ void do_rename(const char *from, const char *to)
     struct error err = {0};
     struct spot a = find(from), b = find(to);
 
-    if (b.is_there)
+    if (b.is_there) {
         ok(journal_remove(scene.journal, 0, to, b.parent, b.name, &b.st, &err), &err);
+        moment();
+    }
     ok(journal_rename(scene.journal, 0, from, to, &a.st, &err), &err);
+    moment();
     assert_int_equal(renameat(a.parent, a.name, b.parent, b.name), 0);
     (void)close(a.parent);
     (void)close(b.parent);
@@ -213,6 +229,7 @@ void do_swap(const char *one, const char *other)
     struct spot a = find(one), b = find(other);
 
     ok(journal_swap(scene.journal, 0, one, other, &a.st, &err), &err);
+    moment();
     assert_int_equal(renameat2(a.parent, a.name, b.parent, b.name, RENAME_EXCHANGE), 0);
     (void)close(a.parent);
     (void)close(b.parent);
@@ -224,6 +241,7 @@ void do_chmod(const char *path, mode_t mode)
     struct spot s = find(path);
 
     ok(journal_meta(scene.journal, 0, path, s.parent, s.name, &s.st, &err), &err);
+    moment();
     assert_int_equal(fchmodat(s.parent, s.name, mode, 0), 0);
     (void)close(s.parent);
 }
@@ -235,6 +253,7 @@ void do_xattr(const char *path, const char *name, const char *value)
     int fd = openat(s.parent, s.name, O_RDONLY | O_CLOEXEC);
 
     ok(journal_meta(scene.journal, 0, path, s.parent, s.name, &s.st, &err), &err);
+    moment();
     assert_int_equal(value ? fsetxattr(fd, name, value, strlen(value), 0) : fremovexattr(fd, name),
                      0);
     (void)close(fd);

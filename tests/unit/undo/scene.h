@@ -18,6 +18,8 @@
 struct scene {
     struct journal *journal;
     int grant, run; /* descriptors */
+    int patience;   /* after so many moments the program is killed; 0: never */
+    jmp_buf killed;
 };
 
 extern struct scene scene;

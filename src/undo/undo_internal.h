@@ -1,0 +1,85 @@
+/* Shared by undo.c (the steps), undo_state.c (what is known) and undo_act.c (what is done). */
+#pragma once
+
+#include "base/limits.h"
+#include "sandbox/files_internal.h"
+#include "undo/reader.h"
+#include "undo/undo.h"
+#include "undo/view.h"
+
+/* What an undo knows of an inode of the journal. */
+struct subject {
+    uint64_t dev, ino;          /* ino 0: a free slot */
+    uint64_t new_dev, new_ino;  /* what stands for it now */
+    const struct entry *final_; /* how the run left it */
+    bool is_gone;               /* the run made it and removed it again */
+    bool is_ours;               /* its content is what this undo put there */
+    unsigned extra_links;       /* of a rehearsal */
+    bool is_made;               /* while the journal is read: by the run */
+};
+
+/* What stands for an inode in the end, by the inode: a hash table. */
+struct last_twins {
+    struct undo_twin *items;
+    size_t n_slots;
+};
+
+struct engine {
+    const struct undo_task *task;
+    struct reader reader;
+    struct files dirs[LIMIT_GRANTS];
+    struct view view;
+    struct subject *subjects; /* a hash table */
+    size_t n_subjects, n_slots;
+    struct last_twins twins;
+    struct undo_report *report;
+    bool *made; /* by entry: the run had made the inode by then */
+    int saved_dir;
+    int64_t end_ns;
+    bool is_rehearsal;
+};
+
+/* --- undo_state.c --- */
+
+int engine_init(struct engine *g, const struct undo_task *task, struct undo_report *report,
+                struct error *err);
+void engine_done(struct engine *g);
+
+/* Never NULL for an inode of the journal. */
+struct subject *engine_subject(struct engine *g, uint64_t dev, uint64_t ino);
+
+/* Before its creation an inode's number was another file's, if any. */
+void engine_forget(struct subject *s);
+
+/* Whether what is there is this subject. */
+bool engine_is_it(struct engine *g, const struct entry *e, const struct stat *st);
+
+/* Whether the file is as the run left it. */
+bool engine_is_as_left(struct engine *g, const struct entry *e, const struct stat *st);
+
+/* From now on `st` stands for the inode of the entry. */
+int engine_stands_for(struct engine *g, const struct entry *e, const struct stat *st);
+
+bool engine_is_protected(struct engine *g, unsigned grant, const char *path, uint32_t mode);
+/* The same of both ends of a move, and of what is in a directory that is moved. */
+bool engine_is_protected_move(struct engine *g, unsigned grant, const char *from, const char *to,
+                              uint32_t mode);
+
+/* The attributes of an entry: ENTRY_XATTR, the first and how many. */
+size_t engine_xattrs(const struct engine *g, const struct entry *e, const struct entry **ret_first);
+
+/* --- undo_act.c: each does one step, or fails with the reason --- */
+
+int act_remove(struct engine *g, const struct entry *e, const struct stat *st, struct error *err);
+int act_make(struct engine *g, const struct entry *e, struct stat *ret_st, struct error *err);
+int act_link(struct engine *g, const struct entry *e, const char *other, struct stat *ret_st,
+             struct error *err);
+int act_revert(struct engine *g, const struct entry *e, const struct stat *st, bool has_content,
+               struct error *err);
+int act_rename(struct engine *g, const struct entry *e, const struct stat *st, struct error *err);
+int act_swap(struct engine *g, const struct entry *e, const struct stat *st, struct error *err);
+
+/* 1: the content is the saved one; 0: it differs, or cannot be compared. */
+int act_has_saved_content(struct engine *g, const struct entry *e, const struct stat *st);
+/* 1: mode, times and attributes are those of the entry. */
+int act_has_saved_meta(struct engine *g, const struct entry *e, const struct stat *st);
