@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hidden.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 
@@ -18,6 +19,7 @@ struct line {
     const char *at;
     size_t len; /* with its newline */
     bool is_changed;
+    struct span shown; /* with it, too */
 };
 
 struct side {
@@ -25,10 +27,19 @@ struct side {
     size_t count;
 };
 
+/* One odd byte must not be enough to keep a script from being shown. */
 bool diff_is_text(struct span text)
 {
-    return !text.len ||
-           (!memchr(text.data, '\0', text.len) && utf8_valid(text.data, text.len) == text.len);
+    size_t odd = 0;
+
+    for (size_t i = 0; i < text.len;) {
+        unsigned char c = (unsigned char)text.data[i];
+        int n = utf8_decode(text.data + i, text.len - i, NULL);
+
+        odd += n <= 0 || (c < 0x20 && !strchr("\t\n\r\f\033", c)) || c == 0;
+        i += n > 0 ? (size_t)n : 1;
+    }
+    return odd * 10 <= text.len;
 }
 
 static int split(struct span text, struct side *ret_side)
@@ -45,10 +56,41 @@ static int split(struct span text, struct side *ret_side)
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t len = newline ? (size_t)(newline - at) + 1 : (size_t)(end - at);
 
-        ret_side->lines[ret_side->count++] = (struct line){at, len, false};
+        ret_side->lines[ret_side->count++] = (struct line){
+            at, len, false, {at, len}
+        };
         at += len;
     }
     return 0;
+}
+
+/* The lines of `shown` beside those of the text. */
+static int pair(struct side *side, struct span shown)
+{
+    struct side other = {0};
+    int r = split(shown, &other) < 0 ? -1 : other.count == side->count ? 0 : -1;
+
+    for (size_t i = 0; r == 0 && i < side->count; i++) {
+        side->lines[i].shown = (struct span){other.lines[i].at, other.lines[i].len};
+        if (hidden_count((struct span){side->lines[i].at, side->lines[i].len},
+                         side->lines[i].shown) < 0)
+            r = -1;
+    }
+    free(other.lines);
+    return r;
+}
+
+static size_t count_hidden(const struct side *side)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < side->count; i++) {
+        const struct line *line = &side->lines[i];
+
+        if (line->is_changed && line->shown.data != line->at)
+            count += (size_t)hidden_count((struct span){line->at, line->len}, line->shown);
+    }
+    return count;
 }
 
 static bool is_equal(const struct line *a, const struct line *b)
@@ -154,7 +196,7 @@ static int add_line(struct buf *out, char sign, const struct line *line, struct 
 {
     bool is_whole = line->len && line->at[line->len - 1] == '\n';
 
-    if (buf_add(out, &sign, 1, err) < 0 || buf_add(out, line->at, line->len, err) < 0)
+    if (buf_add(out, &sign, 1, err) < 0 || buf_add(out, line->shown.data, line->shown.len, err) < 0)
         return -1;
     return is_whole ? 0 : buf_add_str(out, "\n\\ No newline at end of file\n", err);
 }
@@ -248,7 +290,7 @@ static size_t count_changed(const struct side *side)
     return count;
 }
 
-/* The carriage return of another system's newline is no secret. */
+/* The carriage return of another system's newline is no secret; the line shows it all the same. */
 static bool has_invisible(const struct side *side)
 {
     for (size_t i = 0; i < side->count; i++) {
@@ -266,11 +308,20 @@ static bool has_invisible(const struct side *side)
 int diff_unified(struct span old, struct span new, struct buf *out, struct diff_count *ret_count,
                  struct error *err)
 {
+    return diff_unified_shown(old, new, NULL, out, ret_count, err);
+}
+
+int diff_unified_shown(struct span old, struct span new, const struct diff_shown *shown,
+                       struct buf *out, struct diff_count *ret_count, struct error *err)
+{
     struct side a = {0}, b = {0};
     struct diff_count count = {0};
     int r = split(old, &a) < 0 || split(new, &b) < 0 || mark(&a, &b) < 0 ? error_memory(err) : 0;
 
+    if (r == 0 && shown && (pair(&a, shown->old) < 0 || pair(&b, shown->new) < 0))
+        r = error_set(err, E_INTERNAL, "the text cannot be shown line by line");
     if (r == 0) {
+        count.hidden = count_hidden(&a) + count_hidden(&b);
         count.removed = count_changed(&a);
         count.added = count_changed(&b);
         count.has_invisible = has_invisible(&b);

@@ -11,14 +11,26 @@
 
 struct diff_count {
     size_t added, removed; /* lines */
+    size_t hidden;         /* bytes of changed lines that marks stand for (hidden.h) */
     bool has_invisible;    /* an added line has characters that are not to be seen (utf8.h) */
     bool is_cut;           /* `out` was full: the last hunks are missing */
 };
 
-/* Whether people can read it: UTF-8 without NUL. */
+/* Whether people can read it: nine bytes of ten at least are text. The others are shown as \xNN. */
 bool diff_is_text(struct span text);
+
+/* Both texts as they are shown, line by line the same but for marks (hidden.h). */
+struct diff_shown {
+    struct span old, new;
+};
 
 /* Adds the hunks of a diff to `out`, without the two lines of names. NULL: counts only. Hunks that
  * do not fit are left out as a whole. */
 int diff_unified(struct span old, struct span new, struct buf *out, struct diff_count *ret_count,
                  struct error *err);
+
+/* The same, with the lines of `shown` in the hunks. Lines are compared and counted as they really
+ * are: two that differ in hidden bytes only are both there, with their marks. E_INTERNAL: `shown`
+ * is not the same text. */
+int diff_unified_shown(struct span old, struct span new, const struct diff_shown *shown,
+                       struct buf *out, struct diff_count *ret_count, struct error *err);

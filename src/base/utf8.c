@@ -77,21 +77,24 @@ bool utf8_is_harmless(uint32_t c)
 
 bool utf8_is_visible(uint32_t c)
 {
-    /* Default_Ignorable_Code_Point of Unicode 15, and what is drawn as nothing: the blank of
-     * Braille, marks of annotations and of music. */
+    /* Default_Ignorable_Code_Point of Unicode 15, and what is drawn as nothing or as a space: other
+     * spaces, the blank of Braille, marks of annotations and of music. */
     static const struct {
         uint32_t first, last;
     } invisible[] = {
+        {0x00a0,  0x00a0 },
         {0x00ad,  0x00ad },
         {0x034f,  0x034f },
         {0x061c,  0x061c },
         {0x115f,  0x1160 },
+        {0x1680,  0x1680 },
         {0x17b4,  0x17b5 },
         {0x180b,  0x180f },
-        {0x200b,  0x200f },
-        {0x2028,  0x202e },
-        {0x2060,  0x206f },
+        {0x2000,  0x200f },
+        {0x2028,  0x202f },
+        {0x205f,  0x206f },
         {0x2800,  0x2800 },
+        {0x3000,  0x3000 },
         {0x3164,  0x3164 },
         {0xfe00,  0xfe0f },
         {0xfeff,  0xfeff },

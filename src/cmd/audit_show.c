@@ -76,6 +76,30 @@ static int add_fields(struct buf *out, json_t *object, struct error *err)
     return 0;
 }
 
+/* A masked text is not what ran: it says so before it is read. */
+static int add_warning(struct buf *out, const json_t *value, struct error *err)
+{
+    json_int_t unseen = json_integer_value(json_object_get(value, "hidden_bytes"));
+    json_int_t bytes = json_integer_value(json_object_get(value, "bytes"));
+    const char *digest = json_string_value(json_object_get(value, "sha256"));
+
+    if (json_integer_value(json_object_get(value, "masked")) <= 0)
+        return 0;
+    if (buf_add_str(out, "!!! the text below is not all of it: ", err) < 0)
+        return -1;
+    if (unseen > 0 && buf_printf(out, err,
+                                 "%" JSON_INTEGER_FORMAT " of %" JSON_INTEGER_FORMAT
+                                 " bytes are hidden behind labels",
+                                 unseen, bytes) < 0)
+        return -1;
+    if (unseen <= 0 && buf_add_str(out, "labels stand for hidden bytes", err) < 0)
+        return -1;
+    if (buf_add_str(out, "; the whole has the sha256 ", err) < 0 ||
+        terminal_line(digest ? digest : "?", digest ? strlen(digest) : 1, out, err) < 0)
+        return -1;
+    return buf_add_str(out, " !!!\n", err);
+}
+
 static int add_texts(struct buf *out, json_t *object, struct error *err)
 {
     const char *key;
@@ -87,7 +111,7 @@ static int add_texts(struct buf *out, json_t *object, struct error *err)
 
         if (!json_string_length(text))
             continue;
-        if (buf_printf(out, err, "--- %s ---\n", key) < 0 ||
+        if (buf_printf(out, err, "--- %s ---\n", key) < 0 || add_warning(out, value, err) < 0 ||
             add_text(out, json_string_value(text), json_string_length(text), err) < 0)
             return -1;
     }

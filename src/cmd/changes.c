@@ -51,6 +51,26 @@ static void print_numbers(FILE *out, const json_t *change)
     }
 }
 
+/* What the lines below do not show. */
+static void print_unseen(FILE *out, const json_t *change)
+{
+    const char *not_shown = string_of(change, "not_shown");
+    const char *kind = string_of(change, "kind"), *old_kind = string_of(change, "old_kind");
+    json_int_t hidden = json_integer_value(json_object_get(change, "hidden_bytes"));
+
+    if (*old_kind && strcmp(kind, old_kind) != 0) {
+        (void)fprintf(out, "  was a ");
+        print_line(out, old_kind, strlen(old_kind));
+    }
+    if (*not_shown) {
+        (void)fprintf(out, "  NOT SHOWN (");
+        print_line(out, not_shown, strlen(not_shown));
+        (void)fprintf(out, ")");
+    }
+    if (hidden > 0)
+        (void)fprintf(out, "  %lld BYTES HIDDEN", (long long)hidden);
+}
+
 static void print_change(FILE *out, const json_t *change)
 {
     const char *what = string_of(change, "change"), *obstacle = string_of(change, "obstacle");
@@ -64,8 +84,11 @@ static void print_change(FILE *out, const json_t *change)
     print_numbers(out, change);
     if (*mode && *old_mode && strcmp(mode, old_mode) != 0) {
         (void)fprintf(out, "  mode ");
+        print_line(out, old_mode, strlen(old_mode));
+        (void)fprintf(out, " -> ");
         print_line(out, mode, strlen(mode));
     }
+    print_unseen(out, change);
     if (json_is_true(json_object_get(change, "has_invisible")))
         (void)fprintf(out, "  INVISIBLE CHARACTERS");
     if (*obstacle) {
@@ -98,6 +121,21 @@ static void print_diff(FILE *out, const char *text, bool has_color)
     }
 }
 
+/* Of what cannot be shown as lines: by what it can be told from another. */
+static void print_digest(FILE *out, const json_t *change)
+{
+    const char *digest = string_of(change, "sha256");
+
+    if (!*digest || !json_is_null(json_object_get(change, "diff")) ||
+        (!json_is_true(json_object_get(change, "is_binary")) && !*string_of(change, "not_shown")))
+        return;
+    (void)fprintf(out, "no lines of ");
+    print_text(out, json_object_get(change, "path"));
+    (void)fprintf(out, ": sha256 ");
+    print_line(out, digest, strlen(digest));
+    (void)fprintf(out, "\n");
+}
+
 size_t changes_print(FILE *out, const json_t *answer, bool has_color)
 {
     const json_t *changes = json_object_get(answer, "changes");
@@ -105,10 +143,15 @@ size_t changes_print(FILE *out, const json_t *answer, bool has_color)
 
     for (size_t i = 0; i < count; i++)
         print_change(out, json_array_get(changes, i));
-    for (size_t i = 0; i < count; i++)
+    for (size_t i = 0; i < count; i++) {
         print_diff(out, string_of(json_array_get(changes, i), "diff"), has_color);
+        print_digest(out, json_array_get(changes, i));
+    }
     if (json_is_true(json_object_get(answer, "has_more")))
         (void)fprintf(out, "… and more that was not looked at\n");
+    if (json_integer_value(json_object_get(answer, "hidden_bytes")) > 0)
+        (void)fprintf(out, "%lld bytes of these changes are hidden\n",
+                      (long long)json_integer_value(json_object_get(answer, "hidden_bytes")));
     return count;
 }
 

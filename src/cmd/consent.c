@@ -67,23 +67,39 @@ static int add_arguments(const char *arguments, bool is_whole, struct buf *text)
                       len - shown, len);
 }
 
+static int add_hidden(const struct consent *consent, struct buf *text)
+{
+    if (!consent->hidden)
+        return 0;
+    return buf_printf(text, NULL,
+                      "\n%llu bytes of it are HIDDEN: type `hidden` to allow it all the same",
+                      (unsigned long long)consent->hidden);
+}
+
+static const char *question_of(bool is_long, uint64_t hidden)
+{
+    return is_long  ? "\nAllow it this time? [N/all] "
+           : hidden ? "\nAllow it this time, with what is hidden? [hidden/N] "
+                    : "\nAllow it this time? [y/N] ";
+}
+
 /* False: it was not, or not as a whole; then no answer is a yes. */
 static bool show(const struct consent *consent, const char *name, const char *arguments,
                  bool is_whole)
 {
     bool is_long = !is_whole && strlen(arguments) > SHOWN_BYTES;
-    const char *question =
-        is_long ? "\nAllow it this time? [y/N/all] " : "\nAllow it this time? [y/N] ";
+    const char *question = question_of(is_long, consent->hidden);
     cleanup(buf_done) struct buf text = {0};
 
     buf_init(&text, 4 * (strlen(name) + strlen(arguments)) + KIB); /* each byte as \xNN */
     if (buf_add_str(&text, "belljar: the program wants to call ", NULL) < 0 ||
         terminal_exact_line(name, strlen(name), &text, NULL) < 0 ||
         buf_add_str(&text, " with ", NULL) < 0 || add_arguments(arguments, is_whole, &text) < 0 ||
+        add_hidden(consent, &text) < 0 ||
         write_terminal(consent->terminal, buf_str(&text), text.len) < 0)
         return false;
     (void)tcflush(consent->terminal, TCIFLUSH); /* what was typed before is no answer to it */
-    return write_terminal(consent->terminal, question, strlen(question)) == 0;
+    return write_terminal(consent->terminal, question, strlen(question)) == 0 && !is_long;
 }
 
 static bool is_all(const char *line, size_t len)
@@ -91,8 +107,11 @@ static bool is_all(const char *line, size_t len)
     return len == 3 && strncasecmp(line, "all", 3) == 0;
 }
 
-static bool is_yes(const char *line, size_t len)
+/* Where something is hidden, a habit is no answer. */
+static bool is_yes(const struct consent *consent, const char *line, size_t len)
 {
+    if (consent->hidden)
+        return len == 6 && strncasecmp(line, "hidden", 6) == 0;
     return (len == 1 && (*line == 'y' || *line == 'Y')) ||
            (len == 3 && strncasecmp(line, "yes", 3) == 0);
 }
@@ -116,6 +135,7 @@ static void put(struct consent *consent, struct loop *loop, const struct approva
     consent->name = strdup(approval->name);
     consent->arguments =
         strdup(approval->shown ? approval->shown : "arguments that cannot be shown");
+    consent->hidden = approval->hidden;
     show_again(consent, false);
     if (!consent->watch)
         consent->watch = loop_watch_fd(loop, consent->terminal, LOOP_READ, on_typed, consent);
@@ -124,6 +144,7 @@ static void put(struct consent *consent, struct loop *loop, const struct approva
 static void decide(struct consent *consent)
 {
     char approval_id[32];
+    struct approval_word word = {.approval_id = approval_id};
     const struct approval *next;
 
     if (is_all(consent->line, consent->len)) {
@@ -133,8 +154,12 @@ static void decide(struct consent *consent)
     memcpy(approval_id, consent->approval_id, sizeof(approval_id));
     *consent->approval_id = '\0';
     /* Nobody waits for the answer where its time is over. */
-    (void)approval_answer(consent->run_id, approval_id,
-                          consent->is_shown && is_yes(consent->line, consent->len), NULL);
+    word.is_yes = consent->is_shown && is_yes(consent, consent->line, consent->len);
+    word.accept_hidden = consent->hidden;
+    if (approval_answer(consent->run_id, &word, NULL) < 0 && word.is_yes) {
+        word.is_yes = false; /* it could not be shown */
+        (void)approval_answer(consent->run_id, &word, NULL);
+    }
     next = approval_first(consent->run_id);
     if (next && !*consent->approval_id)
         put(consent, NULL, next);
@@ -182,26 +207,27 @@ static ssize_t read_line(const struct consent *consent, int patience_ms, char *l
     return n > 0 ? n - (line[n - 1] == '\n') : -1;
 }
 
-bool consent_ask_now(const struct consent *consent, const json_t *approval)
+bool consent_ask_now(struct consent *consent, const json_t *approval)
 {
     const char *name = json_string_value(json_object_get(approval, "call"));
     double seconds = json_number_value(json_object_get(approval, "expires_in_s"));
     int patience_ms = seconds < 3600 ? (int)(seconds * 1000) : 3600000;
     cleanup(buf_done) struct buf arguments = {0};
-    bool is_whole = false;
+    json_int_t hidden = json_integer_value(json_object_get(approval, "hidden_bytes"));
+    bool is_whole = false, is_shown;
     char line[64] = "";
     ssize_t n = 0;
 
     buf_init(&arguments, 8 * MIB);
+    consent->hidden = hidden > 0 ? (uint64_t)hidden : 0;
     if (!name || json_text_dump(json_object_get(approval, "arguments"), JSON_TEXT_COMPACT,
                                 &arguments, NULL) < 0)
         return false;
     /* Whoever asks for all of it again and again is late some day, and the server says so. */
     do {
-        if (!show(consent, name, buf_str(&arguments), is_whole))
-            return false;
+        is_shown = show(consent, name, buf_str(&arguments), is_whole);
         n = read_line(consent, patience_ms, line, sizeof(line));
         is_whole = n > 0 && is_all(line, (size_t)n);
     } while (is_whole);
-    return n > 0 && is_yes(line, (size_t)n);
+    return is_shown && n > 0 && is_yes(consent, line, (size_t)n);
 }

@@ -1,6 +1,7 @@
 /* A question on the terminal: may the program call that? Only where a person is there to answer.
- * Long arguments are shown in part, with how much is missing; `all` shows the rest. What could not
- * be shown is not approved. */
+ * Long arguments are shown in part, with how much is missing; `all` shows the rest, and nothing is
+ * approved before. Where bytes are hidden, the word is `hidden` instead of `y`. What could not be
+ * shown is not approved. */
 #pragma once
 
 #include <stdbool.h>
@@ -16,7 +17,8 @@ struct consent {
     char run_id[32];
     char approval_id[32]; /* what is asked; "": nothing */
     char *name, *arguments;
-    bool is_shown; /* all that was said to be shown was */
+    uint64_t hidden; /* bytes of the arguments that are not shown */
+    bool is_shown;   /* all of the rest was */
     char line[64];
     size_t len;
 };
@@ -29,4 +31,4 @@ void consent_done(struct consent *consent);
 void consent_ask(struct consent *consent, struct loop *loop, const struct approval *approval);
 
 /* Asks and waits, for a run on a server: as approval_json() has it. */
-bool consent_ask_now(const struct consent *consent, const json_t *approval);
+bool consent_ask_now(struct consent *consent, const json_t *approval);

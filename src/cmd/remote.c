@@ -371,8 +371,14 @@ static void on_approval(struct remote *remote, const json_t *data)
         remote->consent && remote->consent->terminal >= 0 && consent_ask_now(remote->consent, data);
     json_t *body = json_pack("{s:b, s:O}", "approve", (int)is_yes, "approval_id",
                              json_object_get(data, "approval_id"));
+    json_t *hidden = json_object_get(data, "hidden_bytes"),
+           *digest = json_object_get(data, "sha256");
     json_t *answer = NULL;
 
+    if (body && is_yes && json_integer_value(hidden) > 0)
+        (void)json_object_set(body, "accept_hidden", hidden);
+    if (body && is_yes && json_is_string(digest))
+        (void)json_object_set(body, "sha256", digest);
     if (path && body)
         (void)client_call(&remote->client, "POST", path, body, &answer, NULL);
     json_decref(answer);

@@ -26,7 +26,7 @@ struct remote {
     const char *token_file;              /* NULL: BELLJAR_TOKEN, or none */
     const char *flags[REMOTE_FLAGS_MAX]; /* settings that were given on the command line */
     size_t n_flags;
-    const struct consent *consent; /* who is asked what the server asks; NULL: nobody */
+    struct consent *consent; /* who is asked what the server asks; NULL: nobody */
 
     /* --- its own --- */
     struct client client;

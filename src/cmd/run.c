@@ -42,10 +42,11 @@ struct job {
     bool is_done;
     bool is_closing; /* asked to stop once */
     struct request_grants grants;
-    bool applies;    /* what was changed in copy-on-write directories, if it ends well */
-    bool has_diffs;  /* and says which lines */
-    json_t *changes; /* as front/changes.h has them, or NULL */
-    json_t *settled; /* the same of what was applied */
+    bool applies;     /* what was changed in copy-on-write directories, if it ends well */
+    bool has_diffs;   /* and says which lines */
+    bool with_hidden; /* applies also what a diff does not show */
+    json_t *changes;  /* as front/changes.h has them, or NULL */
+    json_t *settled;  /* the same of what was applied */
 };
 
 /* --- options --- */
@@ -64,6 +65,7 @@ enum {
     OPT_ALLOW,
     OPT_APPLY,
     OPT_DIFF,
+    OPT_WITH_HIDDEN,
     OPT_SEED,
     OPT_SERVER,
     OPT_SESSION,
@@ -74,22 +76,23 @@ enum {
 /* Flags of this command. Those of the settings (limits, profile, environment) come from the option
  * table. */
 static const struct option own_options[] = {
-    {"code",       required_argument, NULL, OPT_CODE      },
-    {"language",   required_argument, NULL, OPT_LANGUAGE  },
-    {"help",       no_argument,       NULL, OPT_HELP      },
-    {"config",     required_argument, NULL, OPT_CONFIG    },
-    {"env",        required_argument, NULL, OPT_ENV       },
-    {"stdin",      required_argument, NULL, OPT_STDIN     },
-    {"json",       no_argument,       NULL, OPT_JSON      },
-    {"save",       required_argument, NULL, OPT_SAVE      },
-    {"auto-print", no_argument,       NULL, OPT_AUTO_PRINT},
-    {"receipt",    no_argument,       NULL, OPT_RECEIPT   },
-    {"apply",      no_argument,       NULL, OPT_APPLY     },
-    {"diff",       no_argument,       NULL, OPT_DIFF      },
-    {"seed",       required_argument, NULL, OPT_SEED      },
-    {"server",     required_argument, NULL, OPT_SERVER    },
-    {"session",    required_argument, NULL, OPT_SESSION   },
-    {"token-file", required_argument, NULL, OPT_TOKEN_FILE},
+    {"code",        required_argument, NULL, OPT_CODE       },
+    {"language",    required_argument, NULL, OPT_LANGUAGE   },
+    {"help",        no_argument,       NULL, OPT_HELP       },
+    {"config",      required_argument, NULL, OPT_CONFIG     },
+    {"env",         required_argument, NULL, OPT_ENV        },
+    {"stdin",       required_argument, NULL, OPT_STDIN      },
+    {"json",        no_argument,       NULL, OPT_JSON       },
+    {"save",        required_argument, NULL, OPT_SAVE       },
+    {"auto-print",  no_argument,       NULL, OPT_AUTO_PRINT },
+    {"receipt",     no_argument,       NULL, OPT_RECEIPT    },
+    {"apply",       no_argument,       NULL, OPT_APPLY      },
+    {"diff",        no_argument,       NULL, OPT_DIFF       },
+    {"with-hidden", no_argument,       NULL, OPT_WITH_HIDDEN},
+    {"seed",        required_argument, NULL, OPT_SEED       },
+    {"server",      required_argument, NULL, OPT_SERVER     },
+    {"session",     required_argument, NULL, OPT_SESSION    },
+    {"token-file",  required_argument, NULL, OPT_TOKEN_FILE },
 };
 
 /* What follows FILE is the program's, whatever it looks like. */
@@ -106,6 +109,7 @@ static int help(void)
         "  --json, --save DIR    print one result object; keep pictures as files in DIR\n"
         "  --seed N, --receipt   the same output every time; a signed receipt of the run\n"
         "  --diff, --apply       of DIR:cow: show what changed; write it if all went well\n"
+        "  --with-hidden         --apply: also what is hidden or too large to be shown\n"
         "  --server URL          run it there (http://, https://, unix:PATH, auto)\n"
         "  --session NAME        as a cell of that session there; --token-file FILE\n");
     config_print_flags(stdout, "run");
@@ -190,19 +194,20 @@ static bool wants_json(const struct option *options, int argc, char **argv)
 static bool put_option(struct job *job, struct request *request, int answer)
 {
     const struct cmd_place places[] = {
-        {OPT_CODE,       .word = &request->code          },
-        {OPT_LANGUAGE,   .word = &request->language      },
-        {OPT_CONFIG,     .word = &request->config        },
-        {OPT_STDIN,      .word = &request->input         },
-        {OPT_SAVE,       .word = &request->save          },
-        {OPT_SERVER,     .word = &job->remote.server     },
-        {OPT_SESSION,    .word = &job->remote.session    },
-        {OPT_TOKEN_FILE, .word = &job->remote.token_file },
-        {OPT_JSON,       .flag = &job->is_json           },
-        {OPT_AUTO_PRINT, .flag = &job->run->auto_print   },
-        {OPT_RECEIPT,    .flag = &job->run->wants_receipt},
-        {OPT_APPLY,      .flag = &job->applies           },
-        {OPT_DIFF,       .flag = &job->has_diffs         },
+        {OPT_CODE,        .word = &request->code          },
+        {OPT_LANGUAGE,    .word = &request->language      },
+        {OPT_CONFIG,      .word = &request->config        },
+        {OPT_STDIN,       .word = &request->input         },
+        {OPT_SAVE,        .word = &request->save          },
+        {OPT_SERVER,      .word = &job->remote.server     },
+        {OPT_SESSION,     .word = &job->remote.session    },
+        {OPT_TOKEN_FILE,  .word = &job->remote.token_file },
+        {OPT_JSON,        .flag = &job->is_json           },
+        {OPT_AUTO_PRINT,  .flag = &job->run->auto_print   },
+        {OPT_RECEIPT,     .flag = &job->run->wants_receipt},
+        {OPT_APPLY,       .flag = &job->applies           },
+        {OPT_DIFF,        .flag = &job->has_diffs         },
+        {OPT_WITH_HIDDEN, .flag = &job->with_hidden       },
     };
 
     return cmd_put(places, ARRAY_SIZE(places), answer);
@@ -382,6 +387,10 @@ static int check_cow(const struct job *job, struct error *err)
 
     for (size_t i = 0; i < job->run->n_grants; i++)
         has_cow |= job->run->grants[i].mode == RUN_GRANT_COW;
+    if (job->with_hidden && !job->applies) {
+        error_set(err, E_INVALID, "--with-hidden needs --apply");
+        return error_hint(err, "it applies changes that a diff does not show in full");
+    }
     if (has_cow || (!job->applies && !job->has_diffs))
         return 0;
     error_set(err, E_INVALID, "%s is for directories granted with :cow",
@@ -519,8 +528,10 @@ static void print_receipt(const struct job *job)
 static int settle_changes(struct job *job, struct error *err)
 {
     struct run *run = job->run;
-    const struct changes_wish show = {.action = CHANGES_SHOW, .has_diffs = job->has_diffs};
-    const struct changes_wish apply = {.action = CHANGES_APPLY};
+    const struct changes_wish show = {
+        .action = CHANGES_SHOW, .has_diffs = job->has_diffs, .room = LIMIT_DIFF_READ};
+    struct changes_wish apply = {
+        .action = CHANGES_APPLY, .accepts_all_hidden = job->with_hidden, .room = LIMIT_DIFF_READ};
 
     if (!run->cow || run->error.code != E_NONE)
         return 0;
@@ -528,6 +539,7 @@ static int settle_changes(struct job *job, struct error *err)
         return error_wrap(err, "look at what was changed");
     if (!job->applies || run->status != RUN_SUCCESS)
         return 0;
+    apply.version = json_string_value(json_object_get(job->changes, "version"));
     if (changes_do(run->cow, run, &apply, &job->settled, err) < 0)
         return error_wrap(err, "apply what was changed");
     return 0;

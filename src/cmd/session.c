@@ -26,6 +26,7 @@ static int help(void)
         "The server is asked over its Unix socket, unless told otherwise.\n\n"
         "  --stat             diff: a line per file only\n"
         "  --version V        apply, discard: only if nothing differs from the diff that said V\n"
+        "  --with-hidden N    apply: also what the diff did not show, which it said are N bytes\n"
         "  --force            apply: overwrite what has changed on the disk, too\n"
         "  --server URL       ask that one (http://, https://, unix:PATH); or BELLJAR_SERVER\n"
         "  --token-file FILE  the token for it; without it BELLJAR_TOKEN counts\n"
@@ -196,21 +197,23 @@ static int open_client(struct query *q, const struct address *address, struct er
 static int parse(struct query *q, struct address *address, int argc, char **argv)
 {
     static const struct option options[] = {
-        {"server",     required_argument, NULL, 's'},
-        {"token-file", required_argument, NULL, 't'},
-        {"socket",     required_argument, NULL, 'u'},
-        {"json",       no_argument,       NULL, 'j'},
-        {"stat",       no_argument,       NULL, 'n'},
-        {"version",    required_argument, NULL, 'v'},
-        {"force",      no_argument,       NULL, 'f'},
-        {"help",       no_argument,       NULL, 'h'},
-        {NULL,         0,                 NULL, 0  },
+        {"server",      required_argument, NULL, 's'},
+        {"token-file",  required_argument, NULL, 't'},
+        {"socket",      required_argument, NULL, 'u'},
+        {"json",        no_argument,       NULL, 'j'},
+        {"stat",        no_argument,       NULL, 'n'},
+        {"version",     required_argument, NULL, 'v'},
+        {"force",       no_argument,       NULL, 'f'},
+        {"with-hidden", required_argument, NULL, 'w'},
+        {"help",        no_argument,       NULL, 'h'},
+        {NULL,          0,                 NULL, 0  },
     };
     const struct cmd_place places[] = {
         {'s', .word = &address->url       },
         {'t', .word = &address->token_file},
         {'u', .word = &address->socket    },
         {'v', .word = &q->version         },
+        {'w', .word = &q->hidden          },
         {'j', .flag = &q->is_json         },
         {'n', .flag = &q->is_brief        },
         {'f', .flag = &q->is_forced       },

@@ -14,6 +14,7 @@ struct query {
     bool is_brief;       /* no diffs */
     bool is_forced;      /* conflicts are overwritten */
     const char *version; /* of a list that was looked at, or NULL */
+    const char *hidden;  /* how many bytes that list hides, or NULL */
 };
 
 /* `words`: the name of the session, and paths. They return 0, 1 when something was not done, or

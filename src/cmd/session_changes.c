@@ -48,6 +48,15 @@ int session_changes_diff(struct query *q, char **words, struct error *err)
     return r;
 }
 
+static int check_hidden(const struct query *q, struct error *err)
+{
+    if (!q->hidden || (*q->hidden && strlen(q->hidden) <= 15 &&
+                       strspn(q->hidden, "0123456789") == strlen(q->hidden)))
+        return 0;
+    error_set(err, E_INVALID, "--with-hidden: expected a whole number, got `%.40s`", q->hidden);
+    return error_hint(err, "`belljar session diff` says how many bytes are hidden");
+}
+
 static json_t *body_of(const struct query *q, char **paths)
 {
     json_t *body = json_object(), *list = json_array();
@@ -61,6 +70,9 @@ static json_t *body_of(const struct query *q, char **paths)
         (void)json_object_set_new(body, "version", json_string(q->version));
     if (q->is_forced)
         (void)json_object_set_new(body, "force", json_true());
+    if (q->hidden)
+        (void)json_object_set_new(body, "accept_hidden",
+                                  json_integer(strtoll(q->hidden, NULL, 10)));
     return body;
 }
 
@@ -84,12 +96,15 @@ static int settle(struct query *q, char **words, const char *verb, const char *d
 
 int session_changes_apply(struct query *q, char **words, struct error *err)
 {
+    if (check_hidden(q, err) < 0)
+        return -1;
     return settle(q, words, "/apply", "applied", err);
 }
 
 int session_changes_discard(struct query *q, char **words, struct error *err)
 {
-    if (q->is_forced)
-        return error_set(err, E_INVALID, "there is nothing to --force about a discard");
+    if (q->is_forced || q->hidden)
+        return error_set(err, E_INVALID, "%s is for `belljar session apply`",
+                         q->is_forced ? "--force" : "--with-hidden");
     return settle(q, words, "/discard", "discarded", err);
 }

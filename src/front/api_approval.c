@@ -13,11 +13,17 @@ static void list_approvals(struct request *request)
 static void answer(struct request *request, const char *id)
 {
     const json_t *approve = json_object_get(request->json, "approve");
-    const char *one = json_string_value(json_object_get(request->json, "approval_id"));
     bool is_yes = !json_is_false(approve);
+    const struct approval_word word = {
+        .approval_id = json_string_value(json_object_get(request->json, "approval_id")),
+        .is_yes = is_yes,
+        .accept_hidden =
+            (uint64_t)json_integer_value(json_object_get(request->json, "accept_hidden")),
+        .sha256 = json_string_value(json_object_get(request->json, "sha256")),
+    };
     struct error err = {0};
 
-    if (approval_answer(id, one, is_yes, &err) < 0)
+    if (approval_answer(id, &word, &err) < 0)
         request_answer_error(request, &err);
     else
         request_answer_json(request, 200, json_pack("{s:b}", "approved", (int)is_yes));
@@ -55,6 +61,9 @@ static void approve_cell(struct request *request)
 static const struct schema_field approve_fields[] = {
     {"approve", SCHEMA_BOOLEAN, .help = "false: it is refused"},
     {"approval_id", SCHEMA_STRING, .max_len = 64, .help = "which, where several wait; without it the first"},
+    {"accept_hidden", SCHEMA_INTEGER, .min = 0, .max = 1e15,
+     .help = "`hidden_bytes` of the question: approve it although so much of it was not shown"},
+    {"sha256", SCHEMA_STRING, .max_len = 64, .help = "of the question: only this call, with these arguments"},
     {0},
 };
 

@@ -21,6 +21,8 @@ static const struct schema_field show_fields[] = {
 static const struct schema_field apply_fields[] = {
     PATHS_FIELD,
     {"force", SCHEMA_BOOLEAN, .help = "overwrite what has changed on the disk, too"},
+    {"accept_hidden", SCHEMA_INTEGER, .min = 0, .max = 1e15,
+     .help = "`hidden_bytes` of these changes: apply them although so much of them was not shown"},
     {0},
 };
 
@@ -73,12 +75,14 @@ static void settle(struct request *request, enum changes_action action)
 {
     const json_t *body = request->json;
 
-    begin(request, &(struct changes_wish){
-                       .action = action,
-                       .paths = json_object_get(body, "paths"),
-                       .version = json_string_value(json_object_get(body, "version")),
-                       .is_forced = json_is_true(json_object_get(body, "force")),
-                   });
+    begin(request,
+          &(struct changes_wish){
+              .action = action,
+              .paths = json_object_get(body, "paths"),
+              .version = json_string_value(json_object_get(body, "version")),
+              .is_forced = json_is_true(json_object_get(body, "force")),
+              .accept_hidden = (uint64_t)json_integer_value(json_object_get(body, "accept_hidden")),
+          });
 }
 
 static void apply(struct request *request)

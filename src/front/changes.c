@@ -1,14 +1,12 @@
 #include "front/changes.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/diff.h"
 #include "base/json.h"
-#include "base/limits.h"
-#include "base/utf8.h"
-#include "pool/mask.h"
+#include "front/changes_view.h"
 
 /* --- which ones --- */
 
@@ -55,163 +53,6 @@ static int check_paths(const struct selection *s, struct error *err)
     return 0;
 }
 
-/* --- masked texts --- */
-
-static json_t *masked(struct run *run, const char *data, size_t len)
-{
-    struct clean_text clean = mask_text(run, (struct span){data, len});
-
-    return json_text_string(clean.data, clean.len);
-}
-
-static json_t *path_json(const struct layers *layers, const struct layer_entry *e, struct run *run)
-{
-    cleanup(buf_done) struct buf shown = {0};
-
-    buf_init(&shown, 8 * PATH_MAX + 2);
-    if (layers_show_path(layers, e, &shown, NULL) < 0)
-        return json_string("?");
-    return masked(run, buf_str(&shown), shown.len);
-}
-
-/* A copy: the next text that is masked takes its place. */
-static int mask_copy(struct run *run, struct buf *text, struct buf *ret_copy, struct error *err)
-{
-    struct clean_text clean = mask_text(run, (struct span){buf_str(text), text->len});
-
-    buf_init(ret_copy, clean.len + 1);
-    return buf_add(ret_copy, clean.data, clean.len, err);
-}
-
-/* --- one change --- */
-
-struct lines {
-    struct diff_count count;
-    bool is_binary, is_known;
-    struct buf text;
-};
-
-/* Masked before they are compared: behind the signs of a diff a key of several lines would not be
- * found. */
-static int compare(struct run *run, struct buf *old, struct buf *new, bool has_text,
-                   struct lines *lines, struct error *err)
-{
-    cleanup(buf_done) struct buf a = {0}, b = {0};
-
-    if (!diff_is_text((struct span){buf_str(old), old->len}) ||
-        !diff_is_text((struct span){buf_str(new), new->len})) {
-        lines->is_binary = true;
-        return 0;
-    }
-    if (mask_copy(run, old, &a, err) < 0 || mask_copy(run, new, &b, err) < 0)
-        return -1;
-    lines->is_known = true;
-    return diff_unified((struct span){buf_str(&a), a.len}, (struct span){buf_str(&b), b.len},
-                        has_text ? &lines->text : NULL, &lines->count, err);
-}
-
-static int read_lines(const struct layers *layers, const struct layer_entry *e, struct run *run,
-                      bool has_text, struct lines *lines, struct error *err)
-{
-    cleanup(buf_done) struct buf old = {0}, new = {0};
-
-    if (!layers_read(layers, e, LIMIT_DIFF_FILE, &old, &new))
-        return 0;
-    return compare(run, &old, &new, has_text, lines, err);
-}
-
-static json_t *count_json(const struct lines *lines, size_t count)
-{
-    return lines->is_known ? json_integer((json_int_t)count) : json_null();
-}
-
-static json_t *mode_json(unsigned mode, bool is_there)
-{
-    char text[8];
-
-    (void)snprintf(text, sizeof(text), "%04o", mode);
-    return is_there ? json_string(text) : json_null();
-}
-
-/* `path` is shown with them escaped; the lines of `diff` have them as they are, for `patch`. */
-static bool has_invisible(const struct layer_entry *e, const struct lines *lines)
-{
-    return utf8_has_invisible(e->path, strlen(e->path)) || lines->count.has_invisible;
-}
-
-static json_t *change_json(const struct layers *layers, const struct layer_entry *e,
-                           struct run *run, const struct lines *lines)
-{
-    const char *obstacle = layer_obstacle_name(e->obstacle);
-
-    return json_pack(
-        "{s:o, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:b, s:b, s:o}", "path",
-        path_json(layers, e, run), "change", layer_change_name(e->change), "kind",
-        files_kind_name(e->kind), "size", (json_int_t)e->size, "old_size", (json_int_t)e->old_size,
-        "mode", mode_json(e->mode, e->change != LAYER_DELETED), "old_mode",
-        mode_json(e->old_mode, e->change != LAYER_CREATED), "added",
-        count_json(lines, lines->count.added), "removed", count_json(lines, lines->count.removed),
-        "is_binary", (int)lines->is_binary, "has_invisible", (int)has_invisible(e, lines),
-        "obstacle", obstacle ? json_string(obstacle) : json_null());
-}
-
-/* The lines of one file as `diff` and `patch` know them. *left: bytes that an answer has room for;
- * what does not fit is left out, and said to be. */
-static void add_diff(json_t *change, const struct layer_entry *e, const struct lines *lines,
-                     size_t *left)
-{
-    const char *path = json_string_value(json_object_get(change, "path"));
-    cleanup(buf_done) struct buf text = {0};
-
-    if (!lines->is_known || lines->count.is_cut || !path) {
-        (void)json_object_set_new(change, "diff", json_null());
-        return;
-    }
-    buf_init(&text, *left);
-    if (buf_printf(&text, NULL, "--- %s%s\n+++ %s%s\n", e->change == LAYER_CREATED ? "" : "a",
-                   e->change == LAYER_CREATED ? "/dev/null" : path,
-                   e->change == LAYER_DELETED ? "" : "b",
-                   e->change == LAYER_DELETED ? "/dev/null" : path) < 0 ||
-        buf_add(&text, buf_str(&lines->text), lines->text.len, NULL) < 0) {
-        (void)json_object_set_new(change, "diff", json_null());
-        return;
-    }
-    *left -= text.len;
-    (void)json_object_set_new(change, "diff", json_text_string(buf_str(&text), text.len));
-}
-
-/* --- the list --- */
-
-static int show(const struct selection *s, struct run *run, bool has_diffs, json_t *changes,
-                struct error *err)
-{
-    size_t left = LIMIT_DIFF_BYTES, read = 0;
-
-    for (size_t i = 0; i < s->list->count; i++) {
-        const struct layer_entry *e = &s->list->entries[i];
-        struct lines lines = {0};
-        json_t *change;
-        int r = 0;
-
-        if (!is_wanted((void *)s, e))
-            continue;
-        buf_init(&lines.text, left);
-        /* Of the rest only how large it is. */
-        if (read < LIMIT_DIFF_READ)
-            r = read_lines(s->layers, e, run, has_diffs, &lines, err);
-        read += (size_t)(e->size + e->old_size < LIMIT_DIFF_FILE ? e->size + e->old_size : 0);
-        change = r == 0 ? change_json(s->layers, e, run, &lines) : NULL;
-        if (change && has_diffs)
-            add_diff(change, e, &lines, &left);
-        buf_done(&lines.text);
-        if (r < 0)
-            return r;
-        if (!change || json_array_append_new(changes, change) < 0)
-            return error_memory(err);
-    }
-    return 0;
-}
-
 static int version_of(const struct layers *layers, const struct layers_list *list,
                       char text[2 * SHA256_BYTES + 1])
 {
@@ -222,19 +63,47 @@ static int version_of(const struct layers *layers, const struct layers_list *lis
     return 0;
 }
 
-static int show_all(const struct selection *s, struct run *run, bool has_diffs, json_t **ret_answer,
-                    struct error *err)
+/* `changes`: NULL, where only the hidden bytes of all that would be applied are wanted. */
+static int view_all(const struct selection *s, struct run *run, const struct changes_wish *wish,
+                    json_t *changes, uint64_t *ret_hidden, struct error *err)
+{
+    struct changes_room room = {wish->room ? wish->room : LIMIT_DIFF_BYTES, LIMIT_DIFF_READ};
+
+    *ret_hidden = 0;
+    for (size_t i = 0; i < s->list->count; i++) {
+        const struct layer_entry *e = &s->list->entries[i];
+        cleanup(changes_view_done) struct changes_view view = {0};
+        json_t *change;
+
+        if (!is_wanted((void *)s, e))
+            continue;
+        if (changes_view_make(s->layers, e, run, &room, &view, err) < 0)
+            return -1;
+        *ret_hidden += view.hidden;
+        if (!changes)
+            continue;
+        change = changes_view_json(&view, e, wish->has_diffs);
+        if (!change || json_array_append_new(changes, change) < 0)
+            return error_memory(err);
+    }
+    return 0;
+}
+
+static int show_all(const struct selection *s, struct run *run, const struct changes_wish *wish,
+                    json_t **ret_answer, struct error *err)
 {
     json_t *changes = json_array();
     char version[2 * SHA256_BYTES + 1];
+    uint64_t hidden;
 
     (void)version_of(s->layers, s->list, version);
-    if (show(s, run, has_diffs, changes, err) < 0) {
+    if (view_all(s, run, wish, changes, &hidden, err) < 0) {
         json_decref(changes);
         return -1;
     }
-    *ret_answer = json_pack("{s:o, s:b, s:s}", "changes", changes, "has_more",
-                            (int)s->list->is_partial, "version", version);
+    *ret_answer =
+        json_pack("{s:o, s:b, s:s, s:I}", "changes", changes, "has_more", (int)s->list->is_partial,
+                  "version", version, "hidden_bytes", (json_int_t)hidden);
     return *ret_answer ? 0 : error_memory(err);
 }
 
@@ -261,12 +130,12 @@ static json_t *skipped_json(const struct selection *s, const struct layer_entry 
     const char *name = layer_obstacle_name(e->obstacle);
     const char *words = e->failure ? e->failure : reason_words(e->obstacle);
 
-    return json_pack("{s:o, s:s, s:o}", "path", path_json(s->layers, e, run), "reason",
-                     name ? name : "failed", "message", masked(run, words, strlen(words)));
+    return json_pack("{s:o, s:s, s:o}", "path", changes_view_path(s->layers, e, run), "reason",
+                     name ? name : "failed", "message", changes_view_words(run, words));
 }
 
-static int report(const struct selection *s, struct run *run, json_t **ret_answer,
-                  struct error *err)
+static int report(const struct selection *s, struct run *run, const char *version,
+                  json_t **ret_answer, struct error *err)
 {
     json_t *done = json_array(), *skipped = json_array();
 
@@ -276,25 +145,43 @@ static int report(const struct selection *s, struct run *run, json_t **ret_answe
         if (!is_wanted((void *)s, e))
             continue;
         if (e->is_done)
-            (void)json_array_append_new(done, path_json(s->layers, e, run));
+            (void)json_array_append_new(done, changes_view_path(s->layers, e, run));
         else
             (void)json_array_append_new(skipped, skipped_json(s, e, run));
     }
-    *ret_answer = json_pack("{s:o, s:o}", "done", done, "skipped", skipped);
+    *ret_answer =
+        json_pack("{s:o, s:o, s:s}", "done", done, "skipped", skipped, "version", version);
     return *ret_answer ? 0 : error_memory(err);
 }
 
-static int check_version(const struct selection *s, const char *wanted, struct error *err)
+static int check_version(const char *version, const char *wanted, struct error *err)
 {
-    char version[2 * SHA256_BYTES + 1];
-
-    if (!wanted)
-        return 0;
-    (void)version_of(s->layers, s->list, version);
-    if (strcmp(version, wanted) == 0)
+    if (!wanted || strcmp(version, wanted) == 0)
         return 0;
     error_set(err, E_INVALID, "the changes are not those of that `version` any more");
     return error_hint(err, "look at them again");
+}
+
+/* What was not shown is not applied, unless somebody says that he knows how much that is. */
+static int check_hidden(const struct selection *s, struct run *run, const struct changes_wish *wish,
+                        struct error *err)
+{
+    uint64_t hidden;
+
+    if (view_all(s, run, wish, NULL, &hidden, err) < 0)
+        return -1;
+    if (hidden == 0 || wish->accepts_all_hidden || wish->accept_hidden == hidden)
+        return 0;
+    if (wish->accept_hidden)
+        error_set(err, E_DENIED, "%" PRIu64 " bytes of these changes are hidden, not %" PRIu64,
+                  hidden, wish->accept_hidden);
+    else
+        error_set(err, E_DENIED,
+                  "%" PRIu64 " bytes of these changes are hidden, and nothing was applied", hidden);
+    return error_hint(err,
+                      "look at the changes; to apply them with what is hidden, repeat the number: "
+                      "`accept_hidden` %" PRIu64 " (`--with-hidden` on the command line)",
+                      hidden);
 }
 
 static int note_bases(struct layers *layers, const struct layers_list *list, struct error *err)
@@ -309,19 +196,21 @@ static int note_bases(struct layers *layers, const struct layers_list *list, str
     return 0;
 }
 
-static int settle(struct layers *layers, struct selection *s, const struct changes_wish *wish,
-                  struct error *err)
+static int settle(struct layers *layers, struct selection *s, struct run *run,
+                  const struct changes_wish *wish, const char *version, struct error *err)
 {
     if (s->list->is_partial && json_array_size(s->paths) == 0) {
         error_set(err, E_TOO_LARGE, "more has changed than is looked at in one go");
         return error_hint(err, "name `paths`, or let the program delete what is not needed");
     }
-    if (check_version(s, wish->version, err) < 0)
+    if (check_version(version, wish->version, err) < 0)
         return -1;
     if (wish->action == CHANGES_DISCARD) {
         layers_discard(layers, s->list, is_wanted, s);
         return 0;
     }
+    if (check_hidden(s, run, wish, err) < 0)
+        return -1;
     layers_apply(layers, s->list, wish->is_forced, is_wanted, s);
     return note_bases(layers, s->list, err);
 }
@@ -331,12 +220,14 @@ int changes_do(struct layers *layers, struct run *run, const struct changes_wish
 {
     cleanup(layers_list_done) struct layers_list list = {0};
     struct selection s = {layers, wish->paths, &list};
+    char version[2 * SHA256_BYTES + 1];
 
     if (layers_changes(layers, &list, err) < 0 || check_paths(&s, err) < 0)
         return -1;
     if (wish->action == CHANGES_SHOW)
-        return show_all(&s, run, wish->has_diffs, ret_answer, err);
-    if (settle(layers, &s, wish, err) < 0)
+        return show_all(&s, run, wish, ret_answer, err);
+    (void)version_of(layers, &list, version);
+    if (settle(layers, &s, run, wish, version, err) < 0)
         return -1;
-    return report(&s, run, ret_answer, err);
+    return report(&s, run, version, ret_answer, err);
 }

@@ -1,8 +1,10 @@
 /* What was changed in copy-on-write grants, as JSON for every door, and what becomes of it.
  *
- * Names and texts are a program's, and masked like everything it says. Contents are compared, read
- * and written to disks that may be slow: servers have it done by a process of its own
- * (changes_start), which leaves each file old or new whatever happens to it.
+ * Somebody decides on them. So contents are compared as they are, and of names and lines nothing is
+ * hidden but registered values and tokens that prove themselves, with a mark in their place
+ * (mask_for_review()). What is hidden or does not fit is counted, and an apply has to repeat the
+ * number. Contents are read and written to disks that may be slow: servers have it done by a
+ * process of its own (changes_start), which leaves each file old or new whatever happens to it.
  */
 #pragma once
 
@@ -17,15 +19,20 @@ enum changes_action { CHANGES_SHOW, CHANGES_APPLY, CHANGES_DISCARD };
 
 struct changes_wish {
     enum changes_action action;
-    const json_t *paths; /* texts: only what is there or below; NULL or empty: everything */
-    const char *version; /* of the list that was looked at, or NULL: whatever there is now */
-    bool has_diffs;      /* of a list: with the lines */
-    bool is_forced;      /* conflicts are overwritten */
+    const json_t *paths;     /* texts: only what is there or below; NULL or empty: everything */
+    const char *version;     /* of the list that was looked at, or NULL: whatever there is now */
+    bool has_diffs;          /* of a list: with the lines */
+    bool is_forced;          /* conflicts are overwritten */
+    uint64_t accept_hidden;  /* apply although so many bytes are hidden; another number is a no */
+    bool accepts_all_hidden; /* or however many */
+    size_t room; /* bytes of diffs that this door shows in one answer; 0: the usual. What does not
+                    fit counts as hidden */
 };
 
-/* CHANGES_SHOW:  {"changes":[{"path","change","kind","size","old_size","mode","old_mode","added",
- * "removed","is_binary","obstacle","diff"}],"has_more","version"}
- * the others:    {"done":[path],"skipped":[{"path","reason","message"}]}
+/* CHANGES_SHOW: {"changes":[{"path","change","kind","old_kind","size","old_size","mode","old_mode",
+ * "added","removed","is_binary","has_invisible","hidden_bytes","not_shown","sha256","obstacle",
+ * "diff"}],"has_more","version","hidden_bytes"}
+ * the others:    {"done":[path],"skipped":[{"path","reason","message"}],"version"}
  * `run` says what is masked. The caller owns *ret_answer. */
 int changes_do(struct layers *layers, struct run *run, const struct changes_wish *wish,
                json_t **ret_answer, struct error *err);

@@ -10,6 +10,9 @@
 /* What a model reads of one list; paths narrow it down. */
 #define SHOWN_BYTES (32 * KIB)
 
+/* Of it so much is for diffs. A change that does not fit counts as hidden. */
+#define DIFF_BYTES (24 * KIB)
+
 /* It is done whether somebody waits for it or not. */
 struct reviewing {
     struct mcp_call *call; /* NULL: it was cancelled */
@@ -32,6 +35,27 @@ static const char *string_of(const json_t *object, const char *key)
 /* --- as text: the strings are masked and of one line, but for the diffs. Nothing in them is
  * invisible: what is there for the model alone, or for nobody, is what somebody has to know --- */
 
+static int add_facts(const json_t *change, struct buf *out)
+{
+    const char *mode = string_of(change, "mode"), *old_mode = string_of(change, "old_mode");
+    const char *kind = string_of(change, "kind"), *old_kind = string_of(change, "old_kind");
+    const char *not_shown = string_of(change, "not_shown");
+    json_int_t hidden = json_integer_value(json_object_get(change, "hidden_bytes"));
+
+    if (strcmp(kind, old_kind) != 0 && buf_printf(out, NULL, " %s -> %s", old_kind, kind) < 0)
+        return -1;
+    if (*mode && *old_mode && strcmp(mode, old_mode) != 0 &&
+        buf_printf(out, NULL, " mode %s -> %s", old_mode, mode) < 0)
+        return -1;
+    if (json_is_true(json_object_get(change, "has_invisible")) &&
+        buf_add_str(out, " — has invisible characters, shown as \\xNN", NULL) < 0)
+        return -1;
+    if (*not_shown && buf_printf(out, NULL, " — NOT SHOWN: %s, sha256 %s", not_shown,
+                                 string_of(change, "sha256")) < 0)
+        return -1;
+    return hidden ? buf_printf(out, NULL, " — %lld bytes hidden", (long long)hidden) : 0;
+}
+
 static int add_change(const json_t *change, struct buf *out)
 {
     const json_t *added = json_object_get(change, "added");
@@ -44,11 +68,11 @@ static int add_change(const json_t *change, struct buf *out)
                    (long long)json_integer_value(json_object_get(change, "removed"))) < 0)
         return -1;
     if (json_is_true(json_object_get(change, "is_binary")) &&
-        buf_printf(out, NULL, " binary, %lld bytes",
-                   (long long)json_integer_value(json_object_get(change, "size"))) < 0)
+        buf_printf(out, NULL, " binary, %lld bytes, sha256 %s",
+                   (long long)json_integer_value(json_object_get(change, "size")),
+                   string_of(change, "sha256")) < 0)
         return -1;
-    if (json_is_true(json_object_get(change, "has_invisible")) &&
-        buf_add_str(out, " — has invisible characters, shown as \\xNN", NULL) < 0)
+    if (add_facts(change, out) < 0)
         return -1;
     return buf_printf(out, NULL, "%s%s\n", *obstacle ? " — will not be applied: " : "", obstacle);
 }
@@ -82,6 +106,12 @@ static void add_shown(const json_t *answer, struct buf *out)
         (void)buf_printf(out, NULL, "%s\n… there is more: name `paths`\n", buf_str(&list));
     else
         (void)buf_add_str(out, buf_str(&list), NULL);
+    if (json_integer_value(json_object_get(answer, "hidden_bytes")))
+        (void)buf_printf(
+            out, NULL,
+            "%lld bytes of this are hidden: to apply it all the same, pass accept_hidden %lld\n",
+            (long long)json_integer_value(json_object_get(answer, "hidden_bytes")),
+            (long long)json_integer_value(json_object_get(answer, "hidden_bytes")));
     (void)buf_printf(out, NULL, "%sversion %s",
                      json_is_true(json_object_get(answer, "has_more"))
                          ? "… and more that was not looked at\n"
@@ -145,6 +175,9 @@ static void review(struct mcp_call *call)
         .paths = json_object_get(call->arguments, "paths"),
         .version = json_string_value(json_object_get(call->arguments, "version")),
         .has_diffs = true,
+        .accept_hidden =
+            (uint64_t)json_integer_value(json_object_get(call->arguments, "accept_hidden")),
+        .room = DIFF_BYTES,
     };
     struct reviewing *reviewing = calloc(1, sizeof(*reviewing));
     struct error err = {0};
@@ -174,6 +207,8 @@ static const struct schema_field review_fields[] = {
      .help = "show: as a diff; apply: write to disk; discard: forget"},
     {"paths", SCHEMA_STRINGS, .max_len = 100, .help = "only these, or below"},
     {"version", SCHEMA_STRING, .max_len = 64, .help = "only if still what was shown"},
+    {"accept_hidden", SCHEMA_INTEGER, .min = 0, .max = 1e15,
+     .help = "apply although so many bytes are hidden"},
     MCP_SESSION_FIELD,
     {0},
 };

@@ -40,6 +40,8 @@ struct running {
     uint64_t told_ns;
     unsigned n_told;
     char approval[32]; /* what the client is asked; "": nothing */
+    uint64_t hidden;   /* bytes of it that masks hide */
+    uint64_t unseen;   /* bytes that the question does not show: a yes has to repeat the number */
 };
 
 /* Whose clients were asked and have not come back. Each ends by itself when its question does. */
@@ -104,24 +106,43 @@ static void tell_soon(struct running *r)
 static void on_cancel(struct mcp_call *call);
 static void on_tick(struct mcp_call *call);
 
-/* A call that is not allowed as such: yes or no is all there is to say. */
-static json_t *question(const struct approval *approval)
+/* Yes or no is all there is to say, unless something is not shown: then how much that is. */
+static json_t *question_schema(uint64_t unseen)
+{
+    if (!unseen)
+        return json_pack("{s:s, s:{}}", "type", "object", "properties");
+    return json_pack(
+        "{s:s, s:{s:{s:s, s:s, s:s}}, s:[s]}", "type", "object", "properties", "accept_hidden",
+        "type", "integer", "title", "Bytes not shown", "description",
+        "Repeat the number of bytes that are not shown, to allow the call all the same", "required",
+        "accept_hidden");
+}
+
+/* A call that is not allowed as such. *ret_unseen: bytes that the question does not show. */
+static json_t *question(const struct approval *approval, uint64_t *ret_unseen)
 {
     cleanup(buf_done) struct buf words = {0}, arguments = {0};
+    size_t len = approval->shown ? strlen(approval->shown) : 0;
 
+    *ret_unseen = approval->hidden;
     buf_init(&words, QUESTION_BYTES);
-    buf_init(&arguments, QUESTION_BYTES - 512);
+    buf_init(&arguments, QUESTION_BYTES - KIB);
     if (buf_printf(&words, NULL, "The program wants to call %s with ", approval->name) < 0)
         return NULL;
-    if (!approval->shown ||
-        terminal_exact_line(approval->shown, strlen(approval->shown), &arguments, NULL) < 0 ||
-        buf_add(&words, buf_str(&arguments), arguments.len, NULL) < 0)
-        (void)buf_printf(&words, NULL, "arguments too long to show (%zu bytes)",
-                         approval->shown ? strlen(approval->shown) : 0);
-    return json_pack("{s:{s:s, s:{s:o, s:{s:s, s:{}}}}}", "approval", "method",
-                     "elicitation/create", "params", "message",
-                     json_text_string(buf_str(&words), words.len), "requestedSchema", "type",
-                     "object", "properties");
+    if (!approval->shown || terminal_exact_line(approval->shown, len, &arguments, NULL) < 0 ||
+        buf_add(&words, buf_str(&arguments), arguments.len, NULL) < 0) {
+        (void)buf_printf(&words, NULL, "arguments too long to show (%zu bytes)", len);
+        *ret_unseen = len ? len : 1;
+    }
+    if (*ret_unseen)
+        (void)buf_printf(
+            &words, NULL,
+            "\n%llu bytes of this are NOT shown. To allow it all the same, answer with "
+            "that number as accept_hidden.",
+            (unsigned long long)*ret_unseen);
+    return json_pack("{s:{s:s, s:{s:o, s:o}}}", "approval", "method", "elicitation/create",
+                     "params", "message", json_text_string(buf_str(&words), words.len),
+                     "requestedSchema", question_schema(*ret_unseen));
 }
 
 /* In the modern era the question is the answer to this call, and the run waits for the next. */
@@ -129,10 +150,13 @@ static void ask(struct running *r, const struct approval *approval)
 {
     struct mcp_call *call = r->call;
     bool ends = call->era == MCP_MODERN && !call->task;
+    json_t *asks;
 
     if (*r->approval)
         return; /* one at a time */
     memcpy(r->approval, approval->id, sizeof(r->approval));
+    r->hidden = approval->hidden;
+    asks = question(approval, &r->unseen);
     if (ends) {
         tell_said(r);
         r->call = NULL;
@@ -142,15 +166,20 @@ static void ask(struct running *r, const struct approval *approval)
         call->on_cancel = NULL;
         call->on_tick = NULL;
     }
-    mcp_call_ask(call, question(approval), json_pack("{s:s}", "run", approval->run->id));
+    mcp_call_ask(call, asks, json_pack("{s:s}", "run", approval->run->id));
 }
 
-static bool said_yes(const struct mcp_call *call)
+/* A yes to something of which not all was shown has to say how much that is. */
+static bool said_yes(const struct running *r)
 {
-    const json_t *answer = json_object_get(call->answers, "approval");
+    const json_t *answer = json_object_get(r->call->answers, "approval");
     const char *action = json_string_value(json_object_get(answer, "action"));
+    const json_t *said = json_object_get(json_object_get(answer, "content"), "accept_hidden");
 
-    return action && strcmp(action, "accept") == 0;
+    if (!action || strcmp(action, "accept") != 0)
+        return false;
+    return !r->unseen || (json_is_integer(said) && json_integer_value(said) > 0 &&
+                          (uint64_t)json_integer_value(said) == r->unseen);
 }
 
 /* Whose client comes back: the state has been sealed by us, for this owner. */
@@ -191,7 +220,7 @@ static void ask_next(struct running *r)
 static void pass_answer(struct running *r)
 {
     char approval[32];
-    bool is_yes = said_yes(r->call);
+    bool is_yes = said_yes(r);
 
     memcpy(approval, r->approval, sizeof(approval));
     *r->approval = '\0';
@@ -200,7 +229,11 @@ static void pass_answer(struct running *r)
     r->call->answers = r->call->state = NULL;
     /* Its time may be over; then the program knows already. The run goes on in any case: nothing of
      * ours is freed by an answer. */
-    (void)approval_answer(job_id(r->job), approval, is_yes, NULL);
+    (void)approval_answer(job_id(r->job),
+                          &(struct approval_word){.approval_id = approval,
+                                                  .is_yes = is_yes,
+                                                  .accept_hidden = r->hidden},
+                          NULL);
     ask_next(r);
 }
 

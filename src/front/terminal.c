@@ -69,7 +69,7 @@ static int pass(struct terminal *terminal, const char *data, size_t len, bool is
         if (len == 1 && !is_end)
             return UTF8_PARTIAL;
         /* The newline of another system, not a way to write over the line. */
-        if (len > 1 && data[1] == '\n')
+        if (len > 1 && data[1] == '\n' && !terminal->is_exact)
             return 1;
         return add_visible(data, 1, out, err) < 0 ? -2 : 1;
     }

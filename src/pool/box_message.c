@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "pool/advice.h"
 #include "pool/box_internal.h"
 #include "pool/display.h"
@@ -124,6 +125,18 @@ bool box_is_held(struct box *b)
     return true;
 }
 
+/* As somebody sees them who decides. */
+static void show_arguments(const struct run *run, struct approval *approval)
+{
+    cleanup(buf_done) struct buf text = {0};
+    json_t *shown = mask_json_for_review(run, approval->arguments, &approval->hidden);
+
+    buf_init(&text, 8 * MIB);
+    if (shown && json_text_dump(shown, JSON_TEXT_COMPACT, &text, NULL) == 0)
+        approval->shown = take_ptr(text.data);
+    json_decref(shown);
+}
+
 static void on_ask(void *user, struct approval *approval)
 {
     struct box *b = user;
@@ -131,7 +144,7 @@ static void on_ask(void *user, struct approval *approval)
 
     if (b->n_held++ == 0)
         b->held_since_ns = loop_now_ns();
-    approval->shown = mask_json(run, span_of(approval->arguments));
+    show_arguments(run, approval);
     if (run->on_event)
         run->on_event(run, &(struct run_event){.kind = RUN_EVENT_APPROVAL, .approval = approval});
 }

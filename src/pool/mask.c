@@ -4,7 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/array.h"
 #include "base/cleanup.h"
+#include "base/hidden.h"
+#include "base/limits.h"
 #include "base/utf8.h"
 
 static const struct scrub_rules *the_rules;
@@ -14,6 +17,7 @@ static const struct scrub_values *the_values;
 static struct scrub *for_texts[RUN_MASK_COUNT];
 static struct run *texts_of; /* whose text it is */
 static struct scrub *for_trail[RUN_MASK_COUNT];
+static struct scrub *for_review;
 
 void mask_configure(const struct scrub_rules *rules, const struct scrub_values *values)
 {
@@ -24,6 +28,8 @@ void mask_configure(const struct scrub_rules *rules, const struct scrub_values *
         scrub_free(for_trail[i]);
         for_texts[i] = for_trail[i] = NULL;
     }
+    scrub_free(for_review);
+    for_review = NULL;
 }
 
 static void count(struct run *run, const struct scrub_find *find)
@@ -109,27 +115,194 @@ struct clean_text mask_text(struct run *run, struct span text)
     return clean;
 }
 
-struct clean_text mask_for_trail(enum run_masking masking, struct span text, uint64_t *ret_count)
+static struct mask_count count_of(const struct scrub *scrub)
+{
+    return scrub ? (struct mask_count){scrub_count(scrub), scrub_hidden_bytes(scrub)}
+                 : (struct mask_count){0};
+}
+
+struct clean_text mask_for_trail(enum run_masking masking, struct span text,
+                                 struct mask_count *ret_count)
 {
     static const char withheld[] = "[WITHHELD]";
     struct scrub **scrub = &for_trail[masking];
     const struct run model = {.masking = masking};
     struct clean_text clean;
-    uint64_t before;
+    struct mask_count before;
 
     if (!text.len)
         return scrub_vouch("", 0);
     if (!*scrub)
         *scrub = make(&model, NULL, NULL);
-    before = *scrub ? scrub_count(*scrub) : 0;
+    before = count_of(*scrub);
     if (!*scrub || scrub_text(*scrub, text.data, text.len, &clean, NULL) < 0) {
         scrub_free(*scrub); /* a broken one stays broken */
         *scrub = NULL;
+        if (ret_count)
+            *ret_count = (struct mask_count){1, text.len};
         return scrub_vouch(withheld, sizeof(withheld) - 1);
     }
     if (ret_count)
-        *ret_count = scrub_count(*scrub) - before;
+        *ret_count = (struct mask_count){count_of(*scrub).finds - before.finds,
+                                         count_of(*scrub).bytes - before.bytes};
     return clean;
+}
+
+/* ---- texts that somebody decides on ---- */
+
+struct found {
+    const char *label;
+    size_t len;
+};
+
+static struct {
+    struct found *items;
+    size_t count, size;
+    bool is_incomplete;
+} finds;
+
+static void on_find_in_review(void *arg, const struct scrub_find *find)
+{
+    struct found *grown = array_grow(finds.items, finds.count, &finds.size, sizeof(*grown));
+
+    (void)arg;
+    if (!grown) {
+        finds.is_incomplete = true;
+        return;
+    }
+    finds.items = grown;
+    finds.items[finds.count++] = (struct found){find->label, find->len};
+}
+
+/* The text with a mark in place of each label. A label begins with a bracket, which is never
+ * hidden: where both differ is a label, and nothing else. */
+static int put_marks(struct span real, struct clean_text masked, struct buf *out, struct error *err)
+{
+    size_t i = 0, at = 0, next = 0;
+
+    while (at < masked.len) {
+        size_t from = i, label;
+
+        while (at < masked.len && i < real.len && masked.data[at] == real.data[i]) {
+            at++;
+            i++;
+        }
+        if (i > from && buf_add(out, real.data + from, i - from, err) < 0)
+            return -1;
+        if (at == masked.len)
+            break;
+        label = next < finds.count ? strlen(finds.items[next].label) : 0;
+        if (!label || masked.len - at < label ||
+            memcmp(masked.data + at, finds.items[next].label, label) != 0 ||
+            finds.items[next].len > real.len - i)
+            return error_set(err, E_INTERNAL, "the text cannot be shown");
+        if (hidden_mark(out, finds.items[next].len, err) < 0)
+            return -1;
+        at += label;
+        i += finds.items[next++].len;
+    }
+    return i == real.len ? 0 : error_set(err, E_INTERNAL, "the text cannot be shown");
+}
+
+int mask_for_review(const struct run *run, struct span text, struct buf *out, struct error *err)
+{
+    struct clean_text masked;
+    size_t len = out->len;
+
+    if (run->masking == RUN_MASK_NOTHING || !text.len)
+        return buf_add(out, text.data, text.len, err);
+    if (!for_review)
+        for_review = scrub_new(&(struct scrub_options){
+            .mode = SCRUB_REVIEW, .values = the_values, .on_find = on_find_in_review});
+    finds.count = 0;
+    finds.is_incomplete = false;
+    if (!for_review || scrub_text(for_review, text.data, text.len, &masked, NULL) < 0) {
+        scrub_free(for_review); /* a broken one stays broken */
+        for_review = NULL;
+        return error_set(err, E_INTERNAL, "the text cannot be shown");
+    }
+    if (finds.is_incomplete)
+        return error_memory(err);
+    if (put_marks(text, masked, out, err) < 0) {
+        out->len = len;
+        return -1;
+    }
+    return 0;
+}
+
+static json_t *review_text(const struct run *run, struct span text, uint64_t *hidden)
+{
+    cleanup(buf_done) struct buf shown = {0};
+    int64_t count;
+
+    buf_init(&shown, 8 * MIB);
+    if (mask_for_review(run, text, &shown, NULL) < 0)
+        return NULL;
+    count = hidden_count(text, (struct span){buf_str(&shown), shown.len});
+    if (count < 0)
+        return NULL;
+    *hidden += (uint64_t)count;
+    return json_stringn(buf_str(&shown), shown.len);
+}
+
+/* A number in which a value is hidden becomes a text. */
+static json_t *review_number(const struct run *run, const json_t *value, uint64_t *hidden)
+{
+    cleanup_free char *text = json_dumps(value, JSON_ENCODE_ANY);
+    uint64_t before = *hidden;
+    json_t *shown = text ? review_text(run, span_of(text), hidden) : NULL;
+
+    if (!shown || *hidden != before)
+        return shown;
+    json_decref(shown);
+    return json_copy((json_t *)value);
+}
+
+static json_t *review_object(const struct run *run, const json_t *value, uint64_t *hidden)
+{
+    json_t *copy = json_object(), *item;
+    const char *key;
+
+    json_object_foreach((json_t *)value, key, item)
+    {
+        json_t *name = review_text(run, span_of(key), hidden);
+        json_t *shown = mask_json_for_review(run, item, hidden);
+        bool is_new = name && !json_object_get(copy, json_string_value(name));
+        int r = is_new && shown ? json_object_set(copy, json_string_value(name), shown) : -1;
+
+        json_decref(name);
+        json_decref(shown);
+        if (r < 0) { /* two names that look alike are one too few */
+            json_decref(copy);
+            return NULL;
+        }
+    }
+    return copy;
+}
+
+json_t *mask_json_for_review(const struct run *run, const json_t *value, uint64_t *ret_hidden)
+{
+    json_t *copy, *item;
+    size_t i;
+
+    if (json_is_string(value))
+        return review_text(run, (struct span){json_string_value(value), json_string_length(value)},
+                           ret_hidden);
+    if (json_is_number(value))
+        return review_number(run, value, ret_hidden);
+    if (json_is_object(value))
+        return review_object(run, value, ret_hidden);
+    if (!json_is_array(value))
+        return json_copy((json_t *)value);
+    copy = json_array();
+    json_array_foreach((json_t *)value, i, item)
+    {
+        if (json_array_append_new(copy, mask_json_for_review(run, item, ret_hidden)) < 0) {
+            json_decref(copy);
+            return NULL;
+        }
+    }
+    return copy;
 }
 
 /* ---- JSON ---- */

@@ -6,6 +6,9 @@
  */
 #pragma once
 
+#include <jansson.h>
+
+#include "base/buf.h"
 #include "base/clean.h"
 #include "base/run.h"
 #include "scrub/scrub.h"
@@ -28,9 +31,25 @@ struct clean_text mask_text(struct run *run, struct span text);
  * with a NUL behind it, or NULL. */
 char *mask_json(struct run *run, struct span text);
 
+struct mask_count {
+    uint64_t finds;
+    uint64_t bytes; /* that labels stand for */
+};
+
 /* A text that is whole, for the trail: it counts for no run, and what cannot be masked is not
  * there. *ret_count, which may be NULL, is how much was masked. Holds until the next such call. */
-struct clean_text mask_for_trail(enum run_masking masking, struct span text, uint64_t *ret_count);
+struct clean_text mask_for_trail(enum run_masking masking, struct span text,
+                                 struct mask_count *ret_count);
+
+/* A text that somebody decides on: only registered values and tokens that prove themselves are
+ * hidden, never syntax, and a mark with their number of bytes stands in their place
+ * (base/hidden.h). Everything else, newlines included, stays. Added to `out`. -1: it cannot be
+ * shown. */
+int mask_for_review(const struct run *run, struct span text, struct buf *out, struct error *err);
+
+/* The same for each text, name and number of a JSON value: a copy, or NULL. *ret_hidden: bytes that
+ * marks stand for. */
+json_t *mask_json_for_review(const struct run *run, const json_t *value, uint64_t *ret_hidden);
 
 /* A copy of bytes of this type, which becomes *data; NULL: out of memory. Only text is looked at,
  * by its type or because it is UTF-8: true for others, and no copy. */

@@ -178,7 +178,7 @@ static void add_bytes(struct witness *witness, struct record *r, const char *key
                       bool is_kept, char hex[2 * SHA256_BYTES + 1])
 {
     uint8_t digest[SHA256_BYTES];
-    uint64_t masked = 0;
+    struct mask_count masked = {0};
 
     hash_bytes(bytes, digest);
     if (hex)
@@ -190,8 +190,10 @@ static void add_bytes(struct witness *witness, struct record *r, const char *key
         struct clean_text text = mask_for_trail(witness->masking, bytes, &masked);
 
         record_text(r, "text", text);
-        if (masked)
-            record_number(r, "masked", masked);
+        if (masked.finds) { /* the text is not all of it: the hash is */
+            record_number(r, "masked", masked.finds);
+            record_number(r, "hidden_bytes", masked.bytes);
+        }
     } else if (is_kept) {
         record_bool(r, "is_too_long", true);
     }
@@ -221,10 +223,10 @@ static void add_env(struct witness *witness, struct record *r, const struct run 
     record_open_list(r, "env");
     for (char **env = run->env; *env; env++) {
         size_t len = witness->keep == KEEP_ALL ? strlen(*env) : strcspn(*env, "=");
-        uint64_t count = 0;
+        struct mask_count count = {0};
 
         record_text(r, NULL, mask_for_trail(witness->masking, (struct span){*env, len}, &count));
-        masked += count;
+        masked += count.finds;
     }
     record_close(r);
     if (masked)
@@ -238,18 +240,18 @@ static uint64_t add_arg(const struct witness *witness, struct record *r, const c
     size_t len = before && *before == '-' ? strlen(before) + 1 : 0;
     cleanup_free char *both = NULL;
     struct clean_text text;
-    uint64_t masked = 0;
+    struct mask_count masked = {0};
 
     if (len && asprintf(&both, "%s %s", before, arg) > 0) {
         text = mask_for_trail(witness->masking, span_of(both), &masked);
-        if (masked && text.len > len && memcmp(text.data, both, len) == 0) {
+        if (masked.finds && text.len > len && memcmp(text.data, both, len) == 0) {
             record_text(r, NULL, (struct clean_text){text.data + len, text.len - len});
-            return masked;
+            return masked.finds;
         }
     }
-    masked = 0;
+    masked = (struct mask_count){0};
     record_text(r, NULL, mask_for_trail(witness->masking, span_of(arg), &masked));
-    return masked;
+    return masked.finds;
 }
 
 static void add_args(const struct witness *witness, struct record *r, const struct run *run)

@@ -71,6 +71,11 @@ int witness_call(struct witness *witness, const struct call_record *call, struct
     witness_add(witness, &r, "name", call->name);
     record_number(&r, "bytes_in", call->bytes_in);
     record_number(&r, "bytes_out", call->bytes_out);
+    record_digest(&r, "arguments_sha256", call->digest);
+    if (call->approval) {
+        record_word(&r, "approval", call->approval);
+        record_number(&r, "hidden_bytes", call->hidden);
+    }
     record_ms(&r, "ms", call->ms);
     record_word(&r, "status", call->error->code == E_NONE ? "success" : "failed");
     witness_add_error(witness, &r, call->error);

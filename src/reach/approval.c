@@ -1,13 +1,14 @@
 #include "reach/approval.h"
 
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/utf8.h"
 
 /* Of all runs of this process, the oldest first. */
 static struct approval *waiting;
@@ -24,18 +25,8 @@ static void on_late(void *arg)
     decide(arg, APPROVAL_LATE);
 }
 
-static char *text_of(const json_t *arguments)
-{
-    cleanup(buf_done) struct buf text = {0};
-
-    buf_init(&text, 4 * MIB);
-    if (json_text_dump(arguments, JSON_TEXT_COMPACT, &text, NULL) < 0)
-        return NULL;
-    return strdup(buf_str(&text));
-}
-
 struct approval *approval_new(struct loop *loop, const struct run *run, const char *name,
-                              const json_t *arguments, double seconds,
+                              json_t *arguments, const uint8_t digest[SHA256_BYTES], double seconds,
                               void (*on_answer)(void *user, enum approval_answer answer),
                               void *user, struct error *err)
 {
@@ -52,7 +43,8 @@ struct approval *approval_new(struct loop *loop, const struct run *run, const ch
         last = &(*last)->next;
     *last = approval;
     approval->name = strdup(name);
-    approval->arguments = text_of(arguments);
+    approval->arguments = json_incref(arguments);
+    memcpy(approval->digest, digest, SHA256_BYTES);
     approval->clock = loop_timer(loop, on_late, approval);
     if (!approval->name || !approval->arguments || !approval->clock ||
         id_make(approval->id, "apr_") < 0) {
@@ -76,7 +68,7 @@ void approval_free(struct approval *approval)
         *at = approval->next;
     loop_watch_free(approval->clock);
     free(approval->name);
-    free(approval->arguments);
+    json_decref(approval->arguments);
     free(approval->shown);
     free(approval);
 }
@@ -91,11 +83,16 @@ json_t *approval_json(const struct approval *approval)
 {
     static const struct json_text_limits limits = {
         .bytes = 8 * MIB, .depth = 128, .allows_nul = true};
-    json_t *json =
-        json_pack("{s:s, s:s, s:s, s:f}", "approval_id", approval->id, "run_id", approval->run->id,
-                  "call", approval->name, "expires_in_s", approval->seconds);
-    json_t *arguments = NULL;
+    const char *shown = approval->shown ? approval->shown : "";
+    char hex[2 * SHA256_BYTES + 1];
+    json_t *arguments = NULL, *json;
 
+    sha256_to_hex(approval->digest, hex);
+    json =
+        json_pack("{s:s, s:s, s:s, s:s, s:I, s:b, s:f}", "approval_id", approval->id, "run_id",
+                  approval->run->id, "call", approval->name, "sha256", hex, "hidden_bytes",
+                  (json_int_t)approval->hidden, "has_invisible",
+                  (int)utf8_has_invisible(shown, strlen(shown)), "expires_in_s", approval->seconds);
     if (*approval->run->session)
         (void)json_object_set_new(json, "session_id", json_string(approval->run->session));
     if (approval->shown &&
@@ -126,16 +123,43 @@ const struct approval *approval_first(const char *run_id)
     return a;
 }
 
-int approval_answer(const char *id, const char *approval_id, bool is_yes, struct error *err)
+/* A yes is one to what was shown. */
+static int check_yes(const struct approval *approval, const struct approval_word *word,
+                     struct error *err)
+{
+    char hex[2 * SHA256_BYTES + 1];
+
+    if (!approval->shown) {
+        error_set(err, E_DENIED, "the arguments of `%s` cannot be shown, so it cannot be approved",
+                  approval->name);
+        return error_hint(err, "refuse it");
+    }
+    sha256_to_hex(approval->digest, hex);
+    if (word->sha256 && strcmp(word->sha256, hex) != 0) {
+        error_set(err, E_INVALID, "the arguments of `%s` have another `sha256`", approval->name);
+        return error_hint(err, "look at what waits again");
+    }
+    if (approval->hidden == word->accept_hidden)
+        return 0;
+    error_set(err, E_DENIED, "%" PRIu64 " bytes of the arguments of `%s` are hidden",
+              approval->hidden, approval->name);
+    return error_hint(err, "to approve the call all the same, send `accept_hidden`: %" PRIu64,
+                      approval->hidden);
+}
+
+int approval_answer(const char *id, const struct approval_word *word, struct error *err)
 {
     struct approval *found = waiting;
 
-    while (found && !(is_of(found, id) && (!approval_id || strcmp(found->id, approval_id) == 0)))
+    while (found &&
+           !(is_of(found, id) && (!word->approval_id || strcmp(found->id, word->approval_id) == 0)))
         found = found->next;
     if (!found) {
         error_set(err, E_NOT_FOUND, "nothing of `%s` waits for approval", id);
         return error_hint(err, "it may be answered, or its time may be over");
     }
-    decide(found, is_yes ? APPROVAL_YES : APPROVAL_NO);
+    if (word->is_yes && check_yes(found, word, err) < 0)
+        return -1;
+    decide(found, word->is_yes ? APPROVAL_YES : APPROVAL_NO);
     return 0;
 }

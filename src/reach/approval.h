@@ -13,15 +13,19 @@
 
 #include "base/loop.h"
 #include "base/run.h"
+#include "base/sha256.h"
 
 enum approval_answer { APPROVAL_YES, APPROVAL_NO, APPROVAL_LATE };
 
 struct approval {
     char id[32]; /* "apr_" + 26 characters */
     const struct run *run;
-    char *name;      /* of the call, "servers.notes.write" */
-    char *arguments; /* JSON, as the program has it */
-    char *shown;     /* the same for people, masked; NULL: it could not be */
+    char *name;                   /* of the call, "servers.notes.write" */
+    json_t *arguments;            /* as the program has them */
+    uint8_t digest[SHA256_BYTES]; /* of their bytes */
+    char *shown; /* the same for people (mask_json_for_review()); NULL: it could not be, and nobody
+                    can approve it */
+    uint64_t hidden; /* bytes that are not in it: a yes has to repeat the number */
     double seconds;  /* within which an answer counts */
 
     /* --- private --- */
@@ -31,15 +35,17 @@ struct approval {
     void *user;
 };
 
-/* One more is waiting; `name` is copied. on_answer is called once, from the loop, unless the
- * approval is freed first; it frees the approval. NULL with `err`: out of memory. */
+/* One more is waiting; `name` is copied. `digest`: of the bytes that the program sent. on_answer is
+ * called once, from the loop, unless the approval is freed first; it frees the approval. NULL with
+ * `err`: out of memory. */
 struct approval *approval_new(struct loop *loop, const struct run *run, const char *name,
-                              const json_t *arguments, double seconds,
+                              json_t *arguments, const uint8_t digest[SHA256_BYTES], double seconds,
                               void (*on_answer)(void *user, enum approval_answer answer),
                               void *user, struct error *err);
 void approval_free(struct approval *approval);
 
-/* {"approval_id","run_id","session_id","call","arguments","expires_in_s"} */
+/* {"approval_id","run_id","session_id","call","arguments","sha256","hidden_bytes","has_invisible",
+ * "expires_in_s"} */
 json_t *approval_json(const struct approval *approval);
 
 /* What waits: of that run, or of that session, or, with NULL, all of the owner's;
@@ -49,6 +55,14 @@ json_t *approval_list(const char *owner, const char *id);
 /* The first of that run; NULL: none waits. */
 const struct approval *approval_first(const char *run_id);
 
-/* The first that waits of that run or session, or the one that `approval_id` names, is answered.
- * E_NOT_FOUND: there is none. */
-int approval_answer(const char *id, const char *approval_id, bool is_yes, struct error *err);
+struct approval_word {
+    const char *approval_id; /* which one, or NULL: the first */
+    bool is_yes;
+    uint64_t accept_hidden; /* of a yes: how many bytes were not shown */
+    const char *sha256;     /* of a yes: of the arguments that were shown, or NULL */
+};
+
+/* The first that waits of that run or session, or the one that is named, is answered. E_NOT_FOUND:
+ * there is none. E_DENIED: something of it was not shown, and the answer does not say so; it goes
+ * on waiting. */
+int approval_answer(const char *id, const struct approval_word *word, struct error *err);

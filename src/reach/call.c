@@ -143,6 +143,9 @@ static int record(const struct call *call, size_t bytes, const struct error *out
         .name = call->name,
         .bytes_in = call->bytes,
         .bytes_out = bytes,
+        .digest = call->digest,
+        .approval = call->approval,
+        .hidden = call->hidden,
         .ms = (double)(loop_now_ns() - call->begun_ns) / 1e6,
         .error = outcome,
     };
@@ -203,6 +206,39 @@ void call_asked(struct call *call, const struct approval *approval)
 {
     if (call->desk->options.on_asked)
         call->desk->options.on_asked(call->desk->options.user, approval);
+}
+
+void call_note_answer(struct call *call, const struct approval *approval,
+                      enum approval_answer answer)
+{
+    static const char *const words[] = {
+        [APPROVAL_YES] = "yes", [APPROVAL_NO] = "no", [APPROVAL_LATE] = "late"};
+
+    call->approval = words[answer];
+    call->hidden = approval->hidden;
+    if (answer == APPROVAL_LATE)
+        call_set_unheard(call);
+}
+
+bool call_cannot_ask(const struct call *call, const char *what, const char *hint, struct error *err)
+{
+    if (call_is_unheard(call)) {
+        error_set(err, E_DENIED,
+                  "%s needs approval, and an earlier question of this run was not answered in time",
+                  what);
+        error_hint(err, "do without it, or ask to run again when somebody is there");
+        return true;
+    }
+    if (call->run->can_ask)
+        return false;
+    error_set(err, E_DENIED, "%s needs approval, and nobody can be asked here", what);
+    error_hint(err, "%s", hint);
+    return true;
+}
+
+struct loop *call_loop(const struct call *call)
+{
+    return call->desk->options.loop;
 }
 
 void call_set_unheard(struct call *call)
@@ -377,6 +413,7 @@ static struct call *new_call(struct call_desk *desk, const struct run *run,
     call->id = asked->id;
     call->begun_ns = loop_now_ns();
     call->bytes = asked->arguments.len;
+    sha256(asked->arguments.data, asked->arguments.len, call->digest);
     call->next = desk->calls;
     desk->calls = call;
     desk->n_calls++;

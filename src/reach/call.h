@@ -18,6 +18,8 @@
 
 #include "base/loop.h"
 #include "base/run.h"
+#include "base/sha256.h"
+#include "reach/approval.h"
 #include "wire/message.h"
 
 /* --- for whoever answers: a row each --- */
@@ -58,6 +60,9 @@ struct call {
     uint64_t id;
     uint64_t begun_ns;
     size_t bytes;
+    uint8_t digest[SHA256_BYTES]; /* of the arguments as they came */
+    const char *approval;         /* "yes", "no", "late"; NULL: nobody was asked */
+    uint64_t hidden;              /* bytes of the arguments that were hidden from whoever decided */
 };
 
 /* Takes over `value`. The call is gone afterwards. */
@@ -75,6 +80,17 @@ extern const struct call_row call_state_rows[], call_skill_rows[], call_apis_row
 void call_ask(struct call *call, struct approval *approval);
 void call_asked(struct call *call, const struct approval *approval);
 
+/* The answer, for the record of the call; APPROVAL_LATE: nobody answered in time, and for the rest
+ * of the run nobody is asked again. */
+void call_note_answer(struct call *call, const struct approval *approval,
+                      enum approval_answer answer);
+
+/* Whoever sent the program cannot be asked, or did not answer before: fills the error. */
+bool call_cannot_ask(const struct call *call, const char *what, const char *hint,
+                     struct error *err);
+
+struct loop *call_loop(const struct call *call);
+
 /* Nobody answered in time. For the rest of the run nobody is asked again. */
 void call_set_unheard(struct call *call);
 bool call_is_unheard(const struct call *call);
@@ -85,6 +101,9 @@ struct call_record {
     const struct run *run;
     const char *name;
     size_t bytes_in, bytes_out;
+    const uint8_t *digest; /* of what came in */
+    const char *approval;  /* as in struct call */
+    uint64_t hidden;
     double ms;
     const struct error *error; /* code E_NONE: it went well */
 };

@@ -1,5 +1,5 @@
-/* Calls about what is kept between runs: of the run's owner, and of nobody else. */
-#include "base/limits.h"
+/* Calls about refactoring sessions: of the run's owner, and of nobody else. Skills are in
+ * call_skill.c. */
 #include "reach/call.h"
 #include "reach/kept.h"
 
@@ -28,10 +28,6 @@ HANDLER(state_save)
 HANDLER(state_load)
 HANDLER(state_list)
 HANDLER(state_delete)
-HANDLER(skill_save)
-HANDLER(skill_list)
-HANDLER(skill_load)
-HANDLER(skill_delete)
 
 /* clang-format off */
 static const struct call_field no_fields[] = {{0}};
@@ -60,38 +56,12 @@ static const struct call_field session_fields[] = {
     {0},
 };
 
-static const struct call_field skill_fields[] = {
-    {"name", CALL_TEXT, true, STORE_NAME_MAX},
-    {"code", CALL_TEXT, true, LIMIT_SKILL_BYTES},
-    {"description", CALL_TEXT, false, DESCRIPTION_MAX},
-    {0},
-};
-
-static const struct call_field load_skill_fields[] = {
-    {"skill_name", CALL_TEXT, true, STORE_NAME_MAX},
-    {"version", CALL_NUMBER},
-    {0},
-};
-
-static const struct call_field skill_name_fields[] = {
-    {"skill_name", CALL_TEXT, true, STORE_NAME_MAX},
-    {0},
-};
-
 const struct call_row call_state_rows[] = {
     {"state.create", RUN_REACH_STATE, create_fields, state_create},
     {"state.save", RUN_REACH_STATE, save_fields, state_save},
     {"state.load", RUN_REACH_STATE, load_fields, state_load},
     {"state.list", RUN_REACH_STATE, no_fields, state_list},
     {"state.delete", RUN_REACH_STATE, session_fields, state_delete},
-    {0},
-};
-
-const struct call_row call_skill_rows[] = {
-    {"skills.save", RUN_REACH_SKILLS, skill_fields, skill_save},
-    {"skills.list", RUN_REACH_SKILLS, no_fields, skill_list},
-    {"skills.load", RUN_REACH_SKILLS, load_skill_fields, skill_load},
-    {"skills.delete", RUN_REACH_SKILLS, skill_name_fields, skill_delete},
     {0},
 };
 /* clang-format on */

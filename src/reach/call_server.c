@@ -163,13 +163,12 @@ static void on_decided(void *user, enum approval_answer answer)
     struct way *way = user;
     struct error err = {0};
 
+    call_note_answer(way->call, way->approval, answer);
     end_question(way);
     if (answer == APPROVAL_YES) {
         call_tool(way);
         return;
     }
-    if (answer == APPROVAL_LATE)
-        call_set_unheard(way->call);
     error_set(&err, E_DENIED,
               answer == APPROVAL_NO ? "the call of `%s` was not approved"
                                     : "nobody approved the call of `%s` in time",
@@ -216,7 +215,7 @@ static void ask(struct way *way, const struct config_server *server)
         return;
     }
     way->approval = approval_new(the_loop, way->call->run, way->call->name, way->call->arguments,
-                                 server->approval_s, on_decided, way, &err);
+                                 way->call->digest, server->approval_s, on_decided, way, &err);
     if (way->approval)
         call_ask(way->call, way->approval);
     else

@@ -392,10 +392,12 @@ void layers_list_digest(const struct layers *layers, const struct layers_list *l
         const struct layer_entry *e = &list->entries[i];
         const char *top = layers->items[e->index].path;
         uint32_t facts[] = {(uint32_t)e->change, (uint32_t)e->kind, e->mode};
+        int64_t base = e->kind == FILES_DIRECTORY ? 0 : e->ctime_ns; /* of what it replaces */
 
         sha256_feed(sha, top, strlen(top) + 1);
         sha256_feed(sha, e->path, strlen(e->path) + 1);
         sha256_feed(sha, facts, sizeof(facts));
+        sha256_feed(sha, &base, sizeof(base));
         sha256_feed(sha, e->digest, sizeof(e->digest));
     }
     sha256_end(sha, digest);

@@ -58,7 +58,8 @@ struct layer_entry {
     size_t index; /* of the layer */
     const char *path;
     enum layer_change change;
-    enum files_kind kind; /* of what is deleted, or else of the new */
+    enum files_kind kind;     /* of what is deleted, or else of the new */
+    enum files_kind old_kind; /* of what is on the disk; of a new one the same as `kind` */
     unsigned mode, old_mode;
     uint64_t size, old_size; /* of regular files */
     enum layer_obstacle obstacle;
@@ -96,8 +97,8 @@ int layers_show_path(const struct layers *layers, const struct layer_entry *entr
 bool layers_is_below(const struct layers *layers, const struct layer_entry *entry,
                      const char *path);
 
-/* Both contents of a changed file, within `limit` each. False: too large, or not to be read. What
- * is not there is empty. */
+/* Both contents of a changed file, or where links lead, within `limit` each. False: too large, or
+ * not to be read. What is not there is empty. */
 bool layers_read(const struct layers *layers, const struct layer_entry *entry, size_t limit,
                  struct buf *ret_old, struct buf *ret_new);
 

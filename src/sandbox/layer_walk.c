@@ -108,6 +108,7 @@ static struct layer_entry *add(struct walk *w, enum layer_change change, const s
         .path_at = list->paths.len,
         .change = change,
         .kind = now ? new.kind : old.kind,
+        .old_kind = was ? old.kind : new.kind,
         .mode = new.mode & 0777,
         .old_mode = old.mode & 0777,
         .size = new.size,
@@ -437,6 +438,28 @@ static bool read_whole(const struct files *files, const char *path, size_t limit
     return fd >= 0 && buf_read_fd(out, fd, NULL) == 0;
 }
 
+static bool read_target(const struct files *files, const char *path, struct buf *out)
+{
+    cleanup(files_leave) struct files_guard guard = {0};
+    char target[PATH_MAX], name[NAME_MAX + 1];
+    cleanup_close int dir = -1;
+    ssize_t n;
+
+    if (files->fd < 0 || files_enter(&guard, files, NULL) < 0 ||
+        files_open_parent(files, path, &dir, name, NULL) < 0)
+        return false;
+    n = readlinkat(dir, name, target, sizeof(target));
+    return n >= 0 && (size_t)n < sizeof(target) && buf_add(out, target, (size_t)n, NULL) == 0;
+}
+
+static bool read_content(const struct files *files, const struct layer_entry *e,
+                         enum files_kind kind, size_t limit, struct buf *out)
+{
+    if (kind == FILES_LINK)
+        return read_target(files, e->path, out);
+    return kind == FILES_REGULAR && read_whole(files, e->path, limit, out);
+}
+
 bool layers_read(const struct layers *layers, const struct layer_entry *e, size_t limit,
                  struct buf *ret_old, struct buf *ret_new)
 {
@@ -444,10 +467,10 @@ bool layers_read(const struct layers *layers, const struct layer_entry *e, size_
 
     buf_init(ret_old, limit);
     buf_init(ret_new, limit);
-    if (e->kind != FILES_REGULAR || e->size > limit || e->old_size > limit)
+    if (e->size > limit || e->old_size > limit)
         return false;
     if (e->change != LAYER_CREATED && e->ctime_ns &&
-        !read_whole(&layer->disk, e->path, limit, ret_old))
+        !read_content(&layer->disk, e, e->old_kind, limit, ret_old))
         return false;
-    return e->change == LAYER_DELETED || read_whole(&layer->upper, e->path, limit, ret_new);
+    return e->change == LAYER_DELETED || read_content(&layer->upper, e, e->kind, limit, ret_new);
 }

@@ -626,3 +626,16 @@ def test_changes_of_tokens_that_fail_are_not_written_down(audited):
     assert token("add", "ann") == 0
     assert [token("add", "ann"), token("add", "no name"), token("rm", "bob"), token("rm", "default")] == [64, 64, 66, 66]
     assert [(r["event"], r["owner"]) for r in of_kind(audited.records(), "token")] == [("add", "ann")]
+
+
+def test_a_text_that_is_masked_says_that_it_is_not_all_of_it(audited):
+    secret = "ghp_" + "8vOC7YM4bOnLHZ3APWI1" + "z1pMALuxQH0IQSnE"
+    code = f"token = '{secret}'\nprint(1)"
+    answer = audited.run(code)
+    said = audited.audit("show", answer.json["id"]).text
+    start = next(r for r in audited.records() if r["kind"] == "start" and r["id"] == answer.json["id"])
+    digest = hashlib.sha256(code.encode()).hexdigest()
+    assert secret not in said and start["code"]["sha256"] == digest and start["code"]["hidden_bytes"] == 40, start
+    assert f"the text below is not all of it: 40 of {len(code)} bytes are hidden behind labels; the whole has the sha256 {digest}" in said, said
+    plain = audited.run("print(2)").json["id"]
+    assert "not all of it" not in audited.audit("show", plain).text

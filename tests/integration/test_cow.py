@@ -113,14 +113,95 @@ def test_nothing_that_is_to_be_approved_is_invisible(who, folder):
     answer = bash(who, folder, "echo x > $'in\\u200bvoice'; echo $'y\\u202e' > a.txt; echo z > plain; rm sub/b.txt", "--diff", "--apply")
     found = changes(answer)
     assert {n: c["has_invisible"] for n, c in found.items()} == {"in\\xe2\\x80\\x8bvoice": True, "a.txt": True, "plain": False, "sub/b.txt": False}, answer
-    assert "\u202e" in found["a.txt"]["diff"] and (folder / "in\u200bvoice").exists()
+    assert "\u202e" not in found["a.txt"]["diff"] and "+y\\xe2\\x80\\xae\n" in found["a.txt"]["diff"] and (folder / "in\u200bvoice").exists()
 
 
-def test_secrets_in_a_diff_are_masked(who, folder):
-    token = "ghp_" + "a1B2" * 9
-    answer = bash(who, folder, f"echo 'token = {token}' >> a.txt; printf -- '-----BEGIN PRIVATE KEY-----\\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\\n-----END PRIVATE KEY-----\\n' > key.pem", "--diff")
-    assert "four" not in answer.out.decode() and token not in answer.out.decode() and "MIIEvQ" not in answer.out.decode(), answer
-    assert changes(answer)["key.pem"]["change"] == "created"
+TOKEN = "ghp_" + "8vOC7YM4bOnLHZ3APWI1" + "z1pMALuxQH0IQSnE"  # with a checksum that is right
+OTHER = "ghp_" + "vVZ2gXq0SdoZbVqpUyVM" + "9jBdJjJq2S32gnxq"
+
+
+def test_secrets_in_a_diff_are_hidden_and_counted(who, folder):
+    answer = bash(who, folder, f"echo 'token = {TOKEN}' >> a.txt", "--diff")
+    change = changes(answer)["a.txt"]
+    assert TOKEN not in answer.out.decode() and "+token = [40 bytes hidden]\n" in change["diff"], answer
+    assert change["hidden_bytes"] == answer.json["changes"][0]["hidden_bytes"] == 40, change
+
+
+def test_what_is_hidden_is_not_applied_without_saying_so(who, folder):
+    (folder / "a.txt").write_text("keep\n")
+    answer = bash(who, folder, f"echo 'token = {TOKEN}' >> a.txt; echo x > other", "--apply")
+    assert answer.code != 0 and "40 bytes of these changes are hidden" in answer.err.decode() + answer.out.decode(), answer
+    assert "--with-hidden" in answer.err.decode() + answer.out.decode()
+    assert (folder / "a.txt").read_text() == "keep\n" and not (folder / "other").exists()
+    answer = bash(who, folder, f"echo 'token = {TOKEN}' >> a.txt", "--apply", "--with-hidden")
+    assert answer.json["applied"]["skipped"] == [] and (folder / "a.txt").read_text() == f"keep\ntoken = {TOKEN}\n"
+    assert who.call("run", "--allow", f"{folder}:cow", "--with-hidden", "-c", "1").code == 64
+
+
+ATTACKS = {
+    "a string that ends where Python ends it": ("""password='oldSecret99'\n""", """password='k9Zx81Qm\\\\';__import__("os").system("touch\\x20x")#'\n"""),
+    "a shell word that goes on": ("API_TOKEN=abcdefgh1\n", "API_TOKEN=k9Zx81Qm;{touch,x}\n"),
+    "a header": ("Authorization: Bearer abcdefgh12345678\n", "Authorization: Bearer abcdefgh12345678;`touch x`\n"),
+    "a URL": ("db=postgres://u:secretpw1@h/db\n", "db=postgres://u:secretpw1$(touch$IFS/x)@h/db\n"),
+    "only a password": ("password = 'hunter2222'\n", "password = 'hunter3333'\n"),
+    "spaces": ("a b\n", "a\u00a0b\n"),
+    "writing direction": ("x = 1\n", "x = 1 # \u202e\u2066\n"),
+    "a carriage return": ("x\n", "x\r\n"),
+    "a newline at the end": ("x\n", "x"),
+    "a tag character": ("x\n", "x\U000e0041\n"),
+}
+
+
+@pytest.mark.parametrize("old, new", ATTACKS.values(), ids=ATTACKS.keys())
+def test_every_change_is_there_to_be_seen(who, folder, old, new):
+    (folder / "f").write_bytes(old.encode())
+    who.own(folder / "f")
+    code = f"open('{folder}/f', 'wb').write({new.encode()!r})"
+    answer = who.run(code, "--allow", f"{folder}:cow", "--diff")
+    change = changes(answer)["f"]
+    assert (change["added"], change["removed"], change["hidden_bytes"]) == (1, 1, 0), change
+    lines = change["diff"].splitlines()
+    removed, added = ([line for line in lines[3:] if line.startswith(sign)] for sign in "-+")
+    assert len(removed) == len(added) == 1 and (removed[0][1:] != added[0][1:] or "\\ No newline at end of file" in lines), lines
+    assert "REDACTED" not in change["diff"]
+    if new.isascii() and "\r" not in new:
+        assert "+" + new.rstrip("\n") in lines
+    else:
+        assert "\\" in added[0] and added[0].isascii()
+
+
+def test_two_lines_that_look_alike_are_two_lines(who, folder):
+    (folder / "a.txt").write_text(f"t = {TOKEN}\n")
+    answer = bash(who, folder, f"echo 't = {OTHER}' > a.txt", "--diff")
+    change = changes(answer)["a.txt"]
+    assert (change["added"], change["removed"], change["hidden_bytes"]) == (1, 1, 80), change
+    assert "-t = [40 bytes hidden]\n+t = [40 bytes hidden]\n" in change["diff"]
+
+
+def test_modes_links_and_odd_bytes_are_there_to_be_seen(who, folder):
+    (folder / "run.sh").write_bytes(b"#!/bin/sh\necho 1234567890\n")
+    who.own(folder / "run.sh")
+    code = "chmod 755 a.txt; ln -sfn sub/b.txt link; printf '#!/bin/sh\\necho 1234567890\\nid # \\377\\n' > run.sh; rm sub/b.txt; ln -s ../a.txt sub/b.txt"
+    found = changes(bash(who, folder, code, "--diff"))
+    assert "old mode 0644\nnew mode 0755\n" in found["a.txt"]["diff"] and found["a.txt"]["mode"] == "0755"
+    assert "-a.txt\n" in found["link"]["diff"] and "+sub/b.txt\n" in found["link"]["diff"]
+    assert "+id # \\xff\n" in found["run.sh"]["diff"] and found["run.sh"]["is_binary"] is False and found["run.sh"]["has_invisible"]
+    assert (found["sub/b.txt"]["old_kind"], found["sub/b.txt"]["kind"]) == ("file", "link")
+    assert "new kind link" in found["sub/b.txt"]["diff"] and "+../a.txt" in found["sub/b.txt"]["diff"]
+
+
+def test_what_is_too_large_to_be_shown_says_so_and_is_not_applied_blindly(who, folder):
+    answer = bash(who, folder, "seq 100000 > large", "--diff", "--apply")
+    assert answer.code != 0 and "bytes of these changes are hidden" in answer.err.decode() + answer.out.decode(), answer
+    answer = bash(who, folder, "seq 100000 > large", "--diff", "--apply", "--with-hidden")
+    large = changes(answer)["large"]
+    assert large["not_shown"] == "too_large" and large["hidden_bytes"] == large["size"] and large["diff"] is None and len(large["sha256"]) == 64
+    assert (folder / "large").stat().st_size == large["size"]
+
+
+def test_a_text_that_becomes_binary_is_not_applied_blindly(who, folder):
+    answer = bash(who, folder, "printf 'a\\0b\\0c\\0' > a.txt", "--apply")
+    assert answer.code != 0 and "hidden" in answer.err.decode() + answer.out.decode() and (folder / "a.txt").read_text() == "one\ntwo\nthree\n"
 
 
 HOSTILE = {

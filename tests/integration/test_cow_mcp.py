@@ -53,6 +53,23 @@ def test_a_model_reads_what_cannot_be_seen(who, folder):
         assert (folder / "x\u2060").exists()
 
 
+def test_what_a_model_does_not_see_it_does_not_apply_by_accident(who, folder):
+    token = "ghp_" + "8vOC7YM4bOnLHZ3APWI1" + "z1pMALuxQH0IQSnE"
+    with mcp.Client(who, "--profile", "open", "--allow", f"{folder}:cow") as client:
+        client.initialize()
+        client.call("execute_bash_code", {"code": f"cd '{folder}'; echo 'password=k9Zx81Qm;{{touch,x}} {token}' > new; seq 20000 > long"})
+        shown = review(client, paths=["new"])
+        assert f"created {folder}/new +1 -0 — 40 bytes hidden" in shown and "+password=k9Zx81Qm;{touch,x} [40 bytes hidden]" in shown, shown
+        failed = client.call("review_changes", {"action": "apply", "paths": ["new"]})
+        assert failed["isError"] and "40 bytes of these changes are hidden" in mcp.text_of(failed) and not (folder / "new").exists(), failed
+        assert review(client, action="apply", paths=["new"], accept_hidden=40) == "1 change applied"
+        shown = review(client)
+        assert f"created {folder}/long" in shown and "NOT SHOWN: no_room" in shown, shown
+        assert client.call("review_changes", {"action": "apply"})["isError"] and not (folder / "long").exists()
+        hidden = int(shown.split("pass accept_hidden ")[1].split()[0])
+        assert review(client, action="apply", accept_hidden=hidden) == "1 change applied"
+
+
 def test_without_such_a_directory_there_is_no_such_tool(who, folder):
     with mcp.Client(who, "--allow", f"{folder}:rw") as client:
         client.initialize()

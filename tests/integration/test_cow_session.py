@@ -278,7 +278,10 @@ def test_killed_in_the_middle_each_file_is_old_or_new(callers, base):
     url = "/v1/sessions/" + server.post("/v1/sessions", {"allow": [f"{top}:cow"]}).json["session_id"]
     reply = server.post(f"{url}/execute", {"code": f"import glob\nfor p in glob.glob('{top}/f*'): open(p, 'w').write('new\\n' * 4000)\nfor i in range(300): open(f'{top}/n{{i}}', 'w').write('new\\n' * 4000)"})
     assert reply.json["status"] == "success", reply
-    applying = threading.Thread(target=lambda: quietly(lambda: server.post(f"{url}/apply", {})))
+    hidden = server.get(f"{url}/changes").json["hidden_bytes"]
+    refused = server.post(f"{url}/apply", {})
+    assert hidden and refused.status == 403 and str(hidden) in refused.json["error"]["hint"], refused
+    applying = threading.Thread(target=lambda: quietly(lambda: server.post(f"{url}/apply", {"accept_hidden": hidden})))
     applying.start()
     wait_until(lambda: any((top / f"f{i}").read_text() != old for i in range(0, 300, 7)), "the first file is there")
     server.process.send_signal(signal.SIGKILL)

@@ -13,7 +13,7 @@ import pytest
 import serving
 
 GOOD = Path(__file__).parents[1] / "upstream" / "good.py"
-SECRET = "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8"  # looks like a token, and is none
+SECRET = "ghp_" + "8vOC7YM4bOnLHZ3APWI1" + "z1pMALuxQH0IQSnE"  # a token with a right checksum
 
 CODE = """
     from servers.notes import write
@@ -69,6 +69,25 @@ def waiting(asked):
 # ---- HTTP ----
 
 
+@pytest.mark.parametrize("change, arguments", [("save_skill('{}', 'x = 2', 'new words')", {"code": "x = 2", "description": "new words"}), ("delete_skill('{}')", {})])
+@pytest.mark.parametrize("approve", [True, False])
+def test_the_owner_is_asked_before_a_skill_is_replaced(asked, change, arguments, approve):
+    skill = "s" + uuid.uuid4().hex[:12]
+    first = asked.run(f"from execution_runtime import save_skill\nsave_skill('{skill}', 'x = 1', 'old words')", profile="standard")
+    assert first["status"] == "success", first
+    stream = asked.stream("POST", "/v1/run", {"code": f"from execution_runtime import save_skill, delete_skill\n{change.format(skill)}\nprint('went on')", "profile": "standard"})
+    run = event(stream, "start")["id"]
+    question = next(e for e in stream if e[1] in ("approval", "result"))[2]
+    assert question.get("call") in ("skills.save", "skills.delete"), question
+    assert arguments.items() <= question["arguments"].items() and question["arguments"]["replaces"] == {"version": 1, "description": "old words"}
+    asked.post(f"/v1/runs/{run}/approve", {"approve": approve})
+    done = event(stream, "result")
+    assert (done["status"] == "success") == approve and ("was not approved" in json.dumps(done)) != approve, done
+    left = asked.run(f"from execution_runtime import list_skills, load_skill\nprint(load_skill('{skill}') if '{skill}' in list_skills() else 'gone')", profile="standard")["stdout"]
+    expected = '"""old words"""\nx = 1\n' if not approve else '"""new words"""\nx = 2\n' if arguments else "gone\n"
+    assert left == expected, left
+
+
 @pytest.mark.parametrize("approve, said", [(True, "written: hello\n"), (False, "ServerError denied the call of `servers.notes.write` was not approved")])
 def test_a_run_waits_for_an_answer(asked, waiting, approve, said):
     stream, run, question = waiting()
@@ -118,9 +137,31 @@ def test_one_question_without_an_answer_is_the_last(asked):
 def test_a_secret_is_not_shown_in_a_question_and_arrives(asked, waiting):
     stream, run, question = waiting(SECRET)
     assert SECRET not in json.dumps(question) and SECRET not in asked.get("/v1/approvals").body.decode()
-    asked.post(f"/v1/runs/{run}/approve", {})
+    assert question["arguments"] == {"text": "[40 bytes hidden]"} and question["hidden_bytes"] == 40
+    for blind in ({}, {"accept_hidden": 39}, {"approve": True, "accept_hidden": 0}):
+        refused = asked.post(f"/v1/runs/{run}/approve", blind)
+        assert refused.status == 403 and "accept_hidden" in refused.json["error"]["hint"], refused
+    assert asked.post(f"/v1/runs/{run}/approve", {"accept_hidden": 40, "sha256": "0" * 64}).status == 400
+    assert asked.post(f"/v1/runs/{run}/approve", {"accept_hidden": 40, "sha256": question["sha256"]}).status == 200
     done = event(stream, "result")
     assert SECRET not in done["stdout"] and "written: " in done["stdout"]
+
+
+def test_nothing_but_a_proven_secret_is_hidden_from_who_decides(asked, waiting):
+    words = "note password=k9Zx81Qm,attacker@evil.test,every-customer-record Authorization: Bearer abcdefgh12345678"
+    stream, run, question = waiting(words)
+    assert question["arguments"] == {"text": words} and question["hidden_bytes"] == 0, question
+    asked.post(f"/v1/runs/{run}/approve", {"approve": False})
+    event(stream, "result")
+
+
+def test_the_trail_has_the_hash_of_what_was_approved(asked, waiting):
+    stream, run, question = waiting()
+    asked.post(f"/v1/runs/{run}/approve", {})
+    event(stream, "result")
+    said = asked.who.call("audit", "show", run, "--json").out.decode()
+    calls = [json.loads(line) for line in said.splitlines() if '"servers.notes.write"' in line]
+    assert calls and calls[-1]["arguments_sha256"] == question["sha256"] and calls[-1]["approval"] == "yes", said
 
 
 def test_a_cell_of_a_session_is_approved_by_the_session(asked):
@@ -241,7 +282,7 @@ def long_code():
 
 def ask_for_all(p, said, typed):
     p.wait("bytes are NOT shown: type `all` to see them")
-    p.wait("[y/N/all]")
+    p.wait("[N/all]")
     p.type("all\n")
     p.wait("TAIL\\xe2\\x80\\xae")
     p.wait("bbbEND")

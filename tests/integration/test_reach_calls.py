@@ -73,10 +73,10 @@ def test_a_skill_that_is_saved_inside_is_imported_by_the_next_run(who, home):
     assert saved[0]["status"] == "success" and saved[0]["skill_name"] == skill and skill in saved[0]["import_as"] and saved[0]["path"]
     assert saved[1].startswith('"""adds one"""\ndef f') and saved[2:] == [True, "/workspace/skills"]
     assert good(who, home, f"from skills.{skill} import f\nprint(f(1))") == 2
+    assert who.call("skills", "rm", skill, env=home).code == 0
     assert good(who, home, f"""
         from execution_runtime import delete_skill, load_skill, list_skills, save_skill
         import json
-        delete_skill({skill!r})
         said = []
         for ask in (load_skill, delete_skill):
             try:
@@ -93,6 +93,25 @@ def test_a_skill_that_is_saved_inside_is_imported_by_the_next_run(who, home):
         except SyntaxError as error:
             said.append("syntax")
         print(json.dumps([said, {skill!r} in list_skills()]))""") == [[True, True, "CallError", "CallError", "CallError", "syntax"], False]
+
+
+def test_a_skill_that_is_there_is_not_replaced_without_its_owner(who, home):
+    skill = name()
+    good(who, home, f"from execution_runtime import save_skill\nimport json\nsave_skill({skill!r}, 'x = 1', 'mine')\nprint(json.dumps(1))")
+    said = good(who, home, f"""
+        from execution_runtime import delete_skill, load_skill, save_skill
+        import json
+        said = []
+        for change in (lambda: save_skill({skill!r}, 'x = 2', 'evil'), lambda: delete_skill({skill!r}), lambda: save_skill({skill!r}, 'x = 1', 'only words')):
+            try:
+                change()
+                said.append("done")
+            except Exception as error:
+                said.append([error.code, str(error), error.hint])
+        print(json.dumps([said, load_skill({skill!r})]))""")
+    for refused in said[0]:
+        assert refused[0] == "denied" and "needs approval, and nobody can be asked here" in refused[1] and "another name" in refused[2], said
+    assert said[1] == '"""mine"""\nx = 1'
 
 
 # ---- what is refused ----

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "base/diff.h"
+#include "base/hidden.h"
 #include "base/limits.h"
 
 static struct span text(const char *s)
@@ -108,6 +109,42 @@ static void only_text_is_text(void **state)
     assert_true(diff_is_text(text("gr\xc3\xbc\xc3\x9f\n")));
     assert_false(diff_is_text(text("\xff")));
     assert_false(diff_is_text((struct span){"a\0b", 3}));
+    assert_true(diff_is_text(text("echo one\nid # \xff\n")));
+}
+
+static void marks_are_counted_and_nothing_else_may_differ(void **state)
+{
+    (void)state;
+    assert_int_equal(hidden_count(text("a secret b"), text("a secret b")), 0);
+    assert_int_equal(hidden_count(text("a secret b"), text("a [6 bytes hidden] b")), 6);
+    assert_int_equal(hidden_count(text("[6 bytes hidden]"), text("[6 bytes hidden]")), 0);
+    assert_int_equal(hidden_count(text("a secret b"), text("a [7 bytes hidden] b")), -1);
+    assert_int_equal(hidden_count(text("a secret b"), text("a [99 bytes hidden]")), -1);
+    assert_int_equal(hidden_count(text("a secret b"), text("a [6 bytes hidden]")), -1);
+    assert_int_equal(hidden_count(text("a secret b"), text("a [REDACTED] b")), -1);
+    assert_int_equal(hidden_count(text(""), text("")), 0);
+}
+
+static void lines_that_look_alike_are_both_shown(void **state)
+{
+    const char *mark = "x [4 bytes hidden]\nb\n";
+    const struct diff_shown shown = {text(mark), text(mark)};
+    struct diff_count count;
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, MIB);
+    assert_int_equal(
+        diff_unified_shown(text("x aaaa\nb\n"), text("x bbbb\nb\n"), &shown, &out, &count, NULL),
+        0);
+    assert_string_equal(buf_str(&out), "@@ -1,2 +1,2 @@\n-x [4 bytes hidden]\n+x [4 bytes "
+                                       "hidden]\n b\n");
+    assert_int_equal(count.added, 1);
+    assert_int_equal(count.removed, 1);
+    assert_int_equal(count.hidden, 8);
+    assert_true(diff_unified_shown(text("x aaaa\nc\n"), text("y\n"), &shown, &out, &count, NULL) <
+                0);
+    buf_done(&out);
 }
 
 int main(void)
@@ -122,6 +159,8 @@ int main(void)
         cmocka_unit_test(strangers_are_replaced_as_a_whole),
         cmocka_unit_test(hunks_that_do_not_fit_are_left_out_whole),
         cmocka_unit_test(only_text_is_text),
+        cmocka_unit_test(marks_are_counted_and_nothing_else_may_differ),
+        cmocka_unit_test(lines_that_look_alike_are_both_shown),
     };
     return UNIT_RUN(tests);
 }

@@ -1,0 +1,243 @@
+#include "front/changes_view.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/utf8.h"
+#include "front/terminal.h"
+#include "pool/mask.h"
+
+void changes_view_done(struct changes_view *view)
+{
+    json_decref(view->path);
+    buf_done(&view->diff);
+    *view = (struct changes_view){0};
+}
+
+/* --- names and words --- */
+
+static json_t *review_json(const struct run *run, struct span text)
+{
+    cleanup(buf_done) struct buf shown = {0};
+
+    buf_init(&shown, 4 * text.len + KIB);
+    if (mask_for_review(run, text, &shown, NULL) < 0)
+        return json_string("?");
+    return json_text_string(buf_str(&shown), shown.len);
+}
+
+json_t *changes_view_path(const struct layers *layers, const struct layer_entry *e,
+                          const struct run *run)
+{
+    cleanup(buf_done) struct buf shown = {0};
+
+    buf_init(&shown, 8 * PATH_MAX + 2);
+    if (layers_show_path(layers, e, &shown, NULL) < 0)
+        return json_string("?");
+    return review_json(run, (struct span){buf_str(&shown), shown.len});
+}
+
+json_t *changes_view_words(const struct run *run, const char *words)
+{
+    return review_json(run, span_of(words));
+}
+
+/* --- the lines --- */
+
+struct contents {
+    struct buf old, new;             /* as they are */
+    struct buf shown_old, shown_new; /* with marks */
+};
+
+static void contents_done(struct contents *c)
+{
+    buf_done(&c->old);
+    buf_done(&c->new);
+    buf_done(&c->shown_old);
+    buf_done(&c->shown_new);
+}
+
+static struct span span_from(struct buf *text)
+{
+    return (struct span){buf_str(text), text->len};
+}
+
+static bool hide(const struct run *run, struct contents *c)
+{
+    buf_init(&c->shown_old, 8 * LIMIT_DIFF_FILE);
+    buf_init(&c->shown_new, 8 * LIMIT_DIFF_FILE);
+    return mask_for_review(run, span_from(&c->old), &c->shown_old, NULL) == 0 &&
+           mask_for_review(run, span_from(&c->new), &c->shown_new, NULL) == 0;
+}
+
+/* What the lines do not say, where there are none, or where they are of something else. The list
+ * has modes in any case. */
+static int add_facts(const struct layer_entry *e, bool has_hunks, struct buf *out)
+{
+    if (e->change == LAYER_CHANGED && e->kind != e->old_kind &&
+        buf_printf(out, NULL, "old kind %s\nnew kind %s\n", files_kind_name(e->old_kind),
+                   files_kind_name(e->kind)) < 0)
+        return -1;
+    if (!has_hunks && e->change == LAYER_CHANGED && e->mode != e->old_mode &&
+        buf_printf(out, NULL, "old mode %04o\nnew mode %04o\n", e->old_mode, e->mode) < 0)
+        return -1;
+    if (e->change == LAYER_CREATED && e->kind == FILES_LINK)
+        return buf_add_str(out, "new symbolic link\n", NULL);
+    return 0;
+}
+
+static int add_head(const struct layer_entry *e, const char *path, bool has_hunks, struct buf *out)
+{
+    if (add_facts(e, has_hunks, out) < 0)
+        return -1;
+    return buf_printf(out, NULL, "--- %s%s\n+++ %s%s\n", e->change == LAYER_CREATED ? "" : "a",
+                      e->change == LAYER_CREATED ? "/dev/null" : path,
+                      e->change == LAYER_DELETED ? "" : "b",
+                      e->change == LAYER_DELETED ? "/dev/null" : path);
+}
+
+/* All of it or nothing: half a diff looks like a whole one. */
+static void put_diff(struct changes_view *view, const struct layer_entry *e,
+                     const struct buf *hunks, struct changes_room *room)
+{
+    const char *path = json_string_value(view->path);
+
+    buf_init(&view->diff, room->shown);
+    if (!path || add_head(e, path, hunks->len > 0, &view->diff) < 0 ||
+        terminal_exact(hunks->len ? hunks->data : "", hunks->len, &view->diff, NULL) < 0) {
+        buf_done(&view->diff);
+        view->not_shown = "no_room";
+        return;
+    }
+    room->shown -= view->diff.len;
+}
+
+static int compare(struct changes_view *view, const struct layer_entry *e, const struct run *run,
+                   struct contents *c, struct changes_room *room, struct error *err)
+{
+    cleanup(buf_done) struct buf hunks = {0};
+    struct diff_shown shown;
+
+    bool can_show = hide(run, c);
+
+    shown = (struct diff_shown){span_from(&c->shown_old), span_from(&c->shown_new)};
+    buf_init(&hunks, room->shown);
+    view->is_known = true;
+    if (!can_show || diff_unified_shown(span_from(&c->old), span_from(&c->new), &shown, &hunks,
+                                        &view->count, NULL) < 0) {
+        view->not_shown = "withheld";
+        return diff_unified(span_from(&c->old), span_from(&c->new), NULL, &view->count, err);
+    }
+    view->hidden = view->count.hidden;
+    if (view->count.is_cut)
+        view->not_shown = "no_room";
+    else
+        put_diff(view, e, &hunks, room);
+    return 0;
+}
+
+static int look(struct changes_view *view, const struct layers *layers, const struct layer_entry *e,
+                const struct run *run, struct changes_room *room, struct error *err)
+{
+    cleanup(contents_done) struct contents c = {0};
+    bool was_text, is_text;
+
+    if (e->size > LIMIT_DIFF_FILE || e->old_size > LIMIT_DIFF_FILE) {
+        view->not_shown = "too_large";
+        return 0;
+    }
+    if (e->size + e->old_size > room->read) {
+        view->not_shown = "no_room";
+        return 0;
+    }
+    room->read -= (size_t)(e->size + e->old_size);
+    if (!layers_read(layers, e, LIMIT_DIFF_FILE, &c.old, &c.new)) {
+        view->not_shown = "unreadable";
+        return 0;
+    }
+    was_text = diff_is_text(span_from(&c.old));
+    is_text = diff_is_text(span_from(&c.new));
+    if (was_text && is_text)
+        return compare(view, e, run, &c, room, err);
+    view->is_binary = true;
+    /* A text that is none any more is no picture that somebody made: nobody has seen it. */
+    if (e->change == LAYER_CHANGED && was_text && c.old.len)
+        view->not_shown = "binary";
+    return 0;
+}
+
+static bool has_content(const struct layer_entry *e)
+{
+    return (e->kind == FILES_REGULAR || e->kind == FILES_LINK) &&
+           (e->old_kind == FILES_REGULAR || e->old_kind == FILES_LINK);
+}
+
+int changes_view_make(const struct layers *layers, const struct layer_entry *e, struct run *run,
+                      struct changes_room *room, struct changes_view *ret_view, struct error *err)
+{
+    ret_view->path = changes_view_path(layers, e, run);
+    if (!ret_view->path)
+        return error_memory(err);
+    if (has_content(e) && look(ret_view, layers, e, run, room, err) < 0)
+        return -1;
+    if (ret_view->not_shown)
+        ret_view->hidden = e->size + e->old_size > 0 ? e->size + e->old_size : 1;
+    if (e->obstacle != LAYER_NO_OBSTACLE && e->obstacle != LAYER_CONFLICT)
+        ret_view->hidden = 0; /* it is not applied in any case */
+    return 0;
+}
+
+/* --- JSON --- */
+
+static json_t *count_json(const struct changes_view *view, size_t count)
+{
+    return view->is_known ? json_integer((json_int_t)count) : json_null();
+}
+
+static json_t *mode_json(unsigned mode, bool is_there)
+{
+    char text[8];
+
+    (void)snprintf(text, sizeof(text), "%04o", mode);
+    return is_there ? json_string(text) : json_null();
+}
+
+static json_t *digest_json(const struct layer_entry *e)
+{
+    char hex[2 * SHA256_BYTES + 1];
+
+    if (e->change == LAYER_DELETED || (e->kind != FILES_REGULAR && e->kind != FILES_LINK))
+        return json_null();
+    sha256_to_hex(e->digest, hex);
+    return json_string(hex);
+}
+
+static json_t *text_or_null(const char *text)
+{
+    return text ? json_string(text) : json_null();
+}
+
+json_t *changes_view_json(const struct changes_view *view, const struct layer_entry *e,
+                          bool has_diff)
+{
+    bool has_invisible = view->count.has_invisible || utf8_has_invisible(e->path, strlen(e->path));
+    json_t *change = json_pack(
+        "{s:O, s:s, s:s, s:s, s:I, s:I, s:o, s:o, s:o, s:o, s:b, s:b, s:I, s:o, s:o, s:o}", "path",
+        view->path, "change", layer_change_name(e->change), "kind", files_kind_name(e->kind),
+        "old_kind", files_kind_name(e->old_kind), "size", (json_int_t)e->size, "old_size",
+        (json_int_t)e->old_size, "mode", mode_json(e->mode, e->change != LAYER_DELETED), "old_mode",
+        mode_json(e->old_mode, e->change != LAYER_CREATED), "added",
+        count_json(view, view->count.added), "removed", count_json(view, view->count.removed),
+        "is_binary", (int)view->is_binary, "has_invisible", (int)has_invisible, "hidden_bytes",
+        (json_int_t)view->hidden, "not_shown", text_or_null(view->not_shown), "sha256",
+        digest_json(e), "obstacle", text_or_null(layer_obstacle_name(e->obstacle)));
+
+    if (change && has_diff)
+        (void)json_object_set_new(change, "diff",
+                                  view->diff.len ? json_text_string(view->diff.data, view->diff.len)
+                                                 : json_null());
+    return change;
+}
