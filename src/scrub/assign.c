@@ -7,6 +7,9 @@
 
 #define NAME_MAX_LEN 64
 
+/* Of the parameters of one header. */
+#define PARAMETERS_MAX 2048
+
 static bool is_name_char(unsigned char c)
 {
     return scrub_is_alnum(c) || c == '_' || c == '-' || c == '.';
@@ -47,6 +50,13 @@ struct name {
     bool has_line;   /* the line begins with it */
 };
 
+static size_t name_end(const struct scrub *s, size_t from, size_t to)
+{
+    size_t end = scrub_run_end(s, RUN_NAME, to)->end, most = from + NAME_MAX_LEN;
+
+    return end < most || to > most ? end : most;
+}
+
 static void find_name(const struct scrub *s, size_t from, size_t to, struct name *name)
 {
     size_t i;
@@ -58,9 +68,8 @@ static void find_name(const struct scrub *s, size_t from, size_t to, struct name
     if (to > from && !is_name_char(scrub_at(s, to - 1)))
         name->end--;
     else
-        while (name->end < s->view.len && name->end - from < NAME_MAX_LEN &&
-               is_name_char(scrub_at(s, name->end)))
-            name->end++;
+        name->end = name_end(s, from, to);
+    scrub_charge(s, from - name->start + 1);
     /* "\nTOKEN" as written in a string: the n is not of the name. */
     if (name->start && name->start < from && scrub_at(s, name->start - 1) == '\\' &&
         strchr("nrt", scrub_at(s, name->start)))
@@ -174,8 +183,8 @@ static enum sign find_sign(const struct scrub *s, struct name *name, size_t *ret
         return SIGN_COMMA;
     }
     if (at > closed && (name->is_flag || (closed == name->end && name->start > 4 &&
-                                          scrub_near(s, name->start, "login", 0) &&
-                                          scrub_near(s, name->start, "machine", 0))))
+                                          scrub_near(s, name->start, "login") &&
+                                          scrub_near(s, name->start, "machine"))))
         return SIGN_BLANK;
     return SIGN_NONE;
 }
@@ -211,6 +220,7 @@ static bool has_digits(const struct scrub *s, size_t from, size_t to)
 {
     unsigned count = 0;
 
+    to = to - from < SCRUB_JUDGE_MAX ? to : from + SCRUB_JUDGE_MAX;
     for (size_t i = from; i < to; i++)
         count += scrub_is_digit(scrub_at(s, i));
     return count >= 2;
@@ -241,6 +251,7 @@ static void read_assigned(struct scrub *s, unsigned kind, size_t from, const str
     }
     if (r == READ_NONE)
         return;
+    value.is_query = name->start && strchr("?&", scrub_at(s, name->start - 1));
     value.is_env = (sign == SIGN_EQUALS && at == name->end + 1) || sign == SIGN_ELEMENT;
     value.has_line = name->has_line && sign == SIGN_COLON && ends_line(s, value.end);
     value.is_constant = sign == SIGN_BLANK || is_constant(s, name);
@@ -252,8 +263,8 @@ static void read_assigned(struct scrub *s, unsigned kind, size_t from, const str
             return;
         what = NAME_WEAK;
     }
-    if (scrub_is_secret_value(s, what, &value))
-        scrub_found(s, kind, from, value.start, value.end);
+    if (scrub_is_secret_text(s, what, &value))
+        scrub_found_value(s, kind, from, &value);
 }
 
 /* One of ours, in text that was masked before: what follows is no value of it. */
@@ -287,6 +298,7 @@ void scrub_match_name(struct scrub *s, unsigned kind, size_t from, size_t to)
     end = name.end;
     while (end > name.start && strchr("-.", scrub_at(s, end - 1)))
         end--;
+    scrub_charge(s, 2 * (end - name.start));
     what = scrub_name_of(scrub_view(s, name.start), end - name.start);
     if (what == NAME_NONE)
         return;
@@ -300,32 +312,21 @@ void scrub_match_name(struct scrub *s, unsigned kind, size_t from, size_t to)
 
 void scrub_match_query(struct scrub *s, unsigned kind, size_t from, size_t to)
 {
-    size_t end = to, len;
+    struct scrub_run *run = scrub_run_end(s, RUN_QUERY, to);
+    size_t end = run->end, len = end - to < SCRUB_JUDGE_MAX ? end - to : SCRUB_JUDGE_MAX;
 
-    while (end < s->view.len &&
-           (scrub_is_alnum(scrub_at(s, end)) || strchr("-._~%+/=", scrub_at(s, end))))
-        end++;
-    len = end - to;
-    if (scrub_is_open(s, end))
+    if (scrub_is_open(s, end)) {
         scrub_wait(s, kind, from, to);
-    else if (len >= 16 && scrub_is_mixed(scrub_view(s, to), len) &&
-             !scrub_is_placeholder(scrub_view(s, to), len))
+        return;
+    }
+    scrub_charge(s, 2 * len);
+    if (len >= 16 && ((scrub_is_mixed(scrub_view(s, to), len) &&
+                       !scrub_is_placeholder(scrub_view(s, to), end - to)) ||
+                      scrub_in_vain(run, to)))
         scrub_found(s, kind, from, to, end);
 }
 
 /* ---- fields of HTTP ---- */
-
-static bool is_credential_char(unsigned char c)
-{
-    return scrub_is_alnum(c) || strchr("-._~+/=:%|", c);
-}
-
-static size_t credential_end(const struct scrub *s, size_t at)
-{
-    while (at < s->view.len && is_credential_char(scrub_at(s, at)))
-        at++;
-    return at;
-}
 
 /* Behind the name of a header: its sign, blanks, quotes. 0: it is no header. */
 static size_t header_value(struct scrub *s, unsigned kind, size_t from, size_t to)
@@ -357,38 +358,85 @@ static size_t scheme_length(const struct scrub *s, size_t at)
     return 0;
 }
 
-/* Whatever follows, up to the quote or the end of the line. */
-static size_t rest_end(const struct scrub *s, size_t at)
+/* name=value or name="value", as Digest, OAuth and AWS have them after one another. Returns where
+ * the last one ends; `at`: there is none. */
+static size_t parameters_end(const struct scrub *s, size_t at)
 {
-    size_t end = at + 2048;
+    size_t end = at, limit = at + PARAMETERS_MAX;
 
-    while (at < s->view.len && at < end && !strchr("\r\n'`", scrub_at(s, at)))
+    while (at < limit) {
+        size_t name = at = skip_any(s, at, " \t,", 16), depth = 0;
+
+        while (at < s->view.len && at < limit &&
+               (scrub_is_alnum(scrub_at(s, at)) || strchr("_-*", scrub_at(s, at))))
+            at++;
+        if (scrub_is_open(s, at))
+            return at;
+        if (at == name || at >= s->view.len || scrub_at(s, at) != '=')
+            return end;
         at++;
-    return at;
+        while (at + depth < s->view.len && scrub_at(s, at + depth) == '\\' && depth < 16)
+            depth++;
+        if (at + depth < s->view.len && scrub_at(s, at + depth) == '"') {
+            struct scrub_value value;
+
+            if (scrub_read_value(s, at, &value) == READ_MORE)
+                return s->view.len;
+            at = value.run->end;
+            if (at < s->view.len && scrub_at(s, at) == '"')
+                at++;
+        } else {
+            while (at < s->view.len && at < limit &&
+                   (scrub_is_credential_char(scrub_at(s, at)) || scrub_at(s, at) == ';'))
+                at++;
+        }
+        end = at;
+        if (scrub_is_open(s, at))
+            return at;
+    }
+    return end;
+}
+
+static size_t find_credential(struct scrub *s, size_t at, size_t scheme)
+{
+    size_t end = at + scheme;
+
+    if (is_at(s, at, "aws4-") || is_at(s, at, "digest ") || is_at(s, at, "oauth "))
+        end = parameters_end(s, at + scheme);
+    scrub_charge(s, end - at);
+    return end > at + scheme ? end : scrub_run_end(s, RUN_CREDENTIAL, at + scheme)->end;
+}
+
+static bool is_credential(const struct scrub *s, size_t start, size_t end, bool has_scheme)
+{
+    struct scrub_value value = {.start = start, .end = end, .is_quoted = true};
+    size_t len = end - start;
+
+    scrub_charge(s, 2 * (len < SCRUB_JUDGE_MAX ? len : SCRUB_JUDGE_MAX));
+    if (has_scheme)
+        return len >= 6 && !scrub_is_placeholder(scrub_view(s, start), len);
+    return len >= 12 && scrub_is_secret_value(s, NAME_TOKEN, &value) &&
+           scrub_is_mixed(scrub_view(s, start), len < SCRUB_JUDGE_MAX ? len : SCRUB_JUDGE_MAX);
 }
 
 void scrub_match_header(struct scrub *s, unsigned kind, size_t from, size_t to)
 {
     size_t at = header_value(s, kind, from, to), scheme, end;
-    struct scrub_value value;
+    struct scrub_run *run;
 
     if (!at)
         return;
     scheme = scheme_length(s, at);
-    end = is_at(s, at, "aws4-") || is_at(s, at, "digest ") || is_at(s, at, "oauth ")
-              ? rest_end(s, at + scheme)
-              : credential_end(s, at + scheme);
+    end = find_credential(s, at, scheme);
     if (scrub_is_open(s, end)) {
         /* A word that may still become a scheme may come out, nothing else. */
         scrub_wait(s, kind, from, scheme ? at + scheme : at);
         return;
     }
-    value = (struct scrub_value){.start = at + scheme, .end = end, .is_quoted = true};
-    if (scheme ? end - value.start >= 6 &&
-                     !scrub_is_placeholder(scrub_view(s, value.start), end - value.start)
-               : scrub_is_secret_value(s, NAME_TOKEN, &value) && end - at >= 12 &&
-                     scrub_is_mixed(scrub_view(s, at), end - at))
-        scrub_found(s, kind, from, value.start, end);
+    run = scrub_run_end(s, RUN_CREDENTIAL, at + scheme);
+    if (is_credential(s, at + scheme, end, scheme) ||
+        (run->end == end && scrub_in_vain(run, at + scheme)))
+        scrub_found(s, kind, from, at + scheme, end);
 }
 
 static bool is_basic(const char *text, size_t len)
@@ -406,7 +454,7 @@ static bool is_basic(const char *text, size_t len)
 
 void scrub_match_scheme(struct scrub *s, unsigned kind, size_t from, size_t to)
 {
-    size_t end = credential_end(s, to), len = end - to;
+    size_t end = scrub_run_end(s, RUN_CREDENTIAL, to)->end, len = end - to;
     const char *text = scrub_view(s, to);
 
     if (!scrub_begins_word(s, from))
@@ -415,6 +463,7 @@ void scrub_match_scheme(struct scrub *s, unsigned kind, size_t from, size_t to)
         scrub_wait(s, kind, from, to);
         return;
     }
+    scrub_charge(s, 2 * len);
     if (is_at(s, from, "basic ")
             ? len >= 8 && is_basic(text, len)
             : len >= 16 && scrub_is_mixed(text, len) && !scrub_is_placeholder(text, len))
@@ -471,6 +520,7 @@ void scrub_match_cookie(struct scrub *s, unsigned kind, size_t from, size_t to)
         equals = at;
         while (at < s->view.len && !ends_cookie(scrub_at(s, at)) && !strchr(";, ", scrub_at(s, at)))
             at++;
+        scrub_charge(s, 8 * (at - name));
         s->tried[kind] = at;
         if (scrub_is_open(s, at)) {
             scrub_wait(s, kind, from, equals < s->view.len ? equals + 1 : s->view.len);
@@ -482,7 +532,8 @@ void scrub_match_cookie(struct scrub *s, unsigned kind, size_t from, size_t to)
             !scrub_is_placeholder(scrub_view(s, equals + 1), len) &&
             (names_session(scrub_view(s, name), equals - name) ||
              (len >= 16 && scrub_is_mixed(scrub_view(s, equals + 1), len))))
-            scrub_found(s, kind, from, equals + 1, stop);
+            scrub_found_parts(s, kind, from, equals + 1, scrub_find_code(s, equals + 1, stop), stop,
+                              NULL);
         if (at < s->view.len && at == name)
             at++;
     }
@@ -499,13 +550,15 @@ static void match_pgpass(struct scrub *s, unsigned kind, size_t from, size_t to)
 
     while (at < s->view.len && fields < 2 && !scrub_is_space(scrub_at(s, at)) && at - to < 256)
         fields += scrub_at(s, at++) == ':';
+    scrub_charge(s, at - to);
     to = at;
-    while (fields == 2 && at < s->view.len && !scrub_is_space(scrub_at(s, at)))
-        at++;
+    if (fields == 2)
+        at = scrub_run_end(s, RUN_WORD, at)->end;
     if (scrub_is_open(s, at))
         scrub_wait(s, kind, from, to);
     else if (fields == 2 && at - to >= 4)
-        scrub_found(s, kind, from, to, at);
+        scrub_found_parts(s, kind, from, to, scrub_find_code(s, to, at), at,
+                          scrub_run_end(s, RUN_WORD, at));
 }
 
 void scrub_match_login(struct scrub *s, unsigned kind, size_t from, size_t to)
@@ -518,7 +571,7 @@ void scrub_match_login(struct scrub *s, unsigned kind, size_t from, size_t to)
         match_pgpass(s, kind, from, to);
         return;
     }
-    if (!scrub_near(s, from, "curl http wget", 0))
+    if (!scrub_near(s, from, "curl http wget"))
         return;
     r = scrub_read_value(s, to, &value);
     if (r == READ_MORE) {
@@ -532,5 +585,5 @@ void scrub_match_login(struct scrub *s, unsigned kind, size_t from, size_t to)
     value.start += (size_t)(colon - scrub_view(s, value.start)) + 1;
     if (value.end - value.start >= 4 &&
         !scrub_is_placeholder(scrub_view(s, value.start), value.end - value.start))
-        scrub_found(s, kind, from, value.start, value.end);
+        scrub_found_value(s, kind, from, &value);
 }

@@ -7,11 +7,12 @@
 /* So that the second masker, when it comes, knows what stood before. */
 static int keep_tail(struct scrub *s, struct error *err)
 {
-    size_t room = s->tail.limit, n = s->out.len < room ? s->out.len : room;
+    size_t room = SCRUB_TAIL, n = s->out.len < room ? s->out.len : room;
 
     if (!n)
         return 0;
-    if (s->tail.len + n > room)
+    /* Seldom, so that a stream of single bytes does not move it each time. */
+    if (s->tail.len + n > s->tail.limit)
         buf_consume(&s->tail, s->tail.len + n - room);
     s->tail_lines = s->lines;
     return buf_add(&s->tail, s->out.data + s->out.len - n, n, err);
@@ -29,6 +30,8 @@ static int begin(struct scrub *s, struct error *err)
             return error_memory(err);
         literal->is_literal = true;
     }
+    if (s->tail.len > SCRUB_TAIL)
+        buf_consume(&s->tail, s->tail.len - SCRUB_TAIL);
     if (scrub_view_add(literal, (const unsigned char *)buf_str(&s->tail), s->tail.len, err) < 0)
         return -1;
     /* What looks like half a character was none, or it would not have come out. */

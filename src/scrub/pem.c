@@ -33,6 +33,7 @@ void scrub_match_pem(struct scrub *s, unsigned kind, size_t from, size_t to)
            (scrub_at(s, at) == ' ' || scrub_is_digit(scrub_at(s, at)) ||
             (scrub_at(s, at) >= 'A' && scrub_at(s, at) <= 'Z')))
         at++;
+    scrub_charge(s, at - to);
     /* The dashes behind it, and one byte more: the line is then known to its end. */
     if (scrub_is_open(s, at + 5)) {
         scrub_wait(s, kind, from, from);
@@ -52,23 +53,12 @@ void scrub_match_pem(struct scrub *s, unsigned kind, size_t from, size_t to)
 
 size_t scrub_segment_end(const struct scrub *s, size_t at, size_t *ret_next)
 {
-    for (; at < s->view.len; at++) {
-        size_t n = 0;
+    size_t end = scrub_run_end(s, RUN_SEGMENT, at)->end, next = end;
 
-        if (scrub_at(s, at) == '\n') {
-            *ret_next = at + 1;
-            return at;
-        }
-        while (at + n < s->view.len && scrub_at(s, at + n) == '\\')
-            n++;
-        if (n && at + n < s->view.len && strchr("nr", scrub_at(s, at + n))) {
-            *ret_next = at + n + 1;
-            return at;
-        }
-        at += n ? n - 1 : 0;
-    }
-    *ret_next = at;
-    return at;
+    while (next < s->view.len && scrub_at(s, next) == '\\')
+        next++;
+    *ret_next = next < s->view.len ? next + 1 : next;
+    return end;
 }
 
 static bool is_run_char(unsigned char c)
@@ -127,12 +117,13 @@ static size_t skip_begin(const struct scrub *s, size_t at)
 /* The END line stands in this segment: just behind it; 0: it does not; SIZE_MAX: more must come. */
 static size_t find_end(const struct scrub *s, size_t at, size_t end, bool is_open)
 {
-    const char *text = scrub_view(s, at);
-    const char *found = memmem(text, end - at, "-----END", 8), *close;
+    size_t found = scrub_run_end(s, RUN_KEY, at)->end;
+    const char *close;
 
-    if (!found)
+    if (found + 8 > end)
         return 0;
-    close = memmem(found + 8, (size_t)(scrub_view(s, end) - found) - 8, "-----", 5);
+    found += 8;
+    close = memmem(scrub_view(s, found), end - found, "-----", 5);
     if (!close)
         return is_open ? SIZE_MAX : end;
     return (size_t)(close - s->view.data) + 5;
@@ -141,7 +132,10 @@ static size_t find_end(const struct scrub *s, size_t at, size_t end, bool is_ope
 bool scrub_swallow_pem(struct scrub *s)
 {
     if (!s->pem_has_begun) {
+        size_t begin = s->emitted;
+
         s->emitted = skip_begin(s, s->emitted);
+        scrub_charge(s, s->emitted - begin);
         s->pem_has_begun = true;
     }
     while (s->emitted < s->view.len) {
@@ -156,6 +150,7 @@ bool scrub_swallow_pem(struct scrub *s)
         if (is_open)
             return false;
         part = key_part(scrub_view(s, at), end - at);
+        scrub_charge(s, 2 * part + 1);
         if (part < end - at) {
             s->emitted = at + part;
             return true;

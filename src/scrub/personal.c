@@ -47,6 +47,7 @@ static bool is_in_url(const struct scrub *s, size_t at)
 
     while (i && at - i < 80 && !scrub_is_space(scrub_at(s, i - 1)))
         i--;
+    scrub_charge(s, at - i);
     return memmem(scrub_view(s, i), at - i, "://", 3) != NULL;
 }
 
@@ -61,6 +62,7 @@ static void match_email(struct scrub *s, unsigned kind, size_t from)
     while (end < s->view.len && end - from < 255 &&
            (scrub_is_alnum(scrub_at(s, end)) || strchr(".-", scrub_at(s, end))))
         end++;
+    scrub_charge(s, end - from);
     if (scrub_is_open(s, end)) {
         scrub_wait(s, kind, from, start);
         return;
@@ -116,6 +118,8 @@ static bool has_phone_word(const struct scrub *s, size_t at)
                                         "sms",   "dial", "reach",   "hotline"};
     size_t low = at > 48 ? at - 48 : 0;
 
+    scrub_charge(s, 2 * (at - low));
+
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         for (size_t j = low, len = strlen(words[i]); j + len <= at; j++)
             if (strncasecmp(scrub_view(s, j), words[i], len) == 0)
@@ -145,6 +149,7 @@ static void match_phone(struct scrub *s, unsigned kind, size_t from)
     if (scrub_is_alnum(prev) || strchr("+-._/)]", prev))
         return;
     read_number(s, from + (first == '+'), &n);
+    scrub_charge(s, n.end - from + 1);
     if (scrub_is_open(s, n.end) || (n.end == s->view.len && !s->is_final)) {
         scrub_wait(s, kind, from, from);
         return;
@@ -243,6 +248,7 @@ static void match_card(struct scrub *s, unsigned kind, size_t from)
     if (scrub_is_alnum(prev) || strchr("-._", prev))
         return;
     end = read_card(s, from, digits, &len);
+    scrub_charge(s, end - from);
     if (scrub_is_open(s, end) ||
         (end < s->view.len && strchr(" -", scrub_at(s, end)) && scrub_is_open(s, end + 1))) {
         scrub_wait(s, kind, from, from);
@@ -300,6 +306,7 @@ static void match_iban(struct scrub *s, unsigned kind, size_t from)
         else if (c != ' ' || n % 4)
             return;
     }
+    scrub_charge(s, at - from);
     if (scrub_is_open(s, at)) {
         scrub_wait(s, kind, from, from);
         return;
@@ -421,6 +428,7 @@ static void match_ipv6(struct scrub *s, unsigned kind, size_t from)
     while (end < s->view.len && end - start < 46 &&
            (scrub_is_hex(scrub_at(s, end)) || strchr(":.", scrub_at(s, end))))
         end++;
+    scrub_charge(s, 2 * (end - start));
     if (scrub_is_open(s, end)) {
         scrub_wait(s, kind, from, start);
         return;

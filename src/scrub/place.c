@@ -38,6 +38,7 @@ static enum scrub_read find_password(const struct scrub *s, size_t to, struct sc
             sign = at;
         at++;
     }
+    scrub_charge(s, at - to);
     value->start = colon ? colon : to;
     value->end = sign;
     if (scrub_is_open(s, at))
@@ -69,7 +70,8 @@ void scrub_match_url(struct scrub *s, unsigned kind, size_t from, size_t to)
     /* Without a colon it is a name, or a token that stands for one. */
     if (value.is_quoted ? len >= 3 && !scrub_is_placeholder(text, len)
                         : len >= 20 && scrub_is_mixed(text, len))
-        scrub_found(s, kind, from, value.start, value.end);
+        scrub_found_parts(s, kind, from, value.start, scrub_find_code(s, value.start, value.end),
+                          value.end, NULL);
 }
 
 /* ---- near the name of a service ---- */
@@ -94,6 +96,7 @@ void scrub_match_near(struct scrub *s, unsigned kind, size_t from, size_t to)
             scrub_found(s, kind, from, run, at);
         run = at + 1;
     }
+    scrub_charge(s, at - to);
     if (scrub_is_open(s, at))
         scrub_wait(s, kind, from, run);
     else if (is_uuid(scrub_view(s, run), at - run))
@@ -116,6 +119,7 @@ static size_t match_pair(struct scrub *s, unsigned kind, size_t from, size_t at,
     while (at < s->view.len && at - line < 512 &&
            (scrub_is_alnum(scrub_at(s, at)) || strchr("\"'._-/", scrub_at(s, at))))
         at++;
+    scrub_charge(s, at - line);
     if (scrub_is_open(s, at + 1))
         return SIZE_MAX;
     if (at + 1 >= s->view.len || scrub_at(s, at) != ':' || !strchr(" \"'", scrub_at(s, at + 1)))
@@ -136,9 +140,47 @@ static size_t match_pair(struct scrub *s, unsigned kind, size_t from, size_t at,
     while (n < len && (scrub_base64_value(scrub_at(s, value.start + n)) >= 0 ||
                        scrub_at(s, value.start + n) == '='))
         n++;
+    scrub_charge(s, n);
     if (len >= 6 && (is_plain || (n == len && len >= 8 && len % 4 == 0)))
-        scrub_found(s, kind, from, value.start, value.end);
+        scrub_found_value(s, kind, from, &value);
     return value.end + (value.is_quoted ? 1 : 0);
+}
+
+static bool begins_secret(const struct scrub *s, size_t at, size_t end)
+{
+    static const char *const kinds[] = {"kind: Secret", "kind\": \"Secret\"", "kind\":\"Secret\""};
+
+    for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+        size_t len = strlen(kinds[i]);
+
+        if (at + len <= end && memcmp(scrub_view(s, at), kinds[i], len) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Where "kind: Secret" begins last before `to`, + 1; 0: nowhere. What was looked through is
+ * remembered: places are asked for in their order. */
+static size_t last_secret(const struct scrub *s, size_t low, size_t to)
+{
+    struct scrub_memory *memory = s->memory;
+    size_t at = memory->secret_to > low ? memory->secret_to : low;
+
+    while (at < to) {
+        const char *found = memmem(scrub_view(s, at), to - at, "kind", 4);
+        size_t next = found ? (size_t)(found - s->view.data) : to;
+
+        scrub_charge(s, next - at + 1);
+        at = next;
+        if (found && begins_secret(s, at, to))
+            memory->secret_last = at + 1;
+        /* It may still be cut off here, and whole for who asks from farther on. */
+        if (found && at + 20 > to)
+            break;
+        at += found ? 1 : 0;
+    }
+    memory->secret_to = at < to ? at : to > 3 ? to - 3 : 0;
+    return memory->secret_last > low ? memory->secret_last : 0;
 }
 
 /* The lines before say that this is a Secret, or can be nothing better: kubectl sorts its fields,
@@ -146,11 +188,8 @@ static size_t match_pair(struct scrub *s, unsigned kind, size_t from, size_t at,
 static bool is_of_secret(const struct scrub *s, size_t from)
 {
     size_t low = from > SCRUB_LOOK_BACK ? from - SCRUB_LOOK_BACK : 0;
-    const char *text = scrub_view(s, low);
-    size_t len = from - low;
 
-    if (memmem(text, len, "kind: Secret", 12) || memmem(text, len, "\"kind\": \"Secret\"", 16) ||
-        memmem(text, len, "\"kind\":\"Secret\"", 15))
+    if (last_secret(s, low, from))
         return true;
     low = from > 40 ? from - 40 : 0;
     return memmem(scrub_view(s, low), from - low, "apiVersion: v1\n", 15) != NULL;
@@ -162,8 +201,9 @@ void scrub_match_manifest(struct scrub *s, unsigned kind, size_t from, size_t to
     size_t name = is_plain ? from - 6 : from, at = to;
     bool is_json = scrub_at(s, to - 1) != ':';
 
-    if ((name && scrub_is_alnum(scrub_at(s, name - 1))) || !is_of_secret(s, from))
-        return;
+    if (from < s->tried[kind] || (name && scrub_is_alnum(scrub_at(s, name - 1))) ||
+        !is_of_secret(s, from))
+        return;    /* or in a mapping that was read from its beginning */
     if (is_json) { /* "data": { */
         if (scrub_is_open(s, to))
             goto wait;
@@ -179,6 +219,7 @@ void scrub_match_manifest(struct scrub *s, unsigned kind, size_t from, size_t to
         if (!next)
             return;
         at = next;
+        s->tried[kind] = at;
         if (scrub_is_open(s, at + 1))
             goto wait;
         if (!is_json && at + 1 < s->view.len && !scrub_is_space(scrub_at(s, at + 1)))

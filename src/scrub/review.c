@@ -10,6 +10,7 @@
 #define KEY_MAX    ((size_t)16384)
 #define BEFORE_MAX 6
 #define LINE_MIN   40
+#define LINE_MAX   4096
 
 static size_t prefix_length(const char *pattern)
 {
@@ -93,10 +94,22 @@ static bool is_last_line(const char *text, size_t len)
     return upper && (other || len < 12);
 }
 
+static bool is_full_line(const struct scrub *s, size_t start, size_t len, size_t width)
+{
+    const char *text = scrub_view(s, start);
+
+    if (len < LINE_MIN || len > LINE_MAX || (width && len > width) || !is_base64(text, len))
+        return false;
+    scrub_charge(s, 3 * len);
+    return scrub_looks_random(text, len);
+}
+
 void scrub_review_pem(struct scrub *s, unsigned kind, size_t from, size_t at)
 {
     size_t width = 0, before = 0;
 
+    if (from < s->tried[kind])
+        return; /* in lines that were read for another */
     while (at - from < KEY_MAX) {
         size_t next, start = at, end = scrub_segment_end(s, at, &next), len;
 
@@ -109,8 +122,8 @@ void scrub_review_pem(struct scrub *s, unsigned kind, size_t from, size_t at)
         while (end > start && strchr(" \t\r\"'+,", scrub_at(s, end - 1)))
             end--;
         len = end - start;
-        if (len >= LINE_MIN && (!width || len <= width) && is_base64(scrub_view(s, start), len) &&
-            scrub_looks_random(scrub_view(s, start), len)) {
+        s->tried[kind] = at;
+        if (is_full_line(s, start, len, width)) {
             scrub_found(s, kind, from, start, end);
             width = len;
         } else if (width) {

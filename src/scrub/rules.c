@@ -14,6 +14,10 @@
  * to its end. */
 #define OVERLAP ((size_t)1024)
 
+/* One rule finds so many things in one line; the rest of a line with more of them goes as a whole.
+ * An expression may read to the end of the line for each of them. */
+#define FINDS_MAX 1024
+
 struct rule {
     char *name, *label, *text, *context;
     struct pattern *pattern;
@@ -119,34 +123,56 @@ static void match_rule(struct scrub *s, unsigned index, size_t from, size_t stop
 {
     const struct rule *rule = &s->options.rules->items[index];
     size_t at = from, start, end;
+    unsigned finds = 0;
 
+    scrub_charge(s, stop - from);
     while (at < stop && pattern_find(rule->pattern, scrub_view(s, at), stop - at, &start, &end) &&
            end > start && at + start < to) {
-        if (!rule->context || scrub_near(s, at + start, rule->context, 0))
+        scrub_charge(s, end);
+        if (++finds > FINDS_MAX) {
+            scrub_found(s, SCRUB_KIND_RULE + index, from, at + start, stop);
+            return;
+        }
+        if (!rule->context || scrub_near(s, at + start, rule->context))
             scrub_found(s, SCRUB_KIND_RULE + index, from, at + start, at + end);
         at += end;
     }
 }
 
+/* How far the rules may look now (*ret_seen), and before which place what they find has to begin.
+ */
+static size_t find_limit(struct scrub *s, size_t *ret_seen)
+{
+    size_t len = s->view.len, from = s->rules_done, to;
+    const char *newline;
+
+    s->rules_cut = false;
+    if (s->pem != SIZE_MAX) { /* behind it is for the next look */
+        *ret_seen = s->pem + OVERLAP < len ? s->pem + OVERLAP : len;
+        return s->pem;
+    }
+    newline = len > from ? memrchr(scrub_view(s, from), '\n', len - from) : NULL;
+    to = newline ? (size_t)(newline - s->view.data) + 1 : from;
+    scrub_charge(s, len - to);
+    s->rules_cut = !s->is_final && len - to > SCRUB_HOLD_MAX - OVERLAP;
+    *ret_seen = s->is_final || s->rules_cut ? len : to;
+    return s->rules_cut ? len - OVERLAP : *ret_seen;
+}
+
 void scrub_rules_scan(struct scrub *s)
 {
-    const char *newline = s->view.len > s->rules_done ? memrchr(scrub_view(s, s->rules_done), '\n',
-                                                                s->view.len - s->rules_done)
-                                                      : NULL;
-    size_t from = s->rules_done, to = newline ? (size_t)(newline - s->view.data) + 1 : from;
-    size_t seen;
+    size_t seen, from = s->rules_done, to = find_limit(s, &seen);
 
-    s->rules_cut = !s->is_final && s->view.len - to > SCRUB_HOLD_MAX - OVERLAP;
-    seen = s->is_final || s->rules_cut ? s->view.len : to;
-    to = s->rules_cut ? s->view.len - OVERLAP : seen;
-    while (from < to) {
+    while (from < to && from <= s->hold && s->over == SIZE_MAX) {
         const char *end = memchr(scrub_view(s, from), '\n', seen - from);
         size_t stop = end ? (size_t)(end - s->view.data) : seen;
 
         for (unsigned i = 0; i < s->options.rules->count; i++)
             match_rule(s, i, from, stop, to);
         from = stop + 1;
+        scrub_check_work(s, from < s->view.len ? from : s->view.len);
     }
+    to = from < to ? from : to;
     s->rules_to = to;
     if (to < s->view.len)
         scrub_wait(s, SCRUB_KIND_RULE, to, to);

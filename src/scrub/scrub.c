@@ -10,11 +10,14 @@
 #include "scrub/names.h"
 #include "scrub/scrub_internal.h"
 
-/* The widest anchor: so much may stand at the end of the view without being found yet. */
-#define ANCHOR_MAX 16
-
 /* Block, what waits, what is looked back at, and the window of a matcher. */
 #define VIEW_MAX (4 * SCRUB_BLOCK)
+
+/* What an anchor costs before its matcher has examined anything. */
+#define ANCHOR_WORK 16
+
+/* Gaps that have come out are forgotten in batches. */
+#define GAPS_OUT_MAX 8
 
 /* Vectorscan's working memory, made when the first text comes and shared by all maskers of the
  * process: they work one after the other. */
@@ -44,7 +47,10 @@ struct scrub *scrub_new(const struct scrub_options *options)
     buf_init(&s->view, VIEW_MAX);
     buf_init(&s->gap_bytes, SCRUB_GAPS_MAX);
     buf_init(&s->out, SIZE_MAX / 2);
-    buf_init(&s->tail, 2 * SCRUB_LOOK_BACK);
+    buf_init(&s->tail, 8 * SCRUB_TAIL);
+    s->meter = &s->work;
+    s->memory = &s->remembered;
+    s->over = SIZE_MAX;
     return s;
 }
 
@@ -85,6 +91,16 @@ uint64_t scrub_count(const struct scrub *s)
 uint64_t scrub_hidden_bytes(const struct scrub *s)
 {
     return s->hidden + (s->literal ? s->literal->hidden : 0);
+}
+
+uint64_t scrub_work(const struct scrub *s)
+{
+    return s->work + (s->literal ? s->literal->work : 0);
+}
+
+bool scrub_is_over(const struct scrub *s)
+{
+    return s->was_over || (s->literal && s->literal->was_over);
 }
 
 struct clean_text scrub_vouch(const char *text, size_t len)
@@ -133,6 +149,26 @@ void scrub_wait(struct scrub *s, unsigned kind, size_t from, size_t hold)
     }
 }
 
+/* ---- how much work there may be ---- */
+
+static uint64_t allowance(const struct scrub *s, uint64_t for_each_byte)
+{
+    return SCRUB_WORK_START + for_each_byte * s->fed + SCRUB_WORK_FEED * s->feeds;
+}
+
+void scrub_check_work(struct scrub *s, size_t at)
+{
+    if (s->work > allowance(s, SCRUB_WORK_HARD) && s->over == SIZE_MAX)
+        s->over = at;
+}
+
+/* May the view be looked at, or should more text come first? */
+static bool may_look(const struct scrub *s)
+{
+    return s->is_final || s->view.len - s->emitted > SCRUB_BLOCK ||
+           s->work <= allowance(s, SCRUB_WORK_SOFT);
+}
+
 /* ---- one look at the view ---- */
 
 static bool is_generic(unsigned kind)
@@ -155,8 +191,10 @@ static int on_anchor(unsigned id, unsigned long long from, unsigned long long to
         return 0;
     if (start > s->cover.start && start < s->cover.end && is_generic(id))
         return 0;
+    scrub_charge(s, ANCHOR_WORK);
     scrub_match(s, id, start, end);
-    return s->is_broken || s->pem != SIZE_MAX;
+    scrub_check_work(s, start);
+    return s->is_broken || s->pem != SIZE_MAX || s->over != SIZE_MAX;
 }
 
 static int look(struct scrub *s, struct error *err)
@@ -167,6 +205,7 @@ static int look(struct scrub *s, struct error *err)
     s->hold = s->redo = s->view.len;
     s->cover = (struct scrub_span){0};
     s->pem = SIZE_MAX;
+    s->over = SIZE_MAX;
     memset(s->tried, 0, sizeof(s->tried));
     if (!has_scratch[s->options.is_aggressive]) {
         if (hs_alloc_scratch(database_of(s), &scratch) != HS_SUCCESS)
@@ -177,14 +216,18 @@ static int look(struct scrub *s, struct error *err)
                 scratch, on_anchor, s);
     if (r == HS_SCRATCH_IN_USE || (r != HS_SUCCESS && r != HS_SCAN_TERMINATED))
         return error_set(err, E_INTERNAL, "the masker failed (%d)", r);
+    /* Of the view only what was scanned counts; where a private key begins, the scan has ended. */
+    scrub_charge(s, (s->pem != SIZE_MAX ? s->pem : s->view.len) - s->done);
     if (s->pem != SIZE_MAX && s->pem < s->hold)
         s->hold = s->pem;
-    if (s->options.values)
+    if (s->options.values && s->over == SIZE_MAX)
         scrub_values_scan(s);
-    if (s->options.rules)
+    if (s->options.rules && s->over == SIZE_MAX)
         scrub_rules_scan(s);
-    if (!s->is_final)
+    if (!s->is_final && s->pem == SIZE_MAX && s->over == SIZE_MAX)
         scrub_hold_tail(s);
+    if (s->over != SIZE_MAX && s->over < s->hold)
+        s->hold = s->over;
     return s->is_broken ? error_memory(err) : 0;
 }
 
@@ -224,6 +267,10 @@ static void describe(const struct scrub *s, unsigned kind, struct scrub_find *fi
         find->kind = scrub_rules_name(s->options.rules, kind - SCRUB_KIND_RULE);
         find->label = scrub_rules_label(s->options.rules, kind - SCRUB_KIND_RULE);
         find->rule = scrub_rules_pattern(s->options.rules, kind - SCRUB_KIND_RULE);
+    } else if (kind == SCRUB_KIND_OVER) {
+        find->kind = "withheld";
+        find->label = "[WITHHELD]";
+        find->rule = "text that takes too much work to mask";
     } else if (kind == SCRUB_KIND_VALUE) {
         find->kind = "registered_value";
         find->label = "[REDACTED_SECRET]";
@@ -365,6 +412,17 @@ static int give_up_waiting(struct scrub *s, struct error *err)
     return 0;
 }
 
+/* Too much was done: the rest of the view and of its last line goes unseen. */
+static int withhold(struct scrub *s, struct error *err)
+{
+    s->was_over = true;
+    if (s->emitted < s->view.len && mask(s, SCRUB_KIND_OVER, s->emitted, s->view.len, err) < 0)
+        return -1;
+    s->emitted = s->done = s->view.len;
+    s->swallow = SWALLOW_LINE;
+    return 0;
+}
+
 static int settle(struct scrub *s, struct error *err)
 {
     size_t count = merge_spans(s), limit = s->hold, i = 0;
@@ -384,8 +442,8 @@ static int settle(struct scrub *s, struct error *err)
         scrub_rules_settle(s);
     s->done = s->redo < limit ? s->redo : limit;
     /* The beginning of an anchor may stand at the end of the view. */
-    if (!s->is_final && s->done + ANCHOR_MAX > s->view.len + 1)
-        s->done = s->view.len < ANCHOR_MAX ? 0 : s->view.len + 1 - ANCHOR_MAX;
+    if (!s->is_final && s->done + SCRUB_ANCHOR_MAX > s->view.len + 1)
+        s->done = s->view.len < SCRUB_ANCHOR_MAX ? 0 : s->view.len + 1 - SCRUB_ANCHOR_MAX;
     return 0;
 }
 
@@ -398,9 +456,12 @@ static bool swallow(struct scrub *s)
     if (s->swallow == SWALLOW_PEM) {
         has_ended = scrub_swallow_pem(s);
     } else {
-        while (at < s->view.len && !scrub_is_space(scrub_at(s, at)) &&
-               !strchr("\"'`<>", scrub_at(s, at)))
+        while (at < s->view.len &&
+               (s->swallow == SWALLOW_LINE
+                    ? scrub_at(s, at) != '\n'
+                    : !scrub_is_space(scrub_at(s, at)) && !strchr("\"'`<>", scrub_at(s, at))))
             at++;
+        scrub_charge(s, at - s->emitted);
         has_ended = at < s->view.len;
         s->emitted = at;
     }
@@ -422,8 +483,9 @@ static void compact(struct scrub *s)
     if (s->options.rules && s->rules_done < low)
         low = s->rules_done;
     drop = low > SCRUB_LOOK_BACK ? low - SCRUB_LOOK_BACK : 0;
-    if (drop < SCRUB_LOOK_BACK && !s->gaps_out)
+    if (drop < SCRUB_LOOK_BACK && s->gaps_out < GAPS_OUT_MAX && s->gap_bytes.len < SCRUB_BLOCK)
         return;
+    scrub_charge(s, (s->view.len - drop) / 16 + s->n_gaps); /* moving is cheaper than looking */
     buf_consume(&s->view, drop);
     s->view_offset += drop;
     s->emitted -= drop;
@@ -455,6 +517,9 @@ static void compact(struct scrub *s)
 
 static int process(struct scrub *s, struct error *err)
 {
+    if (!may_look(s))
+        return 0;
+    scrub_forget(s); /* the view is another one, and stays as it is until it is made smaller */
     for (;;) {
         if (s->swallow != SWALLOW_NONE && !swallow(s))
             break;
@@ -465,6 +530,11 @@ static int process(struct scrub *s, struct error *err)
         }
         if (look(s, err) < 0 || settle(s, err) < 0)
             return -1;
+        if (s->over != SIZE_MAX) {
+            if (withhold(s, err) < 0)
+                return -1;
+            break;
+        }
         if (s->pem != SIZE_MAX && s->emitted == s->pem) {
             if (mask(s, s->pem_kind, s->pem, s->pem + 1, err) < 0)
                 return -1;
@@ -500,6 +570,9 @@ static int feed(struct scrub *s, const unsigned char *data, size_t len, struct e
     while (len && !s->is_broken) {
         size_t n = len < SCRUB_BLOCK ? len : SCRUB_BLOCK;
 
+        s->fed += n;
+        s->feeds++;
+        scrub_charge(s, n);
         if (scrub_view_add(s, data, n, err) < 0 || process(s, err) < 0)
             return -1;
         data += n;

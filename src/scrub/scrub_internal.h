@@ -16,6 +16,12 @@
 /* What a matcher may look at before its anchor. */
 #define SCRUB_LOOK_BACK ((size_t)1024)
 
+/* What the second masker is told of the text before it. */
+#define SCRUB_TAIL (2 * SCRUB_LOOK_BACK)
+
+/* The widest anchor: so much may stand at the end of the view without being found yet. */
+#define SCRUB_ANCHOR_MAX ((size_t)16)
+
 /* Taken in at once. */
 #define SCRUB_BLOCK ((size_t)65536)
 
@@ -27,6 +33,7 @@
 
 /* Kinds that have no row. */
 #define SCRUB_KIND_VALUE 0x10000u
+#define SCRUB_KIND_OVER  0x11000u /* withheld: too much work */
 #define SCRUB_KIND_RULE  0x20000u /* + the rule's number */
 
 struct scrub_gap {
@@ -41,7 +48,73 @@ struct scrub_span {
     unsigned kind;
 };
 
-enum scrub_swallow { SWALLOW_NONE, SWALLOW_RUN, SWALLOW_PEM };
+enum scrub_swallow { SWALLOW_NONE, SWALLOW_RUN, SWALLOW_LINE, SWALLOW_PEM };
+
+/* ---- how much work there may be ----
+ *
+ * Every matcher does a bounded amount of work for each byte: where a run of bytes ends is looked up
+ * once and remembered (scrub_run_end()), so is which words stand near (scrub_near()), and a value
+ * is judged by its beginning (SCRUB_JUDGE_MAX). What is examined is counted, and the count is
+ * limited all the same, in two steps.
+ *
+ * A look at the view is put off while more was done than SCRUB_WORK_SOFT for each byte. That
+ * changes when text comes out, never which: it is as if the stream came in larger pieces. Beyond
+ * SCRUB_WORK_HARD the rest of the view and of its last line is withheld. No text is known that gets
+ * there; the fuzzer looks for one. */
+#define SCRUB_WORK_SOFT  ((uint64_t)64)
+#define SCRUB_WORK_HARD  ((uint64_t)256)
+#define SCRUB_WORK_FEED  ((uint64_t)512)     /* for each piece of the stream */
+#define SCRUB_WORK_START ((uint64_t)1 << 20) /* and for the masker */
+
+/* A value or token is judged by so many bytes. */
+#define SCRUB_JUDGE_MAX ((size_t)256)
+
+/* Values with the same end, longer than SCRUB_VAIN_LEN, that were judged harmless. After so many of
+ * them the next one is masked unseen. */
+#define SCRUB_VAIN_MAX 16
+#define SCRUB_VAIN_LEN 64
+
+enum scrub_run_kind {
+    RUN_BARE,       /* of an unquoted value */
+    RUN_CREDENTIAL, /* of a header */
+    RUN_QUERY,      /* of a value in a URL */
+    RUN_WORD,       /* up to a blank or the end of the line */
+    RUN_NAME,
+    RUN_ENTITY,  /* up to & or the end of the line */
+    RUN_SEGMENT, /* up to the end of the line, or of what a string calls one */
+    RUN_KEY,     /* up to the END of a private key */
+    RUN_QUOTED,  /* and behind it: three quotes, SCRUB_LEVELS levels, and three in a row */
+};
+
+#define SCRUB_LEVELS 4
+#define SCRUB_RUNS   (RUN_QUOTED + 3 * (SCRUB_LEVELS + 1))
+
+/* No byte of [from, end) ends the run; that at `end` does, or is the end of the view. */
+struct scrub_run {
+    size_t from, end;
+    size_t slashes; /* backslashes before the quote at `end` */
+    size_t parts;   /* + 1: from here to the end, all parts that look secret were masked */
+    unsigned vain;  /* how many values with this end were judged harmless */
+    bool is_set;
+    bool is_more; /* more text is needed to know whether it ends here */
+};
+
+/* Where one of some words was seen last. */
+struct scrub_seen {
+    const char *words;
+    size_t to;   /* places before were looked at */
+    size_t last; /* + 1; 0: nowhere */
+};
+
+#define SCRUB_SEEN_MAX 16
+
+/* What matchers have found out about the view; it is forgotten when the view changes. */
+struct scrub_memory {
+    struct scrub_run runs[SCRUB_RUNS];
+    struct scrub_seen seen[SCRUB_SEEN_MAX];
+    size_t secret_to,
+        secret_last; /* "kind: Secret" was looked for up to here; was seen here, + 1 */
+};
 
 struct scrub {
     struct scrub_options options;
@@ -49,6 +122,13 @@ struct scrub {
     bool is_final; /* no more text comes */
     uint64_t count;
     uint64_t hidden; /* bytes behind labels */
+
+    uint64_t work;   /* bytes examined */
+    uint64_t *meter; /* the same, for matchers, to whom the masker is const */
+    uint64_t fed;    /* bytes that came */
+    uint64_t feeds;  /* pieces in which they came */
+    size_t over;     /* where the work became too much; SIZE_MAX: nowhere */
+    bool was_over;   /* text was withheld because of that */
 
     struct buf view;
     uint64_t view_offset;            /* of view.data[0] in the stream */
@@ -89,9 +169,13 @@ struct scrub {
     size_t pem;              /* where a private key begins; SIZE_MAX: nowhere */
     unsigned hold_kind, pem_kind;
     size_t tried[SCRUB_KINDS_MAX]; /* tokens of that kind were looked for up to here */
+    struct scrub_memory remembered;
+    struct scrub_memory *memory; /* the same, for matchers */
 
     struct buf out;
 };
+
+enum scrub_read { READ_NONE, READ_VALUE, READ_MORE };
 
 /* ---- for matchers ---- */
 
@@ -125,8 +209,36 @@ size_t scrub_left(const struct scrub *s, unsigned kind, size_t from);
 /* Does a word begin here? */
 bool scrub_begins_word(const struct scrub *s, size_t at);
 
-/* One of the words, in any case, in the lines before `at`, or up to `ahead` bytes behind it. */
-bool scrub_near(const struct scrub *s, size_t at, const char *words, size_t ahead);
+/* One of the words, in any case, in the lines before `at`. */
+bool scrub_near(const struct scrub *s, size_t at, const char *words);
+
+/* So many bytes were examined. */
+static inline void scrub_charge(const struct scrub *s, size_t bytes)
+{
+    *s->meter += bytes;
+}
+
+/* Is it too much by now? Nothing from `at` on is then looked at any more. */
+void scrub_check_work(struct scrub *s, size_t at);
+
+void scrub_forget(struct scrub *s);
+
+bool scrub_is_credential_char(unsigned char c);
+
+/* The end of the run to which `at` belongs. */
+struct scrub_run *scrub_run_end(const struct scrub *s, enum scrub_run_kind kind, size_t at);
+
+/* A value with this end is no secret. Returns true where that was said too often to be believed. */
+bool scrub_in_vain(struct scrub_run *run, size_t start);
+
+/* [start, end) is a secret, but may hold code where the language sees the end of it earlier: from
+ * `code` on only what looks secret by itself is masked. `run`: what told its end, or NULL for one
+ * that no other has. */
+void scrub_found_parts(struct scrub *s, unsigned kind, size_t from, size_t start, size_t code,
+                       size_t end, struct scrub_run *run);
+
+/* Where a shell would see the end of the word, or code in it; `end`: nowhere. */
+size_t scrub_find_code(const struct scrub *s, size_t start, size_t end);
 
 /* ---- parts ---- */
 
@@ -209,22 +321,53 @@ enum scrub_name {
     NAME_PHRASE, /* whatever stands there, spaces included */
 };
 
+enum scrub_list {
+    LIST_NEUTRAL,
+    LIST_KEYS_STRONG,
+    LIST_KEYS_PUBLIC,
+    LIST_PASSWORDS,
+    LIST_TOKENS,
+    LIST_PHRASES,
+    LIST_PHRASE_FIRST,
+    LIST_WEAK,
+    LIST_COUNTS,
+    LIST_PUBLIC,
+    LIST_NOTHING,
+    SCRUB_LISTS
+};
+
+#define SCRUB_WORD_MAX 32
+
+/* The lists in which a word stands, in any case: a bit for each. */
+unsigned scrub_lists_of(const char *text, size_t len);
+
 enum scrub_name scrub_name_of(const char *text, size_t len);
 
 struct scrub_value {
     size_t start, end;
+    struct scrub_run *run; /* that told its end */
+    char quote;            /* 0: none */
+    bool is_format;        /* {...} in it is code */
+    bool is_query;         /* of a URL, where # ends it */
     bool is_quoted;
     bool is_env;      /* name=value without spaces */
     bool is_constant; /* NAME or --name: what follows is no piece of code */
     bool has_line;    /* name and value are all of the line */
 };
 
-enum scrub_read { READ_NONE, READ_VALUE, READ_MORE };
-
 /* The value that begins at `at`, quotes and all. READ_MORE: hold from ret->start on. */
 enum scrub_read scrub_read_value(const struct scrub *s, size_t at, struct scrub_value *ret);
 bool scrub_is_secret_value(const struct scrub *s, enum scrub_name name,
                            const struct scrub_value *value);
+
+/* The same, with and without what may be code in it; and when others with this end were judged
+ * harmless too often. */
+bool scrub_is_secret_text(const struct scrub *s, enum scrub_name name,
+                          const struct scrub_value *value);
+
+/* Masks it, but for what may be code in it. */
+void scrub_found_value(struct scrub *s, unsigned kind, size_t from,
+                       const struct scrub_value *value);
 bool scrub_is_placeholder(const char *text, size_t len);
 
 static inline bool scrub_is_alnum(unsigned char c)

@@ -42,29 +42,6 @@ bool scrub_begins_word(const struct scrub *s, size_t at)
     return scrub_has_gap(s, at) || is_after_escape(s, at) || is_after_color(s, at);
 }
 
-static bool contains(const char *text, size_t len, const char *word, size_t word_len)
-{
-    for (size_t i = 0; i + word_len <= len; i++)
-        if ((text[i] | 32) == (*word | 32) && strncasecmp(text + i, word, word_len) == 0)
-            return true;
-    return false;
-}
-
-bool scrub_near(const struct scrub *s, size_t at, const char *words, size_t ahead)
-{
-    size_t low = at > 300 ? at - 300 : 0;
-    size_t high = at + ahead < s->view.len ? at + ahead : s->view.len;
-
-    while (*words) {
-        size_t len = strcspn(words, " ");
-
-        if (contains(scrub_view(s, low), high - low, words, len))
-            return true;
-        words += len + (words[len] == ' ');
-    }
-    return false;
-}
-
 /* ---- the steps of a pattern ---- */
 
 struct walk {
@@ -91,6 +68,7 @@ static bool take_steps(const struct scrub *s, const struct scrub_program *p, siz
         if (step->class != UINT16_MAX)
             walk->last_class = step->class;
         at += n;
+        scrub_charge(s, n);
         walk->end = walk->group_end = at;
         if (n < step->max && at >= s->view.len) {
             walk->ran_out = true;
@@ -113,6 +91,7 @@ static size_t run_end(const struct scrub *s, const struct walk *walk)
     while (walk->last_class != UINT16_MAX && end < s->view.len &&
            scrub_in_class(walk->last_class, scrub_at(s, end)))
         end++;
+    scrub_charge(s, end - walk->end);
     return end;
 }
 
@@ -123,6 +102,7 @@ size_t scrub_left(const struct scrub *s, unsigned kind, size_t from)
 
     while (n < from && n <= p->left.max && scrub_in_class(p->left.class, scrub_at(s, from - n - 1)))
         n++;
+    scrub_charge(s, n);
     /* "\n" written out before it: the n is not of it */
     if (n == (size_t)p->left.max + 1 && from > n && scrub_at(s, from - n - 1) == '\\')
         n--;
@@ -133,11 +113,12 @@ static bool is_wanted(const struct scrub *s, unsigned kind, const struct walk *w
 {
     const struct scrub_kind *k = &scrub_kinds[kind];
 
-    if (k->context && !scrub_near(s, walk->start, k->context, 0))
+    if (k->context && !scrub_near(s, walk->start, k->context))
         return false;
     if (scrub_is_review(s) &&
         !scrub_is_proven(kind, scrub_view(s, walk->start), walk->end - walk->start))
         return false;
+    scrub_charge(s, 2 * (walk->end - walk->start));
     return scrub_check(k->check, scrub_view(s, walk->start), walk->end - walk->start, is_word);
 }
 
@@ -223,6 +204,7 @@ void scrub_match_aws(struct scrub *s, unsigned kind, size_t from)
             scrub_found(s, kind, from, end, i);
         end = i + 1;
     }
+    scrub_charge(s, 2 * (i - at));
     if (scrub_is_open(s, i))
         scrub_wait(s, kind, from, end);
     else if (i == s->view.len && i - end == 40 && scrub_looks_random(scrub_view(s, end), 40))
@@ -264,48 +246,81 @@ static bool may_come_out(unsigned kind)
     }
 }
 
-static void hold_anchor(struct scrub *s, unsigned kind)
+static void hold_anchor_at(struct scrub *s, unsigned kind, size_t at)
 {
     const struct scrub_program *p = &scrub_programs[kind];
-    size_t len = s->view.len, at = len > p->width ? len - p->width : 0;
+    size_t len = s->view.len, start = at;
 
-    for (at = at > s->emitted ? at : s->emitted; at <= len; at++) {
-        size_t start = at;
-
-        if (!is_begun(s, p, at))
-            continue;
-        if (p->left.max)
-            start = scrub_left(s, kind, at);
-        /* With nothing of the anchor there yet, its left part may still grow. */
-        if (start == SIZE_MAX && at == len) {
-            for (start = at; start > s->emitted && at - start <= p->left.max &&
-                             scrub_in_class(p->left.class, scrub_at(s, start - 1));)
-                start--;
-            if (at - start > p->left.max)
-                start = SIZE_MAX;
-        }
-        if (start == SIZE_MAX || start == len)
-            continue;
-        if (!(scrub_kinds[kind].flags & SCRUB_INSIDE) && !scrub_begins_word(s, start))
-            continue;
-        scrub_wait(s, kind, at < start ? at : start, start);
+    if (!is_begun(s, p, at))
         return;
+    if (p->left.max)
+        start = scrub_left(s, kind, at);
+    /* With nothing of the anchor there yet, its left part may still grow. */
+    if (start == SIZE_MAX && at == len) {
+        for (start = at; start > s->emitted && at - start <= p->left.max &&
+                         scrub_in_class(p->left.class, scrub_at(s, start - 1));)
+            start--;
+        scrub_charge(s, at - start);
+        if (at - start > p->left.max)
+            start = SIZE_MAX;
     }
+    if (start == SIZE_MAX || start == len)
+        return;
+    if (!(scrub_kinds[kind].flags & SCRUB_INSIDE) && !scrub_begins_word(s, start))
+        return;
+    scrub_wait(s, kind, at < start ? at : start, start);
+}
+
+#define WORD_BITS 64
+#define SET_WORDS (SCRUB_KINDS_MAX / WORD_BITS)
+
+/* The kinds that may not come out before they are known, by the first byte of their anchors; and
+ * those of them that begin before their anchor. */
+static uint64_t by_first[256][SET_WORDS], with_left[SET_WORDS];
+
+static void make_index(void)
+{
+    static bool is_made;
+
+    if (is_made)
+        return;
+    is_made = true;
+    for (unsigned kind = 0; kind < scrub_kind_count; kind++) {
+        const struct scrub_program *p = &scrub_programs[kind];
+
+        if (may_come_out(kind))
+            continue;
+        for (unsigned c = 0; c < 256; c++)
+            if (scrub_in_class(p->anchor[0], (unsigned char)c))
+                by_first[c][kind / WORD_BITS] |= (uint64_t)1 << kind % WORD_BITS;
+        if (p->left.max)
+            with_left[kind / WORD_BITS] |= (uint64_t)1 << kind % WORD_BITS;
+    }
+}
+
+static void hold_anchors(struct scrub *s, const uint64_t *kinds, size_t at)
+{
+    for (unsigned word = 0; word < SET_WORDS; word++)
+        for (uint64_t left = kinds[word]; left; left &= left - 1) {
+            unsigned kind = word * WORD_BITS + (unsigned)__builtin_ctzll(left);
+
+            scrub_charge(s, 1);
+            if (!(scrub_kinds[kind].flags & SCRUB_AGGRESSIVE) || s->options.is_aggressive)
+                hold_anchor_at(s, kind, at);
+        }
 }
 
 void scrub_hold_tail(struct scrub *s)
 {
-    unsigned char last = s->view.len ? scrub_at(s, s->view.len - 1) : '\n';
+    size_t len = s->view.len, at = len > SCRUB_ANCHOR_MAX ? len - SCRUB_ANCHOR_MAX : 0;
 
     /* No anchor has a newline in it: an ordinary print() ends here. */
-    if (last == '\n' || s->hold <= s->emitted)
+    if (!len || scrub_at(s, len - 1) == '\n' || s->hold <= s->emitted)
         return;
-    for (unsigned kind = 0; kind < scrub_kind_count; kind++) {
-        if (scrub_kinds[kind].flags & SCRUB_AGGRESSIVE && !s->options.is_aggressive)
-            continue;
-        if (!may_come_out(kind))
-            hold_anchor(s, kind);
-    }
+    make_index();
+    for (at = at > s->emitted ? at : s->emitted; at < len; at++)
+        hold_anchors(s, by_first[scrub_at(s, at)], at);
+    hold_anchors(s, with_left, len);
 }
 
 /* ---- */

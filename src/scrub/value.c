@@ -7,7 +7,7 @@
 #define VALUE_MAX (SCRUB_HOLD_MAX + 1)
 
 /* A value that is longer than this stands for nothing else. */
-#define PLACEHOLDER_MAX 256
+#define PLACEHOLDER_MAX SCRUB_JUDGE_MAX
 
 /* ---- where it is ---- */
 
@@ -21,80 +21,47 @@ static size_t count_backslashes(const struct scrub *s, size_t at)
     return n;
 }
 
-/* The closing quote, with as many backslashes as the opening one. */
-static enum scrub_read read_quoted(const struct scrub *s, size_t at, size_t depth, char quote,
+/* Strings in strings: 0, 1, 3 and 7 backslashes. */
+static unsigned level_of(size_t depth)
+{
+    unsigned level = 0;
+
+    while (depth > 1 && level < SCRUB_LEVELS - 1) {
+        depth /= 2;
+        level++;
+    }
+    return depth == 1 && level < SCRUB_LEVELS - 1 ? level + 1 : level;
+}
+
+/* Up to the quote that ends the string, or to the end of the line. `variant`: SCRUB_LEVELS for one
+ * with three quotes. */
+static enum scrub_read read_quoted(const struct scrub *s, size_t at, size_t depth, unsigned variant,
                                    struct scrub_value *ret)
 {
-    size_t slashes = 0;
+    unsigned quote = ret->quote == '"' ? 0 : ret->quote == '\'' ? 1 : 2;
 
     ret->start = at;
     ret->is_quoted = true;
-    for (; at < s->view.len && at - ret->start < VALUE_MAX; at++) {
-        unsigned char c = scrub_at(s, at);
-
-        if (c == (unsigned char)quote && slashes <= depth) {
-            ret->end = at - slashes;
-            return READ_VALUE;
-        }
-        if (c == '\n') {
-            ret->end = at;
-            return READ_VALUE;
-        }
-        slashes = c == '\\' ? slashes + 1 : 0;
-    }
-    ret->end = at;
-    return scrub_is_open(s, at) || at - ret->start >= VALUE_MAX ? READ_MORE : READ_VALUE;
-}
-
-/* name= or name: begins here. READ_MORE: it may. */
-static enum scrub_read begins_pair(const struct scrub *s, size_t at)
-{
-    size_t n = 0;
-
-    while (at + n < s->view.len && n < 40 &&
-           (scrub_is_alnum(scrub_at(s, at + n)) || strchr("_-. ", scrub_at(s, at + n))))
-        n++;
-    if (scrub_is_open(s, at + n))
+    ret->run = scrub_run_end(s, RUN_QUOTED + quote * (SCRUB_LEVELS + 1) + variant, at);
+    ret->end = ret->run->end;
+    if (scrub_is_open(s, ret->end) || ret->end - at >= VALUE_MAX)
         return READ_MORE;
-    return n && at + n < s->view.len && strchr("=:", scrub_at(s, at + n)) ? READ_VALUE : READ_NONE;
+    if (ret->end < s->view.len && scrub_at(s, ret->end) != '\n')
+        ret->end -= ret->run->slashes < depth ? ret->run->slashes : depth;
+    return READ_VALUE;
 }
 
-/* Does an unquoted value end before this byte? */
-static enum scrub_read ends_bare(const struct scrub *s, size_t at)
-{
-    unsigned char c = scrub_at(s, at), next;
-
-    if (scrub_is_space(c) || strchr("\"'`<>", c) || !c)
-        return READ_VALUE;
-    if (!strchr(",;&|)]}\\#", c))
-        return READ_NONE;
-    if (scrub_is_open(s, at + 1))
-        return READ_MORE;
-    next = at + 1 < s->view.len ? scrub_at(s, at + 1) : '\n';
-    if (c == '\\')
-        return strchr("nrt\"'", next) ? READ_VALUE : READ_NONE;
-    if (c == '#')
-        return READ_NONE;
-    if (scrub_is_space(next) || strchr("\"'`<>,;&|)]}:.", next))
-        return READ_VALUE;
-    return strchr(",;&", c) ? begins_pair(s, at + 1) : READ_NONE;
-}
-
-static enum scrub_read read_bare(const struct scrub *s, size_t at, struct scrub_value *ret)
+static enum scrub_read read_bare(const struct scrub *s, size_t at, enum scrub_run_kind kind,
+                                 struct scrub_value *ret)
 {
     ret->start = at;
-    ret->is_quoted = false;
-    for (; at < s->view.len && at - ret->start < VALUE_MAX; at++) {
-        enum scrub_read r = ends_bare(s, at);
-
-        if (r == READ_MORE)
-            return r;
-        if (r == READ_VALUE)
-            break;
-    }
-    ret->end = at;
-    if (scrub_is_open(s, at) || at - ret->start >= VALUE_MAX)
+    ret->is_quoted = kind == RUN_ENTITY;
+    ret->run = scrub_run_end(s, kind, at);
+    ret->end = ret->run->end;
+    if (ret->run->is_more || scrub_is_open(s, ret->end) || ret->end - at >= VALUE_MAX)
         return READ_MORE;
+    if (kind == RUN_ENTITY)
+        return READ_VALUE;
     while (ret->end > ret->start && strchr(".:", scrub_at(s, ret->end - 1)))
         ret->end--;
     return ret->end > ret->start ? READ_VALUE : READ_NONE;
@@ -114,70 +81,102 @@ static size_t skip_prefix(const struct scrub *s, size_t at)
 
 enum scrub_read scrub_read_value(const struct scrub *s, size_t at, struct scrub_value *ret)
 {
-    size_t depth;
+    size_t depth, prefix = at;
 
-    ret->start = at;
+    *ret = (struct scrub_value){.start = at, .end = at};
     at = skip_prefix(s, at);
     depth = count_backslashes(s, at);
     if (scrub_is_open(s, at + depth) || scrub_is_open(s, at + 2))
         return READ_MORE;
-    if (at + 6 <= s->view.len && memcmp(scrub_view(s, at), "&quot;", 6) == 0) {
-        enum scrub_read r = read_quoted(s, at + 6, 0, '&', ret);
-
-        return r;
-    }
+    for (; prefix < at; prefix++)
+        ret->is_format = ret->is_format || (scrub_at(s, prefix) | 32) == 'f';
+    if (at + 6 <= s->view.len && memcmp(scrub_view(s, at), "&quot;", 6) == 0)
+        return read_bare(s, at + 6, RUN_ENTITY, ret);
     if (at + depth < s->view.len && strchr("\"'`", scrub_at(s, at + depth))) {
-        char quote = (char)scrub_at(s, at + depth);
-
+        ret->quote = (char)scrub_at(s, at + depth);
         at += depth + 1;
         /* """ and ''' */
-        if (at + 1 < s->view.len && scrub_at(s, at) == (unsigned char)quote &&
-            scrub_at(s, at + 1) == (unsigned char)quote)
-            at += 2;
-        return read_quoted(s, at, depth, quote, ret);
+        if (at + 1 < s->view.len && scrub_at(s, at) == (unsigned char)ret->quote &&
+            scrub_at(s, at + 1) == (unsigned char)ret->quote)
+            return read_quoted(s, at + 2, 0, SCRUB_LEVELS, ret);
+        return read_quoted(s, at, depth, level_of(depth), ret);
     }
-    return read_bare(s, at, ret);
+    return read_bare(s, at, RUN_BARE, ret);
+}
+
+/* ---- what may be code in it ---- */
+
+/* Does code begin here, in a string that a language reads for it? */
+static bool begins_code(const struct scrub *s, const struct scrub_value *value, size_t at,
+                        size_t end)
+{
+    unsigned char c = scrub_at(s, at), next = at + 1 < end ? scrub_at(s, at + 1) : ' ';
+
+    if (c == '{' && value->is_format)
+        return true;
+    if (value->quote == '`')
+        return c == '$' && next == '{';
+    return value->quote == '"' &&
+           ((c == '$' && strchr("({", next)) || c == '`' || (c == '#' && next == '{'));
+}
+
+/* In single quotes a shell knows no escapes: the string of 'it\'s;ls' has ended for it behind the
+ * backslash, and what follows the semicolon is another command. */
+static size_t find_code(const struct scrub *s, const struct scrub_value *value, size_t end)
+{
+    bool has_ended = false;
+
+    if (!value->is_quoted) {
+        const char *hash =
+            value->is_query ? memchr(scrub_view(s, value->start), '#', end - value->start) : NULL;
+
+        return scrub_find_code(s, value->start, hash ? (size_t)(hash - s->view.data) : end);
+    }
+    for (size_t at = value->start; at < end; at++) {
+        unsigned char c = scrub_at(s, at);
+
+        if (begins_code(s, value, at, end) ||
+            (has_ended && (scrub_is_space(c) || strchr(";&|<>()", c))))
+            return at;
+        has_ended = has_ended || (value->quote == '\'' && c == '\'');
+    }
+    return end;
+}
+
+void scrub_found_value(struct scrub *s, unsigned kind, size_t from, const struct scrub_value *value)
+{
+    size_t code = find_code(s, value, value->end);
+
+    /* Not the backslash and the quote before it: the shell's string ends there. */
+    if (code < value->end && value->is_quoted)
+        while (code > value->start && strchr("'\\", scrub_at(s, code - 1)))
+            code--;
+    scrub_found_parts(s, kind, from, value->start, code, value->end, value->run);
 }
 
 /* ---- what it is not ---- */
 
-static bool is_listed(const char *text, size_t len, const char *list)
-{
-    for (const char *at = list; *at;) {
-        size_t n = strcspn(at, " ");
-
-        if (n == len && (*at | 32) == (*text | 32) && strncasecmp(at, text, len) == 0)
-            return true;
-        at += n + (at[n] == ' ');
-    }
-    return false;
-}
-
+/* One of the words stands in the text. `first`: bits of the lower five of what they begin with, so
+ * that most places need no second look. */
 static bool holds(const char *text, size_t len, const char *list)
 {
-    for (const char *at = list; *at;) {
-        size_t n = strcspn(at, " ");
+    uint32_t first = 0;
 
-        for (size_t i = 0; i + n <= len; i++)
-            if ((text[i] | 32) == (*at | 32) && strncasecmp(text + i, at, n) == 0)
+    for (const char *at = list; *at; at += strcspn(at, " "), at += *at == ' ')
+        first |= (uint32_t)1 << (*at & 31);
+    for (size_t i = 0; i < len; i++) {
+        if (!(first >> (text[i] & 31) & 1))
+            continue;
+        for (const char *at = list; *at;) {
+            size_t n = strcspn(at, " ");
+
+            if (i + n <= len && (text[i] | 32) == (*at | 32) && strncasecmp(text + i, at, n) == 0)
                 return true;
-        at += n + (at[n] == ' ');
+            at += n + (at[n] == ' ');
+        }
     }
     return false;
 }
-
-static const char nothing[] =
-    "none null nil true false undefined empty redacted hidden masked secret password passwd token "
-    "changeme change_me change-me string str bytes int integer float bool boolean number optional "
-    "required default unknown missing invalid expired disabled enabled bearer basic incorrect "
-    "correct "
-    "accepted rejected changed updated deleted created revoked failed success successful succeeded "
-    "error denied granted available unavailable configured unset not_set provided omitted username "
-    "value object array object() dict list tuple text varchar any auto yes no on off private "
-    "public "
-    "removed rotated valid supplied present absent ignored pending active inactive filtered "
-    "sensitive protected encrypted apikey api_key api-key admin user pass here todo tbd n/a na "
-    "prompt input function lambda hunter strong weak";
 
 /* All of one character, or of those that stand for hidden text. */
 static bool is_filler(const char *text, size_t len)
@@ -206,7 +205,8 @@ bool scrub_is_placeholder(const char *text, size_t len)
 {
     if (len > PLACEHOLDER_MAX)
         return false;
-    if (is_filler(text, len) || is_template(text, len) || is_listed(text, len, nothing))
+    if (is_filler(text, len) || is_template(text, len) ||
+        (scrub_lists_of(text, len) >> LIST_NOTHING & 1))
         return true;
     if (len >= 4 && (strncasecmp(text, "your", 4) == 0 || strncasecmp(text, "env.", 4) == 0))
         return true;
@@ -269,7 +269,7 @@ static bool is_path(const char *text, size_t len, const struct shape *n)
                                            ".yml",  ".env", ".crt", ".py",  ".js",
                                            ".toml", ".ini", ".cfg", ".p12"};
 
-    if (memmem(text, len, "://", 3))
+    if (memmem(text, len < SCRUB_JUDGE_MAX ? len : SCRUB_JUDGE_MAX, "://", 3))
         return true;
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
         size_t sl = strlen(suffixes[i]);
@@ -280,6 +280,7 @@ static bool is_path(const char *text, size_t len, const struct shape *n)
     if (text[0] != '/' && text[0] != '~' && strncmp(text, "./", 2) != 0 &&
         strncmp(text, "../", 3) != 0 && !(len > 2 && text[1] == ':' && text[2] == '\\'))
         return false;
+    len = len < SCRUB_JUDGE_MAX ? len : SCRUB_JUDGE_MAX;
     return !(text[0] == '/' && !n->dots && n->slashes < 4 && scrub_looks_random(text, len));
 }
 
@@ -331,7 +332,7 @@ static bool is_password_value(const struct scrub_value *value, size_t len, const
 /* A variable that holds another one: password=user_password. */
 static bool is_variable(const char *text, size_t len, const struct shape *n)
 {
-    return !n->marks && !n->dots && !n->slashes &&
+    return len <= PLACEHOLDER_MAX && !n->marks && !n->dots && !n->slashes &&
            (scrub_name_of(text, len) != NAME_NONE || (memchr(text, '_', len) && !n->digits));
 }
 
@@ -347,22 +348,24 @@ bool scrub_is_secret_value(const struct scrub *s, enum scrub_name name,
                            const struct scrub_value *value)
 {
     const char *text = scrub_view(s, value->start);
-    size_t len = value->end - value->start;
+    size_t whole = value->end - value->start;
+    size_t len = whole < SCRUB_JUDGE_MAX ? whole : SCRUB_JUDGE_MAX;
     struct shape n;
 
     if (len < 6 || name == NAME_NONE)
         return false;
+    scrub_charge(s, 4 * len);
     n = shape_of(text, len);
     if (name == NAME_PHRASE && value->is_quoted)
-        return !scrub_is_placeholder(text, len);
-    if (n.spaces || scrub_is_placeholder(text, len))
+        return !scrub_is_placeholder(text, whole);
+    if (n.spaces || scrub_is_placeholder(text, whole))
         return false;
-    if (!value->is_quoted && (text[0] == '(' || is_reference(text, len, &n) ||
-                              (!value->is_constant && is_variable(text, len, &n))))
+    if (!value->is_quoted && (text[0] == '(' || is_reference(text, whole, &n) ||
+                              (!value->is_constant && is_variable(text, whole, &n))))
         return false;
     if (is_color(text, len))
         return false;
-    if (is_path(text, len, &n))
+    if (is_path(text, whole, &n))
         return false;
     switch (name) {
     case NAME_WEAK:
@@ -372,4 +375,21 @@ bool scrub_is_secret_value(const struct scrub *s, enum scrub_name name,
     default:
         return is_password_value(value, len, &n);
     }
+}
+
+bool scrub_is_secret_text(const struct scrub *s, enum scrub_name name,
+                          const struct scrub_value *value)
+{
+    struct scrub_value part = *value;
+    size_t limit =
+        value->end - value->start < SCRUB_JUDGE_MAX ? value->end : value->start + SCRUB_JUDGE_MAX;
+
+    if (scrub_is_secret_value(s, name, value))
+        return true;
+    part.end = find_code(s, value, limit);
+    /* name(...) is a call, and no value. */
+    if (part.end < limit && (value->is_quoted || scrub_at(s, part.end) != '(') &&
+        scrub_is_secret_value(s, name, &part))
+        return true;
+    return value->run && scrub_in_vain(value->run, value->start);
 }

@@ -24,7 +24,8 @@ struct scrub_values {
     struct form *forms;
     uint32_t count, size;
     size_t longest;
-    uint32_t buckets[BUCKETS]; /* by the first four bytes */
+    uint32_t buckets[BUCKETS];       /* by the first four bytes */
+    uint8_t beginnings[BUCKETS / 8]; /* the first one, two and three bytes, hashed */
 };
 
 struct scrub_values *scrub_values_new(void)
@@ -54,6 +55,23 @@ static unsigned bucket_of(const char *text)
 
     memcpy(&head, text, sizeof(head));
     return head * 2654435761u >> 20;
+}
+
+static unsigned beginning_of(const char *text, size_t len)
+{
+    uint32_t head = (uint32_t)len;
+
+    for (size_t i = 0; i < len; i++)
+        head = head << 8 | (unsigned char)text[i];
+    return head * 2654435761u >> 20;
+}
+
+/* May a form begin with these bytes, fewer than FORM_MIN? */
+static bool may_begin(const struct scrub_values *values, const char *text, size_t len)
+{
+    unsigned bit = beginning_of(text, len);
+
+    return values->beginnings[bit / 8] >> bit % 8 & 1;
 }
 
 static int add_form_as(struct scrub_values *values, const char *text, size_t len, bool may_wrap,
@@ -88,6 +106,8 @@ static int add_form_as(struct scrub_values *values, const char *text, size_t len
     form->may_wrap = may_wrap;
     form->next = values->buckets[bucket];
     values->buckets[bucket] = values->count++;
+    for (size_t n = 1; n < FORM_MIN; n++)
+        values->beginnings[beginning_of(text, n) / 8] |= (uint8_t)(1u << beginning_of(text, n) % 8);
     if (may_wrap)
         len += 2 * (len / WRAP_MIN + 1);
     if (len > values->longest)
@@ -267,7 +287,8 @@ static size_t break_at(const struct form *form, size_t done, const char *text, s
 
 /* How many bytes of the text the form takes; 0: it does not stand here. *ret_is_begun: the text
  * ends before the form does. */
-static size_t match(const struct form *form, const char *text, size_t len, bool *ret_is_begun)
+static size_t match(const struct scrub *s, const struct form *form, const char *text, size_t len,
+                    bool *ret_is_begun)
 {
     size_t at = 0, done = 0, since = WRAP_MIN;
 
@@ -283,20 +304,23 @@ static size_t match(const struct form *form, const char *text, size_t len, bool 
             done++;
             since++;
         } else {
+            scrub_charge(s, at + 1);
             return 0;
         }
     }
+    scrub_charge(s, at + 1);
     *ret_is_begun = done < form->len;
     return *ret_is_begun ? 0 : at;
 }
 
-static size_t longest_at(const struct scrub_values *values, const char *text, size_t len)
+static size_t longest_at(const struct scrub *s, const char *text, size_t len)
 {
+    const struct scrub_values *values = s->options.values;
     size_t best = 0;
 
     for (uint32_t i = values->buckets[bucket_of(text)]; i != NO_FORM; i = values->forms[i].next) {
         bool may_go_on;
-        size_t n = match(&values->forms[i], text, len, &may_go_on);
+        size_t n = match(s, &values->forms[i], text, len, &may_go_on);
 
         if (n > best)
             best = n;
@@ -305,12 +329,16 @@ static size_t longest_at(const struct scrub_values *values, const char *text, si
 }
 
 /* The text may be the beginning of a value. */
-static bool is_begun(const struct scrub_values *values, const char *text, size_t len)
+static bool is_begun(const struct scrub *s, const char *text, size_t len)
 {
-    for (uint32_t i = 0; i < values->count; i++) {
+    const struct scrub_values *values = s->options.values;
+
+    if (len < FORM_MIN)
+        return may_begin(values, text, len);
+    for (uint32_t i = values->buckets[bucket_of(text)]; i != NO_FORM; i = values->forms[i].next) {
         bool may_go_on;
 
-        (void)match(&values->forms[i], text, len, &may_go_on);
+        (void)match(s, &values->forms[i], text, len, &may_go_on);
         if (may_go_on)
             return true;
     }
@@ -320,30 +348,36 @@ static bool is_begun(const struct scrub_values *values, const char *text, size_t
 void scrub_values_scan(struct scrub *s)
 {
     const struct scrub_values *values = s->options.values;
-    size_t at = s->emitted, last = s->view.len;
+    /* What begins behind a private key, or where too much was done, is for the next look. */
+    size_t at = s->emitted, len = s->view.len, last = s->hold < len ? s->hold : len;
 
     if (!values->count)
         return;
-    for (; at + FORM_MIN <= last; at++) {
-        size_t len;
+    scrub_charge(s, last - at);
+    for (; at < last && at + FORM_MIN <= len && s->over == SIZE_MAX; at++) {
+        size_t taken;
 
         if (values->buckets[bucket_of(scrub_view(s, at))] == NO_FORM)
             continue;
-        len = longest_at(values, scrub_view(s, at), last - at);
-        if (len) /* another one may begin inside */
-            scrub_found(s, SCRUB_KIND_VALUE, at, at, at + len);
+        taken = longest_at(s, scrub_view(s, at), len - at);
+        if (taken) /* another one may begin inside */
+            scrub_found(s, SCRUB_KIND_VALUE, at, at, at + taken);
+        scrub_check_work(s, at);
     }
     if (s->is_final)
         return;
-    at = last > values->longest ? last - values->longest : 0;
-    for (at = at > s->emitted ? at : s->emitted; at < last; at++) {
+    at = len > values->longest ? len - values->longest : 0;
+    at = at > s->emitted ? at : s->emitted;
+    scrub_charge(s, at < last ? last - at : 0);
+    for (; at < last && s->over == SIZE_MAX; at++) {
         const char *text = scrub_view(s, at);
 
-        if (last - at >= FORM_MIN && values->buckets[bucket_of(text)] == NO_FORM)
+        if (len - at >= FORM_MIN && values->buckets[bucket_of(text)] == NO_FORM)
             continue;
-        if (is_begun(values, text, last - at)) {
+        if (is_begun(s, text, len - at)) {
             scrub_wait(s, SCRUB_KIND_VALUE, at, at);
             return;
         }
+        scrub_check_work(s, at);
     }
 }

@@ -1,0 +1,206 @@
+/* Where a value ends: as the language sees it that it is written in. What follows the value is
+ * shown, and nothing of the secret is. The secrets are put together here, so that no file holds
+ * one: `@` stands for one of them. */
+#include <stdio.h>
+
+#include "unit.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "scrub/feed.h"
+
+#define SECRET "k9Zx81Qm"
+#define LABEL  "[REDACTED_SECRET]"
+
+static void put(char *to, size_t size, const char *text, const char *with)
+{
+    size_t n = 0;
+
+    for (; *text; text++)
+        if (*text == '@')
+            n += (size_t)snprintf(to + n, size - n, "%s", with);
+        else
+            n += (size_t)snprintf(to + n, size - n, "%c", *text);
+}
+
+/* Whole, cut in two everywhere, and byte by byte. */
+static void check(const char *text, const char *expected)
+{
+    size_t len = strlen(text);
+
+    for (size_t cut = 0; cut <= len; cut++) {
+        buf_clear(&out);
+        (void)feed_bytes(text, cut);
+        (void)feed_bytes(text + cut, len - cut);
+        assert_string_equal(finish(), expected);
+    }
+    buf_clear(&out);
+    for (size_t at = 0; at < len; at++)
+        (void)feed_bytes(text + at, 1);
+    assert_string_equal(finish(), expected);
+}
+
+/* `@` becomes the secret in the text, and the label in what is expected. */
+static void check_all(const char *const *cases, size_t count)
+{
+    char text[1024], expected[1024];
+
+    begin(NULL);
+    for (size_t i = 0; i < count; i++) {
+        put(text, sizeof(text), cases[i], SECRET);
+        put(expected, sizeof(expected), cases[i], LABEL);
+        check(text, expected);
+    }
+}
+
+static void strings_of_python_and_json(void **state)
+{
+    static const char *const cases[] = {
+        "password='@';__import__(\"os\").system(\"touch\\x20x\")#'\n",
+        "password = \"@\"; run()\n",
+        "password=r'@';run()\n",
+        "password=b\"@\";run()\n",
+        "password='''@''';run()\n",
+        "password=\"\"\"@\"\"\";run()\n",
+        "{\"password\": \"@\", \"run\": \"it\"}\n",
+        "{\"a\": \"{\\\"password\\\": \\\"@\\\", \\\"run\\\": 1}\"}\n",
+        "'{\\\\\\\"password\\\\\\\": \\\\\\\"@\\\\\\\", \\\\\\\"run\\\\\\\": 1}'\n",
+        "f(password='@', run=True)\n",
+        "f(password=\"@\")(run)\n",
+        "password=f\"@{__import__('os').system('x')}\"\n",
+        "password=`@${run()}`\n",
+        "password=\"@#{run()}\"\n",
+    };
+
+    (void)state;
+    check_all(cases, ARRAY_SIZE(cases));
+}
+
+/* An even number of backslashes before a quote is none that escapes it. */
+static void backslashes_come_in_pairs(void **state)
+{
+    (void)state;
+    begin(NULL);
+    check("password='" SECRET "\\\\';run()#'\n", "password='" LABEL "';run()#'\n");
+    check("password='" SECRET "\\\\\\\\';run()#'\n", "password='" LABEL "';run()#'\n");
+    check("password=\"" SECRET "\\\\\";run()#\"\n", "password=\"" LABEL "\";run()#\"\n");
+    check("password=\"" SECRET "\\\\\\\"" SECRET "\";run()\n", "password=\"" LABEL "\";run()\n");
+    check("password=\"" SECRET "\\\"" SECRET "\";run()\n", "password=\"" LABEL "\";run()\n");
+    check("password='''" SECRET "'" SECRET "''';run()\n", "password='''" LABEL "''';run()\n");
+    /* a string in a string: the inner backslash is written as two */
+    check("\"{\\\"password\\\": \\\"" SECRET "\\\\\\\"" SECRET "\\\", \\\"a\\\": 1}\"\n",
+          "\"{\\\"password\\\": \\\"" LABEL "\\\", \\\"a\\\": 1}\"\n");
+}
+
+static void words_of_a_shell(void **state)
+{
+    static const char *const cases[] = {
+        "API_TOKEN=@;{touch,x}\n",
+        "API_TOKEN=@&touch x\n",
+        "API_TOKEN=@|touch x\n",
+        "API_TOKEN=@||touch x\n",
+        "API_TOKEN=@>x\n",
+        "API_TOKEN=@<x\n",
+        "API_TOKEN=@;touch${IFS}x;y\n",
+        "API_TOKEN=@$(touch x)\n",
+        "API_TOKEN=@`touch x`\n",
+        "API_TOKEN=@;python3 -c x\n",
+        "API_TOKEN=@\ntouch x\n",
+        "(API_TOKEN=@)\n",
+        "API_TOKEN=\"@$(touch x)\"\n",
+        "API_TOKEN=\"@${x:-`touch`}\"\n",
+        "API_TOKEN='@\\';touch x;echo '\n",
+        "API_TOKEN='@\\';touch${IFS}x;'\n",
+        "API_TOKEN=\"@\";touch x\n",
+        "tool --password @;touch\n",
+        "tool --password=@&&touch\n",
+    };
+
+    (void)state;
+    check_all(cases, ARRAY_SIZE(cases));
+}
+
+static void lists_and_urls_and_headers(void **state)
+{
+    static const char *const cases[] = {
+        "note password=@,attacker@evil.test,every-record\n",
+        "password: @\nrun: it\n",
+        "password = @ ; comment\n",
+        "[db]\npassword=@\nhost=h\n",
+        "https://h/p?token=@&run=it#part\n",
+        "https://h/p?token=@#part\n",
+        "<password>@</password><run/>\n",
+    };
+    char text[256], expected[256];
+
+    (void)state;
+    begin(NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+        /* only the first is the secret */
+        char copy[256];
+        char *at;
+
+        (void)snprintf(copy, sizeof(copy), "%s", cases[i]);
+        at = strchr(copy, '@');
+        (void)snprintf(text, sizeof(text), "%.*s%s%s", (int)(at - copy), copy, SECRET, at + 1);
+        (void)snprintf(expected, sizeof(expected), "%.*s%s%s", (int)(at - copy), copy, LABEL,
+                       at + 1);
+        check(text, expected);
+    }
+    check("curl -H \"Authorization: OAuth " SECRET "\"; touch x\n",
+          "curl -H \"Authorization: OAuth [REDACTED_AUTHORIZATION]\"; touch x\n");
+    check("curl -H 'Authorization: Digest username=\"u\", response=\"" SECRET "\"'; touch x\n",
+          "curl -H 'Authorization: Digest [REDACTED_AUTHORIZATION]'; touch x\n");
+    check("Authorization: AWS4-HMAC-SHA256 Credential=a/b, SignedHeaders=host;date, "
+          "Signature=" SECRET "\nrun\n",
+          "Authorization: AWS4-HMAC-SHA256 [REDACTED_AUTHORIZATION]\nrun\n");
+}
+
+/* Where it is in doubt whether the value goes on, what looks like a secret is masked on both sides,
+ * and what joins them is shown. */
+static void a_secret_does_not_come_out_behind_syntax(void **state)
+{
+    (void)state;
+    begin(NULL);
+    check("DB_PASSWORD=" SECRET ";" SECRET "\n", "DB_PASSWORD=" LABEL ";" LABEL "\n");
+    check("DB_PASSWORD=ab|" SECRET "\n", "DB_PASSWORD=" LABEL "|" LABEL "\n");
+    check("password='" SECRET "\\';" SECRET "'\n", "password='" LABEL "\\';" LABEL "'\n");
+    check("password=\"" SECRET "${x}" SECRET "\"\n", "password=\"" LABEL "${x}" LABEL "\"\n");
+}
+
+static void code_is_no_value(void **state)
+{
+    static const char *const texts[] = {
+        "password=getpass()\n",   "password = os.environ[\"PASSWORD\"]\n",
+        "token=self.token\n",     "password=$(cat file)\n",
+        "password=${PASSWORD}\n", "if (password == other_password) { run(); }\n",
+    };
+
+    (void)state;
+    begin(NULL);
+    for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+        check(texts[i], texts[i]);
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    scrub_free(scrub);
+    buf_done(&out);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(strings_of_python_and_json),
+        cmocka_unit_test(backslashes_come_in_pairs),
+        cmocka_unit_test(words_of_a_shell),
+        cmocka_unit_test(lists_and_urls_and_headers),
+        cmocka_unit_test(a_secret_does_not_come_out_behind_syntax),
+        cmocka_unit_test(code_is_no_value),
+    };
+
+    return UNIT_RUN_WITH(tests, NULL, teardown);
+}
