@@ -214,6 +214,7 @@ void wire_pack_spawn(struct pack *p, const struct wire_spawn *m)
         pack_span(p, m->grants[i].path);
         pack_u32(p, m->grants[i].mode);
     }
+    pack_strings(p, &m->hidden);
 }
 
 bool wire_unpack_spawn(struct unpack *u, struct wire_spawn *m)
@@ -229,6 +230,7 @@ bool wire_unpack_spawn(struct unpack *u, struct wire_spawn *m)
         m->grants[i].path = unpack_span(u);
         m->grants[i].mode = unpack_u32(u);
     }
+    unpack_strings(u, &m->hidden);
     return unpack_ok(u) && m->attach <= WIRE_ATTACH_MAX;
 }
 

@@ -210,6 +210,7 @@ struct wire_spawn {
         struct span path;
         uint32_t mode;
     } grants[WIRE_GRANTS_MAX];
+    struct wire_strings hidden; /* places in them that the program must not see */
 };
 
 struct wire_failure {

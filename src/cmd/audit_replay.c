@@ -17,6 +17,7 @@
 #include "cmd/cmd.h"
 #include "front/terminal.h"
 #include "gate/admit.h"
+#include "gate/own.h"
 #include "gate/profiles.h"
 #include "pool/engine.h"
 #include "sandbox/grant.h"
@@ -175,6 +176,8 @@ static int take_grants(const json_t *start, struct run *run, struct error *err)
 {
     const json_t *allow = json_object_get(start, "allow");
 
+    if (own_places_add(NULL, err) < 0)
+        return -1;
     for (size_t i = 0; i < json_array_size(allow) && run->n_grants < LIMIT_GRANTS; i++) {
         const json_t *grant = json_array_get(allow, i);
         const char *path = json_string_value(json_object_get(grant, "path"));

@@ -7,6 +7,7 @@
 #include "base/cleanup.h"
 #include "base/suggest.h"
 #include "gate/admit.h"
+#include "gate/own.h"
 
 void request_options(const char *command, const struct option *own, size_t n_own, int setting,
                      struct option *options)
@@ -89,6 +90,8 @@ int request_open_grants(struct request_grants *grants, struct run *run, const st
 
     if (allow->count > LIMIT_GRANTS)
         return error_set(err, E_TOO_LARGE, "--allow: at most %d directories", LIMIT_GRANTS);
+    if (allow->count && own_places_add(config, err) < 0)
+        return -1;
     for (size_t i = 0; i < allow->count; i++) {
         struct run_grant *grant = &run->grants[i];
         cleanup_free char *path = NULL;

@@ -6,6 +6,7 @@
 #include "base/cleanup.h"
 #include "base/net.h"
 #include "gate/admit.h"
+#include "gate/own.h"
 #include "sandbox/grant.h"
 
 static int deny(const char *text, struct error *err)
@@ -105,6 +106,8 @@ static int read_allow(const struct api *api, const struct caller *caller, const 
         error_set(err, E_DENIED, "this token may not use directories of the host");
         return error_hint(err, "one that is made with `belljar token add --grants` may");
     }
+    if (own_places_add(api->config, err) < 0)
+        return -1;
     json_array_foreach(list, i, item)
     {
         if (read_one(api->config, json_string_value(item), run, err) < 0)

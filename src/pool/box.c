@@ -16,6 +16,7 @@
 #include "pool/box_internal.h"
 #include "pool/granted.h"
 #include "sandbox/grant.h"
+#include "sandbox/hidden.h"
 #include "sandbox/monitor.h"
 #include "scrub/scrub.h"
 
@@ -163,7 +164,7 @@ static void gift_done(struct gift *g)
 }
 
 static int collect(struct box *b, const struct box_spec *spec, struct wire_spawn *message,
-                   struct gift *g, struct error *err)
+                   struct gift *g, struct hidden *hidden, struct error *err)
 {
     static const enum wire_grant_mode modes[] = {
         [RUN_GRANT_RO] = WIRE_GRANT_RO,
@@ -187,6 +188,11 @@ static int collect(struct box *b, const struct box_spec *spec, struct wire_spawn
         message->grants[i].path = span_of(spec->grants[i].path);
         message->grants[i].mode = modes[spec->grants[i].mode];
     }
+    if (hidden_find(spec->grants, spec->n_grants, hidden, err) < 0)
+        return -1;
+    for (; hidden->paths[message->hidden.count]; message->hidden.count++)
+        message->hidden.items[message->hidden.count] =
+            span_of(hidden->paths[message->hidden.count]);
     return 0;
 }
 
@@ -196,6 +202,7 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
         .fds = {-1, -1, -1, -1, -1, -1},
           .count = WIRE_SPAWN_FDS
     };
+    cleanup(hidden_done) struct hidden hidden = {0};
     struct wire_spawn message = {
         .id = b->id,
         .uid = ns_next_uid(zygote_client_ids(b->zygote)),
@@ -212,7 +219,8 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
     if (layers_new(spec->grants, spec->n_grants, &b->cow, err) < 0)
         return -1;
     b->init.extra_fds = 2 * layers_count(b->cow) + (spec->net ? 1 : 0);
-    if (make_cgroup(b, &spec->limits, err) < 0 || collect(b, spec, &message, &g, err) < 0 ||
+    if (make_cgroup(b, &spec->limits, err) < 0 ||
+        collect(b, spec, &message, &g, &hidden, err) < 0 ||
         granted_new(spec->grants, spec->n_grants, &b->granted, err) < 0)
         return -1;
     if (zygote_client_spawn(b->zygote, &message, g.fds, g.count, err) < 0)

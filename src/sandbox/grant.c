@@ -49,6 +49,12 @@ static int check_place(const char *path, struct error *err)
             error_set(err, E_DENIED, "`%s` as a whole cannot be granted", path);
             return error_hint(err, "grant the directory below it that the program needs");
         }
+    if (protected_judge_own(path)) {
+        error_set(err, E_DENIED, "`%s` cannot be granted", path);
+        return error_hint(err,
+                          "it belongs to Belljar: no program gets to its settings, keys, state "
+                          "or skills");
+    }
     return 0;
 }
 

@@ -58,10 +58,12 @@ static struct {
         char *path;
         char *folded;
         size_t len;
+        bool is_hidden;
     } items[PROTECTED_OWN_MAX];
 } own;
 
 static const struct protected_name own_row = {"(Belljar's own)", "it belongs to Belljar"};
+static const struct protected_name run_row = {"(run by Belljar)", "Belljar runs or obeys it"};
 static const struct protected_name unknown_row = {"(unknown)",
                                                   "it cannot be told whether it is protected"};
 
@@ -437,7 +439,7 @@ static const struct protected_name *judge_exact(const char *folded, size_t len)
 
         if (n <= len && memcmp(folded, own.items[i].folded, n) == 0 &&
             (n == len || folded[n] == '/'))
-            return &own_row;
+            return own.items[i].is_hidden ? &own_row : &run_row;
     }
     return NULL;
 }
@@ -570,7 +572,7 @@ const struct protected_name *protected_judge_move(int dir, const char *path)
 
 /* --- Belljar's own places --- */
 
-static int add_one(const char *path)
+static int add_one(const char *path, bool is_hidden)
 {
     char folded[PATH_MAX + FOLD_MAX];
     size_t n = 0;
@@ -584,8 +586,10 @@ static int add_one(const char *path)
         at += raw;
     }
     for (size_t i = 0; i < own.count; i++)
-        if (strcmp(own.items[i].path, path) == 0)
+        if (strcmp(own.items[i].path, path) == 0) {
+            own.items[i].is_hidden |= is_hidden;
             return 0;
+        }
     if (n == 0)
         return 0;
     if (own.count == PROTECTED_OWN_MAX)
@@ -593,6 +597,7 @@ static int add_one(const char *path)
     own.items[own.count].path = strdup(path);
     own.items[own.count].folded = strndup(folded, n);
     own.items[own.count].len = n;
+    own.items[own.count].is_hidden = is_hidden;
     if (!own.items[own.count].path || !own.items[own.count].folded) {
         free(own.items[own.count].path);
         free(own.items[own.count].folded);
@@ -617,16 +622,31 @@ static char *resolve(const char *path)
                                                                                             : NULL;
 }
 
-int protected_add_own(const char *path)
+static int add(const char *path, bool is_hidden)
 {
     cleanup_free char *real = NULL;
 
     if (!path || *path != '/' || strlen(path) >= PATH_MAX)
         return 0;
     real = resolve(path);
-    if (add_one(path) < 0)
+    if (add_one(path, is_hidden) < 0)
         return -1;
-    return real ? add_one(real) : 0;
+    return real ? add_one(real, is_hidden) : 0;
+}
+
+int protected_add_own(const char *path)
+{
+    return add(path, true);
+}
+
+int protected_add_run(const char *path)
+{
+    return add(path, false);
+}
+
+bool protected_is_hidden(size_t index)
+{
+    return index < own.count && own.items[index].is_hidden;
 }
 
 const char *protected_own(size_t index)

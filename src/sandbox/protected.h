@@ -43,15 +43,21 @@ const struct protected_name *protected_judge_move(int dir, const char *path);
 
 /* --- Belljar's own places: configuration, state, keys, sockets, skills --- */
 
+#define PROTECTED_OWN_MAX 256
+
 /* Adds a file or directory of Belljar's, wherever the configuration puts it. It counts for
- * protected_judge(), together with all below it. Both the given path and what it resolves to are
- * added. What is not absolute is ignored; more than PROTECTED_OWN_MAX are an error (-1). */
-#define PROTECTED_OWN_MAX 64
+ * protected_judge(), together with all below it, and programs cannot even read it. Both the given
+ * path and what it resolves to are added. What is not absolute is ignored. -1: there are too many,
+ * or no memory. */
 int protected_add_own(const char *path);
 
-/* The paths added so far, for a process that has to be told. */
-const char *protected_own(size_t index); /* NULL: no more */
+/* The same for what programs may read: Belljar runs it, or obeys it. */
+int protected_add_run(const char *path);
 
-/* Whether `path` (absolute, resolved) is one of Belljar's own places, or lies in one: by a path
- * added above, or by a row of the table. */
+/* The paths added so far by either, for a process that has to be told; NULL: no more. */
+const char *protected_own(size_t index);
+bool protected_is_hidden(size_t index); /* by protected_add_own() */
+
+/* Whether `path` (absolute, resolved) is one that programs may not even read, or lies in one: by a
+ * path added above, or by a row of the table. */
 const struct protected_name *protected_judge_own(const char *path);

@@ -13,6 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "sandbox/cover.h"
 #include "sandbox/mount.h"
 #include "sandbox/overlay.h"
 #include "sandbox/protect.h"
@@ -457,7 +458,7 @@ static int mount_grants(const struct wire_spawn *spec, const int *grant_fds, int
         if (spec->grants[i].mode != WIRE_GRANT_RO && protect_grant(path, err) < 0)
             return error_wrap(err, "protect %s", path);
     }
-    return 0;
+    return cover_places(spec, err);
 }
 
 int root_enter(const struct wire_spawn *spec, int *grant_fds, int *layer_fds, struct error *err)

@@ -334,6 +334,23 @@ static int walk_places(struct survey *s, struct error *err)
     return 0;
 }
 
+/* Belljar's own places are known by their whole path. Where one lies below the grant, the
+ * directories above it stay where they are. */
+static int add_own(struct survey *s, struct error *err)
+{
+    size_t len = strlen(s->path);
+    const char *path;
+
+    for (size_t i = 0; (path = protected_own(i)); i++) {
+        const struct protected_state sealed = {.row = protected_judge(-1, path)};
+
+        if (strncmp(path, s->path, len) == 0 && path[len] == '/' && sealed.row &&
+            survey_add_place(s, path + len + 1, &sealed, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
 static int compare_places(const void *a, const void *b)
 {
     return strcmp(((const struct survey_place *)a)->path, ((const struct survey_place *)b)->path);
@@ -358,6 +375,8 @@ int survey_new(int dir, const char *path, struct survey **ret_survey, struct err
     }
     protected_walk(&state, path);
     r = walk_from(s, "", &state, false, err);
+    if (r == 0)
+        r = add_own(s, err);
     if (r == 0)
         r = walk_places(s, err);
     if (r < 0) {

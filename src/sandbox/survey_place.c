@@ -134,27 +134,40 @@ static int look(const struct survey *s, const char *path, struct stat *ret_st)
     return fd < 0 ? -1 : fstat(fd, ret_st);
 }
 
-static int mark(struct survey *s, const char *path, struct error *err)
+static int mark(struct survey *s, int dir, struct error *err)
 {
     struct stat st;
 
-    if (look(s, path, &st) < 0)
-        return 0; /* not there (yet) */
+    if (fstat(dir, &st) < 0)
+        return error_errno(err, "look at a directory");
     return survey_add_inode(s, &st, NULL, SURVEY_HOLDS, err);
 }
 
+/* From the top, as far as there is something. */
 int survey_mark_holders(struct survey *s, const char *path, struct error *err)
 {
-    cleanup_free char *part = strdup(path);
+    cleanup_close int dir = open_part(s->root, ".", O_PATH | O_DIRECTORY);
 
-    if (!part)
-        return error_memory(err);
-    for (char *slash = strrchr(part, '/'); slash; slash = strrchr(part, '/')) {
-        *slash = '\0';
-        if (mark(s, part, err) < 0)
+    if (dir < 0)
+        return error_errno(err, "open `%s`", s->path);
+    if (mark(s, dir, err) < 0)
+        return -1;
+    for (const char *slash; (slash = strchr(path, '/')); path = slash + 1) {
+        char name[NAME_MAX + 1];
+        int next;
+
+        if (slash - path > NAME_MAX)
+            return 0;
+        (void)snprintf(name, sizeof(name), "%.*s", (int)(slash - path), path);
+        next = open_part(dir, name, O_PATH | O_DIRECTORY);
+        close_fd(&dir);
+        dir = next;
+        if (dir < 0)
+            return 0; /* not there (yet) */
+        if (mark(s, dir, err) < 0)
             return -1;
     }
-    return mark(s, "", err);
+    return 0;
 }
 
 /* --- places --- */

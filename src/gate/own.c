@@ -1,0 +1,125 @@
+#include "gate/own.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/config_function.h"
+#include "base/paths.h"
+#include "sandbox/protected.h"
+
+static const struct {
+    const char *variable, *below_home;
+    bool is_hidden; /* false: environments, which programs are shown */
+} usual[] = {
+    {"XDG_CONFIG_HOME", ".config",      true },
+    {"XDG_STATE_HOME",  ".local/state", true },
+    {"XDG_RUNTIME_DIR", NULL,           true },
+    {"XDG_DATA_HOME",   ".local/share", false},
+};
+
+static int add(const char *path, bool is_hidden, struct error *err)
+{
+    cleanup_free char *real = path && *path && *path != '/' ? realpath(path, NULL) : NULL;
+
+    if (!path || !*path)
+        return 0;
+    if ((is_hidden ? protected_add_own(real ? real : path)
+                   : protected_add_run(real ? real : path)) < 0)
+        return error_set(err, E_TOO_LARGE, "the configuration names too many files to protect");
+    return 0;
+}
+
+static int add_below(const char *dir, const char *between, bool is_hidden, struct error *err)
+{
+    char path[PATH_MAX];
+
+    if (!dir || *dir != '/' ||
+        (size_t)snprintf(path, sizeof(path), "%s/%s%sbelljar", dir, between, *between ? "/" : "") >=
+            sizeof(path))
+        return 0;
+    return add(path, is_hidden, err);
+}
+
+static int add_usual(struct error *err)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(usual); i++) {
+        if (add_below(getenv(usual[i].variable), "", usual[i].is_hidden, err) < 0 ||
+            (usual[i].below_home &&
+             add_below(getenv("HOME"), usual[i].below_home, usual[i].is_hidden, err) < 0))
+            return -1;
+    }
+    return 0;
+}
+
+/* Our own programs: a checkout of Belljar may be granted, too. */
+static int add_programs(struct error *err)
+{
+    cleanup_error struct error ignored = {0};
+    cleanup_free char *zygote = paths_zygote(&ignored);
+    char self[PATH_MAX];
+    ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+    if (zygote && add(zygote, false, err) < 0)
+        return -1;
+    if (n <= 0)
+        return 0;
+    self[n] = '\0';
+    return add(self, false, err);
+}
+
+/* Words of a command that are files: the program, or a script that it is given. What is the
+ * system's is not in a grant that anybody writes to. */
+static int add_command(char *const *argv, const char *cwd, struct error *err)
+{
+    for (size_t i = 0; argv && argv[i]; i++) {
+        char path[PATH_MAX];
+        struct stat st;
+
+        if ((size_t)snprintf(path, sizeof(path), "%s%s%s", argv[i][0] == '/' ? "" : cwd,
+                             argv[i][0] == '/' ? "" : "/", argv[i]) >= sizeof(path) ||
+            strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/bin/", 5) == 0 ||
+            stat(path, &st) < 0 || !S_ISREG(st.st_mode))
+            continue;
+        if (add(path, false, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int add_servers(const struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->n_servers; i++) {
+        const struct config_server *server = &config->servers[i];
+
+        if (add_command(server->argv, server->cwd ? server->cwd : "", err) < 0)
+            return -1;
+        for (size_t k = 0; k < server->n_functions; k++)
+            if (add_command(server->functions[k].argv, "", err) < 0)
+                return -1;
+    }
+    return 0;
+}
+
+static int add_named(const struct config *config, struct error *err)
+{
+    const char *const hidden[] = {config->files[0],    config->files[1],     config->trail_dir,
+                                  config->socket,      config->tls_key,      config->token_file,
+                                  config->tokens_file, config->masking_file, config->policies_dir};
+
+    for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
+        if (add(hidden[i], true, err) < 0)
+            return -1;
+    return add(config->tls_cert, false, err) < 0 ? -1 : add_servers(config, err);
+}
+
+int own_places_add(const struct config *config, struct error *err)
+{
+    if (add_usual(err) < 0 || add_programs(err) < 0)
+        return -1;
+    return config ? add_named(config, err) : 0;
+}

@@ -1,0 +1,152 @@
+"""Belljar's own configuration, state, keys, sockets and skills are out of reach, whatever is granted, also for reading."""
+import os
+import secrets
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("watch")
+
+MODES = ["ro", "rw", "cow"]
+SECRET = "own-place-secret"
+
+
+@pytest.fixture
+def home(who):
+    """A home directory with Belljar's files at their usual places and some of the user's own."""
+    path = who.directory("home-" + secrets.token_hex(4))
+    files = {
+        ".config/belljar/config.toml": "# " + SECRET + "\n",
+        ".config/belljar/skills/one/SKILL.md": SECRET,
+        ".config/belljar/policies/mine.toml": SECRET,
+        ".local/state/belljar/token": SECRET,
+        ".local/state/belljar/trail/key": SECRET,
+        "xdg/belljar/tokens.toml": SECRET,
+        "keys/server.key": SECRET,
+        "keys/other.txt": "mine",
+        ".config/other/file": "mine",
+        "data.txt": "mine",
+    }
+    for name, text in files.items():
+        (path / name).parent.mkdir(parents=True, exist_ok=True)
+        (path / name).write_text(text)
+    for p in [path, *path.rglob("*")]:
+        who.own(p)
+    return path
+
+
+def places(home, **more):
+    """The environment of somebody who has their files in `home`."""
+    usual = {"HOME": str(home), "XDG_CONFIG_HOME": None, "XDG_STATE_HOME": None, "XDG_DATA_HOME": None, "XDG_RUNTIME_DIR": None}
+    return {**usual, **more}
+
+
+SEARCH = """
+import os
+found = []
+for top, folders, files in os.walk({home!r}):
+    for name in files:
+        path = os.path.join(top, name)
+        try:
+            if {secret!r} in open(path, errors="replace").read():
+                found.append(path)
+        except OSError:
+            pass
+print(found, open({home!r} + "/data.txt").read(), open({home!r} + "/.config/other/file").read())
+"""
+
+
+@pytest.mark.smoke
+@pytest.mark.parametrize("mode", MODES)
+def test_a_granted_home_does_not_show_them(who, home, mode):
+    code = SEARCH.format(home=str(home), secret=SECRET)
+    answer = who.run(code, "--allow", f"{home}:{mode}", env=places(home, XDG_STATE_HOME=str(home / "xdg"), BELLJAR_TLS_KEY=str(home / "keys/server.key")))
+    assert answer.status == "success", answer
+    assert answer.json.get("stdout") == "[] mine mine\n", answer
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_nothing_is_made_or_changed_in_them(who, home, mode):
+    before = {p: p.read_text() for p in home.rglob("*") if p.is_file()}
+    code = (
+        "import os\n"
+        f"home = {str(home)!r}\n"
+        "for name in ('.config/belljar/config.toml', '.config/belljar/new.toml', '.local/state/belljar/token', '.local/share/belljar/x', 'xdg/belljar/new', 'keys/server.key'):\n"
+        "    path = os.path.join(home, name)\n"
+        "    for f in (lambda: os.makedirs(os.path.dirname(path), exist_ok=True), lambda: open(path, 'w').write('evil'), lambda: os.unlink(path), lambda: 'belljar' in path.rsplit('/', 1)[0] and os.rename(os.path.dirname(path), home + '/away')):\n"
+        "        try:\n            f()\n        except OSError:\n            pass\n"
+    )
+    env = places(home, XDG_STATE_HOME=str(home / "xdg"), BELLJAR_TLS_KEY=str(home / "keys/server.key"))
+    who.run(code, "--allow", f"{home}:{mode}", env=env)
+    for path, text in before.items():
+        assert path.read_text() == text, path
+    assert not (home / ".config/belljar/new.toml").exists() and not (home / "xdg/belljar/new").exists() and not (home / ".local/share/belljar/x").exists()
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("name", [".config/belljar", ".config/belljar/skills", ".local/state/belljar", ".local/state/belljar/trail", "xdg/belljar"])
+def test_they_are_not_granted_themselves(who, home, name, mode):
+    answer = who.run("print(1)", "--allow", f"{home / name}:{mode}", env=places(home, XDG_STATE_HOME=str(home / "xdg")))
+    assert answer.code != 0 and "belongs to Belljar" in answer.text + answer.errors, answer
+    assert "success" not in answer.text
+
+
+def test_a_link_is_no_way_around(who, home):
+    (home / "way").symlink_to(".config/belljar")
+    answer = who.run("print(1)", "--allow", home / "way", env=places(home))
+    assert answer.code != 0 and "belongs to Belljar" in answer.text + answer.errors, answer
+
+
+def test_directories_that_a_link_leads_to_are_covered_where_they_are(who, home):
+    (home / "dotfiles").mkdir()
+    os.rename(home / ".config/belljar", home / "dotfiles/bj")
+    (home / ".config/belljar").symlink_to("../dotfiles/bj")
+    who.own(home / "dotfiles")
+    answer = who.run(SEARCH.format(home=str(home), secret=SECRET), "--allow", home, env=places(home, XDG_STATE_HOME=str(home / "xdg"), BELLJAR_TLS_KEY=str(home / "keys/server.key")))
+    assert answer.json.get("stdout") == "[] mine mine\n", answer
+
+
+def test_a_configuration_named_on_the_command_line_is_covered(who, home):
+    mine = home / "project" / "belljar.toml"
+    mine.parent.mkdir()
+    mine.write_text(f"# {SECRET}\nlog_level = \"warning\"\n")
+    for p in (mine.parent, mine):
+        who.own(p)
+    code = f"import os; print(os.listdir({str(mine.parent)!r}), repr(open({str(mine)!r}).read()))"
+    answer = who.run(code, "--config", mine, "--allow", mine.parent, env=places(home))
+    assert answer.json.get("stdout") == "['belljar.toml'] ''\n", answer
+
+
+def test_what_comes_into_being_later_is_covered_too(who):
+    """The directory is not there when the program starts, and is when it looks."""
+    home = who.directory("home-" + secrets.token_hex(4))
+    code = f"import os; print(os.path.exists({str(home)!r} + '/.config/belljar'), os.path.ismount({str(home)!r} + '/.config/belljar'))"
+    answer = who.run(code, "--allow", home, env=places(home))
+    assert answer.json.get("stdout") == "True True\n", answer
+
+
+def test_a_script_of_a_server_can_be_read_but_not_changed(who, home):
+    script = home / "tools" / "server.py"
+    script.parent.mkdir()
+    script.write_text("print('mine')\n")
+    config = home / "c.toml"
+    config.write_text(f"[servers.x]\ncommand = \"/usr/bin/python3\"\nargs = [\"{script}\"]\n")
+    for p in (script.parent, script, config):
+        who.own(p)
+    code = f"print(open({str(script)!r}).read())\ntry:\n    open({str(script)!r}, 'w').write('evil')\nexcept OSError as e:\n    print(e.errno)"
+    answer = who.run(code, "--config", config, "--allow", f"{home}:cow", env=places(home))
+    assert "print('mine')" in answer.json.get("stdout"), answer
+    assert script.read_text() == "print('mine')\n"
+
+
+def test_another_users_home_below_a_granted_directory(callers):
+    """Root grants the directory that holds somebody's home."""
+    if "root" not in callers:
+        pytest.skip("needs root, to grant a directory of another user")
+    root, user = callers["root"], callers["user"]
+    folder = user.directory("home-" + secrets.token_hex(4))
+    (folder / ".config/belljar").mkdir(parents=True)
+    (folder / ".config/belljar/config.toml").write_text(SECRET)
+    for p in [folder, *folder.rglob("*")]:
+        user.own(p)
+    answer = root.run(f"import os; print(os.listdir('{folder}/.config/belljar'))", "--allow", folder)
+    assert answer.json.get("stdout") == "[]\n", answer
