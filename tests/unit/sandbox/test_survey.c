@@ -32,7 +32,7 @@ static int setup(void **state)
     char path[80];
 
     (void)state;
-    (void)snprintf(base, sizeof(base), "/tmp/belljar-survey.XXXXXX");
+    (void)snprintf(base, sizeof(base), "/dev/shm/belljar-survey.XXXXXX");
     if (!mkdtemp(base))
         return -1;
     (void)snprintf(path, sizeof(path), "%s/g", base);
