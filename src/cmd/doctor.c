@@ -39,14 +39,14 @@ static int print(const struct buf *out)
 }
 
 /* The suite's table goes to stderr: stdout is for the object. */
-static int prove_aside(struct prove_totals *totals, struct error *err)
+static int prove_aside(const struct config *config, struct prove_totals *totals, struct error *err)
 {
     cleanup_close int saved = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
     int r;
 
     if (saved < 0 || dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
         return error_errno(err, "set stdout aside");
-    r = prove_run_suite(totals, err);
+    r = prove_run_suite(config, totals, err);
     (void)fflush(stdout);
     if (dup2(saved, STDOUT_FILENO) < 0)
         return error_errno(err, "take stdout back");
@@ -67,7 +67,8 @@ static int tell_machine(struct doctor *doctor, struct error *err)
 
     if (r == 0 && doctor->has_proof && doctor->can_run) {
         engine_close(&doctor->engine); /* nothing of ours beside the programs on trial */
-        if (prove_aside(&totals, err) < 0 || doctor_json_proof(report, &totals, err) < 0)
+        if (prove_aside(doctor->config, &totals, err) < 0 ||
+            doctor_json_proof(report, &totals, err) < 0)
             r = -1;
     }
     buf_init(&out, MIB);
@@ -92,7 +93,7 @@ static int tell_person(struct doctor *doctor, struct error *err)
         return error_errno(err, "write the report");
     if (doctor->has_proof && doctor->can_run) {
         engine_close(&doctor->engine); /* nothing of ours beside the programs on trial */
-        if (fputs("\n", stdout) < 0 || prove_run_suite(&totals, err) < 0)
+        if (fputs("\n", stdout) < 0 || prove_run_suite(doctor->config, &totals, err) < 0)
             return -1;
     }
     return exit_code(doctor, &totals);

@@ -125,9 +125,9 @@ static json_t *error_json(const struct error *error)
 int doctor_json_proof(json_t *report, const struct prove_totals *proof, struct error *err)
 {
     json_t *object =
-        json_pack("{s:I, s:I, s:I, s:I}", "contained", (json_int_t)proof->passed, "breaches",
+        json_pack("{s:I, s:I, s:I, s:I, s:I}", "contained", (json_int_t)proof->passed, "breaches",
                   (json_int_t)proof->breaches, "unexpected", (json_int_t)proof->unexpected,
-                  "known_gaps", (json_int_t)proof->gaps);
+                  "known_gaps", (json_int_t)proof->gaps, "grants", (json_int_t)proof->grants);
 
     return json_object_set_new(report, "proof", object) < 0 ? error_memory(err) : 0;
 }

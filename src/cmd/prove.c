@@ -21,6 +21,7 @@
 #include "base/paths.h"
 #include "cmd/prove_bait.h"
 #include "cmd/prove_program.h"
+#include "front/terminal.h"
 
 /* Beyond its own limit a program gets this long before it counts as hung; a busy host is no breach.
  */
@@ -130,7 +131,8 @@ static bool wait_end(pid_t pid, int stop, int timeout_ms)
 static int run_once(const struct program *p, const struct suite *suite, int out_fd)
 {
     char words[PROGRAM_TEXTS_MAX][32];
-    const char *argv[32] = {
+    char *grants[BAIT_GRANTS] = {0};
+    const char *argv[32 + BAIT_GRANTS] = {
         "belljar", "run", "--json", "--profile", p->profile, "-l", p->is_bash ? "bash" : "python"};
     size_t argc = 7;
     bool has_ended;
@@ -138,8 +140,14 @@ static int run_once(const struct program *p, const struct suite *suite, int out_
     int status;
 
     add_limits(p, words, argv, &argc);
+    for (size_t i = 0; p->has_grants && i < suite->bait->n_grants; i++)
+        if (asprintf(&grants[i], "--allow=%s:ro", suite->bait->grants[i]) > 0)
+            argv[argc++] = grants[i];
     argv[argc++] = suite->path;
     pid = fork();
+    if (pid != 0)
+        for (size_t i = 0; i < BAIT_GRANTS; i++)
+            free(grants[i]);
     if (pid < 0)
         return -1;
     if (pid == 0) {
@@ -407,7 +415,35 @@ static void suite_close(struct suite *suite)
     (void)sigprocmask(SIG_SETMASK, &suite->before, NULL);
 }
 
-int prove_run_suite(struct prove_totals *ret_totals, struct error *err)
+/* Those that cannot be opened are no grants of any run either. */
+static int add_grants(const struct config *config, struct bait *bait, struct error *err)
+{
+    for (size_t i = 0; i < config->allow.count; i++) {
+        cleanup_free char *path = NULL;
+        enum run_grant_mode mode;
+
+        if (config_parse_grant(config->allow.items[i], &path, &mode, NULL) < 0 ||
+            mode != RUN_GRANT_RO || access(path, R_OK | X_OK) < 0)
+            continue;
+        if (bait_add_grant(bait, path, err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static void print_grants(const struct bait *bait)
+{
+    cleanup(buf_done) struct buf line = {0};
+
+    buf_init(&line, MIB);
+    for (size_t i = 0; i < bait->n_grants; i++) {
+        (void)buf_add_str(&line, i ? ", " : "", NULL);
+        (void)terminal_line(bait->grants[i], strlen(bait->grants[i]), &line, NULL);
+    }
+    (void)printf("\nread-only grants attacked: %s\n", buf_str(&line));
+}
+
+int prove_run_suite(const struct config *config, struct prove_totals *ret_totals, struct error *err)
 {
     struct prove_totals totals = {0};
     struct suite suite = {.path = "/tmp/belljar-prove-XXXXXX", .stop = -1};
@@ -418,12 +454,18 @@ int prove_run_suite(struct prove_totals *ret_totals, struct error *err)
         return -1;
     r = suite_open(&suite, err);
     if (r == 0)
+        r = add_grants(config, suite.bait, err);
+    if (r == 0)
         r = prove_all(&files, &suite, &totals, err);
+    if (r == 0) {
+        print_grants(suite.bait);
+        totals.grants = suite.bait->n_grants;
+    }
     suite_close(&suite);
     globfree(&files);
     if (r < 0)
         return error_wrap(err, "prove");
-    (void)printf("\n%zu programs: %zu contained, %zu breaches, %zu unexpected",
+    (void)printf("%zu programs: %zu contained, %zu breaches, %zu unexpected",
                  totals.passed + totals.breaches + totals.unexpected + totals.gaps, totals.passed,
                  totals.breaches, totals.unexpected);
     if (totals.gaps)

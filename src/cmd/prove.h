@@ -8,6 +8,7 @@
 
 #include <stddef.h>
 
+#include "base/config.h"
 #include "base/error.h"
 
 struct prove_totals {
@@ -15,7 +16,11 @@ struct prove_totals {
     size_t breaches;   /* reached something outside, or what it must not */
     size_t unexpected; /* reached nothing, but ended in another way than it should */
     size_t gaps;       /* got past a limit that nothing but a missing cgroup could hold */
+    size_t grants;     /* read-only directories that were attacked, one of them our own */
 };
 
-/* Prints a table on stdout and progress on stderr. Fails only when the suite itself cannot run. */
-int prove_run_suite(struct prove_totals *ret_totals, struct error *err);
+/* Prints a table on stdout and progress on stderr. Programs that attack read-only grants get one of
+ * our own and every directory that the settings grant for reading; in the latter they try to make
+ * new names only. Fails only when the suite itself cannot run. */
+int prove_run_suite(const struct config *config, struct prove_totals *ret_totals,
+                    struct error *err);

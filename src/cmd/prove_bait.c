@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,10 +11,14 @@
 #include <sys/shm.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <jansson.h>
+
 #include "base/cleanup.h"
+#include "base/json.h"
 
 /* Keys that are taken, before it is no accident any more. */
 #define SHM_TRIES 16
@@ -95,6 +100,69 @@ static int share_memory(struct bait *b, struct error *err)
     return shmdt(at) < 0 ? error_errno(err, "shmdt") : 0;
 }
 
+/* Root's grants are idmapped mounts, which an overlay, as the root of a container is, does not
+ * have.
+ */
+static const char *place_for_grants(void)
+{
+    struct statfs st;
+
+    return statfs("/var/tmp", &st) == 0 && st.f_type == OVERLAYFS_SUPER_MAGIC ? "/tmp" : "/var/tmp";
+}
+
+static int make_granted(struct bait *b, struct error *err)
+{
+    char file[96];
+    cleanup_close int fd = -1;
+
+    (void)snprintf(b->granted, sizeof(b->granted), "%s/bjgranted-XXXXXX", place_for_grants());
+    if (!mkdtemp(b->granted)) {
+        b->granted[0] = '\0';
+        return error_errno(err, "make a directory in %s", place_for_grants());
+    }
+    (void)snprintf(file, sizeof(file), "%s/kept.txt", b->granted);
+    fd = open(file, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0 || fchmod(fd, 0666) < 0 || dprintf(fd, "kept\n") < 0 || chmod(b->granted, 0777) < 0)
+        return error_errno(err, "write %s", file);
+    return bait_add_grant(b, b->granted, err);
+}
+
+int bait_add_grant(struct bait *b, const char *path, struct error *err)
+{
+    json_t *list;
+
+    if (b->n_grants == BAIT_GRANTS)
+        return 0;
+    b->grants[b->n_grants] = strdup(path);
+    if (!b->grants[b->n_grants])
+        return error_memory(err);
+    b->n_grants++;
+    list = json_array();
+    for (size_t i = 0; list && i < b->n_grants; i++)
+        (void)json_array_append_new(list, json_text_string(b->grants[i], strlen(b->grants[i])));
+    free(b->grants_json);
+    b->grants_json = list ? json_dumps(list, JSON_COMPACT) : NULL;
+    json_decref(list);
+    return b->grants_json ? 0 : error_memory(err);
+}
+
+/* Nothing but the file is in it, and the file is as it was. */
+static bool is_granted_whole(const struct bait *b)
+{
+    char path[96], text[8] = "";
+    cleanup_closedir DIR *dir = opendir(b->granted);
+    cleanup_close int fd = -1;
+    size_t entries = 0;
+    struct stat st;
+
+    (void)snprintf(path, sizeof(path), "%s/kept.txt", b->granted);
+    fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    while (dir && readdir(dir))
+        entries++;
+    return entries == 3 && fd >= 0 && fstat(fd, &st) == 0 && (st.st_mode & 07777) == 0666 &&
+           st.st_nlink == 1 && read(fd, text, sizeof(text) - 1) == 5 && strcmp(text, "kept\n") == 0;
+}
+
 static int fill(struct bait *b, struct error *err)
 {
     /* Not in /tmp: a sandbox hides that by having one of its own. */
@@ -115,7 +183,7 @@ static int fill(struct bait *b, struct error *err)
     random_hex(b->orphan + strlen(b->orphan), 3);
     if (gethostname(b->host, sizeof(b->host) - 1) < 0)
         return error_errno(err, "gethostname");
-    if (write_file(b, err) < 0 || listen_all(b, err) < 0)
+    if (write_file(b, err) < 0 || make_granted(b, err) < 0 || listen_all(b, err) < 0)
         return -1;
     return share_memory(b, err);
 }
@@ -149,6 +217,16 @@ void bait_free(struct bait *b)
     (void)unlink(b->file);
     if (b->dir[0])
         (void)rmdir(b->dir); /* stays when a program left something in it, as evidence */
+    if (b->granted[0]) {
+        char path[96];
+
+        (void)snprintf(path, sizeof(path), "%s/kept.txt", b->granted);
+        (void)unlink(path);
+        (void)rmdir(b->granted); /* the same */
+    }
+    for (size_t i = 0; i < b->n_grants; i++)
+        free(b->grants[i]);
+    free(b->grants_json);
     free(b);
 }
 
@@ -174,6 +252,7 @@ static int fill_name(const struct bait *b, const char *text, size_t len, struct 
         {"@VICTIM_PID@",      numbers[2],     0},
         {"@ORPHAN@",          b->orphan,      0},
         {"@HOSTNAME@",        b->host,        0},
+        {"@GRANTS@",          b->grants_json, 0},
         {"@NUL@",             "",             1},
         {"@CR@",              "\r",           1},
     };
@@ -265,5 +344,7 @@ const char *bait_touched(struct bait *b)
         return "the file outside was changed";
     while (dir && readdir(dir))
         entries++;
-    return entries == 4 ? NULL : "the directory outside was changed"; /* ., .., file, socket */
+    if (entries != 4) /* ., .., file, socket */
+        return "the directory outside was changed";
+    return is_granted_whole(b) ? NULL : "a directory granted for reading was changed";
 }

@@ -10,8 +10,15 @@
 
 #define BAIT_SOCKETS 4
 
+/* Read-only directories that a program is granted: our own, and those of the settings. */
+#define BAIT_GRANTS 8
+
 struct bait {
     char dir[64];
+    char granted[64];          /* of our own */
+    char *grants[BAIT_GRANTS]; /* all of them, ours first */
+    size_t n_grants;
+    char *grants_json;
     char file[96];
     char unix_path[96];
     char token[40];  /* what the file and the shared memory hold */
@@ -25,6 +32,10 @@ struct bait {
 };
 
 int bait_new(struct bait **ret_bait, struct error *err);
+
+/* Adds a directory that the settings grant for reading. More than there is room for are left out.
+ */
+int bait_add_grant(struct bait *bait, const char *path, struct error *err);
 
 /* Removes everything. Accepts NULL and half-built bait. */
 void bait_free(struct bait *bait);

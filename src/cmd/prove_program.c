@@ -46,6 +46,8 @@ static void set_key(struct program *p, const char *key, const char *value)
         p->runs = strtol(value, NULL, 10);
     else if (strcmp(key, "differ") == 0)
         p->must_differ = true;
+    else if (strcmp(key, "grant") == 0)
+        p->has_grants = strcmp(value, "ro") == 0;
     else if (strcmp(key, "needs") == 0)
         p->needs_cgroup = strcmp(value, "cgroup") == 0;
 }

@@ -24,6 +24,7 @@ struct program {
     bool must_differ;
     bool needs_cgroup;
     bool is_bash;
+    bool has_grants; /* it is given the read-only directories of the bait */
 };
 
 /* Reads the file and fills in the bait. Free it with program_done() also after a failure. */

@@ -48,7 +48,7 @@ def test_program(program, who, canary):
             private=[who.home / p for p in ("runtime", "tmp", "cache", "config")], uids=[belljar.USER_UID]
         )
         answer = who.call(
-            "run", "--json", *program.flags(), path, hang=program.timeout + HANG, env={"BELLJAR_LOG": None}
+            "run", "--json", *program.flags(), *grants(program, canary), path, hang=program.timeout + HANG, env={"BELLJAR_LOG": None}
         )
         # First whether anything got out, which no gap excuses; only then whether it ended as it promised.
         check_contained(answer, forbidden)
@@ -65,6 +65,10 @@ def test_program(program, who, canary):
 
     if program.differ:
         assert len(set(outputs)) == len(outputs), f"the same output twice: {outputs[0]}"
+
+
+def grants(program, canary):
+    return ["--allow", f"{canary.granted}:{program.grant}"] if program.grant else []
 
 
 def has_cgroup(answer):

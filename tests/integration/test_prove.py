@@ -1,5 +1,6 @@
 """`belljar doctor --prove` on a small corpus of its own: what is contained, what is a breach, what is merely unexpected."""
 import contextlib
+import json
 import os
 import re
 import shutil
@@ -158,3 +159,30 @@ def test_stopped_by_a_signal_it_takes_its_bait_along(who, checkout, number):
 def children(pid):
     with open(f"/proc/{pid}/task/{pid}/children", encoding="utf-8") as file:
         return file.read().split()
+
+
+def test_every_read_only_grant_of_the_settings_is_attacked(who, checkout):
+    """Ours may be destroyed; in those of the settings nothing is there to lose, and nothing changes."""
+    mine = who.directory("mine")
+    (mine / "file").write_text("mine")
+    writable = who.directory("writable")
+    folder = os.path.join(checkout, "tests", "escape", "corpus", "files")
+    os.makedirs(folder, exist_ok=True)
+    shutil.copy(corpus.CORPUS / "files" / "readonly-grant.py", folder)
+    settings = who.file("prove.toml", f'allow = ["{mine}", "{writable}:rw", "{mine}-not-there"]\n')
+    p = subprocess.run([os.path.join(checkout, "build", "belljar"), "doctor", "--prove", "--json", "--config", str(settings)],
+                       env=who.environment(), capture_output=True, stdin=subprocess.DEVNULL, timeout=300, **who.identity())  # fmt: skip
+    assert json.loads(p.stdout)["proof"] == {"contained": 1, "breaches": 0, "unexpected": 0, "known_gaps": 0, "grants": 2}, (p.stdout[-500:], p.stderr)
+    grants = [l for l in p.stderr.decode().splitlines() if l.startswith("read-only grants attacked: ")]
+    assert grants and grants[0].endswith(f", {mine}"), p.stderr
+    assert os.listdir(mine) == ["file"] and (mine / "file").read_text() == "mine" and not os.listdir(writable)
+
+
+def test_a_written_grant_is_a_breach(who, checkout):
+    """The same program fails where its directory can be written: by hand, as a grant for writing."""
+    there = who.directory("written")
+    (there / "kept.txt").write_text("kept\n")
+    there.chmod(0o777)
+    text = (corpus.CORPUS / "files" / "readonly-grant.py").read_text().replace("@GRANTS@", json.dumps([str(there)]))
+    answer = who.call("run", "--json", "--profile", "open", "--allow", f"{there}:rw", who.file("grant.py", text))
+    assert "ESCAPED:" in answer.json["stdout"], answer

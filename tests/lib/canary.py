@@ -3,6 +3,7 @@ process that must not be hurt. Only the sandbox can keep a program away from the
 """
 import ctypes
 import hashlib
+import json
 import os
 import secrets
 import shutil
@@ -16,12 +17,24 @@ IPC_CREAT = 0o1000
 IPC_RMID = 0
 
 
+def make_granted():
+    """A directory that programs with `grant: ro` may read. Root's grants are idmapped mounts, which an overlay does not have."""
+    kind = subprocess.run(["stat", "-f", "-c", "%T", "/var/tmp"], capture_output=True, text=True).stdout.strip()
+    path = tempfile.mkdtemp(prefix="bjgranted-", dir="/tmp" if kind == "overlayfs" else "/var/tmp")
+    os.chmod(path, 0o777)
+    with open(os.path.join(path, "kept.txt"), "w", encoding="utf-8") as f:
+        f.write("kept\n")
+    os.chmod(os.path.join(path, "kept.txt"), 0o666)
+    return path
+
+
 class Canary:
     def __init__(self, parent="/var/tmp", uid=None):
         self.token = "bjtoken-" + secrets.token_hex(12)
         self.dir = tempfile.mkdtemp(prefix="bjcanary-", dir=parent)
         self.file = os.path.join(self.dir, "secret.txt")
         self.unix_path = os.path.join(self.dir, "socket")
+        self.granted = make_granted()
         self.abstract = os.path.basename(self.dir)
         self.shm_key = secrets.randbelow(1 << 29) | 1 << 29
         self.sockets = []
@@ -69,7 +82,7 @@ class Canary:
 
     def digest(self):
         h = hashlib.sha256()
-        for base, dirs, names in sorted(os.walk(self.dir)):
+        for base, dirs, names in sorted([*os.walk(self.dir), *os.walk(self.granted)]):
             for n in sorted(dirs + names):
                 path = os.path.join(base, n)
                 st = os.lstat(path)
@@ -115,6 +128,8 @@ class Canary:
                 shutil.rmtree(path, ignore_errors=True)
             elif path not in (self.file, self.unix_path):
                 os.unlink(path)
+        shutil.rmtree(self.granted, ignore_errors=True)
+        self.granted = make_granted()
         self.fill()
         self.before = self.digest()
 
@@ -129,6 +144,7 @@ class Canary:
             "SHM_KEY": str(self.shm_key),
             "VICTIM_PID": str(self.victim.pid),
             "HOSTNAME": socket.gethostname(),
+            "GRANTS": json.dumps([self.granted]),
             **more,
         }
         for name, value in values.items():
@@ -143,3 +159,4 @@ class Canary:
         if self.shm >= 0:
             libc.shmctl(self.shm, IPC_RMID, None)
         shutil.rmtree(self.dir, ignore_errors=True)
+        shutil.rmtree(self.granted, ignore_errors=True)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 CORPUS = Path(__file__).resolve().parents[1] / "escape" / "corpus"
 
-KEYS = {"id", "category", "profile", "threat", "expect", "require", "forbid", "limits", "runs", "differ", "needs"}
+KEYS = {"id", "category", "profile", "threat", "expect", "require", "forbid", "limits", "runs", "differ", "needs", "grant"}
 LISTS = {"require", "forbid"}
 LIMITS = {"timeout": "--timeout", "memory": "--memory", "pids": "--pids", "disk": "--disk", "output": "--output"}
 # `invalid` is no status: Belljar takes the input for a mistake and nothing runs.
@@ -38,6 +38,7 @@ class Program:
     runs: int = 1
     differ: str = ""
     needs: str = ""
+    grant: str = ""
 
     @property
     def language(self):
@@ -96,6 +97,8 @@ def check(program):
         raise ValueError(f"{where}: only stdout can be asked to differ")
     if program.needs not in ("", "cgroup"):
         raise ValueError(f"{where}: only a cgroup can be needed")
+    if program.grant not in ("", "ro"):
+        raise ValueError(f"{where}: only `ro` can be granted")
     if not can_fail(program):
         raise ValueError(f"{where}: accepts success and more, and has no marker, bait, require or forbid: it cannot fail")
     # In one piece the marker would be found in every traceback that quotes the line.
