@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/net.h"
 #include "base/paths.h"
+#include "gate/policy_place.h"
 
 int admit_load_profile(const struct config *config, struct profile **ret_profile, struct error *err)
 {
@@ -40,6 +41,20 @@ int admit_net(const struct config *config, struct net **ret_net, struct error *e
     return 0;
 }
 
+static int check_places(const struct run *run, const struct config *config,
+                        const struct profile *profile, struct error *err)
+{
+    const char *path;
+
+    for (size_t i = 0; run->n_grants && (path = profile_file(profile, i)); i++)
+        if (policy_place_check(run, path, "the profile", err) < 0)
+            return -1;
+    for (size_t i = 0; run->n_grants && i < ARRAY_SIZE(config->files); i++)
+        if (policy_place_check(run, config->files[i], "the file of settings", err) < 0)
+            return -1;
+    return 0;
+}
+
 int admit_run(struct run *run, const struct config *config, const struct profile *profile,
               struct error *err)
 {
@@ -50,6 +65,8 @@ int admit_run(struct run *run, const struct config *config, const struct profile
                   profile_name(profile));
         return error_hint(err, "use the profile `standard`");
     }
+    if (check_places(run, config, profile, err) < 0)
+        return -1;
     if (net_merge(&run->net, profile_net(profile), err) < 0)
         return error_wrap(err, "`net`");
     admit_limits(config, profile, &run->limits);

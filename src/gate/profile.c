@@ -148,6 +148,8 @@ int profile_load(const char *name, const char *system_dir, struct profile **ret_
     }
     if (encode(p, err) < 0)
         return -1;
+    for (; p->n_paths < chain.count; p->n_paths++)
+        p->paths[p->n_paths] = take_ptr(chain.paths[p->n_paths]);
     *ret_profile = take_ptr(p);
     return 0;
 }
@@ -166,10 +168,17 @@ void profile_free(struct profile *profile)
     pack_done(&profile->encoded);
     free(profile->name);
     free(profile->system_dir);
+    for (size_t i = 0; i < profile->n_paths; i++)
+        free(profile->paths[i]);
     free(profile);
 }
 
 /* ---- asking ---- */
+
+const char *profile_file(const struct profile *profile, size_t index)
+{
+    return index < profile->n_paths ? profile->paths[index] : NULL;
+}
 
 const char *profile_name(const struct profile *profile)
 {

@@ -25,6 +25,9 @@ void profile_free(struct profile *profile);
 
 const char *profile_name(const struct profile *profile);
 
+/* The files it was read from, its parents' included; NULL past the end. */
+const char *profile_file(const struct profile *profile, size_t index);
+
 /* May this language run? `strict` refuses Bash, because no policy can read Bash. The error says
  * which profile would. */
 int profile_check_language(const struct profile *profile, enum run_language language,

@@ -37,6 +37,8 @@ struct profile {
     struct run_limits limits;
     uint32_t limits_set; /* bit per row of limit_fields */
     struct pack encoded;
+    char *paths[PROFILE_INHERIT_MAX]; /* the files it was read from */
+    size_t n_paths;
 };
 
 /* One file being read into the profile. */

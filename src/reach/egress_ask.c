@@ -170,8 +170,12 @@ static size_t read_socks(const unsigned char *data, size_t len, struct guest *g,
     host = data[3] == SOCKS_V4 ? 4 : data[3] == SOCKS_V6 ? 16 : data[3] == SOCKS_NAME ? data[4] : 0;
     if (data[3] == SOCKS_NAME)
         at++;
+    if (data[3] != SOCKS_V4 && data[3] != SOCKS_V6 && data[3] != SOCKS_NAME) {
+        *ret_why = "a SOCKS request with an unknown kind of address";
+        return len;
+    }
     if (len < at + host + 2)
-        return host ? 0 : len;
+        return 0;
     g->port = (uint16_t)(data[at + host] << 8 | data[at + host + 1]);
     if (data[3] == SOCKS_NAME) {
         *ret_why = host_parse((const char *)data + at, host, false, &g->host);
@@ -197,7 +201,7 @@ static void listen_socks(struct guest *g, struct evbuffer *in)
     if (n == 0)
         return;
     (void)evbuffer_drain(in, n);
-    if (data[0] != 5 || data[1] != SOCKS_CONNECT || (!g->is_known && !why))
+    if (!why && (data[0] != 5 || data[1] != SOCKS_CONNECT || data[2] != 0))
         why = "a SOCKS request other than CONNECT to a host";
     if (why || !g->port) {
         guest_refuse(g, 400, why ? why : "port 0", false);

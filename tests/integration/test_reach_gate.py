@@ -150,6 +150,91 @@ def test_no_spelling_and_no_trick_reaches_what_is_not_granted(who, resolver):
         assert answer.json["net"]["refused"] and answer.json["net"]["refused_more"] > 0
 
 
+# Names as bytes, which one reader takes for the granted name and another for something else. `good.test` and all below
+# `wild.test` are granted; every other name would lead to the bait, and so would the granted ones if they were cut.
+TRICKS = [
+    b"evil.test\0.wild.test", b"127.0.0.1\0.wild.test", b"evil.test\0good.test", b"good.test\0", b"\0good.test", b"good.test\0.evil.test", b"good.test\0127.0.0.1",
+    b"evil.test\n.wild.test", b"evil.test\r\n.wild.test", b"evil.test\r\nHost: a.wild.test", b"evil.test\t.wild.test", b"evil.test .wild.test", b" good.test", b"good.test ",
+    b"good.test\t", b"evil.test%00.wild.test", b"evil.test%2e.wild.test", b"evil.test%0a.wild.test", b"good%2etest", b"%67ood.test", b"evil.test#.wild.test", b"evil.test?.wild.test",
+    b"evil.test/.wild.test", b"evil.test\\.wild.test", b"evil.test;.wild.test", b"evil.test,a.wild.test", b"evil.test&.wild.test", b"evil.test@a.wild.test", b"a.wild.test@evil.test",
+    b"user:pass@good.test", b"@good.test", b"good.test@", "good\u3002test".encode(), "good\uff0etest".encode(), "good\uff61test".encode(), "\uff47ood.test".encode(), "g\u200bood.test".encode(),
+    "good.test\u00ad".encode(), "g\u043eod.test".encode(), b"good.test\xff", b"\xc0\xaegood.test", b"xn--good.test", b"good.test..", b"good..test", b"..good.test", b".wild.test", b"..wild.test",
+    b"wild.test", b"a..wild.test", b"evilwild.test", b"a.wild.test.evil.test", b"-.wild.test", b"a.wild.test%lo", b"127.0.0.1%lo", b"::1%lo", b"[::1]", b"[::ffff:127.0.0.1]", b"::ffff:127.0.0.1",
+    b"::127.0.0.1", b"0x7f.0.0.1", b"0177.0.0.1", b"2130706433", b"0x7f000001", b"127.1", b"127.0.0.1.", b"127.0.0.01", b"0127.0.0.1", b"+127.0.0.1", b"127.0.0.1 ", b"1 27.0.0.1",
+    "\u0661\u0662\u0667.0.0.1".encode(), "127\u30020.0.1".encode(), b"4294967297", b"0x1007f000001", b"127.0.0.0x1", b"127.0.1", b"0", b"0.0.0.0", b"", b".", b"..", b"*", b"*.wild.test", b"a" * 64 + b".wild.test",
+    (b"a." * 122) + b"wild.test", b"a" * 255, b"localhost", b"localhost.", b"good.test:80", b"good.test:80@evil.test", b"http://good.test", b"[good.test]", b"[a.wild.test", b"a.wild.test]",
+]  # fmt: skip
+
+
+def socks_bytes(name, port, declared=None, head=b"\x05\x01\x00", command=1, reserved=0, kind=3):
+    return head + bytes([5, command, reserved, kind, len(name) if declared is None else declared]) + name + port.to_bytes(2, "big")
+
+
+def test_names_that_two_could_read_differently_are_refused(who, resolver):
+    """In SOCKS and CONNECT, and as the host of a URL: NUL, line ends, escapes, other scripts, other numbers, no or too many parts."""
+    env = resolver({"good.test": "10.9.8.7", "evil.test": "127.0.0.1", "a.wild.test": "10.9.8.7", "wild.test": "127.0.0.1", "xn--good.test": "127.0.0.1", "localhost": "127.0.0.1"})
+    with Bait() as bait:
+        port = bait.port
+        texts = [socks_bytes(name, port) for name in TRICKS if len(name) < 256]
+        for name in TRICKS:
+            for end in (b":%d" % port, b".:%d" % port):
+                texts.append(b"CONNECT " + name + end + b" HTTP/1.1\r\nHost: good.test:%d\r\n\r\n" % port)
+                texts.append(b"CONNECT " + name + end + b" HTTP/1.1\r\nHost: " + name + end + b"\r\n\r\n")
+            texts.append(b"GET http://" + name + b":%d/ HTTP/1.1\r\nHost: " % port + name + b":%d\r\n\r\n" % port)
+        lines, answer = ask(who, texts, *(w for g in ("good.test", "*.wild.test") for w in ("--net", f"{g}:{port}")), env=env)
+        for text, line in zip(texts, lines):
+            assert re.match(r"HTTP/1.1 (403|400|502) |socks [1-9]|closed", line), (text, line)
+        assert bait.touched == [] and answer.json["net"]["connections"] == 0
+        # Only whole granted names were ever looked up.
+        for name in resolver.asked():
+            assert name == "good.test" or re.fullmatch(r"([a-z0-9_][a-z0-9_-]*\.)+wild\.test", name), name
+
+
+def test_lengths_kinds_and_commands_of_socks_that_do_not_fit(who, resolver):
+    with Bait() as bait:
+        port = bait.port
+        two = port.to_bytes(2, "big")
+        texts = [socks_bytes(b"good.test", port, declared=n) + b"\0" * 300 for n in (0, 1, 4, 8, 10, 11, 255)]
+        texts += [socks_bytes(b"evil.test\0.wild.test", port, declared=n) + b"\0" * 300 for n in (9, 10, 11)]
+        texts += [b"\x05\x01\x00\x05" + bytes([command, 0, 1]) + b"\x7f\0\0\1" + two for command in (0, 2, 3, 255)]
+        texts += [b"\x05\x01\x00\x05\x01\x00" + bytes([kind]) + b"\x7f\0\0\1" + two + b"\0" * 20 for kind in (0, 2, 5, 6, 127, 255)]
+        texts += [b"\x05\x01\x00\x05\x01\x01\x01\x7f\0\0\1" + two, b"\x05\x01\x00\x04\x01" + two + b"\x7f\0\0\1\0", b"\x05\x01\x00" + b"\x05" * 40]
+        texts += [b"\x05\x01\x00\x05\x01\x00\x01\x7f\0\0\1\0\0", b"\x05\x00\x05\x01\x00\x01\x7f\0\0\1" + two, b"\x05\x01\x02\x01\x04user\x04pass\x05\x01\x00\x01\x7f\0\0\1" + two]
+        env = resolver({"good.test": "127.0.0.1", "goo": "127.0.0.1", "evil.test": "127.0.0.1"})
+        lines, answer = ask(who, texts, "--net", f"good.test:{port}", "--net", f"*.wild.test:{port}", env=env)
+        for text, line in zip(texts, lines):
+            assert re.match(r"socks [1-9]|closed|HTTP/1.1 400 ", line), (text, line)
+        assert bait.touched == [] and answer.json["net"]["connections"] == 0
+
+
+def test_requests_in_pieces_are_the_same_requests(who):
+    """Byte by byte, with pauses: nothing is decided before the whole name is there, and nothing is lost."""
+    code = """
+import socket, sys, time
+def slowly(data, pause=0):
+    s = socket.create_connection(("127.0.0.1", 3128), timeout=50)
+    s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    for byte in data:
+        s.sendall(bytes([byte]))
+        time.sleep(pause)
+    got = b""
+    while len(got) < 12 and (part := s.recv(1000)):
+        got += part
+    return got[:12]
+port = int(sys.stdin.read())
+two = port.to_bytes(2, "big")
+print(slowly(b"\\x05\\x01\\x00\\x05\\x01\\x00\\x03\\x09127.0.0.1" + two, 0.001)[:4])
+print(slowly(b"\\x05\\x01\\x00\\x05\\x01\\x00\\x03\\x0c127.0.0.1\\0.x" + two, 0.001)[:4])
+print(slowly(b"CONNECT 127.0.0.1:%d HTTP/1.1\\r\\nHost: 127.0.0.1:%d\\r\\n\\r\\n" % (port, port), 0.001))
+print(slowly(b"CONNECT 127.0.0.2:%d HTTP/1.1\\r\\nHost: 127.0.0.1:%d\\r\\n\\r\\n" % (port, port), 0.001))
+""".replace("\\\\", "\\")
+    with Host() as host:
+        answer = who.run(code, "--stdin", "-", "--net", f"127.0.0.1:{host.port}", input=str(host.port).encode())
+        lines = answer.json["stdout"].splitlines()
+        assert lines[0] == r"b'\x05\x00\x05\x00'" and lines[1].startswith(r"b'\x05\x00\x05") and lines[1] != lines[0], answer
+        assert lines[2] == "b'HTTP/1.1 200'" and lines[3] in ("b'HTTP/1.1 403'", "b'HTTP/1.1 400'"), answer
+
+
 SMUGGLED = [
     b"Content-Length: 5\r\nContent-Length: 6\r\n", b"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", b"Content-Length: +5\r\n", b"Content-Length: 5, 5\r\n",
     b"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n", b"Transfer-Encoding: gzip, chunked\r\n", b"Transfer-Encoding: xchunked\r\n",
