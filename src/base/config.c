@@ -106,8 +106,11 @@ static const struct config_option options[] = {
      .help = "a file of it that has grown to this is sealed, and the next is begun", AT(trail_file_mb)},
     {"trail_max_days", CONFIG_INT, "0", 0, 36500, .value = "DAYS",
      .help = "files of it with nothing younger are removed, which is written down; 0: none is", AT(trail_max_days)},
-    {"trail_max_mb", CONFIG_SIZE, "0", 0, 1 << 30, .unit = "MB", .unit_bytes = 1048576,
+    {"trail_max_mb", CONFIG_SIZE, "1024", 0, 1 << 30, .unit = "MB", .unit_bytes = 1048576,
      .help = "beyond this the oldest files of it are removed, which is written down; 0: none is", AT(trail_max_mb)},
+
+    {"trail_mb_per_hour", CONFIG_SIZE, "4096", 0, 1 << 30, .unit = "MB", .unit_bytes = 1048576,
+     .help = "how much a server writes to the trail for one token within an hour; beyond this it is answered with 429; 0: any amount", AT(trail_mb_per_hour)},
 
     {"pool_size", CONFIG_INT, "-1", -1, LIMIT_SANDBOXES, .unit = "sandboxes",
      .help = "sandboxes kept ready; -1: by memory and cores; 0: none", AT(pool_size)},

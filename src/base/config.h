@@ -107,6 +107,7 @@ struct config {
     int64_t trail_file_mb;
     int64_t trail_max_days;
     int64_t trail_max_mb;
+    int64_t trail_mb_per_hour;
     int64_t pool_size;
     int64_t pool_hot;
     int64_t zygote_max_runs;

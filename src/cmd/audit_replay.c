@@ -39,6 +39,7 @@ struct replay {
 
 struct records {
     const struct witness *witness;
+    struct index *index;
     json_t *start, *end;
 };
 
@@ -82,7 +83,7 @@ static int keep_record(void *user, const struct index_row *row, const struct buf
     /* What somebody else put there is not run. */
     if (!witness_wrote(records->witness, line->data, line->len))
         return error_set(err, E_DENIED, "its record was changed; `belljar audit verify` says more");
-    *place = record_load(line->data, line->len);
+    *place = index_load(records->index, line);
     return *place ? 0 : error_set(err, E_INVALID, "a record cannot be read");
 }
 
@@ -96,6 +97,7 @@ static int find_records(struct replay *replay, const char *id, struct records *r
     index_close(take_ptr(replay->index));
     if (index_open(replay->audit->dir, &replay->index, err) < 0)
         return -1;
+    ret_records->index = replay->index;
     return index_find(replay->index, &filter, keep_record, ret_records, err);
 }
 

@@ -16,6 +16,7 @@ static const char *const hidden[] = {"v", "prev", "mac", "hash"};
 
 struct showing {
     const struct audit *audit;
+    struct index *index;
     struct buf out;
     size_t count;
 };
@@ -130,13 +131,18 @@ static int show(void *user, const struct index_row *row, const struct buf *line,
     (void)start;
     showing->count++;
     buf_clear(out);
-    if (showing->audit->is_json)
+    if (showing->audit->is_json && !index_refers(line))
         return buf_add(out, line->data, line->len, err) < 0 || buf_add_str(out, "\n", err) < 0
                    ? -1
                    : audit_print(out, err);
-    object = record_load(line->data, line->len);
+    object = index_load(showing->index, line);
     if (!object)
         return error_set(err, E_INVALID, "a record cannot be read");
+    if (showing->audit->is_json) {
+        r = json_text_dump(object, JSON_TEXT_COMPACT, out, err);
+        json_decref(object);
+        return r < 0 || buf_add_str(out, "\n", err) < 0 ? -1 : audit_print(out, err);
+    }
     r = showing->count > 1 ? buf_add_str(out, "\n", err) : 0;
     if (r == 0)
         r = buf_printf(out, err, "record %" JSON_INTEGER_FORMAT "\n",
@@ -166,6 +172,7 @@ int audit_show(struct audit *audit, char **words, struct error *err)
     if (index_open(audit->dir, &index, err) < 0)
         return -1;
     buf_init(&showing.out, 8 * RECORD_BYTES);
+    showing.index = index;
     r = index_find(index, &audit->filter, show, &showing, err);
     buf_done(&showing.out);
     index_close(index);

@@ -26,6 +26,7 @@
 #include "front/mcp_http.h"
 #include "front/mcp_tools.h"
 #include "gate/admit.h"
+#include "gate/quota.h"
 #include "pool/engine.h"
 #include "pool/granted.h"
 
@@ -213,6 +214,17 @@ static void raise_descriptors(void)
     }
 }
 
+/* What the trail took on behalf of a token. */
+static void on_written(void *user, const char *owner, size_t bytes)
+{
+    const struct serve *serve = user;
+    struct caller *c = owner ? auth_next(serve->auth, NULL) : NULL;
+
+    for (; c; c = auth_next(serve->auth, c))
+        if (strcmp(c->name, owner) == 0)
+            quota_spend_trail(c, loop_now_ns(), (double)bytes);
+}
+
 /* Whether there is more than one token, so that shares matter. */
 static bool has_others(void *user)
 {
@@ -237,6 +249,8 @@ static int open_engine(struct serve *serve, struct error *err)
     struct run_limits limits;
 
     raise_descriptors();
+    quota_limit_trail(config->trail_mb_per_hour ? (double)config->trail_mb_per_hour * (double)MIB
+                                                : -1);
     granted_configure(on_misuse);
     if (profiles_open(config, &serve->profiles, err) < 0 ||
         profiles_get(serve->profiles, NULL, &profile, err) < 0)
@@ -244,8 +258,10 @@ static int open_engine(struct serve *serve, struct error *err)
     admit_limits(config, profile, &limits);
     if (engine_open(&serve->engine, config, &stock, &limits, err) < 0 ||
         hide_token(serve, err) < 0 ||
-        engine_open_trail(&serve->engine, config,
-                          &(struct witness_options){.on_note = on_note, .user = serve}, err) < 0)
+        engine_open_trail(
+            &serve->engine, config,
+            &(struct witness_options){.on_note = on_note, .on_written = on_written, .user = serve},
+            err) < 0)
         return -1;
     sessions = engine_sessions(&serve->engine, config);
     sessions.has_others = has_others;

@@ -28,9 +28,9 @@ struct caller {
     bool is_known;                    /* false: its token was removed */
     bool is_told;                     /* the trail knows that it was used */
 
-    struct quota_bucket runs, cpu_s, bytes;  /* gate/quota.h */
-    struct queue_place *first, *last;        /* that wait, gate/queue.h */
-    struct caller *turn_before, *turn_after; /* of those that wait */
+    struct quota_bucket runs, cpu_s, bytes, trail; /* gate/quota.h */
+    struct queue_place *first, *last;              /* that wait, gate/queue.h */
+    struct caller *turn_before, *turn_after;       /* of those that wait */
     size_t n_waiting, n_running;
     size_t n_requests;    /* that are being answered, front/route.h */
     size_t n_kept[2];     /* answers without and with a key, front/job.h */

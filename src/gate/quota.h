@@ -19,5 +19,10 @@ int quota_take_run(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s,
 int quota_check_bytes(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s,
                       struct error *err);
 
+/* What the trail takes for one caller within an hour, of which quota_check_bytes() speaks, too;
+ * below 0: any amount. The same for all. */
+void quota_limit_trail(double bytes_per_hour);
+void quota_spend_trail(struct caller *caller, uint64_t now_ns, double bytes);
+
 /* What a run, or a file on its way in or out, has used. */
 void quota_spend(struct caller *caller, uint64_t now_ns, double cpu_s, double bytes);

@@ -64,6 +64,8 @@ int witness_open(const struct witness_options *options, struct witness **ret_wit
     if (!witness)
         return error_memory(err);
     witness->keep = keep_of(config->trail_keep);
+    witness->on_written = options->on_written;
+    witness->user = options->user;
     witness->masking = masking == RUN_MASK_ALL ? RUN_MASK_ALL : RUN_MASK_SECRETS;
     if (open_trail(witness, options, err) < 0) {
         free(witness);
@@ -186,7 +188,9 @@ static void add_bytes(struct witness *witness, struct record *r, const char *key
     record_open(r, key);
     record_number(r, "bytes", bytes.len);
     record_digest(r, "sha256", digest);
-    if (is_kept && bytes.len <= TRAIL_TEXT_MAX) {
+    if (is_kept && bytes.len >= TEXT_LEAST && witness_refer(witness, r, key, digest)) {
+        /* it is there already */
+    } else if (is_kept && bytes.len <= TRAIL_TEXT_MAX) {
         struct clean_text text = mask_for_trail(witness->masking, bytes, &masked);
 
         record_text(r, "text", text);
@@ -194,6 +198,8 @@ static void add_bytes(struct witness *witness, struct record *r, const char *key
             record_number(r, "masked", masked.finds);
             record_number(r, "hidden_bytes", masked.bytes);
         }
+        if (bytes.len >= TEXT_LEAST)
+            witness_note_text(witness, key, digest, masked.finds, masked.bytes);
     } else if (is_kept) {
         record_bool(r, "is_too_long", true);
     }
@@ -314,16 +320,10 @@ static void add_grants(struct witness *witness, struct record *r, const struct r
     record_close(r);
 }
 
-int witness_start(struct witness *witness, struct run *run, struct error *err)
+static int write_start(struct witness *witness, struct run *run, struct error *err)
 {
     cleanup(record_done) struct record r = {0};
 
-    if (!witness && run->wants_receipt) {
-        error_set(err, E_UNSUPPORTED, "a receipt needs the trail, which is off");
-        return error_hint(err, "`trail = \"on\"` in the settings");
-    }
-    if (!witness)
-        return 0;
     record_init(&r, "start");
     add_who(witness, &r, run);
     add_bytes(witness, &r, "code", (struct span){buf_str(&run->code), run->code.len},
@@ -343,7 +343,23 @@ int witness_start(struct witness *witness, struct run *run, struct error *err)
     add_grants(witness, &r, run);
     add_net(witness, &r, run->net);
     witness_add_limits(&r, &run->limits);
-    if (trail_append(witness->trail, &r, TRAIL_START, NULL, err) < 0)
+    return witness_append(witness, run->owner, &r, TRAIL_START, NULL, err);
+}
+
+int witness_start(struct witness *witness, struct run *run, struct error *err)
+{
+    int r;
+
+    if (!witness && run->wants_receipt) {
+        error_set(err, E_UNSUPPORTED, "a receipt needs the trail, which is off");
+        return error_hint(err, "`trail = \"on\"` in the settings");
+    }
+    if (!witness)
+        return 0;
+    r = write_start(witness, run, err);
+    if (r > 0) /* what it referred to is in a file that is full */
+        r = write_start(witness, run, err);
+    if (r < 0)
         return -1;
     run->is_recorded = true;
     return 0;
@@ -509,8 +525,8 @@ static int write_end(struct witness *witness, const struct run *run, bool is_kep
             record_signed(&r, "signal", run->signal);
     }
     add_result(witness, &r, run, is_kept, receipt);
-    return trail_append(witness->trail, &r, run->is_recorded ? TRAIL_END : TRAIL_EVENT, ret_mark,
-                        err);
+    return witness_append(witness, run->owner, &r, run->is_recorded ? TRAIL_END : TRAIL_EVENT,
+                          ret_mark, err);
 }
 
 static void withhold(struct run *run, struct error *why)
@@ -548,6 +564,8 @@ void witness_end(struct witness *witness, struct run *run)
     (void)stpncpy(receipt.status, has_failed ? "failed" : run_status_name(run->status),
                   sizeof(receipt.status) - 1);
     r = write_end(witness, run, witness->keep == KEEP_ALL, &receipt, &mark, &err);
+    if (r > 0)
+        r = write_end(witness, run, witness->keep == KEEP_ALL, &receipt, &mark, &err);
     /* Better without the texts than without the record. */
     if (r < 0 && witness->keep == KEEP_ALL) {
         error_done(&err);

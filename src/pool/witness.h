@@ -24,6 +24,8 @@ struct witness_options {
     struct loop *loop;
     bool is_brief;                                 /* trail/trail.h */
     void (*on_note)(void *user, const char *text); /* trail/trail.h */
+    /* So many bytes were written down on behalf of somebody. Optional. */
+    void (*on_written)(void *user, const char *owner, size_t bytes);
     void *user;
 };
 

@@ -29,11 +29,11 @@ int witness_session(struct witness *witness, const struct witness_session *event
         witness_add_limits(&r, event->limits);
     record_word(&r, "status", event->error && event->error->code != E_NONE ? "failed" : "success");
     witness_add_error(witness, &r, event->error);
-    return trail_append(witness->trail, &r,
-                        is_open                            ? TRAIL_START
-                        : strcmp(event->event, "end") == 0 ? TRAIL_END
-                                                           : TRAIL_EVENT,
-                        NULL, err);
+    return witness_append(witness, event->owner, &r,
+                          is_open                            ? TRAIL_START
+                          : strcmp(event->event, "end") == 0 ? TRAIL_END
+                                                             : TRAIL_EVENT,
+                          NULL, err);
 }
 
 int witness_file(struct witness *witness, const struct witness_file *event, struct error *err)
@@ -53,7 +53,7 @@ int witness_file(struct witness *witness, const struct witness_file *event, stru
     }
     record_word(&r, "status", event->error ? "failed" : "success");
     witness_add_error(witness, &r, event->error);
-    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
+    return witness_append(witness, event->owner, &r, TRAIL_EVENT, NULL, err);
 }
 
 int witness_call(struct witness *witness, const struct call_record *call, struct error *err)
@@ -79,7 +79,7 @@ int witness_call(struct witness *witness, const struct call_record *call, struct
     record_ms(&r, "ms", call->ms);
     record_word(&r, "status", call->error->code == E_NONE ? "success" : "failed");
     witness_add_error(witness, &r, call->error);
-    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
+    return witness_append(witness, run->owner, &r, TRAIL_EVENT, NULL, err);
 }
 
 int witness_net(struct witness *witness, const struct witness_net *event, struct error *err)
@@ -107,7 +107,7 @@ int witness_net(struct witness *witness, const struct witness_net *event, struct
     witness_add(witness, &r, "why", event->why);
     if (event->more)
         record_number(&r, "more", event->more);
-    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
+    return witness_append(witness, event->owner, &r, TRAIL_EVENT, NULL, err);
 }
 
 static bool is_flood(struct witness *witness)
@@ -138,7 +138,7 @@ int witness_refusal(struct witness *witness, const char *owner, const char *what
     witness_add_error(witness, &r, why);
     if (witness->n_untold)
         record_number(&r, "more", witness->n_untold);
-    if (trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err) < 0)
+    if (witness_append(witness, owner, &r, TRAIL_EVENT, NULL, err) < 0)
         return -1;
     witness->n_untold = 0;
     return 0;
@@ -153,7 +153,7 @@ int witness_token(struct witness *witness, const char *event, const char *name, 
     record_init(&r, "token");
     record_word(&r, "event", event);
     witness_add(witness, &r, "owner", name);
-    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
+    return witness_append(witness, name, &r, TRAIL_EVENT, NULL, err);
 }
 
 /* What stands otherwise than by default, and where it comes from. */
@@ -193,5 +193,5 @@ int witness_server(struct witness *witness, const char *event, const struct conf
     record_word(&r, "version", BELLJAR_VERSION);
     if (config)
         add_settings(witness, &r, config);
-    return trail_append(witness->trail, &r, TRAIL_EVENT, NULL, err);
+    return witness_append(witness, NULL, &r, TRAIL_EVENT, NULL, err);
 }

@@ -75,6 +75,22 @@ static void summarize(const json_t *object, char summary[SUMMARY_MAX + 4])
     }
 }
 
+/* The same program stands in an earlier record, with its first line. */
+static void copy_summary(const struct index *index, const json_t *object,
+                         char summary[SUMMARY_MAX + 4])
+{
+    const json_t *seq = json_object_get(json_object_get(object, "code"), "text_seq");
+    sqlite3_stmt *row = NULL;
+
+    if (json_is_integer(seq) &&
+        sqlite3_prepare_v2(index->db, "SELECT summary FROM records WHERE seq=?", -1, &row, NULL) ==
+            SQLITE_OK &&
+        sqlite3_bind_int64(row, 1, json_integer_value(seq)) == SQLITE_OK &&
+        sqlite3_step(row) == SQLITE_ROW && sqlite3_column_text(row, 0))
+        (void)snprintf(summary, SUMMARY_MAX + 4, "%s", (const char *)sqlite3_column_text(row, 0));
+    (void)sqlite3_finalize(row);
+}
+
 static void bind(sqlite3_stmt *statement, int place, const json_t *object, const char *key)
 {
     const char *text = json_string_value(json_object_get(object, key));
@@ -95,6 +111,8 @@ static int add_record(const struct index *index, sqlite3_stmt *statement, const 
     char summary[SUMMARY_MAX + 4];
 
     summarize(object, summary);
+    if (!*summary)
+        copy_summary(index, object, summary);
     (void)sqlite3_reset(statement);
     (void)sqlite3_bind_int64(statement, 1, (sqlite3_int64)head->mark.seq);
     (void)sqlite3_bind_text(statement, 2, head->mark.time, -1, SQLITE_TRANSIENT);

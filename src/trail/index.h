@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <jansson.h>
+
 #include "base/buf.h"
 #include "base/error.h"
 
@@ -39,6 +41,13 @@ struct index_row {
  * newline; `start` that of the beginning of a run, or NULL. A negative answer ends it. */
 typedef int (*index_fn)(void *user, const struct index_row *row, const struct buf *line,
                         const struct buf *start, struct error *err);
+
+/* The record as the caller's own, with the texts that another record has for it. A text that is not
+ * there any more is marked `is_missing`. NULL: it cannot be read. */
+json_t *index_load(struct index *index, const struct buf *line);
+
+/* Whether another record has texts for it. */
+bool index_refers(const struct buf *line);
 
 int index_find(struct index *index, const struct index_filter *filter, index_fn fn, void *user,
                struct error *err);

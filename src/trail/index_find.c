@@ -103,8 +103,8 @@ static char *escape(const char *text)
 
 /* --- lines --- */
 
-static int read_line(struct index *index, uint64_t first, uint64_t offset, size_t len,
-                     struct buf *out, struct error *err)
+int index_read(struct index *index, uint64_t first, uint64_t offset, size_t len, struct buf *out,
+               struct error *err)
 {
     int fd = index_file(index, first, err);
 
@@ -128,22 +128,24 @@ static int read_row(struct search *s, struct error *err)
 {
     sqlite3_stmt *row = s->statement;
 
-    if (read_line(s->index, (uint64_t)sqlite3_column_int64(row, 11),
-                  (uint64_t)sqlite3_column_int64(row, 12), (size_t)sqlite3_column_int64(row, 13),
-                  &s->line, err) < 0)
+    if (index_read(s->index, (uint64_t)sqlite3_column_int64(row, 11),
+                   (uint64_t)sqlite3_column_int64(row, 12), (size_t)sqlite3_column_int64(row, 13),
+                   &s->line, err) < 0)
         return -1;
     buf_clear(&s->start);
     if (sqlite3_column_type(row, 14) == SQLITE_NULL)
         return 0;
-    return read_line(s->index, (uint64_t)sqlite3_column_int64(row, 14),
-                     (uint64_t)sqlite3_column_int64(row, 15), (size_t)sqlite3_column_int64(row, 16),
-                     &s->start, err);
+    return index_read(s->index, (uint64_t)sqlite3_column_int64(row, 14),
+                      (uint64_t)sqlite3_column_int64(row, 15),
+                      (size_t)sqlite3_column_int64(row, 16), &s->start, err);
 }
 
 static bool has_text(const struct search *s)
 {
     return !s->wanted || strcasestr(buf_str(&s->line), s->wanted) ||
-           strcasestr(buf_str(&s->start), s->wanted);
+           strcasestr(buf_str(&s->start), s->wanted) ||
+           index_text_has(s->index, &s->line, s->filter->text) ||
+           index_text_has(s->index, &s->start, s->filter->text);
 }
 
 /* --- answers --- */

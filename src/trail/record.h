@@ -34,6 +34,7 @@ struct record {
     unsigned depth;
     bool needs_comma;
     bool has_failed;
+    uint64_t needs_file; /* it refers to records of the file that begins there; 0: to none */
 };
 
 /* `kind`: one of the table in docs/guide/audit.md. */

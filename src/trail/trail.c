@@ -159,12 +159,16 @@ static int seal(struct trail *trail, struct error *err)
     return fdatasync(trail->fd) < 0 ? no_room(trail, errno, err) : 0;
 }
 
+/* There is no room for it in the present file. */
+static bool is_full(const struct trail *trail, const struct record *record)
+{
+    return trail->end && trail->end + record->text.len + KIB > trail->options.file_bytes;
+}
+
 int trail_add(struct trail *trail, const struct record *record, struct record_mark *ret_mark,
               struct error *err)
 {
-    uint64_t size = trail->end + record->text.len + KIB;
-
-    if (!trail->is_sealed && trail->end && size > trail->options.file_bytes && seal(trail, err) < 0)
+    if (!trail->is_sealed && is_full(trail, record) && seal(trail, err) < 0)
         return -1;
     if (trail->is_sealed && begin_segment(trail, trail->mark.seq + 1, err) < 0)
         return -1;
@@ -235,6 +239,18 @@ static int reserve(struct trail *trail, size_t len, enum trail_part part, struct
     return no_room(trail, errno, err);
 }
 
+uint64_t trail_file(const struct trail *trail)
+{
+    return trail->first_seq;
+}
+
+/* What it refers to is not in the file that it would go to. */
+static bool misses_file(const struct trail *trail, const struct record *record)
+{
+    return record->needs_file &&
+           (record->needs_file != trail->first_seq || trail->is_sealed || is_full(trail, record));
+}
+
 int trail_append(struct trail *trail, const struct record *record, enum trail_part part,
                  struct record_mark *ret_mark, struct error *err)
 {
@@ -246,9 +262,15 @@ int trail_append(struct trail *trail, const struct record *record, enum trail_pa
     if (trail_lock(trail, err) < 0)
         return -1;
     first_seq = trail->first_seq;
-    r = refresh(trail, err) < 0 || reserve(trail, record->text.len, part, err) < 0
-            ? -1
-            : trail_add(trail, record, ret_mark, err);
+    r = refresh(trail, err) < 0 ? -1 : 0;
+    if (r == 0 && misses_file(trail, record)) {
+        trail_unlock(trail);
+        return 1;
+    }
+    if (r == 0)
+        r = reserve(trail, record->text.len, part, err) < 0
+                ? -1
+                : trail_add(trail, record, ret_mark, err);
     if (r == 0 && trail->first_seq != first_seq)
         trail_prune(trail);
     trail_unlock(trail);

@@ -74,8 +74,12 @@ void trail_close(struct trail *trail);
 /* A start sets room aside for its end, which takes that back. */
 enum trail_part { TRAIL_EVENT, TRAIL_START, TRAIL_END };
 
+/* The file that records go to: its first sequence number. */
+uint64_t trail_file(const struct trail *trail);
+
 /* Adds the record. *ret_mark, where it is in the chain, may be NULL. On failure nothing was added:
- * whatever it was about must not happen. */
+ * whatever it was about must not happen. 1: nothing was added either, since the record refers to
+ * others that are not in the file it would go to; the caller makes it without. */
 int trail_append(struct trail *trail, const struct record *record, enum trail_part part,
                  struct record_mark *ret_mark, struct error *err);
 

@@ -574,6 +574,62 @@ def test_what_comes_over_http_is_written_down(serving):
     assert json.loads(serving.audit("show", "order-66", "--json").text.splitlines()[0])["id"] == result["id"]
 
 
+LONG = "# " + "x" * 400000 + "\nprint('a needle in it')\n"
+
+
+def test_a_text_is_stored_once(serving):
+    reply = serving.server.post("/v1/batch", {"code": LONG, "runs": [{} for i in range(40)]})
+    assert reply.status == 200, reply
+    starts = of_kind(serving.records(), "start")
+    assert len(starts) == 40 and len({s["code"]["sha256"] for s in starts}) == 1
+    assert sum("text" in s["code"] for s in starts) == 1
+    first = next(s for s in starts if "text" in s["code"])
+    assert {s["code"]["text_seq"] for s in starts if "text" not in s["code"]} == {first["seq"]}
+    assert sum(f.stat().st_size for f in serving.trail.glob("*.jsonl")) < 2 * len(LONG)
+    # Whoever looks sees it in each, a search finds all, and each can be run again.
+    other = next(s for s in starts if "text" not in s["code"])
+    assert "print('a needle in it')" in serving.audit("show", other["id"]).text
+    shown = [json.loads(line) for line in serving.audit("show", other["id"], "--json").text.splitlines()]
+    assert shown[0]["code"]["text"] == LONG
+    assert len(serving.audit("list", "--kind", "run", "--text", "a NEEDLE in", "--all", "--json").text.splitlines()) == 40
+    listed = serving.audit("list", "--kind", "run", "--all").text.splitlines()
+    assert len(listed) == 40 and all("# xxxx" in line for line in listed), listed[:3]
+    replayed = serving.audit("replay", other["id"])
+    assert "identical" in replayed.text, replayed
+
+
+def test_each_file_of_the_trail_has_its_own_texts(audited):
+    env = {**audited.env, "BELLJAR_TRAIL_FILE_MB": "1", "BELLJAR_TRAIL_MAX_MB": "3"}
+    with Server(audited.who, env=env) as server:
+        for round in range(6):
+            # What is different every time fills the files.
+            assert server.run(f"# {round} {'y' * 700000}\nprint(1)")["status"] == "success"
+            for _ in range(3):
+                assert server.run(LONG)["status"] == "success"
+    assert audited.verify().code == 0, audited.verify().text
+    assert of_kind(audited.records(), "pruned")
+    for file in audited.trail.glob("*.jsonl"):
+        records = [json.loads(line) for line in file.read_bytes().splitlines()]
+        texts = {r["seq"] for r in of_kind(records, "start") if "text" in r["code"]}
+        assert {r["code"]["text_seq"] for r in of_kind(records, "start") if "text_seq" in r["code"]} <= texts
+    for start in of_kind(audited.records(), "start"):
+        shown = json.loads(audited.audit("show", start["id"], "--json").text.splitlines()[0])
+        assert len(shown["code"]["text"]) == start["code"]["bytes"] and "is_missing" not in shown["code"]
+
+
+def test_the_trail_keeps_within_its_size_by_default(who):
+    answer = who.call("config", "trail_max_mb")
+    assert answer.text.split()[0] == "1024", answer
+
+
+def test_what_is_written_for_a_token_is_bounded(audited):
+    with Server(audited.who, env={**audited.env, "BELLJAR_TRAIL_MB_PER_HOUR": "1"}) as server:
+        replies = [server.post("/v1/run", {"code": f"# {i} {'z' * 400000}"}) for i in range(5)]
+        assert [r.status for r in replies][:2] == [200, 200]
+        assert replies[-1].status == 429 and "trail_mb_per_hour" in replies[-1].error["message"], replies[-1]
+        assert int(replies[-1].headers["retry-after"]) > 0
+
+
 def test_sessions_and_their_files_are_written_down(serving):
     server = serving.server
     session = server.post("/v1/sessions", {"name": "desk"}).json["session_id"]
