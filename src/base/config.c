@@ -112,6 +112,15 @@ static const struct config_option options[] = {
     {"trail_mb_per_hour", CONFIG_SIZE, "4096", 0, 1 << 30, .unit = "MB", .unit_bytes = 1048576,
      .help = "how much a server writes to the trail for one token within an hour; beyond this it is answered with 429; 0: any amount", AT(trail_mb_per_hour)},
 
+    {"undo", CONFIG_CHOICE, "on", .choices = "on,off", .value = "on|off",
+     .help = "record what programs change in directories granted with `:rw`, so that `belljar undo` can take it back; with `on`, a change that cannot be recorded is refused", AT(undo)},
+    {"undo_mb", CONFIG_SIZE, "1024", 1, 1048576, .unit = "MB", .unit_bytes = 1048576,
+     .help = "what one run may make Belljar save for that; changes beyond it are refused", AT(undo_mb)},
+    {"undo_total_mb", CONFIG_SIZE, "4096", 1, 1 << 30, .unit = "MB", .unit_bytes = 1048576,
+     .help = "what is kept of all runs together; beyond this the oldest can no longer be undone", AT(undo_total_mb)},
+    {"undo_days", CONFIG_INT, "7", 0, 36500, .value = "DAYS",
+     .help = "how long a run can be undone; 0: without end, within `undo_total_mb`", AT(undo_days)},
+
     {"pool_size", CONFIG_INT, "-1", -1, LIMIT_SANDBOXES, .unit = "sandboxes",
      .help = "sandboxes kept ready; -1: by memory and cores; 0: none", AT(pool_size)},
     {"pool_hot", CONFIG_INT, "-1", -1, LIMIT_SANDBOXES, .unit = "sandboxes",

@@ -108,6 +108,10 @@ struct config {
     int64_t trail_max_days;
     int64_t trail_max_mb;
     int64_t trail_mb_per_hour;
+    char *undo;
+    int64_t undo_mb;
+    int64_t undo_total_mb;
+    int64_t undo_days;
     int64_t pool_size;
     int64_t pool_hot;
     int64_t zygote_max_runs;

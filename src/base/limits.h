@@ -39,6 +39,13 @@
 /* Directories of --allow: each is a mount of its own in the sandbox. */
 #define LIMIT_GRANTS 32
 
+/* Changes of one run in granted directories that are recorded for undo: a build of a large project,
+ * or all files of a large repository. The broker keeps about 100 bytes for each. */
+#define LIMIT_UNDO_ENTRIES 500000
+
+/* Runs in one list of those that can be undone. */
+#define LIMIT_UNDO_LISTED 1000
+
 /* Copy-on-write ones among them: each is a file system of its own in the sandbox, and two
  * descriptors here. */
 #define LIMIT_COW_GRANTS 8
