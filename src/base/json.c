@@ -24,9 +24,13 @@ static int check_shape(const char *text, size_t len, unsigned max, struct error 
 {
     unsigned depth = 0;
     bool is_string = false;
-    size_t memory = 0;
+    size_t memory = 0, digits = 0;
 
     for (size_t i = 0; i < len; i++) {
+        digits = !is_string && text[i] >= '0' && text[i] <= '9' ? digits + 1 : 0;
+        if (digits > LIMIT_JSON_NUMBER)
+            return error_set(err, E_INVALID, "read a number of more than %d digits",
+                             LIMIT_JSON_NUMBER);
         if (is_string) {
             if (text[i] == '\\')
                 i++;

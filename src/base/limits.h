@@ -103,9 +103,11 @@
 #define LIMIT_SPOOL_PAGE MIB
 #define LIMIT_SPOOL_LINE (64 * KIB)
 
-/* What the values of one JSON text may take, beside their bytes: a quarter of a million objects, or
- * a million numbers. Reading that much is a tenth of a second for which everything else waits. */
-#define LIMIT_JSON_MEMORY (64 * MIB)
+/* What the values of one JSON text may take, beside their bytes: some forty thousand objects, or a
+ * hundred and thirty thousand numbers. Reading that much is two hundredths of a second for which
+ * everything else waits. And the longest number: no double has more digits. */
+#define LIMIT_JSON_MEMORY (8 * MIB)
+#define LIMIT_JSON_NUMBER 1100
 
 /* A regular expression of a client, and the memory of the machine it becomes. */
 #define LIMIT_PATTERN_BYTES  KIB

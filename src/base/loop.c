@@ -8,6 +8,7 @@
 /* Posted work in one turn of the loop. A turn has other callbacks, too, and the promise is that
  * nobody waits for more than 50 ms (docs/PROMISES.md). */
 #define SLICE_NS ((uint64_t)4000000)
+#define LATE_NS  ((uint64_t)8000000)
 
 struct loop {
     struct event_base *base;
@@ -16,6 +17,7 @@ struct loop {
     struct event *work; /* active while something is posted */
     loop_turn_fn on_turn;
     void *on_turn_arg;
+    uint64_t began_ns;  /* CPU time at the beginning of this turn */
     uint64_t marked_ns; /* when the first callback of this turn began; 0: none has */
 };
 
@@ -120,13 +122,13 @@ void loop_free(struct loop *loop)
 /* CPU time does not pass while the turn waits for something to happen. */
 static int turn(struct loop *loop)
 {
-    uint64_t cpu_ns = loop_cpu_ns();
     int r;
 
     loop->marked_ns = 0;
+    loop->began_ns = loop_cpu_ns();
     r = event_base_loop(loop->base, EVLOOP_ONCE | EVLOOP_NO_EXIT_ON_EMPTY);
     if (loop->on_turn)
-        loop->on_turn(loop->on_turn_arg, loop_cpu_ns() - cpu_ns,
+        loop->on_turn(loop->on_turn_arg, loop_cpu_ns() - loop->began_ns,
                       loop->marked_ns ? loop_now_ns() - loop->marked_ns : 0);
     return r;
 }
@@ -150,6 +152,11 @@ void loop_on_turn(struct loop *loop, loop_turn_fn fn, void *arg)
 {
     loop->on_turn = fn;
     loop->on_turn_arg = arg;
+}
+
+bool loop_is_late(const struct loop *loop)
+{
+    return loop->began_ns && loop_cpu_ns() - loop->began_ns > LATE_NS;
 }
 
 void loop_mark(struct loop *loop)

@@ -57,6 +57,9 @@ void loop_work_cancel(struct loop_work *work);
 typedef void (*loop_turn_fn)(void *arg, uint64_t cpu_ns, uint64_t wall_ns);
 void loop_on_turn(struct loop *loop, loop_turn_fn fn, void *arg);
 
+/* Whether this turn has taken so much CPU time that what can wait for the next one should. */
+bool loop_is_late(const struct loop *loop);
+
 /* Begins the wall time of the turn: for callbacks that libevent calls itself. */
 void loop_mark(struct loop *loop);
 

@@ -7,6 +7,7 @@
 #define TICK_MS 250
 
 struct queue {
+    struct loop *loop;
     struct queue_options options;
     struct caller *turn; /* whose it is; a ring of those that wait */
     size_t n_running, n_waiting;
@@ -140,7 +141,8 @@ static void run(struct queue *q, struct queue_place *p)
     p->on_turn(p->user);
 }
 
-/* One of each line per round, as long as somebody's first can go. */
+/* One of each line per round, as long as somebody's first can go. The beginning of a run masks and
+ * writes down its program: when that has taken long, the others wait for the next turn. */
 static void dispatch(struct queue *q)
 {
     struct caller *start = q->turn, *c = start;
@@ -150,6 +152,10 @@ static void dispatch(struct queue *q)
         struct caller *next = c->turn_after;
 
         if (may_run(q, c, p)) {
+            if (loop_is_late(q->loop)) {
+                loop_timer_start(q->soon, 0);
+                return;
+            }
             leave_line(q, p);
             q->turn = q->turn ? (next->n_waiting ? next : q->turn) : NULL;
             run(q, p);
@@ -214,8 +220,11 @@ void queue_enter(struct queue *q, struct queue_place *place)
 {
     place->since_ns = loop_now_ns();
     if (!place->caller->first && may_run(q, place->caller, place)) {
-        run(q, place);
-        return;
+        if (!loop_is_late(q->loop)) {
+            run(q, place);
+            return;
+        }
+        loop_timer_start(q->soon, 0);
     }
     if (q->n_waiting >= q->options.max_waiting && q->turn) {
         struct error why = {0};
@@ -258,6 +267,7 @@ int queue_new(struct loop *loop, const struct queue_options *options, struct que
     struct queue *q = calloc(1, sizeof(*q));
 
     if (q) {
+        q->loop = loop;
         q->options = *options;
         q->soon = loop_timer(loop, on_soon, q);
         q->tick = loop_timer(loop, on_tick, q);

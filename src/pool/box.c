@@ -287,6 +287,7 @@ void box_free(struct box *b)
     for (size_t i = 0; i < WIRE_KERNELS; i++)
         box_close_kernel(&b->kernels[i]);
     loop_work_cancel(&b->finishing);
+    loop_work_cancel(&b->going);
     loop_watch_free(b->input_watch);
     loop_watch_free(b->deadline);
     loop_watch_free(b->tick);
@@ -357,8 +358,22 @@ void box_on_failed(struct box *b, const struct error *err)
         box_on_gone(b, err);
 }
 
+static void go(void *arg)
+{
+    box_on_gone(arg, NULL);
+}
+
+void box_on_gone_soon(struct box *b)
+{
+    if (b->run)
+        loop_work_post(b->loop, &b->going, go, b);
+    else
+        box_on_gone(b, NULL);
+}
+
 void box_on_gone(struct box *b, const struct error *err)
 {
+    loop_work_cancel(&b->going);
     /* Its last word comes on another channel and may not have been read yet. */
     if (b->init.loop)
         peer_drain(&b->init);

@@ -136,3 +136,6 @@ void box_set_next(struct box *box, struct box *next);
 void box_on_spawned(struct box *box, int pidfd);
 void box_on_failed(struct box *box, const struct error *err); /* it was never spawned */
 void box_on_gone(struct box *box, const struct error *err);
+
+/* The same as posted work: an answer takes its time, and many sandboxes can end in one moment. */
+void box_on_gone_soon(struct box *box);

@@ -109,6 +109,7 @@ struct box {
     uint64_t work_ns;           /* CPU time of ours that the run has taken so far */
     struct loop_work finishing; /* it has ended, and what it wrote is still read: */
     size_t drained;             /* so much by now */
+    struct loop_work going;     /* it is gone, which is to be told */
     enum box_verdict verdict;
     bool is_refused;
     bool has_exited;

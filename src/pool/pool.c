@@ -52,6 +52,7 @@ struct pool {
     uint64_t made;
     struct run_list queue;
     struct run_list done; /* their on_done is due */
+    struct loop_work answering;
     struct loop_watch *pressure;
     bool has_old_idle;                  /* some of the stock may be of a retired zygote */
     bool is_tight;                      /* memory is short: no stock */
@@ -61,6 +62,7 @@ struct pool {
 };
 
 static void schedule(struct pool *pool);
+static void deliver(void *arg);
 
 /* --- runs that wait for a sandbox, and their answers --- */
 
@@ -70,7 +72,7 @@ static void answer(struct pool *pool, struct run *run)
 {
     run->box = NULL;
     run_list_add(&pool->done, run);
-    loop_timer_start(pool->soon, 0);
+    loop_work_post(pool->loop, &pool->answering, deliver, pool);
 }
 
 static void answer_error(struct pool *pool, struct run *run, struct error *err)
@@ -97,17 +99,18 @@ static void hand_over(struct pool *pool, struct run *run)
     run->on_done(run);
 }
 
-/* What an on_done submits and fails again is answered the next time round. */
-static void deliver(struct pool *pool)
+/* One at a time: writing an answer takes milliseconds, and many runs can end in one moment. */
+static void deliver(void *arg)
 {
-    struct run *run = run_list_take(&pool->done);
+    struct pool *pool = arg;
+    struct run *run = pool->done.first;
 
-    while (run) {
-        struct run *next = run->next;
-
-        hand_over(pool, run);
-        run = next;
-    }
+    if (!run)
+        return;
+    (void)run_list_remove(&pool->done, run);
+    if (pool->done.first)
+        loop_work_post(pool->loop, &pool->answering, deliver, pool);
+    hand_over(pool, run);
 }
 
 static void fail_queue(struct pool *pool, const struct error *err)
@@ -266,8 +269,7 @@ static void on_done(void *owner, struct box *box, struct run *run)
 
     (void)box;
     pool->n_active--;
-    run->box = NULL;
-    hand_over(pool, run);
+    answer(pool, run);
     loop_timer_start(pool->soon, 0);
 }
 
@@ -550,10 +552,7 @@ static void schedule(struct pool *pool)
 
 static void on_soon(void *arg)
 {
-    struct pool *pool = arg;
-
-    deliver(pool);
-    schedule(pool);
+    schedule(arg);
 }
 
 /* --- interface --- */
@@ -651,6 +650,7 @@ void pool_free(struct pool *pool)
         end_zygote(pool, pool->retired[i]);
     while (pool->done.first)
         deliver(pool);
+    loop_work_cancel(&pool->answering);
     loop_watch_free(pool->soon);
     loop_watch_free(pool->pressure);
     free(pool);

@@ -246,7 +246,7 @@ static bool take_gone(struct zygote_client *z, struct unpack *u)
     if (!unpack_ok(u))
         return false;
     if (box)
-        box_on_gone(box, NULL);
+        box_on_gone_soon(box);
     return true;
 }
 
