@@ -229,8 +229,8 @@ static void on_clock(void *arg)
 
 /* --- its beginning --- */
 
-/* A value as a word of a command. */
-static int add_value(struct buf *word, const char *name, const json_t *value, struct error *err)
+/* A value as text, whatever it is. */
+static int add_text(struct buf *word, const char *name, const json_t *value, struct error *err)
 {
     cleanup_free char *text =
         json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
@@ -240,12 +240,22 @@ static int add_value(struct buf *word, const char *name, const json_t *value, st
         return value ? error_memory(err) : 0; /* left out: nothing */
     if (json_is_string(value) && strlen(as) != json_string_length(value))
         return error_set(err, E_INVALID, "`%s` has a NUL", name);
-    if (!word->len && *as == '-' && json_is_string(value)) {
-        error_set(err, E_INVALID, "`%s` begins with a dash, and would be taken for an option",
-                  name);
-        return error_hint(err, "the operator can put the parameter behind `--name=`");
-    }
     return buf_add_str(word, as, err);
+}
+
+/* A value as a word of a command. No value of any type begins it with a dash: a negative number is
+ * as good an option as a text. */
+static int add_value(struct buf *word, const char *name, const json_t *value, struct error *err)
+{
+    bool is_first = !word->len;
+
+    if (add_text(word, name, value, err) < 0)
+        return -1;
+    if (!is_first || !word->len || word->data[0] != '-')
+        return 0;
+    error_set(err, E_INVALID, "`%s` begins with a dash, and would be taken for an option", name);
+    return error_hint(err, "the operator can put the parameter behind `--name=`, or behind a word "
+                           "`--` of the command");
 }
 
 /* A value as a part of a URL, in which it stands for itself and nothing else. */
@@ -254,7 +264,7 @@ static int add_encoded(struct buf *url, const char *name, const json_t *value, s
     cleanup(buf_done) struct buf plain = {0};
 
     buf_init(&plain, MIB);
-    if (buf_add(&plain, "=", 1, err) < 0 || add_value(&plain, name, value, err) < 0)
+    if (buf_add(&plain, "=", 1, err) < 0 || add_text(&plain, name, value, err) < 0)
         return -1;
     for (size_t i = 1; i < plain.len; i++) {
         unsigned char c = (unsigned char)plain.data[i];
@@ -299,12 +309,14 @@ static int start_command(struct host_call *c, const json_t *arguments, struct er
 {
     char *argv[ARGV_MAX] = {0};
     const struct child_options options = {.argv = argv};
+    bool has_ended = false; /* the operator's own `--` ends the options */
     size_t n = 0;
     int r = 0;
 
     for (char **word = c->function->argv; r == 0 && *word && n < ARGV_MAX - 1; word++) {
-        argv[n] = fill(*word, arguments, add_value, err);
+        argv[n] = fill(*word, arguments, has_ended ? add_text : add_value, err);
         r = argv[n++] ? 0 : -1;
+        has_ended |= strcmp(*word, "--") == 0;
     }
     if (r == 0)
         r = child_start(&options, &c->child, err);

@@ -22,6 +22,26 @@ type = "integer"
 minimum = 0
 default = 1
 
+[functions.number]
+description = "Says a number."
+severity = "read_only"
+command = ["/bin/echo", "{{i}}{{f}}"]
+[functions.number.parameters.i]
+type = "integer"
+default = 1
+[functions.number.parameters.f]
+type = "number"
+default = 1
+
+[functions.behind]
+description = "Says a number behind the options."
+severity = "read_only"
+command = ["/usr/bin/printf", "--", "{{text}}", "{{i}}"]
+[functions.behind.parameters.text]
+type = "string"
+[functions.behind.parameters.i]
+type = "integer"
+
 [functions.plain]
 description = "Says a line."
 severity = "read_only"
@@ -103,6 +123,11 @@ def test_a_function_is_a_function(who, config):
     assert lines[3] == "a line"
 
 
+def test_a_dash_behind_the_end_of_options_is_a_value(who, config):
+    answer = run(who, config, "print(host.behind(text='%s!', i=-9), host.behind(text='-n%s', i=1), host.number(i=1, f=-1.5))")
+    assert answer.json["stdout"].split() == ["-9!", "-n1", "1-1.5"], answer
+
+
 @pytest.mark.parametrize(
     ("call", "said"),
     [
@@ -110,6 +135,10 @@ def test_a_function_is_a_function(who, config):
         ("host.echo('x', n=-1)", "at least 0"),
         ("host.echo('x', n='1')", "of type integer"),
         ("host.echo('--help')", "begins with a dash"),
+        ("host.number(i=-9)", "`i` begins with a dash"),
+        ("host.number(i=-9, f=1.5)", "`i` begins with a dash"),
+        ("host.number(i=-1, f=-1.5)", "`i` begins with a dash"),
+        ("host.echo('-')", "begins with a dash"),
         ("host.echo('a\\0b')", "NUL"),
         ("host.broken()", "exit code 3: reasons"),
         ("host.slow()", "within 1 seconds"),
