@@ -360,23 +360,27 @@ int survey_new(int dir, const char *path, struct survey **ret_survey, struct err
 {
     struct survey *s = calloc(1, sizeof(*s));
     struct protected_state state = protected_start();
-    const char *home = getenv("HOME");
     int r;
 
     if (!s)
         return error_memory(err);
     s->root = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
     s->path = strdup(path);
-    s->home = home && *home == '/' ? strdup(home) : NULL;
     if (s->root < 0 || !s->path) {
         r = s->path ? error_errno(err, "open `%s`", path) : error_memory(err);
         survey_free(s);
         return r;
     }
     protected_walk(&state, path);
-    r = walk_from(s, "", &state, false, err);
+    r = survey_find_homes(s, err);
+    if (r == 0)
+        r = walk_from(s, "", &state, false, err);
     if (r == 0)
         r = add_own(s, err);
+    if (r == 0)
+        r = survey_outside(s, err);
+    if (r == 0)
+        r = survey_git_global(s, "", err);
     if (r == 0)
         r = walk_places(s, err);
     if (r < 0) {
@@ -397,9 +401,11 @@ void survey_free(struct survey *s)
     for (size_t i = 0; i < s->n_places; i++)
         free(s->places[i].path);
     free(s->places);
+    free(s->place_slots);
     free(s->inodes);
     free(s->path);
-    free(s->home);
+    for (size_t i = 0; i < SURVEY_HOMES; i++)
+        free(s->homes[i]);
     free(s);
 }
 

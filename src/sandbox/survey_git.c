@@ -59,8 +59,7 @@ static char *first_line(struct buf *text)
 struct reading {
     struct survey *s;
     const char *git;  /* the git directory */
-    const char *file; /* the file being read, below the grant; NULL: outside of it */
-    const char *base; /* the directory of that file */
+    const char *base; /* the directory of that file; absolute where it is outside */
     char *worktree;   /* what core.worktree said, or NULL */
     unsigned depth;
     int failed;
@@ -68,7 +67,7 @@ struct reading {
 };
 
 /* Settings whose value is a command line. */
-static bool is_command(const char *section, const char *sub, const char *name)
+static bool is_command(const char *section, const char *name)
 {
     static const struct {
         const char *section, *name;
@@ -116,11 +115,8 @@ static bool is_command(const char *section, const char *sub, const char *name)
         {"submodule",   "update"              },
         {"tar",         "command"             },
         {"hook",        "command"             },
-        {"lfs",         "path"                },
-        {"init",        "templatedir"         },
     };
 
-    (void)sub;
     if (strcmp(section, "alias") == 0 || strcmp(section, "pager") == 0)
         return true;
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
@@ -134,9 +130,9 @@ static char *expand(const struct reading *r, const char *value)
 {
     if (value[0] != '~')
         return strdup(value);
-    if (value[1] != '/' || !r->s->home)
+    if (value[1] != '/' || !r->s->homes[0])
         return NULL;
-    return survey_join(r->s->home, value + 2);
+    return survey_join(r->s->homes[0], value + 2);
 }
 
 static void lead(struct reading *r, const char *base, const char *value, const char *row)
@@ -194,20 +190,30 @@ static void lead_command(struct reading *r, const char *value)
 }
 
 static int read_config(struct reading *r, const char *path);
+static int read_outside(struct reading *r, const char *path);
 
 /* Relative to the file that includes it. One outside of the tree may still point into it. */
 static void include(struct reading *r, const char *value)
 {
-    cleanup_free char *path = expand(r, value), *real = NULL;
+    cleanup_free char *path = expand(r, value), *full = NULL, *real = NULL;
     struct reading inner = *r;
 
-    if (!path || r->failed || r->depth >= INCLUDES_MAX || (path[0] != '/' && !r->file))
+    if (!path || r->failed || r->depth >= INCLUDES_MAX)
         return;
-    lead(r, r->base, path, ".git/config");
-    if (r->failed || survey_resolve(r->s, r->base, path, NULL, &real, NULL) < 0 || !real)
+    if (path[0] == '/')
+        full = strdup(path);
+    else
+        full = survey_join(r->base, path);
+    if (!full)
+        return;
+    lead(r, "", full, ".git/config");
+    if (r->failed || survey_resolve(r->s, "", full, NULL, &real, NULL) < 0)
         return;
     inner.depth++;
-    r->failed = read_config(&inner, real);
+    if (real)
+        r->failed = read_config(&inner, real);
+    else if (full[0] == '/')
+        r->failed = read_outside(&inner, full);
     r->worktree = inner.worktree;
 }
 
@@ -227,6 +233,7 @@ static void take(void *arg, const char *section, const char *sub, const char *na
     struct reading *r = arg;
     cleanup_free char *path = *value ? expand(r, value) : NULL;
 
+    (void)sub;
     if (!path || r->failed)
         return;
     if ((strcmp(section, "include") == 0 || strcmp(section, "includeif") == 0) &&
@@ -237,18 +244,18 @@ static void take(void *arg, const char *section, const char *sub, const char *na
     else if (strcmp(section, "core") == 0 &&
              (strcmp(name, "attributesfile") == 0 || strcmp(name, "excludesfile") == 0))
         lead_everywhere(r, path, ".git/info");
+    else if (strcmp(section, "init") == 0 && strcmp(name, "templatedir") == 0)
+        lead_everywhere(r, path, ".git/hooks"); /* copied to new repositories, and run there */
     else if (strcmp(section, "core") == 0 && strcmp(name, "worktree") == 0)
         take_worktree(r, path);
-    else if (is_command(section, sub, name))
+    else if (is_command(section, name))
         lead_command(r, value);
 }
 
-/* `path` is below the grant and resolved. core.worktree counts for what stands above it, too, so
- * the file is read twice. */
-static int read_config(struct reading *r, const char *path)
+/* core.worktree counts for what stands above it, too, so the text is read twice. */
+static int read_text(struct reading *r, int fd, const char *path)
 {
     cleanup(buf_done) struct buf text = {0};
-    cleanup_close int fd = survey_open(r->s, path, O_RDONLY);
     cleanup_free char *base = strdup(path);
     char *slash = base ? strrchr(base, '/') : NULL;
     int got;
@@ -256,7 +263,6 @@ static int read_config(struct reading *r, const char *path)
     if (!base)
         return error_memory(r->err);
     *(slash ? slash : base) = '\0';
-    r->file = path;
     r->base = base;
     buf_init(&text, SURVEY_FILE_BYTES + 1);
     got = read_small(r->s, fd, path, &text, r->err);
@@ -264,6 +270,43 @@ static int read_config(struct reading *r, const char *path)
         if (git_config_parse(buf_str(&text), text.len, take, r) < 0)
             return error_memory(r->err);
     return got < 0 ? -1 : r->failed;
+}
+
+/* `path` is below the grant and resolved. */
+static int read_config(struct reading *r, const char *path)
+{
+    cleanup_close int fd = survey_open(r->s, path, O_RDONLY);
+
+    return read_text(r, fd, path);
+}
+
+static int read_outside(struct reading *r, const char *path)
+{
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+    return read_text(r, fd, path);
+}
+
+int survey_git_global(struct survey *s, const char *git, struct error *err)
+{
+    const char *xdg = getenv("XDG_CONFIG_HOME");
+    struct reading r = {.s = s, .git = git, .err = err};
+    int failed = read_outside(&r, "/etc/gitconfig");
+
+    for (size_t i = 0; i <= SURVEY_HOMES && !failed; i++) {
+        const char *home = i < SURVEY_HOMES ? s->homes[i] : NULL;
+        cleanup_free char *old = home ? survey_join(home, ".gitconfig") : NULL;
+        cleanup_free char *new = home ? survey_join(home, ".config/git/config") : NULL;
+
+        if (i == SURVEY_HOMES && xdg && *xdg == '/')
+            new = survey_join(xdg, "git/config");
+        if (old)
+            failed = read_outside(&r, old);
+        if (new && !failed)
+            failed = read_outside(&r, new);
+    }
+    free(r.worktree);
+    return failed;
 }
 
 /* The configuration in the directory `from`, for the git directory `git`. */
@@ -314,7 +357,8 @@ static int read_repository(struct survey *s, const char *git, const char *from, 
 {
     cleanup_free char *common = NULL, *path = NULL;
 
-    if (read_configs(s, git, from, err) < 0 || read_line(s, from, "commondir", &common, err) < 0)
+    if (survey_git_global(s, git, err) < 0 || read_configs(s, git, from, err) < 0 ||
+        read_line(s, from, "commondir", &common, err) < 0)
         return -1;
     if (!common || survey_resolve(s, from, common, NULL, &path, NULL) < 0 || !path)
         return 0;

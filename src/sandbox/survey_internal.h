@@ -9,6 +9,8 @@
 #include "sandbox/protected_internal.h"
 #include "sandbox/survey.h"
 
+#define SURVEY_HOMES 4
+
 #define SURVEY_HOLDS     1u /* something below is protected */
 #define SURVEY_DIRECTORY 2u
 
@@ -32,10 +34,13 @@ struct survey {
     size_t n_inodes, n_slots;
     struct survey_place *places; /* in the order of finding; sorted by path at the end */
     size_t n_places, places_size;
+    uint32_t *place_slots; /* 1 + index by path and state, a hash table */
+    size_t n_place_slots;
     size_t next_place; /* the first that has not been walked */
     bool has_directories;
-    unsigned n_files; /* of git's that were read */
-    char *home;       /* of the user, or NULL */
+    unsigned n_files;          /* of git's that were read */
+    char *homes[SURVEY_HOMES]; /* directories whose owner may obey what is in the tree; NULL: no
+                                  more */
 };
 
 /* How many places, and how many of git's files, before it is given up: nobody has that many. */
@@ -78,3 +83,16 @@ int survey_git_file(struct survey *s, const char *dir, const char *name, struct 
 
 /* A git directory: its configuration, and where else it points. */
 int survey_git_directory(struct survey *s, const char *path, struct error *err);
+
+/* The configuration of the user and of the machine, for the git directory `git`, or for none ("").
+ */
+int survey_git_global(struct survey *s, const char *git, struct error *err);
+
+/* --- survey_outside.c --- */
+
+/* Finds the homes. */
+int survey_find_homes(struct survey *s, struct error *err);
+
+/* Links with protected names in the homes that lead into the tree: `~/.bashrc`, where `~/dotfiles`
+ * is granted. */
+int survey_outside(struct survey *s, struct error *err);

@@ -178,14 +178,39 @@ static bool is_same_state(const struct protected_state *a, const struct protecte
            memcmp(a->active, b->active, a->n_active * sizeof(a->active[0])) == 0;
 }
 
-/* Links may lead in circles. Places are few; those of a large one are found by their first bytes.
- */
-static bool is_known(const struct survey *s, const char *path, const struct protected_state *state)
+/* Where the place stands, or would. */
+static size_t place_slot(const struct survey *s, const char *path,
+                         const struct protected_state *state)
 {
-    for (size_t i = s->n_places; i-- > 0;)
-        if (is_same_state(&s->places[i].state, state) && strcmp(s->places[i].path, path) == 0)
-            return true;
-    return false;
+    uint64_t h = 14695981039346656037u;
+    size_t at;
+
+    for (const char *c = path; *c; c++)
+        h = (h ^ (uint8_t)*c) * 1099511628211u;
+    h = (h ^ (uintptr_t)state->row ^ state->git) * 1099511628211u;
+    for (at = (h >> 24) & (s->n_place_slots - 1); s->place_slots[at];
+         at = (at + 1) & (s->n_place_slots - 1)) {
+        const struct survey_place *place = &s->places[s->place_slots[at] - 1];
+
+        if (is_same_state(&place->state, state) && strcmp(place->path, path) == 0)
+            break;
+    }
+    return at;
+}
+
+static int grow_places(struct survey *s, struct error *err)
+{
+    size_t wanted = s->n_place_slots ? 2 * s->n_place_slots : 256;
+    uint32_t *grown = calloc(wanted, sizeof(*grown));
+
+    if (!grown)
+        return error_memory(err);
+    free(s->place_slots);
+    s->place_slots = grown;
+    s->n_place_slots = wanted;
+    for (size_t i = 0; i < s->n_places; i++)
+        s->place_slots[place_slot(s, s->places[i].path, &s->places[i].state)] = (uint32_t)(i + 1);
+    return 0;
 }
 
 int survey_add_place(struct survey *s, const char *path, const struct protected_state *state,
@@ -193,10 +218,14 @@ int survey_add_place(struct survey *s, const char *path, const struct protected_
 {
     struct survey_place *grown;
     struct stat st;
+    size_t slot;
     char *copy;
 
-    if (is_known(s, path, state))
-        return 0;
+    if (2 * s->n_places >= s->n_place_slots && grow_places(s, err) < 0)
+        return -1;
+    slot = place_slot(s, path, state);
+    if (s->place_slots[slot])
+        return 0; /* links may lead in circles */
     if (s->n_places == SURVEY_PLACES_MAX) {
         error_set(err, E_TOO_LARGE, "`%s` has too many links to protected places", s->path);
         return error_hint(err, "grant a smaller directory, or this one with :cow");
@@ -208,6 +237,7 @@ int survey_add_place(struct survey *s, const char *path, const struct protected_
     if (!copy)
         return error_memory(err);
     s->places[s->n_places++] = (struct survey_place){copy, *state};
+    s->place_slots[slot] = (uint32_t)s->n_places;
     if (survey_mark_holders(s, path, err) < 0)
         return -1;
     if (look(s, path, &st) < 0)

@@ -553,6 +553,74 @@ static void directories_that_cannot_be_read(void **state)
     assert_int_equal(chmod(at("mine"), 0700), 0);
 }
 
+static void set_home(const char *name)
+{
+    char path[128];
+
+    (void)snprintf(path, sizeof(path), "%s/%s", base, name);
+    assert_true(mkdir(path, 0755) == 0 || errno == EEXIST);
+    (void)setenv("HOME", path, 1);
+}
+
+static void link_at_home(const char *target, const char *name)
+{
+    char path[256];
+
+    (void)snprintf(path, sizeof(path), "%s/home/%s", base, name);
+    assert_int_equal(symlink(target, path), 0);
+}
+
+static void links_from_a_home_outside_lead_into_the_tree(void **state)
+{
+    char path[256];
+
+    (void)state;
+    set_home("home");
+    make_file("bash/rc", "x");
+    make_file("config/git/config", "x");
+    make_file("fish/config.fish", "x");
+    link_at_home("../g/bash/rc", ".bashrc");
+    link_at_home(at("zsh/later"), ".zshrc");
+    link_at_home("../g/vim", ".vim");
+    (void)snprintf(path, sizeof(path), "%s/home/.config", base);
+    assert_int_equal(mkdir(path, 0755), 0);
+    link_at_home("../../g/fish", ".config/fish");
+    link_at_home("../g/config", ".local");
+    look();
+    assert_protected("bash/rc");
+    assert_protected("zsh/later");
+    assert_protected("vim/plugin/x.vim");
+    assert_protected("fish/config.fish");
+    assert_protected("fish");
+    assert_protected("config/bin/x");
+    assert_free("config/git/config");
+    assert_free("bash/other");
+    assert_true(holds("bash"));
+    (void)unsetenv("HOME");
+}
+
+static void git_settings_of_the_user_lead_into_the_tree(void **state)
+{
+    char path[256], text[512];
+    cleanup_close int fd = -1;
+
+    (void)state;
+    set_home("home");
+    (void)snprintf(path, sizeof(path), "%s/home/.gitconfig", base);
+    fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+    (void)snprintf(text, sizeof(text),
+                   "[include]\npath = ../g/dot/gitconfig\n[core]\nhooksPath = .myhooks\n"
+                   "[init]\ntemplateDir = %s\n",
+                   at("template"));
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    make_file("dot/gitconfig", "[core]\npager = ../x\nattributesFile = attrs\n");
+    make_repository("r/.git");
+    look();
+    assert_protected("dot/gitconfig");
+    assert_protected("r/.myhooks/pre-commit");
+    (void)unsetenv("HOME");
+}
+
 /* No assertion on the time. BELLJAR_SURVEY_FILES=1000000 makes it a measurement. */
 static void many_files(void **state)
 {
@@ -602,6 +670,8 @@ int main(void)
         IN_TREE(no_depth_is_too_deep),
         IN_TREE(names_of_any_bytes_and_things_that_are_no_files),
         IN_TREE(directories_that_cannot_be_read),
+        IN_TREE(links_from_a_home_outside_lead_into_the_tree),
+        IN_TREE(git_settings_of_the_user_lead_into_the_tree),
         IN_TREE(many_files),
     };
 
