@@ -216,6 +216,7 @@ static size_t emit_return(struct program *p, enum verdict verdict)
         [ALLOW] = SECCOMP_RET_ALLOW,
         [REFUSE] = SECCOMP_RET_ERRNO | EPERM,
         [MISSING] = SECCOMP_RET_ERRNO | ENOSYS,
+        [IGNORE] = SECCOMP_RET_ERRNO | 0,
         [KILL] = SECCOMP_RET_KILL_PROCESS,
     };
     size_t *latest = &p->returns[verdict];
@@ -371,6 +372,7 @@ static void print_row(FILE *out, const struct row *row)
         [ALLOW] = "allowed",
         [REFUSE] = "refused",
         [MISSING] = "`ENOSYS`",
+        [IGNORE] = "ignored",
     };
     struct listing listing = {.out = out};
 

@@ -15,6 +15,7 @@ enum verdict {
     ALLOW,
     REFUSE,  /* EPERM: the call exists and is forbidden */
     MISSING, /* ENOSYS: libraries then fall back to an older call */
+    IGNORE,  /* 0: as if it had been done, for what is a wish only */
     KILL,    /* ends the process; not for rows */
     VERDICTS,
 };
@@ -320,6 +321,12 @@ static const struct row no_memfd_rows[] = {
     {"shmget semget", REFUSE, .reason = "its memory outlives the process, so that only a cgroup can bound it"},
     {"mmap", REFUSE, WHEN(ONE(HAS(3, MAP_SHARED | MAP_ANONYMOUS))), ALLOW, "only shared memory without a file",
      "its pages stay when no process maps them any more, so that only a cgroup can bound it"},
+    {"setsockopt", IGNORE, WHEN(OPTION(SOL_SOCKET, SO_SNDBUF), OPTION(SOL_SOCKET, SO_RCVBUF)), ALLOW,
+     "only `SO_SNDBUF` and `SO_RCVBUF`",
+     "buffers of sockets are memory of the kernel, which only a cgroup can count: their number bounds them, since they "
+     "have one size"},
+    {"fcntl", REFUSE, WHEN(ONE(IS(1, F_SETPIPE_SZ))), ALLOW, "only `F_SETPIPE_SZ`",
+     "what is in a pipe is memory of the kernel, which only a cgroup can count"},
 };
 
 /* On top of the base filter where directories of the host were granted. */

@@ -203,6 +203,11 @@ int box_start(struct box *b, struct run *run, struct error *err)
 
 /* --- limits that are only watched --- */
 
+/* A socket's buffers where their size cannot be changed (tools/seccomp-table.h), and a few that
+ * cost nothing. */
+#define SOCKET_BYTES (256 * KIB)
+#define SOCKETS_FREE 32
+
 static void look(struct box *b)
 {
     if (cgroup_host_kind(b->cgroups) == CGROUP_NONE) {
@@ -214,6 +219,9 @@ static void look(struct box *b)
         disk = files_used(&b->files);
         if (disk > usage.shared_bytes)
             usage.memory_bytes += disk - usage.shared_bytes;
+        /* What is in the buffers of sockets nobody outside can see: they count as full. */
+        if (usage.sockets > SOCKETS_FREE)
+            usage.memory_bytes += (uint64_t)(usage.sockets - SOCKETS_FREE) * SOCKET_BYTES;
         if (usage.memory_bytes > b->memory_peak)
             b->memory_peak = usage.memory_bytes;
         if (usage.processes > b->processes_peak)

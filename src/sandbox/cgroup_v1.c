@@ -1,7 +1,9 @@
 /* cgroup v1: one hierarchy per controller, or a few together. */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <unistd.h>
 
 #include "base/file.h"
 #include "sandbox/cgroup_internal.h"
@@ -9,11 +11,25 @@
 /* Of a period of 100 ms, which is what a new group has. */
 #define QUOTA_US_PER_PERCENT 1000
 
+/* All sandboxes together have a quarter of what the host's TCP may have before it is short of
+ * memory. The kernel counts upwards, so that this bounds what groups below are given. */
+static void limit_all_sockets(int memory)
+{
+    uint64_t pages;
+    char text[64];
+
+    if (file_read(AT_FDCWD, "/proc/sys/net/ipv4/tcp_mem", text, sizeof(text)) > 0 &&
+        sscanf(text, "%" SCNu64, &pages) == 1)
+        (void)file_printf(memory, "memory.kmem.tcp.limit_in_bytes", "%" PRIu64,
+                          pages / 4 * (uint64_t)sysconf(_SC_PAGESIZE));
+}
+
 static int prepare(struct cgroup_host *host)
 {
     int memory = cgroup_place_fd(host, CGROUP_MEMORY);
     char text[32];
 
+    limit_all_sockets(memory);
     /* Groups inherit it when they are made. Swap counts against the limit below anyway, so that a
      * kernel which does not let us change this only makes a sandbox slower, not larger. */
     (void)file_write(memory, "memory.swappiness", "0");

@@ -117,9 +117,24 @@ static void add(pid_t pid, pid_t parent_first, int depth, struct monitor_usage *
     }
 }
 
+/* "sockets: used 12": of the network namespace, which is the sandbox's own. */
+static uint32_t count_sockets(pid_t init)
+{
+    char path[64], text[1024];
+    uint32_t used;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/net/sockstat", (int)init);
+    if (file_read(AT_FDCWD, path, text, sizeof(text)) < 0 ||
+        sscanf(text, "sockets: used %" SCNu32, &used) != 1)
+        return 0;
+    return used;
+}
+
 void monitor_read(pid_t init, struct monitor_usage *ret_usage)
 {
     *ret_usage = (struct monitor_usage){0};
-    if (init > 0)
-        add(init, -1, 0, ret_usage);
+    if (init <= 0)
+        return;
+    add(init, -1, 0, ret_usage);
+    ret_usage->sockets = count_sockets(init);
 }

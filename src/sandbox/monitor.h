@@ -14,6 +14,7 @@ struct monitor_usage {
     uint64_t shared_bytes;  /* of these, files in memory */
     uint64_t cpu_ms;
     uint32_t processes; /* and threads */
+    uint32_t sockets;   /* open, of every kind */
 };
 
 /* The process behind a pidfd, as this process counts pids; -1: gone. */

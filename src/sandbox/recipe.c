@@ -1,6 +1,7 @@
 #include "sandbox/recipe.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/sched.h>
 #include <net/if.h>
 #include <sched.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/file.h"
 #include "sandbox/caps.h"
 #include "sandbox/landlock.h"
 #include "sandbox/root.h"
@@ -91,6 +93,14 @@ static int set_identity(struct recipe *r, struct error *err)
     return 0;
 }
 
+/* The memory of TCP is one number for the whole host, and where no cgroup counts it nothing else
+ * bounds it. Buffers that grow by themselves grow to this, which is plenty for a loopback. */
+static void limit_buffers(void)
+{
+    (void)file_write(AT_FDCWD, "/proc/sys/net/ipv4/tcp_wmem", "4096 16384 262144");
+    (void)file_write(AT_FDCWD, "/proc/sys/net/ipv4/tcp_rmem", "4096 131072 262144");
+}
+
 /* A loopback of its own, leading nowhere: programs that talk to themselves work. */
 static int raise_loopback(struct recipe *r, struct error *err)
 {
@@ -102,6 +112,7 @@ static int raise_loopback(struct recipe *r, struct error *err)
     fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
         return error_errno(err, "bring up lo");
+    limit_buffers();
     return 0;
 }
 

@@ -6,6 +6,7 @@
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
@@ -201,6 +202,24 @@ static int show_binds(const struct wire_strings *binds, struct error *err)
     return 0;
 }
 
+/* A part of what the host's user has, for all sandboxes of this zygote together: objects of the
+ * kernel count against whoever made the namespaces they are in, which is that user in the end. */
+#define HOST_PART 4
+
+static void limit_part(const char *host, const char *own)
+{
+    char text[32];
+
+    if (file_read(AT_FDCWD, host, text, sizeof(text)) > 0)
+        (void)file_printf(AT_FDCWD, own, "%lu", strtoul(text, NULL, 10) / HOST_PART);
+}
+
+static void limit_zygote(void)
+{
+    limit_part("/proc/sys/fs/inotify/max_user_instances", "/proc/sys/user/max_inotify_instances");
+    limit_part("/proc/sys/fs/inotify/max_user_watches", "/proc/sys/user/max_inotify_watches");
+}
+
 int root_build(const struct wire_strings *binds, int steady_fd, struct error *err)
 {
     if (mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) < 0)
@@ -230,6 +249,7 @@ int root_build(const struct wire_strings *binds, int steady_fd, struct error *er
     }
     if (mount_pivot(".", err) < 0)
         return -1;
+    limit_zygote();
     /* Modules may want to write while they are imported (matplotlib keeps a list of fonts). Every
      * sandbox covers it. */
     if (mount("belljar", "/tmp", "tmpfs", MS_NOSUID | MS_NODEV, "size=32m,mode=0755") < 0)
@@ -260,7 +280,7 @@ static bool is_kept(const char *name)
  * this namespace gets a share. Where a kernel has no such file there is nothing to share out. */
 static void limit_user_namespace(void)
 {
-    (void)file_write(AT_FDCWD, "/proc/sys/user/max_inotify_instances", "8");
+    (void)file_write(AT_FDCWD, "/proc/sys/user/max_inotify_instances", "4");
     (void)file_write(AT_FDCWD, "/proc/sys/user/max_inotify_watches", "4096");
     (void)file_write(AT_FDCWD, "/proc/sys/user/max_fanotify_groups", "0");
 }
