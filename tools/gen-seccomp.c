@@ -58,6 +58,7 @@ static const struct filter filters[] = {
      ALLOW                                                                                                         },
     {"seccomp_no_unix",  "Granted directories, on top",            no_unix_rows,  ARRAY_SIZE(no_unix_rows),
      ALLOW                                                                                                         },
+    {"seccomp_broker",   "Directories granted for writing, on top", broker_rows, ARRAY_SIZE(broker_rows),    ALLOW },
     {"seccomp_hold",     "The holder of a kernel's memory",        hold_rows,     ARRAY_SIZE(hold_rows),     REFUSE},
 };
 
@@ -217,6 +218,7 @@ static size_t emit_return(struct program *p, enum verdict verdict)
         [REFUSE] = SECCOMP_RET_ERRNO | EPERM,
         [MISSING] = SECCOMP_RET_ERRNO | ENOSYS,
         [IGNORE] = SECCOMP_RET_ERRNO | 0,
+        [NOTIFY] = SECCOMP_RET_USER_NOTIF,
         [KILL] = SECCOMP_RET_KILL_PROCESS,
     };
     size_t *latest = &p->returns[verdict];
@@ -373,6 +375,7 @@ static void print_row(FILE *out, const struct row *row)
         [REFUSE] = "refused",
         [MISSING] = "`ENOSYS`",
         [IGNORE] = "ignored",
+        [NOTIFY] = "the broker decides",
     };
     struct listing listing = {.out = out};
 

@@ -16,6 +16,7 @@ enum verdict {
     REFUSE,  /* EPERM: the call exists and is forbidden */
     MISSING, /* ENOSYS: libraries then fall back to an older call */
     IGNORE,  /* 0: as if it had been done, for what is a wish only */
+    NOTIFY,  /* the caller waits for the write broker's answer */
     KILL,    /* ends the process; not for rows */
     VERDICTS,
 };
@@ -333,6 +334,20 @@ static const struct row no_memfd_rows[] = {
 static const struct row no_unix_rows[] = {
     {"socket", REFUSE, WHEN(ONE(IS(0, AF_UNIX))), ALLOW, "only Unix sockets",
      "a socket in a granted directory is a door to the service of the host that listens there; `socketpair` is not"},
+};
+
+/* On top of the base filter where a directory was granted for writing. Its mount is read-only: what the broker lets
+ * continue meets that, and so does everything by a path that has no row here. */
+#define OPEN_CHANGES (O_ACCMODE | O_CREAT | O_TRUNC | (O_TMPFILE & ~O_DIRECTORY))
+static const struct row broker_rows[] = {
+    {"open", ALLOW, WHEN(ONE(NOT(1, OPEN_CHANGES))), NOTIFY, "for reading; else the broker decides",
+     "the write broker opens files for writing on a mount of its own, after it has judged where the path leads"},
+    {"openat", ALLOW, WHEN(ONE(NOT(2, OPEN_CHANGES))), NOTIFY, "for reading; else the broker decides", "as `open`"},
+    {"creat truncate mkdir mkdirat rmdir mknod mknodat unlink unlinkat rename renameat renameat2 link linkat symlink "
+     "symlinkat chmod fchmodat fchmodat2 chown lchown fchownat utime utimes futimesat",
+     NOTIFY, .reason = "as `open`"},
+    {"utimensat", ALLOW, WHEN(ONE(IS(1, 0))), NOTIFY, "of a descriptor; else the broker decides", "as `open`"},
+    {"umask", NOTIFY, .reason = "the broker makes files with the caller's mask, and learns here that it may differ"},
 };
 
 /* All that is left to the process that holds a kernel's memory. */

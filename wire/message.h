@@ -36,7 +36,9 @@ enum wire_type {
     WIRE_GONE,         /* u64 id, u32 wait status: pid 1 of that sandbox was reaped */
     /* init -> supervisor */
     WIRE_SEALED, /* u32 layers: every step was applied; + a descriptor of /workspace, and for each
-                    copy-on-write grant two: its layer, and what the program sees */
+                    copy-on-write grant two: its layer, and what the program sees; the socket of the
+                    gate; where a directory is granted for writing: the root and the listener of
+                    calls for the broker */
     WIRE_FAILED, /* struct wire_failure: a step could not be applied; also zygote -> supervisor for
                     its own */
     WIRE_EXITED, /* struct wire_exited: a kernel process ended */

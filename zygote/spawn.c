@@ -105,11 +105,11 @@ static size_t count_layer_fds(const struct wire_spawn *spec)
 
 /* The supervisor works on the files through descriptors that are opened here, inside, before a byte
  * of the program has arrived. They are sent and closed: no kernel ever has them. The same holds for
- * the socket that leads to the gate. */
-static void report_sealed(int control, const struct recipe *recipe)
+ * the socket that leads to the gate, and for what the write broker needs. */
+static void report_sealed(int control, struct recipe *recipe)
 {
     size_t count = 1 + count_layer_fds(recipe->spec);
-    int fds[1 + 2 * WIRE_COW_MAX + 1];
+    int fds[1 + 2 * WIRE_COW_MAX + 3];
     struct pack p;
 
     fds[0] = open("/workspace", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -118,6 +118,12 @@ static void report_sealed(int control, const struct recipe *recipe)
         fds[count] = listen_for_gate();
         if (fds[count++] < 0)
             _exit(1);
+    }
+    if (recipe->listener_fd >= 0) {
+        fds[count] = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        if (fds[count++] < 0)
+            _exit(1);
+        fds[count++] = take_fd(recipe->listener_fd);
     }
     pack_init(&p, 16);
     pack_u32(&p, recipe->layers);
@@ -132,11 +138,13 @@ static void report_sealed(int control, const struct recipe *recipe)
 static int keep_own(int control, int score, const struct recipe *recipe)
 {
     size_t count = count_layer_fds(recipe->spec);
-    int keep[2 + 2 * WIRE_COW_MAX];
+    int keep[3 + 2 * WIRE_COW_MAX];
 
     keep[0] = control;
     keep[1] = score;
     memcpy(keep + 2, recipe->layer_fds, count * sizeof(*keep));
+    if (recipe->listener_fd >= 0)
+        keep[2 + count++] = recipe->listener_fd;
     return close_others(keep, 2 + count);
 }
 

@@ -48,17 +48,17 @@ static char *join(const char *dir, const char *name, struct error *err)
     return path;
 }
 
-char *paths_zygote(struct error *err)
+char *paths_program(const char *name, struct error *err)
 {
     cleanup_free char *beside = NULL;
     char dir[PATH_MAX];
 
     if (program_dir(dir, err) < 0)
         return NULL;
-    beside = join(dir, "belljar-zygote", err);
+    beside = join(dir, name, err);
     if (!beside || access(beside, X_OK) == 0)
         return take_ptr(beside);
-    return join(BELLJAR_LIBEXECDIR, "belljar-zygote", err);
+    return join(BELLJAR_LIBEXECDIR, name, err);
 }
 
 /* A build directory is known by the zygote beside the program. */

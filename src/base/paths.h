@@ -3,8 +3,8 @@
 
 #include "base/error.h"
 
-/* Path of belljar-zygote. The caller frees it. */
-char *paths_zygote(struct error *err);
+/* Path of one of our helper programs, "belljar-zygote" or "belljar-broker". The caller frees it. */
+char *paths_program(const char *name, struct error *err);
 
 /* A directory of read-only data: "policies", "escape" or "skills". The caller frees it. */
 char *paths_data(const char *name, struct error *err);

@@ -46,7 +46,6 @@ struct mcp {
     struct metrics metrics;
     struct jobs *jobs;
     struct caller caller;
-    struct request_grants grants;
     struct run *granted;
     struct store *kept;
     struct api api;
@@ -128,7 +127,7 @@ static int open_engine(struct mcp *mcp, struct error *err)
 
     if (profiles_open(config, &mcp->profiles, err) < 0 ||
         profiles_get(mcp->profiles, NULL, &profile, err) < 0 ||
-        request_open_grants(&mcp->grants, mcp->granted, config, err) < 0)
+        request_open_grants(mcp->granted, config, err) < 0)
         return -1;
     admit_limits(config, profile, &limits);
     if (engine_open(&mcp->engine, config, &stock, &limits, err) < 0 ||
@@ -235,10 +234,8 @@ static void mcp_done(struct mcp *mcp)
     if (mcp->is_told)
         (void)witness_server(mcp->engine.witness, "stop", NULL, NULL);
     engine_close(&mcp->engine);
-    if (mcp->granted) {
-        request_check_grants(&mcp->grants, mcp->granted);
-        request_close_grants(&mcp->grants, mcp->granted);
-    }
+    if (mcp->granted)
+        request_close_grants(mcp->granted);
     run_free(mcp->granted);
     profiles_free(mcp->profiles);
     config_free(mcp->config);

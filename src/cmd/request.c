@@ -83,8 +83,7 @@ static int compare_grants(const void *a, const void *b)
     return strcmp(((const struct run_grant *)a)->path, ((const struct run_grant *)b)->path);
 }
 
-int request_open_grants(struct request_grants *grants, struct run *run, const struct config *config,
-                        struct error *err)
+int request_open_grants(struct run *run, const struct config *config, struct error *err)
 {
     const struct config_list *allow = &config->allow;
 
@@ -105,41 +104,12 @@ int request_open_grants(struct request_grants *grants, struct run *run, const st
     if (admit_net(config, &run->net, err) < 0)
         return -1;
     qsort(run->grants, run->n_grants, sizeof(run->grants[0]), compare_grants);
-    for (size_t i = 0; i < run->n_grants; i++)
-        if (run->grants[i].mode == RUN_GRANT_RW &&
-            !(grants->watches[i] = grant_watch_new(&run->grants[i])))
-            return error_memory(err);
     return 0;
 }
 
-void request_check_grants(const struct request_grants *grants, const struct run *run)
-{
-    for (size_t i = 0; i < run->n_grants; i++) {
-        size_t count, failed;
-
-        if (!grants->watches[i])
-            continue;
-        count = grant_quarantine(&run->grants[i], grants->watches[i], &failed);
-        if (count)
-            (void)fprintf(stderr,
-                          "belljar: the program made %zu protected path(s) in `%s`; renamed to "
-                          "NAME.belljar-refused-…\n",
-                          count, run->grants[i].path);
-        if (failed)
-            (void)fprintf(
-                stderr,
-                "belljar: the program made %zu protected path(s) in `%s` that could not be "
-                "renamed: look at its shell, git and agent settings\n",
-                failed, run->grants[i].path);
-    }
-}
-
-void request_close_grants(struct request_grants *grants, struct run *run)
+void request_close_grants(struct run *run)
 {
     for (size_t i = 0; i < run->n_grants; i++)
         grant_done(&run->grants[i]);
     run->n_grants = 0;
-    for (size_t i = 0; i < LIMIT_GRANTS; i++)
-        grant_watch_free(grants->watches[i]);
-    *grants = (struct request_grants){0};
 }

@@ -42,16 +42,8 @@ int request_add_env(struct request_env *env, char *text, struct error *err);
 /* "python" or "bash". */
 int request_language(const char *word, enum run_language *ret_language, struct error *err);
 
-struct request_grants {
-    struct grant_watch *watches[LIMIT_GRANTS]; /* of the writable ones */
-};
-
 /* Opens the directories of the option `allow` and puts them into the run, outer ones first; and the
  * hosts of the option `net`. */
-int request_open_grants(struct request_grants *grants, struct run *run, const struct config *config,
-                        struct error *err);
+int request_open_grants(struct run *run, const struct config *config, struct error *err);
 
-/* Moves aside what the program made in place of protected paths, and says so. Only when nothing of
- * the sandbox is left: a process that still lives would make it again. */
-void request_check_grants(const struct request_grants *grants, const struct run *run);
-void request_close_grants(struct request_grants *grants, struct run *run);
+void request_close_grants(struct run *run);

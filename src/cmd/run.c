@@ -41,7 +41,6 @@ struct job {
     bool is_json;
     bool is_done;
     bool is_closing; /* asked to stop once */
-    struct request_grants grants;
     bool applies;     /* what was changed in copy-on-write directories, if it ends well */
     bool has_diffs;   /* and says which lines */
     bool with_hidden; /* applies also what a diff does not show */
@@ -405,7 +404,7 @@ static int prepare(struct job *job, struct request *request, struct error *err)
     if (pick_language(run, request, err) < 0 ||
         admit_load_profile(job->config, &job->profile, err) < 0 ||
         read_code(job, request, err) < 0 || read_input(job, request, err) < 0 ||
-        request_open_grants(&job->grants, run, job->config, err) < 0 || check_cow(job, err) < 0)
+        request_open_grants(run, job->config, err) < 0 || check_cow(job, err) < 0)
         return -1;
     if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
         return -1;
@@ -681,7 +680,7 @@ static void job_done(struct job *job)
     json_decref(job->settled);
     if (job->run) {
         layers_unref(job->run->cow);
-        request_close_grants(&job->grants, job->run);
+        request_close_grants(job->run);
         job->run->env = NULL; /* borrowed from the command line */
         job->run->args = NULL;
         run_free(job->run);
@@ -716,10 +715,8 @@ int cmd_run(int argc, char **argv)
     outlet_init(&job.out, STDOUT_FILENO, job.config->color);
     outlet_init(&job.err, STDERR_FILENO, job.config->color);
     r = execute(&job, &err);
-    if (job.run->n_grants) {
+    if (job.run->n_grants)
         engine_end(&job.engine);
-        request_check_grants(&job.grants, job.run);
-    }
     if (r == 0)
         r = settle_changes(&job, &err);
     return r < 0 ? fail(&job, &err) : finish(&job);

@@ -28,7 +28,6 @@
 #include "gate/admit.h"
 #include "gate/quota.h"
 #include "pool/engine.h"
-#include "pool/granted.h"
 
 /* From the interrupt of what still runs to giving it up. */
 #define INTERRUPT_MS 5000
@@ -153,13 +152,6 @@ static void on_trouble(void *user, const struct error *err)
 }
 
 /* What a program has left where it must not: settings of shells, of git, of agents. */
-static void on_misuse(const char *path, size_t moved, size_t failed)
-{
-    LOG_EVENT(LOG_WARNING, "protected_paths",
-              {"message", "a program made paths that are not for programs"}, {"directory", path},
-              {"moved_aside", .number = (double)moved}, {"left", .number = (double)failed});
-}
-
 static void open_log(const struct config *config)
 {
     log_open(STDERR_FILENO, strcmp(config->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT,
@@ -251,7 +243,6 @@ static int open_engine(struct serve *serve, struct error *err)
     raise_descriptors();
     quota_limit_trail(config->trail_mb_per_hour ? (double)config->trail_mb_per_hour * (double)MIB
                                                 : -1);
-    granted_configure(on_misuse);
     if (profiles_open(config, &serve->profiles, err) < 0 ||
         profiles_get(serve->profiles, NULL, &profile, err) < 0)
         return -1;

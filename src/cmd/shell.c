@@ -327,21 +327,13 @@ static int refuse_layers(const struct run *run, struct error *err)
     return 0;
 }
 
-/* Grants are opened twice: the session has its own, and ours are for the look at protected paths
- * when it is gone. */
 static int make_model(struct shell *shell, struct run *model, struct error *err)
 {
-    struct request_grants unused = {0};
-    int r;
-
     model->language = shell->language;
-    if (request_open_grants(&shell->grants, shell->granted, shell->config, err) < 0 ||
-        refuse_layers(shell->granted, err) < 0 || copy_env(&shell->env, model, err) < 0)
+    if (request_open_grants(model, shell->config, err) < 0 || refuse_layers(model, err) < 0 ||
+        copy_env(&shell->env, model, err) < 0)
         return -1;
-    r = request_open_grants(&unused, model, shell->config, err);
-    for (size_t i = 0; i < LIMIT_GRANTS; i++)
-        grant_watch_free(unused.watches[i]);
-    return r < 0 ? r : admit_run(model, shell->config, shell->profile, err);
+    return admit_run(model, shell->config, shell->profile, err);
 }
 
 static void on_session_start(void *user, struct session *session)
@@ -454,11 +446,6 @@ static void shell_done(struct shell *shell)
     sessions_free(shell->sessions);
     engine_close(&shell->engine);
     store_free(shell->kept);
-    if (shell->granted) {
-        request_check_grants(&shell->grants, shell->granted);
-        request_close_grants(&shell->grants, shell->granted);
-    }
-    run_free(shell->granted);
     profile_free(shell->profile);
     config_free(shell->config);
     buf_done(&shell->text);
@@ -469,12 +456,12 @@ static void shell_done(struct shell *shell)
 
 int cmd_shell(int argc, char **argv)
 {
-    cleanup(shell_done) struct shell shell = {.config = config_new(), .granted = run_new()};
+    cleanup(shell_done) struct shell shell = {.config = config_new()};
     struct choice choice = {0};
     struct error err = {0};
     int r;
 
-    if (!shell.config || !shell.granted) {
+    if (!shell.config) {
         error_memory(&err);
         return cmd_fail_run(&err);
     }

@@ -37,8 +37,6 @@ struct shell {
     enum picture_protocol protocol;
     char *pictures; /* the directory; NULL: not found yet */
     struct request_env env;
-    struct request_grants grants;
-    struct run *granted; /* holds the granted directories for a last look */
     char *names[SHELL_NAMES_MAX];
     size_t n_names;
     bool is_ending; /* there will be no more lines */

@@ -60,7 +60,7 @@ static int add_usual(struct error *err)
 static int add_programs(struct error *err)
 {
     cleanup_error struct error ignored = {0};
-    cleanup_free char *zygote = paths_zygote(&ignored);
+    cleanup_free char *zygote = paths_program("belljar-zygote", &ignored);
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
 

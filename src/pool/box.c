@@ -14,7 +14,6 @@
 #include "base/net.h"
 #include "base/stream.h"
 #include "pool/box_internal.h"
-#include "pool/granted.h"
 #include "sandbox/grant.h"
 #include "sandbox/hidden.h"
 #include "sandbox/monitor.h"
@@ -163,6 +162,35 @@ static void gift_done(struct gift *g)
         close_fd(&g->fds[i]);
 }
 
+static void on_broker_ready(void *owner);
+static void on_broker_failed(void *owner, struct error *err);
+
+static const struct broker_events broker_events = {on_broker_ready, on_broker_failed};
+
+/* The broker gets copies of the writable mounts; here nobody keeps one. */
+static int start_broker(struct box *b, const struct box_spec *spec, uint32_t uid, uint32_t gid,
+                        int *writable, struct error *err)
+{
+    bool is_needed = false;
+    int r = 0;
+
+    for (size_t i = 0; i < spec->n_grants; i++)
+        is_needed |= writable[i] >= 0;
+    if (is_needed && !spec->brokers)
+        r = error_set(err, E_INTERNAL, "nobody writes to granted directories here");
+    else if (is_needed)
+        r = broker_client_new(spec->brokers,
+                              &(struct broker_spec){.grants = spec->grants,
+                                                    .n_grants = spec->n_grants,
+                                                    .writable = writable,
+                                                    .uid = uid,
+                                                    .gid = gid},
+                              &broker_events, b, &b->broker, err);
+    for (size_t i = 0; i < spec->n_grants; i++)
+        close_fd(&writable[i]);
+    return r;
+}
+
 static int collect(struct box *b, const struct box_spec *spec, struct wire_spawn *message,
                    struct gift *g, struct hidden *hidden, struct error *err)
 {
@@ -172,17 +200,19 @@ static int collect(struct box *b, const struct box_spec *spec, struct wire_spawn
         [RUN_GRANT_COW] = WIRE_GRANT_COW,
     };
     const struct ns_ids *ids = zygote_client_ids(b->zygote);
-    int n;
+    uint32_t uid = ids->uid_base + message->uid, gid = ids->gid_base + message->uid;
+    int writable[LIMIT_GRANTS], n;
 
     n = cgroup_attach_fds(b->cgroup, g->fds + g->count, err);
     if (n < 0)
         return -1;
     g->count += (size_t)n;
     message->attach = (uint32_t)n;
-    if (grant_mount(spec->grants, spec->n_grants, ids->uid_base + message->uid,
-                    ids->gid_base + message->uid, g->fds + g->count, err) < 0)
+    if (grant_mount(spec->grants, spec->n_grants, uid, gid, g->fds + g->count, writable, err) < 0)
         return -1;
     g->count += spec->n_grants;
+    if (start_broker(b, spec, uid, gid, writable, err) < 0)
+        return -1;
     message->n_grants = (uint32_t)spec->n_grants;
     for (size_t i = 0; i < spec->n_grants; i++) {
         message->grants[i].path = span_of(spec->grants[i].path);
@@ -218,11 +248,10 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
         return -1;
     if (layers_new(spec->grants, spec->n_grants, &b->cow, err) < 0)
         return -1;
-    b->init.extra_fds = 2 * layers_count(b->cow) + (spec->net ? 1 : 0);
     if (make_cgroup(b, &spec->limits, err) < 0 ||
-        collect(b, spec, &message, &g, &hidden, err) < 0 ||
-        granted_new(spec->grants, spec->n_grants, &b->granted, err) < 0)
+        collect(b, spec, &message, &g, &hidden, err) < 0)
         return -1;
+    b->init.extra_fds = 2 * layers_count(b->cow) + (spec->net ? 1 : 0) + (b->broker ? 2 : 0);
     if (zygote_client_spawn(b->zygote, &message, g.fds, g.count, err) < 0)
         return -1;
     make_cgroup_ahead(b, &spec->limits);
@@ -304,7 +333,7 @@ void box_free(struct box *b)
     cgroup_discard(b->cgroup);
     for (size_t i = 0; i < BOX_IMAGE_GROUPS; i++)
         cgroup_discard(b->image_groups[i]);
-    granted_end(b->granted);
+    broker_client_free(b->broker);
     error_done(&b->failure);
     free(b);
 }
@@ -327,12 +356,41 @@ void box_kill(struct box *b)
 static void become_idle(struct box *b)
 {
     if (b->state != BOX_MAKING || b->init.state != WIRE_STATE_READY ||
-        b->kernels[WIRE_KERNEL_PYTHON].peer.state != WIRE_STATE_READY || b->pidfd < 0)
+        b->kernels[WIRE_KERNEL_PYTHON].peer.state != WIRE_STATE_READY || b->pidfd < 0 ||
+        (b->broker && !broker_client_is_ready(b->broker)))
         return;
     loop_timer_stop(b->deadline);
     b->state = BOX_IDLE;
     b->was_idle = true;
     b->events->on_idle(b->owner, b);
+}
+
+static void on_broker_ready(void *owner)
+{
+    become_idle(owner);
+}
+
+/* Before the sandbox stands it was not made; later its run, or session, cannot go on. */
+static void on_broker_failed(void *owner, struct error *err)
+{
+    struct box *b = owner;
+
+    if (b->failure.code == E_NONE)
+        error_move(&b->failure, err);
+    if (b->run)
+        error_copy(&b->run->error, &b->failure);
+    box_kill(b);
+}
+
+static int open_broker(struct box *b, struct error *err)
+{
+    int root, listener;
+
+    if (!b->broker)
+        return 0;
+    root = frame_take_fd(&b->init.decoder);
+    listener = frame_take_fd(&b->init.decoder);
+    return broker_client_listen(b->broker, root, listener, err);
 }
 
 void box_kernel_is_waiting(struct box *b)
@@ -379,7 +437,6 @@ void box_on_gone(struct box *b, const struct error *err)
         peer_drain(&b->init);
     b->state = BOX_ENDING;
     box_copy_end(b);
-    granted_end(take_ptr(b->granted));
     if (b->run)
         box_answer(b);
     box_close_gate(b);
@@ -389,7 +446,7 @@ void box_on_gone(struct box *b, const struct error *err)
 static void on_sealed(struct box *b, struct unpack *u)
 {
     if (box_take_workspace(b, &b->failure) < 0 || box_take_layers(b, &b->failure) < 0 ||
-        box_open_gate(b, &b->failure) < 0) {
+        box_open_gate(b, &b->failure) < 0 || open_broker(b, &b->failure) < 0) {
         box_kill(b);
         return;
     }

@@ -43,6 +43,7 @@ struct box_spec {
     bool touch;              /* run the warm-up inside while it waits */
     struct witness *witness; /* of what its programs ask for; or NULL */
     struct net *net;         /* hosts it may reach, or NULL */
+    struct brokers *brokers; /* of directories granted for writing */
 };
 
 int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host *cgroups,

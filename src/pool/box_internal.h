@@ -3,6 +3,7 @@
 #pragma once
 
 #include "pool/box.h"
+#include "pool/broker_client.h"
 #include "pool/peer.h"
 #include "reach/call.h"
 #include "reach/egress.h"
@@ -85,7 +86,7 @@ struct box {
     struct cgroup *cgroup;
     struct net *net;              /* hosts it may reach, or NULL */
     struct box_net gate;          /* and the gate to them */
-    struct granted *granted;      /* directories to look at when nothing of it is left */
+    struct broker_client *broker; /* writes to granted directories; NULL: none is for writing */
     struct layers *cow;           /* of copy-on-write grants, or NULL */
     struct run_limits limits;     /* what it was made for */
     struct cgroup_limits allowed; /* what it may have now, files from outside included */

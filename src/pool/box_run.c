@@ -185,6 +185,8 @@ int box_start(struct box *b, struct run *run, struct error *err)
     if (box_watch_output(b->active, err) < 0)
         return -1;
 
+    if (b->broker && broker_client_begin(b->broker, run, err) < 0)
+        return -1;
     peer_enter(&b->active->peer, WIRE_STATE_HANDED);
     run->handed_ns = loop_now_ns();
     b->run = run;
@@ -406,6 +408,8 @@ void box_answer(struct box *b)
     loop_timer_stop(b->tick);
     box_end_output(b, run);
     note_leftovers(b, run);
+    if (b->broker)
+        broker_client_end(b->broker, run);
     judge(b, run);
     run->server_cpu_ns += b->work_ns + (loop_cpu_ns() - began_ns);
 

@@ -9,6 +9,7 @@
 #include "base/meminfo.h"
 #include "base/net.h"
 #include "base/paths.h"
+#include "pool/broker_client.h"
 #include "pool/mask.h"
 #include "reach/call_packages.h"
 #include "reach/call_server.h"
@@ -162,12 +163,16 @@ static int open_all(struct engine *engine, const struct config *config,
 {
     if (open_masking(engine, config, err) < 0 || open_gate(engine, config, err) < 0)
         return -1;
-    engine->program = paths_zygote(err);
+    engine->program = paths_program("belljar-zygote", err);
     engine->loop = engine->program ? loop_new(err) : NULL;
     if (!engine->loop || open_pool(engine, config, stock, limits, err) < 0 ||
         cgroup_host_open(&engine->cgroups, err) < 0)
         return -1;
     pool_set_cgroups(engine->pool, engine->cgroups);
+    engine->brokers = brokers_new(engine->loop, NULL, err);
+    if (!engine->brokers)
+        return -1;
+    pool_set_brokers(engine->pool, engine->brokers);
     return open_servers(engine, config, err);
 }
 
@@ -233,6 +238,7 @@ void engine_end(struct engine *engine)
     call_server_configure(NULL, NULL);
     upstreams_free(take_ptr(engine->upstreams));
     sessions_free(take_ptr(engine->sessions)); /* the last of them went with the pool */
+    brokers_free(take_ptr(engine->brokers));
 }
 
 void engine_close(struct engine *engine)

@@ -15,6 +15,7 @@ struct engine {
     struct loop *loop;
     struct cgroup_host *cgroups;
     struct pool *pool;
+    struct brokers *brokers;        /* of directories granted for writing */
     struct witness *witness;        /* NULL: nothing is written down */
     struct sessions *sessions;      /* NULL: none were asked for */
     struct environment environment; /* the pool uses these for every new zygote */

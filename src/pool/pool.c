@@ -42,6 +42,7 @@ struct pool {
     struct loop *loop;
     struct cgroup_host *cgroups;
     struct witness *witness;
+    struct brokers *brokers;
     struct pool_options options;
     struct zygote_client *zygote;               /* makes new sandboxes */
     struct sides sides;                         /* those of other environments and seeds */
@@ -474,7 +475,8 @@ static bool order(struct pool *pool, struct zygote_client *zygote, struct run *r
                                     .limits = run->limits,
                                     .grants = run->grants,
                                     .n_grants = run->n_grants,
-                                    .net = run->net},
+                                    .net = run->net,
+                                    .brokers = pool->brokers},
                  run, &err) == 0)
         return true;
     /* The zygote is gone, and its end, which is about to be reported, says why. */
@@ -659,6 +661,11 @@ void pool_free(struct pool *pool)
 void pool_set_cgroups(struct pool *pool, struct cgroup_host *cgroups)
 {
     pool->cgroups = cgroups;
+}
+
+void pool_set_brokers(struct pool *pool, struct brokers *brokers)
+{
+    pool->brokers = brokers;
 }
 
 void pool_set_witness(struct pool *pool, struct witness *witness)

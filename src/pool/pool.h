@@ -15,6 +15,7 @@
 #include "pool/zygote_client.h"
 #include "sandbox/cgroup.h"
 
+struct brokers; /* pool/broker_client.h */
 struct pool;
 struct witness; /* pool/witness.h */
 
@@ -46,6 +47,9 @@ int pool_new(struct loop *loop, const struct pool_options *options, struct pool 
 /* Where sandboxes are counted. Before the loop runs or anything is submitted; probing the host and
  * starting the zygote then go side by side. */
 void pool_set_cgroups(struct pool *pool, struct cgroup_host *cgroups);
+
+/* Who writes to granted directories; as above. */
+void pool_set_brokers(struct pool *pool, struct brokers *brokers);
 
 /* Who writes down what runs; before anything is submitted. Outlives the pool. NULL: nobody. */
 void pool_set_witness(struct pool *pool, struct witness *witness);

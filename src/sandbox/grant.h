@@ -18,19 +18,8 @@ int grant_open(const char *path, enum run_grant_mode mode, struct run_grant *ret
                struct error *err);
 void grant_done(struct run_grant *grant);
 
-/* One detached mount per grant into `mounts`, for a sandbox whose ids on the host are these. */
+/* One detached mount per grant into `mounts`, for a sandbox whose ids on the host are these; all of
+ * them are read-only. For each grant for writing there is a second one in `writable`, for the broker
+ * (broker/broker.h); -1 for the others. */
 int grant_mount(const struct run_grant *grants, size_t count, uint32_t host_uid, uint32_t host_gid,
-                int *mounts, struct error *err);
-
-/* Protected paths (sandbox/protected.h) that cannot be mounted over because they do not exist, or
- * are links: what they are now, so that what appears in their place is found afterwards. */
-struct grant_watch;
-
-/* NULL: out of memory. */
-struct grant_watch *grant_watch_new(const struct run_grant *grant);
-void grant_watch_free(struct grant_watch *watch);
-
-/* After every process of the sandbox is gone: moves what appeared aside, under a name of its own.
- * Returns how many; *ret_failed: how many could not be moved. */
-size_t grant_quarantine(const struct run_grant *grant, const struct grant_watch *watch,
-                        size_t *ret_failed);
+                int *mounts, int *writable, struct error *err);

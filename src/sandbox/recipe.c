@@ -182,8 +182,16 @@ static int drop_privileges(struct recipe *r, struct error *err)
     return 0;
 }
 
-/* The same list as the mounts. The paths of grants are added; protected ones inside them are the
- * mounts' business. */
+static bool has_broker(const struct recipe *r)
+{
+    for (uint32_t i = 0; i < r->spec->n_grants; i++)
+        if (r->spec->grants[i].mode == WIRE_GRANT_RW)
+            return true;
+    return false;
+}
+
+/* The same list as the mounts. The paths of grants are added. One for writing is written by the
+ * broker, which is not in here; descriptors that come from it have rights of their own. */
 static int restrict_paths(struct recipe *r, struct error *err)
 {
     static const struct landlock_path fixed[] = {
@@ -213,7 +221,7 @@ static int restrict_paths(struct recipe *r, struct error *err)
             result = error_memory(err);
         paths[count++] = (struct landlock_path){
             names[i] ? names[i] : "",
-            r->spec->grants[i].mode == WIRE_GRANT_RO ? LANDLOCK_READ_EXEC : LANDLOCK_WRITE_EXEC,
+            r->spec->grants[i].mode == WIRE_GRANT_COW ? LANDLOCK_WRITE_EXEC : LANDLOCK_READ_EXEC,
         };
     }
     if (result == 0)
@@ -227,6 +235,9 @@ static int restrict_paths(struct recipe *r, struct error *err)
 
 static int filter_calls(struct recipe *r, struct error *err)
 {
+    r->listener_fd = -1;
+    if (has_broker(r) && seccomp_listen(SECCOMP_BROKER, &r->listener_fd, err) < 0)
+        return -1;
     if (seccomp_load(SECCOMP_BASE, err) < 0)
         return -1;
     if ((r->spec->flags & WIRE_SPAWN_NO_MEMFD) && seccomp_load(SECCOMP_NO_MEMFD, err) < 0)

@@ -15,6 +15,7 @@ struct recipe {
     int attach_fds[WIRE_ATTACH_MAX]; /* cgroup files to write "0" into */
     int grant_fds[WIRE_GRANTS_MAX];  /* detached mounts */
     int layer_fds[2 * WIRE_COW_MAX]; /* out: of copy-on-write grants, as WIRE_SEALED has them */
+    int listener_fd;                 /* out: of calls for the write broker; -1: there is none */
     uint64_t namespaces;             /* CLONE_NEW* flags of all it is in, but the cgroup's */
     uint64_t prepared;               /* those among them that recipe_prepare() made */
     uint32_t layers;                 /* out: what stands */

@@ -17,7 +17,6 @@
 #include "sandbox/cover.h"
 #include "sandbox/mount.h"
 #include "sandbox/overlay.h"
-#include "sandbox/protect.h"
 
 /* Where the new root is put together: something that exists everywhere and that nobody asks us to
  * show. */
@@ -475,8 +474,6 @@ static int mount_grants(const struct wire_spawn *spec, const int *grant_fds, int
         if (spec->grants[i].mode == WIRE_GRANT_COW &&
             overlay_open(path, &layer_fds[2 * layers++ + 1], err) < 0)
             return error_wrap(err, "grant %s", path);
-        if (spec->grants[i].mode != WIRE_GRANT_RO && protect_grant(path, err) < 0)
-            return error_wrap(err, "protect %s", path);
     }
     return cover_places(spec, err);
 }

@@ -20,6 +20,7 @@ static const struct {
     [SECCOMP_NO_EXEC]  = {seccomp_no_exec,  ARRAY_SIZE(seccomp_no_exec),  "no new processes"       },
     [SECCOMP_NO_MEMFD] = {seccomp_no_memfd, ARRAY_SIZE(seccomp_no_memfd), "no memory without owner"},
     [SECCOMP_NO_UNIX]  = {seccomp_no_unix,  ARRAY_SIZE(seccomp_no_unix),  "no Unix sockets"        },
+    [SECCOMP_BROKER]   = {seccomp_broker,   ARRAY_SIZE(seccomp_broker),   "the write broker"       },
     [SECCOMP_HOLD]     = {seccomp_hold,     ARRAY_SIZE(seccomp_hold),     "nothing but waiting"    },
 };
 /* clang-format on */
@@ -41,6 +42,29 @@ int seccomp_load(enum seccomp_filter filter, struct error *err)
                          filters[filter].name, r);
     if (r < 0)
         return error_errno(err, "filter system calls (%s)", filters[filter].name);
+    return 0;
+}
+
+/* Linux 5.19: a caller that the broker is working for is woken by a deadly signal only, so that no
+ * call is performed twice. */
+#define WAIT_KILLABLE_RECV (1UL << 5)
+
+int seccomp_listen(enum seccomp_filter filter, int *ret_fd, struct error *err)
+{
+    struct sock_fprog program = {
+        .len = (unsigned short)filters[filter].length,
+        .filter = (struct sock_filter *)filters[filter].insns,
+    };
+    unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV;
+    long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+
+    if (fd < 0) {
+        (void)error_errno(err, "filter system calls (%s)", filters[filter].name);
+        if (errno == EINVAL && err)
+            err->code = E_UNSUPPORTED;
+        return error_hint(err, "directories granted for writing need Linux 5.19; grant it `:cow`");
+    }
+    *ret_fd = (int)fd;
     return 0;
 }
 

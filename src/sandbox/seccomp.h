@@ -17,11 +17,17 @@ enum seccomp_filter {
                        */
     SECCOMP_NO_UNIX,  /* on top, where directories of the host were granted: no socket that could be
                          in one */
+    SECCOMP_BROKER,   /* on top, where a directory was granted for writing: see seccomp_listen() */
     SECCOMP_HOLD,     /* on top, for the holder of a kernel\'s memory: nothing but waiting */
 };
 
 /* Needs no_new_privs. Filters add up: the strictest answer wins. */
 int seccomp_load(enum seccomp_filter filter, struct error *err);
+
+/* The same for a filter that leaves calls to another process: *ret_fd is where that one gets them
+ * and answers. Before the others, which forbid it. The process must have no other thread. E_UNSUPPORTED:
+ * the kernel is too old (Linux 5.9, for descriptors in answers). */
+int seccomp_listen(enum seccomp_filter filter, int *ret_fd, struct error *err);
 
 /* Length of the program in instructions, for doctor. */
 size_t seccomp_length(enum seccomp_filter filter);

@@ -259,19 +259,32 @@ struct resolve {
     bool is_outside;
 };
 
-/* The real path of something outside, or of the part of it that is there. */
+/* `path` without its last name; of the root: the root. */
+static char *parent_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+
+    return !slash || slash == path ? strdup("/") : strndup(path, (size_t)(slash - path));
+}
+
+/* The real path of something outside, or of the part of it that is there and may be looked at. What
+ * follows that part is taken by its words: ".." must not stay in it, since a path that begins with
+ * the grant's would then lead out of it. */
 static char *real_outside(const char *path)
 {
     char *whole = realpath(path, NULL);
     cleanup_free char *parent = NULL, *real = NULL;
-    const char *slash = strrchr(path, '/');
+    const char *name = strrchr(path, '/');
 
-    if (whole || !slash || slash == path)
+    if (whole || !name || name == path)
         return whole;
-    parent = strndup(path, (size_t)(slash - path));
+    parent = parent_of(path);
     real = parent ? real_outside(parent) : NULL;
-    return real && asprintf(&whole, "%s%s", strcmp(real, "/") == 0 ? "" : real, slash) >= 0 ? whole
-                                                                                            : NULL;
+    if (!real || strcmp(name, "/") == 0 || strcmp(name, "/.") == 0)
+        return take_ptr(real);
+    if (strcmp(name, "/..") == 0)
+        return parent_of(real);
+    return asprintf(&whole, "%s%s", strcmp(real, "/") == 0 ? "" : real, name) >= 0 ? whole : NULL;
 }
 
 /* The part of `path` behind the grant's; NULL: it is elsewhere. */

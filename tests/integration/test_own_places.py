@@ -128,9 +128,8 @@ def test_a_script_of_a_server_can_be_read_but_not_changed(who, home):
     script = home / "tools" / "server.py"
     script.parent.mkdir()
     script.write_text("print('mine')\n")
-    config = home / "c.toml"
-    config.write_text(f"[servers.x]\ncommand = \"/usr/bin/python3\"\nargs = [\"{script}\"]\n")
-    for p in (script.parent, script, config):
+    config = who.file("c.toml", f"[servers.x]\ncommand = \"/usr/bin/python3\"\nargs = [\"{script}\"]\n")
+    for p in (script.parent, script):
         who.own(p)
     code = f"print(open({str(script)!r}).read())\ntry:\n    open({str(script)!r}, 'w').write('evil')\nexcept OSError as e:\n    print(e.errno)"
     answer = who.run(code, "--config", config, "--allow", f"{home}:cow", env=places(home))

@@ -94,7 +94,7 @@ class Who:
         copy = Path(base) / "checkout"
         if not copy.exists():
             (copy / "build").mkdir(parents=True)
-            for name in ("belljar", "belljar-zygote", "belljar-steady.so"):
+            for name in ("belljar", "belljar-zygote", "belljar-broker", "belljar-steady.so"):
                 shutil.copy2(program.parent / name, copy / "build" / name)
             for name in ("policies", "guest", "skills"):
                 shutil.copytree(ROOT / name, copy / name)

@@ -148,7 +148,7 @@ static void without_a_home_nothing_lasts(void **state)
 static int print_paths(void)
 {
     struct error err = {0};
-    char *zygote = paths_zygote(&err);
+    char *zygote = paths_program("belljar-zygote", &err);
     char *policies = paths_data("policies", &err);
 
     (void)printf("zygote=%s\npolicies=%s\n", zygote ? zygote : "", policies ? policies : "");

@@ -1,0 +1,133 @@
+/* Shared by the files of belljar-broker. */
+#pragma once
+
+#include <limits.h>
+#include <linux/seccomp.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+
+#include "broker/broker.h"
+#include "sandbox/protected.h"
+#include "sandbox/survey.h"
+#include "undo/journal.h"
+#include "wire/message.h"
+
+/* A handler answers with a result or -errno. This one is for calls that are not about a directory
+ * granted for writing, and for whatever is odd about a path: the kernel then performs the call
+ * itself, on mounts that are read-only where it matters. It permits nothing. */
+#define ANSWER_CONTINUE LONG_MIN
+
+/* A large file is being saved for undo. The call is begun again when broker->waits_for is readable;
+ * until then others are served. */
+#define ANSWER_LATER (LONG_MIN + 1)
+
+/* A directory that was granted, for writing or not. */
+struct granted_dir {
+    char *path;   /* on the host, and in the sandbox */
+    char *inside; /* in the sandbox, without links; NULL: not known yet */
+    int mount;    /* writable; -1: it is not granted for writing */
+    dev_t dev;
+    ino_t ino;
+    struct survey *survey;
+};
+
+/* Files that programs made several names for, through us. */
+#define LINKS_MAX 1024
+
+struct known_link {
+    dev_t dev;
+    ino_t ino;
+    nlink_t names;
+};
+
+struct broker {
+    int listener;
+    int root; /* of the sandbox */
+    int lock; /* shared by all brokers of this user */
+    struct granted_dir grants[WIRE_GRANTS_MAX];
+    uint32_t n_grants;
+    bool has_nested;              /* one lies below another, or a place of ours below one */
+    struct broker_report *report; /* shared with the supervisor */
+    struct journal *journal;      /* NULL: changes are not kept */
+    uint64_t file_bytes;          /* the largest file the run may make; 0: no limit */
+    uint64_t call;                /* the one that is being answered */
+    int waits_for;                /* with ANSWER_LATER; the journal's */
+    uid_t uid;                    /* of the sandbox, on the host */
+    bool has_umask;               /* ours is what every process of the sandbox has */
+    bool umask_varies;            /* some process has called umask(2) */
+    struct known_link links[LINKS_MAX];
+    size_t n_links;
+};
+
+/* Where a call acts: a name in a directory below a grant. */
+struct place {
+    struct granted_dir *grant;
+    unsigned index;      /* of the grant */
+    int parent;          /* on the writable mount */
+    bool owns_parent;    /* it is ours to close */
+    char path[PATH_MAX]; /* from the grant on, resolved */
+    const char *name;    /* the last part of it */
+    bool has_slash;      /* something follows the name: only a directory is meant */
+    bool exists;
+    struct stat st; /* when it exists; of a link: its own */
+};
+
+/* --- target.c: what is read of the process that made the call --- */
+
+/* 0 or -errno. */
+int target_read(pid_t pid, uint64_t address, void *data, size_t len);
+int target_path(pid_t pid, uint64_t address, char path[PATH_MAX]);
+
+/* The absolute path of its working directory or of a directory descriptor, as the sandbox sees it.
+ */
+int target_directory(pid_t pid, int dirfd, char path[PATH_MAX]);
+int target_umask(pid_t pid, mode_t *ret_umask);
+
+/* Whether the caller still waits. To be asked after something was read of it and before it is used:
+ * the number of a process that has ended may be another one's. */
+bool target_waits(const struct broker *b);
+
+/* --- resolve.c: from a path to a place --- */
+
+/* 0, -errno, or ANSWER_CONTINUE: the path does not lead into a directory granted for writing.
+ * `follows`: a link in the last part is followed. */
+long resolve_place(struct broker *b, pid_t pid, int dirfd, uint64_t address, bool follows,
+                   struct place *ret_place);
+void place_done(struct place *place);
+
+/* Opens a directory as the sandbox sees it; *ret_path is its path there, without links. -1: no. */
+int resolve_inside(const struct broker *b, const char *path, char ret_path[PATH_MAX]);
+
+/* Looks again at what is there. */
+void place_look(struct place *place);
+
+/* --- judge.c: what may be changed --- */
+
+enum judge_act {
+    JUDGE_CREATE,      /* a new name */
+    JUDGE_CREATE_LINK, /* a new symbolic link */
+    JUDGE_CHANGE,      /* content or attributes of what is there */
+    JUDGE_REMOVE,      /* the name goes */
+    JUDGE_LINK,        /* what is there gets another name */
+};
+
+/* 0, or -errno: refused, and said so in the report. */
+long judge(struct broker *b, const struct place *place, enum judge_act act);
+
+/* What is at `from` is to get the name `to`, by a rename or as a second name. */
+long judge_move(struct broker *b, const struct place *from, const struct place *to);
+
+/* A refusal for another reason. Returns -errnum. */
+long judge_refuse(struct broker *b, const struct place *place, const char *verb, const char *why,
+                  int errnum);
+
+/* The file has one more name, made by us. */
+void judge_note_link(struct broker *b, const struct place *place);
+
+/* --- calls.c: the calls themselves --- */
+
+/* Performs the call; *ret_fd is a descriptor to hand to the caller, or -1. */
+long call_perform(struct broker *b, const struct seccomp_notif *call, int *ret_fd,
+                  uint32_t *ret_fd_flags);

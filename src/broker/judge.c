@@ -1,0 +1,193 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "broker/internal.h"
+
+/* Names of a file are looked for in its own directory only, and in so many entries. */
+#define SIBLINGS_MAX 10000
+
+/* How far up a directory's ancestors are asked about. */
+#define ANCESTORS_MAX 4096
+
+static void report(struct broker *b, const char *what, const char *why)
+{
+    struct broker_report *r = b->report;
+
+    for (uint32_t i = 0; i < r->n_denials; i++)
+        if (strcmp(r->denials[i].what, what) == 0) {
+            r->denials[i].count++;
+            return;
+        }
+    if (r->n_denials == BROKER_DENIALS) {
+        r->denials_more++;
+        return;
+    }
+    struct broker_denial *denial = &r->denials[r->n_denials];
+
+    (void)snprintf(denial->what, sizeof(denial->what), "%s", what);
+    (void)snprintf(denial->why, sizeof(denial->why), "%s", why);
+    denial->count = 1;
+    r->n_denials++; /* last: whoever reads it finds the entry whole */
+}
+
+static void full_path(const struct place *place, char path[2 * PATH_MAX])
+{
+    (void)snprintf(path, 2 * (size_t)PATH_MAX, "%s/%s", place->grant->path, place->path);
+}
+
+long judge_refuse(struct broker *b, const struct place *place, const char *verb, const char *why,
+                  int errnum)
+{
+    char path[2 * PATH_MAX], what[BROKER_WHAT_MAX];
+    int room = BROKER_WHAT_MAX - 24;
+
+    full_path(place, path);
+    /* Of a path that is too long the end says more. */
+    (void)snprintf(what, sizeof(what), "%.16s %.*s", verb, room,
+                   strlen(path) > (size_t)room ? path + strlen(path) - (size_t)room : path);
+    report(b, what, why);
+    return -errnum;
+}
+
+/* A directory that is protected without having a protected name: a link with one leads there. */
+static const struct protected_name *judge_ancestors(const struct place *place)
+{
+    const struct granted_dir *grant = place->grant;
+    int dir = openat(place->parent, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    const struct protected_name *found = NULL;
+    struct stat st;
+
+    for (int i = 0; !found && dir >= 0 && i < ANCESTORS_MAX && fstat(dir, &st) == 0; i++) {
+        int up;
+
+        found = survey_judge(grant->survey, st.st_dev, st.st_ino);
+        if (st.st_dev == grant->dev && st.st_ino == grant->ino)
+            break;
+        up = openat(dir, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        (void)close(dir);
+        dir = up;
+    }
+    close_fd(&dir);
+    return found;
+}
+
+/* A new link may stand for what it does not contain: it is judged more strictly than a directory.
+ */
+static const struct protected_name *find_protected_link(const struct place *place)
+{
+    const struct protected_name *found;
+    char path[2 * PATH_MAX];
+
+    full_path(place, path);
+    found = protected_judge_link(place->parent, path);
+    return found ? found : survey_judge_move(place->grant->survey, -1, place->path);
+}
+
+static const struct protected_name *find_protected(const struct place *place)
+{
+    const struct survey *survey = place->grant->survey;
+    const struct protected_name *found;
+    char path[2 * PATH_MAX];
+
+    full_path(place, path);
+    found = protected_judge(place->parent, path);
+    if (!found)
+        found = survey_judge_path(survey, place->path);
+    if (!found && place->exists)
+        found = survey_judge(survey, place->st.st_dev, place->st.st_ino);
+    if (!found && survey_has_directories(survey))
+        found = judge_ancestors(place);
+    return found;
+}
+
+static const struct known_link *find_link(const struct broker *b, const struct stat *st)
+{
+    for (size_t i = 0; i < b->n_links; i++)
+        if (b->links[i].dev == st->st_dev && b->links[i].ino == st->st_ino)
+            return &b->links[i];
+    return NULL;
+}
+
+/* How many names of the file are in the directory of this one. */
+static nlink_t count_siblings(const struct place *place)
+{
+    cleanup_closedir DIR *entries = file_open_dir(place->parent, ".");
+    struct dirent *entry;
+    nlink_t count = 0;
+
+    for (int i = 0; entries && i < SIBLINGS_MAX && (entry = readdir(entries)); i++)
+        if (entry->d_ino == place->st.st_ino)
+            count++;
+    return count;
+}
+
+/* A file with further names may be one that is protected somewhere else, where we cannot look. All
+ * of them must be known: made through us, or in the same directory. */
+static bool has_unknown_names(const struct broker *b, const struct place *place)
+{
+    const struct known_link *link;
+
+    if (!place->exists || !S_ISREG(place->st.st_mode) || place->st.st_nlink < 2)
+        return false;
+    link = find_link(b, &place->st);
+    if (link && link->names >= place->st.st_nlink)
+        return false;
+    return count_siblings(place) < place->st.st_nlink;
+}
+
+void judge_note_link(struct broker *b, const struct place *place)
+{
+    const struct known_link *known = find_link(b, &place->st);
+
+    if (known) {
+        b->links[known - b->links].names++;
+        return;
+    }
+    /* A file whose other names are unknown stays unknown. */
+    if (place->st.st_nlink == 1 && b->n_links < LINKS_MAX)
+        b->links[b->n_links++] = (struct known_link){place->st.st_dev, place->st.st_ino, 2};
+}
+
+long judge(struct broker *b, const struct place *place, enum judge_act act)
+{
+    static const char *const verbs[] = {
+        [JUDGE_CREATE] = "create",
+        [JUDGE_CHANGE] = "change",
+        [JUDGE_REMOVE] = "remove or rename",
+        [JUDGE_CREATE_LINK] = "create",
+        [JUDGE_LINK] = "link",
+    };
+    const struct protected_name *found = find_protected(place);
+
+    if (!found && act == JUDGE_CREATE_LINK)
+        found = find_protected_link(place);
+    if (found)
+        return judge_refuse(b, place, verbs[act], found->reason, EPERM);
+    if (act == JUDGE_CHANGE && has_unknown_names(b, place))
+        return judge_refuse(b, place, verbs[act],
+                            "the file has other names (hard links) outside this directory", EPERM);
+    return 0;
+}
+
+long judge_move(struct broker *b, const struct place *from, const struct place *to)
+{
+    cleanup_close int fd = openat(from->parent, from->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+    const struct protected_name *found;
+    char path[2 * PATH_MAX];
+
+    if (fd < 0)
+        return -errno;
+    if (S_ISDIR(from->st.st_mode) &&
+        survey_holds_protected(from->grant->survey, from->st.st_dev, from->st.st_ino))
+        return judge_refuse(b, from, "rename", "a protected name lies below it", EPERM);
+    full_path(to, path);
+    found = protected_judge_move(fd, path);
+    if (!found)
+        found = survey_judge_move(to->grant->survey, fd, to->path);
+    return found ? judge_refuse(b, to, "create", found->reason, EPERM) : 0;
+}

@@ -1,0 +1,420 @@
+/* belljar-broker: performs what a program may change in directories granted for writing.
+ *
+ * Theory of operation. The supervisor executes one broker for each sandbox that has such a
+ * directory, with nothing but a control socket (broker/broker.h). The first message brings the
+ * directories as writable mounts that exist nowhere else. The broker surveys them, and then waits
+ * for calls: every process of the sandbox stands still in its call until it is answered.
+ *
+ * It acts with the ids of the sandbox's user and has no capability. Started by root it keeps the
+ * effective uid 0, because that is what lets it read paths from the memory of the caller, as the
+ * owner of the namespace the caller is in; files are opened with the file-system ids.
+ *
+ * It ends when the control socket does, that is, with the supervisor. What it was about to do is
+ * then done or not done; nothing is half protected, since protection is the mount's.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/fsuid.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "broker/internal.h"
+#include "sandbox/caps.h"
+#include "wire/fds.h"
+#include "wire/pack.h"
+
+/* Newer headers have it; the kernel since 6.6. The two sides of a call then run on one core. */
+#define NOTIF_SET_FLAGS    SECCOMP_IOW(4, __u64)
+#define NOTIF_SYNC_WAKE_UP UINT64_C(1)
+#define ADDFD_AND_SEND     UINT32_C(2) /* Linux 5.14 */
+#define NOTIF_BYTES        512         /* more than the kernel's structs */
+
+/* Changes of one run that are kept for undo. */
+#define ENTRIES_MAX 1000000
+
+struct message {
+    uint8_t data[BROKER_MESSAGE_MAX];
+    size_t len;
+    int fds[BROKER_FDS_MAX];
+    size_t n_fds, taken;
+};
+
+/* Calls that wait for a copy of a large file. When there are as many, no other is taken. */
+#define WAITING_MAX 64
+
+static struct waiting {
+    struct seccomp_notif call;
+    int fd;
+} waiting[WAITING_MAX];
+static size_t n_waiting;
+
+static struct broker broker = {.listener = -1, .root = -1, .lock = -1};
+static struct message message;
+
+/* --- the control socket --- */
+
+static void send_message(struct pack *p)
+{
+    if (!p->failed)
+        (void)send(BROKER_CONTROL_FD, p->data, p->len, MSG_NOSIGNAL);
+    pack_done(p);
+}
+
+static void __attribute__((noreturn)) fail(const struct error *err)
+{
+    struct pack p;
+
+    pack_init(&p, 16384);
+    pack_u8(&p, BROKER_FAILED);
+    pack_u32(&p, err->code);
+    pack_str(&p, err->message);
+    pack_str(&p, err->hint);
+    send_message(&p);
+    _exit(1);
+}
+
+static void __attribute__((noreturn)) fail_protocol(void)
+{
+    struct error err = {0};
+
+    error_set(&err, E_INTERNAL, "the write broker was told something it does not understand");
+    fail(&err);
+}
+
+/* True: there is one. Ends with the supervisor. */
+static bool receive(int flags)
+{
+    char control[FDS_SPACE(BROKER_FDS_MAX)];
+    struct iovec iov = {message.data, sizeof(message.data)};
+    struct msghdr msg = {.msg_iov = &iov,
+                         .msg_iovlen = 1,
+                         .msg_control = control,
+                         .msg_controllen = sizeof(control)};
+    ssize_t n = recvmsg(BROKER_CONTROL_FD, &msg, flags | MSG_CMSG_CLOEXEC);
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return false;
+    if (n <= 0) {
+        if (broker.journal)
+            (void)journal_seal(broker.journal, NULL);
+        _exit(0);
+    }
+    message.len = (size_t)n;
+    message.taken = 0;
+    message.n_fds = fds_take(&msg, message.fds, BROKER_FDS_MAX);
+    return true;
+}
+
+static int take_message_fd(void)
+{
+    if (message.taken == message.n_fds)
+        fail_protocol();
+    return message.fds[message.taken++];
+}
+
+/* --- setup --- */
+
+/* Of everything root may do, nothing is left but being the owner of the sandbox's namespace. */
+static int give_up_rights(uid_t uid, gid_t gid, struct error *err)
+{
+    if (geteuid() == 0) {
+        if (setgroups(0, NULL) < 0)
+            return error_errno(err, "setgroups");
+        (void)setfsgid(gid);
+        (void)setfsuid(uid);
+        if ((gid_t)setfsgid((gid_t)-1) != gid || (uid_t)setfsuid((uid_t)-1) != uid)
+            return error_set(err, E_SYSTEM, "the ids of the sandbox cannot be taken on");
+        if (caps_drop_all(err) < 0)
+            return -1;
+    }
+    if (caps_no_new_privs(err) < 0)
+        return -1;
+    if (prctl(PR_SET_DUMPABLE, 0) < 0 || setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0}) < 0)
+        return error_errno(err, "close the process");
+    return 0;
+}
+
+static bool is_below(const char *path, const char *dir)
+{
+    size_t len = strlen(dir);
+
+    return strncmp(path, dir, len) == 0 && path[len] == '/';
+}
+
+static void take_grants(struct unpack *u)
+{
+    uint32_t count = unpack_count(u, 8, WIRE_GRANTS_MAX);
+
+    for (uint32_t i = 0; i < count; i++) {
+        struct granted_dir *g = &broker.grants[broker.n_grants++];
+        struct stat st;
+
+        *g = (struct granted_dir){.path = span_dup(unpack_span(u)), .mount = -1};
+        if (unpack_u32(u))
+            g->mount = take_message_fd();
+        if (!g->path || u->failed || (g->mount >= 0 && fstat(g->mount, &st) < 0))
+            fail_protocol();
+        if (g->mount >= 0) {
+            g->dev = st.st_dev;
+            g->ino = st.st_ino;
+        }
+    }
+    for (uint32_t i = 0; i < count; i++)
+        for (uint32_t k = 0; k < count; k++)
+            broker.has_nested |= is_below(broker.grants[i].path, broker.grants[k].path);
+}
+
+/* Belljar's own places are covered in the sandbox where they lie below a grant. */
+static void take_own_places(struct unpack *u)
+{
+    uint32_t count = unpack_count(u, 8, PROTECTED_OWN_MAX);
+
+    for (uint32_t i = 0; i < count; i++) {
+        cleanup_free char *path = span_dup(unpack_span(u));
+        bool is_hidden = unpack_u32(u);
+
+        if (!path || (is_hidden ? protected_add_own(path) : protected_add_run(path)) < 0)
+            fail_protocol();
+        for (uint32_t k = 0; is_hidden && k < broker.n_grants; k++)
+            broker.has_nested |= is_below(path, broker.grants[k].path);
+    }
+}
+
+static void set_up(struct unpack *u)
+{
+    struct error err = {0};
+    uid_t uid = unpack_u32(u);
+    gid_t gid = unpack_u32(u);
+    int report = take_message_fd();
+
+    broker.uid = uid;
+    broker.lock = take_message_fd();
+    broker.report =
+        mmap(NULL, sizeof(*broker.report), PROT_READ | PROT_WRITE, MAP_SHARED, report, 0);
+    (void)close(report);
+    if (broker.report == MAP_FAILED)
+        fail_protocol();
+    take_grants(u);
+    take_own_places(u);
+    if (!unpack_ok(u))
+        fail_protocol();
+    if (give_up_rights(uid, gid, &err) < 0)
+        fail(&err);
+    for (uint32_t i = 0; i < broker.n_grants; i++) {
+        struct granted_dir *g = &broker.grants[i];
+
+        if (g->mount >= 0 && survey_new(g->mount, g->path, &g->survey, &err) < 0) {
+            error_wrap(&err, "grant %s", g->path);
+            fail(&err);
+        }
+    }
+}
+
+static void say_ready(void)
+{
+    struct pack p;
+
+    pack_init(&p, 16);
+    pack_u8(&p, BROKER_READY);
+    send_message(&p);
+}
+
+/* --- runs --- */
+
+static void begin(struct unpack *u)
+{
+    struct journal_limits limits = {.bytes = unpack_u64(u), .entries = ENTRIES_MAX};
+    struct error err = {0};
+
+    broker.file_bytes = unpack_u64(u);
+    memset(broker.report, 0, sizeof(*broker.report));
+    journal_free(broker.journal);
+    broker.journal = NULL;
+    if (unpack_u32(u)) {
+        cleanup_close int dir = take_message_fd();
+
+        if (journal_new(dir, &limits, &broker.journal, &err) < 0)
+            fail(&err);
+        for (uint32_t i = 0; i < broker.n_grants; i++)
+            if (broker.grants[i].mount >= 0 &&
+                journal_grant(broker.journal, i, broker.grants[i].mount, &err) < 0)
+                fail(&err);
+    }
+    if (!unpack_ok(u))
+        fail_protocol();
+}
+
+static void end(void)
+{
+    if (broker.journal)
+        (void)journal_seal(broker.journal, NULL);
+    journal_free(broker.journal);
+    broker.journal = NULL;
+}
+
+static void listen_to(void)
+{
+    broker.root = take_message_fd();
+    broker.listener = take_message_fd();
+    (void)ioctl(broker.listener, NOTIF_SET_FLAGS, NOTIF_SYNC_WAKE_UP);
+    for (uint32_t i = 0; i < broker.n_grants; i++) {
+        char path[PATH_MAX];
+        cleanup_close int fd = resolve_inside(&broker, broker.grants[i].path, path);
+
+        if (fd >= 0)
+            broker.grants[i].inside = strdup(path);
+    }
+}
+
+static void obey(void)
+{
+    struct unpack u;
+
+    unpack_init(&u, message.data, message.len);
+    switch (unpack_u8(&u)) {
+    case BROKER_SETUP:
+        set_up(&u);
+        say_ready();
+        break;
+    case BROKER_LISTEN:
+        listen_to();
+        break;
+    case BROKER_BEGIN:
+        begin(&u);
+        break;
+    case BROKER_END:
+        end();
+        break;
+    default:
+        fail_protocol();
+    }
+}
+
+/* --- calls --- */
+
+static void answer(uint64_t id, long result)
+{
+    struct seccomp_notif_resp response = {.id = id};
+
+    if (result == ANSWER_CONTINUE)
+        response.flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE;
+    else if (result < 0)
+        response.error = (int)result;
+    else
+        response.val = result;
+    /* The caller may have been killed meanwhile. */
+    (void)ioctl(broker.listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+}
+
+/* The descriptor and the answer in one step: a caller that is killed in between has both or
+ * neither. */
+static void answer_with_fd(uint64_t id, int fd, uint32_t fd_flags)
+{
+    struct seccomp_notif_addfd add = {
+        .id = id, .flags = ADDFD_AND_SEND, .srcfd = (uint32_t)fd, .newfd_flags = fd_flags};
+
+    if (ioctl(broker.listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0)
+        answer(id, -errno);
+    (void)close(fd);
+}
+
+static void count_changes(void)
+{
+    struct journal_counts counts;
+
+    if (!broker.journal)
+        return;
+    journal_count(broker.journal, &counts);
+    broker.report->created = counts.created;
+    broker.report->changed = counts.changed;
+    broker.report->removed = counts.removed;
+    broker.report->renamed = counts.renamed;
+}
+
+/* False: it has to wait for a copy. */
+static bool perform(const struct seccomp_notif *call)
+{
+    uint32_t fd_flags = 0;
+    int fd = -1;
+    long result;
+
+    broker.call = call->id;
+    result = call_perform(&broker, call, &fd, &fd_flags);
+    if (result == ANSWER_LATER)
+        return false;
+    count_changes();
+    if (fd >= 0)
+        answer_with_fd(call->id, fd, fd_flags);
+    else
+        answer(call->id, result);
+    return true;
+}
+
+static void serve_call(void)
+{
+    union {
+        struct seccomp_notif notif;
+        char bytes[NOTIF_BYTES];
+    } call = {.bytes = {0}};
+
+    if (ioctl(broker.listener, SECCOMP_IOCTL_NOTIF_RECV, &call.notif) < 0)
+        return; /* the caller is gone */
+    if (!perform(&call.notif))
+        waiting[n_waiting++] = (struct waiting){call.notif, broker.waits_for};
+}
+
+static void serve_waiting(size_t i)
+{
+    struct seccomp_notif call = waiting[i].call;
+
+    waiting[i] = waiting[--n_waiting];
+    if (!perform(&call))
+        waiting[n_waiting++] = (struct waiting){call, broker.waits_for};
+}
+
+static void turn(void)
+{
+    struct pollfd watched[2 + WAITING_MAX] = {
+        {.fd = BROKER_CONTROL_FD,                              .events = POLLIN},
+        {.fd = n_waiting < WAITING_MAX ? broker.listener : -1, .events = POLLIN},
+    };
+    size_t count = n_waiting;
+
+    for (size_t i = 0; i < count; i++)
+        watched[2 + i] = (struct pollfd){.fd = waiting[i].fd, .events = POLLIN};
+    if (poll(watched, 2 + count, -1) < 0)
+        return;
+    /* What the supervisor says of a run comes before the calls of its program. */
+    while (watched[0].revents && receive(MSG_DONTWAIT))
+        obey();
+    /* From the end: the last one takes the place of one that is answered. */
+    for (size_t i = count; i-- > 0;)
+        if (i < n_waiting && watched[2 + i].revents)
+            serve_waiting(i);
+    if (watched[1].revents & POLLIN)
+        serve_call();
+    else if (watched[1].revents)
+        close_fd(&broker.listener); /* no process of the sandbox is left */
+}
+
+int main(void)
+{
+    (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGINT, SIG_IGN); /* of a terminal: the supervisor decides when this ends */
+    (void)setsid();
+    (void)umask(022);
+    for (;;)
+        turn();
+}

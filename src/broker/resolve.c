@@ -1,0 +1,239 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "broker/internal.h"
+
+/* As many as the kernel follows. */
+#define LINKS_FOLLOWED_MAX 40
+
+static int open_directory(int dir, const char *path, uint64_t resolve)
+{
+    struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = resolve};
+
+    return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+}
+
+/* What follows a directory's path, or NULL: the path is not in it. */
+static const char *below(const char *path, const char *dir)
+{
+    size_t len = strlen(dir);
+
+    if (strncmp(path, dir, len) != 0 || (path[len] != '/' && path[len] != '\0'))
+        return NULL;
+    return path[len] == '/' ? path + len + 1 : path + len;
+}
+
+/* The grant that a path is in: of several that fit, the innermost. *ret_below is the rest of the
+ * path. A grant may have two paths in the sandbox, where a directory of the sandbox's own root is a
+ * link (/var/tmp). */
+static struct granted_dir *find_grant(struct broker *b, const char *path, const char **ret_below)
+{
+    struct granted_dir *found = NULL;
+
+    for (uint32_t i = 0; i < b->n_grants; i++) {
+        struct granted_dir *g = &b->grants[i];
+        const char *rest = below(path, g->path);
+
+        if (!rest && g->inside)
+            rest = below(path, g->inside);
+        if (rest && (!found || rest > *ret_below)) {
+            found = g;
+            *ret_below = rest;
+        }
+    }
+    return found;
+}
+
+/* Whether a path is the way it will be when it is resolved, links apart. */
+static bool is_plain(const char *path)
+{
+    for (const char *at = path; *at;) {
+        size_t len = strcspn(at, "/");
+
+        if (len == 0 || (len == 1 && at[0] == '.') || (len == 2 && at[0] == '.' && at[1] == '.'))
+            return false;
+        at += len;
+        if (*at == '/')
+            at++;
+    }
+    return true;
+}
+
+static int parent_of(struct broker *b, struct granted_dir *grant, const char *rest,
+                     struct place *place)
+{
+    place->grant = grant;
+    place->index = (unsigned)(grant - b->grants);
+    place->owns_parent = *rest != '\0';
+    place->parent = grant->mount;
+    if (*rest)
+        place->parent = open_directory(grant->mount, rest,
+                                       RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_XDEV |
+                                           RESOLVE_NO_MAGICLINKS);
+    if (place->parent < 0) {
+        place->owns_parent = false;
+        return -errno;
+    }
+    if ((size_t)snprintf(place->path, sizeof(place->path), "%s%s%s", rest, *rest ? "/" : "",
+                         place->name) >= sizeof(place->path)) {
+        place_done(place);
+        return -ENAMETOOLONG;
+    }
+    place->name = place->path + strlen(rest) + (*rest ? 1 : 0);
+    return 0;
+}
+
+/* Without a look at the sandbox: a path that begins with the grant's, has no link in it, and below
+ * which nothing else can be mounted, means the same here as there. */
+static bool resolve_directly(struct broker *b, const char *directory, struct place *place)
+{
+    const char *rest = NULL;
+    struct granted_dir *grant = find_grant(b, directory, &rest);
+
+    if (!grant || grant->mount < 0 || b->has_nested)
+        return false;
+    return is_plain(rest) && parent_of(b, grant, rest, place) == 0;
+}
+
+int resolve_inside(const struct broker *b, const char *path, char ret_path[PATH_MAX])
+{
+    cleanup_close int fd =
+        open_directory(b->root, *path ? path : "/", RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
+    char link[64];
+    ssize_t n;
+
+    if (fd < 0)
+        return -1;
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    n = readlink(link, ret_path, PATH_MAX - 1);
+    if (n <= 0)
+        return -1;
+    ret_path[n] = '\0';
+    return take_fd(fd);
+}
+
+/* The kernel resolves the directory as it does for the sandbox; where that leads is opened on our
+ * own mount, and must be the same. */
+static long resolve_there(struct broker *b, const char *directory, struct place *place)
+{
+    char path[PATH_MAX];
+    cleanup_close int fd = resolve_inside(b, directory, path);
+    struct granted_dir *grant;
+    struct stat there, here;
+    const char *rest = NULL;
+
+    if (fd < 0)
+        return ANSWER_CONTINUE;
+    grant = find_grant(b, path, &rest);
+    if (!grant || grant->mount < 0 || parent_of(b, grant, rest, place) < 0)
+        return ANSWER_CONTINUE;
+    if (fstat(fd, &there) < 0 || fstat(place->parent, &here) < 0 || there.st_dev != here.st_dev ||
+        there.st_ino != here.st_ino) {
+        place_done(place);
+        return ANSWER_CONTINUE;
+    }
+    return 0;
+}
+
+/* `path` is absolute; it is cut into directory and name. */
+static long resolve_parent(struct broker *b, char *path, struct place *place)
+{
+    size_t len = strlen(path);
+    char *slash;
+    long r;
+
+    while (len > 1 && path[len - 1] == '/') {
+        path[--len] = '\0';
+        place->has_slash = true;
+    }
+    slash = strrchr(path, '/');
+    if (!slash || slash[1] == '\0' || strcmp(slash, "/.") == 0 || strcmp(slash, "/..") == 0)
+        return ANSWER_CONTINUE;
+    if (strlen(slash + 1) > NAME_MAX)
+        return -ENAMETOOLONG;
+    place->name = slash + 1;
+    *slash = '\0';
+    r = resolve_directly(b, path, place) ? 0 : resolve_there(b, path, place);
+    return r;
+}
+
+/* Where a relative path begins. */
+static long make_absolute(pid_t pid, int dirfd, const char *path, char ret_path[PATH_MAX])
+{
+    char base[PATH_MAX];
+
+    if (*path == '\0')
+        return ANSWER_CONTINUE;
+    base[0] = '\0';
+    if (*path != '/' && target_directory(pid, dirfd, base) < 0)
+        return ANSWER_CONTINUE;
+    if ((size_t)snprintf(ret_path, PATH_MAX, "%s%s%s", base, *path == '/' ? "" : "/", path) >=
+        PATH_MAX)
+        return ANSWER_CONTINUE;
+    return 0;
+}
+
+void place_look(struct place *place)
+{
+    place->exists = fstatat(place->parent, place->name, &place->st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* The path that a link in the last part stands for. */
+static long follow_link(const struct place *place, char path[PATH_MAX])
+{
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(place->parent, place->name, target, sizeof(target) - 1);
+    int below = (int)(place->name - place->path);
+
+    if (n < 0)
+        return -errno;
+    target[n] = '\0';
+    if (target[0] == '/')
+        memcpy(path, target, (size_t)n + 1);
+    else if ((size_t)snprintf(path, PATH_MAX, "%s/%.*s%s", place->grant->path, below, place->path,
+                              target) >= PATH_MAX)
+        return -ENAMETOOLONG;
+    return 0;
+}
+
+long resolve_place(struct broker *b, pid_t pid, int dirfd, uint64_t address, bool follows,
+                   struct place *ret_place)
+{
+    char asked[PATH_MAX], path[PATH_MAX];
+    long r = target_path(pid, address, asked);
+
+    if (r < 0)
+        return r == -ENAMETOOLONG ? r : -EFAULT;
+    r = make_absolute(pid, dirfd, asked, path);
+    if (!target_waits(b))
+        return -EINTR;
+    for (int i = 0; r == 0; i++) {
+        if (i == LINKS_FOLLOWED_MAX)
+            return -ELOOP;
+        ret_place->has_slash = false;
+        r = resolve_parent(b, path, ret_place);
+        if (r != 0)
+            return r;
+        place_look(ret_place);
+        if (!ret_place->exists || !S_ISLNK(ret_place->st.st_mode) ||
+            (!follows && !ret_place->has_slash))
+            return 0;
+        r = follow_link(ret_place, path);
+        place_done(ret_place);
+    }
+    return r;
+}
+
+void place_done(struct place *place)
+{
+    if (place->owns_parent)
+        (void)close(place->parent);
+    place->owns_parent = false;
+    place->parent = -1;
+}

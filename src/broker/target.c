@@ -1,0 +1,127 @@
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "broker/internal.h"
+
+#define PAGE 4096u
+
+int target_read(pid_t pid, uint64_t address, void *data, size_t len)
+{
+    struct iovec here = {data, len};
+    struct iovec there = {(void *)(uintptr_t)address, len};
+    ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+
+    if (n < 0)
+        return -errno;
+    return (size_t)n == len ? 0 : -EFAULT;
+}
+
+/* Never reads across the end of a page that may be the last one of its mapping, unless the path
+ * goes on there. */
+int target_path(pid_t pid, uint64_t address, char path[PATH_MAX])
+{
+    size_t len = 0;
+
+    while (len < PATH_MAX) {
+        size_t chunk = PAGE - (size_t)((address + len) % PAGE);
+        int r;
+
+        if (len == 0 && chunk > 256)
+            chunk = 256; /* most paths are short */
+        if (chunk > PATH_MAX - len)
+            chunk = PATH_MAX - len;
+        r = target_read(pid, address + len, path + len, chunk);
+        if (r < 0)
+            return r;
+        if (memchr(path + len, '\0', chunk))
+            return 0;
+        len += chunk;
+    }
+    return -ENAMETOOLONG;
+}
+
+static int read_link(const char *name, char path[PATH_MAX])
+{
+    ssize_t n = readlink(name, path, PATH_MAX - 1);
+
+    if (n < 0)
+        return -errno;
+    path[n] = '\0';
+    /* Something without a name in a directory: removed, or not a file at all. */
+    return path[0] == '/' ? 0 : -ENOENT;
+}
+
+/* One line of /proc/PID/status, read as a number in that base. */
+static int read_status(pid_t pid, const char *name, int base, unsigned long *ret_value)
+{
+    char path[64], text[4096];
+    const char *line;
+    int n;
+
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    if (fd < 0)
+        return -errno;
+    n = (int)read(fd, text, sizeof(text) - 1);
+    if (n < 0)
+        return -errno;
+    text[n] = '\0';
+    line = strstr(text, name);
+    if (!line)
+        return -ESRCH;
+    *ret_value = strtoul(line + strlen(name), NULL, base);
+    return 0;
+}
+
+int target_umask(pid_t pid, mode_t *ret_umask)
+{
+    unsigned long value;
+    int r = read_status(pid, "\nUmask:", 8, &value);
+
+    if (r == 0)
+        *ret_umask = (mode_t)value & 0777;
+    return r;
+}
+
+/* A pidfd is of a process, and the caller may be another thread of it. */
+static int open_pidfd(pid_t pid)
+{
+    int fd = (int)syscall(SYS_pidfd_open, pid, 0);
+    unsigned long leader;
+
+    if (fd < 0 && read_status(pid, "\nTgid:", 10, &leader) == 0 && (pid_t)leader != pid)
+        fd = (int)syscall(SYS_pidfd_open, (pid_t)leader, 0);
+    return fd;
+}
+
+int target_directory(pid_t pid, int dirfd, char path[PATH_MAX])
+{
+    char name[64];
+
+    if (dirfd == AT_FDCWD) {
+        (void)snprintf(name, sizeof(name), "/proc/%d/cwd", (int)pid);
+        return read_link(name, path);
+    }
+    cleanup_close int pidfd = open_pidfd(pid);
+    /* Not /proc/PID/fd, which belongs to root when the process is not dumpable. Linux 5.6. */
+    cleanup_close int fd = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, dirfd, 0);
+
+    if (fd < 0)
+        return -errno;
+    (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    return read_link(name, path);
+}
+
+bool target_waits(const struct broker *b)
+{
+    return ioctl(b->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &b->call) == 0;
+}

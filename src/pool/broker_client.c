@@ -1,0 +1,387 @@
+#include "pool/broker_client.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/paths.h"
+#include "broker/broker.h"
+#include "sandbox/ns.h"
+#include "sandbox/protected.h"
+#include "wire/fds.h"
+#include "wire/pack.h"
+
+/* How long a broker that was let go may take: it may be copying a large file. */
+#define END_PATIENCE_MS 10000
+
+struct brokers {
+    struct loop *loop;
+    struct undo_store *undo;
+    char *program;
+    char *lock;                   /* a file that all brokers of this user lock */
+    struct broker_client *ending; /* let go, and not gone yet */
+};
+
+struct broker_client {
+    struct brokers *brokers;
+    struct broker_client *next; /* among those that are ending */
+    const struct broker_events *events;
+    void *owner;
+    pid_t pid;
+    int pidfd;
+    int control;
+    struct loop_watch *watch;      /* of the control socket */
+    struct loop_watch *exit_watch; /* of the pidfd, once it was let go */
+    struct broker_report *report;
+    bool is_ready;
+};
+
+struct brokers *brokers_new(struct loop *loop, struct undo_store *undo, struct error *err)
+{
+    struct brokers *brokers = calloc(1, sizeof(*brokers));
+
+    if (!brokers) {
+        error_memory(err);
+        return NULL;
+    }
+    brokers->loop = loop;
+    brokers->undo = undo;
+    brokers->program = paths_program("belljar-broker", err);
+    if (!brokers->program) {
+        brokers_free(brokers);
+        return NULL;
+    }
+    return brokers;
+}
+
+/* --- the end of one --- */
+
+static void forget(struct broker_client *c)
+{
+    struct broker_client **at = &c->brokers->ending;
+
+    while (*at && *at != c)
+        at = &(*at)->next;
+    if (*at)
+        *at = c->next;
+    loop_watch_free(c->watch);
+    loop_watch_free(c->exit_watch);
+    close_fd(&c->control);
+    close_fd(&c->pidfd);
+    if (c->report)
+        (void)munmap(c->report, sizeof(*c->report));
+    free(c);
+}
+
+static void reap(const struct broker_client *c)
+{
+    while (c->pid > 0 && waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+}
+
+static void on_exit_of(void *arg)
+{
+    struct broker_client *c = arg;
+
+    reap(c);
+    forget(c);
+}
+
+void broker_client_free(struct broker_client *c)
+{
+    if (!c)
+        return;
+    loop_watch_free(take_ptr(c->watch));
+    close_fd(&c->control);
+    c->next = c->brokers->ending;
+    c->brokers->ending = c;
+    c->exit_watch =
+        c->pidfd < 0 ? NULL : loop_watch_fd(c->brokers->loop, c->pidfd, LOOP_READ, on_exit_of, c);
+    if (!c->exit_watch)
+        on_exit_of(c);
+}
+
+void brokers_free(struct brokers *brokers)
+{
+    if (!brokers)
+        return;
+    while (brokers->ending) {
+        struct broker_client *c = brokers->ending;
+        struct pollfd gone = {.fd = c->pidfd, .events = POLLIN};
+
+        if (poll(&gone, 1, END_PATIENCE_MS) == 0)
+            (void)kill(c->pid, SIGKILL);
+        on_exit_of(c);
+    }
+    free(brokers->program);
+    free(brokers->lock);
+    free(brokers);
+}
+
+/* --- messages --- */
+
+static int send_message(const struct broker_client *c, struct pack *p, const int *fds, size_t n_fds,
+                        struct error *err)
+{
+    char control[FDS_SPACE(BROKER_FDS_MAX)];
+    struct iovec iov = {p->data, p->len};
+    struct msghdr msg = {.msg_iov = &iov, .msg_iovlen = 1};
+    int r = 0;
+
+    if (n_fds)
+        fds_put(&msg, control, fds, n_fds);
+    if (p->failed)
+        r = error_memory(err);
+    else if (sendmsg(c->control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
+        r = error_errno(err, "speak to the write broker");
+    pack_done(p);
+    return r;
+}
+
+static void start_message(struct pack *p, enum broker_message type)
+{
+    pack_init(p, BROKER_MESSAGE_MAX);
+    pack_u8(p, (uint8_t)type);
+}
+
+static void fail(struct broker_client *c, struct error *err)
+{
+    loop_watch_free(take_ptr(c->watch));
+    c->events->on_failed(c->owner, err);
+    error_done(err);
+}
+
+static void read_failure(struct unpack *u, struct error *err)
+{
+    uint32_t code = unpack_u32(u);
+    struct span message = unpack_span(u), hint = unpack_span(u);
+
+    error_set(err, code > E_NONE && code <= E_INTERNAL ? (enum error_code)code : E_INTERNAL, "%.*s",
+              (int)message.len, message.data);
+    if (hint.len)
+        error_hint(err, "%.*s", (int)hint.len, hint.data);
+}
+
+static void on_message(void *arg)
+{
+    struct broker_client *c = arg;
+    char data[16384];
+    ssize_t n = recv(c->control, data, sizeof(data), MSG_DONTWAIT);
+    struct error err = {0};
+    struct unpack u;
+
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    unpack_init(&u, data, n > 0 ? (size_t)n : 0);
+    switch (n > 0 ? unpack_u8(&u) : 0) {
+    case BROKER_READY:
+        c->is_ready = true;
+        c->events->on_ready(c->owner);
+        return;
+    case BROKER_FAILED:
+        read_failure(&u, &err);
+        break;
+    default:
+        error_set(&err, E_SYSTEM, "the write broker ended");
+        error_hint(&err, "nothing can be written without it; run the program again");
+        break;
+    }
+    fail(c, &err);
+}
+
+/* --- the beginning --- */
+
+struct start {
+    const char *program;
+    int control;
+};
+
+/* In the child, which shares our memory until it executes: nothing is allocated or kept. */
+static int become_broker(void *arg)
+{
+    const struct start *start = arg;
+    char name[] = "belljar-broker";
+    char *const argv[] = {name, NULL}, *const environment[] = {NULL};
+    int control = fcntl(start->control, F_DUPFD, 16);
+    int null = open("/dev/null", O_RDWR);
+
+    ns_reset_signals();
+    if (control < 0 || null < 0 || dup2(null, 0) < 0 || dup2(null, 1) < 0 || dup2(null, 2) < 0 ||
+        dup2(control, BROKER_CONTROL_FD) < 0 || chdir("/") < 0 ||
+        syscall(SYS_close_range, BROKER_CONTROL_FD + 1U, ~0U, 0U) < 0)
+        return 1;
+    (void)execve(start->program, argv, environment);
+    return 1;
+}
+
+static int start_process(struct broker_client *c, struct error *err)
+{
+    int pair[2];
+
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
+        return error_errno(err, "socketpair");
+    c->control = pair[0];
+    c->pid = ns_vfork(0, become_broker, &(struct start){c->brokers->program, pair[1]});
+    (void)close(pair[1]);
+    if (c->pid < 0)
+        return error_errno(err, "start the write broker");
+    c->pidfd = (int)syscall(SYS_pidfd_open, c->pid, 0);
+    if (c->pidfd < 0)
+        return error_errno(err, "hold the write broker");
+    return 0;
+}
+
+static int open_report(struct broker_client *c, int *ret_fd, struct error *err)
+{
+    cleanup_close int fd = (int)syscall(SYS_memfd_create, "belljar-report", MFD_CLOEXEC);
+
+    if (fd < 0 || ftruncate(fd, sizeof(*c->report)) < 0)
+        return error_errno(err, "make room for the report of the write broker");
+    c->report = mmap(NULL, sizeof(*c->report), PROT_READ, MAP_SHARED, fd, 0);
+    if (c->report == MAP_FAILED) {
+        c->report = NULL;
+        return error_errno(err, "map the report of the write broker");
+    }
+    *ret_fd = take_fd(fd);
+    return 0;
+}
+
+/* Brokers of one user lock it while they act: two may have the same directory. */
+static int open_lock(struct brokers *brokers, int *ret_fd, struct error *err)
+{
+    if (!brokers->lock)
+        brokers->lock = paths_state("broker.lock", err);
+    if (!brokers->lock)
+        return -1;
+    *ret_fd = open(brokers->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+    return *ret_fd < 0 ? error_errno(err, "open `%s`", brokers->lock) : 0;
+}
+
+static void pack_own_places(struct pack *p)
+{
+    uint32_t count = 0;
+
+    while (protected_own(count))
+        count++;
+    pack_u32(p, count);
+    for (uint32_t i = 0; i < count; i++) {
+        pack_str(p, protected_own(i));
+        pack_u32(p, protected_is_hidden(i));
+    }
+}
+
+static int send_setup(struct broker_client *c, const struct broker_spec *spec, struct error *err)
+{
+    cleanup_close int report = -1, lock = -1;
+    int fds[BROKER_FDS_MAX];
+    size_t n_fds = 2;
+    struct pack p;
+
+    if (open_report(c, &report, err) < 0 || open_lock(c->brokers, &lock, err) < 0)
+        return -1;
+    fds[0] = report;
+    fds[1] = lock;
+    start_message(&p, BROKER_SETUP);
+    pack_u32(&p, spec->uid);
+    pack_u32(&p, spec->gid);
+    pack_u32(&p, (uint32_t)spec->n_grants);
+    for (size_t i = 0; i < spec->n_grants; i++) {
+        pack_str(&p, spec->grants[i].path);
+        pack_u32(&p, spec->writable[i] >= 0);
+        if (spec->writable[i] >= 0)
+            fds[n_fds++] = spec->writable[i];
+    }
+    pack_own_places(&p);
+    return send_message(c, &p, fds, n_fds, err);
+}
+
+static int start(struct broker_client *c, const struct broker_spec *spec, struct error *err)
+{
+    if (start_process(c, err) < 0 || send_setup(c, spec, err) < 0)
+        return -1;
+    c->watch = loop_watch_fd(c->brokers->loop, c->control, LOOP_READ, on_message, c);
+    return c->watch ? 0 : error_memory(err);
+}
+
+int broker_client_new(struct brokers *brokers, const struct broker_spec *spec,
+                      const struct broker_events *events, void *owner,
+                      struct broker_client **ret_client, struct error *err)
+{
+    struct broker_client *c = calloc(1, sizeof(*c));
+
+    if (!c)
+        return error_memory(err);
+    *c = (struct broker_client){
+        .brokers = brokers, .events = events, .owner = owner, .pidfd = -1, .control = -1};
+    if (start(c, spec, err) < 0) {
+        broker_client_free(c);
+        return -1;
+    }
+    *ret_client = c;
+    return 0;
+}
+
+bool broker_client_is_ready(const struct broker_client *c)
+{
+    return c->is_ready;
+}
+
+int broker_client_listen(struct broker_client *c, int root, int listener, struct error *err)
+{
+    cleanup_close int root_fd = root, listener_fd = listener;
+    struct pack p;
+
+    if (root < 0 || listener < 0)
+        return error_set(err, E_PROTOCOL, "the sandbox came without the calls for its broker");
+    start_message(&p, BROKER_LISTEN);
+    return send_message(c, &p, (int[]){root, listener}, 2, err);
+}
+
+/* --- runs --- */
+
+int broker_client_begin(struct broker_client *c, const struct run *run, struct error *err)
+{
+    struct pack p;
+
+    start_message(&p, BROKER_BEGIN);
+    pack_u64(&p, 0);
+    pack_u64(&p, run->limits.file_bytes);
+    pack_u32(&p, 0);
+    return send_message(c, &p, NULL, 0, err);
+}
+
+/* Repetitions of one denial that are counted. */
+#define REPEATED_MAX 1000
+
+static void note_denials(const struct broker_report *report, struct run *run)
+{
+    for (uint32_t i = 0; i < report->n_denials && i < BROKER_DENIALS; i++) {
+        const struct broker_denial *denial = &report->denials[i];
+        char hint[BROKER_WHY_MAX + 128];
+
+        (void)snprintf(hint, sizeof(hint),
+                       "%.*s; do it yourself, or grant the directory `:cow` and review the change",
+                       BROKER_WHY_MAX, denial->why);
+        for (uint32_t n = 0; n < denial->count && n < REPEATED_MAX; n++)
+            (void)run_deny(run, denial->what, "write grant", hint);
+    }
+    run->denials_more += report->denials_more;
+}
+
+void broker_client_end(struct broker_client *c, struct run *run)
+{
+    struct pack p;
+
+    note_denials(c->report, run);
+    start_message(&p, BROKER_END);
+    (void)send_message(c, &p, NULL, 0, NULL);
+}

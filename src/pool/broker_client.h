@@ -1,0 +1,52 @@
+/* The supervisor's side of the write broker (broker/broker.h): starts one for a sandbox, tells it
+ * when runs begin and end, and reads what it did.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/run.h"
+
+struct undo_store; /* undo/store.h */
+
+/* What all brokers of one engine have in common. */
+struct brokers;
+struct broker_client;
+
+struct brokers *brokers_new(struct loop *loop, struct undo_store *undo, struct error *err);
+
+/* Waits for those that are still ending. Accepts NULL. */
+void brokers_free(struct brokers *brokers);
+
+struct broker_events {
+    void (*on_ready)(void *owner);
+    /* It cannot work, or it ended by itself. Called once; the client is of no further use. */
+    void (*on_failed)(void *owner, struct error *err);
+};
+
+struct broker_spec {
+    const struct run_grant *grants;
+    size_t n_grants;
+    const int *writable; /* mounts of those for writing (sandbox/grant.h); only lent */
+    uint32_t uid, gid;   /* of the sandbox on the host */
+};
+
+int broker_client_new(struct brokers *brokers, const struct broker_spec *spec,
+                      const struct broker_events *events, void *owner,
+                      struct broker_client **ret_client, struct error *err);
+
+/* Lets it go: it finishes what it does, closes its journal and ends. Accepts NULL. */
+void broker_client_free(struct broker_client *client);
+
+bool broker_client_is_ready(const struct broker_client *client);
+
+/* Calls of the sandbox are the broker's from here on. Both descriptors are taken over. */
+int broker_client_listen(struct broker_client *client, int root, int listener, struct error *err);
+
+/* Before a run or a cell is handed its code. */
+int broker_client_begin(struct broker_client *client, const struct run *run, struct error *err);
+
+/* After it: fills in what it changed and what it was refused. */
+void broker_client_end(struct broker_client *client, struct run *run);

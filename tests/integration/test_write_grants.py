@@ -1,0 +1,285 @@
+"""A directory granted for writing: ordinary work goes through, protected names never change, whatever way is taken.
+
+The programs below try to get a protected name created or changed. Each try is one entry of a list, so that one run tries
+many; what counts is the tree afterwards, which is compared from outside."""
+import hashlib
+import os
+import secrets
+import subprocess
+import textwrap
+import unicodedata
+
+import pytest
+
+pytestmark = pytest.mark.usefixtures("watch")
+
+# Names that must not come into being anywhere below a grant, compared without case and in compatibility form.
+FORBIDDEN = {".git", ".envrc", ".bashrc", ".zshrc", ".vscode", "claude.md", ".mcp.json", ".npmrc", ".vimrc"}
+
+GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
+
+
+def git(who, folder, *words):
+    environment = dict(os.environ, HOME=str(folder), **GIT)
+    command = ["git", "-C", str(folder), "-c", "safe.directory=*", "-c", "protocol.file.allow=always", *map(str, words)]
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+
+
+def own_all(who, folder):
+    for path in [folder, *folder.rglob("*")]:
+        who.own(path)
+
+
+@pytest.fixture
+def folder(who):
+    """A directory with a checkout, one below it, a submodule, a worktree and a bare repository."""
+    path = who.directory("write-" + secrets.token_hex(4))
+    (path / "data.txt").write_text("data\n")
+    (path / "sub").mkdir()
+    git(who, path, "init", "-q", "repo")
+    (path / "repo" / "file").write_text("1\n")
+    git(who, path / "repo", "add", "file")
+    git(who, path / "repo", "commit", "-qm", "first")
+    git(who, path, "clone", "-q", "--bare", path / "repo", "store")
+    git(who, path / "repo", "worktree", "add", "-q", path / "tree")
+    git(who, path / "repo", "submodule", "add", "-q", path / "store", "module")
+    own_all(who, path)
+    return path
+
+
+def is_git_directory(path):
+    return (path / "HEAD").exists() and ((path / "commondir").exists() or ((path / "objects").is_dir() and (path / "refs").is_dir()))
+
+
+def picture(folder):
+    """Everything that git or a tool obeys, with its content."""
+    seen = {}
+    for root, dirs, files in os.walk(folder):
+        for name in dirs + files:
+            path = os.path.join(root, name)
+            folded = unicodedata.normalize("NFKC", name).casefold().strip(". ")
+            dangerous = folded in {n.strip(".") for n in FORBIDDEN} and not name.isascii() or name.casefold().rstrip(". ") in FORBIDDEN
+            inside = path.split(os.sep)
+            obeyed = {"config", "hooks", "commondir", "gitdir", "modules", "worktrees", "info", "alternates"} & set(inside[-3:])
+            if dangerous or (obeyed and (".git" in inside or "store" in inside)):
+                if os.path.islink(path):
+                    seen[path] = os.readlink(path)
+                elif os.path.isfile(path):
+                    seen[path] = hashlib.sha256(open(path, "rb").read()).hexdigest(), os.stat(path).st_mode
+                else:
+                    seen[path] = "directory"
+    return seen
+
+
+PRELUDE = """
+import os, sys, ctypes, threading
+os.chdir({folder!r})
+libc = ctypes.CDLL(None, use_errno=True)
+def write(path, text=b"evil"):
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT, 0o755)
+    os.write(fd, text); os.close(fd)
+def attempt(f):
+    try:
+        f()
+    except OSError as error:
+        return error.errno
+def syscall(number, *words):
+    if libc.syscall(number, *words) < 0:
+        raise OSError(ctypes.get_errno(), "call")
+"""
+
+WAYS = {
+    "names": """
+        for name in ('.envrc', '.ENVRC', 'repo/.Envrc', '.vscode', 'sub/CLAUDE.md', 'sub/claude.MD', '.mcp.json', '.bashrc', './/./.zshrc',
+                     'sub/../.npmrc', '.git', '.GIT', 'sub/.git', '.envrc.', '.envrc ', '.g\\u200cit', '\\uff0egit', '.en\\u200dvrc', '.\\u212benvrc', 'GIT~1'):
+            attempt(lambda: write(name)); attempt(lambda: os.mkdir(name)); attempt(lambda: os.symlink('sub', name))
+            attempt(lambda: os.link('data.txt', name)); attempt(lambda: os.mknod(name)); attempt(lambda: os.mkfifo(name))
+            write('sub/plain'); attempt(lambda: os.rename('sub/plain', name)); attempt(lambda: os.replace('sub/plain', name))
+        """,
+    "git": """
+        for d in ('repo/.git', 'store', 'repo/.git/modules/module', 'repo/.git/worktrees/tree'):
+            for name in ('config', 'config.worktree', 'commondir', 'gitdir', 'hooks', 'hooks/pre-commit', 'hooks/post-checkout', 'info/attributes',
+                         'objects/info/alternates', 'worktrees', 'worktrees/x', 'modules', 'modules/x', 'rebase-merge', 'rebase-apply', 'sequencer'):
+                p = d + '/' + name
+                attempt(lambda: write(p)); attempt(lambda: os.mkdir(p)); attempt(lambda: os.unlink(p)); attempt(lambda: os.rename(p, 'gone'))
+                attempt(lambda: os.truncate(p, 0)); attempt(lambda: os.chmod(p, 0o777)); attempt(lambda: os.symlink('/tmp', p)); attempt(lambda: os.utime(p, (1, 1)))
+        for p in ('repo/module/.git', 'tree/.git'):
+            attempt(lambda: write(p)); attempt(lambda: os.unlink(p)); attempt(lambda: os.rename(p, 'gone2'))
+        """,
+    "links": """
+        os.symlink('repo/.git', 'g'); os.symlink('../repo/.git/config', 'sub/c'); os.symlink('.envrc', 'e'); os.symlink('e', 'e2'); os.symlink('sub/..', 'up')
+        for p in ('g/config', 'g/hooks/pre-commit', 'sub/c', 'e', 'e2', 'up/.envrc', 'up/g/../repo/.git/config', 'g/../.git/config'):
+            attempt(lambda: write(p)); attempt(lambda: os.truncate(p, 0)); attempt(lambda: os.chmod(p, 0o777))
+        attempt(lambda: os.link('repo/.git/config', 'hard')); attempt(lambda: write('hard'))
+        attempt(lambda: os.link('sub/c', 'hard2', follow_symlinks=True)); attempt(lambda: write('hard2'))
+        """,
+    "descriptors": """
+        top = os.open('.', os.O_RDONLY); dot = os.open('repo/.git', os.O_RDONLY); path_fd = os.open('repo/.git/hooks', os.O_PATH)
+        attempt(lambda: os.open('config', os.O_WRONLY | os.O_APPEND, dir_fd=dot)); attempt(lambda: os.open('x', os.O_WRONLY | os.O_CREAT, dir_fd=path_fd))
+        attempt(lambda: os.open('.envrc', os.O_WRONLY | os.O_CREAT, dir_fd=top)); attempt(lambda: os.mkdir('.vscode', dir_fd=top))
+        attempt(lambda: write(f'/proc/self/fd/{dot}/config')); attempt(lambda: write(f'/proc/self/fd/{top}/.envrc')); attempt(lambda: write(f'/dev/fd/{top}/.envrc'))
+        attempt(lambda: write(f'/proc/self/cwd/.envrc')); attempt(lambda: write(f'/proc/self/root' + os.getcwd() + '/.envrc'))
+        fd = os.open('sub/own', os.O_RDWR | os.O_CREAT)
+        for name in ('.envrc', 'repo/.git/commondir'):
+            attempt(lambda: os.link(f'/proc/self/fd/{fd}', name, follow_symlinks=True))
+            attempt(lambda: syscall(265, fd, b'', -100, name.encode(), 0x1000))
+        attempt(lambda: os.open('.', os.O_TMPFILE | os.O_WRONLY))
+        os.chdir('repo/.git'); attempt(lambda: write('config')); attempt(lambda: write('hooks/pre-push')); attempt(lambda: write('./commondir'))
+        """,
+    "moves": """
+        os.makedirs('kit/hooks'); write('kit/config'); write('kit/hooks/pre-commit'); os.makedirs('kit/objects'); os.makedirs('kit/refs')
+        for name in ('.git', 'repo/.git', 'sub/.git', 'sub/.GIT', 'repo/.git/hooks', '.vscode', 'store/hooks', 'store/worktrees'):
+            attempt(lambda: os.rename('kit', name)); attempt(lambda: os.rename('kit/hooks', name))
+            attempt(lambda: syscall(316, -100, b'kit', -100, name.encode(), 2))
+        os.makedirs('conf/git'); write('conf/git/config'); attempt(lambda: os.rename('conf', '.config')); attempt(lambda: os.rename('conf', 'sub/.CONFIG'))
+        for a, b in (('repo/.git', 'r'), ('repo', 'r2'), ('store/hooks', 'h'), ('repo/module', 'm'), ('repo/.git/modules', 'mm'), ('tree', 't')):
+            attempt(lambda: os.rename(a, b))
+        attempt(lambda: write('kit/HEAD', b'ref: refs/heads/x\\n')); attempt(lambda: os.rename('data.txt', 'kit/HEAD'))
+        """,
+    "old calls": """
+        for n, *words in ((2, b'.envrc', 0o101, 0o644), (85, b'.envrc', 0o644), (83, b'.vscode', 0o755), (88, b'sub', b'.zshrc'), (86, b'data.txt', b'.bashrc'),
+                          (82, b'data.txt', b'.npmrc'), (133, b'.vimrc', 0o100644, 0), (76, b'repo/.git/config', 0), (90, b'repo/.git/config', 0o777), (87, b'repo/.git/config'),
+                          (437, -100, b'.envrc', 0, 0)):
+            attempt(lambda: syscall(n, *words))
+        """,
+    "threads": """
+        path = ctypes.create_string_buffer(b'sub/ok-name', 64); stop = False
+        def flip():
+            while not stop:
+                path.value = b'.envrc'; path.value = b'sub/ok-name'; path.value = b'repo/.git/config'
+        thread = threading.Thread(target=flip); thread.start()
+        for _ in range(3000):
+            fd = libc.open(path, os.O_WRONLY | os.O_CREAT, 0o644)
+            if fd >= 0:
+                os.write(fd, b'x'); os.close(fd)
+        stop = True; thread.join()
+        """,
+    "modes": """
+        os.makedirs('m'); attempt(lambda: os.chmod('repo/.git', 0o000)); attempt(lambda: os.chmod('repo/.git/hooks', 0o777)); attempt(lambda: write('repo/.git/hooks/pre-commit'))
+        attempt(lambda: os.chmod('.', 0o555)); attempt(lambda: write('.envrc')); attempt(lambda: os.chmod('m', 0o555))
+        for _ in range(2):
+            if os.fork() == 0:
+                os.setsid()
+                for _ in range(200):
+                    attempt(lambda: write('.envrc')); attempt(lambda: write('repo/.git/commondir'))
+                os._exit(0)
+        """,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_no_protected_name_is_created_or_changed(who, folder, way):
+    before = picture(folder)
+    code = PRELUDE.format(folder=str(folder)) + textwrap.dedent(WAYS[way])
+    answer = who.run(code, "--allow", f"{folder}:rw", "--timeout", "60")
+    os.chmod(folder, 0o755)
+    assert answer.status == "success", answer
+    after = picture(folder)
+    assert after == before, {k: (before.get(k), after.get(k)) for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
+    assert {p for p in folder.rglob("*") if p.is_dir() and not p.is_symlink() and is_git_directory(p) and ".git" not in p.parts} == {folder / "store"}
+
+
+def test_a_refusal_is_named_in_the_answer(who, folder):
+    answer = who.run(f"open('{folder}/.envrc', 'w')", "--allow", f"{folder}:rw")
+    assert answer.status == "error", answer
+    (denial,) = answer.json["denials"]
+    assert denial["what"] == f"create {folder}/.envrc" and denial["layer"] == "write grant" and "direnv" in denial["hint"], denial
+
+
+ORDINARY = """
+import os, shutil, sqlite3, tempfile, mmap, fcntl
+os.chdir({folder!r})
+open('new', 'w').write('text'); open('new', 'a').write(' more'); assert open('new').read() == 'text more'
+with open('new', 'r+') as f: f.seek(0); f.write('T'); f.truncate(4)
+assert open('new').read() == 'Text' and os.stat('new').st_size == 4
+os.makedirs('a/b/c'); open('a/b/c/f', 'wb').write(bytes(100000)); shutil.move('a', 'z'); assert os.path.getsize('z/b/c/f') == 100000
+shutil.copytree('z', 'y'); shutil.rmtree('z'); assert not os.path.exists('z')
+os.link('new', 'other'); open('other', 'a').write('!'); assert open('new').read() == 'Text!' and os.stat('new').st_nlink == 2; os.unlink('other')
+os.symlink('new', 'link'); open('link', 'a').write('?'); assert open('new').read() == 'Text!?'; os.unlink('link')
+os.utime('new', (5, 6)); assert os.stat('new').st_mtime == 6; os.chmod('new', 0o640); assert os.stat('new').st_mode & 0o777 == 0o640
+os.truncate('new', 2); assert open('new').read() == 'Te'
+with tempfile.NamedTemporaryFile(dir='.') as f: f.write(b'x'); f.flush(); assert os.path.exists(f.name)
+old = os.umask(0o077); open('private', 'w').close(); assert os.stat('private').st_mode & 0o777 == 0o600; os.umask(0o002); open('shared', 'w').close(); os.umask(old)
+assert os.stat('shared').st_mode & 0o777 == 0o664, oct(os.stat('shared').st_mode)
+with open('new', 'r+b') as f:
+    fcntl.flock(f, fcntl.LOCK_EX); fcntl.lockf(f, fcntl.LOCK_EX); m = mmap.mmap(f.fileno(), 0); m[0:1] = b'X'; m.close()
+assert open('new').read() == 'Xe'
+db = sqlite3.connect('base.db'); db.execute('pragma journal_mode=wal'); db.execute('create table t(x)')
+for i in range(20): db.execute('insert into t values(?)', (i,)); db.commit()
+db.close(); assert sqlite3.connect('base.db').execute('select count(*) from t').fetchone() == (20,)
+for wrong, number in ((lambda: open('none/x', 'w'), 2), (lambda: open('sub', 'w'), 21), (lambda: os.mkdir('sub'), 17), (lambda: os.rmdir('new'), 20), (lambda: os.unlink('none'), 2),
+                      (lambda: os.open('new', os.O_CREAT | os.O_EXCL | os.O_WRONLY), 17), (lambda: os.rmdir('y'), 39), (lambda: os.rename('new', '/workspace/new'), 18),
+                      (lambda: open('new/', 'w'), 20), (lambda: os.rename('new', 'sub'), 21)):
+    try: wrong(); assert False, number
+    except OSError as error: assert error.errno == number, (error, number)
+with open('/workspace/w', 'w') as f: f.write('w')
+shutil.move('/workspace/w', 'w'); shutil.move('w', '/workspace/w2'); assert open('/workspace/w2').read() == 'w'
+d = os.open('y', os.O_RDONLY); fd = os.open('rel', os.O_WRONLY | os.O_CREAT | os.O_APPEND, dir_fd=d); os.write(fd, b'1'); os.rename('rel', 'rel2', src_dir_fd=d, dst_dir_fd=d); os.unlink('rel2', dir_fd=d)
+big = os.open('sparse', os.O_RDWR | os.O_CREAT); os.pwrite(big, b'end', 10 << 30) if {large} else None; os.close(big); os.unlink('sparse')
+print('fine')
+"""
+
+
+def test_ordinary_work_goes_through(who, folder):
+    answer = who.run(ORDINARY.format(folder=str(folder), large="False"), "--allow", f"{folder}:rw")
+    assert answer.json["stdout"] == "fine\n", answer
+    assert answer.json["denials"] == [], answer
+
+
+def test_git_works_in_a_repository(who, folder):
+    code = f"""
+        set -e; cd {folder}/repo; export HOME=/tmp {' '.join(f'{k}={v}' for k, v in GIT.items())}
+        git status --short >/dev/null; echo 2 >> file; git add file; git commit -qm second; git checkout -q -b other; echo 3 >> file; git commit -qam third
+        git checkout -q -; git merge -q other; git tag t; git stash list; git log --oneline | wc -l; git repack -adq; git pack-refs --all; git fsck >/dev/null
+        """
+    answer = who.run(code, "-l", "bash", "--allow", f"{folder}:rw", "--timeout", "60")
+    assert answer.json["stdout"].split()[0] == "3" and answer.json["denials"] == [], answer
+
+
+def test_changes_from_outside_are_seen_at_once(who, folder):
+    """The directory is the real one: an editor's replace by rename is what the next read finds."""
+    code = f"""
+import os, time
+p = '{folder}/data.txt'
+open(p).read(); open('{folder}/go', 'w').close()
+while not os.path.exists('{folder}/went'): time.sleep(0.01)
+print(open(p).read().strip(), os.path.exists('{folder}/removed'))
+open(p, 'a').write('inside\\n')
+"""
+    (folder / "removed").write_text("")
+    who.own(folder / "removed")
+    process = who.start("run", "--json", "--profile", "open", "-c", code, "--allow", f"{folder}:rw", stdin=subprocess.DEVNULL)
+    while not (folder / "go").exists():
+        assert process.poll() is None
+    (folder / "data.new").write_text("outside\n")
+    who.own(folder / "data.new")
+    os.rename(folder / "data.new", folder / "data.txt")
+    (folder / "removed").unlink()
+    (folder / "went").write_text("")
+    out, _ = process.communicate(timeout=60)
+    assert b"outside False" in out and (folder / "data.txt").read_text() == "outside\ninside\n", out
+
+
+def test_a_file_with_names_elsewhere_is_not_written(who, folder):
+    """One of the other names may be a protected one outside of the grant."""
+    outside = who.directory("outside-" + secrets.token_hex(4))
+    (outside / ".bashrc").write_text("mine\n")
+    os.link(outside / ".bashrc", folder / "innocent")
+    own_all(who, outside)
+    code = f"import os\nfor f in (lambda: open('{folder}/innocent', 'a'), lambda: os.truncate('{folder}/innocent', 0), lambda: os.chmod('{folder}/innocent', 0o777)):\n    try:\n        f(); print('done')\n    except OSError as e:\n        print(e.errno)"
+    answer = who.run(code, "--allow", f"{folder}:rw")
+    assert answer.json["stdout"] == "1\n1\n1\n" and (outside / ".bashrc").read_text() == "mine\n", answer
+
+
+def test_without_the_broker_nothing_is_written(who, folder):
+    """Its death is an error for the program and the end of the run, never a way to write."""
+    code = f"import time, os\nopen('{folder}/go', 'w').close()\ntime.sleep(0.5)\nwhile True:\n    try:\n        open('{folder}/.envrc', 'w').write('x'); open('{folder}/late', 'w').write('x')\n    except OSError:\n        pass"
+    process = who.start("run", "--json", "--profile", "open", "-c", code, "--allow", f"{folder}:rw", stdin=subprocess.DEVNULL)
+    while not (folder / "go").exists():
+        assert process.poll() is None
+    children = open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()
+    (broker,) = [p for p in children if open(f"/proc/{p}/comm").read() == "belljar-broker\n"]
+    os.kill(int(broker), 9)
+    out, err = process.communicate(timeout=30)
+    assert process.returncode == 125 and b"write broker" in out + err, (process.returncode, out, err)
+    assert not (folder / ".envrc").exists() and not (folder / "late").exists()
