@@ -333,6 +333,10 @@ struct run {
     bool is_recorded;     /* its beginning is; its end is due */
     char code_sha256[65]; /* of the program as it came; "": it is not recorded */
 
+    /* Runs of the same caller that were under way when it began, itself among them; 0: nobody
+     * counts. Who has many waits behind who has few, and has a smaller share of the cores. */
+    uint32_t crowd;
+
     /* --- the pool's own --- */
     struct run *next;             /* in the queue */
     struct box *box;              /* that was made for it or that it runs in */

@@ -298,6 +298,7 @@ static void on_turn(void *user)
     struct session *session;
 
     job->turn_ns = loop_now_ns();
+    job->run->crowd = (uint32_t)job->place.caller->n_running;
     if (!*job->session_id) {
         pool_submit(jobs->options.pool, job->run);
         return;

@@ -79,18 +79,24 @@ int box_check_layers(const struct box *b, const struct run *run, struct error *e
     return 0;
 }
 
+/* All runs of one caller together have about the share of one run of another. */
+static uint32_t cpu_weight(const struct run *run)
+{
+    return run->crowd <= 1 ? 0 : run->crowd < 100 ? 100 / run->crowd : 1;
+}
+
 int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err)
 {
     const struct run_limits *want = &run->limits;
 
     if (want->memory_bytes == b->limits.memory_bytes && want->processes == b->limits.processes &&
-        want->cpu_percent == b->limits.cpu_percent)
+        want->cpu_percent == b->limits.cpu_percent && !cpu_weight(run))
         return 0;
-    return box_limit(b,
-                     &(struct cgroup_limits){want->memory_bytes,
-                                             want->processes + BOX_OWN_PROCESSES,
-                                             want->cpu_percent},
-                     err);
+    return cgroup_set_limits(b->cgroup,
+                             &(struct cgroup_limits){want->memory_bytes,
+                                                     want->processes + BOX_OWN_PROCESSES,
+                                                     want->cpu_percent, cpu_weight(run)},
+                             err);
 }
 
 static bool has_writable_grant(const struct run *run)

@@ -20,9 +20,13 @@
  * other, more would only wait. */
 #define MAKING_MAX 2
 
-/* And those that runs wait for: each has descriptors on their way to the zygote, whose number the
- * kernel limits. */
-#define ORDERED_MAX 32
+/* And those that runs wait for. A run that comes later and has to go first, since its caller has
+ * nothing else under way, waits for no more than these. */
+#define ORDERED_MAX 4
+
+/* Who has more under way than this leaves a part of the stock to others. */
+#define CROWD_SMALL   2
+#define STOCK_RESERVE 4 /* a fourth of it */
 
 /* Zygotes that only live for sandboxes they have made: sessions may be kept for hours. At the limit
  * the present one serves on. */
@@ -490,10 +494,20 @@ static bool order(struct pool *pool, struct zygote_client *zygote, struct run *r
     return true;
 }
 
+static size_t reserve(const struct pool *pool)
+{
+    return (pool->options.size + STOCK_RESERVE - 1) / STOCK_RESERVE;
+}
+
+static bool may_take_idle(const struct pool *pool, const struct run *run)
+{
+    return fits_stock(pool, run) && (run->crowd <= CROWD_SMALL || pool->n_idle > reserve(pool));
+}
+
 /* The same from the stock, where it fits. */
 static bool serve(struct pool *pool, struct run *run)
 {
-    struct box *box = fits_stock(pool, run) ? idle_take(pool, run->zygote) : NULL;
+    struct box *box = may_take_idle(pool, run) ? idle_take(pool, run->zygote) : NULL;
     struct error err = {0};
     struct zygote_client *zygote = box ? NULL : zygote_for(pool, run, &err);
 
@@ -516,28 +530,49 @@ static bool serve(struct pool *pool, struct run *run)
     return order(pool, zygote, run);
 }
 
+static bool refill_one(struct pool *pool, bool touch)
+{
+    struct box_spec spec = {
+        .limits = pool->options.limits, .witness = pool->witness, .touch = touch};
+    struct error err = {0};
+    bool ok = make_box(pool, pool->zygote, &spec, NULL, &err) == 0;
+
+    error_done(&err); /* the next request will meet the same error and say it */
+    return ok;
+}
+
 static void refill(struct pool *pool)
 {
     size_t wanted = pool->is_tight ? 0 : pool->options.size;
 
     if (!pool->zygote || !zygote_client_is_ready(pool->zygote))
         return;
+    /* What is kept for those who come with one run is made beside what the others have ordered. */
+    if (wanted && pool->n_ordered &&
+        pool->n_idle + (pool->n_making - pool->n_ordered) < reserve(pool)) {
+        (void)refill_one(pool, false);
+        return;
+    }
     /* While a run is on and the stock is not low, its core time is worth more than a full stock. */
     if (pool->n_active && pool->n_idle > wanted / 2)
         return;
     /* Warming up in the child is work that only pays while nobody waits. */
     while (pool->n_idle + pool->n_making < wanted && pool->n_making < MAKING_MAX) {
-        struct box_spec spec = {.limits = pool->options.limits,
-                                .witness = pool->witness,
-                                .touch = !pool->n_active && !pool->queue.count &&
-                                         pool->n_hot_idle + pool->n_hot_making < pool->options.hot};
-        struct error err = {0};
-
-        if (make_box(pool, pool->zygote, &spec, NULL, &err) < 0) {
-            error_done(&err); /* the next request will meet the same error and say it */
+        if (!refill_one(pool, !pool->n_active && !pool->queue.count &&
+                                  pool->n_hot_idle + pool->n_hot_making < pool->options.hot))
             return;
-        }
     }
+}
+
+/* Who has the fewest under way goes first; of those, who came first. */
+static struct run *next_run(const struct pool *pool)
+{
+    struct run *best = pool->queue.first;
+
+    for (struct run *run = best; run; run = run->next)
+        if (run->crowd < best->crowd)
+            best = run;
+    return best;
 }
 
 static void schedule(struct pool *pool)
@@ -547,7 +582,7 @@ static void schedule(struct pool *pool)
     recycle(pool);
     sides_tend(&pool->sides);
     while (pool->queue.first && pool->n_active + pool->n_ordered < pool->options.max_active)
-        if (!serve(pool, pool->queue.first))
+        if (!serve(pool, next_run(pool)))
             break;
     refill(pool);
 }

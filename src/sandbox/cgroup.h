@@ -21,6 +21,7 @@ struct cgroup_limits {
     uint64_t memory_bytes; /* swap is off: memory and memory+swap are the same */
     uint32_t processes;
     uint32_t cpu_percent; /* of one core; 0: no limit */
+    uint32_t cpu_weight;  /* percent of the usual share where cores are short; 0: the usual one */
 };
 
 /* What to ask a group for: each number is a file to open. */

@@ -60,6 +60,9 @@ static int set_memory(struct cgroup *group, uint64_t bytes, struct error *err)
     return cgroup_write_u64(group, CGROUP_MEMORY, is_raise ? memory : memsw, bytes, err);
 }
 
+/* Of a group nobody has set anything for. */
+#define SHARES ((uint64_t)1024)
+
 static int set_limits(struct cgroup *group, const struct cgroup_limits *limits, struct error *err)
 {
     const struct cgroup_limits *old = &group->limits;
@@ -76,6 +79,11 @@ static int set_limits(struct cgroup *group, const struct cgroup_limits *limits, 
         if (r < 0)
             return r;
     }
+    /* A share is a wish: where the kernel has none, the run goes on without. */
+    if (is_new ? limits->cpu_weight != 0 : old->cpu_weight != limits->cpu_weight)
+        (void)cgroup_write_u64(group, CGROUP_CPU, "cpu.shares",
+                               SHARES * (limits->cpu_weight ? limits->cpu_weight : 100) / 100,
+                               NULL);
     if (is_new ? limits->cpu_percent != 0 : old->cpu_percent != limits->cpu_percent) {
         char quota[32];
 

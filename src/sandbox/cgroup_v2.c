@@ -247,6 +247,10 @@ static int set_limits(struct cgroup *group, const struct cgroup_limits *limits, 
         r = cgroup_write(group, CGROUP_MEMORY, "memory.oom.group", "1", err);
     if (r == 0 && (is_new || old->processes != limits->processes))
         r = cgroup_write_u64(group, CGROUP_PIDS, "pids.max", limits->processes, err);
+    /* A share is a wish: where the kernel has none, the run goes on without. */
+    if (r == 0 && (is_new ? limits->cpu_weight != 0 : old->cpu_weight != limits->cpu_weight))
+        (void)cgroup_write_u64(group, CGROUP_CPU, "cpu.weight",
+                               limits->cpu_weight ? limits->cpu_weight : 100, NULL);
     if (r == 0 && (is_new ? limits->cpu_percent != 0 : old->cpu_percent != limits->cpu_percent)) {
         char text[64];
 

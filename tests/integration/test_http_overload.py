@@ -168,3 +168,21 @@ def test_runs_at_once_of_a_token_wait_for_each_other(callers):
     assert t.run(t.server.token, "print(3)").status == 200  # others pass by
     assert [label for label, reply in flood.wait() if reply.status == 200] == ["long", "short"]
     assert t.server.stop() == 0
+
+
+def test_who_has_many_leaves_places_to_others(callers):
+    """One token fills its share of eight places; another's run begins while the first one's still wait."""
+    who = callers.get("user") or next(iter(callers.values()))
+    t = Tokens(who, env={"BELLJAR_RUNS_MAX": "8"})
+    loud, quiet = t.add("loud"), t.add("quiet")
+    flood = Flood(t)
+    for _ in range(10):
+        flood.send(loud, "loud", "import time; time.sleep(5)")
+    queue = lambda: t.call(t.server.token, "GET", "/v1/stats").json["server"]["queue"]  # noqa: E731
+    wait_until(lambda: (q := queue())["running"] + q["waiting"] == 10, "all have come")
+    assert (queue()["running"], queue()["waiting"]) == (6, 4)
+    for _ in range(3):
+        assert t.run(quiet, "print(2)").json["stdout"] == "2\n"
+    assert queue()["waiting"] == 4 and not flood.replies
+    flood.wait()
+    assert t.server.stop() == 0, t.server.said
