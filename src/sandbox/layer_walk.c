@@ -18,6 +18,7 @@
 #include "base/utf8.h"
 #include "sandbox/files_internal.h"
 #include "sandbox/layer_internal.h"
+#include "sandbox/survey.h"
 
 #define CHUNK (64 * KIB)
 #define NAMES (16 * KIB)
@@ -26,6 +27,7 @@ struct walk {
     const struct layer *layer;
     size_t index;
     struct layers_list *list;
+    struct survey *survey; /* of the disk, from the first change on */
     size_t seen;
     bool is_full; /* nothing more is looked at */
     unsigned depth;
@@ -66,10 +68,21 @@ static bool is_odd_name(const char *path)
     return false;
 }
 
-static enum layer_obstacle obstacle_of(const struct walk *w, const struct layer_entry *e,
+/* What links and git's configuration on the disk make protected. Where that cannot be found out,
+ * everything is. */
+static bool is_led_to(struct walk *w, enum files_kind kind)
+{
+    if (!w->survey &&
+        survey_new_for_review(w->layer->disk.fd, w->layer->path, &w->survey, NULL) < 0)
+        return true;
+    return survey_judge_path(w->survey, w->path) ||
+           (kind == FILES_LINK && survey_judge_move(w->survey, -1, w->path));
+}
+
+static enum layer_obstacle obstacle_of(struct walk *w, const struct layer_entry *e,
                                        const char *target)
 {
-    if (layer_is_protected(w->layer, w->path, e->kind))
+    if (layer_is_protected(w->layer, w->path, e->kind) || is_led_to(w, e->kind))
         return LAYER_PROTECTED;
     if (is_odd_name(w->path))
         return LAYER_ODD_NAME;
@@ -403,6 +416,7 @@ static int walk_layer(const struct layers *layers, size_t index, struct layers_l
         look_at_pair(w, &top);
     close_fd(&top.upper);
     close_fd(&top.disk);
+    survey_free(w->survey);
     free(w);
     return r;
 }

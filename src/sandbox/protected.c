@@ -30,6 +30,7 @@ struct node {
     uint8_t star;  /* 1 + where the asterisk is; 0: none */
     bool has_more; /* there are nodes below */
     bool is_git;
+    bool is_linter;
     uint16_t parent;
     uint16_t next;  /* among the children of the parent with an asterisk, or among all */
     uint16_t child; /* the first of all */
@@ -153,6 +154,7 @@ static void add_row(const struct protected_name *row)
         if (!slash) {
             node->row = row;
             node->is_git = strcmp(row->pattern, ".git") == 0;
+            node->is_linter = strcmp(row->reason, PROTECTED_LINTER) == 0;
         }
         name = slash ? slash + 1 : NULL;
     }
@@ -237,7 +239,7 @@ static bool is_short(const struct node *node, const char *name, size_t len)
 
 static void enter(struct protected_state *next, const struct node *node)
 {
-    if (node->row && !next->row)
+    if (node->row && !next->row && !(node->is_linter && next->is_installed))
         next->row = node->row;
     if (node->is_git)
         next->git = GIT_TOP;
@@ -291,6 +293,11 @@ static struct name fold(const char *text, size_t len, char *room)
     return name;
 }
 
+static bool is_same(const struct name *name, const char *text)
+{
+    return name->len == strlen(text) && memcmp(name->text, text, name->len) == 0;
+}
+
 static void step_folded(struct protected_state *state, const struct name *name)
 {
     struct protected_state next;
@@ -304,6 +311,7 @@ static void step_folded(struct protected_state *state, const struct name *name)
     next.row = NULL;
     next.git = GIT_OUTSIDE;
     next.n_active = 0;
+    next.is_installed = state->is_installed || is_same(name, "node_modules");
     if (state->git) {
         next.git = state->git;
         next.row = state->row;

@@ -6,6 +6,10 @@
 
 #include "sandbox/protected.h"
 
+/* The reason of rows that do not count below node_modules: packages bring such files along, and no
+ * editor looks for them there. */
+#define PROTECTED_LINTER "editors load the programs that it names"
+
 /* How many patterns can be half matched at a time. The table's need is far below; a state that
  * would need more counts as protected. */
 #define PROTECTED_ACTIVE 8
@@ -29,6 +33,7 @@ enum protected_git {
 struct protected_state {
     const struct protected_name *row; /* this place is protected; NULL: it is not */
     uint8_t git;                      /* enum protected_git */
+    bool is_installed; /* below node_modules: settings of linters are those of packages */
     uint8_t n_active;
     uint16_t active[PROTECTED_ACTIVE]; /* nodes of half matched patterns */
 };

@@ -1,9 +1,9 @@
 /* The table of protected names.
  *
- * On it is what a program of the host runs or obeys by itself: when somebody logs in, opens a shell,
- * an editor or an agent in the directory, enters it, or says `git`, `npm` or `cargo` there. What is
- * run only when it is asked for by its own name (Makefile, package.json, sources) is the project
- * itself, and not on the list.
+ * On it is what a program of the host runs or obeys by itself: when somebody logs in, opens a
+ * shell, an editor or an agent in the directory, enters it, or says `git`, `npm` or `cargo` there.
+ * What is run only when it is asked for by its own name (Makefile, package.json, sources) is the
+ * project itself, and not on the list.
  *
  * A pattern is one name or several in a row, at any depth; one that begins with a slash starts at
  * the root. `*` stands for any part of one name.
@@ -31,7 +31,7 @@
 #define CLOUD    "it holds credentials, and names programs that are run to get them"
 #define VERSION  "version control runs what it names"
 #define TOOLS    "it decides which programs are run in the directory"
-#define LINTER   "editors load the programs that it names"
+#define LINTER   PROTECTED_LINTER
 #define MAIL     "the mail program runs what it names"
 #define OPENER   "it decides which programs open files"
 #define OWN      "it belongs to Belljar"

@@ -116,10 +116,12 @@ static int take_file(struct walk *w, const char *name, const struct protected_st
 }
 
 /* The directory of a Python environment, whatever its name. */
-static int take_environment(struct walk *w, struct error *err)
+static int take_environment(struct walk *w, const char *name, struct error *err)
 {
     const struct protected_state sealed = {.row = protected_row("pyvenv.cfg")};
 
+    if (!is_named(name, "pyvenv.cfg") && !is_named(name, "conda-meta"))
+        return 0;
     return survey_add_place(w->s, buf_str(&w->path), &sealed, err);
 }
 
@@ -136,11 +138,11 @@ static int take_entry(struct walk *w, const char *name, unsigned type, bool *may
         type = IFTODT(st.st_mode);
     }
     *may_be_git |= is_named(name, "HEAD");
+    if (state.row && take_environment(w, name, err) < 0)
+        return -1;
     if (type == DT_LNK)
         return state.row || protected_is_open(&state) ? take_link(w, name, &state, err) : 0;
     if (type != DT_DIR) {
-        if (is_named(name, "pyvenv.cfg") && take_environment(w, err) < 0)
-            return -1;
         return take_file(w, name, &state, err);
     }
     if (state.row && mark_frames(w, err) < 0)
@@ -235,7 +237,8 @@ static int go_down(struct walk *w, const char *name, struct error *err)
     int fd = open_beneath(top(w)->fd, name);
 
     if (fd < 0) {
-        if (errno == ENOENT || (errno == EACCES && is_others(top(w)->fd, name)))
+        if (errno == ENOENT || (errno == EACCES && is_others(top(w)->fd, name)) ||
+            (w->s->is_for_review && (errno == EACCES || errno == EXDEV)))
             return 0;
         return stop(w, name,
                     errno == EXDEV                       ? "has something else mounted on it"
@@ -289,7 +292,9 @@ static int walk_from(struct survey *s, const char *path, const struct protected_
         r = buf_add_str(&w.path, path, err);
     fd = r == 0 ? survey_open(s, path, O_RDONLY | O_DIRECTORY) : -1;
     if (r == 0 && fd < 0)
-        r = is_alias && errno != EACCES ? 0 : stop(&w, "", "cannot be opened", err);
+        r = is_alias && (errno != EACCES || s->is_for_review)
+                ? 0
+                : stop(&w, "", "cannot be opened", err);
     if (fd >= 0)
         r = enter(&w, fd, state, err);
     while (r == 0 && w.n_frames) {
@@ -356,41 +361,51 @@ static int compare_places(const void *a, const void *b)
     return strcmp(((const struct survey_place *)a)->path, ((const struct survey_place *)b)->path);
 }
 
-int survey_new(int dir, const char *path, struct survey **ret_survey, struct error *err)
+static int look(int dir, struct survey *s, struct error *err)
+{
+    struct protected_state state = protected_start();
+
+    s->root = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (s->root < 0)
+        return error_errno(err, "open `%s`", s->path);
+    protected_walk(&state, s->path);
+    if (survey_find_homes(s, err) < 0 || walk_from(s, "", &state, false, err) < 0 ||
+        add_own(s, err) < 0 || survey_outside(s, err) < 0 || survey_git_global(s, "", err) < 0 ||
+        walk_places(s, err) < 0)
+        return -1;
+    if (s->n_places)
+        qsort(s->places, s->n_places, sizeof(*s->places), compare_places);
+    return 0;
+}
+
+static int make(int dir, const char *path, bool is_for_review, struct survey **ret_survey,
+                struct error *err)
 {
     struct survey *s = calloc(1, sizeof(*s));
-    struct protected_state state = protected_start();
     int r;
 
     if (!s)
         return error_memory(err);
-    s->root = openat(dir, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    s->root = -1;
+    s->is_for_review = is_for_review;
     s->path = strdup(path);
-    if (s->root < 0 || !s->path) {
-        r = s->path ? error_errno(err, "open `%s`", path) : error_memory(err);
-        survey_free(s);
-        return r;
-    }
-    protected_walk(&state, path);
-    r = survey_find_homes(s, err);
-    if (r == 0)
-        r = walk_from(s, "", &state, false, err);
-    if (r == 0)
-        r = add_own(s, err);
-    if (r == 0)
-        r = survey_outside(s, err);
-    if (r == 0)
-        r = survey_git_global(s, "", err);
-    if (r == 0)
-        r = walk_places(s, err);
+    r = s->path ? look(dir, s, err) : error_memory(err);
     if (r < 0) {
         survey_free(s);
         return -1;
     }
-    if (s->n_places)
-        qsort(s->places, s->n_places, sizeof(*s->places), compare_places);
     *ret_survey = s;
     return 0;
+}
+
+int survey_new(int dir, const char *path, struct survey **ret_survey, struct error *err)
+{
+    return make(dir, path, false, ret_survey, err);
+}
+
+int survey_new_for_review(int dir, const char *path, struct survey **ret_survey, struct error *err)
+{
+    return make(dir, path, true, ret_survey, err);
 }
 
 void survey_free(struct survey *s)

@@ -24,6 +24,11 @@ struct survey;
 int survey_new(int dir, const char *path, struct survey **ret_survey, struct error *err);
 void survey_free(struct survey *survey); /* accepts NULL */
 
+/* The same for a directory whose changes are reviewed: what cannot be opened, or has something else
+ * mounted on it, is passed over. Nobody can have changed anything in there, and no tool of the
+ * user's finds a link there. */
+int survey_new_for_review(int dir, const char *path, struct survey **ret_survey, struct error *err);
+
 /* A file or directory that is protected, whatever its name. */
 const struct protected_name *survey_judge(const struct survey *survey, dev_t dev, ino_t ino);
 

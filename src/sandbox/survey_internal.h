@@ -38,6 +38,7 @@ struct survey {
     size_t n_place_slots;
     size_t next_place; /* the first that has not been walked */
     bool has_directories;
+    bool is_for_review;
     unsigned n_files;          /* of git's that were read */
     char *homes[SURVEY_HOMES]; /* directories whose owner may obey what is in the tree; NULL: no
                                   more */

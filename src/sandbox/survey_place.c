@@ -174,7 +174,8 @@ int survey_mark_holders(struct survey *s, const char *path, struct error *err)
 
 static bool is_same_state(const struct protected_state *a, const struct protected_state *b)
 {
-    return a->row == b->row && a->git == b->git && a->n_active == b->n_active &&
+    return a->row == b->row && a->git == b->git && a->is_installed == b->is_installed &&
+           a->n_active == b->n_active &&
            memcmp(a->active, b->active, a->n_active * sizeof(a->active[0])) == 0;
 }
 

@@ -14,6 +14,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     char path[4096], folded[FOLD_MAX];
 
+    size = strnlen((const char *)data, size);
     if (size == 0 || size > sizeof(path) - 8)
         return 0;
     path[0] = '/';

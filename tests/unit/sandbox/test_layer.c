@@ -159,6 +159,27 @@ static void no_bare_repository_comes_into_being(void **state)
     assert_false(is_protected("repo/a/config", FILES_REGULAR));
 }
 
+static void what_links_on_the_disk_lead_to_is_protected(void **state)
+{
+    (void)state;
+    assert_int_equal(mkdir("disk/local", 0755), 0);
+    assert_int_equal(mkdir("upper/local", 0755), 0);
+    assert_int_equal(symlink("local/envrc", "disk/.envrc"), 0);
+    assert_int_equal(symlink("later", "disk/.npmrc"), 0);
+    write_at("disk/local/envrc", "mine");
+    write_at("upper/local/envrc", "evil");
+    write_at("upper/later", "evil");
+    write_at("upper/local/other", "fine");
+    look(3);
+    assert_int_equal(find("local/envrc", LAYER_CHANGED)->obstacle, LAYER_PROTECTED);
+    assert_int_equal(find("later", LAYER_CREATED)->obstacle, LAYER_PROTECTED);
+    assert_int_equal(find("local/other", LAYER_CREATED)->obstacle, LAYER_NO_OBSTACLE);
+    layers_apply(layers, &list, true, all, NULL);
+    expect_text("disk/local/envrc", "mine");
+    expect_text("disk/local/other", "fine");
+    assert_int_equal(access("disk/later", F_OK), -1);
+}
+
 static void links_stay_or_lead_out(void **state)
 {
     static const char *const stay[] = {"a", "a/b", "../x", "../../x/y", ".", "..", "../..", "a//b"};
@@ -379,6 +400,7 @@ int main(void)
         IN_LAYER(protected_paths_are_so_in_any_directory),
         IN_LAYER(a_repository_changes_but_does_not_come_into_being),
         IN_LAYER(no_bare_repository_comes_into_being),
+        IN_LAYER(what_links_on_the_disk_lead_to_is_protected),
         cmocka_unit_test(links_stay_or_lead_out),
         IN_LAYER(what_is_the_same_is_no_change),
         IN_LAYER(a_whiteout_deletes_all_below_and_over_nothing_nothing),

@@ -172,6 +172,18 @@ static void anchored_patterns_match_from_the_root_only(void **state)
     assert_free("/home/u/etc/belljar");
 }
 
+static void packages_bring_settings_of_linters_along(void **state)
+{
+    (void)state;
+    assert_protected("/home/u/p/.eslintrc.json");
+    assert_protected("/home/u/p/src/.eslintrc.json");
+    assert_free("/home/u/p/node_modules/a/.eslintrc.json");
+    assert_free("/home/u/p/node_modules/@s/a/lib/.prettierrc");
+    assert_protected("/home/u/p/node_modules/a/.envrc");
+    assert_protected("/home/u/p/node_modules/a/.git/config");
+    assert_protected("/home/u/p/node_modules/a/.vscode/tasks.json");
+}
+
 /* --- spellings --- */
 
 static void spellings_that_some_file_system_takes_for_the_name_count(void **state)
@@ -539,6 +551,7 @@ int main(void)
         cmocka_unit_test(ordinary_names_are_free),
         cmocka_unit_test(patterns_match_across_the_root_of_a_grant_and_deep_below_it),
         cmocka_unit_test(anchored_patterns_match_from_the_root_only),
+        cmocka_unit_test(packages_bring_settings_of_linters_along),
         cmocka_unit_test(spellings_that_some_file_system_takes_for_the_name_count),
         cmocka_unit_test(folding_is_bounded_and_keeps_what_it_does_not_know),
         cmocka_unit_test(what_git_writes_in_ordinary_work_is_free),

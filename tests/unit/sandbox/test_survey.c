@@ -463,10 +463,14 @@ static void a_python_environment_of_any_name_is_protected(void **state)
     make_file("myenv/pyvenv.cfg", "x");
     make_file("myenv/bin/python", "x");
     make_file("lib/bin/python", "x");
+    make_file("conda/conda-meta/history", "x");
+    make_link("/usr/cfg", "linked/pyvenv.cfg");
     look();
     assert_protected("myenv/bin/python");
     assert_protected("myenv/lib/python3/site-packages/x.py");
     assert_free("lib/bin/python");
+    assert_protected("conda/bin/python");
+    assert_protected("linked/bin/python");
     assert_true(survey_has_directories(survey));
 }
 
