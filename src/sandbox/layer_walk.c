@@ -27,7 +27,7 @@ struct walk {
     const struct layer *layer;
     size_t index;
     struct layers_list *list;
-    struct survey *survey; /* of the disk, from the first change on */
+    struct survey *survey; /* of the disk, made before the layer is looked at */
     size_t seen;
     bool is_full; /* nothing more is looked at */
     unsigned depth;
@@ -68,18 +68,15 @@ static bool is_odd_name(const char *path)
     return false;
 }
 
-/* What links and git's configuration on the disk make protected. Where that cannot be found out,
+/* What links and git's configuration on the disk make protected. Where that could not be found out,
  * everything is. */
-static bool is_led_to(struct walk *w, enum files_kind kind)
+static bool is_led_to(const struct walk *w, enum files_kind kind)
 {
-    if (!w->survey &&
-        survey_new_for_review(w->layer->disk.fd, w->layer->path, &w->survey, NULL) < 0)
-        return true;
-    return survey_judge_path(w->survey, w->path) ||
+    return !w->survey || survey_judge_path(w->survey, w->path) ||
            (kind == FILES_LINK && survey_judge_move(w->survey, -1, w->path));
 }
 
-static enum layer_obstacle obstacle_of(struct walk *w, const struct layer_entry *e,
+static enum layer_obstacle obstacle_of(const struct walk *w, const struct layer_entry *e,
                                        const char *target)
 {
     if (layer_is_protected(w->layer, w->path, e->kind) || is_led_to(w, e->kind))
@@ -391,6 +388,15 @@ static int compare_entries(const void *a, const void *b)
     return by_path ? by_path : (left->change != LAYER_DELETED) - (right->change != LAYER_DELETED);
 }
 
+static bool is_empty(int dir)
+{
+    cleanup_free char *data = malloc(NAMES);
+    cleanup_close int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct files_names names = {.fd = fd, .data = data, .size = NAMES};
+
+    return fd >= 0 && data && !files_next_name(&names);
+}
+
 static int walk_layer(const struct layers *layers, size_t index, struct layers_list *list,
                       struct error *err)
 {
@@ -412,8 +418,11 @@ static int walk_layer(const struct layers *layers, size_t index, struct layers_l
     top.disk = layer_openat(&layer->disk, layer->disk.fd, "", O_RDONLY | O_DIRECTORY);
     if (top.upper < 0 || top.disk < 0)
         r = error_errno(err, "open `%s`", layer->path);
-    else
+    else if (!is_empty(top.upper)) {
+        /* First: the program may go on, and what is listed should still be so when it is shown. */
+        (void)survey_new_for_review(layer->disk.fd, layer->path, &w->survey, NULL);
         look_at_pair(w, &top);
+    }
     close_fd(&top.upper);
     close_fd(&top.disk);
     survey_free(w->survey);
