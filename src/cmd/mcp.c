@@ -134,6 +134,8 @@ static int open_engine(struct mcp *mcp, struct error *err)
         engine_open_trail(&mcp->engine, config, &(struct witness_options){.on_note = on_note},
                           err) < 0)
         return -1;
+    if (engine_open_guard(&mcp->engine, err) < 0)
+        return -1;
     sessions = engine_sessions(&mcp->engine, config);
     return sessions_new(mcp->engine.loop, mcp->engine.pool, &sessions, &mcp->sessions, err);
 }

@@ -254,6 +254,8 @@ static int open_engine(struct serve *serve, struct error *err)
             &(struct witness_options){.on_note = on_note, .on_written = on_written, .user = serve},
             err) < 0)
         return -1;
+    if (engine_open_guard(&serve->engine, err) < 0)
+        return -1;
     sessions = engine_sessions(&serve->engine, config);
     sessions.has_others = has_others;
     sessions.user = serve;

@@ -258,6 +258,53 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
     return 0;
 }
 
+/* --- all of them --- */
+
+static struct box *first_of_all;
+
+static void join_all(struct box *b)
+{
+    b->all_after = first_of_all;
+    if (first_of_all)
+        first_of_all->all_before = b;
+    first_of_all = b;
+}
+
+static void leave_all(struct box *b)
+{
+    *(b->all_before ? &b->all_before->all_after : &first_of_all) = b->all_after;
+    if (b->all_after)
+        b->all_after->all_before = b->all_before;
+}
+
+struct box *box_all(const struct box *after)
+{
+    return after ? after->all_after : first_of_all;
+}
+
+uint64_t box_memory(struct box *b)
+{
+    struct cgroup_usage usage = {0};
+    struct monitor_usage seen;
+
+    if (cgroup_host_kind(b->cgroups) != CGROUP_NONE)
+        return cgroup_read(b->cgroup, CGROUP_PRESENT, &usage, NULL) < 0
+                   ? 0
+                   : usage.memory_bytes + b->outside;
+    monitor_read(box_pid(b), &seen);
+    return seen.private_bytes + files_used(&b->files);
+}
+
+void box_sacrifice(struct box *b)
+{
+    if (b->model && b->failure.code == E_NONE)
+        error_set(&b->failure, E_TOO_LARGE,
+                  "the server ran short of memory, and this session had the most of it");
+    if (b->verdict == BOX_NO_VERDICT)
+        b->verdict = BOX_MEMORY;
+    box_kill(b);
+}
+
 int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host *cgroups,
             const struct box_spec *spec, const struct box_events *events, void *owner,
             struct box **ret_box, struct error *err)
@@ -285,6 +332,7 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         b->kernels[i] =
             (struct box_kernel){.box = b, .peer.fd = -1, .out = -1, .err = -1, .replies = -1};
     b->active = &b->kernels[WIRE_KERNEL_PYTHON];
+    join_all(b);
     b->id = zygote_client_add(zygote, b);
     b->deadline = loop_timer(loop, box_on_deadline, b);
     b->tick = loop_timer(loop, box_on_tick, b);
@@ -307,6 +355,7 @@ void box_free(struct box *b)
 {
     if (!b)
         return;
+    leave_all(b);
     if (b->zygote && b->id)
         zygote_client_remove(b->zygote, b->id);
     box_close_gate(b);

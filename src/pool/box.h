@@ -125,6 +125,16 @@ void box_hold(struct box *box, bool is_held);
 /* Ends the sandbox; on_gone follows. */
 void box_kill(struct box *box);
 
+/* All that there are, of every owner; NULL begins and ends. */
+struct box *box_all(const struct box *after);
+
+/* Memory that it takes, files from outside included. */
+uint64_t box_memory(struct box *box);
+
+/* Ends it because memory is short and it has the most: what it runs is answered as
+ * `memory_exceeded`, and a session ends. */
+void box_sacrifice(struct box *box);
+
 /* For the owner: a run this box is being made for, whether it ever was idle, and a link for lists.
  */
 void box_reserve(struct box *box, struct run *run);

@@ -71,6 +71,7 @@ struct box {
     const struct box_events *events;
     void *owner;
     struct box *next;
+    struct box *all_before, *all_after;
     struct run *reserved;
     bool was_idle;
 

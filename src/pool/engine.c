@@ -10,6 +10,7 @@
 #include "base/net.h"
 #include "base/paths.h"
 #include "pool/broker_client.h"
+#include "pool/guard.h"
 #include "pool/mask.h"
 #include "reach/call_packages.h"
 #include "reach/call_server.h"
@@ -212,6 +213,11 @@ struct sessions_options engine_sessions(const struct engine *engine, const struc
     };
 }
 
+int engine_open_guard(struct engine *engine, struct error *err)
+{
+    return guard_new(engine->loop, engine->cgroups, &engine->guard, err);
+}
+
 int engine_open_trail(struct engine *engine, const struct config *config,
                       const struct witness_options *options, struct error *err)
 {
@@ -243,6 +249,7 @@ void engine_end(struct engine *engine)
 
 void engine_close(struct engine *engine)
 {
+    guard_free(take_ptr(engine->guard));
     /* It may leave a child, which belongs into no cgroup of ours. */
     if (!cgroup_host_has_us(engine->cgroups))
         witness_settle(engine->witness);

@@ -21,6 +21,7 @@ struct engine {
     struct environment environment; /* the pool uses these for every new zygote */
     struct upstreams *upstreams;    /* NULL: there are no other servers */
     struct scrub_own own;           /* what the operator has masked beyond the usual */
+    struct guard *guard;            /* NULL: nobody looks at memory */
     char *program;
 };
 
@@ -36,6 +37,9 @@ struct engine_stock {
 int engine_open(struct engine *engine, const struct config *config,
                 const struct engine_stock *stock, const struct run_limits *limits,
                 struct error *err);
+
+/* Has memory looked at (pool/guard.h): for those who serve several. */
+int engine_open_guard(struct engine *engine, struct error *err);
 
 /* What the settings say of sessions. */
 struct sessions_options engine_sessions(const struct engine *engine, const struct config *config);

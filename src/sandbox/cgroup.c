@@ -224,32 +224,93 @@ const char *cgroup_host_path(const struct cgroup_host *host)
     return host->path;
 }
 
-/* v1 knows the least of all limits above; on v2 each group up to the mount has its own. */
-uint64_t cgroup_host_memory(const struct cgroup_host *host)
+/* A number of a group, by a key where the file has several. */
+static uint64_t read_of(const char *group, const char *file, const char *key)
+{
+    char path[PATH_MAX], text[4096], line[64];
+    const char *at = text;
+    uint64_t number;
+
+    if (snprintf(path, sizeof(path), "%s/%s", group, file) >= PATH_MAX ||
+        file_read(AT_FDCWD, path, text, sizeof(text)) < 0)
+        return UINT64_MAX;
+    if (key) {
+        (void)snprintf(line, sizeof(line), "\n%s ", key);
+        at = strstr(text, line);
+        at = at ? at + strlen(line) : "";
+    }
+    return sscanf(at, "%" SCNu64, &number) == 1 ? number : UINT64_MAX;
+}
+
+/* Pages of files that are on a disk can be had back. */
+static uint64_t reclaimable(const char *group, bool is_v2)
+{
+    uint64_t old = read_of(group, "memory.stat", is_v2 ? "inactive_file" : "total_inactive_file");
+    uint64_t young = read_of(group, "memory.stat", is_v2 ? "active_file" : "total_active_file");
+
+    return (old == UINT64_MAX ? 0 : old) + (young == UINT64_MAX ? 0 : young);
+}
+
+/* Calls `fn` with each group from the one above ours up to the mount. */
+static void each_above(const struct cgroup_host *host,
+                       void (*fn)(const char *group, bool is_v2, void *user), void *user)
 {
     cleanup_free char *path = host && host->path ? strdup(host->path) : NULL;
-    uint64_t least = UINT64_MAX, limit;
-    char text[4096];
+    char *end;
 
-    for (char *end = path; end; end = strrchr(path, '/')) {
-        const char *found = NULL;
-        char file[CGROUP_PATH_MAX + PATH_MAX];
-
-        if (end != path)
-            *end = '\0';
-        (void)snprintf(file, sizeof(file), "%s/%s", path,
-                       host->kind == CGROUP_V2 ? "memory.max" : "memory.stat");
-        if (file_read(AT_FDCWD, file, text, sizeof(text)) < 0)
+    while (path && (end = strrchr(path, '/')) && end != path) {
+        *end = '\0';
+        if (host->kind == CGROUP_V1 && read_of(path, "memory.limit_in_bytes", NULL) == UINT64_MAX)
             break;
-        found = host->kind == CGROUP_V2 ? text : strstr(text, "hierarchical_memory_limit ");
-        if (found &&
-            sscanf(host->kind == CGROUP_V2 ? found : strchr(found, ' '), "%" SCNu64, &limit) == 1 &&
-            limit < least)
-            least = limit;
-        if (host->kind != CGROUP_V2)
-            break;
+        fn(path, host->kind == CGROUP_V2, user);
     }
+}
+
+static void find_least(const char *group, bool is_v2, void *user)
+{
+    uint64_t *least = user;
+    uint64_t limit = read_of(group, is_v2 ? "memory.max" : "memory.limit_in_bytes", NULL);
+
+    if (limit < *least)
+        *least = limit;
+}
+
+uint64_t cgroup_host_memory(const struct cgroup_host *host)
+{
+    uint64_t least = UINT64_MAX;
+
+    each_above(host, find_least, &least);
     return least;
+}
+
+struct left {
+    uint64_t total, left;
+};
+
+static void find_left(const char *group, bool is_v2, void *user)
+{
+    struct left *least = user;
+    uint64_t limit = read_of(group, is_v2 ? "memory.max" : "memory.limit_in_bytes", NULL);
+    uint64_t used = read_of(group, is_v2 ? "memory.current" : "memory.usage_in_bytes", NULL);
+    uint64_t back, left;
+
+    if (limit >= UINT64_MAX / 4 || used == UINT64_MAX)
+        return;
+    back = reclaimable(group, is_v2);
+    used -= back < used ? back : used;
+    left = used < limit ? limit - used : 0;
+    if (left < least->left)
+        *least = (struct left){limit, left};
+}
+
+bool cgroup_host_left(struct cgroup_host *host, uint64_t *ret_total, uint64_t *ret_left)
+{
+    struct left least = {.left = UINT64_MAX};
+
+    each_above(host, find_left, &least);
+    *ret_total = least.total;
+    *ret_left = least.left;
+    return least.left != UINT64_MAX;
 }
 
 bool cgroup_host_has_us(const struct cgroup_host *host)

@@ -56,6 +56,10 @@ const char *cgroup_host_path(const struct cgroup_host *host);   /* for doctor; N
 
 /* The memory that a group above all of ours may have; UINT64_MAX: as much as the host has. */
 uint64_t cgroup_host_memory(const struct cgroup_host *host);
+
+/* Of the group above ours that has the least left: its limit, and what is neither used nor could be
+ * had back. False: none of them has a limit. */
+bool cgroup_host_left(struct cgroup_host *host, uint64_t *ret_total, uint64_t *ret_left);
 bool cgroup_host_has_us(const struct cgroup_host *host); /* this process sits in a group of ours */
 void cgroup_host_free(struct cgroup_host *host);
 

@@ -275,3 +275,22 @@ def test_in_a_small_cgroup_the_greedy_session_dies_and_no_other(callers, small_c
         assert scores(t.server.process.pid)[1] == zygotes
     finally:
         assert t.server.stop() == 0, t.server.said
+
+
+def test_in_a_small_cgroup_files_in_memory_cost_nobody_else(callers, small_cgroup):
+    """Files belong to no process: the kernel would end programs of others before it came to these."""
+    t = Tokens(callers["root"], env={"BELLJAR_POOL_SIZE": "1"}, preexec_fn=lambda: (small_cgroup / "cgroup.procs").write_text("0"))
+    try:
+        greedy, quiet = t.add("greedy"), t.add("quiet")
+        calm = open_session(t, quiet, "calm")
+        cell(t, quiet, calm, "x = bytearray(40 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1")
+        for i in range(4):
+            session = open_session(t, greedy, f"g{i}", memory_mb=300, disk_mb=300)
+            code = "for i in 1 2 3 4 5; do head -c 50M /dev/zero > /tmp/$i; done"
+            t.call(greedy, "POST", f"{session}/execute", {"code": code, "language": "bash", "timeout_s": 30})
+        alive = [t.call(greedy, "GET", f"/v1/sessions/g{i}").status for i in range(4)]
+        assert alive.count(404) >= 3, alive
+        assert cell(t, quiet, calm, "print(len(x))")["stdout"] == f"{40 << 20}\n"
+        assert t.server.process.poll() is None
+    finally:
+        assert t.server.stop() == 0, t.server.said

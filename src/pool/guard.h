@@ -1,0 +1,18 @@
+/* Acts before memory runs out.
+ *
+ * When it does, the kernel of Linux ends the program with the most memory of its own, and files in
+ * memory, which belong to no process, do not count. So a session that fills its /tmp could cost
+ * others theirs. The guard looks at what is free, the more often the less that is, and ends the one
+ * sandbox that holds the most, files included.
+ */
+#pragma once
+
+#include "base/error.h"
+#include "base/loop.h"
+#include "sandbox/cgroup.h"
+
+struct guard;
+
+int guard_new(struct loop *loop, struct cgroup_host *cgroups, struct guard **ret_guard,
+              struct error *err);
+void guard_free(struct guard *guard); /* accepts NULL */
