@@ -90,13 +90,16 @@ enum sign { SIGN_NONE, SIGN_MORE, SIGN_EQUALS, SIGN_COLON, SIGN_ELEMENT, SIGN_BL
 /* - name: TOKEN\n  value: X, {"name": "TOKEN", "value": "X"}, <input name="token" value="X"> */
 static enum sign find_value_field(const struct scrub *s, size_t at, size_t *ret_at)
 {
-    size_t i = skip_any(s, at, "\"', \t\r\n", BLANKS_MAX);
+    size_t i = skip_any(s, at, "\"', \t\r\n", BLANKS_MAX), n = 0;
 
-    *ret_at = s->view.len; /* where it may begin at the earliest, unless all is seen */
+    /* What is there may still become the word, or be the value itself. */
+    *ret_at = i;
+    while (n < 5 && i + n < s->view.len && (scrub_at(s, i + n) | 32) == (unsigned char)"value"[n])
+        n++;
+    if (n < 5)
+        return scrub_is_open(s, i + n) ? SIGN_MORE : SIGN_NONE;
     if (scrub_is_open(s, i + 6))
         return SIGN_MORE;
-    if (!is_at(s, i, "value"))
-        return SIGN_NONE;
     i = skip_any(s, i + 5, "\"' ", 4);
     if (scrub_is_open(s, i))
         return SIGN_MORE;
@@ -496,8 +499,16 @@ static bool names_session(const char *name, size_t len)
     return false;
 }
 
-static bool ends_cookie(unsigned char c)
+/* A private key ends it, too: behind each of them the view is looked at anew, and a list that is
+ * read across many would be read as often. */
+static bool ends_cookie(const struct scrub *s, size_t at)
 {
+    static const char key[] = "-----BEGIN ";
+    unsigned char c = scrub_at(s, at);
+
+    if (c == '-')
+        return at + sizeof(key) - 1 <= s->view.len &&
+               memcmp(scrub_view(s, at), key, sizeof(key) - 1) == 0;
     return c == '\n' || c == '\r' || c == '"' || c == '\'' || c == '`';
 }
 
@@ -505,20 +516,18 @@ void scrub_match_cookie(struct scrub *s, unsigned kind, size_t from, size_t to)
 {
     size_t at, end;
 
-    if (from < s->tried[kind])
-        return; /* in a list that was read from its beginning */
     if (to < s->view.len && (scrub_at(s, to) | 32) == 's')
         to++; /* cookies= of a library */
     at = header_value(s, kind, from, to);
-    if (!at)
-        return;
-    for (end = at + 4096; at < s->view.len && at < end && !ends_cookie(scrub_at(s, at));) {
+    if (!at || at < s->tried[kind])
+        return; /* no header, or in a list that was read from its beginning */
+    for (end = at + 4096; at < s->view.len && at < end && !ends_cookie(s, at);) {
         size_t name = at = skip_any(s, at, "; ", 16), equals, stop, len;
 
-        while (at < s->view.len && !ends_cookie(scrub_at(s, at)) && !strchr("=;", scrub_at(s, at)))
+        while (at < s->view.len && !ends_cookie(s, at) && !strchr("=;", scrub_at(s, at)))
             at++;
         equals = at;
-        while (at < s->view.len && !ends_cookie(scrub_at(s, at)) && !strchr(";, ", scrub_at(s, at)))
+        while (at < s->view.len && !ends_cookie(s, at) && !strchr(";, ", scrub_at(s, at)))
             at++;
         scrub_charge(s, 8 * (at - name));
         s->tried[kind] = at;

@@ -5,9 +5,9 @@
 #include "scrub/scrub_internal.h"
 
 /* So that the second masker, when it comes, knows what stood before. */
-static int keep_tail(struct scrub *s, struct error *err)
+static int keep_tail(struct scrub *s, size_t len, struct error *err)
 {
-    size_t room = SCRUB_TAIL, n = s->out.len < room ? s->out.len : room;
+    size_t room = SCRUB_TAIL, n = len < room ? len : room;
 
     if (!n)
         return 0;
@@ -15,7 +15,7 @@ static int keep_tail(struct scrub *s, struct error *err)
     if (s->tail.len + n > s->tail.limit)
         buf_consume(&s->tail, s->tail.len + n - room);
     s->tail_lines = s->lines;
-    return buf_add(&s->tail, s->out.data + s->out.len - n, n, err);
+    return buf_add(&s->tail, s->out.data + len - n, n, err);
 }
 
 /* It has read the tail, and given it out. */
@@ -45,10 +45,34 @@ static int begin(struct scrub *s, struct error *err)
     return 0;
 }
 
-static int read_out(struct scrub *s, bool is_end, struct clean_text *ret_text, struct error *err)
+/* What came out from `from` on is read once more. */
+static int read_out(struct scrub *s, size_t from, bool is_end, struct clean_text *ret_text,
+                    struct error *err)
 {
-    return is_end ? scrub_text(s->literal, s->out.data, s->out.len, ret_text, err)
-                  : scrub_feed(s->literal, s->out.data, s->out.len, ret_text, err);
+    const char *text = buf_str(&s->out) + from;
+    int r = is_end ? scrub_text(s->literal, text, s->out.len - from, ret_text, err)
+                   : scrub_feed(s->literal, text, s->out.len - from, ret_text, err);
+
+    if (r < 0 || !from)
+        return r;
+    buf_clear(&s->joined);
+    if (buf_add(&s->joined, s->out.data, from, err) < 0 ||
+        buf_add(&s->joined, ret_text->data, ret_text->len, err) < 0)
+        return -1;
+    *ret_text = (struct clean_text){buf_str(&s->joined), s->joined.len};
+    return 0;
+}
+
+/* From the first sequence on; what was before is only told. */
+static int begin_reading(struct scrub *s, bool is_end, struct clean_text *ret_text,
+                         struct error *err)
+{
+    size_t plain = s->plain_out < s->out.len ? s->plain_out : s->out.len;
+
+    if (keep_tail(s, plain, err) < 0 || begin(s, err) < 0)
+        return -1;
+    s->is_reading = true;
+    return read_out(s, plain, is_end, ret_text, err);
 }
 
 static void forget(struct scrub *s)
@@ -65,14 +89,13 @@ int scrub_literal_read(struct scrub *s, bool is_end, struct clean_text *ret_text
     *ret_text = (struct clean_text){buf_str(&s->out), s->out.len};
     if (s->is_literal)
         return 0;
-    if (!s->has_strings) {
-        r = is_end ? 0 : keep_tail(s, err);
-    } else {
-        if (!s->is_reading && begin(s, err) < 0)
-            return -1;
-        s->is_reading = true;
-        r = read_out(s, is_end, ret_text, err);
-    }
+    if (!s->has_strings)
+        r = is_end ? 0 : keep_tail(s, s->out.len, err);
+    else if (!s->is_reading)
+        r = begin_reading(s, is_end, ret_text, err);
+    else
+        r = read_out(s, 0, is_end, ret_text, err);
+    s->plain_out = 0;
     if (is_end)
         forget(s);
     return r;

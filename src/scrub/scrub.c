@@ -48,6 +48,7 @@ struct scrub *scrub_new(const struct scrub_options *options)
     buf_init(&s->gap_bytes, SCRUB_GAPS_MAX);
     buf_init(&s->out, SIZE_MAX / 2);
     buf_init(&s->tail, 8 * SCRUB_TAIL);
+    buf_init(&s->joined, SIZE_MAX / 2);
     s->meter = &s->work;
     s->memory = &s->remembered;
     s->over = SIZE_MAX;
@@ -70,6 +71,7 @@ void scrub_free(struct scrub *s)
     buf_done(&s->gap_bytes);
     buf_done(&s->out);
     buf_done(&s->tail);
+    buf_done(&s->joined);
     scrub_free(s->literal);
     free(s->gaps);
     free(s->spans);
@@ -568,13 +570,19 @@ static int fail(struct scrub *s, struct clean_text *ret_text, struct error *err)
 static int feed(struct scrub *s, const unsigned char *data, size_t len, struct error *err)
 {
     while (len && !s->is_broken) {
-        size_t n = len < SCRUB_BLOCK ? len : SCRUB_BLOCK;
+        size_t n = len < SCRUB_BLOCK ? len : SCRUB_BLOCK, part;
 
+        /* What can come out before the first string of a terminal comes out before it, and is read
+         * once: as it would be if the stream were cut there. */
+        part = s->has_strings || s->is_literal ? n : scrub_plain_part(data, n);
+        n = part ? part : n;
         s->fed += n;
         s->feeds++;
         scrub_charge(s, n);
         if (scrub_view_add(s, data, n, err) < 0 || process(s, err) < 0)
             return -1;
+        if (!s->has_strings)
+            s->plain_out = s->out.len;
         data += n;
         len -= n;
     }

@@ -2,13 +2,13 @@
  *
  * It is a stream: a secret that arrives in pieces is masked as if it had come in one. What might
  * still become one waits (at most SCRUB_HOLD_MAX bytes); whatever ends with a newline does not.
- * What comes out does not depend on how the stream was cut. Work is linear in the text, whatever the
- * text is, and counted (scrub_work()); memory is bounded, and when anything fails nothing comes out
- * any more.
+ * What comes out does not depend on how the stream was cut. Work is linear in the text, whatever
+ * the text is, and counted (scrub_work()); memory is bounded, and when anything fails nothing comes
+ * out any more.
  *
  * A value that a name makes secret ends where the language sees its end: strings end at the quote
- * that is not escaped, words of a shell at an operator. Where it is in doubt whether syntax is a part
- * of the value, the syntax is shown, and what looks secret on both sides of it is not.
+ * that is not escaped, words of a shell at an operator. Where it is in doubt whether syntax is a
+ * part of the value, the syntax is shown, and what looks secret on both sides of it is not.
  *
  * It recognises the kinds of secrets in src/scrub/kinds.c, personal data when it is aggressive, the
  * operator's own rules, and exact values it was told, in several encodings. Colours, other terminal

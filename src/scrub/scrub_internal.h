@@ -155,6 +155,8 @@ struct scrub {
     struct scrub *literal; /* reads what came out once more, if there was one */
     bool is_reading;       /* and is in the midst of it */
     struct buf tail;       /* what came out last, while nobody reads it */
+    size_t plain_out;      /* so much of `out` came before the first such sequence */
+    struct buf joined;     /* that, and what was read once more */
     uint64_t tail_lines;
 
     enum scrub_swallow swallow;
@@ -244,6 +246,9 @@ size_t scrub_find_code(const struct scrub *s, size_t start, size_t end);
 
 int scrub_view_add(struct scrub *s, const unsigned char *data, size_t len, struct error *err);
 int scrub_view_finish(struct scrub *s, struct error *err);
+
+/* How many bytes stand before the first terminal sequence that may hold text. */
+size_t scrub_plain_part(const unsigned char *data, size_t len);
 
 /* What is in s->out, read by the second masker where there is anything to read. */
 int scrub_literal_read(struct scrub *s, bool is_end, struct clean_text *ret_text,

@@ -283,3 +283,30 @@ bool scrub_has_gap(const struct scrub *s, size_t at)
     }
     return low < s->n_gaps && s->gaps[low].at == at;
 }
+
+/* Does a sequence that may hold text begin with this byte? */
+static bool begins_string(const unsigned char *data, size_t len)
+{
+    if (len < 2)
+        return false;
+    if (data[0] == 0xc2)
+        return data[1] >= 0x90 && data[1] <= 0x9f && strchr("PX]^_", data[1] - 0x40);
+    if (data[1] == '(' || data[1] == ')')
+        return len > 2 && data[2] >= 0x20 && data[2] < FUNCTION_FINAL;
+    return data[1] != '[' && data[1] >= 0x20 && data[1] <= 0x7e;
+}
+
+size_t scrub_plain_part(const unsigned char *data, size_t len)
+{
+    static const unsigned char signs[] = {0x1b, 0xc2};
+    size_t part = len;
+
+    for (size_t i = 0; i < sizeof(signs); i++)
+        for (const unsigned char *at = data;
+             (at = memchr(at, signs[i], part - (size_t)(at - data))); at++)
+            if (begins_string(at, len - (size_t)(at - data))) {
+                part = (size_t)(at - data);
+                break;
+            }
+    return part;
+}

@@ -169,6 +169,17 @@ static void a_secret_does_not_come_out_behind_syntax(void **state)
     check("password=\"" SECRET "${x}" SECRET "\"\n", "password=\"" LABEL "${x}" LABEL "\"\n");
 }
 
+/* The name of a field before, a flag, and the value itself, which may still become the word
+ * `value`. */
+static void what_may_be_the_next_field_waits(void **state)
+{
+    (void)state;
+    begin(NULL);
+    check("xkey=-pass xxx=xdx\n", "xkey=-pass " LABEL "\n");
+    check("key=-pass valuexdx1\n", "key=-pass " LABEL "\n");
+    check("name: TOKEN\n  value: " SECRET "22\n", "name: TOKEN\n  value: " LABEL "\n");
+}
+
 static void code_is_no_value(void **state)
 {
     static const char *const texts[] = {
@@ -199,6 +210,7 @@ int main(void)
         cmocka_unit_test(words_of_a_shell),
         cmocka_unit_test(lists_and_urls_and_headers),
         cmocka_unit_test(a_secret_does_not_come_out_behind_syntax),
+        cmocka_unit_test(what_may_be_the_next_field_waits),
         cmocka_unit_test(code_is_no_value),
     };
 
