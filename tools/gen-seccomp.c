@@ -219,6 +219,7 @@ static size_t emit_return(struct program *p, enum verdict verdict)
         [MISSING] = SECCOMP_RET_ERRNO | ENOSYS,
         [IGNORE] = SECCOMP_RET_ERRNO | 0,
         [NOTIFY] = SECCOMP_RET_USER_NOTIF,
+        [ABSENT] = SECCOMP_RET_ERRNO | EAFNOSUPPORT,
         [KILL] = SECCOMP_RET_KILL_PROCESS,
     };
     size_t *latest = &p->returns[verdict];
@@ -283,7 +284,8 @@ static size_t emit_arguments(struct program *p, const struct row *row)
 
     for (size_t c = count_clauses(row->when); c-- > 0;) {
         size_t fails = entry;
-        size_t holds = emit_return(p, row->verdict);
+        enum verdict verdict = row->when[c].verdict ? row->when[c].verdict : row->verdict;
+        size_t holds = emit_return(p, verdict);
 
         for (size_t t = count_tests(&row->when[c]); t-- > 0;) {
             const struct test *test = &row->when[c].tests[t];

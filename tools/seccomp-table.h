@@ -17,6 +17,7 @@ enum verdict {
     MISSING, /* ENOSYS: libraries then fall back to an older call */
     IGNORE,  /* 0: as if it had been done, for what is a wish only */
     NOTIFY,  /* the caller waits for the write broker's answer */
+    ABSENT,  /* EAFNOSUPPORT: as on a host without that family of addresses */
     KILL,    /* ends the process; not for rows */
     VERDICTS,
 };
@@ -30,9 +31,10 @@ struct test {
 
 #define TESTS_MAX 3
 
-/* All tests of a clause must hold; one clause that holds is enough. No tests: end of the list. */
+/* All tests of a clause must hold; the first clause that holds decides. No tests: end of the list. */
 struct clause {
     struct test tests[TESTS_MAX];
+    enum verdict verdict; /* ALLOW: that of the row */
 };
 
 struct row {
@@ -43,6 +45,9 @@ struct row {
     const char *condition;     /* the clauses in words */
     const char *reason;
 };
+
+/* A clause that says nothing of its verdict has that of its row. */
+#pragma GCC diagnostic ignored "-Wmissing-field-initializers"
 
 /* clang-format off */
 #define WORD           UINT32_C(0xffffffff)
@@ -216,8 +221,9 @@ static const struct row base_rows[] = {
      WHEN({{IS(0, AF_UNIX), TYPE(SOCK_STREAM)}}, {{IS(0, AF_UNIX), TYPE(SOCK_DGRAM)}},
           {{IS(0, AF_UNIX), TYPE(SOCK_SEQPACKET)}},
           {{IS(0, AF_INET), TYPE(SOCK_STREAM), IS(2, 0)}}, {{IS(0, AF_INET), TYPE(SOCK_STREAM), IS(2, IPPROTO_TCP)}},
-          {{IS(0, AF_INET), TYPE(SOCK_DGRAM), IS(2, 0)}}, {{IS(0, AF_INET), TYPE(SOCK_DGRAM), IS(2, IPPROTO_UDP)}}),
-     REFUSE, "Unix sockets, and TCP and UDP over IPv4",
+          {{IS(0, AF_INET), TYPE(SOCK_DGRAM), IS(2, 0)}}, {{IS(0, AF_INET), TYPE(SOCK_DGRAM), IS(2, IPPROTO_UDP)}},
+          {{IS(0, AF_INET6), TYPE(SOCK_STREAM)}, ABSENT}, {{IS(0, AF_INET6), TYPE(SOCK_DGRAM)}, ABSENT}),
+     REFUSE, "Unix sockets, and TCP and UDP over IPv4; IPv6 is answered with `EAFNOSUPPORT`, as on a host without it",
      "they are for processes of the sandbox among themselves and for the gate to granted hosts, which listens on "
      "127.0.0.1: nothing in there needs IPv6. Raw, packet, netlink, vsock, crypto and exotic protocols are kernel surface; "
      "vsock also crosses network namespaces, and a protocol nobody uses may load a kernel module"},

@@ -20,7 +20,8 @@ for family, kinds in ((10, (1, 2, 3, 4, 5, 6, 10)), (2, (3, 4, 5, 6, 10))):
     for kind in kinds:
         for flags in (0, 0o2000000, 0o4000, 0o2004000, 1 << 32):
             for protocol in (0, 6, 17, 58, 132, 136, 255, 262):
-                judge(f'{family} {kind} {flags:#x} {protocol}', *call(41, family, kind | flags, protocol))
+                r, e = call(41, family, kind | flags, protocol)
+                judge(f'{family} {kind} {flags:#x} {protocol}', r, 1 if e == 97 and family == 10 else e)
 for kind, protocols in ((1, (33, 132, 262, 256)), (2, (1, 33, 115, 136))):
     for protocol in protocols:
         judge(f'2 {kind} {protocol}', *call(41, 2, kind, protocol))
