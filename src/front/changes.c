@@ -190,7 +190,7 @@ static int note_bases(struct layers *layers, const struct layers_list *list, str
         const struct layer_entry *e = &list->entries[i];
 
         if (e->is_done && e->kind != FILES_DIRECTORY && e->ctime_ns &&
-            layers_note_base(layers, e->index, e->path, e->ctime_ns, err) < 0)
+            layers_note_base(layers, e->index, e->path, e->ctime_ns, e->inode, err) < 0)
             return -1;
     }
     return 0;

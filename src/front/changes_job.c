@@ -46,11 +46,12 @@ static json_t *bases_json(const struct layers *layers)
     json_t *bases = json_array();
     const char *path;
     int64_t ctime_ns;
+    uint64_t inode;
 
     for (size_t i = 0; i < layers_count(layers); i++)
-        for (size_t n = 0; (path = layers_base(layers, i, n, &ctime_ns)); n++)
-            (void)json_array_append_new(
-                bases, json_pack("[I, s, I]", (json_int_t)i, path, (json_int_t)ctime_ns));
+        for (size_t n = 0; (path = layers_base(layers, i, n, &ctime_ns, &inode)); n++)
+            (void)json_array_append_new(bases, json_pack("[I, s, I, I]", (json_int_t)i, path,
+                                                         (json_int_t)ctime_ns, (json_int_t)inode));
     return bases;
 }
 
@@ -130,7 +131,7 @@ static void take_bases(struct layers *layers, const json_t *bases)
 
         if (path && index < layers_count(layers))
             (void)layers_note_base(layers, index, path, json_integer_value(json_array_get(base, 2)),
-                                   NULL);
+                                   (uint64_t)json_integer_value(json_array_get(base, 3)), NULL);
     }
 }
 

@@ -325,6 +325,7 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         .is_touched = spec->touch,
         .pidfd = -1,
         .input = -1,
+        .refresh_fd = -1,
         .files.fd = -1,
         .init.fd = -1,
     };
@@ -370,6 +371,7 @@ void box_free(struct box *b)
     loop_watch_free(b->deadline);
     loop_watch_free(b->tick);
     loop_watch_free(b->check_timer);
+    box_refresh_end(b);
     close_fd(&b->input);
     close_fd(&b->pidfd);
     scrub_free(b->masks[0]);

@@ -130,6 +130,9 @@ struct box {
     bool is_cleared;     /* and to everything else but pid 1 */
     uint32_t signals;    /* asked for and not sent yet, as far as we know */
     bool has_run_code;   /* a program has run here: what kernels say is a program's word */
+    struct loop_watch *refresh_watch; /* a child refreshes its overlays; NULL: none does */
+    int refresh_fd;
+    pid_t refresh_pid;
     enum box_check check;
     struct loop_watch *check_timer;
     bool is_done; /* the kernel said that the cell ended, with */
@@ -233,6 +236,16 @@ void box_session_after(struct box *b);
 
 int box_start_kernel(struct box_kernel *k, struct error *err);
 void box_signal_kernel(struct box_kernel *k, int sig);
+
+/* What a cell waited for is over. */
+void box_session_on_refreshed(struct box *b);
+
+/* --- box_refresh.c --- */
+
+/* Begins, where there is something to refresh; the cell waits while box_is_refreshing(). */
+void box_refresh_begin(struct box *b);
+bool box_is_refreshing(const struct box *b);
+void box_refresh_end(struct box *b); /* at once */
 
 /* --- box_check.c --- */
 

@@ -232,7 +232,7 @@ static void try_to_hand_over(struct box *b)
     struct error err = {0};
 
     if (!b->run || b->state != BOX_RUNNING || b->is_handed || b->is_interrupted || b->signals ||
-        k->is_restarting || k->peer.state != WIRE_STATE_READY ||
+        box_is_refreshing(b) || k->is_restarting || k->peer.state != WIRE_STATE_READY ||
         k->peer.channel != WIRE_CHANNEL_CELLS)
         return;
     if (hand_over(k, &err) == 0) {
@@ -270,8 +270,14 @@ int box_cell(struct box *b, struct run *cell, struct error *err)
     b->state = BOX_RUNNING;
     cell->handed_ns = loop_now_ns();
     box_start_clocks(b, cell);
+    box_refresh_begin(b);
     try_to_hand_over(b);
     return 0;
+}
+
+void box_session_on_refreshed(struct box *b)
+{
+    try_to_hand_over(b);
 }
 
 void box_session_on_waiting(struct box_kernel *k)

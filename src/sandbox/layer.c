@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/magic.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <time.h>
 
@@ -135,6 +138,11 @@ int64_t layer_ctime_ns(const struct stat *st)
     return (int64_t)st->st_ctim.tv_sec * 1000000000 + st->st_ctim.tv_nsec;
 }
 
+int64_t layer_mtime_ns(const struct stat *st)
+{
+    return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
 static int compare_bases(const void *a, const void *b)
 {
     return strcmp(((const struct layer_base *)a)->path, ((const struct layer_base *)b)->path);
@@ -149,11 +157,17 @@ static struct layer_base *find_base(const struct layer *layer, const char *path)
                : NULL;
 }
 
-bool layer_is_conflict(const struct layer *layer, const char *path, int64_t ctime_ns)
+/* There are disks on which a file that is renamed keeps its times of change, and clocks that are
+ * set back: another inode than the one that we wrote is another file, and a content that is younger
+ * than the sandbox is a change. */
+bool layer_is_conflict(const struct layer *layer, const char *path, const struct layer_entry *e)
 {
     const struct layer_base *base = find_base(layer, path);
 
-    return ctime_ns > layer->since_ns && (!base || ctime_ns != base->ctime_ns);
+    if (base)
+        return e->ctime_ns != base->ctime_ns || e->inode != base->inode;
+    return e->ctime_ns > layer->since_ns ||
+           (e->mtime_ns > layer->since_ns && e->mtime_ns <= now_ns());
 }
 
 static int grow(struct layer *layer, struct error *err)
@@ -168,7 +182,7 @@ static int grow(struct layer *layer, struct error *err)
 }
 
 int layers_note_base(struct layers *layers, size_t index, const char *path, int64_t ctime_ns,
-                     struct error *err)
+                     uint64_t inode, struct error *err)
 {
     struct layer *layer = &layers->items[index];
     struct layer_base *base = find_base(layer, path);
@@ -177,6 +191,7 @@ int layers_note_base(struct layers *layers, size_t index, const char *path, int6
 
     if (base) {
         base->ctime_ns = ctime_ns;
+        base->inode = inode;
         return 0;
     }
     copy = strdup(path);
@@ -188,18 +203,20 @@ int layers_note_base(struct layers *layers, size_t index, const char *path, int6
         at++;
     memmove(&layer->bases[at + 1], &layer->bases[at],
             (layer->n_bases - at) * sizeof(*layer->bases));
-    layer->bases[at] = (struct layer_base){copy, ctime_ns};
+    layer->bases[at] = (struct layer_base){copy, ctime_ns, inode};
     layer->n_bases++;
     return 0;
 }
 
-const char *layers_base(const struct layers *layers, size_t index, size_t n, int64_t *ret_ctime_ns)
+const char *layers_base(const struct layers *layers, size_t index, size_t n, int64_t *ret_ctime_ns,
+                        uint64_t *ret_inode)
 {
     const struct layer *layer = &layers->items[index];
 
     if (n >= layer->n_bases)
         return NULL;
     *ret_ctime_ns = layer->bases[n].ctime_ns;
+    *ret_inode = layer->bases[n].inode;
     return layer->bases[n].path;
 }
 
@@ -392,13 +409,38 @@ void layers_list_digest(const struct layers *layers, const struct layers_list *l
         const struct layer_entry *e = &list->entries[i];
         const char *top = layers->items[e->index].path;
         uint32_t facts[] = {(uint32_t)e->change, (uint32_t)e->kind, e->mode};
-        int64_t base = e->kind == FILES_DIRECTORY ? 0 : e->ctime_ns; /* of what it replaces */
+        /* Of what it replaces. */
+        int64_t base[] = {e->ctime_ns, e->mtime_ns, (int64_t)e->inode};
 
         sha256_feed(sha, top, strlen(top) + 1);
         sha256_feed(sha, e->path, strlen(e->path) + 1);
         sha256_feed(sha, facts, sizeof(facts));
-        sha256_feed(sha, &base, sizeof(base));
+        if (e->kind != FILES_DIRECTORY)
+            sha256_feed(sha, base, sizeof(base));
         sha256_feed(sha, e->digest, sizeof(e->digest));
     }
     sha256_end(sha, digest);
+}
+
+/* --- what the program sees --- */
+
+/* Reconfiguring a file system, with nothing changed, drops what it remembers of names. */
+static int forget_names(int overlay, struct error *err)
+{
+    cleanup_close int fs =
+        (int)syscall(SYS_fspick, overlay, "", FSPICK_CLOEXEC | FSPICK_EMPTY_PATH);
+
+    if (fs < 0 || syscall(SYS_fsconfig, fs, FSCONFIG_CMD_RECONFIGURE, NULL, NULL, 0) < 0)
+        return error_errno(err, "refresh the view of a directory");
+    return 0;
+}
+
+int layers_refresh(const struct layers *layers, int pidfd, struct error *err)
+{
+    if (setns(pidfd, CLONE_NEWUSER | CLONE_NEWNS) < 0)
+        return error_errno(err, "enter the sandbox");
+    for (size_t i = 0; i < layers->count; i++)
+        if (layers->items[i].seen.fd >= 0 && forget_names(layers->items[i].seen.fd, err) < 0)
+            return -1;
+    return 0;
 }

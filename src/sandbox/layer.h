@@ -63,9 +63,11 @@ struct layer_entry {
     unsigned mode, old_mode;
     uint64_t size, old_size; /* of regular files */
     enum layer_obstacle obstacle;
-    bool is_done;                 /* applied, or discarded */
-    char *failure;                /* or NULL */
-    int64_t ctime_ns;             /* of what is on the disk; 0: nothing is */
+    bool is_done;     /* applied, or discarded */
+    char *failure;    /* or NULL */
+    int64_t ctime_ns; /* of what is on the disk; 0: nothing is */
+    int64_t mtime_ns; /* of the same */
+    uint64_t inode;
     uint8_t digest[SHA256_BYTES]; /* of the new content, or of where a link leads */
     size_t path_at;               /* where the path stands while the list grows */
 };
@@ -113,9 +115,19 @@ void layers_apply(struct layers *layers, struct layers_list *list, bool force,
 void layers_discard(struct layers *layers, struct layers_list *list,
                     bool (*wanted)(void *arg, const struct layer_entry *entry), void *arg);
 
-/* What is on the disk now is ours: no conflict until it changes again. */
+/* What is on the disk now is ours: no conflict until it changes again, or another file takes its
+ * place. */
 int layers_note_base(struct layers *layers, size_t index, const char *path, int64_t ctime_ns,
-                     struct error *err);
+                     uint64_t inode, struct error *err);
 
 /* What was noted, for one who has to note it elsewhere: the n-th of a layer. NULL: no more. */
-const char *layers_base(const struct layers *layers, size_t index, size_t n, int64_t *ret_ctime_ns);
+const char *layers_base(const struct layers *layers, size_t index, size_t n, int64_t *ret_ctime_ns,
+                        uint64_t *ret_inode);
+
+/* --- what the program sees --- */
+
+/* An overlay remembers names: a file that somebody replaced or deleted on the disk is there with
+ * its old content, and one that is new is not. Has the overlays forget all names that nobody uses.
+ * In a child process of its own, since it moves into the namespaces of the sandbox whose pid 1 is
+ * `pidfd`. */
+int layers_refresh(const struct layers *layers, int pidfd, struct error *err);

@@ -145,21 +145,31 @@ static int make_directory(const struct files *to, const char *path, unsigned mod
 
 /* --- to the disk --- */
 
-/* What is there now, 0: nothing. -1: it cannot be known. */
-static int64_t ctime_on_disk(const struct layer *layer, const char *path)
+/* What is there now. 1: something; 0: nothing. -1: it cannot be known. */
+static int look_on_disk(const struct layer *layer, const char *path, struct stat *ret_st)
 {
     cleanup_close int fd = layer_openat(&layer->disk, layer->disk.fd, path, O_PATH);
-    struct stat st;
 
-    if (fd < 0 || fstat(fd, &st) < 0)
+    if (fd < 0 || fstat(fd, ret_st) < 0)
         return errno == ENOENT ? 0 : -1;
-    return layer_ctime_ns(&st);
+    return 1;
 }
 
 /* Looked at once more, right before: between the list and now somebody may have saved it. */
 static bool has_moved_on(const struct layer *layer, const struct layer_entry *e)
 {
-    return e->kind != FILES_DIRECTORY && ctime_on_disk(layer, e->path) != e->ctime_ns;
+    struct stat st;
+    int r;
+
+    if (e->kind == FILES_DIRECTORY)
+        return false;
+    r = look_on_disk(layer, e->path, &st);
+    if (r <= 0)
+        return r < 0 || e->ctime_ns != 0;
+    /* A second change within one tick of the disk's clock has the same time, and another inode
+     * where a file took the place of the other. */
+    return layer_ctime_ns(&st) != e->ctime_ns || layer_mtime_ns(&st) != e->mtime_ns ||
+           st.st_ino != e->inode;
 }
 
 static int put_entry(const struct layer *layer, const struct layer_entry *e, struct error *err)
@@ -182,7 +192,7 @@ static void apply_entry(struct layers *layers, struct layer_entry *e, bool force
 {
     const struct layer *layer = &layers->items[e->index];
     cleanup_error struct error err = {0};
-    int64_t now;
+    struct stat now;
 
     if (e->obstacle != LAYER_NO_OBSTACLE && !(force && e->obstacle == LAYER_CONFLICT))
         return;
@@ -200,8 +210,13 @@ static void apply_entry(struct layers *layers, struct layer_entry *e, bool force
     }
     e->obstacle = LAYER_NO_OBSTACLE;
     e->is_done = true;
-    now = ctime_on_disk(layer, e->path);
-    e->ctime_ns = now > 0 ? now : 0;
+    if (look_on_disk(layer, e->path, &now) > 0) {
+        e->ctime_ns = layer_ctime_ns(&now);
+        e->mtime_ns = layer_mtime_ns(&now);
+        e->inode = now.st_ino;
+    } else {
+        e->ctime_ns = 0;
+    }
 }
 
 void layers_apply(struct layers *layers, struct layers_list *list, bool force,

@@ -10,6 +10,7 @@
 struct layer_base {
     char *path;
     int64_t ctime_ns;
+    uint64_t inode;
 };
 
 struct layer {
@@ -29,9 +30,10 @@ struct layers {
 };
 
 int64_t layer_ctime_ns(const struct stat *st);
+int64_t layer_mtime_ns(const struct stat *st);
 
 /* Whether the file on the disk has changed since we, or the sandbox, came. */
-bool layer_is_conflict(const struct layer *layer, const char *path, int64_t ctime_ns);
+bool layer_is_conflict(const struct layer *layer, const char *path, const struct layer_entry *e);
 
 /* Whether something of this kind at `path` may not be written (sandbox/protected.h). */
 bool layer_is_protected(const struct layer *layer, const char *path, enum files_kind kind);

@@ -89,8 +89,7 @@ static enum layer_obstacle obstacle_of(const struct walk *w, const struct layer_
     if (e->change != LAYER_DELETED && e->kind == FILES_LINK &&
         !layer_link_stays(w->path, target ? target : ""))
         return LAYER_LEADS_OUT;
-    if (e->ctime_ns && e->kind != FILES_DIRECTORY &&
-        layer_is_conflict(w->layer, w->path, e->ctime_ns))
+    if (e->ctime_ns && e->kind != FILES_DIRECTORY && layer_is_conflict(w->layer, w->path, e))
         return LAYER_CONFLICT;
     return LAYER_NO_OBSTACLE;
 }
@@ -124,6 +123,8 @@ static struct layer_entry *add(struct walk *w, enum layer_change change, const s
         .size = new.size,
         .old_size = old.size,
         .ctime_ns = was ? layer_ctime_ns(was) : 0,
+        .mtime_ns = was ? layer_mtime_ns(was) : 0,
+        .inode = was ? was->st_ino : 0,
     };
     e->obstacle = obstacle_of(w, e, target);
     if (buf_add(&list->paths, w->path, w->len + 1, err) < 0) {

@@ -304,3 +304,68 @@ def quietly(call):
         pass
     except Exception as e:  # http.client: the server is gone
         assert type(e).__module__ == "http.client", e
+
+
+# --- what somebody changes on the disk meanwhile ---
+
+
+def replace(session, name, text, keeps_time=False):
+    """As git and most editors do: another file takes its place."""
+    path, other = session.folder / name, session.folder / f".{secrets.token_hex(4)}"
+    before = path.stat()
+
+    def once():
+        other.write_text(text)
+        session.who.own(other)
+        if keeps_time:
+            os.utime(other, ns=(before.st_atime_ns, before.st_mtime_ns))
+        other.rename(path)
+        return path.stat().st_ctime_ns > session.since
+
+    wait_until(once, "the clock moves on")
+
+
+@pytest.mark.parametrize("look", ["cat a b; ls sub new; cat late", "python3 -c 'import os; print(open(\"a\").read(), os.listdir(\"sub\"), os.path.exists(\"late\"))'"])
+def test_a_cell_sees_what_was_replaced_deleted_and_made_before_it(session, look):
+    session.bash(look)
+    replace(session, "a", "another\n")
+    (session.folder / "b").unlink()
+    (session.folder / "sub" / "c").rename(session.folder / "sub" / "moved")
+    (session.folder / "late").write_text("late\n")
+    session.who.own(session.folder / "late")
+    assert session.bash("cat a; ls; ls sub; cat late").split() == ["another", "a", "late", "sub", "moved", "late"]
+    for _ in range(3):
+        replace(session, "a", f"again {_}\n")
+        assert session.bash("cat a") == f"again {_}\n"
+    assert session.changes() == {}
+
+
+def test_python_sees_it_too(session):
+    def python(code):
+        return session.server.post(f"{session.url}/execute", {"code": code}).json["stdout"]
+
+    assert python(f"import os\nos.chdir('{session.folder}')\nprint(open('a').read(), end='')") == "a\n"
+    replace(session, "a", "another\n")
+    assert python("print(open('a').read(), end='')") == "another\n"
+
+
+@pytest.mark.parametrize("keeps_time", [False, True])
+def test_a_file_that_is_replaced_while_a_cell_changes_it_is_not_lost(session, keeps_time):
+    cell = threading.Thread(target=lambda: session.bash("cat a; touch ready; until [ -e /workspace/go ]; do sleep 0.05; done; echo more >> a"))
+    cell.start()
+    wait_until(lambda: "ready" in session.changes(), "the cell has read it")
+    replace(session, "a", "the user's work\n", keeps_time)
+    assert session.server.call("PUT", f"{session.url}/files/go", b"now").status in (200, 201, 204)
+    cell.join()
+    done, skipped = session.settle("apply")
+    assert skipped == {"a": "conflict"} and done == ["ready"], (done, skipped)
+    assert (session.folder / "a").read_text() == "the user's work\n"
+
+
+def test_a_version_stands_for_the_files_that_are_replaced_too(session):
+    session.bash("echo mine > a")
+    version = session.version()
+    replace(session, "a", "the user's work\n", keeps_time=True)
+    reply = session.server.post(f"{session.url}/apply", {"version": version, "force": True})
+    assert reply.status == 400 and "look at them again" in reply.json["error"]["hint"], reply
+    assert (session.folder / "a").read_text() == "the user's work\n"

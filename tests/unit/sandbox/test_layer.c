@@ -321,7 +321,8 @@ static void what_changed_on_the_disk_is_a_conflict_until_forced(void **state)
     layers_apply(layers, &list, true, all, NULL);
     expect_text("disk/f", "theirs");
     assert_true(list.entries[0].is_done);
-    assert_int_equal(layers_note_base(layers, 0, "f", list.entries[0].ctime_ns, NULL), 0);
+    assert_int_equal(layers_note_base(layers, 0, "f", list.entries[0].ctime_ns,
+                                      list.entries[0].inode, NULL), 0);
     write_at("upper/f", "again");
     look(1);
     assert_int_equal(list.entries[0].obstacle, LAYER_NO_OBSTACLE);
