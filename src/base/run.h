@@ -155,6 +155,7 @@ struct run_exception {
     char *traceback;
     uint32_t line;
     char *hint;
+    bool is_ours; /* said by the supervisor; otherwise name and message are the program's words */
 };
 
 /* One form of a thing the program showed: bytes, and what they claim to be. The bytes are the

@@ -71,7 +71,7 @@ static int view_all(const struct selection *s, struct run *run, const struct cha
 
     *ret_hidden = 0;
     for (size_t i = 0; i < s->list->count; i++) {
-        const struct layer_entry *e = &s->list->entries[i];
+        struct layer_entry *e = &s->list->entries[i];
         cleanup(changes_view_done) struct changes_view view = {0};
         json_t *change;
 
@@ -80,6 +80,8 @@ static int view_all(const struct selection *s, struct run *run, const struct cha
         if (changes_view_make(s->layers, e, run, &room, &view, err) < 0)
             return -1;
         *ret_hidden += view.hidden;
+        if (view.is_moving && (!e->obstacle || e->obstacle == LAYER_CONFLICT))
+            e->obstacle = LAYER_UNREADABLE;
         if (!changes)
             continue;
         change = changes_view_json(&view, e, wish->has_diffs);

@@ -27,6 +27,9 @@
 struct job {
     struct job *next;
     char session[32];
+    struct sessions *sessions; /* where it is, if it is still there at the end */
+    char *owner;
+    enum changes_action action;
     struct layers *layers;
     pid_t pid;
     int fd;
@@ -106,6 +109,7 @@ static void job_free(struct job *job)
     loop_watch_free(job->patience);
     layers_unref(job->layers);
     buf_done(&job->text);
+    free(job->owner);
     close_fd(&job->fd);
     free(job);
 }
@@ -135,6 +139,27 @@ static void take_bases(struct layers *layers, const json_t *bases)
     }
 }
 
+/* What was decided on: the version is a hash of everything in the list, contents included. The
+ * record `apply` was there before anything was written; when this one cannot be, that one stands.
+ */
+static void note_applied(const struct job *job, const json_t *answer)
+{
+    const char *version = json_string_value(json_object_get(answer, "version"));
+    struct session *session;
+    struct error err = {0};
+    char detail[160];
+
+    if (job->action != CHANGES_APPLY || !version)
+        return;
+    session = sessions_find(job->sessions, job->owner, job->session, &err);
+    (void)snprintf(detail, sizeof(detail), "%zu done, %zu skipped, version %.64s",
+                   json_array_size(json_object_get(answer, "done")),
+                   json_array_size(json_object_get(answer, "skipped")), version);
+    if (session)
+        (void)session_note(session, "applied", detail, &err);
+    error_done(&err);
+}
+
 static void finish(struct job *job)
 {
     const struct json_text_limits limits = {.bytes = ANSWER_BYTES, .depth = 8};
@@ -153,9 +178,10 @@ static void finish(struct job *job)
         error_set(&err, E_SYSTEM, "the process that looks at changes was lost");
     }
     answer = json_object_get(envelope, "answer");
-    if (answer)
+    if (answer) {
         take_bases(job->layers, json_object_get(envelope, "bases"));
-    else if (err.code == E_NONE)
+        note_applied(job, answer);
+    } else if (err.code == E_NONE)
         read_error(json_object_get(envelope, "error"), &err);
     job_free(job);
     fn(user, answer, &err);
@@ -215,16 +241,20 @@ static int check(struct session *session, const struct session_info *info,
 
 static int note(struct session *session, const struct changes_wish *wish, struct error *err)
 {
-    char detail[48];
+    char detail[192], what[48], hidden[64] = "";
     size_t n = json_array_size(wish->paths);
 
     if (wish->action == CHANGES_SHOW)
         return 0;
     if (n)
-        (void)snprintf(detail, sizeof(detail), "%zu path(s)%s", n,
-                       wish->is_forced ? ", forced" : "");
+        (void)snprintf(what, sizeof(what), "%zu path(s)", n);
     else
-        (void)snprintf(detail, sizeof(detail), "all%s", wish->is_forced ? ", forced" : "");
+        (void)snprintf(what, sizeof(what), "all");
+    if (wish->accept_hidden)
+        (void)snprintf(hidden, sizeof(hidden), ", accepting %llu hidden bytes",
+                       (unsigned long long)wish->accept_hidden);
+    (void)snprintf(detail, sizeof(detail), "%s%s%s", what, wish->is_forced ? ", forced" : "",
+                   hidden);
     return session_note(session, wish->action == CHANGES_APPLY ? "apply" : "discard", detail, err);
 }
 
@@ -245,8 +275,8 @@ static pid_t start_worker(struct session *session, const struct changes_wish *wi
 }
 
 /* Takes over `fd`, also when it fails. */
-static struct job *job_new(struct loop *loop, struct session *session, int fd, changes_fn fn,
-                           void *user)
+static struct job *job_new(struct loop *loop, struct session *session, enum changes_action action,
+                           int fd, changes_fn fn, void *user)
 {
     struct session_info info;
     struct job *job = calloc(1, sizeof(*job));
@@ -261,6 +291,9 @@ static struct job *job_new(struct loop *loop, struct session *session, int fd, c
                         .fn = fn,
                         .user = user,
                         .layers = layers_ref(session_layers(session)),
+                        .sessions = session_table(session),
+                        .owner = info.owner ? strdup(info.owner) : NULL,
+                        .action = action,
                         .watch = loop_watch_fd(loop, fd, LOOP_READ, on_text, job),
                         .patience = loop_timer(loop, on_late, job)};
     (void)snprintf(job->session, sizeof(job->session), "%s", info.id);
@@ -284,7 +317,7 @@ int changes_start(struct loop *loop, struct session *session, const struct chang
         return -1;
     if (pipe2(pipe, O_CLOEXEC) < 0)
         return error_errno(err, "pipe2");
-    job = job_new(loop, session, pipe[0], fn, user);
+    job = job_new(loop, session, wish->action, pipe[0], fn, user);
     if (!job) {
         (void)close(pipe[1]);
         return error_memory(err);

@@ -139,6 +139,18 @@ static int compare(struct changes_view *view, const struct layer_entry *e, const
     return 0;
 }
 
+/* What is shown has to be what the list, and its version, are about. A process of the session may
+ * write it between two looks. */
+static bool is_other(const struct layer_entry *e, struct buf *new)
+{
+    uint8_t digest[SHA256_BYTES];
+
+    if (e->change == LAYER_DELETED)
+        return false;
+    sha256(buf_str(new), new->len, digest);
+    return sha256_differs(digest, e->digest);
+}
+
 static int look(struct changes_view *view, const struct layers *layers, const struct layer_entry *e,
                 const struct run *run, struct changes_room *room, struct error *err)
 {
@@ -156,6 +168,12 @@ static int look(struct changes_view *view, const struct layers *layers, const st
     room->read -= (size_t)(e->size + e->old_size);
     if (!layers_read(layers, e, LIMIT_DIFF_FILE, &c.old, &c.new)) {
         view->not_shown = "unreadable";
+        view->is_moving = true;
+        return 0;
+    }
+    if (is_other(e, &c.new)) {
+        view->not_shown = "changing";
+        view->is_moving = true;
         return 0;
     }
     was_text = diff_is_text(span_from(&c.old));
@@ -185,7 +203,7 @@ int changes_view_make(const struct layers *layers, const struct layer_entry *e, 
         return -1;
     if (ret_view->not_shown)
         ret_view->hidden = e->size + e->old_size > 0 ? e->size + e->old_size : 1;
-    if (e->obstacle != LAYER_NO_OBSTACLE && e->obstacle != LAYER_CONFLICT)
+    if (ret_view->is_moving || (e->obstacle != LAYER_NO_OBSTACLE && e->obstacle != LAYER_CONFLICT))
         ret_view->hidden = 0; /* it is not applied in any case */
     return 0;
 }

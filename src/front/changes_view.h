@@ -19,8 +19,9 @@ struct changes_view {
     bool is_known;         /* lines were compared */
     bool is_binary;        /* no text on one side at least */
     const char *not_shown; /* why there is no diff though lines differ, or NULL */
-    uint64_t hidden;       /* bytes that an apply would write or remove unseen */
-    struct buf diff;       /* as `diff` and `patch` know them; what is invisible is escaped */
+    bool is_moving;  /* it is another file by now, or is written at this moment: not applied */
+    uint64_t hidden; /* bytes that an apply would write or remove unseen */
+    struct buf diff; /* as `diff` and `patch` know them; what is invisible is escaped */
 };
 
 void changes_view_done(struct changes_view *view);

@@ -76,10 +76,10 @@ static json_t *exception_json(const struct run_exception *e)
 {
     if (!e->name)
         return json_null();
-    return json_pack("{s:o, s:o, s:o, s:o, s:o}", "name", string_or_null(e->name), "message",
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s}", "name", string_or_null(e->name), "message",
                      string_or_null(e->message ? e->message : ""), "traceback",
                      string_or_null(e->traceback), "line", number_or_null(e->line), "hint",
-                     string_or_null(e->hint));
+                     string_or_null(e->hint), "said_by", e->is_ours ? "belljar" : "program");
 }
 
 static json_t *violations_json(const struct run *run)

@@ -11,9 +11,6 @@
 #include "pool/witness.h"
 #include "reach/approval.h"
 
-/* Of a program's own words in an answer about it. */
-#define WORDS_MAX ((size_t)200)
-
 /* --- texts --- */
 
 static char *text_of(struct run *run, struct span s)
@@ -198,21 +195,15 @@ static void open_counters(const struct box *b)
 
 /* --- what a kernel says that a program may have in its power --- */
 
-/* The words are the program's, and are marked as such. The kernel is of no further use. */
-static void take_programs_failure(struct box *b, struct unpack *u)
+/* Whose words they are nobody knows, so they are not passed on. The kernel is of no further use. */
+static void take_programs_failure(struct box *b)
 {
-    cleanup_free char *words = NULL;
-    struct wire_failure m;
+    struct run_exception *e = &b->run->exception;
 
-    if (wire_unpack_failure(u, &m))
-        words =
-            text_of(b->run, (struct span){m.message.data,
-                                          m.message.len < WORDS_MAX ? m.message.len : WORDS_MAX});
-    if (!b->run->exception.name) {
-        b->run->exception.name = strdup("KernelFailed");
-        if (asprintf(&b->run->exception.message, "the session's kernel gave up; it says: \"%s\"",
-                     words ? words : "") < 0)
-            b->run->exception.message = NULL;
+    if (!e->name) {
+        e->name = strdup("KernelFailed");
+        e->message = strdup("the session's kernel reported a failure of its own and was ended");
+        e->is_ours = true;
     }
     box_end_run(b, BOX_BROKEN);
 }
@@ -222,7 +213,6 @@ static void take_programs_failure(struct box *b, struct unpack *u)
 static bool take_claim(struct box_kernel *k, const struct frame *frame)
 {
     struct box *b = k->box;
-    struct unpack u;
 
     if (!b->model || !b->has_run_code)
         return false;
@@ -235,8 +225,7 @@ static bool take_claim(struct box_kernel *k, const struct frame *frame)
     }
     if (frame->type != WIRE_FAILED)
         return false;
-    unpack_init(&u, frame->body, frame->len);
-    take_programs_failure(b, &u);
+    take_programs_failure(b);
     return true;
 }
 

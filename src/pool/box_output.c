@@ -55,6 +55,7 @@ void box_explain_work(struct run *run)
     free(run->exception.name);
     free(run->exception.message);
     run->exception.name = strdup("OutputLimit");
+    run->exception.is_ours = true;
     if (asprintf(&run->exception.message,
                  "the program's output took more than %.15g s of Belljar's own CPU time, and the "
                  "supervisor ended the run; later output was discarded",

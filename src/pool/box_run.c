@@ -337,6 +337,7 @@ static void explain(const struct box *b, struct run *run)
         box_explain_work(run);
     if (run->exception.name)
         return;
+    run->exception.is_ours = true;
     if (b->check == BOX_CHECK_UNKNOWN && b->verdict == BOX_NO_VERDICT) {
         run->exception.name = strdup("RefusalNotConfirmed");
         run->exception.message =

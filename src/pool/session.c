@@ -268,6 +268,11 @@ struct run *session_model(struct session *s)
     return s->model;
 }
 
+struct sessions *session_table(const struct session *s)
+{
+    return s->table;
+}
+
 int session_note(struct session *s, const char *event, const char *detail, struct error *err)
 {
     return session_tell(s, event, "changes", detail, NULL, err);

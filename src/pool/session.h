@@ -123,6 +123,9 @@ struct layers *session_layers(struct session *session);
 /* What its texts are masked with. */
 struct run *session_model(struct session *session);
 
+/* The table it is in, which outlives it. */
+struct sessions *session_table(const struct session *session);
+
 /* Somebody decided on its changes: writes it down. */
 int session_note(struct session *session, const char *event, const char *detail, struct error *err);
 

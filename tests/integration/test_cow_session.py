@@ -258,11 +258,13 @@ def test_the_command(session):
 
 def test_the_trail_has_it(session):
     session.bash("echo 1 > a")
+    version = session.version()
     session.apply(paths=["a"])
     session.settle("discard")
     answer = session.who.call("audit", "list", "--json")
     said = [r for r in map(json.loads, answer.out.splitlines()) if r.get("session") == session.id or r.get("id") == session.id]
-    assert {"apply", "discard"} <= {r.get("event") for r in said}, answer
+    assert {"apply", "discard", "applied"} <= {r.get("event") for r in said}, answer
+    assert any(version in str(r.get("changes")) for r in said if r.get("event") == "applied"), said
 
 
 def test_killed_in_the_middle_each_file_is_old_or_new(callers, base):
@@ -369,3 +371,21 @@ def test_a_version_stands_for_the_files_that_are_replaced_too(session):
     reply = session.server.post(f"{session.url}/apply", {"version": version, "force": True})
     assert reply.status == 400 and "look at them again" in reply.json["error"]["hint"], reply
     assert (session.folder / "a").read_text() == "the user's work\n"
+
+
+def test_what_changes_between_two_looks_is_not_shown_as_another(session):
+    """A process that goes on flips a file: what is shown under a version is what that version applies, or it is not shown."""
+    flip = "import itertools\nfor i in itertools.count(): open('flip', 'w').write(('benign\\n' if i % 2 else 'evil 1\\n') * 3000)"
+    session.bash(f"setsid python3 -c \"{flip}\" >/dev/null 2>&1 &\nsleep 0.3")
+    for _ in range(30):
+        reply = session.server.get(f"{session.url}/changes?diff=true&path=flip")
+        if reply.status != 200:
+            continue
+        change, version = reply.json["changes"][0], reply.json["version"]
+        if not change.get("diff"):
+            continue
+        applied = session.server.post(f"{session.url}/apply", {"version": version, "paths": ["flip"], "force": True})
+        if applied.status == 200 and applied.json["done"]:
+            shown = "".join(line[1:] + "\n" for line in change["diff"].splitlines()[3:] if line.startswith("+"))
+            assert (session.folder / "flip").read_text().rstrip("\n") == shown.rstrip("\n")
+            (session.folder / "flip").unlink()

@@ -250,6 +250,17 @@ def test_a_modern_client_is_asked_in_the_result(client):
     assert late["isError"] and "is over" in json.dumps(late)
 
 
+@pytest.mark.parametrize("content, said", [({}, "was not approved"), ({"accept_hidden": 39}, "was not approved"), ({"accept_hidden": 40}, "written: ")])
+def test_a_client_says_how_much_it_has_not_seen(client, content, said):
+    client.initialize(capabilities={"elicitation": {}})
+    id = client.ask("tools/call", {"name": "execute_python_code", "arguments": {"code": code(SECRET)}})
+    asked = client.notice("elicitation/create")
+    question = asked["params"]
+    assert SECRET not in question["message"] and "[40 bytes hidden]" in question["message"] and question["requestedSchema"]["required"] == ["accept_hidden"]
+    client.send({"jsonrpc": "2.0", "id": asked["id"], "result": {"action": "accept", "content": content}})
+    assert said in client.answer(id)["result"]["structuredContent"]["stdout"]
+
+
 def test_a_client_that_cannot_be_asked_is_not(client):
     client.initialize()
     assert "nobody can be asked" in client.call("execute_python_code", {"code": code()})["structuredContent"]["stdout"]
@@ -299,6 +310,24 @@ def test_long_arguments_are_not_cut_in_silence(who, config, typed, said):
 
 def test_nor_for_a_run_on_a_server(asked):
     ask_for_all(Run(asked.who, "--server", f"unix:{asked.socket}", "--profile", "standard", "-c", long_code()), "written: ", "y")
+
+
+@pytest.mark.parametrize("typed, said", [("y", "was not approved"), ("yes", "was not approved"), ("hidden", "written: ")])
+def test_a_habit_is_no_answer_where_something_is_hidden(who, config, typed, said):
+    p = Run(who, "--config", config, "--profile", "standard", "-c", code(SECRET))
+    p.wait("40 bytes of it are HIDDEN")
+    p.wait("[hidden/N]")
+    p.type(typed + "\n")
+    p.wait(said)
+    assert p.process.wait(timeout=belljar.HANG_SECONDS) == 0
+
+
+def test_long_arguments_are_approved_when_they_were_shown(who, config):
+    p = Run(who, "--config", config, "--profile", "standard", "-c", long_code())
+    p.wait("[N/all]")
+    p.type("y\n")
+    p.wait("was not approved")
+    assert p.process.wait(timeout=belljar.HANG_SECONDS) == 0
 
 
 def test_what_was_typed_before_the_question_is_no_answer(who, config):
