@@ -9,8 +9,8 @@
 #include "pool/box.h"
 
 /* Less than this part of all memory, or this much, is too little. */
-#define SPARE_PART  16
-#define SPARE_BYTES (128 * MIB)
+#define SPARE_PART  6
+#define SPARE_BYTES (256 * MIB)
 
 /* A sandbox that has less than this part is not what the memory went to. */
 #define GREEDY_PART 8

@@ -286,7 +286,7 @@ def test_in_a_small_cgroup_files_in_memory_cost_nobody_else(callers, small_cgrou
         cell(t, quiet, calm, "x = bytearray(40 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1")
         for i in range(4):
             session = open_session(t, greedy, f"g{i}", memory_mb=300, disk_mb=300)
-            code = "for i in 1 2 3 4 5; do head -c 50M /dev/zero > /tmp/$i; done"
+            code = "for i in $(seq 25); do head -c 10M /dev/zero > /tmp/$i; sleep 0.02; done"
             t.call(greedy, "POST", f"{session}/execute", {"code": code, "language": "bash", "timeout_s": 30})
         alive = [t.call(greedy, "GET", f"/v1/sessions/g{i}").status for i in range(4)]
         assert alive.count(404) >= 3, alive

@@ -438,6 +438,36 @@ static void a_stream_frees_a_spool_nobody_took(void **state)
     spool_store_free(store);
 }
 
+/* One owner's outputs leave room for those of others. */
+static void an_owner_has_a_share_of_the_store(void **state)
+{
+    static char data[64 * 1024];
+    struct spool_store *store = NULL;
+    struct spool *loud = NULL, *quiet = NULL;
+    struct spool_info info;
+    uint64_t of_loud = 0, of_quiet = 0;
+
+    (void)state;
+    memset(data, 'x', sizeof(data));
+    assert_int_equal(spool_store_new(NULL, MIB, &store, NULL), 0);
+    assert_int_equal(spool_new(store, &of_loud, &loud, NULL), 0);
+    assert_int_equal(spool_new(store, &of_quiet, &quiet, NULL), 0);
+    for (int i = 0; i < 32; i++)
+        spool_add(loud, data, sizeof(data));
+    spool_info(loud, &info);
+    assert_int_equal(info.size, MIB / 2);
+    assert_int_equal(of_loud, MIB / 2);
+    assert_int_equal(info.dropped, 32 * sizeof(data) - MIB / 2);
+    spool_add(quiet, data, sizeof(data));
+    spool_info(quiet, &info);
+    assert_int_equal(info.size, sizeof(data));
+    spool_free(loud);
+    assert_int_equal(of_loud, 0);
+    spool_free(quiet);
+    assert_int_equal(spool_store_used(store), 0);
+    spool_store_free(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -455,6 +485,7 @@ int main(void)
         cmocka_unit_test(one_call_works_a_bounded_time),
         cmocka_unit_test(a_stream_spills_the_whole_once_it_drops),
         cmocka_unit_test(a_stream_frees_a_spool_nobody_took),
+        cmocka_unit_test(an_owner_has_a_share_of_the_store),
     };
 
     return UNIT_RUN(tests);

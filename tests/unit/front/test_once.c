@@ -156,6 +156,31 @@ static void each_of_many_has_a_key_of_its_own(void **state)
     assert_memory_equal(first.body, all.body, SHA256_BYTES);
 }
 
+/* Answers of one owner have a bound of their own. */
+static void answers_of_an_owner_are_bounded(void **state)
+{
+    static char text[64 * 1024];
+    struct once *once = table();
+    char name[16];
+
+    (void)state;
+    add(once, "quiet", "mine", 0);
+    once_keep(once, &(struct once_key){0}, text, 0); /* of no key: nothing happens */
+    for (int i = 0; i < 400; i++) {
+        struct once_key key;
+
+        (void)snprintf(name, sizeof(name), "k%d", i);
+        add(once, "loud", name, 0);
+        key = key_of("loud", name);
+        once_keep(once, &key, text, sizeof(text));
+    }
+    assert_true(is_there(once, "quiet", "mine", 0));
+    assert_true(is_there(once, "loud", "k399", 0));
+    assert_false(is_there(once, "loud", "k0", 0));
+    assert_in_range(once_count(once), 2, 1 + ONCE_BYTES / sizeof(text));
+    once_free(once);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -166,6 +191,7 @@ int main(void)
         cmocka_unit_test(what_had_no_effect_is_dropped),
         cmocka_unit_test(an_answer_is_kept_with_its_key),
         cmocka_unit_test(each_of_many_has_a_key_of_its_own),
+        cmocka_unit_test(answers_of_an_owner_are_bounded),
     };
 
     return UNIT_RUN(tests);
