@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/fiber.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 
@@ -18,6 +19,9 @@
 #define CONTAINER_BYTES ((size_t)200)
 #define VALUE_BYTES     ((size_t)64)
 
+/* Read between two looks at the clock, in a fiber: a few hundred microseconds. */
+#define PAUSE_BYTES ((size_t)32 << 10)
+
 /* Before anything is built: jansson recurses, with a bound that is fixed and far above what we want
  * to walk through again, and takes a hundred times the memory of a text that is made for it. */
 static int check_shape(const char *text, size_t len, unsigned max, struct error *err)
@@ -27,6 +31,8 @@ static int check_shape(const char *text, size_t len, unsigned max, struct error 
     size_t memory = 0, digits = 0;
 
     for (size_t i = 0; i < len; i++) {
+        if (i % PAUSE_BYTES == 0)
+            fiber_pause();
         digits = !is_string && text[i] >= '0' && text[i] <= '9' ? digits + 1 : 0;
         if (digits > LIMIT_JSON_NUMBER)
             return error_set(err, E_INVALID, "read a number of more than %d digits",
@@ -54,6 +60,33 @@ static int check_shape(const char *text, size_t len, unsigned max, struct error 
                : error_set(err, E_TOO_LARGE, "read JSON of too many values, expected fewer");
 }
 
+/* The text by pieces, with a pause between them. */
+struct source {
+    const char *text;
+    size_t len, at;
+};
+
+static size_t read_piece(void *buffer, size_t size, void *arg)
+{
+    struct source *source = arg;
+    size_t n = source->len - source->at < size ? source->len - source->at : size;
+
+    if (source->at / PAUSE_BYTES != (source->at + n) / PAUSE_BYTES)
+        fiber_pause();
+    memcpy(buffer, source->text + source->at, n);
+    source->at += n;
+    return n;
+}
+
+static json_t *load(const char *text, size_t len, size_t flags, json_error_t *mistake)
+{
+    struct source source = {.text = text, .len = len};
+
+    if (!fiber_is_running())
+        return json_loadb(text, len, flags, mistake);
+    return json_load_callback(read_piece, &source, flags, mistake);
+}
+
 int json_text_load(const char *text, size_t len, const struct json_text_limits *limits,
                    json_t **ret_value, struct error *err)
 {
@@ -70,7 +103,7 @@ int json_text_load(const char *text, size_t len, const struct json_text_limits *
         flags |= JSON_ALLOW_NUL;
     if (limits->allows_scalar)
         flags |= JSON_DECODE_ANY;
-    value = json_loadb(text, len, flags, &mistake);
+    value = load(text, len, flags, &mistake);
     if (!value && json_error_code(&mistake) == json_error_out_of_memory)
         return error_memory(err);
     if (!value)

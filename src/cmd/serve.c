@@ -361,6 +361,7 @@ static int open_http(struct serve *serve, struct error *err)
         .auth = serve->auth,
         .witness = serve->engine.witness,
         .api = &serve->api,
+        .loop = serve->engine.loop,
         .metrics = &serve->metrics,
         .max_per_caller = share_of(serve->config, serve->config->http_connections_per_token)};
     return http_new(serve->engine.loop, &http, &serve->http, err);

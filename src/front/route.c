@@ -6,8 +6,10 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
+#include "base/fiber.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/loop.h"
 #include "front/form.h"
 #include "front/multipart.h"
 #include "front/parcel.h"
@@ -392,11 +394,23 @@ int route_on_head(void *user, struct request *request)
     return check_key(request) < 0 || check_body(request) < 0 ? -1 : begin(request);
 }
 
+static struct json_text_limits body_limits(const struct request *request)
+{
+    return (struct json_text_limits){.bytes = (size_t)request->route->max_body,
+                                     .depth = BODY_DEPTH};
+}
+
+static int check_json(struct request *request, struct error *err)
+{
+    if (!json_is_object(request->json))
+        return error_set(err, E_INVALID, "the body has to be a JSON object");
+    return schema_check(request->route->body, request->json, err);
+}
+
 /* No body is an empty object. */
 static int read_json(struct request *request, struct error *err)
 {
-    const struct json_text_limits limits = {.bytes = (size_t)request->route->max_body,
-                                            .depth = BODY_DEPTH};
+    const struct json_text_limits limits = body_limits(request);
 
     if (request->body.len == 0)
         request->json = json_object();
@@ -405,9 +419,7 @@ static int read_json(struct request *request, struct error *err)
         return error_wrap(err, "the body");
     if (!request->json)
         return error_memory(err);
-    if (!json_is_object(request->json))
-        return error_set(err, E_INVALID, "the body has to be a JSON object");
-    return schema_check(request->route->body, request->json, err);
+    return check_json(request, err);
 }
 
 static int read_body(struct request *request, struct error *err)
@@ -417,15 +429,115 @@ static int read_body(struct request *request, struct error *err)
     return is_form(request) ? form_read(request, err) : read_json(request, err);
 }
 
-void route_on_whole(void *user, struct request *request)
+static void finish_reading(struct request *request, int r, struct error *err)
 {
-    struct error err = {0};
-
-    (void)user;
-    if (read_body(request, &err) < 0)
-        request_answer_error(request, &err);
+    if (r < 0)
+        request_answer_error(request, err);
     else
         request->route->handle(request);
+}
+
+/* --- a large body --- */
+
+/* Larger ones are read in a fiber, a few milliseconds per turn of the loop. */
+#define SLOW_BYTES ((size_t)128 << 10)
+
+/* The reading goes on to its end when the client has gone: what it has built so far is its own. */
+struct slow_read {
+    struct request *request; /* NULL: it is gone */
+    struct loop *loop;
+    struct fiber *fiber;
+    struct loop_work work;
+    struct buf body;
+    struct json_text_limits limits;
+    json_t *value;
+    struct error err;
+    int result;
+};
+
+static void read_slowly(void *arg)
+{
+    struct slow_read *slow = arg;
+
+    slow->result = json_text_load(buf_str(&slow->body), slow->body.len, &slow->limits, &slow->value,
+                                  &slow->err);
+}
+
+static void on_slow_gone(struct request *request)
+{
+    struct slow_read *slow = request->user;
+
+    slow->request = NULL;
+}
+
+static void end_slow(struct slow_read *slow)
+{
+    struct request *request = slow->request;
+    struct error err = {0};
+    int r = slow->result;
+
+    error_move(&err, &slow->err);
+    if (request) {
+        request->on_gone = NULL;
+        request->user = NULL;
+        request->body = slow->body;
+        slow->body = (struct buf){0};
+        request->json = slow->value;
+        slow->value = NULL;
+        if (r < 0)
+            error_wrap(&err, "the body");
+        else
+            r = check_json(request, &err);
+        finish_reading(request, r, &err);
+    }
+    json_decref(slow->value);
+    buf_done(&slow->body);
+    fiber_free(slow->fiber);
+    error_done(&err);
+    free(slow);
+}
+
+static void go_on(void *arg)
+{
+    struct slow_read *slow = arg;
+
+    if (fiber_resume(slow->fiber))
+        end_slow(slow);
+    else
+        loop_work_post(slow->loop, &slow->work, go_on, slow);
+}
+
+/* Returns false when there is no memory for it. */
+static bool begin_slow(struct loop *loop, struct request *request)
+{
+    struct slow_read *slow = calloc(1, sizeof(*slow));
+
+    if (slow)
+        slow->fiber = fiber_new(read_slowly, slow);
+    if (!slow || !slow->fiber) {
+        free(slow);
+        return false;
+    }
+    slow->request = request;
+    slow->loop = loop;
+    slow->limits = body_limits(request);
+    slow->body = request->body;
+    request->body = (struct buf){0};
+    request->user = slow;
+    request->on_gone = on_slow_gone;
+    loop_work_post(loop, &slow->work, go_on, slow);
+    return true;
+}
+
+void route_on_whole(void *user, struct request *request)
+{
+    const struct router *router = user;
+    struct error err = {0};
+
+    if (router->loop && request->route->body && !request->route->reads_body && !is_form(request) &&
+        request->body.len > SLOW_BYTES && begin_slow(router->loop, request))
+        return;
+    finish_reading(request, read_body(request, &err), &err);
 }
 
 static bool accepts(const struct request *request, const char *type)

@@ -47,11 +47,14 @@ struct route {
     bool is_unlisted; /* of another protocol, which /openapi.json has no words for */
 };
 
+struct loop; /* base/loop.h */
+
 struct router {
     const struct route *const *tables; /* NULL at the end */
     const struct config *config;
     struct auth *auth;
-    void *api; /* for request->api */
+    void *api;         /* for request->api */
+    struct loop *loop; /* for large bodies; NULL: they are read in one go */
     struct metrics *metrics;
     struct witness *witness; /* pool/witness.h */
     size_t max_per_caller;   /* requests at once, each on a connection of its own */

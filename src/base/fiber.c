@@ -1,0 +1,125 @@
+#include "base/fiber.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include "base/loop.h"
+
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/common_interface_defs.h>
+#endif
+
+/* jansson recurses once per level of nesting, with some hundred bytes. */
+#define STACK_BYTES ((size_t)512 << 10)
+
+#define TIME_NS ((uint64_t)3000000)
+
+struct fiber {
+    ucontext_t own, caller;
+    void *stack; /* with a page below it that cannot be touched */
+    size_t stack_size;
+    void (*fn)(void *arg);
+    void *arg;
+    uint64_t began_ns;
+    bool has_ended;
+};
+
+static struct fiber *running;
+
+/* The sanitizer has to know which stack is in use. */
+static void switch_to(ucontext_t *from, ucontext_t *to, const void *stack, size_t size)
+{
+#ifdef __SANITIZE_ADDRESS__
+    void *fake = NULL;
+
+    __sanitizer_start_switch_fiber(&fake, stack, size);
+    (void)swapcontext(from, to);
+    __sanitizer_finish_switch_fiber(fake, NULL, NULL);
+#else
+    (void)stack;
+    (void)size;
+    (void)swapcontext(from, to);
+#endif
+}
+
+static const void *caller_stack;
+static size_t caller_size;
+
+static void begin(void)
+{
+    struct fiber *fiber = running;
+
+#ifdef __SANITIZE_ADDRESS__
+    __sanitizer_finish_switch_fiber(NULL, &caller_stack, &caller_size);
+#endif
+    fiber->fn(fiber->arg);
+    fiber->has_ended = true;
+    switch_to(&fiber->own, &fiber->caller, caller_stack, caller_size); /* never comes back */
+}
+
+static bool prepare(ucontext_t *context, char *stack)
+{
+    if (getcontext(context) < 0)
+        return false;
+    context->uc_stack.ss_sp = stack;
+    context->uc_stack.ss_size = STACK_BYTES;
+    context->uc_link = NULL;
+    makecontext(context, begin, 0);
+    return true;
+}
+
+struct fiber *fiber_new(void (*fn)(void *arg), void *arg)
+{
+    struct fiber *fiber = calloc(1, sizeof(*fiber));
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+    if (!fiber)
+        return NULL;
+    fiber->fn = fn;
+    fiber->arg = arg;
+    fiber->stack_size = STACK_BYTES + page;
+    fiber->stack = mmap(NULL, fiber->stack_size, PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+    if (fiber->stack == MAP_FAILED || mprotect(fiber->stack, page, PROT_NONE) < 0 ||
+        !prepare(&fiber->own, (char *)fiber->stack + page)) {
+        fiber_free(fiber);
+        return NULL;
+    }
+    return fiber;
+}
+
+bool fiber_resume(struct fiber *fiber)
+{
+    if (fiber->has_ended)
+        return true;
+    running = fiber;
+    fiber->began_ns = loop_cpu_ns();
+    switch_to(&fiber->caller, &fiber->own, fiber->own.uc_stack.ss_sp, STACK_BYTES);
+    running = NULL;
+    return fiber->has_ended;
+}
+
+void fiber_free(struct fiber *fiber)
+{
+    if (!fiber)
+        return;
+    if (fiber->stack && fiber->stack != MAP_FAILED)
+        (void)munmap(fiber->stack, fiber->stack_size);
+    free(fiber);
+}
+
+void fiber_pause(void)
+{
+    struct fiber *fiber = running;
+
+    if (fiber && loop_cpu_ns() - fiber->began_ns >= TIME_NS)
+        switch_to(&fiber->own, &fiber->caller, caller_stack, caller_size);
+}
+
+bool fiber_is_running(void)
+{
+    return running != NULL;
+}

@@ -1,0 +1,28 @@
+/* A function on a stack of its own that can stop in the middle and go on later: for work of others'
+ * code that cannot be cut into pieces otherwise, such as reading a JSON text of megabytes.
+ *
+ * A fiber runs in its caller's thread, only inside fiber_resume(). What it works on has to stay as
+ * it is while it pauses.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+
+struct fiber;
+
+/* NULL: out of memory. */
+struct fiber *fiber_new(void (*fn)(void *arg), void *arg);
+
+/* Runs it until it has taken a few milliseconds of CPU time, or has ended: then it returns true. */
+bool fiber_resume(struct fiber *fiber);
+
+/* Accepts NULL. One that has not ended is dropped where it stands: it must not own anything. */
+void fiber_free(struct fiber *fiber);
+
+/* Inside a fiber: stops here when its time is up. Elsewhere: nothing. Costs a look at a clock. */
+void fiber_pause(void);
+
+/* Whether the caller runs in a fiber. */
+bool fiber_is_running(void);
