@@ -307,6 +307,9 @@ json_t *mask_json_for_review(const struct run *run, const json_t *value, uint64_
 
 /* ---- JSON ---- */
 
+/* No label is longer: [REDACTED_ and the name of a rule. */
+#define LABEL_MAX ((size_t)64)
+
 /* Outside of strings, a capital, or a bracket before one, begins one of our labels and nothing
  * else: JSON has no such value. Returns its length, or 0. */
 static size_t label_length(const char *text, size_t len)
@@ -321,7 +324,7 @@ static size_t label_length(const char *text, size_t len)
     }
     if (len < 3 || text[0] != '[' || text[1] < 'A' || text[1] > 'Z')
         return 0;
-    while (n < len && text[n] != ']' && text[n] != '"')
+    while (n < len && n < LABEL_MAX && text[n] != ']' && text[n] != '"')
         n++;
     return n < len && text[n] == ']' ? n + 1 : 0;
 }

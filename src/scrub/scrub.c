@@ -378,6 +378,7 @@ static size_t merge_spans(struct scrub *s)
 
     if (!s->n_spans)
         return 0;
+    scrub_charge(s, 8 * s->n_spans);
     qsort(s->spans, s->n_spans, sizeof(*s->spans), compare_spans);
     for (size_t i = 1; i < s->n_spans; i++) {
         struct scrub_span *last = &s->spans[kept], *next = &s->spans[i];
