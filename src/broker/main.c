@@ -197,6 +197,7 @@ static void set_up(struct unpack *u)
     struct error err = {0};
     uid_t uid = unpack_u32(u);
     gid_t gid = unpack_u32(u);
+    struct survey_outside *outside[ARRAY_SIZE(broker.grants)] = {0};
     int report = take_message_fd();
 
     broker.uid = uid;
@@ -210,15 +211,20 @@ static void set_up(struct unpack *u)
     take_own_places(u);
     if (!unpack_ok(u))
         fail_protocol();
+    /* Homes may be closed to the sandbox's user. */
+    for (uint32_t i = 0; i < broker.n_grants; i++)
+        if (survey_outside_new(broker.grants[i].path, &outside[i], &err) < 0)
+            fail(&err);
     if (give_up_rights(uid, gid, &err) < 0)
         fail(&err);
     for (uint32_t i = 0; i < broker.n_grants; i++) {
         struct granted_dir *g = &broker.grants[i];
 
-        if (g->mount >= 0 && survey_new(g->mount, g->path, &g->survey, &err) < 0) {
+        if (g->mount >= 0 && survey_new_with(g->mount, g->path, outside[i], &g->survey, &err) < 0) {
             error_wrap(&err, "grant %s", g->path);
             fail(&err);
         }
+        survey_outside_free(outside[i]);
     }
 }
 

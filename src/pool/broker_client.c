@@ -203,6 +203,7 @@ static void on_message(void *arg)
 struct start {
     const char *program;
     int control;
+    char *environment[3]; /* where the user's settings are, whose links may lead into a grant */
 };
 
 /* In the child, which shares our memory until it executes: nothing is allocated or kept. */
@@ -210,7 +211,7 @@ static int become_broker(void *arg)
 {
     const struct start *start = arg;
     char name[] = "belljar-broker";
-    char *const argv[] = {name, NULL}, *const environment[] = {NULL};
+    char *const argv[] = {name, NULL};
     int control = fcntl(start->control, F_DUPFD, 16);
     int null = open("/dev/null", O_RDWR);
 
@@ -219,18 +220,32 @@ static int become_broker(void *arg)
         dup2(control, BROKER_CONTROL_FD) < 0 || chdir("/") < 0 ||
         syscall(SYS_close_range, BROKER_CONTROL_FD + 1U, ~0U, 0U) < 0)
         return 1;
-    (void)execve(start->program, argv, environment);
+    (void)execve(start->program, argv, start->environment);
     return 1;
+}
+
+static void add_variable(struct start *start, size_t at, const char *name)
+{
+    const char *value = getenv(name);
+
+    if (value && asprintf(&start->environment[at], "%s=%s", name, value) < 0)
+        start->environment[at] = NULL;
 }
 
 static int start_process(struct broker_client *c, struct error *err)
 {
+    struct start start = {.program = c->brokers->program};
     int pair[2];
 
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return error_errno(err, "socketpair");
     c->control = pair[0];
-    c->pid = ns_vfork(0, become_broker, &(struct start){c->brokers->program, pair[1]});
+    start.control = pair[1];
+    add_variable(&start, 0, "HOME");
+    add_variable(&start, start.environment[0] ? 1 : 0, "XDG_CONFIG_HOME");
+    c->pid = ns_vfork(0, become_broker, &start);
+    free(start.environment[0]);
+    free(start.environment[1]);
     (void)close(pair[1]);
     if (c->pid < 0)
         return error_errno(err, "start the write broker");

@@ -369,8 +369,8 @@ static int look(int dir, struct survey *s, struct error *err)
     if (s->root < 0)
         return error_errno(err, "open `%s`", s->path);
     protected_walk(&state, s->path);
-    if (survey_find_homes(s, err) < 0 || walk_from(s, "", &state, false, err) < 0 ||
-        add_own(s, err) < 0 || survey_outside(s, err) < 0 || survey_git_global(s, "", err) < 0 ||
+    if (walk_from(s, "", &state, false, err) < 0 || add_own(s, err) < 0 ||
+        survey_outside_leads(s, err) < 0 || survey_git_global(s, "", err) < 0 ||
         walk_places(s, err) < 0)
         return -1;
     if (s->n_places)
@@ -378,8 +378,8 @@ static int look(int dir, struct survey *s, struct error *err)
     return 0;
 }
 
-static int make(int dir, const char *path, bool is_for_review, struct survey **ret_survey,
-                struct error *err)
+static int make(int dir, const char *path, const struct survey_outside *outside, bool is_for_review,
+                struct survey **ret_survey, struct error *err)
 {
     struct survey *s = calloc(1, sizeof(*s));
     int r;
@@ -388,24 +388,44 @@ static int make(int dir, const char *path, bool is_for_review, struct survey **r
         return error_memory(err);
     s->root = -1;
     s->is_for_review = is_for_review;
+    s->outside = outside;
     s->path = strdup(path);
     r = s->path ? look(dir, s, err) : error_memory(err);
     if (r < 0) {
         survey_free(s);
         return -1;
     }
+    s->outside = NULL;
     *ret_survey = s;
     return 0;
 }
 
+static int make_whole(int dir, const char *path, bool is_for_review, struct survey **ret_survey,
+                      struct error *err)
+{
+    struct survey_outside *outside = NULL;
+    int r = survey_outside_new(path, &outside, err);
+
+    if (r == 0)
+        r = make(dir, path, outside, is_for_review, ret_survey, err);
+    survey_outside_free(outside);
+    return r;
+}
+
 int survey_new(int dir, const char *path, struct survey **ret_survey, struct error *err)
 {
-    return make(dir, path, false, ret_survey, err);
+    return make_whole(dir, path, false, ret_survey, err);
+}
+
+int survey_new_with(int dir, const char *path, const struct survey_outside *outside,
+                    struct survey **ret_survey, struct error *err)
+{
+    return make(dir, path, outside, false, ret_survey, err);
 }
 
 int survey_new_for_review(int dir, const char *path, struct survey **ret_survey, struct error *err)
 {
-    return make(dir, path, true, ret_survey, err);
+    return make_whole(dir, path, true, ret_survey, err);
 }
 
 void survey_free(struct survey *s)
@@ -419,8 +439,6 @@ void survey_free(struct survey *s)
     free(s->place_slots);
     free(s->inodes);
     free(s->path);
-    for (size_t i = 0; i < SURVEY_HOMES; i++)
-        free(s->homes[i]);
     free(s);
 }
 

@@ -16,12 +16,20 @@
 
 struct survey;
 
+/* What lies outside of the tree and leads into it: links in home directories, and git's settings of
+ * the user and of the machine. A process that gives up rights collects it before. */
+struct survey_outside;
+int survey_outside_new(const char *path, struct survey_outside **ret_outside, struct error *err);
+void survey_outside_free(struct survey_outside *outside); /* accepts NULL */
+
 /* `dir` is a descriptor of the directory and `path` its absolute path on the host, without links.
  * Best is a descriptor on the detached mount through which files will be written: a directory on
  * which something else is mounted hides what is below it, and ends the survey with an error.
  * Directories that the acting user can neither read nor owns are passed over. Inode numbers are
  * those that fstat() shows through `dir`. */
 int survey_new(int dir, const char *path, struct survey **ret_survey, struct error *err);
+int survey_new_with(int dir, const char *path, const struct survey_outside *outside,
+                    struct survey **ret_survey, struct error *err);
 void survey_free(struct survey *survey); /* accepts NULL */
 
 /* The same for a directory whose changes are reviewed: what cannot be opened, or has something else

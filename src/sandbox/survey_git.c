@@ -12,6 +12,14 @@
 
 #define INCLUDES_MAX 10 /* as git has it */
 
+static int refuse_large(const struct survey *s, const char *path, struct error *err)
+{
+    error_set(err, E_TOO_LARGE, "`%s%s%s` is too large to be understood",
+              path[0] == '/' ? "" : s->path, path[0] == '/' ? "" : "/", path);
+    return error_hint(err, "git obeys it, so nobody knows what it protects; grant a directory "
+                           "without it, or this one with :cow");
+}
+
 /* Reads a small file of the tree. 0: *ret_text is its content, or NULL where there is none. */
 static int read_small(struct survey *s, int fd, const char *path, struct buf *text,
                       struct error *err)
@@ -23,11 +31,8 @@ static int read_small(struct survey *s, int fd, const char *path, struct buf *te
     if (fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
         return 0;
     if (++s->n_files > SURVEY_FILES_MAX || st.st_size > SURVEY_FILE_BYTES ||
-        buf_read_fd(text, fd, NULL) < 0) {
-        error_set(err, E_TOO_LARGE, "`%s/%s` is too large to be understood", s->path, path);
-        return error_hint(err, "git obeys it, so nobody knows what it protects; grant a directory "
-                               "without it, or this one with :cow");
-    }
+        buf_read_fd(text, fd, NULL) < 0)
+        return refuse_large(s, path, err);
     return 1;
 }
 
@@ -130,9 +135,9 @@ static char *expand(const struct reading *r, const char *value)
 {
     if (value[0] != '~')
         return strdup(value);
-    if (value[1] != '/' || !r->s->homes[0])
+    if (value[1] != '/' || !r->s->outside->homes[0])
         return NULL;
-    return survey_join(r->s->homes[0], value + 2);
+    return survey_join(r->s->outside->homes[0], value + 2);
 }
 
 static void lead(struct reading *r, const char *base, const char *value, const char *row)
@@ -253,23 +258,29 @@ static void take(void *arg, const char *section, const char *sub, const char *na
 }
 
 /* core.worktree counts for what stands above it, too, so the text is read twice. */
-static int read_text(struct reading *r, int fd, const char *path)
+static int parse(struct reading *r, const char *path, const struct buf *text)
 {
-    cleanup(buf_done) struct buf text = {0};
     cleanup_free char *base = strdup(path);
     char *slash = base ? strrchr(base, '/') : NULL;
-    int got;
 
     if (!base)
         return error_memory(r->err);
     *(slash ? slash : base) = '\0';
     r->base = base;
+    for (int turn = 0; turn < 2 && !r->failed; turn++)
+        if (git_config_parse(buf_str(text), text->len, take, r) < 0)
+            return error_memory(r->err);
+    return r->failed;
+}
+
+static int read_text(struct reading *r, int fd, const char *path)
+{
+    cleanup(buf_done) struct buf text = {0};
+    int got;
+
     buf_init(&text, SURVEY_FILE_BYTES + 1);
     got = read_small(r->s, fd, path, &text, r->err);
-    for (int turn = 0; turn < 2 && got > 0 && !r->failed; turn++)
-        if (git_config_parse(buf_str(&text), text.len, take, r) < 0)
-            return error_memory(r->err);
-    return got < 0 ? -1 : r->failed;
+    return got > 0 ? parse(r, path, &text) : got;
 }
 
 /* `path` is below the grant and resolved. */
@@ -289,21 +300,14 @@ static int read_outside(struct reading *r, const char *path)
 
 int survey_git_global(struct survey *s, const char *git, struct error *err)
 {
-    const char *xdg = getenv("XDG_CONFIG_HOME");
     struct reading r = {.s = s, .git = git, .err = err};
-    int failed = read_outside(&r, "/etc/gitconfig");
+    int failed = 0;
 
-    for (size_t i = 0; i <= SURVEY_HOMES && !failed; i++) {
-        const char *home = i < SURVEY_HOMES ? s->homes[i] : NULL;
-        cleanup_free char *old = home ? survey_join(home, ".gitconfig") : NULL;
-        cleanup_free char *new = home ? survey_join(home, ".config/git/config") : NULL;
+    for (size_t i = 0; i < s->outside->n_files && !failed; i++) {
+        const struct survey_file *file = &s->outside->files[i];
 
-        if (i == SURVEY_HOMES && xdg && *xdg == '/')
-            new = survey_join(xdg, "git/config");
-        if (old)
-            failed = read_outside(&r, old);
-        if (new && !failed)
-            failed = read_outside(&r, new);
+        failed = file->is_too_large ? refuse_large(s, file->path, err)
+                                    : parse(&r, file->path, &file->text);
     }
     free(r.worktree);
     return failed;

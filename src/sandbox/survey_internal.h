@@ -10,6 +10,7 @@
 #include "sandbox/survey.h"
 
 #define SURVEY_HOMES 4
+#define SURVEY_FILES 12
 
 #define SURVEY_HOLDS     1u /* something below is protected */
 #define SURVEY_DIRECTORY 2u
@@ -27,6 +28,20 @@ struct survey_place {
     struct protected_state state;
 };
 
+struct survey_file {
+    char *path;
+    struct buf text;
+    bool is_too_large;
+};
+
+struct survey_outside {
+    char *homes[SURVEY_HOMES];  /* whose owners may obey what is in the tree; NULL: no more */
+    struct survey_place *leads; /* by absolute path */
+    size_t n_leads, leads_size;
+    struct survey_file files[SURVEY_FILES]; /* git's settings */
+    size_t n_files;
+};
+
 struct survey {
     int root;
     char *path;
@@ -39,9 +54,8 @@ struct survey {
     size_t next_place; /* the first that has not been walked */
     bool has_directories;
     bool is_for_review;
-    unsigned n_files;          /* of git's that were read */
-    char *homes[SURVEY_HOMES]; /* directories whose owner may obey what is in the tree; NULL: no
-                                  more */
+    unsigned n_files; /* of git's that were read */
+    const struct survey_outside *outside;
 };
 
 /* How many places, and how many of git's files, before it is given up: nobody has that many. */
@@ -91,9 +105,6 @@ int survey_git_global(struct survey *s, const char *git, struct error *err);
 
 /* --- survey_outside.c --- */
 
-/* Finds the homes. */
-int survey_find_homes(struct survey *s, struct error *err);
-
 /* Links with protected names in the homes that lead into the tree: `~/.bashrc`, where `~/dotfiles`
  * is granted. */
-int survey_outside(struct survey *s, struct error *err);
+int survey_outside_leads(struct survey *s, struct error *err);

@@ -1,29 +1,32 @@
 /* What is protected in the tree because of something outside of it: a home directory next to the
  * grant, or around it, whose start-up files are links into the tree. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/array.h"
+#include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "sandbox/survey_internal.h"
 
-static int add_home(struct survey *s, const char *home, struct error *err)
+static int add_home(struct survey_outside *o, const char *home, struct error *err)
 {
     size_t i = 0;
 
     if (!home || home[0] != '/' || !home[1])
         return 0;
-    for (; i < SURVEY_HOMES && s->homes[i]; i++)
-        if (strcmp(s->homes[i], home) == 0)
+    for (; i < SURVEY_HOMES && o->homes[i]; i++)
+        if (strcmp(o->homes[i], home) == 0)
             return 0;
     if (i == SURVEY_HOMES)
         return 0;
-    s->homes[i] = strdup(home);
-    return s->homes[i] ? 0 : error_memory(err);
+    o->homes[i] = strdup(home);
+    return o->homes[i] ? 0 : error_memory(err);
 }
 
 static bool is_around(const char *home, const char *path)
@@ -35,13 +38,13 @@ static bool is_around(const char *home, const char *path)
 
 /* That of the environment, that of the acting user, and those that the grant lies in. /etc/passwd
  * is read by hand: the C library would load modules and ask servers. */
-int survey_find_homes(struct survey *s, struct error *err)
+static int find_homes(struct survey_outside *o, const char *grant, struct error *err)
 {
     cleanup_fclose FILE *users = NULL;
     cleanup_free char *line = NULL;
     size_t size = 0;
 
-    if (add_home(s, getenv("HOME"), err) < 0)
+    if (add_home(o, getenv("HOME"), err) < 0)
         return -1;
     users = file_open_stream(-1, "/etc/passwd");
     while (users && getline(&line, &size, users) > 0) {
@@ -51,19 +54,35 @@ int survey_find_homes(struct survey *s, struct error *err)
             field[i] = strsep(&rest, ":");
         if (!field[5] || field[5][0] != '/' || !field[5][1])
             continue;
-        if ((strtoul(field[2], NULL, 10) == geteuid() || is_around(field[5], s->path)) &&
-            add_home(s, field[5], err) < 0)
+        if ((strtoul(field[2], NULL, 10) == geteuid() || is_around(field[5], grant)) &&
+            add_home(o, field[5], err) < 0)
             return -1;
     }
     return 0;
 }
 
-/* `path` is a link outside. *ret_is_there: whether anything is there, so that further names are
- * worth a look. */
-static int look_at(struct survey *s, const char *path, const struct protected_state *state,
+/* --- links --- */
+
+static int add_lead(struct survey_outside *o, const char *target,
+                    const struct protected_state *state, struct error *err)
+{
+    struct survey_place *grown = array_grow(o->leads, o->n_leads, &o->leads_size, sizeof(*grown));
+    char *copy = grown ? strdup(target) : NULL;
+
+    if (grown)
+        o->leads = grown;
+    if (!copy)
+        return error_memory(err);
+    o->leads[o->n_leads++] = (struct survey_place){copy, *state};
+    return 0;
+}
+
+/* *ret_is_there: whether anything is there, so that further names are worth a look. A link is kept
+ * by its own words and by where it leads now. */
+static int look_at(struct survey_outside *o, const char *path, const struct protected_state *state,
                    bool *ret_is_there, struct error *err)
 {
-    cleanup_free char *full = NULL;
+    cleanup_free char *full = NULL, *real = NULL;
     char target[PATH_MAX];
     ssize_t n = readlink(path, target, sizeof(target) - 1);
     const char *slash = strrchr(path, '/');
@@ -76,13 +95,16 @@ static int look_at(struct survey *s, const char *path, const struct protected_st
         full = NULL;
         return error_memory(err);
     }
-    return survey_lead(s, "", target[0] == '/' ? target : full, state, err);
+    real = realpath(path, NULL);
+    if (real && add_lead(o, real, state, err) < 0)
+        return -1;
+    return add_lead(o, target[0] == '/' ? target : full, state, err);
 }
 
 /* Each name of one pattern, from the home on, as far as there is something. *ret_missing: how much
  * of the pattern was not there. */
-static int look_for(struct survey *s, const char *home, const char *pattern, size_t *ret_missing,
-                    struct error *err)
+static int look_for(struct survey_outside *o, const char *home, const char *pattern,
+                    size_t *ret_missing, struct error *err)
 {
     struct protected_state state = {0};
     char path[PATH_MAX];
@@ -96,7 +118,7 @@ static int look_for(struct survey *s, const char *home, const char *pattern, siz
             sizeof(path))
             return 0;
         protected_step(&state, at, len);
-        if (look_at(s, path, &state, &is_there, err) < 0)
+        if (look_at(o, path, &state, &is_there, err) < 0)
             return -1;
         if (!is_there) {
             *ret_missing = whole;
@@ -107,7 +129,7 @@ static int look_for(struct survey *s, const char *home, const char *pattern, siz
     return 0;
 }
 
-static int look_in(struct survey *s, const char *home, struct error *err)
+static int look_in(struct survey_outside *o, const char *home, struct error *err)
 {
     size_t count, missing = 0;
     const struct protected_name *rows = protected_names(&count);
@@ -121,16 +143,85 @@ static int look_in(struct survey *s, const char *home, struct error *err)
         if (missing && i > 0 && strncmp(pattern, rows[i - 1].pattern, missing) == 0 &&
             pattern[missing] == '/')
             continue;
-        if (look_for(s, home, pattern, &missing, err) < 0)
+        if (look_for(o, home, pattern, &missing, err) < 0)
             return -1;
     }
     return 0;
 }
 
-int survey_outside(struct survey *s, struct error *err)
+/* --- git's settings --- */
+
+/* One that is too large is kept as such, and ends the survey. */
+static int read_one(struct survey_outside *o, const char *dir, const char *name, struct error *err)
 {
-    for (size_t i = 0; i < SURVEY_HOMES && s->homes[i]; i++)
-        if (look_in(s, s->homes[i], err) < 0)
+    cleanup_free char *path = survey_join(dir, name);
+    cleanup_close int fd = path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : -1;
+    struct survey_file *file = &o->files[o->n_files];
+    struct stat st;
+
+    if (!path)
+        return error_memory(err);
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || o->n_files == SURVEY_FILES)
+        return 0;
+    buf_init(&file->text, SURVEY_FILE_BYTES);
+    file->is_too_large = buf_read_fd(&file->text, fd, NULL) < 0;
+    file->path = take_ptr(path);
+    o->n_files++;
+    return 0;
+}
+
+static int read_settings(struct survey_outside *o, struct error *err)
+{
+    const char *xdg = getenv("XDG_CONFIG_HOME");
+
+    if (read_one(o, "/etc", "gitconfig", err) < 0 ||
+        (xdg && *xdg == '/' && read_one(o, xdg, "git/config", err) < 0))
+        return -1;
+    for (size_t i = 0; i < SURVEY_HOMES && o->homes[i]; i++)
+        if (read_one(o, o->homes[i], ".gitconfig", err) < 0 ||
+            read_one(o, o->homes[i], ".config/git/config", err) < 0)
+            return -1;
+    return 0;
+}
+
+/* --- the whole --- */
+
+int survey_outside_new(const char *path, struct survey_outside **ret_outside, struct error *err)
+{
+    struct survey_outside *o = calloc(1, sizeof(*o));
+    int r = o ? find_homes(o, path, err) : error_memory(err);
+
+    for (size_t i = 0; r == 0 && i < SURVEY_HOMES && o->homes[i]; i++)
+        r = look_in(o, o->homes[i], err);
+    if (r == 0)
+        r = read_settings(o, err);
+    if (r < 0)
+        survey_outside_free(o);
+    else
+        *ret_outside = o;
+    return r;
+}
+
+void survey_outside_free(struct survey_outside *o)
+{
+    if (!o)
+        return;
+    for (size_t i = 0; i < SURVEY_HOMES; i++)
+        free(o->homes[i]);
+    for (size_t i = 0; i < o->n_leads; i++)
+        free(o->leads[i].path);
+    for (size_t i = 0; i < o->n_files; i++) {
+        free(o->files[i].path);
+        buf_done(&o->files[i].text);
+    }
+    free(o->leads);
+    free(o);
+}
+
+int survey_outside_leads(struct survey *s, struct error *err)
+{
+    for (size_t i = 0; i < s->outside->n_leads; i++)
+        if (survey_lead(s, "", s->outside->leads[i].path, &s->outside->leads[i].state, err) < 0)
             return -1;
     return 0;
 }
