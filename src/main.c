@@ -27,6 +27,7 @@ static const struct {
     {"session",     cmd_session,     "list, show and end the sessions of a running server"      },
     {"skills",      cmd_skills,      "look after code that later programs import"               },
     {"state",       cmd_state,       "look after what agents have saved for later"              },
+    {"undo",        cmd_undo,        "take back what a run changed in your directories"         },
     {"environment", cmd_environment, "make environments: packages that programs find"           },
     {"token",       cmd_token,       "add, list and remove tokens of a server"                  },
     {"setup",       cmd_setup,       "tell an agent's program of Belljar"                       },

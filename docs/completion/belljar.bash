@@ -2,7 +2,7 @@
 _belljar()
 {
     local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} command=${COMP_WORDS[1]-}
-    local commands="run shell serve mcp session skills state environment token setup audit doctor mask config bench version" actions=""
+    local commands="run shell serve mcp session skills state undo environment token setup audit doctor mask config bench version" actions=""
 
     COMPREPLY=()
     if [ "$COMP_CWORD" -eq 1 ]; then

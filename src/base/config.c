@@ -112,7 +112,8 @@ static const struct config_option options[] = {
     {"trail_mb_per_hour", CONFIG_SIZE, "4096", 0, 1 << 30, .unit = "MB", .unit_bytes = 1048576,
      .help = "how much a server writes to the trail for one token within an hour; beyond this it is answered with 429; 0: any amount", AT(trail_mb_per_hour)},
 
-    {"undo", CONFIG_CHOICE, "on", .choices = "on,off", .value = "on|off",
+    {"undo", CONFIG_CHOICE, "on", .choices = "on,off", .flag = "undo", .command = "mcp", .value = "on|off",
+     .brief = "record changes in `:rw` directories",
      .help = "record what programs change in directories granted with `:rw`, so that `belljar undo` can take it back; with `on`, a change that cannot be recorded is refused", AT(undo)},
     {"undo_mb", CONFIG_SIZE, "1024", 1, 1048576, .unit = "MB", .unit_bytes = 1048576,
      .help = "what one run may make Belljar save for that; changes beyond it are refused", AT(undo_mb)},

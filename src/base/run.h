@@ -240,6 +240,14 @@ struct run_stream {
     struct spool *spool;       /* the whole, or as much as fits; NULL: head and tail are all */
 };
 
+/* What a run changed in directories granted for writing: numbers of things. A file that was opened
+ * for writing counts as changed. */
+struct run_changes {
+    bool is_known; /* false: no directory was granted for writing */
+    bool has_undo; /* `belljar undo` can take it back */
+    uint64_t created, changed, removed, renamed;
+};
+
 struct run {
     /* --- the request, filled by a door --- */
     char id[32]; /* "run_" + 26 characters */
@@ -322,6 +330,7 @@ struct run {
     struct layers *cow;      /* with keeps_layers: whoever asked frees it (sandbox/layer.h) */
     struct run_masked masked;
     struct run_traffic *traffic; /* NULL: no host is granted */
+    struct run_changes changes;  /* in directories granted for writing */
     struct run_denial *denials;  /* in order, up to LIMIT_DENIALS */
     size_t n_denials;
     uint64_t denials_more; /* not listed */

@@ -27,6 +27,7 @@ int cmd_shell(int argc, char **argv);
 int cmd_skills(int argc, char **argv);
 int cmd_state(int argc, char **argv);
 int cmd_token(int argc, char **argv);
+int cmd_undo(int argc, char **argv);
 int cmd_version(int argc, char **argv);
 
 /* Belljar's own failure in `belljar run`, as `env` and `timeout` have it. */

@@ -21,6 +21,7 @@ struct wish {
     struct config *config;
     const char *profile;
     json_t *args;
+    bool has_writable; /* an --allow with :rw */
     char program[PATH_MAX];
     bool is_dry, is_remove, is_print, replaces, is_unverified;
 };
@@ -98,9 +99,19 @@ static int add_allow(struct wish *wish, const char *word, struct error *err)
     }
     if (asprintf(&text, "%s:%s", full, run_grant_mode_name(mode)) < 0)
         return error_memory(err);
-    if (add_arg(wish, "--allow", err) < 0)
+    if (add_arg(wish, "--allow", err) < 0 || add_arg(wish, text, err) < 0)
         return -1;
-    return add_arg(wish, text, err);
+    wish->has_writable |= mode == RUN_GRANT_RW;
+    return 0;
+}
+
+/* Whoever reads the entry sees that an agent's changes can be taken back, whatever the settings of
+ * this host will say. */
+static int add_undo(struct wish *wish, struct error *err)
+{
+    if (!wish->has_writable)
+        return 0;
+    return add_arg(wish, "--undo", err) < 0 ? -1 : add_arg(wish, "on", err);
 }
 
 /* A mistake in its name would otherwise show as a server that does not start. */
@@ -207,7 +218,7 @@ static int parse(struct wish *wish, int argc, char **argv)
     if (optind + 1 < argc)
         return cmd_bad_argument("setup", argv[optind + 1]) + 1;
     if (take_client(wish, argc, argv, &err) < 0 || check_profile(wish, &err) < 0 ||
-        find_program(wish, &err) < 0)
+        add_undo(wish, &err) < 0 || find_program(wish, &err) < 0)
         return cmd_fail(&err) + 1;
     return 0;
 }

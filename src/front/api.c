@@ -26,6 +26,7 @@ const struct route *const api_tables[] = {
     api_file_routes,
     api_output_routes,
     api_skill_routes,
+    api_undo_routes,
     api_work_routes,
     pyrunner_routes,
     metrics_routes,

@@ -46,6 +46,7 @@ extern const struct route api_session_routes[];
 extern const struct route api_file_routes[];
 extern const struct route api_output_routes[];
 extern const struct route api_skill_routes[];
+extern const struct route api_undo_routes[];
 extern const struct route api_work_routes[];
 extern const struct route api_meta_routes[];
 extern const struct route pyrunner_routes[];

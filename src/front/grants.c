@@ -41,6 +41,13 @@ static bool is_allowed(const struct config *config, const struct run_grant *gran
     return false;
 }
 
+bool grants_may_write(const struct config *config, const char *path)
+{
+    const struct run_grant grant = {.path = (char *)path, .fd = -1, .mode = RUN_GRANT_RW};
+
+    return is_allowed(config, &grant);
+}
+
 static int read_one(const struct config *config, const char *text, struct run *run,
                     struct error *err)
 {

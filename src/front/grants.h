@@ -8,3 +8,6 @@
  * there or not: nobody learns what a disk holds. */
 int grants_read(const struct api *api, const struct caller *caller, const json_t *body,
                 struct run *run, struct error *err);
+
+/* Whether the settings let this directory, a resolved path, be written. */
+bool grants_may_write(const struct config *config, const char *path);

@@ -44,6 +44,7 @@ static const struct {
     {&mcp_tool_restart,           NULL         },
     {&mcp_tool_fork,              NULL         },
     {&mcp_tool_changes,           NULL         },
+    {&mcp_tool_undo,              NULL         },
     {&mcp_tool_work_create,       NULL         },
     {&mcp_tool_work_save,         NULL         },
     {&mcp_tool_work_load,         NULL         },
@@ -77,10 +78,12 @@ static bool has_own(const char *compat, const char *name)
 /* What most hosts have no use for is not shown to models that would have to read it. */
 static bool is_useful(const struct mcp_host *host, const struct mcp_tool *tool)
 {
-    if (tool != &mcp_tool_changes)
+    enum run_grant_mode mode = tool == &mcp_tool_undo ? RUN_GRANT_RW : RUN_GRANT_COW;
+
+    if (tool != &mcp_tool_changes && tool != &mcp_tool_undo)
         return true;
     for (size_t i = 0; host->granted && i < host->granted->n_grants; i++)
-        if (host->granted->grants[i].mode == RUN_GRANT_COW)
+        if (host->granted->grants[i].mode == mode)
             return true;
     return false;
 }

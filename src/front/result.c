@@ -234,9 +234,19 @@ static json_t *determinism_json(const struct run *run)
                          : json_array());
 }
 
+static json_t *changes_json(const struct run_changes *c)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:b}", "created", (json_int_t)c->created, "changed",
+                     (json_int_t)c->changed, "removed", (json_int_t)c->removed, "renamed",
+                     (json_int_t)c->renamed, "undo", (int)c->has_undo);
+}
+
 /* Fields that are there only where somebody wanted them. */
 static int add_asked_for(const struct run *run, json_t *object)
 {
+    if (run->changes.is_known &&
+        json_object_set_new(object, "changes", changes_json(&run->changes)) < 0)
+        return -1;
     if (run->collect && (json_object_set_new(object, "collected", parcel_json(run)) < 0 ||
                          json_object_set_new(object, "collected_truncated",
                                              json_boolean(run->has_more_collected)) < 0))

@@ -143,6 +143,20 @@ static int read_denials(const json_t *list, struct run *run, struct error *err)
     return 0;
 }
 
+static void read_changes(const json_t *changes, struct run_changes *c)
+{
+    if (!json_is_object(changes))
+        return;
+    *c = (struct run_changes){
+        .is_known = true,
+        .has_undo = json_is_true(json_object_get(changes, "undo")),
+        .created = count_of(changes, "created"),
+        .changed = count_of(changes, "changed"),
+        .removed = count_of(changes, "removed"),
+        .renamed = count_of(changes, "renamed"),
+    };
+}
+
 int result_read(const json_t *object, struct run *run, struct error *err)
 {
     const json_t *exit_code = json_object_get(object, "exit_code");
@@ -156,6 +170,7 @@ int result_read(const json_t *object, struct run *run, struct error *err)
     run->displays_more = (uint32_t)count_of(object, "displays_more");
     read_exception(json_object_get(object, "error"), &run->exception);
     read_usage(json_object_get(object, "usage"), &run->usage);
+    read_changes(json_object_get(object, "changes"), &run->changes);
     if (read_net(json_object_get(object, "net"), run, err) < 0 ||
         read_denials(json_object_get(object, "denials"), run, err) < 0)
         return -1;

@@ -92,6 +92,18 @@ struct witness_net {
 
 int witness_net(struct witness *witness, const struct witness_net *event, struct error *err);
 
+/* A run is about to be undone ("undo"), or was ("undone"). */
+struct witness_undo {
+    const char *event;
+    const char *owner; /* who asked */
+    const char *run;   /* whose changes are taken back */
+    const char *undo;  /* of "undone": the id of the undo, or NULL: nothing was done */
+    uint64_t done, conflicts;
+    const struct error *error; /* it failed, or NULL */
+};
+
+int witness_undo(struct witness *witness, const struct witness_undo *event, struct error *err);
+
 /* Somebody was turned away before there was a run. */
 int witness_refusal(struct witness *witness, const char *owner, const char *what,
                     const struct error *why, struct error *err);

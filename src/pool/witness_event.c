@@ -56,6 +56,28 @@ int witness_file(struct witness *witness, const struct witness_file *event, stru
     return witness_append(witness, event->owner, &r, TRAIL_EVENT, NULL, err);
 }
 
+int witness_undo(struct witness *witness, const struct witness_undo *event, struct error *err)
+{
+    cleanup(record_done) struct record r = {0};
+    const char *owner = event->owner && *event->owner ? event->owner : OWNER_LOCAL;
+
+    if (!witness)
+        return 0;
+    record_init(&r, "undo");
+    record_word(&r, "event", event->event);
+    record_word(&r, "id", event->run);
+    witness_add(witness, &r, "owner", owner);
+    if (strcmp(event->event, "undone") == 0) {
+        if (event->undo)
+            record_word(&r, "undo", event->undo);
+        record_number(&r, "done", event->done);
+        record_number(&r, "conflicts", event->conflicts);
+        record_word(&r, "status", event->error ? "failed" : "success");
+        witness_add_error(witness, &r, event->error);
+    }
+    return witness_append(witness, owner, &r, TRAIL_EVENT, NULL, err);
+}
+
 int witness_call(struct witness *witness, const struct call_record *call, struct error *err)
 {
     cleanup(record_done) struct record r = {0};

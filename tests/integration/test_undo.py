@@ -1,0 +1,197 @@
+"""Undo at every door: the command, HTTP and MCP. Who may undo what, and what is written down."""
+import json
+import os
+import secrets
+
+import pytest
+
+import mcp
+from recorded import Recorded
+from serving import Server
+
+
+@pytest.fixture
+def folder(who):
+    path = who.directory("undo-" + secrets.token_hex(4))
+    for name in ("kept", "changed", "removed"):
+        (path / name).write_text(f"old {name}\n")
+        who.own(path / name)
+    return path
+
+
+def record(who, folder, **more):
+    run = Recorded(who, folder, **more)
+    run.create("new", "made\n")
+    run.change("changed", "other text\n")
+    run.remove("removed")
+    return run.end()
+
+
+def contents(folder):
+    return {p.name: p.read_text() for p in folder.iterdir()}
+
+
+BEFORE = {"kept": "old kept\n", "changed": "old changed\n", "removed": "old removed\n"}
+AFTER = {"kept": "old kept\n", "changed": "other text\n", "new": "made\n"}
+
+
+def trail(who):
+    answer = who.call("audit", "list", "--json", "--kind", "undo")
+    assert answer.code == 0, answer
+    return [json.loads(line) for line in answer.text.splitlines()]
+
+
+# --- the command ---
+
+
+def test_a_run_is_undone_and_the_undo_is_undone(who, folder):
+    run = record(who, folder)
+    assert contents(folder) == AFTER
+    listed = who.call("undo", "--list")
+    assert listed.code == 0 and run in listed.text and str(folder) in listed.text, listed
+    tried = who.call("undo", run, "--dry-run", "--json")
+    assert tried.code == 0 and tried.json["n_done"] == 3 and tried.json["undo"] is None, tried
+    assert contents(folder) == AFTER
+    done = who.call("undo", run, "--json").json
+    assert (done["n_done"], done["n_conflicts"]) == (3, 0), done
+    assert {(d["action"], os.path.basename(d["path"])) for d in done["done"]} == {("removed", "new"), ("reverted", "changed"), ("restored", "removed")}
+    assert contents(folder) == BEFORE
+    for path in folder.iterdir():
+        assert path.stat().st_uid == folder.stat().st_uid, "as the owner of the directory"
+    again = who.call("undo", run)
+    assert again.code == 0 and "already undone" in again.errors, again
+    back = who.call("undo", done["undo"])
+    assert back.code == 0 and contents(folder) == AFTER, back
+    assert who.call("undo", run).code == 0 and contents(folder) == BEFORE
+
+
+def test_what_changed_since_is_left_alone(who, folder):
+    run = record(who, folder)
+    (folder / "changed").write_text("edited by hand, later\n")
+    (folder / "removed").write_text("somebody else's\n")
+    answer = who.call("undo", run)
+    assert answer.code == 1, answer
+    assert f"left alone, not reverted {folder}/changed: it was changed after the run" in answer.text, answer
+    assert f"left alone, not restored {folder}/removed: something else is there now" in answer.text, answer
+    assert contents(folder) == {"kept": "old kept\n", "changed": "edited by hand, later\n", "removed": "somebody else's\n"}
+
+
+def test_another_directory_at_the_same_path_is_left_alone(who, folder):
+    run = record(who, folder)
+    folder.rename(folder.with_name(folder.name + "-moved"))
+    folder.mkdir()
+    who.own(folder)
+    answer = who.call("undo", run, "--json")
+    assert answer.code == 1 and answer.json["n_done"] == 0 and answer.json["n_conflicts"] == 3, answer
+
+
+def test_mistakes_are_told(who):
+    for words, code, part in [
+        ((), 64, "takes the id of one run"), (("a", "b"), 64, "takes the id of one run"), (("--list", "x"), 64, "takes no argument"),
+        (("run_00000000000000000000000000",), 66, "no changes of a run"), (("../../etc",), 66, "not the id of a run"),
+        (("--lis",), 64, "--lis"),
+    ]:  # fmt: skip
+        answer = who.call("undo", *words)
+        assert answer.code == code and part in answer.errors, answer
+
+
+def test_an_undo_is_in_the_trail(who, folder):
+    run = record(who, folder)
+    assert who.call("undo", run, "--dry-run").code == 0
+    assert [r for r in trail(who) if r["id"] == run] == []
+    done = who.call("undo", run, "--json").json
+    begun, ended = sorted((r for r in trail(who) if r["id"] == run), key=lambda r: r["seq"])
+    assert (begun["event"], ended["event"]) == ("undo", "undone")
+    assert (ended["undo"], ended["done"], ended["conflicts"], ended["status"]) == (done["undo"], 3, 0, "success"), ended
+
+
+# --- HTTP ---
+
+
+@pytest.fixture
+def server(who, folder):
+    s = Server(who, "--socket", "none", env={"BELLJAR_ALLOW": f"{folder}:rw"})
+    yield s
+    assert s.stop() == 0, s.said
+
+
+def test_over_http(server, who, folder):
+    run = record(who, folder)
+    listed = server.get("/v1/undo")
+    assert run in [r["run"] for r in listed.json["runs"]], listed
+    shown = server.get(f"/v1/runs/{run}/changes")
+    assert shown.status == 200 and shown.json["dry_run"] is True and shown.json["n_done"] == 3, shown
+    tried = server.post(f"/v1/runs/{run}/undo", {"dry_run": True})
+    assert tried.json == shown.json and contents(folder) == AFTER
+    done = server.post(f"/v1/runs/{run}/undo", {})
+    assert done.status == 200 and done.json["n_done"] == 3 and contents(folder) == BEFORE, done
+    assert server.post(f"/v1/runs/{run}/undo", {}).json["already_undone"] is True
+    assert server.post(f"/v1/runs/{done.json['undo']}/undo", {}).status == 200 and contents(folder) == AFTER
+
+
+def test_only_the_owner_may(who, folder):
+    for name, flags in (("ann", ["--grants"]), ("bob", [])):
+        who.call("token", "rm", name)
+        added = who.call("token", "add", name, *flags)
+        assert added.code == 0, added
+        if name == "ann":
+            ann = added.text.strip()
+        else:
+            bob = added.text.strip()
+    s = Server(who, "--socket", "none", env={"BELLJAR_ALLOW": f"{folder}:rw"})
+    run = record(who, folder)
+    for token, status in ((ann, 404), (bob, 403)):
+        headers = {"Authorization": f"Bearer {token}"}
+        assert s.post(f"/v1/runs/{run}/undo", {}, headers=headers).status == status
+        assert s.get(f"/v1/runs/{run}/changes", headers=headers).status == status
+        listed = s.get("/v1/undo", headers=headers)
+        assert listed.status == 403 or run not in listed.body.decode(), listed
+    assert contents(folder) == AFTER
+    assert s.stop() == 0, s.said
+
+
+@pytest.mark.parametrize("suffix", ["", ":ro", ":cow"])
+def test_only_while_the_directory_may_be_written(who, folder, suffix):
+    s = Server(who, "--socket", "none", env={"BELLJAR_ALLOW": f"{folder}{suffix}"})
+    run = record(who, folder)
+    answer = s.post(f"/v1/runs/{run}/undo", {})
+    assert answer.status == 403 and "may not write any more" in answer.error["message"], answer
+    assert contents(folder) == AFTER
+    assert s.stop() == 0, s.said
+
+
+def test_hostile_ids(server):
+    for run in ("..", "%2e%2e", "run_%00", "run_" + "A" * 60, "%ff", "run_a%2fb"):
+        assert server.post(f"/v1/runs/{run}/undo", {}).status in (400, 404), run
+    assert server.get("/v1/undo").status == 200
+
+
+# --- MCP ---
+
+
+def test_over_mcp(who, folder):
+    run = record(who, folder)
+    with mcp.Client(who, "--allow", f"{folder}:rw") as client:
+        client.initialize()
+        assert "undo_run" in [t["name"] for t in client.request("tools/list")["result"]["tools"]]
+        tried = client.call("undo_run", {"run_id": run, "dry_run": True})
+        assert tried["structuredContent"]["n_done"] == 3 and contents(folder) == AFTER, tried
+        done = client.call("undo_run", {"run_id": run})
+        assert done["structuredContent"]["n_done"] == 3 and contents(folder) == BEFORE, done
+        failed = client.call("undo_run", {"run_id": "run_00000000000000000000000000"})
+        assert failed["isError"] and "no changes of a run" in mcp.text_of(failed), failed
+
+
+def test_the_tool_is_there_only_with_a_directory_to_write(who, folder):
+    run = record(who, folder)
+    with mcp.Client(who, "--allow", f"{folder}") as client:
+        client.initialize()
+        assert "undo_run" not in [t["name"] for t in client.request("tools/list")["result"]["tools"]]
+        failed = client.call("undo_run", {"run_id": run})
+        assert failed["isError"] and "may not write any more" in mcp.text_of(failed) and contents(folder) == AFTER, failed
+
+
+def test_setup_says_that_changes_are_recorded(who, folder):
+    entry = who.call("setup", "--print", "claude-desktop", "--allow", f"{folder}:rw")
+    assert entry.code == 0 and '"--undo"' in entry.text, entry
+    assert "--undo" not in who.call("setup", "--print", "claude-desktop", "--allow", f"{folder}").text
