@@ -272,7 +272,7 @@ def test_directories_and_profile_go_onto_the_command_line(home):
     (home.path / "data").mkdir()
     home.setup("cursor", "--allow", "data:rw", "--allow", ".", "--profile", "open")
     assert home.entry("cursor")["args"] == [
-        "mcp", "--allow", f"{home.path}/data:rw", "--allow", f"{home.path}:ro", "--profile", "open",
+        "mcp", "--allow", f"{home.path}/data:rw", "--allow", f"{home.path}:ro", "--profile", "open", "--undo", "on",
     ]  # fmt: skip
     assert "No such file" in home.setup("cursor", "--allow", "gone", code=66).stderr
     assert "standard" in home.setup("cursor", "--profile", "standart", code=66).stderr
