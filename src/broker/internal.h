@@ -53,10 +53,12 @@ struct broker {
     struct journal *journal;      /* NULL: changes are not kept */
     uint64_t file_bytes;          /* the largest file the run may make; 0: no limit */
     uint64_t call;                /* the one that is being answered */
-    int waits_for;                /* with ANSWER_LATER; the journal's */
-    uid_t uid;                    /* of the sandbox, on the host */
-    bool has_umask;               /* ours is what every process of the sandbox has */
-    bool umask_varies;            /* some process has called umask(2) */
+    uint64_t base_call;           /* the call whose working directory is in `base`; 0: none */
+    char base[PATH_MAX];
+    int waits_for;     /* with ANSWER_LATER; the journal's */
+    uid_t uid;         /* of the sandbox, on the host */
+    bool has_umask;    /* ours is what every process of the sandbox has */
+    bool umask_varies; /* some process has called umask(2) */
     struct known_link links[LINKS_MAX];
     size_t n_links;
 };

@@ -163,15 +163,30 @@ static long resolve_parent(struct broker *b, char *path, struct place *place)
     return r;
 }
 
-/* Where a relative path begins. */
-static long make_absolute(pid_t pid, int dirfd, const char *path, char ret_path[PATH_MAX])
+/* A call with two paths asks for the working directory twice; it is read once. */
+static const char *find_base(struct broker *b, pid_t pid, int dirfd)
 {
-    char base[PATH_MAX];
+    if (dirfd == AT_FDCWD && b->base_call == b->call)
+        return b->base;
+    b->base_call = 0;
+    if (target_directory(pid, dirfd, b->base) < 0)
+        return NULL;
+    if (dirfd == AT_FDCWD)
+        b->base_call = b->call;
+    return b->base;
+}
+
+/* Where a relative path begins. */
+static long make_absolute(struct broker *b, pid_t pid, int dirfd, const char *path,
+                          char ret_path[PATH_MAX])
+{
+    const char *base = "";
 
     if (*path == '\0')
         return ANSWER_CONTINUE;
-    base[0] = '\0';
-    if (*path != '/' && target_directory(pid, dirfd, base) < 0)
+    if (*path != '/')
+        base = find_base(b, pid, dirfd);
+    if (!base)
         return ANSWER_CONTINUE;
     if ((size_t)snprintf(ret_path, PATH_MAX, "%s%s%s", base, *path == '/' ? "" : "/", path) >=
         PATH_MAX)
@@ -210,7 +225,7 @@ long resolve_place(struct broker *b, pid_t pid, int dirfd, uint64_t address, boo
 
     if (r < 0)
         return r == -ENAMETOOLONG ? r : -EFAULT;
-    r = make_absolute(pid, dirfd, asked, path);
+    r = make_absolute(b, pid, dirfd, asked, path);
     if (!target_waits(b))
         return -EINTR;
     for (int i = 0; r == 0; i++) {
