@@ -26,8 +26,9 @@ enum broker_message {
     BROKER_SETUP = 'S',
     /* Descriptors: the root of the sandbox, the listener of its filter. */
     BROKER_LISTEN = 'L',
-    /* A run begins: u64 the most bytes that are kept for undo, u64 the largest file it may make,
-     * u32 1 when a descriptor comes along: the directory its changes are kept in. */
+    /* A run begins: u64 the most bytes and u64 the most changes that are kept for undo, u64 the
+     * largest file it may make, u32 1 when a descriptor comes along: the directory its changes are
+     * kept in. */
     BROKER_BEGIN = 'B',
     BROKER_END = 'E', /* it is over */
 

@@ -41,9 +41,6 @@
 #define ADDFD_AND_SEND     UINT32_C(2) /* Linux 5.14 */
 #define NOTIF_BYTES        512         /* more than the kernel's structs */
 
-/* Changes of one run that are kept for undo. */
-#define ENTRIES_MAX 1000000
-
 struct message {
     uint8_t data[BROKER_MESSAGE_MAX];
     size_t len;
@@ -241,9 +238,11 @@ static void say_ready(void)
 
 static void begin(struct unpack *u)
 {
-    struct journal_limits limits = {.bytes = unpack_u64(u), .entries = ENTRIES_MAX};
+    struct journal_limits limits;
     struct error err = {0};
 
+    limits.bytes = unpack_u64(u);
+    limits.entries = unpack_u64(u);
     broker.file_bytes = unpack_u64(u);
     memset(broker.report, 0, sizeof(*broker.report));
     journal_free(broker.journal);

@@ -15,20 +15,26 @@
 #include "base/cleanup.h"
 #include "base/paths.h"
 #include "broker/broker.h"
+#include "sandbox/grant.h"
 #include "sandbox/ns.h"
 #include "sandbox/protected.h"
+#include "undo/store.h"
 #include "wire/fds.h"
 #include "wire/pack.h"
 
 /* How long a broker that was let go may take: it may be copying a large file. */
 #define END_PATIENCE_MS 10000
 
+/* Old changes are removed with the first run, and then once in so many. */
+#define RUNS_PER_PRUNING 64
+
 struct brokers {
     struct loop *loop;
-    struct undo_store *undo;
+    const struct config *config;
     char *program;
     char *lock;                   /* a file that all brokers of this user lock */
     struct broker_client *ending; /* let go, and not gone yet */
+    unsigned n_runs;              /* whose changes were kept */
 };
 
 struct broker_client {
@@ -42,10 +48,15 @@ struct broker_client {
     struct loop_watch *watch;      /* of the control socket */
     struct loop_watch *exit_watch; /* of the pidfd, once it was let go */
     struct broker_report *report;
+    struct run_grant grants[LIMIT_GRANTS]; /* copies; the run they came with may be gone */
+    size_t n_grants;
+    uint32_t uid, gid;
+    int journal;  /* the directory of the present run's changes; -1: they are not kept */
+    char run[32]; /* its id */
     bool is_ready;
 };
 
-struct brokers *brokers_new(struct loop *loop, struct undo_store *undo, struct error *err)
+struct brokers *brokers_new(struct loop *loop, const struct config *config, struct error *err)
 {
     struct brokers *brokers = calloc(1, sizeof(*brokers));
 
@@ -54,13 +65,29 @@ struct brokers *brokers_new(struct loop *loop, struct undo_store *undo, struct e
         return NULL;
     }
     brokers->loop = loop;
-    brokers->undo = undo;
+    brokers->config = config;
     brokers->program = paths_program("belljar-broker", err);
     if (!brokers->program) {
         brokers_free(brokers);
         return NULL;
     }
     return brokers;
+}
+
+/* --- changes that are kept --- */
+
+/* The broker closes the journal now, or has done so. */
+static void end_journal(struct broker_client *c)
+{
+    struct journal_counts counts = {
+        .created = c->report->created,
+        .changed = c->report->changed,
+        .removed = c->report->removed,
+        .renamed = c->report->renamed,
+    };
+
+    if (c->journal >= 0)
+        undo_store_end(take_fd(c->journal), c->run, &counts);
 }
 
 /* --- the end of one --- */
@@ -79,6 +106,8 @@ static void forget(struct broker_client *c)
     close_fd(&c->pidfd);
     if (c->report)
         (void)munmap(c->report, sizeof(*c->report));
+    for (size_t i = 0; i < c->n_grants; i++)
+        grant_done(&c->grants[i]);
     free(c);
 }
 
@@ -100,6 +129,8 @@ void broker_client_free(struct broker_client *c)
 {
     if (!c)
         return;
+    if (c->report)
+        end_journal(c);
     loop_watch_free(take_ptr(c->watch));
     close_fd(&c->control);
     c->next = c->brokers->ending;
@@ -327,6 +358,20 @@ static int start(struct broker_client *c, const struct broker_spec *spec, struct
     return c->watch ? 0 : error_memory(err);
 }
 
+static int copy_grants(struct broker_client *c, const struct broker_spec *spec, struct error *err)
+{
+    for (size_t i = 0; i < spec->n_grants; i++) {
+        struct run_grant *copy = &c->grants[c->n_grants++];
+
+        *copy = (struct run_grant){.path = strdup(spec->grants[i].path),
+                                   .fd = fcntl(spec->grants[i].fd, F_DUPFD_CLOEXEC, 3),
+                                   .mode = spec->grants[i].mode};
+        if (!copy->path || copy->fd < 0)
+            return error_errno(err, "keep `%s`", spec->grants[i].path);
+    }
+    return 0;
+}
+
 int broker_client_new(struct brokers *brokers, const struct broker_spec *spec,
                       const struct broker_events *events, void *owner,
                       struct broker_client **ret_client, struct error *err)
@@ -335,9 +380,15 @@ int broker_client_new(struct brokers *brokers, const struct broker_spec *spec,
 
     if (!c)
         return error_memory(err);
-    *c = (struct broker_client){
-        .brokers = brokers, .events = events, .owner = owner, .pidfd = -1, .control = -1};
-    if (start(c, spec, err) < 0) {
+    *c = (struct broker_client){.brokers = brokers,
+                                .events = events,
+                                .owner = owner,
+                                .uid = spec->uid,
+                                .gid = spec->gid,
+                                .pidfd = -1,
+                                .control = -1,
+                                .journal = -1};
+    if (copy_grants(c, spec, err) < 0 || start(c, spec, err) < 0) {
         broker_client_free(c);
         return -1;
     }
@@ -363,15 +414,56 @@ int broker_client_listen(struct broker_client *c, int root, int listener, struct
 
 /* --- runs --- */
 
+static int begin_journal(struct broker_client *c, const struct run *run, struct error *err)
+{
+    bool is_root = geteuid() == 0;
+
+    if (!undo_store_is_on(c->brokers->config))
+        return 0;
+    if (c->brokers->n_runs++ % RUNS_PER_PRUNING == 0)
+        undo_store_prune_aside(c->brokers->config);
+    (void)snprintf(c->run, sizeof(c->run), "%s", run->id);
+    if (undo_store_begin(&(struct undo_store_run){.id = run->id,
+                                                  .owner = run->keeper,
+                                                  .session = *run->session ? run->session : NULL,
+                                                  .grants = c->grants,
+                                                  .n_grants = c->n_grants,
+                                                  .uid = is_root ? c->uid : (uid_t)-1,
+                                                  .gid = is_root ? c->gid : (gid_t)-1},
+                         &c->journal, err) < 0) {
+        error_wrap(err, "keep what the program changes");
+        return error_hint(err, "make room in the state directory, or set `undo = \"off\"`");
+    }
+    return 0;
+}
+
 int broker_client_begin(struct broker_client *c, const struct run *run, struct error *err)
 {
+    struct journal_limits limits;
     struct pack p;
 
+    end_journal(c);
+    if (begin_journal(c, run, err) < 0)
+        return -1;
+    undo_store_limits(c->brokers->config, &limits);
     start_message(&p, BROKER_BEGIN);
-    pack_u64(&p, 0);
+    pack_u64(&p, limits.bytes);
+    pack_u64(&p, limits.entries);
     pack_u64(&p, run->limits.file_bytes);
-    pack_u32(&p, 0);
-    return send_message(c, &p, NULL, 0, err);
+    pack_u32(&p, c->journal >= 0);
+    return send_message(c, &p, &c->journal, c->journal >= 0 ? 1 : 0, err);
+}
+
+static void note_changes(const struct broker_client *c, struct run *run)
+{
+    run->changes = (struct run_changes){
+        .is_known = true,
+        .created = c->report->created,
+        .changed = c->report->changed,
+        .removed = c->report->removed,
+        .renamed = c->report->renamed,
+        .has_undo = c->journal >= 0,
+    };
 }
 
 /* Repetitions of one denial that are counted. */
@@ -397,6 +489,8 @@ void broker_client_end(struct broker_client *c, struct run *run)
     struct pack p;
 
     note_denials(c->report, run);
+    note_changes(c, run);
     start_message(&p, BROKER_END);
     (void)send_message(c, &p, NULL, 0, NULL);
+    end_journal(c); /* the broker has the lock until it has closed the journal */
 }

@@ -9,13 +9,13 @@
 #include "base/loop.h"
 #include "base/run.h"
 
-struct undo_store; /* undo/store.h */
+struct config; /* base/config.h */
 
 /* What all brokers of one engine have in common. */
 struct brokers;
 struct broker_client;
 
-struct brokers *brokers_new(struct loop *loop, struct undo_store *undo, struct error *err);
+struct brokers *brokers_new(struct loop *loop, const struct config *config, struct error *err);
 
 /* Waits for those that are still ending. Accepts NULL. */
 void brokers_free(struct brokers *brokers);
@@ -45,7 +45,8 @@ bool broker_client_is_ready(const struct broker_client *client);
 /* Calls of the sandbox are the broker's from here on. Both descriptors are taken over. */
 int broker_client_listen(struct broker_client *client, int root, int listener, struct error *err);
 
-/* Before a run or a cell is handed its code. */
+/* Before a run or a cell is handed its code. Where its changes cannot be kept for undo although the
+ * settings want that, it does not begin. */
 int broker_client_begin(struct broker_client *client, const struct run *run, struct error *err);
 
 /* After it: fills in what it changed and what it was refused. */

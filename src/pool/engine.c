@@ -170,7 +170,7 @@ static int open_all(struct engine *engine, const struct config *config,
         cgroup_host_open(&engine->cgroups, err) < 0)
         return -1;
     pool_set_cgroups(engine->pool, engine->cgroups);
-    engine->brokers = brokers_new(engine->loop, NULL, err);
+    engine->brokers = brokers_new(engine->loop, config, err);
     if (!engine->brokers)
         return -1;
     pool_set_brokers(engine->pool, engine->brokers);

@@ -11,6 +11,8 @@ import unicodedata
 
 import pytest
 
+import tracing
+
 pytestmark = pytest.mark.usefixtures("watch")
 
 # Names that must not come into being anywhere below a grant, compared without case and in compatibility form.
@@ -283,3 +285,61 @@ def test_without_the_broker_nothing_is_written(who, folder):
     out, err = process.communicate(timeout=30)
     assert process.returncode == 125 and b"write broker" in out + err, (process.returncode, out, err)
     assert not (folder / ".envrc").exists() and not (folder / "late").exists()
+
+
+def broker_of(process):
+    children = open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()
+    (broker,) = [int(p) for p in children if open(f"/proc/{p}/comm").read() == "belljar-broker\n"]
+    return broker
+
+
+def state_of(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() if p.is_file() else None for p in sorted(folder.rglob("*"))}
+
+
+# Each kind of change once, with protected names in between.
+CHANGES = """
+import os, time
+os.chdir({folder!r})
+open('go', 'w').close()
+while not os.path.exists('went'): time.sleep(0.005)
+def attempt(f):
+    try: f()
+    except OSError: pass
+attempt(lambda: open('.envrc', 'w').write('evil')); attempt(lambda: open('old', 'w').write('new')); attempt(lambda: os.rename('old', 'moved'))
+attempt(lambda: open('fresh', 'w').write('x')); attempt(lambda: os.rename('fresh', '.bashrc')); attempt(lambda: os.mkdir('made'))
+attempt(lambda: os.unlink('gone')); attempt(lambda: os.rename('moved', 'target')); attempt(lambda: os.symlink('x', '.zshrc')); attempt(lambda: os.truncate('cut', 1))
+"""
+
+
+# Four parts share the places at which the broker is killed. A stride of 4 kills it at every entry and exit of a call.
+STRIDE = int(os.environ.get("BELLJAR_KILL_STRIDE", "24"))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root: the broker cannot be traced by its own user")
+@pytest.mark.parametrize("part", range(4))
+def test_killed_at_any_system_call_the_broker_leaves_nothing_dangerous(callers, part):
+    """And what it did until then can be undone."""
+    root, number, ended = callers["root"], 1 + part * STRIDE // 4, False
+    while not ended:
+        folder = root.directory("kill-" + secrets.token_hex(4))
+        for name in ("old", "gone", "target", "cut"):
+            (folder / name).write_text(name)
+        before = state_of(folder)
+        process = root.start("run", "--json", "--profile", "open", "--timeout", "20", "-c", CHANGES.format(folder=str(folder)), "--allow", f"{folder}:rw", stdin=subprocess.DEVNULL)
+        while not (folder / "go").exists():
+            assert process.poll() is None
+        broker = broker_of(process)
+        (folder / "went").write_text("")
+        ended = not tracing.kill_at(broker, number)
+        out, err = process.communicate(timeout=60)
+        assert process.returncode in ((0,) if ended else (0, 125)), (number, out, err)  # 0: killed after its last answer
+        after = state_of(folder)
+        assert not {".envrc", ".bashrc", ".zshrc"} & after.keys(), (number, after.keys())
+        (folder / "went").unlink()
+        run = next(line.split()[0] for line in root.call("undo", "--list").text.splitlines() if str(folder) in line)
+        undone = root.call("undo", run)
+        restored = state_of(folder)
+        assert undone.code == 0 and restored == before, (number, undone, before, after, restored)
+        number += STRIDE
