@@ -44,8 +44,13 @@ int admit_net(const struct config *config, struct net **ret_net, struct error *e
 static int check_places(const struct run *run, const struct config *config,
                         const struct profile *profile, struct error *err)
 {
+    /* Modules that every interpreter imports, and the record of what was run. */
+    const char *const others[] = {config->helpers, config->trail_dir, config->policies_dir};
     const char *path;
 
+    for (size_t i = 0; run->n_grants && i < ARRAY_SIZE(others); i++)
+        if (*others[i] && policy_place_check(run, others[i], "a directory of Belljar's", err) < 0)
+            return -1;
     for (size_t i = 0; run->n_grants && (path = profile_file(profile, i)); i++)
         if (policy_place_check(run, path, "the profile", err) < 0)
             return -1;

@@ -27,9 +27,10 @@ static bool is_below(const char *path, int dir)
     struct stat top, here, before = {0};
     cleanup_close int fd = -1;
 
-    if (!slash || fstat(dir, &top) < 0)
+    if (!slash || fstat(dir, &top) < 0 || stat(real, &here) < 0)
         return false;
-    *slash = '\0';
+    if (!S_ISDIR(here.st_mode))
+        *slash = '\0';
     fd = open(*real ? real : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
     for (int i = 0; fd >= 0 && i < DEPTH_MAX && fstat(fd, &here) == 0; i++) {
         int above;

@@ -3,6 +3,7 @@ import json
 import os
 import textwrap
 
+import belljar
 import mcp
 import pytest
 
@@ -94,6 +95,16 @@ def test_rules_are_not_read_from_where_the_program_can_write(who, mode, is_refus
             assert answer.json["error"]["hint"], answer
         else:
             assert answer.status == "success", answer
+
+
+@pytest.mark.parametrize("option", ["BELLJAR_TRAIL_DIR", "BELLJAR_POLICIES_DIR"])
+def test_directories_of_belljar_are_not_where_the_program_can_write(who, option):
+    there = who.directory("ours")
+    for name in ("strict", "standard", "open"):
+        (there / f"{name}.toml").write_text((belljar.ROOT / "policies" / f"{name}.toml").read_text())
+    for grant in (there, there.parent):
+        answer = who.call("run", "--json", "--allow", f"{grant}:cow", "-c", "print(1)", env={option: str(there)})
+        assert answer.code == 77 and answer.json["error"]["code"] == "denied" and answer.json["error"]["hint"], answer
 
 
 def test_a_session_cannot_change_its_profile(server):
