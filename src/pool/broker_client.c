@@ -210,6 +210,10 @@ static void on_message(void *arg)
     struct error err = {0};
     struct unpack u;
 
+    /* A broker that ends with something of ours unread resets the connection, which is reported
+     * before its last words are. */
+    if (n < 0 && errno == ECONNRESET)
+        n = recv(c->control, data, sizeof(data), MSG_DONTWAIT);
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return;
     unpack_init(&u, data, n > 0 ? (size_t)n : 0);

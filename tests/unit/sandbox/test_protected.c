@@ -220,10 +220,9 @@ static void spellings_that_some_file_system_takes_for_the_name_count(void **stat
         "/p/.\xc3\x9fh/authorized_keys",                              /* sharp s is ss */
         "/p/.\xe1\xba\x9eh/config",                                   /* capital sharp s */
         "/p/.con\xef\xac\x81g/git/config",                            /* ligature fi */
-        "/p/.\xe2\x84\xaa"
-        "5login",                                          /* Kelvin sign */
-        "/p/.\xf0\x9d\x90\x9e\xf0\x9d\x90\xa7vrc",         /* mathematical bold e, n */
-        "/p/.\xe2\x93\x96\xe2\x93\x98\xe2\x93\xa3/config", /* circled letters */
+        "/p/.doc\xe2\x84\xaa\x65r/config.json",                       /* Kelvin sign */
+        "/p/.\xf0\x9d\x90\x9e\xf0\x9d\x90\xa7vrc",                    /* mathematical bold e, n */
+        "/p/.\xe2\x93\x96\xe2\x93\x98\xe2\x93\xa3/config",            /* circled letters */
     };
 
     (void)state;
