@@ -45,10 +45,10 @@ static void forms_that_mean_nothing_are_invalid(void **state)
 
 static void what_cannot_be_seen_is_known(void **state)
 {
-    static const char *const hidden[] = {"a\u202eb", "\u200b",     "\ufeffx", "x\ufe0f",
-                                         "\u00ad",   "\U000e0041", "\x1b[m",  "\u2800",
-                                         "\u3164",   "\xff",       "\r",      "\u2066"};
-    static const char *const plain[] = {"", "a b\tc\n", "é…😀", "日本\u3000語", "\u00a0"};
+    static const char *const hidden[] = {
+        "a\u202eb", "\u200b", "\ufeffx", "x\ufe0f", "\u00ad",   "\U000e0041", "\x1b[m", "\u2800",
+        "\u3164",   "\xff",   "\r",      "\u2066",  "a\u3000b", "\u00a0",     "\u202f", "\u2003"};
+    static const char *const plain[] = {"", "a b\tc\n", "é…😀", "日本語"};
 
     (void)state;
     for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)

@@ -111,9 +111,9 @@ static void an_exception_is_an_object_with_its_line(void **state)
                                             strdup("Traceback…"), 3, NULL};
     text = as_json(run);
     assert_contains(text, "\"status\":\"error\",\"exit_code\":1");
-    assert_contains(text,
-                    "\"error\":{\"name\":\"ZeroDivisionError\",\"message\":\"division by zero\","
-                    "\"traceback\":\"Traceback…\",\"line\":3,\"hint\":null}");
+    assert_contains(
+        text, "\"error\":{\"name\":\"ZeroDivisionError\",\"message\":\"division by zero\","
+              "\"traceback\":\"Traceback…\",\"line\":3,\"hint\":null,\"said_by\":\"program\"}");
     assert_contains(text, "\"result\":null");
     free(text);
 }
