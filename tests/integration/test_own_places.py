@@ -70,9 +70,11 @@ def test_nothing_is_made_or_changed_in_them(who, home, mode):
     code = (
         "import os\n"
         f"home = {str(home)!r}\n"
+        # In a layer the directory above may be moved: nothing of that is applied.
+        f"MOVE = lambda path: {mode!r} != 'cow' and os.rename(os.path.dirname(path), home + '/away')\n"
         "for name in ('.config/belljar/config.toml', '.config/belljar/new.toml', '.local/state/belljar/token', '.local/share/belljar/x', 'xdg/belljar/new', 'keys/server.key'):\n"
         "    path = os.path.join(home, name)\n"
-        "    for f in (lambda: os.makedirs(os.path.dirname(path), exist_ok=True), lambda: open(path, 'w').write('evil'), lambda: os.unlink(path), lambda: 'belljar' in path.rsplit('/', 1)[0] and os.rename(os.path.dirname(path), home + '/away')):\n"
+        "    for f in (lambda: os.makedirs(os.path.dirname(path), exist_ok=True), lambda: open(path, 'w').write('evil'), lambda: os.unlink(path), lambda: MOVE(path)):\n"
         "        try:\n            f()\n        except OSError:\n            pass\n"
     )
     env = places(home, XDG_STATE_HOME=str(home / "xdg"), BELLJAR_TLS_KEY=str(home / "keys/server.key"))

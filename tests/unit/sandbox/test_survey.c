@@ -446,7 +446,6 @@ static void bare_repositories_at_any_depth_and_alternates(void **state)
 static void configuration_that_is_too_large_ends_it(void **state)
 {
     cleanup_error struct error err = {0};
-    cleanup_close int fd = -1;
 
     (void)state;
     make_repository("r/.git");
