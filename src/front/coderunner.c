@@ -297,10 +297,10 @@ static void execute_later(struct request *request)
 /* clang-format off */
 #define ROWS(prefix)                                                                               \
     {"POST", prefix "/execute", execute_now, .body = execute_fields, .max_body = API_BODY_BYTES,   \
-     .reads_body = true, .passes_over = true, .answers = "CodeRunnerResult", .status = 200, .tag = "coderunner",        \
+     .reads_body = true, .load = compat_parse, .passes_over = true, .answers = "CodeRunnerResult", .status = 200, .tag = "coderunner",        \
      .summary = "run a cell and answer with its output, as CodeRunner does"},                      \
     {"POST", prefix "/execute_async", execute_later, .body = execute_fields,                       \
-     .max_body = API_BODY_BYTES, .reads_body = true, .passes_over = true, .answers = "CodeRunnerQueued", .status = 200, .tag = "coderunner", \
+     .max_body = API_BODY_BYTES, .reads_body = true, .load = compat_parse, .passes_over = true, .answers = "CodeRunnerQueued", .status = 200, .tag = "coderunner", \
      .summary = "run a cell and answer at once with the id of a task"},                            \
     {"GET", prefix "/tasks/{task}", coderunner_show_task, .answers = "CodeRunnerTask", .status = 200, .tag = "coderunner",                 \
      .summary = "how far a task is, and its result, for an hour"},                                 \

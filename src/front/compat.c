@@ -162,23 +162,38 @@ static void read_field(struct compat *c, const struct schema_field *f, json_t *v
 
 /* --- the body --- */
 
-static json_t *load(struct compat *c, const struct request *request)
+json_t *compat_parse(const char *text, size_t len, json_t **ret_mistake)
 {
-    const struct json_text_limits limits = {
-        .bytes = (size_t)request->route->max_body, .depth = BODY_DEPTH, .allows_scalar = true};
-    struct error err = {0};
+    static const struct json_text_limits limits = {
+        .bytes = API_BODY_BYTES, .depth = BODY_DEPTH, .allows_scalar = true};
+    cleanup_error struct error err = {0};
     json_t *value = NULL;
+
+    if (json_text_load(text, len, &limits, &value, &err) == 0)
+        return value;
+    *ret_mistake =
+        json_text_string(err.message ? err.message : "", err.message ? strlen(err.message) : 0);
+    return NULL;
+}
+
+static json_t *load(struct compat *c, struct request *request)
+{
+    json_t *value = NULL, *mistake = NULL;
 
     if (request->body.len == 0) {
         add(c, json_pack("[s]", "body"), "missing", "Field required", NULL, NULL);
         return NULL;
     }
-    if (json_text_load(buf_str(&request->body), request->body.len, &limits, &value, &err) < 0)
+    if (request->is_loaded) {
+        value = request->json;
+        mistake = request->mistake;
+        request->json = request->mistake = NULL;
+    } else {
+        value = compat_parse(buf_str(&request->body), request->body.len, &mistake);
+    }
+    if (!value)
         add(c, json_pack("[s]", "body"), "json_invalid", "JSON decode error", NULL,
-            json_pack("{s:o}", "error",
-                      json_text_string(err.message ? err.message : "",
-                                       err.message ? strlen(err.message) : 0)));
-    error_done(&err);
+            json_pack("{s:o}", "error", mistake));
     if (value && !json_is_object(value)) {
         add(c, json_pack("[s]", "body"), "model_attributes_type",
             "Input should be a valid dictionary or object to extract fields from", value, NULL);
@@ -196,7 +211,7 @@ static bool is_known(const struct schema_field *fields, const char *name)
     return false;
 }
 
-void compat_read(struct compat *c, const struct request *request, const struct schema_field *fields,
+void compat_read(struct compat *c, struct request *request, const struct schema_field *fields,
                  bool forbids_others)
 {
     json_t *value, *item;

@@ -23,7 +23,7 @@ struct compat {
 
 /* Reads the JSON of the request. `forbids_others`: a field that the table does not have is a
  * mistake; else it is left out. */
-void compat_read(struct compat *compat, const struct request *request,
+void compat_read(struct compat *compat, struct request *request,
                  const struct schema_field *fields, bool forbids_others);
 void compat_done(struct compat *compat);
 
@@ -54,3 +54,6 @@ int compat_add_denials(const struct run *run, struct buf *text, struct error *er
 
 /* `GET /health` is in both interfaces; the one answer has what either's clients look for. */
 void compat_show_health(struct request *request);
+
+/* How their bodies are read (struct route, load). */
+json_t *compat_parse(const char *text, size_t len, json_t **ret_mistake);

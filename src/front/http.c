@@ -53,6 +53,7 @@ static void free_request(struct request *request)
         free(request->params[i]);
     json_decref(request->query);
     json_decref(request->json);
+    json_decref(request->mistake);
     free(request->parts);
     buf_done(&request->body);
     free(request->head_text);

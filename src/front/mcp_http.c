@@ -15,6 +15,17 @@ struct mcp_http *mcp_http_of(const struct request *request)
     return ((const struct api *)request->api)->mcp;
 }
 
+json_t *mcp_http_load(struct request *request, json_t **ret_answer)
+{
+    json_t *message = request->json;
+
+    if (!request->is_loaded) /* it is small */
+        return mcp_load(buf_str(&request->body), request->body.len, ret_answer);
+    *ret_answer = request->mistake;
+    request->json = request->mistake = NULL;
+    return message;
+}
+
 void mcp_http_refuse(struct request *request, int status, int code, const char *message)
 {
     request_answer_json(request, status, mcp_error_json(NULL, code, message));
@@ -146,7 +157,7 @@ static void on_post(struct request *request)
 
     if (check_accept(request, true) < 0)
         return;
-    message = mcp_load(buf_str(&request->body), request->body.len, &answer);
+    message = mcp_http_load(request, &answer);
     if (!message) {
         request_answer_json(request, 400, answer);
         return;
@@ -272,7 +283,7 @@ static const struct schema_field message_fields[] = {
 };
 
 const struct route mcp_http_routes[] = {
-    {"POST", "/mcp", on_post, .body = message_fields, .max_body = MCP_MESSAGE_BYTES, .reads_body = true,
+    {"POST", "/mcp", on_post, .body = message_fields, .max_body = MCP_MESSAGE_BYTES, .reads_body = true, .load = mcp_load,
      .streams = true, .status = 200, .is_unlisted = true,
      .summary = "one message of the Model Context Protocol (Streamable HTTP)"},
     {"GET", "/mcp", on_get, .streams = true, .status = 200, .is_unlisted = true,

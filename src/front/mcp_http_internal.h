@@ -71,6 +71,9 @@ struct mcp_http *mcp_http_of(const struct request *request);
 /* Answers with a JSON-RPC error that has no id. */
 void mcp_http_refuse(struct request *request, int status, int code, const char *message);
 
+/* The message of a POST, which is the caller's, or NULL and what to answer (mcp_load). */
+json_t *mcp_http_load(struct request *request, json_t **ret_answer);
+
 /* --- mcp_stream.c --- */
 
 /* Takes the request over. NULL: it has been answered. */

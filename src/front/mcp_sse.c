@@ -237,7 +237,7 @@ static void on_post(struct request *request)
         mcp_http_refuse(request, 429, MCP_INVALID_REQUEST, "too many messages at once");
         return;
     }
-    message = mcp_load(buf_str(&request->body), request->body.len, &answer);
+    message = mcp_http_load(request, &answer);
     one = message ? exchange_new(client) : NULL;
     if (!one) {
         json_decref(message);
@@ -266,7 +266,7 @@ const struct route mcp_sse_routes[] = {
     {"GET", "/sse", on_get, .streams = true, .status = 200, .is_unlisted = true,
      .summary = "a client of the Model Context Protocol as of 2024-11-05 (HTTP+SSE)"},
     {"POST", "/messages", on_post, .body = message_fields, .query = message_query,
-     .max_body = MCP_MESSAGE_BYTES, .reads_body = true, .status = 202, .is_unlisted = true,
+     .max_body = MCP_MESSAGE_BYTES, .reads_body = true, .load = mcp_load, .status = 202, .is_unlisted = true,
      .summary = "one message of such a client; what it answers comes on its stream"},
     {0},
 };

@@ -206,7 +206,7 @@ static void show_service(struct request *request)
 
 /* clang-format off */
 const struct route pyrunner_routes[] = {
-    {"POST", "/run", run_code, .body = run_fields, .max_body = API_BODY_BYTES, .reads_body = true,
+    {"POST", "/run", run_code, .body = run_fields, .max_body = API_BODY_BYTES, .reads_body = true, .load = compat_parse,
      .answers = "PyRunnerResult", .status = 200, .tag = "pyrunner",
      .summary = "run a Python program, as PyRunner does"},
     {"GET", "/", show_service, .access = ROUTE_PUBLIC, .answers = "Service", .status = 200, .tag = "pyrunner",

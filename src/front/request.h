@@ -46,7 +46,9 @@ struct request {
     char *params[REQUEST_PARAMS_MAX]; /* {names} of the route's path, decoded, in order */
     json_t *query;                    /* an object, checked against the route's schema */
     json_t *json;                     /* the body, likewise; NULL: the route takes none */
-    struct multipart *parts;          /* of a body that came as a form, or NULL */
+    bool is_loaded;                   /* by the route's `load`, into json or: */
+    json_t *mistake;
+    struct multipart *parts; /* of a body that came as a form, or NULL */
     char owner[REQUEST_OWNER_MAX];
     struct caller *caller; /* who asks (gate/caller.h); NULL: the route is for everybody */
     char traceparent[REQUEST_TRACE_SIZE]; /* that came and is well-formed; "": none did */

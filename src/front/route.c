@@ -450,7 +450,8 @@ struct slow_read {
     struct loop_work work;
     struct buf body;
     struct json_text_limits limits;
-    json_t *value;
+    json_t *(*load)(const char *text, size_t len, json_t **ret_mistake);
+    json_t *value, *mistake;
     struct error err;
     int result;
 };
@@ -459,6 +460,10 @@ static void read_slowly(void *arg)
 {
     struct slow_read *slow = arg;
 
+    if (slow->load) {
+        slow->value = slow->load(buf_str(&slow->body), slow->body.len, &slow->mistake);
+        return;
+    }
     slow->result = json_text_load(buf_str(&slow->body), slow->body.len, &slow->limits, &slow->value,
                                   &slow->err);
 }
@@ -484,13 +489,17 @@ static void end_slow(struct slow_read *slow)
         slow->body = (struct buf){0};
         request->json = slow->value;
         slow->value = NULL;
+        request->mistake = slow->mistake;
+        slow->mistake = NULL;
+        request->is_loaded = slow->load != NULL;
         if (r < 0)
             error_wrap(&err, "the body");
-        else
+        else if (!slow->load)
             r = check_json(request, &err);
         finish_reading(request, r, &err);
     }
     json_decref(slow->value);
+    json_decref(slow->mistake);
     buf_done(&slow->body);
     fiber_free(slow->fiber);
     error_done(&err);
@@ -521,6 +530,7 @@ static bool begin_slow(struct loop *loop, struct request *request)
     slow->request = request;
     slow->loop = loop;
     slow->limits = body_limits(request);
+    slow->load = request->route->load;
     slow->body = request->body;
     request->body = (struct buf){0};
     request->user = slow;
@@ -534,7 +544,8 @@ void route_on_whole(void *user, struct request *request)
     const struct router *router = user;
     struct error err = {0};
 
-    if (router->loop && request->route->body && !request->route->reads_body && !is_form(request) &&
+    if (router->loop && request->route->body &&
+        (!request->route->reads_body || request->route->load) && !is_form(request) &&
         request->body.len > SLOW_BYTES && begin_slow(router->loop, request))
         return;
     finish_reading(request, read_body(request, &err), &err);

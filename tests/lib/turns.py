@@ -1,0 +1,304 @@
+"""Hostile programs and request bodies that try to keep a server from everybody else, and how long it was kept.
+
+What is asserted is CPU time of the longest turn of the server's event loop, which it measures itself: other load on the host
+does not change it. For so long, and no longer, one client waits for another's bytes."""
+import json
+import random
+import re
+import socket
+import threading
+import time
+
+# No turn of the loop takes more CPU time than this. A bound of the histogram.
+PROMISE_S = 0.05
+
+# A result, a traceback or a display is masked in one go, and some texts take the masker longer than others.
+WHOLE_TEXTS = ("large result", "text result", "traceback", "large displays", "value ")
+
+
+class Turns:
+    """Turns of the loop, as the operator's metrics tell: how many there were, and how many were longer than each bound."""
+
+    def __init__(self, text):
+        self.counts = {}
+        for bound, count in re.findall(r'belljar_loop_turn_cpu_seconds_bucket\{le="([^"]+)"\} (\d+)', text):
+            self.counts[float(bound)] = int(count)
+        self.sum = float(re.search(r"^belljar_loop_turn_cpu_seconds_sum (\S+)", text, re.M)[1])
+        self.longest = float(re.search(r"^belljar_loop_turn_cpu_max_seconds (\S+)", text, re.M)[1])
+
+    def above(self, before, bound):
+        """Turns since `before` that were longer than `bound`."""
+        total = self.counts[float("inf")] - before.counts[float("inf")]
+        return total - (self.counts[bound] - before.counts[bound])
+
+    def worst(self, before):
+        """The bound below which all turns since `before` were."""
+        for bound in sorted(self.counts):
+            if self.above(before, bound) == 0:
+                return bound
+        return float("inf")
+
+
+def read_turns(tokens):
+    reply = tokens.server.get("/metrics")
+    assert reply.status == 200, reply
+    return Turns(reply.body.decode())
+
+
+class Poller:
+    """A client that asks for /health 50 times a second, and how long it waited. By the clock: for information."""
+
+    def __init__(self, server):
+        self.server = server
+        self.waits = []
+        self.is_over = False
+        self.thread = threading.Thread(target=self.poll)
+        self.thread.start()
+
+    def poll(self):
+        connection = self.server.connect()
+        while not self.is_over:
+            started = time.perf_counter()
+            reply = self.server.call("GET", "/health", connection=connection)
+            self.waits.append(time.perf_counter() - started)
+            assert reply.status == 200, reply
+            time.sleep(0.02)
+        connection.close()
+
+    def stop(self):
+        self.is_over = True
+        self.thread.join()
+        return max(self.waits, default=0)
+
+
+# --- programs ---
+
+SLOW_TEXTS = [
+    '("pwd=" * 2040 + "://x\\n")',
+    '("authorization=" * 4570 + "\\n")',
+    '("password=\'" * 3000 + "\\n")',
+    '("api_key: " * 3000 + "\\n")',
+    '("eyJ" * 20000 + ".")',
+    '("-----BEGIN PRIVATE KEY-----" * 2000)',
+    '("https://a:b@" * 4000)',
+    '("\\x1b[31m" * 9000 + "x")',
+    '("A" * 60000 + "\\n")',
+    '("Bearer " * 8000)',
+    '("aws_secret_access_key=\\"" * 2500)',
+    '("4111 1111 1111 111" * 3000)',
+    '("a@b.c," * 9000)',
+]
+
+PROGRAMS = {
+    "output flood": "import sys\nt = 'x' * 65536\nwhile True: sys.stdout.write(t); sys.stderr.write(t)",
+    "short lines": "while True: print('a')",
+    "progress flood": "while True: progress(1, 2, 'x' * 100)",
+    "display flood": "while True: display('x' * 1000)",
+    "large displays": "for i in range(40): display('pwd=' * 100000)",
+    "traceback": "def f(n):\n    if n: return f(n - 1)\n    raise ValueError('pwd=' * 200000)\nf(900)",
+    "large result": "result = ['pwd=' * 10] * 20000",
+    "text result": "result = 'authorization=' * 70000",
+    "many files": "for i in range(15000): open(f'{i:06}' + 'a' * 100, 'w').close()",
+    "deep files": "import os\nfor i in range(300):\n    os.makedirs(f'{i}/' + '/'.join('abcdefgh'))\n    open(f'{i}/a/b/c/x', 'w').close()",
+    "large files": "for i in range(8): open(f'{i}.txt', 'w').write('pwd=' * 500000)",
+}
+
+
+def run(tokens, token, code, **fields):
+    return tokens.call(token, "POST", "/v1/run", {"code": code, "profile": "open", "timeout_s": 3, **fields})
+
+
+def run_program(name):
+    def attack(tokens, token):
+        reply = run(tokens, token, PROGRAMS[name], collect=["*" + "a*" * 60 + "b"] * 32 + [] if "files" in name else ["*.txt"])
+        assert reply.status == 200, reply
+
+    return attack
+
+
+def run_slow_text(text, ending=""):
+    def attack(tokens, token):
+        code = f"import sys\nt = {text}\nfor i in range(60): sys.stdout.write(t); sys.stderr.write(t)\n{ending}"
+        assert run(tokens, token, code).status == 200
+
+    return attack
+
+
+def sixteen_at_once(code):
+    def attack(tokens, token):
+        threads = [threading.Thread(target=run, args=(tokens, token, code)) for _ in range(16)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    return attack
+
+
+# --- bodies ---
+
+
+def post(path, body, content_type="application/json"):
+    def attack(tokens, token):
+        data = body() if callable(body) else body
+        reply = tokens.call(token, "POST", path, data, {"Content-Type": content_type})
+        assert reply.status == 200 or reply.status in (400, 413), reply
+
+    return attack
+
+
+def many_parts():
+    part = b'--x\r\nContent-Disposition: form-data; name="files"; filename="a%d"\r\n\r\nx\r\n'
+    return b"".join(part % i for i in range(100000)) + b"--x--\r\n"
+
+
+BODIES = {
+    "a program of a megabyte": lambda: json.dumps({"code": "#" + "pwd=" * 250000}).encode(),
+    "large standard input": lambda: json.dumps({"code": "1", "stdin": "x" * (7 << 20)}).encode(),
+    "escaped standard input": lambda: b'{"code": "1", "stdin": "' + b"\\u00e9" * (1 << 20) + b'"}',
+    "a quarter of a million objects": lambda: b'{"code": "1", "env": [' + b"{}," * 250000 + b"{}]}",
+    "a million numbers": lambda: b'{"code": "1", "env": [' + b"1," * 1000000 + b"1]}",
+    "deep JSON": lambda: b'{"code": ' + b"[" * 500000,
+    "many keys": lambda: b"{" + b",".join(b'"k%d": 1' % i for i in range(200000)) + b"}",
+    "a long number": lambda: b'{"seed": ' + b"1" * (4 << 20) + b"}",
+}
+
+
+def large_batch(tokens, token):
+    runs = [{"code": "print(1)", "stdin": "x" * (3 << 20)}] * 10
+    reply = tokens.call(token, "POST", "/v1/batch", {"runs": runs})
+    assert reply.status < 500, reply
+
+
+def large_message(tokens, token):
+    message = {"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"x": "y" * (15 << 20)}}
+    reply = tokens.call(token, "POST", "/mcp", message, {"Accept": "application/json, text/event-stream"})
+    assert reply.status < 500, reply
+
+
+def batch(tokens, token):
+    reply = tokens.call(token, "POST", "/v1/batch", {"runs": [{"code": "print(1)"}] * 1000})
+    assert reply.status < 500, reply
+
+
+def batch_of_one_text(tokens, token):
+    reply = tokens.call(token, "POST", "/v1/batch", {"code": "#" + "pwd=" * 200000 + "\nprint(1)", "runs": [{}] * 40})
+    assert reply.status < 500, reply
+
+
+def search_output(tokens, token):
+    answer = run(tokens, token, "for i in range(40): print('ab' * 400000)").json
+    for pattern in ("(a|b)*c", "a.*b.*c.*d", "(ab){400}c", "zzz"):
+        reply = tokens.call(token, "GET", f"/v1/runs/{answer['id']}/output?search={pattern.replace('|', '%7C').replace('{', '%7B').replace('}', '%7D')}")
+        assert reply.status < 500, reply
+
+
+def sessions(tokens, token):
+    for _ in range(6):
+        ids = [tokens.call(token, "POST", "/v1/sessions", {}).json.get("session_id") for _ in range(4)]
+        for i in ids:
+            tokens.call(token, "DELETE", f"/v1/sessions/{i}")
+
+
+def session_listing(tokens, token):
+    session = tokens.call(token, "POST", "/v1/sessions", {"profile": "open"}).json["session_id"]
+    code = "for i in range(19000): open(f'{i:06}' + 'a' * 100, 'w').close()"
+    assert tokens.call(token, "POST", f"/v1/sessions/{session}/execute", {"code": code}).status == 200
+    for _ in range(5):
+        tokens.call(token, "GET", f"/v1/sessions/{session}/files?limit=1000")
+        tokens.call(token, "POST", f"/v1/sessions/{session}/execute", {"code": "1"})
+    tokens.call(token, "DELETE", f"/v1/sessions/{session}")
+
+
+def readers_that_do_not_read(tokens, token):
+    held = []
+    for _ in range(8):
+        s = tokens.server.open()
+        body = json.dumps({"code": PROGRAMS["output flood"], "timeout_s": 2}).encode()
+        s.sendall(
+            b"POST /v1/run HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nAccept: text/event-stream\r\n"
+            b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % (token.encode(), len(body)) + body
+        )
+        held.append(s)
+    time.sleep(2.5)
+    for s in held:
+        s.close()
+
+
+def connections(tokens, token):
+    held = []
+    for i in range(400):
+        try:
+            s = socket.create_connection(("127.0.0.1", tokens.server.port), timeout=5)
+        except OSError:
+            break
+        s.sendall(b"GET / HTTP/1.1\r\nX: " + b"y" * (i * 10))
+        held.append(s)
+    for s in held:
+        s.close()
+
+
+ATTACKS = {
+    **{name: run_program(name) for name in PROGRAMS},
+    **{f"text {i}": run_slow_text(text) for i, text in enumerate(SLOW_TEXTS)},
+    **{f"value {i}": run_slow_text(text, "result = t * 4") for i, text in enumerate(SLOW_TEXTS)},
+    "sixteen output floods": sixteen_at_once(PROGRAMS["output flood"]),
+    "sixteen progress floods": sixteen_at_once(PROGRAMS["progress flood"]),
+    "sixteen display floods": sixteen_at_once(PROGRAMS["display flood"]),
+    **{name: post("/v1/run", body) for name, body in BODIES.items()},
+    "a form of many parts": post("/v1/run", many_parts, "multipart/form-data; boundary=x"),
+    "a thousand runs": batch,
+    "a large batch": large_batch,
+    "a large message": large_message,
+    "one text forty times": batch_of_one_text,
+    "regular expressions": search_output,
+    "sessions come and go": sessions,
+    "listings": session_listing,
+    "readers that do not read": readers_that_do_not_read,
+    "connections": connections,
+}
+
+
+# --- a search for more of them ---
+
+FRAGMENTS = [
+    "pwd=", "authorization=", "password='", "token: ", "api_key=\"", "://", "@", "Bearer ", "eyJ", ".", "\\\\", "'", '"', "\n", " ", ";", "{", "}",
+    "AKIA", "ghp_", "-----BEGIN ", "KEY-----", "\x1b[0m", "\u200b", "=", "&", "0", "4111", "a@b.c", "-", "/", "é", "<", ">", "\t", "%3D", "xox", "secret",
+]  # fmt: skip
+
+
+class Search:
+    """Random texts as output of a program, and those that cost the server most per byte changed a little, again and again."""
+
+    def __init__(self, tokens, token, seed):
+        self.tokens, self.token = tokens, token
+        self.random = random.Random(seed)
+        self.best = []
+
+    def invent(self):
+        if self.best and self.random.random() < 0.7:
+            parts = list(self.random.choice(self.best)[1])
+            for _ in range(self.random.randint(1, 3)):
+                parts[self.random.randrange(len(parts))] = (self.random.choice(FRAGMENTS), self.random.choice((1, 2, 10, 500)))
+            return parts
+        return [(self.random.choice(FRAGMENTS), self.random.choice((1, 1, 2, 10, 500))) for _ in range(self.random.randint(1, 6))]
+
+    def measure(self, parts):
+        """Turns above the promise, and CPU seconds per megabyte."""
+        text = "".join(fragment * times for fragment, times in parts)
+        text *= max(1, 60000 // len(text.encode()))
+        before = read_turns(self.tokens)
+        code = f"import sys\nt = {text!r}\nfor i in range(16): sys.stdout.write(t)"
+        reply = run(self.tokens, self.token, code)
+        after = read_turns(self.tokens)
+        assert reply.status == 200, reply
+        return after.above(before, PROMISE_S), (after.sum - before.sum) / (16 * len(text.encode()) / 1e6)
+
+    def go(self, rounds):
+        for _ in range(rounds):
+            parts = self.invent()
+            above, cost = self.measure(parts)
+            if above and self.measure(parts)[0]:  # and once more: a turn that is long for its work is so each time
+                return parts
+            self.best = sorted([*self.best, (cost, parts)], key=lambda found: -found[0])[:5]
+        return None
