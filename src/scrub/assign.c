@@ -322,11 +322,15 @@ void scrub_match_query(struct scrub *s, unsigned kind, size_t from, size_t to)
         scrub_wait(s, kind, from, to);
         return;
     }
-    scrub_charge(s, 2 * len);
-    if (len >= 16 && ((scrub_is_mixed(scrub_view(s, to), len) &&
-                       !scrub_is_placeholder(scrub_view(s, to), end - to)) ||
-                      scrub_in_vain(run, to)))
-        scrub_found(s, kind, from, to, end);
+    if (len < 16)
+        return;
+    if (!scrub_in_vain(run, to)) {
+        scrub_charge(s, 2 * len);
+        if (!scrub_is_mixed(scrub_view(s, to), len) ||
+            scrub_is_placeholder(scrub_view(s, to), end - to))
+            return;
+    }
+    scrub_found(s, kind, from, to, end);
 }
 
 /* ---- fields of HTTP ---- */
@@ -437,9 +441,10 @@ void scrub_match_header(struct scrub *s, unsigned kind, size_t from, size_t to)
         return;
     }
     run = scrub_run_end(s, RUN_CREDENTIAL, at + scheme);
-    if (is_credential(s, at + scheme, end, scheme) ||
-        (run->end == end && scrub_in_vain(run, at + scheme)))
-        scrub_found(s, kind, from, at + scheme, end);
+    if ((run->end == end && scrub_in_vain(run, at + scheme)) ||
+        is_credential(s, at + scheme, end, scheme))
+        scrub_found_parts(s, kind, from, at + scheme,
+                          run->end == end ? scrub_find_code(s, at + scheme, end) : end, end, run);
 }
 
 static bool is_basic(const char *text, size_t len)
@@ -470,7 +475,7 @@ void scrub_match_scheme(struct scrub *s, unsigned kind, size_t from, size_t to)
     if (is_at(s, from, "basic ")
             ? len >= 8 && is_basic(text, len)
             : len >= 16 && scrub_is_mixed(text, len) && !scrub_is_placeholder(text, len))
-        scrub_found(s, kind, from, to, end);
+        scrub_found_parts(s, kind, from, to, scrub_find_code(s, to, end), end, NULL);
 }
 
 /* ---- cookies ---- */

@@ -462,7 +462,7 @@ static bool swallow(struct scrub *s)
         while (at < s->view.len &&
                (s->swallow == SWALLOW_LINE
                     ? scrub_at(s, at) != '\n'
-                    : !scrub_is_space(scrub_at(s, at)) && !strchr("\"'`<>", scrub_at(s, at))))
+                    : !scrub_is_space(scrub_at(s, at)) && !strchr("\"'`<>;&|()", scrub_at(s, at))))
             at++;
         scrub_charge(s, at - s->emitted);
         has_ended = at < s->view.len;

@@ -69,8 +69,8 @@ enum scrub_swallow { SWALLOW_NONE, SWALLOW_RUN, SWALLOW_LINE, SWALLOW_PEM };
 /* A value or token is judged by so many bytes. */
 #define SCRUB_JUDGE_MAX ((size_t)256)
 
-/* Values with the same end, longer than SCRUB_VAIN_LEN, that were judged harmless. After so many of
- * them the next one is masked unseen. */
+/* So many values with the same end, longer than SCRUB_VAIN_LEN, are judged. The next one is masked
+ * unseen. */
 #define SCRUB_VAIN_MAX 16
 #define SCRUB_VAIN_LEN 64
 
@@ -94,7 +94,7 @@ struct scrub_run {
     size_t from, end;
     size_t slashes; /* backslashes before the quote at `end` */
     size_t parts;   /* + 1: from here to the end, all parts that look secret were masked */
-    unsigned vain;  /* how many values with this end were judged harmless */
+    unsigned vain;  /* how many values with this end were judged */
     bool is_set;
     bool is_more; /* more text is needed to know whether it ends here */
 };
@@ -230,7 +230,7 @@ bool scrub_is_credential_char(unsigned char c);
 /* The end of the run to which `at` belongs. */
 struct scrub_run *scrub_run_end(const struct scrub *s, enum scrub_run_kind kind, size_t at);
 
-/* A value with this end is no secret. Returns true where that was said too often to be believed. */
+/* Counts the values with this end. Returns true where there were too many to judge another one. */
 bool scrub_in_vain(struct scrub_run *run, size_t start);
 
 /* [start, end) is a secret, but may hold code where the language sees the end of it earlier: from
@@ -365,8 +365,7 @@ enum scrub_read scrub_read_value(const struct scrub *s, size_t at, struct scrub_
 bool scrub_is_secret_value(const struct scrub *s, enum scrub_name name,
                            const struct scrub_value *value);
 
-/* The same, with and without what may be code in it; and when others with this end were judged
- * harmless too often. */
+/* The same, with and without what may be code in it; and for one of too many with the same end. */
 bool scrub_is_secret_text(const struct scrub *s, enum scrub_name name,
                           const struct scrub_value *value);
 

@@ -384,12 +384,12 @@ bool scrub_is_secret_text(const struct scrub *s, enum scrub_name name,
     size_t limit =
         value->end - value->start < SCRUB_JUDGE_MAX ? value->end : value->start + SCRUB_JUDGE_MAX;
 
+    if (value->run && scrub_in_vain(value->run, value->start))
+        return true;
     if (scrub_is_secret_value(s, name, value))
         return true;
     part.end = find_code(s, value, limit);
     /* name(...) is a call, and no value. */
-    if (part.end < limit && (value->is_quoted || scrub_at(s, part.end) != '(') &&
-        scrub_is_secret_value(s, name, &part))
-        return true;
-    return value->run && scrub_in_vain(value->run, value->start);
+    return part.end < limit && (value->is_quoted || scrub_at(s, part.end) != '(') &&
+           scrub_is_secret_value(s, name, &part);
 }

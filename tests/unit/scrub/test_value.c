@@ -152,6 +152,9 @@ static void lists_and_urls_and_headers(void **state)
           "curl -H \"Authorization: OAuth [REDACTED_AUTHORIZATION]\"; touch x\n");
     check("curl -H 'Authorization: Digest username=\"u\", response=\"" SECRET "\"'; touch x\n",
           "curl -H 'Authorization: Digest [REDACTED_AUTHORIZATION]'; touch x\n");
+    check("echo Bearer " SECRET SECRET SECRET "|sh\n", "echo Bearer [REDACTED_AUTHORIZATION]|sh\n");
+    check("Authorization: Bearer 12|" SECRET SECRET "\n",
+          "Authorization: Bearer [REDACTED_AUTHORIZATION]|[REDACTED_AUTHORIZATION]\n");
     check("Authorization: AWS4-HMAC-SHA256 Credential=a/b, SignedHeaders=host;date, "
           "Signature=" SECRET "\nrun\n",
           "Authorization: AWS4-HMAC-SHA256 [REDACTED_AUTHORIZATION]\nrun\n");
@@ -178,6 +181,18 @@ static void what_may_be_the_next_field_waits(void **state)
     check("xkey=-pass xxx=xdx\n", "xkey=-pass " LABEL "\n");
     check("key=-pass valuexdx1\n", "key=-pass " LABEL "\n");
     check("name: TOKEN\n  value: " SECRET "22\n", "name: TOKEN\n  value: " LABEL "\n");
+}
+
+/* One that is too long to wait for. */
+static void a_long_value_ends_at_an_operator(void **state)
+{
+    (void)state;
+    begin(NULL);
+    (void)feed("API_TOKEN=");
+    for (int i = 0; i < 4096; i++)
+        (void)feed(SECRET);
+    (void)feed(";touch${IFS}x\n");
+    assert_string_equal(finish(), "API_TOKEN=" LABEL ";touch${IFS}x\n");
 }
 
 static void code_is_no_value(void **state)
@@ -211,6 +226,7 @@ int main(void)
         cmocka_unit_test(lists_and_urls_and_headers),
         cmocka_unit_test(a_secret_does_not_come_out_behind_syntax),
         cmocka_unit_test(what_may_be_the_next_field_waits),
+        cmocka_unit_test(a_long_value_ends_at_an_operator),
         cmocka_unit_test(code_is_no_value),
     };
 

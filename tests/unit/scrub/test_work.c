@@ -168,6 +168,7 @@ static void check_brick(const char *word)
         check(frames[turn % ARRAY_SIZE(frames)][0], brick, frames[turn % ARRAY_SIZE(frames)][1]);
         turn++;
     }
+    turn++; /* and others with the next word */
 }
 
 static void check_all(const struct scrub_options *options)
