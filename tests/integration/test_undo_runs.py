@@ -1,0 +1,112 @@
+"""Undo of real programs: what they did through the write broker is taken back, also after a crash."""
+import os
+import secrets
+import signal
+import time
+
+import pytest
+
+from serving import Server, wait_until
+
+PROGRAM = """
+cd '{folder}'
+echo new > a; rm b; mkdir n; echo y > n/y; mv d e; echo z >> e/x; ln -s a link; chmod 600 keep
+printf tmp > .tmp; mv .tmp replaced; mkdir t; echo 1 > t/1; rm -r t; ln keep hard; : > e/new
+"""
+
+
+@pytest.fixture
+def folder(who):
+    path = who.directory("undo-" + secrets.token_hex(4))
+    (path / "d").mkdir()
+    who.own(path / "d")
+    for name in ("a", "b", "d/x", "keep", "replaced"):
+        (path / name).write_text(f"old {name}\n")
+        who.own(path / name)
+    return path
+
+
+def snapshot(folder):
+    """Everything that an undo gives back."""
+    seen = {}
+    for directory, folders, files in os.walk(folder):
+        for name in folders + files:
+            path = os.path.join(directory, name)
+            st = os.lstat(path)
+            is_file = not os.path.islink(path) and os.path.isfile(path)
+            content = open(path, "rb").read() if is_file else os.readlink(path) if os.path.islink(path) else None
+            seen[os.path.relpath(path, folder)] = (st.st_mode, st.st_uid, content, st.st_mtime_ns if is_file else None)
+    return seen
+
+
+def undo(who, run, code=0):
+    """The journal is closed a moment after the answer."""
+    for _ in range(100):
+        answer = who.call("undo", run, "--json")
+        if answer.code != 75:
+            break
+        time.sleep(0.05)
+    assert answer.code == code, answer
+    return answer.json
+
+
+def test_all_that_a_program_did_is_taken_back_and_done_again(who, folder):
+    before = snapshot(folder)
+    result = who.call("run", "--json", "--profile", "open", "--allow", f"{folder}:rw", "-l", "bash", "-c", PROGRAM.format(folder=folder)).json
+    assert result["status"] == "success" and result["changes"]["undo"] is True, result
+    assert result["changes"]["renamed"] == 1 and result["changes"]["removed"] >= 1, result
+    after = snapshot(folder)
+    assert after != before and "n/y" in after
+    done = undo(who, result["id"])
+    assert done["n_conflicts"] == 0 and snapshot(folder) == before, done
+    again = undo(who, done["undo"])
+    assert again["n_conflicts"] == 0 and snapshot(folder) == after, again
+
+
+def test_after_kill_everything_comes_back(who, folder):
+    before = snapshot(folder)
+    code = PROGRAM.format(folder=folder) + f"\nexec 3>>'{folder}/a'; echo more >&3; touch '{folder}/ready'; sleep 60"
+    process = who.start("run", "--profile", "open", "--allow", f"{folder}:rw", "-l", "bash", "-c", code)
+    wait_until(lambda: (folder / "ready").exists(), "the program to be ready")
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    runs = [r for r in who.call("undo", "--list", "--json").json if r["directories"] == [str(folder)]]
+    done = undo(who, runs[0]["run"])
+    assert done["n_conflicts"] == 0 and snapshot(folder) == before, done
+
+
+def test_each_cell_of_a_session_is_a_run_of_its_own(who, folder):
+    s = Server(who, "--socket", "none", env={"BELLJAR_PROFILE": "open", "BELLJAR_ALLOW": f"{folder}:rw"})
+    session = s.post("/v1/sessions", {"allow": [f"{folder}:rw"]}).json["session_id"]
+    write = lambda text: s.post(f"/v1/sessions/{session}/execute", {"code": f"n = open('{folder}/a', 'w').write('{text}')"})  # noqa: E731
+    before = snapshot(folder)
+    first, second = write("first").json, write("second").json
+    assert first["changes"]["changed"] == second["changes"]["changed"] == 1, (first, second)
+
+    def take_back(run):
+        answers = []
+        wait_until(lambda: answers.append(s.post(f"/v1/runs/{run}/undo", {})) or answers[-1].status != 429, "the journal to be closed")
+        return answers[-1]
+
+    early = take_back(first["id"])
+    assert early.json["n_conflicts"] == 1 and (folder / "a").read_text() == "second", early
+    assert take_back(second["id"]).json["n_conflicts"] == 0 and (folder / "a").read_text() == "first"
+    assert take_back(first["id"]).json["n_conflicts"] == 0 and snapshot(folder) == before
+    assert s.stop() == 0, s.said
+
+
+def test_without_undo_nothing_is_recorded(who, folder):
+    result = who.call("run", "--json", "--profile", "open", "--allow", f"{folder}:rw", "-l", "bash", "-c", f"echo x > '{folder}/new'",
+                      env={"BELLJAR_UNDO": "off"}).json  # fmt: skip
+    assert result["status"] == "success" and result["changes"]["undo"] is False and (folder / "new").exists(), result
+    assert who.call("undo", result["id"]).code == 66
+
+
+def test_what_does_not_fit_is_refused_not_lost(who, folder):
+    (folder / "large").write_bytes(secrets.token_bytes(3 << 20))
+    who.own(folder / "large")
+    before = snapshot(folder)
+    result = who.call("run", "--json", "--profile", "open", "--allow", f"{folder}:rw", "-l", "bash", "-c", f"echo x > '{folder}/large'; rm '{folder}/large'",
+                      env={"BELLJAR_UNDO_MB": "1"}).json  # fmt: skip
+    assert result["status"] == "error" and snapshot(folder) == before, result
+    assert any("undo" in (d["hint"] or "") + d["what"] + d["layer"] for d in result["denials"]) or "quota" in result["stderr"].lower(), result
