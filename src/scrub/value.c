@@ -1,4 +1,5 @@
 /* The value of an assignment: where it begins and ends, and whether it is one at all. */
+#include "base/cleanup.h"
 #include "scrub/scrub_internal.h"
 
 /* Beyond that a value has no end worth looking for: whoever waits for it masks it as far as it
@@ -158,21 +159,24 @@ void scrub_found_value(struct scrub *s, unsigned kind, size_t from, const struct
 
 /* One of the words stands in the text. `first`: bits of the lower five of what they begin with, so
  * that most places need no second look. */
-static bool holds(const char *text, size_t len, const char *list)
+static bool holds(const char *text, size_t len, const char *const *words, size_t n_words)
 {
     uint32_t first = 0;
 
-    for (const char *at = list; *at; at += strcspn(at, " "), at += *at == ' ')
-        first |= (uint32_t)1 << (*at & 31);
+    for (size_t k = 0; k < n_words; k++)
+        first |= (uint32_t)1 << (words[k][0] & 31);
     for (size_t i = 0; i < len; i++) {
         if (!(first >> (text[i] & 31) & 1))
             continue;
-        for (const char *at = list; *at;) {
-            size_t n = strcspn(at, " ");
+        for (size_t k = 0; k < n_words; k++) {
+            const char *word = words[k];
+            size_t n;
 
-            if (i + n <= len && (text[i] | 32) == (*at | 32) && strncasecmp(text + i, at, n) == 0)
+            if ((text[i] | 32) != (*word | 32))
+                continue;
+            n = strlen(word);
+            if (i + n <= len && strncasecmp(text + i, word, n) == 0)
                 return true;
-            at += n + (at[n] == ' ');
         }
     }
     return false;
@@ -190,6 +194,10 @@ static bool is_filler(const char *text, size_t len)
 
 static bool is_template(const char *text, size_t len)
 {
+    static const char *const words[] = {
+        "***",  "${", "{{", "}}", "$(", "%(", "...", "\xe2\x80\xa6", "\xe2\x80\xa2\xe2\x80\xa2",
+        "xxxxx"};
+
     if (text[0] == '<' || text[0] == '[' || strncmp(text, "{{", 2) == 0 || text[0] == '{')
         return true;
     if (text[0] == '$' && len > 1 &&
@@ -197,12 +205,16 @@ static bool is_template(const char *text, size_t len)
         return true;
     if (text[0] == '%' && len > 1 && (strchr("({%", text[1]) || text[len - 1] == '%' || len == 2))
         return true;
-    return holds(text, len,
-                 "*** ${ {{ }} $( %( ... \xe2\x80\xa6 \xe2\x80\xa2\xe2\x80\xa2 xxxxx XXXXX");
+    return holds(text, len, words, ARRAY_SIZE(words));
 }
 
 bool scrub_is_placeholder(const char *text, size_t len)
 {
+    static const char *const words[] = {
+        "example",  "placeholder", "your_", "your-", "changeme", "change_me",
+        "redacted", "dummy",       "_here", "-here", "insert_",  "enter_",
+        "replace_", "[masked",     "(?:",   "(?i",   "[^",       ")+"};
+
     if (len > PLACEHOLDER_MAX)
         return false;
     if (is_filler(text, len) || is_template(text, len) ||
@@ -210,9 +222,7 @@ bool scrub_is_placeholder(const char *text, size_t len)
         return true;
     if (len >= 4 && (strncasecmp(text, "your", 4) == 0 || strncasecmp(text, "env.", 4) == 0))
         return true;
-    return holds(text, len,
-                 "example placeholder your_ your- changeme change_me redacted dummy "
-                 "_here -here insert_ enter_ replace_ [masked (?: (?i [^ )+");
+    return holds(text, len, words, ARRAY_SIZE(words));
 }
 
 struct shape {
