@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -46,6 +47,21 @@ static void work_done(struct work *w)
 
 /* --- where --- */
 
+/* The answer of a run leaves before its journal is sealed: a moment is waited for that. */
+static int open_changes(struct work *w, struct error *err)
+{
+    const struct timespec moment = {.tv_nsec = 20000000};
+    bool is_over = faccessat(w->run, "end.json", F_OK, 0) == 0;
+    int r = store_open_changes(w->run, w->wish->id, &w->changes, err);
+
+    for (int i = 0; is_over && r < 0 && err && err->code == E_BUSY && i < 100; i++) {
+        (void)nanosleep(&moment, NULL);
+        error_done(err);
+        r = store_open_changes(w->run, w->wish->id, &w->changes, err);
+    }
+    return r;
+}
+
 /* A run of somebody else is one that is not there. */
 static int open_run(struct work *w, struct error *err)
 {
@@ -56,7 +72,7 @@ static int open_run(struct work *w, struct error *err)
         return -1;
     if (owner && strcmp(owner, w->meta.owner) != 0)
         return store_not_found(id, err);
-    return store_open_changes(w->run, id, &w->changes, err);
+    return open_changes(w, err);
 }
 
 /* Only the directory that the run had; another one at its path is left alone. */
