@@ -12,8 +12,9 @@ import time
 # No turn of the loop takes more CPU time than this. A bound of the histogram.
 PROMISE_S = 0.05
 
-# A result, a traceback or a display is masked in one go, and some texts take the masker longer than others.
-WHOLE_TEXTS = ("large result", "text result", "traceback", "large displays", "value ")
+# A result, a traceback or a display is masked in one go, and some texts take the masker longer than others. An answer is written in
+# one go, too: two megabytes full of control characters (text 7) take some 40 ms, and more than 50 on a busy host.
+WHOLE_TEXTS = ("text 7", "large result", "text result", "traceback", "large displays", "value ")
 
 
 class Turns:
