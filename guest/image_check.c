@@ -12,6 +12,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/sysmacros.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -367,6 +368,56 @@ static bool has_name(const char *link, const struct stat *st)
            named.st_ino == st->st_ino;
 }
 
+/* Spaces and the like are written as three octal digits. */
+static void decode_octal(char *text)
+{
+    char *to = text;
+
+    for (const char *at = text; *at; to++) {
+        unsigned value;
+
+        if (*at == '\\' && sscanf(at + 1, "%3o", &value) == 1) {
+            *to = (char)value;
+            at += 4;
+        } else {
+            *to = *at++;
+        }
+    }
+    *to = '\0';
+}
+
+/* The mount point in one line of mountinfo, and whether it is of that device. */
+static bool read_mount(const char *line, dev_t dev, char point[PATH_MAX])
+{
+    unsigned major, minor;
+
+    if (sscanf(line, "%*u %*u %u:%u %*s %4095s", &major, &minor, point) != 3 ||
+        makedev(major, minor) != dev)
+        return false;
+    decode_octal(point);
+    return true;
+}
+
+/* A file that the write broker opened is on a mount of its own, and its path begins there. Which of
+ * our mounts that is, its device and inode say. */
+static void find_granted_name(char link[PATH_MAX], const struct stat *st)
+{
+    FILE *mounts = has_name(link, st) ? NULL : fopen("/proc/self/mountinfo", "re");
+    char line[3 * PATH_MAX], point[PATH_MAX], path[2 * PATH_MAX];
+
+    while (mounts && fgets(line, sizeof(line), mounts)) {
+        if (!read_mount(line, st->st_dev, point))
+            continue;
+        (void)snprintf(path, sizeof(path), "%s%s", point, link);
+        if (strlen(path) < PATH_MAX && has_name(path, st)) {
+            memcpy(link, path, strlen(path) + 1);
+            break;
+        }
+    }
+    if (mounts)
+        (void)fclose(mounts);
+}
+
 /* Can it be opened again by its name? */
 static bool check_file(struct fd_check *check, int number, const char *link, const struct stat *st)
 {
@@ -453,6 +504,7 @@ static void visit_fd(int dir, int number, void *data)
     link[n] = '\0';
     own = find_own(number, &st);
     if (own < 0) {
+        find_granted_name(link, &st);
         record_path(check, number, link, &st);
     } else if (own != number && (fd = add_fd(check->why, number))) {
         fd->kind = IMAGE_FD_OWN;

@@ -138,9 +138,32 @@ static void adopt_umask(struct call *c)
     c->b->has_umask = !c->b->umask_varies;
 }
 
+/* With the first change of a run, so that most runs have none. */
+static int open_journal(struct broker *b, struct error *err)
+{
+    if (!b->is_keeping || b->journal)
+        return 0;
+    if (journal_new(b->journal_dir, &b->limits, &b->journal, err) < 0)
+        return -1;
+    for (uint32_t i = 0; i < b->n_grants; i++)
+        if (b->grants[i].mount >= 0 && journal_grant(b->journal, i, b->grants[i].mount, err) < 0)
+            return -1;
+    return 0;
+}
+
+/* 0: the place is found, and what happens there can be kept. */
 static long find(struct call *c, int dirfd, uint64_t path, bool follows, struct place *p)
 {
-    return resolve_place(c->b, c->pid, dirfd, path, follows, p);
+    cleanup_error struct error err = {0};
+    long r = resolve_place(c->b, c->pid, dirfd, path, follows, p);
+
+    if (r != 0)
+        return r;
+    if (c->b->is_paused) {
+        c->b->waits_for = -1;
+        return ANSWER_LATER;
+    }
+    return open_journal(c->b, &err) < 0 ? cannot_keep(c->b, p, &err) : 0;
 }
 
 /* --- open --- */

@@ -19,8 +19,8 @@
  * itself, on mounts that are read-only where it matters. It permits nothing. */
 #define ANSWER_CONTINUE LONG_MIN
 
-/* A large file is being saved for undo. The call is begun again when broker->waits_for is readable;
- * until then others are served. */
+/* A large file is being saved for undo: the call is begun again when broker->waits_for is readable.
+ * Or no run is on (-1): it is begun again with the next one. Until then others are served. */
 #define ANSWER_LATER (LONG_MIN + 1)
 
 /* A directory that was granted, for writing or not. */
@@ -50,10 +50,14 @@ struct broker {
     uint32_t n_grants;
     bool has_nested;              /* one lies below another, or a place of ours below one */
     struct broker_report *report; /* shared with the supervisor */
-    struct journal *journal;      /* NULL: changes are not kept */
-    uint64_t file_bytes;          /* the largest file the run may make; 0: no limit */
-    uint64_t call;                /* the one that is being answered */
-    uint64_t base_call;           /* the call whose working directory is in `base`; 0: none */
+    bool is_keeping;              /* changes are kept for undo */
+    bool is_paused;               /* no run is on that they could belong to */
+    int journal_dir;              /* of the present run, until its first change; or -1 */
+    struct journal_limits limits;
+    struct journal *journal; /* since its first change */
+    uint64_t file_bytes;     /* the largest file the run may make; 0: no limit */
+    uint64_t call;           /* the one that is being answered */
+    uint64_t base_call;      /* the call whose working directory is in `base`; 0: none */
     char base[PATH_MAX];
     int waits_for;     /* with ANSWER_LATER; the journal's */
     uid_t uid;         /* of the sandbox, on the host */

@@ -48,7 +48,8 @@ struct message {
     size_t n_fds, taken;
 };
 
-/* Calls that wait for a copy of a large file. When there are as many, no other is taken. */
+/* Calls that wait for a copy of a large file, or (-1) for the next run. When there are as many, no
+ * other is taken. */
 #define WAITING_MAX 64
 
 static struct waiting {
@@ -57,7 +58,8 @@ static struct waiting {
 } waiting[WAITING_MAX];
 static size_t n_waiting;
 
-static struct broker broker = {.listener = -1, .root = -1, .lock = -1};
+static struct broker broker = {
+    .listener = -1, .root = -1, .lock = -1, .journal_dir = -1};
 static struct message message;
 
 /* --- the control socket --- */
@@ -236,37 +238,31 @@ static void say_ready(void)
 
 /* --- runs --- */
 
-static void begin(struct unpack *u)
-{
-    struct journal_limits limits;
-    struct error err = {0};
-
-    limits.bytes = unpack_u64(u);
-    limits.entries = unpack_u64(u);
-    broker.file_bytes = unpack_u64(u);
-    memset(broker.report, 0, sizeof(*broker.report));
-    journal_free(broker.journal);
-    broker.journal = NULL;
-    if (unpack_u32(u)) {
-        cleanup_close int dir = take_message_fd();
-
-        if (journal_new(dir, &limits, &broker.journal, &err) < 0)
-            fail(&err);
-        for (uint32_t i = 0; i < broker.n_grants; i++)
-            if (broker.grants[i].mount >= 0 &&
-                journal_grant(broker.journal, i, broker.grants[i].mount, &err) < 0)
-                fail(&err);
-    }
-    if (!unpack_ok(u))
-        fail_protocol();
-}
-
 static void end(void)
 {
     if (broker.journal)
         (void)journal_seal(broker.journal, NULL);
     journal_free(broker.journal);
     broker.journal = NULL;
+    close_fd(&broker.journal_dir);
+    broker.is_paused = broker.is_keeping;
+    for (size_t i = 0; i < n_waiting; i++)
+        waiting[i].fd = -1; /* its copy went with the journal */
+}
+
+static void begin(struct unpack *u)
+{
+    end();
+    broker.limits.bytes = unpack_u64(u);
+    broker.limits.entries = unpack_u64(u);
+    broker.file_bytes = unpack_u64(u);
+    memset(broker.report, 0, sizeof(*broker.report));
+    broker.is_keeping = unpack_u32(u);
+    if (broker.is_keeping)
+        broker.journal_dir = take_message_fd();
+    broker.is_paused = false;
+    if (!unpack_ok(u))
+        fail_protocol();
 }
 
 static void listen_to(void)
@@ -406,7 +402,7 @@ static void turn(void)
         obey();
     /* From the end: the last one takes the place of one that is answered. */
     for (size_t i = count; i-- > 0;)
-        if (i < n_waiting && watched[2 + i].revents)
+        if (i < n_waiting && (watched[2 + i].revents || (waiting[i].fd < 0 && !broker.is_paused)))
             serve_waiting(i);
     if (watched[1].revents & POLLIN)
         serve_call();

@@ -328,7 +328,9 @@ void undo_store_end(int dir, const char *id, const struct journal_counts *counts
     (void)changes;
     if (store_open(&store, NULL) < 0 || store_open_run(store, id, &run, NULL) < 0)
         return;
-    if (sum == 0) {
+    /* A writer that has begun a journal may be about to add to it. One that has not, and does after
+     * this, finds its directory gone and makes no change. */
+    if (sum == 0 && faccessat(run, "changes/journal", F_OK, 0) < 0) {
         (void)store_remove(store, id, NULL);
         return;
     }

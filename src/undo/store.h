@@ -50,7 +50,8 @@ struct undo_store_run {
  * the journal are their numbers in `grants`. */
 int undo_store_begin(const struct undo_store_run *run, int *ret_dir, struct error *err);
 
-/* The run is over, its journal is sealed or lost. A run without changes is forgotten. `counts`:
+/* The run is over, its journal is sealed or lost. A run that did
+ * not begin a journal is forgotten. `counts`:
  * NULL where the journal was lost. `dir` is of undo_store_begin(), and closed. */
 void undo_store_end(int dir, const char *id, const struct journal_counts *counts);
 
