@@ -343,3 +343,18 @@ def test_killed_at_any_system_call_the_broker_leaves_nothing_dangerous(callers, 
         restored = state_of(folder)
         assert undone.code == 0 and restored == before, (number, undone, before, after, restored)
         number += STRIDE
+
+
+def test_what_is_left_of_a_cell_writes_with_the_next_one(who, folder):
+    """Each change belongs to a run that can be undone; between two cells there is none."""
+    answer = who.call(
+        "shell", "--profile", "open", "--allow", f"{folder}:rw",
+        input=textwrap.dedent(f"""
+            import subprocess, time; p = subprocess.Popen(['sh', '-c', 'sleep 0.3; echo late > {folder}/late']); 1
+            :lang bash
+            sleep 0.6; cat {folder}/late
+        """).encode(),
+    )  # fmt: skip
+    assert answer.code == 0 and "late" in answer.text, answer
+    runs = [line for line in who.call("undo", "--list").text.splitlines() if str(folder) in line]
+    assert len(runs) == 1 and "+1" in runs[0], runs
