@@ -41,7 +41,7 @@
 
 /* Changes of one run in granted directories that are recorded for undo: a build of a large project,
  * or all files of a large repository. The broker keeps about 100 bytes for each. */
-#define LIMIT_UNDO_ENTRIES 500000
+#define LIMIT_UNDO_ENTRIES 1500000
 
 /* Runs in one list of those that can be undone. */
 #define LIMIT_UNDO_LISTED 1000

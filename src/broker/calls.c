@@ -42,11 +42,11 @@ static int dirfd_of(uint64_t arg)
 
 /* --- what is common to all --- */
 
-/* Two brokers may have the same directory. A directory that moves changes what its paths mean, so
- * that nobody else acts meanwhile. */
-static void lock_places(struct broker *b, bool is_exclusive)
+/* Two brokers may have the same directory. What a place is, its path and what lies beside it say:
+ * nobody else changes them between the judgement and the act. */
+static void lock_places(const struct broker *b)
 {
-    while (b->lock >= 0 && flock(b->lock, is_exclusive ? LOCK_EX : LOCK_SH) < 0 && errno == EINTR)
+    while (flock(b->lock, LOCK_EX) < 0 && errno == EINTR)
         ;
 }
 
@@ -211,8 +211,6 @@ static long open_to_change(struct call *c, struct place *p, int flags)
 
 static long open_old(struct call *c, struct place *p, int flags)
 {
-    cleanup_close int fd = -1;
-
     if ((flags & O_CREAT) && (flags & O_EXCL))
         return -EEXIST;
     if (S_ISLNK(p->st.st_mode))
@@ -221,13 +219,11 @@ static long open_old(struct call *c, struct place *p, int flags)
         return -EISDIR;
     if (p->has_slash || (flags & O_DIRECTORY))
         return -ENOTDIR;
-    /* FIFOs, sockets and devices are not changed by opening them, and the mount has no devices. */
-    if (!S_ISREG(p->st.st_mode))
+    /* FIFOs, sockets and devices are not changed by opening them, and the mount has no devices.
+     * What is only read is opened as the sandbox sees it: our mount has nothing covered. */
+    if (!S_ISREG(p->st.st_mode) || ((flags & O_ACCMODE) == O_RDONLY && !(flags & O_TRUNC)))
         return ANSWER_CONTINUE;
-    if ((flags & O_ACCMODE) != O_RDONLY || (flags & O_TRUNC))
-        return open_to_change(c, p, flags);
-    fd = open_existing(p, flags);
-    return fd < 0 ? -errno : hand_over(c, &fd, flags);
+    return open_to_change(c, p, flags);
 }
 
 static long open_new(struct call *c, struct place *p, int flags, mode_t mode)
@@ -599,12 +595,9 @@ static long rename_places(struct call *c, struct place *from, struct place *to, 
     return 0;
 }
 
-/* A directory moves only while nobody else acts: then everything is looked at once more. */
-#define NEEDS_LOCK (LONG_MIN + 2)
-
 /* An exchange of two names is left out, as on many file systems: programs then rename twice. */
-static long try_rename(struct call *c, int from_dir, uint64_t from, int to_dir, uint64_t to,
-                       unsigned flags, bool is_locked)
+static long do_rename(struct call *c, int from_dir, uint64_t from, int to_dir, uint64_t to,
+                      unsigned flags)
 {
     cleanup(place_done) struct place a = {.parent = -1};
     cleanup(place_done) struct place b = {.parent = -1};
@@ -616,20 +609,7 @@ static long try_rename(struct call *c, int from_dir, uint64_t from, int to_dir, 
         return r;
     if (flags & ~(unsigned)RENAME_NOREPLACE)
         return -EINVAL;
-    if (!is_locked && a.exists && S_ISDIR(a.st.st_mode))
-        return NEEDS_LOCK;
     return rename_places(c, &a, &b, flags);
-}
-
-static long do_rename(struct call *c, int from_dir, uint64_t from, int to_dir, uint64_t to,
-                      unsigned flags)
-{
-    long r = try_rename(c, from_dir, from, to_dir, to, flags, false);
-
-    if (r != NEEDS_LOCK)
-        return r;
-    lock_places(c->b, true);
-    return try_rename(c, from_dir, from, to_dir, to, flags, true);
 }
 
 static long call_rename(struct call *c)
@@ -874,7 +854,7 @@ long call_perform(struct broker *b, const struct seccomp_notif *notif, int *ret_
         args[i] = notif->data.args[i];
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
         if (calls[i].number == notif->data.nr) {
-            lock_places(b, false);
+            lock_places(b);
             r = calls[i].perform(&c);
             (void)flock(b->lock, LOCK_UN);
             break;

@@ -84,7 +84,7 @@ char *store_read_text(int run, const char *name, size_t *ret_len)
     cleanup_close int fd = openat(run, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct buf text;
 
-    buf_init(&text, 256 * MIB);
+    buf_init(&text, 512 * MIB);
     if (fd < 0 || buf_read_fd(&text, fd, NULL) < 0 || !text.data) {
         buf_done(&text);
         return NULL;
@@ -373,6 +373,23 @@ static json_t *run_json(int run, const struct store_meta *meta)
                      number_or_null(end, "renamed"));
 }
 
+/* A run may have begun a journal and then been refused everything. */
+static bool has_changes(int run)
+{
+    static const char *const keys[] = {"created", "changed", "removed", "renamed"};
+    cleanup_json json_t *end = store_read_json(run, "end.json");
+    json_int_t sum = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+        const json_t *value = json_object_get(end, keys[i]);
+
+        if (!json_is_integer(value))
+            return true; /* it goes on, or it crashed */
+        sum += json_integer_value(value);
+    }
+    return sum > 0;
+}
+
 static void add_run(int store, const char *id, const char *owner, json_t *list)
 {
     struct store_meta meta = {0};
@@ -380,7 +397,7 @@ static void add_run(int store, const char *id, const char *owner, json_t *list)
 
     if (store_open_run(store, id, &run, NULL) < 0 || store_read_meta(run, id, &meta, NULL) < 0)
         return;
-    if (!owner || strcmp(owner, meta.owner) == 0)
+    if ((!owner || strcmp(owner, meta.owner) == 0) && has_changes(run))
         (void)json_array_append_new(list, run_json(run, &meta));
     store_meta_done(&meta);
 }

@@ -64,6 +64,18 @@ def test_a_granted_home_does_not_show_them(who, home, mode):
     assert answer.json.get("stdout") == "[] mine mine\n", answer
 
 
+def test_an_open_that_could_create_does_not_read_them(who, home):
+    """The broker's own mount has nothing covered."""
+    names = [".config/belljar/config.toml", ".config/belljar/policies/mine.toml", ".local/state/belljar/token", "xdg/belljar/tokens.toml", "keys/server.key"]
+    code = (
+        f"import os\nfor name in {names!r}:\n    for flags in (os.O_CREAT, os.O_CREAT | os.O_RDWR, os.O_RDWR, os.O_TRUNC, os.O_CREAT | os.O_NOFOLLOW):\n"
+        f"        try: print(os.read(os.open({str(home)!r} + '/' + name, flags), 100))\n        except OSError: pass\n"
+    )
+    answer = who.run(code, "--allow", f"{home}:rw", env=places(home, XDG_STATE_HOME=str(home / "xdg"), BELLJAR_TLS_KEY=str(home / "keys/server.key")))
+    assert answer.status == "success" and SECRET not in answer.text, answer
+    assert all(SECRET in (home / name).read_text() for name in names)
+
+
 @pytest.mark.parametrize("mode", MODES)
 def test_nothing_is_made_or_changed_in_them(who, home, mode):
     before = {p: p.read_text() for p in home.rglob("*") if p.is_file()}
