@@ -410,10 +410,10 @@ int broker_client_listen(struct broker_client *c, int root, int listener, struct
     cleanup_close int root_fd = root, listener_fd = listener;
     struct pack p;
 
-    if (root < 0 || listener < 0)
+    if (root_fd < 0 || listener_fd < 0)
         return error_set(err, E_PROTOCOL, "the sandbox came without the calls for its broker");
     start_message(&p, BROKER_LISTEN);
-    return send_message(c, &p, (int[]){root, listener}, 2, err);
+    return send_message(c, &p, (int[]){root_fd, listener_fd}, 2, err);
 }
 
 /* --- runs --- */
