@@ -76,7 +76,7 @@ static const struct config_option options[] = {
      .brief = "room for files outside of allowed directories", AT(disk_mb)},
     {"inodes", CONFIG_INT, "10000", 64, 10000000, .is_reloadable = true,
      .help = "number of those files and directories", AT(inodes)},
-    {"file_mb", CONFIG_SIZE, "64", 1, 1048576, .unit = "MB", .unit_bytes = 1048576, .is_reloadable = true,
+    {"file_mb", CONFIG_SIZE, "16384", 1, 1048576, .unit = "MB", .unit_bytes = 1048576, .is_reloadable = true,
      .help = "the size of one file a program writes, wherever it stands", AT(file_mb)},
     {"output_bytes", CONFIG_SIZE, "1048576", 256, LIMIT_OUTPUT_BYTES_MAX, .unit = "bytes", .unit_bytes = 1,
      .is_reloadable = true, .flag = "output", .value = "BYTES",

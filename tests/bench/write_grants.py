@@ -28,7 +28,7 @@ def git(*words):
     return (lambda: subprocess.run(['git', '-C', 'repo', *words], env=env, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)), 1
 def write_large():
     with open('large', 'wb', buffering=0) as f:
-        for _ in range(256): f.write(bytes(1 << 20))
+        for _ in range(128): f.write(bytes(1 << 20))
 def read_large():
     with open('large', 'rb', buffering=0) as f:
         while f.read(1 << 20): pass
@@ -48,7 +48,7 @@ jobs = [
     ('open for reading', each(lambda i: os.close(os.open(f'small/{{i}}', os.O_RDONLY)))),
     ('rename', each(lambda i: os.rename(f'small/{{i}}', f'small/r{{i}}'))),
     ('remove', each(lambda i: os.unlink(f'small/r{{i}}'))),
-    ('write 256 MB', (write_large, 1)), ('read 256 MB', (read_large, 1)), ('sqlite, 200 transactions', (transactions, 1)),
+    ('write 128 MB', (write_large, 1)), ('read 128 MB', (read_large, 1)), ('sqlite, 200 transactions', (transactions, 1)),
     ('walk the tree', (find, 1)), ('git status', git('status', '--short')), ('git commit', (commit, 1)),
 ]
 for name, (job, count) in jobs:
