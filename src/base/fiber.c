@@ -8,7 +8,15 @@
 
 #include "base/loop.h"
 
-#ifdef __SANITIZE_ADDRESS__
+#if defined(__SANITIZE_ADDRESS__)
+#define HAS_SANITIZER 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define HAS_SANITIZER 1
+#endif
+#endif
+
+#ifdef HAS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
 #endif
 
@@ -32,7 +40,7 @@ static struct fiber *running;
 /* The sanitizer has to know which stack is in use. */
 static void switch_to(ucontext_t *from, ucontext_t *to, const void *stack, size_t size)
 {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef HAS_SANITIZER
     void *fake = NULL;
 
     __sanitizer_start_switch_fiber(&fake, stack, size);
@@ -52,7 +60,7 @@ static void begin(void)
 {
     struct fiber *fiber = running;
 
-#ifdef __SANITIZE_ADDRESS__
+#ifdef HAS_SANITIZER
     __sanitizer_finish_switch_fiber(NULL, &caller_stack, &caller_size);
 #endif
     fiber->fn(fiber->arg);

@@ -26,9 +26,9 @@ enum broker_message {
     BROKER_SETUP = 'S',
     /* Descriptors: the root of the sandbox, the listener of its filter. */
     BROKER_LISTEN = 'L',
-    /* A run begins: u64 the most bytes and u64 the most changes that are kept for undo, u64 the
-     * largest file it may make, u32 1 when a descriptor comes along: the directory its changes are
-     * kept in. */
+    /* A run begins: u64 its number, u64 the most bytes and u64 the most changes that are kept for
+     * undo, u64 the largest file it may make, u32 1 when a descriptor comes along: the directory
+     * its changes are kept in. */
     BROKER_BEGIN = 'B',
     BROKER_END = 'E', /* it is over */
 
@@ -51,8 +51,10 @@ struct broker_denial {
     char why[BROKER_WHY_MAX];
 };
 
-/* What happened since BROKER_BEGIN. Written by the broker, read by the supervisor. */
+/* What happened since the BROKER_BEGIN with that number. Written by the broker, read by the
+ * supervisor. */
 struct broker_report {
+    uint64_t run;
     uint64_t created, changed, removed, renamed;
     uint32_t n_denials;
     uint32_t denials_more; /* refused and not listed */

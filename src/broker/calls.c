@@ -44,10 +44,13 @@ static int dirfd_of(uint64_t arg)
 
 /* Two brokers may have the same directory. What a place is, its path and what lies beside it say:
  * nobody else changes them between the judgement and the act. */
-static void lock_places(const struct broker *b)
+static int lock_places(const struct broker *b)
 {
-    while (flock(b->lock, LOCK_EX) < 0 && errno == EINTR)
+    int r;
+
+    while ((r = flock(b->lock, LOCK_EX)) < 0 && errno == EINTR)
         ;
+    return r;
 }
 
 /* The journal could not take what would be lost: the change is not made. */
@@ -138,17 +141,22 @@ static void adopt_umask(struct call *c)
     c->b->has_umask = !c->b->umask_varies;
 }
 
-/* With the first change of a run, so that most runs have none. */
+/* With the first call of a run that may change something, so that most runs have none. */
 static int open_journal(struct broker *b, struct error *err)
 {
+    int r;
+
     if (!b->is_keeping || b->journal)
         return 0;
-    if (journal_new(b->journal_dir, &b->limits, &b->journal, err) < 0)
-        return -1;
-    for (uint32_t i = 0; i < b->n_grants; i++)
-        if (b->grants[i].mount >= 0 && journal_grant(b->journal, i, b->grants[i].mount, err) < 0)
-            return -1;
-    return 0;
+    r = journal_new(b->journal_dir, &b->limits, &b->journal, err);
+    for (uint32_t i = 0; r == 0 && i < b->n_grants; i++)
+        if (b->grants[i].mount >= 0)
+            r = journal_grant(b->journal, i, b->grants[i].mount, err);
+    if (r < 0) {
+        journal_free(b->journal);
+        b->journal = NULL;
+    }
+    return r;
 }
 
 /* 0: the place is found, and what happens there can be kept. */
@@ -514,6 +522,7 @@ static long do_unlink(struct call *c, int dirfd, uint64_t path, int flags)
         return r;
     if (unlinkat(p.parent, p.name, flags) < 0)
         return undone(c->b, -errno);
+    judge_forget_name(c->b, &p);
     c->b->report->removed++;
     return 0;
 }
@@ -591,6 +600,8 @@ static long rename_places(struct call *c, struct place *from, struct place *to, 
         r = undone(c->b, -errno);
         return to->exists ? undone(c->b, r) : r;
     }
+    if (to->exists)
+        judge_forget_name(c->b, to);
     c->b->report->renamed++;
     return 0;
 }
@@ -854,8 +865,7 @@ long call_perform(struct broker *b, const struct seccomp_notif *notif, int *ret_
         args[i] = notif->data.args[i];
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
         if (calls[i].number == notif->data.nr) {
-            lock_places(b);
-            r = calls[i].perform(&c);
+            r = lock_places(b) < 0 ? -EIO : calls[i].perform(&c);
             (void)flock(b->lock, LOCK_UN);
             break;
         }

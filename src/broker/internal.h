@@ -129,6 +129,9 @@ long judge_move(struct broker *b, const struct place *from, const struct place *
 long judge_refuse(struct broker *b, const struct place *place, const char *verb, const char *why,
                   int errnum);
 
+/* The name is gone. The number of a file without names may be another's. */
+void judge_forget_name(struct broker *b, const struct place *place);
+
 /* The file has one more name, made by us. */
 void judge_note_link(struct broker *b, const struct place *place);
 

@@ -32,7 +32,8 @@ static void report(struct broker *b, const char *what, const char *why)
     (void)snprintf(denial->what, sizeof(denial->what), "%s", what);
     (void)snprintf(denial->why, sizeof(denial->why), "%s", why);
     denial->count = 1;
-    r->n_denials++; /* last: whoever reads it finds the entry whole */
+    /* Last: whoever reads it finds the entry whole. */
+    __atomic_store_n(&r->n_denials, r->n_denials + 1, __ATOMIC_RELEASE);
 }
 
 static void full_path(const struct place *place, char path[2 * PATH_MAX])
@@ -138,6 +139,14 @@ static bool has_unknown_names(const struct broker *b, const struct place *place)
     if (link && link->names >= place->st.st_nlink)
         return false;
     return count_siblings(place) < place->st.st_nlink;
+}
+
+void judge_forget_name(struct broker *b, const struct place *place)
+{
+    const struct known_link *known = find_link(b, &place->st);
+
+    if (known && --b->links[known - b->links].names < 2)
+        b->links[known - b->links] = b->links[--b->n_links];
 }
 
 void judge_note_link(struct broker *b, const struct place *place)

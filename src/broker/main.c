@@ -251,11 +251,14 @@ static void end(void)
 
 static void begin(struct unpack *u)
 {
+    uint64_t number = unpack_u64(u);
+
     end();
     broker.limits.bytes = unpack_u64(u);
     broker.limits.entries = unpack_u64(u);
     broker.file_bytes = unpack_u64(u);
     memset(broker.report, 0, sizeof(*broker.report));
+    __atomic_store_n(&broker.report->run, number, __ATOMIC_RELEASE);
     broker.is_keeping = unpack_u32(u);
     if (broker.is_keeping)
         broker.journal_dir = take_message_fd();
@@ -343,7 +346,7 @@ static void count_changes(void)
     broker.report->renamed = counts.renamed;
 }
 
-/* False: it has to wait for a copy. */
+/* False: it waits for a copy, or for the next run. */
 static bool perform(const struct seccomp_notif *call)
 {
     uint32_t fd_flags = 0;

@@ -159,6 +159,10 @@ static pid_t start_worker(const struct undo_wish *wish, int out)
         ns_reset_signals();
         (void)signal(SIGPIPE, SIG_IGN);
         (void)alarm(PATIENCE_MS / 1000 + 10);
+        /* Clients of the server, and locks of other runs, are not this one's to hold. */
+        if (out > STDERR_FILENO + 1)
+            (void)close_range(STDERR_FILENO + 1, (unsigned)out - 1, 0);
+        (void)close_range((unsigned)out + 1, ~0U, 0);
         work_and_exit(wish, out);
     }
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
@@ -286,6 +290,13 @@ static int check(const struct undo_wish *wish, struct error *err)
     return check_id(wish->run, err);
 }
 
+/* Its beginning is in the trail, and so is that nothing came of it. */
+static int not_begun(const struct undo_wish *wish, const struct error *err)
+{
+    tell_end(wish, NULL, err);
+    return -1;
+}
+
 int undo_start(struct loop *loop, const struct undo_wish *wish, undo_fn fn, void *user,
                struct error *err)
 {
@@ -294,12 +305,15 @@ int undo_start(struct loop *loop, const struct undo_wish *wish, undo_fn fn, void
 
     if (check(wish, err) < 0 || tell_begin(wish, err) < 0)
         return -1;
-    if (pipe2(pipe, O_CLOEXEC) < 0)
-        return error_errno(err, "pipe2");
+    if (pipe2(pipe, O_CLOEXEC) < 0) {
+        (void)error_errno(err, "pipe2");
+        return not_begun(wish, err);
+    }
     job = job_new(loop, wish, pipe[0], fn, user);
     if (!job) {
         (void)close(pipe[1]);
-        return error_memory(err);
+        (void)error_memory(err);
+        return not_begun(wish, err);
     }
     (void)fcntl(pipe[0], F_SETFL, O_NONBLOCK);
     job->pid = start_worker(wish, pipe[1]);
@@ -307,7 +321,7 @@ int undo_start(struct loop *loop, const struct undo_wish *wish, undo_fn fn, void
     if (job->pid < 0) {
         (void)error_errno(err, "fork");
         job_free(job);
-        return -1;
+        return not_begun(wish, err);
     }
     job->next = jobs;
     jobs = job;

@@ -56,20 +56,34 @@ static int add_usual(struct error *err)
     return 0;
 }
 
-/* Our own programs: a checkout of Belljar may be granted, too. */
+/* Our own programs: a checkout of Belljar may be granted, too. Those beside this one are looked for
+ * first, so that their places count even while nothing is there. */
 static int add_programs(struct error *err)
 {
-    cleanup_error struct error ignored = {0};
-    cleanup_free char *zygote = paths_program("belljar-zygote", &ignored);
+    static const char *const names[] = {"belljar-zygote", "belljar-broker", "belljar-steady.so"};
     char self[PATH_MAX];
     ssize_t n = readlink("/proc/self/exe", self, sizeof(self) - 1);
+    const char *slash;
 
-    if (zygote && add(zygote, false, err) < 0)
-        return -1;
     if (n <= 0)
         return 0;
     self[n] = '\0';
-    return add(self, false, err);
+    if (add(self, false, err) < 0)
+        return -1;
+    slash = strrchr(self, '/');
+    for (size_t i = 0; slash && i < ARRAY_SIZE(names); i++) {
+        cleanup_error struct error ignored = {0};
+        cleanup_free char *used = paths_program(names[i], &ignored);
+        char beside[PATH_MAX];
+
+        if (used && add(used, false, err) < 0)
+            return -1;
+        if ((size_t)snprintf(beside, sizeof(beside), "%.*s/%s", (int)(slash - self), self,
+                             names[i]) < sizeof(beside) &&
+            add(beside, false, err) < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* Words of a command that are files: the program, or a script that it is given. What is the

@@ -259,9 +259,9 @@ int box_cell(struct box *b, struct run *cell, struct error *err)
     if (box_put_files(b, cell, err) < 0)
         return -1;
     run_drop_given(cell);
-    if (b->broker && broker_client_begin(b->broker, cell, err) < 0)
-        return -1;
     if (!k->is_alive && box_start_kernel(k, err) < 0)
+        return -1;
+    if (b->broker && broker_client_begin(b->broker, cell, err) < 0)
         return -1;
     if (cell->masking != RUN_MASK_ALL) /* a cell may ask for more than its session */
         cell->masking = b->model->masking;

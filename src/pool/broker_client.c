@@ -51,8 +51,9 @@ struct broker_client {
     struct run_grant grants[LIMIT_GRANTS]; /* copies; the run they came with may be gone */
     size_t n_grants;
     uint32_t uid, gid;
-    int journal;  /* the directory of the present run's changes; -1: they are not kept */
-    char run[32]; /* its id */
+    int journal;     /* the directory of the present run's changes; -1: they are not kept */
+    char run[32];    /* its id */
+    uint64_t number; /* of the present run, from 1 on */
     bool is_ready;
 };
 
@@ -76,14 +77,24 @@ struct brokers *brokers_new(struct loop *loop, const struct config *config, stru
 
 /* --- changes that are kept --- */
 
+/* What happened in the present run. A broker that has not heard of it yet has done nothing in it.
+ */
+static const struct broker_report *report_of(const struct broker_client *c)
+{
+    static const struct broker_report nothing;
+
+    return __atomic_load_n(&c->report->run, __ATOMIC_ACQUIRE) == c->number ? c->report : &nothing;
+}
+
 /* The broker closes the journal now, or has done so. */
 static void end_journal(struct broker_client *c)
 {
+    const struct broker_report *report = report_of(c);
     struct journal_counts counts = {
-        .created = c->report->created,
-        .changed = c->report->changed,
-        .removed = c->report->removed,
-        .renamed = c->report->renamed,
+        .created = report->created,
+        .changed = report->changed,
+        .removed = report->removed,
+        .renamed = report->renamed,
     };
 
     if (c->journal >= 0)
@@ -272,6 +283,10 @@ static int start_process(struct broker_client *c, struct error *err)
     struct start start = {.program = c->brokers->program};
     int pair[2];
 
+    if (access(c->brokers->program, X_OK) < 0) {
+        (void)error_errno(err, "start `%s`", c->brokers->program);
+        return error_hint(err, "it is installed with belljar: install Belljar again");
+    }
     if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) < 0)
         return error_errno(err, "socketpair");
     c->control = pair[0];
@@ -451,6 +466,7 @@ int broker_client_begin(struct broker_client *c, const struct run *run, struct e
         return -1;
     undo_store_limits(c->brokers->config, &limits);
     start_message(&p, BROKER_BEGIN);
+    pack_u64(&p, ++c->number);
     pack_u64(&p, limits.bytes);
     pack_u64(&p, limits.entries);
     pack_u64(&p, run->limits.file_bytes);
@@ -460,14 +476,17 @@ int broker_client_begin(struct broker_client *c, const struct run *run, struct e
 
 static void note_changes(const struct broker_client *c, struct run *run)
 {
+    const struct broker_report *report = report_of(c);
+
     run->changes = (struct run_changes){
         .is_known = true,
-        .created = c->report->created,
-        .changed = c->report->changed,
-        .removed = c->report->removed,
-        .renamed = c->report->renamed,
-        .has_undo = c->journal >= 0,
+        .created = report->created,
+        .changed = report->changed,
+        .removed = report->removed,
+        .renamed = report->renamed,
     };
+    run->changes.has_undo = c->journal >= 0 && (report->created || report->changed ||
+                                                report->removed || report->renamed);
 }
 
 /* Repetitions of one denial that are counted. */
@@ -475,7 +494,9 @@ static void note_changes(const struct broker_client *c, struct run *run)
 
 static void note_denials(const struct broker_report *report, struct run *run)
 {
-    for (uint32_t i = 0; i < report->n_denials && i < BROKER_DENIALS; i++) {
+    uint32_t count = __atomic_load_n(&report->n_denials, __ATOMIC_ACQUIRE);
+
+    for (uint32_t i = 0; i < count && i < BROKER_DENIALS; i++) {
         const struct broker_denial *denial = &report->denials[i];
         char hint[BROKER_WHY_MAX + 128];
 
@@ -492,7 +513,7 @@ void broker_client_end(struct broker_client *c, struct run *run)
 {
     struct pack p;
 
-    note_denials(c->report, run);
+    note_denials(report_of(c), run);
     note_changes(c, run);
     start_message(&p, BROKER_END);
     (void)send_message(c, &p, NULL, 0, NULL);

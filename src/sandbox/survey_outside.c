@@ -23,8 +23,10 @@ static int add_home(struct survey_outside *o, const char *home, struct error *er
     for (; i < SURVEY_HOMES && o->homes[i]; i++)
         if (strcmp(o->homes[i], home) == 0)
             return 0;
-    if (i == SURVEY_HOMES)
-        return 0;
+    if (i == SURVEY_HOMES) {
+        error_set(err, E_TOO_LARGE, "more than %d home directories lie around it", SURVEY_HOMES);
+        return error_hint(err, "grant a directory in one of them");
+    }
     o->homes[i] = strdup(home);
     return o->homes[i] ? 0 : error_memory(err);
 }

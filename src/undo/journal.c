@@ -153,6 +153,14 @@ static void note_announced(struct journal *j, const struct announced *a)
     j->announced[j->n_announced++] = *a;
 }
 
+/* The change needs no entry. It takes a place all the same, so that journal_done() takes back none
+ * of the changes before it. */
+static int announce_nothing(struct journal *j)
+{
+    note_announced(j, &(struct announced){0});
+    return 0;
+}
+
 static uint64_t *counter_of(struct journal *j, const struct announced *a)
 {
     switch (a->kind) {
@@ -302,6 +310,8 @@ int journal_done(struct journal *j, struct error *err)
     if (j->n_announced == 0)
         return 0;
     a = &j->announced[--j->n_announced];
+    if (!a->id)
+        return 0;
     entry.id = a->id;
     count_change(j, a, -1);
     free(take_ptr(a->path));
@@ -368,10 +378,10 @@ int journal_change(struct journal *j, unsigned grant, const char *path, int pare
     struct object *o;
 
     if (!S_ISREG(st->st_mode))
-        return 0;
+        return announce_nothing(j);
     o = journal_object(j, st, parent, name);
     if (o && o->flags & (OBJECT_MADE | OBJECT_CHANGED))
-        return 0;
+        return announce_nothing(j);
     entry_set_stat(&entry, st);
     if (count_entry(j, &entry, err) < 0)
         return -1;
@@ -397,7 +407,7 @@ int journal_meta(struct journal *j, unsigned grant, const char *path, int parent
     struct object *o = journal_object(j, st, parent, name);
 
     if (o && o->flags & (OBJECT_MADE | OBJECT_META))
-        return 0;
+        return announce_nothing(j);
     entry_set_stat(&entry, st);
     if (count_entry(j, &entry, err) < 0 ||
         journal_save_xattrs(j, parent, name, st, entry.id, err) < 0 ||
@@ -475,9 +485,9 @@ int journal_remove(struct journal *j, unsigned grant, const char *path, int pare
 /* The name that was removed just before is the one that is taken now. */
 static bool replaces(const struct journal *j, const struct stat *st, const char *to)
 {
-    const struct announced *last = &j->announced[j->n_announced - 1];
+    const struct announced *last = j->n_announced ? &j->announced[j->n_announced - 1] : NULL;
 
-    return j->n_announced && last->kind == ENTRY_REMOVE && last->id == j->entries && last->path &&
+    return last && last->kind == ENTRY_REMOVE && last->id == j->entries && last->path &&
            S_ISREG(st->st_mode) && strcmp(last->path, to) == 0;
 }
 

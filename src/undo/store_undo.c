@@ -221,7 +221,7 @@ static int end_own(struct work *w, const struct undo_report *report, struct erro
     r = journal_seal(w->own, err);
     if (r == 0 && store_open_run(w->store, w->own_id, &run, err) == 0)
         r = write_twins(run, report, err);
-    if (r == 0)
+    if (r == 0 && report->steps) /* NULL: it failed before it began */
         r = store_write_text(w->run, "undone", report->steps, report->n_steps, err);
     if (r == 0 && report->n_conflicts == 0)
         forget_steps(w);

@@ -296,8 +296,12 @@ static int move(struct engine *g, const struct entry *e, const struct stat *st, 
         return -1;
     r = flags & RENAME_EXCHANGE ? journal_swap(g->task->own, e->grant, e->more, e->path, st, err)
                                 : journal_rename(g->task->own, e->grant, e->more, e->path, st, err);
-    if (r < 0 || files_enter(&guard, &g->dirs[e->grant], err) < 0)
+    if (r < 0)
         return -1;
+    if (files_enter(&guard, &g->dirs[e->grant], err) < 0) {
+        (void)journal_done(g->task->own, NULL);
+        return -1;
+    }
     if (renameat2(from.parent, from.name, to.parent, to.name, flags) < 0)
         return failed(g, err, "move it back");
     return 0;
@@ -416,8 +420,10 @@ int act_make(struct engine *g, const struct entry *e, struct stat *ret_st, struc
     {
         cleanup(files_leave) struct files_guard guard = {0};
 
-        if (files_enter(&guard, &g->dirs[e->grant], err) < 0)
+        if (files_enter(&guard, &g->dirs[e->grant], err) < 0) {
+            (void)journal_done(g->task->own, NULL);
             return -1;
+        }
         r = make_node(&s, e);
     }
     if (r < 0)

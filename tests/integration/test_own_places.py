@@ -1,6 +1,8 @@
 """Belljar's own configuration, state, keys, sockets and skills are out of reach, whatever is granted, also for reading."""
 import os
 import secrets
+import shutil
+import subprocess
 
 import pytest
 
@@ -149,6 +151,26 @@ def test_a_script_of_a_server_can_be_read_but_not_changed(who, home):
     answer = who.run(code, "--config", config, "--allow", f"{home}:cow", env=places(home))
     assert "print('mine')" in answer.json.get("stdout"), answer
     assert script.read_text() == "print('mine')\n"
+
+
+def test_our_own_programs_are_not_replaced(who, home):
+    """A checkout may be granted; the next run would execute what is in it."""
+    place = home / "build"
+    place.mkdir()
+    for name in ("belljar", "belljar-zygote", "belljar-broker", "belljar-steady.so"):
+        shutil.copy2(who.program.parent / name, place / name)
+    for p in (place, *place.iterdir()):
+        who.own(p)
+    before = {p.name: p.read_bytes() for p in place.iterdir()}
+    code = (
+        f"import os\nos.chdir({str(place)!r})\nfor name in ('belljar', 'belljar-zygote', 'belljar-broker', 'belljar-steady.so'):\n"
+        "    for f in (lambda: os.unlink(name), lambda: os.open(name, os.O_WRONLY | os.O_CREAT), lambda: os.chmod(name, 0), lambda: (open('x', 'w'), os.rename('x', name))):\n"
+        "        try: f()\n        except OSError: pass\n"
+    )
+    command = [str(place / "belljar"), "run", "--profile", str(who.program.parent.parent / "policies" / "open.toml"), "-c", code, "--allow", f"{place}:rw"]
+    answer = subprocess.run(command, env=who.environment(), capture_output=True, timeout=60, **who.identity())
+    assert answer.returncode == 0 and b"denied: change" in answer.stderr, answer
+    assert {p.name: p.read_bytes() for p in place.iterdir() if p.name != "x"} == before, answer
 
 
 def test_another_users_home_below_a_granted_directory(callers):

@@ -121,6 +121,11 @@ WAYS = {
         attempt(lambda: os.open('.envrc', os.O_WRONLY | os.O_CREAT, dir_fd=top)); attempt(lambda: os.mkdir('.vscode', dir_fd=top))
         attempt(lambda: write(f'/proc/self/fd/{dot}/config')); attempt(lambda: write(f'/proc/self/fd/{top}/.envrc')); attempt(lambda: write(f'/dev/fd/{top}/.envrc'))
         attempt(lambda: write(f'/proc/self/cwd/.envrc')); attempt(lambda: write(f'/proc/self/root' + os.getcwd() + '/.envrc'))
+        for name in ('repo/.git/config', 'repo/.git/hooks/pre-commit.sample', 'store/config'):
+            for flags in (os.O_CREAT, os.O_CREAT | os.O_NOFOLLOW, os.O_CREAT | os.O_NONBLOCK):
+                fd = os.open(name, flags)
+                attempt(lambda: os.fchmod(fd, 0o777)); attempt(lambda: os.utime(fd, (1, 1))); attempt(lambda: os.setxattr(fd, 'user.x', b'y'))
+                attempt(lambda: write(f'/proc/self/fd/{fd}')); attempt(lambda: os.truncate(fd, 0))
         fd = os.open('sub/own', os.O_RDWR | os.O_CREAT)
         for name in ('.envrc', 'repo/.git/commondir'):
             attempt(lambda: os.link(f'/proc/self/fd/{fd}', name, follow_symlinks=True))

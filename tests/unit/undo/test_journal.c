@@ -166,6 +166,32 @@ static void attributes_are_saved(void **state)
     assert_int_equal(nth(ENTRY_XATTR, 0)->id, nth(ENTRY_META, 0)->id);
 }
 
+/* A call on a file that needs no further entry fails: what was announced before it still counts. */
+static void a_call_without_an_entry_takes_nothing_back(void **state)
+{
+    struct journal_counts before, after;
+    struct error err = {0};
+    struct stat st;
+
+    (void)state;
+    put("kept", "x");
+    scene_begin("run", NULL);
+    do_write("made", "y");
+    do_remove("kept");
+    journal_count(scene.journal, &before);
+    assert_int_equal(fstatat(scene.grant, "made", &st, 0), 0);
+    assert_int_equal(journal_meta(scene.journal, 0, "made", scene.grant, "made", &st, &err), 0);
+    assert_int_equal(journal_done(scene.journal, &err), 0);
+    assert_int_equal(journal_change(scene.journal, 0, "made", scene.grant, "made", &st, &err), 0);
+    assert_int_equal(journal_done(scene.journal, &err), 0);
+    journal_count(scene.journal, &after);
+    assert_int_equal(after.removed, before.removed);
+    assert_int_equal(after.created, before.created);
+    scene_seal();
+    load("run");
+    assert_non_null(nth(ENTRY_REMOVE, 0));
+}
+
 static void a_cancelled_entry_does_not_count(void **state)
 {
     struct journal_counts counts;
@@ -497,6 +523,7 @@ int main(void)
         TEST(a_removed_inode_is_saved_again_when_its_number_returns),
         TEST(names_may_hold_anything),
         TEST(attributes_are_saved),
+        TEST(a_call_without_an_entry_takes_nothing_back),
         TEST(a_cancelled_entry_does_not_count),
         TEST(content_beyond_the_limit_is_refused),
         TEST(entries_beyond_the_limit_are_refused),
