@@ -1,4 +1,4 @@
-/* Who dies first when memory runs out: the order in which the kernel of Linux chooses.
+/* The order in which the kernel ends processes when memory runs out.
  *
  * The score of a process (`oom_score_adj`) is at most 1000, and raising it needs no privilege. The
  * supervisor keeps the score it was started with and gives its zygote a higher one

@@ -290,7 +290,7 @@ static size_t count_changed(const struct side *side)
     return count;
 }
 
-/* The carriage return of another system's newline is no secret; the line shows it all the same. */
+/* A carriage return before a newline does not count as invisible; the line shows it anyway. */
 static bool has_invisible(const struct side *side)
 {
     for (size_t i = 0; i < side->count; i++) {

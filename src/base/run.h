@@ -339,12 +339,13 @@ struct run {
     uint32_t layers;      /* bit set of enum wire_layer: what stood around the code */
     uint64_t started_ns, handed_ns, ended_ns;
     uint64_t server_cpu_ns; /* CPU time of the supervisor that it took, beside usage.cpu_ms */
-    char *receipt;        /* JSON, signed (trail/receipt.h), or NULL */
-    bool is_recorded;     /* its beginning is; its end is due */
-    char code_sha256[65]; /* of the program as it came; "": it is not recorded */
+    char *receipt;          /* JSON, signed (trail/receipt.h), or NULL */
+    bool is_recorded;       /* its beginning is; its end is due */
+    char code_sha256[65];   /* of the program as it came; "": it is not recorded */
 
     /* Runs of the same caller that were under way when it began, itself among them; 0: nobody
-     * counts. Who has many waits behind who has few, and has a smaller share of the cores. */
+     * counts. A caller with many runs waits behind one with few, and has a smaller share of the
+     * cores. */
     uint32_t crowd;
 
     /* --- the pool's own --- */

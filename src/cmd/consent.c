@@ -107,7 +107,7 @@ static bool is_all(const char *line, size_t len)
     return len == 3 && strncasecmp(line, "all", 3) == 0;
 }
 
-/* Where something is hidden, a habit is no answer. */
+/* Where something is hidden, `y` and `yes` are not enough: only the word `hidden` is a yes. */
 static bool is_yes(const struct consent *consent, const char *line, size_t len)
 {
     if (consent->hidden)

@@ -415,7 +415,7 @@ static void suite_close(struct suite *suite)
     (void)sigprocmask(SIG_SETMASK, &suite->before, NULL);
 }
 
-/* Those that cannot be opened are no grants of any run either. */
+/* A directory that cannot be opened is not granted to any run. */
 static int add_grants(const struct config *config, struct bait *bait, struct error *err)
 {
     for (size_t i = 0; i < config->allow.count; i++) {

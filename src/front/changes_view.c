@@ -181,7 +181,7 @@ static int look(struct changes_view *view, const struct layers *layers, const st
     if (was_text && is_text)
         return compare(view, e, run, &c, room, err);
     view->is_binary = true;
-    /* A text that is none any more is no picture that somebody made: nobody has seen it. */
+    /* A text file became binary: its content was not shown. */
     if (e->change == LAYER_CHANGED && was_text && c.old.len)
         view->not_shown = "binary";
     return 0;

@@ -5,6 +5,6 @@
 #include "base/run.h"
 
 /* E_DENIED: the file `path` is in a directory that the run may write. `what` names the file's kind,
- * as in "the profile". NULL is no file. */
+ * as in "the profile". NULL: no file. */
 int policy_place_check(const struct run *run, const char *path, const char *what,
                        struct error *err);

@@ -20,7 +20,7 @@ int quota_check_bytes(struct caller *caller, uint64_t now_ns, unsigned *ret_wait
                       struct error *err);
 
 /* What the trail takes for one caller within an hour, of which quota_check_bytes() speaks, too;
- * below 0: any amount. The same for all. */
+ * below 0: any amount. The limit is the same for every caller. */
 void quota_limit_trail(double bytes_per_hour);
 void quota_spend_trail(struct caller *caller, uint64_t now_ns, double bytes);
 

@@ -47,8 +47,8 @@ struct clean_text mask_for_trail(enum run_masking masking, struct span text,
  * shown. */
 int mask_for_review(const struct run *run, struct span text, struct buf *out, struct error *err);
 
-/* The same for each text, name and number of a JSON value: a copy, or NULL. *ret_hidden: bytes that
- * marks stand for. */
+/* Masks each text, name and number of a JSON value in the same way: a copy, or NULL. *ret_hidden:
+ * bytes that marks stand for. */
 json_t *mask_json_for_review(const struct run *run, const json_t *value, uint64_t *ret_hidden);
 
 /* A copy of bytes of this type, which becomes *data; NULL: out of memory. Only text is looked at,

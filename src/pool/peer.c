@@ -98,7 +98,7 @@ static size_t receive_once(struct peer *peer, size_t size)
 
         at += used;
         if (r < 0) {
-            end(peer, "a frame that is none");
+            end(peer, "an invalid frame");
             return 0;
         }
         if (r == 1 && !handle(peer, &frame))

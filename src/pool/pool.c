@@ -24,7 +24,7 @@
  * nothing else under way, waits for no more than these. */
 #define ORDERED_MAX 4
 
-/* Who has more under way than this leaves a part of the stock to others. */
+/* A caller with more runs than this leaves part of the stock to others. */
 #define CROWD_SMALL   2
 #define STOCK_RESERVE 4 /* a fourth of it */
 
@@ -564,7 +564,7 @@ static void refill(struct pool *pool)
     }
 }
 
-/* Who has the fewest under way goes first; of those, who came first. */
+/* The caller with the fewest runs goes first; ties by arrival. */
 static struct run *next_run(const struct pool *pool)
 {
     struct run *best = pool->queue.first;

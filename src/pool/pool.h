@@ -48,7 +48,7 @@ int pool_new(struct loop *loop, const struct pool_options *options, struct pool 
  * starting the zygote then go side by side. */
 void pool_set_cgroups(struct pool *pool, struct cgroup_host *cgroups);
 
-/* Who writes to granted directories; as above. */
+/* The write brokers; as above. */
 void pool_set_brokers(struct pool *pool, struct brokers *brokers);
 
 /* Who writes down what runs; before anything is submitted. Outlives the pool. NULL: nobody. */

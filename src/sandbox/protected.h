@@ -30,9 +30,9 @@ const struct protected_name *protected_names(size_t *ret_count);
  * detached mount of the grant. Returns NULL if the place is not protected. */
 const struct protected_name *protected_judge(int parent, const char *path);
 
-/* The same for a symbolic link that is to be made at `path`, or moved there. A link is protected
- * also where a directory would not be: `.config` as a link would let any directory stand for the
- * one that has `git` in it. */
+/* Judges a symbolic link that is to be made at `path`, or moved there; arguments as above. A link
+ * is protected also where a directory would not be: `.config` as a link would let any directory
+ * stand for the one that has `git` in it. */
 const struct protected_name *protected_judge_link(int parent, const char *path);
 
 /* In addition to protected_judge(), for something that is to be moved to `path`: would anything in
@@ -51,7 +51,8 @@ const struct protected_name *protected_judge_move(int dir, const char *path);
  * or no memory. */
 int protected_add_own(const char *path);
 
-/* The same for what programs may read: Belljar runs it, or obeys it. */
+/* Adds a place that programs may read but not change: Belljar runs it, or obeys it. Paths and
+ * errors as above. */
 int protected_add_run(const char *path);
 
 /* The paths added so far by either, for a process that has to be told; NULL: no more. */

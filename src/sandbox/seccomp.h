@@ -24,9 +24,10 @@ enum seccomp_filter {
 /* Needs no_new_privs. Filters add up: the strictest answer wins. */
 int seccomp_load(enum seccomp_filter filter, struct error *err);
 
-/* The same for a filter that leaves calls to another process: *ret_fd is where that one gets them
- * and answers. Before the others, which forbid it. The process must have no other thread. E_UNSUPPORTED:
- * the kernel is too old (Linux 5.9, for descriptors in answers). */
+/* Loads a filter that hands calls to another process: *ret_fd is where that one gets them and
+ * answers. Before the others, which forbid it. The process must have no other thread.
+ * E_UNSUPPORTED: the kernel is too old (Linux 5.9, for descriptors in answers). Needs no_new_privs,
+ * too. */
 int seccomp_listen(enum seccomp_filter filter, int *ret_fd, struct error *err);
 
 /* Length of the program in instructions, for doctor. */

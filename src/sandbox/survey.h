@@ -32,7 +32,7 @@ int survey_new_with(int dir, const char *path, const struct survey_outside *outs
                     struct survey **ret_survey, struct error *err);
 void survey_free(struct survey *survey); /* accepts NULL */
 
-/* The same for a directory whose changes are reviewed: what cannot be opened, or has something else
+/* Surveys a directory whose changes are reviewed: what cannot be opened, or has something else
  * mounted on it, is passed over. Nobody can have changed anything in there, and no tool of the
  * user's finds a link there. */
 int survey_new_for_review(int dir, const char *path, struct survey **ret_survey, struct error *err);

@@ -2,7 +2,7 @@
  * be code. Whatever is in doubt is shown. */
 #include "scrub/scrub_internal.h"
 
-/* A prefix of so many fixed bytes is no accident. */
+/* A prefix of this many fixed bytes identifies a token. */
 #define PREFIX_MIN 4
 
 /* Of a private key so much is looked at, with so many other lines before its first. A line has so
@@ -45,7 +45,7 @@ bool scrub_is_certain(unsigned kind)
     return k->flags & (SCRUB_INSIDE | SCRUB_EXACT) || prefix_length(k->pattern) >= PREFIX_MIN;
 }
 
-/* A word that somebody wrote behind a known prefix is none: `glpat-run-everything-at-once`. */
+/* A plain word behind a known prefix is not a token: `glpat-run-everything-at-once`. */
 bool scrub_is_proven(unsigned kind, const char *text, size_t len)
 {
     enum scrub_check check = scrub_kinds[kind].check;
