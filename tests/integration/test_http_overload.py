@@ -173,16 +173,23 @@ def test_runs_at_once_of_a_token_wait_for_each_other(callers):
 def test_who_has_many_leaves_places_to_others(callers):
     """One token fills its share of eight places; another's run begins while the first one's still wait."""
     who = callers.get("user") or next(iter(callers.values()))
-    t = Tokens(who, env={"BELLJAR_RUNS_MAX": "8"})
+    t = Tokens(who, env={"BELLJAR_RUNS_MAX": "8", "BELLJAR_QUEUE_TIMEOUT_S": "300"})
     loud, quiet = t.add("loud"), t.add("quiet")
-    flood = Flood(t)
-    for _ in range(10):
-        flood.send(loud, "loud", "import time; time.sleep(5)")
-    queue = lambda: t.call(t.server.token, "GET", "/v1/stats").json["server"]["queue"]  # noqa: E731
-    wait_until(lambda: (q := queue())["running"] + q["waiting"] == 10, "all have come")
-    assert (queue()["running"], queue()["waiting"]) == (6, 4)
+    headers = {"Authorization": f"Bearer {loud}", "Content-Type": "application/json"}
+    held = [t.server.connect() for _ in range(10)]
+    for connection in held:
+        connection.request("POST", "/v1/run", b'{"code": "import time; time.sleep(300)", "timeout_s": 300}', headers)
+
+    def queue():
+        found = t.call(t.server.token, "GET", "/v1/stats").json["server"]["queue"]
+        return found["running"], found["waiting"]
+
+    wait_until(lambda: sum(queue()) == 10, "all have come")
+    assert queue() == (6, 4)
     for _ in range(3):
         assert t.run(quiet, "print(2)").json["stdout"] == "2\n"
-    assert queue()["waiting"] == 4 and not flood.replies
-    flood.wait()
+    assert queue() == (6, 4)  # none of the first has ended, and none has begun
+    for connection in held:
+        connection.close()
+    wait_until(lambda: queue() == (0, 0), "all are gone")
     assert t.server.stop() == 0, t.server.said

@@ -5,13 +5,16 @@ many; what counts is the tree afterwards, which is compared from outside."""
 import hashlib
 import os
 import secrets
+import signal
 import subprocess
 import textwrap
+import time
 import unicodedata
 
 import pytest
 
 import tracing
+from serving import wait_until
 
 pytestmark = pytest.mark.usefixtures("watch")
 
@@ -47,6 +50,26 @@ def folder(who):
     git(who, path / "repo", "submodule", "add", "-q", path / "store", "module")
     own_all(who, path)
     return path
+
+
+def wait_for_file(process, path):
+    """Until the program has made it; a run that is over never will."""
+
+    def is_there():
+        assert process.poll() is None, process.communicate()
+        return path.exists()
+
+    try:
+        wait_until(is_there, f"{path.name} is there")
+    except AssertionError:
+        process.kill()
+        raise
+
+
+def broker_of(process):
+    children = open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()
+    (broker,) = [int(p) for p in children if open(f"/proc/{p}/comm").read() == "belljar-broker\n"]
+    return broker
 
 
 def is_git_directory(path):
@@ -256,8 +279,7 @@ open(p, 'a').write('inside\\n')
     (folder / "removed").write_text("")
     who.own(folder / "removed")
     process = who.start("run", "--json", "--profile", "open", "-c", code, "--allow", f"{folder}:rw", stdin=subprocess.DEVNULL)
-    while not (folder / "go").exists():
-        assert process.poll() is None
+    wait_for_file(process, folder / "go")
     (folder / "data.new").write_text("outside\n")
     who.own(folder / "data.new")
     os.rename(folder / "data.new", folder / "data.txt")
@@ -278,24 +300,33 @@ def test_a_file_with_names_elsewhere_is_not_written(who, folder):
     assert answer.json["stdout"] == "1\n1\n1\n" and (outside / ".bashrc").read_text() == "mine\n", answer
 
 
+WITHOUT_BROKER = """
+import os, time
+os.chdir({folder!r})
+open('go', 'w').close()
+while not os.path.exists('killed'): time.sleep(0.001)
+while True:
+    for name in ('.envrc', 'late'):
+        try: open(name, 'w').write('x')
+        except OSError: pass
+"""
+
+
 def test_without_the_broker_nothing_is_written(who, folder):
     """Its death is an error for the program and the end of the run, never a way to write."""
-    code = f"import time, os\nopen('{folder}/go', 'w').close()\ntime.sleep(0.5)\nwhile True:\n    try:\n        open('{folder}/.envrc', 'w').write('x'); open('{folder}/late', 'w').write('x')\n    except OSError:\n        pass"
-    process = who.start("run", "--json", "--profile", "open", "-c", code, "--allow", f"{folder}:rw", stdin=subprocess.DEVNULL)
-    while not (folder / "go").exists():
-        assert process.poll() is None
-    children = open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()
-    (broker,) = [p for p in children if open(f"/proc/{p}/comm").read() == "belljar-broker\n"]
-    os.kill(int(broker), 9)
-    out, err = process.communicate(timeout=30)
+    process = who.start("run", "--json", "--profile", "open", "-c", WITHOUT_BROKER.format(folder=str(folder)), "--allow", f"{folder}:rw", stdin=subprocess.DEVNULL)
+    wait_for_file(process, folder / "go")
+    # While the supervisor stands still it cannot end the run, and the program has time to try.
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        os.kill(broker_of(process), signal.SIGKILL)
+        (folder / "killed").write_text("")
+        time.sleep(0.3)
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+    out, err = process.communicate(timeout=60)
     assert process.returncode == 125 and b"write broker" in out + err, (process.returncode, out, err)
     assert not (folder / ".envrc").exists() and not (folder / "late").exists()
-
-
-def broker_of(process):
-    children = open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()
-    (broker,) = [int(p) for p in children if open(f"/proc/{p}/comm").read() == "belljar-broker\n"]
-    return broker
 
 
 def state_of(folder):
@@ -333,8 +364,7 @@ def test_killed_at_any_system_call_the_broker_leaves_nothing_dangerous(callers, 
             (folder / name).write_text(name)
         before = state_of(folder)
         process = root.start("run", "--json", "--profile", "open", "--timeout", "20", "-c", CHANGES.format(folder=str(folder)), "--allow", f"{folder}:rw", stdin=subprocess.DEVNULL)
-        while not (folder / "go").exists():
-            assert process.poll() is None
+        wait_for_file(process, folder / "go")
         broker = broker_of(process)
         (folder / "went").write_text("")
         ended = not tracing.kill_at(broker, number)
