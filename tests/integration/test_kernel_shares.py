@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+import belljar
 from serving import Server
 
 LIBC = ctypes.CDLL(None, use_errno=True)
@@ -19,8 +20,8 @@ print(len(fds))
 """
 
 
-def host_instances(who):
-    """How many inotify instances this user can still make on the host."""
+def host_instances(who, most):
+    """How many inotify instances this user can still make on the host, up to `most`."""
     pid = os.fork()
     if pid == 0:
         if os.getuid() == 0:
@@ -28,17 +29,29 @@ def host_instances(who):
             os.setgid(who.gid)
             os.setuid(who.uid)
         count = 0
-        while count < 4096 and LIBC.inotify_init() >= 0:
+        while count < most and LIBC.inotify_init() >= 0:
             count += 1
-        os._exit(min(count, 255))
+        os._exit(count)
     return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
 
 
-def test_sandboxes_leave_inotify_instances_to_the_host(who):
+@pytest.fixture(params=["root", "user", "lonely"])
+def watcher(request, callers, base):
+    """A caller, and how many instances of its user a test may take for a moment. A user that nobody else is has all of them."""
     limit = int(Path("/proc/sys/fs/inotify/max_user_instances").read_text())
     if limit > 200:
         pytest.skip("this host allows more instances than a sandbox could take")
-    before = host_instances(who)
+    if request.param == "lonely" and os.getuid() == 0:
+        uid = belljar.USER_UID + 10000
+        return belljar.Who("lonely", uid, uid, base), limit, limit
+    if request.param not in callers:
+        pytest.skip("needs root, to act as root and as another user")
+    return callers[request.param], limit, 8
+
+
+def test_sandboxes_leave_inotify_instances_to_the_host(watcher):
+    who, limit, most = watcher
+    before = host_instances(who, most)
     with Server(who, env={"BELLJAR_SESSIONS_MAX": "20"}) as server:
         taken = 0
         for i in range(16):
@@ -48,7 +61,8 @@ def test_sandboxes_leave_inotify_instances_to_the_host(who):
             assert int(reply["stdout"]) <= 4
             taken += int(reply["stdout"])
         assert 0 < taken <= limit // 4
-        assert host_instances(who) >= before - limit // 4
+        left = host_instances(who, most)
+        assert left >= before - limit // 4 if most == limit else left == before, (before, left)
 
 
 UNIX = """
@@ -70,31 +84,29 @@ def fill():
 for _ in range(12):
     if os.fork() == 0:
         held = fill()
-        time.sleep(20)
+        time.sleep(60)
         os._exit(0)
 held = fill()
-time.sleep(5)
+time.sleep(60)  # the run is ended long before that
 print("still here")
 """
 
 
 def test_unix_sockets_count_as_memory(who):
-    answer = who.run(UNIX, "--profile", "open", "--memory", "256", "--timeout", "30", "--pids", "64")
+    answer = who.run(UNIX, "--profile", "open", "--memory", "256", "--timeout", "50", "--pids", "64")
     assert answer.json["status"] == "memory_exceeded", answer
     assert "still here" not in answer.json["stdout"]
 
 
 TCP = """
-import os, socket, threading, time
-def pages():
-    return int(open("/proc/net/sockstat").read().split("TCP:")[1].split("mem ")[1].split()[0])
-before = pages()
+import socket, threading
 server = socket.create_server(("127.0.0.1", 0), backlog=512)
 held = []
 def accept():
     while True:
         held.append(server.accept()[0])
 threading.Thread(target=accept, daemon=True).start()
+sent = 0
 for _ in range(100):
     client = socket.create_connection(server.getsockname())
     client.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 22)
@@ -102,18 +114,19 @@ for _ in range(100):
     held.append(client)
     try:
         while True:
-            client.send(b'x' * 65536)
+            sent += client.send(b'x' * 65536)
     except BlockingIOError:
         pass
-print(pages() - before)
+print(sent)
 """
 
 
 def test_buffers_of_tcp_do_not_grow_without_a_bound(who):
-    """A hundred connections take several megabytes each where nothing bounds them."""
+    """A hundred connections take several megabytes each where nothing bounds them. What the program could send and nobody
+    read is counted: the kernel's own figure is that of the whole host."""
     answer = who.run(TCP, "--profile", "open", "--memory", "512", "--timeout", "30")
     assert answer.json["status"] == "success", answer
-    assert int(answer.json["stdout"]) * 4096 <= 160 << 20, answer
+    assert 0 < int(answer.json["stdout"]) <= 160 << 20, answer
 
 
 def test_a_program_with_some_sockets_runs(who):
