@@ -35,11 +35,12 @@ def cell(tokens, token, session, code, **fields):
 
 
 def put(tokens, token, session, name, size):
-    reply = tokens.call(token, "PUT", f"{session}/files/{name}", b"x" * size)
-    if reply.status == 503 or (reply.status == 429 and reply.error["message"] == "the session is starting"):
-        time.sleep(0.1)
-        return put(tokens, token, session, name, size)
-    return reply
+    def attempt():
+        reply = tokens.call(token, "PUT", f"{session}/files/{name}", b"x" * size)
+        is_starting = reply.status == 503 or (reply.status == 429 and reply.error["message"] == "the session is starting")
+        return None if is_starting else reply
+
+    return wait_until(attempt, f"the session takes {name}")
 
 
 # --- uploads ---
@@ -50,10 +51,10 @@ def test_uploads_count_as_memory(tokens):
     session = open_session(tokens, token, "up", memory_mb=64, disk_mb=1000)
     cell(tokens, token, session, "1")
     replies = [put(tokens, token, session, f"f{i}", 10 * MIB) for i in range(8)]
-    taken = [r for r in replies if r.status == 200]
-    assert 2 <= len(taken) <= 6, replies
-    refused = replies[len(taken)]
-    assert (refused.status, refused.error["code"]) == (413, "too_large") and "memory_mb" in refused.error["hint"], refused
+    refused = [r for r in replies if r.status != 200]
+    assert 2 <= len(refused) <= 6, replies
+    for r in refused:
+        assert (r.status, r.error["code"]) == (413, "too_large") and "memory_mb" in r.error["hint"], r
     # Small files and empty directories are not free either.
     many = [put(tokens, token, session, f"d{i}/{'d/' * 500}f", 0).status for i in range(60)]
     assert 413 in many, many
@@ -68,12 +69,13 @@ def test_what_was_uploaded_is_missing_from_the_programs_memory(tokens):
     token = tokens.add("less")
     session = open_session(tokens, token, "less", memory_mb=128, disk_mb=500)
     cell(tokens, token, session, "1")
-    greedy = "import time\nx = bytearray(80 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1\ntime.sleep(0.5)"
-    assert cell(tokens, token, session, greedy)["status"] == "success"
+    greedy = "import time\nx = bytearray(80 << 20)\nfor i in range(0, len(x), 4096): x[i] = 1\ntime.sleep({})"
+    assert cell(tokens, token, session, greedy.format(1))["status"] == "success"
     cell(tokens, token, session, "x = None")
     tokens.call(token, "POST", f"{session}/restart", {})
     assert put(tokens, token, session, "large", 70 * MIB).status == 200
-    assert cell(tokens, token, session, greedy)["status"] == "memory_exceeded"
+    # It is ended as soon as Belljar sees it, and does not sleep for so long.
+    assert cell(tokens, token, session, greedy.format(25), timeout_s=28)["status"] == "memory_exceeded"
     tokens.call(token, "DELETE", session)
 
 
@@ -109,15 +111,14 @@ def test_images_that_a_session_came_from_are_bounded(tokens):
         pytest.skip("needs root, to look at the server's descriptors")
     token = tokens.add("images")
     session = open_session(tokens, token, "img", memory_mb=128)
-    refused = 0
     for i in range(7):
         cell(tokens, token, session, f"x = None\nx = bytearray([{i} + 1]) * (50 << 20)")
         reply = tokens.call(token, "POST", f"{session}/checkpoint", {"name": "c"})
-        refused += reply.status == 413
-        if reply.status == 200:
-            assert tokens.call(token, "POST", f"{session}/restore", {"name": "c"}).status == 200
-            tokens.call(token, "DELETE", f"{session}/checkpoints/c")
-        assert image_bytes(tokens.server) <= 3 * 128 * MIB
+        assert reply.status == 200, reply
+        assert tokens.call(token, "POST", f"{session}/restore", {"name": "c"}).status == 200
+        tokens.call(token, "DELETE", f"{session}/checkpoints/c")
+        # Each of the seven is more than 50 MiB: they do not pile up.
+        assert image_bytes(tokens.server) <= 2 * 128 * MIB
     assert cell(tokens, token, session, "len(x)")["status"] == "success"
     tokens.call(token, "DELETE", session)
     wait_until(lambda: image_bytes(tokens.server) == 0, "the images are gone")

@@ -34,7 +34,8 @@ def test_output_that_takes_too_much_of_the_servers_time_ends_the_run(tokens):
     assert "more than 0.5 s of Belljar's own CPU time" in answer["error"]["message"], answer["error"]
     assert answer["error"]["hint"], answer["error"]
     assert [d for d in answer["denials"] if d["layer"] == "output budget"], answer["denials"]
-    assert 0.4 < server_cpu_s(tokens) - before < 1.5
+    # The budget and what the answer took, not the two seconds that the program could have gone on for.
+    assert 0.4 < server_cpu_s(tokens) - before < 2
     assert tokens.run(token, "print(1)").json["stdout"] == "1\n"
 
 
