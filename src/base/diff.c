@@ -39,7 +39,8 @@ bool diff_is_text(struct span text)
         odd += n <= 0 || (c < 0x20 && !strchr("\t\n\r\f\033", c)) || c == 0;
         i += n > 0 ? (size_t)n : 1;
     }
-    return odd * 10 <= text.len;
+    /* Interpreters and shells run a text however many odd bytes are in its comments. */
+    return text.len == 0 || !memchr(text.data, 0, text.len) || odd * 10 <= text.len;
 }
 
 static int split(struct span text, struct side *ret_side)

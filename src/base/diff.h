@@ -16,7 +16,8 @@ struct diff_count {
     bool is_cut;           /* `out` was full: the last hunks are missing */
 };
 
-/* Whether people can read it: nine bytes of ten at least are text. The others are shown as \xNN. */
+/* Whether its lines are shown: it has no NUL byte, or nine bytes of ten at least are text. Bytes
+ * that are no text are shown as \xNN. */
 bool diff_is_text(struct span text);
 
 /* Both texts as they are shown, line by line the same but for marks (hidden.h). */

@@ -181,8 +181,9 @@ static int look(struct changes_view *view, const struct layers *layers, const st
     if (was_text && is_text)
         return compare(view, e, run, &c, room, err);
     view->is_binary = true;
-    /* A text file became binary: its content was not shown. */
-    if (e->change == LAYER_CHANGED && was_text && c.old.len)
+    /* What is written without having been shown is hidden, whatever was there before. Of a deleted
+     * file nothing is written. */
+    if (e->change != LAYER_DELETED)
         view->not_shown = "binary";
     return 0;
 }

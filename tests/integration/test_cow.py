@@ -61,7 +61,7 @@ def test_the_program_sees_its_changes_and_the_disk_does_not(who, folder):
 
 def test_applied_it_is_on_the_disk_and_belongs_to_the_owner_of_the_directory(who, folder):
     code = "printf 'x\\0y' > bin; echo 0 > a.txt; rm -r sub/deep; rm sub/b.txt; mkdir -p new/er; echo n > new/er/n; ln -s er/n new/l; chmod 750 new bin; ln a.txt hard; rm link; mkdir link; echo i > link/i"
-    answer = bash(who, folder, code, "--apply")
+    answer = bash(who, folder, code, "--apply", "--with-hidden")
     assert answer.status == "success" and answer.json["applied"]["skipped"] == [], answer
     assert (folder / "a.txt").read_text() == "0\n" and (folder / "bin").read_bytes() == b"x\0y" and (folder / "hard").read_text() == "0\n"
     assert not (folder / "sub/deep").exists() and not (folder / "sub/b.txt").exists() and (folder / "sub").is_dir()
@@ -95,7 +95,7 @@ def test_words_for_people(who, folder):
     answer = who.call("run", "--profile", "open", "-l", "bash", "--allow", f"{folder}:cow", "--diff", "-c", f"cd '{folder}'; echo four >> a.txt; printf 'a\\0' > bin; rm sub/b.txt")
     said = answer.err.decode()
     assert answer.code == 0 and answer.out == b"", answer
-    for line in (f"M {folder}/a.txt  +1 -0  19 B", f"A {folder}/bin  binary  2 B", f"D {folder}/sub/b.txt  +0 -1", "+four", "nothing was applied; --apply writes it"):
+    for line in (f"M {folder}/a.txt  +1 -0  19 B", f"A {folder}/bin  binary  2 B  NOT SHOWN (binary)  2 BYTES HIDDEN", f"D {folder}/sub/b.txt  +0 -1", "+four", "nothing was applied; --apply writes it"):
         assert line in said.splitlines(), said
     answer = who.call("run", "--profile", "open", "-l", "bash", "--allow", f"{folder}:cow", "-c", f"cd '{folder}'; echo x > new; exit 3")
     assert answer.code == 3 and "nothing was applied: the program did not succeed" in answer.err.decode() and "--apply" not in answer.err.decode(), answer
@@ -202,6 +202,34 @@ def test_what_is_too_large_to_be_shown_says_so_and_is_not_applied_blindly(who, f
 def test_a_text_that_becomes_binary_is_not_applied_blindly(who, folder):
     answer = bash(who, folder, "printf 'a\\0b\\0c\\0' > a.txt", "--apply")
     assert answer.code != 0 and "hidden" in answer.err.decode() + answer.out.decode() and (folder / "a.txt").read_text() == "one\ntwo\nthree\n"
+
+
+ODD = "printf 'import os; os.system(\"id\")\\n#' > {0}; for i in $(seq 60); do printf '\\001\\377' >> {0}; done"
+
+
+def test_code_with_many_odd_bytes_is_shown(who, folder):
+    """A comment full of control characters makes no file binary, be the file new, or empty before."""
+    (folder / "empty.py").write_text("")
+    who.own(folder / "empty.py")
+    found = changes(bash(who, folder, ODD.format("new.py") + ";" + ODD.format("empty.py"), "--diff"))
+    for name in ("new.py", "empty.py"):
+        change = found[name]
+        assert '+import os; os.system("id")\n+#\\x01\\xff' in change["diff"] and not change["is_binary"] and change["hidden_bytes"] == 0, change
+
+
+def test_new_content_that_is_not_shown_is_not_applied_blindly(who, folder):
+    for name in ("empty", "old"):
+        (folder / name).write_bytes(b"" if name == "empty" else b"\0\0\0")
+        who.own(folder / name)
+    code = "for f in new empty old; do printf 'id\\n\\0\\0\\0' > $f; done"
+    answer = bash(who, folder, code, "--diff")
+    for name in ("new", "empty", "old"):
+        change = changes(answer)[name]
+        assert change["not_shown"] == "binary" and change["hidden_bytes"] == change["size"] + change["old_size"], change
+    answer = bash(who, folder, code, "--apply")
+    assert answer.code != 0 and not (folder / "new").exists() and (folder / "empty").read_bytes() == b"", answer
+    answer = bash(who, folder, "rm old", "--apply")
+    assert answer.status == "success" and not (folder / "old").exists(), "a deleted file writes nothing"
 
 
 HOSTILE = {

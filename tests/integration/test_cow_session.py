@@ -102,7 +102,7 @@ def test_look_apply_and_go_on(session):
 def test_answers_are_what_the_document_says(session):
     document = session.server.get("/openapi.json").json
     session.bash("echo more >> a; rm b; mkfifo ff; printf '\\0' > bin")
-    for method, path, body in (("GET", "changes?diff=true", None), ("POST", "apply", {}), ("POST", "discard", {"paths": ["ff"]})):
+    for method, path, body in (("GET", "changes?diff=true", None), ("POST", "apply", {"accept_hidden": 1}), ("POST", "discard", {"paths": ["ff"]})):
         reply = session.server.call(method, f"{session.url}/{path}", body)
         operation = document["paths"]["/v1/sessions/{session}/" + path.split("?")[0]][method.lower()]
         schema = operation["responses"]["200"]["content"]["application/json"]["schema"]
@@ -242,11 +242,11 @@ def test_the_command(session):
     call = lambda *words, **more: session.who.call("session", *words, env={"BELLJAR_SERVER": server}, **more)  # noqa: E731
     shown = call("diff", session.id)
     lines = shown.out.decode().splitlines()
-    assert shown.code == 0 and f"M {session.folder}/a  +1 -0  7 B" in lines and "+more" in lines and f"A {session.folder}/bin  binary  2 B" in lines, shown
+    assert shown.code == 0 and f"M {session.folder}/a  +1 -0  7 B" in lines and "+more" in lines and f"A {session.folder}/bin  binary  2 B  NOT SHOWN (binary)  2 BYTES HIDDEN" in lines, shown
     version = shown.err.decode().split("version ")[1].strip()
     assert "+more" not in call("diff", "--stat", session.id).out.decode()
     assert json.loads(call("diff", "--json", session.id, "a").out)["changes"][0]["change"] == "changed"
-    answer = call("apply", session.id, "--version", version)
+    answer = call("apply", session.id, "--version", version, "--with-hidden", "2")
     assert answer.code == 1 and "2 changes applied" in answer.err.decode() and "not applied" in answer.err.decode(), answer
     assert session.read("a") == "a\nmore\n"
     answer = call("discard", session.id)

@@ -107,7 +107,8 @@ static void only_text_is_text(void **state)
     (void)state;
     assert_true(diff_is_text(text("")));
     assert_true(diff_is_text(text("gr\xc3\xbc\xc3\x9f\n")));
-    assert_false(diff_is_text(text("\xff")));
+    assert_true(diff_is_text(text("\xff")));
+    assert_true(diff_is_text(text("id #\x01\x01\x01\x01\x01\x01\xff\xff")));
     assert_false(diff_is_text((struct span){"a\0b", 3}));
     assert_true(diff_is_text(text("echo one\nid # \xff\n")));
 }
