@@ -187,15 +187,16 @@ long judge_move(struct broker *b, const struct place *from, const struct place *
 {
     cleanup_close int fd = openat(from->parent, from->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     const struct protected_name *found;
-    char path[2 * PATH_MAX];
+    char path[2 * PATH_MAX], old[2 * PATH_MAX];
 
     if (fd < 0)
         return -errno;
     if (S_ISDIR(from->st.st_mode) &&
         survey_holds_protected(from->grant->survey, from->st.st_dev, from->st.st_ino))
         return judge_refuse(b, from, "rename", "a protected name lies below it", EPERM);
+    full_path(from, old);
     full_path(to, path);
-    found = protected_judge_move(fd, path);
+    found = protected_judge_move(fd, old, path);
     if (!found)
         found = survey_judge_move(to->grant->survey, fd, to->path);
     return found ? judge_refuse(b, to, "create", found->reason, EPERM) : 0;

@@ -452,6 +452,13 @@ static const struct protected_name *judge_exact(const char *folded, size_t len)
     return NULL;
 }
 
+/* Whether a directory inside a git directory has only data, and so is none itself. */
+static bool is_git_data(enum protected_git git)
+{
+    return git != GIT_OUTSIDE && git != GIT_TOP && git != GIT_MODULE && git != GIT_WORKTREES &&
+           git != GIT_MODULES;
+}
+
 /* Walks the whole path. NULL: not protected, and *ret_state is the state of the place. */
 static const struct protected_name *judge(int parent, const char *path,
                                           struct protected_state *ret_state)
@@ -466,7 +473,7 @@ static const struct protected_name *judge(int parent, const char *path,
     for (const char *at = skip_slashes(path); *at; at = skip_slashes(at)) {
         size_t raw = name_len(at);
         struct name name = fold(at, raw, room);
-        bool was_git = state.git != GIT_OUTSIDE;
+        enum protected_git was = state.git;
 
         if (own.count && n_whole + name.len + 1 < sizeof(whole)) {
             whole[n_whole++] = '/';
@@ -474,7 +481,10 @@ static const struct protected_name *judge(int parent, const char *path,
             n_whole += name.len;
         }
         step_folded(&state, &name);
-        if (!was_git && parent >= 0 && !state.row && state.git == GIT_OUTSIDE) {
+        if (parent >= 0 && !at[raw] && is_git_data(was) &&
+            protected_git_would_complete(parent, at, name.text, name.len))
+            return protected_row(".git");
+        if (was == GIT_OUTSIDE && parent >= 0 && !state.row && state.git == GIT_OUTSIDE) {
             row = judge_in_git(parent, at, &name);
             if (!row && !at[raw] && protected_git_would_become(parent, at, name.text, name.len))
                 row = protected_row(".git");
@@ -505,51 +515,70 @@ const struct protected_name *protected_judge_link(int parent, const char *path)
 
 /* --- what is moved --- */
 
-static const struct protected_name *judge_content(int dir, const struct protected_state *above,
-                                                  unsigned depth);
+/* What one move may cost. More than this counts as protected. */
+#define CONTENT_ENTRIES 100000
+#define CONTENT_DEPTH   64
 
-static const struct protected_name *judge_entry(int dir, const char *name,
-                                                const struct protected_state *above, unsigned depth)
+struct content {
+    bool is_whole;    /* every entry is looked at, not only those that continue a pattern */
+    unsigned entries; /* seen so far */
+};
+
+static const struct protected_name *judge_content(int dir, const struct protected_state *above,
+                                                  struct content *content, unsigned depth);
+
+static const struct protected_name *judge_entry(int dir, const struct dirent *entry,
+                                                const struct protected_state *above,
+                                                struct content *content, unsigned depth)
 {
     struct protected_state state = *above;
+    unsigned type = entry->d_type;
     cleanup_close int fd = -1;
     struct stat st;
 
-    protected_step(&state, name, strlen(name));
+    protected_step(&state, entry->d_name, strlen(entry->d_name));
     if (state.row)
         return state.row;
-    if (!protected_is_open(&state))
+    if (!content->is_whole && !protected_is_open(&state))
         return NULL;
-    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
-        return &unknown_row;
-    if (S_ISLNK(st.st_mode))
+    /* A HEAD is made nowhere outside of a git directory, so none is moved there either. */
+    if (content->is_whole && state.git == GIT_OUTSIDE && strcmp(entry->d_name, "HEAD") == 0)
+        return protected_row(".git");
+    if (type == DT_UNKNOWN) {
+        if (fstatat(dir, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+            return &unknown_row;
+        type = IFTODT(st.st_mode);
+    }
+    if (type == DT_LNK)
         return protected_link_row(&state);
-    if (!S_ISDIR(st.st_mode))
+    if (type != DT_DIR)
         return NULL;
-    fd = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    return fd < 0 ? &unknown_row : judge_content(fd, &state, depth + 1);
+    fd = openat(dir, entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    return fd < 0 ? &unknown_row : judge_content(fd, &state, content, depth + 1);
 }
 
-/* No deeper than the longest pattern: only names that continue one are followed. Modules of git may
- * go further; what is deeper than anybody has it counts as protected. */
 static const struct protected_name *judge_content(int dir, const struct protected_state *above,
-                                                  unsigned depth)
+                                                  struct content *content, unsigned depth)
 {
     int fd = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     cleanup_closedir DIR *entries = fd < 0 ? NULL : fdopendir(fd);
     const struct protected_name *row;
     struct dirent *entry;
 
-    if (!entries || depth > 32) {
+    if (!entries || depth > CONTENT_DEPTH) {
         if (fd >= 0 && !entries)
             (void)close(fd);
         return &unknown_row;
     }
+    if (content->is_whole && protected_git_is_directory(dir, ""))
+        return protected_row(".git");
     errno = 0;
     while ((entry = readdir(entries))) {
         if (strcmp(entry->d_name, ".") == 0 || strcmp(entry->d_name, "..") == 0)
             continue;
-        row = judge_entry(dir, entry->d_name, above, depth);
+        if (++content->entries > CONTENT_ENTRIES)
+            return &unknown_row;
+        row = judge_entry(dir, entry, above, content, depth);
         if (row)
             return row;
         errno = 0;
@@ -557,25 +586,40 @@ static const struct protected_name *judge_content(int dir, const struct protecte
     return errno ? &unknown_row : NULL;
 }
 
-const struct protected_name *protected_judge_content(int dir, const struct protected_state *state)
+static const struct protected_name *judge_moved(int dir, const struct protected_state *state,
+                                                bool is_whole)
 {
+    struct content content = {.is_whole = is_whole};
     struct stat st;
 
     if (fstat(dir, &st) < 0)
         return &unknown_row;
     if (S_ISLNK(st.st_mode))
         return protected_link_row(state);
-    return S_ISDIR(st.st_mode) ? judge_content(dir, state, 0) : NULL;
+    if (!S_ISDIR(st.st_mode) || (!is_whole && !protected_is_open(state)))
+        return NULL;
+    return judge_content(dir, state, &content, 0);
 }
 
-const struct protected_name *protected_judge_move(int dir, const char *path)
+/* In a git directory every link counts, however deep it lies. */
+const struct protected_name *protected_judge_content(int dir, const struct protected_state *state)
 {
-    struct protected_state state;
-    const struct protected_name *row = judge(-1, path, &state);
+    return judge_moved(dir, state, state->git != GIT_OUTSIDE);
+}
+
+/* Most directories are moved between places with the same rules, and need not be read. Inside a git
+ * directory, and below node_modules, names are free that are protected elsewhere. */
+const struct protected_name *protected_judge_move(int dir, const char *from, const char *to)
+{
+    struct protected_state here, there;
+    const struct protected_name *row = judge(-1, to, &there);
 
     if (row)
         return row;
-    return protected_is_open(&state) ? protected_judge_content(dir, &state) : NULL;
+    (void)judge(-1, from, &here);
+    return judge_moved(dir, &there,
+                       here.git != GIT_OUTSIDE || there.git != GIT_OUTSIDE ||
+                           (here.is_installed && !there.is_installed));
 }
 
 /* --- Belljar's own places --- */

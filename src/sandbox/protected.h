@@ -35,11 +35,15 @@ const struct protected_name *protected_judge(int parent, const char *path);
  * stand for the one that has `git` in it. */
 const struct protected_name *protected_judge_link(int parent, const char *path);
 
-/* In addition to protected_judge(), for something that is to be moved to `path`: would anything in
- * it get a protected name there (`.config` that has `git` in it)? `dir` is a descriptor of what is
- * moved, opened with O_PATH | O_NOFOLLOW. A link is judged as by protected_judge_link(); for other
- * files the answer is NULL. */
-const struct protected_name *protected_judge_move(int dir, const char *path);
+/* In addition to protected_judge(), for something at `from` that is to be moved or linked to `to`:
+ * would anything in it get a protected name there (`.config` that has `git` in it)? `dir` is a
+ * descriptor of it, opened with O_PATH | O_NOFOLLOW. A link is judged as by protected_judge_link();
+ * for other files the answer is NULL.
+ *
+ * A directory that comes from a git directory, or gets into one, or leaves node_modules, is read as
+ * a whole: it must not be or hold a git directory. One that is too large for that, or cannot be
+ * read, counts as protected. */
+const struct protected_name *protected_judge_move(int dir, const char *from, const char *to);
 
 /* --- Belljar's own places: configuration, state, keys, sockets, skills --- */
 

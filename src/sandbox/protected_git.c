@@ -225,3 +225,21 @@ bool protected_git_would_become(int dir, const char *raw, const char *name, size
         return exists(dir, "", "HEAD") && !exists(dir, "", raw);
     return false;
 }
+
+/* Git takes the first directory that looks like a git directory on its way up, and a link in the
+ * working tree may lead somebody into this one. */
+bool protected_git_would_complete(int dir, const char *raw, const char *name, size_t len)
+{
+    if (exists(dir, "", raw))
+        return false;
+    if (equals(name, len, "head"))
+        return exists(dir, "", "commondir") ||
+               (exists(dir, "", "objects") && exists(dir, "", "refs"));
+    if (equals(name, len, "commondir"))
+        return exists(dir, "", "HEAD");
+    if (equals(name, len, "objects"))
+        return exists(dir, "", "HEAD") && exists(dir, "", "refs");
+    if (equals(name, len, "refs"))
+        return exists(dir, "", "HEAD") && exists(dir, "", "objects");
+    return false;
+}

@@ -76,3 +76,7 @@ bool protected_git_is_directory(int dir, const char *prefix);
 /* Whether `dir` would become a git directory with something called `raw` in it; `name` is the same,
  * folded. */
 bool protected_git_would_become(int dir, const char *raw, const char *name, size_t len);
+
+/* The same inside a git directory's data, where `HEAD` and `refs` are ordinary names (logs/HEAD):
+ * whether the name would be the last one missing. */
+bool protected_git_would_complete(int dir, const char *raw, const char *name, size_t len);

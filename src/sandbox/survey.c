@@ -495,7 +495,7 @@ static const struct protected_name *judge_by_places(const struct survey *s, cons
             protected_walk(&state, path + len);
             if (state.row || (is_link && protected_link_row(&state)))
                 return protected_link_row(&state);
-            if (dir >= 0 && protected_is_open(&state)) {
+            if (dir >= 0) {
                 const struct protected_name *row = protected_judge_content(dir, &state);
 
                 if (row)

@@ -282,14 +282,14 @@ bool engine_is_protected(struct engine *g, unsigned grant, const char *path, uin
 bool engine_is_protected_move(struct engine *g, unsigned grant, const char *from, const char *to,
                               uint32_t mode)
 {
-    char full[PATH_MAX];
+    char full[PATH_MAX], old[PATH_MAX];
     cleanup_close int fd = view_open(&g->view, grant, from);
 
     if (engine_is_protected(g, grant, from, mode) || engine_is_protected(g, grant, to, mode) ||
-        !full_path(g, grant, to, strlen(to), full))
+        !full_path(g, grant, to, strlen(to), full) || !full_path(g, grant, from, strlen(from), old))
         return true;
     /* In a rehearsal it may not be there yet. */
-    return fd >= 0 && protected_judge_move(fd, full) != NULL;
+    return fd >= 0 && protected_judge_move(fd, old, full) != NULL;
 }
 
 size_t engine_xattrs(const struct engine *g, const struct entry *e, const struct entry **ret_first)

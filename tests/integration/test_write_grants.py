@@ -21,6 +21,9 @@ pytestmark = pytest.mark.usefixtures("watch")
 # Names that must not come into being anywhere below a grant, compared without case and in compatibility form.
 FORBIDDEN = {".git", ".envrc", ".bashrc", ".zshrc", ".vscode", "claude.md", ".mcp.json", ".npmrc", ".vimrc"}
 
+# The same, but packages below node_modules bring them along.
+LINTERS = {".eslintrc.js", "eslint.config.js", ".prettierrc.js"}
+
 GIT = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_AUTHOR_NAME": "a", "GIT_AUTHOR_EMAIL": "a@b", "GIT_COMMITTER_NAME": "a", "GIT_COMMITTER_EMAIL": "a@b"}
 
 
@@ -76,6 +79,14 @@ def is_git_directory(path):
     return (path / "HEAD").exists() and ((path / "commondir").exists() or ((path / "objects").is_dir() and (path / "refs").is_dir()))
 
 
+def git_directories(folder):
+    return {p for p in folder.rglob("*") if p.is_dir() and not p.is_symlink() and is_git_directory(p)}
+
+
+def links_in_git(folder):
+    return {p for d in git_directories(folder) for p in d.rglob("*") if p.is_symlink()}
+
+
 def picture(folder):
     """Everything that git or a tool obeys, with its content."""
     seen = {}
@@ -86,6 +97,10 @@ def picture(folder):
             dangerous = folded in {n.strip(".") for n in FORBIDDEN} and not name.isascii() or name.casefold().rstrip(". ") in FORBIDDEN
             inside = path.split(os.sep)
             obeyed = {"config", "hooks", "commondir", "gitdir", "modules", "worktrees", "info", "alternates"} & set(inside[-3:])
+            # In git's data the names mean nothing, unless it becomes a git directory: git_directories() tells.
+            if {"refs", "logs", "lfs", "rr-cache", "objects"} & set(inside) and not name.endswith("alternates"):
+                obeyed = set()
+            dangerous |= name in LINTERS and "node_modules" not in inside
             if dangerous or (obeyed and (".git" in inside or "store" in inside)):
                 if os.path.islink(path):
                     seen[path] = os.readlink(path)
@@ -166,6 +181,38 @@ WAYS = {
             attempt(lambda: os.rename(a, b))
         attempt(lambda: write('kit/HEAD', b'ref: refs/heads/x\\n')); attempt(lambda: os.rename('data.txt', 'kit/HEAD'))
         """,
+    "links into git": """
+        os.symlink('/tmp/x', 'l'); os.makedirs('d/e'); os.symlink('/tmp/x', 'd/e/s')
+        for d in ('repo/.git', 'store', 'repo/.git/modules/module', 'repo/.git/worktrees/tree'):
+            for name in ('COMMIT_EDITMSG', 'MERGE_MSG', 'HEAD', 'index', 'logs/HEAD', 'logs/new', 'refs/heads/new', 'packed-refs', 'objects/ab', 'objects/pack/x', 'lfs', 'tmp-x', 'gc.pid'):
+                p = d + '/' + name
+                attempt(lambda: os.link('l', p, follow_symlinks=False)); attempt(lambda: syscall(316, -100, b'l', -100, p.encode(), 0))
+                attempt(lambda: syscall(316, -100, b'l', -100, p.encode(), 2)); attempt(lambda: os.rename('d', p)); attempt(lambda: os.rename('d/e', p))
+                if not os.path.lexists('l'):
+                    os.symlink('/tmp/x', 'l')
+        """,
+    "git from git": """
+        def fill(d):
+            for name in ('objects', 'refs', 'hooks'):
+                attempt(lambda: os.makedirs(d + '/' + name))
+            for name in ('HEAD', 'config', 'hooks/post-checkout', 'commondir'):
+                attempt(lambda: write(d + '/' + name, b'ref: refs/heads/x\\n'))
+        for d in ('repo/.git', 'store', 'repo/.git/modules/module', 'repo/.git/worktrees/tree'):
+            for number, name in enumerate(('refs/heads/x', 'refs/y', 'logs/x', 'logs', 'objects/info', 'objects/info/x', 'objects/ab', 'objects/pack/x', 'lfs', 'rr-cache/x')):
+                p, new = d + '/' + name, d.replace('/', '-') + str(number)
+                attempt(lambda: os.makedirs(p)); fill(p); attempt(lambda: os.makedirs(p + '/below')); fill(p + '/below')
+                attempt(lambda: os.rename(p + '/below', new)); attempt(lambda: os.rename(p, new))
+                for part in ('objects', 'refs', 'config', 'HEAD'):
+                    attempt(lambda: os.makedirs(new)); attempt(lambda: os.rename(p + '/' + part, new + '/' + part))
+        """,
+    "out of node_modules": """
+        os.makedirs('p/node_modules/src/deep'); os.makedirs('p/node_modules/other')
+        write('p/node_modules/src/.eslintrc.js'); write('p/node_modules/src/deep/.prettierrc.js'); write('p/node_modules/other/eslint.config.js')
+        for a, b in (('p/node_modules/src', 'src'), ('p/node_modules/src/deep', 'deep'), ('p/node_modules/other', 'p/other'), ('p/node_modules', 'q'),
+                     ('p/node_modules/src/.eslintrc.js', '.eslintrc.js'), ('p/node_modules/src', 'repo/.git/refs/src')):
+            attempt(lambda: os.rename(a, b)); attempt(lambda: os.link(a, b))
+        os.rename('p/node_modules/src', 'p/node_modules/.src-old'); os.rename('p', 'p2'); os.rename('p2/node_modules/other', 'node_modules')
+        """,
     "old calls": """
         for n, *words in ((2, b'.envrc', 0o101, 0o644), (85, b'.envrc', 0o644), (83, b'.vscode', 0o755), (88, b'sub', b'.zshrc'), (86, b'data.txt', b'.bashrc'),
                           (82, b'data.txt', b'.npmrc'), (133, b'.vimrc', 0o100644, 0), (76, b'repo/.git/config', 0), (90, b'repo/.git/config', 0o777), (87, b'repo/.git/config'),
@@ -199,14 +246,16 @@ WAYS = {
 
 @pytest.mark.parametrize("way", WAYS)
 def test_no_protected_name_is_created_or_changed(who, folder, way):
-    before = picture(folder)
+    before, stores = picture(folder), git_directories(folder)
     code = PRELUDE.format(folder=str(folder)) + textwrap.dedent(WAYS[way])
     answer = who.run(code, "--allow", f"{folder}:rw", "--timeout", "60")
     os.chmod(folder, 0o755)
     assert answer.status == "success", answer
     after = picture(folder)
     assert after == before, {k: (before.get(k), after.get(k)) for k in before.keys() | after.keys() if before.get(k) != after.get(k)}
-    assert {p for p in folder.rglob("*") if p.is_dir() and not p.is_symlink() and is_git_directory(p) and ".git" not in p.parts} == {folder / "store"}
+    # Inside of a git directory a program may move away what makes it one; it may not make another.
+    assert {folder / "store"} <= git_directories(folder) <= stores, git_directories(folder) ^ stores
+    assert not links_in_git(folder)
 
 
 def test_a_refusal_is_named_in_the_answer(who, folder):

@@ -441,7 +441,16 @@ static const struct protected_name *judge_move(const char *dir, const char *path
     cleanup_close int fd = open(at(dir), O_PATH | O_NOFOLLOW | O_CLOEXEC);
 
     assert_true(fd >= 0);
-    return protected_judge_move(fd, path);
+    return protected_judge_move(fd, "/home/u/old", path);
+}
+
+static const struct protected_name *judge_move_from(const char *dir, const char *from,
+                                                    const char *to)
+{
+    cleanup_close int fd = open(at(dir), O_PATH | O_NOFOLLOW | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    return protected_judge_move(fd, from, to);
 }
 
 static void a_moved_directory_is_judged_by_what_is_in_it(void **state)
@@ -471,6 +480,93 @@ static void a_moved_directory_is_judged_by_what_is_in_it(void **state)
     assert_null(judge_move("file", "/home/u/.config"));
     assert_non_null(judge_move("file", "/home/u/.envrc"));
     assert_non_null(judge_move("m", "/home/u/p/.git"));
+}
+
+static void no_link_gets_into_a_git_directory(void **state)
+{
+    (void)state;
+    make_dir("ways");
+    make_dir("ways/deep");
+    assert_int_equal(symlink("/etc", at("ways/deep/l")), 0);
+    assert_int_equal(symlink("/etc", at("way-out")), 0);
+    make_dir("branches");
+    make_file("branches/topic");
+    assert_non_null(judge_move("way-out", "/home/u/p/.git/COMMIT_EDITMSG"));
+    assert_non_null(judge_move("way-out", "/home/u/p/.git/logs/HEAD"));
+    assert_non_null(judge_move("way-out", "/home/u/p/.git/modules/m/MERGE_MSG"));
+    assert_non_null(judge_move("way-out", "/home/u/p/.git/objects/ab/cd"));
+    assert_non_null(judge_move("ways", "/home/u/p/.git/refs/heads/x"));
+    assert_null(judge_move("ways", "/home/u/p/x"));
+    assert_null(judge_move("branches", "/home/u/p/.git/refs/heads/x"));
+    assert_null(judge_move("branches/topic", "/home/u/p/.git/refs/heads/x"));
+}
+
+static void no_git_directory_leaves_the_data_of_one(void **state)
+{
+    static const char *const sources[] = {
+        "/home/u/p/.git/refs/heads/x", "/home/u/p/.git/logs/x", "/home/u/p/.git/objects/info/x",
+        "/home/u/p/.git/modules/m/refs/x", "/home/u/p/node_modules/x"};
+
+    (void)state;
+    make_dir("kit");
+    make_dir("kit/inner");
+    make_dir("kit/inner/objects");
+    make_dir("kit/inner/refs");
+    make_file("kit/inner/config");
+    for (size_t i = 0; i < ARRAY_SIZE(sources); i++)
+        assert_null(judge_move_from("kit", sources[i], "/home/u/p/src"));
+    make_file("kit/inner/HEAD");
+    for (size_t i = 0; i < ARRAY_SIZE(sources); i++) {
+        assert_non_null(judge_move_from("kit", sources[i], "/home/u/p/src"));
+        assert_non_null(judge_move_from("kit/inner", sources[i], "/home/u/p/src"));
+    }
+    assert_non_null(judge_move_from("kit", sources[0], sources[1]));
+    assert_non_null(judge_move_from("kit", "/home/u/p/src", sources[0]));
+}
+
+static void no_git_directory_is_completed_in_the_data_of_one(void **state)
+{
+    static const char *const names[] = {"HEAD", "objects", "refs"};
+    int fd;
+
+    (void)state;
+    make_dir("bits");
+    fd = open(at("bits"), O_PATH | O_CLOEXEC);
+    assert_true(fd >= 0);
+    make_file("bits/HEAD");
+    assert_null(protected_judge(fd, "/home/u/p/.git/logs/refs"));
+    assert_null(protected_judge(fd, "/home/u/p/.git/refs/remotes/origin/objects"));
+    assert_non_null(protected_judge(fd, "/home/u/p/.git/refs/heads/x/commondir"));
+    make_dir("bits/refs");
+    make_dir("bits/objects");
+    for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+        char path[PATH_MAX], part[64];
+
+        (void)snprintf(part, sizeof(part), "bits/%s", names[i]);
+        assert_int_equal(rename(at(part), at("aside")), 0);
+        (void)snprintf(path, sizeof(path), "/home/u/p/.git/refs/heads/x/%s", names[i]);
+        assert_non_null(protected_judge(fd, path));
+        (void)snprintf(path, sizeof(path), "/home/u/p/.git/objects/info/%s", names[i]);
+        assert_non_null(protected_judge(fd, path));
+        (void)snprintf(path, sizeof(path), "/home/u/p/.git/%s", names[i]);
+        assert_null(protected_judge(fd, path));
+        assert_int_equal(rename(at("aside"), at(part)), 0);
+    }
+    (void)close(fd);
+}
+
+static void what_leaves_node_modules_is_judged_by_what_is_in_it(void **state)
+{
+    (void)state;
+    make_dir("package");
+    make_dir("package/lib");
+    make_file("package/lib/index.js");
+    assert_null(judge_move_from("package", "/p/node_modules/a", "/p/src"));
+    make_file("package/lib/.eslintrc.js");
+    assert_non_null(judge_move_from("package", "/p/node_modules/a", "/p/src"));
+    assert_non_null(judge_move_from("package", "/p/node_modules", "/p/src"));
+    assert_null(judge_move_from("package", "/p/node_modules/a", "/p/node_modules/.a-x"));
+    assert_null(judge_move_from("package", "/p/node_modules/a", "/q/node_modules"));
 }
 
 /* In a process of its own, which is not root: root reads every directory. */
@@ -559,6 +655,10 @@ int main(void)
         cmocka_unit_test(no_directory_becomes_a_git_directory),
         cmocka_unit_test(links_are_judged_by_what_they_would_stand_for),
         cmocka_unit_test(a_moved_directory_is_judged_by_what_is_in_it),
+        cmocka_unit_test(no_link_gets_into_a_git_directory),
+        cmocka_unit_test(no_git_directory_leaves_the_data_of_one),
+        cmocka_unit_test(no_git_directory_is_completed_in_the_data_of_one),
+        cmocka_unit_test(what_leaves_node_modules_is_judged_by_what_is_in_it),
         cmocka_unit_test(a_directory_that_cannot_be_read_counts_as_protected),
         cmocka_unit_test(the_common_case_costs_little),
         cmocka_unit_test(own_places_are_known_wherever_they_are),
