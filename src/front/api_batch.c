@@ -296,7 +296,7 @@ static void take_answer(struct item *item, const struct job *job)
     json_t *answer = NULL;
     struct error err = {0};
 
-    if (status == 429 && !is_stuck(item->batch) && item->batch->request->caller->is_known) {
+    if (status == 429 && !is_stuck(item->batch) && route_is_known(item->batch->request)) {
         item->state = PENDING; /* it had no turn */
         if (index_of(item) < item->batch->first)
             item->batch->first = index_of(item);
@@ -382,7 +382,7 @@ static bool start(struct item *item)
 
     if (batch->request->once.is_set)
         once_key_of(&batch->request->once, (uint32_t)index_of(item), &key);
-    if (!batch->request->caller->is_known) {
+    if (!route_is_known(batch->request)) {
         error_set(&err, E_AUTH, "the token was removed");
         fail(item, &err);
     } else if (!take_up(item, &key) && submit(item, &key, &err) < 0) {

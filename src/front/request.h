@@ -51,6 +51,7 @@ struct request {
     struct multipart *parts; /* of a body that came as a form, or NULL */
     char owner[REQUEST_OWNER_MAX];
     struct caller *caller; /* who asks (gate/caller.h); NULL: the route is for everybody */
+    unsigned generation;   /* of the caller, when the token was checked */
     char traceparent[REQUEST_TRACE_SIZE]; /* that came and is well-formed; "": none did */
     struct once_key once;                 /* under which it is asked; is_set: there is one */
     bool is_repeat;                       /* the answer says that it was given before */

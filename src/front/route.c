@@ -241,6 +241,7 @@ static int authenticate(const struct router *router, struct request *request)
                       where_tokens_are(router->config, header_text, sizeof(header_text)), &err);
     }
     (void)snprintf(request->owner, sizeof(request->owner), "%s", request->caller->name);
+    request->generation = request->caller->generation;
     if (!request->caller->is_told)
         request->caller->is_told =
             witness_token(router->witness, "use", request->caller->name, NULL) == 0;
@@ -429,9 +430,37 @@ static int read_body(struct request *request, struct error *err)
     return is_form(request) ? form_read(request, err) : read_json(request, err);
 }
 
-static void finish_reading(struct request *request, int r, struct error *err)
+bool route_is_known(const struct request *request)
 {
-    if (r < 0)
+    const struct caller *caller = request->caller;
+
+    return !caller || (caller->is_known && caller->generation == request->generation);
+}
+
+/* The token was checked when the head came. The body may have taken as long as the client liked. */
+static void refuse_removed(const struct router *router, struct request *request)
+{
+    void (*on_gone)(struct request *) = request->on_gone;
+    struct error err = {0};
+
+    request->on_gone = NULL;
+    if (on_gone)
+        on_gone(request); /* whoever took the pieces of the body lets go of them */
+    router->metrics->refusals[METRICS_AUTH]++;
+    error_set(&err, E_AUTH, "the token was removed");
+    (void)witness_refusal(router->witness, NULL, "token", &err, NULL);
+    request_answer_error_as(request, 401, NULL, &err);
+}
+
+static void finish_reading(const struct router *router, struct request *request, int r,
+                           struct error *err)
+{
+    if (request->caller)
+        auth_refresh(router->auth);
+    if (!route_is_known(request)) {
+        error_done(err);
+        refuse_removed(router, request);
+    } else if (r < 0)
         request_answer_error(request, err);
     else
         request->route->handle(request);
@@ -445,7 +474,7 @@ static void finish_reading(struct request *request, int r, struct error *err)
 /* The reading goes on to its end when the client has gone: what it has built so far is its own. */
 struct slow_read {
     struct request *request; /* NULL: it is gone */
-    struct loop *loop;
+    const struct router *router;
     struct fiber *fiber;
     struct loop_work work;
     struct buf body;
@@ -496,7 +525,7 @@ static void end_slow(struct slow_read *slow)
             error_wrap(&err, "the body");
         else if (!slow->load)
             r = check_json(request, &err);
-        finish_reading(request, r, &err);
+        finish_reading(slow->router, request, r, &err);
     }
     json_decref(slow->value);
     json_decref(slow->mistake);
@@ -513,11 +542,11 @@ static void go_on(void *arg)
     if (fiber_resume(slow->fiber))
         end_slow(slow);
     else
-        loop_work_post(slow->loop, &slow->work, go_on, slow);
+        loop_work_post(slow->router->loop, &slow->work, go_on, slow);
 }
 
 /* Returns false when there is no memory for it. */
-static bool begin_slow(struct loop *loop, struct request *request)
+static bool begin_slow(const struct router *router, struct request *request)
 {
     struct slow_read *slow = calloc(1, sizeof(*slow));
 
@@ -528,14 +557,14 @@ static bool begin_slow(struct loop *loop, struct request *request)
         return false;
     }
     slow->request = request;
-    slow->loop = loop;
+    slow->router = router;
     slow->limits = body_limits(request);
     slow->load = request->route->load;
     slow->body = request->body;
     request->body = (struct buf){0};
     request->user = slow;
     request->on_gone = on_slow_gone;
-    loop_work_post(loop, &slow->work, go_on, slow);
+    loop_work_post(router->loop, &slow->work, go_on, slow);
     return true;
 }
 
@@ -546,9 +575,9 @@ void route_on_whole(void *user, struct request *request)
 
     if (router->loop && request->route->body &&
         (!request->route->reads_body || request->route->load) && !is_form(request) &&
-        request->body.len > SLOW_BYTES && begin_slow(router->loop, request))
+        request->body.len > SLOW_BYTES && begin_slow(router, request))
         return;
-    finish_reading(request, read_body(request, &err), &err);
+    finish_reading(router, request, read_body(request, &err), &err);
 }
 
 static bool accepts(const struct request *request, const char *type)

@@ -68,6 +68,10 @@ struct router {
 int route_on_head(void *user, struct request *request);
 void route_on_whole(void *user, struct request *request);
 
+/* Whether the token that the request came with has not been removed since. Another token of the
+ * same name is somebody else's. */
+bool route_is_known(const struct request *request);
+
 /* Whether the client wants events, or lines of JSON. */
 bool route_wants_events(const struct request *request);
 bool route_wants_lines(const struct request *request);

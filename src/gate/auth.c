@@ -146,6 +146,7 @@ static int make_first(struct auth *auth, struct error *err)
 static void remove_caller(const struct auth *auth, struct caller *c)
 {
     c->is_known = false;
+    c->generation++;
     if (auth->options.on_removed)
         auth->options.on_removed(auth->options.user, c);
 }

@@ -26,6 +26,7 @@ struct caller {
     struct rights rights;
     uint8_t token_hash[SHA256_BYTES]; /* none for the first */
     bool is_known;                    /* false: its token was removed */
+    unsigned generation;              /* goes up when a token of this name is removed */
     bool is_told;                     /* the trail knows that it was used */
 
     struct quota_bucket runs, cpu_s, bytes, trail; /* gate/quota.h */
