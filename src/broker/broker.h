@@ -30,7 +30,9 @@ enum broker_message {
      * undo, u64 the largest file it may make, u32 1 when a descriptor comes along: the directory
      * its changes are kept in. */
     BROKER_BEGIN = 'B',
-    BROKER_END = 'E', /* it is over */
+    /* It is over: u32 1 when the sandbox ends with it. Its journal is then closed when no process
+     * of the sandbox is left. */
+    BROKER_END = 'E',
 
     /* From the broker. */
     BROKER_READY = 'R',  /* the directories were surveyed; calls are answered */

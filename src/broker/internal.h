@@ -52,6 +52,7 @@ struct broker {
     struct broker_report *report; /* shared with the supervisor */
     bool is_keeping;              /* changes are kept for undo */
     bool is_paused;               /* no run is on that they could belong to */
+    bool is_ending;               /* the run is over, some of its processes may not be */
     int journal_dir;              /* of the present run, until its first change; or -1 */
     struct journal_limits limits;
     struct journal *journal; /* since its first change */

@@ -52,6 +52,10 @@ struct message {
  * other is taken. */
 #define WAITING_MAX 64
 
+/* The supervisor kills the sandbox before it lets go of us, or its own end does. It waits longer
+ * for us than this. */
+#define SILENCE_PATIENCE_MS 5000
+
 static struct waiting {
     struct seccomp_notif call;
     int fd;
@@ -91,6 +95,16 @@ static void __attribute__((noreturn)) fail_protocol(void)
     fail(&err);
 }
 
+/* Descriptors that are open for writing outlive the calls that are answered here. How the run left
+ * its files is certain when no process of the sandbox is left. */
+static void wait_for_silence(void)
+{
+    struct pollfd gone = {.fd = broker.listener};
+
+    if (broker.listener >= 0)
+        (void)poll(&gone, 1, SILENCE_PATIENCE_MS);
+}
+
 /* True: there is one. Ends with the supervisor. */
 static bool receive(int flags)
 {
@@ -105,8 +119,10 @@ static bool receive(int flags)
     if (n < 0 && (errno == EAGAIN || errno == EINTR))
         return false;
     if (n <= 0) {
-        if (broker.journal)
+        if (broker.journal) {
+            wait_for_silence();
             (void)journal_seal(broker.journal, NULL);
+        }
         _exit(0);
     }
     message.len = (size_t)n;
@@ -244,9 +260,26 @@ static void end(void)
     journal_free(broker.journal);
     broker.journal = NULL;
     close_fd(&broker.journal_dir);
+    broker.is_ending = false;
     broker.is_paused = broker.is_keeping;
     for (size_t i = 0; i < n_waiting; i++)
         waiting[i].fd = -1; /* its copy went with the journal */
+}
+
+/* A session goes on, and so may its jobs: its run ends here. Otherwise the sandbox ends, too, and
+ * what is left of its processes may write until then. */
+static void end_run(struct unpack *u)
+{
+    bool is_last = unpack_u32(u);
+
+    if (!unpack_ok(u))
+        fail_protocol();
+    if (!is_last || !broker.journal || broker.listener < 0) {
+        end();
+        return;
+    }
+    broker.is_paused = true;
+    broker.is_ending = true;
 }
 
 static void begin(struct unpack *u)
@@ -298,7 +331,7 @@ static void obey(void)
         begin(&u);
         break;
     case BROKER_END:
-        end();
+        end_run(&u);
         break;
     default:
         fail_protocol();
@@ -390,8 +423,8 @@ static void serve_waiting(size_t i)
 static void turn(void)
 {
     struct pollfd watched[2 + WAITING_MAX] = {
-        {.fd = BROKER_CONTROL_FD,                              .events = POLLIN},
-        {.fd = n_waiting < WAITING_MAX ? broker.listener : -1, .events = POLLIN},
+        {.fd = BROKER_CONTROL_FD, .events = POLLIN                              },
+        {.fd = broker.listener,   .events = n_waiting < WAITING_MAX ? POLLIN : 0},
     };
     size_t count = n_waiting;
 
@@ -406,10 +439,13 @@ static void turn(void)
     for (size_t i = count; i-- > 0;)
         if (i < n_waiting && (watched[2 + i].revents || (waiting[i].fd < 0 && !broker.is_paused)))
             serve_waiting(i);
-    if (watched[1].revents & POLLIN)
+    if (watched[1].revents & POLLIN) {
         serve_call();
-    else if (watched[1].revents)
+    } else if (watched[1].revents) {
         close_fd(&broker.listener); /* no process of the sandbox is left */
+        if (broker.is_ending)
+            end();
+    }
 }
 
 int main(void)

@@ -516,6 +516,7 @@ void broker_client_end(struct broker_client *c, struct run *run)
     note_denials(report_of(c), run);
     note_changes(c, run);
     start_message(&p, BROKER_END);
+    pack_u32(&p, !*run->session);
     (void)send_message(c, &p, NULL, 0, NULL);
     end_journal(c); /* the broker has the lock until it has closed the journal */
 }

@@ -47,14 +47,15 @@ static void work_done(struct work *w)
 
 /* --- where --- */
 
-/* The answer of a run leaves before its journal is sealed: a moment is waited for that. */
+/* The answer of a run leaves before its journal is sealed, which waits for the last process of its
+ * sandbox: a moment is waited for that. */
 static int open_changes(struct work *w, struct error *err)
 {
     const struct timespec moment = {.tv_nsec = 20000000};
     bool is_over = faccessat(w->run, "end.json", F_OK, 0) == 0;
     int r = store_open_changes(w->run, w->wish->id, &w->changes, err);
 
-    for (int i = 0; is_over && r < 0 && err && err->code == E_BUSY && i < 100; i++) {
+    for (int i = 0; is_over && r < 0 && err && err->code == E_BUSY && i < 300; i++) {
         (void)nanosleep(&moment, NULL);
         error_done(err);
         r = store_open_changes(w->run, w->wish->id, &w->changes, err);

@@ -229,7 +229,7 @@ static int undo_change(struct engine *g, const struct entry *e, struct error *er
         return 0;
     if (e->kind == ENTRY_CHANGE && !engine_is_as_left(g, e, &st))
         return conflict(g, e, engine_is_it(g, e, &st) ? changed_words(g, e) : REPLACED, err);
-    if (e->kind == ENTRY_META && !engine_is_it(g, e, &st) && !engine_is_as_left(g, e, &st))
+    if (e->kind == ENTRY_META && !engine_is_it(g, e, &st))
         return conflict(g, e, REPLACED, err);
     if (e->kind == ENTRY_META && !s->is_ours && s->final_ && s->final_->mode != st.st_mode)
         return conflict(g, e, CHANGED, err);
@@ -246,8 +246,8 @@ static int undo_change(struct engine *g, const struct entry *e, struct error *er
 
 /* --- removed by the run --- */
 
-/* What is at the place already: the thing itself, which was never removed, or one that an undo has
- * made. */
+/* What is at the place already: the thing itself, which was never removed, one that an undo has
+ * made, or one with the same content. */
 static bool is_there_again(struct engine *g, const struct entry *e, const struct stat *st)
 {
     if ((e->mode & S_IFMT) != (st->st_mode & S_IFMT))
@@ -255,7 +255,8 @@ static bool is_there_again(struct engine *g, const struct entry *e, const struct
     if (S_ISDIR(st->st_mode))
         return true;
     if (S_ISREG(st->st_mode))
-        return e->size == (uint64_t)st->st_size && e->mtime_ns == entry_time(&st->st_mtim);
+        return e->size == (uint64_t)st->st_size && e->mtime_ns == entry_time(&st->st_mtim) &&
+               (engine_is_it(g, e, st) || act_has_saved_content(g, e, st));
     if (S_ISLNK(st->st_mode))
         return act_has_saved_content(g, e, st);
     return true;
@@ -303,8 +304,12 @@ static int undo_remove(struct engine *g, const struct entry *e, struct error *er
     if (r < 0)
         return conflict(g, e, HIDDEN, err);
     if (r > 0 && is_there_again(g, e, &st)) {
-        s->new_dev = st.st_dev;
-        s->new_ino = st.st_ino;
+        /* A file of the user that looks the same is done with, but the other steps, which would
+         * write or move it, are not meant for it. */
+        if (!S_ISREG(st.st_mode)) {
+            s->new_dev = st.st_dev;
+            s->new_ino = st.st_ino;
+        }
         return 0;
     }
     if (r > 0)
@@ -337,10 +342,7 @@ static int undo_drop(struct engine *g, const struct entry *e)
 
 static bool is_at(struct engine *g, const struct entry *e, const char *path, struct stat *ret_st)
 {
-    return view_look(&g->view, e->grant, path, ret_st) == 1 &&
-           (engine_is_it(g, e, ret_st) ||
-            (S_ISREG(e->mode) && engine_subject(g, e->dev, e->ino)->final_ &&
-             engine_is_as_left(g, e, ret_st)));
+    return view_look(&g->view, e->grant, path, ret_st) == 1 && engine_is_it(g, e, ret_st);
 }
 
 static int undo_rename(struct engine *g, const struct entry *e, struct error *err)

@@ -7,10 +7,11 @@
  * silence. The steps that are done are handed back, and given to the next undo of the same run,
  * which leaves them out: undoing twice is harmless, and repeats nothing but what was in conflict.
  *
- * How a run left a file is known from the seal of its journal: same size and mtime. Without a seal
- * (a crash), or for a file that the seal could not find, the inode must be the recorded one and its
- * ctime, which programs cannot set, must lie between the first entry and the end of the run; where
- * the end is not known either, the last entry.
+ * A file is the run's when its inode is the recorded one, or the one that an undo has put in its
+ * place. How the run left it is known from the seal of its journal: same size and mtime. Without a
+ * seal (a crash), or for a file that the seal could not find, its ctime, which programs cannot set,
+ * must lie between the first entry and the end of the run; where the end is not known either, the
+ * last entry.
  *
  * Paths are resolved below the descriptor of the granted directory, without links and mounts.
  * Protected names are never written. As root everything is done with the ids of the directory's

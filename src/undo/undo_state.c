@@ -199,15 +199,15 @@ bool engine_is_as_left(struct engine *g, const struct entry *e, const struct sta
     const struct subject *s = engine_subject(g, e->dev, e->ino);
     int64_t ctime_ns = entry_time(&st->st_ctim);
 
-    if ((e->mode & S_IFMT) != (st->st_mode & S_IFMT))
+    /* Size and mtime can be forged on another file of the user. */
+    if (!engine_is_it(g, e, st))
         return false;
     if (s->is_ours)
-        return engine_is_it(g, e, st);
+        return true;
     if (s->final_)
         return s->final_->size == (uint64_t)st->st_size &&
                s->final_->mtime_ns == entry_time(&st->st_mtim);
-    return engine_is_it(g, e, st) && ctime_ns + SLACK_NS >= g->reader.began_ns &&
-           ctime_ns <= g->end_ns;
+    return ctime_ns + SLACK_NS >= g->reader.began_ns && ctime_ns <= g->end_ns;
 }
 
 static int add_twin(struct undo_report *r, const struct undo_twin *twin)

@@ -75,6 +75,33 @@ def test_after_kill_everything_comes_back(who, folder):
     assert done["n_conflicts"] == 0 and snapshot(folder) == before, done
 
 
+LEFT_BEHIND = """
+import mmap, os, time
+os.chdir({folder!r})
+files = [os.open(name, os.O_RDWR) for name in ("a", "b", "keep")]
+os.ftruncate(files[0], 4096)
+page = mmap.mmap(files[0], 4096)
+for number in range(8):
+    if os.fork() == 0:
+        os.setsid()
+        while True:
+            for file in files[1:]:
+                os.pwrite(file, b"child%d" % number, 0)
+            page[0:5] = b"child"
+time.sleep(0.2)
+"""
+
+
+def test_processes_left_behind_do_not_outlive_the_record(who, folder):
+    """They write through descriptors that they have open until they are killed, after the program's own end."""
+    for _ in range(3):
+        before = snapshot(folder)
+        result = who.call("run", "--json", "--profile", "open", "--allow", f"{folder}:rw", "-c", LEFT_BEHIND.format(folder=str(folder))).json
+        assert result["status"] == "success" and result["changes"]["changed"] == 3, result
+        done = undo(who, result["id"])
+        assert done["n_conflicts"] == 0 and snapshot(folder) == before, done
+
+
 def test_each_cell_of_a_session_is_a_run_of_its_own(who, folder):
     s = Server(who, "--socket", "none", env={"BELLJAR_PROFILE": "open", "BELLJAR_ALLOW": f"{folder}:rw"})
     session = s.post("/v1/sessions", {"allow": [f"{folder}:rw"]}).json["session_id"]

@@ -774,6 +774,80 @@ static void a_forged_mtime_does_not_hide_a_change(void **state)
     assert_string_equal(get("a"), "text of a");
 }
 
+static void set_mtime_of(const char *path, const struct stat *st)
+{
+    const struct timespec times[2] = {st->st_atim, st->st_mtim};
+
+    assert_int_equal(utimensat(scene.grant, path, times, 0), 0);
+}
+
+/* The run makes one of its own files look like the user's, and leaves the user's in its place. */
+static void a_forged_twin_does_not_cost_the_users_file(void **state)
+{
+    struct stat st;
+
+    (void)state;
+    put("user", "precious");
+    assert_int_equal(fstatat(scene.grant, "user", &st, 0), 0);
+    scene_begin("run", NULL);
+    do_write("t", "whatever");
+    do_rename("t", "t2");
+    do_rename("user", "t");
+    do_write("user", "new");
+    set_mtime_of("t2", &st);
+    scene_seal();
+    later();
+    put("user", "changed later");
+    undo("run", "undo1");
+    assert_string_equal(get("t"), "precious");
+    assert_conflict("t2", "something else");
+}
+
+static void a_forged_twin_does_not_overwrite_the_users_file(void **state)
+{
+    struct stat st;
+
+    (void)state;
+    put("user", "precious");
+    put("other", "whatever");
+    assert_int_equal(fstatat(scene.grant, "user", &st, 0), 0);
+    scene_begin("run", NULL);
+    do_write("other", "Whatever");
+    do_rename("other", "t2");
+    do_rename("user", "other");
+    do_write("user", "new");
+    set_mtime_of("t2", &st);
+    scene_seal();
+    later();
+    put("user", "changed later");
+    undo("run", "undo1");
+    assert_string_equal(get("other"), "precious");
+    assert_conflict("other", "something else");
+}
+
+/* The same with a file that the run removed. */
+static void a_removed_file_is_not_mistaken_for_one_that_looks_alike(void **state)
+{
+    struct stat st;
+
+    (void)state;
+    put("user", "precious");
+    put("other", "whatever");
+    scene_begin("run", NULL);
+    do_write("other", "WHATEVER");
+    assert_int_equal(fstatat(scene.grant, "other", &st, 0), 0);
+    do_remove("other");
+    set_mtime_of("user", &st);
+    do_rename("user", "other");
+    do_write("user", "new");
+    scene_seal();
+    later();
+    put("user", "changed later");
+    undo("run", "undo1");
+    assert_string_equal(get("other"), "precious");
+    assert_conflict("other", "something else");
+}
+
 static int enter(void **state)
 {
     n_undos = 0;
@@ -821,6 +895,9 @@ int main(void)
         TEST(after_a_crash_what_changed_later_is_left_alone),
         TEST(a_known_end_helps_after_a_crash),
         TEST(a_forged_mtime_does_not_hide_a_change),
+        TEST(a_forged_twin_does_not_cost_the_users_file),
+        TEST(a_forged_twin_does_not_overwrite_the_users_file),
+        TEST(a_removed_file_is_not_mistaken_for_one_that_looks_alike),
     };
 
     return UNIT_RUN(tests);
