@@ -10,10 +10,6 @@
 
 #define REPLACEMENT "\xef\xbf\xbd"
 
-/* So many digits give every decimal fraction back as it was written, and so many every double. */
-#define REAL_DIGITS_MIN 15
-#define REAL_DIGITS_MAX 17
-
 /* What a value takes beside its text, about: an empty object is two bytes of it, and two hundred of
  * memory. */
 #define CONTAINER_BYTES ((size_t)200)
@@ -152,84 +148,4 @@ json_t *json_text_string(const char *bytes, size_t len)
     if (add_lossy(bytes, len, &text) < 0)
         return NULL;
     return json_stringn_nocheck(buf_str(&text), text.len);
-}
-
-/* The fewest digits with which every number of the tree is read back as itself: 1.9 is to look
- * like 1.9, and 0.1 + 0.2 must not become 0.3. */
-static int digits_needed(const json_t *value)
-{
-    int digits = REAL_DIGITS_MIN;
-    const json_t *item;
-    const char *key;
-    char text[40];
-    size_t i;
-
-    if (json_is_array(value)) {
-        json_array_foreach(value, i, item)
-        {
-            int n = digits_needed(item);
-
-            digits = n > digits ? n : digits;
-        }
-    } else if (json_is_object(value)) {
-        json_object_foreach((json_t *)value, key, item)
-        {
-            int n = digits_needed(item);
-
-            digits = n > digits ? n : digits;
-        }
-    } else if (json_is_real(value)) {
-        for (; digits < REAL_DIGITS_MAX; digits++) {
-            (void)snprintf(text, sizeof(text), "%.*g", digits, json_real_value(value));
-            if (strtod(text, NULL) == json_real_value(value))
-                break;
-        }
-    }
-    return digits;
-}
-
-struct dump {
-    struct buf *out;
-    struct error *err;
-};
-
-/* jansson escapes what JSON demands, which leaves DEL and the C1 controls (C2 80 to C2 9F). They
- * stand only inside strings, and jansson never hands half a character over. */
-static int add_dumped(const char *text, size_t len, void *user)
-{
-    const struct dump *dump = user;
-    size_t plain = 0;
-
-    for (size_t i = 0; i < len; i++) {
-        bool is_del = text[i] == 0x7f;
-        bool is_c1 =
-            (unsigned char)text[i] == 0xc2 && i + 1 < len && (unsigned char)text[i + 1] < 0xa0;
-
-        if (!is_del && !is_c1)
-            continue;
-        if (buf_add(dump->out, text + plain, i - plain, dump->err) < 0 ||
-            buf_printf(dump->out, dump->err, "\\u%04x",
-                       is_del ? 0x7fu : (unsigned char)text[i + 1]) < 0)
-            return -1;
-        i += is_c1;
-        plain = i + 1;
-    }
-    return buf_add(dump->out, text + plain, len - plain, dump->err) < 0 ? -1 : 0;
-}
-
-int json_text_dump(const json_t *value, enum json_text_style style, struct buf *out,
-                   struct error *err)
-{
-    struct error mistake = {0};
-    struct dump dump = {out, &mistake};
-    size_t flags = JSON_ENCODE_ANY | JSON_REAL_PRECISION((size_t)digits_needed(value));
-
-    flags |= style == JSON_TEXT_PRETTY ? JSON_INDENT(2) : JSON_COMPACT;
-    if (json_dump_callback(value, add_dumped, &dump, flags) < 0) {
-        if (mistake.code == E_NONE)
-            error_set(&mistake, E_SYSTEM, "cannot write JSON: out of memory");
-        error_move(err, &mistake);
-        return -1;
-    }
-    return style == JSON_TEXT_PRETTY ? buf_add(out, "\n", 1, err) : 0;
 }

@@ -185,6 +185,112 @@ static void the_ceiling_of_the_buffer_is_told(void **state)
     json_decref(value);
 }
 
+/* --- the same bytes as jansson --- */
+
+/* jansson's own text, in which DEL and C1 are not escaped yet. */
+static void expect_as_jansson(const json_t *value)
+{
+    static const enum json_text_style styles[] = {JSON_TEXT_COMPACT, JSON_TEXT_PRETTY};
+
+    for (size_t i = 0; i < 2; i++) {
+        bool is_pretty = styles[i] == JSON_TEXT_PRETTY;
+        size_t flags = is_pretty ? JSON_INDENT(2) : JSON_COMPACT;
+        char *text = json_dumps(value, flags | JSON_ENCODE_ANY | JSON_REAL_PRECISION(17));
+        struct error err = {0};
+        struct buf out, expected;
+
+        assert_non_null(text);
+        buf_init(&out, MIB);
+        buf_init(&expected, MIB);
+        for (const char *at = text; *at; at++) {
+            if (*at == 0x7f)
+                assert_return_code(buf_add_str(&expected, "\\u007f", NULL), 0);
+            else if ((unsigned char)at[0] == 0xc2 && (unsigned char)at[1] < 0xa0)
+                assert_return_code(
+                    buf_printf(&expected, NULL, "\\u%04x", (unsigned)(unsigned char)*++at), 0);
+            else
+                assert_return_code(buf_add(&expected, at, 1, NULL), 0);
+        }
+        if (is_pretty)
+            assert_return_code(buf_add_str(&expected, "\n", NULL), 0);
+        assert_int_equal(json_text_dump(value, styles[i], &out, &err), 0);
+        assert_string_equal(buf_str(&out), buf_str(&expected));
+        assert_int_equal(out.len, expected.len);
+        buf_done(&out);
+        buf_done(&expected);
+        free(text);
+    }
+}
+
+static void strings_are_escaped_as_jansson_does(void **state)
+{
+    unsigned seed = 1;
+
+    (void)state;
+    for (unsigned first = 0; first < 256; first++)
+        for (unsigned second = 0; second < 256; second++) {
+            const char text[] = {'a', (char)first, (char)second, 'z'};
+            json_t *value = json_text_string(text, sizeof(text));
+
+            expect_as_jansson(value);
+            json_decref(value);
+        }
+    for (int round = 0; round < 200; round++) {
+        char text[3000];
+        json_t *value;
+
+        for (size_t i = 0; i < sizeof(text); i++) {
+            seed = seed * 1103515245 + 12345;
+            text[i] = (char)(seed >> 16 & (round % 2 ? 0xff : 0x3f));
+        }
+        value = json_text_string(text, sizeof(text));
+        expect_as_jansson(value);
+        json_decref(value);
+    }
+}
+
+static void trees_are_written_as_jansson_does(void **state)
+{
+    json_t *value =
+        json_pack("{s:[],s:{},s:[i,[[]],{s:n,s:b,s:b}],s:{s:[s,s],s:f,s:f,s:I},s:s,s:f}", "empty",
+                  "object", "z", -7, "null", "yes", 1, "no", 0, "a\x01\"\\/\x7f\xc2\x85", "x",
+                  "\t\x02", "", "real", 0.1 + 0.2, "large", 1e300, "whole",
+                  (json_int_t)-9007199254740993, "é", "ü\U0001F600", "small", 1.0000000000000002);
+
+    (void)state;
+    assert_non_null(value);
+    expect_as_jansson(value);
+    json_decref(value);
+}
+
+static void what_cannot_be_written_is_an_error(void **state)
+{
+    json_t *value = json_stringn_nocheck("a\xff", 2);
+    struct error err = {0};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 100);
+    assert_int_equal(json_text_dump(value, JSON_TEXT_COMPACT, &out, &err), -1);
+    assert_error(&err, E_SYSTEM, "a string is not UTF-8");
+    json_decref(value);
+
+    value = json_array();
+    for (int i = 0; i < 3000; i++) {
+        json_t *outer = json_array();
+
+        json_array_append_new(outer, value);
+        value = outer;
+    }
+    buf_done(&out);
+    buf_init(&out, 10000);
+    err = (struct error){0};
+    assert_int_equal(json_text_dump(value, JSON_TEXT_COMPACT, &out, &err), -1);
+    assert_error(&err, E_SYSTEM, "more than 2048 levels");
+    buf_done(&out);
+    json_decref(value);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -198,6 +304,9 @@ int main(void)
         cmocka_unit_test(bytes_that_are_not_utf8_are_replaced),
         cmocka_unit_test(control_characters_are_escaped),
         cmocka_unit_test(the_ceiling_of_the_buffer_is_told),
+        cmocka_unit_test(strings_are_escaped_as_jansson_does),
+        cmocka_unit_test(trees_are_written_as_jansson_does),
+        cmocka_unit_test(what_cannot_be_written_is_an_error),
     };
 
     return UNIT_RUN(tests);
