@@ -353,6 +353,57 @@ static void a_long_line_is_searched_in_pieces(void **state)
     spool_store_free(store);
 }
 
+static bool count(void *arg, const struct spool_match *match)
+{
+    (void)match;
+    ++*(size_t *)arg;
+    return true;
+}
+
+/* Lines in one call; all calls together find `*ret_matches`. */
+static uint64_t lines_of_a_call(const struct spool *spool, const char *text, size_t *ret_matches)
+{
+    struct pattern *pattern = pattern_of(text);
+    struct spool_place place = {0, 1};
+    uint64_t lines = 0;
+    int r;
+
+    *ret_matches = 0;
+    do {
+        uint64_t before = place.line;
+
+        r = spool_search(spool, pattern, &place, count, ret_matches, NULL);
+        assert_true(r >= 0);
+        if (place.line - before > lines)
+            lines = place.line - before;
+        assert_true(place.line > before);
+    } while (r == 1);
+    pattern_free(pattern);
+    return lines;
+}
+
+/* They are no bytes to speak of, and a call of the expression each. */
+static void empty_lines_count_as_work(void **state)
+{
+    struct spool_store *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
+    struct spool *spool = spool_of(store, "", 0);
+    char *text = malloc(MIB);
+    size_t matches;
+
+    (void)state;
+    memset(text, '\n', MIB);
+    spool_add(spool, text, MIB);
+    assert_true(lines_of_a_call(spool, "z", &matches) <= 64 * KIB);
+    assert_int_equal(matches, 0);
+    assert_true(lines_of_a_call(spool, "^$", &matches) <= 64 * KIB);
+    assert_int_equal(matches, MIB);
+    /* A program of more than 900 steps is paid for by each line. */
+    assert_true(lines_of_a_call(spool, "a[ab]{900}c", &matches) <= 5000);
+    free(text);
+    spool_free(spool);
+    spool_store_free(store);
+}
+
 static void one_call_works_a_bounded_time(void **state)
 {
     struct spool_store *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
@@ -482,6 +533,7 @@ int main(void)
         cmocka_unit_test(lines_that_match_are_given_with_their_place),
         cmocka_unit_test(a_search_goes_on_where_the_reader_had_enough),
         cmocka_unit_test(a_long_line_is_searched_in_pieces),
+        cmocka_unit_test(empty_lines_count_as_work),
         cmocka_unit_test(one_call_works_a_bounded_time),
         cmocka_unit_test(a_stream_spills_the_whole_once_it_drops),
         cmocka_unit_test(a_stream_frees_a_spool_nobody_took),
