@@ -113,6 +113,7 @@ def operations():
     POST /v1/sessions/{session}/execute | POST /v1/sessions/{session}/interrupt | POST /v1/sessions/{session}/restart
     POST /v1/sessions/{session}/fork | POST /v1/sessions/{session}/checkpoint | POST /v1/sessions/{session}/restore
     GET /v1/sessions/{session}/checkpoints | DELETE /v1/sessions/{session}/checkpoints/{name}
+    GET /v1/undo | GET /v1/runs/{run}/changes | POST /v1/runs/{run}/undo
     GET /v1/approvals | POST /v1/runs/{run}/approve | POST /v1/sessions/{session}/approve
     GET /v1/sessions/{session}/changes | POST /v1/sessions/{session}/apply | POST /v1/sessions/{session}/discard
     GET /v1/sessions/{session}/files | GET /v1/sessions/{session}/files/{path} | PUT /v1/sessions/{session}/files/{path} | DELETE /v1/sessions/{session}/files/{path}

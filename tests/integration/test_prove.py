@@ -142,6 +142,7 @@ def test_stopped_by_a_signal_it_takes_its_bait_along(who, checkout, number):
     process = subprocess.Popen(
         [os.path.join(checkout, "build", "belljar"), "doctor", "--prove"],
         env=who.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, **who.identity(),
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # ignored where the tests run in the background
     )  # fmt: skip
     deadline = time.monotonic() + 60
     bait = None

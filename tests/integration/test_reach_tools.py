@@ -284,7 +284,7 @@ send(8, b""); print(get(), f.read())
 """
     with WebSocketHost() as host:
         path = who.file(f"websocket-{host.port}.py", code)
-        answer = who.run(None, "--net", f"localhost:{host.port}", path, "--", str(host.port))
+        answer = who.run(None, "--net", f"localhost:{host.port}", path, str(host.port))
         lines = answer.json["stdout"].splitlines()
         assert lines[0].startswith("HTTP/1.1 200") and lines[1] == "HTTP/1.1 101 Switching Protocols True", answer
         assert lines[2:] == ["(1, b'welcome')", "(1, b'ONE')", "(1, b'TWO')", "(8, b'') b''"], answer
