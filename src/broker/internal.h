@@ -30,6 +30,7 @@ struct granted_dir {
     int mount;    /* writable; -1: it is not granted for writing */
     dev_t dev;
     ino_t ino;
+    uint64_t mount_id; /* of its mount in the sandbox; 0: not known yet */
     struct survey *survey;
 };
 
@@ -103,6 +104,9 @@ bool target_waits(const struct broker *b);
 long resolve_place(struct broker *b, pid_t pid, int dirfd, uint64_t address, bool follows,
                    struct place *ret_place);
 void place_done(struct place *place);
+
+/* The mount that a descriptor is on; 0: unknown. */
+uint64_t resolve_mount_id(int fd);
 
 /* Opens a directory as the sandbox sees it; *ret_path is its path there, without links. -1: no. */
 int resolve_inside(const struct broker *b, const char *path, char ret_path[PATH_MAX]);

@@ -162,6 +162,22 @@ void judge_note_link(struct broker *b, const struct place *place)
         b->links[b->n_links++] = (struct known_link){place->st.st_dev, place->st.st_ino, 2};
 }
 
+/* A place where another grant is mounted in the sandbox, or the way to one: were it moved, the
+ * other grant's files would be reached by a path that is not its own. */
+static bool holds_grant(const struct broker *b, const struct place *place)
+{
+    char path[2 * PATH_MAX];
+    size_t len;
+
+    full_path(place, path);
+    len = strlen(path);
+    for (uint32_t i = 0; i < b->n_grants; i++)
+        if (strncmp(b->grants[i].path, path, len) == 0 &&
+            (b->grants[i].path[len] == '/' || b->grants[i].path[len] == '\0'))
+            return true;
+    return false;
+}
+
 long judge(struct broker *b, const struct place *place, enum judge_act act)
 {
     static const char *const verbs[] = {
@@ -177,6 +193,9 @@ long judge(struct broker *b, const struct place *place, enum judge_act act)
         found = find_protected_link(place);
     if (found)
         return judge_refuse(b, place, verbs[act], found->reason, EPERM);
+    if (act != JUDGE_CHANGE && holds_grant(b, place))
+        return judge_refuse(b, place, verbs[act], "another granted directory is mounted there",
+                            EBUSY);
     if (act == JUDGE_CHANGE && has_unknown_names(b, place))
         return judge_refuse(b, place, verbs[act],
                             "the file has other names (hard links) outside this directory", EPERM);

@@ -309,8 +309,10 @@ static void listen_to(void)
         char path[PATH_MAX];
         cleanup_close int fd = resolve_inside(&broker, broker.grants[i].path, path);
 
-        if (fd >= 0)
-            broker.grants[i].inside = strdup(path);
+        if (fd < 0)
+            continue;
+        broker.grants[i].inside = strdup(path);
+        broker.grants[i].mount_id = resolve_mount_id(fd);
     }
 }
 

@@ -118,6 +118,15 @@ int resolve_inside(const struct broker *b, const char *path, char ret_path[PATH_
     return take_fd(fd);
 }
 
+uint64_t resolve_mount_id(int fd)
+{
+    struct statx stx;
+
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &stx) < 0 || !(stx.stx_mask & STATX_MNT_ID))
+        return 0;
+    return stx.stx_mnt_id;
+}
+
 /* The kernel resolves the directory as it does for the sandbox; where that leads is opened on our
  * own mount, and must be the same. */
 static long resolve_there(struct broker *b, const char *directory, struct place *place)
@@ -133,7 +142,8 @@ static long resolve_there(struct broker *b, const char *directory, struct place 
     grant = find_grant(b, path, &rest);
     if (!grant || grant->mount < 0 || parent_of(b, grant, rest, place) < 0)
         return ANSWER_CONTINUE;
-    if (fstat(fd, &there) < 0 || fstat(place->parent, &here) < 0 || there.st_dev != here.st_dev ||
+    if (resolve_mount_id(fd) != grant->mount_id || fstat(fd, &there) < 0 ||
+        fstat(place->parent, &here) < 0 || there.st_dev != here.st_dev ||
         there.st_ino != here.st_ino) {
         place_done(place);
         return ANSWER_CONTINUE;

@@ -107,7 +107,7 @@ static int help(void)
         "  --auto-print, --config FILE     echo the last value; settings to read instead\n"
         "  --json, --save DIR    print one result object; keep pictures as files in DIR\n"
         "  --seed N, --receipt   the same output every time; a signed receipt of the run\n"
-        "  --diff, --apply       of DIR:cow: show changes; write them (--with-hidden: all)\n"
+        "  --diff, --apply       of DIR:cow: show changes; apply them (--with-hidden)\n"
         "  --server URL          run it there (http://, https://, unix:PATH, auto)\n"
         "  --session NAME        as a cell of that session there; --token-file FILE\n");
     config_print_flags(stdout, "run");

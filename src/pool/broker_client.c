@@ -184,7 +184,8 @@ static int send_message(const struct broker_client *c, struct pack *p, const int
     if (p->failed)
         r = error_memory(err);
     else if (sendmsg(c->control, &msg, MSG_NOSIGNAL | MSG_DONTWAIT) < 0)
-        r = error_errno(err, "speak to the write broker");
+        /* Without its number: a broken pipe means to the pool that the zygote has ended. */
+        r = error_set(err, E_SYSTEM, "speak to the write broker: %s", strerror(errno));
     pack_done(p);
     return r;
 }

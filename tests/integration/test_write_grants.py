@@ -5,6 +5,7 @@ many; what counts is the tree afterwards, which is compared from outside."""
 import hashlib
 import os
 import secrets
+import shutil
 import signal
 import subprocess
 import textwrap
@@ -442,3 +443,40 @@ def test_what_is_left_of_a_cell_writes_with_the_next_one(who, folder):
     assert answer.code == 0 and "late" in answer.text, answer
     runs = [line for line in who.call("undo", "--list").text.splitlines() if str(folder) in line]
     assert len(runs) == 1 and "+1" in runs[0], runs
+
+
+@pytest.mark.parametrize("inner", ["ro", "cow"])
+def test_a_grant_inside_another_stays_what_it_is(who, folder, inner):
+    """Moved away, its files would be reached by a path of the outer one."""
+    (folder / "sub" / "deep").mkdir()
+    (folder / "sub" / "deep" / "f").write_text("mine\n")
+    own_all(who, folder)
+    code = f"""
+import os
+os.chdir({str(folder)!r})
+def attempt(f):
+    try: f(); print('done')
+    except OSError as e: print(e.errno)
+attempt(lambda: os.rename('sub/deep', 'sub/moved')); attempt(lambda: os.rename('sub', 'moved')); attempt(lambda: os.rename('sub/deep', 'moved'))
+os.mkdir('new'); attempt(lambda: os.rename('new', 'sub/deep')); attempt(lambda: os.rmdir('sub/deep')); os.symlink('sub/deep', 'link')
+for path in ('sub/moved/f', 'moved/f', 'moved/deep/f'): attempt(lambda: open(path, 'w').write('evil'))
+if {inner!r} == 'ro':
+    for path in ('link/f', 'sub/deep/f', 'sub/../link/f'): attempt(lambda: open(path, 'w').write('evil'))
+"""
+    answer = who.run(code, "--allow", f"{folder}:rw", "--allow", f"{folder}/sub/deep:{inner}")
+    assert answer.status == "success" and "done" not in answer.json["stdout"], answer
+    assert (folder / "sub" / "deep" / "f").read_text() == "mine\n"
+
+
+def test_a_broker_that_does_not_start_is_an_error(who):
+    """And not a run that waits for ever, whenever it is noticed."""
+    place = who.directory("broken-" + secrets.token_hex(4))
+    for name in ("belljar", "belljar-zygote", "belljar-steady.so"):
+        shutil.copy2(who.program.parent / name, place / name)
+    shutil.copy2("/bin/false", place / "belljar-broker")
+    own_all(who, place)
+    profile = who.program.parent.parent / "policies" / "open.toml"
+    for _ in range(10):
+        command = [str(place / "belljar"), "run", "--profile", str(profile), "-c", "print('ran')", "--allow", f"{who.home}/programs:rw"]
+        answer = subprocess.run(command, env=who.environment(), capture_output=True, timeout=60, **who.identity())
+        assert answer.returncode == 125 and b"write broker" in answer.stderr and b"ran" not in answer.stdout, answer
