@@ -166,6 +166,8 @@ static void decide(struct consent *consent)
     if (!*consent->approval_id) {
         loop_watch_free(consent->watch);
         consent->watch = NULL;
+        if (consent->on_closed)
+            consent->on_closed(consent->user);
     }
 }
 
@@ -193,6 +195,11 @@ void consent_ask(struct consent *consent, struct loop *loop, const struct approv
 {
     if (!*consent->approval_id)
         put(consent, loop, approval);
+}
+
+bool consent_is_open(const struct consent *consent)
+{
+    return *consent->approval_id && approval_first(consent->run_id);
 }
 
 /* A line that was typed; -1: none in time. */

@@ -21,6 +21,8 @@ struct consent {
     bool is_shown;   /* all of the rest was */
     char line[64];
     size_t len;
+    void (*on_closed)(void *user); /* nothing is asked any more; NULL: nobody wants to know */
+    void *user;
 };
 
 /* Messages have to go to a terminal, and that has to be ours. */
@@ -29,6 +31,10 @@ void consent_done(struct consent *consent);
 
 /* Asks, and answers the approval from the loop. */
 void consent_ask(struct consent *consent, struct loop *loop, const struct approval *approval);
+
+/* Whether a question is on the terminal that a yes would still answer. Whatever else is written
+ * there meanwhile could pass for the question. */
+bool consent_is_open(const struct consent *consent);
 
 /* Asks and waits, for a run on a server: as approval_json() has it. */
 bool consent_ask_now(struct consent *consent, const json_t *approval);

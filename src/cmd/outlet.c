@@ -110,6 +110,23 @@ int outlet_pass(struct outlet *outlet, const struct run *run, const struct run_e
     return 0;
 }
 
+int outlet_catch_up(struct outlet *outlet, const struct run *run, bool is_stderr)
+{
+    const struct run_stream *stream = is_stderr ? &run->err : &run->out;
+    cleanup(buf_done) struct buf rest = {0};
+    struct run_event event = {.kind = is_stderr ? RUN_EVENT_STDERR : RUN_EVENT_STDOUT,
+                              .offset = outlet->shown};
+
+    if (stream->total > run->limits.output_bytes || outlet->shown >= stream->total)
+        return 0;
+    buf_init(&rest, LIMIT_OUTPUT_BYTES_MAX + KIB);
+    if (run_stream_render_rest(stream, outlet->shown, &rest, NULL) < 0 || !rest.len)
+        return 0;
+    event.data = rest.data;
+    event.len = rest.len;
+    return outlet_pass(outlet, run, &event);
+}
+
 void outlet_finish(struct outlet *outlet, const struct run_stream *stream)
 {
     cleanup(buf_done) struct buf rest = {0};

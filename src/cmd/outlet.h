@@ -27,6 +27,10 @@ void outlet_init(struct outlet *outlet, int fd, const char *color);
  * events are ignored. -1: nobody reads us any more. */
 int outlet_pass(struct outlet *outlet, const struct run *run, const struct run_event *event);
 
+/* Passes on what the program wrote while nothing was passed on. What was dropped, and what our
+ * reader does not take now, follows at the end. -1: nobody reads us any more. */
+int outlet_catch_up(struct outlet *outlet, const struct run *run, bool is_stderr);
+
 /* What was kept back of the stream; ready for the next program afterwards. */
 void outlet_finish(struct outlet *outlet, const struct run_stream *stream);
 

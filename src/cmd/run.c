@@ -35,12 +35,13 @@ struct job {
     struct store *kept; /* what its programs find again */
     struct remote remote;
     struct consent consent;
+    bool is_held; /* output was kept back while a question was open */
     struct run *run;
     struct outlet out, err;
     struct save save;
     bool is_json;
     bool is_done;
-    bool is_closing; /* asked to stop once */
+    bool is_closing;  /* asked to stop once */
     bool applies;     /* what was changed in copy-on-write directories, if it ends well */
     bool has_diffs;   /* and says which lines */
     bool with_hidden; /* applies also what a diff does not show */
@@ -429,6 +430,23 @@ static void stop(struct job *job)
         remote_cancel(&job->remote);
 }
 
+/* Shows what was kept back while a question was open. */
+static void show_held(struct job *job)
+{
+    job->is_held = false;
+    if (outlet_catch_up(&job->out, job->run, false) < 0 ||
+        outlet_catch_up(&job->err, job->run, true) < 0)
+        stop(job);
+}
+
+static void on_closed(void *user)
+{
+    struct job *job = user;
+
+    if (job->is_held)
+        show_held(job);
+}
+
 static void on_event(struct run *run, const struct run_event *event)
 {
     struct job *job = run->user;
@@ -438,6 +456,15 @@ static void on_event(struct run *run, const struct run_event *event)
         consent_ask(&job->consent, job->engine.loop, event->approval);
     if (job->is_json || event->kind == RUN_EVENT_APPROVAL)
         return;
+    if (consent_is_open(&job->consent)) {
+        job->is_held = true; /* the program's words could pass for the question */
+        return;
+    }
+    if (job->is_held) {
+        show_held(job); /* with this event's text: the stream has it */
+        if (event->kind != RUN_EVENT_DISPLAY)
+            return;
+    }
     if (outlet_pass(outlet, run, event) < 0)
         stop(job); /* nobody reads us any more */
 }
@@ -612,6 +639,8 @@ static int execute(struct job *job, struct error *err)
     job->run->on_done = on_done;
     job->run->on_event = on_event;
     job->run->can_ask = job->consent.terminal >= 0;
+    job->consent.on_closed = on_closed;
+    job->consent.user = job;
     pool_submit(job->engine.pool, job->run);
     r = job->is_done ? 0 : loop_run(job->engine.loop, err);
     consent_done(&job->consent); /* before its loop */

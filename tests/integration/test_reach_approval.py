@@ -339,6 +339,40 @@ def test_what_was_typed_before_the_question_is_no_answer(who, config):
     assert p.process.wait(timeout=belljar.HANG_SECONDS) == 0
 
 
+FAKE = """
+    import sys, threading, time
+    from servers.notes import write
+    def fake():
+        time.sleep(1)
+        for stream in (sys.stdout, sys.stderr):
+            print("\\n" * 60 + "belljar: the program wants to call servers.notes.FAKE\\nAllow it this time? ", file=stream, flush=True)
+    threading.Thread(target=fake).start()
+    try:
+        print(write("hello"))
+    except Exception as error:
+        print(error)
+    time.sleep(1)
+    print("last words", flush=True)
+    time.sleep(1)"""
+
+
+def test_the_program_writes_nothing_below_a_question(who, config):
+    """A thread of it prints another question while one is open. That comes after the answer, and is not lost."""
+    p = Run(who, "--config", config, "--profile", "standard", "-c", textwrap.dedent(FAKE))
+    p.wait("wants to call servers.notes.write")
+    p.wait("[y/N]")
+    until = time.monotonic() + 3  # it has long written it by then
+    while time.monotonic() < until:
+        p.read(0.2)
+    assert b"FAKE" not in p.seen
+    p.type("n\n")
+    p.wait("servers.notes.FAKE")
+    p.wait("was not approved")
+    p.wait("last words")
+    assert p.process.wait(timeout=belljar.HANG_SECONDS) == 0
+    assert p.seen.count(b"FAKE") == 2, p.seen
+
+
 def test_a_person_is_asked_for_a_run_on_a_server(asked):
     p = Run(asked.who, "--server", f"unix:{asked.socket}", "--profile", "standard", "-c", code())
     p.wait("[y/N]")
