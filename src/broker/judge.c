@@ -55,8 +55,55 @@ long judge_refuse(struct broker *b, const struct place *place, const char *verb,
     return -errnum;
 }
 
+/* The path of the place below this grant; NULL: it lies elsewhere. Grants may lie in each other,
+ * and the outer one's survey knows of links and settings that the inner one's does not see. */
+static const char *below_grant(const struct granted_dir *grant, const struct place *place,
+                               const char *path)
+{
+    size_t len = strlen(grant->path);
+
+    if (!grant->survey)
+        return NULL;
+    if (grant == place->grant)
+        return place->path;
+    while (len && grant->path[len - 1] == '/')
+        len--;
+    if (strncmp(path, grant->path, len) != 0 || path[len] != '/')
+        return NULL;
+    return path + len + strspn(path + len, "/");
+}
+
+/* A file or directory is the same one whichever grant it is reached through. */
+static const struct protected_name *judge_inode(const struct broker *b, const struct stat *st)
+{
+    const struct protected_name *found = NULL;
+
+    for (uint32_t i = 0; !found && i < b->n_grants; i++)
+        if (b->grants[i].survey)
+            found = survey_judge(b->grants[i].survey, st->st_dev, st->st_ino);
+    return found;
+}
+
+static bool has_directories(const struct broker *b)
+{
+    for (uint32_t i = 0; i < b->n_grants; i++)
+        if (b->grants[i].survey && survey_has_directories(b->grants[i].survey))
+            return true;
+    return false;
+}
+
+static bool holds_protected(const struct broker *b, const struct stat *st)
+{
+    for (uint32_t i = 0; i < b->n_grants; i++)
+        if (b->grants[i].survey &&
+            survey_holds_protected(b->grants[i].survey, st->st_dev, st->st_ino))
+            return true;
+    return false;
+}
+
 /* A directory that is protected without having a protected name: a link with one leads there. */
-static const struct protected_name *judge_ancestors(const struct place *place)
+static const struct protected_name *judge_ancestors(const struct broker *b,
+                                                    const struct place *place)
 {
     const struct granted_dir *grant = place->grant;
     int dir = openat(place->parent, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -66,7 +113,7 @@ static const struct protected_name *judge_ancestors(const struct place *place)
     for (int i = 0; !found && dir >= 0 && i < ANCESTORS_MAX && fstat(dir, &st) == 0; i++) {
         int up;
 
-        found = survey_judge(grant->survey, st.st_dev, st.st_ino);
+        found = judge_inode(b, &st);
         if (st.st_dev == grant->dev && st.st_ino == grant->ino)
             break;
         up = openat(dir, "..", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -77,32 +124,53 @@ static const struct protected_name *judge_ancestors(const struct place *place)
     return found;
 }
 
+/* What the surveys say of the path, and with `is_move` of what gets there: `fd`, or -1 for a new
+ * link. */
+static const struct protected_name *judge_surveyed(const struct broker *b,
+                                                   const struct place *place, bool is_move, int fd)
+{
+    const struct protected_name *found = NULL;
+    char path[2 * PATH_MAX];
+
+    full_path(place, path);
+    for (uint32_t i = 0; !found && i < b->n_grants; i++) {
+        const struct survey *survey = b->grants[i].survey;
+        const char *below = below_grant(&b->grants[i], place, path);
+
+        if (below)
+            found =
+                is_move ? survey_judge_move(survey, fd, below) : survey_judge_path(survey, below);
+    }
+    return found;
+}
+
 /* A new link may stand for what it does not contain: it is judged more strictly than a directory.
  */
-static const struct protected_name *find_protected_link(const struct place *place)
+static const struct protected_name *find_protected_link(const struct broker *b,
+                                                        const struct place *place)
 {
     const struct protected_name *found;
     char path[2 * PATH_MAX];
 
     full_path(place, path);
     found = protected_judge_link(place->parent, path);
-    return found ? found : survey_judge_move(place->grant->survey, -1, place->path);
+    return found ? found : judge_surveyed(b, place, true, -1);
 }
 
-static const struct protected_name *find_protected(const struct place *place)
+static const struct protected_name *find_protected(const struct broker *b,
+                                                   const struct place *place)
 {
-    const struct survey *survey = place->grant->survey;
     const struct protected_name *found;
     char path[2 * PATH_MAX];
 
     full_path(place, path);
     found = protected_judge(place->parent, path);
     if (!found)
-        found = survey_judge_path(survey, place->path);
+        found = judge_surveyed(b, place, false, -1);
     if (!found && place->exists)
-        found = survey_judge(survey, place->st.st_dev, place->st.st_ino);
-    if (!found && survey_has_directories(survey))
-        found = judge_ancestors(place);
+        found = judge_inode(b, &place->st);
+    if (!found && has_directories(b))
+        found = judge_ancestors(b, place);
     return found;
 }
 
@@ -187,10 +255,10 @@ long judge(struct broker *b, const struct place *place, enum judge_act act)
         [JUDGE_CREATE_LINK] = "create",
         [JUDGE_LINK] = "link",
     };
-    const struct protected_name *found = find_protected(place);
+    const struct protected_name *found = find_protected(b, place);
 
     if (!found && act == JUDGE_CREATE_LINK)
-        found = find_protected_link(place);
+        found = find_protected_link(b, place);
     if (found)
         return judge_refuse(b, place, verbs[act], found->reason, EPERM);
     if (act != JUDGE_CHANGE && holds_grant(b, place))
@@ -210,13 +278,12 @@ long judge_move(struct broker *b, const struct place *from, const struct place *
 
     if (fd < 0)
         return -errno;
-    if (S_ISDIR(from->st.st_mode) &&
-        survey_holds_protected(from->grant->survey, from->st.st_dev, from->st.st_ino))
+    if (S_ISDIR(from->st.st_mode) && holds_protected(b, &from->st))
         return judge_refuse(b, from, "rename", "a protected name lies below it", EPERM);
     full_path(from, old);
     full_path(to, path);
     found = protected_judge_move(fd, old, path);
     if (!found)
-        found = survey_judge_move(to->grant->survey, fd, to->path);
+        found = judge_surveyed(b, to, true, fd);
     return found ? judge_refuse(b, to, "create", found->reason, EPERM) : 0;
 }

@@ -259,6 +259,34 @@ def test_no_protected_name_is_created_or_changed(who, folder, way):
     assert not links_in_git(folder)
 
 
+@pytest.mark.parametrize("order", [("", "/sub"), ("/sub", "")])
+def test_a_grant_inside_of_another_has_the_rules_of_both(who, folder, order):
+    """A link, a path of git's settings and an include of the outer directory lead into the inner one."""
+    repo, sub = folder / "repo", folder / "repo" / "sub"
+    for name in ("hk", "inc", "conf", "plain"):
+        (sub / name).mkdir(parents=True)
+    (repo / ".vscode").symlink_to("sub/conf")
+    git(who, repo, "config", "core.hooksPath", "sub/hk")
+    git(who, repo, "config", "include.path", "../sub/inc/extra")
+    own_all(who, folder)
+    (repo / ".envrc").symlink_to("sub/envx")  # there is nothing yet
+    code = PRELUDE.format(folder=str(sub)) + textwrap.dedent("""
+        write('plain/x'); os.symlink('x', 'plain/l'); os.mkdir('plain/d')
+        for p in ('hk/pre-commit', 'inc/extra', 'envx', 'conf/tasks.json'):
+            attempt(lambda: write(p)); attempt(lambda: os.rename('plain/x', p)); attempt(lambda: os.link('plain/x', p)); attempt(lambda: os.rename('plain/d', p))
+            attempt(lambda: os.symlink('plain/x', p)); attempt(lambda: os.rename('plain/l', p)); attempt(lambda: os.mkdir(p))
+        for p in ('hk', 'inc', 'conf'):
+            attempt(lambda: os.rename(p, 'plain/' + p)); attempt(lambda: os.rmdir(p))
+        # An empty directory may go, but nothing may stand in its place.
+        attempt(lambda: os.symlink('plain', 'inc')); attempt(lambda: os.rename('plain/d', 'inc')); attempt(lambda: os.rename('plain/l', 'inc'))
+        print(sorted(os.listdir('.')), sorted(os.listdir('plain')))
+    """)
+    grants = [word for below in order for word in ("--allow", f"{repo}{below}:rw")]
+    answer = who.run(code, *grants)
+    assert answer.json["stdout"] == "['conf', 'hk', 'plain'] ['d', 'l', 'x']\n", answer
+    assert not [p for name in ("hk", "conf") for p in (sub / name).iterdir()]
+
+
 def test_a_refusal_is_named_in_the_answer(who, folder):
     answer = who.run(f"open('{folder}/.envrc', 'w')", "--allow", f"{folder}:rw")
     assert answer.status == "error", answer
