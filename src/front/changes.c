@@ -164,6 +164,28 @@ static int check_version(const char *version, const char *wanted, struct error *
     return error_hint(err, "look at them again");
 }
 
+/* An apply without a version means what was shown last. Without a look it takes what there is. */
+static int check_shown(const struct layers *layers, const char *version, struct error *err)
+{
+    if (!*layers_shown(layers) || strcmp(version, layers_shown(layers)) == 0)
+        return 0;
+    error_set(err, E_INVALID, "the changes are not those that were shown last");
+    return error_hint(err, "look at them again, or give the `version` that you mean");
+}
+
+/* After an apply or a discard: of what was shown, the rest still counts as shown. */
+static void note_rest(struct layers *layers, const struct layers_list *list, bool was_shown)
+{
+    char version[2 * SHA256_BYTES + 1] = "";
+    size_t left = 0;
+
+    for (size_t i = 0; i < list->count; i++)
+        left += !list->entries[i].is_done;
+    if (left && was_shown)
+        (void)version_of(layers, list, version);
+    layers_note_shown(layers, version);
+}
+
 /* What was not shown is not applied, unless somebody says that he knows how much that is. */
 static int check_hidden(const struct selection *s, struct run *run, const struct changes_wish *wish,
                         struct error *err)
@@ -207,6 +229,8 @@ static int settle(struct layers *layers, struct selection *s, struct run *run,
     }
     if (check_version(version, wish->version, err) < 0)
         return -1;
+    if (!wish->version && wish->action == CHANGES_APPLY && check_shown(layers, version, err) < 0)
+        return -1;
     if (wish->action == CHANGES_DISCARD) {
         layers_discard(layers, s->list, is_wanted, s);
         return 0;
@@ -223,13 +247,18 @@ int changes_do(struct layers *layers, struct run *run, const struct changes_wish
     cleanup(layers_list_done) struct layers_list list = {0};
     struct selection s = {layers, wish->paths, &list};
     char version[2 * SHA256_BYTES + 1];
+    bool was_shown;
 
     if (layers_changes(layers, &list, err) < 0 || check_paths(&s, err) < 0)
         return -1;
-    if (wish->action == CHANGES_SHOW)
-        return show_all(&s, run, wish, ret_answer, err);
     (void)version_of(layers, &list, version);
+    if (wish->action == CHANGES_SHOW) {
+        layers_note_shown(layers, list.count ? version : "");
+        return show_all(&s, run, wish, ret_answer, err);
+    }
+    was_shown = strcmp(version, wish->version ? wish->version : layers_shown(layers)) == 0;
     if (settle(layers, &s, run, wish, version, err) < 0)
         return -1;
+    note_rest(layers, &list, was_shown);
     return report(&s, run, version, ret_answer, err);
 }

@@ -20,7 +20,7 @@ enum changes_action { CHANGES_SHOW, CHANGES_APPLY, CHANGES_DISCARD };
 struct changes_wish {
     enum changes_action action;
     const json_t *paths;     /* texts: only what is there or below; NULL or empty: everything */
-    const char *version;     /* of the list that was looked at, or NULL: whatever there is now */
+    const char *version;     /* of the list that was looked at, or NULL: what was shown last */
     bool has_diffs;          /* of a list: with the lines */
     bool is_forced;          /* conflicts are overwritten */
     uint64_t accept_hidden;  /* apply although so many bytes are hidden; another number is a no */

@@ -77,7 +77,8 @@ work(struct layers *layers, struct run *run, const struct changes_wish *wish, in
     if (r == 0 && run->error.code != E_NONE) /* the masker failed */
         r = error_set(&err, E_INTERNAL, "what was changed cannot be shown");
     envelope = r < 0 ? json_pack("{s:o}", "error", error_json(&err))
-                     : json_pack("{s:o, s:o}", "answer", answer, "bases", bases_json(layers));
+                     : json_pack("{s:o, s:o, s:s}", "answer", answer, "bases", bases_json(layers),
+                                 "shown", layers_shown(layers));
     buf_init(&text, ANSWER_BYTES);
     if (envelope && json_text_dump(envelope, JSON_TEXT_COMPACT, &text, NULL) == 0)
         (void)file_write_all(fd, buf_str(&text), text.len);
@@ -164,6 +165,7 @@ static void finish(struct job *job)
 {
     const struct json_text_limits limits = {.bytes = ANSWER_BYTES, .depth = 8};
     json_t *envelope = NULL, *answer;
+    const char *shown;
     struct error err = {0};
     changes_fn fn = job->fn;
     void *user = job->user;
@@ -178,6 +180,9 @@ static void finish(struct job *job)
         error_set(&err, E_SYSTEM, "the process that looks at changes was lost");
     }
     answer = json_object_get(envelope, "answer");
+    shown = json_string_value(json_object_get(envelope, "shown"));
+    if (answer && shown)
+        layers_note_shown(job->layers, shown);
     if (answer) {
         take_bases(job->layers, json_object_get(envelope, "bases"));
         note_applied(job, answer);

@@ -400,6 +400,16 @@ bool layers_is_below(const struct layers *layers, const struct layer_entry *entr
            (text[skip + len] == '\0' || text[skip + len] == '/');
 }
 
+const char *layers_shown(const struct layers *layers)
+{
+    return layers->shown;
+}
+
+void layers_note_shown(struct layers *layers, const char *version)
+{
+    (void)snprintf(layers->shown, sizeof(layers->shown), "%s", version);
+}
+
 void layers_list_digest(const struct layers *layers, const struct layers_list *list,
                         uint8_t digest[SHA256_BYTES])
 {
@@ -412,6 +422,8 @@ void layers_list_digest(const struct layers *layers, const struct layers_list *l
         /* Of what it replaces. */
         int64_t base[] = {e->ctime_ns, e->mtime_ns, (int64_t)e->inode};
 
+        if (e->is_done) /* it is no change any more */
+            continue;
         sha256_feed(sha, top, strlen(top) + 1);
         sha256_feed(sha, e->path, strlen(e->path) + 1);
         sha256_feed(sha, facts, sizeof(facts));

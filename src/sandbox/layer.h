@@ -120,6 +120,10 @@ void layers_discard(struct layers *layers, struct layers_list *list,
 int layers_note_base(struct layers *layers, size_t index, const char *path, int64_t ctime_ns,
                      uint64_t inode, struct error *err);
 
+/* The version of the changes that somebody looked at last; "": nobody did, or there were none. */
+const char *layers_shown(const struct layers *layers);
+void layers_note_shown(struct layers *layers, const char *version);
+
 /* What was noted, for one who has to note it elsewhere: the n-th of a layer. NULL: no more. */
 const char *layers_base(const struct layers *layers, size_t index, size_t n, int64_t *ret_ctime_ns,
                         uint64_t *ret_inode);

@@ -26,6 +26,7 @@ struct layer {
 struct layers {
     unsigned refs;
     size_t count;
+    char shown[2 * SHA256_BYTES + 1]; /* layers_shown() */
     struct layer items[LIMIT_COW_GRANTS];
 };
 
