@@ -422,7 +422,9 @@ static long do_symlink(struct call *c, uint64_t target_arg, int dirfd, uint64_t 
         return -EINTR;
     if (p.has_slash || *target == '\0')
         return -ENOENT;
-    r = prepare_new(c, &p, JUDGE_CREATE_LINK);
+    r = p.exists ? -EEXIST : judge_target(c->b, &p, target);
+    if (r == 0)
+        r = prepare_new(c, &p, JUDGE_CREATE_LINK);
     if (r < 0)
         return r;
     if (symlinkat(target, p.parent, p.name) < 0)

@@ -127,6 +127,9 @@ enum judge_act {
 /* 0, or -errno: refused, and said so in the report. */
 long judge(struct broker *b, const struct place *place, enum judge_act act);
 
+/* The same for the text of a symbolic link that is to be made. */
+long judge_target(struct broker *b, const struct place *place, const char *target);
+
 /* What is at `from` is to get the name `to`, by a rename or as a second name. */
 long judge_move(struct broker *b, const struct place *from, const struct place *to);
 

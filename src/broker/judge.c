@@ -270,6 +270,16 @@ long judge(struct broker *b, const struct place *place, enum judge_act act)
     return 0;
 }
 
+long judge_target(struct broker *b, const struct place *place, const char *target)
+{
+    const struct protected_name *found;
+    char path[2 * PATH_MAX];
+
+    full_path(place, path);
+    found = protected_judge_target(path, target);
+    return found ? judge_refuse(b, place, "create", found->reason, EPERM) : 0;
+}
+
 long judge_move(struct broker *b, const struct place *from, const struct place *to)
 {
     cleanup_close int fd = openat(from->parent, from->name, O_PATH | O_NOFOLLOW | O_CLOEXEC);

@@ -513,6 +513,34 @@ const struct protected_name *protected_judge_link(int parent, const char *path)
     return row ? row : protected_link_row(&state);
 }
 
+/* Whether a link with this text may lead below node_modules. A path gets there from outside only
+ * through a name in some link's text, so links need not be followed. */
+static bool leads_to_installed(const char *target)
+{
+    char room[FOLD_MAX];
+
+    for (target = skip_slashes(target); *target; target = skip_slashes(target)) {
+        struct name name = fold(target, name_len(target), room);
+
+        if (is_same(&name, "node_modules"))
+            return true;
+        target += name_len(target);
+    }
+    return false;
+}
+
+const struct protected_name *protected_judge_target(const char *path, const char *target)
+{
+    static const struct protected_name row = {
+        "node_modules", "settings of linters below node_modules would count at its place"};
+    struct protected_state state;
+    const struct protected_name *found = judge(-1, path, &state);
+
+    if (found)
+        return found;
+    return !state.is_installed && leads_to_installed(target) ? &row : NULL;
+}
+
 /* --- what is moved --- */
 
 /* What one move may cost. More than this counts as protected. */
@@ -521,11 +549,30 @@ const struct protected_name *protected_judge_link(int parent, const char *path)
 
 struct content {
     bool is_whole;    /* every entry is looked at, not only those that continue a pattern */
+    bool is_leaving;  /* node_modules, where links may lead anywhere below it */
     unsigned entries; /* seen so far */
 };
 
 static const struct protected_name *judge_content(int dir, const struct protected_state *above,
                                                   struct content *content, unsigned depth);
+
+/* A link that is moved: `name` in `dir`, or `dir` itself with an empty name. */
+static const struct protected_name *judge_moved_link(int dir, const char *name,
+                                                     const struct protected_state *state,
+                                                     const struct content *content)
+{
+    const struct protected_name *row = protected_link_row(state);
+    char target[PATH_MAX];
+    ssize_t n;
+
+    if (row || !content->is_leaving || state->is_installed)
+        return row;
+    n = readlinkat(dir, name, target, sizeof(target) - 1);
+    if (n < 0)
+        return &unknown_row;
+    target[n] = '\0';
+    return leads_to_installed(target) ? &unknown_row : NULL;
+}
 
 static const struct protected_name *judge_entry(int dir, const struct dirent *entry,
                                                 const struct protected_state *above,
@@ -550,7 +597,7 @@ static const struct protected_name *judge_entry(int dir, const struct dirent *en
         type = IFTODT(st.st_mode);
     }
     if (type == DT_LNK)
-        return protected_link_row(&state);
+        return judge_moved_link(dir, entry->d_name, &state, content);
     if (type != DT_DIR)
         return NULL;
     fd = openat(dir, entry->d_name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -587,16 +634,15 @@ static const struct protected_name *judge_content(int dir, const struct protecte
 }
 
 static const struct protected_name *judge_moved(int dir, const struct protected_state *state,
-                                                bool is_whole)
+                                                struct content content)
 {
-    struct content content = {.is_whole = is_whole};
     struct stat st;
 
     if (fstat(dir, &st) < 0)
         return &unknown_row;
     if (S_ISLNK(st.st_mode))
-        return protected_link_row(state);
-    if (!S_ISDIR(st.st_mode) || (!is_whole && !protected_is_open(state)))
+        return judge_moved_link(dir, "", state, &content);
+    if (!S_ISDIR(st.st_mode) || (!content.is_whole && !protected_is_open(state)))
         return NULL;
     return judge_content(dir, state, &content, 0);
 }
@@ -604,7 +650,7 @@ static const struct protected_name *judge_moved(int dir, const struct protected_
 /* In a git directory every link counts, however deep it lies. */
 const struct protected_name *protected_judge_content(int dir, const struct protected_state *state)
 {
-    return judge_moved(dir, state, state->git != GIT_OUTSIDE);
+    return judge_moved(dir, state, (struct content){.is_whole = state->git != GIT_OUTSIDE});
 }
 
 /* Most directories are moved between places with the same rules, and need not be read. Inside a git
@@ -612,14 +658,15 @@ const struct protected_name *protected_judge_content(int dir, const struct prote
 const struct protected_name *protected_judge_move(int dir, const char *from, const char *to)
 {
     struct protected_state here, there;
+    struct content content = {0};
     const struct protected_name *row = judge(-1, to, &there);
 
     if (row)
         return row;
     (void)judge(-1, from, &here);
-    return judge_moved(dir, &there,
-                       here.git != GIT_OUTSIDE || there.git != GIT_OUTSIDE ||
-                           (here.is_installed && !there.is_installed));
+    content.is_leaving = here.is_installed && !there.is_installed;
+    content.is_whole = content.is_leaving || here.git != GIT_OUTSIDE || there.git != GIT_OUTSIDE;
+    return judge_moved(dir, &there, content);
 }
 
 /* --- Belljar's own places --- */

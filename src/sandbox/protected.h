@@ -35,6 +35,10 @@ const struct protected_name *protected_judge(int parent, const char *path);
  * stand for the one that has `git` in it. */
 const struct protected_name *protected_judge_link(int parent, const char *path);
 
+/* In addition, for the text of that link: outside of node_modules no link may lead below it, where
+ * settings of linters are free. */
+const struct protected_name *protected_judge_target(const char *path, const char *target);
+
 /* In addition to protected_judge(), for something at `from` that is to be moved or linked to `to`:
  * would anything in it get a protected name there (`.config` that has `git` in it)? `dir` is a
  * descriptor of it, opened with O_PATH | O_NOFOLLOW. A link is judged as by protected_judge_link();

@@ -212,6 +212,10 @@ WAYS = {
         for a, b in (('p/node_modules/src', 'src'), ('p/node_modules/src/deep', 'deep'), ('p/node_modules/other', 'p/other'), ('p/node_modules', 'q'),
                      ('p/node_modules/src/.eslintrc.js', '.eslintrc.js'), ('p/node_modules/src', 'repo/.git/refs/src')):
             attempt(lambda: os.rename(a, b)); attempt(lambda: os.link(a, b))
+        for text in ('p/node_modules/src', os.getcwd() + '/p/node_modules/src', 'sub/../p/node_modules/', 'p/./node_modules'):
+            attempt(lambda: os.symlink(text, 'way')); os.symlink(text, 'p/node_modules/l'); attempt(lambda: os.rename('p/node_modules/l', 'way'))
+            attempt(lambda: os.link('p/node_modules/l', 'way', follow_symlinks=False)); os.unlink('p/node_modules/l')
+        assert not os.path.lexists('way')
         os.rename('p/node_modules/src', 'p/node_modules/.src-old'); os.rename('p', 'p2'); os.rename('p2/node_modules/other', 'node_modules')
         """,
     "old calls": """

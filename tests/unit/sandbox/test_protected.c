@@ -567,6 +567,17 @@ static void what_leaves_node_modules_is_judged_by_what_is_in_it(void **state)
     assert_non_null(judge_move_from("package", "/p/node_modules", "/p/src"));
     assert_null(judge_move_from("package", "/p/node_modules/a", "/p/node_modules/.a-x"));
     assert_null(judge_move_from("package", "/p/node_modules/a", "/q/node_modules"));
+    assert_non_null(protected_judge_target("/p/src", "/p/node_modules/a"));
+    assert_non_null(protected_judge_target("/p/src", "x/../Node_Modules"));
+    assert_null(protected_judge_target("/p/src", "lib"));
+    assert_null(protected_judge_target("/p/node_modules", "../node_modules"));
+    assert_null(protected_judge_target("/p/node_modules/.bin/a", "../../node_modules/a"));
+    make_dir("inner");
+    assert_int_equal(symlink("/p/node_modules/a", at("inner/l")), 0);
+    assert_non_null(judge_move_from("inner", "/p/node_modules/inner", "/p/src"));
+    assert_non_null(judge_move_from("inner/l", "/p/node_modules/l", "/p/src"));
+    assert_null(judge_move_from("inner/l", "/p/l", "/p/src"));
+    assert_null(judge_move_from("inner", "/p/node_modules/inner", "/p/node_modules/b"));
 }
 
 /* In a process of its own, which is not root: root reads every directory. */
