@@ -43,6 +43,13 @@
  * or all files of a large repository. The broker keeps about 100 bytes for each. */
 #define LIMIT_UNDO_ENTRIES 1500000
 
+/* Text of one journal, which an undo reads as a whole. The record of an undo may need more than the
+ * one it follows: something that was removed is made in two lines. The seal adds to both, a short
+ * line for each change at most, within what is read. */
+#define LIMIT_UNDO_TEXT      (256 * MIB)
+#define LIMIT_UNDO_TEXT_OWN  (1024 * MIB)
+#define LIMIT_UNDO_TEXT_READ (2048 * MIB)
+
 /* Runs in one list of those that can be undone. */
 #define LIMIT_UNDO_LISTED 1000
 

@@ -38,6 +38,8 @@ int journal_new(int dir, const struct journal_limits *limits, struct journal **r
     if (!j)
         return error_memory(err);
     j->limits = *limits;
+    if (!j->limits.text)
+        j->limits.text = LIMIT_UNDO_TEXT;
     j->dir = j->saved_dir = j->fd = -1;
     for (size_t i = 0; i < LIMIT_GRANTS; i++)
         j->grants[i] = -1;
@@ -95,6 +97,29 @@ int journal_charge(struct journal *j, uint64_t bytes, struct error *err)
     return 0;
 }
 
+/* How a change ended that was announced. Refusing that would not undo the change; there is at most
+ * one such line beyond the limits, because nothing is announced then. */
+static bool is_outcome(enum entry_kind kind)
+{
+    return kind == ENTRY_CREATED || kind == ENTRY_LINKED || kind == ENTRY_CANCEL;
+}
+
+static int charge_line(struct journal *j, const struct entry *entry, size_t len, struct error *err)
+{
+    if (is_outcome(entry->kind) || j->is_sealing) {
+        j->counts.bytes += len;
+        return 0;
+    }
+    if (len > j->limits.text || (uint64_t)j->size > j->limits.text - len) {
+        error_set(err, E_TOO_LARGE,
+                  "the change cannot be recorded for undo: the list of changes of this run is "
+                  "longer than %llu MiB",
+                  (unsigned long long)(j->limits.text / MIB));
+        return error_hint(err, "split the work into several runs, or grant the directory `:cow`");
+    }
+    return journal_charge(j, len, err);
+}
+
 /* A line that was written in part would swallow the next one. */
 static int take_back(struct journal *j, struct error *err)
 {
@@ -114,7 +139,7 @@ int journal_append(struct journal *j, struct entry *entry, struct error *err)
     len = entry_format(entry, j->line);
     if (!len)
         return error_set(err, E_INVALID, "the path is too long for the undo journal");
-    if (journal_charge(j, len, err) < 0)
+    if (charge_line(j, entry, len, err) < 0)
         return -1;
     do
         n = write(j->fd, j->line, len);

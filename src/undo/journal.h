@@ -36,10 +36,12 @@
 struct journal;
 
 /* `bytes`: of saved content as it is stored (holes are free), extended attributes and the journal's
- * own text. `entries`: changes. Beyond: E_TOO_LARGE. */
+ * own text. `entries`: changes. `text`: of the journal's own text, without what the seal adds; 0:
+ * LIMIT_UNDO_TEXT. Beyond: E_TOO_LARGE. */
 struct journal_limits {
     uint64_t bytes;
     uint64_t entries;
+    uint64_t text;
 };
 
 /* `dir`: a private, empty directory, which is only lent. */

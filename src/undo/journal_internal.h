@@ -52,8 +52,9 @@ struct journal {
     struct journal_limits limits;
     struct journal_counts counts;
     uint64_t entries, last_saved;
-    off_t size;     /* of the journal's file */
-    bool is_broken; /* nothing can be added any more */
+    off_t size;      /* of the journal's file */
+    bool is_broken;  /* nothing can be added any more */
+    bool is_sealing; /* the limits do not hold any more */
     bool is_sealed;
     struct object *objects; /* a hash table, by dev and ino; ino 0: free */
     size_t n_objects, n_slots;

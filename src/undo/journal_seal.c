@@ -97,6 +97,13 @@ static int open_below(int dir, const char *path)
     return (int)syscall(SYS_openat2, dir, *path ? path : ".", &how, sizeof(how));
 }
 
+/* A directory may have moved to a much longer path with all that is in it. The paths are for people
+ * to read; beyond this size of the journal they are left out. */
+static bool has_room_for_paths(const struct journal *j)
+{
+    return (uint64_t)j->size < j->limits.text + j->limits.text / 4;
+}
+
 /* A file that is not there any more, or another one: undo finds that out by itself. */
 static int note_final(struct journal *j, const struct tree_node *n, struct error *err)
 {
@@ -111,7 +118,7 @@ static int note_final(struct journal *j, const struct tree_node *n, struct error
     fd = open_below(j->grants[entry.grant], path);
     if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != n->dev || st.st_ino != n->ino)
         return 0;
-    entry.path = path;
+    entry.path = has_room_for_paths(j) ? path : "";
     entry_set_stat(&entry, &st);
     return journal_append(j, &entry, err);
 }
@@ -126,6 +133,7 @@ int journal_seal(struct journal *j, struct error *err)
     journal_stop_background(j);
     /* The bounds are for what the program does; this is for us. */
     j->limits.bytes = UINT64_MAX;
+    j->is_sealing = true;
     if (reader_load(&reader, j->dir, err) < 0)
         return -1;
     tree = replay(&reader);

@@ -10,9 +10,6 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 
-/* The text of a journal counts towards the run's limit; this is for one that is not ours. */
-#define TEXT_MAX (1024 * MIB)
-
 void reader_done(struct reader *r)
 {
     free(r->entries);
@@ -153,7 +150,7 @@ int reader_load(struct reader *ret_reader, int dir, struct error *err)
         return error_set(err, E_NOT_FOUND, "nothing was recorded");
     if (fd < 0 || fstat(fd, &st) < 0)
         return error_errno(err, "open the undo journal");
-    if (!S_ISREG(st.st_mode) || st.st_size < 0 || (uint64_t)st.st_size > TEXT_MAX)
+    if (!S_ISREG(st.st_mode) || st.st_size < 0 || (uint64_t)st.st_size > LIMIT_UNDO_TEXT_READ)
         return error_set(err, E_TOO_LARGE, "the undo journal is too large to be read");
     text = malloc((size_t)st.st_size + 1);
     if (!text)

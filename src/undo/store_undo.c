@@ -14,6 +14,7 @@
 #include "base/id.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/paths.h"
 #include "sandbox/files.h"
 #include "undo/store_internal.h"
 
@@ -160,7 +161,8 @@ static int read_undos(struct work *w, struct error *err)
 
 static int begin_own(struct work *w, struct error *err)
 {
-    const struct journal_limits limits = {.bytes = w->wish->bytes, .entries = UINT32_MAX};
+    const struct journal_limits limits = {
+        .bytes = w->wish->bytes, .entries = UINT32_MAX, .text = LIMIT_UNDO_TEXT_OWN};
     struct run_grant grants[LIMIT_GRANTS] = {0};
     struct undo_store_run run = {
         .id = w->own_id,
@@ -285,6 +287,7 @@ static int64_t end_of(int run)
 
 static int undo(struct work *w, struct undo_report *report, struct error *err)
 {
+    cleanup_free char *lock = NULL;
     struct undo_task task = {.run = w->changes,
                              .grants = w->grants,
                              .n_grants = w->meta.n_grants,
@@ -295,6 +298,10 @@ static int undo(struct work *w, struct undo_report *report, struct error *err)
                              .n_steps = w->n_steps};
     int r;
 
+    lock = paths_state("broker.lock", err);
+    if (!lock)
+        return -1;
+    task.lock = lock;
     if (w->wish->is_dry)
         return undo_run(&task, report, err);
     if (begin_own(w, err) < 0) {

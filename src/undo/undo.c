@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -91,7 +92,7 @@ static struct undo_item made_item(struct engine *g, const struct entry *e)
     const struct entry *last = engine_subject(g, e->dev, e->ino)->final_;
     struct undo_item item = item_of(e);
 
-    if (e->kind == ENTRY_CREATED && last && last->grant == e->grant)
+    if (e->kind == ENTRY_CREATED && last && last->grant == e->grant && *last->path)
         item.path = (char *)last->path;
     return item;
 }
@@ -428,6 +429,23 @@ static void pass_over(struct engine *g, const struct entry *e)
         engine_forget(s);
 }
 
+/* What a place is, its path and what lies beside it say: no sandbox changes them between the
+ * judgement and the act. */
+static int undo_locked(struct engine *g, const struct entry *e, struct error *err)
+{
+    int r;
+
+    if (g->lock < 0)
+        return undo_entry(g, e, err);
+    while ((r = flock(g->lock, LOCK_EX)) < 0 && errno == EINTR)
+        ;
+    if (r < 0)
+        return error_errno(err, "lock the granted directories");
+    r = undo_entry(g, e, err);
+    (void)flock(g->lock, LOCK_UN);
+    return r;
+}
+
 static int undo_step(struct engine *g, const struct entry *e, struct error *err)
 {
     size_t conflicts = g->report->n_conflicts;
@@ -447,7 +465,7 @@ static int undo_step(struct engine *g, const struct entry *e, struct error *err)
         return e->kind == ENTRY_CREATED || e->kind == ENTRY_LINKED || e->kind == ENTRY_DROP
                    ? 0
                    : conflict(g, e, "the granted directory is not the same any more", err);
-    r = undo_entry(g, e, err);
+    r = undo_locked(g, e, err);
     if (r == 0 && g->report->n_conflicts == conflicts)
         *step = '1';
     return r;

@@ -14,8 +14,9 @@
  * last entry.
  *
  * Paths are resolved below the descriptor of the granted directory, without links and mounts.
- * Protected names are never written. As root everything is done with the ids of the directory's
- * owner.
+ * Protected names are never written: from its check to its end a step holds the lock of the write
+ * brokers, so that no sandbox moves a directory in between. As root everything is done with the ids
+ * of the directory's owner.
  */
 #pragma once
 
@@ -73,6 +74,7 @@ struct undo_task {
     const struct undo_grant *grants;
     size_t n_grants;
     int64_t ended_ns;              /* when the run ended; 0: unknown */
+    const char *lock;              /* the file that write brokers lock while they act, or NULL */
     struct journal *own;           /* records what the undo does; NULL: a rehearsal */
     const struct undo_twin *twins; /* of undos made since, in their order; see below */
     size_t n_twins;

@@ -35,6 +35,7 @@ struct engine {
     struct undo_report *report;
     bool *made; /* by entry: the run had made the inode by then */
     int saved_dir;
+    int lock; /* of the write brokers; -1: none */
     int64_t end_ns;
     bool is_rehearsal;
 };

@@ -145,7 +145,12 @@ int engine_init(struct engine *g, const struct undo_task *task, struct undo_repo
                 struct error *err)
 {
     *g = (struct engine){
-        .task = task, .report = report, .saved_dir = -1, .is_rehearsal = !task->own};
+        .task = task, .report = report, .saved_dir = -1, .lock = -1, .is_rehearsal = !task->own};
+    if (task->lock) {
+        g->lock = open(task->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+        if (g->lock < 0)
+            return error_errno(err, "open `%s`", task->lock);
+    }
     if (take_grants(g, err) < 0 || reader_load(&g->reader, task->run, err) < 0 ||
         take_subjects(g, err) < 0 ||
         view_init(&g->view, g->dirs, LIMIT_GRANTS, g->is_rehearsal, err) < 0)
@@ -172,6 +177,7 @@ void engine_done(struct engine *g)
     view_done(&g->view);
     reader_done(&g->reader);
     close_fd(&g->saved_dir);
+    close_fd(&g->lock);
     free(g->subjects);
     free(g->made);
     free(g->twins.items);

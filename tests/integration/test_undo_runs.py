@@ -1,4 +1,6 @@
 """Undo of real programs: what they did through the write broker is taken back, also after a crash."""
+import errno
+import fcntl
 import os
 import secrets
 import signal
@@ -120,6 +122,40 @@ def test_each_cell_of_a_session_is_a_run_of_its_own(who, folder):
     assert take_back(second["id"]).json["n_conflicts"] == 0 and (folder / "a").read_text() == "first"
     assert take_back(first["id"]).json["n_conflicts"] == 0 and snapshot(folder) == before
     assert s.stop() == 0, s.said
+
+
+def test_an_undo_waits_for_the_write_brokers(who, folder):
+    """Between the look at a place and the act there no sandbox changes what the place is."""
+    before = snapshot(folder)
+    result = who.call("run", "--json", "--profile", "open", "--allow", f"{folder}:rw", "-l", "bash", "-c", f"rm '{folder}/b'").json
+    with open(who.home / "state/belljar/broker.lock", "r+") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = who.start("undo", result["id"])
+        time.sleep(0.7)
+        assert process.poll() is None and not (folder / "b").exists()
+    process.communicate(timeout=30)
+    assert process.returncode == 0 and snapshot(folder) == before
+
+
+def test_what_is_made_at_the_limit_is_known(who, folder):
+    """The line that confirms a new file may be the one that does not fit."""
+    (folder / "large").write_bytes(secrets.token_bytes(1000 << 10))
+    who.own(folder / "large")
+    for length in (0, 14, 28, 42, 56, 70):
+        before = snapshot(folder)
+        code = f"""
+import os
+os.chdir({str(folder)!r})
+open("large", "r+").close()
+try:
+    for n in range(20000):
+        with open(f"f{{n:05}}" + "y" * {length}, "w") as f: n = f.write("payload")
+except OSError as e: print(e.errno)
+"""
+        result = who.call("run", "--json", "--profile", "open", "--allow", f"{folder}:rw", "-c", code, env={"BELLJAR_UNDO_MB": "1"}).json
+        assert result["stdout"].strip() == str(errno.EDQUOT), result
+        done = undo(who, result["id"])
+        assert done["n_conflicts"] == 0 and snapshot(folder) == before, done["conflicts"]
 
 
 def test_without_undo_nothing_is_recorded(who, folder):

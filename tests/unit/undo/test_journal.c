@@ -277,6 +277,84 @@ static void the_text_of_the_journal_counts(void **state)
     assert_in_range(n, 100, 300);
 }
 
+/* An undo reads the text as a whole, however much else may be saved. */
+static void the_text_of_the_journal_has_its_own_limit(void **state)
+{
+    const struct journal_limits limits = {64 * MIB, 1000000, 64 * KIB};
+    struct error err = {0};
+    struct stat st;
+    int n = 0;
+
+    (void)state;
+    put("a", "one");
+    scene_begin("run", &limits);
+    assert_int_equal(fstatat(scene.grant, "a", &st, 0), 0);
+    while (n < 10000 && journal_rename(scene.journal, 0, "a", "b", &st, &err) == 0)
+        n++;
+    assert_error(&err, E_TOO_LARGE, "the list of changes of this run is longer");
+    assert_in_range(n, 100, 1000);
+    scene_seal();
+    load("run");
+    assert_true(journal.is_sealed);
+}
+
+/* The files are created in a short path, and the directory then moves to a long one. */
+static void the_seal_stays_small_after_a_move_to_a_long_path(void **state)
+{
+    const struct journal_limits limits = {64 * MIB, 1000000, 64 * KIB};
+    char path[PATH_MAX] = "", name[32], part[201];
+    struct stat st;
+
+    (void)state;
+    memset(part, 'n', sizeof(part));
+    part[sizeof(part) - 1] = '\0';
+    for (int i = 0; i < 15; i++) {
+        (void)snprintf(path + strlen(path), sizeof(path) - strlen(path), "%s/", part);
+        assert_int_equal(mkdirat(scene.grant, path, 0755), 0);
+    }
+    scene_begin("run", &limits);
+    do_mkdir("d");
+    for (int i = 0; i < 100; i++) {
+        (void)snprintf(name, sizeof(name), "d/%d", i);
+        do_write(name, "x");
+    }
+    (void)snprintf(path + strlen(path), sizeof(path) - strlen(path), "d");
+    do_rename("d", path);
+    scene_seal();
+    assert_int_equal(stat("run/journal", &st), 0);
+    assert_in_range(st.st_size, 1, 128 * KIB);
+    load("run");
+    assert_true(journal.is_sealed);
+    assert_non_null(nth(ENTRY_FINAL, 99));
+}
+
+/* Wherever the limit lies: what the journal lets be made, it knows. */
+static void what_was_announced_is_confirmed_at_the_limit(void **state)
+{
+    char run[32], path[32];
+
+    (void)state;
+    for (unsigned bytes = 1000; bytes < 1400; bytes += 3) {
+        const struct journal_limits limits = {bytes, 1000, 0};
+        struct error err = {0};
+        struct stat st;
+        int n = 0;
+
+        (void)snprintf(run, sizeof(run), "run%u", bytes);
+        scene_begin(run, &limits);
+        for (;; n++) {
+            (void)snprintf(path, sizeof(path), "%u-%d", bytes, n);
+            if (journal_create(scene.journal, 0, path, &err) < 0)
+                break;
+            put(path, "x");
+            assert_int_equal(fstatat(scene.grant, path, &st, 0), 0);
+            assert_int_equal(journal_created(scene.journal, 0, path, &st, &err), 0);
+        }
+        assert_error(&err, E_TOO_LARGE, "MiB in this run");
+        assert_true(n > 0);
+    }
+}
+
 static void holes_are_neither_copied_nor_counted(void **state)
 {
     const struct journal_limits limits = {MIB, 10};
@@ -528,6 +606,9 @@ int main(void)
         TEST(content_beyond_the_limit_is_refused),
         TEST(entries_beyond_the_limit_are_refused),
         TEST(the_text_of_the_journal_counts),
+        TEST(the_text_of_the_journal_has_its_own_limit),
+        TEST(the_seal_stays_small_after_a_move_to_a_long_path),
+        TEST(what_was_announced_is_confirmed_at_the_limit),
         TEST(holes_are_neither_copied_nor_counted),
         TEST(a_large_file_is_copied_in_the_background),
         TEST(a_copy_that_is_outdated_is_made_again),

@@ -1,5 +1,7 @@
 #include "undo/undo.h"
 
+#include <sys/file.h>
+#include <sys/wait.h>
 #include <time.h>
 
 #include "base/cleanup.h"
@@ -18,6 +20,8 @@ static size_t n_undos;
 /* What the store keeps: the steps that undos of a run have done. */
 static char *steps;
 static size_t n_steps;
+
+static const char *lock; /* of the write brokers */
 
 /* --- doing it --- */
 
@@ -44,6 +48,7 @@ static void undo_with(const char *run, struct journal *own, int64_t ended_ns)
                                    .grants = &grant,
                                    .n_grants = 1,
                                    .ended_ns = ended_ns,
+                                   .lock = lock,
                                    .own = own,
                                    .twins = twins,
                                    .n_twins = gather(run, twins),
@@ -598,6 +603,40 @@ static void protected_names_are_not_written(void **state)
     assert_string_equal(get("innocent"), "x");
 }
 
+/* Another sandbox, whose broker has the lock, gives the directory a protected name meanwhile. */
+static void a_directory_does_not_move_under_a_step(void **state)
+{
+    int said[2], status;
+    char byte;
+    pid_t broker;
+
+    (void)state;
+    assert_int_equal(mkdir("grant/d", 0755), 0);
+    put("d/curlrc", "output = x");
+    scene_begin("run", NULL);
+    do_remove("d/curlrc");
+    scene_seal();
+    assert_int_equal(pipe(said), 0);
+    broker = fork();
+    if (broker == 0) {
+        int fd = open("lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+        if (flock(fd, LOCK_EX) < 0 || write(said[1], "x", 1) != 1)
+            _exit(1);
+        (void)nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
+        _exit(rename("grant/d", "grant/.config") < 0);
+    }
+    assert_int_equal(read(said[0], &byte, 1), 1);
+    lock = "lock";
+    undo("run", "undo1");
+    assert_int_equal(waitpid(broker, &status, 0), broker);
+    assert_int_equal(status, 0);
+    assert_false(exists(".config/curlrc"));
+    assert_conflict("d/curlrc", "directory is not there");
+    (void)close(said[0]);
+    (void)close(said[1]);
+}
+
 static void a_directory_that_is_another_one_is_left_alone(void **state)
 {
     const struct undo_grant grant = {"/grant", -1};
@@ -670,6 +709,7 @@ static bool crash_at(void (*program)(void), int moments, off_t torn)
 
     assert_int_equal(scene_enter(&state), 0);
     n_undos = 0;
+    lock = NULL;
     forget_steps();
     fill_grant();
     before = snapshot();
@@ -888,6 +928,7 @@ int main(void)
         TEST(what_the_user_removed_himself_is_no_conflict),
         TEST(links_are_not_followed),
         TEST(protected_names_are_not_written),
+        TEST(a_directory_does_not_move_under_a_step),
         TEST(a_directory_that_is_another_one_is_left_alone),
         TEST(what_does_not_fit_into_the_journal_is_left_alone),
         cmocka_unit_test(after_a_crash_at_any_moment_everything_comes_back),
