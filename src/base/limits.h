@@ -116,6 +116,9 @@
 #define LIMIT_JSON_MEMORY (8 * MIB)
 #define LIMIT_JSON_NUMBER 1100
 
+/* The id of an MCP request, and its progress token: both are repeated in every message about it. */
+#define LIMIT_MCP_ID_BYTES 256
+
 /* A regular expression of a client, and the memory of the machine it becomes. */
 #define LIMIT_PATTERN_BYTES  KIB
 #define LIMIT_PATTERN_MEMORY (256 * KIB)

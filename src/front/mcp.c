@@ -1,5 +1,6 @@
 #include "front/mcp_internal.h"
 
+#include <assert.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -12,6 +13,10 @@
 #define DEPTH_MAX 64
 
 #define TICK_MS 1000
+
+#define ID_EXPECTED "expected a whole number or a string of at most 256 bytes"
+
+static_assert(LIMIT_MCP_ID_BYTES == 256, "ID_EXPECTED names the limit");
 
 /* --- messages --- */
 
@@ -111,9 +116,11 @@ json_t *mcp_load(const char *text, size_t len, json_t **ret_answer)
 
 /* --- what kind of message, and of which era --- */
 
+/* Ids and progress tokens come back in answers and notices, as often as the program likes. */
 static bool is_id(const json_t *id)
 {
-    return json_is_string(id) || json_is_integer(id);
+    return json_is_integer(id) ||
+           (json_is_string(id) && json_string_length(id) <= LIMIT_MCP_ID_BYTES);
 }
 
 /* A string that is the same to C. */
@@ -345,8 +352,7 @@ static bool check_progress_token(struct mcp_request *request)
 
     if (!token || is_id(token))
         return true;
-    mcp_request_error(request, MCP_INVALID_PARAMS,
-                      "`_meta`: `progressToken`: expected a string or a whole number", NULL);
+    mcp_request_error(request, MCP_INVALID_PARAMS, "`_meta`: `progressToken`: " ID_EXPECTED, NULL);
     return false;
 }
 
@@ -420,7 +426,7 @@ static void refuse_shape(struct mcp_exchange *exchange, const json_t *message)
                         "request, `id`";
 
     if (id && !is_id(id))
-        words = "`id`: expected a string or a whole number";
+        words = "`id`: " ID_EXPECTED;
     answer = mcp_error_json(is_id(id) ? id : NULL, MCP_INVALID_REQUEST, words);
     exchange->finish(exchange, answer, 400);
     json_decref(answer);

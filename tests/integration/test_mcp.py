@@ -314,14 +314,14 @@ def test_no_progress_without_a_token(client):
     assert not [n for n in client.notices if n["method"] == "notifications/progress"]
 
 
-@pytest.mark.parametrize("token", [0, -5, "t", 2**53 + 1])
+@pytest.mark.parametrize("token", [0, -5, "t", 2**53 + 1, "t" * 256])
 def test_tokens_come_back_as_they_were(client, token):
     client.initialize()
     client.call("execute_python_code", {"code": "print(1, flush=True)\nimport time\ntime.sleep(0.5)"}, meta={"progressToken": token})
     assert client.notice("notifications/progress")["params"]["progressToken"] == token
 
 
-@pytest.mark.parametrize("token", [[], {}, True, 1.5, None])
+@pytest.mark.parametrize("token", [[], {}, True, 1.5, None, "t" * 257])
 def test_what_is_no_token_is_refused(shared, token):
     error = shared.request("tools/call", {"name": "get_kernel_status", "_meta": {"progressToken": token}})["error"]
     assert error["code"] == -32602

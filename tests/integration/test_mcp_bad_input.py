@@ -34,18 +34,19 @@ def client(who):
 
 
 @pytest.mark.parametrize("id", ["0", "-1", "1", "9007199254740993", "9223372036854775807", "-9223372036854775808", '"x"', '""',
-                                '"\\u00e9\\ud83d\\ude00"', '"1"', '"a\\nb"', '"' + "x" * 10000 + '"'])  # fmt: skip
+                                '"\\u00e9\\ud83d\\ude00"', '"1"', '"a\\nb"', '"' + "x" * 256 + '"', '"' + "\\u0001" * 256 + '"'])  # fmt: skip
 def test_ids_come_back_as_they_were(shared, id):
     shared.raw('{"jsonrpc":"2.0","method":"ping","id":' + id + "}\n")
     answer = shared.line()
     assert answer["result"] == {} and answer["id"] == json.loads(id) and type(answer["id"]) is type(json.loads(id))
 
 
-@pytest.mark.parametrize("id", ["null", "1.5", "1e3", "true", "[]", "{}", "[1]"])
+@pytest.mark.parametrize("id", ["null", "1.5", "1e3", "true", "[]", "{}", "[1]", '"' + "x" * 257 + '"', '"' + "\\u0001" * 1000 + '"'])
 def test_what_is_no_id_is_refused(shared, id):
     shared.raw('{"jsonrpc":"2.0","method":"ping","id":' + id + "}\n")
     answer = shared.line()
     assert answer["id"] is None and answer["error"]["code"] == -32600 and "`id`" in answer["error"]["message"]
+    assert "at most 256 bytes" in answer["error"]["message"]
 
 
 @pytest.mark.parametrize("id", ["9223372036854775808", "123456789012345678901234567890", "-9223372036854775809"])
