@@ -7,6 +7,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "front/grants.h"
 #include "front/mcp_http.h"
 #include "front/openapi.h"
@@ -36,9 +37,38 @@ const struct route *const api_tables[] = {
     NULL,
 };
 
+/* Made once: the tables never change, and anybody may ask for it as often as he likes. */
+const struct buf *api_openapi_text(struct error *err)
+{
+    static struct buf made;
+    cleanup(buf_done) struct buf text = {0};
+    cleanup_json json_t *value = NULL;
+
+    if (made.len)
+        return &made;
+    value = openapi_json(api_tables);
+    buf_init(&text, MIB);
+    if (!value) {
+        error_memory(err);
+        return NULL;
+    }
+    if (json_text_dump(value, JSON_TEXT_COMPACT, &text, err) < 0 ||
+        buf_add(&text, "\n", 1, err) < 0)
+        return NULL;
+    made = text;
+    text = (struct buf){0};
+    return &made;
+}
+
 static void show_openapi(struct request *request)
 {
-    request_answer_json(request, 200, openapi_json(api_tables));
+    struct error err = {0};
+    const struct buf *text = api_openapi_text(&err);
+
+    if (text)
+        request_answer_text(request, 200, text->data, text->len);
+    else
+        request_answer_error(request, &err);
 }
 
 const struct route api_meta_routes[] = {

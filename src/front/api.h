@@ -36,6 +36,9 @@ struct api {
 /* Every table of rows, NULL at the end. */
 extern const struct route *const api_tables[];
 
+/* What /openapi.json answers, made by the first call. NULL: an error. */
+const struct buf *api_openapi_text(struct error *err);
+
 extern const struct route api_approval_routes[];
 extern const struct route api_run_routes[];
 extern const struct route api_batch_routes[];
