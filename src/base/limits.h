@@ -80,6 +80,9 @@
 #define LIMIT_FILES_DEPTH 64
 #define LIMIT_FILES_PATHS (4 * MIB)
 
+/* Bytes of paths in one page of a listing: an odd character becomes several in the answer. */
+#define LIMIT_FILES_PAGE (512 * KIB)
+
 /* New and changed files named in one answer, and files that are gone: a model reads a list of this
  * length, and the file listing has the rest. */
 #define LIMIT_FILES_NAMED 100

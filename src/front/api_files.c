@@ -45,14 +45,17 @@ static const struct files *find_path(struct request *request, char path[PATH_MAX
 
 /* --- listing --- */
 
+/* A path as it is shown, each byte as four characters at worst. */
+#define AFTER_BYTES (4 * PATH_MAX)
+
 static const struct schema_field list_fields[] = {
     {"path",           SCHEMA_STRING, .max_len = 4096, .help = "the directory; /workspace without it"},
     {"depth", SCHEMA_INTEGER, .min = 0, .max = 64,
      .help = "1 (the default): its own entries; 0: all the way down"},
-    {"after",                SCHEMA_STRING, .max_len = 4096,
+    {"after",                SCHEMA_STRING, .max_len = AFTER_BYTES,
      .help = "only paths that sort behind this one: the last of the page before"},
     {"limit",  SCHEMA_INTEGER, .min = 1, .max = LIMIT_FILES_WALK,
-     .help = "entries of one page; 1000 without it"},
+     .help = "entries of one page; 1000 without it. 512 KiB of paths end a page, too"},
     {0      },
 };
 
@@ -86,16 +89,21 @@ static void list_files(struct request *request)
     cleanup(files_list_done) struct files_list list = {0};
     const json_t *query = request->query;
     const char *dir = json_string_value(json_object_get(query, "path"));
+    const char *shown = json_string_value(json_object_get(query, "after"));
+    char after[AFTER_BYTES + 1] = "";
     const json_t *depth = json_object_get(query, "depth"), *limit = json_object_get(query, "limit");
     const struct files_page page = {
         .depth = depth ? (unsigned)json_integer_value(depth) : 1,
-        .after = json_string_value(json_object_get(query, "after")),
+        .after = shown ? after : NULL,
         .limit = limit ? (size_t)json_integer_value(limit) : LIST_DEFAULT,
     };
     struct error err = {0};
     const struct files *files = find_files(request, &err);
     char path[PATH_MAX] = "";
 
+    /* It was given out as text, and the order is that of the bytes. */
+    if (shown)
+        files_path_unescape(shown, after);
     if (!files || (dir && files_path_check(dir, strlen(dir), path, &err) < 0) ||
         files_list(files, path, &page, &list, &err) < 0)
         request_answer_error(request, &err);

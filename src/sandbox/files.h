@@ -69,6 +69,9 @@ int files_path_check(const char *path, size_t len, char ret_path[PATH_MAX], stru
 /* As text of one line: what is not UTF-8, control characters and the backslash become \xNN. */
 int files_path_escape(const char *path, struct buf *out, struct error *err);
 
+/* The path of which that is the text. ret_path is at least as long as `text`. */
+void files_path_unescape(const char *text, char *ret_path);
+
 /* For whom the name is a thing to say yes to: so does what cannot be seen (utf8_is_visible()). */
 int files_path_reveal(const char *path, struct buf *out, struct error *err);
 
@@ -116,7 +119,7 @@ void files_list_done(struct files_list *list);
 struct files_page {
     unsigned depth;    /* 1: the directory's own entries; 0: all the way down */
     const char *after; /* only paths that sort behind it: the last of the page before. NULL: all */
-    size_t limit;      /* entries; 0: all */
+    size_t limit;      /* entries, and LIMIT_FILES_PAGE bytes of paths at most; 0: all */
 };
 
 /* What is below the directory `path`. Paths of the entries are whole. */

@@ -1,5 +1,7 @@
 #include "sandbox/files.h"
 
+#include <ctype.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "base/utf8.h"
@@ -85,6 +87,22 @@ static int escape(const char *path, bool is_exact, struct buf *out, struct error
 int files_path_escape(const char *path, struct buf *out, struct error *err)
 {
     return escape(path, false, out, err);
+}
+
+void files_path_unescape(const char *text, char *ret_path)
+{
+    while (*text) {
+        unsigned byte;
+
+        if (text[0] == '\\' && text[1] == 'x' && isxdigit((unsigned char)text[2]) &&
+            isxdigit((unsigned char)text[3]) && sscanf(text + 2, "%2x", &byte) == 1 && byte) {
+            *ret_path++ = (char)byte;
+            text += 4;
+        } else {
+            *ret_path++ = *text++;
+        }
+    }
+    *ret_path = '\0';
 }
 
 int files_path_reveal(const char *path, struct buf *out, struct error *err)

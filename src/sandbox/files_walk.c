@@ -197,7 +197,7 @@ static void sort(struct files_list *list)
 
 static void cut_page(struct files_list *list, const struct files_page *page)
 {
-    size_t first = 0;
+    size_t first = 0, kept = 0, bytes = 0;
 
     while (page->after && first < list->count &&
            strcmp(list->entries[first].path, page->after) <= 0)
@@ -205,10 +205,16 @@ static void cut_page(struct files_list *list, const struct files_page *page)
     list->count -= first;
     if (first)
         memmove(list->entries, list->entries + first, list->count * sizeof(*list->entries));
-    if (page->limit && list->count > page->limit) {
-        list->count = page->limit;
-        list->has_more = true;
+    if (!page->limit)
+        return;
+    while (kept < list->count && kept < page->limit) {
+        bytes += strlen(list->entries[kept].path);
+        if (kept && bytes > LIMIT_FILES_PAGE)
+            break;
+        kept++;
     }
+    list->has_more = kept < list->count;
+    list->count = kept;
 }
 
 int files_list(const struct files *files, const char *path, const struct files_page *page,

@@ -2,6 +2,7 @@
 import hashlib
 import os
 import socket
+import urllib.parse
 
 import pytest
 
@@ -99,6 +100,26 @@ def test_files_are_listed_in_pages(server, session):
     assert server.call("GET", f"{session}/files?path=nowhere").status == 404
     assert server.call("GET", f"{session}/files?path=../etc").status == 400
     assert server.call("GET", f"{session}/files?limit=0").status == 400
+
+
+def test_pages_go_on_behind_odd_names(server, session):
+    cell(server, session, "for i in range(9): open(chr(1) + str(i), 'w').close()\nopen('back\\\\slash', 'w').close()")
+    seen, after = [], ""
+    for _ in range(10):
+        page = server.call("GET", f"{session}/files?limit=3{after}").json
+        seen += [e["path"] for e in page["files"]]
+        if not page["has_more"]:
+            break
+        after = "&after=" + urllib.parse.quote(seen[-1], safe="")
+    assert seen == [f"\\x01{i}" for i in range(9)] + ["back\\x5cslash"]
+
+
+def test_a_page_ends_by_the_bytes_of_its_paths(server, session):
+    cell(server, session, "for i in range(3000): open(f'{i:05d}' + 'n' * 240, 'w').close()")
+    page = server.call("GET", f"{session}/files?limit=20000").json
+    assert page["has_more"] and len(page["files"]) == 512 * 1024 // 245
+    rest = server.call("GET", f"{session}/files?limit=20000&after={page['files'][-1]['path']}").json
+    assert not rest["has_more"] and len(page["files"]) + len(rest["files"]) == 3000
 
 
 def test_files_are_deleted(server, session):

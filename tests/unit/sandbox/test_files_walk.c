@@ -141,6 +141,42 @@ static void paths_have_a_ceiling_of_their_own(void **state)
     files_list_done(&list);
 }
 
+/* Pages end by the bytes of their paths, and together they have everything once. */
+static void long_paths_make_short_pages(void **state)
+{
+    struct files_page page = {.depth = 1, .limit = LIMIT_FILES_WALK};
+    char last[PATH_MAX] = "", name[248] = "long/";
+    size_t total = 0, pages = 0;
+    struct error err = {0};
+    bool has_more = true;
+
+    (void)state;
+    assert_int_equal(mkdir("long", 0755), 0);
+    memset(name + 5, 1, sizeof(name) - 6);
+    for (int i = 0; i < 5000; i++) {
+        (void)snprintf(name + 5, 6, "%05d", i);
+        name[10] = 1;
+        assert_int_equal(mknod(name, S_IFREG | 0644, 0), 0);
+    }
+    for (; has_more; pages++) {
+        struct files_list list;
+        size_t bytes = 0;
+
+        assert_int_equal(files_list(&files, "long", &page, &list, &err), 0);
+        assert_true(list.count > 0);
+        for (size_t i = 0; i < list.count; i++)
+            bytes += strlen(list.entries[i].path);
+        assert_true(bytes <= LIMIT_FILES_PAGE);
+        total += list.count;
+        has_more = list.has_more;
+        (void)snprintf(last, sizeof(last), "%s", list.entries[list.count - 1].path);
+        page.after = last;
+        files_list_done(&list);
+    }
+    assert_int_equal(total, 5000);
+    assert_true(pages >= 3);
+}
+
 static void a_tree_deeper_than_any_path_ends(void **state)
 {
     struct files_list list;
@@ -354,6 +390,7 @@ int main(void)
         IN_WORKSPACE(ten_thousand_files_are_listed_and_deleted),
         IN_WORKSPACE(more_than_the_ceiling_is_said_to_be_missing),
         IN_WORKSPACE(paths_have_a_ceiling_of_their_own),
+        IN_WORKSPACE(long_paths_make_short_pages),
         IN_WORKSPACE(a_tree_deeper_than_any_path_ends),
         IN_WORKSPACE(a_diff_names_new_changed_and_gone_files),
         IN_WORKSPACE(a_partial_snapshot_calls_nothing_gone_and_only_fresh_files_new),
