@@ -5,12 +5,15 @@
 #include "base/limits.h"
 #include "base/spool.h"
 
-/* Steps of the pattern's machine in one call, for which everything else waits: some twenty-five
- * milliseconds at the very worst, a few ordinarily, since most patterns take one step a byte. */
-#define STEPS ((size_t)4 << 20)
+/* Steps of the pattern's machine in one call, for which everything else waits: some fifty
+ * milliseconds at the very worst, one or two ordinarily, since most patterns take one step a byte.
+ */
+#define STEPS ((size_t)8 << 20)
 
-/* To begin a line costs as much as this many steps, also when it is empty. */
-#define LINE_STEPS ((size_t)64)
+/* To begin a line costs as much as this many steps and once the size of the pattern, also when it
+ * is empty; and so many of them all lines of one call may cost. */
+#define LINE_STEPS  ((size_t)64)
+#define LINES_STEPS ((size_t)4 << 20)
 
 /* Also the costliest pattern gets on. */
 #define PIECE_MIN (4 * KIB)
@@ -29,8 +32,7 @@ struct search {
     bool (*on_match)(void *arg, const struct spool_match *match);
     void *arg;
     char *data;
-    size_t cost;    /* of a byte, and once for each line */
-    size_t steps;   /* taken so far */
+    size_t steps;   /* to begin the lines so far */
     bool was_piece; /* the line goes on that was begun before */
 };
 
@@ -52,8 +54,8 @@ static bool search_line(struct search *s, const char *data, size_t len, bool is_
     s->place->offset += len + is_whole;
     s->place->line += is_whole;
     s->was_piece = !is_whole;
-    s->steps += LINE_STEPS + (len + 1) * s->cost;
-    return goes_on && s->steps < STEPS;
+    s->steps += LINE_STEPS + pattern_cost(s->pattern);
+    return goes_on && s->steps < LINES_STEPS;
 }
 
 /* All lines in `n` bytes; the last one only if nothing else can end it: it fills the buffer, or the
@@ -77,16 +79,16 @@ int spool_search(const struct spool *spool, const struct pattern *pattern,
                  bool (*on_match)(void *arg, const struct spool_match *match), void *arg,
                  struct error *err)
 {
-    size_t bytes = bytes_to_search(pattern);
-    size_t piece = bytes < LIMIT_SPOOL_LINE ? bytes : LIMIT_SPOOL_LINE;
+    size_t budget = bytes_to_search(pattern);
+    size_t piece = budget < LIMIT_SPOOL_LINE ? budget : LIMIT_SPOOL_LINE;
     cleanup_free char *data = malloc(piece);
     struct search s = {.spool = spool,
                        .pattern = pattern,
                        .place = place,
                        .on_match = on_match,
                        .arg = arg,
-                       .data = data,
-                       .cost = pattern_cost(pattern)};
+                       .data = data};
+    uint64_t from = place->offset;
     struct spool_info info;
     bool goes_on = true;
     char before = '\n';
@@ -94,10 +96,10 @@ int spool_search(const struct spool *spool, const struct pattern *pattern,
     if (!data)
         return error_memory(err);
     spool_info(spool, &info);
-    if (place->offset && spool_read(spool, place->offset - 1, &before, 1, err) < 0)
+    if (from && spool_read(spool, from - 1, &before, 1, err) < 0)
         return -1;
     s.was_piece = before != '\n';
-    while (goes_on && place->offset < info.size) {
+    while (goes_on && place->offset < info.size && place->offset - from < budget) {
         ssize_t n = spool_read(spool, place->offset, data, piece, err);
 
         if (n <= 0)
