@@ -45,6 +45,7 @@ static void words_of_a_program_are_masked_before_they_are_cut(void **state)
     char *path = calloc(1, 20000);
 
     (void)state;
+    assert_non_null(path);
     memset(path, 'a', 400);
     (void)strncat(path, "key=", 5);
     memset(path + 404, 's', 10000);
