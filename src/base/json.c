@@ -20,9 +20,10 @@
 
 /* Before anything is built: jansson recurses, with a bound that is fixed and far above what we want
  * to walk through again, and takes a hundred times the memory of a text that is made for it. */
-static int check_shape(const char *text, size_t len, unsigned max, struct error *err)
+static int check_shape(const char *text, size_t len, const struct json_text_limits *limits,
+                       struct error *err)
 {
-    unsigned depth = 0;
+    unsigned depth = 0, max = limits->depth;
     bool is_string = false;
     size_t memory = 0, digits = 0;
 
@@ -51,7 +52,7 @@ static int check_shape(const char *text, size_t len, unsigned max, struct error 
             depth--;
         }
     }
-    return memory <= LIMIT_JSON_MEMORY
+    return memory <= LIMIT_JSON_MEMORY || limits->allows_many
                ? 0
                : error_set(err, E_TOO_LARGE, "read JSON of too many values, expected fewer");
 }
@@ -93,7 +94,7 @@ int json_text_load(const char *text, size_t len, const struct json_text_limits *
     if (len > limits->bytes)
         return error_set(err, E_TOO_LARGE, "read %zu bytes of JSON, expected at most %zu", len,
                          limits->bytes);
-    if (check_shape(text, len, limits->depth, err) < 0)
+    if (check_shape(text, len, limits, err) < 0)
         return -1;
     if (limits->allows_nul)
         flags |= JSON_ALLOW_NUL;

@@ -63,7 +63,6 @@ static int version_of(const struct layers *layers, const struct layers_list *lis
     return 0;
 }
 
-/* `changes`: NULL, where only the hidden bytes of all that would be applied are wanted. */
 static int view_all(const struct selection *s, struct run *run, const struct changes_wish *wish,
                     json_t *changes, uint64_t *ret_hidden, struct error *err)
 {
@@ -82,13 +81,27 @@ static int view_all(const struct selection *s, struct run *run, const struct cha
         *ret_hidden += view.hidden;
         if (view.is_moving && (!e->obstacle || e->obstacle == LAYER_CONFLICT))
             e->obstacle = LAYER_UNREADABLE;
-        if (!changes)
-            continue;
         change = changes_view_json(&view, e, wish->has_diffs);
         if (!change || json_array_append_new(changes, change) < 0)
             return error_memory(err);
     }
     return 0;
+}
+
+/* A list of 20,000 long names is longer than an answer. An apply is bounded by a list without
+ * diffs, so that whatever can be applied can be shown with them. */
+#define SHOWN_BYTES   (48 * MIB)
+#define APPLIED_BYTES (32 * MIB)
+
+static int check_length(const json_t *changes, size_t max, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, max);
+    if (json_text_dump(changes, JSON_TEXT_COMPACT, &text, NULL) == 0)
+        return 0;
+    error_set(err, E_TOO_LARGE, "the list of changes is longer than an answer");
+    return error_hint(err, "name `paths`");
 }
 
 static int show_all(const struct selection *s, struct run *run, const struct changes_wish *wish,
@@ -99,7 +112,8 @@ static int show_all(const struct selection *s, struct run *run, const struct cha
     uint64_t hidden;
 
     (void)version_of(s->layers, s->list, version);
-    if (view_all(s, run, wish, changes, &hidden, err) < 0) {
+    if (view_all(s, run, wish, changes, &hidden, err) < 0 ||
+        check_length(changes, SHOWN_BYTES, err) < 0) {
         json_decref(changes);
         return -1;
     }
@@ -190,9 +204,11 @@ static void note_rest(struct layers *layers, const struct layers_list *list, boo
 static int check_hidden(const struct selection *s, struct run *run, const struct changes_wish *wish,
                         struct error *err)
 {
+    cleanup_json json_t *changes = json_array();
     uint64_t hidden;
 
-    if (view_all(s, run, wish, NULL, &hidden, err) < 0)
+    if (view_all(s, run, wish, changes, &hidden, err) < 0 ||
+        check_length(changes, APPLIED_BYTES, err) < 0)
         return -1;
     if (hidden == 0 || wish->accepts_all_hidden || wish->accept_hidden == hidden)
         return 0;

@@ -163,7 +163,7 @@ static void note_applied(const struct job *job, const json_t *answer)
 
 static void finish(struct job *job)
 {
-    const struct json_text_limits limits = {.bytes = ANSWER_BYTES, .depth = 8};
+    const struct json_text_limits limits = {.bytes = ANSWER_BYTES, .depth = 8, .allows_many = true};
     json_t *envelope = NULL, *answer;
     const char *shown;
     struct error err = {0};

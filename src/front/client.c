@@ -169,8 +169,11 @@ static int not_ours(struct error *err)
 
 static int read_answer(const struct buf *text, json_t **ret_answer, struct error *err)
 {
-    static const struct json_text_limits limits = {
-        .bytes = ANSWER_BYTES, .depth = 64, .allows_nul = true, .allows_scalar = true};
+    static const struct json_text_limits limits = {.bytes = ANSWER_BYTES,
+                                                   .depth = 64,
+                                                   .allows_nul = true,
+                                                   .allows_scalar = true,
+                                                   .allows_many = true};
     const char *body = memmem(text->data, text->len, "\r\n\r\n", 4);
     cleanup_json json_t *answer = NULL;
     int status = 0;

@@ -176,6 +176,17 @@ def test_without_a_version_what_was_shown_last_is_what_is_applied(session):
     assert session.apply() == (["a"], {})
 
 
+def test_many_changes_are_listed_and_applied(session):
+    session.bash("mkdir many; cd many; touch $(seq 5000); echo evil > ../zz")
+    found = session.changes("?diff=true")
+    assert len(found) == 5002 and "+evil" in found["zz"]["diff"]
+    shown = session.who.call("session", "diff", "--stat", session.id, env={"BELLJAR_SERVER": f"unix:{session.server.socket}"})
+    assert shown.code == 0 and len(shown.out.splitlines()) >= 5002, shown.err
+    assert session.apply(paths=["zz"]) == (["zz"], {})
+    done, skipped = session.settle("discard")
+    assert len(done) == 5001 and skipped == {} and session.changes() == {}
+
+
 def test_while_a_cell_runs_nothing_is_applied(session):
     flag = secrets.token_hex(8)
     runner = threading.Thread(target=session.bash, args=(f"echo 1 > a; touch {flag}; while [ -e {flag} ]; do sleep 0.05; done",))
