@@ -203,4 +203,4 @@ def test_images_are_written_whatever_a_file_may_have(who, granted):
     alone = typed(who, [look, fill, ":checkpoint c", *again])
     assert int(alone[0]) > 512 and alone[1] == "(7.0, 146800640.0)", alone
     with_grant = typed(who, [look, fill, ":checkpoint c", *again], "--allow", f"{granted}:rw")
-    assert with_grant == ["64", "(7.0, 146800640.0)"], with_grant
+    assert with_grant == ["16384", "(7.0, 146800640.0)"], with_grant
