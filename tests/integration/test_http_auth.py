@@ -277,12 +277,12 @@ def test_what_a_removed_token_had_is_gone(tokens, name):
 def test_a_request_that_began_under_a_removed_token_is_not_its_successors(tokens, name, kind):
     """Its body ends when another token of the same name is there."""
     old = tokens.add(name)
-    assert tokens.call(old, "POST", "/v1/sessions", {"name": "work"}).status == 201
+    assert tokens.call(old, "POST", "/v1/sessions", {"name": "desk"}).status == 201
     comment = "#" * 300_000 if kind == "large" else ""
     body = b"x" * 100 if kind == "upload" else json.dumps({"code": "print(secret)" + comment}).encode()
     method, path = ("PUT", "files/f") if kind == "upload" else ("POST", "execute")
     connection = UnixConnection(tokens.server.socket, 30)
-    connection.putrequest(method, f"/v1/sessions/work/{path}")
+    connection.putrequest(method, f"/v1/sessions/desk/{path}")
     for header in (("Authorization", f"Bearer {old}"), ("Content-Type", "application/octet-stream" if kind == "upload" else "application/json"), ("Content-Length", str(len(body)))):
         connection.putheader(*header)
     connection.endheaders()
@@ -290,8 +290,8 @@ def test_a_request_that_began_under_a_removed_token_is_not_its_successors(tokens
     assert tokens.call(old, "GET", "/v1/sessions/work").status == 200
     tokens.rm(name)
     new = tokens.add(name)
-    assert tokens.call(new, "POST", "/v1/sessions", {"name": "work"}).status == 201
-    assert tokens.call(new, "POST", "/v1/sessions/work/execute", {"code": "secret = 'of the new one'"}).status == 200
+    assert tokens.call(new, "POST", "/v1/sessions", {"name": "desk"}).status == 201
+    assert tokens.call(new, "POST", "/v1/sessions/desk/execute", {"code": "secret = 'of the new one'"}).status == 200
     connection.send(body[5:])
     reply = connection.getresponse()
     said = reply.read()
@@ -300,7 +300,7 @@ def test_a_request_that_began_under_a_removed_token_is_not_its_successors(tokens
     else:
         assert reply.status == 401 and b"the token was removed" in said, said
     connection.close()
-    assert tokens.call(new, "GET", "/v1/sessions/work/files/f").status == 404
+    assert tokens.call(new, "GET", "/v1/sessions/desk/files/f").status == 404
     tokens.rm(name)
 
 
