@@ -287,7 +287,7 @@ def test_a_request_that_began_under_a_removed_token_is_not_its_successors(tokens
         connection.putheader(*header)
     connection.endheaders()
     connection.send(body[:5])
-    assert tokens.call(old, "GET", "/v1/sessions/work").status == 200
+    assert tokens.call(old, "GET", "/v1/sessions/desk").status == 200
     tokens.rm(name)
     new = tokens.add(name)
     assert tokens.call(new, "POST", "/v1/sessions", {"name": "desk"}).status == 201
