@@ -294,11 +294,12 @@ static int look_at_oneself(void)
     return seccomp_load(SECCOMP_NO_DUMP, NULL);
 }
 
-void kernel_main(const struct kernel_fds *fds, bool touch)
+void kernel_main(const struct kernel_fds *fds, unsigned how)
 {
     struct frame_decoder decoder;
     struct frame frame;
     pid_t holder = -1;
+    bool touch = how & KERNEL_TOUCH;
 
     if (arrange_fds(fds) < 0 || look_at_oneself() < 0)
         _exit(EXIT_FAILED);
@@ -306,7 +307,7 @@ void kernel_main(const struct kernel_fds *fds, bool touch)
      * One that is to be touched says so when it has been, since nobody is in a hurry for it. */
     if (!touch && frame_send(KERNEL_REPORT_FD, WIRE_WAITING, NULL, NULL, 0) < 0)
         _exit(EXIT_FAILED);
-    if (has_stack)
+    if (has_stack && (how & KERNEL_HOLD))
         holder = holder_start();
     interpreter_wake();
     if (touch) {

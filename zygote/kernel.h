@@ -28,8 +28,17 @@ struct kernel_fds {
     int replies;
 };
 
+enum {
+    KERNEL_TOUCH = 1 << 0, /* touch the memory a program needs before saying WIRE_WAITING */
+
+    /* Start a holder (zygote/holder.h). Only for the first kernel of a sandbox, whose end may be
+     * the end of the sandbox. The holder of any other kernel would outlive it, and a session with a
+     * process it does not know cannot be copied. */
+    KERNEL_HOLD = 1 << 1,
+};
+
 /* In the forked child; never returns. */
-void __attribute__((noreturn)) kernel_main(const struct kernel_fds *fds, bool touch);
+void __attribute__((noreturn)) kernel_main(const struct kernel_fds *fds, unsigned how);
 
 /* Before the first fork: the kernels will carry a data stack, whose memory takes long to take
  * apart. */

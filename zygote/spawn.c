@@ -151,7 +151,7 @@ static int keep_own(int control, int score, const struct recipe *recipe)
 /* In a child of pid 1: a further kernel of a session. */
 static void become_kernel(const int fds[WIRE_KERNEL_FDS])
 {
-    kernel_main(&(struct kernel_fds){fds[0], fds[1], fds[2], fds[3], fds[4]}, false);
+    kernel_main(&(struct kernel_fds){fds[0], fds[1], fds[2], fds[3], fds[4]}, 0);
 }
 
 /* In the clone: pid 1 of the sandbox, with nothing done yet. */
@@ -190,7 +190,7 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
         init_leave();
         kernel_main(
             &(struct kernel_fds){fds->kernel, fds->report, fds->out, fds->err, fds->replies},
-            touch);
+            KERNEL_HOLD | (touch ? KERNEL_TOUCH : 0));
     }
 
     rank_as_init();

@@ -176,14 +176,25 @@ def test_status_restart_and_interrupt(client):
 def test_forks_go_their_own_ways(client):
     python(client, "way = ['start']")
     result = client.call("fork_session", {"n": 2})
-    if result.get("isError"):
-        pytest.skip(mcp.text_of(result))
+    assert not result.get("isError"), mcp.text_of(result)
     ids = result["structuredContent"]["session_ids"]
     assert len(ids) == 2
     for n, id in enumerate(ids):
         python(client, f"way.append({n})", session_id=id)
     assert [mcp.text_of(python(client, "print(way)", session_id=id)) for id in ids] == ["['start', 0]\n", "['start', 1]\n"]
     assert mcp.text_of(python(client, "print(way)")) == "['start']\n"
+
+
+def test_a_session_can_be_forked_after_a_refusal(who):
+    """The process that confirms a refusal leaves nothing behind in the session."""
+    with mcp.Client(who) as c:
+        c.initialize()
+        python(c, "way = ['start']")
+        assert python(c, "import os")["structuredContent"]["status"] == "refused"
+        result = c.call("fork_session", {"n": 1})
+        assert not result.get("isError"), mcp.text_of(result)
+        [copy] = result["structuredContent"]["session_ids"]
+        assert mcp.text_of(python(c, "print(way)", session_id=copy)) == "['start']\n"
 
 
 def test_allowed_directories(who):
