@@ -2,11 +2,12 @@
 
     /usr/bin/python3 -m pytest tests                  everything
     /usr/bin/python3 -m pytest -n 2 tests             two at a time
-    /usr/bin/python3 -m pytest -m "not slow" tests    without those that wait for deadlines
+    /usr/bin/python3 -m pytest --tier=quick tests     what `make test` runs; --tier=rest: what it leaves out
     BELLJAR=/path/to/belljar                          another program than build/belljar
 """
 import os
 import shutil
+import signal
 import sys
 import subprocess
 import tempfile
@@ -20,6 +21,24 @@ import belljar  # noqa: E402
 import canary as bait  # noqa: E402
 import host  # noqa: E402
 import serving  # noqa: E402
+import tiers  # noqa: E402
+
+
+def pytest_addoption(parser):
+    tiers.add_options(parser)
+
+
+def pytest_configure(config):
+    # A shell ignores SIGINT for what it starts in the background, and programs inherit that. With a handler here they
+    # start with the default again, and this process still takes no notice.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, lambda number, frame: None)
+    if config.option.progress and not hasattr(config, "workerinput"):
+        config.pluginmanager.register(tiers.Progress())
+
+
+def pytest_collection_modifyitems(config, items):
+    tiers.select(config, items)
 
 
 def pytest_sessionstart(session):

@@ -6,6 +6,7 @@ processes of anybody else on this machine, also when several tests run side by s
 import ctypes
 import os
 import re
+import select
 import signal
 import time
 
@@ -13,6 +14,9 @@ PR_SET_CHILD_SUBREAPER = 36
 
 # How long the kernel and Belljar's janitor may take to clear up after the answer is out.
 GRACE_SECONDS = 5
+
+# How often to look again for what tells nobody when it goes: files, mounts, control groups.
+LOOK_AGAIN_SECONDS = 0.01
 
 
 def become_subreaper():
@@ -111,6 +115,23 @@ def files_in(directory, uids):
     return found
 
 
+def wait_for_an_end(pids, seconds):
+    """Until one of these processes ends, or the time is over."""
+    poll = select.poll()
+    descriptors = []
+    try:
+        for pid in pids:
+            try:
+                descriptors.append(os.pidfd_open(pid))
+            except OSError:  # it has ended
+                return
+            poll.register(descriptors[-1], select.POLLIN)
+        poll.poll(seconds * 1000)
+    finally:
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
 class Watch:
     """Taken before a run; leftovers() afterwards names what was not there before."""
 
@@ -170,7 +191,10 @@ class Watch:
                     complaints.append(f"{what} left: {extra[:5]}")
             if not complaints or time.monotonic() > deadline:
                 break
-            time.sleep(0.05)
+            if lost:
+                wait_for_an_end([pid for pid, *_ in lost], max(0, deadline - time.monotonic()))
+            else:
+                time.sleep(LOOK_AGAIN_SECONDS)
         for pid, *_ in lost if complaints else []:
             try:
                 os.kill(pid, signal.SIGKILL)

@@ -1,0 +1,113 @@
+"""`make test` and the rest of `make test-all` together run every case, and none twice."""
+import io
+import os
+import subprocess
+import sys
+import types
+
+import pytest
+
+import host
+import tiers
+
+FILES = ["integration/test_policy.py", "integration/test_http_files.py"]
+
+
+def collected(tier):
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "--collect-only", f"--tier={tier}", *FILES],
+        cwd=tiers.TESTS, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0, done
+    return [line for line in done.stdout.splitlines() if "::" in line]
+
+
+def test_quick_and_rest_are_all_and_share_nothing():
+    quick, rest, everything = map(collected, ("quick", "rest", "all"))
+    assert sorted(quick + rest) == sorted(everything) and quick and rest
+    assert not set(quick) & set(rest)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="needs root, to act as root and as another user")
+def test_both_callers_have_their_share():
+    callers = [tiers.quick_caller(f"integration/test_x.py::test_{i}") for i in range(1000)]
+    assert 400 < callers.count("root") < 600
+    assert callers == [tiers.quick_caller(f"integration/test_x.py::test_{i}") for i in range(1000)]
+
+
+def item(fixture, value, marks=()):
+    return types.SimpleNamespace(
+        callspec=types.SimpleNamespace(params={fixture: value}),
+        get_closest_marker=lambda name: name if name in marks else None,
+    )
+
+
+@pytest.mark.parametrize("fixture", ["who", "server", "other"])
+def test_a_case_is_quick_as_exactly_one_caller(fixture):
+    quick = [value for value in tiers.CALLERS if tiers.is_quick(item(fixture, value), "integration/test_x.py::test_y")]
+    assert len(quick) == 1
+
+
+def test_cases_of_a_shared_server_have_the_same_caller():
+    quick = {value for value in tiers.CALLERS for i in range(50) if tiers.is_quick(item("server", value), f"integration/test_x.py::test_{i}")}
+    assert len(quick) == 1
+
+
+def test_a_slow_case_is_never_quick():
+    assert not any(tiers.is_quick(item("who", value, ["slow"]), "integration/test_x.py::test_y") for value in tiers.CALLERS)
+
+
+@pytest.mark.parametrize(
+    "name, plain",
+    [
+        ("test_y", "a.py::test_y"),
+        ("test_y[root]", "a.py::test_y"),
+        ("test_y[user-deep]", "a.py::test_y[deep]"),
+        ("test_y[deep-root]", "a.py::test_y[deep]"),
+        ("test_y[rooted]", "a.py::test_y[rooted]"),
+        ("test_y[a\nb]", "a.py::test_y[a\\nb]"),
+    ],
+)
+def test_names_without_their_caller(name, plain):
+    assert tiers.plain_name("a.py", name) == plain
+
+
+def test_the_list_of_slow_cases_can_be_read(tmp_path):
+    path = tmp_path / "list"
+    path.write_text("# a remark\n\n1.5 integration/test_x.py::test_y[a b]\n")
+    assert tiers.read_slow_list(path) == {"integration/test_x.py::test_y[a b]": 1.5}
+    assert all(seconds > 0 for seconds in tiers.read_slow_list().values())
+
+
+def test_durations_are_those_of_the_slower_caller(tmp_path):
+    path = tmp_path / "report.xml"
+    path.write_text(
+        '<testsuites><testsuite><testcase classname="integration.test_x" name="test_y[root]" time="0.5"/>'
+        '<testcase classname="tests.integration.test_x" name="test_y[user]" time="1.5"/>'
+        '<testcase classname="integration.test_x" name="test_z" time="9"><skipped/></testcase></testsuite></testsuites>'
+    )
+    assert tiers.plain_names_of_report(path) == {"integration/test_x.py::test_y": 1.5}
+
+
+def test_progress_is_told_in_lines():
+    out = io.StringIO()
+    progress = tiers.Progress(out, interval=0)
+    progress.total = 2
+    for outcome, when in (("passed", "call"), ("passed", "teardown"), ("failed", "call"), ("passed", "teardown")):
+        report = types.SimpleNamespace(failed=outcome == "failed", skipped=False, when=when, nodeid="test_x.py::test_y")
+        progress.pytest_runtest_logreport(report)
+    assert "    FAILED test_x.py::test_y\n" in out.getvalue()
+    assert out.getvalue().splitlines()[-1].startswith("    2 of 2 cases, 1 failed, 0 skipped")
+
+
+def test_a_process_that_ends_is_seen_at_once():
+    """The clean-up after a test waits for the end itself, not for a time that is long enough."""
+    process = subprocess.Popen(["sleep", "100000"])
+    try:
+        host.wait_for_an_end([process.pid], 0)
+        assert process.poll() is None
+    finally:
+        process.kill()
+        host.wait_for_an_end([process.pid], 600)
+        process.wait()
+    host.wait_for_an_end([process.pid], 600)  # gone: nothing to wait for

@@ -1,0 +1,139 @@
+"""Which cases `make test` runs, which ones it leaves to `make test-all`, and a line about how far it is.
+
+A case is quick unless tests/slow.list names it. That list holds measured durations; `tools/slow-tests` writes it.
+A case that runs once as root and once as an ordinary user is quick as one of the two: a checksum of its name decides
+which, so that each caller gets about half. The rest is everything else: the slow cases, and the other caller.
+"""
+import os
+import re
+import sys
+import time
+import zlib
+from pathlib import Path
+
+TESTS = Path(__file__).resolve().parents[1]
+SLOW_LIST = TESTS / "slow.list"
+CALLERS = ("root", "user")
+
+# Seconds between two lines of progress, in a log and on a terminal.
+LOG_SECONDS = 10
+TERMINAL_SECONDS = 0.5
+
+
+def plain_name(path, name):
+    """The name of a case without its caller, as tests/slow.list has it: integration/test_x.py::test_y[parameter]."""
+    function, bracket, parameters = name.partition("[")
+    words = [word for word in parameters.removesuffix("]").split("-") if word not in CALLERS] if bracket else []
+    name = f"{path}::{function}" + (f"[{'-'.join(words)}]" if words else "")
+    return name.encode("unicode_escape").decode("ascii")  # one line, whatever the parameters are
+
+
+def read_slow_list(path=SLOW_LIST):
+    """{name: seconds}"""
+    found = {}
+    for line in path.read_text(encoding="ascii").splitlines():
+        if line.strip() and not line.startswith("#"):
+            seconds, name = line.split(" ", 1)
+            found[name.strip()] = float(seconds)
+    return found
+
+
+def quick_caller(text):
+    """The caller as which a case runs in `make test`. Without root there is only one."""
+    if os.getuid() != 0:
+        return "user"
+    return CALLERS[zlib.crc32(text.encode()) % 2]
+
+
+def is_quick(item, name):
+    if item.get_closest_marker("slow"):
+        return False
+    for fixture, value in getattr(getattr(item, "callspec", None), "params", {}).items():
+        if isinstance(value, str) and value in CALLERS:
+            # Servers are shared by all tests of a file, which therefore have the same caller.
+            text = name if fixture == "who" else name.split("::")[0]
+            if value != quick_caller(text):
+                return False
+    return True
+
+
+def add_options(parser):
+    group = parser.getgroup("belljar")
+    group.addoption("--tier", choices=("all", "quick", "rest"), default="all",
+                    help="quick: the cases of `make test`; rest: those it leaves to `make test-all`; all: both (default)")  # fmt: skip
+    group.addoption("--progress", action="store_true", help="a line with counts every few seconds instead of a dot per case")
+
+
+def select(config, items):
+    import pytest
+
+    slow = read_slow_list()
+    kept, left = [], []
+    for item in items:
+        name = plain_name(item.path.relative_to(TESTS).as_posix(), item.name)
+        if name in slow:
+            item.add_marker(pytest.mark.slow)
+        quick = is_quick(item, name)
+        (kept if config.option.tier == "all" or quick == (config.option.tier == "quick") else left).append(item)
+    if left:
+        config.hook.pytest_deselected(items=left)
+        items[:] = kept
+
+
+class Progress:
+    """Counts results where they come together, which is in the process that was started by hand."""
+
+    def __init__(self, out=None, interval=None):
+        self.out = out or sys.__stdout__
+        self.on_terminal = self.out.isatty()
+        self.interval = interval if interval is not None else TERMINAL_SECONDS if self.on_terminal else LOG_SECONDS
+        self.total = self.done = self.failed = self.skipped = 0
+        self.started = self.last = time.monotonic()
+
+    def pytest_collection_finish(self, session):
+        self.total = max(self.total, len(session.items))
+
+    def pytest_xdist_node_collection_finished(self, node, ids):
+        self.total = max(self.total, len(ids))
+
+    def pytest_report_teststatus(self, report):
+        # No letter for what went well; a failure is named at once, below.
+        if report.passed or report.skipped:
+            category = "" if report.when != "call" and report.passed else report.outcome
+            return category, "", ""
+        return None
+
+    def pytest_runtest_logreport(self, report):
+        if report.failed:
+            self.failed += 1
+            self.end_line()
+            print(f"    FAILED {report.nodeid}", file=self.out, flush=True)
+        self.skipped += report.skipped
+        self.done += report.when == "teardown"
+        if time.monotonic() - self.last >= self.interval:
+            self.say()
+
+    def say(self):
+        self.last = time.monotonic()
+        text = f"    {self.done} of {self.total} cases, {self.failed} failed, {self.skipped} skipped, {self.last - self.started:.0f} s"
+        print(f"\r{text}\033[K" if self.on_terminal else text, end="" if self.on_terminal else "\n", file=self.out, flush=True)
+
+    def end_line(self):
+        if self.on_terminal:
+            print("\r\033[K", end="", file=self.out)
+
+    def pytest_sessionfinish(self):
+        self.end_line()
+
+
+def plain_names_of_report(path):
+    """{name: seconds} of a report of pytest, the slower of both callers."""
+    import xml.etree.ElementTree as ElementTree
+
+    found = {}
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        if case.find("skipped") is None:
+            module = re.sub(r"^tests\.", "", case.get("classname", "")).replace(".", "/") + ".py"
+            name = plain_name(module, case.get("name"))
+            found[name] = max(found.get(name, 0.0), float(case.get("time", 0)))
+    return found
