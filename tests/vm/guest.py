@@ -10,9 +10,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = "/usr/bin/python3"
 
+# Programs of tests/unit, with the file of tests where a program has several.
 UNIT_TESTS = [
-    "sandbox-cgroup", "sandbox-cgroup-sweep", "sandbox-cgroup-v2", "sandbox-caps", "sandbox-landlock", "sandbox-seccomp",
-    "pool-session-copy", "pool-session-copy-bash",
+    "test-sandbox cgroup", "test-sandbox cgroup-sweep", "test-sandbox-cgroup-v2", "test-sandbox caps", "test-sandbox landlock",
+    "test-sandbox seccomp", "test-pool session-copy", "test-pool session-copy-bash",
 ]  # fmt: skip
 
 # The tests of cgroup v2, and of the others those where an older kernel may answer differently.
@@ -24,9 +25,9 @@ PYTHON_TESTS = [
 
 
 def unit(build, name):
-    program = build / "tests" / "unit" / f"test-{name}"
+    program, *file = name.split()
     env = {**os.environ, "CMOCKA_MESSAGE_OUTPUT": "TAP", "BELLJAR_ZYGOTE": str(build / "belljar-zygote")}
-    done = subprocess.run([program], env=env, capture_output=True, text=True)
+    done = subprocess.run([build / "tests" / "unit" / program, *file], env=env, capture_output=True, text=True)
     output = done.stdout + done.stderr
     plan = re.search(r"^1\.\.(\d+)$", output, re.MULTILINE)
     lines = re.findall(r"^(not ok|ok) \d+ (# SKIP)?", output, re.MULTILINE)

@@ -133,7 +133,7 @@ def main(arguments):
     command = arguments[1:] or ["/usr/bin/python3", HERE / "guest.py", build]
     if not arguments[1:]:
         # Not part of an ordinary build.
-        subprocess.run(["ninja", "-C", build, "--quiet", *(f"tests/unit/test-{name}" for name in UNIT_TESTS)], check=True)
+        subprocess.run(["ninja", "-C", build, "--quiet", *{f"tests/unit/{name.split()[0]}" for name in UNIT_TESTS}], check=True)
     directory = build / "vm"
     directory.mkdir(exist_ok=True)
     kernel, modules = find_kernel()
