@@ -13,8 +13,9 @@
 struct loop {
     struct event_base *base;
     bool is_stopped;
-    struct loop_work *first, *last;
+    struct loop_queue queue;
     struct event *work; /* active while something is posted */
+    bool is_put_off;    /* work waits for the next turn, since this one was late */
     loop_turn_fn on_turn;
     void *on_turn_arg;
     uint64_t began_ns;  /* CPU time at the beginning of this turn */
@@ -30,35 +31,84 @@ struct loop_watch {
 
 /* --- posted work --- */
 
+static void enqueue(struct loop *loop, struct loop_queue *queue, struct loop_work *work, loop_fn fn,
+                    void *arg)
+{
+    *work = (struct loop_work){
+        .loop = loop, .queue = queue, .before = queue->last, .fn = fn, .arg = arg};
+    if (queue->last)
+        queue->last->after = work;
+    else
+        queue->first = work;
+    queue->last = work;
+}
+
+static void do_first(struct loop_queue *queue)
+{
+    struct loop_work *work = queue->first;
+    loop_fn fn = work->fn;
+    void *arg = work->arg;
+
+    loop_work_cancel(work);
+    fn(arg);
+}
+
 void loop_work_post(struct loop *loop, struct loop_work *work, loop_fn fn, void *arg)
 {
     if (work->loop)
         return;
-    *work = (struct loop_work){.loop = loop, .before = loop->last, .fn = fn, .arg = arg};
-    if (loop->last)
-        loop->last->after = work;
-    else
-        loop->first = work;
-    loop->last = work;
+    enqueue(loop, &loop->queue, work, fn, arg);
     /* In this turn, behind what is due in it. */
     event_active(loop->work, 0, 0);
 }
 
 void loop_work_cancel(struct loop_work *work)
 {
-    struct loop *loop = work->loop;
+    struct loop_queue *queue = work->queue;
 
-    if (!loop)
+    if (!work->loop)
         return;
     if (work->before)
         work->before->after = work->after;
     else
-        loop->first = work->after;
+        queue->first = work->after;
     if (work->after)
         work->after->before = work->before;
     else
-        loop->last = work->before;
+        queue->last = work->before;
     *work = (struct loop_work){0};
+}
+
+/* A turn of the line is a place in the loop's own order. */
+static void do_line(void *arg)
+{
+    struct loop_line *line = arg;
+    struct loop *loop;
+
+    if (!line->queue.first) /* all of it was cancelled */
+        return;
+    loop = line->queue.first->loop;
+    if (line->queue.first->after)
+        loop_work_post(loop, &line->turn, do_line, line);
+    do_first(&line->queue);
+}
+
+void loop_line_post(struct loop *loop, struct loop_line *line, struct loop_work *work, loop_fn fn,
+                    void *arg)
+{
+    if (!line) {
+        loop_work_post(loop, work, fn, arg);
+        return;
+    }
+    if (work->loop)
+        return;
+    enqueue(loop, &line->queue, work, fn, arg);
+    loop_work_post(loop, &line->turn, do_line, line);
+}
+
+bool loop_line_is_empty(const struct loop_line *line)
+{
+    return !line->queue.first;
 }
 
 static void do_work(evutil_socket_t fd, short what, void *arg)
@@ -69,18 +119,14 @@ static void do_work(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     loop_mark(loop);
-    while (loop->first && loop_cpu_ns() - began_ns < SLICE_NS) {
-        struct loop_work *work = loop->first;
-        loop_fn fn = work->fn;
-        void *fn_arg = work->arg;
-
-        loop_work_cancel(work);
-        fn(fn_arg);
-    }
+    /* A late turn is not made longer, unless work has waited for one already. */
+    loop->is_put_off = !loop->is_put_off && loop_is_late(loop);
+    while (!loop->is_put_off && loop->queue.first && loop_cpu_ns() - began_ns < SLICE_NS)
+        do_first(&loop->queue);
     /* What fn() posted made the event active for this turn again. The rest waits for the next one,
      * behind a look at all descriptors. */
     (void)event_del(loop->work);
-    if (loop->first)
+    if (loop->queue.first)
         (void)event_add(loop->work, &(struct timeval){0});
 }
 

@@ -41,16 +41,33 @@ void loop_watch_free(struct loop_watch *watch);
  * next turn, when everybody else has been looked at. So one that always has something to do delays
  * the others by no more than a piece. Embedded in its owner and all zero before its first use. */
 struct loop_work {
-    struct loop *loop; /* NULL: it is not posted */
+    struct loop *loop;        /* NULL: it is not posted */
+    struct loop_queue *queue; /* in which it waits */
     struct loop_work *before, *after;
     loop_fn fn;
     void *arg;
+};
+
+struct loop_queue {
+    struct loop_work *first, *last;
+};
+
+/* The work of one token. However much of it there is, it takes one place in the order: lines take
+ * turns, a piece of each. All zero before its first use. It outlives what is posted to it. */
+struct loop_line {
+    struct loop_work turn;
+    struct loop_queue queue;
 };
 
 /* `fn` is called once, soon; it may post the work again. Does nothing where it is posted already.
  */
 void loop_work_post(struct loop *loop, struct loop_work *work, loop_fn fn, void *arg);
 void loop_work_cancel(struct loop_work *work);
+
+/* The same, behind what is in the line. NULL: it has a place of its own. */
+void loop_line_post(struct loop *loop, struct loop_line *line, struct loop_work *work, loop_fn fn,
+                    void *arg);
+bool loop_line_is_empty(const struct loop_line *line);
 
 /* Called after every turn with what it took: CPU time, and time on the wall since the first of our
  * own callbacks in it (0: there was none). */

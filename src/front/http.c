@@ -49,6 +49,7 @@ void http_enter(struct http_connection *c, enum http_state state)
 
 static void free_request(struct request *request)
 {
+    loop_work_cancel(&request->work);
     for (size_t i = 0; i < REQUEST_PARAMS_MAX; i++)
         free(request->params[i]);
     json_decref(request->query);
@@ -121,6 +122,7 @@ void http_cut(struct http_connection *c)
     struct http_server *server = c->server;
 
     http_drop_request(c, true);
+    loop_work_cancel(&c->work);
     bufferevent_free(c->socket);
     if (c->before)
         c->before->after = c->after;
@@ -333,6 +335,22 @@ static void go_on(struct http_connection *c)
         free(c);
 }
 
+static void go_on_later(void *arg)
+{
+    go_on(arg);
+}
+
+/* Others have taken this turn of the loop: the connection waits for the next one. */
+static void go_on_in_turn(struct http_connection *c)
+{
+    struct loop *loop = c->server->loop;
+
+    if (c->work.loop || loop_is_late(loop))
+        loop_work_post(loop, &c->work, go_on_later, c);
+    else
+        go_on(c);
+}
+
 static void on_read(struct bufferevent *socket, void *arg)
 {
     struct http_connection *c = arg;
@@ -348,7 +366,7 @@ static void on_read(struct bufferevent *socket, void *arg)
         http_cut(c); /* were it not read, its end would not be seen either */
         return;
     }
-    go_on(c);
+    go_on_in_turn(c);
 }
 
 static void on_write(struct bufferevent *socket, void *arg)
@@ -369,7 +387,7 @@ static void on_write(struct bufferevent *socket, void *arg)
         return;
     }
     http_enter(c, HTTP_IDLE);
-    go_on(c);
+    go_on_in_turn(c);
 }
 
 static void on_event(struct bufferevent *socket, short what, void *arg)

@@ -58,6 +58,7 @@ struct http_connection {
     uint64_t owed;    /* bytes the answer's length has promised and that have not come */
     uint64_t held;    /* of options.body_total */
     struct request *request;
+    struct loop_work work; /* what it has received waits for a turn of the loop */
 };
 
 struct http_server {

@@ -7,11 +7,18 @@
 
 #define BATCH_MAX 64
 
+/* Answers of one batch are written as one text. What would make it longer is left out, and messages
+ * behind it are not looked at. */
+#define ANSWERS_BYTES (4 * MIB)
+
 struct mcp_batch {
     struct mcp_peer *peer;
     struct mcp_batch *next; /* of the peer */
     struct mcp_exchange *outer;
-    json_t *answers;
+    json_t *messages, *answers;
+    size_t answer_bytes;
+    struct loop_work work;
+    size_t n_begun;
     size_t n_open;
     size_t count;
     struct item {
@@ -50,6 +57,8 @@ static void free_batch(struct mcp_batch *batch)
         at = &(*at)->next;
     *at = batch->next;
     batch->outer->batch = NULL;
+    loop_work_cancel(&batch->work);
+    json_decref(batch->messages);
     free(batch);
 }
 
@@ -66,6 +75,42 @@ static void end(struct mcp_batch *batch)
     json_decref(answers);
 }
 
+/* About what it takes as a text, without its escapes. */
+static size_t size_of(const json_t *value)
+{
+    const json_t *item;
+    const char *key;
+    size_t i, size = 8;
+
+    if (json_is_string(value))
+        return size + json_string_length(value);
+    json_array_foreach(value, i, item)
+    {
+        size += size_of(item);
+    }
+    json_object_foreach((json_t *)value, key, item)
+    {
+        size += strlen(key) + size_of(item);
+    }
+    return size;
+}
+
+static void add_answer(struct mcp_batch *batch, const json_t *answer)
+{
+    size_t size = size_of(answer);
+    json_t *instead;
+
+    if (!batch->answer_bytes || size <= ANSWERS_BYTES - batch->answer_bytes) {
+        batch->answer_bytes += size < ANSWERS_BYTES ? size : ANSWERS_BYTES;
+        (void)json_array_append(batch->answers, (json_t *)answer);
+        return;
+    }
+    instead = mcp_error_json(json_object_get(answer, "id"), MCP_INTERNAL_ERROR,
+                             "it was done, but the answers of this batch are too large together: "
+                             "send fewer messages at once");
+    (void)json_array_append_new(batch->answers, instead);
+}
+
 static void on_finish(struct mcp_exchange *exchange, const json_t *answer, int status)
 {
     struct item *item = item_of(exchange);
@@ -74,7 +119,7 @@ static void on_finish(struct mcp_exchange *exchange, const json_t *answer, int s
     (void)status;
     item->is_open = false;
     if (answer)
-        (void)json_array_append(batch->answers, (json_t *)answer);
+        add_answer(batch, answer);
     if (--batch->n_open == 0)
         end(batch);
 }
@@ -111,6 +156,47 @@ static const char *check(const struct mcp_peer *peer, const json_t *messages)
     return NULL;
 }
 
+static void begin(struct mcp_batch *batch, struct item *item, json_t *message)
+{
+    const json_t *id = json_object_get(message, "id");
+    json_t *answer;
+
+    *item = (struct item){
+        .exchange = {.send = on_send, .finish = on_finish, .is_behind = on_behind},
+        .batch = batch,
+        .is_open = true,
+    };
+    batch->n_open++;
+    if (batch->answer_bytes < ANSWERS_BYTES || !id) {
+        mcp_peer_receive(batch->peer, json_incref(message), &item->exchange);
+        return;
+    }
+    answer = mcp_error_json(id, MCP_INTERNAL_ERROR,
+                            "it was not done, because the answers before it fill the batch: send "
+                            "fewer messages at once");
+    (void)json_array_append_new(batch->answers, answer);
+    on_finish(&item->exchange, NULL, 0);
+}
+
+/* Each message may be as dear as a request of its own: while the loop is late, the others wait for
+ * the next turn of their caller. */
+static void go_on(void *arg)
+{
+    struct mcp_batch *batch = arg;
+    struct mcp_peer *peer = batch->peer;
+    struct loop *loop = peer->server->options.loop;
+
+    do {
+        struct item *item = &batch->items[batch->n_begun];
+
+        begin(batch, item, json_array_get(batch->messages, batch->n_begun++));
+    } while (batch->n_begun < batch->count && !loop_is_late(loop));
+    if (batch->n_begun < batch->count)
+        loop_line_post(loop, peer->caller ? &peer->caller->line : NULL, &batch->work, go_on, batch);
+    else if (--batch->n_open == 0)
+        end(batch);
+}
+
 void mcp_batch_receive(struct mcp_peer *peer, json_t *messages, struct mcp_exchange *exchange)
 {
     const char *mistake = check(peer, messages);
@@ -131,19 +217,10 @@ void mcp_batch_receive(struct mcp_peer *peer, json_t *messages, struct mcp_excha
     batch->next = peer->batches;
     peer->batches = batch;
     batch->outer = exchange;
+    batch->messages = messages;
     batch->answers = json_array();
     batch->count = count;
-    batch->n_open = count + 1; /* it ends behind the last of them, not in between */
+    batch->n_open = 1; /* it ends behind the last of them, not in between */
     exchange->batch = batch;
-    for (size_t i = 0; i < count; i++) {
-        batch->items[i] = (struct item){
-            .exchange = {.send = on_send, .finish = on_finish, .is_behind = on_behind},
-            .batch = batch,
-            .is_open = true,
-        };
-        mcp_peer_receive(peer, json_incref(json_array_get(messages, i)), &batch->items[i].exchange);
-    }
-    json_decref(messages);
-    if (--batch->n_open == 0)
-        end(batch);
+    go_on(batch);
 }

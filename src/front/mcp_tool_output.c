@@ -65,14 +65,14 @@ static void answer_page(struct mcp_call *call, const json_t *page)
  * until it has what was asked for. */
 struct searching {
     struct mcp_call *call;
-    struct loop_watch *timer;
+    struct loop_work work;
     json_t *query;
     json_t *matches; /* so far; NULL: none yet */
 };
 
 static void free_searching(struct searching *s)
 {
-    loop_watch_free(s->timer);
+    loop_work_cancel(&s->work);
     json_decref(s->query);
     json_decref(s->matches);
     free(s);
@@ -102,6 +102,16 @@ static bool keep_matches(struct searching *s, json_t *page)
     return true;
 }
 
+static void look(void *arg);
+
+static void look_later(struct searching *s)
+{
+    struct caller *caller = s->call->caller;
+
+    loop_line_post(mcp_host_of(s->call)->api->loop, caller ? &caller->line : NULL, &s->work, look,
+                   s);
+}
+
 static void look(void *arg)
 {
     struct searching *s = arg;
@@ -113,7 +123,7 @@ static void look(void *arg)
 
     if (page && json_object_get(page, "matches") && keep_matches(s, page)) {
         json_decref(page);
-        loop_timer_start(s->timer, 0);
+        look_later(s);
         return;
     }
     free_searching(s);
@@ -133,11 +143,11 @@ static void read_output(struct mcp_call *call)
     struct error err = {0};
 
     if (s && jobs_find(api->jobs, call->owner, handle, &err)) {
-        *s = (struct searching){call, loop_timer(api->loop, look, s), query_of(call), NULL};
+        *s = (struct searching){.call = call, .query = query_of(call)};
         call->user = s;
         call->on_cancel = on_cancel;
-        if (s->timer && s->query) {
-            look(s);
+        if (s->query) {
+            look_later(s);
             return;
         }
         call->on_cancel = NULL;

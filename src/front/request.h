@@ -15,6 +15,7 @@
 
 #include "base/buf.h"
 #include "base/error.h"
+#include "base/loop.h"
 #include "front/http_guard.h"
 #include "front/once.h"
 
@@ -22,6 +23,7 @@ struct caller;
 struct http_connection;
 struct multipart; /* front/multipart.h */
 struct route;
+struct router;
 
 #define REQUEST_PARAMS_MAX 2
 #define REQUEST_OWNER_MAX  64
@@ -62,6 +64,9 @@ struct request {
 
     struct buf body;
     uint64_t body_limit;
+
+    struct loop_work work; /* whole, and waits in the line of its caller (front/route.c) */
+    struct router *router;
 
     /* --- set by the handler --- */
     /* Instead of collecting the body: its pieces as they come. A failure is the answer. */

@@ -466,6 +466,13 @@ static void finish_reading(const struct router *router, struct request *request,
         request->route->handle(request);
 }
 
+/* --- whose turn it is --- */
+
+static struct loop_line *line_of(struct request *request)
+{
+    return request->caller ? &request->caller->line : &request->router->line;
+}
+
 /* --- a large body --- */
 
 /* Larger ones are read in a fiber, a few milliseconds per turn of the loop. */
@@ -476,6 +483,7 @@ struct slow_read {
     struct request *request; /* NULL: it is gone */
     const struct router *router;
     struct fiber *fiber;
+    struct loop_line *line;
     struct loop_work work;
     struct buf body;
     struct json_text_limits limits;
@@ -542,7 +550,7 @@ static void go_on(void *arg)
     if (fiber_resume(slow->fiber))
         end_slow(slow);
     else
-        loop_work_post(slow->router->loop, &slow->work, go_on, slow);
+        loop_line_post(slow->router->loop, slow->line, &slow->work, go_on, slow);
 }
 
 /* Returns false when there is no memory for it. */
@@ -564,13 +572,15 @@ static bool begin_slow(const struct router *router, struct request *request)
     request->body = (struct buf){0};
     request->user = slow;
     request->on_gone = on_slow_gone;
-    loop_work_post(router->loop, &slow->work, go_on, slow);
+    slow->line = line_of(request);
+    loop_line_post(router->loop, slow->line, &slow->work, go_on, slow);
     return true;
 }
 
-void route_on_whole(void *user, struct request *request)
+static void handle_whole(void *arg)
 {
-    const struct router *router = user;
+    struct request *request = arg;
+    const struct router *router = request->router;
     struct error err = {0};
 
     if (router->loop && request->route->body &&
@@ -578,6 +588,20 @@ void route_on_whole(void *user, struct request *request)
         request->body.len > SLOW_BYTES && begin_slow(router, request))
         return;
     finish_reading(router, request, read_body(request, &err), &err);
+}
+
+/* What a request takes is not known before it is handled. So those that are ready at once are
+ * handled until this turn of the loop has taken long, and the others wait, a line for each caller:
+ * one with many requests waits for itself. */
+void route_on_whole(void *user, struct request *request)
+{
+    struct router *router = user;
+
+    request->router = router;
+    if (router->loop && (loop_is_late(router->loop) || !loop_line_is_empty(line_of(request))))
+        loop_line_post(router->loop, line_of(request), &request->work, handle_whole, request);
+    else
+        handle_whole(request);
 }
 
 static bool accepts(const struct request *request, const char *type)

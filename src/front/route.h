@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "base/config.h"
+#include "base/loop.h"
 #include "front/metrics.h"
 #include "front/request.h"
 #include "front/schema.h"
@@ -50,8 +51,6 @@ struct route {
     bool is_unlisted; /* of another protocol, which /openapi.json has no words for */
 };
 
-struct loop; /* base/loop.h */
-
 struct router {
     const struct route *const *tables; /* NULL at the end */
     const struct config *config;
@@ -61,6 +60,7 @@ struct router {
     struct metrics *metrics;
     struct witness *witness; /* pool/witness.h */
     size_t max_per_caller;   /* requests at once, each on a connection of its own */
+    struct loop_line line;   /* requests that need no token */
     bool is_stopping;
 };
 

@@ -8,6 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/loop.h"
 #include "gate/rights.h"
 #include "gate/tokens.h"
 
@@ -33,10 +34,11 @@ struct caller {
     struct queue_place *first, *last;              /* that wait, gate/queue.h */
     struct caller *turn_before, *turn_after;       /* of those that wait */
     size_t n_waiting, n_running;
-    size_t n_requests;    /* that are being answered, front/route.h */
-    size_t n_kept[2];     /* answers without and with a key, front/job.h */
-    size_t pending_bytes; /* of what is not over yet, front/job.h */
-    size_t kept_bytes;    /* of answers, front/job.h */
-    uint64_t spool_bytes; /* of whole outputs, base/spool.h */
+    size_t n_requests;     /* that are being answered, front/route.h */
+    struct loop_line line; /* work on what it sends, one piece in each round of all callers */
+    size_t n_kept[2];      /* answers without and with a key, front/job.h */
+    size_t pending_bytes;  /* of what is not over yet, front/job.h */
+    size_t kept_bytes;     /* of answers, front/job.h */
+    uint64_t spool_bytes;  /* of whole outputs, base/spool.h */
     uint64_t n_done, n_refused;
 };

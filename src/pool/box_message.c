@@ -160,6 +160,13 @@ static void on_asked(void *user, const struct approval *approval)
     }
 }
 
+static void on_call_spent(void *user, uint64_t cpu_ns)
+{
+    struct box *b = user;
+
+    box_after_kernel_spoke(b->active, cpu_ns);
+}
+
 /* Most programs ask for nothing. */
 static struct call_desk *desk_of(struct box_kernel *k)
 {
@@ -169,6 +176,7 @@ static struct call_desk *desk_of(struct box_kernel *k)
                                                              .record = record_call,
                                                              .on_ask = on_ask,
                                                              .on_asked = on_asked,
+                                                             .spent = on_call_spent,
                                                              .user = k->box});
     return k->calls;
 }

@@ -19,6 +19,9 @@
 /* Room for a few words where there is none for an answer. */
 #define WORDS_MAX (64 * KIB)
 
+/* Arguments of calls that wait. Beyond it the first of them is answered at once. */
+#define WAITING_BYTES (4 * MIB)
+
 static const struct call_row *const tables[] = {call_state_rows, call_skill_rows, call_apis_rows,
                                                 call_server_rows, call_package_rows};
 
@@ -27,6 +30,9 @@ struct call_desk {
     struct call *calls; /* under way */
     size_t n_calls;
     uint64_t n_in_run;
+    struct call *first_waiting, *last_waiting; /* of them, for their turn */
+    size_t waiting_bytes;
+    struct loop_work work;
     struct buf pending; /* what the pipe did not take */
     struct loop_watch *writer;
     bool is_deaf;    /* nobody will read any more */
@@ -131,6 +137,7 @@ static void forget(struct call *call)
         call->desk->n_calls--;
     }
     json_decref(call->arguments);
+    free(call->text);
     free(call->name);
     free(call);
 }
@@ -263,10 +270,13 @@ static void cancel(struct call *call)
 
 void call_desk_end_run(struct call_desk *desk)
 {
-    while (desk && desk->calls)
-        cancel(desk->calls);
     if (!desk)
         return;
+    loop_work_cancel(&desk->work);
+    desk->first_waiting = desk->last_waiting = NULL;
+    desk->waiting_bytes = 0;
+    while (desk->calls)
+        cancel(desk->calls);
     desk->n_in_run = 0;
     desk->is_unheard = false;
 }
@@ -387,13 +397,70 @@ static int read_arguments(struct call *call, struct span text, struct error *err
     return check_arguments(call, err);
 }
 
-static int begin(struct call *call, const struct wire_call *asked, struct error *err)
+static int begin(struct call *call, struct span arguments, struct error *err)
 {
-    if (!is_name(asked->name))
+    if (!is_name(span_of(call->name)))
         return error_set(err, E_INVALID, "that is no name of a call");
     if (find_row(call, err) < 0 || check_grant(call, err) < 0)
         return -1;
-    return read_arguments(call, asked->arguments, err);
+    return read_arguments(call, arguments, err);
+}
+
+static void do_call(struct call *call, struct span arguments)
+{
+    struct error err = {0};
+
+    if (begin(call, arguments, &err) < 0)
+        call_fail(call, &err);
+    else
+        call->row->handle(call);
+}
+
+/* --- waiting for a turn --- */
+
+static void do_first(struct call_desk *desk)
+{
+    struct call *call = desk->first_waiting;
+    cleanup_free char *text = take_ptr(call->text);
+
+    desk->first_waiting = call->after;
+    if (!desk->first_waiting)
+        desk->last_waiting = NULL;
+    desk->waiting_bytes -= call->bytes;
+    do_call(call, (struct span){text, call->bytes});
+}
+
+static void on_turn(void *arg)
+{
+    struct call_desk *desk = arg;
+    uint64_t began_ns = loop_cpu_ns();
+
+    if (!desk->first_waiting)
+        return;
+    do_first(desk);
+    if (desk->first_waiting)
+        loop_work_post(desk->options.loop, &desk->work, on_turn, desk);
+    if (desk->options.spent)
+        desk->options.spent(desk->options.user, loop_cpu_ns() - began_ns);
+}
+
+/* Returns false without memory. */
+static bool wait_for_turn(struct call_desk *desk, struct call *call, struct span arguments)
+{
+    while (desk->first_waiting && desk->waiting_bytes + arguments.len > WAITING_BYTES)
+        do_first(desk);
+    call->text = malloc(arguments.len + 1);
+    if (!call->text)
+        return false;
+    memcpy(call->text, arguments.data, arguments.len);
+    desk->waiting_bytes += arguments.len;
+    if (desk->last_waiting)
+        desk->last_waiting->after = call;
+    else
+        desk->first_waiting = call;
+    desk->last_waiting = call;
+    loop_work_post(desk->options.loop, &desk->work, on_turn, desk);
+    return true;
 }
 
 static struct call *new_call(struct call_desk *desk, const struct run *run,
@@ -443,10 +510,9 @@ bool call_desk_take(struct call_desk *desk, const struct run *run, const struct 
     }
     if (!call)
         refuse(desk, asked->id, &err);
-    else if (begin(call, asked, &err) < 0)
-        call_fail(call, &err);
-    else
-        call->row->handle(call);
+    else if ((!desk->first_waiting && !loop_is_late(desk->options.loop)) ||
+             !wait_for_turn(desk, call, asked->arguments))
+        do_call(call, asked->arguments);
     return true;
 }
 

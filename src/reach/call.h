@@ -56,6 +56,8 @@ struct call {
     /* --- the desk's own --- */
     struct call_desk *desk;
     struct call *next;
+    char *text;         /* of the arguments, while it waits for its turn */
+    struct call *after; /* that waits, too */
     const struct call_row *row;
     uint64_t id;
     uint64_t begun_ns;
@@ -116,6 +118,8 @@ struct call_desk_options {
     /* Shows what is asked, and holds the clock of the run until on_asked. */
     void (*on_ask)(void *user, struct approval *approval);
     void (*on_asked)(void *user, const struct approval *approval);
+    /* A call that had to wait took so much CPU time. Optional; it may end the run. */
+    void (*spent)(void *user, uint64_t cpu_ns);
     void *user;
     const struct call_row *more; /* rows beside the usual ones, or NULL */
 };
@@ -126,7 +130,8 @@ struct call_desk *call_desk_new(const struct call_desk_options *options);
 /* Calls that are under way are cancelled. Accepts NULL. */
 void call_desk_free(struct call_desk *desk);
 
-/* A program of `run` asks. False: the kernel does not keep to the rules. */
+/* A program of `run` asks. False: the kernel does not keep to the rules. A program can ask for much
+ * in a few bytes: while the loop is late, calls wait, and are answered one in a turn. */
 bool call_desk_take(struct call_desk *desk, const struct run *run, const struct wire_call *call);
 
 /* The run is over. What is under way is cancelled, and whoever still waits inside is told so. */

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/cleanup.h"
 #include "base/loop.h"
 
 /* What the callbacks share. */
@@ -256,6 +257,45 @@ static void cancelled_work_is_not_done(void **state)
     assert_string_equal(told, "b");
 }
 
+/* However much there is in a line, it has one place in the order. */
+static void lines_take_turns(void **state)
+{
+    struct scene *scene = *state;
+    struct loop_line loud = {0}, quiet = {0};
+    struct piece pieces[7];
+
+    told[0] = '\0';
+    for (size_t i = 0; i < ARRAY_SIZE(pieces); i++)
+        pieces[i] = (struct piece){.scene = scene, .name = (char)('a' + i), .left = 1};
+    scene->stop_after = 6;
+    for (size_t i = 0; i < 4; i++)
+        loop_line_post(scene->loop, &loud, &pieces[i].work, do_piece, &pieces[i]);
+    loop_line_post(scene->loop, &quiet, &pieces[4].work, do_piece, &pieces[4]);
+    loop_line_post(scene->loop, &quiet, &pieces[5].work, do_piece, &pieces[5]);
+    loop_line_post(scene->loop, NULL, &pieces[6].work, do_piece, &pieces[6]);
+    loop_work_cancel(&pieces[1].work);
+    assert_false(loop_line_is_empty(&loud));
+    run(scene);
+    assert_string_equal(told, "aegcfd");
+    assert_true(loop_line_is_empty(&loud) && loop_line_is_empty(&quiet));
+}
+
+static void a_line_whose_work_is_cancelled_is_passed_over(void **state)
+{
+    struct scene *scene = *state;
+    struct loop_line line = {0};
+    struct piece a = {.scene = scene, .name = 'a', .left = 1},
+                 b = {.scene = scene, .name = 'b', .left = 1};
+
+    told[0] = '\0';
+    scene->stop_after = 1;
+    loop_line_post(scene->loop, &line, &a.work, do_piece, &a);
+    loop_work_cancel(&a.work);
+    loop_work_post(scene->loop, &b.work, do_piece, &b);
+    run(scene);
+    assert_string_equal(told, "b");
+}
+
 static void note_turn(void *arg, uint64_t cpu_ns, uint64_t wall_ns)
 {
     uint64_t *longest = arg;
@@ -319,6 +359,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_watch_may_free_itself_in_its_callback, setup, teardown),
         cmocka_unit_test_setup_teardown(posted_work_takes_turns, setup, teardown),
         cmocka_unit_test_setup_teardown(cancelled_work_is_not_done, setup, teardown),
+        cmocka_unit_test_setup_teardown(lines_take_turns, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_line_whose_work_is_cancelled_is_passed_over, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(posted_work_lets_others_in, setup, teardown),
         cmocka_unit_test_setup_teardown(freeing_nothing_is_allowed, setup, teardown),
     };

@@ -317,6 +317,54 @@ static void the_end_of_a_run_cancels_what_is_under_way(void **state)
     gives(3, "{}");
 }
 
+/* Five calls in a turn of the loop that has taken long already. */
+static void ask_late(void *arg)
+{
+    uint64_t began_ns = loop_cpu_ns();
+
+    (void)arg;
+    while (loop_cpu_ns() - began_ns < 20000000)
+        ;
+    for (uint64_t i = 1; i <= 4; i++)
+        assert_true(ask(i, "test.echo", "{}"));
+    assert_true(ask(5, " ", "{}"));
+    assert_int_equal(g.n_records, 0);
+    loop_stop(g.loop);
+}
+
+static void run_late(void)
+{
+    struct loop_watch *timer = loop_timer(g.loop, ask_late, NULL);
+
+    loop_timer_start(timer, 0);
+    assert_int_equal(loop_run(g.loop, NULL), 0);
+    loop_watch_free(timer);
+}
+
+static void calls_wait_while_the_loop_is_late(void **state)
+{
+    (void)state;
+    run_late();
+    assert_true(ask(6, "test.echo", "{}")); /* behind those that came before */
+    for (uint64_t i = 1; i <= 4; i++)
+        gives(i, "{}");
+    refuses(5, "invalid", "name");
+    gives(6, "{}");
+    assert_int_equal(g.n_records, 6);
+}
+
+static void calls_that_wait_end_with_their_run(void **state)
+{
+    (void)state;
+    run_late();
+    call_desk_end_run(g.desk);
+    assert_int_equal(g.n_failures, 5);
+    for (uint64_t i = 5; i >= 1; i--)
+        refuses(i, "busy", "ended");
+    assert_true(ask(6, "test.echo", "{}"));
+    gives(6, "{}");
+}
+
 static void the_end_of_the_kernel_does_too(void **state)
 {
     (void)state;
@@ -400,6 +448,8 @@ int main(void)
         TEST(answers_may_come_later_and_in_any_order),
         TEST(more_at_once_than_the_wire_permits_break_the_rules),
         TEST(the_end_of_a_run_cancels_what_is_under_way),
+        TEST(calls_wait_while_the_loop_is_late),
+        TEST(calls_that_wait_end_with_their_run),
         TEST(the_end_of_the_kernel_does_too),
         TEST(what_cannot_be_written_down_is_not_answered),
         TEST(an_answer_that_is_too_large_is_said),

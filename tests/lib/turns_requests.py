@@ -1,0 +1,274 @@
+"""Requests and calls that are dear each, many at once, from one client: what they cost everybody else (turns.py measures)."""
+import io
+import json
+import socket
+import zipfile
+from concurrent.futures import ThreadPoolExecutor
+from urllib.parse import quote
+
+import turns
+
+STATES = {
+    "many values": {"a": [1] * 120000},
+    "many objects": {"a": [{}] * 30000},
+    "control characters": {"a": "\x01" * 170000},
+    "names of secrets": {"a": "pwd=" * 250000},
+    "quotes": {"a": '"' * 500000},
+}
+
+MCP = {"Accept": "application/json, text/event-stream"}
+
+
+def head(token, path, method="GET", more=""):
+    return f"{method} {path} HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n{more}\r\n".encode()
+
+
+def read_answers(s, count):
+    """The statuses of so many answers with a length, one behind the other."""
+    data, statuses = b"", []
+    while len(statuses) < count:
+        end = data.find(b"\r\n\r\n")
+        if end >= 0:
+            lines = data[:end].decode("latin-1").split("\r\n")
+            length = next(int(line.split(":")[1]) for line in lines if line.lower().startswith("content-length:"))
+            if len(data) >= end + 4 + length:
+                statuses.append(int(lines[0].split()[1]))
+                data = data[end + 4 + length :]
+                continue
+        piece = s.recv(1 << 20)
+        assert piece, (data[:200], statuses)
+        data += piece
+    return statuses
+
+
+def pipelined(tokens, requests):
+    """All requests in one write, on one connection."""
+    s = tokens.server.open()
+    s.settimeout(60)
+    s.sendall(b"".join(requests))
+    statuses = read_answers(s, len(requests))
+    s.close()
+    return statuses
+
+
+def at_once(tokens, requests, connections=24):
+    """The same requests on several connections at the same moment."""
+    held = [tokens.server.open() for _ in range(connections)]
+    for s in held:
+        s.settimeout(60)
+        s.sendall(b"".join(requests)[:-1])
+    for s in held:
+        s.sendall(b"".join(requests)[-1:])
+    with ThreadPoolExecutor(connections) as pool:
+        statuses = [x for one in pool.map(lambda s: read_answers(s, len(requests)), held) for x in one]
+    for s in held:
+        s.close()
+    return statuses
+
+
+def all_fine(statuses):
+    assert all(status in (200, 429) for status in statuses) and 200 in statuses, statuses
+
+
+def keep_state(tokens, token, name):
+    key = name.replace(" ", "-")
+    if tokens.call(token, "GET", f"/v1/states/{key}").status != 200:
+        assert tokens.call(token, "POST", "/v1/states", {"name": key}).status == 200
+    reply = tokens.call(token, "POST", f"/v1/states/{key}/versions", {"state": STATES[name]})
+    assert reply.status == 200, (name, reply)
+    return key
+
+
+def load_state(name):
+    def attack(tokens, token):
+        key = keep_state(tokens, token, name)
+        for _ in range(3):
+            assert tokens.call(token, "GET", f"/v1/states/{key}").status == 200
+
+    return attack
+
+
+def pipelined_states(tokens, token):
+    key = keep_state(tokens, token, "quotes")
+    all_fine(pipelined(tokens, [head(token, f"/v1/states/{key}")] * 20))
+
+
+def states_at_once(tokens, token):
+    key = keep_state(tokens, token, "quotes")
+    all_fine(at_once(tokens, [head(token, f"/v1/states/{key}")] * 3))
+
+
+def many_states(tokens, token):
+    for i in range(250):
+        reply = tokens.call(token, "POST", "/v1/states", {"name": f"s{i}", "description": "pwd=" * 1000})
+        assert reply.status == 200, reply
+    all_fine(pipelined(tokens, [head(token, "/v1/states")] * 20))
+    for i in range(250):
+        tokens.call(token, "DELETE", f"/v1/states/s{i}")
+
+
+CALLS = """
+import threading
+from belljar import api
+def f():
+    for i in range(5):
+        try: api.load_session_state("quotes")
+        except Exception as e: print(e)
+t = [threading.Thread(target=f) for i in range(32)]
+[x.start() for x in t]; [x.join() for x in t]
+"""
+
+
+def loads_of_a_program(tokens, token):
+    keep_state(tokens, token, "quotes")
+    reply = turns.run(tokens, token, CALLS, timeout_s=10)
+    assert reply.status == 200, reply
+
+
+# Frames of its own making: fifteen calls in one write, which is what a kernel may have under way.
+FRAMES = """
+import os, struct, time
+span = lambda b: struct.pack('<I', len(b)) + b
+def frame(i):
+    body = struct.pack('<Q', i) + span(b'state.load') + span(b'{"session_id": "many-values"}')
+    return b'BJ' + struct.pack('<BBI', 1, 28, len(body)) + body
+for round in range(3):
+    os.write(62, b''.join(frame(i) for i in range(15)))
+    time.sleep(1.5)
+"""
+
+
+def forged_calls(tokens, token):
+    keep_state(tokens, token, "many values")
+    reply = turns.run(tokens, token, FRAMES, timeout_s=10)
+    assert reply.status == 200, reply
+    assert reply.json["status"] in ("success", "error"), reply  # it does not read the replies, which ends it
+
+
+PATTERNS = [
+    "(x|y|[^a]{1,100}){1,9}z", "(?i)(.{0,400}q){2}", "[ab]{0,500}c", "(a?b?){1,300}c", ".*.*.*.*.*.*x$", "(?:a|b|ab|ba|aa|bb){1,120}z",
+    r"(\b\w+\b ?){1,99}!",
+]  # fmt: skip
+
+
+def searches(tokens, token):
+    for text in ("'ab' * 30000", "'ab ' * 20000", "'é漢' * 10000", "'a\\n' * 60000"):
+        run = turns.run(tokens, token, f"for i in range(40): print({text})").json["id"]
+        paths = [f"/v1/runs/{run}/output?search={quote(p)}" for p in PATTERNS]
+        for p in paths:
+            assert tokens.call(token, "GET", p).status == 200, p
+        all_fine(at_once(tokens, [head(token, p) for p in paths], 8))
+
+
+def results_at_once(tokens, token):
+    run = turns.run(tokens, token, "result = '\"' * 900000\nprint('\"' * 900000)").json["id"]
+    all_fine(at_once(tokens, [head(token, f"/v1/runs/{run}")] * 3))
+
+
+def replay_of_events(tokens, token):
+    run = turns.run(tokens, token, "for i in range(3000): display('\"' * 300)\nfor i in range(20000): print('\"' * 30)").json["id"]
+    for _ in range(3):
+        tokens.call(token, "GET", f"/v1/runs/{run}/events")
+
+
+def zip_of(files):
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    return data.getvalue()
+
+
+MATTER = "---\nname: big\ndescription: d\n---\n"
+
+
+def zips():
+    yield "large file", {"SKILL.md": MATTER, "a.txt": bytes(i * 7 % 251 for i in range(1 << 20)) + b"pwd=" * 200000}
+    yield "many files", {"SKILL.md": MATTER, **{f"{i}/{'a' * 60}.txt": "pwd=" * 5000 for i in range(98)}}
+    yield "front matter", {"SKILL.md": "---\nname: big\ndescription: >\n" + "  a: b\n" * 30000 + "---\n"}
+    yield "long matter", {"SKILL.md": "---\nname: big\ndescription: d\n" + "".join(f"k{i}: v\n" for i in range(60000)) + "---\n"}
+
+
+def upload_skills(tokens, token):
+    for name, files in zips():
+        data = zip_of(files)
+        for _ in range(2):
+            reply = tokens.call(token, "PUT", "/v1/skills/big", data, {"Content-Type": "application/zip"})
+            assert reply.status < 500, (name, reply)
+        for path in ("/v1/skills", "/v1/skills/big", "/v1/skills/big/files/a.txt"):
+            tokens.call(token, "GET", path)
+
+
+def skills_pipelined(tokens, token):
+    for i in range(30):
+        code = f'"""{"pwd=" * 1000}"""\n' + "#" + '"' * 200000 + "\n"
+        reply = tokens.call(token, "PUT", f"/v1/skills/m{i}", code.encode(), {"Content-Type": "text/x-python"})
+        assert reply.status == 200, reply
+    all_fine(pipelined(tokens, [head(token, "/v1/skills"), head(token, "/v1/skills/m1")] * 10))
+
+
+def mcp_session(tokens, token):
+    params = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    reply = tokens.call(token, "POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}, MCP)
+    assert reply.status == 200, reply
+    headers = {**MCP, "Mcp-Session-Id": reply.headers["mcp-session-id"]}
+    assert tokens.call(token, "POST", "/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"}, headers).status == 202
+    return headers
+
+
+def mcp_batch(tokens, token):
+    key = keep_state(tokens, token, "quotes")
+    headers = mcp_session(tokens, token)
+    load = {"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "load_session_state", "arguments": {"session_id": key}}}
+    for message in (load, {"jsonrpc": "2.0", "method": "tools/list"}, {"jsonrpc": "2.0", "method": "resources/list"}):
+        reply = tokens.call(token, "POST", "/mcp", [{**message, "id": i} for i in range(64)], headers)
+        assert reply.status == 200 and len(reply.json) == 64, reply
+    assert len(tokens.call(token, "POST", "/mcp", [{**load, "id": i} for i in range(64)], headers).body) < 20 << 20
+
+
+def heads(tokens, token):
+    one = head(token, "/v1/stats", more="".join(f"X-{i}: {'y' * 200}\r\n" for i in range(55)))
+    all_fine(at_once(tokens, [one] * 40, 60))
+
+
+def meta(tokens, token):
+    all_fine(pipelined(tokens, [b"GET /openapi.json HTTP/1.1\r\nHost: localhost\r\n\r\n"] * 150))
+    all_fine(pipelined(tokens, [head(tokens.server.token, "/metrics")] * 100))
+
+
+def connections_at_once(tokens, token):
+    for _ in range(3):
+        held = []
+        for i in range(250):
+            s = socket.socket()
+            s.setblocking(False)
+            s.connect_ex(("127.0.0.1", tokens.server.port))
+            held.append(s)
+        for s in held:
+            s.close()
+
+
+def bodies_at_once(tokens, token):
+    body = json.dumps({"code": "1", "stdin": "\\\"" * (1 << 20)}).encode()
+    one = head(token, "/v1/run", "POST", f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n") + body
+    all_fine(at_once(tokens, [one], 16))
+
+
+ATTACKS = {
+    **{f"state of {name}": load_state(name) for name in STATES},
+    "pipelined states": pipelined_states,
+    "states at once": states_at_once,
+    "many states": many_states,
+    "loads of a program": loads_of_a_program,
+    "forged calls": forged_calls,
+    "searches": searches,
+    "results at once": results_at_once,
+    "replay of events": replay_of_events,
+    "uploads of skills": upload_skills,
+    "skills": skills_pipelined,
+    "a batch of MCP": mcp_batch,
+    "heads": heads,
+    "meta": meta,
+    "connections at once": connections_at_once,
+    "bodies at once": bodies_at_once,
+}
