@@ -3,7 +3,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build deps demo test test-all test-rest soak soak-mask lint bench bench-tokens load install ci test-vm test-cpython test-conformance test-clients asan fuzz clean help
+.PHONY: build deps demo test test-all test-rest soak soak-bash-cells soak-chain soak-mask lint bench bench-tokens load install ci test-vm test-cpython test-conformance test-clients asan fuzz clean help
 
 build: ## build belljar and belljar-zygote into build/
 	@tools/deps --check build
@@ -34,6 +34,18 @@ soak: ## a hundred sessions, random cells, random kills, for T seconds (60)
 	@tools/build $(BUILD)
 	@ninja -C $(BUILD) --quiet soak
 	@$(BUILD)/soak --seconds $(or $(T),60) $(if $(N),--sessions $(N))
+
+soak-bash-cells: ## cells of Bash and interrupts, for T seconds (600) or N cells: no cell may print the bytes of another
+	@tools/deps build demo
+	@tools/build $(BUILD)
+	@ninja -C $(BUILD) --quiet soak
+	@$(BUILD)/soak --bash-cells --seconds $(or $(T),$(if $(N),1000000,600)) $(if $(N),--cells $(N))
+
+soak-chain: ## copies of copies of an interpreter, a hundred in a row, for T seconds (600)
+	@tools/deps build demo test
+	@tools/build $(BUILD) -Dtests=enabled
+	@ninja -C $(BUILD) --quiet tests/unit/test-guest
+	@tests/soak/chain.py $(BUILD) $(or $(T),600)
 
 soak-mask: ## GB gigabytes (10) through the masker, alone and through a run: memory stays as it is
 	@tools/deps build demo

@@ -1,5 +1,6 @@
 #include "model.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,6 +25,10 @@ const struct cell cells[] = {
      RUN_SUCCESS, 0, LEAVES, CONTENT, NULL, NULL, 6},
     {"read in bash", RUN_BASH, "if [ -e /workspace/file ]; then cat /workspace/file; echo; else echo 0; fi", PATIENT_MS, RUN_SUCCESS,
      0, LEAVES, CONTENT, NULL, NULL, 4},
+    {"say in bash", RUN_BASH, "echo cell %ld", PATIENT_MS, RUN_SUCCESS, 0, LEAVES, NUMBER, NULL, NULL, 6},
+    {"say through a pipe", RUN_BASH, "/bin/echo cell %ld | cat", PATIENT_MS, RUN_SUCCESS, 0, LEAVES, NUMBER, NULL, NULL, 2},
+    {"say much in bash", RUN_BASH, "for i in {1..500}; do echo cell %ld; done", PATIENT_MS, RUN_SUCCESS, 0, LEAVES, NUMBER, NULL, NULL,
+     2},
     {"exception", RUN_PYTHON, "1 / 0", PATIENT_MS, RUN_ERROR, 1, LEAVES, TEXT, "", NULL, 4},
     {"status of bash", RUN_BASH, "f() { return 3; }; echo 5; f", PATIENT_MS, RUN_ERROR, 3, LEAVES, TEXT, "5\n", NULL, 4},
     {"child", RUN_PYTHON, "import subprocess; print(subprocess.run(['echo', 'child'], capture_output=True, text=True).stdout, end='')",
@@ -98,11 +103,27 @@ static const char *judge_counter(struct counter *counter, const char *out)
     return NULL;
 }
 
-static const char *judge_output(struct model *m, const struct cell *cell, const struct run *run)
+static const char *judge_lines(const char *out, long number)
+{
+    char line[64];
+    size_t len = (size_t)snprintf(line, sizeof(line), "cell %ld\n", number);
+
+    if (!*out)
+        return "it printed nothing";
+    for (; *out; out += len)
+        if (strncmp(out, line, len) != 0)
+            return "it printed bytes that are not its own";
+    return NULL;
+}
+
+static const char *judge_output(struct model *m, const struct cell *cell, long number,
+                                const struct run *run)
 {
     const char *out = buf_str(&run->out.head);
 
     switch (cell->printed) {
+    case NUMBER:
+        return judge_lines(out, number);
     case COUNTER:
         return judge_counter(&m->counters[cell->language], out);
     case CONTENT:
@@ -139,7 +160,7 @@ static const char *judge_answer(struct model *m, const struct cell *cell, long n
         m->file = number;
         m->is_file_known = true;
     }
-    return judge_output(m, cell, run);
+    return judge_output(m, cell, number, run);
 }
 
 const char *model_judge(struct model *m, const struct cell *cell, long number,

@@ -32,12 +32,13 @@ enum harm {
 
 enum effect { LEAVES, COUNTS, WRITES, LOSES };
 
-enum printed { TEXT, COUNTER, CONTENT };
+/* NUMBER: lines of "cell N", with the number of this very cell. */
+enum printed { TEXT, COUNTER, CONTENT, NUMBER };
 
 struct cell {
     const char *name;
     enum run_language language;
-    const char *code; /* %ld: a number for the file */
+    const char *code; /* %ld: the number of the cell */
     uint32_t timeout_ms;
     enum run_status status;
     int exit_code;

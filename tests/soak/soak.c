@@ -2,7 +2,10 @@
  * not happen: kernels, inits and the zygote are killed, cells interrupted, sessions ended and
  * opened again, kept, forked and taken back, for as long as one likes.
  *
- *     soak [--seconds S] [--sessions N] [--seed N] [--cold]
+ *     soak [--seconds S] [--cells N] [--sessions N] [--seed N] [--cold] [--bash-cells]
+ *
+ * It ends after so many seconds or cells. With --bash-cells there are only cells of Bash and only
+ * interrupts, as many as there can be: a search for output that reaches the wrong cell.
  *
  * Every answer must be right, or an honest word about what was done to its session (model.c). At
  * the end no process, cgroup or descriptor is left, and memory has not grown since a quarter of
@@ -35,6 +38,9 @@
 /* How often the driver looks around; how long a session rests between two cells, at most. */
 #define TICK_MS  2
 #define PAUSE_MS 400
+
+/* How often it says how far it is. */
+#define SAY_NS (60 * NS_PER_S)
 
 /* So long after a kill its signs are not a surprise. */
 #define KILL_ECHO_NS (5 * NS_PER_S)
@@ -82,11 +88,14 @@ struct soak {
     uint64_t begin_ns, end_ns;
     uint64_t random;
     bool is_warm, is_over;
+    bool is_bash_only;
+    uint64_t next_say_ns;
     uint64_t zygote_killed_ns; /* 0: not yet */
     long number;
     size_t under_way;
     size_t quarter_kb;
 
+    size_t max_cells; /* 0: the time alone decides */
     size_t n_cells, n_wrong, n_opened, n_ended, n_lost;
     size_t done[16]; /* by harm */
 };
@@ -218,27 +227,43 @@ static void on_answer(struct run *run)
     free(ask);
 }
 
+static unsigned weight_of(const struct soak *k, const struct cell *cell)
+{
+    return k->is_bash_only && cell->language != RUN_BASH ? 0 : cell->weight;
+}
+
 static const struct cell *random_cell(struct soak *k)
 {
     unsigned sum = 0;
     uint64_t at;
 
     for (size_t i = 0; i < n_cells; i++)
-        sum += cells[i].weight;
+        sum += weight_of(k, &cells[i]);
     at = random_below(k, sum);
     for (size_t i = 0; i < n_cells; i++) {
-        if (at < cells[i].weight)
+        if (at < weight_of(k, &cells[i]))
             return &cells[i];
-        at -= cells[i].weight;
+        at -= weight_of(k, &cells[i]);
     }
     return &cells[0];
+}
+
+/* The code of a cell, with its number wherever it is asked for. */
+static void fill_in(const char *code, long number, struct buf *filled)
+{
+    for (const char *hole; (hole = strstr(code, "%ld")); code = hole + 3)
+        if (buf_add(filled, code, (size_t)(hole - code), NULL) < 0 ||
+            buf_printf(filled, NULL, "%ld", number) < 0)
+            exit(1);
+    if (buf_add_str(filled, code, NULL) < 0)
+        exit(1);
 }
 
 static void ask_cell(struct place *p, size_t slot)
 {
     struct soak *k = p->soak;
     struct ask *ask = calloc(1, sizeof(*ask));
-    char code[512];
+    cleanup(buf_done) struct buf code = {0};
 
     if (!ask)
         exit(1);
@@ -246,15 +271,9 @@ static void ask_cell(struct place *p, size_t slot)
     ask->cell = random_cell(k);
     ask->number = ++k->number;
     ask->begun_ns = loop_now_ns();
-    if (ask->cell->effect == WRITES) {
-        const char *hole = strstr(ask->cell->code, "%ld");
-
-        (void)snprintf(code, sizeof(code), "%.*s%ld%s", (int)(hole - ask->cell->code),
-                       ask->cell->code, ask->number, hole + 3);
-    } else {
-        (void)snprintf(code, sizeof(code), "%s", ask->cell->code);
-    }
-    ask->run = admitted(k, code, ask->cell->language);
+    buf_init(&code, MIB);
+    fill_in(ask->cell->code, ask->number, &code);
+    ask->run = admitted(k, buf_str(&code), ask->cell->language);
     ask->run->limits.timeout_ms = ask->cell->timeout_ms;
     ask->run->on_done = on_answer;
     ask->run->user = ask;
@@ -527,6 +546,8 @@ static void do_something(struct soak *k)
     for (int deed = 0; deed < N_DEEDS; deed++) {
         uint64_t rate = (uint64_t)deeds[deed].per_minute * k->n_places / 100 + 1;
 
+        if (k->is_bash_only && deed != DO_INTERRUPT && deed != DO_CANCEL)
+            continue;
         if (random_below(k, 60 * 1000 / TICK_MS) < rate)
             k->done[deed] += do_somewhere(k, (enum deed)deed);
     }
@@ -568,7 +589,7 @@ static void live(struct place *p)
     }
     if (p->is_ending || p->is_copying || now < p->next_ns)
         return;
-    p->next_ns = now + random_below(p->soak, PAUSE_MS) * NS_PER_MS;
+    p->next_ns = now + random_below(p->soak, p->soak->is_bash_only ? 2 : PAUSE_MS) * NS_PER_MS;
     for (size_t i = 0; i < QUEUE_MAX; i++)
         if (!p->asks[i]) {
             ask_cell(p, i);
@@ -603,18 +624,23 @@ static void on_tick(void *arg)
     if (k->is_over) {
         if (all_is_quiet(k))
             loop_stop(k->engine.loop);
-    } else if (now >= k->end_ns) {
+    } else if (now >= k->end_ns || (k->max_cells && k->n_cells >= k->max_cells)) {
         wind_up(k);
     } else {
         for (size_t i = 0; i < k->n_places; i++)
             live(&k->places[i]);
         do_something(k);
         /* Once in any case. */
-        if (!k->zygote_killed_ns && now > k->begin_ns + (k->end_ns - k->begin_ns) / 2 &&
-            kill_zygote(k))
+        if (!k->is_bash_only && !k->zygote_killed_ns &&
+            now > k->begin_ns + (k->end_ns - k->begin_ns) / 2 && kill_zygote(k))
             k->done[DO_KILL_ZYGOTE]++;
         if (!k->quarter_kb && now > k->begin_ns + (k->end_ns - k->begin_ns) / 4)
             k->quarter_kb = resident_kb();
+        if (now >= k->next_say_ns) {
+            (void)printf("%zu cells answered, %zu wrong\n", k->n_cells, k->n_wrong);
+            (void)fflush(stdout);
+            k->next_say_ns = now + SAY_NS;
+        }
     }
     loop_timer_start(k->tick, TICK_MS);
 }
@@ -646,6 +672,7 @@ static int run_it(struct soak *k, struct error *err)
         return error_memory(err);
     k->begin_ns = loop_now_ns();
     k->end_ns += k->begin_ns;
+    k->next_say_ns = k->begin_ns + SAY_NS;
     loop_timer_start(k->tick, 0);
     return loop_run(k->engine.loop, err);
 }
@@ -677,19 +704,25 @@ static void say(const struct soak *k)
 
 static int usage(void)
 {
-    (void)fputs("usage: soak [--seconds S] [--sessions N] [--seed N] [--cold]\n", stderr);
+    (void)fputs(
+        "usage: soak [--seconds S] [--cells N] [--sessions N] [--seed N] [--cold] [--bash-cells]\n",
+        stderr);
     return 64;
 }
 
 int main(int argc, char **argv)
 {
+    /* clang-format off */
     static const struct option options[] = {
-        {"seconds",          required_argument, NULL, 's'},
-        {"sessions",              required_argument, NULL, 'n'},
-        {"seed",                  required_argument, NULL, 'r'},
-        {"cold",no_argument, NULL, 'c'},
-        {0              },
+        {"seconds", required_argument, NULL, 's'},
+        {"cells", required_argument, NULL, 'm'},
+        {"sessions", required_argument, NULL, 'n'},
+        {"seed", required_argument, NULL, 'r'},
+        {"cold", no_argument, NULL, 'c'},
+        {"bash-cells", no_argument, NULL, 'b'},
+        {0},
     };
+    /* clang-format on */
     static struct soak k;
     cleanup_error struct error err = {0};
     unsigned long seconds = 60, sessions = 100, seed = (unsigned long)loop_now_ns();
@@ -705,6 +738,10 @@ int main(int argc, char **argv)
             sessions = strtoul(optarg, NULL, 10);
         else if (option == 'r')
             seed = strtoul(optarg, NULL, 10);
+        else if (option == 'm')
+            k.max_cells = strtoul(optarg, NULL, 10);
+        else if (option == 'b')
+            k.is_bash_only = true;
         else if (option == 'c')
             is_warm = false;
         else
