@@ -1,6 +1,7 @@
 /* Turns tools/seccomp-table.h into classic BPF programs and into documentation, at build time.
  *
  *     gen-seccomp                  the filters as a C header
+ *     gen-seccomp --told           the calls whose refusal is told, as a C header
  *     gen-seccomp --markdown       docs/SYSCALLS.md
  *     gen-seccomp --check FILE     fails when FILE is not that documentation
  *
@@ -47,20 +48,22 @@ struct filter {
     const struct row *rows;
     size_t n_rows;
     enum verdict otherwise; /* a call without a row */
+    bool tells;             /* hands the refusals to be told to a listener */
 };
 
+/* clang-format off */
 static const struct filter filters[] = {
-    {"seccomp_base",     "Every sandbox",                          base_rows,     ARRAY_SIZE(base_rows),     REFUSE},
-    {"seccomp_no_dump",  "Every kernel, on top",                   no_dump_rows,  ARRAY_SIZE(no_dump_rows),  ALLOW },
-    {"seccomp_no_exec",  "Profiles without new processes, on top", no_exec_rows,
-     ARRAY_SIZE(no_exec_rows),                                                                               ALLOW },
-    {"seccomp_no_memfd", "Hosts without cgroups, on top",          no_memfd_rows, ARRAY_SIZE(no_memfd_rows),
-     ALLOW                                                                                                         },
-    {"seccomp_no_unix",  "Granted directories, on top",            no_unix_rows,  ARRAY_SIZE(no_unix_rows),
-     ALLOW                                                                                                         },
-    {"seccomp_broker",   "Directories granted for writing, on top", broker_rows, ARRAY_SIZE(broker_rows),    ALLOW },
-    {"seccomp_hold",     "The holder of a kernel's memory",        hold_rows,     ARRAY_SIZE(hold_rows),     REFUSE},
+    {"seccomp_base",     "Every sandbox",                           base_rows,     ARRAY_SIZE(base_rows),     REFUSE},
+    {"seccomp_no_dump",  "Every kernel, on top",                    no_dump_rows,  ARRAY_SIZE(no_dump_rows),  ALLOW },
+    {"seccomp_no_exec",  "Profiles without new processes, on top",  no_exec_rows,  ARRAY_SIZE(no_exec_rows),  ALLOW },
+    {"seccomp_no_memfd", "Hosts without cgroups, on top",           no_memfd_rows, ARRAY_SIZE(no_memfd_rows), ALLOW },
+    {"seccomp_no_unix",  "Granted directories, on top",             no_unix_rows,  ARRAY_SIZE(no_unix_rows),  ALLOW },
+    {"seccomp_broker",   "Directories granted for writing, on top", broker_rows,   ARRAY_SIZE(broker_rows),   ALLOW },
+    {"seccomp_hold",     "The holder of a kernel's memory",         hold_rows,     ARRAY_SIZE(hold_rows),     REFUSE},
+    /* The first one once more, for sandboxes with a listener: not in the documentation. */
+    {"seccomp_told",     NULL,                                      base_rows,     ARRAY_SIZE(base_rows),     REFUSE, .tells = true},
 };
+/* clang-format on */
 
 /* What happens to one call number. */
 struct decision {
@@ -79,6 +82,7 @@ struct program {
     struct sock_filter insns[PROGRAM_MAX];
     size_t len;
     size_t returns[VERDICTS]; /* the latest return of each kind, plus one */
+    bool tells;
 };
 
 __attribute__((noreturn, format(printf, 1, 2))) static void die(const char *fmt, ...)
@@ -220,12 +224,15 @@ static size_t emit_return(struct program *p, enum verdict verdict)
         [IGNORE] = SECCOMP_RET_ERRNO | 0,
         [NOTIFY] = SECCOMP_RET_USER_NOTIF,
         [ABSENT] = SECCOMP_RET_ERRNO | EAFNOSUPPORT,
+        [TELL] = SECCOMP_RET_ERRNO | EPERM,
+        [TELL_MISSING] = SECCOMP_RET_ERRNO | ENOSYS,
         [KILL] = SECCOMP_RET_KILL_PROCESS,
     };
+    bool is_told = p->tells && (verdict == TELL || verdict == TELL_MISSING);
     size_t *latest = &p->returns[verdict];
 
     if (*latest == 0 || distance(p, *latest - 1) > UINT8_MAX - 16)
-        *latest = emit(p, BPF_RET | BPF_K, values[verdict], 0, 0) + 1;
+        *latest = emit(p, BPF_RET | BPF_K, values[is_told ? NOTIFY : verdict], 0, 0) + 1;
     return *latest - 1;
 }
 
@@ -325,7 +332,7 @@ static void make_program(const struct filter *filter, struct program *p)
     size_t count = make_ranges(filter, ranges);
     size_t entry;
 
-    *p = (struct program){0};
+    *p = (struct program){.tells = filter->tells};
     entry = emit_tree(p, ranges, count);
     /* x32 calls have the same architecture and a bit in the number. */
     if (seccomp_arch_native() == SCMP_ARCH_X86_64)
@@ -357,6 +364,55 @@ static void print_header(FILE *out)
     }
 }
 
+/* --- the calls whose refusal is told --- */
+
+static bool is_told(enum verdict verdict)
+{
+    return verdict == TELL || verdict == TELL_MISSING;
+}
+
+/* What a told refusal of this row answers; ALLOW: none is told. */
+static enum verdict told_verdict(const struct row *row)
+{
+    enum verdict found = is_told(row->verdict) ? row->verdict : ALLOW;
+
+    if (!row->when)
+        return found;
+    if (found != ALLOW || !row->told != !is_told(row->otherwise))
+        die("`%s`: a told refusal that depends on arguments is the row's last word, and has words",
+            row->names);
+    return is_told(row->otherwise) ? row->otherwise : ALLOW;
+}
+
+struct telling {
+    FILE *out;
+    const struct row *row;
+};
+
+static void print_told_name(const char *name, void *user)
+{
+    const struct telling *telling = user;
+    const struct row *row = telling->row;
+
+    if (call_number(name) >= 0)
+        fprintf(telling->out, "    {%d, %d, \"%s\", \"%s\"},\n", call_number(name),
+                told_verdict(row) == TELL ? EPERM : ENOSYS, name, row->told ? row->told : "");
+}
+
+static void print_told(FILE *out)
+{
+    fputs("/* Generated by tools/gen-seccomp.c from tools/seccomp-table.h. */\n#pragma once\n\n"
+          "static const struct {\n    int number;\n    int errnum;\n    const char *name;\n"
+          "    const char *how;\n} told_calls[] = {\n",
+          out);
+    for (size_t i = 0; i < ARRAY_SIZE(base_rows); i++)
+        if (told_verdict(&base_rows[i]) != ALLOW)
+            each_name(&base_rows[i], print_told_name, &(struct telling){out, &base_rows[i]});
+    fputs("};\n", out);
+}
+
+/* --- documentation --- */
+
 struct listing {
     FILE *out;
     bool has_one;
@@ -378,13 +434,15 @@ static void print_row(FILE *out, const struct row *row)
         [MISSING] = "`ENOSYS`",
         [IGNORE] = "ignored",
         [NOTIFY] = "the broker decides",
+        [TELL] = "refused and named",
     };
     struct listing listing = {.out = out};
 
     fputs("| ", out);
     each_name(row, print_name, &listing);
-    fprintf(out, " | %s%s%s | %s |\n", words[row->verdict], row->condition ? ": " : "",
-            row->condition ? row->condition : "", row->reason);
+    fprintf(out, " | %s%s%s%s | %s |\n", words[row->verdict], row->condition ? ": " : "",
+            row->condition ? row->condition : "", is_told(row->otherwise) ? " (*named*)" : "",
+            row->reason);
 }
 
 static void print_markdown(FILE *out)
@@ -399,9 +457,18 @@ static void print_markdown(FILE *out)
         "older one. Calls through another architecture's entry (IA-32, x32) end the process. Where "
         "a rule depends on\n"
         "arguments, the other case gets the opposite answer. A filter cannot be taken off, only "
-        "added to.\n",
+        "added to.\n\n"
+        "*Refused and named*: the result of the run names the call under `denials`. The same holds "
+        "for the refused case of\n"
+        "rows marked *named*. Calls that libraries try in ordinary work are refused without a "
+        "word. In a sandbox with a\n"
+        "directory granted `:rw`, and where Belljar itself runs below a filter with a listener, "
+        "nothing is named: Linux\n"
+        "permits one listener per process.\n",
         out);
     for (size_t i = 0; i < ARRAY_SIZE(filters); i++) {
+        if (!filters[i].title)
+            continue;
         fprintf(out, "\n## %s\n\n| calls | decision | because |\n|---|---|---|\n",
                 filters[i].title);
         for (size_t n = 0; n < filters[i].n_rows; n++)
@@ -436,11 +503,13 @@ int main(int argc, char **argv)
 {
     if (argc == 1)
         print_header(stdout);
+    else if (argc == 2 && strcmp(argv[1], "--told") == 0)
+        print_told(stdout);
     else if (argc == 2 && strcmp(argv[1], "--markdown") == 0)
         print_markdown(stdout);
     else if (argc == 3 && strcmp(argv[1], "--check") == 0)
         return check_markdown(argv[2]);
     else
-        die("usage: gen-seccomp [--markdown | --check FILE]");
+        die("usage: gen-seccomp [--told | --markdown | --check FILE]");
     return fflush(stdout) == 0 ? 0 : 1;
 }

@@ -18,6 +18,8 @@ enum verdict {
     IGNORE,  /* 0: as if it had been done, for what is a wish only */
     NOTIFY,  /* the caller waits for the write broker's answer */
     ABSENT,  /* EAFNOSUPPORT: as on a host without that family of addresses */
+    TELL,    /* as REFUSE, and the result of the run names it under `denials` */
+    TELL_MISSING, /* as MISSING, and the result names it */
     KILL,    /* ends the process; not for rows */
     VERDICTS,
 };
@@ -44,6 +46,7 @@ struct row {
     enum verdict otherwise;    /* when no clause holds */
     const char *condition;     /* the clauses in words */
     const char *reason;
+    const char *told; /* of a TELL that depends on arguments: what was refused, behind the name of the call */
 };
 
 /* A clause that says nothing of its verdict has that of its row. */
@@ -93,6 +96,9 @@ struct row {
 #define OPTION_GET_MDWE 66         /* Linux 6.3 */
 #define OPTION_GET_AUXV 0x41555856 /* Linux 6.4 */
 
+/* Which refusals are told: those of calls that no ordinary program makes. What libraries probe for in ordinary work,
+ * and fall back from, is not told: a result would name it again and again. `seccomp` is not told either: that no
+ * program gets a listener of its own must not depend on anybody's answer. */
 static const struct row base_rows[] = {
     /* --- what a program is made of --- */
     {"read write pread64 pwrite64 readv writev preadv pwritev preadv2 pwritev2 lseek close close_range dup dup2 dup3 "
@@ -104,12 +110,13 @@ static const struct row base_rows[] = {
           ONE(IS(1, F_DUPFD_CLOEXEC)), ONE(IS(1, F_DUPFD)), ONE(IS(1, F_SETLK)), ONE(IS(1, F_SETLKW)),
           ONE(IS(1, F_GETLK)), ONE(IS(1, F_OFD_SETLK)), ONE(IS(1, F_OFD_SETLKW)), ONE(IS(1, F_OFD_GETLK)),
           ONE(IS(1, F_ADD_SEALS)), ONE(IS(1, F_GET_SEALS)), ONE(IS(1, F_SETPIPE_SZ)), ONE(IS(1, F_GETPIPE_SZ))),
-     REFUSE, "flags, copies, locks, seals, and the size of a pipe",
+     TELL, "flags, copies, locks, seals, and the size of a pipe",
      "a lease (`F_SETLEASE`) on a file of a granted directory holds up whoever opens it on the host, and `F_NOTIFY` and "
-     "signals to owners are obsolete"},
+     "signals to owners are obsolete",
+     .told = "for a lease or another refused command"},
     {"splice", MISSING, .reason = "it hands pages of files to pipes and sockets, by which bugs elsewhere became writes into "
                                   "files that can only be read; libraries fall back to `sendfile` or `read`"},
-    {"tee vmsplice", REFUSE, .reason = "they lend pages between pipes and processes: a frequent part of kernel exploits "
+    {"tee vmsplice", TELL, .reason = "they lend pages between pipes and processes: a frequent part of kernel exploits "
                                        "that no ordinary program uses"},
     {"stat fstat lstat newfstatat statx statfs fstatfs access faccessat faccessat2 readlink readlinkat getdents "
      "getdents64 getcwd chdir fchdir umask getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr",
@@ -119,19 +126,25 @@ static const struct row base_rows[] = {
      "fremovexattr",
      ALLOW, .reason = "change files: the private root and Landlock decide which; without capabilities an owner can be "
                       "set to oneself only"},
-    {"open", ALLOW, WHEN(ONE(NOT(1, MAKES_A_FILE)), ONE(MODE(2))), REFUSE,
+    {"open", ALLOW, WHEN(ONE(NOT(1, MAKES_A_FILE)), ONE(MODE(2))), TELL,
      "unless it creates a file with a set-user-id or set-group-id bit",
-     "such a file in a writable directory of the host would lend its owner's rights to whoever runs it there"},
-    {"openat", ALLOW, WHEN(ONE(NOT(2, MAKES_A_FILE)), ONE(MODE(3))), REFUSE,
-     "unless it creates a file with a set-user-id or set-group-id bit", "as `open`"},
-    {"creat chmod fchmod", ALLOW, WHEN(ONE(MODE(1))), REFUSE,
-     "without set-user-id and set-group-id bits", "as `open`"},
-    {"fchmodat fchmodat2", ALLOW, WHEN(ONE(MODE(2))), REFUSE,
-     "without set-user-id and set-group-id bits", "as `open`"},
-    {"mknod", ALLOW, WHEN(ONE(KIND(1, 0)), ONE(KIND(1, S_IFREG)), ONE(KIND(1, S_IFIFO)), ONE(KIND(1, S_IFSOCK))), REFUSE,
-     "regular files, FIFOs and sockets, without set-id bits", "a device node is a door to the kernel's drivers"},
+     "such a file in a writable directory of the host would lend its owner's rights to whoever runs it there",
+     .told = "to set a set-user-id or set-group-id bit"},
+    {"openat", ALLOW, WHEN(ONE(NOT(2, MAKES_A_FILE)), ONE(MODE(3))), TELL,
+     "unless it creates a file with a set-user-id or set-group-id bit", "as `open`",
+     .told = "to set a set-user-id or set-group-id bit"},
+    {"creat chmod fchmod", ALLOW, WHEN(ONE(MODE(1))), TELL,
+     "without set-user-id and set-group-id bits", "as `open`",
+     .told = "to set a set-user-id or set-group-id bit"},
+    {"fchmodat fchmodat2", ALLOW, WHEN(ONE(MODE(2))), TELL,
+     "without set-user-id and set-group-id bits", "as `open`",
+     .told = "to set a set-user-id or set-group-id bit"},
+    {"mknod", ALLOW, WHEN(ONE(KIND(1, 0)), ONE(KIND(1, S_IFREG)), ONE(KIND(1, S_IFIFO)), ONE(KIND(1, S_IFSOCK))), TELL,
+     "regular files, FIFOs and sockets, without set-id bits", "a device node is a door to the kernel's drivers",
+     .told = "to make a device node or to set a set-id bit"},
     {"mknodat", ALLOW, WHEN(ONE(KIND(2, 0)), ONE(KIND(2, S_IFREG)), ONE(KIND(2, S_IFIFO)), ONE(KIND(2, S_IFSOCK))),
-     REFUSE, "regular files, FIFOs and sockets, without set-id bits", "as `mknod`"},
+     TELL, "regular files, FIFOs and sockets, without set-id bits", "as `mknod`",
+     .told = "to make a device node or to set a set-id bit"},
     {"ioctl", ALLOW,
      WHEN(ONE(IS(1, TCGETS)), ONE(IS(1, FIONREAD)), ONE(IS(1, FIONBIO)), ONE(IS(1, FIOCLEX)), ONE(IS(1, FIONCLEX)),
           ONE(IS(1, TIOCGWINSZ)), ONE(IS(1, TIOCSWINSZ)), ONE(IS(1, TCSETS)), ONE(IS(1, TCSETSW)), ONE(IS(1, TCSETSF)),
@@ -158,16 +171,19 @@ static const struct row base_rows[] = {
     {"futex", ALLOW,
      WHEN(ONE(FUTEX(FUTEX_WAIT_BITSET)), ONE(FUTEX(FUTEX_WAIT)), ONE(FUTEX(FUTEX_WAKE)), ONE(FUTEX(FUTEX_WAKE_BITSET)),
           ONE(FUTEX(FUTEX_CMP_REQUEUE)), ONE(FUTEX(FUTEX_WAKE_OP)), ONE(FUTEX(FUTEX_REQUEUE))),
-     MISSING, "without priority inheritance, which is answered with `ENOSYS`",
+     TELL_MISSING, "without priority inheritance, which is answered with `ENOSYS`",
      "the code behind `FUTEX_LOCK_PI` and its relatives has been broken again and again, and no ordinary program uses it; "
-     "`pthread_mutex_init` then says that the protocol is not supported"},
+     "`pthread_mutex_init` then says that the protocol is not supported",
+     .told = "with priority inheritance"},
     {"futex_waitv", MISSING, .reason = "for emulators of other systems; libraries fall back to `futex`"},
     {"set_robust_list set_tid_address rseq arch_prctl sched_yield getcpu restart_syscall", ALLOW, .reason = "threads"},
     {"fork vfork execve execveat exit exit_group wait4 waitid",
      ALLOW, .reason = "processes; profiles without new processes add a filter of their own"},
-    {"clone", ALLOW, WHEN(ONE(NOT(0, CLONE_NEW_ANY))), REFUSE, "without `CLONE_NEW*` flags",
-     "a nested user namespace opens much of the kernel that only root reaches otherwise"},
-    {"unshare", ALLOW, WHEN(ONE(NOT(0, UNSHARE_NEW_ANY))), REFUSE, "without `CLONE_NEW*` flags", "as `clone`"},
+    {"clone", ALLOW, WHEN(ONE(NOT(0, CLONE_NEW_ANY))), TELL, "without `CLONE_NEW*` flags",
+     "a nested user namespace opens much of the kernel that only root reaches otherwise",
+     .told = "to make namespaces"},
+    {"unshare", ALLOW, WHEN(ONE(NOT(0, UNSHARE_NEW_ANY))), TELL, "without `CLONE_NEW*` flags", "as `clone`",
+     .told = "to make namespaces"},
     {"clone3", MISSING, .reason = "its flags are in memory, where a filter cannot look; libraries fall back to `clone`"},
     {"openat2", MISSING, .reason = "its mode is in memory, where a filter cannot look; libraries fall back to `openat`"},
     {"kill tkill tgkill rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigqueueinfo "
@@ -183,19 +199,22 @@ static const struct row base_rows[] = {
      "timer_settime timer_gettime timer_getoverrun timer_delete",
      ALLOW, .reason = "read clocks and use timers"},
     {"timer_create", ALLOW,
-     WHEN(ONE(IS(0, CLOCK_REALTIME)), ONE(IS(0, CLOCK_MONOTONIC)), ONE(IS(0, CLOCK_BOOTTIME))), REFUSE,
+     WHEN(ONE(IS(0, CLOCK_REALTIME)), ONE(IS(0, CLOCK_MONOTONIC)), ONE(IS(0, CLOCK_BOOTTIME))), TELL,
      "`CLOCK_REALTIME`, `CLOCK_MONOTONIC`, `CLOCK_BOOTTIME`",
-     "timers on the CPU time of a process race with its end in the kernel; `setitimer` has them for profilers"},
+     "timers on the CPU time of a process race with its end in the kernel; `setitimer` has them for profilers",
+     .told = "on the CPU time of a process"},
     {"getrlimit setrlimit getpriority setpriority ioprio_get ioprio_set sched_getaffinity sched_setaffinity "
      "sched_getparam sched_setparam sched_getscheduler sched_getattr sched_get_priority_max sched_get_priority_min "
      "sched_rr_get_interval",
      ALLOW, .reason = "limits and priorities: without capabilities they can only be lowered"},
-    {"prlimit64", ALLOW, WHEN(ONE(IS(0, 0))), REFUSE, "of the calling process (pid 0)",
-     "no process sets the limits of another"},
+    {"prlimit64", ALLOW, WHEN(ONE(IS(0, 0))), TELL, "of the calling process (pid 0)",
+     "no process sets the limits of another",
+     .told = "for another process"},
     {"sched_setscheduler", ALLOW,
-     WHEN(ONE(POLICY(SCHED_OTHER)), ONE(POLICY(SCHED_BATCH)), ONE(POLICY(SCHED_IDLE))), REFUSE,
-     "`SCHED_OTHER`, `SCHED_BATCH`, `SCHED_IDLE`", "a real-time task can take a core from the host"},
-    {"sched_setattr", REFUSE, .reason = "the policy is in memory, where a filter cannot look: see `sched_setscheduler`"},
+     WHEN(ONE(POLICY(SCHED_OTHER)), ONE(POLICY(SCHED_BATCH)), ONE(POLICY(SCHED_IDLE))), TELL,
+     "`SCHED_OTHER`, `SCHED_BATCH`, `SCHED_IDLE`", "a real-time task can take a core from the host",
+     .told = "with a real-time policy"},
+    {"sched_setattr", TELL, .reason = "the policy is in memory, where a filter cannot look: see `sched_setscheduler`"},
     {"prctl", ALLOW,
      WHEN(ONE(IS(0, PR_SET_NAME)), ONE(IS(0, PR_GET_NAME)), ONE(IS(0, PR_SET_PDEATHSIG)),
           ONE(IS(0, PR_GET_PDEATHSIG)), ONE(IS(0, PR_GET_DUMPABLE)), ONE(IS(0, PR_GET_KEEPCAPS)),
@@ -210,8 +229,9 @@ static const struct row base_rows[] = {
      "the `PR_GET_*` queries, `PR_SET_NAME`, `PR_SET_PDEATHSIG`, `PR_SET_TIMERSLACK`, `PR_SET_CHILD_SUBREAPER`, "
      "`PR_SET_NO_NEW_PRIVS`, `PR_SET_THP_DISABLE`, `PR_SET_VMA`, `PR_CAPBSET_READ`, `PR_SET_DUMPABLE`",
      "the others rearrange memory maps, tracing, privileges or filters of the process"},
-    {"personality", ALLOW, WHEN(ONE(IS(0, 0)), ONE(IS(0, WORD))), REFUSE, "0, or the query 0xffffffff",
-     "other personalities switch off address randomisation or change how pages are mapped"},
+    {"personality", ALLOW, WHEN(ONE(IS(0, 0)), ONE(IS(0, WORD))), TELL, "0, or the query 0xffffffff",
+     "other personalities switch off address randomisation or change how pages are mapped",
+     .told = "to change how memory is laid out"},
     {"getrandom", ALLOW, .reason = "random numbers"},
     {"landlock_create_ruleset landlock_add_rule landlock_restrict_self",
      ALLOW, .reason = "a program may fence itself in further"},
@@ -222,21 +242,26 @@ static const struct row base_rows[] = {
           {{IS(0, AF_UNIX), TYPE(SOCK_SEQPACKET)}},
           {{IS(0, AF_INET), TYPE(SOCK_STREAM), IS(2, 0)}}, {{IS(0, AF_INET), TYPE(SOCK_STREAM), IS(2, IPPROTO_TCP)}},
           {{IS(0, AF_INET), TYPE(SOCK_DGRAM), IS(2, 0)}}, {{IS(0, AF_INET), TYPE(SOCK_DGRAM), IS(2, IPPROTO_UDP)}},
-          {{IS(0, AF_INET6), TYPE(SOCK_STREAM)}, ABSENT}, {{IS(0, AF_INET6), TYPE(SOCK_DGRAM)}, ABSENT}),
-     REFUSE, "Unix sockets, and TCP and UDP over IPv4; IPv6 is answered with `EAFNOSUPPORT`, as on a host without it",
+          {{IS(0, AF_INET6), TYPE(SOCK_STREAM)}, ABSENT}, {{IS(0, AF_INET6), TYPE(SOCK_DGRAM)}, ABSENT},
+          {{IS(0, AF_NETLINK)}, REFUSE}), /* the C library asks for interfaces in ordinary work */
+     TELL, "Unix sockets, and TCP and UDP over IPv4; IPv6 is answered with `EAFNOSUPPORT`, as on a host without it",
      "they are for processes of the sandbox among themselves and for the gate to granted hosts, which listens on "
      "127.0.0.1: nothing in there needs IPv6. Raw, packet, netlink, vsock, crypto and exotic protocols are kernel surface; "
-     "vsock also crosses network namespaces, and a protocol nobody uses may load a kernel module"},
+     "vsock also crosses network namespaces, and a protocol nobody uses may load a kernel module",
+     .told = "of a refused family, type or protocol"},
     {"socketpair", ALLOW,
      WHEN({{IS(0, AF_UNIX), TYPE(SOCK_STREAM)}}, {{IS(0, AF_UNIX), TYPE(SOCK_DGRAM)}},
           {{IS(0, AF_UNIX), TYPE(SOCK_SEQPACKET)}}),
-     REFUSE, "Unix only", "as `socket`"},
+     TELL, "Unix only", "as `socket`",
+     .told = "of a refused family or type"},
     {"bind connect listen accept accept4 getsockname getpeername shutdown",
      ALLOW, .reason = "use sockets: the network namespace is empty"},
-    {"sendmsg recvmsg", ALLOW, WHEN(ONE(MESSAGE(2))), REFUSE, "without `MSG_OOB` and `MSG_ZEROCOPY`",
-     "out-of-band data of Unix sockets was a way from a sandbox into the kernel, and nobody uses it"},
-    {"sendto recvfrom sendmmsg recvmmsg", ALLOW, WHEN(ONE(MESSAGE(3))), REFUSE, "without `MSG_OOB` and `MSG_ZEROCOPY`",
-     "as `sendmsg`"},
+    {"sendmsg recvmsg", ALLOW, WHEN(ONE(MESSAGE(2))), TELL, "without `MSG_OOB` and `MSG_ZEROCOPY`",
+     "out-of-band data of Unix sockets was a way from a sandbox into the kernel, and nobody uses it",
+     .told = "with `MSG_OOB` or `MSG_ZEROCOPY`"},
+    {"sendto recvfrom sendmmsg recvmmsg", ALLOW, WHEN(ONE(MESSAGE(3))), TELL, "without `MSG_OOB` and `MSG_ZEROCOPY`",
+     "as `sendmsg`",
+     .told = "with `MSG_OOB` or `MSG_ZEROCOPY`"},
     {"setsockopt", ALLOW,
      WHEN(OPTION(SOL_SOCKET, SO_REUSEADDR), OPTION(SOL_SOCKET, SO_KEEPALIVE), OPTION(SOL_SOCKET, SO_SNDBUF),
           OPTION(SOL_SOCKET, SO_RCVBUF), OPTION(SOL_SOCKET, SO_LINGER), OPTION(SOL_SOCKET, SO_REUSEPORT),
@@ -258,39 +283,39 @@ static const struct row base_rows[] = {
     {"shmat shmctl shmdt semget semop semctl semtimedop",
      ALLOW, .reason = "System V memory and semaphores: the IPC namespace is the sandbox's own"},
     {"msgget msgsnd msgrcv msgctl mq_open mq_unlink mq_timedsend mq_timedreceive mq_notify mq_getsetattr",
-     REFUSE, .reason = "message queues: memory of the kernel with a content and a size of one's choice, which exploits "
+     TELL, .reason = "message queues: memory of the kernel with a content and a size of one's choice, which exploits "
                        "fill it with; programs have pipes and sockets"},
 
     /* --- refused --- */
     {"ptrace process_vm_readv process_vm_writev pidfd_getfd kcmp process_madvise process_mrelease",
-     REFUSE, .reason = "no process looks into or acts on the memory or descriptors of another"},
+     TELL, .reason = "no process looks into or acts on the memory or descriptors of another"},
     {"seccomp", ALLOW, WHEN({{IS(0, SECCOMP_SET_MODE_FILTER), NOT(1, ~FILTER_FLAGS)}}), REFUSE,
      "to add a filter to oneself, without a listener and with speculation left guarded",
      "profiles add filters when they are handed their code, and a filter only ever takes away; a listener would let one "
      "process answer for another"},
-    {"setns pivot_root chroot setgroups", REFUSE, .reason = "the walls around the sandbox"},
+    {"setns pivot_root chroot setgroups", TELL, .reason = "the walls around the sandbox"},
     {"mount umount2 fsopen fsconfig fsmount fspick open_tree move_mount mount_setattr swapon swapoff",
-     REFUSE, .reason = "the mount table: inside a user namespace these are reachable, and a frequent source of kernel "
+     TELL, .reason = "the mount table: inside a user namespace these are reachable, and a frequent source of kernel "
                        "bugs"},
-    {"name_to_handle_at open_by_handle_at", REFUSE, .reason = "file handles pass by paths and mounts"},
-    {"keyctl add_key request_key", REFUSE, .reason = "kernel keyrings are not namespaced: they join sandboxes"},
+    {"name_to_handle_at open_by_handle_at", TELL, .reason = "file handles pass by paths and mounts"},
+    {"keyctl add_key request_key", TELL, .reason = "kernel keyrings are not namespaced: they join sandboxes"},
     {"bpf perf_event_open userfaultfd io_uring_setup io_uring_enter io_uring_register fanotify_init fanotify_mark "
      "memfd_secret",
-     REFUSE, .reason = "large kernel surface with a history of exploits; io_uring also passes by this filter, and secret "
+     TELL, .reason = "large kernel surface with a history of exploits; io_uring also passes by this filter, and secret "
                        "memory by the accounting"},
     {"io_setup io_submit io_getevents io_destroy io_cancel io_pgetevents",
-     REFUSE, .reason = "the number of AIO contexts is limited for the whole host: one sandbox could take them all"},
+     TELL, .reason = "the number of AIO contexts is limited for the whole host: one sandbox could take them all"},
     {"mbind set_mempolicy set_mempolicy_home_node move_pages migrate_pages",
      REFUSE, .reason = "placing memory on NUMA nodes can take a node's memory from the host"},
-    {"sync syncfs", REFUSE, .reason = "they flush file systems of the whole host: a loop of them stalls everybody's disk"},
+    {"sync syncfs", TELL, .reason = "they flush file systems of the whole host: a loop of them stalls everybody's disk"},
     {"kexec_load kexec_file_load init_module finit_module delete_module create_module get_kernel_syms query_module "
      "reboot",
-     REFUSE, .reason = "the running kernel"},
+     TELL, .reason = "the running kernel"},
     {"settimeofday clock_settime adjtimex clock_adjtime sethostname setdomainname",
-     REFUSE, .reason = "clock and name of the host"},
-    {"iopl ioperm modify_ldt", REFUSE, .reason = "x86 hardware access and segment tables"},
+     TELL, .reason = "clock and name of the host"},
+    {"iopl ioperm modify_ldt", TELL, .reason = "x86 hardware access and segment tables"},
     {"acct quotactl quotactl_fd syslog vhangup lookup_dcookie",
-     REFUSE, .reason = "administration; the kernel's log tells addresses"},
+     TELL, .reason = "administration; the kernel's log tells addresses"},
     {"get_robust_list", REFUSE, .reason = "it looks into another thread, for programs that freeze others"},
     {"nfsservctl uselib ustat sysfs _sysctl remap_file_pages epoll_ctl_old epoll_wait_old get_thread_area "
      "set_thread_area getpmsg putpmsg afs_syscall tuxcall security vserver",

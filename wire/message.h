@@ -38,7 +38,7 @@ enum wire_type {
     WIRE_SEALED, /* u32 layers: every step was applied; + a descriptor of /workspace, and for each
                     copy-on-write grant two: its layer, and what the program sees; the socket of the
                     gate; where a directory is granted for writing: the root and the listener of
-                    calls for the broker */
+                    calls for the broker, else the listener of refused calls, if there is one */
     WIRE_FAILED, /* struct wire_failure: a step could not be applied; also zygote -> supervisor for
                     its own */
     WIRE_EXITED, /* struct wire_exited: a kernel process ended */

@@ -105,7 +105,8 @@ static size_t count_layer_fds(const struct wire_spawn *spec)
 
 /* The supervisor works on the files through descriptors that are opened here, inside, before a byte
  * of the program has arrived. They are sent and closed: no kernel ever has them. The same holds for
- * the socket that leads to the gate, and for what the write broker needs. */
+ * the socket that leads to the gate, for what the write broker needs, and for the listener of
+ * refused calls. */
 static void report_sealed(int control, struct recipe *recipe)
 {
     size_t count = 1 + count_layer_fds(recipe->spec);
@@ -119,12 +120,13 @@ static void report_sealed(int control, struct recipe *recipe)
         if (fds[count++] < 0)
             _exit(1);
     }
-    if (recipe->listener_fd >= 0) {
+    if (recipe_has_broker(recipe)) {
         fds[count] = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
         if (fds[count++] < 0)
             _exit(1);
-        fds[count++] = take_fd(recipe->listener_fd);
     }
+    if (recipe->listener_fd >= 0)
+        fds[count++] = take_fd(recipe->listener_fd);
     pack_init(&p, 16);
     pack_u32(&p, recipe->layers);
     if (fds[0] < 0 || frame_send(control, WIRE_SEALED, &p, fds, count) < 0)

@@ -248,10 +248,9 @@ static int make(struct box *b, const struct box_spec *spec, struct error *err)
         return -1;
     if (layers_new(spec->grants, spec->n_grants, &b->cow, err) < 0)
         return -1;
-    if (make_cgroup(b, &spec->limits, err) < 0 ||
-        collect(b, spec, &message, &g, &hidden, err) < 0)
+    if (make_cgroup(b, &spec->limits, err) < 0 || collect(b, spec, &message, &g, &hidden, err) < 0)
         return -1;
-    b->init.extra_fds = 2 * layers_count(b->cow) + (spec->net ? 1 : 0) + (b->broker ? 2 : 0);
+    b->init.extra_fds = 2 * layers_count(b->cow) + (spec->net ? 1 : 0) + (b->broker ? 2 : 1);
     if (zygote_client_spawn(b->zygote, &message, g.fds, g.count, err) < 0)
         return -1;
     make_cgroup_ahead(b, &spec->limits);
@@ -324,6 +323,7 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         .net = net_ref(spec->net),
         .is_touched = spec->touch,
         .pidfd = -1,
+        .told_fd = -1,
         .input = -1,
         .refresh_fd = -1,
         .files.fd = -1,
@@ -374,6 +374,7 @@ void box_free(struct box *b)
     box_refresh_end(b);
     close_fd(&b->input);
     close_fd(&b->pidfd);
+    box_told_end(b);
     scrub_free(b->masks[0]);
     scrub_free(b->masks[1]);
     buf_done(&b->bash);
@@ -501,6 +502,8 @@ static void on_sealed(struct box *b, struct unpack *u)
         box_kill(b);
         return;
     }
+    if (!b->broker)
+        box_told_begin(b);
     b->layers = unpack_u32(u);
     if (cgroup_host_kind(b->cgroups) == CGROUP_V1)
         b->layers |= LAYER_CGROUP_V1;

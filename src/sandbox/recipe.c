@@ -182,7 +182,7 @@ static int drop_privileges(struct recipe *r, struct error *err)
     return 0;
 }
 
-static bool has_broker(const struct recipe *r)
+bool recipe_has_broker(const struct recipe *r)
 {
     for (uint32_t i = 0; i < r->spec->n_grants; i++)
         if (r->spec->grants[i].mode == WIRE_GRANT_RW)
@@ -233,12 +233,23 @@ static int restrict_paths(struct recipe *r, struct error *err)
     return result;
 }
 
-static int filter_calls(struct recipe *r, struct error *err)
+/* A process has one listener in all its filters. Where the write broker needs it, or where somebody
+ * around us has it, refused calls get the same answers and nobody is told. */
+static int filter_base(struct recipe *r, struct error *err)
 {
     r->listener_fd = -1;
-    if (has_broker(r) && seccomp_listen(SECCOMP_BROKER, &r->listener_fd, err) < 0)
-        return -1;
-    if (seccomp_load(SECCOMP_BASE, err) < 0)
+    if (recipe_has_broker(r)) {
+        if (seccomp_listen(SECCOMP_BROKER, &r->listener_fd, err) < 0)
+            return -1;
+    } else if (seccomp_listen(SECCOMP_TOLD, &r->listener_fd, NULL) == 0) {
+        return 0;
+    }
+    return seccomp_load(SECCOMP_BASE, err);
+}
+
+static int filter_calls(struct recipe *r, struct error *err)
+{
+    if (filter_base(r, err) < 0)
         return -1;
     if ((r->spec->flags & WIRE_SPAWN_NO_MEMFD) && seccomp_load(SECCOMP_NO_MEMFD, err) < 0)
         return -1;

@@ -4,6 +4,7 @@
  */
 #pragma once
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/error.h"
@@ -15,7 +16,8 @@ struct recipe {
     int attach_fds[WIRE_ATTACH_MAX]; /* cgroup files to write "0" into */
     int grant_fds[WIRE_GRANTS_MAX];  /* detached mounts */
     int layer_fds[2 * WIRE_COW_MAX]; /* out: of copy-on-write grants, as WIRE_SEALED has them */
-    int listener_fd;                 /* out: of calls for the write broker; -1: there is none */
+    int listener_fd;                 /* out: of calls for the write broker, or, where there is none,
+                                      * of refused calls; -1: nobody is told */
     uint64_t namespaces;             /* CLONE_NEW* flags of all it is in, but the cgroup's */
     uint64_t prepared;               /* those among them that recipe_prepare() made */
     uint32_t layers;                 /* out: what stands */
@@ -31,6 +33,9 @@ uint64_t recipe_namespaces(void);
  * belong to is the caller's user namespace, so that not even a sandbox's pid 1 has a right in them.
  * Returns their flags, or 0: then the clone has to make them. */
 uint64_t recipe_prepare(void);
+
+/* A directory is granted for writing: the listener is the write broker's. */
+bool recipe_has_broker(const struct recipe *r);
 
 /* Runs every step or fails; a failed child must exit, it is neither here nor there. */
 int recipe_seal(struct recipe *r, struct error *err);

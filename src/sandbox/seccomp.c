@@ -21,6 +21,7 @@ static const struct {
     [SECCOMP_NO_MEMFD] = {seccomp_no_memfd, ARRAY_SIZE(seccomp_no_memfd), "no memory without owner"},
     [SECCOMP_NO_UNIX]  = {seccomp_no_unix,  ARRAY_SIZE(seccomp_no_unix),  "no Unix sockets"        },
     [SECCOMP_BROKER]   = {seccomp_broker,   ARRAY_SIZE(seccomp_broker),   "the write broker"       },
+    [SECCOMP_TOLD]     = {seccomp_told,     ARRAY_SIZE(seccomp_told),     "every sandbox"          },
     [SECCOMP_HOLD]     = {seccomp_hold,     ARRAY_SIZE(seccomp_hold),     "nothing but waiting"    },
 };
 /* clang-format on */
@@ -55,13 +56,19 @@ int seccomp_listen(enum seccomp_filter filter, int *ret_fd, struct error *err)
         .len = (unsigned short)filters[filter].length,
         .filter = (struct sock_filter *)filters[filter].insns,
     };
-    unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER | WAIT_KILLABLE_RECV;
-    long fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
+    unsigned long flags = SECCOMP_FILTER_FLAG_NEW_LISTENER;
+    long fd;
+
+    if (filter == SECCOMP_BROKER)
+        flags |= WAIT_KILLABLE_RECV;
+    fd = syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, flags, &program);
 
     if (fd < 0) {
         (void)error_errno(err, "filter system calls (%s)", filters[filter].name);
         if (errno == EINVAL && err)
             err->code = E_UNSUPPORTED;
+        if (filter != SECCOMP_BROKER)
+            return -1;
         return error_hint(err, "directories granted for writing need Linux 5.19; grant it `:cow`");
     }
     *ret_fd = (int)fd;

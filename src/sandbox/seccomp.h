@@ -18,7 +18,8 @@ enum seccomp_filter {
     SECCOMP_NO_UNIX,  /* on top, where directories of the host were granted: no socket that could be
                          in one */
     SECCOMP_BROKER,   /* on top, where a directory was granted for writing: see seccomp_listen() */
-    SECCOMP_HOLD,     /* on top, for the holder of a kernel\'s memory: nothing but waiting */
+    SECCOMP_TOLD,     /* SECCOMP_BASE with a listener that is told of refusals: seccomp_listen() */
+    SECCOMP_HOLD,     /* on top, for the holder of a kernel's memory: nothing but waiting */
 };
 
 /* Needs no_new_privs. Filters add up: the strictest answer wins. */

@@ -1,5 +1,6 @@
 """What was refused names itself, at every door."""
 import json
+import os
 
 import mcp
 import pytest
@@ -68,6 +69,61 @@ def test_a_call(who):
     answer = who.run(code, profile=str(path))
     found = of(answer.json, "call grant")
     assert found and "calls = [" in found[0]["hint"], answer
+
+
+CALLS = """
+import ctypes
+libc = ctypes.CDLL(None, use_errno=True)
+def call(number, *args):
+    print(libc.syscall(number, *args), ctypes.get_errno())
+"""
+
+
+def calls(*numbers):
+    return CALLS + "".join(f"call({', '.join(map(str, n))})\n" for n in numbers)
+
+
+def test_a_system_call(who):
+    """Numbers of x86-64: ptrace, keyctl, mount, unshare of a user namespace, a futex with priority inheritance."""
+    result = who.run(calls((101, 0), (101, 0), (250, 0), (165, 0, 0, 0), (272, 0x10000000), (202, 0, 6))).json
+    assert result["stdout"] == "-1 1\n" * 5 + "-1 38\n", result
+    found = {d["what"]: d["count"] for d in of(result, "system call filter")}
+    assert found == {
+        "use the system call `ptrace`": 2,
+        "use the system call `keyctl`": 1,
+        "use the system call `mount`": 1,
+        "use the system call `unshare` to make namespaces": 1,
+        "use the system call `futex` with priority inheritance": 1,
+    }
+    assert all("docs/SYSCALLS.md" in d["hint"] for d in result["denials"])
+
+
+def test_a_system_call_of_a_child(who):
+    result = who.run("unshare -U true; chroot / true; echo $?", "-l", "bash").json
+    assert [d["what"] for d in of(result, "system call filter")][:1] == ["use the system call `unshare` to make namespaces"], result
+
+
+def test_ordinary_programs_are_not_told_of(who):
+    """Libraries try calls that the filter refuses: that is no news."""
+    code = "import socket, subprocess, threading, tempfile, shutil, pandas, matplotlib.pyplot as p\np.plot([1]); p.savefig('/tmp/a.png')\nsubprocess.run(['ls', '-l'])\nthreading.Thread(target=print).start()\ntry: socket.getaddrinfo('localhost', 80)\nexcept OSError: pass\nprint(socket.if_nameindex)\nshutil.copytree('/usr/lib/python3/dist-packages/numpy/core', '/tmp/x')"
+    result = who.run(code, "--timeout", "60").json
+    assert result["status"] == "success" and result["denials"] == [], result
+
+
+def cpu_seconds(pid):
+    with open(f"/proc/{pid}/stat") as f:
+        user, system = f.read().rsplit(")", 1)[1].split()[11:13]
+    return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+
+@pytest.mark.slow
+def test_a_flood_of_refused_calls_takes_little_of_the_server(server):
+    """Each call waits for the server's answer. Answered at once, eight threads would keep it busy all the time."""
+    flood = CALLS + "import threading\ndef go():\n    while True: libc.syscall(101, 0)\nfor i in range(8): threading.Thread(target=go).start()"
+    before = cpu_seconds(server.process.pid)
+    reply = server.post("/v1/run", {"code": flood, "profile": "open", "timeout_s": 4})
+    assert reply.json["status"] == "timeout" and of(reply.json, "system call filter")[0]["count"] > 1000, reply
+    assert cpu_seconds(server.process.pid) - before < 1, "of four"
 
 
 def test_for_people(who):

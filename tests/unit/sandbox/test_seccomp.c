@@ -18,6 +18,8 @@
 #include <sys/stat.h>
 
 #include "child.h"
+#include "sandbox/seccomp_told.h"
+#include "wire/fds.h"
 
 #define ARRAY_SIZE(a) (sizeof(a) / sizeof((a)[0]))
 #define BAD           ((long)1) /* no address a process has */
@@ -646,6 +648,152 @@ static void other_threads_are_filtered_too(void **state)
     assert_int_equal(in_child(load_with_threads, NULL), EPERM);
 }
 
+/* --- refusals that are told --- */
+
+struct told {
+    const struct call *call;
+    bool has_listener; /* somebody answers */
+    struct seccomp_refusal refusal;
+    bool is_told;
+};
+
+static void send_fd(int sock, int fd)
+{
+    char control[FDS_SPACE(1)] = {0};
+    struct iovec byte = {"", 1};
+    struct msghdr msg = {.msg_iov = &byte, .msg_iovlen = 1};
+
+    fds_put(&msg, control, &fd, 1);
+    child_need(sendmsg(sock, &msg, 0) == 1);
+}
+
+static int receive_fd(int sock)
+{
+    char control[FDS_SPACE(1)], byte;
+    struct iovec room = {&byte, 1};
+    struct msghdr msg = {.msg_iov = &room,
+                         .msg_iovlen = 1,
+                         .msg_control = control,
+                         .msg_controllen = sizeof(control)};
+    int fd = -1;
+
+    assert_int_equal(recvmsg(sock, &msg, MSG_CMSG_CLOEXEC), 1);
+    assert_int_equal(fds_take(&msg, &fd, 1), 1);
+    return fd;
+}
+
+static void __attribute__((noreturn)) call_told(const struct told *told, int sock)
+{
+    int listener;
+    struct error err = {0};
+
+    step_aside();
+    child_need(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0);
+    child_need(seccomp_listen(SECCOMP_TOLD, &listener, &err) == 0);
+    if (told->has_listener)
+        send_fd(sock, listener);
+    child_need(close(listener) == 0);
+    _exit((int)run_call(told->call));
+}
+
+/* The error that the call got, from a supervisor as we are one. */
+static int run_told(struct told *told)
+{
+    int pair[2], status, listener = -1, r = 0;
+    pid_t pid, done = 0;
+
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair), 0);
+    pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0)
+        call_told(told, pair[1]);
+    if (told->has_listener)
+        listener = receive_fd(pair[0]);
+    told->is_told = false;
+    while (done == 0) {
+        if (listener >= 0 && (r = seccomp_refuse_next(listener, &told->refusal)) > 0)
+            told->is_told = true;
+        done = waitpid(pid, &status, listener >= 0 ? WNOHANG : 0);
+        if (!done && r == 0)
+            (void)usleep(50);
+    }
+    assert_int_equal(done, pid);
+    if (listener >= 0) { /* nobody is left to answer */
+        assert_int_equal(seccomp_refuse_next(listener, &(struct seccomp_refusal){0}), -1);
+        (void)close(listener);
+    }
+    (void)close(pair[0]);
+    (void)close(pair[1]);
+    assert_true(WIFEXITED(status));
+    return WEXITSTATUS(status);
+}
+
+/* Told or not, the answers are the same. */
+static void told_refusals_are_refusals(void **state)
+{
+    size_t count = 0;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        struct told told = {.call = &refused[i], .has_listener = true};
+
+        if (run_told(&told) != EPERM)
+            fail_msg("%s is not refused", refused[i].name);
+        if (told.is_told && !*told.refusal.name)
+            fail_msg("%s is told without a name", refused[i].name);
+        count += told.is_told;
+    }
+    assert_in_range(count, 80, ARRAY_SIZE(refused));
+}
+
+static void what_depends_on_arguments_is_told_with_words(void **state)
+{
+    /* clang-format off */
+    static const struct {
+        struct call call;
+        const char *name, *how; /* NULL: not told */
+        int error;
+    } calls[] = {
+        {CALL(ptrace, 0), "ptrace", "", EPERM},
+        {CALL(unshare, CLONE_NEWUSER), "unshare", "to make namespaces", EPERM},
+        {CALL(unshare, 0), NULL, NULL, 0},
+        {CALL(futex, BAD, FUTEX_LOCK_PI), "futex", "with priority inheritance", ENOSYS},
+        {CALL(socket, AF_PACKET, SOCK_RAW), "socket", "of a refused family, type or protocol", EPERM},
+        {CALL(socket, AF_NETLINK, SOCK_RAW), NULL, NULL, EPERM},
+        {CALL(clone3, BAD, 88), NULL, NULL, ENOSYS},
+        {CALL(mbind, 0), NULL, NULL, EPERM},
+        {CALL(seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER), NULL, NULL, EPERM},
+    };
+    /* clang-format on */
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
+        struct told told = {.call = &calls[i].call, .has_listener = true};
+
+        assert_int_equal(run_told(&told), calls[i].error);
+        assert_int_equal(told.is_told, calls[i].name != NULL);
+        if (calls[i].name) {
+            assert_string_equal(told.refusal.name, calls[i].name);
+            assert_string_equal(told.refusal.how, calls[i].how);
+        }
+    }
+}
+
+/* The filter refuses by itself; nobody inside can take the listener's place. */
+static void without_an_answer_nothing_is_permitted(void **state)
+{
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
+        struct told told = {.call = &refused[i]};
+        int error = run_told(&told);
+
+        if (error != ENOSYS && error != EPERM)
+            fail_msg("%s: %d", refused[i].name, error);
+        if (refused[i].number == SYS_seccomp)
+            assert_int_equal(error, EPERM);
+    }
+}
+
 static void length_is_that_of_the_program(void **state)
 {
     (void)state;
@@ -675,6 +823,9 @@ int main(void)
         cmocka_unit_test(loading_needs_no_new_privs),
         cmocka_unit_test(a_kernel_without_filters_is_an_error),
         cmocka_unit_test(other_threads_are_filtered_too),
+        cmocka_unit_test(told_refusals_are_refusals),
+        cmocka_unit_test(what_depends_on_arguments_is_told_with_words),
+        cmocka_unit_test(without_an_answer_nothing_is_permitted),
         cmocka_unit_test(length_is_that_of_the_program),
     };
 
