@@ -11,6 +11,48 @@
 
 #define AT(field) .offset = offsetof(struct config, field)
 
+/* Rows of the table of limits (base/run_limits.h), by the unit of their values. */
+#define OF_SECONDS CONFIG_REAL
+#define OF_CORES   CONFIG_REAL
+#define OF_COUNT   CONFIG_INT
+#define OF_MB      CONFIG_SIZE
+#define OF_BYTES   CONFIG_SIZE
+
+#define IN_SECONDS .unit = "seconds", .value = "SECONDS"
+#define IN_CORES   .unit = "cores", .value = "N"
+#define IN_COUNT   .value = "N"
+#define IN_MB      .unit = "MB", .unit_bytes = 1048576, .value = "MB"
+#define IN_BYTES   .unit = "bytes", .unit_bytes = 1, .value = "BYTES"
+
+#define WORDS(...) __VA_ARGS__
+
+#define LIMIT_OPTION(name, member, ctype, kind, per, min, max, default_, flag_, variables, brief_, \
+                     help_)                                                                        \
+    {#name,                                                                                        \
+     OF_##kind,                                                                                    \
+     #default_,                                                                                    \
+     (double)(min),                                                                                \
+     (double)(max),                                                                                \
+     IN_##kind,                                                                                    \
+     .is_reloadable = true,                                                                        \
+     .aliases = {WORDS variables},                                                                 \
+     .flag = flag_,                                                                                \
+     .help = help_,                                                                                \
+     .brief = brief_,                                                                              \
+     .limit = &run_limit_table[RUN_LIMIT_ROW_##name],                                              \
+     AT(name)},
+
+#define CEILING_OPTION(name, kind, default_)                                                       \
+    {"max_" #name,                                                                                 \
+     OF_##kind,                                                                                    \
+     #default_,                                                                                    \
+     RUN_LIMIT_MIN_##name,                                                                         \
+     RUN_LIMIT_MAX_##name,                                                                         \
+     IN_##kind,                                                                                    \
+     .is_reloadable = true,                                                                        \
+     .help = "the most a request may ask for as `" #name "`",                                      \
+     AT(max_##name)},
+
 /* Every option of the program. The table makes the parser, the checks, the flags, `belljar config`
  * and the manual. */
 /* clang-format off */
@@ -45,43 +87,8 @@ static const struct config_option options[] = {
     {"policies_dir", CONFIG_STRING, "", .value = "DIR",
      .help = "where the ready-made profiles are; empty: those that came with the program", AT(policies_dir)},
 
-    {"timeout_s", CONFIG_REAL, "30", 1, 86400, "max_timeout_s", .unit = "seconds", .is_reloadable = true,
-     .aliases = {"EXECUTION_TIMEOUT", "CODERUNNER_EXECUTION_TIMEOUT"}, .flag = "timeout", .value = "SECONDS",
-     .help = "how long a program may take by the clock on the wall",
-     .brief = "by the clock on the wall", AT(timeout_s)},
-    {"max_timeout_s", CONFIG_REAL, "300", 1, 86400, .unit = "seconds", .is_reloadable = true,
-     .help = "the most a request may ask for as `timeout_s`", AT(max_timeout_s)},
-    {"cpu_time_s", CONFIG_REAL, "0", 0, 86400, .unit = "seconds", .is_reloadable = true,
-     .flag = "cpu-time", .value = "SECONDS",
-     .help = "how much CPU time all processes of a program may use together; 0: only `timeout_s` counts",
-     .brief = "CPU time of all its processes; 0: no limit", AT(cpu_time_s)},
-    {"memory_mb", CONFIG_SIZE, "512", 64, 1048576, "max_memory_mb", .unit = "MB", .unit_bytes = 1048576,
-     .is_reloadable = true, .aliases = {"MEMORY_LIMIT_MB", "CODERUNNER_MAX_KERNEL_MEMORY"},
-     .flag = "memory", .value = "MB",
-     .help = "memory of everything a program starts, the files it writes included",
-     .brief = "of everything it starts, its files included", AT(memory_mb)},
-    {"max_memory_mb", CONFIG_SIZE, "2048", 64, 1048576, .unit = "MB", .unit_bytes = 1048576, .is_reloadable = true,
-     .help = "the most a request may ask for as `memory_mb`", AT(max_memory_mb)},
-    {"cpus", CONFIG_REAL, "0", 0, 1024, .unit = "cores", .is_reloadable = true,
-     .aliases = {"CODERUNNER_MAX_KERNEL_CPU"}, .flag = "cpus", .value = "N",
-     .help = "share of the processor, in cores (0.5 is half of one); 0: no share is set",
-     .brief = "share of the processor, in cores; 0: all", AT(cpus)},
-    {"pids", CONFIG_INT, "64", 1, 4096, .is_reloadable = true, .flag = "pids", .value = "N",
-     .help = "processes and threads at once", AT(pids)},
-    {"descriptors", CONFIG_INT, "256", 16, 65536, .is_reloadable = true,
-     .help = "open files per process", AT(descriptors)},
-    {"disk_mb", CONFIG_SIZE, "64", 1, 65536, .unit = "MB", .unit_bytes = 1048576, .is_reloadable = true,
-     .flag = "disk", .value = "MB",
-     .help = "room for files a program writes outside of allowed directories",
-     .brief = "room for files outside of allowed directories", AT(disk_mb)},
-    {"inodes", CONFIG_INT, "10000", 64, 10000000, .is_reloadable = true,
-     .help = "number of those files and directories", AT(inodes)},
-    {"file_mb", CONFIG_SIZE, "16384", 1, 1048576, .unit = "MB", .unit_bytes = 1048576, .is_reloadable = true,
-     .help = "the size of one file a program writes, wherever it stands", AT(file_mb)},
-    {"output_bytes", CONFIG_SIZE, "1048576", 256, LIMIT_OUTPUT_BYTES_MAX, .unit = "bytes", .unit_bytes = 1,
-     .is_reloadable = true, .flag = "output", .value = "BYTES",
-     .help = "how much of stdout, and of stderr, is kept; past it the middle is dropped",
-     .brief = "kept of stdout, and of stderr", AT(output_bytes)},
+    RUN_LIMITS(LIMIT_OPTION)
+    RUN_LIMIT_CEILINGS(CEILING_OPTION)
     {"code_bytes", CONFIG_SIZE, "1048576", 1, LIMIT_CODE_BYTES, .unit = "bytes", .unit_bytes = 1,
      .is_reloadable = true, .help = "the longest program taken", AT(code_bytes)},
 
@@ -308,35 +315,29 @@ int config_set_flag(struct config *config, const char *flag, const char *value, 
     return nearest ? error_hint(err, "did you mean `--%s`?", nearest) : -1;
 }
 
-static bool is_from(const struct config *config, enum config_origin least, const void *field)
-{
-    size_t offset = (size_t)((const char *)field - (const char *)config);
-
-    for (size_t i = 0; i < ARRAY_SIZE(options); i++)
-        if (options[i].offset == offset)
-            return config->sources[i].origin >= least;
-    return false;
-}
-
 void config_limits(const struct config *config, enum config_origin least, struct run_limits *limits)
 {
-#define PUT(field, target, value)                                                                  \
-    do {                                                                                           \
-        if (is_from(config, least, &config->field))                                                \
-            limits->target = (__typeof__(limits->target))(value);                                  \
-    } while (0)
+    for (size_t i = 0; i < ARRAY_SIZE(options); i++)
+        if (options[i].limit && config->sources[i].origin >= least)
+            run_limit_set(limits, options[i].limit, config_number(config, &options[i]));
+}
 
-    PUT(timeout_s, timeout_ms, config->timeout_s * 1000);
-    PUT(cpu_time_s, cpu_ms, config->cpu_time_s * 1000);
-    PUT(memory_mb, memory_bytes, (uint64_t)config->memory_mb * MIB);
-    PUT(cpus, cpu_percent, config->cpus * 100);
-    PUT(pids, processes, config->pids);
-    PUT(descriptors, descriptors, config->descriptors);
-    PUT(file_mb, file_bytes, (uint64_t)config->file_mb * MIB);
-    PUT(disk_mb, disk_bytes, (uint64_t)config->disk_mb * MIB);
-    PUT(inodes, inodes, config->inodes);
-    PUT(output_bytes, output_bytes, config->output_bytes);
-#undef PUT
+const struct config_option *config_ceiling(const struct config_option *option)
+{
+    char name[64];
+
+    if (!option->limit)
+        return NULL;
+    (void)snprintf(name, sizeof(name), "max_%s", option->name);
+    return config_find(name);
+}
+
+double config_limit_max(const struct config *config, const struct run_limit *limit)
+{
+    const struct config_option *option = config_find(limit->name);
+    const struct config_option *ceiling = option ? config_ceiling(option) : NULL;
+
+    return ceiling ? config_number(config, ceiling) : limit->max;
 }
 
 static bool is_yes(const char *word)

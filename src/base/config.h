@@ -46,7 +46,6 @@ struct config_option {
     enum config_type type;
     const char *fallback; /* the default, as text */
     double min, max;
-    const char *ceiling;    /* the option that holds the real maximum, or NULL */
     const char *choices;    /* comma-separated, of CONFIG_CHOICE */
     const char *unit;       /* "seconds", "MB", ... or NULL */
     int64_t unit_bytes;     /* of CONFIG_SIZE */
@@ -57,8 +56,9 @@ struct config_option {
     const char *value;      /* what stands behind the flag in --help */
     const char *help;       /* one sentence, lower case, no period */
     const char *brief;      /* the same for --help, where a line has 54 columns for it */
-    bool is_net;            /* a list of hosts (base/net.h), which may be tables in a file */
-    size_t offset;          /* of the value in struct config */
+    const struct run_limit *limit; /* the row it was made from, or NULL */
+    bool is_net;                   /* a list of hosts (base/net.h), which may be tables in a file */
+    size_t offset;                 /* of the value in struct config */
 };
 
 /* A Python prefix with its modules: [environments.NAME] in the file. */
@@ -84,18 +84,12 @@ struct config {
     char *package_index;
     struct config_list auto_install;
     char *policies_dir;
-    double timeout_s;
-    double max_timeout_s;
-    double cpu_time_s;
-    int64_t memory_mb;
-    int64_t max_memory_mb;
-    double cpus;
-    int64_t pids;
-    int64_t descriptors;
-    int64_t disk_mb;
-    int64_t inodes;
-    int64_t file_mb;
-    int64_t output_bytes;
+#define X(name, member, type, kind, ...) RUN_LIMIT_TYPE_##kind name;
+    RUN_LIMITS(X)
+#undef X
+#define X(name, kind, fallback) RUN_LIMIT_TYPE_##kind max_##name;
+    RUN_LIMIT_CEILINGS(X)
+#undef X
     int64_t code_bytes;
     char *masking;
     char *aggressive_masking;
@@ -182,6 +176,9 @@ bool config_has_names(const struct config *config); /* for personal data: scrub/
  * CONFIG_FILE, &l); */
 void config_limits(const struct config *config, enum config_origin least,
                    struct run_limits *limits);
+
+/* The most a request may ask for, in the unit of the name. */
+double config_limit_max(const struct config *config, const struct run_limit *limit);
 
 /* The environment the option `environment` names: one of the file, `system`, or a path. The results
  * belong to the config; *ret_python is NULL for `system`. An unknown name is E_NOT_FOUND. */

@@ -31,6 +31,12 @@ int config_mistake(const struct config *config, const struct config_option *opti
  * checked, which the caller frees. NULL: *err says why. */
 char *config_net_text(const json_t *item, struct error *err);
 
+/* The value of an option that is a number. */
+double config_number(const struct config *config, const struct config_option *option);
+
+/* The option that holds the most a limit may be set to, or NULL. */
+const struct config_option *config_ceiling(const struct config_option *option);
+
 struct config_source *config_source_of(const struct config *config,
                                        const struct config_option *option);
 void *config_field(const struct config *config, const struct config_option *option);

@@ -92,13 +92,9 @@ static int add_subject(const struct config_option *option, const struct config_s
 
 static double ceiling_of(const struct config *config, const struct config_option *option)
 {
-    const struct config_option *ceiling = option->ceiling ? config_find(option->ceiling) : NULL;
-    const void *field;
+    const struct config_option *ceiling = config_ceiling(option);
 
-    if (!ceiling || !config)
-        return option->max;
-    field = config_field(config, ceiling);
-    return ceiling->type == CONFIG_REAL ? *(const double *)field : (double)*(const int64_t *)field;
+    return ceiling && config ? config_number(config, ceiling) : option->max;
 }
 
 static int add_choices(const struct config_option *option, struct buf *out, struct error *err)
@@ -164,7 +160,7 @@ static void put_number(const struct config *config, const struct config_option *
         *(int64_t *)field = (int64_t)number;
 }
 
-static double get_number(const struct config *config, const struct config_option *option)
+double config_number(const struct config *config, const struct config_option *option)
 {
     const void *field = config_field(config, option);
 
@@ -230,27 +226,27 @@ static bool parse_number(const struct config_option *option, const char *text, d
     return *end == '\0';
 }
 
-static int hint_at_ceiling(const struct config_option *option, struct error *err)
+static int hint_at_ceiling(const struct config_option *ceiling, struct error *err)
 {
     char variable[64];
 
-    config_variable(config_find(option->ceiling), variable, sizeof(variable));
+    config_variable(ceiling, variable, sizeof(variable));
     return error_hint(err, "the operator may raise the ceiling: `%s` in the configuration, or %s",
-                      option->ceiling, variable);
+                      ceiling->name, variable);
 }
 
 int config_check_ceiling(struct config *config, const struct config_option *option,
                          struct error *err)
 {
     const struct config_source *source = config_source_of(config, option);
-    const struct config_option *ceiling = option->ceiling ? config_find(option->ceiling) : NULL;
+    const struct config_option *ceiling = config_ceiling(option);
     double number, max;
     char read[32];
 
     if (!ceiling)
         return 0;
-    number = get_number(config, option);
-    max = get_number(config, ceiling);
+    number = config_number(config, option);
+    max = config_number(config, ceiling);
     if (number <= max)
         return 0;
     if (source->origin == CONFIG_DEFAULT) {
@@ -259,7 +255,7 @@ int config_check_ceiling(struct config *config, const struct config_option *opti
     }
     (void)snprintf(read, sizeof(read), "%g", number);
     config_mistake(config, option, source, read, err);
-    return hint_at_ceiling(option, err);
+    return hint_at_ceiling(ceiling, err);
 }
 
 /* ---- choices ---- */
@@ -295,12 +291,15 @@ static int set_number(struct config *config, const struct config_option *option,
                       const struct config_source *source, double number, const char *read,
                       struct error *err)
 {
+    const struct config_option *ceiling;
+
     if (in_range(option, number)) {
         put_number(config, option, number);
         return 0;
     }
+    ceiling = config_ceiling(option);
     config_mistake(config, option, source, read, err);
-    return option->ceiling && number > option->max ? hint_at_ceiling(option, err) : -1;
+    return ceiling && number > option->max ? hint_at_ceiling(ceiling, err) : -1;
 }
 
 static int set_string(struct config *config, const struct config_option *option,

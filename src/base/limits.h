@@ -1,5 +1,5 @@
 /* Every fixed ceiling of the program, each with its reason. What a request may ask for is in
- * struct run_limits (base/run.h); these are the bounds nobody may pass.
+ * the table of base/run_limits.h; these are the bounds nobody may pass.
  */
 #pragma once
 

@@ -10,19 +10,6 @@
 #include "base/net.h"
 #include "base/stream.h"
 
-/* Defaults of a request that names nothing; the option table of base/config.c says the same to the
- * operator. */
-static const struct run_limits default_limits = {
-    .timeout_ms = 30 * 1000,
-    .memory_bytes = 512 * MIB,
-    .processes = 64,
-    .descriptors = 256,
-    .file_bytes = 16384 * MIB,
-    .disk_bytes = 64 * MIB,
-    .inodes = 10000,
-    .output_bytes = MIB,
-};
-
 static const struct {
     const char *name;
     int exit;
@@ -42,7 +29,7 @@ struct run *run_new(void)
         free(run);
         return NULL;
     }
-    run->limits = default_limits;
+    run_limits_init(&run->limits);
     run->masking = RUN_MASK_SECRETS;
     buf_init(&run->code, LIMIT_CODE_BYTES);
     buf_init(&run->input, LIMIT_STDIN_BYTES);

@@ -13,6 +13,7 @@
 #include "base/clean.h"
 #include "base/error.h"
 #include "base/limits.h"
+#include "base/run_limits.h"
 #include "wire/message.h"
 #include "wire/pack.h"
 
@@ -49,19 +50,6 @@ enum run_state {
     RUN_STATE_KEPT,
     RUN_STATE_LOST,
     RUN_STATE_FRESH, /* its own are kept; those of earlier cells were lost before it began */
-};
-
-struct run_limits {
-    uint32_t timeout_ms;   /* wall clock */
-    uint32_t cpu_ms;       /* CPU time of all processes together; 0: only the wall clock counts */
-    uint64_t memory_bytes; /* of everything in the sandbox, its files included */
-    uint32_t cpu_percent;  /* share of one core times 100; 0: no share set */
-    uint32_t processes;    /* processes and threads */
-    uint32_t descriptors;  /* per process */
-    uint64_t file_bytes;   /* one file */
-    uint64_t disk_bytes;   /* /workspace, /tmp and /dev/shm together */
-    uint32_t inodes;       /* of the same */
-    uint64_t output_bytes; /* kept per stream */
 };
 
 /* What is put behind labels in everything a run gives out (scrub/scrub.h). */

@@ -194,27 +194,14 @@ static int take_grants(const json_t *start, struct run *run, struct error *err)
     return 0;
 }
 
-static uint64_t limit_of(const json_t *limits, const char *name)
-{
-    return (uint64_t)json_integer_value(json_object_get(limits, name));
-}
-
 static void take_limits(const json_t *start, struct run_limits *limits)
 {
-    const json_t *l = json_object_get(start, "limits");
+    const json_t *recorded = json_object_get(start, "limits");
 
-    *limits = (struct run_limits){
-        .timeout_ms = (uint32_t)limit_of(l, "timeout_ms"),
-        .cpu_ms = (uint32_t)limit_of(l, "cpu_ms"),
-        .memory_bytes = limit_of(l, "memory_bytes"),
-        .cpu_percent = (uint32_t)limit_of(l, "cpu_percent"),
-        .processes = (uint32_t)limit_of(l, "processes"),
-        .descriptors = (uint32_t)limit_of(l, "descriptors"),
-        .file_bytes = limit_of(l, "file_bytes"),
-        .disk_bytes = limit_of(l, "disk_bytes"),
-        .inodes = (uint32_t)limit_of(l, "inodes"),
-        .output_bytes = limit_of(l, "output_bytes"),
-    };
+    for (size_t i = 0; i < RUN_LIMIT_ROWS; i++)
+        run_limit_set_raw(
+            limits, &run_limit_table[i],
+            (uint64_t)json_integer_value(json_object_get(recorded, run_limit_table[i].member)));
 }
 
 static int take_program(const json_t *start, struct run *run, struct error *err)

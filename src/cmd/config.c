@@ -10,6 +10,7 @@
 #include "base/json.h"
 #include "base/suggest.h"
 #include "cmd/cmd.h"
+#include "gate/admit.h"
 
 static int help(void)
 {
@@ -198,6 +199,20 @@ struct request {
     bool is_json;
 };
 
+/* Old spellings in the profile that is set. A profile that cannot be read is told of by the
+ * commands that need it. */
+static void hint_at_profile(const struct config *config)
+{
+    cleanup_error struct error err = {0};
+    struct profile *profile = NULL;
+    char text[128];
+
+    if (admit_load_profile(config, &profile, &err) == 0)
+        for (size_t i = 0; profile_old_limit(profile, i, text, sizeof(text)); i++)
+            (void)fprintf(stderr, "hint: profile `%s`: %s\n", profile_name(profile), text);
+    profile_free(profile);
+}
+
 static int show(const struct request *request, struct buf *out, struct error *err)
 {
     cleanup(config_free_p) struct config *config = config_new();
@@ -212,6 +227,7 @@ static int show(const struct request *request, struct buf *out, struct error *er
         return add_one(config, request->name, out, err);
     if (request->is_json)
         return add_json(config, out, err);
+    hint_at_profile(config);
     if (add_settings(config, out, err) < 0 || add_environments(config, out, err) < 0)
         return -1;
     return add_servers(config, out, err);

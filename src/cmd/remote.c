@@ -44,16 +44,20 @@ void remote_done(struct remote *remote)
 }
 
 /* What a server takes of our settings, under the same names; false: it has its own. */
-static bool is_sent(const char *name)
+static bool is_sent(const struct config_option *option)
 {
-    static const char *const names[] = {"allow",      "net",          "profile",    "timeout_s",
-                                        "cpu_time_s", "memory_mb",    "cpus",       "pids",
-                                        "disk_mb",    "output_bytes", "environment"};
+    static const char *const others[] = {"allow", "net", "profile", "environment"};
 
-    for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-        if (strcmp(name, names[i]) == 0)
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        if (strcmp(option->name, others[i]) == 0)
             return true;
-    return false;
+    return option->limit && option->limit->scope != RUN_LIMIT_OF_OPERATOR;
+}
+
+/* Whether a cell can have its own; the rest is said when the session is opened. */
+static bool is_of_cell(const struct config_option *option)
+{
+    return option->limit && option->limit->scope == RUN_LIMIT_OF_CELL;
 }
 
 /* The option behind a flag. */
@@ -74,7 +78,7 @@ static const char *own_flag(const struct remote *remote)
         const struct config_option *option = option_of(remote->flags[i]);
 
         /* It may be a directory, which no server takes. */
-        if (!option || !is_sent(option->name) || strcmp(option->name, "environment") == 0)
+        if (!option || !is_sent(option) || strcmp(option->name, "environment") == 0)
             return remote->flags[i];
     }
     return NULL;
@@ -159,14 +163,10 @@ static int add_settings(const struct remote *remote, const struct config *config
 {
     for (size_t i = 0; i < remote->n_flags; i++) {
         const struct config_option *option = option_of(remote->flags[i]);
-        bool is_cells;
 
-        if (!option || !is_sent(option->name))
+        if (!option || !is_sent(option))
             return only_here(remote->flags[i], err);
-        is_cells = strcmp(option->name, "timeout_s") == 0 ||
-                   strcmp(option->name, "cpu_time_s") == 0 ||
-                   strcmp(option->name, "output_bytes") == 0;
-        if ((!for_cell || is_cells) &&
+        if ((!for_cell || is_of_cell(option)) &&
             json_object_set_new(body, option->name, config_value(config, option)) < 0)
             return error_memory(err);
     }
@@ -251,8 +251,7 @@ static const char *opening_flag(const struct remote *remote, const struct run *r
     for (size_t i = 0; i < remote->n_flags; i++) {
         const struct config_option *option = option_of(remote->flags[i]);
 
-        if (option && is_sent(option->name) && strcmp(option->name, "timeout_s") != 0 &&
-            strcmp(option->name, "cpu_time_s") != 0 && strcmp(option->name, "output_bytes") != 0)
+        if (option && is_sent(option) && !is_of_cell(option))
             return remote->flags[i];
     }
     return NULL;

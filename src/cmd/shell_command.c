@@ -86,24 +86,22 @@ static int do_restart(struct shell *shell, char **words, size_t count, struct er
 static int do_limits(struct shell *shell, char **words, size_t count, struct error *err)
 {
     struct session_info info;
-    const struct run_limits *l;
 
     (void)words;
     (void)count;
     (void)err;
     session_info(shell->session, &info);
-    l = info.limits;
-    shell_say("profile      %s", info.profile);
-    shell_say("time         %g s a cell", l->timeout_ms / 1000.0);
-    if (l->cpu_ms)
-        shell_say("CPU time     %g s a cell", l->cpu_ms / 1000.0);
-    shell_say("memory       %g MB", (double)l->memory_bytes / (double)MIB);
-    if (l->cpu_percent)
-        shell_say("processors   %g", l->cpu_percent / 100.0);
-    shell_say("processes    %u", l->processes);
-    shell_say("descriptors  %u a process", l->descriptors);
-    shell_say("disk         %g MB, %u files", (double)l->disk_bytes / (double)MIB, l->inodes);
-    shell_say("output       %llu bytes kept of each stream", (unsigned long long)l->output_bytes);
+    shell_say("%-13s %s", "profile", info.profile);
+    for (size_t i = 0; i < RUN_LIMIT_ROWS; i++) {
+        const struct run_limit *limit = &run_limit_table[i];
+        double value = run_limit_get(info.limits, limit);
+
+        if (value == 0 && run_limit_has_none(limit))
+            shell_say("%-13s no limit", limit->name);
+        else
+            shell_say("%-13s %.15g %s%s", limit->name, value, run_limit_unit(limit),
+                      limit->scope == RUN_LIMIT_OF_CELL ? " a cell" : "");
+    }
     return 0;
 }
 

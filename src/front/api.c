@@ -17,24 +17,12 @@
 
 /* CodeRunner's first: one of its paths is that of a session by the name of `session`. */
 const struct route *const api_tables[] = {
-    coderunner_routes,
-    api_run_routes,
-    api_approval_routes,
-    api_batch_routes,
-    api_session_routes,
-    api_copy_routes,
-    api_changes_routes,
-    api_file_routes,
-    api_output_routes,
-    api_skill_routes,
-    api_undo_routes,
-    api_work_routes,
-    pyrunner_routes,
-    metrics_routes,
-    mcp_http_routes,
-    mcp_sse_routes,
-    api_meta_routes,
-    NULL,
+    coderunner_routes,  api_run_routes,     api_approval_routes,
+    api_batch_routes,   api_session_routes, api_copy_routes,
+    api_changes_routes, api_file_routes,    api_output_routes,
+    api_skill_routes,   api_undo_routes,    api_work_routes,
+    pyrunner_routes,    metrics_routes,     mcp_http_routes,
+    mcp_sse_routes,     api_meta_routes,    NULL,
 };
 
 /* Made once: the tables never change, and anybody may ask for it as often as he likes. */
@@ -228,37 +216,13 @@ static int above(const char *name, double max, const char *whose, struct error *
     return error_hint(err, "ask for less, or have it raised: `max_%s`", name);
 }
 
-/* The number asked for, within the operator's bound for all and the one of this token. Below 0
- * there is no bound. Returns 1: it is there. */
-static int read_bounded(const json_t *body, const char *name, double most, double own,
-                        double *ret_value, struct error *err)
+double api_limit_max(const struct api *api, const struct caller *caller, enum run_limit_row row)
 {
-    const json_t *value = json_object_get(body, name);
-    double number = json_number_value(value);
+    const struct run_limit *limit = &run_limit_table[row];
+    double most = config_limit_max(api->config, limit), own;
 
-    if (!value)
-        return 0;
-    if (most >= 0 && number > most)
-        return above(name, most, "the operator", err);
-    if (own >= 0 && number > own)
-        return above(name, own, "this token", err);
-    *ret_value = number;
-    return 1;
-}
-
-static double lower(double most, double own)
-{
+    own = rights_limit_max(&caller->rights, limit);
     return own >= 0 && own < most ? own : most;
-}
-
-double api_max_timeout_s(const struct api *api, const struct caller *caller)
-{
-    return lower(api->config->max_timeout_s, caller->rights.max_timeout_s);
-}
-
-double api_max_memory_mb(const struct api *api, const struct caller *caller)
-{
-    return lower((double)api->config->max_memory_mb, caller->rights.max_memory_mb);
 }
 
 long api_max_sessions(const struct caller *caller)
@@ -268,44 +232,24 @@ long api_max_sessions(const struct caller *caller)
     return own < 0 ? 0 : own == 0 ? -1 : (long)own;
 }
 
-/* 0 is all there are: more than any bound. */
-static int read_cpus(const json_t *body, double own, struct run_limits *limits, struct error *err)
-{
-    double value = 0;
-    int r = read_bounded(body, "cpus", -1, own, &value, err);
-
-    if (r > 0 && value == 0 && own >= 0)
-        return above("cpus", own, "this token", err);
-    if (r > 0)
-        limits->cpu_percent = (uint32_t)(value * 100);
-    return r;
-}
-
 int api_read_limits(const struct api *api, const struct caller *caller, const json_t *body,
                     struct run_limits *limits, struct error *err)
 {
-    const struct config *config = api->config;
-    const struct rights *own = &caller->rights;
-    double value;
-    int r;
+    for (size_t i = 0; i < RUN_LIMIT_REQUEST_ROWS; i++) {
+        const struct run_limit *limit = &run_limit_table[i];
+        const json_t *asked = json_object_get(body, limit->name);
+        double value = json_number_value(asked), most = config_limit_max(api->config, limit);
+        double own = rights_limit_max(&caller->rights, limit);
 
-#define READ(name, most, bound, field, unit)                                                       \
-    do {                                                                                           \
-        r = read_bounded(body, name, most, bound, &value, err);                                    \
-        if (r < 0)                                                                                 \
-            return r;                                                                              \
-        if (r > 0)                                                                                 \
-            limits->field = (__typeof__(limits->field))(value * (unit));                           \
-    } while (0)
-
-    READ("timeout_s", config->max_timeout_s, own->max_timeout_s, timeout_ms, 1000);
-    READ("cpu_time_s", -1, -1, cpu_ms, 1000);
-    READ("memory_mb", (double)config->max_memory_mb, own->max_memory_mb, memory_bytes, (double)MIB);
-    READ("pids", -1, own->max_pids, processes, 1);
-    READ("disk_mb", -1, own->max_disk_mb, disk_bytes, (double)MIB);
-    READ("output_bytes", -1, own->max_output_bytes, output_bytes, 1);
-#undef READ
-    return read_cpus(body, own->max_cpus, limits, err) < 0 ? -1 : 0;
+        if (!asked)
+            continue;
+        if (value > most)
+            return above(limit->name, most, "the operator", err);
+        if (own >= 0 && run_limit_exceeds(limit, value, own))
+            return above(limit->name, own, "this token", err);
+        run_limit_set(limits, limit, value);
+    }
+    return 0;
 }
 
 /* The one asked for, if the token has it; else the settings' own, or the token's first. */

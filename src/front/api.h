@@ -61,24 +61,26 @@ extern const struct route coderunner_routes[];
 
 /* --- fields that several bodies have --- */
 
-/* What a client may ask for is bounded here; by how much exactly the settings say (max_timeout_s,
- * max_memory_mb). */
+/* Limits that a request may name (base/run_limits.h), each with a comma behind it. The settings and
+ * the token may allow less. */
 /* clang-format off */
-#define API_CELL_FIELDS                                                                            \
-    {"timeout_s", SCHEMA_NUMBER, .min = 1, .max = 86400,                                           \
-     .help = "how long it may take by the clock on the wall"},                                     \
-    {"cpu_time_s", SCHEMA_NUMBER, .min = 0, .max = 86400,                                          \
-     .help = "CPU time of all its processes; 0: no limit"},                                        \
-    {"output_bytes", SCHEMA_INTEGER, .min = 256, .max = 4194304,                                   \
-     .help = "kept of stdout, and of stderr, in the answer"}
+#define API_LIMITS_OF_CELL    RUN_LIMITS_OF_CELL(API_LIMIT)
+#define API_LIMITS_OF_SANDBOX RUN_LIMITS_OF_SANDBOX(API_LIMIT)
 
-#define API_BOX_FIELDS                                                                             \
-    {"memory_mb", SCHEMA_INTEGER, .min = 64, .max = 1048576,                                       \
-     .help = "memory of everything it starts, its files included"},                                \
-    {"cpus", SCHEMA_NUMBER, .min = 0, .max = 1024,                                                 \
-     .help = "share of the processor, in cores; 0: all"},                                          \
-    {"pids", SCHEMA_INTEGER, .min = 1, .max = 1024, .help = "processes and threads at once"},      \
-    {"disk_mb", SCHEMA_INTEGER, .min = 1, .max = 4096, .help = "room for its files"}
+#define API_LIMIT(name, member, ctype, kind, per, min_, max_, default_, flag, variables, brief,    \
+                  help_)                                                                           \
+    {#name, API_LIMIT_##kind, .min = (double)(min_), .max = (double)(max_), .help = help_},
+
+#define API_LIMIT_SECONDS SCHEMA_NUMBER
+#define API_LIMIT_CORES   SCHEMA_NUMBER
+#define API_LIMIT_COUNT   SCHEMA_INTEGER
+#define API_LIMIT_MB      SCHEMA_INTEGER
+#define API_LIMIT_BYTES   SCHEMA_INTEGER
+
+/* The time limit by itself, for the tools of MCP. */
+#define API_TIMEOUT_FIELD                                                                          \
+    {"timeout_s", SCHEMA_NUMBER, .min = RUN_LIMIT_MIN_timeout_s, .max = RUN_LIMIT_MAX_timeout_s,   \
+     .example = "60", .help = "wall-clock limit in seconds"}
 
 #define API_CODE_FIELDS                                                                            \
     {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,                      \
@@ -171,8 +173,7 @@ int api_admit_cell(const struct api *api, const struct caller *caller,
                    struct error *err);
 
 /* The most this client may ask for: the settings' bound, or the lower one of its token. */
-double api_max_timeout_s(const struct api *api, const struct caller *caller);
-double api_max_memory_mb(const struct api *api, const struct caller *caller);
+double api_limit_max(const struct api *api, const struct caller *caller, enum run_limit_row row);
 
 /* For struct session_options. */
 long api_max_sessions(const struct caller *caller);

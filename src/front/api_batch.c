@@ -31,7 +31,7 @@
 /* clang-format off */
 #define ITEM_FIELDS                                                                                \
     {"code", SCHEMA_STRING, .max_len = LIMIT_CODE_BYTES, .help = "the program"},                   \
-    API_INPUT_FIELDS, API_PROFILE_FIELDS, API_CELL_FIELDS, API_BOX_FIELDS, API_SEED_FIELD,         \
+    API_INPUT_FIELDS, API_PROFILE_FIELDS, API_LIMITS_OF_CELL API_LIMITS_OF_SANDBOX API_SEED_FIELD, \
     API_PROGRAM_FIELDS,                                                                            \
     PARCEL_FIELDS,                                                                                 \
     {"expected_output", SCHEMA_STRING, .help = "what it should write to standard output"},         \

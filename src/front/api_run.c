@@ -8,10 +8,18 @@
 #include "front/parcel.h"
 #include "state/skill.h"
 
+/* clang-format off */
 static const struct schema_field run_fields[] = {
-    API_CODE_FIELDS,    API_PROFILE_FIELDS, API_CELL_FIELDS, API_BOX_FIELDS,
-    API_PROGRAM_FIELDS, API_SEED_FIELD,     PARCEL_FIELDS,   {0},
+    API_CODE_FIELDS,
+    API_PROFILE_FIELDS,
+    API_LIMITS_OF_CELL
+    API_LIMITS_OF_SANDBOX
+    API_PROGRAM_FIELDS,
+    API_SEED_FIELD,
+    PARCEL_FIELDS,
+    {0},
 };
+/* clang-format on */
 
 static void read_seed(const json_t *body, struct run *run)
 {

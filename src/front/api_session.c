@@ -8,21 +8,27 @@
 #include "gate/admit.h"
 #include "state/skill.h"
 
+/* clang-format off */
 static const struct schema_field open_fields[] = {
-    {"name",         SCHEMA_STRING, .max_len = 64,
+    {"name", SCHEMA_STRING, .max_len = 64,
      .help = "to find it by, beside its id; up to 64 letters, digits, `.`, `_` and `-`"},
     {"idle_s", SCHEMA_NUMBER, .min = 1, .max = 2592000,
      .help = "it ends when nothing was run in it for so long"},
-    {"lifetime_s",              SCHEMA_NUMBER, .min = 1, .max = 2592000,
+    {"lifetime_s", SCHEMA_NUMBER, .min = 1, .max = 2592000,
      .help = "it ends so long after it was opened"},
     API_PROFILE_FIELDS,
-    API_CELL_FIELDS,
-    API_BOX_FIELDS,
+    API_LIMITS_OF_CELL
+    API_LIMITS_OF_SANDBOX
     {0},
 };
 
 static const struct schema_field cell_fields[] = {
-    API_CODE_FIELDS, API_CELL_FIELDS, PARCEL_FIELDS, {0}};
+    API_CODE_FIELDS,
+    API_LIMITS_OF_CELL
+    PARCEL_FIELDS,
+    {0},
+};
+/* clang-format on */
 
 static const struct schema_field nothing[] = {{0}};
 
@@ -40,12 +46,20 @@ static void run_free_p(struct run **run)
 
 static json_t *limits_json(const struct run_limits *limits)
 {
-    return json_pack("{s:f, s:f, s:I, s:f, s:I, s:I, s:I}", "timeout_s",
-                     (double)limits->timeout_ms / 1000, "cpu_time_s", (double)limits->cpu_ms / 1000,
-                     "memory_mb", (json_int_t)(limits->memory_bytes / MIB), "cpus",
-                     (double)limits->cpu_percent / 100, "pids", (json_int_t)limits->processes,
-                     "disk_mb", (json_int_t)(limits->disk_bytes / MIB), "output_bytes",
-                     (json_int_t)limits->output_bytes);
+    json_t *object = json_object();
+
+    for (size_t i = 0; object && i < RUN_LIMIT_REQUEST_ROWS; i++) {
+        const struct run_limit *limit = &run_limit_table[i];
+        double value = run_limit_get(limits, limit);
+
+        if (json_object_set_new(object, limit->name,
+                                run_limit_is_whole(limit) ? json_integer((json_int_t)value)
+                                                          : json_real(value)) < 0) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
 }
 
 static json_t *seconds_or_null(uint64_t ms)

@@ -213,7 +213,8 @@ static struct run *new_cell(struct request *request, const struct session *sessi
 {
     const struct api *api = request->api;
     const json_t *timeout = json_object_get(body, "timeout");
-    double usual = api->config->timeout_s, most = api_max_timeout_s(request->api, request->caller);
+    double usual = api->config->timeout_s,
+           most = api_limit_max(request->api, request->caller, RUN_LIMIT_ROW_timeout_s);
     double seconds = timeout ? json_number_value(timeout) : usual < most ? usual : most;
     json_t *native = json_pack("{s:s, s:s, s:s, s:f, s:b}", "profile", CODERUNNER_PROFILE, "code",
                                code, "language", language == RUN_BASH ? "bash" : "python",
@@ -260,7 +261,8 @@ static void execute(struct request *request, bool is_task)
 
     compat_read(&c, request, execute_fields, false);
     code = code_of(&c);
-    compat_at_most(&c, "timeout", api_max_timeout_s(request->api, request->caller));
+    compat_at_most(&c, "timeout",
+                   api_limit_max(request->api, request->caller, RUN_LIMIT_ROW_timeout_s));
     if (compat_refuses(&c, request))
         return;
     word = json_string_value(json_object_get(c.body, "language"));

@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/run_limits.h"
 
 static json_t *content(const char *type, json_t *schema)
 {
@@ -185,6 +186,24 @@ static json_t *operation(const struct route *route)
     return object;
 }
 
+/* The limits of a session as an answer shows them (base/run_limits.h). */
+static void add_limits(json_t *schemas)
+{
+    json_t *limits = json_object_get(
+        json_object_get(json_object_get(schemas, "Session"), "properties"), "limits");
+    json_t *properties = json_object();
+
+    for (size_t i = 0; i < RUN_LIMIT_REQUEST_ROWS; i++) {
+        const struct run_limit *limit = &run_limit_table[i];
+
+        (void)json_object_set_new(properties, limit->name,
+                                  json_pack("{s:s, s:s}", "type",
+                                            run_limit_is_whole(limit) ? "integer" : "number",
+                                            "description", limit->help));
+    }
+    (void)json_object_set_new(limits, "properties", properties);
+}
+
 json_t *openapi_json(const struct route *const *tables)
 {
     static const struct json_text_limits limits = {.bytes = 64 * KIB, .depth = 32};
@@ -210,6 +229,7 @@ json_t *openapi_json(const struct route *const *tables)
         }
     if (json_text_load(openapi_components, strlen(openapi_components), &limits, &parts, NULL) < 0)
         parts = json_object();
+    add_limits(json_object_get(parts, "schemas"));
     return json_pack("{s:s, s:{s:s, s:s}, s:[{s:[]}], s:o, s:o}", "openapi", "3.1.0", "info",
                      "title", "Belljar", "version", BELLJAR_VERSION, "security", "token", "paths",
                      paths, "components", parts);

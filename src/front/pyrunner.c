@@ -134,8 +134,8 @@ static double or_default(const json_t *body, const char *name, double value)
  * that is the default. */
 static json_t *native_body(const struct request *request, const json_t *body)
 {
-    double most_s = api_max_timeout_s(request->api, request->caller),
-           most_mb = api_max_memory_mb(request->api, request->caller);
+    double most_s = api_limit_max(request->api, request->caller, RUN_LIMIT_ROW_timeout_s),
+           most_mb = api_limit_max(request->api, request->caller, RUN_LIMIT_ROW_memory_mb);
     double timeout = or_default(body, "timeout", DEFAULT_S < most_s ? DEFAULT_S : most_s);
     double memory = or_default(body, "memory_limit", DEFAULT_MB < most_mb ? DEFAULT_MB : most_mb);
     const json_t *prints = json_object_get(body, "auto_print");
@@ -177,8 +177,10 @@ static void run_code(struct request *request)
 
     compat_read(&c, request, run_fields, true);
     check_code(&c);
-    compat_at_most(&c, "timeout", api_max_timeout_s(request->api, request->caller));
-    compat_at_most(&c, "memory_limit", api_max_memory_mb(request->api, request->caller));
+    compat_at_most(&c, "timeout",
+                   api_limit_max(request->api, request->caller, RUN_LIMIT_ROW_timeout_s));
+    compat_at_most(&c, "memory_limit",
+                   api_limit_max(request->api, request->caller, RUN_LIMIT_ROW_memory_mb));
     if (!compat_refuses(&c, request))
         start(request, c.body);
 }

@@ -52,6 +52,10 @@ uint32_t profile_required_layers(const struct profile *profile);
 /* Puts the profile's own limits (if it states any) into `limits`. */
 void profile_apply_limits(const struct profile *profile, struct run_limits *limits);
 
+/* A limit that the profile, or one it inherits from, states by an old spelling: "`limits.cpu_s` is
+ * now called ...". `index` counts them from 0; false past the end. */
+bool profile_old_limit(const struct profile *profile, size_t index, char *text, size_t size);
+
 /* The rules as they travel into the sandbox (decoded by wire/policy.h). Owned by the profile, made
  * once. */
 struct span profile_encoded(const struct profile *profile);

@@ -35,7 +35,8 @@ struct profile {
     uint64_t max_bytes;
     uint64_t max_lines;
     struct run_limits limits;
-    uint32_t limits_set; /* bit per row of limit_fields */
+    uint32_t limits_set; /* bit per row of run_limit_table */
+    uint32_t limits_old; /* the same: those that a file names by an old spelling */
     struct pack encoded;
     char *paths[PROFILE_INHERIT_MAX]; /* the files it was read from */
     size_t n_paths;

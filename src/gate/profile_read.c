@@ -323,60 +323,71 @@ static int read_hints(const struct profile_source *source, const char *key, cons
     return 0;
 }
 
-/* Limits a profile may state. Ranges are wide: the operator's own ceilings are checked where the
- * request is. */
-static const struct limit_field {
-    const char *key;
-    size_t offset;
-    bool is_64;
-    uint64_t unit; /* what one means in the unit of struct run_limits */
-    uint64_t least;
-    uint64_t most;
-} limit_fields[] = {
-#define LIMIT(name, member, unit, least, most)                                                     \
-    {                                                                                              \
-        "limits." name, offsetof(struct run_limits, member),                                       \
-            sizeof(((struct run_limits *)0)->member) == sizeof(uint64_t), unit, least, most        \
-    }
-    LIMIT("timeout_s", timeout_ms, 1000, 1, 86400),
-    LIMIT("cpu_s", cpu_ms, 1000, 1, 86400),
-    LIMIT("memory_mb", memory_bytes, MIB, 16, 1 << 20),
-    LIMIT("cpu_percent", cpu_percent, 1, 1, 100000),
-    LIMIT("pids", processes, 1, 1, 65536),
-    LIMIT("descriptors", descriptors, 1, 16, 65536),
-    LIMIT("file_mb", file_bytes, MIB, 1, 1 << 20),
-    LIMIT("disk_mb", disk_bytes, MIB, 1, 1 << 20),
-    LIMIT("inodes", inodes, 1, 16, 10000000),
-    LIMIT("output_bytes", output_bytes, 1, 1, LIMIT_OUTPUT_BYTES_MAX),
-#undef LIMIT
-};
+/* ---- limits: the keys of [limits] are the rows of base/run_limits.h ---- */
 
-static int read_limit(const struct profile_source *source, size_t index, const json_t *value,
+#define LIMITS "limits."
+
+static int wrong_limit(const struct profile_source *source, const char *key,
+                       const struct run_limit *limit, double per, const json_t *value,
+                       struct error *err)
+{
+    if (!json_is_number(value) || (run_limit_is_whole(limit) && !json_is_integer(value)))
+        return profile_wrong_kind(source, key, value,
+                                  run_limit_is_whole(limit) ? "a whole number" : "a number", err);
+    return profile_mistake(source, key, err, "`%s` is %.15g, expected %.15g to %.15g", key,
+                           json_number_value(value), limit->min * per, limit->max * per);
+}
+
+/* `per`: how many of the key's unit make one of the limit's. */
+static int read_limit(const struct profile_source *source, const char *key,
+                      const struct run_limit *limit, double per, const json_t *value,
                       struct error *err)
 {
-    const struct limit_field *field = &limit_fields[index];
-    char *at = (char *)&source->profile->limits + field->offset;
-    uint64_t number = 0;
-    uint32_t small;
+    struct profile *p = source->profile;
+    double number = json_number_value(value) / per;
 
-    if (read_number(source, field->key, value, field->least, field->most, &number, err) < 0)
-        return -1;
-    number *= field->unit;
-    small = (uint32_t)number;
-    memcpy(at, field->is_64 ? (void *)&number : (void *)&small, field->is_64 ? 8 : 4);
-    source->profile->limits_set |= 1u << index;
+    if (!json_is_number(value) || (run_limit_is_whole(limit) && !json_is_integer(value)) ||
+        !run_limit_fits(limit, number))
+        return wrong_limit(source, key, limit, per, value, err);
+    run_limit_set(&p->limits, limit, number);
+    p->limits_set |= 1u << (limit - run_limit_table);
     return 0;
+}
+
+/* Profiles of earlier versions keep working; a file that uses both names says two things. */
+static int read_old_limit(const struct profile_source *source, const char *key,
+                          const struct run_limit *limit, double per, const json_t *tree,
+                          const json_t *value, struct error *err)
+{
+    if (json_object_get(json_object_get(tree, "limits"), limit->name)) {
+        profile_mistake(source, key, err, "`%s` is the old name of `" LIMITS "%s`, which is set",
+                        key, limit->name);
+        return error_hint(err, "remove `%s`", key);
+    }
+    source->profile->limits_old |= 1u << (limit - run_limit_table);
+    return read_limit(source, key, limit, per, value, err);
 }
 
 void profile_apply_limits(const struct profile *profile, struct run_limits *limits)
 {
-    for (size_t i = 0; i < ARRAY_SIZE(limit_fields); i++) {
-        const struct limit_field *field = &limit_fields[i];
-
+    for (size_t i = 0; i < RUN_LIMIT_ROWS; i++)
         if (profile->limits_set & (1u << i))
-            memcpy((char *)limits + field->offset, (const char *)&profile->limits + field->offset,
-                   field->is_64 ? sizeof(uint64_t) : sizeof(uint32_t));
+            run_limit_set_raw(limits, &run_limit_table[i],
+                              run_limit_raw(&profile->limits, &run_limit_table[i]));
+}
+
+bool profile_old_limit(const struct profile *profile, size_t index, char *text, size_t size)
+{
+    for (size_t i = 0; i < RUN_LIMIT_ROWS; i++) {
+        const struct run_limit *limit = &run_limit_table[i];
+
+        if (!(profile->limits_old & (1u << i)) || index-- > 0)
+            continue;
+        (void)snprintf(text, size, "`" LIMITS "%s` is now called `" LIMITS "%s`",
+                       run_limit_old_name(limit), limit->name);
+        return true;
     }
+    return false;
 }
 
 enum field_kind {
@@ -495,14 +506,17 @@ static int read_field(const struct profile_source *source, const struct field *f
 
 static int unknown_key(const struct profile_source *source, const char *key, struct error *err)
 {
-    const char *known[ARRAY_SIZE(fields) + ARRAY_SIZE(limit_fields)];
+    const char *known[ARRAY_SIZE(fields) + RUN_LIMIT_ROWS];
+    char limits[RUN_LIMIT_ROWS][32];
     size_t count = 0;
     const char *near;
 
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
         known[count++] = fields[i].key;
-    for (size_t i = 0; i < ARRAY_SIZE(limit_fields); i++)
-        known[count++] = limit_fields[i].key;
+    for (size_t i = 0; i < RUN_LIMIT_ROWS; i++) {
+        (void)snprintf(limits[i], sizeof(limits[i]), LIMITS "%s", run_limit_table[i].name);
+        known[count++] = limits[i];
+    }
     near = suggest_nearest(key, known, count);
     profile_mistake(source, key, err, "unknown key `%s`", key);
     return near ? error_hint(err, "did you mean `%s`?", near) : -1;
@@ -519,15 +533,21 @@ static bool is_table(const char *key)
     return strcmp(key, "limits") == 0;
 }
 
-static int read_key(const struct profile_source *source, const char *key, json_t *value,
-                    struct error *err)
+static int read_key(const struct profile_source *source, const char *key, const json_t *tree,
+                    json_t *value, struct error *err)
 {
+    const char *name = strncmp(key, LIMITS, strlen(LIMITS)) == 0 ? key + strlen(LIMITS) : "";
+    const struct run_limit *limit = run_limit_find(name);
+    double per = 1;
+
     for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
         if (strcmp(key, fields[i].key) == 0)
             return read_field(source, &fields[i], value, err);
-    for (size_t i = 0; i < ARRAY_SIZE(limit_fields); i++)
-        if (strcmp(key, limit_fields[i].key) == 0)
-            return read_limit(source, i, value, err);
+    if (limit)
+        return read_limit(source, key, limit, 1, value, err);
+    limit = run_limit_find_old(name, &per);
+    if (limit)
+        return read_old_limit(source, key, limit, per, tree, value, err);
     return unknown_key(source, key, err);
 }
 
@@ -542,7 +562,7 @@ int profile_read(const struct profile_source *source, json_t *tree, struct error
         json_t *item;
 
         if (!is_table(name)) {
-            if (read_key(source, name, value, err) < 0)
+            if (read_key(source, name, tree, value, err) < 0)
                 return -1;
             continue;
         }
@@ -556,7 +576,7 @@ int profile_read(const struct profile_source *source, json_t *tree, struct error
                 key = NULL;
                 return error_memory(err);
             }
-            if (read_key(source, key, item, err) < 0)
+            if (read_key(source, key, tree, item, err) < 0)
                 return -1;
         }
     }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/log.h"
 #include "base/paths.h"
 
 #define PROFILES_MAX 64
@@ -15,13 +16,25 @@ struct profiles {
     size_t count;
 };
 
+/* Loads a profile, and tells the operator of old spellings in it. */
+static int load(const char *name, const char *dir, struct profile **ret_profile, struct error *err)
+{
+    char text[128];
+
+    if (profile_load(name, dir, ret_profile, err) < 0)
+        return -1;
+    for (size_t i = 0; profile_old_limit(*ret_profile, i, text, sizeof(text)); i++)
+        LOG_EVENT(LOG_WARNING, "profile", {"profile", profile_name(*ret_profile)}, {"hint", text});
+    return 0;
+}
+
 int profiles_open(const struct config *config, struct profiles **ret_profiles, struct error *err)
 {
     struct profiles *p = calloc(1, sizeof(*p));
 
     if (p)
         p->dir = *config->policies_dir ? strdup(config->policies_dir) : paths_data("policies", err);
-    if (!p || !p->dir || profile_load(config->profile, p->dir, &p->own, err) < 0) {
+    if (!p || !p->dir || load(config->profile, p->dir, &p->own, err) < 0) {
         profiles_free(p);
         return err && err->code != E_NONE ? -1 : error_memory(err);
     }
@@ -54,7 +67,7 @@ int profiles_get(struct profiles *p, const char *name, const struct profile **re
         }
     if (strchr(name, '/') || p->count == PROFILES_MAX)
         return error_set(err, E_INVALID, "`profile` is the name of a profile, not a path");
-    if (profile_load(name, p->dir, &p->others[p->count], err) < 0) {
+    if (load(name, p->dir, &p->others[p->count], err) < 0) {
         if (err && err->code == E_NOT_FOUND)
             err->code = E_INVALID; /* the path of the request is fine, the field is not */
         return -1;

@@ -12,14 +12,25 @@
 
 #define AT(field) .offset = offsetof(struct rights, field)
 
+/* The bound of a limit that a request may name, in the same order: row i of the one table is row i
+ * of the other. No token is bound to 0, which would mean "no limit". */
+#define MAX_BOUND(name, member, type, kind, per, min, max, ...)                                    \
+    {"max_" #name,                                                                                 \
+     IS_WHOLE_##kind,                                                                              \
+     (min) ? (double)(min) : 1.0 / (per),                                                          \
+     (double)(max),                                                                                \
+     "the most a run may ask for as `" #name "`",                                                  \
+     AT(max_##name)},
+
+#define IS_WHOLE_SECONDS false
+#define IS_WHOLE_CORES   false
+#define IS_WHOLE_COUNT   true
+#define IS_WHOLE_MB      true
+#define IS_WHOLE_BYTES   true
+
 /* clang-format off */
 static const struct rights_bound bounds[] = {
-    {"max_timeout_s", false, 1, 86400, "the most a run may ask for as `timeout_s`", AT(max_timeout_s)},
-    {"max_memory_mb", true, 64, 1048576, "the most it may ask for as `memory_mb`", AT(max_memory_mb)},
-    {"max_cpus", false, 0.01, 1024, "the most it may ask for as `cpus`", AT(max_cpus)},
-    {"max_pids", true, 1, 4096, "the most it may ask for as `pids`", AT(max_pids)},
-    {"max_disk_mb", true, 1, 65536, "the most it may ask for as `disk_mb`", AT(max_disk_mb)},
-    {"max_output_bytes", true, 256, LIMIT_OUTPUT_BYTES_MAX, "the most it may ask for as `output_bytes`", AT(max_output_bytes)},
+    RUN_LIMITS_OF_REQUEST(MAX_BOUND)
     {"max_runs", true, 1, 4096, "runs at once; more wait", AT(max_runs)},
     {"max_sessions", true, 0, 4096, "sessions at once", AT(max_sessions)},
     {"runs_per_minute", true, 1, 1000000, "runs and cells begun within a minute", AT(runs_per_minute)},
@@ -185,21 +196,20 @@ bool rights_allow_profile(const struct rights *rights, const char *name)
     return rights->n_profiles == 0;
 }
 
+double rights_limit_max(const struct rights *rights, const struct run_limit *limit)
+{
+    size_t row = (size_t)(limit - run_limit_table);
+
+    return row < RUN_LIMIT_REQUEST_ROWS ? rights_get(rights, &bounds[row]) : -1;
+}
+
 void rights_lower(const struct rights *rights, struct run_limits *limits)
 {
-    /* 0 where it means none at all is above every bound. */
-#define LOWER(field, bound, unit, zero_is_none)                                                    \
-    do {                                                                                           \
-        double most = rights->bound * (unit);                                                      \
-        if (most >= 0 && ((double)limits->field > most || ((zero_is_none) && !limits->field)))     \
-            limits->field = (__typeof__(limits->field))most;                                       \
-    } while (0)
+    for (size_t i = 0; i < RUN_LIMIT_REQUEST_ROWS; i++) {
+        const struct run_limit *limit = &run_limit_table[i];
+        double most = rights_limit_max(rights, limit);
 
-    LOWER(timeout_ms, max_timeout_s, 1000, false);
-    LOWER(memory_bytes, max_memory_mb, (double)MIB, false);
-    LOWER(cpu_percent, max_cpus, 100, true);
-    LOWER(processes, max_pids, 1, false);
-    LOWER(disk_bytes, max_disk_mb, (double)MIB, false);
-    LOWER(output_bytes, max_output_bytes, 1, false);
-#undef LOWER
+        if (most >= 0 && run_limit_exceeds(limit, run_limit_get(limits, limit), most))
+            run_limit_set(limits, limit, most);
+    }
 }

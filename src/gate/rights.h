@@ -24,7 +24,9 @@ struct rights {
     bool has_grants;   /* may use the directories of the host that the settings allow */
 
     /* Below 0: not set. */
-    double max_timeout_s, max_memory_mb, max_cpus, max_pids, max_disk_mb, max_output_bytes;
+#define X(name, ...) double max_##name;
+    RUN_LIMITS_OF_REQUEST(X) /* the most a run may ask for, in the unit of the name */
+#undef X
     double max_runs, max_sessions; /* at once */
     double runs_per_minute, cpu_s_per_hour, bytes_per_hour;
 };
@@ -54,6 +56,9 @@ int rights_set_json(struct rights *rights, const char *key, const json_t *value,
 
 /* The lines of the file. */
 int rights_write(const struct rights *rights, struct buf *out, struct error *err);
+
+/* The most this token may ask for, in the unit of the limit's name; below 0: not set. */
+double rights_limit_max(const struct rights *rights, const struct run_limit *limit);
 
 bool rights_allow_profile(const struct rights *rights, const char *name);
 

@@ -183,9 +183,10 @@ static void adopt_cell(struct session *s, struct run *cell)
     cell->session_name = s->name;
     cell->names = s->names;
     session_take_terms(cell, model);
-    cell->limits.timeout_ms = own.timeout_ms;
-    cell->limits.cpu_ms = own.cpu_ms;
-    cell->limits.output_bytes = own.output_bytes;
+    for (size_t i = 0; i < RUN_LIMIT_ROWS; i++)
+        if (run_limit_table[i].scope == RUN_LIMIT_OF_CELL)
+            run_limit_set_raw(&cell->limits, &run_limit_table[i],
+                              run_limit_raw(&own, &run_limit_table[i]));
     cell->started_ns = loop_now_ns();
     if (!cell->owner)
         cell->owner = s->owner;

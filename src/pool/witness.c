@@ -147,16 +147,8 @@ void witness_add_error(struct witness *witness, struct record *r, const struct e
 void witness_add_limits(struct record *r, const struct run_limits *limits)
 {
     record_open(r, "limits");
-    record_number(r, "timeout_ms", limits->timeout_ms);
-    record_number(r, "cpu_ms", limits->cpu_ms);
-    record_number(r, "memory_bytes", limits->memory_bytes);
-    record_number(r, "cpu_percent", limits->cpu_percent);
-    record_number(r, "processes", limits->processes);
-    record_number(r, "descriptors", limits->descriptors);
-    record_number(r, "file_bytes", limits->file_bytes);
-    record_number(r, "disk_bytes", limits->disk_bytes);
-    record_number(r, "inodes", limits->inodes);
-    record_number(r, "output_bytes", limits->output_bytes);
+    for (size_t i = 0; i < RUN_LIMIT_ROWS; i++)
+        record_number(r, run_limit_table[i].member, run_limit_raw(limits, &run_limit_table[i]));
     record_close(r);
 }
 

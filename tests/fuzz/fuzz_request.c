@@ -22,13 +22,13 @@ static void check_error(struct error *err)
 /* What every handler of a program counts on. */
 static void check_fit(const json_t *body)
 {
-    const json_t *timeout = json_object_get(body, "timeout_s"),
-                 *pids = json_object_get(body, "pids");
+    for (size_t i = 0; i < RUN_LIMIT_REQUEST_ROWS; i++) {
+        const struct run_limit *limit = &run_limit_table[i];
+        const json_t *value = json_object_get(body, limit->name);
 
-    if (timeout && !(json_number_value(timeout) >= 1 && json_number_value(timeout) <= 86400))
-        abort();
-    if (pids && (json_integer_value(pids) < 1 || json_integer_value(pids) > 1024))
-        abort();
+        if (value && !run_limit_fits(limit, json_number_value(value)))
+            abort();
+    }
     if (json_object_get(body, "code") && !json_string_value(json_object_get(body, "code")))
         abort();
 }

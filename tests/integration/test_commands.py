@@ -58,6 +58,16 @@ def test_config_shows_every_option_and_its_source(who):
     assert line and "300" in line[0] and "BELLJAR_MEMORY_MB" in line[0], answer
 
 
+def test_config_tells_of_old_names_in_the_profile(user, tmp_path):
+    path = user.home / "old-names.toml"
+    path.write_text('inherits = "standard"\n[limits]\ncpu_percent = 50\n')
+    answer = user.call("config", env={"BELLJAR_PROFILE": str(path)})
+    assert answer.code == 0 and "`limits.cpu_percent` is now called `limits.cpus`" in answer.errors, answer
+    assert user.call("config").errors == ""
+    answer = user.call("run", "-c", "print(1)", env={"BELLJAR_PROFILE": str(path)})
+    assert (answer.code, answer.text) == (0, "1\n"), answer
+
+
 @pytest.mark.parametrize("name, value", [("EXECUTION_TIMEOUT", "17"), ("MEMORY_LIMIT_MB", "333")])
 def test_names_of_older_systems_are_honoured(who, name, value):
     assert value in who.call("config", env={name: value}).text

@@ -310,3 +310,22 @@ def test_tokens_are_never_said(tokens, name):
     tokens.run(token[:-1] + "x", "print(1)")
     assert token not in "\n".join(tokens.server.said)
     assert json.dumps(tokens.call(token, "GET", "/openapi.json").json).find(token) < 0
+
+
+# --- limits of a token, over HTTP ---
+
+
+def test_a_token_can_use_the_whole_of_its_disk(tokens, name):
+    token = tokens.add(name, "--max-disk-mb", "8192")
+    answer = tokens.run(token, "print(1)", disk_mb=8192)
+    assert (answer.status, answer.json["stdout"]) == (200, "1\n"), answer
+    answer = tokens.run(token, "print(1)", disk_mb=8193)
+    assert answer.status == 400 and "this token allows at most 8192" in answer.json["error"]["message"], answer
+
+
+def test_a_tiny_share_of_the_processor_is_not_all_of_it(tokens, name):
+    token = tokens.add(name, "--max-cpus", "0.5", "--max-cpu-time-s", "2")
+    opened = tokens.call(token, "POST", "/v1/sessions", {"cpus": 0.001})
+    assert (opened.status, opened.json["limits"]["cpus"], opened.json["limits"]["cpu_time_s"]) == (201, 0.01, 2), opened
+    answer = tokens.run(token, "1", cpu_time_s=0)
+    assert answer.status == 400 and "this token allows at most 2" in answer.json["error"]["message"], answer

@@ -1,5 +1,6 @@
 """`belljar shell`: a person at a prompt, and cells from a pipe."""
 import os
+import re
 import stat
 
 import pytest
@@ -168,7 +169,7 @@ def test_names_of_a_program_are_shown_in_visible_form(user):
 
 def test_limits_are_shown(user):
     answer = piped(user, ":limits\n", "--memory", "256", "--timeout", "3")
-    assert "256 MB" in answer.errors and "3 s a cell" in answer.errors, answer
+    assert re.search(r"^memory_mb +256 MB$", answer.errors, re.M) and re.search(r"^timeout_s +3 seconds a cell$", answer.errors, re.M), answer
 
 
 def test_restart_forgets_variables_and_keeps_files(user):

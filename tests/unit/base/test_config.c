@@ -220,9 +220,9 @@ static void out_of_range_states_the_range(void **state)
 {
     expect_mistake(*state, "pids = 0\n", "read `0`, expected a whole number from 1 to 4096", NULL);
     expect_mistake(*state, "pids = 99999999999999\n", "expected a whole number from 1 to 4096",
-                   NULL);
+                   "max_pids");
     expect_mistake(*state, "timeout_s = 0.5\n", "expected a number from 1 to 300 seconds", NULL);
-    expect_mistake(*state, "output_bytes = \"1G\"\n", "read `1G`", NULL);
+    expect_mistake(*state, "output_bytes = \"1G\"\n", "read `1G`", "max_output_bytes");
     expect_mistake(*state, "memory_mb = \"100K\"\n", "read `100K`", NULL);
 }
 
@@ -368,7 +368,7 @@ static void flags_are_checked_where_they_are_set(void **state)
     assert_true(config_set_flag(config, "memory", "4G", &err) < 0);
     assert_contains(err.hint, "max_memory_mb");
     assert_error(&err, E_INVALID,
-                 "`--memory`: read `4096`, expected a whole number from 64 to 2048");
+                 "`--memory`: read `4096`, expected a whole number from 16 to 2048");
     assert_true(config_set_flag(config, "pids", "x", &err) < 0);
     assert_error(&err, E_INVALID, "`--pids`: read `x`, expected a whole number from 1 to 4096");
     assert_true(config_set_flag(config, "tiemout", "3", &err) < 0);
