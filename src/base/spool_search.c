@@ -3,12 +3,19 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/loop.h"
 #include "base/spool.h"
 
-/* Steps of the pattern's machine in one call, for which everything else waits: some fifty
- * milliseconds at the very worst, one or two ordinarily, since most patterns take one step a byte.
- */
-#define STEPS ((size_t)8 << 20)
+/* Steps of the pattern's machine in one call, for which everything else waits. Most patterns take
+ * one step a byte, which is a millisecond or two. The others take as many as they have
+ * instructions: so the time is looked at, too, between lines, and a piece of a line has fewer
+ * steps. One piece of the worst is some 20 ms. */
+#define STEPS       ((size_t)8 << 20)
+#define PIECE_STEPS ((size_t)2 << 20)
+#define TIME_NS     ((uint64_t)8000000)
+
+/* A look at the clock costs as much as some lines. */
+#define CLOCK_STEPS ((size_t)64 << 10)
 
 /* To begin a line costs as much as this many steps and once the size of the pattern, also when it
  * is empty; and so many of them all lines of one call may cost. */
@@ -16,11 +23,11 @@
 #define LINES_STEPS ((size_t)4 << 20)
 
 /* Also the costliest pattern gets on. */
-#define PIECE_MIN (4 * KIB)
+#define PIECE_MIN ((size_t)KIB)
 
-static size_t bytes_to_search(const struct pattern *pattern)
+static size_t bytes_for(size_t steps, const struct pattern *pattern)
 {
-    size_t bytes = STEPS / pattern_cost(pattern);
+    size_t bytes = steps / pattern_cost(pattern);
 
     return bytes > PIECE_MIN ? bytes : PIECE_MIN;
 }
@@ -32,9 +39,20 @@ struct search {
     bool (*on_match)(void *arg, const struct spool_match *match);
     void *arg;
     char *data;
-    size_t steps;   /* to begin the lines so far */
+    size_t steps;  /* to begin the lines so far */
+    size_t unseen; /* steps since the last look at the clock, at most */
+    uint64_t began_ns;
     bool was_piece; /* the line goes on that was begun before */
 };
+
+static bool has_time(struct search *s, size_t len)
+{
+    s->unseen += LINE_STEPS + (len + 1) * pattern_cost(s->pattern);
+    if (s->unseen < CLOCK_STEPS)
+        return true;
+    s->unseen = 0;
+    return loop_cpu_ns() - s->began_ns < TIME_NS;
+}
 
 /* The line, or piece of one, at the front of `data`. Returns false when the caller has enough, or
  * the work for one call is done. */
@@ -55,7 +73,7 @@ static bool search_line(struct search *s, const char *data, size_t len, bool is_
     s->place->line += is_whole;
     s->was_piece = !is_whole;
     s->steps += LINE_STEPS + pattern_cost(s->pattern);
-    return goes_on && s->steps < LINES_STEPS;
+    return goes_on && s->steps < LINES_STEPS && has_time(s, len);
 }
 
 /* All lines in `n` bytes; the last one only if nothing else can end it: it fills the buffer, or the
@@ -79,15 +97,16 @@ int spool_search(const struct spool *spool, const struct pattern *pattern,
                  bool (*on_match)(void *arg, const struct spool_match *match), void *arg,
                  struct error *err)
 {
-    size_t budget = bytes_to_search(pattern);
-    size_t piece = budget < LIMIT_SPOOL_LINE ? budget : LIMIT_SPOOL_LINE;
+    size_t budget = bytes_for(STEPS, pattern), most = bytes_for(PIECE_STEPS, pattern);
+    size_t piece = most < LIMIT_SPOOL_LINE ? most : LIMIT_SPOOL_LINE;
     cleanup_free char *data = malloc(piece);
     struct search s = {.spool = spool,
                        .pattern = pattern,
                        .place = place,
                        .on_match = on_match,
                        .arg = arg,
-                       .data = data};
+                       .data = data,
+                       .began_ns = loop_cpu_ns()};
     uint64_t from = place->offset;
     struct spool_info info;
     bool goes_on = true;
