@@ -377,7 +377,14 @@ static const struct row broker_rows[] = {
     {"creat truncate mkdir mkdirat rmdir mknod mknodat unlink unlinkat rename renameat renameat2 link linkat symlink "
      "symlinkat chmod fchmodat fchmodat2 chown lchown fchownat utime utimes futimesat",
      NOTIFY, .reason = "as `open`"},
-    {"utimensat", ALLOW, WHEN(ONE(IS(1, 0))), NOTIFY, "of a descriptor; else the broker decides", "as `open`"},
+    {"setxattr lsetxattr removexattr lremovexattr", NOTIFY, .reason = "as `open`"},
+    {"fchmod fchown utimensat fsetxattr fremovexattr", NOTIFY,
+     .reason = "as `open`; a descriptor that was opened for reading, and each one of a directory, is on the read-only mount"},
+    {"access", ALLOW, WHEN(ONE(NOT(1, W_OK))), NOTIFY, "not about writing; else the broker decides",
+     "on the read-only mount the kernel says that nothing can be written; the broker says what a write would get"},
+    {"faccessat faccessat2", ALLOW, WHEN(ONE(NOT(2, W_OK))), NOTIFY, "not about writing; else the broker decides", "as `access`"},
+    {"landlock_create_ruleset landlock_add_rule landlock_restrict_self", MISSING,
+     .reason = "the broker's writes would not be bound by rules that a program makes for itself: it is told that there are none"},
     {"umask", NOTIFY, .reason = "the broker makes files with the caller's mask, and learns here that it may differ"},
 };
 

@@ -65,6 +65,7 @@ struct broker {
     uid_t uid;         /* of the sandbox, on the host */
     bool has_umask;    /* ours is what every process of the sandbox has */
     bool umask_varies; /* some process has called umask(2) */
+    mode_t umask;      /* ours, as it was set last */
     struct known_link links[LINKS_MAX];
     size_t n_links;
 };
@@ -91,6 +92,9 @@ int target_path(pid_t pid, uint64_t address, char path[PATH_MAX]);
 /* The absolute path of its working directory or of a directory descriptor, as the sandbox sees it.
  */
 int target_directory(pid_t pid, int dirfd, char path[PATH_MAX]);
+
+/* A copy of one of its descriptors: the same open file. -errno: it has none by that number. */
+int target_descriptor(pid_t pid, int fd);
 int target_umask(pid_t pid, mode_t *ret_umask);
 
 /* Whether the caller still waits. To be asked after something was read of it and before it is used:
@@ -103,6 +107,13 @@ bool target_waits(const struct broker *b);
  * `follows`: a link in the last part is followed. */
 long resolve_place(struct broker *b, pid_t pid, int dirfd, uint64_t address, bool follows,
                    struct place *ret_place);
+
+/* The same for something that is there and stays where it is: then also ".", "..", and the granted
+ * directory itself, whose path is "" and whose name is ".". `flags`: AT_SYMLINK_NOFOLLOW,
+ * AT_EMPTY_PATH. Without an address, and with an empty path where that is permitted, `dirfd` itself
+ * is meant: then the place is where the file of that descriptor is. */
+long resolve_object(struct broker *b, pid_t pid, int dirfd, uint64_t address, int flags,
+                    struct place *ret_place);
 void place_done(struct place *place);
 
 /* The mount that a descriptor is on; 0: unknown. */
@@ -127,6 +138,9 @@ enum judge_act {
 /* 0, or -errno: refused, and said so in the report. */
 long judge(struct broker *b, const struct place *place, enum judge_act act);
 
+/* The same without a word in the report: nobody has tried it yet. */
+long judge_quietly(struct broker *b, const struct place *place, enum judge_act act);
+
 /* The same for the text of a symbolic link that is to be made. */
 long judge_target(struct broker *b, const struct place *place, const char *target);
 
@@ -143,7 +157,7 @@ void judge_forget_name(struct broker *b, const struct place *place);
 /* The file has one more name, made by us. */
 void judge_note_link(struct broker *b, const struct place *place);
 
-/* --- calls.c: the calls themselves --- */
+/* --- calls.c: the calls themselves (broker/calls.h) --- */
 
 /* Performs the call; *ret_fd is a descriptor to hand to the caller, or -1. */
 long call_perform(struct broker *b, const struct seccomp_notif *call, int *ret_fd,

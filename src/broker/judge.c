@@ -38,7 +38,8 @@ static void report(struct broker *b, const char *what, const char *why)
 
 static void full_path(const struct place *place, char path[2 * PATH_MAX])
 {
-    (void)snprintf(path, 2 * (size_t)PATH_MAX, "%s/%s", place->grant->path, place->path);
+    (void)snprintf(path, 2 * (size_t)PATH_MAX, "%s%s%s", place->grant->path,
+                   *place->path ? "/" : "", place->path);
 }
 
 long judge_refuse(struct broker *b, const struct place *place, const char *verb, const char *why,
@@ -49,7 +50,7 @@ long judge_refuse(struct broker *b, const struct place *place, const char *verb,
 
     full_path(place, path);
     /* Of a path that is too long the end says more. */
-    (void)snprintf(what, sizeof(what), "%.16s %.*s", verb, room,
+    (void)snprintf(what, sizeof(what), "%.20s %.*s", verb, room,
                    strlen(path) > (size_t)room ? path + strlen(path) - (size_t)room : path);
     report(b, what, why);
     return -errnum;
@@ -246,6 +247,30 @@ static bool holds_grant(const struct broker *b, const struct place *place)
     return false;
 }
 
+/* 0, or -errno and why. */
+static long weigh(struct broker *b, const struct place *place, enum judge_act act,
+                  const char **ret_why)
+{
+    const struct protected_name *found = find_protected(b, place);
+
+    if (!found && act == JUDGE_CREATE_LINK)
+        found = find_protected_link(b, place);
+    if (found) {
+        *ret_why = found->reason;
+        return -EPERM;
+    }
+    if (act != JUDGE_CHANGE && holds_grant(b, place)) {
+        *ret_why = "another granted directory is mounted there";
+        return -EBUSY;
+    }
+    if (act == JUDGE_CHANGE && has_unknown_names(b, place)) {
+        *ret_why = "the file has other names (hard links) outside this directory; "
+                   "write a copy and rename it";
+        return -EPERM;
+    }
+    return 0;
+}
+
 long judge(struct broker *b, const struct place *place, enum judge_act act)
 {
     static const char *const verbs[] = {
@@ -255,19 +280,17 @@ long judge(struct broker *b, const struct place *place, enum judge_act act)
         [JUDGE_CREATE_LINK] = "create",
         [JUDGE_LINK] = "link",
     };
-    const struct protected_name *found = find_protected(b, place);
+    const char *why = NULL;
+    long r = weigh(b, place, act, &why);
 
-    if (!found && act == JUDGE_CREATE_LINK)
-        found = find_protected_link(b, place);
-    if (found)
-        return judge_refuse(b, place, verbs[act], found->reason, EPERM);
-    if (act != JUDGE_CHANGE && holds_grant(b, place))
-        return judge_refuse(b, place, verbs[act], "another granted directory is mounted there",
-                            EBUSY);
-    if (act == JUDGE_CHANGE && has_unknown_names(b, place))
-        return judge_refuse(b, place, verbs[act],
-                            "the file has other names (hard links) outside this directory", EPERM);
-    return 0;
+    return r < 0 ? judge_refuse(b, place, verbs[act], why, (int)-r) : 0;
+}
+
+long judge_quietly(struct broker *b, const struct place *place, enum judge_act act)
+{
+    const char *why = NULL;
+
+    return weigh(b, place, act, &why);
 }
 
 long judge_target(struct broker *b, const struct place *place, const char *target)

@@ -62,7 +62,8 @@ static struct waiting {
 } waiting[WAITING_MAX];
 static size_t n_waiting;
 
-static struct broker broker = {.listener = -1, .root = -1, .lock = -1, .journal_dir = -1};
+static struct broker broker = {
+    .listener = -1, .root = -1, .lock = -1, .journal_dir = -1, .umask = 022};
 static struct message message;
 
 /* --- the control socket --- */

@@ -2,6 +2,7 @@
 #include <fcntl.h>
 #include <linux/openat2.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -227,17 +228,12 @@ static long follow_link(const struct place *place, char path[PATH_MAX])
     return 0;
 }
 
-long resolve_place(struct broker *b, pid_t pid, int dirfd, uint64_t address, bool follows,
-                   struct place *ret_place)
+/* `path` is absolute, and used up. */
+static long resolve_path(struct broker *b, char path[PATH_MAX], bool follows,
+                         struct place *ret_place)
 {
-    char asked[PATH_MAX], path[PATH_MAX];
-    long r = target_path(pid, address, asked);
+    long r = 0;
 
-    if (r < 0)
-        return r == -ENAMETOOLONG ? r : -EFAULT;
-    r = make_absolute(b, pid, dirfd, asked, path);
-    if (!target_waits(b))
-        return -EINTR;
     for (int i = 0; r == 0; i++) {
         if (i == LINKS_FOLLOWED_MAX)
             return -ELOOP;
@@ -252,6 +248,167 @@ long resolve_place(struct broker *b, pid_t pid, int dirfd, uint64_t address, boo
         r = follow_link(ret_place, path);
         place_done(ret_place);
     }
+    return r;
+}
+
+static long read_path(pid_t pid, uint64_t address, char path[PATH_MAX])
+{
+    int r = target_path(pid, address, path);
+
+    return r == 0 || r == -ENAMETOOLONG ? r : -EFAULT;
+}
+
+long resolve_place(struct broker *b, pid_t pid, int dirfd, uint64_t address, bool follows,
+                   struct place *ret_place)
+{
+    char asked[PATH_MAX], path[PATH_MAX];
+    long r = read_path(pid, address, asked);
+
+    if (r < 0)
+        return r;
+    r = make_absolute(b, pid, dirfd, asked, path);
+    if (!target_waits(b))
+        return -EINTR;
+    return r == 0 ? resolve_path(b, path, follows, ret_place) : r;
+}
+
+/* --- what is there --- */
+
+static struct granted_dir *grant_of_mount(struct broker *b, uint64_t mount_id)
+{
+    for (uint32_t i = 0; mount_id && i < b->n_grants; i++)
+        if (b->grants[i].mount >= 0 && b->grants[i].mount_id == mount_id)
+            return &b->grants[i];
+    return NULL;
+}
+
+/* The place of an open file or directory of the sandbox. Whoever is on another mount than that of a
+ * grant is left to the kernel: also files that we opened ourselves, which may be changed. */
+static long place_of_descriptor(struct broker *b, int fd, struct place *place)
+{
+    struct granted_dir *grant = grant_of_mount(b, resolve_mount_id(fd));
+    char link[64], path[PATH_MAX];
+    const char *rest = NULL;
+    struct stat st;
+    char *slash;
+    ssize_t n;
+
+    if (!grant || fstat(fd, &st) < 0 || st.st_nlink == 0)
+        return ANSWER_CONTINUE;
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    n = readlink(link, path, sizeof(path) - 1);
+    if (n <= 0 || n == sizeof(path) - 1)
+        return ANSWER_CONTINUE;
+    path[n] = '\0';
+    if (find_grant(b, path, &rest) != grant)
+        return ANSWER_CONTINUE;
+    if (*rest == '\0') {
+        *place = (struct place){.grant = grant,
+                                .index = (unsigned)(grant - b->grants),
+                                .parent = grant->mount,
+                                .name = "."};
+    } else {
+        slash = strrchr(path, '/');
+        place->name = slash + 1;
+        *slash = '\0';
+        if (parent_of(b, grant, slash < rest ? "" : rest, place) < 0)
+            return ANSWER_CONTINUE;
+    }
+    place_look(place);
+    /* It may have been moved since its path was read. */
+    if (!place->exists || place->st.st_dev != st.st_dev || place->st.st_ino != st.st_ino) {
+        place_done(place);
+        return ANSWER_CONTINUE;
+    }
+    return 0;
+}
+
+/* `is_path`: also of one that was opened with O_PATH. */
+static long resolve_descriptor(struct broker *b, pid_t pid, int number, bool is_path,
+                               struct place *place)
+{
+    cleanup_close int fd = target_descriptor(pid, number);
+    int flags;
+
+    if (!target_waits(b))
+        return -EINTR;
+    if (fd < 0)
+        return ANSWER_CONTINUE;
+    flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || (!is_path && (flags & O_PATH)))
+        return ANSWER_CONTINUE;
+    return place_of_descriptor(b, fd, place);
+}
+
+/* ".", "..", and the granted directory itself have no name in a directory below the grant. */
+static long resolve_directory(struct broker *b, const char *path, bool follows, struct place *place)
+{
+    struct open_how how = {
+        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC | (follows ? 0 : O_NOFOLLOW),
+        .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+    };
+    cleanup_close int fd = (int)syscall(SYS_openat2, b->root, path, &how, sizeof(how));
+
+    return fd < 0 ? ANSWER_CONTINUE : place_of_descriptor(b, fd, place);
+}
+
+/* The number of a descriptor that is named by a path, or -1. The C library does that where it has
+ * no call for what it wants, for example fchmodat() without following a link. */
+static int descriptor_named(const char *path)
+{
+    static const char *const folders[] = {"/proc/self/fd/", "/proc/thread-self/fd/", "/dev/fd/"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(folders); i++) {
+        size_t len = strlen(folders[i]);
+        const char *digits = path + len;
+
+        if (strncmp(path, folders[i], len) == 0 && *digits && strlen(digits) < 8 &&
+            strspn(digits, "0123456789") == strlen(digits))
+            return (int)strtol(digits, NULL, 10);
+    }
+    return -1;
+}
+
+static long resolve_named(struct broker *b, pid_t pid, const char *path, bool follows,
+                          struct place *place)
+{
+    int number = follows ? descriptor_named(path) : -1;
+    char copy[PATH_MAX];
+    long r;
+
+    if (number >= 0)
+        return resolve_descriptor(b, pid, number, true, place);
+    (void)snprintf(copy, sizeof(copy), "%s", path);
+    r = resolve_path(b, copy, follows, place);
+    return r == ANSWER_CONTINUE ? resolve_directory(b, path, follows, place) : r;
+}
+
+long resolve_object(struct broker *b, pid_t pid, int dirfd, uint64_t address, int flags,
+                    struct place *ret_place)
+{
+    bool follows = !(flags & AT_SYMLINK_NOFOLLOW);
+    char asked[PATH_MAX], path[PATH_MAX];
+    long r;
+
+    if (!address)
+        return resolve_descriptor(b, pid, dirfd, false, ret_place);
+    r = read_path(pid, address, asked);
+    if (r < 0)
+        return r;
+    if (*asked == '\0' && (flags & AT_EMPTY_PATH)) {
+        if (dirfd != AT_FDCWD)
+            return resolve_descriptor(b, pid, dirfd, true, ret_place);
+        (void)snprintf(asked, sizeof(asked), ".");
+    }
+    r = make_absolute(b, pid, dirfd, asked, path);
+    if (!target_waits(b))
+        return -EINTR;
+    if (r == 0)
+        r = resolve_named(b, pid, path, follows, ret_place);
+    if (r == 0 && !ret_place->exists)
+        r = -ENOENT;
+    if (r == 0 && ret_place->has_slash && !S_ISDIR(ret_place->st.st_mode))
+        r = -ENOTDIR;
     return r;
 }
 

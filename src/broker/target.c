@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -92,33 +93,60 @@ int target_umask(pid_t pid, mode_t *ret_umask)
     return r;
 }
 
-/* A pidfd is of a process, and the caller may be another thread of it. */
+/* A pidfd is of a process, and the caller may be another thread of it, with descriptors of its own.
+ * Linux 6.9 has pidfds of threads. */
+#define PIDFD_OF_THREAD O_EXCL
+
 static int open_pidfd(pid_t pid)
 {
     int fd = (int)syscall(SYS_pidfd_open, pid, 0);
     unsigned long leader;
 
+    if (fd < 0)
+        fd = (int)syscall(SYS_pidfd_open, pid, PIDFD_OF_THREAD);
     if (fd < 0 && read_status(pid, "\nTgid:", 10, &leader) == 0 && (pid_t)leader != pid)
         fd = (int)syscall(SYS_pidfd_open, (pid_t)leader, 0);
     return fd;
 }
 
+int target_descriptor(pid_t pid, int fd)
+{
+    cleanup_close int pidfd = open_pidfd(pid);
+    /* Not /proc/PID/fd, which belongs to root when the process is not dumpable. Linux 5.6. */
+    int copy = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, fd, 0);
+
+    return copy < 0 ? -errno : copy;
+}
+
+/* A directory that was removed has " (deleted)" behind its name. So may another one, which is
+ * there. */
+static bool is_gone(const char *name, const char *path)
+{
+    static const char mark[] = " (deleted)";
+    size_t len = strlen(path);
+    struct stat st;
+
+    if (len < sizeof(mark) || strcmp(path + len - (sizeof(mark) - 1), mark) != 0)
+        return false;
+    return stat(name, &st) < 0 || st.st_nlink == 0;
+}
+
 int target_directory(pid_t pid, int dirfd, char path[PATH_MAX])
 {
+    cleanup_close int fd = -1;
     char name[64];
+    int r;
 
     if (dirfd == AT_FDCWD) {
         (void)snprintf(name, sizeof(name), "/proc/%d/cwd", (int)pid);
-        return read_link(name, path);
+    } else {
+        fd = target_descriptor(pid, dirfd);
+        if (fd < 0)
+            return fd;
+        (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
     }
-    cleanup_close int pidfd = open_pidfd(pid);
-    /* Not /proc/PID/fd, which belongs to root when the process is not dumpable. Linux 5.6. */
-    cleanup_close int fd = pidfd < 0 ? -1 : (int)syscall(SYS_pidfd_getfd, pidfd, dirfd, 0);
-
-    if (fd < 0)
-        return -errno;
-    (void)snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
-    return read_link(name, path);
+    r = read_link(name, path);
+    return r == 0 && is_gone(name, path) ? -ENOENT : r;
 }
 
 bool target_waits(const struct broker *b)

@@ -61,6 +61,31 @@ static int stop(const struct walk *w, const char *name, const char *why, struct 
                       "or this one with :cow");
 }
 
+/* Whether a path can stand in a command as it is: names come from programs. */
+static bool is_plain(const char *path)
+{
+    for (const char *at = path; *at; at++)
+        if ((unsigned char)*at < ' ' || *at == 0x7f || strchr("'`\\", *at))
+            return false;
+    return true;
+}
+
+/* A directory of the user's own that is closed to the user. `name`: below the one on top, or "". */
+static int stop_closed(const struct walk *w, const char *name, struct error *err)
+{
+    cleanup_free char *path = NULL;
+    const char *dir = buf_str(&w->path);
+
+    (void)stop(w, name, "cannot be read", err);
+    if (asprintf(&path, "%s%s%.512s%s%.255s", w->s->path, *dir ? "/" : "", dir, *name ? "/" : "",
+                 name) < 0)
+        return error_memory(err);
+    if (!is_plain(path))
+        return error_hint(err, "give its owner the rights to read and enter it (chmod u+rx), or "
+                               "grant the directory :cow");
+    return error_hint(err, "run `chmod u+rx '%s'`, or grant the directory :cow", path);
+}
+
 static struct frame *top(struct walk *w)
 {
     return &w->frames[w->n_frames - 1];
@@ -223,12 +248,26 @@ static int enter(struct walk *w, int fd, const struct protected_state *state, st
     return 0;
 }
 
-static bool is_others(int dir, const char *name)
+static bool is_ours(const struct stat *st)
 {
+    return st->st_uid == geteuid() || st->st_uid == (uid_t)setfsuid((uid_t)-1);
+}
+
+/* What cannot be opened: others have closed it, or we ourselves, and then we could open it again.
+ */
+static int pass_closed(const struct walk *w, const char *name, struct error *err)
+{
+    int dir = w->frames[w->n_frames - 1].fd;
     struct stat st;
 
-    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-           (st.st_uid != geteuid() && st.st_uid != (uid_t)setfsuid((uid_t)-1));
+    if (w->s->is_for_review)
+        return 0;
+    if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0)
+        return is_ours(&st) ? stop_closed(w, name, err) : 0;
+    if (errno == ENOENT)
+        return 0;
+    /* The directory that it is in can be read and not entered. */
+    return fstat(dir, &st) == 0 && !is_ours(&st) ? 0 : stop_closed(w, "", err);
 }
 
 static int go_down(struct walk *w, const char *name, struct error *err)
@@ -237,12 +276,12 @@ static int go_down(struct walk *w, const char *name, struct error *err)
     int fd = open_beneath(top(w)->fd, name);
 
     if (fd < 0) {
-        if (errno == ENOENT || (errno == EACCES && is_others(top(w)->fd, name)) ||
-            (w->s->is_for_review && (errno == EACCES || errno == EXDEV)))
+        if (errno == ENOENT || (w->s->is_for_review && errno == EXDEV))
             return 0;
+        if (errno == EACCES)
+            return pass_closed(w, name, err);
         return stop(w, name,
                     errno == EXDEV                       ? "has something else mounted on it"
-                    : errno == EACCES                    ? "cannot be read"
                     : errno == ELOOP || errno == ENOTDIR ? "was replaced while it was looked at"
                                                          : "cannot be opened",
                     err);

@@ -32,11 +32,32 @@ static struct fd_path path_of(int fd)
 struct spot {
     int parent;
     char name[NAME_MAX + 1];
+    const struct files *opened; /* the parent was opened for writing in there, until the end */
+    mode_t mode;                /* and had this mode */
 };
 
 static void spot_done(struct spot *s)
 {
+    cleanup(files_leave) struct files_guard guard = {0};
+
+    if (s->opened && files_enter(&guard, s->opened, NULL) == 0)
+        (void)chmod(path_of(s->parent).text, s->mode);
     close_fd(&s->parent);
+}
+
+/* A run may leave a directory in which nobody may write. It is one of those that the journal knows,
+ * or stands for one: then the step is made in it all the same. */
+static void open_parent(struct engine *g, const struct files *dir, struct spot *s)
+{
+    struct stat st;
+
+    if (fstat(s->parent, &st) < 0 || (st.st_mode & S_IRWXU) == S_IRWXU ||
+        !engine_knows_directory(g, &st))
+        return;
+    if (chmod(path_of(s->parent).text, (st.st_mode & 07777) | S_IRWXU) < 0)
+        return;
+    s->opened = dir;
+    s->mode = st.st_mode & 07777;
 }
 
 static int find_spot(struct engine *g, unsigned grant, const char *path, struct spot *s,
@@ -48,8 +69,12 @@ static int find_spot(struct engine *g, unsigned grant, const char *path, struct 
     s->parent = -1;
     if (files_enter(&guard, dir, err) < 0)
         return -1;
-    if (*path)
-        return files_open_parent(dir, path, &s->parent, s->name, err);
+    if (*path) {
+        if (files_open_parent(dir, path, &s->parent, s->name, err) < 0)
+            return -1;
+        open_parent(g, dir, s);
+        return 0;
+    }
     (void)snprintf(s->name, sizeof(s->name), ".");
     s->parent = fcntl(dir->fd, F_DUPFD_CLOEXEC, 3);
     return s->parent < 0 ? error_errno(err, "open the directory") : 0;
@@ -268,7 +293,7 @@ static int fill(int from, int to, struct error *err)
 int act_remove(struct engine *g, const struct entry *e, const struct stat *st, struct error *err)
 {
     cleanup(files_leave) struct files_guard guard = {0};
-    cleanup(spot_done) struct spot s = {-1, ""};
+    cleanup(spot_done) struct spot s = {.parent = -1};
 
     if (g->is_rehearsal)
         return view_take(&g->view, e->grant, e->path) < 0 ? error_memory(err) : 0;
@@ -288,7 +313,7 @@ static int move(struct engine *g, const struct entry *e, const struct stat *st, 
                 struct error *err)
 {
     cleanup(files_leave) struct files_guard guard = {0};
-    cleanup(spot_done) struct spot from = {-1, ""}, to = {-1, ""};
+    cleanup(spot_done) struct spot from = {.parent = -1}, to = {.parent = -1};
     int r;
 
     if (find_spot(g, e->grant, e->more, &from, err) < 0 ||
@@ -402,7 +427,7 @@ static void stat_of(const struct entry *e, struct stat *st)
 
 int act_make(struct engine *g, const struct entry *e, struct stat *ret_st, struct error *err)
 {
-    cleanup(spot_done) struct spot s = {-1, ""};
+    cleanup(spot_done) struct spot s = {.parent = -1};
     cleanup_close int fd = -1;
     int r;
 
@@ -437,7 +462,7 @@ int act_make(struct engine *g, const struct entry *e, struct stat *ret_st, struc
 int act_link(struct engine *g, const struct entry *e, const char *other, struct stat *ret_st,
              struct error *err)
 {
-    cleanup(spot_done) struct spot from = {-1, ""}, to = {-1, ""};
+    cleanup(spot_done) struct spot from = {.parent = -1}, to = {.parent = -1};
     cleanup_close int fd = -1;
     int r;
 
@@ -464,7 +489,7 @@ int act_link(struct engine *g, const struct entry *e, const char *other, struct 
 int act_revert(struct engine *g, const struct entry *e, const struct stat *st, bool has_content,
                struct error *err)
 {
-    cleanup(spot_done) struct spot s = {-1, ""};
+    cleanup(spot_done) struct spot s = {.parent = -1};
     cleanup_close int fd = -1, saved = -1;
     struct stat now;
     int r;

@@ -58,6 +58,9 @@ bool engine_is_it(struct engine *g, const struct entry *e, const struct stat *st
 /* Whether the file is as the run left it. */
 bool engine_is_as_left(struct engine *g, const struct entry *e, const struct stat *st);
 
+/* Whether a directory is one of the journal's, or stands for one. Looks at all of them. */
+bool engine_knows_directory(const struct engine *g, const struct stat *st);
+
 /* From now on `st` stands for the inode of the entry. */
 int engine_stands_for(struct engine *g, const struct entry *e, const struct stat *st);
 

@@ -200,6 +200,15 @@ bool engine_is_it(struct engine *g, const struct entry *e, const struct stat *st
     return s->new_ino == s->ino && is_twin(g, e, st);
 }
 
+bool engine_knows_directory(const struct engine *g, const struct stat *st)
+{
+    for (size_t i = 0; i < g->n_slots; i++)
+        if (g->subjects[i].ino && g->subjects[i].new_dev == st->st_dev &&
+            g->subjects[i].new_ino == st->st_ino)
+            return true;
+    return false;
+}
+
 bool engine_is_as_left(struct engine *g, const struct entry *e, const struct stat *st)
 {
     const struct subject *s = engine_subject(g, e->dev, e->ino);

@@ -527,6 +527,7 @@ static void directories_that_cannot_be_read(void **state)
     if (geteuid() == 0) {
         /* As another user, in a process of its own: root reads everything. */
         pid_t pid;
+        static const mode_t closed[] = {0, 0300, 0400, 0600};
         int status;
 
         make_dir("mine");
@@ -540,9 +541,17 @@ static void directories_that_cannot_be_read(void **state)
                 _exit(1);
             if (try_survey(NULL) < 0)
                 _exit(2); /* somebody else's is passed over */
-            if (chmod(at("mine"), 0) < 0 || try_survey(NULL) == 0)
-                _exit(3);
-            _exit(0);
+            if (mkdir(at("mine/below"), 0700) < 0)
+                _exit(4);
+            for (size_t i = 0; i < ARRAY_SIZE(closed); i++) {
+                struct error e = {0};
+
+                if (chmod(at("mine"), closed[i]) < 0 || try_survey(&e) == 0 || !e.hint ||
+                    !strstr(e.hint, "chmod u+rx '") || !strstr(e.hint, "/mine'"))
+                    _exit(3);
+                error_done(&e);
+            }
+            _exit(chmod(at("mine"), 0500) < 0 || try_survey(NULL) < 0);
         }
         assert_int_equal(waitpid(pid, &status, 0), pid);
         assert_int_equal(status, 0);

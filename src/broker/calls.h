@@ -1,0 +1,114 @@
+/* The calls that the broker performs: one handler for each, and what they share.
+ *
+ * A handler has the same shape everywhere: find the place, judge it, have the journal save what
+ * will be lost, act on directory and name with no link followed.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "broker/internal.h"
+
+/* Set-id bits never reach a directory of the host; the sandbox's filter refuses them, too. */
+#define FILE_MODE 0777
+#define DIR_MODE  01777
+
+/* What the owner of a directory must keep. */
+#define DIR_OWNER_MODE 0500
+#define DIR_OWNER_WHY                                                                              \
+    "a directory stays readable for its owner (u+rx): otherwise it could not be granted again"
+
+/* The call that is being answered. */
+struct call {
+    struct broker *b;
+    pid_t pid;
+    const uint64_t *args;
+    int fd; /* for the caller, or -1 */
+    uint32_t fd_flags;
+};
+
+static inline int dirfd_of(uint64_t arg)
+{
+    return (int)(uint32_t)arg;
+}
+
+/* --- keep.c --- */
+
+/* 0: the place is found, and what happens there can be kept. */
+long call_find(struct call *c, int dirfd, uint64_t path, bool follows, struct place *p);
+
+/* The same for what is there already, by path or by descriptor: see resolve_object(). */
+long call_find_object(struct call *c, int dirfd, uint64_t path, int flags, struct place *p);
+
+/* New files get the mode that the caller's umask leaves. It is asked for once, and again only after
+ * some process of the sandbox has called umask(2). */
+void call_adopt_umask(struct call *c);
+
+/* Before the change. 0, -errno (the change must not be made) or ANSWER_LATER. */
+long keep_content(struct broker *b, const struct place *p);
+long keep_attributes(struct broker *b, const struct place *p);
+long keep_name(struct broker *b, const struct place *p);
+long keep_announce(struct broker *b, const struct place *p);
+
+/* The journal could not take what would be lost. Returns -errno. */
+long keep_refused(struct broker *b, const struct place *place, const struct error *err);
+
+/* The change that was announced did not happen. Returns `r`. */
+long keep_undone(struct broker *b, long r);
+
+/* It did, and this is there now. -errno: it could not be written down, and is taken back. */
+long keep_created(struct broker *b, struct place *p);
+
+/* --- the handlers --- */
+
+/* The mode of what was found and judged. */
+long call_set_mode(struct call *c, struct place *p, mode_t mode);
+
+long call_open_at(struct call *c, int dirfd, uint64_t path, uint64_t flags, uint64_t mode);
+
+long call_open(struct call *c);
+long call_openat(struct call *c);
+long call_creat(struct call *c);
+long call_truncate(struct call *c);
+
+long call_mkdir(struct call *c);
+long call_mkdirat(struct call *c);
+long call_mknod(struct call *c);
+long call_mknodat(struct call *c);
+long call_symlink(struct call *c);
+long call_symlinkat(struct call *c);
+long call_link(struct call *c);
+long call_linkat(struct call *c);
+long call_unlink(struct call *c);
+long call_rmdir(struct call *c);
+long call_unlinkat(struct call *c);
+long call_rename(struct call *c);
+long call_renameat(struct call *c);
+long call_renameat2(struct call *c);
+
+long call_chmod(struct call *c);
+long call_fchmod(struct call *c);
+long call_fchmodat(struct call *c);
+long call_fchmodat2(struct call *c);
+long call_chown(struct call *c);
+long call_lchown(struct call *c);
+long call_fchown(struct call *c);
+long call_fchownat(struct call *c);
+long call_utime(struct call *c);
+long call_utimes(struct call *c);
+long call_futimesat(struct call *c);
+long call_utimensat(struct call *c);
+long call_umask(struct call *c);
+
+long call_setxattr(struct call *c);
+long call_lsetxattr(struct call *c);
+long call_fsetxattr(struct call *c);
+long call_removexattr(struct call *c);
+long call_lremovexattr(struct call *c);
+long call_fremovexattr(struct call *c);
+
+long call_access(struct call *c);
+long call_faccessat(struct call *c);
+long call_faccessat2(struct call *c);
