@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parent / "lib"))
 import belljar  # noqa: E402
 import canary as bait  # noqa: E402
 import host  # noqa: E402
+import lifeline  # noqa: E402
 import serving  # noqa: E402
 import tiers  # noqa: E402
 
@@ -59,6 +60,7 @@ def base():
     path = tempfile.mkdtemp(prefix="bjtest-", dir=place_for_grants())
     os.chmod(path, 0o755)
     host.become_subreaper()
+    lifeline.begin()  # before anybody looks which processes there are
     yield path
     shutil.rmtree(path, ignore_errors=True)
 

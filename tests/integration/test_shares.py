@@ -1,6 +1,7 @@
 """Everything is charged to its owner: memory of uploads and images, and the shares of tokens."""
 import json
 import os
+import signal
 import time
 from pathlib import Path
 
@@ -230,21 +231,34 @@ def test_programs_die_before_sandboxes_and_those_before_zygotes(tokens):
     tokens.call(token, "DELETE", session)
 
 
-@pytest.fixture
-def small_cgroup():
-    """A memory cgroup of 400 MB (v1), or a skip with the reason."""
+def make_small_v1():
     base = Path("/sys/fs/cgroup/memory")
-    if os.getuid() != 0 or not (base / "tasks").exists():
-        pytest.skip("needs root and a memory cgroup of version 1")
     own = next((line.split(":", 2)[2] for line in Path("/proc/self/cgroup").read_text().splitlines() if ":memory:" in line), "/")
     parent = base / own.strip().lstrip("/")
-    if not parent.exists():
-        parent = base
-    group = parent / f"bjtest-{os.getpid()}"
+    group = (parent if parent.exists() else base) / f"bjtest-{os.getpid()}"
+    group.mkdir()
+    (group / "memory.use_hierarchy").write_text("1") if (group / "memory.use_hierarchy").exists() else None
+    (group / "memory.limit_in_bytes").write_text(str(400 * MIB))
+    return group
+
+
+def make_small_v2():
+    top = Path("/sys/fs/cgroup")
+    (top / "cgroup.subtree_control").write_text("+memory +pids +cpu")
+    group = top / f"bjtest-{os.getpid()}"
+    group.mkdir()
+    (group / "memory.max").write_text(str(400 * MIB))
+    (group / "memory.swap.max").write_text("0") if (group / "memory.swap.max").exists() else None
+    return group
+
+
+@pytest.fixture
+def small_cgroup():
+    """A memory cgroup of 400 MB, or a skip with the reason."""
+    if os.getuid() != 0:
+        pytest.skip("needs root, to make a cgroup")
     try:
-        group.mkdir()
-        (group / "memory.use_hierarchy").write_text("1") if (group / "memory.use_hierarchy").exists() else None
-        (group / "memory.limit_in_bytes").write_text(str(400 * MIB))
+        group = make_small_v2() if Path("/sys/fs/cgroup/cgroup.controllers").exists() else make_small_v1()
     except OSError as problem:
         pytest.skip(f"no memory cgroup can be made here: {problem}")
     yield group
@@ -256,6 +270,62 @@ def small_cgroup():
             return
         except OSError:
             time.sleep(0.1)
+
+
+def children(pid):
+    return [int(c) for t in Path(f"/proc/{pid}/task").iterdir() for c in (t / "children").read_text().split()]
+
+
+def zygotes_of(pid):
+    return [c for c in children(pid) if Path(f"/proc/{c}/comm").read_text().strip() == "belljar-zygote"]
+
+
+def programs_of(pid):
+    return {k for z in zygotes_of(pid) for i in children(z) for k in children(i)}
+
+
+def is_alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+# Fills the memory with files, which belong to no process: its own process stays smaller than the zygote.
+FILL = """
+import threading, time
+ballast = bytearray(b"x" * (5 << 20))
+def fill():
+    time.sleep(1)
+    for i in range(100):
+        with open(f"/tmp/{i}", "wb") as f: f.write(bytes(5 << 20))
+threading.Thread(target=fill, daemon=True).start()
+"""
+
+
+def test_in_a_small_cgroup_the_kernel_ends_programs_first(callers, small_cgroup):
+    """The order of `oom_score_adj` alone: the server, and with it the guard, stands still while memory runs out.
+
+    Without the order the kernel ends the zygote, which has the most memory of its own, and with it all sessions.
+    """
+    t = Tokens(callers["root"], env={"BELLJAR_POOL_SIZE": "0", "BELLJAR_PRELOAD": "pandas"}, preexec_fn=lambda: (small_cgroup / "cgroup.procs").write_text("0"))
+    pid = t.server.process.pid
+    try:
+        greedy, quiet = t.add("greedy"), t.add("quiet")
+        calm, hungry = open_session(t, quiet, "calm"), open_session(t, greedy, "hungry", memory_mb=1000, disk_mb=1000)
+        cell(t, quiet, calm, "x = 41")
+        cell(t, greedy, hungry, FILL)
+        zygotes = zygotes_of(pid)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            alive = [*zygotes, *programs_of(pid)]
+            wait_until(lambda: not all(map(is_alive, alive)), "somebody is ended")
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        assert cell(t, quiet, calm, "print(x + 1)")["stdout"] == "42\n"
+        assert zygotes_of(pid) == zygotes
+    finally:
+        assert t.server.stop() == 0, t.server.said
 
 
 def test_in_a_small_cgroup_the_greedy_session_dies_and_no_other(callers, small_cgroup):

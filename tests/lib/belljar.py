@@ -8,6 +8,8 @@ import tempfile
 import time
 from pathlib import Path
 
+import lifeline
+
 ROOT = Path(__file__).resolve().parents[2]
 
 # A uid nobody has: an ordinary user without subordinate ids, groups or a place in any list. One for each test process, so
@@ -127,10 +129,12 @@ class Who:
         popen.setdefault("stdout", subprocess.PIPE)
         popen.setdefault("stderr", subprocess.PIPE)
         popen.setdefault("cwd", self.home)
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [*map(str, wrapper), str(self.program), *map(str, args)],
             env=self.environment(env), **self.identity(), **popen,
         )  # fmt: skip
+        lifeline.hold(process.pid)
+        return process
 
     def call(self, *args, input=None, hang=HANG_SECONDS, **more):
         """Runs the program to its end."""
