@@ -9,6 +9,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
+#define MESSAGES_MAX 256
+
 static void check_answer(const json_t *answer)
 {
     const char *version = json_string_value(json_object_get(answer, "jsonrpc"));
@@ -50,7 +52,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (data[0] & 1)
         scene.headers = json_pack("{s:s, s:s, s:s}", "mcp-protocol-version", "2026-07-28",
                                   "mcp-method", "tools/call", "mcp-name", "echo");
-    while (at < end) {
+    /* Each is a request of its own in the server, and has a turn of its own. */
+    for (unsigned messages = 0; at < end && messages < MESSAGES_MAX; messages++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         size_t n = newline ? (size_t)(newline - at) : (size_t)(end - at);
 

@@ -1,9 +1,15 @@
-"""No client delays another's answer: many dear requests, calls and messages at once."""
+"""No client delays another's answer: many expensive requests, calls and messages at once."""
+import secrets
+import shutil
+import socket
+from pathlib import Path
+
 import pytest
 
 import test_turns
 import turns
 import turns_requests
+from test_http_auth import Tokens
 from test_turns import tokens  # noqa: F401
 
 
@@ -11,3 +17,26 @@ from test_turns import tokens  # noqa: F401
 def test_no_turn_takes_long(tokens, name):  # noqa: F811
     turns.ATTACKS[name] = turns_requests.ATTACKS[name]
     test_turns.test_no_turn_takes_long(tokens, name)
+
+
+@pytest.fixture(scope="module")
+def granted(callers, base):
+    """A server whose clients may have directories."""
+    who = callers.get("root") or next(iter(callers.values()))
+    top = Path(base) / f"turns-{secrets.token_hex(4)}"
+    top.mkdir()
+    who.own(top)
+    sink = socket.create_server(("127.0.0.1", 0), backlog=300)
+    t = Tokens(who, env={"BELLJAR_ALLOW": f"{top}:cow,{top}:rw", "BELLJAR_NET": f"127.0.0.1:{sink.getsockname()[1]}"})
+    t.top, t.sink = top, sink
+    t.loud = t.add("loud", "--grants")
+    yield t
+    assert t.server.stop() == 0, t.server.said
+    sink.close()
+    shutil.rmtree(top)
+
+
+@pytest.mark.parametrize("name", turns_requests.GRANTED)
+def test_no_turn_with_grants_takes_long(granted, name):
+    turns.ATTACKS[name] = turns_requests.GRANTED[name]
+    test_turns.test_no_turn_takes_long(granted, name)

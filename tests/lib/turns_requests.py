@@ -1,7 +1,10 @@
 """Requests and calls that are dear each, many at once, from one client: what they cost everybody else (turns.py measures)."""
 import io
 import json
+import secrets
+import select
 import socket
+import threading
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
@@ -254,7 +257,137 @@ def bodies_at_once(tokens, token):
     all_fine(at_once(tokens, [one], 16))
 
 
+def form(tokens, token):
+    part = b'--x\r\nContent-Disposition: form-data; name="%s"; filename="%s"\r\n\r\n'
+    files = b"".join(part % (b"files", b"f%d.txt" % i) + b"\r\n--y-" * 20000 + b"\r\n" for i in range(90))
+    body = b'--x\r\nContent-Disposition: form-data; name="code"\r\n\r\nprint(1)\r\n' + files + b"--x--\r\n"
+    for _ in range(2):
+        reply = tokens.call(token, "POST", "/v1/run", body, {"Content-Type": "multipart/form-data; boundary=x"})
+        assert reply.status in (200, 413), reply
+
+
+def answers_again(tokens, token):
+    """The answer under a key, many times at once."""
+    body = json.dumps({"code": "result = '\"' * 900000\nprint('\"' * 900000)"}).encode()
+    more = f"Content-Type: application/json\r\nIdempotency-Key: again\r\nContent-Length: {len(body)}\r\n"
+    all_fine(at_once(tokens, [head(token, "/v1/run", "POST", more) + body] * 3, 16))
+
+
+def files_of_a_session(tokens, token):
+    session = tokens.call(token, "POST", "/v1/sessions", {"profile": "open"}).json["session_id"]
+    url = f"/v1/sessions/{session}"
+    for i in range(8):
+        assert tokens.call(token, "PUT", f"{url}/files/{i}.bin", b"pwd=" * (1 << 20), {"Content-Type": "application/octet-stream"}).status < 300
+    with ThreadPoolExecutor(8) as pool:
+        assert all(r.status == 200 for r in pool.map(lambda i: tokens.call(token, "GET", f"{url}/files/{i}.bin"), range(8)))
+    reply = tokens.call(token, "POST", f"{url}/execute", {"code": "for i in range(8): open(f'{i}.bin', 'a').write('x')"})
+    assert reply.status == 200, reply
+    all_fine(at_once(tokens, [head(token, f"{url}/files?limit=1000")] * 5, 16))
+    tokens.call(token, "DELETE", url)
+
+
+# --- with directories that are granted ---
+
+
+def open_granted(tokens, token, mode):
+    folder = tokens.top / secrets.token_hex(4)
+    folder.mkdir()
+    tokens.who.own(folder)
+    for i in range(30):
+        (folder / f"old{i}").write_text("".join(f"{n % 7} {n}\n" for n in range(12000)))
+        tokens.who.own(folder / f"old{i}")
+    reply = tokens.call(token, "POST", "/v1/sessions", {"allow": [f"{folder}:{mode}"], "profile": "open"})
+    assert reply.status == 201, reply
+    return f"/v1/sessions/{reply.json['session_id']}", folder
+
+
+CHANGE = """
+import os
+os.chdir({folder!r})
+for i in range(30):
+    lines = open(f"old{{i}}").read().splitlines()
+    open(f"old{{i}}", "w").write("\\n".join(reversed(lines)) + "pwd=" * 1000)
+for i in range(3000):
+    open(f"{{i:05}}" + "é" * 60, "w").write("pwd=" * 20)
+"""
+
+
+def changes(tokens, token):
+    url, folder = open_granted(tokens, token, "cow")
+    reply = tokens.call(token, "POST", f"{url}/execute", {"code": CHANGE.format(folder=str(folder)), "timeout_s": 30})
+    assert reply.status == 200 and reply.json["status"] == "success", reply
+    for _ in range(3):
+        reply = tokens.call(token, "GET", f"{url}/changes")
+        assert reply.status == 200, reply
+    all_fine(at_once(tokens, [head(token, f"{url}/changes")] * 2, 4))
+    tokens.call(token, "DELETE", url)
+
+
+def undo(tokens, token):
+    url, folder = open_granted(tokens, token, "rw")
+    reply = tokens.call(token, "POST", f"{url}/execute", {"code": CHANGE.format(folder=str(folder)), "timeout_s": 30})
+    assert reply.status == 200 and reply.json["status"] == "success", reply
+    run = reply.json["id"]
+    for _ in range(3):
+        assert tokens.call(token, "GET", "/v1/undo").status == 200
+        reply = tokens.call(token, "GET", f"/v1/runs/{run}/changes")
+        assert reply.status in (200, 503), reply
+    all_fine(at_once(tokens, [head(token, "/v1/undo"), head(token, f"/v1/runs/{run}/changes")] * 2, 4))
+    reply = tokens.call(token, "POST", f"/v1/runs/{run}/undo", {})
+    assert reply.status == 200, reply
+    tokens.call(token, "DELETE", url)
+
+
+TUNNELS = """
+import select, socket
+data = b"x" * 65536
+held = []
+for i in range(60):
+    s = socket.create_connection(("127.0.0.1", 3128))
+    s.sendall(b"CONNECT 127.0.0.1:{port} HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n\\r\\n")
+    assert b" 200 " in s.recv(1000)
+    s.setblocking(False)
+    held.append(s)
+while True:
+    for s in select.select([], held, [])[1]:
+        try: s.send(data)
+        except BlockingIOError: pass
+"""
+
+
+def tunnels(tokens, token):
+    """A host that reads all that comes, and programs that send it as much as they can."""
+
+    def take():
+        held = [listener]
+        while not is_over:
+            for s in select.select(held, [], [], 0.1)[0]:
+                if s is listener:
+                    held.append(listener.accept()[0])
+                elif not s.recv(1 << 20):
+                    held.remove(s)
+                    s.close()
+
+    listener, is_over = tokens.sink, []
+    thread = threading.Thread(target=take)
+    thread.start()
+    where = f"127.0.0.1:{listener.getsockname()[1]}"
+    body = {"code": TUNNELS.format(port=listener.getsockname()[1]), "profile": "open", "timeout_s": 4, "net": [where]}
+    try:
+        with ThreadPoolExecutor(4) as pool:
+            replies = list(pool.map(lambda _: tokens.call(token, "POST", "/v1/run", body), range(4)))
+    finally:
+        is_over.append(True)
+        thread.join()
+    assert all(r.status == 200 and r.json["status"] == "timeout" and r.json["net"]["sent_bytes"] > 1 << 20 for r in replies), replies
+
+
+GRANTED = {"changes": changes, "undo": undo, "tunnels": tunnels}
+
 ATTACKS = {
+    "a large form": form,
+    "answers again": answers_again,
+    "files of a session": files_of_a_session,
     **{f"state of {name}": load_state(name) for name in STATES},
     "pipelined states": pipelined_states,
     "states at once": states_at_once,
