@@ -9,7 +9,7 @@
 
 /* Answers of one batch are written as one text. What would make it longer is left out, and messages
  * behind it are not looked at. */
-#define ANSWERS_BYTES (4 * MIB)
+#define ANSWERS_BYTES (2 * MIB)
 
 struct mcp_batch {
     struct mcp_peer *peer;

@@ -229,6 +229,18 @@ def mcp_batch(tokens, token):
     assert len(tokens.call(token, "POST", "/mcp", [{**load, "id": i} for i in range(64)], headers).body) < 20 << 20
 
 
+def state_by_mcp(name):
+    def attack(tokens, token):
+        key = keep_state(tokens, token, name)
+        headers = mcp_session(tokens, token)
+        for tool, more in (("load_session_state", {}), ("save_session_state", {"state": STATES[name]})):
+            params = {"name": tool, "arguments": {"session_id": key, **more}}
+            reply = tokens.call(token, "POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, headers)
+            assert reply.status == 200 and b"error" not in reply.body[:300], reply
+
+    return attack
+
+
 def heads(tokens, token):
     one = head(token, "/v1/stats", more="".join(f"X-{i}: {'y' * 200}\r\n" for i in range(55)))
     all_fine(at_once(tokens, [one] * 40, 60))
@@ -389,6 +401,7 @@ ATTACKS = {
     "answers again": answers_again,
     "files of a session": files_of_a_session,
     **{f"state of {name}": load_state(name) for name in STATES},
+    **{f"state of {name} by MCP": state_by_mcp(name) for name in STATES},
     "pipelined states": pipelined_states,
     "states at once": states_at_once,
     "many states": many_states,

@@ -62,6 +62,7 @@ static void numbers_keep_their_value_and_look_plain(void **state)
     expect_same("[1.9,0.1,1e-7]");
     expect_same("0.30000000000000004");
     expect_same("9007199254740993");
+    expect_same("[0,-1,10,-9223372036854775808,9223372036854775807]");
 }
 
 static void mistakes_have_line_and_column(void **state)
