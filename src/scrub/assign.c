@@ -125,8 +125,16 @@ static bool is_field_name(const struct scrub *s, const struct name *name)
 static enum sign read_equals(const struct scrub *s, size_t at, size_t *ret_at)
 {
     at++;
-    if (at < s->view.len && strchr("=>~", scrub_at(s, at)))
+    if (at < s->view.len && scrub_at(s, at) == '~') {
+        if (scrub_is_open(s, at + 1)) {
+            *ret_at = at;
+            return SIGN_MORE;
+        }
+        if (at + 1 < s->view.len && scrub_at(s, at + 1) == ' ')
+            return SIGN_NONE; /* a pattern follows */
+    } else if (at < s->view.len && strchr("=>", scrub_at(s, at))) {
         at++;
+    }
     *ret_at = skip_blanks(s, at);
     return SIGN_EQUALS;
 }
@@ -235,26 +243,96 @@ static bool ends_line(const struct scrub *s, size_t at)
     return at >= s->view.len || strchr("\r\n#", scrub_at(s, at));
 }
 
+/* Does the line begin with the name, as those of YAML and of settings do? */
+static bool begins_line(const struct scrub *s, const struct name *name)
+{
+    size_t at = name->start, n = 0;
+
+    if (name->has_line)
+        return true;
+    while (at && n++ < BLANKS_MAX && scrub_at(s, at - 1) == ' ')
+        at--;
+    if (at == name->start)
+        return false;
+    if (at >= 1 && scrub_at(s, at - 1) == '-') /* of a list */
+        at--;
+    else if (at >= 6 && is_at(s, at - 6, "export"))
+        at -= 6;
+    else
+        return false;
+    while (at && n++ < BLANKS_MAX && scrub_at(s, at - 1) == ' ')
+        at--;
+    return !at || scrub_at(s, at - 1) == '\n';
+}
+
+/* ?name=value&name=value */
+static bool is_query(const struct scrub *s, const struct name *name)
+{
+    return name->start && strchr("?&", scrub_at(s, name->start - 1));
+}
+
+/* What would end an unquoted value. */
+static enum scrub_run_kind bare_kind(const struct scrub *s, const struct name *name, enum sign sign,
+                                     size_t at)
+{
+    enum scrub_run_kind kind;
+
+    if (sign == SIGN_ELEMENT)
+        return RUN_ELEMENT;
+    if (is_query(s, name))
+        return RUN_PARAMETER;
+    kind = scrub_bare_kind(s, at, begins_line(s, name), sign == SIGN_COLON);
+    if (name->is_quoted && (kind == RUN_SCALAR || kind == RUN_SETTING || kind == RUN_TEXT))
+        return RUN_LIST;
+    return kind;
+}
+
+static enum scrub_shell shell_of(const struct scrub *s, const struct name *name, enum sign sign,
+                                 size_t at)
+{
+    /* A line of a diff begins with a hyphen, no command with an option. */
+    if (name->is_flag && (sign == SIGN_EQUALS || sign == SIGN_BLANK))
+        return name->start && scrub_at(s, name->start - 1) != '\n' ? SHELL_YES : SHELL_NO;
+    if (sign != SIGN_EQUALS || name->is_quoted || at != name->end + 1)
+        return SHELL_NO;
+    return scrub_shell_at(s, name->start);
+}
+
+static enum scrub_read read_value(const struct scrub *s, const struct name *name, enum sign *sign,
+                                  size_t *at, struct scrub_value *value)
+{
+    enum scrub_read r = scrub_read_value(s, *at, bare_kind(s, name, *sign, *at), value);
+
+    if (r == READ_VALUE && *sign == SIGN_COLON && !value->is_quoted) {
+        if (scrub_is_open(s, skip_blanks(s, value->run->end)))
+            return READ_MORE;
+        if (is_annotation(s, value, at)) {
+            *sign = SIGN_EQUALS;
+            r = scrub_read_value(s, *at, bare_kind(s, name, *sign, *at), value);
+        }
+    }
+    value->shell = shell_of(s, name, *sign, *at);
+    value->is_option = name->is_flag;
+    value->is_data = is_query(s, name) || *sign == SIGN_ELEMENT;
+    value->is_expanded = *sign == SIGN_EQUALS || *sign == SIGN_BLANK;
+    if (r == READ_VALUE &&
+        (scrub_is_half_call(s, value) || scrub_read_arguments(s, value) == READ_MORE))
+        return READ_MORE;
+    return r;
+}
+
 static void read_assigned(struct scrub *s, unsigned kind, size_t from, const struct name *name,
                           enum scrub_name what, enum sign sign, size_t at)
 {
     struct scrub_value value = {.start = at};
-    enum scrub_read r = scrub_read_value(s, at, &value);
+    enum scrub_read r = read_value(s, name, &sign, &at, &value);
 
-    if (r == READ_VALUE && sign == SIGN_COLON && !value.is_quoted &&
-        scrub_is_open(s, skip_blanks(s, value.end)))
-        r = READ_MORE;
-    if (r == READ_VALUE && sign == SIGN_COLON && is_annotation(s, &value, &at)) {
-        sign = SIGN_EQUALS;
-        r = scrub_read_value(s, at, &value);
-    }
     if (r == READ_MORE) {
         scrub_wait(s, kind, from, value.start);
         return;
     }
     if (r == READ_NONE)
         return;
-    value.is_query = name->start && strchr("?&", scrub_at(s, name->start - 1));
     value.is_env = (sign == SIGN_EQUALS && at == name->end + 1) || sign == SIGN_ELEMENT;
     value.has_line = name->has_line && sign == SIGN_COLON && ends_line(s, value.end);
     value.is_constant = sign == SIGN_BLANK || is_constant(s, name);
@@ -384,10 +462,12 @@ static size_t parameters_end(const struct scrub *s, size_t at)
         at++;
         while (at + depth < s->view.len && scrub_at(s, at + depth) == '\\' && depth < 16)
             depth++;
+        if (scrub_is_open(s, at + depth))
+            return s->view.len;
         if (at + depth < s->view.len && scrub_at(s, at + depth) == '"') {
             struct scrub_value value;
 
-            if (scrub_read_value(s, at, &value) == READ_MORE)
+            if (scrub_read_value(s, at, RUN_BARE, &value) == READ_MORE)
                 return s->view.len;
             at = value.run->end;
             if (at < s->view.len && scrub_at(s, at) == '"')
@@ -404,14 +484,15 @@ static size_t parameters_end(const struct scrub *s, size_t at)
     return end;
 }
 
-static size_t find_credential(struct scrub *s, size_t at, size_t scheme)
+/* The end of the parameters of a scheme that has some; 0: it has none. */
+static size_t find_parameters(const struct scrub *s, size_t at, size_t scheme)
 {
     size_t end = at + scheme;
 
     if (is_at(s, at, "aws4-") || is_at(s, at, "digest ") || is_at(s, at, "oauth "))
         end = parameters_end(s, at + scheme);
     scrub_charge(s, end - at);
-    return end > at + scheme ? end : scrub_run_end(s, RUN_CREDENTIAL, at + scheme)->end;
+    return end > at + scheme ? end : 0;
 }
 
 static bool is_credential(const struct scrub *s, size_t start, size_t end, bool has_scheme)
@@ -428,23 +509,27 @@ static bool is_credential(const struct scrub *s, size_t start, size_t end, bool 
 
 void scrub_match_header(struct scrub *s, unsigned kind, size_t from, size_t to)
 {
-    size_t at = header_value(s, kind, from, to), scheme, end;
-    struct scrub_run *run;
+    size_t at = header_value(s, kind, from, to), scheme, start, end;
+    struct scrub_run *run = NULL;
 
     if (!at)
         return;
     scheme = scheme_length(s, at);
-    end = find_credential(s, at, scheme);
-    if (scrub_is_open(s, end)) {
+    start = at + scheme;
+    end = find_parameters(s, at, scheme);
+    if (!end) {
+        run = scrub_run_end(s, scrub_bare_kind(s, start, true, true), start);
+        end = run->end;
+    }
+    if (scrub_is_open(s, end) || (run && run->is_more)) {
         /* A word that may still become a scheme may come out, nothing else. */
-        scrub_wait(s, kind, from, scheme ? at + scheme : at);
+        scrub_wait(s, kind, from, start);
         return;
     }
-    run = scrub_run_end(s, RUN_CREDENTIAL, at + scheme);
-    if ((run->end == end && scrub_in_vain(run, at + scheme)) ||
-        is_credential(s, at + scheme, end, scheme))
-        scrub_found_parts(s, kind, from, at + scheme,
-                          run->end == end ? scrub_find_code(s, at + scheme, end) : end, end, run);
+    if (run)
+        end = scrub_trim_bare(s, start, end);
+    if ((run && scrub_in_vain(run, start)) || is_credential(s, start, end, scheme))
+        scrub_found(s, kind, from, start, end);
 }
 
 static bool is_basic(const char *text, size_t len)
@@ -460,9 +545,23 @@ static bool is_basic(const char *text, size_t len)
     return true;
 }
 
+/* The number before the token of some services belongs to it: 12|token. Any other | is the pipe of
+ * a shell. */
+static size_t credential_end(const struct scrub *s, size_t at)
+{
+    size_t end = scrub_run_end(s, RUN_CREDENTIAL, at)->end;
+
+    if (end >= s->view.len || scrub_at(s, end) != '|' || end - at > 20 || end == at)
+        return end;
+    for (size_t i = at; i < end; i++)
+        if (!scrub_is_digit(scrub_at(s, i)))
+            return end;
+    return scrub_run_end(s, RUN_CREDENTIAL, end + 1)->end;
+}
+
 void scrub_match_scheme(struct scrub *s, unsigned kind, size_t from, size_t to)
 {
-    size_t end = scrub_run_end(s, RUN_CREDENTIAL, to)->end, len = end - to;
+    size_t end = credential_end(s, to), len = end - to;
     const char *text = scrub_view(s, to);
 
     if (!scrub_begins_word(s, from))
@@ -475,7 +574,7 @@ void scrub_match_scheme(struct scrub *s, unsigned kind, size_t from, size_t to)
     if (is_at(s, from, "basic ")
             ? len >= 8 && is_basic(text, len)
             : len >= 16 && scrub_is_mixed(text, len) && !scrub_is_placeholder(text, len))
-        scrub_found_parts(s, kind, from, to, scrub_find_code(s, to, end), end, NULL);
+        scrub_found(s, kind, from, to, end);
 }
 
 /* ---- cookies ---- */
@@ -546,8 +645,7 @@ void scrub_match_cookie(struct scrub *s, unsigned kind, size_t from, size_t to)
             !scrub_is_placeholder(scrub_view(s, equals + 1), len) &&
             (names_session(scrub_view(s, name), equals - name) ||
              (len >= 16 && scrub_is_mixed(scrub_view(s, equals + 1), len))))
-            scrub_found_parts(s, kind, from, equals + 1, scrub_find_code(s, equals + 1, stop), stop,
-                              NULL);
+            scrub_found(s, kind, from, equals + 1, stop);
         if (at < s->view.len && at == name)
             at++;
     }
@@ -560,19 +658,23 @@ void scrub_match_cookie(struct scrub *s, unsigned kind, size_t from, size_t to)
 /* host:5432:database:user:password */
 static void match_pgpass(struct scrub *s, unsigned kind, size_t from, size_t to)
 {
-    size_t fields = 0, at = to;
+    size_t fields = 0, at = to, len;
+    struct scrub_run *run;
 
     while (at < s->view.len && fields < 2 && !scrub_is_space(scrub_at(s, at)) && at - to < 256)
         fields += scrub_at(s, at++) == ':';
     scrub_charge(s, at - to);
-    to = at;
-    if (fields == 2)
-        at = scrub_run_end(s, RUN_WORD, at)->end;
-    if (scrub_is_open(s, at))
-        scrub_wait(s, kind, from, to);
-    else if (fields == 2 && at - to >= 4)
-        scrub_found_parts(s, kind, from, to, scrub_find_code(s, to, at), at,
-                          scrub_run_end(s, RUN_WORD, at));
+    if (fields < 2) {
+        if (scrub_is_open(s, at))
+            scrub_wait(s, kind, from, at);
+        return;
+    }
+    run = scrub_run_end(s, scrub_bare_kind(s, at, true, true), at);
+    len = run->end - at;
+    if (run->is_more || scrub_is_open(s, run->end))
+        scrub_wait(s, kind, from, at);
+    else if (len >= 4 && (scrub_in_vain(run, at) || !scrub_is_placeholder(scrub_view(s, at), len)))
+        scrub_found(s, kind, from, at, run->end);
 }
 
 void scrub_match_login(struct scrub *s, unsigned kind, size_t from, size_t to)
@@ -587,7 +689,12 @@ void scrub_match_login(struct scrub *s, unsigned kind, size_t from, size_t to)
     }
     if (!scrub_near(s, from, "curl http wget"))
         return;
-    r = scrub_read_value(s, to, &value);
+    r = scrub_read_value(s, to, scrub_bare_kind(s, to, false, false), &value);
+    value.shell = SHELL_YES;
+    value.is_option = true;
+    value.is_expanded = true;
+    if (r == READ_VALUE && scrub_read_arguments(s, &value) == READ_MORE)
+        r = READ_MORE;
     if (r == READ_MORE) {
         scrub_wait(s, kind, from, value.start);
         return;

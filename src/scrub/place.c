@@ -70,8 +70,7 @@ void scrub_match_url(struct scrub *s, unsigned kind, size_t from, size_t to)
     /* Without a colon it is a name, or a token that stands for one. */
     if (value.is_quoted ? len >= 3 && !scrub_is_placeholder(text, len)
                         : len >= 20 && scrub_is_mixed(text, len))
-        scrub_found_parts(s, kind, from, value.start, scrub_find_code(s, value.start, value.end),
-                          value.end, NULL);
+        scrub_found(s, kind, from, value.start, value.end);
 }
 
 /* ---- near the name of a service ---- */
@@ -107,7 +106,8 @@ void scrub_match_near(struct scrub *s, unsigned kind, size_t from, size_t to)
 
 /* One "key: value" of a mapping, in YAML or in JSON. Returns where it ends, 0 when there is none,
  * SIZE_MAX when more must come. */
-static size_t match_pair(struct scrub *s, unsigned kind, size_t from, size_t at, bool is_plain)
+static size_t match_pair(struct scrub *s, unsigned kind, size_t from, size_t at, bool is_plain,
+                         bool is_json)
 {
     struct scrub_value value = {0};
     size_t line = at;
@@ -126,7 +126,7 @@ static size_t match_pair(struct scrub *s, unsigned kind, size_t from, size_t at,
         return 0;
     while (at + 1 < s->view.len && scrub_at(s, at + 1) == ' ')
         at++;
-    switch (scrub_read_value(s, at + 1, &value)) {
+    switch (scrub_read_value(s, at + 1, is_json ? RUN_LIST : RUN_SCALAR, &value)) {
     case READ_MORE:
         scrub_wait(s, kind, from, value.start);
         return SIZE_MAX;
@@ -212,7 +212,7 @@ void scrub_match_manifest(struct scrub *s, unsigned kind, size_t from, size_t to
         at = to + 1;
     }
     while (at - to < MANIFEST_MAX) {
-        size_t next = match_pair(s, kind, from, at, is_plain);
+        size_t next = match_pair(s, kind, from, at, is_plain, is_json);
 
         if (next == SIZE_MAX)
             goto wait;

@@ -2,9 +2,6 @@
  * bytes end, and which words stand near. */
 #include "scrub/scrub_internal.h"
 
-/* A pair that follows in the same line begins with a name of so many bytes at most. */
-#define PAIR_MAX 40
-
 /* So far back a word is near. */
 #define NEAR_MAX 300
 
@@ -15,46 +12,14 @@ void scrub_forget(struct scrub *s)
     for (size_t i = 0; i < SCRUB_SEEN_MAX; i++)
         s->memory->seen[i].words = NULL;
     s->memory->secret_to = s->memory->secret_last = 0;
+    s->memory->has_line = false;
 }
 
 /* ---- runs ---- */
 
-/* name= or name: begins here. READ_MORE: it may. */
-static enum scrub_read begins_pair(const struct scrub *s, size_t at)
-{
-    size_t n = 0;
-
-    while (at + n < s->view.len && n < PAIR_MAX &&
-           (scrub_is_alnum(scrub_at(s, at + n)) || strchr("_-. ", scrub_at(s, at + n))))
-        n++;
-    scrub_charge(s, n);
-    if (scrub_is_open(s, at + n))
-        return READ_MORE;
-    return n && at + n < s->view.len && strchr("=:", scrub_at(s, at + n)) ? READ_VALUE : READ_NONE;
-}
-
-/* Does an unquoted value end before this byte? */
-static enum scrub_read ends_bare(const struct scrub *s, size_t at)
-{
-    unsigned char c = scrub_at(s, at), next;
-
-    if (scrub_is_space(c) || strchr("\"'`<>", c) || !c)
-        return READ_VALUE;
-    if (!strchr(",;&|)]}\\", c))
-        return READ_NONE;
-    if (scrub_is_open(s, at + 1))
-        return READ_MORE;
-    next = at + 1 < s->view.len ? scrub_at(s, at + 1) : '\n';
-    if (c == '\\')
-        return strchr("nrt\"'", next) ? READ_VALUE : READ_NONE;
-    if (scrub_is_space(next) || strchr("\"'`<>,;&|)]}:.", next))
-        return READ_VALUE;
-    return strchr(",;&", c) ? begins_pair(s, at + 1) : READ_NONE;
-}
-
 bool scrub_is_credential_char(unsigned char c)
 {
-    return scrub_is_alnum(c) || (c && strchr("-._~+/=:%|", c));
+    return scrub_is_alnum(c) || (c && strchr("-._~+/=:%", c));
 }
 
 /* "\n" or "\r" as a string has them, with any number of backslashes, of which this is the first. */
@@ -70,15 +35,36 @@ static bool is_written_newline(const struct scrub *s, size_t at)
     return at + n < s->view.len && strchr("nr", scrub_at(s, at + n));
 }
 
+/* Does the run end before this byte, with a newline or these? */
+static enum scrub_read ends_with_text(const struct scrub *s, size_t at, const char *text)
+{
+    size_t n = 0;
+
+    if (scrub_at(s, at) == '\n')
+        return READ_VALUE;
+    while (text[n] && at + n < s->view.len && scrub_at(s, at + n) == (unsigned char)text[n])
+        n++;
+    if (!text[n])
+        return READ_VALUE;
+    return n && scrub_is_open(s, at + n) ? READ_MORE : READ_NONE;
+}
+
 /* Does the run end before this byte? For all but quotes. */
 static enum scrub_read ends(const struct scrub *s, enum scrub_run_kind kind, size_t at)
 {
     unsigned char c = scrub_at(s, at);
     bool goes_on;
 
+    if (kind <= RUN_PARAMETER)
+        return scrub_ends_bare(s, kind, at);
     switch (kind) {
-    case RUN_BARE:
-        return ends_bare(s, at);
+    case RUN_ELEMENT:
+        goes_on = !scrub_is_space(c) && c != '<';
+        break;
+    case RUN_CDATA:
+        return ends_with_text(s, at, "]]>");
+    case RUN_ENTITY:
+        return ends_with_text(s, at, "&quot;");
     case RUN_CREDENTIAL:
         goes_on = scrub_is_credential_char(c);
         break;
@@ -87,9 +73,6 @@ static enum scrub_read ends(const struct scrub *s, enum scrub_run_kind kind, siz
         break;
     case RUN_NAME:
         goes_on = scrub_is_alnum(c) || c == '_' || c == '-' || c == '.';
-        break;
-    case RUN_ENTITY:
-        goes_on = c != '&' && c != '\n';
         break;
     case RUN_SEGMENT:
         goes_on = c != '\n' && !is_written_newline(s, at);
@@ -256,18 +239,6 @@ bool scrub_near(const struct scrub *s, size_t at, const char *words)
 static bool is_syntax(unsigned char c)
 {
     return scrub_is_space(c) || !c || strchr("\"'`;&|<>(){}[],$\\", c);
-}
-
-size_t scrub_find_code(const struct scrub *s, size_t start, size_t end)
-{
-    for (size_t i = start; i < end; i++) {
-        unsigned char c = scrub_at(s, i);
-
-        if (strchr(";&|<>(){},`", c) ||
-            (c == '$' && i + 1 < end && strchr("({", scrub_at(s, i + 1))))
-            return i;
-    }
-    return end;
 }
 
 static bool looks_secret(const struct scrub *s, size_t start, size_t end)

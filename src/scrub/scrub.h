@@ -6,9 +6,10 @@
  * the text is, and counted (scrub_work()); memory is bounded, and when anything fails nothing comes
  * out any more.
  *
- * A value that a name makes secret ends where the language sees its end: strings end at the quote
- * that is not escaped, words of a shell at an operator. Where it is in doubt whether syntax is a
- * part of the value, the syntax is shown, and what looks secret on both sides of it is not.
+ * A value that a name makes secret ends where its notation ends it (bare.c has the table): strings
+ * at the quote that is not escaped, unquoted values at a blank, words of a shell at an operator
+ * before a command. Where it is in doubt whether a line is a command, the value goes on to the next
+ * blank.
  *
  * It recognises the kinds of secrets in src/scrub/kinds.c, personal data when it is aggressive, the
  * operator's own rules, and exact values it was told, in several encodings. Colours, other terminal

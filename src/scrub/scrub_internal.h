@@ -75,12 +75,23 @@ enum scrub_swallow { SWALLOW_NONE, SWALLOW_RUN, SWALLOW_LINE, SWALLOW_PEM };
 #define SCRUB_VAIN_LEN 64
 
 enum scrub_run_kind {
-    RUN_BARE,       /* of an unquoted value */
+    /* of unquoted values: bare.c says what they are */
+    RUN_BARE,
+    RUN_SCALAR,
+    RUN_SETTING,
+    RUN_TEXT,
+    RUN_ESCAPED,
+    RUN_LIST,
+    RUN_IN_STRING, /* three quotes, without and with brackets */
+    RUN_PARAMETER = RUN_IN_STRING + 6,
+
+    RUN_ELEMENT,    /* of <name>, up to a blank or < */
+    RUN_CDATA,      /* up to ]]> or the end of the line */
     RUN_CREDENTIAL, /* of a header */
-    RUN_QUERY,      /* of a value in a URL */
+    RUN_QUERY,      /* of a signature in a URL */
     RUN_WORD,       /* up to a blank or the end of the line */
     RUN_NAME,
-    RUN_ENTITY,  /* up to & or the end of the line */
+    RUN_ENTITY,  /* up to &quot; or the end of the line */
     RUN_SEGMENT, /* up to the end of the line, or of what a string calls one */
     RUN_KEY,     /* up to the END of a private key */
     RUN_QUOTED,  /* and behind it: three quotes, SCRUB_LEVELS levels, and three in a row */
@@ -108,9 +119,22 @@ struct scrub_seen {
 
 #define SCRUB_SEEN_MAX 16
 
+/* What is open at some place of a line. */
+struct scrub_line {
+    size_t start;
+    unsigned char quote;   /* of the string in which the place is; 0: in none */
+    unsigned outer, inner; /* brackets around that string, and in it */
+    bool has_escapes;      /* there was one of \n \r \t \" \' */
+    bool is_escape;        /* the byte before is a backslash */
+    bool is_known;         /* the line does not begin too far back */
+};
+
 /* What matchers have found out about the view; it is forgotten when the view changes. */
 struct scrub_memory {
     struct scrub_run runs[SCRUB_RUNS];
+    struct scrub_line line; /* at line_to */
+    size_t line_to;
+    bool has_line;
     struct scrub_seen seen[SCRUB_SEEN_MAX];
     size_t secret_to,
         secret_last; /* "kind: Secret" was looked for up to here; was seen here, + 1 */
@@ -239,8 +263,17 @@ bool scrub_in_vain(struct scrub_run *run, size_t start);
 void scrub_found_parts(struct scrub *s, unsigned kind, size_t from, size_t start, size_t code,
                        size_t end, struct scrub_run *run);
 
-/* Where a shell would see the end of the word, or code in it; `end`: nowhere. */
-size_t scrub_find_code(const struct scrub *s, size_t start, size_t end);
+struct scrub_line scrub_line_at(const struct scrub *s, size_t at);
+
+/* ---- unquoted values (bare.c) ---- */
+
+/* What ends the one that begins here. */
+enum scrub_run_kind scrub_bare_kind(const struct scrub *s, size_t at, bool begins_line,
+                                    bool is_colon);
+enum scrub_read scrub_ends_bare(const struct scrub *s, enum scrub_run_kind kind, size_t at);
+
+/* Its end without the punctuation behind it. */
+size_t scrub_trim_bare(const struct scrub *s, size_t start, size_t end);
 
 /* ---- parts ---- */
 
@@ -348,20 +381,33 @@ unsigned scrub_lists_of(const char *text, size_t len);
 
 enum scrub_name scrub_name_of(const char *text, size_t len);
 
+/* May a command of a shell stand here? */
+enum scrub_shell {
+    SHELL_NO,
+    SHELL_MAYBE, /* or a line of settings */
+    SHELL_YES,
+};
+
 struct scrub_value {
     size_t start, end;
     struct scrub_run *run; /* that told its end */
     char quote;            /* 0: none */
-    bool is_format;        /* {...} in it is code */
-    bool is_query;         /* of a URL, where # ends it */
+    enum scrub_shell shell;
+    bool is_option;     /* --name value */
+    bool has_arguments; /* words follow it, as behind a command */
+    bool is_format;     /* {...} in it is code */
+    bool is_expanded;   /* $(...) in double quotes may be code */
     bool is_quoted;
+    bool is_data;     /* in a notation that has no code */
     bool is_env;      /* name=value without spaces */
     bool is_constant; /* NAME or --name: what follows is no piece of code */
     bool has_line;    /* name and value are all of the line */
 };
 
-/* The value that begins at `at`, quotes and all. READ_MORE: hold from ret->start on. */
-enum scrub_read scrub_read_value(const struct scrub *s, size_t at, struct scrub_value *ret);
+/* The value that begins at `at`, quotes and all; `bare`: what ends it without quotes. READ_MORE:
+ * hold from ret->start on. */
+enum scrub_read scrub_read_value(const struct scrub *s, size_t at, enum scrub_run_kind bare,
+                                 struct scrub_value *ret);
 bool scrub_is_secret_value(const struct scrub *s, enum scrub_name name,
                            const struct scrub_value *value);
 
@@ -369,10 +415,28 @@ bool scrub_is_secret_value(const struct scrub *s, enum scrub_name name,
 bool scrub_is_secret_text(const struct scrub *s, enum scrub_name name,
                           const struct scrub_value *value);
 
+/* Is it not known yet what follows a value that may be a call? */
+bool scrub_is_half_call(const struct scrub *s, const struct scrub_value *value);
+
 /* Masks it, but for what may be code in it. */
 void scrub_found_value(struct scrub *s, unsigned kind, size_t from,
                        const struct scrub_value *value);
 bool scrub_is_placeholder(const char *text, size_t len);
+
+/* ---- commands behind values (shell.c) ---- */
+
+/* Is the name that begins here where a command begins? */
+enum scrub_shell scrub_shell_at(const struct scrub *s, size_t name);
+
+/* Sets has_arguments of an unquoted value. READ_MORE: hold from its start on. */
+enum scrub_read scrub_read_arguments(const struct scrub *s, struct scrub_value *value);
+
+/* Does a shell run something at this $ or backtick? */
+bool scrub_begins_expansion(const struct scrub *s, size_t at, size_t end, enum scrub_shell shell,
+                            bool has_arguments);
+
+/* Where code begins in the value or behind it; `end`: nowhere. */
+size_t scrub_find_command(const struct scrub *s, const struct scrub_value *value, size_t end);
 
 static inline bool scrub_is_alnum(unsigned char c)
 {

@@ -10,6 +10,9 @@
 /* A value that is longer than this stands for nothing else. */
 #define PLACEHOLDER_MAX SCRUB_JUDGE_MAX
 
+/* So far behind a call its end is looked for. */
+#define CALL_MAX 128
+
 /* ---- where it is ---- */
 
 /* How many backslashes stand here: a quote inside a string inside a string. */
@@ -56,16 +59,21 @@ static enum scrub_read read_bare(const struct scrub *s, size_t at, enum scrub_ru
                                  struct scrub_value *ret)
 {
     ret->start = at;
-    ret->is_quoted = kind == RUN_ENTITY;
+    ret->is_quoted = kind == RUN_ENTITY || kind == RUN_CDATA;
     ret->run = scrub_run_end(s, kind, at);
     ret->end = ret->run->end;
     if (ret->run->is_more || scrub_is_open(s, ret->end) || ret->end - at >= VALUE_MAX)
         return READ_MORE;
-    if (kind == RUN_ENTITY)
+    if (ret->is_quoted)
         return READ_VALUE;
-    while (ret->end > ret->start && strchr(".:", scrub_at(s, ret->end - 1)))
-        ret->end--;
+    ret->end = scrub_trim_bare(s, at, ret->end);
     return ret->end > ret->start ? READ_VALUE : READ_NONE;
+}
+
+/* The line ended before the string. */
+static bool is_unclosed(const struct scrub *s, const struct scrub_value *value)
+{
+    return value->run->end >= s->view.len || scrub_at(s, value->run->end) == '\n';
 }
 
 /* b'...', r"...", f"...", u'...' */
@@ -80,19 +88,58 @@ static size_t skip_prefix(const struct scrub *s, size_t at)
     return at;
 }
 
-enum scrub_read scrub_read_value(const struct scrub *s, size_t at, struct scrub_value *ret)
+/* The text stands here. READ_MORE: it may. */
+static enum scrub_read is_text_at(const struct scrub *s, size_t at, const char *text)
+{
+    size_t n = 0;
+
+    while (text[n] && at + n < s->view.len && scrub_at(s, at + n) == (unsigned char)text[n])
+        n++;
+    if (!text[n])
+        return READ_VALUE;
+    return n && scrub_is_open(s, at + n) ? READ_MORE : READ_NONE;
+}
+
+/* What is around it as quotes are: &quot; and <![CDATA[. */
+static enum scrub_read read_marked(const struct scrub *s, size_t at, struct scrub_value *ret)
+{
+    static const struct {
+        const char *mark;
+        enum scrub_run_kind kind;
+    } marks[] = {
+        {"&quot;",    RUN_ENTITY},
+        {"<![CDATA[", RUN_CDATA },
+    };
+
+    for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
+        enum scrub_read r = is_text_at(s, at, marks[i].mark);
+
+        if (r == READ_VALUE)
+            return read_bare(s, at + strlen(marks[i].mark), marks[i].kind, ret);
+        if (r == READ_MORE)
+            return r;
+    }
+    return READ_NONE;
+}
+
+enum scrub_read scrub_read_value(const struct scrub *s, size_t at, enum scrub_run_kind bare,
+                                 struct scrub_value *ret)
 {
     size_t depth, prefix = at;
+    enum scrub_read r;
 
     *ret = (struct scrub_value){.start = at, .end = at};
+    r = read_marked(s, at, ret);
+    if (r != READ_NONE)
+        return r;
+    if (bare == RUN_ELEMENT) /* in which quotes are text */
+        return read_bare(s, at, bare, ret);
     at = skip_prefix(s, at);
     depth = count_backslashes(s, at);
     if (scrub_is_open(s, at + depth) || scrub_is_open(s, at + 2))
         return READ_MORE;
     for (; prefix < at; prefix++)
         ret->is_format = ret->is_format || (scrub_at(s, prefix) | 32) == 'f';
-    if (at + 6 <= s->view.len && memcmp(scrub_view(s, at), "&quot;", 6) == 0)
-        return read_bare(s, at + 6, RUN_ENTITY, ret);
     if (at + depth < s->view.len && strchr("\"'`", scrub_at(s, at + depth))) {
         ret->quote = (char)scrub_at(s, at + depth);
         at += depth + 1;
@@ -100,9 +147,14 @@ enum scrub_read scrub_read_value(const struct scrub *s, size_t at, struct scrub_
         if (at + 1 < s->view.len && scrub_at(s, at) == (unsigned char)ret->quote &&
             scrub_at(s, at + 1) == (unsigned char)ret->quote)
             return read_quoted(s, at + 2, 0, SCRUB_LEVELS, ret);
-        return read_quoted(s, at, depth, level_of(depth), ret);
+        r = read_quoted(s, at, depth, level_of(depth), ret);
+        if (r != READ_VALUE || !is_unclosed(s, ret))
+            return r;
+        /* No string of this line. */
+        ret->quote = 0;
+        return read_bare(s, at, bare, ret);
     }
-    return read_bare(s, at, RUN_BARE, ret);
+    return read_bare(s, at, bare, ret);
 }
 
 /* ---- what may be code in it ---- */
@@ -117,29 +169,36 @@ static bool begins_code(const struct scrub *s, const struct scrub_value *value, 
         return true;
     if (value->quote == '`')
         return c == '$' && next == '{';
-    return value->quote == '"' &&
-           ((c == '$' && strchr("({", next)) || c == '`' || (c == '#' && next == '{'));
+    if (value->quote != '"' || !value->is_expanded)
+        return false;
+    if (c == '#')
+        return next == '{';
+    return (c == '`' || c == '$') && scrub_begins_expansion(s, at, end, SHELL_YES, false);
 }
 
-/* In single quotes a shell knows no escapes: the string of 'it\'s;ls' has ended for it behind the
- * backslash, and what follows the semicolon is another command. */
+/* In single quotes a shell knows no escapes: the string of 'it\'s;ls -l' has ended for it behind
+ * the backslash, and what follows the semicolon is another command. */
+static size_t find_code_behind(const struct scrub *s, const struct scrub_value *value, size_t at,
+                               size_t end)
+{
+    struct scrub_value rest = {.start = at, .shell = value->shell};
+
+    for (size_t i = at; i < end && !rest.has_arguments; i++)
+        rest.has_arguments = scrub_is_space(scrub_at(s, i));
+    return scrub_find_command(s, &rest, end);
+}
+
 static size_t find_code(const struct scrub *s, const struct scrub_value *value, size_t end)
 {
-    bool has_ended = false;
-
-    if (!value->is_quoted) {
-        const char *hash =
-            value->is_query ? memchr(scrub_view(s, value->start), '#', end - value->start) : NULL;
-
-        return scrub_find_code(s, value->start, hash ? (size_t)(hash - s->view.data) : end);
-    }
+    if (!value->is_quoted)
+        return value->shell == SHELL_NO ? end : scrub_find_command(s, value, end);
     for (size_t at = value->start; at < end; at++) {
         unsigned char c = scrub_at(s, at);
 
-        if (begins_code(s, value, at, end) ||
-            (has_ended && (scrub_is_space(c) || strchr(";&|<>()", c))))
+        if (begins_code(s, value, at, end))
             return at;
-        has_ended = has_ended || (value->quote == '\'' && c == '\'');
+        if (c == '\'' && value->quote == '\'' && value->shell != SHELL_NO)
+            return find_code_behind(s, value, at + 1, end);
     }
     return end;
 }
@@ -192,32 +251,92 @@ static bool is_filler(const char *text, size_t len)
     return is_same || strspn(text, "*xX.#-_=~?") >= len;
 }
 
+/* How many bytes stand before the first of the set. */
+static size_t memcspn(const char *text, size_t len, const char *set)
+{
+    size_t n = 0;
+
+    while (n < len && !(text[n] && strchr(set, text[n])))
+        n++;
+    return n;
+}
+
+/* A name of two letters or more, with no digit before a capital: k9Zx is none. */
+static bool is_identifier(const char *text, size_t len)
+{
+    size_t n = 0;
+
+    for (; n < len && (scrub_is_alnum((unsigned char)text[n]) || strchr("_.", text[n])); n++)
+        if (n && scrub_is_digit((unsigned char)text[n - 1]) && text[n] >= 'A' && text[n] <= 'Z')
+            return false;
+    return n >= 2;
+}
+
+/* ${NAME}, $(command), %(name)s, {{ name }} in the text, and no secret before it. */
+static bool has_variable(const char *text, size_t len)
+{
+    for (size_t i = 0; i + 3 < len; i++) {
+        size_t at = i + 2;
+
+        if (!((strchr("$%", text[i]) && text[i + 1] == '(') ||
+              (text[i] == '$' && text[i + 1] == '{') || (text[i] == '{' && text[i + 1] == '{')))
+            continue;
+        while (at < len && strchr(" \t-.$#!\"'", text[at]))
+            at++;
+        if (is_identifier(text + at, len - at))
+            return i < 6 || !scrub_is_mixed(text, i);
+    }
+    return false;
+}
+
+/* [1, 2], {"a": 1}, <name>: no text that only begins as one. */
+static bool is_enclosed(const char *text, size_t len)
+{
+    if (!strchr("<[{", text[0]))
+        return false;
+    if (len > 1 && text[0] != '<' && strchr("\"'[{ ", text[1]))
+        return true;
+    if (!scrub_is_mixed(text + 1, len - 1))
+        return true;
+    return text[0] != '<' && memcspn(text, len, "\"':,)]}") < len &&
+           memcspn(text, len, "$@^%!#*~?;&|\\=<>`") == len;
+}
+
 static bool is_template(const char *text, size_t len)
 {
-    static const char *const words[] = {
-        "***",  "${", "{{", "}}", "$(", "%(", "...", "\xe2\x80\xa6", "\xe2\x80\xa2\xe2\x80\xa2",
-        "xxxxx"};
+    static const char *const words[] = {"***", "...", "\xe2\x80\xa6", "\xe2\x80\xa2\xe2\x80\xa2",
+                                        "xxxxx"};
 
-    if (text[0] == '<' || text[0] == '[' || strncmp(text, "{{", 2) == 0 || text[0] == '{')
+    if (is_enclosed(text, len) || has_variable(text, len))
         return true;
     if (text[0] == '$' && len > 1 &&
         (strchr("{(", text[1]) || (text[1] >= 'A' && text[1] <= 'Z') || text[1] == '_'))
-        return true;
+        return memcspn(text + 1, len - 1, "^@!;&|,\\<>?*~=+#%$/-") == len - 1 || text[1] == '{' ||
+               text[1] == '(';
     if (text[0] == '%' && len > 1 && (strchr("({%", text[1]) || text[len - 1] == '%' || len == 2))
         return true;
     return holds(text, len, words, ARRAY_SIZE(words));
 }
 
+/* A regular expression: (?:...), [^...], (...)+ */
+static bool is_pattern(const char *text, size_t len)
+{
+    const char *set = memmem(text, len, "[^", 2), *group = memmem(text, len, ")+", 2);
+
+    return memmem(text, len, "(?:", 3) || memmem(text, len, "(?i", 3) ||
+           (set && memchr(set, ']', len - (size_t)(set - text))) ||
+           (group && memchr(text, '(', (size_t)(group - text)));
+}
+
 bool scrub_is_placeholder(const char *text, size_t len)
 {
     static const char *const words[] = {
-        "example",  "placeholder", "your_", "your-", "changeme", "change_me",
-        "redacted", "dummy",       "_here", "-here", "insert_",  "enter_",
-        "replace_", "[masked",     "(?:",   "(?i",   "[^",       ")+"};
+        "example", "placeholder", "your_", "your-",   "changeme", "change_me", "redacted",
+        "dummy",   "_here",       "-here", "insert_", "enter_",   "replace_",  "[masked"};
 
     if (len > PLACEHOLDER_MAX)
         return false;
-    if (is_filler(text, len) || is_template(text, len) ||
+    if (is_filler(text, len) || is_template(text, len) || is_pattern(text, len) ||
         (scrub_lists_of(text, len) >> LIST_NOTHING & 1))
         return true;
     if (len >= 4 && (strncasecmp(text, "your", 4) == 0 || strncasecmp(text, "env.", 4) == 0))
@@ -257,18 +376,57 @@ static struct shape shape_of(const char *text, size_t len)
     return n;
 }
 
-/* os.environ["X"], config.password, getpass(), self.token: code that says where the secret is. */
-static bool is_reference(const char *text, size_t len, const struct shape *n)
+/* A bracket closes the call, and behind it is nothing that belongs to a word. */
+static bool closes_call(const char *text, size_t len)
+{
+    const char *close = memrchr(text, ')', len);
+
+    if (!close)
+        close = memrchr(text, ']', len);
+    return close && (close + 1 == text + len || !scrub_is_alnum((unsigned char)close[1]));
+}
+
+/* $name, &name->field, \&Name::name: what stands before the name. */
+static size_t count_sigils(const char *text, size_t len)
+{
+    size_t n = 0;
+
+    while (n < len && n < 2 && strchr("$&@*\\", text[n]))
+        n++;
+    return n;
+}
+
+/* A name behind a sigil, and what is read through it. */
+static bool is_sigil_name(const char *text, size_t len)
+{
+    size_t sigils = count_sigils(text, len), i = sigils;
+
+    while (i < len && (scrub_is_alnum((unsigned char)text[i]) || text[i] == '_'))
+        i++;
+    if (i == sigils || !is_identifier(text + sigils, len - sigils))
+        return false;
+    if (i == len)
+        return text[0] == '$' && strcspn(text, "0123456789") >= len;
+    return (i + 1 < len && (memcmp(text + i, "->", 2) == 0 || memcmp(text + i, "::", 2) == 0)) ||
+           (text[0] == '$' && strchr("[({.", text[i]));
+}
+
+/* os.environ["X"], config.password, getpass(), self.token: code that says where the secret is.
+ * `goes_on`: a bracket is closed behind the text. */
+static bool is_reference(const char *text, size_t len, bool goes_on, const struct shape *n)
 {
     size_t i = 0;
 
     if (scrub_is_digit((unsigned char)text[0]) || len > PLACEHOLDER_MAX)
         return false;
+    if (count_sigils(text, len))
+        return is_sigil_name(text, len);
     while (i < len && (scrub_is_alnum((unsigned char)text[i]) || strchr("_.:>", text[i]) ||
                        (text[i] == '-' && i + 1 < len && text[i + 1] == '>')))
         i++;
     if (i < len && (text[i] == '(' || text[i] == '['))
-        return i > 0;
+        return i > 0 && (i < 2 || is_identifier(text, i)) &&
+               (i + 1 == len || goes_on || closes_call(text, len));
     return i == len && (n->dots || memchr(text, ':', len)) && n->digits <= 2 &&
            !(n->dots == 0 && n->digits);
 }
@@ -291,7 +449,12 @@ static bool is_path(const char *text, size_t len, const struct shape *n)
         strncmp(text, "../", 3) != 0 && !(len > 2 && text[1] == ':' && text[2] == '\\'))
         return false;
     len = len < SCRUB_JUDGE_MAX ? len : SCRUB_JUDGE_MAX;
-    return !(text[0] == '/' && !n->dots && n->slashes < 4 && scrub_looks_random(text, len));
+    if (strchr("/~", text[0]) && memcspn(text, len, "\"$<>|^`*!\\;") < len)
+        return false;
+    if (text[0] == '/' && !n->dots && n->slashes < 4 && scrub_looks_random(text, len))
+        return false;
+    return !(strchr("/~", text[0]) && n->slashes <= 1 && n->slashes == (text[0] == '/') &&
+             scrub_is_mixed(text + 1, len - 1));
 }
 
 /* Nothing but letters, of one case or with one capital: a word somebody wrote. */
@@ -354,6 +517,53 @@ static bool is_color(const char *text, size_t len)
     return text[0] == '#' && (len == 7 || len == 9);
 }
 
+/* ( before anything that is no secret by itself. */
+static bool is_grouped(const char *text, size_t len)
+{
+    return text[0] == '(' && (memcspn(text + 1, len - 1, "()[]{},\"'") < len - 1 ||
+                              !scrub_is_mixed(text + 1, len - 1));
+}
+
+/* Is a bracket closed in the line behind the value that was not opened there? `f(a, b)` and
+ * `f("a b")` are cut at the blank. READ_MORE: it is not known yet. */
+static enum scrub_read find_bracket(const struct scrub *s, const struct scrub_value *value)
+{
+    size_t at = value->end, depth = 0;
+
+    for (; at < s->view.len && at - value->end < CALL_MAX; at++) {
+        unsigned char c = scrub_at(s, at);
+
+        if (c == '\n')
+            return at > value->end && scrub_at(s, at - 1) == ',' ? READ_VALUE : READ_NONE;
+        if (c == '(' || c == '[')
+            depth++;
+        else if ((c == ')' || c == ']') && depth-- == 0)
+            return READ_VALUE;
+    }
+    return at - value->end < CALL_MAX && scrub_is_open(s, at) ? READ_MORE : READ_NONE;
+}
+
+/* A bare value that may be a call. */
+static bool has_bracket(const struct scrub *s, const struct scrub_value *value)
+{
+    size_t len = value->end - value->start;
+
+    len = len < SCRUB_JUDGE_MAX ? len : SCRUB_JUDGE_MAX;
+    return !value->is_quoted && !value->is_data &&
+           memcspn(scrub_view(s, value->start), len, "([") < len;
+}
+
+bool scrub_is_half_call(const struct scrub *s, const struct scrub_value *value)
+{
+    scrub_charge(s, CALL_MAX / 4);
+    return has_bracket(s, value) && find_bracket(s, value) == READ_MORE;
+}
+
+static bool goes_on(const struct scrub *s, const struct scrub_value *value)
+{
+    return has_bracket(s, value) && find_bracket(s, value) == READ_VALUE;
+}
+
 bool scrub_is_secret_value(const struct scrub *s, enum scrub_name name,
                            const struct scrub_value *value)
 {
@@ -370,8 +580,9 @@ bool scrub_is_secret_value(const struct scrub *s, enum scrub_name name,
         return !scrub_is_placeholder(text, whole);
     if (n.spaces || scrub_is_placeholder(text, whole))
         return false;
-    if (!value->is_quoted && (text[0] == '(' || is_reference(text, whole, &n) ||
-                              (!value->is_constant && is_variable(text, whole, &n))))
+    if (!value->is_quoted &&
+        (is_grouped(text, len) || is_reference(text, whole, goes_on(s, value), &n) ||
+         (!value->is_constant && is_variable(text, whole, &n))))
         return false;
     if (is_color(text, len))
         return false;

@@ -3,7 +3,8 @@
  * Reads records from stdin: 's' (secrets) or 'p' (personal data, too), the length as decimal
  * digits, a newline, and the text. For each it writes the length of the masked text, a newline and
  * the masked text, having made sure that every way of cutting the text in two, and feeding it byte
- * by byte, gives exactly the same: otherwise it says how it was cut and exits with 1.
+ * by byte, gives exactly the same: otherwise it says how it was cut and exits with 1. 'S' is 's'
+ * without the cuts in two, for tests with many texts.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,7 +57,7 @@ static void check(struct scrub *scrub, const char *text, size_t len, const struc
     exit(1);
 }
 
-static void do_record(struct scrub *scrub, const char *text, size_t len)
+static void do_record(struct scrub *scrub, const char *text, size_t len, bool cuts_all)
 {
     struct buf whole;
 
@@ -64,7 +65,7 @@ static void do_record(struct scrub *scrub, const char *text, size_t len)
     mask(scrub, text, len, len, len);
     if (buf_add(&whole, buf_str(&out), out.len, NULL) < 0)
         die("out of memory");
-    for (size_t cut = 1; cut < len; cut++)
+    for (size_t cut = 1; cut < len && cuts_all; cut++)
         check(scrub, text, len, &whole, cut, len);
     check(scrub, text, len, &whole, 1, 1);
     check(scrub, text, len, &whole, 7, 7);
@@ -91,7 +92,7 @@ int main(void)
         text = malloc(len + 1);
         if (!text || fread(text, 1, len, stdin) != len)
             die("a record is cut off");
-        do_record(mode == 'p' ? all : secrets, text, len);
+        do_record(mode == 'p' ? all : secrets, text, len, mode != 'S');
         free(text);
     }
     scrub_free(secrets);
