@@ -3,6 +3,11 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "base/fiber.h"
+
+/* Written between two looks at the clock, in a fiber. */
+#define PAUSE_BYTES ((size_t)256 << 10)
+
 static const char alphabet[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 int base64_add(struct buf *out, const void *data, size_t len, struct error *err)
@@ -23,6 +28,8 @@ int base64_add(struct buf *out, const void *data, size_t len, struct error *err)
         to[3] = (char)(n > 2 ? alphabet[bits & 63] : '=');
         out->len += 4;
         len -= n;
+        if (out->len % PAUSE_BYTES == 0)
+            fiber_pause();
     }
     if (out->data)
         out->data[out->len] = '\0';

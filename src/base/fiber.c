@@ -16,8 +16,12 @@
 #endif
 #endif
 
+/* A sanitizer's marks stay on a stack that was left in the middle. */
 #ifdef HAS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
+#define KEEPS_STACK false
+#else
+#define KEEPS_STACK true
 #endif
 
 /* jansson recurses once per level of nesting, with some hundred bytes. */
@@ -33,6 +37,7 @@ struct fiber {
     void *arg;
     uint64_t began_ns;
     bool has_ended;
+    bool is_cancelled;
 };
 
 static struct fiber *running;
@@ -79,6 +84,28 @@ static bool prepare(ucontext_t *context, char *stack)
     return true;
 }
 
+/* The stack of the last fiber that ended is kept for the next one: every answer to a run takes one,
+ * and a mapping costs more than most answers do. */
+static void *spare;
+
+static void *new_stack(size_t size, size_t page)
+{
+    void *stack = spare;
+
+    spare = NULL;
+    if (stack)
+        return stack;
+    stack = mmap(NULL, size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
+    if (stack == MAP_FAILED)
+        return NULL;
+    if (mprotect(stack, page, PROT_NONE) < 0) {
+        (void)munmap(stack, size);
+        return NULL;
+    }
+    return stack;
+}
+
 struct fiber *fiber_new(void (*fn)(void *arg), void *arg)
 {
     struct fiber *fiber = calloc(1, sizeof(*fiber));
@@ -89,10 +116,8 @@ struct fiber *fiber_new(void (*fn)(void *arg), void *arg)
     fiber->fn = fn;
     fiber->arg = arg;
     fiber->stack_size = STACK_BYTES + page;
-    fiber->stack = mmap(NULL, fiber->stack_size, PROT_READ | PROT_WRITE,
-                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK | MAP_NORESERVE, -1, 0);
-    if (fiber->stack == MAP_FAILED || mprotect(fiber->stack, page, PROT_NONE) < 0 ||
-        !prepare(&fiber->own, (char *)fiber->stack + page)) {
+    fiber->stack = new_stack(fiber->stack_size, page);
+    if (!fiber->stack || !prepare(&fiber->own, (char *)fiber->stack + page)) {
         fiber_free(fiber);
         return NULL;
     }
@@ -101,12 +126,14 @@ struct fiber *fiber_new(void (*fn)(void *arg), void *arg)
 
 bool fiber_resume(struct fiber *fiber)
 {
+    struct fiber *before = running;
+
     if (fiber->has_ended)
         return true;
     running = fiber;
     fiber->began_ns = loop_cpu_ns();
     switch_to(&fiber->caller, &fiber->own, fiber->own.uc_stack.ss_sp, STACK_BYTES);
-    running = NULL;
+    running = before;
     return fiber->has_ended;
 }
 
@@ -114,7 +141,9 @@ void fiber_free(struct fiber *fiber)
 {
     if (!fiber)
         return;
-    if (fiber->stack && fiber->stack != MAP_FAILED)
+    if (fiber->stack && fiber->has_ended && !spare && KEEPS_STACK)
+        spare = fiber->stack;
+    else if (fiber->stack)
         (void)munmap(fiber->stack, fiber->stack_size);
     free(fiber);
 }
@@ -123,11 +152,26 @@ void fiber_pause(void)
 {
     struct fiber *fiber = running;
 
-    if (fiber && loop_cpu_ns() - fiber->began_ns >= TIME_NS)
+    if (fiber && !fiber->is_cancelled && loop_cpu_ns() - fiber->began_ns >= TIME_NS)
         switch_to(&fiber->own, &fiber->caller, caller_stack, caller_size);
+}
+
+void fiber_cancel(struct fiber *fiber)
+{
+    fiber->is_cancelled = true;
+}
+
+bool fiber_is_cancelled(void)
+{
+    return running && running->is_cancelled;
 }
 
 bool fiber_is_running(void)
 {
     return running != NULL;
+}
+
+bool fiber_is_here(const struct fiber *fiber)
+{
+    return running && running == fiber;
 }

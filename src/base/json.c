@@ -113,20 +113,50 @@ int json_text_load(const char *text, size_t len, const struct json_text_limits *
     return 0;
 }
 
+/* Looked at between two looks at the clock: less than a millisecond. */
+#define LOOK_BYTES    ((size_t)256 << 10)
+#define CHARACTER_MAX 4
+
+bool json_text_is_utf8(const char *bytes, size_t len)
+{
+    size_t at = 0;
+
+    while (at < len) {
+        size_t want = len - at < LOOK_BYTES ? len - at : LOOK_BYTES;
+        size_t n = utf8_valid(bytes + at, want);
+
+        /* A character may be cut at the end of the piece. */
+        if (n < want && (at + want == len || want - n >= CHARACTER_MAX))
+            return false;
+        at += n;
+        if (at < len)
+            fiber_pause();
+    }
+    return true;
+}
+
 /* One U+FFFD for each byte that begins no character, as most decoders do; at the end of the bytes a
  * cut character is one. */
 static int add_lossy(const char *bytes, size_t len, struct buf *out)
 {
+    size_t next = LOOK_BYTES;
+
     while (len) {
-        size_t valid = utf8_valid(bytes, len);
+        size_t valid = utf8_valid(bytes, len < LOOK_BYTES ? len : LOOK_BYTES);
         size_t bad;
 
+        if (out->len >= next) {
+            fiber_pause();
+            next = out->len + LOOK_BYTES;
+        }
         if (buf_add(out, bytes, valid, NULL) < 0)
             return -1;
         bytes += valid;
         len -= valid;
         if (!len)
             break;
+        if (utf8_decode(bytes, len, NULL) > 0) /* cut at the end of the piece */
+            continue;
         bad = utf8_decode(bytes, len, NULL) == UTF8_PARTIAL ? len : 1;
         if (buf_add_str(out, REPLACEMENT, NULL) < 0)
             return -1;
@@ -140,7 +170,7 @@ json_t *json_text_string(const char *bytes, size_t len)
 {
     cleanup(buf_done) struct buf text = {0};
 
-    if (utf8_valid(bytes, len) == len)
+    if (json_text_is_utf8(bytes, len))
         return json_stringn_nocheck(bytes, len);
     /* A replacement has three bytes for one. */
     if (len > LIMIT_OUTPUT_BYTES_MAX + MIB)

@@ -35,11 +35,15 @@ struct json_text_limits {
 int json_text_load(const char *text, size_t len, const struct json_text_limits *limits,
                    json_t **ret_value, struct error *err);
 
+/* Whether the bytes are UTF-8. As the functions below it pauses in a fiber (base/fiber.h) while it
+ * is at a long text. */
+bool json_text_is_utf8(const char *bytes, size_t len);
+
 /* Any bytes as a JSON string; what is not UTF-8 becomes U+FFFD. NULL: out of memory. */
 json_t *json_text_string(const char *bytes, size_t len);
 
 enum json_text_style { JSON_TEXT_COMPACT, JSON_TEXT_PRETTY };
 
-/* Adds the text and, when pretty, a newline. */
+/* Adds the text and, when pretty, a newline. In a fiber that was cancelled it fails. */
 int json_text_dump(const json_t *value, enum json_text_style style, struct buf *out,
                    struct error *err);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/fiber.h"
 #include "base/utf8.h"
 
 /* So many digits give every decimal fraction back as it was written, and so many every double. */
@@ -20,6 +21,9 @@
 #define NUMBER_BYTES 64
 #define CHUNK_BYTES  1024
 #define INDENT       2
+
+/* Written between two looks at the clock, in a fiber. */
+#define PAUSE_BYTES ((size_t)64 << 10)
 
 /* The fewest digits with which every number of the tree is read back as itself: 1.9 is to look
  * like 1.9, and 0.1 + 0.2 must not become 0.3. */
@@ -67,10 +71,23 @@ static const unsigned char escapes[256] = {
 
 struct dump {
     struct buf *out;
+    size_t paused_at; /* so much was written before the last pause */
     size_t real_flags;
     bool is_pretty;
     struct error *err;
 };
+
+/* Writing a text of megabytes takes tens of milliseconds: in a fiber others have their turn. */
+static int add(struct dump *dump, const char *text, size_t len)
+{
+    if (dump->out->len - dump->paused_at > PAUSE_BYTES) {
+        fiber_pause();
+        dump->paused_at = dump->out->len;
+        if (fiber_is_cancelled())
+            return error_set(dump->err, E_BUSY, "the text is not wanted any more");
+    }
+    return buf_add(dump->out, text, len, dump->err);
+}
 
 /* jansson has capital digits in its escapes; those of DEL and C1 have always been small here. */
 static size_t put_code(char *to, unsigned char code)
@@ -116,7 +133,7 @@ static size_t put_character(const char *text, size_t len, char *to, size_t *ret_
 
 /* The inside of a string, by chunks: to ask the buffer for room for each character takes longer
  * than to write it. */
-static int dump_characters(const struct dump *dump, const char *text, size_t len)
+static int dump_characters(struct dump *dump, const char *text, size_t len)
 {
     char chunk[CHUNK_BYTES];
     size_t used = 0;
@@ -125,7 +142,7 @@ static int dump_characters(const struct dump *dump, const char *text, size_t len
         size_t written, n;
 
         if (used > sizeof(chunk) - ESCAPE_BYTES) {
-            if (buf_add(dump->out, chunk, used, dump->err) < 0)
+            if (add(dump, chunk, used) < 0)
                 return -1;
             used = 0;
         }
@@ -139,18 +156,18 @@ static int dump_characters(const struct dump *dump, const char *text, size_t len
         at += n;
         used += written;
     }
-    return buf_add(dump->out, chunk, used, dump->err);
+    return add(dump, chunk, used);
 }
 
-static int dump_string(const struct dump *dump, const char *text, size_t len)
+static int dump_string(struct dump *dump, const char *text, size_t len)
 {
-    if (buf_add(dump->out, "\"", 1, dump->err) < 0 || dump_characters(dump, text, len) < 0)
+    if (add(dump, "\"", 1) < 0 || dump_characters(dump, text, len) < 0)
         return -1;
-    return buf_add(dump->out, "\"", 1, dump->err);
+    return add(dump, "\"", 1);
 }
 
 /* By hand: printf takes ten times as long, and an answer may have a hundred thousand. */
-static int dump_integer(const struct dump *dump, json_int_t value)
+static int dump_integer(struct dump *dump, json_int_t value)
 {
     char text[NUMBER_BYTES];
     size_t at = sizeof(text);
@@ -161,10 +178,10 @@ static int dump_integer(const struct dump *dump, json_int_t value)
     while (left /= 10);
     if (value < 0)
         text[--at] = '-';
-    return buf_add(dump->out, text + at, sizeof(text) - at, dump->err);
+    return add(dump, text + at, sizeof(text) - at);
 }
 
-static int dump_number(const struct dump *dump, const json_t *value)
+static int dump_number(struct dump *dump, const json_t *value)
 {
     char text[NUMBER_BYTES];
     size_t len;
@@ -174,30 +191,29 @@ static int dump_number(const struct dump *dump, const json_t *value)
     len = json_dumpb(value, text, sizeof(text), dump->real_flags);
     if (!len || len > sizeof(text))
         return error_set(dump->err, E_SYSTEM, "cannot write JSON: a number cannot be written");
-    return buf_add(dump->out, text, len, dump->err);
+    return add(dump, text, len);
 }
 
-static int start_line(const struct dump *dump, unsigned depth)
+static int start_line(struct dump *dump, unsigned depth)
 {
     if (!dump->is_pretty)
         return 0;
     return buf_printf(dump->out, dump->err, "\n%*s", (int)(INDENT * depth), "");
 }
 
-static int dump_value(const struct dump *dump, const json_t *value, unsigned depth);
+static int dump_value(struct dump *dump, const json_t *value, unsigned depth);
 
-static int dump_array(const struct dump *dump, const json_t *array, unsigned depth)
+static int dump_array(struct dump *dump, const json_t *array, unsigned depth)
 {
     size_t n = json_array_size(array);
 
     if (!n)
-        return buf_add(dump->out, "[]", 2, dump->err);
+        return add(dump, "[]", 2);
     for (size_t i = 0; i < n; i++)
-        if (buf_add(dump->out, i ? "," : "[", 1, dump->err) < 0 ||
-            start_line(dump, depth + 1) < 0 ||
+        if (add(dump, i ? "," : "[", 1) < 0 || start_line(dump, depth + 1) < 0 ||
             dump_value(dump, json_array_get(array, i), depth + 1) < 0)
             return -1;
-    return start_line(dump, depth) < 0 ? -1 : buf_add(dump->out, "]", 1, dump->err);
+    return start_line(dump, depth) < 0 ? -1 : add(dump, "]", 1);
 }
 
 static size_t key_len(void *at)
@@ -209,24 +225,24 @@ static size_t key_len(void *at)
 #endif
 }
 
-static int dump_object(const struct dump *dump, json_t *object, unsigned depth)
+static int dump_object(struct dump *dump, json_t *object, unsigned depth)
 {
     const char *before = "{";
 
     if (!json_object_size(object))
-        return buf_add(dump->out, "{}", 2, dump->err);
+        return add(dump, "{}", 2);
     for (void *at = json_object_iter(object); at; at = json_object_iter_next(object, at)) {
-        if (buf_add(dump->out, before, 1, dump->err) < 0 || start_line(dump, depth + 1) < 0 ||
+        if (add(dump, before, 1) < 0 || start_line(dump, depth + 1) < 0 ||
             dump_string(dump, json_object_iter_key(at), key_len(at)) < 0 ||
-            buf_add(dump->out, ": ", dump->is_pretty ? 2 : 1, dump->err) < 0 ||
+            add(dump, ": ", dump->is_pretty ? 2 : 1) < 0 ||
             dump_value(dump, json_object_iter_value(at), depth + 1) < 0)
             return -1;
         before = ",";
     }
-    return start_line(dump, depth) < 0 ? -1 : buf_add(dump->out, "}", 1, dump->err);
+    return start_line(dump, depth) < 0 ? -1 : add(dump, "}", 1);
 }
 
-static int dump_value(const struct dump *dump, const json_t *value, unsigned depth)
+static int dump_value(struct dump *dump, const json_t *value, unsigned depth)
 {
     if (!value)
         return error_set(dump->err, E_SYSTEM, "cannot write JSON: out of memory");
@@ -244,11 +260,11 @@ static int dump_value(const struct dump *dump, const json_t *value, unsigned dep
     case JSON_REAL:
         return dump_number(dump, value);
     case JSON_TRUE:
-        return buf_add(dump->out, "true", 4, dump->err);
+        return add(dump, "true", 4);
     case JSON_FALSE:
-        return buf_add(dump->out, "false", 5, dump->err);
+        return add(dump, "false", 5);
     case JSON_NULL:
-        return buf_add(dump->out, "null", 4, dump->err);
+        return add(dump, "null", 4);
     }
     return error_set(dump->err, E_SYSTEM, "cannot write JSON of an unknown type");
 }
@@ -256,7 +272,8 @@ static int dump_value(const struct dump *dump, const json_t *value, unsigned dep
 int json_text_dump(const json_t *value, enum json_text_style style, struct buf *out,
                    struct error *err)
 {
-    struct dump dump = {.out = out, .is_pretty = style == JSON_TEXT_PRETTY, .err = err};
+    struct dump dump = {
+        .out = out, .paused_at = out->len, .is_pretty = style == JSON_TEXT_PRETTY, .err = err};
 
     dump.real_flags = JSON_ENCODE_ANY | JSON_REAL_PRECISION((size_t)digits_needed(value));
     if (dump_value(&dump, value, 0) < 0)

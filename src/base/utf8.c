@@ -1,5 +1,7 @@
 #include "base/utf8.h"
 
+#include <string.h>
+
 #include "base/cleanup.h"
 
 /* Length by first byte, and the range of the second byte, which is where overlong forms, surrogates
@@ -53,12 +55,32 @@ int utf8_decode(const char *text, size_t len, uint32_t *ret_char)
     return need;
 }
 
+/* Eight bytes of ASCII at once, which most texts are made of. */
+static size_t ascii_length(const char *text, size_t len)
+{
+    size_t at = 0;
+    uint64_t word;
+
+    while (len - at >= sizeof(word)) {
+        memcpy(&word, text + at, sizeof(word));
+        if (word & UINT64_C(0x8080808080808080))
+            break;
+        at += sizeof(word);
+    }
+    return at;
+}
+
 size_t utf8_valid(const char *text, size_t len)
 {
     size_t at = 0;
 
     while (at < len) {
-        int n = utf8_decode(text + at, len - at, NULL);
+        int n;
+
+        at += ascii_length(text + at, len - at);
+        if (at == len)
+            break;
+        n = utf8_decode(text + at, len - at, NULL);
 
         if (n <= 0)
             break;

@@ -31,6 +31,7 @@ static void free_job(struct job *job)
 {
     struct jobs *jobs = job->jobs;
 
+    (void)task_end(&job->writing);
     if (job->before)
         job->before->after = job->after;
     else
@@ -193,16 +194,18 @@ static void weigh_out(struct job *job)
     job->weight = 0;
 }
 
-static void on_done(struct run *run)
+static void write_answer(void *arg)
 {
-    struct job *job = run->user;
+    job_write_answer(arg);
+}
+
+static void end_answer(void *arg)
+{
+    struct job *job = arg;
     struct jobs *jobs = job->jobs;
+    struct run *run = job->run;
     struct caller *caller = job->place.caller;
 
-    weigh_out(job);
-    queue_leave(jobs->options.queue, &job->place);
-    account(job);
-    job_write_answer(job);
     tell_follower(job);
     job->spools[0] = run_stream_take_spool(&run->out);
     job->spools[1] = run_stream_take_spool(&run->err);
@@ -220,6 +223,19 @@ static void on_done(struct run *run)
     make_room(jobs, caller);
 }
 
+/* An answer may have tens of megabytes, all of the program's choice. */
+static const struct task_steps answer_steps = {.work = write_answer, .done = end_answer};
+
+static void on_done(struct run *run)
+{
+    struct job *job = run->user;
+
+    weigh_out(job);
+    queue_leave(job->jobs->options.queue, &job->place);
+    account(job);
+    task_begin(&job->writing, job->jobs->options.loop, &answer_steps, job);
+}
+
 /* --- starting and stopping --- */
 
 void job_cancel(struct job *job)
@@ -227,7 +243,7 @@ void job_cancel(struct job *job)
     struct jobs *jobs = job->jobs;
     struct session *session;
 
-    if (job->is_cancelled || !job->run)
+    if (job->is_cancelled || !job->run || task_is_under_way(&job->writing))
         return;
     job->is_cancelled = true;
     if (queue_cancel(jobs->options.queue, &job->place))

@@ -7,7 +7,6 @@
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/json.h"
-#include "base/utf8.h"
 #include "front/multipart.h"
 #include "sandbox/files.h"
 
@@ -128,7 +127,7 @@ static json_t *content_json(const struct run_collected *file, const char **ret_e
     *ret_encoding = NULL;
     if (!file->data)
         return json_null();
-    if (utf8_valid(file->data, len) == len) {
+    if (json_text_is_utf8(file->data, len)) {
         *ret_encoding = "utf-8";
         return json_stringn_nocheck(file->data, len);
     }

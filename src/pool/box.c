@@ -356,6 +356,7 @@ void box_free(struct box *b)
 {
     if (!b)
         return;
+    (void)task_end(&b->text);
     leave_all(b);
     if (b->zygote && b->id)
         zygote_client_remove(b->zygote, b->id);
@@ -468,9 +469,31 @@ void box_on_failed(struct box *b, const struct error *err)
         box_on_gone(b, err);
 }
 
+/* Its last word comes on another channel and may not have been read yet. */
+static void leave(struct box *b)
+{
+    if (b->init.loop)
+        peer_drain(&b->init);
+    b->state = BOX_ENDING;
+    box_copy_end(b);
+}
+
+/* The rest follows when the run is answered. */
 static void go(void *arg)
 {
-    box_on_gone(arg, NULL);
+    struct box *b = arg;
+
+    if (box_is_busy(b)) {
+        b->is_gone_due = true;
+        return;
+    }
+    leave(b);
+    if (!b->run) {
+        box_on_gone(b, NULL);
+        return;
+    }
+    b->is_gone_due = true;
+    box_answer(b); /* the box may be freed from here on */
 }
 
 void box_on_gone_soon(struct box *b)
@@ -484,13 +507,12 @@ void box_on_gone_soon(struct box *b)
 void box_on_gone(struct box *b, const struct error *err)
 {
     loop_work_cancel(&b->going);
-    /* Its last word comes on another channel and may not have been read yet. */
-    if (b->init.loop)
-        peer_drain(&b->init);
-    b->state = BOX_ENDING;
-    box_copy_end(b);
+    b->is_gone_due = false;
+    if (!b->is_answering)
+        (void)task_end(&b->text); /* the rest of a long message is lost */
+    leave(b);
     if (b->run)
-        box_answer(b);
+        box_answer_now(b);
     box_close_gate(b);
     b->events->on_gone(b->owner, b, err ? err : b->failure.code != E_NONE ? &b->failure : NULL);
 }
@@ -580,7 +602,8 @@ static void on_init_end(void *owner, const char *why)
         box_end_run(b, BOX_BROKEN);
 }
 
-const struct peer_events box_init_events = {on_init_message, on_init_end};
+const struct peer_events box_init_events = {
+    .on_message = on_init_message, .on_end = on_init_end, .is_busy = box_is_init_busy};
 
 /* --- the clock --- */
 
@@ -627,6 +650,11 @@ void box_end_run(struct box *b, enum box_verdict verdict)
 {
     if (b->verdict == BOX_NO_VERDICT)
         b->verdict = verdict;
+    /* Nobody waits for the text, or has time for it. */
+    if (b->verdict == BOX_CANCELLED || b->verdict == BOX_WORK)
+        task_cancel(&b->text);
+    if (b->is_answering && box_is_busy(b))
+        return;
     if (b->model && b->state == BOX_RUNNING)
         box_session_stop_cell(b);
     else

@@ -124,6 +124,10 @@ void box_check_on_exited(struct box_kernel *k)
     /* Its word comes on another channel, and may not have been read yet. */
     if (k->peer.loop)
         peer_drain(&k->peer);
+    if (box_is_busy(b)) { /* with that word */
+        b->check_due = k;
+        return;
+    }
     loop_timer_stop(b->check_timer);
     box_close_kernel(k);
     if (b->state == BOX_ENDING || !is_asked)

@@ -3,8 +3,9 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/fiber.h"
+#include "base/json.h"
 #include "base/limits.h"
-#include "base/utf8.h"
 #include "pool/box_internal.h"
 #include "pool/mask.h"
 
@@ -195,15 +196,21 @@ int box_put_files(struct box *b, const struct run *run, struct error *err)
     return 0;
 }
 
+/* Read between two pauses: less than a millisecond. */
+#define PIECE_BYTES ((size_t)512 << 10)
+
+/* NULL: out of memory, it is shorter by now, or nobody wants it any more. */
 static char *read_whole(int fd, size_t size)
 {
     char *data = malloc(size + 1);
     size_t at = 0;
 
     while (data && at < size) {
-        ssize_t n = files_read(fd, at, data + at, size - at, NULL);
+        size_t want = size - at < PIECE_BYTES ? size - at : PIECE_BYTES;
+        ssize_t n = files_read(fd, at, data + at, want, NULL);
 
-        if (n <= 0) { /* it is shorter by now */
+        fiber_pause();
+        if (n <= 0 || fiber_is_cancelled()) {
             free(data);
             return NULL;
         }
@@ -221,12 +228,14 @@ static void keep_content(struct run *run, struct run_collected *file, int fd)
     cleanup_free char *data = read_whole(fd, size);
     struct clean_text clean;
 
-    if (!data || utf8_valid(data, size) != size) {
+    if (!data || !json_text_is_utf8(data, size)) {
         file->data = take_ptr(data);
         file->len = size;
         return;
     }
     clean = mask_text(run, (struct span){data, size});
+    if (fiber_is_cancelled()) /* it was not masked to its end */
+        return;
     file->data = malloc(clean.len + 1);
     if (!file->data)
         return;
@@ -243,7 +252,7 @@ static int collect_file(void *arg, const struct files_entry *entry, int fd, stru
     bool is_masked;
 
     (void)err;
-    if (run->n_collected == LIMIT_FILES_COLLECTED) {
+    if (run->n_collected == LIMIT_FILES_COLLECTED || fiber_is_cancelled()) {
         run->has_more_collected = true;
         return -1;
     }

@@ -2,6 +2,7 @@
  * its kernels say), box_session.c (one that is kept) and box_files.c (what it leaves). */
 #pragma once
 
+#include "base/task.h"
 #include "pool/box.h"
 #include "pool/broker_client.h"
 #include "pool/peer.h"
@@ -101,9 +102,18 @@ struct box {
     bool is_given_up;     /* killed in every way we know */
 
     struct run *run;
-    struct scrub *masks[2];      /* of its stdout and stderr, from their first byte on */
-    struct loop_watch *deadline; /* of the run; then the patience after a kill */
-    unsigned n_held;             /* questions that somebody has to answer: the clock stands */
+    /* A long message, or the answer, is worked on: nothing else of the box is looked at while that
+     * pauses. */
+    struct task text;
+    struct frame message;         /* that it is about, */
+    struct box_kernel *speaker;   /* of this kernel */
+    bool is_answer_due;           /* the run is to be answered when that is done, */
+    bool is_gone_due;             /* the box is gone, */
+    struct box_kernel *check_due; /* the checker has ended, */
+    struct box_kernel *next_due;  /* a kernel has ended and the next one is to take its place */
+    struct scrub *masks[2];       /* of its stdout and stderr, from their first byte on */
+    struct loop_watch *deadline;  /* of the run; then the patience after a kill */
+    unsigned n_held;              /* questions that somebody has to answer: the clock stands */
     uint64_t held_since_ns;
     uint64_t held_ns;        /* the run has so much more, by the clock on the wall */
     bool is_due;             /* the deadline came while the clock stood */
@@ -276,6 +286,16 @@ void box_check_end(struct box *b);
 
 /* --- box_message.c --- */
 
+/* The box is in the middle of a long text: what its kernels and pid 1 say waits. */
+bool box_is_busy(const struct box *b);
+
+/* The same, of a kernel or of pid 1 (struct peer_events). */
+bool box_is_kernel_busy(void *owner);
+bool box_is_init_busy(void *owner);
+
+/* It is not any more. */
+void box_go_on(struct box *b);
+
 bool box_take_violations(struct run *run, struct unpack *u);
 
 /* --- box_copy.c --- */
@@ -323,5 +343,16 @@ int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err);
 void box_pack_run(const struct box *b, const struct run *run, struct pack *p);
 void box_start_clocks(struct box *b, const struct run *run);
 
-/* Fills the run's result from what is known now and gives it back to the owner. Once per run. */
+/* Fills the run's result from what is known now and gives it back to the owner, once per run. That
+ * takes several turns of the loop where there is much to be masked: b->run is NULL when it is done.
+ */
 void box_answer(struct box *b);
+
+/* The same, here and now: what would take long is left out. */
+void box_answer_now(struct box *b);
+
+/* What waited for the answer: another kernel. */
+void box_session_start_due(struct box *b);
+
+/* So much CPU time of ours was spent on the run. True: its budget is used up. */
+bool box_spend(struct box *b, uint64_t cpu_ns);

@@ -286,9 +286,8 @@ static void on_waiting(struct box_kernel *k)
         box_kernel_is_waiting(k->box);
 }
 
-static void on_kernel_message(void *owner, const struct frame *frame)
+static void take_message(struct box_kernel *k, const struct frame *frame)
 {
-    struct box_kernel *k = owner;
     struct box *b = k->box;
     struct unpack u;
     bool ok = true;
@@ -319,6 +318,85 @@ static void on_kernel_message(void *owner, const struct frame *frame)
         box_end_run(b, BOX_BROKEN);
 }
 
+/* --- long messages ---
+ *
+ * A result, a traceback or something shown may be megabytes, and texts that are made for it take
+ * the masker a second. Such a message is taken as a task. Until it is done nothing else that the
+ * sandbox says is looked at, so that everything stays in its order. */
+
+#define LONG_BYTES ((size_t)32 << 10)
+
+static void work_on_message(void *arg)
+{
+    struct box *b = arg;
+
+    take_message(b->speaker, &b->message);
+}
+
+static void end_message(void *arg)
+{
+    struct box *b = arg;
+
+    b->speaker = NULL;
+    b->message = (struct frame){0};
+    box_go_on(b);
+}
+
+static void spend_on_message(void *arg, uint64_t cpu_ns)
+{
+    struct box *b = arg;
+
+    if (box_spend(b, cpu_ns) && b->verdict == BOX_NO_VERDICT)
+        box_end_run(b, BOX_WORK);
+}
+
+static const struct task_steps message_steps = {work_on_message, end_message, spend_on_message};
+
+static void on_kernel_message(void *owner, const struct frame *frame)
+{
+    struct box_kernel *k = owner;
+    struct box *b = k->box;
+
+    if (frame->len < LONG_BYTES || !b->run || task_is_under_way(&b->text)) {
+        take_message(k, frame);
+        return;
+    }
+    b->speaker = k;
+    b->message = *frame; /* its body stays until more is read */
+    task_post(&b->text, b->loop, &message_steps, b);
+}
+
+bool box_is_busy(const struct box *b)
+{
+    return task_is_paused(&b->text);
+}
+
+bool box_is_kernel_busy(void *owner)
+{
+    const struct box_kernel *k = owner;
+
+    return box_is_busy(k->box);
+}
+
+bool box_is_init_busy(void *owner)
+{
+    return box_is_busy(owner);
+}
+
+void box_go_on(struct box *b)
+{
+    struct box_kernel *checker = take_ptr(b->check_due);
+
+    for (size_t i = 0; i < WIRE_KERNELS; i++)
+        peer_go_on(&b->kernels[i].peer);
+    if (checker)
+        box_check_on_exited(checker);
+    if (b->is_gone_due)
+        box_on_gone_soon(b);
+    else if (b->is_answer_due && b->run)
+        box_answer(b);
+}
+
 static void on_kernel_end(void *owner, const char *why)
 {
     struct box_kernel *k = owner;
@@ -335,4 +413,5 @@ static void on_kernel_end(void *owner, const char *why)
 }
 
 const struct peer_events box_kernel_events = {on_kernel_message, on_kernel_end,
-                                              box_on_kernel_speaks, box_after_kernel_spoke};
+                                              box_on_kernel_speaks, box_after_kernel_spoke,
+                                              box_is_kernel_busy};

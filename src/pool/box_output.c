@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/fiber.h"
 #include "base/stream.h"
 #include "pool/box_internal.h"
 #include "pool/display.h"
@@ -41,12 +42,17 @@ static uint64_t budget_ms(const struct run *run)
     return share > WORK_MIN_MS ? share : WORK_MIN_MS;
 }
 
+bool box_spend(struct box *b, uint64_t cpu_ns)
+{
+    b->work_ns += cpu_ns;
+    return b->run && b->work_ns / 1000000 >= budget_ms(b->run);
+}
+
 static void charge(struct box *b, uint64_t cpu_ns)
 {
     if (!b->run || b->is_answering)
         return;
-    b->work_ns += cpu_ns;
-    if (b->work_ns / 1000000 >= budget_ms(b->run) && b->verdict == BOX_NO_VERDICT)
+    if (box_spend(b, cpu_ns) && b->verdict == BOX_NO_VERDICT)
         box_end_run(b, BOX_WORK);
 }
 
@@ -130,6 +136,8 @@ static void read_piece(void *arg)
     struct box_kernel *k = arg;
     uint64_t began_ns = loop_cpu_ns();
 
+    if (box_is_busy(k->box)) /* what was shown before is not taken yet */
+        return;
     (void)pump_both(k);
     if (k == k->box->active)
         charge(k->box, loop_cpu_ns() - began_ns);
@@ -204,22 +212,25 @@ static void finish_piece(void *arg)
     struct box *b = arg;
     struct box_kernel *k = b->active;
     uint64_t began_ns = loop_cpu_ns();
-    size_t n = pump_both(k);
+    bool is_over;
+    size_t n = 0;
 
+    if (!box_is_busy(b))
+        n = pump_both(k);
     if (!n && k->peer.loop && !b->is_done)
         n = peer_read_some(&k->peer);
     if (!b->run) /* answered meanwhile */
         return;
     b->drained += n;
-    b->work_ns += loop_cpu_ns() - began_ns;
-    if (n && b->drained < DRAIN_MAX && b->verdict == BOX_NO_VERDICT &&
-        b->work_ns / 1000000 < budget_ms(b->run)) {
+    is_over = box_spend(b, loop_cpu_ns() - began_ns);
+    if ((n || box_is_busy(b)) && b->drained < DRAIN_MAX && b->verdict == BOX_NO_VERDICT &&
+        !is_over) {
         loop_work_post(b->loop, &b->finishing, finish_piece, b);
         return;
     }
+    if (n && is_over && b->verdict == BOX_NO_VERDICT)
+        b->verdict = BOX_WORK;
     box_answer(b);
-    if (!b->model)
-        box_kill(b);
 }
 
 void box_finish(struct box *b)
@@ -236,7 +247,8 @@ void box_end_output(struct box *b, struct run *run)
     struct box_kernel *k = b->active;
     size_t n = b->verdict != BOX_WORK;
 
-    while (n && loop_cpu_ns() - began_ns < LAST_LOOK_NS) {
+    /* Past its budget only what was held back comes, so that no more time is spent. */
+    while (n && !fiber_is_cancelled() && loop_cpu_ns() - began_ns < LAST_LOOK_NS) {
         n = pump_both(k);
         if (!n && k->peer.loop && !b->is_done)
             n = peer_read_some(&k->peer);

@@ -403,27 +403,83 @@ static void judge(struct box *b, struct run *run)
     box_note_denials(b, run);
 }
 
-void box_answer(struct box *b)
+/* What there is to mask takes as long as the program wants it to: this is done as a task. */
+static void work_on_answer(void *arg)
 {
+    struct box *b = arg;
     struct run *run = b->run;
-    uint64_t began_ns = loop_cpu_ns();
 
-    b->is_answering = true;
-    loop_work_cancel(&b->finishing);
-    call_desk_end_run(b->active->calls);
-    loop_timer_stop(b->deadline);
-    loop_timer_stop(b->tick);
     box_end_output(b, run);
     note_leftovers(b, run);
     if (b->broker)
         broker_client_end(b->broker, run);
     judge(b, run);
-    run->server_cpu_ns += b->work_ns + (loop_cpu_ns() - began_ns);
+}
 
+static void spend_on_answer(void *arg, uint64_t cpu_ns)
+{
+    struct box *b = arg;
+
+    if (!box_spend(b, cpu_ns) || !task_is_under_way(&b->text))
+        return;
+    if (b->verdict == BOX_NO_VERDICT)
+        b->verdict = BOX_WORK;
+    task_cancel(&b->text);
+}
+
+static void end_answer(void *arg)
+{
+    struct box *b = arg;
+    struct run *run = b->run;
+
+    run->server_cpu_ns += b->work_ns;
     close_input(b);
     b->run = NULL;
     b->is_answering = false;
     if (b->model)
         box_session_after(b);
     b->events->on_done(b->owner, b, run);
+    if (b->is_gone_due) {
+        box_on_gone(b, NULL);
+        return;
+    }
+    /* The program has ended by itself. */
+    if (!b->model && b->state == BOX_RUNNING)
+        box_kill(b);
+    box_session_start_due(b);
+    box_go_on(b);
+}
+
+static const struct task_steps answer_steps = {work_on_answer, end_answer, spend_on_answer};
+
+static void begin_answer(struct box *b)
+{
+    b->is_answering = true;
+    b->is_answer_due = false;
+    loop_work_cancel(&b->finishing);
+    call_desk_end_run(b->active->calls);
+    loop_timer_stop(b->deadline);
+    loop_timer_stop(b->tick);
+}
+
+void box_answer(struct box *b)
+{
+    if (b->is_answering)
+        return;
+    if (task_is_under_way(&b->text)) {
+        b->is_answer_due = true;
+        return;
+    }
+    begin_answer(b);
+    task_begin(&b->text, b->loop, &answer_steps, b);
+}
+
+void box_answer_now(struct box *b)
+{
+    if (!b->is_answering) {
+        begin_answer(b);
+        task_begin(&b->text, b->loop, &answer_steps, b);
+    }
+    if (task_end(&b->text))
+        end_answer(b);
 }

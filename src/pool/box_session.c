@@ -398,12 +398,24 @@ void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exite
         box_answer(b);
         was_told = true;
     }
+    if (was_told && b->run && was_born) { /* it is not answered yet */
+        b->next_due = k;
+        return;
+    }
     /* The next one at once, so that the next cell need not wait; unless this one was not even born:
      * there is no room for it, and the next cell will try again. */
     if (!was_born || k->is_alive)
         return;
     k->was_lost |= !was_told;
     if (b->state == BOX_KEPT || b->state == BOX_RUNNING)
+        start_next(k);
+}
+
+void box_session_start_due(struct box *b)
+{
+    struct box_kernel *k = take_ptr(b->next_due);
+
+    if (k && !k->is_alive && (b->state == BOX_KEPT || b->state == BOX_RUNNING))
         start_next(k);
 }
 

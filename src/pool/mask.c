@@ -6,6 +6,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/fiber.h"
 #include "base/hidden.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -13,23 +14,62 @@
 static const struct scrub_rules *the_rules;
 static const struct scrub_values *the_values;
 
-/* For whole texts, of which one is masked after the other: by what is to be masked. */
-static struct scrub *for_texts[RUN_MASK_COUNT];
-static struct run *texts_of; /* whose text it is */
-static struct scrub *for_trail[RUN_MASK_COUNT];
-static struct scrub *for_review;
+/* A masker for whole texts. One that is in the middle of a long text, in a fiber that pauses, is in
+ * nobody else's hands. */
+struct texts {
+    struct scrub *scrub;
+    struct run *run;     /* whose text it is; NULL: nobody's */
+    unsigned generation; /* of the rules and values that it knows */
+};
+
+/* The last that was used, by what is to be masked. What it gave out holds until it is taken again.
+ */
+static struct texts *for_texts[RUN_MASK_COUNT], *for_trail[RUN_MASK_COUNT];
+static struct review *for_review;
+static unsigned generation;
+
+static void texts_free(struct texts *texts)
+{
+    if (texts)
+        scrub_free(texts->scrub);
+    free(texts);
+}
+
+struct found {
+    const char *label;
+    size_t len;
+};
+
+/* A masker for texts that somebody decides on, and what it found in one of them. */
+struct review {
+    struct scrub *scrub;
+    unsigned generation;
+    struct found *items;
+    size_t count, size;
+    bool is_incomplete;
+};
+
+static void review_free(struct review *review)
+{
+    if (review) {
+        scrub_free(review->scrub);
+        free(review->items);
+    }
+    free(review);
+}
 
 void mask_configure(const struct scrub_rules *rules, const struct scrub_values *values)
 {
     the_rules = rules;
     the_values = values;
     for (size_t i = 0; i < ARRAY_SIZE(for_texts); i++) {
-        scrub_free(for_texts[i]);
-        scrub_free(for_trail[i]);
+        texts_free(for_texts[i]);
+        texts_free(for_trail[i]);
         for_texts[i] = for_trail[i] = NULL;
     }
-    scrub_free(for_review);
+    review_free(for_review);
     for_review = NULL;
+    generation++;
 }
 
 static void count(struct run *run, const struct scrub_find *find)
@@ -51,15 +91,24 @@ static void on_find(void *arg, const struct scrub_find *find)
 
 static void on_find_in_text(void *arg, const struct scrub_find *find)
 {
-    (void)arg;
-    count(texts_of, find);
+    const struct texts *texts = arg;
+
+    if (texts->run)
+        count(texts->run, find);
 }
 
 static struct clean_text withhold(struct run *run)
 {
-    if (run->error.code == E_NONE)
+    if (run->error.code == E_NONE && !fiber_is_cancelled())
         error_set(&run->error, E_INTERNAL, "the masker failed, so the output is withheld");
     return scrub_vouch("", 0);
+}
+
+/* In a fiber others have their turn between two blocks of a text. */
+static bool go_on(void)
+{
+    fiber_pause();
+    return !fiber_is_cancelled();
 }
 
 static struct scrub *make(const struct run *run, void (*found)(void *, const struct scrub_find *),
@@ -70,6 +119,7 @@ static struct scrub *make(const struct run *run, void (*found)(void *, const str
                                              .values = the_values,
                                              .names = run->names,
                                              .on_find = found,
+                                             .between = go_on,
                                              .arg = arg});
 }
 
@@ -95,29 +145,58 @@ struct clean_text mask_stream_end(struct run *run, struct scrub **scrub)
     return scrub_finish(*scrub, &text, NULL) < 0 ? withhold(run) : text;
 }
 
+/* The idle one of this place, or a new one; NULL: out of memory. */
+static struct texts *take_texts(struct texts **place, const struct run *run)
+{
+    struct texts *texts = take_ptr(*place);
+
+    if (texts && texts->generation == generation)
+        return texts;
+    texts_free(texts);
+    texts = calloc(1, sizeof(*texts));
+    if (texts) {
+        texts->generation = generation;
+        texts->scrub = make(run, on_find_in_text, texts);
+    }
+    if (texts && texts->scrub)
+        return texts;
+    free(texts);
+    return NULL;
+}
+
+/* The last one that is given back stays: its text is the one that the caller reads now. */
+static void give_texts(struct texts **place, struct texts *texts)
+{
+    texts->run = NULL;
+    texts_free(*place);
+    *place = texts;
+}
+
 struct clean_text mask_text(struct run *run, struct span text)
 {
-    struct scrub **scrub = &for_texts[run->masking];
+    struct texts **place = &for_texts[run->masking], *texts;
     struct clean_text clean;
 
     if (run->masking == RUN_MASK_NOTHING)
         return scrub_vouch(text.data, text.len);
-    if (!*scrub)
-        *scrub = make(run, on_find_in_text, NULL);
-    texts_of = run;
-    if (*scrub)
-        scrub_use_names(*scrub, run->names);
-    if (!*scrub || scrub_text(*scrub, text.data, text.len, &clean, NULL) < 0) {
-        scrub_free(*scrub); /* a broken one stays broken */
-        *scrub = NULL;
+    if (fiber_is_cancelled())
+        return withhold(run);
+    texts = take_texts(place, run);
+    if (!texts)
+        return withhold(run);
+    texts->run = run;
+    scrub_use_names(texts->scrub, run->names);
+    if (scrub_text(texts->scrub, text.data, text.len, &clean, NULL) < 0) {
+        texts_free(texts); /* a broken one stays broken */
         return withhold(run);
     }
+    give_texts(place, texts);
     return clean;
 }
 
-static struct mask_count count_of(const struct scrub *scrub)
+static struct mask_count count_of(const struct texts *texts)
 {
-    return scrub ? (struct mask_count){scrub_count(scrub), scrub_hidden_bytes(scrub)}
+    return texts ? (struct mask_count){scrub_count(texts->scrub), scrub_hidden_bytes(texts->scrub)}
                  : (struct mask_count){0};
 }
 
@@ -125,58 +204,77 @@ struct clean_text mask_for_trail(enum run_masking masking, struct span text,
                                  struct mask_count *ret_count)
 {
     static const char withheld[] = "[WITHHELD]";
-    struct scrub **scrub = &for_trail[masking];
     const struct run model = {.masking = masking};
+    struct texts *texts;
     struct clean_text clean;
-    struct mask_count before;
+    struct mask_count before, after;
 
     if (!text.len)
         return scrub_vouch("", 0);
-    if (!*scrub)
-        *scrub = make(&model, NULL, NULL);
-    before = count_of(*scrub);
-    if (!*scrub || scrub_text(*scrub, text.data, text.len, &clean, NULL) < 0) {
-        scrub_free(*scrub); /* a broken one stays broken */
-        *scrub = NULL;
+    texts = take_texts(&for_trail[masking], &model);
+    before = count_of(texts);
+    if (!texts || scrub_text(texts->scrub, text.data, text.len, &clean, NULL) < 0) {
+        texts_free(texts); /* a broken one stays broken */
         if (ret_count)
             *ret_count = (struct mask_count){1, text.len};
         return scrub_vouch(withheld, sizeof(withheld) - 1);
     }
+    after = count_of(texts);
+    give_texts(&for_trail[masking], texts);
     if (ret_count)
-        *ret_count = (struct mask_count){count_of(*scrub).finds - before.finds,
-                                         count_of(*scrub).bytes - before.bytes};
+        *ret_count = (struct mask_count){after.finds - before.finds, after.bytes - before.bytes};
     return clean;
 }
 
 /* ---- texts that somebody decides on ---- */
 
-struct found {
-    const char *label;
-    size_t len;
-};
-
-static struct {
-    struct found *items;
-    size_t count, size;
-    bool is_incomplete;
-} finds;
-
 static void on_find_in_review(void *arg, const struct scrub_find *find)
 {
-    struct found *grown = array_grow(finds.items, finds.count, &finds.size, sizeof(*grown));
+    struct review *review = arg;
+    struct found *grown = array_grow(review->items, review->count, &review->size, sizeof(*grown));
 
-    (void)arg;
     if (!grown) {
-        finds.is_incomplete = true;
+        review->is_incomplete = true;
         return;
     }
-    finds.items = grown;
-    finds.items[finds.count++] = (struct found){find->label, find->len};
+    review->items = grown;
+    review->items[review->count++] = (struct found){find->label, find->len};
+}
+
+/* NULL: out of memory. */
+static struct review *take_review(void)
+{
+    struct review *review = take_ptr(for_review);
+
+    if (!review && (review = calloc(1, sizeof(*review)))) {
+        review->generation = generation;
+        review->scrub = scrub_new(&(struct scrub_options){.mode = SCRUB_REVIEW,
+                                                          .values = the_values,
+                                                          .on_find = on_find_in_review,
+                                                          .between = go_on,
+                                                          .arg = review});
+    }
+    if (review && review->scrub) {
+        review->count = 0;
+        review->is_incomplete = false;
+        return review;
+    }
+    review_free(review);
+    return NULL;
+}
+
+static void give_review(struct review *review)
+{
+    if (for_review || review->generation != generation)
+        review_free(review);
+    else
+        for_review = review;
 }
 
 /* The text with a mark in place of each label. A label begins with a bracket, which is never
  * hidden: where both differ is a label, and nothing else. */
-static int put_marks(struct span real, struct clean_text masked, struct buf *out, struct error *err)
+static int put_marks(const struct review *finds, struct span real, struct clean_text masked,
+                     struct buf *out, struct error *err)
 {
     size_t i = 0, at = 0, next = 0;
 
@@ -191,43 +289,38 @@ static int put_marks(struct span real, struct clean_text masked, struct buf *out
             return -1;
         if (at == masked.len)
             break;
-        label = next < finds.count ? strlen(finds.items[next].label) : 0;
+        label = next < finds->count ? strlen(finds->items[next].label) : 0;
         if (!label || masked.len - at < label ||
-            memcmp(masked.data + at, finds.items[next].label, label) != 0 ||
-            finds.items[next].len > real.len - i)
+            memcmp(masked.data + at, finds->items[next].label, label) != 0 ||
+            finds->items[next].len > real.len - i)
             return error_set(err, E_INTERNAL, "the text cannot be shown");
-        if (hidden_mark(out, finds.items[next].len, err) < 0)
+        if (hidden_mark(out, finds->items[next].len, err) < 0)
             return -1;
         at += label;
-        i += finds.items[next++].len;
+        i += finds->items[next++].len;
     }
     return i == real.len ? 0 : error_set(err, E_INTERNAL, "the text cannot be shown");
 }
 
 int mask_for_review(const struct run *run, struct span text, struct buf *out, struct error *err)
 {
+    struct review *review;
     struct clean_text masked;
     size_t len = out->len;
+    int r;
 
     if (run->masking == RUN_MASK_NOTHING || !text.len)
         return buf_add(out, text.data, text.len, err);
-    if (!for_review)
-        for_review = scrub_new(&(struct scrub_options){
-            .mode = SCRUB_REVIEW, .values = the_values, .on_find = on_find_in_review});
-    finds.count = 0;
-    finds.is_incomplete = false;
-    if (!for_review || scrub_text(for_review, text.data, text.len, &masked, NULL) < 0) {
-        scrub_free(for_review); /* a broken one stays broken */
-        for_review = NULL;
+    review = take_review();
+    if (!review || scrub_text(review->scrub, text.data, text.len, &masked, NULL) < 0) {
+        review_free(review); /* a broken one stays broken */
         return error_set(err, E_INTERNAL, "the text cannot be shown");
     }
-    if (finds.is_incomplete)
-        return error_memory(err);
-    if (put_marks(text, masked, out, err) < 0) {
+    r = review->is_incomplete ? error_memory(err) : put_marks(review, text, masked, out, err);
+    give_review(review);
+    if (r < 0)
         out->len = len;
-        return -1;
-    }
-    return 0;
+    return r;
 }
 
 static json_t *review_text(const struct run *run, struct span text, uint64_t *hidden)

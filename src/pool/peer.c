@@ -73,16 +73,61 @@ static bool has_something(const struct peer *peer)
     return poll(&p, 1, 0) > 0;
 }
 
+static bool is_busy(const struct peer *peer)
+{
+    return peer->events->is_busy && peer->events->is_busy(peer->owner);
+}
+
+/* Handles the messages that are complete. What follows one that keeps the owner busy waits. Returns
+ * false when the peer is over, or its owner is busy. */
+static bool take(struct peer *peer, const uint8_t *data, size_t len)
+{
+    size_t at = 0;
+
+    while (at < len) {
+        struct frame frame;
+        size_t used;
+        int r = frame_feed(&peer->decoder, data + at, len - at, &used, &frame);
+
+        at += used;
+        if (r < 0) {
+            end(peer, "an invalid frame");
+            return false;
+        }
+        if (r == 1 && !handle(peer, &frame))
+            return false;
+        if (r == 1 && is_busy(peer)) {
+            if (at < len && buf_add(&peer->rest, data + at, len - at, NULL) < 0)
+                end(peer, "too much to be kept");
+            return false;
+        }
+    }
+    return true;
+}
+
+/* What waited for its owner. */
+static size_t take_rest(struct peer *peer)
+{
+    cleanup(buf_done) struct buf rest = peer->rest;
+    size_t len = rest.len;
+
+    buf_init(&peer->rest, READ_BYTES);
+    return take(peer, (const uint8_t *)rest.data, len) ? len : 0;
+}
+
 /* Reads once. Returns how many bytes; 0: there is nothing more to be read now. */
 static size_t receive_once(struct peer *peer, size_t size)
 {
     uint8_t data[READ_BYTES];
-    size_t at = 0;
     long n;
 
-    if (peer->events->before_read &&
-        (!has_something(peer) || !peer->events->before_read(peer->owner)))
+    if (is_busy(peer))
         return 0;
+    if (peer->events->before_read &&
+        ((!peer->rest.len && !has_something(peer)) || !peer->events->before_read(peer->owner)))
+        return 0;
+    if (peer->rest.len)
+        return take_rest(peer);
     n = frame_recv(&peer->decoder, peer->fd, data, size);
     if (n == -EAGAIN)
         return 0;
@@ -91,20 +136,7 @@ static size_t receive_once(struct peer *peer, size_t size)
         return 0;
     }
     drop_fds(peer);
-    while (at < (size_t)n) {
-        struct frame frame;
-        size_t used;
-        int r = frame_feed(&peer->decoder, data + at, (size_t)n - at, &used, &frame);
-
-        at += used;
-        if (r < 0) {
-            end(peer, "an invalid frame");
-            return 0;
-        }
-        if (r == 1 && !handle(peer, &frame))
-            return 0;
-    }
-    return (size_t)n;
+    return take(peer, data, (size_t)n) ? (size_t)n : 0;
 }
 
 /* Reads at most `times`; what is still there wakes the loop again. Some messages may come without
@@ -134,6 +166,14 @@ size_t peer_read_some(struct peer *peer)
 static void read_kernel(void *arg)
 {
     receive(arg, 1, KERNEL_BYTES);
+    peer_go_on(arg);
+}
+
+/* Nothing wakes the loop for what has been read already. */
+void peer_go_on(struct peer *peer)
+{
+    if (peer->rest.len && peer->watch && !is_busy(peer))
+        loop_work_post(peer->loop, &peer->reading, read_kernel, peer);
 }
 
 static void on_readable(void *arg)
@@ -156,6 +196,7 @@ int peer_init(struct peer *peer, struct loop *loop, int fd, int out_fd, enum wir
                           .events = events,
                           .owner = owner};
     frame_decoder_init(&peer->decoder);
+    buf_init(&peer->rest, READ_BYTES);
     buf_init(&peer->pending, PENDING_MAX);
     peer->watch = loop_watch_fd(loop, fd, LOOP_READ, on_readable, peer);
     if (!peer->watch)
@@ -172,6 +213,7 @@ void peer_done(struct peer *peer)
     loop_watch_free(peer->watch);
     loop_watch_free(peer->writer);
     frame_decoder_done(&peer->decoder);
+    buf_done(&peer->rest);
     buf_done(&peer->pending);
     if (peer->out_fd != peer->fd)
         close_fd(&peer->out_fd);
@@ -329,5 +371,8 @@ int peer_hold(struct peer *peer, bool is_held, struct error *err)
     }
     if (!peer->watch)
         peer->watch = loop_watch_fd(peer->loop, peer->fd, LOOP_READ, on_readable, peer);
-    return peer->watch ? 0 : error_memory(err);
+    if (!peer->watch)
+        return error_memory(err);
+    peer_go_on(peer);
+    return 0;
 }

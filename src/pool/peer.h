@@ -25,6 +25,9 @@ struct peer_events {
     bool (*before_read)(void *owner);
     /* What was there has been dealt with, in so much CPU time of ours. Optional. */
     void (*after_read)(void *owner, uint64_t cpu_ns);
+    /* The owner is still in the middle of a message: its body stays where it is, and nothing is
+     * read until peer_go_on(). Optional. */
+    bool (*is_busy)(void *owner);
 };
 
 struct peer {
@@ -36,6 +39,7 @@ struct peer {
     struct loop_work reading;  /* of a kernel, of whose messages some may come without end */
     struct loop_watch *writer; /* exists while bytes wait to be sent */
     struct frame_decoder decoder;
+    struct buf rest; /* was read behind a message that keeps the owner busy */
     struct buf pending;
     enum wire_channel channel;
     enum wire_state state;
@@ -70,6 +74,9 @@ void peer_enter(struct peer *peer, enum wire_state state);
 
 /* Stops reading, or goes on: what it says waits in its pipe. */
 int peer_hold(struct peer *peer, bool is_held, struct error *err);
+
+/* The owner is not busy any more. */
+void peer_go_on(struct peer *peer);
 
 /* Reads once what has arrived, without waiting. Returns how many bytes, 0 when there were none. */
 size_t peer_read_some(struct peer *peer);

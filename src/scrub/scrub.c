@@ -586,6 +586,8 @@ static int feed(struct scrub *s, const unsigned char *data, size_t len, struct e
             s->plain_out = s->out.len;
         data += n;
         len -= n;
+        if (len && s->options.between && !s->options.between())
+            return error_set(err, E_BUSY, "the text is not wanted any more");
     }
     return s->is_broken ? -1 : 0;
 }

@@ -61,6 +61,9 @@ struct scrub_options {
     const struct scrub_values *values; /* known secrets, or NULL */
     struct scrub_names *names;         /* for personal data in place of labels, or NULL */
     void (*on_find)(void *arg, const struct scrub_find *find); /* or NULL */
+    /* Called between two blocks of a long text, where other maskers may work meanwhile. False: the
+     * text is not wanted any more, and the masker fails. NULL: nothing is called. */
+    bool (*between)(void);
     void *arg;
 };
 

@@ -16,11 +16,6 @@ import belljar
 # No turn of the loop takes more CPU time than this.
 PROMISE_S = 0.05
 
-# A result is masked in one go, and some texts take the masker longer than others. An answer is written in one go, too: two megabytes
-# full of control characters (text 7) take some 40 ms, and more than 50 on a busy host.
-WHOLE_TEXTS = ("text 7", "large result", "value ")
-WHOLE_TEXT_S = 0.5
-
 # For a server with sanitizers, whose own checks take most of its time.
 SANITIZED_S = 2.5
 
@@ -59,7 +54,7 @@ def bound_of(name):
     """What a turn may take, on an ordinary machine."""
     if is_sanitized():
         return SANITIZED_S
-    return WHOLE_TEXT_S if name.startswith(WHOLE_TEXTS) else PROMISE_S
+    return PROMISE_S
 
 
 class Turns:
@@ -185,6 +180,47 @@ def run_slow_text(text, ending=""):
     return attack
 
 
+# --- one text of megabytes ---
+
+# In repr(): what a program multiplies.
+UNITS = {
+    "names": "pwd=",
+    "headers": "authorization=",
+    "quotes": "password='",
+    "addresses": "https://a:b@",
+    "tokens": "eyJhbGciOi.",
+    "keys": "-----BEGIN PRIVATE KEY-----",
+    "titles": "\x1b]0;a\x07ghp_",
+    "controls": "\x01",
+    "accents": "\u00e9",
+    "plain": "lorem ipsum ",
+}
+
+# Each makes one long text `t` leave the sandbox in its own way.
+LONG_TEXTS = {
+    "a result": "result = t[:3900000]",
+    "a list": "n = max(1, 600000 // len(t[:1])); result = [t[i:i + 40] for i in range(0, 1200000, 40)]",
+    "a traceback": "raise ValueError(t[:2000000])",
+    "a display": "display(t[:4000000])",
+    "a hundred displays": "for i in range(100): display(t[i:i + 160000])",
+    "a page": "from belljar import display\nclass P:\n    def _repr_html_(self): return t[:4000000]\ndisplay(P())",
+    "a collected file": "open('a.txt', 'w').write(t)",
+    "a hundred collected files": "for i in range(100): open(f'{i}.txt', 'w').write(t[:160000])",
+}
+
+
+def long_text(way, unit, **fields):
+    def attack(tokens, token):
+        size = len(UNITS[unit].encode())
+        code = f"t = {UNITS[unit]!r} * {(16 << 20) // size}\n{LONG_TEXTS[way]}"
+        reply = run(tokens, token, code, timeout_s=12, collect=["*.txt"], **fields)
+        assert reply.status == 200, reply
+        ending = "error" if way == "a traceback" else "success"
+        assert reply.json["status"] in (ending, "timeout"), {key: str(value)[:300] for key, value in reply.json.items()}
+
+    return attack
+
+
 def sixteen_at_once(code):
     def attack(tokens, token):
         with ThreadPoolExecutor(16) as pool:
@@ -305,6 +341,7 @@ ATTACKS = {
     **{name: run_program(name) for name in PROGRAMS},
     **{f"text {i}": run_slow_text(text) for i, text in enumerate(SLOW_TEXTS)},
     **{f"value {i}": run_slow_text(text, "result = t * 4") for i, text in enumerate(SLOW_TEXTS)},
+    **{f"{way} of {unit}": long_text(way, unit) for way in LONG_TEXTS for unit in UNITS},
     "sixteen output floods": sixteen_at_once(PROGRAMS["output flood"]),
     "sixteen progress floods": sixteen_at_once(PROGRAMS["progress flood"]),
     "sixteen display floods": sixteen_at_once(PROGRAMS["display flood"]),
