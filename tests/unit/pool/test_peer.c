@@ -23,7 +23,9 @@ struct scene {
     int ends;
     char why[64];
     bool takes_fd;
-    bool echoes; /* every message brings the next */
+    bool echoes;        /* every message brings the next */
+    bool is_busy_after; /* a message keeps the owner busy, */
+    bool is_busy;       /* as it does now */
 };
 
 static void say(struct scene *s, enum wire_type type, size_t len);
@@ -44,6 +46,7 @@ static void on_message(void *owner, const struct frame *frame)
     s->messages++;
     s->last = frame->type;
     s->last_len = frame->len;
+    s->is_busy = s->is_busy_after;
     if (s->takes_fd)
         s->last_fd = frame_take_fd(&s->peer.decoder);
     if (s->echoes)
@@ -58,7 +61,13 @@ static void on_end(void *owner, const char *why)
     (void)snprintf(s->why, sizeof(s->why), "%s", why ? why : "");
 }
 
-static const struct peer_events events = {on_message, on_end};
+static bool is_busy(void *owner)
+{
+    return ((struct scene *)owner)->is_busy;
+}
+
+static const struct peer_events events = {
+    .on_message = on_message, .on_end = on_end, .is_busy = is_busy};
 
 static void begin(struct scene *s, enum wire_channel channel)
 {
@@ -138,6 +147,31 @@ static void several_frames_in_one_piece_all_arrive(void **state)
     say(&s, WIRE_EXITED, 24);
     peer_drain(&s.peer);
     assert_int_equal(s.messages, 2);
+    finish(&s);
+}
+
+static void a_busy_owner_hears_the_next_message_later(void **state)
+{
+    struct scene s;
+
+    (void)state;
+    begin(&s, WIRE_CHANNEL_KERNEL);
+    peer_enter(&s.peer, WIRE_STATE_RUNNING);
+    s.is_busy_after = true;
+    for (size_t i = 1; i <= 3; i++)
+        say(&s, WIRE_PROGRESS, i);
+    for (int i = 1; i <= 3; i++) {
+        turn(&s);
+        assert_int_equal(s.messages, i);
+        assert_int_equal(s.last_len, i);
+        assert_int_equal(peer_read_some(&s.peer), 0);
+        assert_int_equal(s.messages, i);
+        s.is_busy = false;
+        peer_go_on(&s.peer);
+    }
+    turn(&s);
+    assert_int_equal(s.messages, 3);
+    assert_int_equal(s.ends, 0);
     finish(&s);
 }
 
@@ -524,6 +558,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(what_is_permitted_arrives),
         cmocka_unit_test(several_frames_in_one_piece_all_arrive),
+        cmocka_unit_test(a_busy_owner_hears_the_next_message_later),
         cmocka_unit_test(what_comes_out_of_turn_ends_it_with_its_name),
         cmocka_unit_test(after_the_end_nothing_more_is_heard),
         cmocka_unit_test(a_message_that_may_come_once_ends_it_the_second_time),
