@@ -21,6 +21,7 @@
 #include "front/mcp_stdio.h"
 #include "front/mcp_tools.h"
 #include "gate/admit.h"
+#include "gate/grants.h"
 #include "pool/engine.h"
 
 /* One client: a sandbox for its session, and one for what comes beside. */
@@ -127,7 +128,7 @@ static int open_engine(struct mcp *mcp, struct error *err)
 
     if (profiles_open(config, &mcp->profiles, err) < 0 ||
         profiles_get(mcp->profiles, NULL, &profile, err) < 0 ||
-        request_open_grants(mcp->granted, config, err) < 0)
+        grants_of_settings(config, mcp->granted, err) < 0)
         return -1;
     admit_limits(config, profile, &limits);
     if (engine_open(&mcp->engine, config, &stock, &limits, err) < 0 ||

@@ -6,8 +6,6 @@
 
 #include "base/cleanup.h"
 #include "base/suggest.h"
-#include "gate/admit.h"
-#include "gate/own.h"
 
 void request_options(const char *command, const struct option *own, size_t n_own, int setting,
                      struct option *options)
@@ -75,36 +73,6 @@ int request_language(const char *word, enum run_language *ret_language, struct e
     if (nearest)
         return error_hint(err, "did you mean `%s`?", nearest);
     return error_hint(err, "python and bash are known");
-}
-
-/* A directory before those below it: what is mounted later covers what is there. */
-static int compare_grants(const void *a, const void *b)
-{
-    return strcmp(((const struct run_grant *)a)->path, ((const struct run_grant *)b)->path);
-}
-
-int request_open_grants(struct run *run, const struct config *config, struct error *err)
-{
-    const struct config_list *allow = &config->allow;
-
-    if (allow->count > LIMIT_GRANTS)
-        return error_set(err, E_TOO_LARGE, "--allow: at most %d directories", LIMIT_GRANTS);
-    if (allow->count && own_places_add(config, err) < 0)
-        return -1;
-    for (size_t i = 0; i < allow->count; i++) {
-        struct run_grant *grant = &run->grants[i];
-        cleanup_free char *path = NULL;
-        enum run_grant_mode mode;
-
-        if (config_parse_grant(allow->items[i], &path, &mode, err) < 0 ||
-            grant_open(path, mode, grant, err) < 0)
-            return -1;
-        run->n_grants++;
-    }
-    if (admit_net(config, &run->net, err) < 0)
-        return -1;
-    qsort(run->grants, run->n_grants, sizeof(run->grants[0]), compare_grants);
-    return 0;
 }
 
 void request_close_grants(struct run *run)

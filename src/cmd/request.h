@@ -42,8 +42,4 @@ int request_add_env(struct request_env *env, char *text, struct error *err);
 /* "python" or "bash". */
 int request_language(const char *word, enum run_language *ret_language, struct error *err);
 
-/* Opens the directories of the option `allow` and puts them into the run, outer ones first; and the
- * hosts of the option `net`. */
-int request_open_grants(struct run *run, const struct config *config, struct error *err);
-
 void request_close_grants(struct run *run);

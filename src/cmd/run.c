@@ -24,6 +24,7 @@
 #include "front/result.h"
 #include "front/terminal.h"
 #include "gate/admit.h"
+#include "gate/grants.h"
 #include "gate/tokens.h"
 #include "pool/engine.h"
 #include "state/skill.h"
@@ -404,7 +405,7 @@ static int prepare(struct job *job, struct request *request, struct error *err)
     if (pick_language(run, request, err) < 0 ||
         admit_load_profile(job->config, &job->profile, err) < 0 ||
         read_code(job, request, err) < 0 || read_input(job, request, err) < 0 ||
-        request_open_grants(run, job->config, err) < 0 || check_cow(job, err) < 0)
+        grants_of_settings(job->config, run, err) < 0 || check_cow(job, err) < 0)
         return -1;
     if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
         return -1;

@@ -19,6 +19,7 @@
 #include "cmd/shell.h"
 #include "front/cell.h"
 #include "gate/admit.h"
+#include "gate/grants.h"
 #include "state/store.h"
 
 #define SESSIONS_MAX 64
@@ -330,7 +331,7 @@ static int refuse_layers(const struct run *run, struct error *err)
 static int make_model(struct shell *shell, struct run *model, struct error *err)
 {
     model->language = shell->language;
-    if (request_open_grants(model, shell->config, err) < 0 || refuse_layers(model, err) < 0 ||
+    if (grants_of_settings(shell->config, model, err) < 0 || refuse_layers(model, err) < 0 ||
         copy_env(&shell->env, model, err) < 0)
         return -1;
     return admit_run(model, shell->config, shell->profile, err);

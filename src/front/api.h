@@ -10,6 +10,7 @@
 #include "front/route.h"
 #include "gate/caller.h"
 #include "gate/profiles.h"
+#include "gate/request.h"
 #include "pool/pool.h"
 #include "pool/session.h"
 #include "pool/witness.h"
@@ -151,32 +152,24 @@ void api_answer_masked(struct request *request, int status, json_t *value);
 
 json_t *api_session_json(const struct session *session);
 
-/* Fills the run's code, language and input from a checked body. */
-int api_read_code(const struct api *api, const json_t *body, struct run *run, struct error *err);
+/* What a checked body asks for; `parts` are those of a form, or NULL. The texts are the body's. End
+ * it with run_request_done(), also after a failure. */
+int api_read_request(const json_t *body, const struct multipart *parts, struct run_request *asked,
+                     struct error *err);
 
-/* Limits of the body over those that stand, within what the settings and the token allow. */
-int api_read_limits(const struct api *api, const struct caller *caller, const json_t *body,
-                    struct run_limits *limits, struct error *err);
+/* The same without the program: what it may do, and within which limits. */
+int api_read_terms(const json_t *body, struct run_request *asked, struct error *err);
 
-/* Profile, variables and limits: the settings', the profile's, and over them the body's. Defaults
- * are lowered to what the token allows; what is asked for beyond it is refused. */
-int api_admit(const struct api *api, const struct caller *caller, const json_t *body,
-              struct run *run, struct error *err);
+/* For requests of this caller, which have a sandbox of their own and neither skills nor states
+ * until one says otherwise. */
+struct admission api_admission(const struct api *api, const struct caller *caller);
 
-/* A run of its own: code, input, files, and api_admit(). The caller's. */
+/* The run that a body asks for, in a sandbox of its own. The caller's. */
 int api_make_run(const struct request *request, const json_t *body, struct run **ret_run,
                  struct error *err);
 
-/* The same for a cell: the session's, and over them the body's. */
-int api_admit_cell(const struct api *api, const struct caller *caller,
-                   const struct session *session, const json_t *body, struct run *cell,
-                   struct error *err);
-
 /* The most this client may ask for: the settings' bound, or the lower one of its token. */
 double api_limit_max(const struct api *api, const struct caller *caller, enum run_limit_row row);
-
-/* For struct session_options. */
-long api_max_sessions(const struct caller *caller);
 
 /* --- answers that MCP gives too --- */
 

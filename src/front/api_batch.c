@@ -463,10 +463,12 @@ static void on_gone(struct request *request)
 static int check_item(const struct request *request, const json_t *one, struct error *err)
 {
     const struct api *api = request->api;
+    const struct admission admission = api_admission(api, request->caller);
+    cleanup(run_request_done) struct run_request asked = {0};
     json_t *body = whole_body(request->json, one);
-    struct run *run = run_new();
     const json_t *code = json_object_get(body, "code");
-    int r = body && run ? 0 : error_memory(err);
+    struct run *run = NULL;
+    int r = body ? 0 : error_memory(err);
 
     if (r == 0 && !code)
         r = error_set(err, E_INVALID, "`code` is missing");
@@ -474,7 +476,9 @@ static int check_item(const struct request *request, const json_t *one, struct e
         r = error_set(err, E_TOO_LARGE, "`code`: more than %lld bytes",
                       (long long)api->config->code_bytes);
     if (r == 0)
-        r = api_admit(request->api, request->caller, body, run, err);
+        r = api_read_terms(body, &asked, err);
+    if (r == 0)
+        r = admit_request(&admission, &asked, &run, err);
     json_decref(body);
     run_free(run);
     return r;

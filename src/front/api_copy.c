@@ -109,7 +109,7 @@ static void fork_session(struct request *request)
     if (!w)
         return;
     n = json_object_get(request->json, "n");
-    options.max_own = api_max_sessions(request->caller);
+    options.max_own = admission_max_sessions(request->caller);
     session_info(w->session, &info);
     options.idle_ms = info.idle_limit_ms;
     options.lifetime_ms = info.lifetime_ms;

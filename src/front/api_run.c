@@ -6,7 +6,6 @@
 #include "base/cleanup.h"
 #include "front/api.h"
 #include "front/parcel.h"
-#include "state/skill.h"
 
 /* clang-format off */
 static const struct schema_field run_fields[] = {
@@ -21,92 +20,33 @@ static const struct schema_field run_fields[] = {
 };
 /* clang-format on */
 
-static void read_seed(const json_t *body, struct run *run)
-{
-    const json_t *seed = json_object_get(body, "seed");
-
-    run->has_seed = seed != NULL;
-    run->seed = (uint64_t)json_integer_value(seed);
-}
-
 /* For libraries that go on with a trace from their environment. A client's own value stays, and
  * what is to give the same output twice gets nothing that differs. */
-static int pass_trace(const struct request *request, struct run *run, struct error *err)
+static int pass_trace(const struct request *request, struct run_request *asked, struct error *err)
 {
-    size_t count = 0;
+    static const struct span name = {"TRACEPARENT", 11};
 
-    if (!*request->traceparent || run->has_seed)
+    if (!*request->traceparent || asked->has_seed || asked->n_env >= LIMIT_ENV_COUNT)
         return 0;
-    for (; run->env && run->env[count]; count++)
-        if (strncmp(run->env[count], "TRACEPARENT=", 12) == 0)
+    for (size_t i = 0; i < asked->n_env; i++)
+        if (asked->env[i].name.len == name.len &&
+            memcmp(asked->env[i].name.data, name.data, name.len) == 0)
             return 0;
-    return count < LIMIT_ENV_COUNT ? run_add_env(run, "TRACEPARENT", request->traceparent, err) : 0;
-}
-
-/* A program with arguments has a name, as `belljar run FILE` gives it one. */
-static int read_args(const json_t *body, struct run *run, struct error *err)
-{
-    const char *name = json_string_value(json_object_get(body, "filename"));
-    const json_t *args = json_object_get(body, "args"), *arg;
-    char known[RUN_PROGRAM_NAME_MAX];
-    size_t i, bytes = 0;
-
-    if (!name && !args)
-        return 0;
-    run_program_name(name ? name : "program", known);
-    run->args = calloc(json_array_size(args) + 2, sizeof(*run->args));
-    if (!run->args || !(run->args[0] = strdup(known)))
-        return error_memory(err);
-    json_array_foreach(args, i, arg)
-    {
-        bytes += json_string_length(arg);
-        if (bytes > LIMIT_ARGS_BYTES)
-            return error_set(err, E_TOO_LARGE, "`args`: more than %zu bytes together",
-                             LIMIT_ARGS_BYTES);
-        run->args[i + 1] = strdup(json_string_value(arg));
-        if (!run->args[i + 1])
-            return error_memory(err);
-    }
-    return 0;
-}
-
-static void run_free_p(struct run **run)
-{
-    run_free(*run);
-}
-
-/* What is changed there would be gone with the sandbox before anybody could look at it. */
-static int refuse_layers(const struct run *run, struct error *err)
-{
-    for (size_t i = 0; i < run->n_grants; i++)
-        if (run->grants[i].mode == RUN_GRANT_COW) {
-            error_set(err, E_INVALID, "`allow`: copy-on-write directories are for sessions");
-            return error_hint(err, "open a session, look at its changes, then apply or discard "
-                                   "them");
-        }
-    return 0;
+    return run_request_add_variable(asked, name, request->traceparent, err);
 }
 
 int api_make_run(const struct request *request, const json_t *body, struct run **ret_run,
                  struct error *err)
 {
-    const struct api *api = request->api;
-    cleanup(run_free_p) struct run *run = run_new();
+    struct admission admission = api_admission(request->api, request->caller);
+    cleanup(run_request_done) struct run_request asked = {.can_ask = true};
 
-    if (!run)
-        return error_memory(err);
-    read_seed(body, run);
-    if (api_read_code(request->api, body, run, err) < 0 ||
-        api_admit(request->api, request->caller, body, run, err) < 0 ||
-        refuse_layers(run, err) < 0 || pass_trace(request, run, err) < 0 ||
-        parcel_read(body, request->parts, run, err) < 0 ||
-        skill_give(api->kept, request->caller->keeper, run, err) < 0 ||
-        read_args(body, run, err) < 0)
+    admission.cow = ADMISSION_COW_IS_DENIED;
+    admission.has_skills = admission.may_keep = true;
+    if (api_read_request(body, request->parts, &asked, err) < 0 ||
+        pass_trace(request, &asked, err) < 0)
         return -1;
-    run_set_keeper(run, api->kept, request->caller->keeper);
-    run->can_ask = true;
-    *ret_run = take_ptr(run);
-    return 0;
+    return admit_request(&admission, &asked, ret_run, err);
 }
 
 static void start_run(struct request *request)

@@ -5,8 +5,6 @@
 #include "base/json.h"
 #include "front/api.h"
 #include "front/parcel.h"
-#include "gate/admit.h"
-#include "state/skill.h"
 
 /* clang-format off */
 static const struct schema_field open_fields[] = {
@@ -36,11 +34,6 @@ static const struct schema_field restart_fields[] = {
     {"language",                SCHEMA_STRING, .choices = "python,bash", .help = "python unless it says bash"},
     {0},
 };
-
-static void run_free_p(struct run **run)
-{
-    run_free(*run);
-}
 
 /* --- as JSON --- */
 
@@ -128,7 +121,7 @@ static void answer_unopened(struct request *request, struct error *err)
 
     if (request->once.is_set)
         once_drop(api->once, &request->once);
-    request_answer_error(request, err);
+    api_refuse(request, "session", err);
 }
 
 static void answer_opened(struct request *request, const struct session *session)
@@ -145,31 +138,35 @@ static void answer_opened(struct request *request, const struct session *session
     request_answer_json(request, 201, value);
 }
 
+static int read_clocks(const struct request *request, struct session_options *options,
+                       struct error *err)
+{
+    const struct config *config = ((const struct api *)request->api)->config;
+
+    if (api_read_clock(request->json, "idle_s", config->session_idle_s, &options->idle_ms, err) < 0)
+        return -1;
+    return api_read_clock(request->json, "lifetime_s", config->session_lifetime_s,
+                          &options->lifetime_ms, err);
+}
+
 static void open_session(struct request *request)
 {
     struct api *api = request->api;
-    const json_t *body = request->json;
-    cleanup(run_free_p) struct run *model = run_new();
+    const struct admission admission = api_admission(api, request->caller);
+    cleanup(run_request_done) struct run_request asked = {0};
     struct session_options options = {
-        .name = json_string_value(json_object_get(body, "name")),
+        .name = json_string_value(json_object_get(request->json, "name")),
         .owner = request->owner,
-        .max_own = api_max_sessions(request->caller),
     };
     struct session *session = NULL;
     struct error err = {0};
 
     if (api_is_repeat(request))
         return;
-    if (!model)
-        error_memory(&err);
-    if (!model ||
-        api_read_clock(body, "idle_s", api->config->session_idle_s, &options.idle_ms, &err) < 0 ||
-        api_read_clock(body, "lifetime_s", api->config->session_lifetime_s, &options.lifetime_ms,
-                       &err) < 0 ||
-        api_admit(request->api, request->caller, body, model, &err) < 0 ||
-        once_claim(request, &err) < 0)
+    if (read_clocks(request, &options, &err) < 0 ||
+        api_read_terms(request->json, &asked, &err) < 0 || once_claim(request, &err) < 0)
         api_refuse(request, "session", &err);
-    else if (sessions_open(api->sessions, take_ptr(model), &options, &session, &err) < 0)
+    else if (admit_session(&admission, &asked, api->sessions, &options, &session, &err) < 0)
         answer_unopened(request, &err);
     else
         answer_opened(request, session);
@@ -211,48 +208,25 @@ static void close_session(struct request *request)
 
 /* --- cells --- */
 
-int api_admit_cell(const struct api *api, const struct caller *caller,
-                   const struct session *session, const json_t *body, struct run *cell,
-                   struct error *err)
-{
-    const struct rights *own = &caller->rights;
-    const struct profile *profile;
-    struct session_info info;
-
-    session_info(session, &info);
-    /* The token may have been given less since the session was opened. */
-    if (!rights_allow_profile(own, info.profile))
-        return error_set(err, E_DENIED, "this token may not use the profile `%s` any more",
-                         info.profile);
-    if (profiles_get(api->profiles, info.profile, &profile, err) < 0 ||
-        admit_run(cell, api->config, profile, err) < 0)
-        return -1;
-    cell->limits = *info.limits;
-    rights_lower(own, &cell->limits);
-    return api_read_limits(api, caller, body, &cell->limits, err);
-}
-
 static void execute(struct request *request)
 {
     struct api *api = request->api;
     struct session *session = api_is_repeat(request) ? NULL : find(request);
-    cleanup(run_free_p) struct run *cell = session ? run_new() : NULL;
+    struct admission admission = api_admission(api, request->caller);
+    cleanup(run_request_done) struct run_request asked = {.can_ask = true};
+    struct run *cell = NULL;
     struct error err = {0};
 
     if (!session)
         return;
-    if (!cell)
-        error_memory(&err);
-    if (!cell || api_read_code(api, request->json, cell, &err) < 0 ||
-        api_admit_cell(request->api, request->caller, session, request->json, cell, &err) < 0 ||
-        parcel_read(request->json, request->parts, cell, &err) < 0 ||
-        skill_give(api->kept, request->caller->keeper, cell, &err) < 0) {
+    admission.session = session;
+    admission.has_skills = admission.may_keep = true;
+    if (api_read_request(request->json, request->parts, &asked, &err) < 0 ||
+        admit_request(&admission, &asked, &cell, &err) < 0) {
         api_refuse(request, "run", &err);
         return;
     }
-    run_set_keeper(cell, api->kept, request->caller->keeper);
-    cell->can_ask = true;
-    jobs_start(api->jobs, request, session, take_ptr(cell),
+    jobs_start(api->jobs, request, session, cell,
                json_string_value(json_object_get(request->json, "correlation_id")));
 }
 

@@ -254,27 +254,21 @@ static int read_upload(const struct request *request, struct upload *upload, str
 static int make_run(const struct request *request, struct upload *upload, struct run **ret_run,
                     struct error *err)
 {
-    cleanup(run_free_p) struct run *run = run_new();
-    const char *profile = json_string_value(json_object_get(request->query, "profile"));
-    json_t *body = json_object();
-    int r;
+    struct admission admission = api_admission(request->api, request->caller);
+    cleanup(buf_done) struct buf code = {0};
+    struct run_request asked = {
+        .profile = json_string_value(json_object_get(request->query, "profile")),
+        .max_code = LIMIT_CODE_BYTES,
+    };
 
-    if (profile)
-        (void)json_object_set_new(body, "profile", json_string(profile));
-    if (!run || !body) {
-        json_decref(body);
-        return error_memory(err);
-    }
-    r = read_upload(request, upload, &run->code, err);
-    if (r == 0)
-        r = api_admit(request->api, request->caller, body, run, err);
-    json_decref(body);
-    run->only_checks = upload->is_folder;
-    if (r == 0 && !upload->is_folder)
-        r = skill_give(upload->store, request->caller->keeper, run, err);
-    if (r == 0)
-        *ret_run = take_ptr(run);
-    return r;
+    buf_init(&code, LIMIT_CODE_BYTES);
+    if (read_upload(request, upload, &code, err) < 0)
+        return -1;
+    if (code.len)
+        asked.code = (struct span){buf_str(&code), code.len};
+    asked.only_checks = upload->is_folder;
+    admission.has_skills = !upload->is_folder;
+    return admit_request(&admission, &asked, ret_run, err);
 }
 
 static void put_skill(struct request *request)

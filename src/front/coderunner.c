@@ -18,7 +18,6 @@
 #include "front/coderunner_internal.h"
 #include "front/compat.h"
 #include "front/result.h"
-#include "state/skill.h"
 
 #define TEXT_MAX (2 * LIMIT_OUTPUT_BYTES_MAX)
 
@@ -202,40 +201,33 @@ static int pick_spot(struct request *request, const json_t *body, enum run_langu
     return 0;
 }
 
-static void run_free_p(struct run **run)
-{
-    run_free(*run);
-}
-
 /* The cell, admitted; NULL: the answer has been given. */
 static struct run *new_cell(struct request *request, const struct session *session,
                             const json_t *body, const char *code, enum run_language language)
 {
     const struct api *api = request->api;
+    struct admission admission = api_admission(api, request->caller);
     const json_t *timeout = json_object_get(body, "timeout");
     double usual = api->config->timeout_s,
            most = api_limit_max(request->api, request->caller, RUN_LIMIT_ROW_timeout_s);
-    double seconds = timeout ? json_number_value(timeout) : usual < most ? usual : most;
-    json_t *native = json_pack("{s:s, s:s, s:s, s:f, s:b}", "profile", CODERUNNER_PROFILE, "code",
-                               code, "language", language == RUN_BASH ? "bash" : "python",
-                               "timeout_s", seconds, "auto_print", language == RUN_PYTHON);
-    cleanup(run_free_p) struct run *cell = run_new();
+    struct run_request asked = {
+        .code = {code, strlen(code)},
+        .language = language,
+        .profile = CODERUNNER_PROFILE,
+        .auto_print = language == RUN_PYTHON,
+    };
+    struct run *cell = NULL;
     struct error err = {0};
-    int r = native && cell ? 0 : error_memory(&err);
 
-    if (r == 0)
-        r = api_read_code(api, native, cell, &err);
-    if (r == 0)
-        r = session ? api_admit_cell(request->api, request->caller, session, native, cell, &err)
-                    : api_admit(request->api, request->caller, native, cell, &err);
-    if (r == 0)
-        r = skill_give(api->kept, request->caller->keeper, cell, &err);
-    json_decref(native);
-    if (r < 0) {
+    run_request_set_limit(&asked, RUN_LIMIT_ROW_timeout_s,
+                          timeout        ? json_number_value(timeout)
+                          : usual < most ? usual
+                                         : most);
+    admission.session = session;
+    admission.has_skills = true;
+    if (admit_request(&admission, &asked, &cell, &err) < 0)
         coderunner_answer_error(request, &err);
-        return NULL;
-    }
-    return take_ptr(cell);
+    return cell;
 }
 
 static const char *code_of(struct compat *c)

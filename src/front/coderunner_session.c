@@ -116,27 +116,22 @@ int coderunner_open(const struct request *request, const char *name, enum run_la
     const struct api *api = request->api;
     const struct config *config = api->config;
     struct place *place = new_place(api->coderunner, language, is_loose);
-    json_t *body = json_pack("{s:s}", "profile", CODERUNNER_PROFILE);
-    struct run *model = run_new();
+    const struct admission admission = api_admission(api, request->caller);
+    const struct run_request asked = {.profile = CODERUNNER_PROFILE};
     const struct session_options options = {
         .name = name,
         .owner = request->owner,
-        .max_own = api_max_sessions(request->caller),
         .idle_ms = clock_ms(is_loose ? LOOSE_IDLE_S : 0, config->session_idle_s),
         .lifetime_ms = clock_ms(0, config->session_lifetime_s),
         .on_end = on_session_end,
         .user = place,
     };
-    int r = place && body && model ? 0 : error_memory(err);
+    int r = place ? 0 : error_memory(err);
 
     if (is_loose)
         make_room(api->coderunner, request->owner);
     if (r == 0)
-        r = api_admit(request->api, request->caller, body, model, err);
-    if (r == 0)
-        r = sessions_open(api->sessions, take_ptr(model), &options, ret_session, err);
-    json_decref(body);
-    run_free(model);
+        r = admit_session(&admission, &asked, api->sessions, &options, ret_session, err);
     if (r == 0)
         place->session = *ret_session;
     else if (place)

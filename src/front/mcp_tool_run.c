@@ -359,59 +359,29 @@ static void on_done(void *user, const struct run *run)
 
 /* --- the beginning --- */
 
-int mcp_grant(const struct mcp_call *call, struct run *run, struct error *err)
-{
-    const struct mcp_host *host = mcp_host_of(call);
-
-    for (size_t i = 0; host->granted && i < host->granted->n_grants; i++) {
-        const struct run_grant *from = &host->granted->grants[i];
-        struct run_grant *to = &run->grants[run->n_grants];
-
-        to->path = strdup(from->path);
-        to->fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 3);
-        to->mode = from->mode;
-        run->n_grants++;
-        if (!to->path || to->fd < 0)
-            return error_errno(err, "grant `%s`", from->path);
-    }
-    return host->granted && !mcp_asked_net(call) ? net_merge(&run->net, host->granted->net, err)
-                                                 : 0;
-}
-
-static int admit(struct mcp_call *call, const struct mcp_program *program, struct run *run,
+static int admit(struct mcp_call *call, const struct mcp_program *program, struct run **ret_run,
                  struct error *err)
 {
-    const struct mcp_host *host = mcp_host_of(call);
-    struct api *api = host->api;
-    json_t *body = json_pack("{s:o, s:s}", "code", json_stringn(program->code, program->len),
-                             "language", program->language == RUN_BASH ? "bash" : "python");
-    int r;
+    struct admission admission = mcp_admission(call);
+    cleanup(run_request_done) struct run_request wanted = {
+        .code = {program->code, program->len},
+        .language = program->language,
+        .profile = program->profile,
+        .masks_all = program->masks_all,
+        .max_output_bytes = OUTPUT_BYTES,
+        .can_ask = json_object_get(call->capabilities, "elicitation") != NULL,
+    };
 
     if (program->timeout_s)
-        (void)json_object_set(body, "timeout_s", (json_t *)program->timeout_s);
-    if (!program->session && mcp_asked_net(call))
-        (void)json_object_set(body, "net", (json_t *)mcp_asked_net(call));
-    if (program->profile)
-        (void)json_object_set_new(body, "profile", json_string(program->profile));
-    r = body ? api_read_code(api, body, run, err) : error_memory(err);
-    if (r == 0 && program->session)
-        r = api_admit_cell(api, call->caller, program->session, body, run, err);
-    else if (r == 0)
-        r = mcp_grant(call, run, err) < 0 ? -1 : api_admit(api, call->caller, body, run, err);
-    json_decref(body);
+        run_request_set_limit(&wanted, RUN_LIMIT_ROW_timeout_s,
+                              json_number_value(program->timeout_s));
+    if (!program->session && mcp_ask_net(call, &wanted, err) < 0)
+        return -1;
+    admission.session = program->session;
     /* What it wrote there would be gone before anybody could look at it. */
-    for (size_t i = 0; i < run->n_grants; i++)
-        if (run->grants[i].mode == RUN_GRANT_COW)
-            run->grants[i].mode = RUN_GRANT_RO;
-    if (r == 0)
-        r = skill_give(api->kept, mcp_kept_owner(call), run, err);
-    run_set_keeper(run, api->kept, mcp_kept_owner(call));
-    run->can_ask = json_object_get(call->capabilities, "elicitation") != NULL;
-    if (run->limits.output_bytes > OUTPUT_BYTES)
-        run->limits.output_bytes = OUTPUT_BYTES;
-    if (program->masks_all)
-        run->masking = RUN_MASK_ALL;
-    return r;
+    admission.cow = ADMISSION_COW_READS;
+    admission.has_skills = admission.may_keep = true;
+    return admit_request(&admission, &wanted, ret_run, err);
 }
 
 static struct running *new_running(struct mcp_call *call, const struct mcp_program *program)
@@ -433,26 +403,20 @@ static struct running *new_running(struct mcp_call *call, const struct mcp_progr
     return r;
 }
 
-static void run_free_p(struct run **run)
-{
-    run_free(*run);
-}
-
 static void start(struct mcp_call *call, const struct mcp_program *program)
 {
     struct api *api = mcp_host_of(call)->api;
-    cleanup(run_free_p) struct run *run = run_new();
-    struct running *r = run ? new_running(call, program) : NULL;
+    struct running *r = new_running(call, program);
     struct job_client client = {.owner = call->owner, .caller = call->caller};
     const struct job_follower follower = {.on_event = on_event, .on_done = on_done, .user = r};
+    struct run *run = NULL;
     struct error err = {0};
 
     if (!r)
         error_memory(&err);
     call->user = r;
-    if (!r || admit(call, program, run, &err) < 0 ||
-        jobs_start_for(api->jobs, &client, program->session, take_ptr(run), &follower, &r->job,
-                       &err) < 0) {
+    if (!r || admit(call, program, &run, &err) < 0 ||
+        jobs_start_for(api->jobs, &client, program->session, run, &follower, &r->job, &err) < 0) {
         if (r)
             free_running(r);
         if (client.retry_s && !err.hint)

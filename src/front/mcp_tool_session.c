@@ -13,7 +13,7 @@ struct mcp_host *mcp_host_of(const struct mcp_call *call)
 /* --- opening --- */
 
 /* Tools that do not list it refuse it by name; some of other systems take what comes. */
-const json_t *mcp_asked_net(const struct mcp_call *call)
+static const json_t *asked_net(const struct mcp_call *call)
 {
     const json_t *net = json_object_get(call->arguments, "net"), *item;
     size_t i;
@@ -28,9 +28,28 @@ const json_t *mcp_asked_net(const struct mcp_call *call)
     return net;
 }
 
-static void run_free_p(struct run **run)
+int mcp_ask_net(const struct mcp_call *call, struct run_request *asked, struct error *err)
 {
-    run_free(*run);
+    const json_t *net = asked_net(call), *item;
+    size_t i;
+
+    asked->has_net = net != NULL;
+    json_array_foreach(net, i, item)
+    {
+        if (run_request_add(&asked->net, json_string_value(item), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+struct admission mcp_admission(const struct mcp_call *call)
+{
+    const struct mcp_host *host = mcp_host_of(call);
+    struct admission admission = api_admission(host->api, call->caller);
+
+    admission.granted = host->granted;
+    admission.keeper = mcp_kept_owner(call);
+    return admission;
 }
 
 static int open_session(struct mcp_call *call, const char *name, const char *profile, bool is_own,
@@ -38,35 +57,26 @@ static int open_session(struct mcp_call *call, const char *name, const char *pro
 {
     const struct mcp_host *host = mcp_host_of(call);
     const struct config *config = host->api->config;
-    cleanup(run_free_p) struct run *model = run_new();
-    json_t *body = profile ? json_pack("{s:s}", "profile", profile) : json_object();
+    const struct admission admission = mcp_admission(call);
+    cleanup(run_request_done) struct run_request asked = {.profile = profile};
     struct session_options options = {
         .name = name,
         .owner = call->owner,
-        .max_own = api_max_sessions(call->caller),
         .idle_ms = (uint64_t)(config->session_idle_s * 1000),
         .lifetime_ms = (uint64_t)(config->session_lifetime_s * 1000),
     };
-    int r = model && body ? 0 : error_memory(err);
 
-    if (mcp_asked_net(call))
-        (void)json_object_set(body, "net", (json_t *)mcp_asked_net(call));
     if (is_own && host->is_pipe)
         options.idle_ms = options.lifetime_ms = 0; /* it ends with the pipe */
-    if (r == 0)
-        r = mcp_grant(call, model, err);
-    if (r == 0)
-        r = api_admit(host->api, call->caller, body, model, err);
-    if (r == 0)
-        r = sessions_open(host->api->sessions, take_ptr(model), &options, ret_session, err);
-    json_decref(body);
-    return r;
+    if (mcp_ask_net(call, &asked, err) < 0)
+        return -1;
+    return admit_session(&admission, &asked, host->api->sessions, &options, ret_session, err);
 }
 
 /* What a session was opened with stays. */
 static int refuse_net(const struct mcp_call *call, struct error *err)
 {
-    if (json_array_size(mcp_asked_net(call)) == 0)
+    if (json_array_size(asked_net(call)) == 0)
         return 0;
     error_set(err, E_INVALID, "`net`: the hosts of a session are chosen when it is opened");
     return error_hint(err, "session_id \"new\" opens one with these");
@@ -310,7 +320,7 @@ static void fork_session(struct mcp_call *call)
 {
     const json_t *n = json_object_get(call->arguments, "n");
     struct copying *copying = calloc(1, sizeof(*copying));
-    struct session_options options = {.max_own = api_max_sessions(call->caller)};
+    struct session_options options = {.max_own = admission_max_sessions(call->caller)};
     struct session_info info;
     struct error err = {0};
     struct session *session = mcp_session_need(call, &err);

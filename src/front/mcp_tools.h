@@ -49,13 +49,12 @@ int mcp_session_by_name(struct mcp_call *call, const char *name, const char *pro
 
 void mcp_session_end(struct mcp_peer *peer);
 
-/* The hosts that the call asks for (`net`), an array of strings; empty: none. NULL: it does not
- * ask, and has what the command gave. */
-const json_t *mcp_asked_net(const struct mcp_call *call);
+/* Puts the hosts that the call asks for (`net`, an array of strings) into the request. Without the
+ * argument it has what the command gave; with it, those alone. */
+int mcp_ask_net(const struct mcp_call *call, struct run_request *asked, struct error *err);
 
-/* Directories and hosts for a run that gets a sandbox of its own: all that `belljar mcp` was given.
- * With hosts that the call asks for, it has those alone, from api_admit(). */
-int mcp_grant(const struct mcp_call *call, struct run *run, struct error *err);
+/* For requests of this call: all that `belljar mcp` was given is granted to a sandbox. */
+struct admission mcp_admission(const struct mcp_call *call);
 
 /* Runs the code and answers with `answer`, which makes the result of it. */
 struct mcp_program {

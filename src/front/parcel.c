@@ -31,11 +31,13 @@ static size_t count_slashes(const char *path)
     return count;
 }
 
-static int give(struct run *run, struct span path, struct span content, bool is_executable,
-                struct error *err)
+/* `decoded` is taken over. */
+static int give(struct run_request *request, struct span path, struct span content, char *decoded,
+                bool is_executable, struct error *err)
 {
+    cleanup_free char *own = decoded;
     char checked[PATH_MAX];
-    const struct run_given file = {checked, (char *)content.data, content.len, is_executable};
+    struct run_request_file file = {.content = content, .is_executable = is_executable};
 
     if (files_path_check(path.data, path.len, checked, err) < 0)
         return -1;
@@ -43,78 +45,80 @@ static int give(struct run *run, struct span path, struct span content, bool is_
         return error_set(err, E_INVALID, "a file has no name");
     if (count_slashes(checked) >= LIMIT_FILES_DEPTH)
         return error_set(err, E_INVALID, "a path has more than %d parts", LIMIT_FILES_DEPTH);
-    for (size_t i = 0; i < run->n_given; i++)
-        if (strcmp(run->given[i].path, checked) == 0)
+    for (size_t i = 0; i < request->n_files; i++)
+        if (strcmp(request->files[i].path, checked) == 0)
             return error_set(err, E_INVALID, "two files have the same path");
-    return run_give_file(run, &file, err);
+    file.path = strdup(checked);
+    if (!file.path)
+        return error_memory(err);
+    file.decoded = take_ptr(own);
+    return run_request_add_file(request, &file, err);
 }
 
-static int read_object(const json_t *object, struct run *run, struct error *err)
+static int read_object(const json_t *object, struct run_request *request, struct error *err)
 {
     const json_t *path = json_object_get(object, "path");
     const json_t *content = json_object_get(object, "content");
     const char *encoding = json_string_value(json_object_get(object, "encoding"));
     struct span bytes = {json_string_value(content), json_string_length(content)};
     cleanup(buf_done) struct buf decoded = {0};
+    char *own = NULL;
 
     buf_init(&decoded, PARCEL_BODY_BYTES);
     if (encoding && strcmp(encoding, "base64") == 0) {
         if (base64_decode(&decoded, bytes.data, bytes.len, err) < 0)
             return error_wrap(err, "`content`");
         bytes = (struct span){buf_str(&decoded), decoded.len};
+        own = decoded.data; /* may be NULL: nothing was decoded */
+        decoded = (struct buf){0};
     }
-    return give(run, (struct span){json_string_value(path), json_string_length(path)}, bytes,
-                json_is_true(json_object_get(object, "executable")), err);
+    return give(request, (struct span){json_string_value(path), json_string_length(path)}, bytes,
+                own, json_is_true(json_object_get(object, "executable")), err);
 }
 
-static int read_files(const json_t *body, const struct multipart *parts, struct run *run,
-                      struct error *err)
+static int read_files(const json_t *body, const struct multipart *parts,
+                      struct run_request *request, struct error *err)
 {
     const json_t *object;
     size_t i;
 
     json_array_foreach(json_object_get(body, "files"), i, object)
     {
-        if (read_object(object, run, err) < 0)
+        if (read_object(object, request, err) < 0)
             return error_wrap(err, "`files[%zu]`", i);
     }
     for (i = 0; parts && i < parts->count; i++) {
         const struct multipart_part *part = &parts->parts[i];
 
         if (span_is(part->name, "files") &&
-            give(run, part->filename, part->content, false, err) < 0)
+            give(request, part->filename, part->content, NULL, false, err) < 0)
             return error_wrap(err, "the form: `files`");
     }
     return 0;
 }
 
-static int read_patterns(const json_t *list, struct run *run, struct error *err)
+static int read_patterns(const json_t *list, struct run_request *request, struct error *err)
 {
     const json_t *item;
     size_t i;
 
-    if (!list)
-        return 0;
-    run->collect = calloc(json_array_size(list) + 1, sizeof(*run->collect));
-    if (!run->collect)
-        return error_memory(err);
     json_array_foreach(list, i, item)
     {
         if (json_string_length(item) == 0 || json_string_length(item) >= PATH_MAX)
             return error_set(err, E_INVALID, "`collect[%zu]` is not a pattern", i);
-        run->collect[i] = strdup(json_string_value(item));
-        if (!run->collect[i])
-            return error_memory(err);
+        if (run_request_add(&request->collect, json_string_value(item), err) < 0)
+            return -1;
     }
     return 0;
 }
 
-int parcel_read(const json_t *body, const struct multipart *parts, struct run *run,
+int parcel_read(const json_t *body, const struct multipart *parts, struct run_request *request,
                 struct error *err)
 {
-    if (read_files(body, parts, run, err) < 0)
+    if (read_files(body, parts, request, err) < 0)
         return -1;
-    return read_patterns(json_object_get(body, "collect"), run, err);
+    request->has_collect = json_object_get(body, "collect") != NULL;
+    return read_patterns(json_object_get(body, "collect"), request, err);
 }
 
 /* --- out --- */

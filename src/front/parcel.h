@@ -7,6 +7,7 @@
 #include "base/run.h"
 #include "front/request.h"
 #include "front/schema.h"
+#include "gate/request.h"
 
 /* Bytes of a request that comes as a form, its files included. */
 #define PARCEL_BODY_BYTES (64 * MIB)
@@ -22,7 +23,7 @@ extern const struct schema_field parcel_file_fields[];
 /* clang-format on */
 
 /* From the checked body, and from the parts of a form, or NULL. */
-int parcel_read(const json_t *body, const struct multipart *parts, struct run *run,
+int parcel_read(const json_t *body, const struct multipart *parts, struct run_request *request,
                 struct error *err);
 
 /* What was brought back: [{"path","size","encoding","content"}]. NULL: out of memory. */

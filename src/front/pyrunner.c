@@ -123,52 +123,42 @@ static void check_code(struct compat *c)
         compat_mistake(c, "value_error", "code", "Value error, Code too large (max 1MB)", NULL);
 }
 
-static double or_default(const json_t *body, const char *name, double value)
+/* Where the operator's ceiling is below a default, that is the default. */
+static double limit_of(const struct request *request, const json_t *body, const char *name,
+                       double usual, enum run_limit_row row)
 {
     const json_t *given = json_object_get(body, name);
+    double most = api_limit_max(request->api, request->caller, row);
 
-    return given ? json_number_value(given) : value;
-}
-
-/* The same wishes in the words of the native API. Where the operator's ceiling is below a default,
- * that is the default. */
-static json_t *native_body(const struct request *request, const json_t *body)
-{
-    double most_s = api_limit_max(request->api, request->caller, RUN_LIMIT_ROW_timeout_s),
-           most_mb = api_limit_max(request->api, request->caller, RUN_LIMIT_ROW_memory_mb);
-    double timeout = or_default(body, "timeout", DEFAULT_S < most_s ? DEFAULT_S : most_s);
-    double memory = or_default(body, "memory_limit", DEFAULT_MB < most_mb ? DEFAULT_MB : most_mb);
-    const json_t *prints = json_object_get(body, "auto_print");
-
-    return json_pack("{s:s, s:O, s:f, s:I, s:b}", "profile", PROFILE, "code",
-                     json_object_get(body, "code"), "timeout_s", timeout, "memory_mb",
-                     (json_int_t)memory, "auto_print", !prints || json_is_true(prints));
-}
-
-static void run_free_p(struct run **run)
-{
-    run_free(*run);
+    if (given)
+        return json_number_value(given);
+    return usual < most ? usual : most;
 }
 
 static void start(struct request *request, const json_t *body)
 {
     struct api *api = request->api;
-    cleanup(run_free_p) struct run *run = run_new();
-    json_t *native = native_body(request, body);
+    const struct admission admission = api_admission(api, request->caller);
+    const json_t *code = json_object_get(body, "code"),
+                 *prints = json_object_get(body, "auto_print");
+    struct run_request asked = {
+        .code = {json_string_value(code), json_string_length(code)},
+        .profile = PROFILE,
+        .auto_print = !prints || json_is_true(prints),
+        .auto_print_str = true,
+    };
+    struct run *run = NULL;
     struct error err = {0};
-    int r = run && native ? 0 : error_memory(&err);
 
-    if (r == 0)
-        r = api_read_code(api, native, run, &err);
-    if (r == 0)
-        r = api_admit(request->api, request->caller, native, run, &err);
-    json_decref(native);
-    if (r < 0) {
+    run_request_set_limit(&asked, RUN_LIMIT_ROW_timeout_s,
+                          limit_of(request, body, "timeout", DEFAULT_S, RUN_LIMIT_ROW_timeout_s));
+    run_request_set_limit(
+        &asked, RUN_LIMIT_ROW_memory_mb,
+        limit_of(request, body, "memory_limit", DEFAULT_MB, RUN_LIMIT_ROW_memory_mb));
+    if (admit_request(&admission, &asked, &run, &err) < 0)
         request_answer_error(request, &err);
-        return;
-    }
-    run->auto_print_str = true;
-    (void)jobs_start_as(api->jobs, request, NULL, take_ptr(run), &form);
+    else
+        (void)jobs_start_as(api->jobs, request, NULL, run, &form);
 }
 
 static void run_code(struct request *request)

@@ -14,7 +14,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "front/grants.h"
+#include "gate/grants.h"
 #include "gate/own.h"
 #include "sandbox/ns.h"
 #include "undo/store.h"

@@ -122,34 +122,60 @@ static const struct schema_field *find(const struct schema_field *fields, const 
     return NULL;
 }
 
-/* The schema of the field alone, then what the handler makes of it. */
+/* What the native API makes of a body, for a caller with these rights. `ceiling`: the limit whose
+ * ceiling the operator has raised to its maximum, or NULL. */
+static int ask(const struct rights *rights, const json_t *body, const struct run_limit *ceiling,
+               struct run_limits *limits, struct error *err)
+{
+    struct config *config = config_new();
+    struct caller caller = {.rights = *rights};
+    struct api api = {.config = config};
+    struct admission admission;
+    struct run_request asked = {0};
+    struct run *run = NULL;
+    char name[64];
+    int r;
+
+    error_done(err);
+    (void)snprintf(name, sizeof(name), "max_%s", ceiling ? ceiling->name : "");
+    if (config_find(name)) {
+        write_file("", name, ceiling->max);
+        assert_int_equal(config_load(config, path, NULL), 0);
+    }
+    free(config->policies_dir);
+    config->policies_dir = strdup(POLICIES_DIR);
+    assert_int_equal(profiles_open(config, &api.profiles, NULL), 0);
+    admission = api_admission(&api, &caller);
+    assert_int_equal(api_read_request(body, NULL, &asked, NULL), 0);
+    r = admit_request(&admission, &asked, &run, err);
+    if (r == 0)
+        *limits = run->limits;
+    run_free(run);
+    run_request_done(&asked);
+    profiles_free(api.profiles);
+    config_free(config);
+    return r;
+}
+
+/* The schema of the field alone, then what is decided on it. */
 static bool field_takes(const struct schema_field *field, const struct run_limit *limit,
                         double value)
 {
     const struct schema_field fields[] = {*field, {0}};
     json_t *body = json_pack("{s:o}", limit->name, number(value));
-    struct config *config = config_new();
-    struct api api = {.config = config};
-    struct caller caller = {0};
     struct run_limits limits = {0};
     struct error err = {0};
-    char ceiling[64];
+    struct rights rights;
     int r = schema_check(fields, body, &err);
 
-    rights_init(&caller.rights);
-    (void)snprintf(ceiling, sizeof(ceiling), "max_%s", limit->name);
-    if (config_find(ceiling)) {
-        write_file("", ceiling, limit->max);
-        assert_int_equal(config_load(config, path, NULL), 0);
-    }
+    rights_init(&rights);
     if (r == 0) {
-        assert_int_equal(api_read_limits(&api, &caller, body, &limits, &err), 0);
+        assert_int_equal(ask(&rights, body, limit, &limits, &err), 0);
         assert_true(run_limit_get(&limits, limit) == value);
     } else {
         assert_error(&err, E_INVALID, limit->name);
     }
     json_decref(body);
-    config_free(config);
     return r == 0;
 }
 
@@ -293,19 +319,13 @@ static void the_guide_says_what_the_table_says(void **state)
 
 /* --- bounds of the operator and of tokens --- */
 
-static int ask(struct rights rights, const char *name, double value, struct run_limits *limits,
-               struct error *err)
+static int ask_for(struct rights rights, const char *name, double value, struct run_limits *limits,
+                   struct error *err)
 {
-    struct config *config = config_new();
-    struct api api = {.config = config};
-    struct caller caller = {.rights = rights};
     json_t *body = json_pack("{s:o}", name, number(value));
-    int r;
+    int r = ask(&rights, body, NULL, limits, err);
 
-    error_done(err);
-    r = api_read_limits(&api, &caller, body, limits, err);
     json_decref(body);
-    config_free(config);
     return r;
 }
 
@@ -318,11 +338,11 @@ static void a_token_may_use_all_it_has(void **state)
     (void)state;
     rights_init(&rights);
     rights.max_disk_mb = 8192;
-    assert_int_equal(ask(rights, "disk_mb", 8192, &limits, &err), 0);
+    assert_int_equal(ask_for(rights, "disk_mb", 8192, &limits, &err), 0);
     assert_int_equal(limits.disk_bytes, 8192 * MIB);
-    assert_true(ask(rights, "disk_mb", 8193, &limits, &err) < 0);
+    assert_true(ask_for(rights, "disk_mb", 8193, &limits, &err) < 0);
     assert_error(&err, E_INVALID, "`disk_mb`: this token allows at most 8192");
-    assert_true(ask(rights, "output_bytes", 4194305, &limits, &err) < 0);
+    assert_true(ask_for(rights, "output_bytes", 4194305, &limits, &err) < 0);
     assert_error(&err, E_INVALID, "`output_bytes`: the operator allows at most 4194304");
 }
 
@@ -336,9 +356,9 @@ static void no_limit_is_above_every_bound(void **state)
     rights_init(&rights);
     rights.max_cpus = 0.5;
     rights.max_cpu_time_s = 10;
-    assert_true(ask(rights, "cpus", 0, &limits, &err) < 0);
+    assert_true(ask_for(rights, "cpus", 0, &limits, &err) < 0);
     assert_error(&err, E_INVALID, "`cpus`: this token allows at most 0.5");
-    assert_true(ask(rights, "cpu_time_s", 0, &limits, &err) < 0);
+    assert_true(ask_for(rights, "cpu_time_s", 0, &limits, &err) < 0);
     assert_error(&err, E_INVALID, "`cpu_time_s`: this token allows at most 10");
     rights_lower(&rights, &limits);
     assert_int_equal(limits.cpu_percent, 50);
@@ -353,11 +373,12 @@ static void a_share_too_small_to_count_is_the_smallest_share(void **state)
 
     (void)state;
     rights_init(&rights);
-    assert_int_equal(ask(rights, "cpus", 0.001, &limits, &err), 0);
+    assert_int_equal(ask_for(rights, "cpus", 0.001, &limits, &err), 0);
     assert_int_equal(limits.cpu_percent, 1);
-    assert_int_equal(ask(rights, "cpu_time_s", 0.0001, &limits, &err), 0);
+    assert_int_equal(ask_for(rights, "cpu_time_s", 0.0001, &limits, &err), 0);
     assert_int_equal(limits.cpu_ms, 1);
-    assert_int_equal(ask(rights, "cpus", 0.29, &limits, &err), 0); /* 28.999… of binary fractions */
+    assert_int_equal(ask_for(rights, "cpus", 0.29, &limits, &err),
+                     0); /* 28.999… of binary fractions */
     assert_int_equal(limits.cpu_percent, 29);
 }
 

@@ -1,5 +1,6 @@
-#include "front/grants.h"
+#include "gate/grants.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,59 +76,99 @@ static int compare(const void *a, const void *b)
 }
 
 /* Within the hosts that the settings name. */
-static int read_net(const struct api *api, const struct caller *caller, const json_t *list,
+static int open_net(const struct admission *a, const struct run_request_words *list,
                     struct run *run, struct error *err)
 {
     cleanup(net_unref_p) struct net *allowed = NULL;
-    const json_t *item;
-    size_t i;
 
-    if (json_array_size(list) == 0)
+    if (list->count == 0)
         return 0;
-    if (!caller->rights.has_grants) {
+    if (!a->caller->rights.has_grants) {
         error_set(err, E_DENIED, "this token may not reach hosts");
         return error_hint(err, "one that is made with `belljar token add --grants` may");
     }
     run->net = net_new();
     if (!run->net)
         return error_memory(err);
-    if (admit_net(api->config, &allowed, err) < 0)
+    if (admit_net(a->config, &allowed, err) < 0)
         return -1;
-    json_array_foreach(list, i, item)
-    {
-        if (net_add_within(run->net, allowed, json_string_value(item), err) < 0)
+    for (size_t i = 0; i < list->count; i++)
+        if (net_add_within(run->net, allowed, list->items[i], err) < 0)
             return error_wrap(err, "`net`");
-    }
     return 0;
 }
 
-static int read_allow(const struct api *api, const struct caller *caller, const json_t *list,
+static int open_allow(const struct admission *a, const struct run_request_words *list,
                       struct run *run, struct error *err)
 {
-    const json_t *item;
-    size_t i;
-
-    if (json_array_size(list) == 0)
+    if (list->count == 0)
         return 0;
-    if (!caller->rights.has_grants) {
+    if (!a->caller->rights.has_grants) {
         error_set(err, E_DENIED, "this token may not use directories of the host");
         return error_hint(err, "one that is made with `belljar token add --grants` may");
     }
-    if (own_places_add(api->config, err) < 0)
+    if (own_places_add(a->config, err) < 0)
         return -1;
-    json_array_foreach(list, i, item)
-    {
-        if (read_one(api->config, json_string_value(item), run, err) < 0)
+    for (size_t i = 0; i < list->count; i++)
+        if (read_one(a->config, list->items[i], run, err) < 0)
             return -1;
-    }
     qsort(run->grants, run->n_grants, sizeof(run->grants[0]), compare);
     return 0;
 }
 
-int grants_read(const struct api *api, const struct caller *caller, const json_t *body,
+/* What the operator gave to all sandboxes when it started this. A request that names hosts gets
+ * those alone. */
+static int copy_granted(const struct admission *a, const struct run_request *request,
+                        struct run *run, struct error *err)
+{
+    const struct run *granted = a->granted;
+
+    for (size_t i = 0; granted && i < granted->n_grants; i++) {
+        const struct run_grant *from = &granted->grants[i];
+        struct run_grant *to = &run->grants[run->n_grants];
+
+        to->path = strdup(from->path);
+        to->fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 3);
+        to->mode = from->mode;
+        run->n_grants++;
+        if (!to->path || to->fd < 0)
+            return error_errno(err, "grant `%s`", from->path);
+    }
+    return granted && !request->has_net ? net_merge(&run->net, granted->net, err) : 0;
+}
+
+int grants_of_settings(const struct config *config, struct run *run, struct error *err)
+{
+    const struct config_list *allow = &config->allow;
+
+    if (allow->count > LIMIT_GRANTS)
+        return error_set(err, E_TOO_LARGE, "--allow: at most %d directories", LIMIT_GRANTS);
+    if (allow->count && own_places_add(config, err) < 0)
+        return -1;
+    for (size_t i = 0; i < allow->count; i++) {
+        struct run_grant *grant = &run->grants[i];
+        cleanup_free char *path = NULL;
+        enum run_grant_mode mode;
+
+        if (config_parse_grant(allow->items[i], &path, &mode, err) < 0 ||
+            grant_open(path, mode, grant, err) < 0)
+            return -1;
+        run->n_grants++;
+    }
+    if (admit_net(config, &run->net, err) < 0)
+        return -1;
+    qsort(run->grants, run->n_grants, sizeof(run->grants[0]), compare);
+    return 0;
+}
+
+int grants_open(const struct admission *admission, const struct run_request *request,
                 struct run *run, struct error *err)
 {
-    if (read_allow(api, caller, json_object_get(body, "allow"), run, err) < 0)
+    if (!admission->caller)
+        return grants_of_settings(admission->config, run, err);
+    if (copy_granted(admission, request, run, err) < 0)
         return -1;
-    return read_net(api, caller, json_object_get(body, "net"), run, err);
+    if (open_allow(admission, &request->allow, run, err) < 0)
+        return -1;
+    return open_net(admission, &request->net, run, err);
 }
