@@ -123,6 +123,7 @@ void http_cut(struct http_connection *c)
 
     http_drop_request(c, true);
     loop_work_cancel(&c->work);
+    http_greet_end(c);
     bufferevent_free(c->socket);
     if (c->before)
         c->before->after = c->after;
@@ -395,11 +396,7 @@ static void on_event(struct bufferevent *socket, short what, void *arg)
     struct http_connection *c = arg;
 
     (void)socket;
-    if (what & BEV_EVENT_CONNECTED) {
-        c->is_shaking_hands = false;
-        http_enter(c, HTTP_IDLE);
-        return;
-    }
+    (void)what;
     http_cut(c); /* the other side is gone, or the socket broke: there is nothing to tell apart */
 }
 
@@ -424,7 +421,7 @@ static bool is_overdue(struct http_connection *c, uint64_t now, uint64_t ms)
     if (left)
         return !keeps_pace(&c->out, c->added - left, now, OUT_PACE_MS);
     c->out = (struct http_pace){now, c->added};
-    if (c->is_shaking_hands && ms >= HEAD_MS)
+    if (c->greeting && ms >= HEAD_MS)
         return true;
     if (c->state == HTTP_IDLE)
         return c->server->is_stopping || ms >= c->server->options.idle_ms;
@@ -542,21 +539,36 @@ static void look_at_peer(struct http_connection *c, int fd, const struct sockadd
         c->peer_uid = peer.uid;
 }
 
+/* One with TLS has a socket without a descriptor until the handshake is over. */
 static struct http_connection *new_connection(const struct http_listener *listener, int fd)
 {
     struct event_base *base = loop_base(listener->server->loop);
     struct http_connection *c = calloc(1, sizeof(*c));
 
-    if (c)
-        c->socket = listener->tls ? tls_accept(listener->tls, base, fd)
-                                  : bufferevent_socket_new(base, fd, BEV_OPT_CLOSE_ON_FREE);
-    if (!c || !c->socket) {
+    if (c) {
+        c->server = listener->server;
+        c->is_tls = listener->tls != NULL;
+        c->greeting_fd = -1;
+        c->socket = bufferevent_socket_new(base, c->is_tls ? -1 : fd, BEV_OPT_CLOSE_ON_FREE);
+    }
+    if (!c || !c->socket || (c->is_tls && http_greet(c, listener->tls, fd) < 0)) {
+        if (c && c->socket)
+            bufferevent_free(c->socket);
+        if (c)
+            http_greet_end(c);
         free(c);
         (void)close(fd);
         return NULL;
     }
-    c->is_tls = c->is_shaking_hands = listener->tls != NULL;
     return c;
+}
+
+void http_open(struct http_connection *c)
+{
+    http_enter(c, HTTP_IDLE);
+    bufferevent_setcb(c->socket, on_read, on_write, on_event, c);
+    bufferevent_setwatermark(c->socket, EV_READ, 0, READ_BYTES);
+    (void)bufferevent_enable(c->socket, EV_READ | EV_WRITE);
 }
 
 static void on_accept(struct evconnlistener *socket, evutil_socket_t fd, struct sockaddr *address,
@@ -573,10 +585,10 @@ static void on_accept(struct evconnlistener *socket, evutil_socket_t fd, struct 
     c = new_connection(listener, fd);
     if (!c)
         return;
-    c->server = server;
     look_at_peer(c, fd, address);
     c->peer = http_peer_join(&server->peers, address, c->peer_uid);
     if (!c->peer) {
+        http_greet_end(c);
         bufferevent_free(c->socket);
         free(c);
         return;
@@ -589,10 +601,10 @@ static void on_accept(struct evconnlistener *socket, evutil_socket_t fd, struct 
         server->first = c;
     server->last = c;
     server->count++;
-    http_enter(c, HTTP_IDLE);
-    bufferevent_setcb(c->socket, on_read, on_write, on_event, c);
-    bufferevent_setwatermark(c->socket, EV_READ, 0, READ_BYTES);
-    (void)bufferevent_enable(c->socket, EV_READ | EV_WRITE);
+    if (c->is_tls)
+        http_enter(c, HTTP_IDLE);
+    else
+        http_open(c);
     rest_or_listen(server);
 }
 

@@ -47,7 +47,9 @@ struct http_connection {
     struct http_body body;
     bool is_unix;
     bool is_tls;
-    bool is_shaking_hands;
+    struct tls_greeting *greeting; /* the handshake, or NULL: `socket` has no descriptor yet */
+    int greeting_fd;
+    struct loop_watch *ready;
     uid_t peer_uid;
     struct http_peer *peer;
     bool is_surplus;  /* one too many from its place, when it came */
@@ -80,6 +82,18 @@ struct http_server {
 };
 
 void http_enter(struct http_connection *c, enum http_state state);
+
+/* --- http_greet.c --- */
+
+/* Begins the handshake; http_open() follows, or http_cut(). On failure the descriptor is the
+ * caller's. */
+int http_greet(struct http_connection *c, struct tls *tls, int fd);
+void http_greet_end(struct http_connection *c);
+
+/* --- http.c --- */
+
+/* Requests are read from here on. */
+void http_open(struct http_connection *c);
 
 /* Frees the request without an answer, after on_gone where somebody holds it. */
 void http_drop_request(struct http_connection *c, bool is_gone);

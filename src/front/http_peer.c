@@ -69,5 +69,6 @@ void http_peer_leave(struct http_peers *peers, struct http_peer *peer)
     while (*at != peer)
         at = &(*at)->next;
     *at = peer->next;
+    loop_work_cancel(&peer->line.turn);
     free(peer);
 }

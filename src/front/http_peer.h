@@ -8,12 +8,15 @@
 #include <sys/socket.h>
 #include <sys/types.h>
 
+#include "base/loop.h"
+
 #define HTTP_PEER_BUCKETS 1024
 
 struct http_peer {
     struct http_peer *next;
     uint8_t key[16];
-    size_t count; /* of its connections */
+    size_t count;          /* of its connections */
+    struct loop_line line; /* handshakes of TLS */
 };
 
 struct http_peers {

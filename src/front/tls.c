@@ -79,17 +79,58 @@ void tls_free(struct tls *tls)
     free(tls);
 }
 
-struct bufferevent *tls_accept(struct tls *tls, struct event_base *base, int fd)
-{
-    SSL *ssl = SSL_new(tls->context);
-    struct bufferevent *socket;
+struct tls_greeting {
+    SSL *ssl;
+};
 
-    if (!ssl)
+struct tls_greeting *tls_greet(struct tls *tls, int fd)
+{
+    struct tls_greeting *greeting = calloc(1, sizeof(*greeting));
+
+    if (greeting)
+        greeting->ssl = SSL_new(tls->context);
+    if (!greeting || !greeting->ssl || SSL_set_fd(greeting->ssl, fd) != 1) {
+        tls_greeting_free(greeting);
         return NULL;
-    socket = bufferevent_openssl_socket_new(base, fd, ssl, BUFFEREVENT_SSL_ACCEPTING,
-                                            BEV_OPT_CLOSE_ON_FREE);
-    if (!socket)
-        SSL_free(ssl);
+    }
+    SSL_set_accept_state(greeting->ssl);
+    return greeting;
+}
+
+void tls_greeting_free(struct tls_greeting *greeting)
+{
+    if (!greeting)
+        return;
+    SSL_free(greeting->ssl);
+    free(greeting);
+}
+
+enum tls_step tls_greeting_step(struct tls_greeting *greeting)
+{
+    int r = SSL_do_handshake(greeting->ssl);
+    int why = r == 1 ? SSL_ERROR_NONE : SSL_get_error(greeting->ssl, r);
+
+    ERR_clear_error();
+    switch (why) {
+    case SSL_ERROR_NONE:
+        return TLS_DONE;
+    case SSL_ERROR_WANT_READ:
+        return TLS_WAITS_TO_READ;
+    case SSL_ERROR_WANT_WRITE:
+        return TLS_WAITS_TO_WRITE;
+    default:
+        return TLS_FAILED;
+    }
+}
+
+struct bufferevent *tls_greeting_finish(struct tls_greeting *greeting, struct event_base *base,
+                                        int fd)
+{
+    struct bufferevent *socket = bufferevent_openssl_socket_new(
+        base, fd, greeting->ssl, BUFFEREVENT_SSL_OPEN, BEV_OPT_CLOSE_ON_FREE);
+
+    if (socket)
+        free(greeting);
     return socket;
 }
 

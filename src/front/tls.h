@@ -11,9 +11,23 @@ struct tls;
 int tls_open(const char *cert_path, const char *key_path, struct tls **ret_tls, struct error *err);
 void tls_free(struct tls *tls);
 
-/* A connection whose handshake is about to begin; it is over with BEV_EVENT_CONNECTED. The socket
- * is the bufferevent's. NULL: out of memory, and the socket is still the caller's. */
-struct bufferevent *tls_accept(struct tls *tls, struct event_base *base, int fd);
+/* One connection, from its first byte to the end of the handshake. */
+struct tls_greeting;
+
+/* NULL: out of memory. The socket stays the caller's. */
+struct tls_greeting *tls_greet(struct tls *tls, int fd);
+void tls_greeting_free(struct tls_greeting *greeting);
+
+enum tls_step { TLS_FAILED, TLS_WAITS_TO_READ, TLS_WAITS_TO_WRITE, TLS_DONE };
+
+/* Does what the bytes that are there allow for. With the client's first words that is a signature:
+ * a millisecond, or several with a large key. */
+enum tls_step tls_greeting_step(struct tls_greeting *greeting);
+
+/* After TLS_DONE: frees the greeting; the socket is the bufferevent's. NULL: out of memory, and the
+ * greeting and the socket are as they were. */
+struct bufferevent *tls_greeting_finish(struct tls_greeting *greeting, struct event_base *base,
+                                        int fd);
 
 /* Says that nothing more follows. */
 void tls_close(struct bufferevent *socket);

@@ -2,7 +2,9 @@
 import secrets
 import shutil
 import socket
+import subprocess
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -10,6 +12,7 @@ import test_turns
 import turns
 import turns_requests
 from test_http_auth import Tokens
+from test_http_tls import SecureServer
 from test_turns import tokens  # noqa: F401
 
 
@@ -40,3 +43,19 @@ def granted(callers, base):
 def test_no_turn_with_grants_takes_long(granted, name):
     turns.ATTACKS[name] = turns_requests.GRANTED[name]
     test_turns.test_no_turn_takes_long(granted, name)
+
+
+def test_no_turn_with_handshakes_takes_long(callers, base):
+    """With a key of 4096 bits, whose signatures take milliseconds."""
+    who = callers.get("root") or next(iter(callers.values()))
+    cert, key = f"{base}/turns-cert.pem", f"{base}/turns-key.pem"
+    subprocess.run(
+        ["openssl", "req", "-x509", "-newkey", "rsa:4096", "-nodes", "-days", "2", "-subj", "/CN=localhost",
+         "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout", key, "-out", cert],
+        check=True, capture_output=True,
+    )  # fmt: skip
+    who.own(key)
+    server = SecureServer(who, (cert, key))
+    turns.ATTACKS["handshakes"] = turns_requests.handshakes
+    test_turns.test_no_turn_takes_long(SimpleNamespace(server=server, loud=None), "handshakes")
+    assert server.stop() == 0, server.said

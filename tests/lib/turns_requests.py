@@ -4,7 +4,9 @@ import json
 import secrets
 import select
 import socket
+import ssl
 import threading
+import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
 from urllib.parse import quote
@@ -392,6 +394,28 @@ def tunnels(tokens, token):
         is_over.append(True)
         thread.join()
     assert all(r.status == 200 and r.json["status"] == "timeout" and r.json["net"]["sent_bytes"] > 1 << 20 for r in replies), replies
+
+
+def handshakes(tokens, token):
+    """The first words of TLS on many connections in one moment: a signature for each. It needs no token."""
+    context = ssl.create_default_context()
+    held = []
+    for _ in range(200):
+        out = ssl.MemoryBIO()
+        client = context.wrap_bio(ssl.MemoryBIO(), out, server_hostname="localhost")
+        try:
+            client.do_handshake()
+        except ssl.SSLWantReadError:
+            held.append((tokens.server.open(), out.read()))
+    for s, data in held:
+        s.sendall(data[:-1])
+    time.sleep(0.2)
+    for s, data in held:
+        s.sendall(data[-1:])
+    for s, _ in held:
+        s.settimeout(60)
+        assert s.recv(1) == b"\x16"
+        s.close()
 
 
 GRANTED = {"changes": changes, "undo": undo, "tunnels": tunnels}
