@@ -1,7 +1,24 @@
-/* Where our own files are: beside the program in a checkout, else where they were installed. */
+/* Where our own files are: beside the program in a checkout, else where they were installed; and
+ * what lies below what. */
 #pragma once
 
+#include <string.h>
+
 #include "base/error.h"
+
+/* The part of `path` behind the directory `dir`, without a slash in front: "" for the directory
+ * itself, NULL for a path that is neither the directory nor below it. Both are absolute and
+ * resolved: names are compared, and nothing is looked up. `dir` may end with a slash. */
+static inline const char *paths_below(const char *path, const char *dir)
+{
+    size_t len = strlen(dir);
+
+    while (len && dir[len - 1] == '/')
+        len--;
+    if (strncmp(path, dir, len) != 0 || (path[len] != '/' && path[len] != '\0'))
+        return NULL;
+    return path + len + strspn(path + len, "/");
+}
 
 /* Path of one of our helper programs, "belljar-zygote" or "belljar-broker". The caller frees it. */
 char *paths_program(const char *name, struct error *err);

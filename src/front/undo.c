@@ -1,36 +1,21 @@
 #include "front/undo.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "base/buf.h"
-#include "base/cleanup.h"
-#include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/paths.h"
+#include "front/worker.h"
 #include "gate/grants.h"
 #include "gate/own.h"
-#include "sandbox/ns.h"
 #include "undo/store.h"
 
-#define PATIENCE_MS  600000
-#define ANSWER_BYTES (64 * MIB)
-#define JOBS_MAX     4
+#define PATIENCE_MS 600000
+#define JOBS_MAX    4
 
 /* --- what may be written --- */
-
-static bool is_below(const char *path, const char *tree)
-{
-    size_t len = strlen(tree);
-
-    return strncmp(path, tree, len) == 0 && (path[len] == '/' || path[len] == '\0');
-}
 
 static bool may_write(void *arg, const char *path)
 {
@@ -40,7 +25,7 @@ static bool may_write(void *arg, const char *path)
         return grants_may_write(wish->config, path);
     for (size_t i = 0; i < wish->granted->n_grants; i++)
         if (wish->granted->grants[i].mode == RUN_GRANT_RW &&
-            is_below(path, wish->granted->grants[i].path))
+            paths_below(path, wish->granted->grants[i].path))
             return true;
     return false;
 }
@@ -109,65 +94,18 @@ int undo_do(const struct undo_wish *wish, json_t **ret_answer, struct error *err
     return r;
 }
 
-/* --- a process of its own --- */
+/* --- in a worker --- */
 
 struct job {
     struct job *next;
     struct undo_wish wish;
     char run[32];
     char *who;
-    pid_t pid;
-    int fd;
-    struct buf text;
-    struct loop_watch *watch, *patience;
-    bool is_late;
     undo_fn fn;
     void *user;
 };
 
-static struct job *jobs;
-
-static void __attribute__((noreturn)) work_and_exit(const struct undo_wish *wish, int fd)
-{
-    struct error err = {0};
-    struct buf text;
-    json_t *answer = NULL, *envelope;
-
-    if (work(wish, &answer, &err) < 0)
-        envelope =
-            json_pack("{s:{s:s, s:s, s:s}}", "error", "code", error_code_name(err.code), "message",
-                      err.message ? err.message : "it failed", "hint", err.hint ? err.hint : "");
-    else
-        envelope = json_pack("{s:o}", "answer", answer);
-    buf_init(&text, ANSWER_BYTES);
-    if (envelope && json_text_dump(envelope, JSON_TEXT_COMPACT, &text, NULL) == 0)
-        (void)file_write_all(fd, buf_str(&text), text.len);
-    _exit(0);
-}
-
-/* Signals are the server's business: what its handlers write would be read by it. An undo goes on
- * when the server ends: what it has begun is better finished. */
-static pid_t start_worker(const struct undo_wish *wish, int out)
-{
-    sigset_t all, before;
-    pid_t pid;
-
-    (void)sigfillset(&all);
-    (void)sigprocmask(SIG_SETMASK, &all, &before);
-    pid = fork();
-    if (pid == 0) {
-        ns_reset_signals();
-        (void)signal(SIGPIPE, SIG_IGN);
-        (void)alarm(PATIENCE_MS / 1000 + 10);
-        /* Clients of the server, and locks of other runs, are not this one's to hold. */
-        if (out > STDERR_FILENO + 1)
-            (void)close_range(STDERR_FILENO + 1, (unsigned)out - 1, 0);
-        (void)close_range((unsigned)out + 1, ~0U, 0);
-        work_and_exit(wish, out);
-    }
-    (void)sigprocmask(SIG_SETMASK, &before, NULL);
-    return pid;
-}
+static struct job *jobs; /* that are under way */
 
 static void job_free(struct job *job)
 {
@@ -177,105 +115,44 @@ static void job_free(struct job *job)
         at = &(*at)->next;
     if (*at)
         *at = job->next;
-    loop_watch_free(job->watch);
-    loop_watch_free(job->patience);
-    buf_done(&job->text);
-    close_fd(&job->fd);
     free(job->who);
     free(job);
 }
 
-static void read_error(const json_t *value, struct error *err)
+static int work_there(const void *arg, json_t **ret_answer, struct error *err)
 {
-    const char *hint = json_string_value(json_object_get(value, "hint"));
-    const char *message = json_string_value(json_object_get(value, "message"));
-
-    error_set(err, error_code_by_name(json_string_value(json_object_get(value, "code"))), "%s",
-              message ? message : "it failed");
-    if (hint && *hint)
-        (void)error_hint(err, "%s", hint);
+    return work(arg, ret_answer, err);
 }
 
-static void finish(struct job *job)
+static void on_done(void *arg, json_t *answer, struct error *err)
 {
-    const struct json_text_limits limits = {.bytes = ANSWER_BYTES, .depth = 8};
-    json_t *envelope = NULL, *answer;
-    struct error err = {0};
+    struct job *job = arg;
     undo_fn fn = job->fn;
     void *user = job->user;
 
-    while (waitpid(job->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    if (job->is_late) {
-        error_set(&err, E_BUSY, "the undo took longer than %d s, and was stopped",
-                  PATIENCE_MS / 1000);
-        (void)error_hint(&err, "`belljar undo --list` has its own id: undo that first");
-    } else if (json_text_load(buf_str(&job->text), job->text.len, &limits, &envelope, &err) < 0) {
-        error_done(&err);
-        error_set(&err, E_SYSTEM, "the process that undoes the run was lost");
-    }
-    answer = json_object_get(envelope, "answer");
-    if (!answer && err.code == E_NONE)
-        read_error(json_object_get(envelope, "error"), &err);
-    tell_end(&job->wish, answer, &err);
+    tell_end(&job->wish, answer, err);
     job_free(job);
-    fn(user, answer, &err);
-    error_done(&err);
-    json_decref(envelope);
+    fn(user, answer, err);
 }
 
-static void on_text(void *arg)
-{
-    struct job *job = arg;
-    char data[65536];
-    ssize_t n = read(job->fd, data, sizeof(data));
-
-    if (n < 0 && (errno == EAGAIN || errno == EINTR))
-        return;
-    if (n > 0 && buf_add(&job->text, data, (size_t)n, NULL) == 0)
-        return;
-    if (n != 0)
-        (void)kill(job->pid, SIGKILL);
-    finish(job);
-}
-
-static void on_late(void *arg)
-{
-    struct job *job = arg;
-
-    job->is_late = true;
-    (void)kill(job->pid, SIGKILL); /* the end of its pipe follows */
-}
-
-/* Takes over `fd`, also when it fails. */
-static struct job *job_new(struct loop *loop, const struct undo_wish *wish, int fd, undo_fn fn,
-                           void *user)
+static struct job *job_new(const struct undo_wish *wish, undo_fn fn, void *user)
 {
     struct job *job = calloc(1, sizeof(*job));
 
-    if (!job) {
-        (void)close(fd);
+    if (!job)
         return NULL;
-    }
-    *job = (struct job){.fd = fd,
-                        .fn = fn,
-                        .user = user,
-                        .wish = *wish,
-                        .who = strdup(wish->who ? wish->who : ""),
-                        .watch = loop_watch_fd(loop, fd, LOOP_READ, on_text, job),
-                        .patience = loop_timer(loop, on_late, job)};
-    buf_init(&job->text, ANSWER_BYTES);
+    *job = (struct job){
+        .fn = fn, .user = user, .wish = *wish, .who = strdup(wish->who ? wish->who : "")};
     (void)snprintf(job->run, sizeof(job->run), "%s", wish->run);
-    /* What the trail is told at the end; the rest is the child's alone. */
+    /* What the trail is told at the end; the rest is the worker's alone. */
     job->wish.run = job->run;
     job->wish.who = job->who;
     job->wish.keeper = NULL;
     job->wish.granted = NULL;
-    if (!job->who || !job->watch || !job->patience) {
-        job_free(job);
-        return NULL;
-    }
-    return job;
+    if (job->who)
+        return job;
+    job_free(job);
+    return NULL;
 }
 
 static int check(const struct undo_wish *wish, struct error *err)
@@ -290,41 +167,44 @@ static int check(const struct undo_wish *wish, struct error *err)
     return check_id(wish->run, err);
 }
 
-/* Its beginning is in the trail, and so is that nothing came of it. */
-static int not_begun(const struct undo_wish *wish, const struct error *err)
+/* An undo goes on when the server ends: what it has begun is better finished. It keeps no
+ * descriptor: clients of the server, and locks of other runs, are not its to hold. */
+static int start_worker(struct loop *loop, const struct undo_wish *wish, struct job *job,
+                        struct error *err)
 {
-    tell_end(wish, NULL, err);
-    return -1;
+    const struct worker_task task = {
+        .work = work_there,
+        .arg = wish,
+        .on_done = on_done,
+        .user = job,
+        .patience_ms = PATIENCE_MS,
+        .outlives_server = true,
+        .keeps_nothing = true,
+        .name = "the undo",
+        .late_hint = "`belljar undo --list` has its own id: undo that first",
+    };
+
+    return worker_start(loop, &task, err);
 }
 
 int undo_start(struct loop *loop, const struct undo_wish *wish, undo_fn fn, void *user,
                struct error *err)
 {
     struct job *job;
-    int pipe[2];
+    int r;
 
     if (check(wish, err) < 0 || tell_begin(wish, err) < 0)
         return -1;
-    if (pipe2(pipe, O_CLOEXEC) < 0) {
-        (void)error_errno(err, "pipe2");
-        return not_begun(wish, err);
-    }
-    job = job_new(loop, wish, pipe[0], fn, user);
-    if (!job) {
-        (void)close(pipe[1]);
-        (void)error_memory(err);
-        return not_begun(wish, err);
-    }
-    (void)fcntl(pipe[0], F_SETFL, O_NONBLOCK);
-    job->pid = start_worker(wish, pipe[1]);
-    (void)close(pipe[1]);
-    if (job->pid < 0) {
-        (void)error_errno(err, "fork");
-        job_free(job);
-        return not_begun(wish, err);
+    job = job_new(wish, fn, user);
+    r = job ? start_worker(loop, wish, job, err) : error_memory(err);
+    if (r < 0) {
+        /* Its beginning is in the trail, and so is that nothing came of it. */
+        tell_end(wish, NULL, err);
+        if (job)
+            job_free(job);
+        return -1;
     }
     job->next = jobs;
     jobs = job;
-    loop_timer_start(job->patience, PATIENCE_MS);
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/net.h"
+#include "base/paths.h"
 #include "gate/admit.h"
 #include "gate/own.h"
 #include "sandbox/grant.h"
@@ -15,13 +16,6 @@ static int deny(const char *text, struct error *err)
     error_set(err, E_DENIED, "`allow`: `%.200s` is not among the directories that are allowed here",
               text);
     return error_hint(err, "the operator lists them as `allow`");
-}
-
-static bool is_below(const char *path, const char *tree)
-{
-    size_t len = strlen(tree);
-
-    return strncmp(path, tree, len) == 0 && (path[len] == '/' || path[len] == '\0');
 }
 
 /* Whether one of the settings' directories holds it. Both paths are resolved: a link that a program
@@ -35,7 +29,7 @@ static bool is_allowed(const struct config *config, const struct run_grant *gran
         if (config_parse_grant(config->allow.items[i], &path, &mode, NULL) < 0)
             continue;
         real = realpath(path, NULL);
-        if (real && is_below(grant->path, real) &&
+        if (real && paths_below(grant->path, real) &&
             (mode == RUN_GRANT_RW || grant->mode == RUN_GRANT_RO || grant->mode == mode))
             return true;
     }

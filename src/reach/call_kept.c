@@ -1,13 +1,15 @@
 /* Calls about refactoring sessions: of the run's owner, and of nobody else. Skills are in
  * call_skill.c. */
-#include "reach/call.h"
-#include "reach/kept.h"
+#include "reach/call_kept.h"
 
-#define DESCRIPTION_MAX 4096
-
-static void answer(struct call *call, kept_fn fn)
+struct kept call_kept(const struct call *call)
 {
-    const struct kept kept = {call->run->kept, call->run->keeper};
+    return (struct kept){call->run->kept, call->run->keeper};
+}
+
+void call_kept_answer(struct call *call, kept_fn fn)
+{
+    const struct kept kept = call_kept(call);
     struct error err = {0};
     json_t *value = NULL;
 
@@ -20,7 +22,7 @@ static void answer(struct call *call, kept_fn fn)
 #define HANDLER(name)                                                                              \
     static void name(struct call *call)                                                            \
     {                                                                                              \
-        answer(call, kept_##name);                                                                 \
+        call_kept_answer(call, kept_##name);                                                       \
     }
 
 HANDLER(state_create)
@@ -34,7 +36,7 @@ static const struct call_field no_fields[] = {{0}};
 
 static const struct call_field create_fields[] = {
     {"session_name", CALL_TEXT, true, STORE_NAME_MAX},
-    {"description", CALL_TEXT, false, DESCRIPTION_MAX},
+    {"description", CALL_TEXT, false, CALL_DESCRIPTION_MAX},
     {0},
 };
 

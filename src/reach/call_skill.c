@@ -10,40 +10,20 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "reach/approval.h"
-#include "reach/call.h"
-#include "reach/kept.h"
+#include "reach/call_kept.h"
 #include "state/skill.h"
-
-#define DESCRIPTION_MAX 4096
 
 /* How long somebody has to answer. */
 #define APPROVAL_S 300
 
-static struct kept kept_of(const struct call *call)
-{
-    return (struct kept){call->run->kept, call->run->keeper};
-}
-
-static void answer(struct call *call, kept_fn fn)
-{
-    const struct kept kept = kept_of(call);
-    struct error err = {0};
-    json_t *value = NULL;
-
-    if (fn(&kept, call->arguments, &value, &err) < 0)
-        call_fail(call, &err);
-    else
-        call_answer(call, value);
-}
-
 static void skill_list_all(struct call *call)
 {
-    answer(call, kept_skill_list);
+    call_kept_answer(call, kept_skill_list);
 }
 
 static void skill_load_one(struct call *call)
 {
-    answer(call, kept_skill_load);
+    call_kept_answer(call, kept_skill_load);
 }
 
 /* --- questions --- */
@@ -83,7 +63,7 @@ static const char *name_of(const struct call *call)
  * any case. */
 static json_t *find_own(const struct call *call, struct error *err)
 {
-    const struct kept kept = kept_of(call);
+    const struct kept kept = call_kept(call);
     json_t *skill = NULL;
     const char *kind;
 
@@ -129,7 +109,7 @@ static void on_decided(void *user, enum approval_answer said)
     call_note_answer(call, asking->approval, said);
     end_asking(asking);
     if (is_same) {
-        answer(call, then);
+        call_kept_answer(call, then);
         return;
     }
     if (said == APPROVAL_YES) {
@@ -201,7 +181,7 @@ static void change(struct call *call, kept_fn then)
     else if (old)
         ask(call, old, then);
     else
-        answer(call, then);
+        call_kept_answer(call, then);
 }
 
 static void skill_save_one(struct call *call)
@@ -221,7 +201,7 @@ static const struct call_field no_fields[] = {{0}};
 static const struct call_field skill_fields[] = {
     {"name", CALL_TEXT, true, STORE_NAME_MAX},
     {"code", CALL_TEXT, true, LIMIT_SKILL_BYTES},
-    {"description", CALL_TEXT, false, DESCRIPTION_MAX},
+    {"description", CALL_TEXT, false, CALL_DESCRIPTION_MAX},
     {0},
 };
 

@@ -15,6 +15,7 @@
 #include <sys/wait.h>
 
 #include "base/cleanup.h"
+#include "base/paths.h"
 #include "sandbox/mount.h"
 #include "sandbox/ns.h"
 #include "sandbox/protected.h"
@@ -26,17 +27,10 @@ static const char *const refused_trees[] = {"/proc", "/sys", "/dev", "/run", "/v
 /* Never granted themselves: the sandbox has its own there. What lies below may be. */
 static const char *const refused_places[] = {"/", "/workspace", "/tmp", "/usr", "/etc"};
 
-static bool is_below(const char *path, const char *tree)
-{
-    size_t len = strlen(tree);
-
-    return strncmp(path, tree, len) == 0 && (path[len] == '/' || path[len] == '\0');
-}
-
 static int check_place(const char *path, struct error *err)
 {
     for (size_t i = 0; i < ARRAY_SIZE(refused_trees); i++)
-        if (is_below(path, refused_trees[i])) {
+        if (paths_below(path, refused_trees[i])) {
             error_set(err, E_DENIED, "`%s` cannot be granted", path);
             return error_hint(err, "it belongs to the system; grant a directory of your own");
         }

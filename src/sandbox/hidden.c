@@ -8,19 +8,13 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
-#include "base/file.h"
+#include "base/homes.h"
+#include "base/paths.h"
 #include "sandbox/protected.h"
 
 #define PLACES_MAX 255 /* one less than the message takes */
 
 static const char *const in_homes[] = {".config/belljar", ".local/state/belljar"};
-
-static bool is_strictly_below(const char *path, const char *tree)
-{
-    size_t len = strlen(tree);
-
-    return strncmp(path, tree, len) == 0 && path[len] == '/';
-}
 
 struct search {
     const struct run_grant *grants;
@@ -32,9 +26,12 @@ struct search {
 
 static bool is_granted(const struct search *s, const char *path)
 {
-    for (size_t i = 0; i < s->n_grants; i++)
-        if (is_strictly_below(path, s->grants[i].path))
+    for (size_t i = 0; i < s->n_grants; i++) {
+        const char *rest = paths_below(path, s->grants[i].path);
+
+        if (rest && *rest)
             return true;
+    }
     return false;
 }
 
@@ -100,21 +97,17 @@ static int add_home(struct search *s, const char *home)
     return 0;
 }
 
-/* Read by hand: the C library would load modules and ask servers. */
+static int on_home(void *arg, uid_t uid, const char *home, struct error *err)
+{
+    (void)uid;
+    (void)err; /* that of the search */
+    return add_home(arg, home);
+}
+
 static int add_homes(struct search *s)
 {
-    cleanup_fclose FILE *users = file_open_stream(-1, "/etc/passwd");
-    cleanup_free char *line = NULL;
-    size_t size = 0;
-
-    while (users && getline(&line, &size, users) > 0) {
-        char *field = line, *home = NULL;
-
-        for (int i = 0; i < 6 && (home = strsep(&field, ":")); i++)
-            ;
-        if (home && home[0] == '/' && home[1] && add_home(s, home) < 0)
-            return -1;
-    }
+    if (homes_each(HOMES_PASSWD, on_home, s, s->err) < 0)
+        return -1;
     for (size_t i = 0; i < s->n_grants; i++)
         if (add_home(s, s->grants[i].path) < 0)
             return -1;

@@ -16,6 +16,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/paths.h"
 #include "sandbox/survey_internal.h"
 
 #define ENTRIES_BYTES ((size_t)256 << 10)
@@ -382,14 +383,13 @@ static int walk_places(struct survey *s, struct error *err)
  * directories above it stay where they are. */
 static int add_own(struct survey *s, struct error *err)
 {
-    size_t len = strlen(s->path);
     const char *path;
 
     for (size_t i = 0; (path = protected_own(i)); i++) {
         const struct protected_state sealed = {.row = protected_judge(-1, path)};
+        const char *rest = paths_below(path, s->path);
 
-        if (strncmp(path, s->path, len) == 0 && path[len] == '/' && sealed.row &&
-            survey_add_place(s, path + len + 1, &sealed, err) < 0)
+        if (rest && *rest && sealed.row && survey_add_place(s, rest, &sealed, err) < 0)
             return -1;
     }
     return 0;

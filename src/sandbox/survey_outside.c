@@ -12,6 +12,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "base/homes.h"
+#include "base/paths.h"
 #include "sandbox/survey_internal.h"
 
 static int add_home(struct survey_outside *o, const char *home, struct error *err)
@@ -31,36 +33,25 @@ static int add_home(struct survey_outside *o, const char *home, struct error *er
     return o->homes[i] ? 0 : error_memory(err);
 }
 
-static bool is_around(const char *home, const char *path)
-{
-    size_t len = strlen(home);
+struct home_search {
+    struct survey_outside *o;
+    const char *grant;
+};
 
-    return strncmp(path, home, len) == 0 && path[len] == '/';
+static int on_home(void *arg, uid_t uid, const char *home, struct error *err)
+{
+    const struct home_search *s = arg;
+    const char *rest = paths_below(s->grant, home);
+
+    return uid == geteuid() || (rest && *rest) ? add_home(s->o, home, err) : 0;
 }
 
-/* That of the environment, that of the acting user, and those that the grant lies in. /etc/passwd
- * is read by hand: the C library would load modules and ask servers. */
+/* That of the environment, that of the acting user, and those that the grant lies in. */
 static int find_homes(struct survey_outside *o, const char *grant, struct error *err)
 {
-    cleanup_fclose FILE *users = NULL;
-    cleanup_free char *line = NULL;
-    size_t size = 0;
-
     if (add_home(o, getenv("HOME"), err) < 0)
         return -1;
-    users = file_open_stream(-1, "/etc/passwd");
-    while (users && getline(&line, &size, users) > 0) {
-        char *rest = line, *field[6] = {0};
-
-        for (int i = 0; i < 6 && rest; i++)
-            field[i] = strsep(&rest, ":");
-        if (!field[5] || field[5][0] != '/' || !field[5][1])
-            continue;
-        if ((strtoul(field[2], NULL, 10) == geteuid() || is_around(field[5], grant)) &&
-            add_home(o, field[5], err) < 0)
-            return -1;
-    }
-    return 0;
+    return homes_each(HOMES_PASSWD, on_home, &(struct home_search){o, grant}, err);
 }
 
 /* --- links --- */

@@ -9,6 +9,7 @@
 
 #include "base/array.h"
 #include "base/cleanup.h"
+#include "base/paths.h"
 #include "sandbox/survey_internal.h"
 
 #define LINKS_MAX 40 /* as the kernel has it */
@@ -291,13 +292,7 @@ static char *real_outside(const char *path)
 /* The part of `path` behind the grant's; NULL: it is elsewhere. */
 static const char *below_grant(const struct survey *s, const char *path)
 {
-    size_t len = strlen(s->path);
-
-    if (strcmp(s->path, "/") == 0)
-        return path + 1;
-    if (strncmp(path, s->path, len) != 0 || (path[len] != '/' && path[len]))
-        return NULL;
-    return path + len + (path[len] == '/');
+    return paths_below(path, s->path);
 }
 
 /* From an absolute path, whose ".." may still lead anywhere. */
