@@ -36,6 +36,7 @@ enum broker_message {
 
     /* From the broker. */
     BROKER_READY = 'R',  /* the directories were surveyed; calls are answered */
+    BROKER_BEGUN = 'G',  /* u64: the run with that number may begin; the one before it is closed */
     BROKER_FAILED = 'F', /* u32 code, message, hint: it cannot work, and ends */
 };
 

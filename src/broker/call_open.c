@@ -48,6 +48,8 @@ static long open_to_change(struct call *c, struct place *p, int flags)
     r = keep_content(c->b, p);
     if (r != 0)
         return r;
+    if (!c->b->report->run)
+        held_note_opened(p, fd);
     if ((flags & O_TRUNC) && ftruncate(fd, 0) < 0)
         return keep_undone(c->b, -errno);
     c->b->report->changed++;

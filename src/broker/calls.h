@@ -52,6 +52,9 @@ long keep_attributes(struct broker *b, const struct place *p);
 long keep_name(struct broker *b, const struct place *p);
 long keep_announce(struct broker *b, const struct place *p);
 
+/* With the first change of a run, so that most runs have none. */
+int keep_open_journal(struct broker *b, struct error *err);
+
 /* The journal could not take what would be lost. Returns -errno. */
 long keep_refused(struct broker *b, const struct place *place, const struct error *err);
 

@@ -116,6 +116,9 @@ long resolve_object(struct broker *b, pid_t pid, int dirfd, uint64_t address, in
                     struct place *ret_place);
 void place_done(struct place *place);
 
+/* A path below a grant that we know, resolved. */
+long resolve_known(struct broker *b, unsigned grant, const char *path, struct place *ret_place);
+
 /* The mount that a descriptor is on; 0: unknown. */
 uint64_t resolve_mount_id(int fd);
 
@@ -151,11 +154,26 @@ long judge_move(struct broker *b, const struct place *from, const struct place *
 long judge_refuse(struct broker *b, const struct place *place, const char *verb, const char *why,
                   int errnum);
 
+/* Something that could not be done, which is no path. */
+void judge_note(struct broker *b, const char *what, const char *why);
+
 /* The name is gone. The number of a file without names may be another's. */
 void judge_forget_name(struct broker *b, const struct place *place);
 
 /* The file has one more name, made by us. */
 void judge_note_link(struct broker *b, const struct place *place);
+
+/* --- held.c: files that stay open from one run to the next --- */
+
+/* For journal_on_final(): remembers the file if somebody has it open for writing. */
+void held_note(void *arg, unsigned grant, const char *path, int fd, const struct stat *st);
+
+/* The same for one that was opened before the first run. */
+void held_note_opened(const struct place *place, int fd);
+
+/* A run begins: writes down those that are remembered, and forgets them. */
+void held_keep(struct broker *b);
+void held_forget(void);
 
 /* --- calls.c: the calls themselves (broker/calls.h) --- */
 

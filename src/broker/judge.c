@@ -36,6 +36,11 @@ static void report(struct broker *b, const char *what, const char *why)
     __atomic_store_n(&r->n_denials, r->n_denials + 1, __ATOMIC_RELEASE);
 }
 
+void judge_note(struct broker *b, const char *what, const char *why)
+{
+    report(b, what, why);
+}
+
 static void full_path(const struct place *place, char path[2 * PATH_MAX])
 {
     (void)snprintf(path, 2 * (size_t)PATH_MAX, "%s%s%s", place->grant->path,

@@ -102,8 +102,7 @@ void call_adopt_umask(struct call *c)
     c->b->has_umask = !c->b->umask_varies;
 }
 
-/* With the first call of a run that may change something, so that most runs have none. */
-static int open_journal(struct broker *b, struct error *err)
+int keep_open_journal(struct broker *b, struct error *err)
 {
     int r;
 
@@ -129,7 +128,7 @@ static long begin_change(struct call *c, const struct place *p)
         c->b->waits_for = -1;
         return ANSWER_LATER;
     }
-    return open_journal(c->b, &err) < 0 ? keep_refused(c->b, p, &err) : 0;
+    return keep_open_journal(c->b, &err) < 0 ? keep_refused(c->b, p, &err) : 0;
 }
 
 long call_find(struct call *c, int dirfd, uint64_t path, bool follows, struct place *p)

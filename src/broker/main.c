@@ -254,8 +254,24 @@ static void say_ready(void)
 
 /* --- runs --- */
 
-static void end(void)
+static void count_changes(void)
 {
+    struct journal_counts counts;
+
+    if (!broker.journal)
+        return;
+    journal_count(broker.journal, &counts);
+    broker.report->created = counts.created;
+    broker.report->changed = counts.changed;
+    broker.report->removed = counts.removed;
+    broker.report->renamed = counts.renamed;
+}
+
+/* `goes_on`: the sandbox does, and may have files open. */
+static void end(bool goes_on)
+{
+    if (broker.journal && goes_on)
+        journal_on_final(broker.journal, held_note, NULL);
     if (broker.journal)
         (void)journal_seal(broker.journal, NULL);
     journal_free(broker.journal);
@@ -276,18 +292,28 @@ static void end_run(struct unpack *u)
     if (!unpack_ok(u))
         fail_protocol();
     if (!is_last || !broker.journal || broker.listener < 0) {
-        end();
+        end(!is_last);
         return;
     }
     broker.is_paused = true;
     broker.is_ending = true;
 }
 
+static void say_begun(uint64_t number)
+{
+    struct pack p;
+
+    pack_init(&p, 16);
+    pack_u8(&p, BROKER_BEGUN);
+    pack_u64(&p, number);
+    send_message(&p);
+}
+
 static void begin(struct unpack *u)
 {
     uint64_t number = unpack_u64(u);
 
-    end();
+    end(true);
     broker.limits.bytes = unpack_u64(u);
     broker.limits.entries = unpack_u64(u);
     broker.file_bytes = unpack_u64(u);
@@ -299,6 +325,9 @@ static void begin(struct unpack *u)
     broker.is_paused = false;
     if (!unpack_ok(u))
         fail_protocol();
+    held_keep(&broker);
+    count_changes();
+    say_begun(number);
 }
 
 static void listen_to(void)
@@ -369,19 +398,6 @@ static void answer_with_fd(uint64_t id, int fd, uint32_t fd_flags)
     (void)close(fd);
 }
 
-static void count_changes(void)
-{
-    struct journal_counts counts;
-
-    if (!broker.journal)
-        return;
-    journal_count(broker.journal, &counts);
-    broker.report->created = counts.created;
-    broker.report->changed = counts.changed;
-    broker.report->removed = counts.removed;
-    broker.report->renamed = counts.renamed;
-}
-
 /* False: it waits for a copy, or for the next run. */
 static bool perform(const struct seccomp_notif *call)
 {
@@ -447,13 +463,14 @@ static void turn(void)
     } else if (watched[1].revents) {
         close_fd(&broker.listener); /* no process of the sandbox is left */
         if (broker.is_ending)
-            end();
+            end(false);
     }
 }
 
 int main(void)
 {
     (void)signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGIO, SIG_IGN);  /* of a lease, held for a moment (held.c) */
     (void)signal(SIGINT, SIG_IGN); /* of a terminal: the supervisor decides when this ends */
     (void)setsid();
     (void)umask(022);

@@ -272,6 +272,24 @@ long resolve_place(struct broker *b, pid_t pid, int dirfd, uint64_t address, boo
     return r == 0 ? resolve_path(b, path, follows, ret_place) : r;
 }
 
+long resolve_known(struct broker *b, unsigned grant, const char *path, struct place *ret_place)
+{
+    char copy[PATH_MAX];
+    char *slash;
+    long r;
+
+    if ((size_t)snprintf(copy, sizeof(copy), "%s", path) >= sizeof(copy))
+        return -ENAMETOOLONG;
+    slash = strrchr(copy, '/');
+    ret_place->name = slash ? slash + 1 : copy;
+    if (slash)
+        *slash = '\0';
+    r = parent_of(b, &b->grants[grant], slash ? copy : "", ret_place);
+    if (r == 0)
+        place_look(ret_place);
+    return r;
+}
+
 /* --- what is there --- */
 
 static struct granted_dir *grant_of_mount(struct broker *b, uint64_t mount_id)

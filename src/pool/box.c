@@ -163,9 +163,11 @@ static void gift_done(struct gift *g)
 }
 
 static void on_broker_ready(void *owner);
+static void on_broker_begun(void *owner);
 static void on_broker_failed(void *owner, struct error *err);
 
-static const struct broker_events broker_events = {on_broker_ready, on_broker_failed};
+static const struct broker_events broker_events = {on_broker_ready, on_broker_begun,
+                                                   on_broker_failed};
 
 /* The broker gets copies of the writable mounts; here nobody keeps one. */
 static int start_broker(struct box *b, const struct box_spec *spec, uint32_t uid, uint32_t gid,
@@ -421,6 +423,11 @@ static void become_idle(struct box *b)
 static void on_broker_ready(void *owner)
 {
     become_idle(owner);
+}
+
+static void on_broker_begun(void *owner)
+{
+    box_session_on_begun(owner);
 }
 
 /* Before the sandbox stands it was not made; later its run, or session, cannot go on. */

@@ -260,6 +260,7 @@ void box_signal_kernel(struct box_kernel *k, int sig);
 
 /* What a cell waited for is over. */
 void box_session_on_refreshed(struct box *b);
+void box_session_on_begun(struct box *b); /* the write broker is ready for the cell */
 
 /* --- box_refresh.c --- */
 

@@ -225,14 +225,16 @@ static void fail_cell(struct box *b, struct error *err)
 }
 
 /* Hands the cell over as soon as its kernel is ready for it, and not before the signals meant for
- * the cell before have been sent: they would meet this one. */
+ * the cell before have been sent: they would meet this one. What the cell before left open for
+ * writing is saved first. */
 static void try_to_hand_over(struct box *b)
 {
     struct box_kernel *k = b->active;
     struct error err = {0};
 
     if (!b->run || b->state != BOX_RUNNING || b->is_handed || b->is_interrupted || b->signals ||
-        box_is_refreshing(b) || k->is_restarting || k->peer.state != WIRE_STATE_READY ||
+        box_is_refreshing(b) || (b->broker && !broker_client_has_begun(b->broker)) ||
+        k->is_restarting || k->peer.state != WIRE_STATE_READY ||
         k->peer.channel != WIRE_CHANNEL_CELLS)
         return;
     if (hand_over(k, &err) == 0) {
@@ -278,6 +280,12 @@ int box_cell(struct box *b, struct run *cell, struct error *err)
 void box_session_on_refreshed(struct box *b)
 {
     try_to_hand_over(b);
+}
+
+void box_session_on_begun(struct box *b)
+{
+    if (b->model)
+        try_to_hand_over(b);
 }
 
 void box_session_on_waiting(struct box_kernel *k)

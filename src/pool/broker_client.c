@@ -54,6 +54,7 @@ struct broker_client {
     int journal;     /* the directory of the present run's changes; -1: they are not kept */
     char run[32];    /* its id */
     uint64_t number; /* of the present run, from 1 on */
+    uint64_t begun;  /* the one that the broker knows of */
     bool is_ready;
 };
 
@@ -233,6 +234,10 @@ static void on_message(void *arg)
     case BROKER_READY:
         c->is_ready = true;
         c->events->on_ready(c->owner);
+        return;
+    case BROKER_BEGUN:
+        c->begun = unpack_u64(&u);
+        c->events->on_begun(c->owner);
         return;
     case BROKER_FAILED:
         read_failure(&u, &err);
@@ -414,6 +419,11 @@ int broker_client_new(struct brokers *brokers, const struct broker_spec *spec,
     }
     *ret_client = c;
     return 0;
+}
+
+bool broker_client_has_begun(const struct broker_client *c)
+{
+    return c->begun == c->number;
 }
 
 bool broker_client_is_ready(const struct broker_client *c)

@@ -22,6 +22,7 @@ void brokers_free(struct brokers *brokers);
 
 struct broker_events {
     void (*on_ready)(void *owner);
+    void (*on_begun)(void *owner); /* see broker_client_has_begun() */
     /* It cannot work, or it ended by itself. Called once; the client is of no further use. */
     void (*on_failed)(void *owner, struct error *err);
 };
@@ -48,6 +49,10 @@ int broker_client_listen(struct broker_client *client, int root, int listener, s
 /* Before a run or a cell is handed its code. Where its changes cannot be kept for undo although the
  * settings want that, it does not begin. */
 int broker_client_begin(struct broker_client *client, const struct run *run, struct error *err);
+
+/* Whether the broker is done with the run before, and knows of this one. Where processes of an
+ * earlier run may still have files open, the program must not get its code before. */
+bool broker_client_has_begun(const struct broker_client *client);
 
 /* After it: fills in what it changed and what it was refused. */
 void broker_client_end(struct broker_client *client, struct run *run);

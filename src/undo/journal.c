@@ -425,6 +425,26 @@ int journal_change(struct journal *j, unsigned grant, const char *path, int pare
     return 0;
 }
 
+int journal_held(struct journal *j, unsigned grant, const char *path, int parent, const char *name,
+                 const struct stat *st, int content, struct error *err)
+{
+    struct entry entry = {.kind = ENTRY_CHANGE, .grant = grant, .path = path};
+    struct object *o = journal_object(j, st, parent, name);
+
+    entry_set_stat(&entry, st);
+    if (count_entry(j, &entry, err) < 0 ||
+        (content >= 0 && journal_save_from(j, content, st, &entry.saved, err) < 0) ||
+        journal_save_xattrs(j, parent, name, st, entry.id, err) < 0 ||
+        announce(j, &entry, (struct announced){.flags = o ? o->flags : 0}, err) < 0)
+        return -1;
+    o = known_object(j, o, st, parent, name, err);
+    if (!o)
+        return -1;
+    o->flags |= OBJECT_CHANGED | OBJECT_META | (entry.saved ? OBJECT_SAVED : 0);
+    o->saved = entry.saved;
+    return 0;
+}
+
 int journal_meta(struct journal *j, unsigned grant, const char *path, int parent, const char *name,
                  const struct stat *st, struct error *err)
 {

@@ -75,6 +75,11 @@ int journal_created(struct journal *j, unsigned grant, const char *path, const s
 int journal_change(struct journal *j, unsigned grant, const char *path, int parent,
                    const char *name, const struct stat *st, struct error *err);
 
+/* The file was open for writing before the run began: its content may change without a further
+ * call. `content` has what it was, or -1: then an undo reports that it cannot be given back. */
+int journal_held(struct journal *j, unsigned grant, const char *path, int parent, const char *name,
+                 const struct stat *st, int content, struct error *err);
+
 /* Mode, times or extended attributes will change. For the granted directory itself `name` is "."
  * or "". */
 int journal_meta(struct journal *j, unsigned grant, const char *path, int parent, const char *name,
@@ -112,6 +117,12 @@ int journal_prepare(struct journal *j, int parent, const char *name, const struc
                     int *ret_fd, struct error *err);
 
 /* --- the end --- */
+
+/* Called by journal_seal() for each regular file that the run wrote and that is still where the run
+ * left it. `fd` is opened with O_PATH. */
+typedef void journal_final_fn(void *arg, unsigned grant, const char *path, int fd,
+                              const struct stat *st);
+void journal_on_final(struct journal *j, journal_final_fn *fn, void *arg);
 
 /* The run is over, all its processes are gone: notes size and times of every file that it wrote, by
  * which `undo` sees later changes. Nothing can be added afterwards. */

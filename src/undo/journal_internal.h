@@ -62,6 +62,8 @@ struct journal {
     struct background background[BACKGROUND_MAX];
     struct announced announced[ANNOUNCED_MAX]; /* the latest is at n_announced - 1 */
     size_t n_announced;
+    journal_final_fn *on_final; /* or NULL */
+    void *on_final_arg;
     char line[ENTRY_LINE_MAX];
 };
 
@@ -80,6 +82,9 @@ int64_t journal_born(int parent, const char *name);
 /* Sees to it that saved/N has the content; *ret_saved is N. */
 int journal_save(struct journal *j, int parent, const char *name, const struct stat *st,
                  uint64_t *ret_saved, struct error *err);
+/* The same from another file, whose content it was. */
+int journal_save_from(struct journal *j, int content, const struct stat *st, uint64_t *ret_saved,
+                      struct error *err);
 /* Writes the entries for the attributes user.* of an entry that is about to get this id. */
 int journal_save_xattrs(struct journal *j, int parent, const char *name, const struct stat *st,
                         uint64_t id, struct error *err);

@@ -127,6 +127,25 @@ static int save_now(struct journal *j, int parent, const char *name, const struc
     return 0;
 }
 
+int journal_save_from(struct journal *j, int content, const struct stat *st, uint64_t *ret_saved,
+                      struct error *err)
+{
+    cleanup_close int to = -1;
+    uint64_t saved = j->last_saved + 1;
+
+    if (lseek(content, 0, SEEK_SET) < 0)
+        return error_errno(err, "read what a file held");
+    if (open_saved(j, saved, &to, err) < 0)
+        return -1;
+    j->last_saved = saved;
+    if (fill(j, content, to, st, err) < 0) {
+        forget_saved(j, saved);
+        return -1;
+    }
+    *ret_saved = saved;
+    return 0;
+}
+
 /* --- in the background --- */
 
 __attribute__((noreturn)) static void copy_and_exit(int from, int to, uint64_t limit, pid_t parent)

@@ -118,9 +118,17 @@ static int note_final(struct journal *j, const struct tree_node *n, struct error
     fd = open_below(j->grants[entry.grant], path);
     if (fd < 0 || fstat(fd, &st) < 0 || st.st_dev != n->dev || st.st_ino != n->ino)
         return 0;
+    if (j->on_final && S_ISREG(st.st_mode))
+        j->on_final(j->on_final_arg, entry.grant, path, fd, &st);
     entry.path = has_room_for_paths(j) ? path : "";
     entry_set_stat(&entry, &st);
     return journal_append(j, &entry, err);
+}
+
+void journal_on_final(struct journal *j, journal_final_fn *fn, void *arg)
+{
+    j->on_final = fn;
+    j->on_final_arg = arg;
 }
 
 int journal_seal(struct journal *j, struct error *err)

@@ -47,7 +47,7 @@ TOOLS = {
     "test -w": ("bash", "for p in . src src/file src/sub/ \"$PWD\"; do test -w $p && echo yes; done; test -w .envrc || echo no; test -w none || echo no; test -w repo/.git/config || echo no; test -w repo/.git && echo yes", "yes\nyes\nyes\nyes\nyes\nno\nno\nno\nyes\n"),
     "dd, split, sort -o, mktemp": ("dd", "dd if=/dev/zero of=z bs=1k count=4 status=none; dd if=src/file of=z conv=notrunc status=none; split -b 1k z part.; ls part.* | wc -l; sort -o src/file src/file; f=$(mktemp -p .); d=$(mktemp -dp .); rm -r $f $d; stat -c %s z", "4\n4096\n"),
     "gzip, bzip2, xz": ("xz", "for c in gzip bzip2 xz; do cp -a src/file z; $c z; $c -d z.*; stat -c '%a %Y' z; rm z; done", "640 1000000000\n640 1000000000\n640 1000000000\n"),
-    "cpio": ("cpio", "find src | cpio --quiet -pdm copy; diff -r src copy/src; stat -c %Y copy/src/sub", "1000000000\n"),
+    "cpio": ("cpio", "find src -depth | cpio --quiet -pdm copy; diff -r src copy/src; stat -c %Y copy/src/sub", "1000000000\n"),
     "rm -rf, find -delete": ("find", "cp -a src copy; find copy -delete; rm -rf src; ls -d src copy 2>/dev/null || echo $?", "2\n"),
     "python": (
         "python3",
