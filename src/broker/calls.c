@@ -77,6 +77,8 @@ long call_perform(struct broker *b, const struct seccomp_notif *notif, int *ret_
     struct call c = {.b = b, .pid = (pid_t)notif->pid, .args = args, .fd = -1};
     long r = ANSWER_CONTINUE;
 
+    if (b->looks_left)
+        resolve_grants(b);
     for (size_t i = 0; i < ARRAY_SIZE(args); i++)
         args[i] = notif->data.args[i];
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)

@@ -49,6 +49,7 @@ struct broker {
     int lock; /* shared by all brokers of this user */
     struct granted_dir grants[WIRE_GRANTS_MAX];
     uint32_t n_grants;
+    unsigned looks_left;          /* for where they are in the sandbox; 0: found, or given up */
     bool has_nested;              /* one lies below another, or a place of ours below one */
     struct broker_report *report; /* shared with the supervisor */
     bool is_keeping;              /* changes are kept for undo */
@@ -124,6 +125,9 @@ uint64_t resolve_mount_id(int fd);
 
 /* Opens a directory as the sandbox sees it; *ret_path is its path there, without links. -1: no. */
 int resolve_inside(const struct broker *b, const char *path, char ret_path[PATH_MAX]);
+
+/* Finds out where the grants are in the sandbox. */
+void resolve_grants(struct broker *b);
 
 /* Looks again at what is there. */
 void place_look(struct place *place);

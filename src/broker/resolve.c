@@ -128,6 +128,27 @@ uint64_t resolve_mount_id(int fd)
     return stx.stx_mnt_id;
 }
 
+void resolve_grants(struct broker *b)
+{
+    bool is_complete = true;
+
+    for (uint32_t i = 0; i < b->n_grants; i++) {
+        char path[PATH_MAX];
+        cleanup_close int fd = -1;
+
+        if (b->grants[i].mount_id)
+            continue;
+        fd = resolve_inside(b, b->grants[i].path, path);
+        is_complete &= fd >= 0;
+        if (fd < 0)
+            continue;
+        free(b->grants[i].inside);
+        b->grants[i].inside = strdup(path);
+        b->grants[i].mount_id = resolve_mount_id(fd);
+    }
+    b->looks_left = is_complete ? 0 : b->looks_left - 1;
+}
+
 /* The kernel resolves the directory as it does for the sandbox; where that leads is opened on our
  * own mount, and must be the same. */
 static long resolve_there(struct broker *b, const char *directory, struct place *place)
