@@ -131,6 +131,9 @@ static long link_places(struct call *c, struct place *from, struct place *to)
     r = judge(c->b, from, JUDGE_LINK);
     if (r == 0)
         r = judge_move(c->b, from, to);
+    if (r == 0 && !links_have_room(c->b, &from->st))
+        r = judge_refuse(c->b, to, "create",
+                         "too many files of this sandbox have hard links; make a copy", EMLINK);
     if (r == 0)
         r = prepare_new(c, to, JUDGE_CREATE);
     if (r < 0)
@@ -139,7 +142,7 @@ static long link_places(struct call *c, struct place *from, struct place *to)
         return keep_undone(c->b, -errno);
     r = keep_created(c->b, to);
     if (r == 0)
-        judge_note_link(c->b, from);
+        links_note(c->b, &from->st);
     return r;
 }
 
@@ -212,7 +215,7 @@ static long do_unlink(struct call *c, int dirfd, uint64_t path, int flags)
         return r;
     if (unlinkat(p.parent, p.name, flags) < 0)
         return keep_undone(c->b, -errno);
-    judge_forget_name(c->b, &p);
+    links_forget(c->b, &p.st);
     c->b->report->removed++;
     return 0;
 }
@@ -291,7 +294,7 @@ static long rename_places(struct call *c, struct place *from, struct place *to, 
         return to->exists ? keep_undone(c->b, r) : r;
     }
     if (to->exists)
-        judge_forget_name(c->b, to);
+        links_forget(c->b, &to->st);
     c->b->report->renamed++;
     return 0;
 }

@@ -34,13 +34,18 @@ struct granted_dir {
     struct survey *survey;
 };
 
-/* Files that programs made several names for, through us. */
-#define LINKS_MAX 1024
+/* Files that programs made several names for, through us: at most so many. */
+#define LINKS_MAX 65536
 
 struct known_link {
     dev_t dev;
     ino_t ino;
     nlink_t names;
+};
+
+struct known_links {
+    struct known_link *slots;
+    size_t n_slots, n_used, n_files;
 };
 
 struct broker {
@@ -67,8 +72,7 @@ struct broker {
     bool has_umask;    /* ours is what every process of the sandbox has */
     bool umask_varies; /* some process has called umask(2) */
     mode_t umask;      /* ours, as it was set last */
-    struct known_link links[LINKS_MAX];
-    size_t n_links;
+    struct known_links links;
 };
 
 /* Where a call acts: a name in a directory below a grant. */
@@ -161,11 +165,19 @@ long judge_refuse(struct broker *b, const struct place *place, const char *verb,
 /* Something that could not be done, which is no path. */
 void judge_note(struct broker *b, const char *what, const char *why);
 
-/* The name is gone. The number of a file without names may be another's. */
-void judge_forget_name(struct broker *b, const struct place *place);
+/* --- links.c: files whose names are all known --- */
 
-/* The file has one more name, made by us. */
-void judge_note_link(struct broker *b, const struct place *place);
+/* How many names of the file we know; 0: it is not one of these. */
+nlink_t links_known(const struct broker *b, const struct stat *st);
+
+/* Before it gets one more. False: there are LINKS_MAX already, or no memory. */
+bool links_have_room(struct broker *b, const struct stat *st);
+
+/* The file, which was like this before, has one more name, made by us. */
+void links_note(struct broker *b, const struct stat *st);
+
+/* A name is gone. The number of a file without names may be another's. */
+void links_forget(struct broker *b, const struct stat *st);
 
 /* --- held.c: files that stay open from one run to the next --- */
 

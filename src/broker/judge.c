@@ -180,14 +180,6 @@ static const struct protected_name *find_protected(const struct broker *b,
     return found;
 }
 
-static const struct known_link *find_link(const struct broker *b, const struct stat *st)
-{
-    for (size_t i = 0; i < b->n_links; i++)
-        if (b->links[i].dev == st->st_dev && b->links[i].ino == st->st_ino)
-            return &b->links[i];
-    return NULL;
-}
-
 /* How many names of the file are in the directory of this one. */
 static nlink_t count_siblings(const struct place *place)
 {
@@ -205,35 +197,11 @@ static nlink_t count_siblings(const struct place *place)
  * of them must be known: made through us, or in the same directory. */
 static bool has_unknown_names(const struct broker *b, const struct place *place)
 {
-    const struct known_link *link;
-
     if (!place->exists || !S_ISREG(place->st.st_mode) || place->st.st_nlink < 2)
         return false;
-    link = find_link(b, &place->st);
-    if (link && link->names >= place->st.st_nlink)
+    if (links_known(b, &place->st) >= place->st.st_nlink)
         return false;
     return count_siblings(place) < place->st.st_nlink;
-}
-
-void judge_forget_name(struct broker *b, const struct place *place)
-{
-    const struct known_link *known = find_link(b, &place->st);
-
-    if (known && --b->links[known - b->links].names < 2)
-        b->links[known - b->links] = b->links[--b->n_links];
-}
-
-void judge_note_link(struct broker *b, const struct place *place)
-{
-    const struct known_link *known = find_link(b, &place->st);
-
-    if (known) {
-        b->links[known - b->links].names++;
-        return;
-    }
-    /* A file whose other names are unknown stays unknown. */
-    if (place->st.st_nlink == 1 && b->n_links < LINKS_MAX)
-        b->links[b->n_links++] = (struct known_link){place->st.st_dev, place->st.st_ino, 2};
 }
 
 /* A place where another grant is mounted in the sandbox, or the way to one: were it moved, the

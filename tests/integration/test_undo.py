@@ -36,8 +36,9 @@ AFTER = {"kept": "old kept\n", "changed": "other text\n", "new": "made\n"}
 
 
 def trail(who):
+    """The records of undos; without a trail there are none."""
     answer = who.call("audit", "list", "--json", "--kind", "undo")
-    assert answer.code == 0, answer
+    assert answer.code == 0 or (answer.code == 66 and "there is no trail" in answer.errors), answer
     return [json.loads(line) for line in answer.text.splitlines()]
 
 

@@ -4,10 +4,12 @@ import fcntl
 import os
 import secrets
 import signal
+import subprocess
 import time
 
 import pytest
 
+import host
 from serving import Server, wait_until
 
 PROGRAM = """
@@ -156,6 +158,49 @@ except OSError as e: print(e.errno)
         assert result["stdout"].strip() == str(errno.EDQUOT), result
         done = undo(who, result["id"])
         assert done["n_conflicts"] == 0 and snapshot(folder) == before, done["conflicts"]
+
+
+FILLING = """
+import os
+os.chdir({folder!r})
+try:
+    for n in range(2000):
+        name = f"f{{n:05}}" + "y" * {length}
+        if n % 3 == 0: os.mkdir(name)
+        elif n % 3 == 1: os.symlink("x", name)
+        else:
+            with open(name, "w") as f: f.write("payload")
+except OSError as e: print(e.errno)
+"""
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="needs root, to mount a small disk")
+def test_what_is_made_on_a_full_disk_is_known(who, folder):
+    """Between the line that announces a new file and the one that confirms it the disk may be full: then the file is not made."""
+    state = who.directory("full-" + secrets.token_hex(4))
+    store = state / "belljar" / "undo"
+    store.mkdir(parents=True)
+    for path in (state / "belljar", store):
+        who.own(path)
+    more = {"XDG_STATE_HOME": str(state)}
+    for length in (0, 7, 14, 21, 28, 35, 42, 49):
+        mount = ["mount", "-t", "tmpfs", "-o", f"size=32k,mode=700,uid={who.uid},gid={who.gid}", host.OWN_MOUNT, str(store)]
+        subprocess.run(mount, check=True)
+        try:
+            before = snapshot(folder)
+            code = FILLING.format(folder=str(folder), length=length)
+            result = who.call("run", "--json", "--profile", "open", "--allow", f"{folder}:rw", "-c", code, env=more).json
+            assert result["stdout"].strip() == str(errno.EIO) and result["changes"]["created"] > 10, result
+            assert "cannot be saved for undo" in result["denials"][0]["hint"], result
+            subprocess.run(["mount", "-o", "remount,size=8m", str(store)], check=True)
+            for _ in range(100):
+                done = who.call("undo", result["id"], "--json", env=more)
+                if done.code != 75:
+                    break
+                time.sleep(0.05)
+            assert done.code == 0 and done.json["n_conflicts"] == 0 and snapshot(folder) == before, (length, done)
+        finally:
+            subprocess.run(["umount", "-l", str(store)], check=True)
 
 
 def test_without_undo_nothing_is_recorded(who, folder):

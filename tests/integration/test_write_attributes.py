@@ -177,3 +177,39 @@ def test_rules_that_a_program_makes_for_itself_are_not_promised(who, folder):
     assert run(who, folder, code).json["stdout"] == "38 38\n"
     answer = who.run(PRELUDE.format(folder="/") + "print(attempt(lambda: syscall(444, 0, 0, 1)))", "--allow", f"{folder}:ro")
     assert answer.json["stdout"] == "done\n", answer
+
+
+LINKS = """
+    import errno
+    os.mkdir('one'); os.mkdir('two')
+    def make(i):
+        os.close(os.open(f'one/{i}', os.O_WRONLY | os.O_CREAT, 0o644)); os.link(f'one/{i}', f'two/{i}')
+"""
+
+
+def test_files_that_got_more_names_here_can_be_written(who, folder):
+    """Also when there are many of them, and some were removed in between."""
+    code = LINKS + """
+    for i in range(2000): make(i)
+    for i in range(0, 2000, 3): os.unlink(f'two/{i}')
+    for i in range(2000, 2500): make(i)
+    for i in range(2500):
+        with open(f'one/{i}', 'a') as f: f.write('x')
+    os.unlink('one/7'); os.link('two/7', 'one/7'); os.link('two/7', 'd/7'); open('d/7', 'a').close(); print('fine')
+    """
+    answer = run(who, folder, textwrap.dedent(code), "--timeout", "120")
+    assert answer.json["stdout"] == "fine\n" and answer.json["denials"] == [], answer
+
+
+@pytest.mark.slow
+def test_more_hard_links_than_are_remembered_are_refused(who, folder):
+    """Not made and then forgotten: such a file could not be written any more."""
+    code = LINKS + """
+    try:
+        for i in range(70000): make(i)
+    except OSError as e: print(i, e.errno == errno.EMLINK)
+    open(f'one/{i}', 'a').close(); open('one/0', 'a').close(); os.unlink('two/0'); os.link(f'one/{i}', f'two/{i}'); open(f'two/{i}', 'a').close(); print('fine')
+    """
+    answer = run(who, folder, textwrap.dedent(code), "--timeout", "300")
+    assert answer.json["stdout"] == "65536 True\nfine\n", answer
+    assert "hard links" in answer.json["denials"][0]["hint"], answer
