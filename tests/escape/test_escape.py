@@ -21,11 +21,6 @@ HANG = 30
 ANSWER_BYTES_MAX = 32 << 20
 
 
-def marks(program):
-    slow = program.category == "resource" or "timeout" in program.expect or program.timeout > 5
-    return [pytest.mark.slow] if slow else []
-
-
 def test_every_id_is_unique():
     assert not DOUBLES
 
@@ -35,7 +30,7 @@ def test_the_corpus_is_large_enough_to_mean_something():
     assert len(attacks) >= 120 and len(PROGRAMS) - len(attacks) >= 30
 
 
-@pytest.mark.parametrize("program", [pytest.param(p, id=p.id, marks=marks(p)) for p in PROGRAMS])
+@pytest.mark.parametrize("program", [pytest.param(p, id=p.id) for p in PROGRAMS])
 def test_program(program, who, canary):
     orphan = "bjorphan" + secrets.token_hex(3)
     fill = lambda text: corpus.expand(canary.fill_in(text, ORPHAN=orphan))

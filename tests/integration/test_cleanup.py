@@ -10,8 +10,6 @@ import pytest
 import belljar
 import host
 
-pytestmark = pytest.mark.slow
-
 BUSY = "import os, time\nfor i in range(4):\n    if os.fork() == 0:\n        os.setsid()\n        while True: time.sleep(1)\nprint('up', flush=True)\ntime.sleep(100)"
 
 

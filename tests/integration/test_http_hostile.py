@@ -330,7 +330,6 @@ def test_a_million_bytes_of_program_are_taken(server):
 # --- patience ---
 
 
-@pytest.mark.slow
 def test_a_head_that_does_not_come_is_cut(server):
     with server.open() as s:
         s.sendall(b"GET / HTTP/1.1\r\n")
@@ -340,7 +339,6 @@ def test_a_head_that_does_not_come_is_cut(server):
         assert parse(read_all(s))[0].status == 408
 
 
-@pytest.mark.slow
 def test_a_body_that_does_not_come_is_cut(server):
     with server.open() as s:
         s.sendall(framing(server, b"Content-Length: 1000\r\n", b"{"))

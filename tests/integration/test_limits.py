@@ -3,7 +3,7 @@ import pytest
 
 import belljar
 
-pytestmark = [pytest.mark.usefixtures("watch"), pytest.mark.slow]
+pytestmark = pytest.mark.usefixtures("watch")
 
 
 def test_wall_time(who):

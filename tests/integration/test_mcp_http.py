@@ -253,7 +253,6 @@ def test_streams_of_others_are_not_seen(server):
     stream.close()
 
 
-@pytest.mark.slow
 def test_a_long_call_is_answered_with_events_and_comments(server):
     stream = Legacy(server).stream("POST", python("import time; time.sleep(33)", timeout_s=60))
     assert stream.type == "text/event-stream"

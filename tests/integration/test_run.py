@@ -84,13 +84,11 @@ def test_status_and_exit_code(who, code, profile, status, exit_code):
         assert answer.json["exit_code"] == answer.code, answer
 
 
-@pytest.mark.slow
 def test_a_timeout_has_its_own_exit_code(who):
     answer = who.run("while True: pass", "--timeout", "1")
     assert (answer.status, answer.json["exit_code"], answer.code) == ("timeout", 124, 124), answer
 
 
-@pytest.mark.slow
 def test_memory_has_its_own_exit_code(who):
     answer = who.run("x = bytearray(900 << 20)\nprint(len(x))", "--memory", "128")
     assert (answer.status, answer.code) == ("memory_exceeded", 137), answer
@@ -318,7 +316,6 @@ def test_help_fits_a_screen_and_ends_with_an_example(who):
     assert "belljar run" in answer.text.strip().splitlines()[-1], answer
 
 
-@pytest.mark.slow
 def test_sixteen_at_once(who):
     processes = [who.start("run", "-c", f"print({n} * {n})") for n in range(16)]
     for n, p in enumerate(processes):

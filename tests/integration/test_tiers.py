@@ -1,6 +1,7 @@
 """`make test` and the rest of `make test-all` together run every case, and none twice."""
 import io
 import os
+import signal
 import subprocess
 import sys
 import types
@@ -111,3 +112,22 @@ def test_a_process_that_ends_is_seen_at_once():
         host.wait_for_an_end([process.pid], 600)
         process.wait()
     host.wait_for_an_end([process.pid], 600)  # gone: nothing to wait for
+
+
+def ignored_signals():
+    """Of a program that is started here."""
+    text = subprocess.run(["cat", "/proc/self/status"], capture_output=True, text=True, check=True).stdout
+    return int(next(line.split()[1] for line in text.splitlines() if line.startswith("SigIgn:")), 16)
+
+
+def test_programs_are_started_with_an_interrupt_that_ends_them():
+    assert not ignored_signals() & 1 << signal.SIGINT - 1
+
+
+def test_in_the_background_too():
+    """A shell without job control ignores SIGINT for what it starts with `&`."""
+    done = subprocess.run(
+        ["sh", "-c", "trap '' INT; exec \"$@\"", "sh", sys.executable, "-m", "pytest", "-q", "integration/test_tiers.py", "-k", "with_an_interrupt"],
+        cwd=tiers.TESTS, capture_output=True, text=True, timeout=120,
+    )  # fmt: skip
+    assert done.returncode == 0 and "1 passed" in done.stdout, done

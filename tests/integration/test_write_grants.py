@@ -434,7 +434,6 @@ attempt(lambda: os.unlink('gone')); attempt(lambda: os.rename('moved', 'target')
 STRIDE = int(os.environ.get("BELLJAR_KILL_STRIDE", "24"))
 
 
-@pytest.mark.slow
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: the broker cannot be traced by its own user")
 @pytest.mark.parametrize("part", range(4))
 def test_killed_at_any_system_call_the_broker_leaves_nothing_dangerous(callers, part):
