@@ -14,7 +14,8 @@
 #define OBJECT_FLAGS (AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH)
 
 /* Finds what is there and judges it. */
-static long prepare_attributes(struct call *c, int dirfd, uint64_t path, int flags, struct place *p)
+static long prepare_attributes(struct call *c, int dirfd, uint64_t path, int flags,
+                               enum judge_act act, struct place *p)
 {
     long r;
 
@@ -22,7 +23,7 @@ static long prepare_attributes(struct call *c, int dirfd, uint64_t path, int fla
         return -EINVAL;
     r = call_find_object(c, dirfd, path, flags, p);
     if (r == 0)
-        r = judge(c->b, p, JUDGE_CHANGE);
+        r = judge(c->b, p, act);
     return r;
 }
 
@@ -77,7 +78,7 @@ long call_set_mode(struct call *c, struct place *p, mode_t mode)
 static long do_chmod(struct call *c, int dirfd, uint64_t path, uint64_t mode, int flags)
 {
     cleanup(place_done) struct place p = {.parent = -1};
-    long r = prepare_attributes(c, dirfd, path, flags, &p);
+    long r = prepare_attributes(c, dirfd, path, flags, JUDGE_CHANGE, &p);
 
     return r == 0 ? call_set_mode(c, &p, (mode_t)mode) : r;
 }
@@ -144,7 +145,7 @@ static long do_utimes(struct call *c, int dirfd, uint64_t path, const struct tim
                       int flags)
 {
     cleanup(place_done) struct place p = {.parent = -1};
-    long r = prepare_attributes(c, dirfd, path, flags, &p);
+    long r = prepare_attributes(c, dirfd, path, flags, JUDGE_TIMES, &p);
 
     if (r == 0)
         r = keep_attributes(c->b, &p);

@@ -118,6 +118,7 @@ long call_symlinkat(struct call *c)
 
 static long link_places(struct call *c, struct place *from, struct place *to)
 {
+    enum protected_data data;
     long r;
 
     if (!from->exists)
@@ -131,11 +132,19 @@ static long link_places(struct call *c, struct place *from, struct place *to)
     r = judge(c->b, from, JUDGE_LINK);
     if (r == 0)
         r = judge_move(c->b, from, to);
+    if (r < 0)
+        return r;
+    if (to->exists)
+        return -EEXIST;
+    r = judge(c->b, to, JUDGE_ARRIVE);
+    data = r == 0 ? judge_data(c->b, to) : PROTECTED_DATA_NONE;
+    if (data)
+        return git_link(c, from, to, data);
     if (r == 0 && !links_have_room(c->b, &from->st))
         r = judge_refuse(c->b, to, "create",
                          "too many files of this sandbox have hard links; make a copy", EMLINK);
     if (r == 0)
-        r = prepare_new(c, to, JUDGE_CREATE);
+        r = keep_announce(c->b, to);
     if (r < 0)
         return r;
     if (linkat(from->parent, from->name, to->parent, to->name, 0) < 0)
@@ -239,10 +248,10 @@ long call_unlinkat(struct call *c)
 
 static long judge_rename(struct call *c, const struct place *from, const struct place *to)
 {
-    long r = judge(c->b, from, JUDGE_REMOVE);
+    long r = judge(c->b, from, JUDGE_LEAVE);
 
     if (r == 0)
-        r = judge(c->b, to, to->exists ? JUDGE_REMOVE : JUDGE_CREATE);
+        r = judge(c->b, to, JUDGE_ARRIVE);
     if (r == 0)
         r = judge_move(c->b, from, to);
     return r;
@@ -269,6 +278,7 @@ static long keep_rename(struct broker *b, const struct place *from, const struct
 
 static long rename_places(struct call *c, struct place *from, struct place *to, unsigned flags)
 {
+    enum protected_data data;
     bool is_dir;
     long r;
 
@@ -286,6 +296,9 @@ static long rename_places(struct call *c, struct place *from, struct place *to, 
     r = judge_rename(c, from, to);
     if (r < 0 || is_same_file(from, to))
         return r;
+    data = judge_data(c->b, to);
+    if (data)
+        return git_rename(c, from, to, data);
     r = keep_rename(c->b, from, to);
     if (r != 0)
         return r;

@@ -64,6 +64,13 @@ long keep_undone(struct broker *b, long r);
 /* It did, and this is there now. -errno: it could not be written down, and is taken back. */
 long keep_created(struct broker *b, struct place *p);
 
+/* --- git_data.c: files that git believes --- */
+
+/* Such a file is never the program's own, which it may have open: what is at `from` is checked, and
+ * a copy of it gets the name `to`. */
+long git_link(struct call *c, struct place *from, struct place *to, enum protected_data data);
+long git_rename(struct call *c, struct place *from, struct place *to, enum protected_data data);
+
 /* --- the handlers --- */
 
 /* The mode of what was found and judged. */

@@ -142,7 +142,10 @@ enum judge_act {
     JUDGE_CREATE,      /* a new name */
     JUDGE_CREATE_LINK, /* a new symbolic link */
     JUDGE_CHANGE,      /* content or attributes of what is there */
-    JUDGE_REMOVE,      /* the name goes */
+    JUDGE_TIMES,       /* nothing but its times */
+    JUDGE_REMOVE,      /* the name goes, and what it names */
+    JUDGE_LEAVE,       /* the name goes by a rename */
+    JUDGE_ARRIVE,      /* the name is new, or another one's, by a rename or a link */
     JUDGE_LINK,        /* what is there gets another name */
 };
 
@@ -151,6 +154,12 @@ long judge(struct broker *b, const struct place *place, enum judge_act act);
 
 /* The same without a word in the report: nobody has tried it yet. */
 long judge_quietly(struct broker *b, const struct place *place, enum judge_act act);
+
+/* Data that git believes and that is checked when it gets its name: git_data.c. */
+enum protected_data judge_data(const struct broker *b, const struct place *place);
+
+/* Why a program may not write the (absolute) path; NULL: it may, as far as names tell. */
+const char *judge_name(const struct broker *b, const char *path);
 
 /* The same for the text of a symbolic link that is to be made. */
 long judge_target(struct broker *b, const struct place *place, const char *target);

@@ -180,6 +180,60 @@ static const struct protected_name *find_protected(const struct broker *b,
     return found;
 }
 
+enum protected_data judge_data(const struct broker *b, const struct place *place)
+{
+    char path[2 * PATH_MAX];
+    enum protected_data data;
+
+    full_path(place, path);
+    data = protected_judge_data(place->parent, path);
+    for (uint32_t i = 0; !data && i < b->n_grants; i++) {
+        const char *below = below_grant(&b->grants[i], place, path);
+
+        if (below)
+            data = survey_judge_data(b->grants[i].survey, below);
+    }
+    return data;
+}
+
+const char *judge_name(const struct broker *b, const char *path)
+{
+    const struct protected_name *found = protected_judge(-1, path);
+
+    for (uint32_t i = 0; !found && i < b->n_grants; i++) {
+        const char *grant = b->grants[i].path;
+        size_t len = strlen(grant);
+
+        if (b->grants[i].survey && strncmp(path, grant, len) == 0 && path[len] == '/')
+            found = survey_judge_path(b->grants[i].survey, path + len + strspn(path + len, "/"));
+    }
+    return found ? found->reason : NULL;
+}
+
+/* NULL, or why not. */
+static const char *refuse_data(enum protected_data data, enum judge_act act)
+{
+    switch (data) {
+    case PROTECTED_DATA_NONE:
+        return NULL;
+    case PROTECTED_DATA_OBJECTS:
+        return act == JUDGE_LEAVE || act == JUDGE_ARRIVE
+                   ? "git believes the objects in it, so it stays where it is"
+                   : NULL;
+    case PROTECTED_DATA_OBJECT:
+        if (act == JUDGE_REMOVE || act == JUDGE_CHANGE || act == JUDGE_LEAVE)
+            return "git believes that an object never changes";
+        break;
+    case PROTECTED_DATA_INDEX:
+    case PROTECTED_DATA_PACKED_REFS:
+    case PROTECTED_DATA_MERGE_RR:
+        break;
+    }
+    return act == JUDGE_REMOVE || act == JUDGE_ARRIVE || act == JUDGE_TIMES
+               ? NULL
+               : "git believes it: it is made by renaming a file only, and checked then";
+}
+
 /* How many names of the file are in the directory of this one. */
 static nlink_t count_siblings(const struct place *place)
 {
@@ -225,6 +279,7 @@ static long weigh(struct broker *b, const struct place *place, enum judge_act ac
                   const char **ret_why)
 {
     const struct protected_name *found = find_protected(b, place);
+    bool is_change = act == JUDGE_CHANGE || act == JUDGE_TIMES;
 
     if (!found && act == JUDGE_CREATE_LINK)
         found = find_protected_link(b, place);
@@ -232,11 +287,14 @@ static long weigh(struct broker *b, const struct place *place, enum judge_act ac
         *ret_why = found->reason;
         return -EPERM;
     }
-    if (act != JUDGE_CHANGE && holds_grant(b, place)) {
+    *ret_why = refuse_data(judge_data(b, place), act);
+    if (*ret_why)
+        return -EPERM;
+    if (!is_change && holds_grant(b, place)) {
         *ret_why = "another granted directory is mounted there";
         return -EBUSY;
     }
-    if (act == JUDGE_CHANGE && has_unknown_names(b, place)) {
+    if (is_change && has_unknown_names(b, place)) {
         *ret_why = "the file has other names (hard links) outside this directory; "
                    "write a copy and rename it";
         return -EPERM;
@@ -252,10 +310,16 @@ long judge(struct broker *b, const struct place *place, enum judge_act act)
         [JUDGE_REMOVE] = "remove or rename",
         [JUDGE_CREATE_LINK] = "create",
         [JUDGE_LINK] = "link",
+        [JUDGE_TIMES] = "change",
+        [JUDGE_LEAVE] = "rename",
+        [JUDGE_ARRIVE] = "replace",
     };
     const char *why = NULL;
     long r = weigh(b, place, act, &why);
 
+    /* Git renews the times of objects that are there already, and does without. */
+    if (r < 0 && act == JUDGE_TIMES && judge_data(b, place) == PROTECTED_DATA_OBJECT)
+        return r;
     return r < 0 ? judge_refuse(b, place, verbs[act], why, (int)-r) : 0;
 }
 

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 
@@ -191,7 +192,7 @@ const struct protected_name *protected_row(const char *pattern)
     if (!tree.is_built)
         build();
     for (size_t i = 0; i < tree.n_git; i++)
-        if (strcmp(tree.git[i]->pattern, pattern) == 0)
+        if (strcasecmp(tree.git[i]->pattern, pattern) == 0)
             return tree.git[i];
     if (strncmp(pattern, ".git/", 5) == 0)
         return NULL;
@@ -371,7 +372,8 @@ bool protected_is_open(const struct protected_state *state)
 {
     if (state->row && state->git == GIT_OUTSIDE)
         return false;
-    return state->n_active > 0 || (state->git != GIT_OUTSIDE && state->git != GIT_FREE);
+    return state->n_active > 0 ||
+           (state->git != GIT_OUTSIDE && state->git != GIT_FREE && state->git != GIT_FANOUT);
 }
 
 /* In a git directory no link is git's own work. */
@@ -505,6 +507,42 @@ const struct protected_name *protected_judge(int parent, const char *path)
     return judge(parent, path, &state);
 }
 
+/* In a directory that is a git directory by what is in it, as with protected names. */
+static enum protected_data judge_data_in_git(int parent, const char *rest, const struct name *name)
+{
+    struct protected_state state = protected_git_start();
+
+    if (!find_child(GIT_SETTINGS, name->hash, name->text, name->len) ||
+        !is_git_above(parent, count_names(rest) - 1))
+        return PROTECTED_DATA_NONE;
+    protected_walk(&state, rest);
+    return protected_git_data(state.git);
+}
+
+enum protected_data protected_judge_data(int parent, const char *path)
+{
+    struct protected_state state = protected_start();
+    char room[FOLD_MAX];
+
+    if (!tree.is_built)
+        build();
+    for (const char *at = skip_slashes(path); *at; at = skip_slashes(at)) {
+        size_t raw = name_len(at);
+        struct name name = fold(at, raw, room);
+        enum protected_git was = state.git;
+
+        step_folded(&state, &name);
+        if (was == GIT_OUTSIDE && state.git == GIT_OUTSIDE && parent >= 0) {
+            enum protected_data data = judge_data_in_git(parent, at, &name);
+
+            if (data)
+                return data;
+        }
+        at += raw;
+    }
+    return protected_git_data(state.git);
+}
+
 const struct protected_name *protected_judge_link(int parent, const char *path)
 {
     struct protected_state state;
@@ -586,6 +624,8 @@ static const struct protected_name *judge_entry(int dir, const struct dirent *en
     protected_step(&state, entry->d_name, strlen(entry->d_name));
     if (state.row)
         return state.row;
+    if (protected_git_data(state.git)) /* it has to be checked when it gets there, one by one */
+        return protected_row(".git/*");
     if (!content->is_whole && !protected_is_open(&state))
         return NULL;
     /* A HEAD is made nowhere outside of a git directory, so none is moved there either. */

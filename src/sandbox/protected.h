@@ -30,6 +30,20 @@ const struct protected_name *protected_names(size_t *ret_count);
  * detached mount of the grant. Returns NULL if the place is not protected. */
 const struct protected_name *protected_judge(int parent, const char *path);
 
+/* Data of git's that is free but believed by git: it comes into being checked, and only by a rename
+ * or a second name, so that nobody can write to it later. */
+enum protected_data {
+    PROTECTED_DATA_NONE,
+    PROTECTED_DATA_INDEX,       /* sandbox/git_index.h */
+    PROTECTED_DATA_PACKED_REFS, /* sandbox/git_data.h */
+    PROTECTED_DATA_MERGE_RR,
+    PROTECTED_DATA_OBJECT,  /* sandbox/git_object.h; never changed, removed or replaced */
+    PROTECTED_DATA_OBJECTS, /* a directory of such; never moved, nor something else there */
+};
+
+/* Which of it is at the place; arguments as above. For places that are not protected. */
+enum protected_data protected_judge_data(int parent, const char *path);
+
 /* Judges a symbolic link that is to be made at `path`, or moved there; arguments as above. A link
  * is protected also where a directory would not be: `.config` as a link would let any directory
  * stand for the one that has `git` in it. */

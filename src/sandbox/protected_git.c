@@ -9,20 +9,36 @@
 #include "base/cleanup.h"
 #include "sandbox/protected_internal.h"
 
-/* Folded. A name with `.lock` behind it is as free as without. */
+/* Folded. A name with `.lock` behind it is as free as without.
+ *
+ * Each is written by ordinary work and only read as what it is: names of commits (HEAD and its
+ * like, shallow), words for people (messages, gc.log), the number of a process (gc.pid). */
 static const char *const free_files[] = {
-    "index",       "head",        "orig_head",        "fetch_head",      "merge_head",
-    "merge_msg",   "merge_mode",  "merge_rr",         "merge_autostash", "auto_merge",
-    "squash_msg",  "revert_head", "cherry_pick_head", "rebase_head",     "commit_editmsg",
-    "tag_editmsg", "packed-refs", "notes_editmsg",    "description",     "packed-refs.new",
-    "gc.pid",      "gc.log",      "shallow",          "bisect_log",      "edit_description",
+    "head",        "orig_head",      "fetch_head",  "merge_head",       "merge_msg",
+    "merge_mode",  "auto_merge",     "squash_msg",  "revert_head",      "cherry_pick_head",
+    "rebase_head", "commit_editmsg", "tag_editmsg", "notes_editmsg",    "packed-refs.new",
+    "gc.pid",      "gc.log",         "shallow",     "edit_description",
 };
 
-/* With anything behind them: temporary files of git's own. */
-static const char *const free_beginnings[] = {"sharedindex.", "sharedindex_", "shallow_",
-                                              "next-index-",  "index.stash.", "tmp-"};
+/* Files that git believes. They are free, but come into being by a rename only, and what they then
+ * hold is checked: git_index.h, broker/git_data.c. Their `.lock` files are free. */
+static const struct {
+    const char *name;
+    enum protected_git git;
+} checked_files[] = {
+    {"index",       GIT_INDEX      },
+    {"packed-refs", GIT_PACKED_REFS},
+    {"merge_rr",    GIT_MERGE_RR   },
+};
 
-static const char *const free_directories[] = {"refs", "logs", "reftable", "rr-cache", "lfs"};
+/* With anything behind them: temporary files of git's own, that no other git looks at. A split
+ * index (sharedindex.*) is not among them: it cannot be checked. */
+static const char *const free_beginnings[] = {"sharedindex_", "shallow_", "next-index-",
+                                              "index.stash.", "tmp-"};
+
+/* Names of commits, their history, and large files by their digest. Not free are rr-cache, from
+ * where git puts text into files that it merges, and reftable, which cannot be checked. */
+static const char *const free_directories[] = {"logs", "lfs"};
 
 /* Obeyed by git, in the top of a git directory. The rows of the table that begin with `.git/` have
  * the reasons. */
@@ -61,9 +77,13 @@ static size_t without_lock(const char *name, size_t len)
 
 const char *protected_git_setting(size_t i)
 {
+    static const char *const more[] = {"objects",  "refs",     "index",    "packed-refs",
+                                       "merge_rr", "rr-cache", "reftable", "merge_autostash"};
+
     if (i < ARRAY_SIZE(settings))
         return settings[i];
-    return i == ARRAY_SIZE(settings) ? "objects" : NULL;
+    i -= ARRAY_SIZE(settings);
+    return i < ARRAY_SIZE(more) ? more[i] : NULL;
 }
 
 static bool is_free_file(const char *name, size_t len)
@@ -93,10 +113,18 @@ static bool is_hex(char c)
     return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
 }
 
-static bool is_object_name(const char *name, size_t len)
+static bool is_all_hex(const char *name, size_t len)
 {
-    return (len == 2 && is_hex(name[0]) && is_hex(name[1])) || equals(name, len, "pack") ||
-           begins(name, len, "tmp_") || begins(name, len, "incoming-") ||
+    for (size_t i = 0; i < len; i++)
+        if (!is_hex(name[i]))
+            return false;
+    return true;
+}
+
+/* Where git puts objects together before they get their names. */
+static bool is_object_draft(const char *name, size_t len)
+{
+    return begins(name, len, "tmp_") || begins(name, len, "incoming-") ||
            without_lock(name, len) != len;
 }
 
@@ -108,10 +136,26 @@ static void put(struct protected_state *state, enum protected_git git,
     state->row = row;
 }
 
+static enum protected_git checked_file(const char *name, size_t len)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(checked_files); i++)
+        if (equals(name, len, checked_files[i].name))
+            return checked_files[i].git;
+    return without_lock(name, len) != len && checked_file(name, without_lock(name, len))
+               ? GIT_FREE
+               : GIT_OUTSIDE;
+}
+
 static void step_top(struct protected_state *state, const char *name, size_t len,
                      enum protected_git data)
 {
-    if (is_free_file(name, len) || IS_ONE_OF(free_directories, name, len))
+    enum protected_git checked = checked_file(name, len);
+
+    if (checked)
+        put(state, checked == GIT_FREE ? data : checked, NULL);
+    else if (equals(name, len, "refs"))
+        put(state, data == GIT_FREE ? GIT_REFS : data, NULL);
+    else if (is_free_file(name, len) || IS_ONE_OF(free_directories, name, len))
         put(state, data, NULL);
     else if (equals(name, len, "objects"))
         put(state, GIT_OBJECTS, NULL);
@@ -134,12 +178,51 @@ static void step_module(struct protected_state *state, const char *name, size_t 
     if (IS_ONE_OF(settings, name, len) && !equals(name, len, "modules") &&
         !equals(name, len, "worktrees") && !equals(name, len, "info"))
         put(state, GIT_OUTSIDE, setting_row(name, len));
-    else if (is_data && !equals(name, len, "info"))
+    else if (is_data && equals(name, len, "replace"))
+        put(state, GIT_OUTSIDE, protected_row(".git/refs/replace"));
+    else if (is_data && !equals(name, len, "info") && !equals(name, len, "objects") &&
+             !checked_file(name, len))
         put(state, GIT_MODULE_FREE, NULL);
     else
         step_top(state, name, len, GIT_MODULE_FREE);
-    if (state->git == GIT_OUTSIDE && !IS_ONE_OF(settings, name, len))
+    if (state->git == GIT_OUTSIDE && !IS_ONE_OF(settings, name, len) &&
+        !equals(name, len, "replace"))
         put(state, GIT_MODULE, protected_row(".git/modules"));
+}
+
+/* Packs, and what speeds up the search in them and in the history, are believed by git and would
+ * have to be unpacked as a whole to be checked. */
+static void step_objects(struct protected_state *state, const char *name, size_t len)
+{
+    if (len == 2 && is_all_hex(name, len))
+        put(state, GIT_FANOUT, NULL);
+    else if (equals(name, len, "info"))
+        put(state, GIT_OUTSIDE, protected_row(".git/objects/info"));
+    else if (equals(name, len, "pack"))
+        put(state, GIT_OUTSIDE, protected_row(".git/objects/pack"));
+    else if (is_object_draft(name, len))
+        put(state, GIT_FREE, NULL);
+    else
+        put(state, GIT_OUTSIDE, protected_row(".git/*"));
+}
+
+enum protected_data protected_git_data(enum protected_git git)
+{
+    switch (git) {
+    case GIT_INDEX:
+        return PROTECTED_DATA_INDEX;
+    case GIT_PACKED_REFS:
+        return PROTECTED_DATA_PACKED_REFS;
+    case GIT_MERGE_RR:
+        return PROTECTED_DATA_MERGE_RR;
+    case GIT_OBJECTS:
+    case GIT_FANOUT:
+        return PROTECTED_DATA_OBJECTS;
+    case GIT_OBJECT:
+        return PROTECTED_DATA_OBJECT;
+    default:
+        return PROTECTED_DATA_NONE;
+    }
 }
 
 void protected_git_step(struct protected_state *state, const char *name, size_t len)
@@ -151,18 +234,14 @@ void protected_git_step(struct protected_state *state, const char *name, size_t 
         step_top(state, name, len, GIT_FREE);
         break;
     case GIT_OBJECTS:
-        if (equals(name, len, "info"))
-            put(state, GIT_OBJECTS_INFO, NULL);
-        else if (is_object_name(name, len))
-            put(state, GIT_FREE, NULL);
-        else
-            put(state, GIT_OUTSIDE, protected_row(".git/*"));
+        step_objects(state, name, len);
         break;
-    case GIT_OBJECTS_INFO:
-        if (equals(name, len, "alternates"))
-            put(state, GIT_OUTSIDE, protected_row(".git/objects/info/alternates"));
-        else if (equals(name, len, "http-alternates"))
-            put(state, GIT_OUTSIDE, protected_row(".git/objects/info/http-alternates"));
+    case GIT_FANOUT:
+        put(state, (len == 38 || len == 62) && is_all_hex(name, len) ? GIT_OBJECT : GIT_FREE, NULL);
+        break;
+    case GIT_REFS:
+        if (equals(name, len, "replace"))
+            put(state, GIT_OUTSIDE, protected_row(".git/refs/replace"));
         else
             put(state, GIT_FREE, NULL);
         break;
@@ -183,6 +262,10 @@ void protected_git_step(struct protected_state *state, const char *name, size_t 
         step_module(state, name, len);
         break;
     case GIT_FREE:
+    case GIT_INDEX:
+    case GIT_PACKED_REFS:
+    case GIT_MERGE_RR:
+    case GIT_OBJECT:
         put(state, GIT_FREE, NULL);
         break;
     case GIT_OUTSIDE:

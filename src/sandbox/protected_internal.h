@@ -17,15 +17,20 @@
 /* Where a directory is inside a git directory. */
 enum protected_git {
     GIT_OUTSIDE,
-    GIT_TOP,          /* it is the git directory */
-    GIT_FREE,         /* git's data; nothing in it is obeyed */
-    GIT_OBJECTS,      /* objects/ */
-    GIT_OBJECTS_INFO, /* objects/info/ */
-    GIT_INFO,         /* info/ */
-    GIT_WORKTREES,    /* worktrees/: each name in it is the git directory of a worktree */
-    GIT_MODULES,      /* modules/: each name in it is, or leads to, one of a submodule */
-    GIT_MODULE,       /* below that: a git directory, or one more name on the way to one */
-    GIT_MODULE_FREE,  /* data of that */
+    GIT_TOP,         /* it is the git directory */
+    GIT_FREE,        /* git's data; nothing in it is obeyed */
+    GIT_INDEX,       /* an index; it is checked when it comes into being, as the next two are */
+    GIT_PACKED_REFS, /* packed-refs */
+    GIT_MERGE_RR,    /* MERGE_RR */
+    GIT_REFS,        /* refs/ */
+    GIT_OBJECTS,     /* objects/ */
+    GIT_FANOUT,      /* objects/ab/ */
+    GIT_OBJECT,      /* an object in a file of its own, checked */
+    GIT_INFO,        /* info/ */
+    GIT_WORKTREES,   /* worktrees/: each name in it is the git directory of a worktree */
+    GIT_MODULES,     /* modules/: each name in it is, or leads to, one of a submodule */
+    GIT_MODULE,      /* below that: a git directory, or one more name on the way to one */
+    GIT_MODULE_FREE, /* data of that */
 };
 
 /* What is known of a place from the names that lead to it. Starts zeroed, at the root of a path
@@ -65,6 +70,8 @@ const struct protected_name *protected_row(const char *pattern);
 
 /* In protected_git.c; `name` is folded. */
 void protected_git_step(struct protected_state *state, const char *name, size_t len);
+
+enum protected_data protected_git_data(enum protected_git git);
 
 /* The names that git obeys in the top of a git directory, or that lead to such; NULL: no more. */
 const char *protected_git_setting(size_t index);

@@ -553,6 +553,29 @@ const struct protected_name *survey_judge_path(const struct survey *s, const cha
     return s->n_places ? judge_by_places(s, path, false, -1) : NULL;
 }
 
+enum protected_data survey_judge_data(const struct survey *s, const char *path)
+{
+    enum protected_data data = PROTECTED_DATA_NONE;
+    size_t len = 0;
+
+    while (s->n_places && !data) {
+        for (size_t i = lower_bound(s, path, len);
+             !data && i < s->n_places && strncmp(s->places[i].path, path, len) == 0 &&
+             !s->places[i].path[len];
+             i++) {
+            struct protected_state state = s->places[i].state;
+
+            protected_walk(&state, path + len);
+            data = protected_git_data(state.git);
+        }
+        if (!path[len])
+            break;
+        len += path[len] == '/';
+        len += strcspn(path + len, "/");
+    }
+    return data;
+}
+
 const struct protected_name *survey_judge_move(const struct survey *s, int dir, const char *path)
 {
     size_t len = strlen(path), at;

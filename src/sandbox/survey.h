@@ -49,6 +49,9 @@ bool survey_has_directories(const struct survey *survey);
 const struct protected_name *survey_judge_path(const struct survey *survey,
                                                const char *relative_path);
 
+/* As protected_judge_data(), for git directories that the survey found under other names. */
+enum protected_data survey_judge_data(const struct survey *survey, const char *relative_path);
+
 /* In addition, for something that is moved, linked or made as a link at this place: would it bring
  * a protected place along, or hide one? `dir` as in protected_judge_move(), -1 for a new link. */
 const struct protected_name *survey_judge_move(const struct survey *survey, int dir,

@@ -273,18 +273,12 @@ static void what_git_writes_in_ordinary_work_is_free(void **state)
         "logs/refs/heads/main",
         "objects/ab",
         "objects/ab/cdef",
-        "objects/pack/pack-1.idx",
         "objects/ab/tmp_obj_x",
-        "objects/info/packs",
-        "objects/info/commit-graph",
-        "objects/info/commit-graphs/x",
         "info/refs",
         "info/refs.lock",
         "gc.pid",
         "gc.pid.lock",
-        "description",
         "shallow.lock",
-        "sharedindex.1234",
         "worktrees/w/index",
         "worktrees/w/HEAD",
         "worktrees/w/logs/HEAD",
@@ -293,7 +287,6 @@ static void what_git_writes_in_ordinary_work_is_free(void **state)
         "modules/a/b/objects/ab/cd",
         "modules/s/logs/HEAD",
         "modules/s/modules/t/index",
-        "rr-cache/x/postimage",
         "lfs/objects/ab/cd",
     };
     char path[256];
@@ -343,6 +336,20 @@ static void what_directs_git_is_protected(void **state)
         "sequencer/todo",
         "objects/info/alternates",
         "objects/info/http-alternates",
+        "objects/info/packs",
+        "objects/info/commit-graphs/x",
+        "objects/pack",
+        "objects/pack/pack-1.idx",
+        "refs/replace",
+        "refs/Replace/x",
+        "modules/s/refs/replace/x",
+        "rr-cache",
+        "rr-cache/x/postimage",
+        "reftable/x",
+        "MERGE_AUTOSTASH",
+        "BISECT_LOG",
+        "description",
+        "sharedindex.1234",
         "objects/x",
         "branches/x",
         "remotes/origin",
@@ -359,6 +366,38 @@ static void what_directs_git_is_protected(void **state)
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         (void)snprintf(path, sizeof(path), "/home/u/p/.git%s%s", *names[i] ? "/" : "", names[i]);
         assert_protected(path);
+    }
+}
+
+static void what_git_believes_is_known(void **state)
+{
+    static const struct {
+        const char *path;
+        enum protected_data data;
+    } places[] = {
+        {".git/index",                                                       PROTECTED_DATA_INDEX      },
+        {".GIT/Index",                                                       PROTECTED_DATA_INDEX      },
+        {".git/index.lock",                                                  PROTECTED_DATA_NONE       },
+        {"index",                                                            PROTECTED_DATA_NONE       },
+        {".git/worktrees/w/index",                                           PROTECTED_DATA_INDEX      },
+        {".git/modules/m/index",                                             PROTECTED_DATA_INDEX      },
+        {".git/modules/lfs/m/index",                                         PROTECTED_DATA_INDEX      },
+        {".git/packed-refs",                                                 PROTECTED_DATA_PACKED_REFS},
+        {".git/MERGE_RR",                                                    PROTECTED_DATA_MERGE_RR   },
+        {".git/objects",                                                     PROTECTED_DATA_OBJECTS    },
+        {".git/objects/ab",                                                  PROTECTED_DATA_OBJECTS    },
+        {".git/objects/ab/0123456789012345678901234567890123456g",           PROTECTED_DATA_NONE       },
+        {".git/objects/ab/01234567890123456789012345678901234567",           PROTECTED_DATA_OBJECT     },
+        {".git/objects/AB/ABCDEFABCDEFABCDEFABCDEFABCDEFABCDEF01",           PROTECTED_DATA_OBJECT     },
+        {".git/modules/m/objects/ab/01234567890123456789012345678901234567", PROTECTED_DATA_OBJECT     },
+        {".git/objects/tmp_x/ab/01234567890123456789012345678901234567",     PROTECTED_DATA_NONE       },
+    };
+    char path[256];
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
+        (void)snprintf(path, sizeof(path), "/home/u/p/%s", places[i].path);
+        assert_int_equal(protected_judge_data(-1, path), places[i].data);
     }
 }
 
@@ -504,7 +543,7 @@ static void no_link_gets_into_a_git_directory(void **state)
 static void no_git_directory_leaves_the_data_of_one(void **state)
 {
     static const char *const sources[] = {
-        "/home/u/p/.git/refs/heads/x", "/home/u/p/.git/logs/x", "/home/u/p/.git/objects/info/x",
+        "/home/u/p/.git/refs/heads/x", "/home/u/p/.git/logs/x", "/home/u/p/.git/objects/tmp_x/x",
         "/home/u/p/.git/modules/m/refs/x", "/home/u/p/node_modules/x"};
 
     (void)state;
@@ -662,6 +701,7 @@ int main(void)
         cmocka_unit_test(folding_is_bounded_and_keeps_what_it_does_not_know),
         cmocka_unit_test(what_git_writes_in_ordinary_work_is_free),
         cmocka_unit_test(what_directs_git_is_protected),
+        cmocka_unit_test(what_git_believes_is_known),
         cmocka_unit_test(a_git_directory_of_another_name_is_known_by_what_is_in_it),
         cmocka_unit_test(no_directory_becomes_a_git_directory),
         cmocka_unit_test(links_are_judged_by_what_they_would_stand_for),
