@@ -13,11 +13,26 @@
 /* As many as the kernel follows. */
 #define LINKS_FOLLOWED_MAX 40
 
+/* Where a path has ".." in it, the kernel gives up (EAGAIN) when something is mounted or renamed
+ * meanwhile, anywhere on the machine. */
+#define ATTEMPTS_MAX 1000
+
+static int open_resolved(int dir, const char *path, int flags, uint64_t resolve)
+{
+    struct open_how how = {.flags = (uint64_t)(flags | O_CLOEXEC), .resolve = resolve};
+    int fd = -1;
+
+    for (int i = 0; i < ATTEMPTS_MAX; i++) {
+        fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+        if (fd >= 0 || errno != EAGAIN)
+            break;
+    }
+    return fd;
+}
+
 static int open_directory(int dir, const char *path, uint64_t resolve)
 {
-    struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC, .resolve = resolve};
-
-    return (int)syscall(SYS_openat2, dir, path, &how, sizeof(how));
+    return open_resolved(dir, path, O_PATH | O_DIRECTORY, resolve);
 }
 
 /* What follows a directory's path, or NULL: the path is not in it. */
@@ -382,11 +397,9 @@ static long resolve_descriptor(struct broker *b, pid_t pid, int number, bool is_
 /* ".", "..", and the granted directory itself have no name in a directory below the grant. */
 static long resolve_directory(struct broker *b, const char *path, bool follows, struct place *place)
 {
-    struct open_how how = {
-        .flags = O_PATH | O_DIRECTORY | O_CLOEXEC | (follows ? 0 : O_NOFOLLOW),
-        .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
-    };
-    cleanup_close int fd = (int)syscall(SYS_openat2, b->root, path, &how, sizeof(how));
+    cleanup_close int fd =
+        open_resolved(b->root, path, O_PATH | O_DIRECTORY | (follows ? 0 : O_NOFOLLOW),
+                      RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 
     return fd < 0 ? ANSWER_CONTINUE : place_of_descriptor(b, fd, place);
 }

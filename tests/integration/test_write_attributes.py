@@ -213,3 +213,24 @@ def test_more_hard_links_than_are_remembered_are_refused(who, folder):
     answer = run(who, folder, textwrap.dedent(code), "--timeout", "300")
     assert answer.json["stdout"] == "65536 True\nfine\n", answer
     assert "hard links" in answer.json["denials"][0]["hint"], answer
+
+
+def test_paths_with_dots_mean_the_same_while_others_rename(who, folder):
+    """The kernel gives up on such a path when something is renamed anywhere meanwhile; the broker asks again."""
+    code = """
+        import threading
+        os.mkdir('/workspace/a'); stop = False
+        def rename():
+            while not stop: os.rename('/workspace/a', '/workspace/b'); os.rename('/workspace/b', '/workspace/a')
+        threads = [threading.Thread(target=rename) for _ in range(2)]
+        for t in threads: t.start()
+        failed = 0
+        for i in range(1500):
+            for path in ('d/../f', 'd/sub/../../d/sub/../g'):
+                try: os.close(os.open(path, os.O_WRONLY)); os.utime('d/..')
+                except OSError: failed += 1
+        stop = True
+        for t in threads: t.join()
+        print(failed)
+        """
+    assert run(who, folder, code, "--timeout", "120").json["stdout"] == "0\n"
