@@ -321,18 +321,50 @@ static enum scrub_read read_value(const struct scrub *s, const struct name *name
     return r;
 }
 
+/* name: |, and its lines. */
+static enum scrub_read read_block(struct scrub *s, unsigned kind, size_t from,
+                                  const struct name *name, enum scrub_name what, size_t at)
+{
+    size_t lines;
+    enum scrub_read r = scrub_begins_block(s, at, &lines);
+    struct scrub_line line;
+
+    if (r != READ_VALUE)
+        return r;
+    line = scrub_line_at(s, at);
+    if (line.is_known)
+        scrub_read_block(s, kind, from, what, lines, name->start - line.start);
+    return READ_VALUE;
+}
+
 static void read_assigned(struct scrub *s, unsigned kind, size_t from, const struct name *name,
                           enum scrub_name what, enum sign sign, size_t at)
 {
     struct scrub_value value = {.start = at};
-    enum scrub_read r = read_value(s, name, &sign, &at, &value);
+    enum scrub_read r = READ_NONE;
 
+    if (sign == SIGN_COLON && at < s->view.len && strchr("|>", scrub_at(s, at))) {
+        r = read_block(s, kind, from, name, what, at);
+        if (r == READ_VALUE)
+            return;
+    }
+    if (r == READ_NONE)
+        r = read_value(s, name, &sign, &at, &value);
     if (r == READ_MORE) {
         scrub_wait(s, kind, from, value.start);
         return;
     }
     if (r == READ_NONE)
         return;
+    if (value.is_open || value.has_lines) {
+        if (sign == SIGN_COMMA)
+            return;
+        if (value.is_open)
+            scrub_read_triple(s, kind, from, what, &value);
+        else
+            scrub_found_lines(s, kind, from, what, value.start, value.end);
+        return;
+    }
     value.is_env = (sign == SIGN_EQUALS && at == name->end + 1) || sign == SIGN_ELEMENT;
     value.has_line = name->has_line && sign == SIGN_COLON && ends_line(s, value.end);
     value.is_constant = sign == SIGN_BLANK || is_constant(s, name);

@@ -609,6 +609,7 @@ static void restart(struct scrub *s)
     s->view_offset = 0;
     s->lines = 1;
     s->emitted = s->done = s->masked_start = s->masked_end = s->rules_done = 0;
+    s->block_from = s->block_to = 0;
     s->swallow = SWALLOW_NONE;
     s->is_final = false;
 }

@@ -1,7 +1,8 @@
 /* The masker: a program's text goes in, text without secrets comes out.
  *
  * It is a stream: a secret that arrives in pieces is masked as if it had come in one. What might
- * still become one waits (at most SCRUB_HOLD_MAX bytes); whatever ends with a newline does not.
+ * still become one waits (at most SCRUB_HOLD_MAX bytes); whatever ends with a newline does not, but
+ * for a value whose quote is still open.
  * What comes out does not depend on how the stream was cut. Work is linear in the text, whatever
  * the text is, and counted (scrub_work()); memory is bounded, and when anything fails nothing comes
  * out any more.

@@ -183,6 +183,8 @@ struct scrub {
     struct buf joined;     /* that, and what was read once more */
     uint64_t tail_lines;
 
+    uint64_t block_from, block_to; /* the last value of several lines: places in the stream */
+
     enum scrub_swallow swallow;
     bool pem_has_begun; /* its first line has been taken */
 
@@ -398,6 +400,8 @@ struct scrub_value {
     bool is_format;     /* {...} in it is code */
     bool is_expanded;   /* $(...) in double quotes may be code */
     bool is_quoted;
+    bool has_lines;   /* several, up to its quote */
+    bool is_open;     /* three quotes that are not closed in their line */
     bool is_data;     /* in a notation that has no code */
     bool is_env;      /* name=value without spaces */
     bool is_constant; /* NAME or --name: what follows is no piece of code */
@@ -422,6 +426,29 @@ bool scrub_is_half_call(const struct scrub *s, const struct scrub_value *value);
 void scrub_found_value(struct scrub *s, unsigned kind, size_t from,
                        const struct scrub_value *value);
 bool scrub_is_placeholder(const char *text, size_t len);
+
+/* ---- values of several lines (block.c) ---- */
+
+/* Masks the lines of [start, end) that look secret. */
+void scrub_found_lines(struct scrub *s, unsigned kind, size_t from, enum scrub_name what,
+                       size_t start, size_t end);
+
+/* The same for a string with three quotes, of which this is the first line. Waits for its end. */
+void scrub_read_triple(struct scrub *s, unsigned kind, size_t from, enum scrub_name what,
+                       const struct scrub_value *value);
+
+/* Where the string ends whose text begins at `at`, and goes on in the next lines. READ_NONE:
+ * nowhere near, or it has words, and is no secret. */
+enum scrub_read scrub_find_closing(const struct scrub *s, size_t at, unsigned char quote,
+                                   size_t *ret_end);
+
+/* The sign of a block scalar stands here, | or >; its lines begin at *ret_lines. */
+enum scrub_read scrub_begins_block(const struct scrub *s, size_t at, size_t *ret_lines);
+
+/* Masks its lines that look secret: those that are indented farther than its name. Waits for them.
+ */
+void scrub_read_block(struct scrub *s, unsigned kind, size_t from, enum scrub_name what, size_t at,
+                      size_t column);
 
 /* ---- commands behind values (shell.c) ---- */
 

@@ -88,6 +88,15 @@ static size_t skip_prefix(const struct scrub *s, size_t at)
     return at;
 }
 
+/* """ or ''' */
+static enum scrub_read read_triple(const struct scrub *s, size_t at, struct scrub_value *ret)
+{
+    enum scrub_read r = read_quoted(s, at, 0, SCRUB_LEVELS, ret);
+
+    ret->is_open = r == READ_VALUE && is_unclosed(s, ret);
+    return r;
+}
+
 /* The text stands here. READ_MORE: it may. */
 static enum scrub_read is_text_at(const struct scrub *s, size_t at, const char *text)
 {
@@ -146,11 +155,15 @@ enum scrub_read scrub_read_value(const struct scrub *s, size_t at, enum scrub_ru
         /* """ and ''' */
         if (at + 1 < s->view.len && scrub_at(s, at) == (unsigned char)ret->quote &&
             scrub_at(s, at + 1) == (unsigned char)ret->quote)
-            return read_quoted(s, at + 2, 0, SCRUB_LEVELS, ret);
+            return read_triple(s, at + 2, ret);
         r = read_quoted(s, at, depth, level_of(depth), ret);
         if (r != READ_VALUE || !is_unclosed(s, ret))
             return r;
-        /* No string of this line. */
+        r = depth ? READ_NONE : scrub_find_closing(s, at, (unsigned char)ret->quote, &ret->end);
+        ret->has_lines = r == READ_VALUE;
+        if (r != READ_NONE)
+            return r;
+        /* No string. */
         ret->quote = 0;
         return read_bare(s, at, bare, ret);
     }
@@ -572,7 +585,7 @@ bool scrub_is_secret_value(const struct scrub *s, enum scrub_name name,
     size_t len = whole < SCRUB_JUDGE_MAX ? whole : SCRUB_JUDGE_MAX;
     struct shape n;
 
-    if (len < 6 || name == NAME_NONE)
+    if (len < 6 || name == NAME_NONE || memcmp(text, "-----", 5) == 0) /* a key or certificate */
         return false;
     scrub_charge(s, 4 * len);
     n = shape_of(text, len);

@@ -64,9 +64,12 @@ NOTATIONS = {
     "netrc": ("machine h1.example login ann password @\n", ["login ann"], ""),
     "diff": ("-password: @\n+password: none\n", ["\n+password: none"], ""),
     "kubernetes": ("apiVersion: v1\nkind: Secret\nstringData:\n  password: @\nmetadata:\n  name: db\n", ["\nmetadata:\n  name: db"], ""),
+    "yaml block": ("db:\n  password: |\n    @\n  host: h1\n", ["\n  host: h1"], ""),
+    "triple quotes, lines": ("password = '''\n@\n'''\nstart()\n", ["'''\nstart()"], "'\\"),
+    "shell, lines": ("DB_PASSWORD='\n@\n' make run\n", ["' make run"], "'\\"),
     "field": ("- name: DB_PASSWORD\n  value: @\n- name: PORT\n", ["\n- name: PORT"], ""),
 }
-QUOTED = ("yaml quoted|dotenv quoted|json|json in json|python dict|python call|python name|triple quotes|cdata|attribute|entities|"
+QUOTED = ("yaml quoted|dotenv quoted|json|json in json|python dict|python call|python name|triple quotes.*|yaml block|cdata|attribute|entities|"
           "bearer.*|shell,.*|userinfo.*|cookie|pgpass|kubernetes")
 BARE = f"(?!(?:{QUOTED})$).*"
 

@@ -156,32 +156,32 @@ static void operators_between_blanks(void **state)
 static void in_doubt_nothing_of_a_value_comes_out(void **state)
 {
     static const char *const cases[][2] = {
-        {"password: ab|cd;ef\n",                        "password: @\n"                           },
-        {"PASSWORD=ab;cd|ef\n",                         "PASSWORD=@\n"                            },
-        {"PASSWORD=ab;cd|ef # note\n",                  "PASSWORD=@ # note\n"                     },
-        {"PASSWORD=hunter2;touch\n",                    "PASSWORD=@\n"                            },
-        {"password=ab`cd`ef\n",                         "password=@\n"                            },
-        {"password = ab<cd>ef\n",                       "password = @\n"                          },
-        {"password: ab\"cd'ef\n",                       "password: @\n"                           },
-        {"password: \"ab&cd # no end\n",                "password: \"ab&cd # no end\n"            },
-        {"password: \"k9Zx81 # no end\n",               "password: \"@ # no end\n"                },
-        {"x login password=ab;touch for ann\n",         "x login password=@ for ann\n"            },
-        {"x login password=ab;touch user=ann\n",        "x login password=@ user=ann\n"           },
-        {"<password>a&amp;b;c</password>\n",            "<password>@</password>\n"                },
-        {"<password><![CDATA[a<b&c]]></password>\n",    "<password><![CDATA[a<b&c]]></password>\n"},
-        {"<password><![CDATA[ab<cd&]]></password>\n",   "<password><![CDATA[@]]></password>\n"    },
-        {"password=&quot;ab&amp;cd&quot; x\n",          "password=&quot;@&quot; x\n"              },
-        {"h?password=a;b|cde&page=2\n",                 "h?password=@&page=2\n"                   },
-        {"h?password=ab(cde)f#part\n",                  "h?password=@#part\n"                     },
+        {"password: ab|cd;ef\n",                       "password: @\n"                           },
+        {"PASSWORD=ab;cd|ef\n",                        "PASSWORD=@\n"                            },
+        {"PASSWORD=ab;cd|ef # note\n",                 "PASSWORD=@ # note\n"                     },
+        {"PASSWORD=hunter2;touch\n",                   "PASSWORD=@\n"                            },
+        {"password=ab`cd`ef\n",                        "password=@\n"                            },
+        {"password = ab<cd>ef\n",                      "password = @\n"                          },
+        {"password: ab\"cd'ef\n",                      "password: @\n"                           },
+        {"password: \"ab&cd # no end\n",               "password: \"ab&cd # no end\n"            },
+        {"password: \"k9Zx81 # no end\n",              "password: \"@ # no end\n"                },
+        {"x login password=ab;touch for ann\n",        "x login password=@ for ann\n"            },
+        {"x login password=ab;touch user=ann\n",       "x login password=@ user=ann\n"           },
+        {"<password>a&amp;b;c</password>\n",           "<password>@</password>\n"                },
+        {"<password><![CDATA[a<b&c]]></password>\n",   "<password><![CDATA[a<b&c]]></password>\n"},
+        {"<password><![CDATA[ab<cd&]]></password>\n",  "<password><![CDATA[@]]></password>\n"    },
+        {"password=&quot;ab&amp;cd&quot; x\n",         "password=&quot;@&quot; x\n"              },
+        {"h?password=a;b|cde&page=2\n",                "h?password=@&page=2\n"                   },
+        {"h?password=ab(cde)f#part\n",                 "h?password=@#part\n"                     },
         {"{\"password\": \"ab`cd`$(;)\", \"n\": 1}\n", "{\"password\": \"@\", \"n\": 1}\n"       },
-        {"{'password': 'it\\'s;ls -l', 'n': 1}\n",      "{'password': 'it\\'s;ls -l', 'n': 1}\n"  },
-        {"{'password': 'it\\'s;ls', 'n': 1}\n",         "{'password': '@', 'n': 1}\n"             },
-        {"x-api-key: ab;cd|ef12\n",                     "x-api-key: ^\n"                          },
-        {"a=b;Password=ab;cd|ef;Max Size=3\n",          "a=b;Password=@;Max Size=3\n"             },
-        {"note password=k9Zx81Qm,ann@h.test,more\n",    "note password=@\n"                       },
-        {"DB_PASSWORD=k9Zx81Qm;k9Zx81Qm\n",             "DB_PASSWORD=@\n"                         },
-        {"password='k9Zx81Qm\\';k9Zx81Qm'\n",           "password='@'\n"                          },
-        {"password=\"k9Zx81Qm${x1}k9Zx81Qm\"\n",        "password=\"@${x1}@\"\n"                  },
+        {"{'password': 'it\\'s;ls -l', 'n': 1}\n",     "{'password': 'it\\'s;ls -l', 'n': 1}\n"  },
+        {"{'password': 'it\\'s;ls', 'n': 1}\n",        "{'password': '@', 'n': 1}\n"             },
+        {"x-api-key: ab;cd|ef12\n",                    "x-api-key: ^\n"                          },
+        {"a=b;Password=ab;cd|ef;Max Size=3\n",         "a=b;Password=@;Max Size=3\n"             },
+        {"note password=k9Zx81Qm,ann@h.test,more\n",   "note password=@\n"                       },
+        {"DB_PASSWORD=k9Zx81Qm;k9Zx81Qm\n",            "DB_PASSWORD=@\n"                         },
+        {"password='k9Zx81Qm\\';k9Zx81Qm'\n",          "password='@'\n"                          },
+        {"password=\"k9Zx81Qm${x1}k9Zx81Qm\"\n",       "password=\"@${x1}@\"\n"                  },
     };
     char expected[256];
 
@@ -240,6 +240,34 @@ static void lists_and_urls_and_headers(void **state)
           "Authorization: AWS4-HMAC-SHA256 [REDACTED_AUTHORIZATION]\nrun\n");
 }
 
+/* Each line by itself, and all that have no blank behind one that is secret. */
+static void values_of_several_lines(void **state)
+{
+    static const char *const cases[] = {
+        "password = \"\"\"@\n@\n\"\"\"\nrun12345()\n",
+        "password = '''\n@\n  @ '''; run()\nfalcon77\n",
+        "password: |\n  @\n  @\nuser: ann77777\n",
+        "db:\n  token: >-\n    @\n    two words\n\n    @\n  host: localhost1\n",
+        "  - secret: |2\n      @\n  - name: abcdefgh1\n",
+        "PASSWORD='@\n@\n' run it\n",
+        "PASSWORD=\"\n@\n\"\nnext1234\n",
+        "PASSWORD=\"@\nthis is prose\n\"\nnext1234\n",
+        "Enter password: >\nfalcon77\n",
+        "TLS_KEY=\"-----BEGIN CERTIFICATE-----\nMIIEabcd12345678\n-----END CERTIFICATE-----\"\n",
+    };
+
+    (void)state;
+    check_all(cases, ARRAY_SIZE(cases));
+    check("password: |\n  " SECRET "\n  ab==\nuser: ann\n",
+          "password: |\n  " LABEL "\n  " LABEL "\nuser: ann\n");
+    check("PASSWORD='k9Zx\n81Qm99\n' run\n", "PASSWORD='" LABEL "\n" LABEL "\n' run\n");
+    check("{\"private_key\": \"k9Zx\\n81Qm\\nab\", \"n\": 1}\n",
+          "{\"private_key\": \"" LABEL "\", \"n\": 1}\n");
+    check("TLS_KEY=\"-----BEGIN PRIVATE KEY-----\nMIIEabcd12345678MIIEabcd12345678\n"
+          "-----END PRIVATE KEY-----\"\nnext\n",
+          "TLS_KEY=\"[REDACTED_PRIVATE_KEY]\"\nnext\n");
+}
+
 /* The name of a field before, a flag, and the value itself, which may still become the word
  * `value`. */
 static void what_may_be_the_next_field_waits(void **state)
@@ -247,6 +275,10 @@ static void what_may_be_the_next_field_waits(void **state)
     (void)state;
     begin(NULL);
     check("xkey=-pass xxx=xdx\n", "xkey=-pass " LABEL "\n");
+    check("xkey=-pass xxx=xdx", "xkey=-pass " LABEL);
+    check("key=-pass token=xdx981 x\n", "key=-pass " LABEL " x\n");
+    check("tool --token password=xdx981 x\n", "tool --token " LABEL " x\n");
+    check("tool --token=password=xdx981 x\n", "tool --token=" LABEL " x\n");
     check("key=-pass valuexdx1\n", "key=-pass " LABEL "\n");
     check("name: TOKEN\n  value: " SECRET "22\n", "name: TOKEN\n  value: " LABEL "\n");
 }
@@ -294,6 +326,7 @@ int main(void)
         cmocka_unit_test(lists_and_urls_and_headers),
         cmocka_unit_test(operators_between_blanks),
         cmocka_unit_test(in_doubt_nothing_of_a_value_comes_out),
+        cmocka_unit_test(values_of_several_lines),
         cmocka_unit_test(what_may_be_the_next_field_waits),
         cmocka_unit_test(a_long_value_ends_at_an_operator),
         cmocka_unit_test(code_is_no_value),

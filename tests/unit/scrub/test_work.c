@@ -62,7 +62,17 @@ static const char *const words[] = {"name",
                                     "EMP-123456",
                                     "-----BEGIN PRIVATE KEY-----\\n",
                                     "pwd={",
-                                    "pwd=a{b"};
+                                    "pwd=a{b",
+                                    "pwd: |\n ",
+                                    "pwd: |\n  x\n pwd: >\n  ",
+                                    "pwd=\"\"\"\n",
+                                    "pwd=\"\n",
+                                    "pwd='a\npwd=\"b\npwd=`c\n",
+                                    "pwd=a(b",
+                                    "pwd=;a(",
+                                    "pwd=a;b ",
+                                    "[(\"pwd=a",
+                                    "export pwd=a;`"};
 
 /* What stands before and behind the whole. */
 static const char *const frames[][2] = {
@@ -238,7 +248,10 @@ static void mixtures_are_linear(void **state)
                                         "`",
                                         "\n",
                                         ",a",
-                                        "$("};
+                                        "$(",
+                                        "pwd: |\n ",
+                                        "pwd=\"\"\"",
+                                        ";a("};
     struct scrub_options options = {.is_aggressive = true};
     char brick[64];
 
