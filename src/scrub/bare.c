@@ -128,16 +128,28 @@ static enum scrub_read ends_at_sign(const struct scrub *s, const struct bare *ba
     return bare->ends & ENDS_PAIR && strchr(",;&", c) ? begins_pair(s, bare, at) : READ_NONE;
 }
 
+/* What a byte may be. Most are nothing, and a run is read byte by byte. */
+enum { BLANK = 1, QUOTE = 2, PARAMETER = 4, SIGN = 8 };
+
+static const unsigned char classes[256] = {
+    [0] = BLANK,    [' '] = BLANK,        ['\t'] = BLANK,    ['\n'] = BLANK,
+    ['\r'] = BLANK, ['"'] = QUOTE,        ['\''] = QUOTE,    ['`'] = QUOTE,
+    ['>'] = QUOTE,  ['<'] = QUOTE | SIGN, ['#'] = PARAMETER, ['&'] = PARAMETER | SIGN,
+    [','] = SIGN,   [';'] = SIGN,         [')'] = SIGN,      [']'] = SIGN,
+    ['}'] = SIGN,   ['\\'] = SIGN,
+};
+
 enum scrub_read scrub_ends_bare(const struct scrub *s, enum scrub_run_kind kind, size_t at)
 {
     const struct bare *bare = &kinds[kind];
-    unsigned char c = scrub_at(s, at);
+    unsigned char c = scrub_at(s, at), class = classes[c];
 
-    if (scrub_is_space(c) || !c || (bare->quote && c == bare->quote) ||
-        (bare->ends & ENDS_QUOTE && strchr("\"'`<>", c)) ||
-        (kind == RUN_PARAMETER && strchr("&#", c)))
+    if (!class)
+        return READ_NONE;
+    if (class & BLANK || (class & QUOTE && (bare->ends & ENDS_QUOTE || c == bare->quote)) ||
+        (class & PARAMETER && kind == RUN_PARAMETER))
         return READ_VALUE;
-    return strchr(",;&)]}\\<", c) ? ends_at_sign(s, bare, at) : READ_NONE;
+    return class & SIGN ? ends_at_sign(s, bare, at) : READ_NONE;
 }
 
 size_t scrub_trim_bare(const struct scrub *s, size_t start, size_t end)

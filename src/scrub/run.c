@@ -55,8 +55,6 @@ static enum scrub_read ends(const struct scrub *s, enum scrub_run_kind kind, siz
     unsigned char c = scrub_at(s, at);
     bool goes_on;
 
-    if (kind <= RUN_PARAMETER)
-        return scrub_ends_bare(s, kind, at);
     switch (kind) {
     case RUN_ELEMENT:
         goes_on = !scrub_is_space(c) && c != '<';
@@ -99,7 +97,8 @@ static void scan_plain(const struct scrub *s, enum scrub_run_kind kind, size_t a
 {
     run->is_more = false;
     for (; at < s->view.len && at != known; at++) {
-        enum scrub_read r = ends(s, kind, at);
+        enum scrub_read r =
+            kind <= RUN_PARAMETER ? scrub_ends_bare(s, kind, at) : ends(s, kind, at);
 
         run->is_more = r == READ_MORE;
         if (r != READ_NONE)
