@@ -8,7 +8,7 @@ static void release(struct task *task)
 {
     loop_work_cancel(&task->turn);
     fiber_free(task->fiber);
-    *task = (struct task){0};
+    *task = (struct task){.line = task->line};
 }
 
 static void step(void *arg)
@@ -22,7 +22,7 @@ static void step(void *arg)
     if (steps->spent)
         steps->spent(owner, loop_cpu_ns() - began_ns);
     if (!has_ended) {
-        loop_work_post(task->loop, &task->turn, step, task);
+        loop_line_post(task->loop, task->line, &task->turn, step, task);
         return;
     }
     release(task);
@@ -33,7 +33,8 @@ static bool prepare(struct task *task, struct loop *loop, const struct task_step
 {
     struct fiber *fiber = fiber_new(steps->work, arg);
 
-    *task = (struct task){.loop = loop, .fiber = fiber, .steps = steps, .arg = arg};
+    *task =
+        (struct task){.loop = loop, .fiber = fiber, .steps = steps, .arg = arg, .line = task->line};
     if (fiber)
         return true;
     steps->work(arg);
@@ -52,7 +53,7 @@ void task_begin(struct task *task, struct loop *loop, const struct task_steps *s
 void task_post(struct task *task, struct loop *loop, const struct task_steps *steps, void *arg)
 {
     if (prepare(task, loop, steps, arg))
-        loop_work_post(loop, &task->turn, step, task);
+        loop_line_post(loop, task->line, &task->turn, step, task);
 }
 
 bool task_is_under_way(const struct task *task)

@@ -29,6 +29,7 @@ struct task {
     struct fiber *fiber; /* NULL: it is not under way */
     const struct task_steps *steps;
     void *arg;
+    struct loop_line *line; /* set by the owner: whose line it waits in, or NULL */
 };
 
 /* Begins the work at once: short work is over, and done() was called, when this returns. Inside a

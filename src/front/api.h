@@ -150,6 +150,10 @@ struct store *api_kept(const struct api *api, struct error *err);
 /* Answers with what was kept, which was a stranger's, masked. Takes the value over. */
 void api_answer_masked(struct request *request, int status, json_t *value);
 
+/* The same with a further member, of which there is the text of its JSON. Takes that, too. */
+void api_answer_masked_with(struct request *request, int status, json_t *value, const char *name,
+                            struct buf *text);
+
 json_t *api_session_json(const struct session *session);
 
 /* What a checked body asks for; `parts` are those of a form, or NULL. The texts are the body's. End

@@ -53,13 +53,15 @@ static void load_work(struct request *request)
     int64_t version = (int64_t)json_integer_value(json_object_get(request->query, "version"));
     struct error err = {0};
     struct store *store = api_kept(request->api, &err);
+    cleanup(buf_done) struct buf state = {0};
     json_t *work = NULL;
 
-    if (!store ||
-        work_load(store, request->caller->keeper, request->params[0], version, &work, &err) < 0)
+    buf_init(&state, STATE_TEXT_MAX);
+    if (!store || work_load_text(store, request->caller->keeper, request->params[0], version, &work,
+                                 &state, &err) < 0)
         request_answer_error(request, &err);
     else
-        api_answer_masked(request, 200, work);
+        api_answer_masked_with(request, 200, work, "state", &state);
 }
 
 static const struct schema_field save_fields[] = {

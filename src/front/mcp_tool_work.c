@@ -1,8 +1,10 @@
 /* Refactoring sessions: work that goes on over several runs, and survives all of them. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/task.h"
 #include "front/mcp_tools.h"
 #include "gate/tokens.h"
 
@@ -47,17 +49,71 @@ json_t *mcp_object_result(struct mcp_call *call, json_t *object, bool is_error)
     return masked ? masked_result(call, masked, len, is_error) : NULL;
 }
 
-static void answer(struct mcp_call *call, json_t *object, bool is_error)
+/* A state may be a MiB of anything: it is written and masked a few milliseconds at a time. */
+struct masking {
+    struct mcp_call *call;
+    json_t *object, *result;
+    bool is_error;
+    struct task task;
+};
+
+static void mask(void *arg)
 {
-    json_t *result = mcp_object_result(call, object, is_error);
+    struct masking *m = arg;
+
+    m->result = mcp_object_result(m->call, json_incref(m->object), m->is_error);
+}
+
+static void free_masking(struct masking *m)
+{
+    json_decref(m->object);
+    json_decref(m->result);
+    free(m);
+}
+
+static void on_masked(void *arg)
+{
+    struct masking *m = arg;
+    struct mcp_call *call = m->call;
     struct error err = {0};
 
-    if (result) {
-        mcp_call_answer(call, result);
+    call->on_cancel = NULL;
+    if (m->result) {
+        mcp_call_answer(call, json_incref(m->result));
+    } else {
+        error_set(&err, E_SYSTEM, "the answer could not be masked");
+        mcp_call_fail(call, &err);
+    }
+    free_masking(m);
+}
+
+static void on_cancel(struct mcp_call *call)
+{
+    struct masking *m = call->user;
+
+    (void)task_end(&m->task);
+    free_masking(m);
+}
+
+static void answer(struct mcp_call *call, json_t *object, bool is_error)
+{
+    static const struct task_steps steps = {.work = mask, .done = on_masked};
+    struct masking *m = calloc(1, sizeof(*m));
+    struct error err = {0};
+
+    if (!m) {
+        json_decref(object);
+        error_memory(&err);
+        mcp_call_fail(call, &err);
         return;
     }
-    error_set(&err, E_SYSTEM, "the answer could not be masked");
-    mcp_call_fail(call, &err);
+    *m = (struct masking){.call = call,
+                          .object = object,
+                          .is_error = is_error,
+                          .task.line = call->caller ? &call->caller->line : NULL};
+    call->user = m;
+    call->on_cancel = on_cancel;
+    task_begin(&m->task, mcp_host_of(call)->api->loop, &steps, m);
 }
 
 void mcp_answer_object(struct mcp_call *call, json_t *object)

@@ -1,6 +1,7 @@
 #include "state/work.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/cleanup.h"
 #include "base/limits.h"
@@ -159,14 +160,15 @@ static int add_history(struct store *store, const char *owner, const char *name,
     return r;
 }
 
-/* Before the first save the state is empty. */
+/* Before the first save the state is empty. `text`: where it goes as it is, or NULL. */
 static int add_state(struct store *store, const char *owner, const char *name, int64_t version,
-                     json_t *work, struct error *err)
+                     json_t *work, struct buf *text, struct error *err)
 {
     cleanup(store_end) sqlite3_stmt *row =
         store_query(store, err, "SELECT state FROM save WHERE owner=? AND name=? AND version=?",
                     "ssi", owner, name, version);
     int r = row ? store_step(store, row, err) : -1;
+    const char *saved;
     json_t *state;
 
     if (r < 0)
@@ -176,9 +178,12 @@ static int add_state(struct store *store, const char *owner, const char *name, i
                   version);
         return error_hint(err, "its history has the numbers of those that are kept");
     }
-    state = r ? json_loadb((const char *)sqlite3_column_text(row, 0),
-                           (size_t)sqlite3_column_bytes(row, 0), JSON_ALLOW_NUL, NULL)
-              : json_object();
+    saved = r ? (const char *)sqlite3_column_text(row, 0) : "{}";
+    if (text) {
+        (void)json_object_set_new(work, "version", json_integer(version));
+        return saved ? buf_add(text, saved, strlen(saved), err) : error_memory(err);
+    }
+    state = saved ? json_loadb(saved, strlen(saved), JSON_ALLOW_NUL, NULL) : NULL;
     if (!state)
         return error_set(err, E_SYSTEM, "the state of `%s` cannot be read", name);
     (void)json_object_set_new(work, "version", json_integer(version));
@@ -187,7 +192,7 @@ static int add_state(struct store *store, const char *owner, const char *name, i
 }
 
 static int load(struct store *store, const char *owner, const char *name, int64_t version,
-                json_t **ret_work, struct error *err)
+                json_t **ret_work, struct buf *text, struct error *err)
 {
     cleanup(store_end) sqlite3_stmt *row =
         store_query(store, err,
@@ -206,7 +211,7 @@ static int load(struct store *store, const char *owner, const char *name, int64_
         return error_memory(err);
     if (!version)
         version = sqlite3_column_int64(row, 4);
-    if (add_state(store, owner, name, version, work, err) < 0 ||
+    if (add_state(store, owner, name, version, work, text, err) < 0 ||
         add_history(store, owner, name, work, err) < 0) {
         json_decref(work);
         return -1;
@@ -215,17 +220,23 @@ static int load(struct store *store, const char *owner, const char *name, int64_
     return 0;
 }
 
-int work_load(struct store *store, const char *owner, const char *name, int64_t version,
-              json_t **ret_work, struct error *err)
+int work_load_text(struct store *store, const char *owner, const char *name, int64_t version,
+                   json_t **ret_work, struct buf *text, struct error *err)
 {
     int r;
 
     /* One transaction: the state, its number and its history belong together. */
     if (store_check_name(what, name, err) < 0 || store_do(store, err, "BEGIN", "") < 0)
         return -1;
-    r = load(store, owner, name, version, ret_work, err);
+    r = load(store, owner, name, version, ret_work, text, err);
     (void)store_do(store, NULL, "ROLLBACK", ""); /* nothing was changed */
     return r;
+}
+
+int work_load(struct store *store, const char *owner, const char *name, int64_t version,
+              json_t **ret_work, struct error *err)
+{
+    return work_load_text(store, owner, name, version, ret_work, NULL, err);
 }
 
 int work_list(struct store *store, const char *owner, json_t **ret_list, struct error *err)

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "base/buf.h"
 #include "state/store.h"
 #include "wire/pack.h"
 
@@ -24,6 +25,10 @@ int work_save(struct store *store, const char *owner, const char *name, struct s
  * "timestamp","bytes"}]}, the newest first. `version` 0: the last. The caller's. */
 int work_load(struct store *store, const char *owner, const char *name, int64_t version,
               json_t **ret_work, struct error *err);
+
+/* The same without "state", whose text is added to `text`: it may have a MiB to be parsed. */
+int work_load_text(struct store *store, const char *owner, const char *name, int64_t version,
+                   json_t **ret_work, struct buf *text, struct error *err);
 
 /* [{"name","description","created_at","updated_at","version","bytes"}], the last changed first. */
 int work_list(struct store *store, const char *owner, json_t **ret_list, struct error *err);

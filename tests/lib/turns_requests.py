@@ -103,6 +103,18 @@ def states_at_once(tokens, token):
     all_fine(at_once(tokens, [head(token, f"/v1/states/{key}")] * 3))
 
 
+def clients_that_go(tokens, token):
+    """What was begun for them ends, too."""
+    key = keep_state(tokens, token, "quotes")
+    for _ in range(3):
+        held = [tokens.server.open() for _ in range(16)]
+        for s in held:
+            s.sendall(head(token, f"/v1/states/{key}"))
+        for s in held:
+            s.close()
+    assert tokens.call(token, "GET", f"/v1/states/{key}").json["state"] == STATES["quotes"]
+
+
 def many_states(tokens, token):
     for i in range(250):
         reply = tokens.call(token, "POST", "/v1/states", {"name": f"s{i}", "description": "pwd=" * 1000})
@@ -428,6 +440,7 @@ ATTACKS = {
     **{f"state of {name} by MCP": state_by_mcp(name) for name in STATES},
     "pipelined states": pipelined_states,
     "states at once": states_at_once,
+    "clients that go": clients_that_go,
     "many states": many_states,
     "loads of a program": loads_of_a_program,
     "forged calls": forged_calls,
