@@ -30,7 +30,7 @@ TOOLS = {
         "git",
         f"export {GIT}; cd repo; echo 2 >> f; mkdir d; echo x > d/x; chmod +x d/x; git add .; git commit -qm second; git rm -rq d; git commit -qm third; git checkout -q HEAD~1; stat -c %a d/x; "
         "git switch -qc other; echo 3 >> f; git stash -q; git stash pop -q; git commit -qam fourth; git checkout -q main; git merge -q other; git mv f g; git restore --staged .; git checkout -q .; git clean -fdq; "
-        "git reset -q --hard HEAD~1; git gc -q; git fsck --no-progress --no-dangling; git status --short; git log --oneline | wc -l",
+        "git reset -q --hard HEAD~1; git fsck --no-progress --no-dangling; git status --short; git log --oneline | wc -l",
         "755\n4\n",
     ),
     "sqlite3": ("sqlite3", "sqlite3 base.db 'create table t(x); insert into t values(1); vacuum;'; sqlite3 base.db 'pragma journal_mode=wal; insert into t values(2); select sum(x) from t'", "wal\n3\n"),
