@@ -352,18 +352,31 @@ static bool take_up(struct item *item, const struct once_key *key)
     return entry != NULL;
 }
 
+/* The batch waits for its answer, not the request. */
+static int start_job(const struct item *item, const struct once_key *key, struct run *run,
+                     const char *correlation_id, struct job **ret_job, struct error *err)
+{
+    struct request *request = item->batch->request;
+    const struct api *api = request->api;
+    struct job_order order = job_order_of(request, run);
+
+    order.key = key;
+    order.correlation_id = correlation_id;
+    order.request = NULL;
+    return jobs_start(api->jobs, &order, &request->retry_s, ret_job, err);
+}
+
 static int submit(struct item *item, const struct once_key *key, struct error *err)
 {
     struct request *request = item->batch->request;
-    struct api *api = request->api;
     json_t *body = whole_body(request->json, body_of(item));
     struct run *run = NULL;
     struct job *job = NULL;
     int r = body ? api_make_run(request, body, &run, err) : error_memory(err);
 
     if (r == 0)
-        r = jobs_submit(api->jobs, request, key, run,
-                        json_string_value(json_object_get(body, "correlation_id")), &job, err);
+        r = start_job(item, key, run, json_string_value(json_object_get(body, "correlation_id")),
+                      &job, err);
     json_decref(body);
     if (r == 0) {
         item->batch->moved_ns = loop_now_ns();

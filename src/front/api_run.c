@@ -52,6 +52,7 @@ int api_make_run(const struct request *request, const json_t *body, struct run *
 static void start_run(struct request *request)
 {
     struct api *api = request->api;
+    struct job_order order;
     struct run *run = NULL;
     struct error err = {0};
 
@@ -61,8 +62,9 @@ static void start_run(struct request *request)
         api_refuse(request, "run", &err);
         return;
     }
-    jobs_start(api->jobs, request, NULL, run,
-               json_string_value(json_object_get(request->json, "correlation_id")));
+    order = job_order_of(request, run);
+    order.correlation_id = json_string_value(json_object_get(request->json, "correlation_id"));
+    (void)jobs_start_or_answer(api->jobs, request, &order);
 }
 
 static void show_run(struct request *request)

@@ -214,6 +214,7 @@ static void execute(struct request *request)
     struct session *session = api_is_repeat(request) ? NULL : find(request);
     struct admission admission = api_admission(api, request->caller);
     cleanup(run_request_done) struct run_request asked = {.can_ask = true};
+    struct job_order order;
     struct run *cell = NULL;
     struct error err = {0};
 
@@ -226,8 +227,10 @@ static void execute(struct request *request)
         api_refuse(request, "run", &err);
         return;
     }
-    jobs_start(api->jobs, request, session, cell,
-               json_string_value(json_object_get(request->json, "correlation_id")));
+    order = job_order_of(request, cell);
+    order.session = session;
+    order.correlation_id = json_string_value(json_object_get(request->json, "correlation_id"));
+    (void)jobs_start_or_answer(api->jobs, request, &order);
 }
 
 static void interrupt(struct request *request)

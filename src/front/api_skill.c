@@ -276,6 +276,7 @@ static void put_skill(struct request *request)
     struct api *api = request->api;
     cleanup(upload_free_p) struct upload *upload = calloc(1, sizeof(*upload));
     struct error err = {0};
+    struct job_order order;
     struct run *run = NULL;
     json_t *answer;
 
@@ -287,10 +288,10 @@ static void put_skill(struct request *request)
         return;
     }
     if (run->code.len) {
-        (void)jobs_start_as(api->jobs, request, NULL, run,
-                            &(struct job_form){.write = write_saved,
-                                               .free = upload_free,
-                                               .user = take_ptr(upload)});
+        order = job_order_of(request, run);
+        order.form =
+            (struct job_form){.write = write_saved, .free = upload_free, .user = take_ptr(upload)};
+        (void)jobs_start_or_answer(api->jobs, request, &order);
         return;
     }
     /* A folder without Python: there is nothing to try. */

@@ -241,6 +241,16 @@ static const char *code_of(struct compat *c)
     return code;
 }
 
+static void start_cell(struct request *request, struct session *session, struct run *cell)
+{
+    const struct api *api = request->api;
+    struct job_order order = job_order_of(request, cell);
+
+    order.session = session;
+    order.form = result_form;
+    (void)jobs_start_or_answer(api->jobs, request, &order);
+}
+
 static void execute(struct request *request, bool is_task)
 {
     const struct api *api = request->api;
@@ -273,7 +283,7 @@ static void execute(struct request *request, bool is_task)
     else if (cell && is_task)
         coderunner_start_task(request, spot.session, cell);
     else if (cell)
-        (void)jobs_start_as(api->jobs, request, spot.session, cell, &result_form);
+        start_cell(request, spot.session, cell);
 }
 
 static void execute_now(struct request *request)

@@ -75,8 +75,7 @@ static int write_task(const struct run *run, void *user, struct buf *out, int *r
     return coderunner_dump(body, out, err);
 }
 
-static const struct job_form task_form = {
-    .write = write_task, .free = free_task, .is_detached = true};
+static const struct job_form task_form = {.write = write_task, .free = free_task};
 
 void coderunner_show_task(struct request *request)
 {
@@ -101,18 +100,21 @@ void coderunner_show_task(struct request *request)
 void coderunner_start_task(struct request *request, struct session *session, struct run *cell)
 {
     const struct api *api = request->api;
-    struct job_form form = task_form;
+    struct job_order order = job_order_of(request, cell);
     struct error err = {0};
     const struct job *job;
 
-    form.user = new_task(cell, session);
-    if (!form.user) {
+    order.session = session;
+    order.request = NULL; /* it is answered at once */
+    order.form = task_form;
+    order.form.user = new_task(cell, session);
+    if (!order.form.user) {
         run_free(cell);
         error_memory(&err);
         coderunner_answer_error(request, &err);
         return;
     }
-    job = jobs_start_as(api->jobs, request, session, cell, &form);
+    job = jobs_start_or_answer(api->jobs, request, &order);
     if (job)
         request_answer_json(request, 200,
                             json_pack("{s:s, s:s}", "task_id", job_id(job), "status", "queued"));

@@ -260,40 +260,36 @@ void job_cancel(struct job *job)
 
 /* --- beginning --- */
 
-static struct job *new_job(struct jobs *jobs, const struct job_client *client, struct run *run,
-                           const char *correlation_id)
+static struct job *new_job(struct jobs *jobs, const struct job_order *order)
 {
     struct job *job = calloc(1, sizeof(*job));
+    struct run *run = order->run;
     char made[32] = "";
 
-    if (!correlation_id && id_make(made, "cor_") < 0)
+    if (!order->correlation_id && id_make(made, "cor_") < 0)
         made[0] = '\0';
     if (job)
-        job->correlation_id = strdup(correlation_id ? correlation_id : made);
+        job->correlation_id = strdup(order->correlation_id ? order->correlation_id : made);
     if (!job || !job->correlation_id) {
         free(job);
         return NULL;
     }
     job->jobs = jobs;
     job->run = run;
-    job->place.caller = client->caller;
+    job->place.caller = order->caller;
     job->begun_ns = loop_now_ns();
     memcpy(job->id, run->id, sizeof(job->id));
-    (void)snprintf(job->owner, sizeof(job->owner), "%s", client->owner);
+    (void)snprintf(job->owner, sizeof(job->owner), "%s", order->owner);
     buf_init(&job->answer, SIZE_MAX / 2);
-    run->owner = client->caller->name; /* stays, also when the token does not */
+    run->owner = order->caller->name; /* stays, also when the token does not */
     run->correlation_id = job->correlation_id;
     link_job(job);
     return job;
 }
 
-/* The streams were made before the limits were known. */
-static void prepare_streams(const struct jobs *jobs, struct caller *caller, struct run *run)
+/* Output that does not fit into the answer goes to a file. */
+static void spill_streams(const struct jobs *jobs, struct caller *caller, struct run *run)
 {
-    run_stream_done(&run->out);
-    run_stream_done(&run->err);
-    run_stream_init(&run->out, run->limits.output_bytes);
-    run_stream_init(&run->err, run->limits.output_bytes);
     if (jobs->options.store) {
         run_stream_spill(&run->out, jobs->options.store, &caller->spool_bytes);
         run_stream_spill(&run->err, jobs->options.store, &caller->spool_bytes);
@@ -342,17 +338,16 @@ static void on_refused(void *user, struct error *err)
 }
 
 /* Whether this caller may begin something now. */
-static int claim(const struct jobs *jobs, struct job_client *client, struct error *err)
+static int claim(const struct jobs *jobs, struct caller *caller, unsigned *ret_retry_s,
+                 struct error *err)
 {
-    struct caller *caller = client->caller;
-
     if (jobs->is_closed) {
         jobs->options.metrics->refusals[METRICS_STOPPING]++;
         return error_set(err, E_BUSY, "the server is stopping");
     }
     if (queue_check(jobs->options.queue, caller, err) < 0)
         jobs->options.metrics->refusals[METRICS_QUEUE]++;
-    else if (quota_take_run(caller, loop_now_ns(), &client->retry_s, err) < 0)
+    else if (quota_take_run(caller, loop_now_ns(), ret_retry_s, err) < 0)
         jobs->options.metrics->refusals[METRICS_QUOTA]++;
     else
         return 0;
@@ -390,67 +385,53 @@ static int check_room(const struct jobs *jobs, const struct caller *caller, size
     return error_hint(err, "try again in a moment, or send fewer at once");
 }
 
-/* A job that is ready to be queued. Takes the run over, also when it fails. */
-static int begin(struct jobs *jobs, struct job_client *client, const struct once_key *key,
-                 struct run *run, const char *correlation_id, struct job **ret_job,
-                 struct error *err)
+static void on_followed(struct run *run, const struct run_event *event)
 {
-    size_t weight = weigh(run);
-    struct job *job = NULL;
+    struct job *job = run->user;
 
-    if (check_room(jobs, client->caller, weight, err) < 0 || claim(jobs, client, err) < 0) {
-        run_free(run);
-        return -1;
-    }
-    job = new_job(jobs, client, run, correlation_id);
+    if (job->follower.on_event)
+        job->follower.on_event(job->follower.user, event);
+}
+
+/* A job that is ready to be queued; NULL: *err says why, and the run is the caller's. */
+static struct job *make_job(struct jobs *jobs, const struct job_order *order, unsigned *ret_retry_s,
+                            struct error *err)
+{
+    size_t weight = weigh(order->run);
+    struct job *job;
+
+    if (check_room(jobs, order->caller, weight, err) < 0 ||
+        claim(jobs, order->caller, ret_retry_s, err) < 0)
+        return NULL;
+    job = new_job(jobs, order);
     if (!job) {
-        run_free(run);
-        return error_memory(err);
-    }
-    if (key->is_set &&
-        once_add(jobs->options.once, client->owner, key, job->id, loop_now_ns(), err) < 0) {
-        free_job(job);
-        return -1;
-    }
-    job->key = *key;
-    run->user = job;
-    run->on_done = on_done;
-    prepare_streams(jobs, client->caller, run);
-    weigh_in(job, weight);
-    jobs->n_running++;
-    *ret_job = job;
-    return 0;
-}
-
-/* The same for who sent the request. */
-static int begin_for_request(struct jobs *jobs, struct request *request, const struct once_key *key,
-                             struct run *run, const char *correlation_id, struct job **ret_job,
-                             struct error *err)
-{
-    struct job_client client = {request->owner, request->caller, request->retry_s};
-    int r = begin(jobs, &client, key, run, correlation_id, ret_job, err);
-
-    request->retry_s = client.retry_s;
-    if (r == 0)
-        memcpy((*ret_job)->traceparent, request->traceparent, sizeof((*ret_job)->traceparent));
-    return r;
-}
-
-/* The same; NULL: the request has been answered. */
-static struct job *begin_for(struct jobs *jobs, struct request *request, struct run *run,
-                             const char *correlation_id)
-{
-    struct job *job = NULL;
-    struct error err = {0};
-
-    if (begin_for_request(jobs, request, &request->once, run, correlation_id, &job, &err) < 0) {
-        request_answer_error(request, &err);
+        error_memory(err);
         return NULL;
     }
+    if (order->key && order->key->is_set) {
+        if (once_add(jobs->options.once, order->owner, order->key, job->id, loop_now_ns(), err) <
+            0) {
+            job->run = NULL;
+            free_job(job);
+            return NULL;
+        }
+        job->key = *order->key;
+    }
+    if (order->traceparent)
+        (void)snprintf(job->traceparent, sizeof(job->traceparent), "%s", order->traceparent);
+    job->form = order->form;
+    job->follower = order->follower;
+    job->run->user = job;
+    job->run->on_done = on_done;
+    if (job->follower.on_event)
+        job->run->on_event = on_followed;
+    spill_streams(jobs, order->caller, job->run);
+    weigh_in(job, weight);
+    jobs->n_running++;
     return job;
 }
 
-static void submit(struct job *job, struct session *session)
+static void enter_queue(struct job *job, struct session *session)
 {
     struct session_info info;
 
@@ -465,68 +446,47 @@ static void submit(struct job *job, struct session *session)
     queue_enter(job->jobs->options.queue, &job->place);
 }
 
-void jobs_start(struct jobs *jobs, struct request *request, struct session *session,
-                struct run *run, const char *correlation_id)
+int jobs_start(struct jobs *jobs, const struct job_order *order, unsigned *ret_retry_s,
+               struct job **ret_job, struct error *err)
 {
-    struct job *job = begin_for(jobs, request, run, correlation_id);
-
-    if (!job)
-        return;
-    if (route_wants_events(request))
-        job_stream_begin(job, request);
-    else
-        job_wait(job, request);
-    submit(job, session);
-}
-
-int jobs_submit(struct jobs *jobs, struct request *request, const struct once_key *key,
-                struct run *run, const char *correlation_id, struct job **ret_job,
-                struct error *err)
-{
-    if (begin_for_request(jobs, request, key, run, correlation_id, ret_job, err) < 0)
-        return -1;
-    submit(*ret_job, NULL);
-    return 0;
-}
-
-struct job *jobs_start_as(struct jobs *jobs, struct request *request, struct session *session,
-                          struct run *run, const struct job_form *form)
-{
-    struct job *job = begin_for(jobs, request, run, NULL);
+    struct job *job = make_job(jobs, order, ret_retry_s, err);
 
     if (!job) {
-        if (form->free)
-            form->free(form->user);
-        return NULL;
-    }
-    job->form = *form;
-    if (!form->is_detached)
-        job_wait(job, request);
-    submit(job, session);
-    return job;
-}
-
-static void on_followed(struct run *run, const struct run_event *event)
-{
-    struct job *job = run->user;
-
-    if (job->follower.on_event)
-        job->follower.on_event(job->follower.user, event);
-}
-
-int jobs_start_for(struct jobs *jobs, struct job_client *client, struct session *session,
-                   struct run *run, const struct job_follower *follower, struct job **ret_job,
-                   struct error *err)
-{
-    static const struct once_key no_key = {0};
-
-    if (begin(jobs, client, &no_key, run, NULL, ret_job, err) < 0)
+        run_free(order->run);
+        if (order->form.free)
+            order->form.free(order->form.user);
         return -1;
-    (*ret_job)->follower = *follower;
-    if (follower->on_event)
-        run->on_event = on_followed;
-    submit(*ret_job, session);
+    }
+    *ret_job = job; /* its follower may be told at once */
+    if (order->request && !order->form.write && route_wants_events(order->request))
+        job_stream_begin(job, order->request);
+    else if (order->request)
+        job_wait(job, order->request);
+    enter_queue(job, order->session);
     return 0;
+}
+
+struct job_order job_order_of(struct request *request, struct run *run)
+{
+    return (struct job_order){
+        .run = run,
+        .owner = request->owner,
+        .caller = request->caller,
+        .key = &request->once,
+        .traceparent = request->traceparent,
+        .request = request,
+    };
+}
+
+struct job *jobs_start_or_answer(struct jobs *jobs, struct request *request,
+                                 const struct job_order *order)
+{
+    struct job *job = NULL;
+    struct error err = {0};
+
+    if (jobs_start(jobs, order, &request->retry_s, &job, &err) < 0)
+        request_answer_error(request, &err);
+    return job;
 }
 
 void job_abandon(struct job *job)

@@ -51,23 +51,11 @@ void jobs_forget(struct jobs *jobs, const char *owner);
 /* Interrupts everything that runs; the answers follow. */
 void jobs_cancel_all(struct jobs *jobs);
 
-/* Starts the admitted run, as a cell of `session` or on its own, and answers the request when it is
- * done, or, when the client wants events, as things happen. Takes the run over. */
-void jobs_start(struct jobs *jobs, struct request *request, struct session *session,
-                struct run *run, const char *correlation_id);
-
 /* Somebody who waits for an answer, embedded in what he is. */
 struct job_watch {
     struct job_watch *next;
     void (*on_answer)(struct job_watch *watch, struct job *job); /* once, from the loop */
 };
-
-/* Starts the admitted run on its own, on behalf of who sent the request, under `key` where that is
- * set. The request is not answered; after E_BUSY its retry_s says when to try again, where that is
- * known. Takes the run over. */
-int jobs_submit(struct jobs *jobs, struct request *request, const struct once_key *key,
-                struct run *run, const char *correlation_id, struct job **ret_job,
-                struct error *err);
 
 /* The job has to run. */
 void job_watch(struct job *job, struct job_watch *watch);
@@ -94,19 +82,6 @@ struct job_form {
                  struct error *err);
     void (*free)(void *user); /* with the job; optional */
     void *user;
-    bool is_detached; /* nobody waits: the request is left to the caller */
-};
-
-/* The same with that form, which is the job's from here on, and never as events. NULL: the request
- * has been answered with an error. */
-struct job *jobs_start_as(struct jobs *jobs, struct request *request, struct session *session,
-                          struct run *run, const struct job_form *form);
-
-/* Who a run is for, where no request waits. */
-struct job_client {
-    const char *owner;
-    struct caller *caller;
-    unsigned retry_s; /* after E_BUSY: when to try again, where that is known */
 };
 
 /* Told of what happens to a run while it is still whole. */
@@ -117,10 +92,35 @@ struct job_follower {
     void *user;
 };
 
-/* The same for a client that is not a request. Its answer is kept like any other's. */
-int jobs_start_for(struct jobs *jobs, struct job_client *client, struct session *session,
-                   struct run *run, const struct job_follower *follower, struct job **ret_job,
-                   struct error *err);
+/* A job to be started: what runs, for whom, and who is told. */
+struct job_order {
+    struct run *run;         /* admitted (gate/request.h) */
+    struct session *session; /* it is a cell of this one; NULL: it has its own sandbox */
+    const char *owner;
+    struct caller *caller;
+    const struct once_key *key; /* under which it is asked for; NULL: none */
+    const char *correlation_id; /* NULL: one is made up */
+    const char *traceparent;    /* NULL: none */
+    struct job_form form;       /* write NULL: the native one */
+    struct job_follower follower;
+    /* Answered when the run is done, or, where its client wants them and the form is the native
+     * one, with events as they happen; NULL: nobody waits. */
+    struct request *request;
+};
+
+/* An order of the request's caller, under the request's key; the request waits for the answer. */
+struct job_order job_order_of(struct request *request, struct run *run);
+
+/* Starts it: the one way in. Takes the run and what belongs to the form over, also when it fails.
+ * After E_BUSY *ret_retry_s says when to try again, where that is known. A request that waits is
+ * not answered with the error. */
+int jobs_start(struct jobs *jobs, const struct job_order *order, unsigned *ret_retry_s,
+               struct job **ret_job, struct error *err);
+
+/* Starts the order of a request. NULL: it failed, and the request has been answered with the error.
+ */
+struct job *jobs_start_or_answer(struct jobs *jobs, struct request *request,
+                                 const struct job_order *order);
 
 /* The follower is not told any more, and the run cancelled. */
 void job_abandon(struct job *job);

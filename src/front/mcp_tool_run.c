@@ -407,20 +407,24 @@ static void start(struct mcp_call *call, const struct mcp_program *program)
 {
     struct api *api = mcp_host_of(call)->api;
     struct running *r = new_running(call, program);
-    struct job_client client = {.owner = call->owner, .caller = call->caller};
-    const struct job_follower follower = {.on_event = on_event, .on_done = on_done, .user = r};
-    struct run *run = NULL;
+    struct job_order order = {
+        .session = program->session,
+        .owner = call->owner,
+        .caller = call->caller,
+        .follower = {.on_event = on_event, .on_done = on_done, .user = r},
+    };
+    unsigned retry_s = 0;
     struct error err = {0};
 
     if (!r)
         error_memory(&err);
     call->user = r;
-    if (!r || admit(call, program, &run, &err) < 0 ||
-        jobs_start_for(api->jobs, &client, program->session, run, &follower, &r->job, &err) < 0) {
+    if (!r || admit(call, program, &order.run, &err) < 0 ||
+        jobs_start(api->jobs, &order, &retry_s, &r->job, &err) < 0) {
         if (r)
             free_running(r);
-        if (client.retry_s && !err.hint)
-            error_hint(&err, "try again in %u s", client.retry_s);
+        if (retry_s && !err.hint)
+            error_hint(&err, "try again in %u s", retry_s);
         mcp_call_fail(call, &err);
         return;
     }

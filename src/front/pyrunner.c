@@ -147,6 +147,7 @@ static void start(struct request *request, const json_t *body)
         .auto_print = !prints || json_is_true(prints),
         .auto_print_str = true,
     };
+    struct job_order order;
     struct run *run = NULL;
     struct error err = {0};
 
@@ -155,10 +156,13 @@ static void start(struct request *request, const json_t *body)
     run_request_set_limit(
         &asked, RUN_LIMIT_ROW_memory_mb,
         limit_of(request, body, "memory_limit", DEFAULT_MB, RUN_LIMIT_ROW_memory_mb));
-    if (admit_request(&admission, &asked, &run, &err) < 0)
+    if (admit_request(&admission, &asked, &run, &err) < 0) {
         request_answer_error(request, &err);
-    else
-        (void)jobs_start_as(api->jobs, request, NULL, run, &form);
+        return;
+    }
+    order = job_order_of(request, run);
+    order.form = form;
+    (void)jobs_start_or_answer(api->jobs, request, &order);
 }
 
 static void run_code(struct request *request)
