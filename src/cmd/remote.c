@@ -173,70 +173,70 @@ static int add_settings(const struct remote *remote, const struct config *config
     return 0;
 }
 
-static int add_env(const struct run *run, json_t *body, struct error *err)
+static int add_env(const struct run_request *asked, json_t *body, struct error *err)
 {
     json_t *env = json_object();
 
-    for (char *const *item = run->env; item && *item; item++) {
-        const char *equals = strchr(*item, '=');
-        cleanup_free char *name = strndup(*item, (size_t)(equals - *item));
+    for (size_t i = 0; i < asked->n_env; i++) {
+        const struct run_request_variable *v = &asked->env[i];
+        cleanup_free char *name = strndup(v->name.data, v->name.len);
 
-        if (!name || json_object_set_new(env, name, json_string(equals + 1)) < 0) {
+        if (!name || json_object_set_new(env, name, json_string(v->value)) < 0) {
             json_decref(env);
-            return error_set(err, E_INVALID, "--env `%.64s` is not UTF-8", *item);
+            return error_set(err, E_INVALID, "--env `%.64s` is not UTF-8", v->name.data);
         }
     }
     return json_object_set_new(body, "env", env) < 0 ? error_memory(err) : 0;
 }
 
-static int add_args(const struct run *run, json_t *body, struct error *err)
+static int add_args(const struct run_request *asked, json_t *body, struct error *err)
 {
+    char name[RUN_PROGRAM_NAME_MAX];
     json_t *args = json_array();
-    int r = json_object_set_new(body, "filename", json_string(run->args[0]));
+    int r;
 
-    for (char *const *arg = run->args + 1; *arg && r == 0; arg++)
-        r = json_array_append_new(args, json_string(*arg));
+    run_program_name(asked->filename, name);
+    r = json_object_set_new(body, "filename", json_string(name));
+    for (size_t i = 0; i < asked->args.count && r == 0; i++)
+        r = json_array_append_new(args, json_string(asked->args.items[i]));
     if (r < 0 || json_object_set_new(body, "args", args) < 0)
         return error_set(err, E_INVALID, "an argument of the program is not UTF-8");
     return 0;
 }
 
-static int add_input(const struct run *run, json_t *body, struct error *err)
+static int add_input(struct span input, json_t *body, struct error *err)
 {
-    const struct buf *input = &run->input;
-
-    if (utf8_valid(buf_str(input), input->len) < input->len ||
-        memchr(buf_str(input), '\0', input->len)) {
+    if (utf8_valid(input.data, input.len) < input.len || memchr(input.data, '\0', input.len)) {
         error_set(err, E_INVALID, "--stdin: a server takes text only");
         return error_hint(err, "run without --server, or put the bytes into a file of a session");
     }
-    return json_object_set_new(body, "stdin", json_stringn(buf_str(input), input->len));
+    return json_object_set_new(body, "stdin", json_stringn(input.data, input.len));
 }
 
 /* For a fresh sandbox, or for a cell. */
 static int make_body(const struct remote *remote, const struct config *config,
-                     const struct run *run, json_t *body, struct error *err)
+                     const struct run_request *asked, json_t *body, struct error *err)
 {
     bool is_cell = remote->session != NULL;
 
-    if (json_object_set_new(body, "code", json_stringn(buf_str(&run->code), run->code.len)) < 0 ||
+    if (json_object_set_new(body, "code", json_stringn(asked->code.data, asked->code.len)) < 0 ||
         json_object_set_new(body, "language",
-                            json_string(run->language == RUN_BASH ? "bash" : "python")) < 0)
+                            json_string(asked->language == RUN_BASH ? "bash" : "python")) < 0)
         return error_memory(err);
-    if (run->auto_print)
+    if (asked->auto_print)
         (void)json_object_set_new(body, "auto_print", json_true());
-    if (run->wants_receipt)
+    if (asked->wants_receipt)
         (void)json_object_set_new(body, "receipt", json_true());
-    if (run->has_input && add_input(run, body, err) < 0)
+    if (asked->input.data && add_input(asked->input, body, err) < 0)
         return -1;
-    if (is_cell && run->has_seed)
+    if (is_cell && asked->has_seed)
         return error_set(err, E_INVALID, "a session does not take --seed");
-    if (is_cell && run->args && run->args[1])
+    if (is_cell && asked->args.count)
         return error_set(err, E_INVALID, "a cell of a session takes no arguments");
-    if (run->has_seed)
-        (void)json_object_set_new(body, "seed", json_integer((json_int_t)run->seed));
-    if (!is_cell &&
-        ((run->env && add_env(run, body, err) < 0) || (run->args && add_args(run, body, err) < 0)))
+    if (asked->has_seed)
+        (void)json_object_set_new(body, "seed", json_integer((json_int_t)asked->seed));
+    if (!is_cell && ((asked->n_env && add_env(asked, body, err) < 0) ||
+                     (asked->filename && add_args(asked, body, err) < 0)))
         return -1;
     return add_settings(remote, config, is_cell, body, err);
 }
@@ -244,9 +244,9 @@ static int make_body(const struct remote *remote, const struct config *config,
 /* --- sessions --- */
 
 /* Whether something was said that can only be said when a session is opened. */
-static const char *opening_flag(const struct remote *remote, const struct run *run)
+static const char *opening_flag(const struct remote *remote, const struct run_request *asked)
 {
-    if (run->env)
+    if (asked->n_env)
         return "env";
     for (size_t i = 0; i < remote->n_flags; i++) {
         const struct config_option *option = option_of(remote->flags[i]);
@@ -257,14 +257,14 @@ static const char *opening_flag(const struct remote *remote, const struct run *r
     return NULL;
 }
 
-static int open_session(struct remote *remote, const struct config *config, const struct run *run,
-                        struct error *err)
+static int open_session(struct remote *remote, const struct config *config,
+                        const struct run_request *asked, struct error *err)
 {
     json_t *body = json_pack("{s:s}", "name", remote->session), *answer = NULL;
     int r = body ? 0 : error_set(err, E_INVALID, "the name of the session is not UTF-8");
 
-    if (r == 0 && run->env)
-        r = add_env(run, body, err);
+    if (r == 0 && asked->n_env)
+        r = add_env(asked, body, err);
     if (r == 0)
         r = add_settings(remote, config, false, body, err);
     if (r == 0)
@@ -275,11 +275,11 @@ static int open_session(struct remote *remote, const struct config *config, cons
 }
 
 /* The session of that name, which is opened when there is none. */
-static int reach_session(struct remote *remote, const struct config *config, const struct run *run,
-                         struct error *err)
+static int reach_session(struct remote *remote, const struct config *config,
+                         const struct run_request *asked, struct error *err)
 {
     cleanup_free char *path = client_path("/v1/sessions/", remote->session, "");
-    const char *flag = opening_flag(remote, run);
+    const char *flag = opening_flag(remote, asked);
     json_t *answer = NULL;
     int r =
         path ? client_call(&remote->client, "GET", path, NULL, &answer, err) : error_memory(err);
@@ -288,7 +288,7 @@ static int reach_session(struct remote *remote, const struct config *config, con
     if (r < 0 && err->code == E_NOT_FOUND && err->message &&
         strcmp(err->message, "no server is running") != 0) {
         error_done(err);
-        return open_session(remote, config, run, err);
+        return open_session(remote, config, asked, err);
     }
     if (r == 0 && flag) {
         error_set(err, E_INVALID, "the session `%s` is open, and --%s cannot be changed any more",
@@ -501,19 +501,19 @@ static int follow(struct remote *remote, struct run *run, struct client_stream *
     return r;
 }
 
-int remote_run(struct remote *remote, const struct config *config, struct run *run,
-               struct error *err)
+int remote_run(struct remote *remote, const struct config *config, const struct run_request *asked,
+               struct run *run, struct error *err)
 {
     cleanup_free char *path = NULL;
     struct client_stream *stream = NULL;
     struct signals signals;
     json_t *body = json_object();
-    int r = make_body(remote, config, run, body, err);
+    int r = make_body(remote, config, asked, body, err);
 
     if (r == 0)
         r = open_client(remote, config, err);
     if (r == 0 && remote->session)
-        r = reach_session(remote, config, run, err);
+        r = reach_session(remote, config, asked, err);
     path = remote->session ? client_path("/v1/sessions/", remote->session, "/execute")
                            : strdup("/v1/run");
     if (r == 0)

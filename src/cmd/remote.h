@@ -11,6 +11,7 @@
 #include "base/config.h"
 #include "base/run.h"
 #include "front/client.h"
+#include "gate/request.h"
 
 #define REMOTE_FLAGS_MAX 32
 #define REMOTE_TOKEN_MAX 256
@@ -50,9 +51,9 @@ bool remote_is_wanted(struct remote *remote, const struct config *config);
 /* One line, of a file. */
 int remote_read_token(const char *path, char token[REMOTE_TOKEN_MAX], struct error *err);
 
-/* Runs it. Code, language, input, variables and arguments are in the run; afterwards so is the
- * result. run->on_event is told what happens; one that answers by remote_cancel() stops it. The
- * first signal does so, too; the second gives up. */
-int remote_run(struct remote *remote, const struct config *config, struct run *run,
-               struct error *err);
+/* Runs what is asked for; afterwards the result is in the run. run->on_event is told what happens;
+ * one that answers by remote_cancel() stops it. The first signal does so, too; the second gives up.
+ */
+int remote_run(struct remote *remote, const struct config *config, const struct run_request *asked,
+               struct run *run, struct error *err);
 void remote_cancel(struct remote *remote);

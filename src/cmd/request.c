@@ -43,7 +43,7 @@ int request_read_flags(const struct request_flags *flags, struct config *config,
     return optind < argc ? cmd_bad_argument(argv[0], argv[optind]) + 1 : 0;
 }
 
-int request_add_env(struct request_env *env, char *text, struct error *err)
+int request_add_env(struct run_request *asked, const char *text, struct error *err)
 {
     const char *equals = strchr(text, '=');
 
@@ -51,11 +51,11 @@ int request_add_env(struct request_env *env, char *text, struct error *err)
         error_set(err, E_INVALID, "--env `%s` is not NAME=VALUE", text);
         return error_hint(err, "write --env NAME=VALUE");
     }
-    if (env->count == LIMIT_ENV_COUNT || strlen(text) > LIMIT_ENV_BYTES)
+    if (asked->n_env == LIMIT_ENV_COUNT || strlen(text) > LIMIT_ENV_BYTES)
         return error_set(err, E_TOO_LARGE, "--env: at most %d variables of %zu bytes each",
                          LIMIT_ENV_COUNT, LIMIT_ENV_BYTES);
-    env->items[env->count++] = text;
-    return 0;
+    return run_request_add_variable(asked, (struct span){text, (size_t)(equals - text)}, equals + 1,
+                                    err);
 }
 
 int request_language(const char *word, enum run_language *ret_language, struct error *err)

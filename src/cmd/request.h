@@ -7,6 +7,7 @@
 #include "base/config.h"
 #include "base/run.h"
 #include "cmd/cmd.h"
+#include "gate/request.h"
 #include "sandbox/grant.h"
 
 #define REQUEST_OPTIONS_MAX 64
@@ -31,13 +32,8 @@ struct request_flags {
 int request_read_flags(const struct request_flags *flags, struct config *config, int argc,
                        char **argv);
 
-/* Variables of --env, borrowed from the command line; NULL at the end. */
-struct request_env {
-    char *items[LIMIT_ENV_COUNT + 1];
-    size_t count;
-};
-
-int request_add_env(struct request_env *env, char *text, struct error *err);
+/* A variable of --env, borrowed from the command line. */
+int request_add_env(struct run_request *asked, const char *text, struct error *err);
 
 /* "python" or "bash". */
 int request_language(const char *word, enum run_language *ret_language, struct error *err);

@@ -23,21 +23,20 @@
 #include "front/changes.h"
 #include "front/result.h"
 #include "front/terminal.h"
-#include "gate/admit.h"
-#include "gate/grants.h"
 #include "gate/tokens.h"
 #include "pool/engine.h"
-#include "state/skill.h"
 
 struct job {
     struct config *config;
-    struct profile *profile;
+    struct profiles *profiles;
+    struct run_request asked;
+    struct buf code, input; /* what it borrows */
     struct engine engine;
     struct store *kept; /* what its programs find again */
     struct remote remote;
     struct consent consent;
-    bool is_held; /* output was kept back while a question was open */
-    struct run *run;
+    bool is_held;    /* output was kept back while a question was open */
+    struct run *run; /* NULL until it is admitted */
     struct outlet out, err;
     struct save save;
     bool is_json;
@@ -101,17 +100,16 @@ static const struct option own_options[] = {
 
 static int help(void)
 {
-    (void)printf(
-        "usage: belljar run [OPTION]… FILE [ARGUMENT]… | - | -c CODE\n"
-        "Run a program in a fresh sandbox. Defaults stand in parentheses.\n\n"
-        "  -c CODE, -l LANGUAGE  the program itself; python or bash (by FILE, or python)\n"
-        "  --env NAME=VALUE, --stdin FILE  a variable, repeatable; its input (-: ours)\n"
-        "  --auto-print, --config FILE     echo the last value; settings to read instead\n"
-        "  --json, --save DIR    print one result object; keep pictures as files in DIR\n"
-        "  --seed N, --receipt   the same output every time; a signed receipt of the run\n"
-        "  --diff, --apply       of DIR:cow: show changes; apply them (--with-hidden)\n"
-        "  --server URL          run it there (http://, https://, unix:PATH, auto)\n"
-        "  --session NAME        as a cell of that session there; --token-file FILE\n");
+    (void)printf("usage: belljar run [OPTION]… FILE [ARGUMENT]… | - | -c CODE\n"
+                 "Run a program in a fresh sandbox. Defaults stand in parentheses.\n\n"
+                 "  -c CODE, -l LANGUAGE  the program itself; python or bash (by FILE, or python)\n"
+                 "  --env NAME=VALUE, --stdin FILE  a variable, repeatable; its input (-: ours)\n"
+                 "  --auto-print, --config FILE     echo the last value; settings to read instead\n"
+                 "  --json, --save DIR    print one result object; keep pictures as files in DIR\n"
+                 "  --seed N, --receipt   the same output every time; a signed receipt of the run\n"
+                 "  --diff, --apply       of DIR:cow: show changes; apply them (--with-hidden)\n"
+                 "  --server URL          run it there (http://, https://, unix:PATH, auto)\n"
+                 "  --session NAME        as a cell of that session there; --token-file FILE\n");
     config_print_flags(stdout, "run");
     (void)printf("exit: the program's own; 124 time, 137 memory, 126 refused, 125 Belljar failed\n"
                  "example: belljar run --timeout 5 --memory 256 analysis.py\n");
@@ -125,41 +123,38 @@ struct request {
     const char *input;
     const char *config;
     const char *save;
-    struct request_env env;
-    char name[RUN_PROGRAM_NAME_MAX];
-    char *args[LIMIT_ARGS_COUNT + 1]; /* the name, and what follows it */
 };
 
 /* FILE and its arguments. */
-static int add_program(struct request *request, char **words, struct error *err)
+static int add_program(struct job *job, struct request *request, char **words, struct error *err)
 {
     size_t count = 1, bytes = 0;
 
     request->file = words[0];
-    run_program_name(words[0], request->name);
-    request->args[0] = request->name;
+    job->asked.filename = words[0];
     for (; words[count]; count++) {
         bytes += strlen(words[count]);
         if (count == LIMIT_ARGS_COUNT || bytes > LIMIT_ARGS_BYTES)
             return error_set(err, E_TOO_LARGE,
                              "a program takes at most %d arguments of %zu bytes together",
                              LIMIT_ARGS_COUNT - 1, LIMIT_ARGS_BYTES);
-        request->args[count] = words[count];
+        if (run_request_add(&job->asked.args, words[count], err) < 0)
+            return -1;
     }
     return 0;
 }
 
-static int read_seed(const char *text, struct run *run, struct error *err)
+static int read_seed(const char *text, struct run_request *asked, struct error *err)
 {
     char *end;
 
     errno = 0;
-    run->seed = strtoull(text, &end, 10);
-    if (!isdigit((unsigned char)*text) || *end || errno || run->seed > LIMIT_SEED) {
+    asked->seed = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno || asked->seed > LIMIT_SEED) {
         error_set(err, E_INVALID, "--seed `%s` is no number", text);
         return error_hint(err, "a whole number from 0 to %lld", (long long)LIMIT_SEED);
     }
-    run->has_seed = true;
+    asked->has_seed = true;
     return 0;
 }
 
@@ -194,20 +189,20 @@ static bool wants_json(const struct option *options, int argc, char **argv)
 static bool put_option(struct job *job, struct request *request, int answer)
 {
     const struct cmd_place places[] = {
-        {OPT_CODE,        .word = &request->code          },
-        {OPT_LANGUAGE,    .word = &request->language      },
-        {OPT_CONFIG,      .word = &request->config        },
-        {OPT_STDIN,       .word = &request->input         },
-        {OPT_SAVE,        .word = &request->save          },
-        {OPT_SERVER,      .word = &job->remote.server     },
-        {OPT_SESSION,     .word = &job->remote.session    },
-        {OPT_TOKEN_FILE,  .word = &job->remote.token_file },
-        {OPT_JSON,        .flag = &job->is_json           },
-        {OPT_AUTO_PRINT,  .flag = &job->run->auto_print   },
-        {OPT_RECEIPT,     .flag = &job->run->wants_receipt},
-        {OPT_APPLY,       .flag = &job->applies           },
-        {OPT_DIFF,        .flag = &job->has_diffs         },
-        {OPT_WITH_HIDDEN, .flag = &job->with_hidden       },
+        {OPT_CODE,        .word = &request->code           },
+        {OPT_LANGUAGE,    .word = &request->language       },
+        {OPT_CONFIG,      .word = &request->config         },
+        {OPT_STDIN,       .word = &request->input          },
+        {OPT_SAVE,        .word = &request->save           },
+        {OPT_SERVER,      .word = &job->remote.server      },
+        {OPT_SESSION,     .word = &job->remote.session     },
+        {OPT_TOKEN_FILE,  .word = &job->remote.token_file  },
+        {OPT_JSON,        .flag = &job->is_json            },
+        {OPT_AUTO_PRINT,  .flag = &job->asked.auto_print   },
+        {OPT_RECEIPT,     .flag = &job->asked.wants_receipt},
+        {OPT_APPLY,       .flag = &job->applies            },
+        {OPT_DIFF,        .flag = &job->has_diffs          },
+        {OPT_WITH_HIDDEN, .flag = &job->with_hidden        },
     };
 
     return cmd_put(places, ARRAY_SIZE(places), answer);
@@ -237,10 +232,10 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
         case OPT_HELP:
             return help() + 1;
         case OPT_ENV:
-            r = request_add_env(&request->env, optarg, &err);
+            r = request_add_env(&job->asked, optarg, &err);
             break;
         case OPT_SEED:
-            r = read_seed(optarg, job->run, &err);
+            r = read_seed(optarg, &job->asked, &err);
             break;
         case OPT_SETTING:
             r = set_flag(job, options[index].name, &err);
@@ -250,7 +245,7 @@ static int parse(struct job *job, struct request *request, int argc, char **argv
         }
     }
     if (r == 0 && optind < argc)
-        r = add_program(request, argv + optind, &err);
+        r = add_program(job, request, argv + optind, &err);
     return r < 0 ? fail(job, &err) + 1 : 0;
 }
 
@@ -297,13 +292,14 @@ static int read_source(struct buf *target, const char *path, const char *what, s
 }
 
 /* By the file's suffix, where nothing was said. */
-static int pick_language(struct run *run, const struct request *request, struct error *err)
+static int pick_language(struct run_request *asked, const struct request *request,
+                         struct error *err)
 {
     const char *dot = request->file ? strrchr(request->file, '.') : NULL;
 
     if (request->language)
-        return request_language(request->language, &run->language, err);
-    run->language =
+        return request_language(request->language, &asked->language, err);
+    asked->language =
         dot && (strcmp(dot, ".sh") == 0 || strcmp(dot, ".bash") == 0) ? RUN_BASH : RUN_PYTHON;
     return 0;
 }
@@ -330,13 +326,12 @@ static int check_code(const struct buf *code, struct error *err)
 
 static int read_code(struct job *job, const struct request *request, struct error *err)
 {
-    struct buf *code = &job->run->code;
+    struct buf *code = &job->code;
 
     if (request->code && request->file) {
         error_set(err, E_INVALID, "both -c and a file were given");
         return error_hint(err, "give one of them");
     }
-    buf_done(code);
     buf_init(code, (size_t)job->config->code_bytes);
     if (request->code) {
         if (buf_add_str(code, request->code, err) < 0)
@@ -345,6 +340,7 @@ static int read_code(struct job *job, const struct request *request, struct erro
         if (read_source(code, request->file ? request->file : "-", "the program", err) < 0)
             return -1;
     }
+    job->asked.code = (struct span){buf_str(code), code->len};
     return check_code(code, err);
 }
 
@@ -354,30 +350,25 @@ static int read_input(struct job *job, const struct request *request, struct err
         return 0;
     if (strcmp(request->input, "-") == 0 && request->file && strcmp(request->file, "-") == 0)
         return error_set(err, E_INVALID, "standard input cannot be both the program and its input");
-    buf_init(&job->run->input, LIMIT_STDIN_BYTES);
-    job->run->has_input = true;
-    return read_source(&job->run->input, request->input, "--stdin", err);
+    buf_init(&job->input, LIMIT_STDIN_BYTES);
+    if (read_source(&job->input, request->input, "--stdin", err) < 0)
+        return -1;
+    job->asked.input = (struct span){buf_str(&job->input), job->input.len};
+    return 0;
 }
 
 /* The zygote starts Python while we read the profile and the program. A sandbox is made to order:
  * nothing waits in advance, and nothing is imported that the program does not import. */
 static int start_engine(struct job *job, struct error *err)
 {
-    struct run_limits limits = job->run->limits;
+    struct run_limits limits;
 
-    if (engine_open(&job->engine, job->config, &(struct engine_stock){.steady = job->run->has_seed},
-                    &limits, err) < 0)
+    run_limits_init(&limits);
+    if (engine_open(&job->engine, job->config,
+                    &(struct engine_stock){.steady = job->asked.has_seed}, &limits, err) < 0)
         return -1;
     return engine_open_trail(&job->engine, job->config,
                              &(struct witness_options){.is_brief = true, .on_note = cmd_note}, err);
-}
-
-/* Where there is no place to keep any, there are none. */
-static int give_kept(struct job *job, struct error *err)
-{
-    job->kept = store_open_usual(NULL);
-    run_set_keeper(job->run, job->kept, TOKEN_FIRST);
-    return skill_give(job->kept, TOKEN_FIRST, job->run, err);
 }
 
 /* A flag that could not do anything is a mistake, and one that would be noticed too late. */
@@ -400,24 +391,27 @@ static int check_cow(const struct job *job, struct error *err)
 
 static int prepare(struct job *job, struct request *request, struct error *err)
 {
-    struct run *run = job->run;
+    struct admission admission = {
+        .config = job->config,
+        .has_settings_grants = true,
+        .has_skills = true,
+        .may_keep = true,
+        .keeper = TOKEN_FIRST,
+    };
 
-    if (pick_language(run, request, err) < 0 ||
-        admit_load_profile(job->config, &job->profile, err) < 0 ||
-        read_code(job, request, err) < 0 || read_input(job, request, err) < 0 ||
-        grants_of_settings(job->config, run, err) < 0 || check_cow(job, err) < 0)
+    if (pick_language(&job->asked, request, err) < 0 ||
+        profiles_open(job->config, &job->profiles, err) < 0 || read_code(job, request, err) < 0 ||
+        read_input(job, request, err) < 0)
         return -1;
     if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
         return -1;
-    run->keeps_layers = true;
-    run->env = request->env.count ? request->env.items : NULL;
-    run->args = request->file ? request->args : NULL;
-    if (admit_run(run, job->config, job->profile, err) < 0 || give_kept(job, err) < 0)
+    job->kept = store_open_usual(NULL); /* where there is no place for it, nothing is kept */
+    job->asked.can_ask = job->consent.terminal >= 0;
+    admission.profiles = job->profiles;
+    admission.store = job->kept;
+    if (admit_request(&admission, &job->asked, &job->run, err) < 0 || check_cow(job, err) < 0)
         return -1;
-    run_stream_done(&run->out);
-    run_stream_done(&run->err);
-    run_stream_init(&run->out, run->limits.output_bytes);
-    run_stream_init(&run->err, run->limits.output_bytes);
+    job->run->keeps_layers = true;
     return 0;
 }
 
@@ -639,7 +633,6 @@ static int execute(struct job *job, struct error *err)
     job->run->user = job;
     job->run->on_done = on_done;
     job->run->on_event = on_event;
-    job->run->can_ask = job->consent.terminal >= 0;
     job->consent.on_closed = on_closed;
     job->consent.user = job;
     pool_submit(job->engine.pool, job->run);
@@ -656,8 +649,10 @@ static int execute(struct job *job, struct error *err)
 
 static int prepare_remote(struct job *job, struct request *request, struct error *err)
 {
-    struct run *run = job->run;
+    struct run *run = job->run = run_new();
 
+    if (!run)
+        return error_memory(err);
     if (job->applies || job->has_diffs) {
         error_set(err, E_INVALID, "--apply and --diff are not for a server");
         return error_hint(err, "`belljar session diff` and `belljar session apply` are");
@@ -666,13 +661,13 @@ static int prepare_remote(struct job *job, struct request *request, struct error
         error_set(err, E_INVALID, "a server has its own settings: it does not take --config");
         return error_hint(err, "leave it out, or run without --server and --session");
     }
-    if (pick_language(run, request, err) < 0 || read_code(job, request, err) < 0 ||
+    if (pick_language(&job->asked, request, err) < 0 || read_code(job, request, err) < 0 ||
         read_input(job, request, err) < 0)
         return -1;
     if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
         return -1;
-    run->env = request->env.count ? request->env.items : NULL;
-    run->args = request->file ? request->args : NULL;
+    run->language = job->asked.language;
+    run->has_input = job->asked.input.data != NULL;
     /* Limits are the server's but for those that were asked for, which hints name; it drops what is
      * too much, and here there is room for all that comes. */
     run->limits = (struct run_limits){0};
@@ -694,7 +689,7 @@ static int execute_remote(struct job *job, struct request *request, struct error
     job->run->user = job;
     if (!job->is_json)
         job->run->on_event = on_event;
-    return remote_run(&job->remote, job->config, job->run, err);
+    return remote_run(&job->remote, job->config, &job->asked, job->run, err);
 }
 
 static void job_done(struct job *job)
@@ -704,28 +699,27 @@ static void job_done(struct job *job)
     engine_close(&job->engine);
     store_free(job->kept);
     save_done(&job->save);
-    profile_free(job->profile);
     json_decref(job->changes);
     json_decref(job->settled);
     if (job->run) {
         layers_unref(job->run->cow);
-        request_close_grants(job->run);
-        job->run->env = NULL; /* borrowed from the command line */
-        job->run->args = NULL;
         run_free(job->run);
     }
+    run_request_done(&job->asked);
+    buf_done(&job->code);
+    buf_done(&job->input);
+    profiles_free(job->profiles);
     config_free(job->config);
 }
 
 int cmd_run(int argc, char **argv)
 {
-    cleanup(job_done) struct job job = {
-        .config = config_new(), .run = run_new(), .save = {.dir = -1}};
+    cleanup(job_done) struct job job = {.config = config_new(), .save = {.dir = -1}};
     struct request request = {0};
     struct error err = {0};
     int r;
 
-    if (!job.config || !job.run) {
+    if (!job.config) {
         error_memory(&err);
         return cmd_fail_run(&err);
     }

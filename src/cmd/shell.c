@@ -19,7 +19,7 @@
 #include "cmd/shell.h"
 #include "front/cell.h"
 #include "gate/admit.h"
-#include "gate/grants.h"
+#include "gate/tokens.h"
 #include "state/store.h"
 
 #define SESSIONS_MAX 64
@@ -264,7 +264,7 @@ static int parse(struct shell *shell, struct choice *choice, int argc, char **ar
             choice->config = optarg;
             break;
         case OPT_ENV:
-            r = request_add_env(&shell->env, optarg, &err);
+            r = request_add_env(&shell->asked, optarg, &err);
             break;
         case OPT_SAVE:
             choice->save = optarg;
@@ -306,35 +306,33 @@ static int pick_pictures(struct shell *shell, const char *save, struct error *er
     return shell->pictures ? check_directory(save, err) : error_memory(err);
 }
 
-static int copy_env(const struct request_env *env, struct run *model, struct error *err)
-{
-    if (!env->count)
-        return 0;
-    model->env = calloc(env->count + 1, sizeof(*model->env));
-    for (size_t i = 0; model->env && i < env->count; i++)
-        if (!(model->env[i] = strdup(env->items[i])))
-            return error_memory(err);
-    return model->env ? 0 : error_memory(err);
-}
-
 /* Nobody could look at what waits in them: there is no server to ask. */
-static int refuse_layers(const struct run *run, struct error *err)
+static int refuse_layers(const struct config *config, struct error *err)
 {
-    for (size_t i = 0; i < run->n_grants; i++)
-        if (run->grants[i].mode == RUN_GRANT_COW) {
+    for (size_t i = 0; i < config->allow.count; i++) {
+        cleanup_free char *path = NULL;
+        enum run_grant_mode mode = RUN_GRANT_RO;
+
+        if (config_parse_grant(config->allow.items[i], &path, &mode, err) < 0)
+            return -1;
+        if (mode == RUN_GRANT_COW) {
             error_set(err, E_INVALID, "belljar shell does not take DIR:cow");
             return error_hint(err, "use `belljar run`, or a session of `belljar serve`");
         }
+    }
     return 0;
 }
 
-static int make_model(struct shell *shell, struct run *model, struct error *err)
+struct admission shell_admission(const struct shell *shell)
 {
-    model->language = shell->language;
-    if (grants_of_settings(shell->config, model, err) < 0 || refuse_layers(model, err) < 0 ||
-        copy_env(&shell->env, model, err) < 0)
-        return -1;
-    return admit_run(model, shell->config, shell->profile, err);
+    return (struct admission){
+        .config = shell->config,
+        .profiles = shell->profiles,
+        .session = shell->session,
+        .has_settings_grants = true,
+        .store = shell->kept,
+        .keeper = TOKEN_FIRST,
+    };
 }
 
 static void on_session_start(void *user, struct session *session)
@@ -378,19 +376,17 @@ static int open_session(struct shell *shell, struct error *err)
     struct sessions_options limits = engine_sessions(&shell->engine, shell->config);
     const struct session_options options = {
         .owner = "", .on_start = on_session_start, .on_end = shell_on_session_end, .user = shell};
-    struct run *model = run_new();
+    struct admission admission;
 
     limits.max_total = limits.max_per_owner = SESSIONS_MAX;
     limits.evicts_idle = false;
     shell->kept = store_open_usual(NULL); /* without a place for it, nothing is kept */
-    if (!model)
-        return error_memory(err);
-    if (make_model(shell, model, err) < 0 ||
-        sessions_new(shell->engine.loop, shell->engine.pool, &limits, &shell->sessions, err) < 0) {
-        run_free(model);
-        return -1;
-    }
-    if (sessions_open(shell->sessions, model, &options, &shell->session, err) < 0)
+    admission = shell_admission(shell);
+    shell->asked.language = shell->language;
+    if (refuse_layers(shell->config, err) < 0 ||
+        sessions_new(shell->engine.loop, shell->engine.pool, &limits, &shell->sessions, err) < 0 ||
+        admit_session(&admission, &shell->asked, shell->sessions, &options, &shell->session, err) <
+            0)
         return -1;
     shell_add_session(shell, shell->session);
     return 0;
@@ -429,7 +425,7 @@ static int start(struct shell *shell, const struct choice *choice, struct error 
                     &(struct engine_stock){.warm = true, .bare = true}, &limits, err) < 0 ||
         engine_open_trail(&shell->engine, shell->config,
                           &(struct witness_options){.on_note = cmd_note}, err) < 0 ||
-        admit_load_profile(shell->config, &shell->profile, err) < 0 ||
+        profiles_open(shell->config, &shell->profiles, err) < 0 ||
         pick_pictures(shell, choice->save, err) < 0 || open_session(shell, err) < 0)
         return -1;
     return open_editor(shell, err);
@@ -447,7 +443,8 @@ static void shell_done(struct shell *shell)
     sessions_free(shell->sessions);
     engine_close(&shell->engine);
     store_free(shell->kept);
-    profile_free(shell->profile);
+    run_request_done(&shell->asked);
+    profiles_free(shell->profiles);
     config_free(shell->config);
     buf_done(&shell->text);
     for (size_t i = 0; i < shell->n_names; i++)

@@ -8,7 +8,8 @@
 #include "cmd/request.h"
 #include "front/editor.h"
 #include "front/picture.h"
-#include "gate/profile.h"
+#include "gate/profiles.h"
+#include "gate/request.h"
 #include "pool/engine.h"
 #include "pool/session.h"
 
@@ -21,7 +22,7 @@
 struct shell {
     struct store *kept; /* what programs find again */
     struct config *config;
-    struct profile *profile;
+    struct profiles *profiles;
     struct engine engine;
     struct sessions *sessions;
     struct session *session;                  /* the one that cells go to; NULL: it ended */
@@ -35,8 +36,8 @@ struct shell {
     bool has_color;
     bool has_progress; /* a line of it stands on the terminal */
     enum picture_protocol protocol;
-    char *pictures; /* the directory; NULL: not found yet */
-    struct request_env env;
+    char *pictures;           /* the directory; NULL: not found yet */
+    struct run_request asked; /* what its session is opened with */
     char *names[SHELL_NAMES_MAX];
     size_t n_names;
     bool is_ending; /* there will be no more lines */
@@ -63,6 +64,9 @@ void shell_fail(struct shell *shell, struct error *err);
 
 /* The text is run; shell_ask() follows when it is done. */
 void shell_run_cell(struct shell *shell);
+
+/* For requests of the user of the shell; in its session, where that is open. */
+struct admission shell_admission(const struct shell *shell);
 
 /* Ctrl-C while one runs. */
 void shell_interrupt(struct shell *shell);

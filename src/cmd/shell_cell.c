@@ -11,9 +11,7 @@
 #include "cmd/shell.h"
 #include "front/display.h"
 #include "front/result.h"
-#include "gate/admit.h"
 #include "gate/tokens.h"
-#include "state/skill.h"
 
 /* Of one text that was shown with display(). */
 #define SHOWN_MAX (64 * KIB)
@@ -149,38 +147,33 @@ static void on_done(struct run *run)
     shell_ask(shell);
 }
 
-static int fill_cell(struct shell *shell, struct run *cell, struct error *err)
+static int make_cell(struct shell *shell, struct run **ret_cell, struct error *err)
 {
+    struct admission admission = shell_admission(shell);
+    const struct run_request asked = {
+        .code = {shell->text.data, shell->text.len},
+        .language = shell->language,
+        .auto_print = shell->language == RUN_PYTHON,
+    };
+
     if (!shell->session)
         return error_set(err, E_NOT_FOUND, "the session has ended");
-    cell->language = shell->language;
-    cell->auto_print = shell->language == RUN_PYTHON;
-    cell->user = shell;
-    cell->on_event = on_event;
-    cell->on_done = on_done;
-    if (admit_run(cell, shell->config, shell->profile, err) < 0)
+    admission.has_skills = admission.may_keep = true;
+    if (admit_request(&admission, &asked, ret_cell, err) < 0)
         return -1;
-    run_stream_done(&cell->out);
-    run_stream_done(&cell->err);
-    run_stream_init(&cell->out, cell->limits.output_bytes);
-    run_stream_init(&cell->err, cell->limits.output_bytes);
-    buf_done(&cell->code);
-    buf_init(&cell->code, (size_t)shell->config->code_bytes);
-    if (buf_add(&cell->code, shell->text.data, shell->text.len, err) < 0)
-        return -1;
-    return skill_give(shell->kept, TOKEN_FIRST, cell, err);
+    (*ret_cell)->user = shell;
+    (*ret_cell)->on_event = on_event;
+    (*ret_cell)->on_done = on_done;
+    return 0;
 }
 
 void shell_run_cell(struct shell *shell)
 {
     struct error err = {0};
-    struct run *cell = run_new();
+    struct run *cell = NULL;
 
-    if (!cell)
-        error_memory(&err);
-    if (!cell || fill_cell(shell, cell, &err) < 0) {
+    if (make_cell(shell, &cell, &err) < 0) {
         shell_fail(shell, &err);
-        run_free(cell);
         buf_clear(&shell->text);
         shell_ask(shell);
         return;
@@ -189,7 +182,6 @@ void shell_run_cell(struct shell *shell)
     buf_clear(&shell->text);
     shell->cell = cell;
     shell->is_interrupted = false;
-    run_set_keeper(cell, shell->kept, TOKEN_FIRST);
     session_submit(shell->session, cell);
 }
 

@@ -64,11 +64,13 @@ static int do_quit(struct shell *shell, char **words, size_t count, struct error
 
 static int do_lang(struct shell *shell, char **words, size_t count, struct error *err)
 {
+    const struct profile *profile;
     enum run_language language;
 
     (void)count;
     if (request_language(words[0], &language, err) < 0 ||
-        profile_check_language(shell->profile, language, err) < 0)
+        profiles_get(shell->profiles, NULL, &profile, err) < 0 ||
+        profile_check_language(profile, language, err) < 0)
         return -1;
     shell->language = language;
     return 0;

@@ -10,14 +10,13 @@
 #include "cmd/skills.h"
 #include "front/result.h"
 #include "front/terminal.h"
-#include "gate/admit.h"
+#include "gate/request.h"
 #include "gate/tokens.h"
 #include "pool/engine.h"
-#include "state/skill.h"
 
 struct trial {
     struct engine engine;
-    struct profile *profile;
+    struct profiles *profiles;
     struct run *run;
     bool is_done;
 };
@@ -26,7 +25,7 @@ static void trial_done(struct trial *trial)
 {
     engine_close(&trial->engine);
     run_free(trial->run);
-    profile_free(trial->profile);
+    profiles_free(trial->profiles);
 }
 
 static void on_done(struct run *run)
@@ -44,21 +43,22 @@ static void on_signal(void *arg)
     pool_cancel(trial->engine.pool, trial->run);
 }
 
-static int prepare(struct trial *trial, const struct kept *kept, struct error *err)
+static int prepare(struct trial *trial, const struct kept *kept, const struct run_request *asked,
+                   struct error *err)
 {
-    struct run *run = trial->run;
+    struct admission admission = {
+        .config = kept->config,
+        .has_skills = !asked->only_checks,
+        .store = kept->store,
+        .keeper = TOKEN_FIRST,
+    };
 
-    if (admit_load_profile(kept->config, &trial->profile, err) < 0 ||
-        admit_run(run, kept->config, trial->profile, err) < 0)
+    if (profiles_open(kept->config, &trial->profiles, err) < 0)
         return -1;
-    run->masking = config_masking(kept->config);
-    if (!run->only_checks && skill_give(kept->store, TOKEN_FIRST, run, err) < 0)
-        return -1;
-    run_stream_done(&run->out);
-    run_stream_done(&run->err);
-    run_stream_init(&run->out, run->limits.output_bytes);
-    run_stream_init(&run->err, run->limits.output_bytes);
-    if (engine_open(&trial->engine, kept->config, &(struct engine_stock){0}, &run->limits, err) < 0)
+    admission.profiles = trial->profiles;
+    if (admit_request(&admission, asked, &trial->run, err) < 0 ||
+        engine_open(&trial->engine, kept->config, &(struct engine_stock){0}, &trial->run->limits,
+                    err) < 0)
         return -1;
     return engine_open_trail(&trial->engine, kept->config,
                              &(struct witness_options){.is_brief = true, .on_note = cmd_note}, err);
@@ -104,13 +104,11 @@ static void explain(const struct kept *kept, const struct run *run)
 
 int skills_try(const struct kept *kept, struct span code, bool only_checks, struct error *err)
 {
-    cleanup(trial_done) struct trial trial = {.run = run_new()};
+    cleanup(trial_done) struct trial trial = {0};
+    const struct run_request asked = {
+        .code = code, .max_code = LIMIT_CODE_BYTES, .only_checks = only_checks};
 
-    if (!trial.run)
-        return error_memory(err);
-    trial.run->only_checks = only_checks;
-    if (buf_add(&trial.run->code, code.data, code.len, err) < 0 || prepare(&trial, kept, err) < 0 ||
-        execute(&trial, err) < 0)
+    if (prepare(&trial, kept, &asked, err) < 0 || execute(&trial, err) < 0)
         return -1;
     if (trial.run->status == RUN_SUCCESS)
         return 0;

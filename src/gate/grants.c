@@ -158,10 +158,12 @@ int grants_of_settings(const struct config *config, struct run *run, struct erro
 int grants_open(const struct admission *admission, const struct run_request *request,
                 struct run *run, struct error *err)
 {
-    if (!admission->caller)
+    if (admission->has_settings_grants)
         return grants_of_settings(admission->config, run, err);
     if (copy_granted(admission, request, run, err) < 0)
         return -1;
+    if (!admission->caller)
+        return 0;
     if (open_allow(admission, &request->allow, run, err) < 0)
         return -1;
     return open_net(admission, &request->net, run, err);

@@ -95,6 +95,7 @@ struct admission {
     const struct config *config;
     struct profiles *profiles;
     const struct caller *caller; /* NULL: the user whose command this is, and who may do anything */
+    bool has_settings_grants;    /* the sandbox gets the directories and hosts of the settings */
     const struct run *granted;   /* directories and hosts that every sandbox gets; NULL: none */
     const struct session *session; /* the run is a cell of it; NULL: it has its own sandbox */
     enum admission_cow cow;
