@@ -97,11 +97,10 @@ class Progress:
         self.total = max(self.total, len(ids))
 
     def pytest_report_teststatus(self, report):
-        # No letter for what went well; a failure is named at once, below.
-        if report.passed or report.skipped:
-            category = "" if report.when != "call" and report.passed else report.outcome
-            return category, "", ""
-        return None
+        # No letters: a failure is named at once, below.
+        if report.failed:
+            return "failed" if report.when == "call" else "error", "", ""
+        return "" if report.passed and report.when != "call" else report.outcome, "", ""
 
     def pytest_runtest_logreport(self, report):
         if report.failed:
