@@ -131,3 +131,16 @@ def test_in_the_background_too():
         cwd=tiers.TESTS, capture_output=True, text=True, timeout=120,
     )  # fmt: skip
     assert done.returncode == 0 and "1 passed" in done.stdout, done
+
+
+@pytest.mark.parametrize("has_children", [True, False])
+def test_a_process_that_is_left_is_found(base, monkeypatch, has_children):
+    """Also where the kernel has no list of children."""
+    monkeypatch.setattr(host, "HAS_CHILDREN", has_children and host.HAS_CHILDREN)
+    monkeypatch.setattr(host, "GRACE_SECONDS", 0.1)
+    watch = host.Watch()
+    assert not watch.lost_processes()
+    subprocess.run(["sh", "-c", "sleep 100000 &"], check=True)
+    assert "sleep 100000" in str(watch.leftovers())  # and ended by it
+    host.wait_for_an_end([pid for pid, *_ in watch.lost_processes()], 60)
+    assert not watch.lost_processes()

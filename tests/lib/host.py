@@ -32,30 +32,48 @@ def read(path, default=""):
         return default
 
 
+def process(pid):
+    """(parent, state, name), or None if there is no such process."""
+    text = read(f"/proc/{pid}/stat")
+    if not text:
+        return None
+    comm = text[text.index("(") + 1 : text.rindex(")")]
+    state, parent = text[text.rindex(")") + 2 :].split()[:2]
+    return int(parent), state, comm
+
+
 def processes():
     """pid -> (parent, state, name) of everything that lives."""
-    found = {}
-    for name in os.listdir("/proc"):
-        if not name.isdigit():
-            continue
-        text = read(f"/proc/{name}/stat")
-        if not text:
-            continue
-        comm = text[text.index("(") + 1 : text.rindex(")")]
-        state, parent = text[text.rindex(")") + 2 :].split()[:2]
-        found[int(name)] = (int(parent), state, comm)
+    found = {int(name): process(name) for name in os.listdir("/proc") if name.isdigit()}
+    return {pid: what for pid, what in found.items() if what}
+
+
+# A kernel without CONFIG_PROC_CHILDREN does not have the list.
+HAS_CHILDREN = os.path.exists(f"/proc/self/task/{os.getpid()}/children")
+
+
+def children(pid):
+    """Of all its threads. Those of our own process are all in it: nobody else takes them off the list."""
+    if not HAS_CHILDREN:
+        return [child for child, (parent, _, _) in processes().items() if parent == pid]
+    found = []
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return found
+    for thread in threads:
+        found += map(int, read(f"/proc/{pid}/task/{thread}/children").split())
     return found
 
 
-def descendants(root, table=None, but=()):
-    """Those below a process, without the families of some."""
-    table = table if table is not None else processes()
+def descendants(root, but=()):
+    """Those below a process, without the families of some: pid -> (state, name)."""
     below, todo = {}, [root]
     while todo:
-        at = todo.pop()
-        for pid, (parent, state, comm) in table.items():
-            if parent == at and pid not in below and pid not in but:
-                below[pid] = (state, comm)
+        for pid in children(todo.pop()):
+            what = process(pid) if pid not in below and pid not in but else None
+            if what:
+                below[pid] = what[1:]
                 todo.append(pid)
     return below
 
