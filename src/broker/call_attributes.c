@@ -28,19 +28,22 @@ static long prepare_attributes(struct call *c, int dirfd, uint64_t path, int fla
 }
 
 /* A directory that its owner cannot read or enter cannot be surveyed: no later grant of the tree
- * would be possible. The granted directory itself belongs to others, too: nobody gets the right to
- * write there who did not have it. */
+ * would be possible. The granted directory itself is not the program's own: its owner keeps all
+ * rights, and nobody gets the right to write there who did not have it. */
 static long judge_mode(struct call *c, const struct place *p, mode_t mode)
 {
     mode_t more = mode & ~p->st.st_mode & (S_IWGRP | S_IWOTH);
+    mode_t less = ~mode & p->st.st_mode & S_IRWXU;
 
     if (!S_ISDIR(p->st.st_mode))
         return 0;
     if ((mode & DIR_OWNER_MODE) != DIR_OWNER_MODE)
         return judge_refuse(c->b, p, "change the mode of", DIR_OWNER_WHY, EPERM);
-    if (*p->path == '\0' && more)
+    if (*p->path == '\0' && (more || less))
         return judge_refuse(c->b, p, "change the mode of",
-                            "the granted directory itself stays closed to other users", EPERM);
+                            "the granted directory itself stays open to its owner, and closed to "
+                            "other users",
+                            EPERM);
     return 0;
 }
 

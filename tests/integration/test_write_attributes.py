@@ -90,6 +90,13 @@ def test_other_modes_are_fine_and_come_back(who, folder):
     assert again.code == 0 and {p: p.stat().st_mode for p in folder.rglob("*")} == after, again
 
 
+def test_the_granted_directory_itself_stays_open_to_its_owner_alone(who, folder):
+    code = "print([attempt(lambda: os.chmod(p, m)) for p in ('.', os.getcwd(), 'd/..') for m in (0o555, 0o775, 0o757, 0o500)], attempt(lambda: os.chmod('.', 0o700)))"
+    answer = run(who, folder, code)
+    assert answer.json["stdout"] == f"{[1] * 12} done\n" and folder.stat().st_mode & 0o777 == 0o700, answer
+    assert "granted directory itself" in answer.json["denials"][0]["hint"], answer
+
+
 @pytest.mark.parametrize("name", ["closed", "it's `closed`\n"])
 def test_a_directory_that_is_closed_already_is_named(who, folder, name):
     """With the command that helps, unless its name could make another command of it."""
