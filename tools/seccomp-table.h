@@ -364,7 +364,11 @@ static const struct row no_memfd_rows[] = {
 /* On top of the base filter where directories of the host were granted. */
 static const struct row no_unix_rows[] = {
     {"socket", REFUSE, WHEN(ONE(IS(0, AF_UNIX))), ALLOW, "only Unix sockets",
-     "a socket in a granted directory is a door to the service of the host that listens there; `socketpair` is not"},
+     "a socket in a granted directory is a door to the service of the host that listens there"},
+    {"socketpair", ALLOW, WHEN({{TYPE(SOCK_STREAM)}}, {{TYPE(SOCK_SEQPACKET)}}), REFUSE,
+     "streams and sequenced packets; datagrams are refused",
+     "each end of a datagram pair can send to any socket that has a path, so also to one of the host; the ends of the "
+     "others are connected to each other for good"},
 };
 
 /* On top of the base filter where a directory was granted for writing. Its mount is read-only: what the broker lets

@@ -306,6 +306,28 @@ def test_a_socket_in_a_grant_is_no_door(who, folder):
             listener.accept()
 
 
+@pytest.mark.parametrize("kind", ["SOCK_DGRAM", "SOCK_RAW"])
+def test_no_end_of_a_pair_reaches_a_datagram_socket_in_a_grant(who, folder, kind):
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listener:
+        listener.bind(str(folder / "s"))
+        os.chmod(folder / "s", 0o777)
+        listener.settimeout(0.2)
+        answer = who.run(
+            "import socket\n"
+            "try:\n"
+            f"    a, b = socket.socketpair(socket.AF_UNIX, socket.{kind})\n"
+            f"    a.sendto(b'x', '{folder}/s'); print('sent')\n"
+            "except OSError as e:\n"
+            "    print('refused')\n"
+            "for kind in socket.SOCK_STREAM, socket.SOCK_SEQPACKET:\n"
+            "    a, b = socket.socketpair(socket.AF_UNIX, kind); a.send(b'y'); print(b.recv(1))\n",
+            "--allow", folder,
+        )  # fmt: skip
+        assert answer.json["stdout"] == "refused\nb'y'\nb'y'\n", answer
+        with pytest.raises(TimeoutError):
+            listener.recv(1)
+
+
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root: mounts are shared in a namespace made for it")
 def test_mounts_of_a_grant_do_not_reach_the_host(folder):
     (folder / ".bashrc").write_text("mine\n")
