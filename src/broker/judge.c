@@ -207,6 +207,8 @@ const char *judge_name(const struct broker *b, const char *path)
         if (b->grants[i].survey && strncmp(path, grant, len) == 0 && path[len] == '/')
             found = survey_judge_path(b->grants[i].survey, path + len + strspn(path + len, "/"));
     }
+    if (!found && protected_is_cache(path))
+        return "Python runs the compiled modules in it";
     return found ? found->reason : NULL;
 }
 
@@ -287,6 +289,9 @@ static long weigh(struct broker *b, const struct place *place, enum judge_act ac
         *ret_why = found->reason;
         return -EPERM;
     }
+    /* Python goes on without, each time that it imports: that is not worth a word. */
+    if (act != JUDGE_REMOVE && act != JUDGE_LEAVE && protected_is_cache(place->path))
+        return -EPERM;
     *ret_why = refuse_data(judge_data(b, place), act);
     if (*ret_why)
         return -EPERM;
@@ -320,7 +325,7 @@ long judge(struct broker *b, const struct place *place, enum judge_act act)
     /* Git renews the times of objects that are there already, and does without. */
     if (r < 0 && act == JUDGE_TIMES && judge_data(b, place) == PROTECTED_DATA_OBJECT)
         return r;
-    return r < 0 ? judge_refuse(b, place, verbs[act], why, (int)-r) : 0;
+    return r < 0 && why ? judge_refuse(b, place, verbs[act], why, (int)-r) : r;
 }
 
 long judge_quietly(struct broker *b, const struct place *place, enum judge_act act)

@@ -81,6 +81,8 @@ static enum layer_obstacle obstacle_of(const struct walk *w, const struct layer_
 {
     if (layer_is_protected(w->layer, w->path, e->kind) || is_led_to(w, e->kind))
         return LAYER_PROTECTED;
+    if (e->change != LAYER_DELETED && protected_is_cache(w->path))
+        return LAYER_PROTECTED;
     if (is_odd_name(w->path))
         return LAYER_ODD_NAME;
     if (e->change != LAYER_DELETED && e->kind != FILES_REGULAR && e->kind != FILES_DIRECTORY &&

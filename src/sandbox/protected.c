@@ -16,6 +16,7 @@
 #include "base/cleanup.h"
 #include "sandbox/fold.h"
 #include "sandbox/protected_internal.h"
+#include "sandbox/protected_python.h"
 
 #define NODES    4096
 #define SLOTS    16384 /* a power of two */
@@ -203,6 +204,12 @@ const struct protected_name *protected_row(const char *pattern)
     return NULL;
 }
 
+bool protected_is_script(const struct protected_name *row)
+{
+    return strcmp(row->pattern, ".git/hooks") == 0 || strncmp(row->pattern, ".envrc", 6) == 0 ||
+           strcmp(row->reason, PROTECTED_HOOKS) == 0;
+}
+
 /* --- one name --- */
 
 static bool is_wild(const struct node *node, const char *name, size_t len)
@@ -294,6 +301,43 @@ static struct name fold(const char *text, size_t len, char *room)
     return name;
 }
 
+static int compare_module(const void *key, const void *item)
+{
+    const struct name *name = key;
+    const char *module = *(const char *const *)item;
+    int r = strncmp(name->text, module, name->len);
+
+    return r == 0 && module[name->len] ? -1 : r;
+}
+
+static bool ends_with(const struct name *name, const char *text)
+{
+    size_t n = strlen(text);
+
+    return name->len >= n && memcmp(name->text + name->len - n, text, n) == 0;
+}
+
+static const struct protected_name python_row = {
+    "(a module of Python's)", "a script that a hook runs would import it in place of Python's own"};
+
+/* Modules are files with certain endings, or directories with one of a certain name in it. */
+static void step_python(struct protected_state *next, enum protected_python was,
+                        const struct name *name)
+{
+    const char *dot = memchr(name->text, '.', name->len);
+    struct name module = {.text = name->text, .len = dot ? (size_t)(dot - name->text) : name->len};
+
+    if (was == PYTHON_PACKAGE && module.len == 8 && memcmp(module.text, "__init__", 8) == 0)
+        next->row = &python_row;
+    if (was != PYTHON_TOP || !bsearch(&module, protected_python_names, protected_python_n_names,
+                                      sizeof(char *), compare_module))
+        return;
+    if (!dot)
+        next->python = PYTHON_PACKAGE;
+    else if (ends_with(name, ".py") || ends_with(name, ".pyc") || ends_with(name, ".so"))
+        next->row = &python_row;
+}
+
 static bool is_same(const struct name *name, const char *text)
 {
     return name->len == strlen(text) && memcmp(name->text, text, name->len) == 0;
@@ -312,12 +356,15 @@ static void step_folded(struct protected_state *state, const struct name *name)
     next.row = NULL;
     next.git = GIT_OUTSIDE;
     next.n_active = 0;
+    next.python = PYTHON_ELSEWHERE;
     next.is_installed = state->is_installed || is_same(name, "node_modules");
     if (state->git) {
         next.git = state->git;
         next.row = state->row;
         protected_git_step(&next, name->text, name->len);
     }
+    if (state->python)
+        step_python(&next, state->python, name);
     for (unsigned i = 0; i < state->n_active; i++)
         enter_children(&next, state->active[i], name);
     enter_children(&next, ROOT, name);
@@ -372,7 +419,7 @@ bool protected_is_open(const struct protected_state *state)
 {
     if (state->row && state->git == GIT_OUTSIDE)
         return false;
-    return state->n_active > 0 ||
+    return state->n_active > 0 || state->python ||
            (state->git != GIT_OUTSIDE && state->git != GIT_FREE && state->git != GIT_FANOUT);
 }
 
@@ -383,6 +430,8 @@ const struct protected_name *protected_link_row(const struct protected_state *st
         return state->row;
     if (state->git != GIT_OUTSIDE)
         return protected_row(".git/*");
+    if (state->python == PYTHON_PACKAGE)
+        return &python_row;
     for (unsigned i = 0; i < state->n_active; i++)
         for (unsigned at = state->active[i]; at; at = tree.nodes[at].child)
             if (tree.nodes[at].row)
@@ -505,6 +554,25 @@ const struct protected_name *protected_judge(int parent, const char *path)
     struct protected_state state;
 
     return judge(parent, path, &state);
+}
+
+bool protected_is_cache(const char *path)
+{
+    char room[FOLD_MAX];
+
+    for (path = skip_slashes(path); *path; path = skip_slashes(path)) {
+        size_t len = name_len(path);
+
+        /* Folding makes no name shorter than this from one that is. */
+        if (len >= 11) {
+            struct name name = fold(path, len, room);
+
+            if (is_same(&name, "__pycache__"))
+                return true;
+        }
+        path += len;
+    }
+    return false;
 }
 
 /* In a directory that is a git directory by what is in it, as with protected names. */

@@ -30,6 +30,10 @@ const struct protected_name *protected_names(size_t *ret_count);
  * detached mount of the grant. Returns NULL if the place is not protected. */
 const struct protected_name *protected_judge(int parent, const char *path);
 
+/* Whether the path is in a directory of modules that Python has compiled, or is one: Python runs
+ * them without a look at their source. They are not made or changed, but may be removed. */
+bool protected_is_cache(const char *path);
+
 /* Data of git's that is free but believed by git: it comes into being checked, and only by a rename
  * or a second name, so that nobody can write to it later. */
 enum protected_data {

@@ -33,11 +33,19 @@ enum protected_git {
     GIT_MODULE_FREE, /* data of that */
 };
 
+/* Where Python looks for modules first: beside a script that something runs by itself. */
+enum protected_python {
+    PYTHON_ELSEWHERE,
+    PYTHON_TOP,     /* in the directory */
+    PYTHON_PACKAGE, /* something in it with the name of a module that Python has */
+};
+
 /* What is known of a place from the names that lead to it. Starts zeroed, at the root of a path
  * with PROTECTED_START. */
 struct protected_state {
     const struct protected_name *row; /* this place is protected; NULL: it is not */
     uint8_t git;                      /* enum protected_git */
+    uint8_t python;                   /* enum protected_python */
     bool is_installed; /* below node_modules: settings of linters are those of packages */
     uint8_t n_active;
     uint16_t active[PROTECTED_ACTIVE]; /* nodes of half matched patterns */
@@ -64,6 +72,12 @@ const struct protected_name *protected_link_row(const struct protected_state *st
 
 /* What protected_judge_move() asks of something that gets this state. */
 const struct protected_name *protected_judge_content(int dir, const struct protected_state *state);
+
+/* Whether files of the row are scripts, or name commands: what they run in turn counts, too. */
+bool protected_is_script(const struct protected_name *row);
+
+/* The reason of rows with hooks. */
+#define PROTECTED_HOOKS "git hooks are set up from it"
 
 /* The row whose pattern is this one. */
 const struct protected_name *protected_row(const char *pattern);

@@ -26,7 +26,7 @@
 #define BUILT    "the build tool runs the files in it"
 #define PYTHON   "Python runs it at start"
 #define STARTUP  "the interpreter runs it at start"
-#define HOOKS    "git hooks are set up from it"
+#define HOOKS    PROTECTED_HOOKS
 #define KEYS     "it holds keys, and names programs that are run to get them"
 #define CLOUD    "it holds credentials, and names programs that are run to get them"
 #define VERSION  "version control runs what it names"
@@ -620,6 +620,8 @@ static const struct protected_name rows[] = {
     {".rusty-hook.toml", HOOKS},
     {".pre-commit-config.yaml", HOOKS},
     {".pre-commit-config.yml", HOOKS},
+    {"pre_commit", "the hook of pre-commit would run it in place of pre-commit"},
+    {"pre_commit.*", "the hook of pre-commit would run it in place of pre-commit"},
     {"prek.toml", HOOKS},
     {".pre-commit-hooks.yaml", HOOKS},
     {".commitlintrc", "hooks run what it names"},

@@ -125,6 +125,13 @@ static bool is_named(const char *name, const char *wanted)
     return strcasecmp(name, wanted) == 0;
 }
 
+static int take_script(struct walk *w, const char *name, struct error *err)
+{
+    cleanup_free char *path = survey_join(buf_str(&w->path), name);
+
+    return path ? survey_script(w->s, path, err) : error_memory(err);
+}
+
 static int take_file(struct walk *w, const char *name, const struct protected_state *state,
                      struct error *err)
 {
@@ -138,7 +145,9 @@ static int take_file(struct walk *w, const char *name, const struct protected_st
         return errno == ENOENT ? 0 : stop(w, name, "cannot be looked at", err);
     if (st.st_nlink > 1 && survey_add_inode(w->s, &st, state->row, 0, err) < 0)
         return -1;
-    return state->git == GIT_TOP ? survey_git_file(w->s, buf_str(&w->path), name, err) : 0;
+    if (state->git == GIT_TOP)
+        return survey_git_file(w->s, buf_str(&w->path), name, err);
+    return protected_is_script(state->row) ? take_script(w, name, err) : 0;
 }
 
 /* The directory of a Python environment, whatever its name. */

@@ -168,30 +168,16 @@ static void lead_everywhere(struct reading *r, const char *value, const char *ro
         lead(r, r->worktree, value, row);
 }
 
-/* Each word of a command that is a file of the tree now: a script there, or what one is given. */
+/* What the command runs, wherever git may be run. */
 static void lead_command(struct reading *r, const char *value)
 {
-    cleanup_free char *words = strdup(value);
-    char *save = NULL;
+    const char *slash = strrchr(r->git, '/');
+    cleanup_free char *above = slash ? strndup(r->git, (size_t)(slash - r->git)) : strdup("");
 
-    for (char *word = words ? strtok_r(words, " \t\n'\"!;&|()<>$`=", &save) : NULL; word;
-         word = strtok_r(NULL, " \t\n'\"!;&|()<>$`=", &save)) {
-        cleanup_free char *path = expand(r, word), *above = NULL, *real = NULL;
-        const char *slash = strrchr(r->git, '/');
-        cleanup_close int fd = -1;
-        struct stat st;
-
-        if (!path || !strchr(path, '/'))
-            continue;
-        above = slash ? strndup(r->git, (size_t)(slash - r->git)) : strdup("");
-        if (!above ||
-            survey_resolve(r->s, r->worktree ? r->worktree : above, path, NULL, &real, NULL) < 0 ||
-            !real)
-            continue;
-        fd = survey_open(r->s, real, O_PATH);
-        if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
-            lead(r, r->worktree ? r->worktree : above, path, ".git/config");
-    }
+    if (!r->failed && above)
+        r->failed = survey_command(r->s, above, value, r->err);
+    if (!r->failed && r->worktree)
+        r->failed = survey_command(r->s, r->worktree, value, r->err);
 }
 
 static int read_config(struct reading *r, const char *path);

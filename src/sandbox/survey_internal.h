@@ -1,5 +1,5 @@
 /* Shared by survey.c (the walk, and the answers), survey_place.c (what is remembered; where links
- * lead) and survey_git.c (what git's files lead to). */
+ * lead), survey_git.c (what git's files lead to) and survey_run.c (what scripts run). */
 #pragma once
 
 #include <stdint.h>
@@ -102,6 +102,15 @@ int survey_git_directory(struct survey *s, const char *path, struct error *err);
 /* The configuration of the user and of the machine, for the git directory `git`, or for none ("").
  */
 int survey_git_global(struct survey *s, const char *git, struct error *err);
+
+/* --- survey_run.c --- */
+
+/* A hook or another script that is run by itself: protects what it runs in turn. `path` is below
+ * the grant. */
+int survey_script(struct survey *s, const char *path, struct error *err);
+
+/* The same for a command that is run in the directory `top`. */
+int survey_command(struct survey *s, const char *top, const char *command, struct error *err);
 
 /* --- survey_outside.c --- */
 

@@ -176,7 +176,7 @@ int survey_mark_holders(struct survey *s, const char *path, struct error *err)
 static bool is_same_state(const struct protected_state *a, const struct protected_state *b)
 {
     return a->row == b->row && a->git == b->git && a->is_installed == b->is_installed &&
-           a->n_active == b->n_active &&
+           a->python == b->python && a->n_active == b->n_active &&
            memcmp(a->active, b->active, a->n_active * sizeof(a->active[0])) == 0;
 }
 
@@ -189,7 +189,7 @@ static size_t place_slot(const struct survey *s, const char *path,
 
     for (const char *c = path; *c; c++)
         h = (h ^ (uint8_t)*c) * 1099511628211u;
-    h = (h ^ (uintptr_t)state->row ^ state->git) * 1099511628211u;
+    h = (h ^ (uintptr_t)state->row ^ state->git ^ state->python) * 1099511628211u;
     for (at = (h >> 24) & (s->n_place_slots - 1); s->place_slots[at];
          at = (at + 1) & (s->n_place_slots - 1)) {
         const struct survey_place *place = &s->places[s->place_slots[at] - 1];

@@ -370,3 +370,88 @@ def test_a_refusal_says_why(who, repo):
     hints = " ".join(d["hint"] for d in answer.json["denials"])
     assert "packs" in hints and "objects" in hints, said(answer)
     assert "error" not in git(repo, "fsck", "--no-dangling") and git(repo, "status", "--short") == ""
+
+
+# --- what hooks and commands run ---
+
+
+def try_to_write(who, folder, names):
+    """Which of them a program can write."""
+    code = f"""
+import os
+os.chdir({str(folder)!r})
+for name in {names!r}:
+    try:
+        if os.path.dirname(name): os.makedirs(os.path.dirname(name), exist_ok=True)
+        with open(name, 'w') as f: f.write('evil')
+        print(name)
+    except OSError: pass
+"""
+    answer = who.run(code, "--allow", f"{folder}:rw")
+    assert answer.status == "success", said(answer)
+    return answer.json["stdout"].split()
+
+
+def write(path, text, mode=0o644):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    path.chmod(mode)
+
+
+def test_what_hooks_run_is_protected(who):
+    repo = make_repository(who, is_owned=False)
+    # What `pre-commit install` writes is like this.
+    write(repo / ".git/hooks/pre-commit", '#!/usr/bin/env bash\nINSTALL_PYTHON=/usr/bin/python3\nARGS=(hook-impl --config=.pre-commit-config.yaml)\n'
+          'HERE="$(cd "$(dirname "$0")" && pwd)"\nexec "$INSTALL_PYTHON" -mpre_commit "${ARGS[@]}"\n', 0o755)
+    write(repo / ".husky/commit-msg", '#!/bin/sh\n. "$(dirname "$0")/_/husky.sh"\n# ./comment.sh\n./scripts/lint.sh --fix\nnpm test\nmake check\n[ -f tools/local.sh ] && tools/local.sh\n"$(git rev-parse --show-toplevel)"/scripts/third.py\n', 0o755)
+    write(repo / "scripts/lint.sh", "#!/bin/sh\n./scripts/second.sh\n", 0o755)
+    write(repo / "scripts/second.sh", "#!/bin/sh\ntrue\n", 0o755)
+    write(repo / "scripts/third.py", "#!/usr/bin/env python3\nimport helper, sys\n", 0o755)
+    write(repo / "package.json", "{}")
+    write(repo / "clean.py", "pass\n")
+    write(repo / ".envrc", "source_env_if_exists .envrc.local\nuse flake\nsource_env ../up\ndotenv local.env\n")
+    write(repo / ".git/hooks/post-merge.sample", "#!/bin/sh\n./sample.sh\n", 0o755)
+    write(repo / "sample.sh", "true\n")
+    git(repo, "config", "filter.nb.clean", "python3 -m nbstripout")
+    git(repo, "config", "filter.x.clean", "python3 clean.py %f")
+    git(repo, "config", "alias.go", "!bin/go")
+    own_all(who, repo)
+    run = ["scripts/lint.sh", "scripts/second.sh", "scripts/third.py", "scripts/helper.py", "tools/local.sh", "package.json", "Makefile", "GNUmakefile", "clean.py", "nbstripout.py",
+           "nbstripout/__init__.py", "pre_commit.py", "pre_commit/__main__.py", "pre_commit.abi3.so", "argparse.py", "json/__init__.py", "yaml.cpython-311-x86_64-linux-gnu.so", "scripts/os.py",
+           ".envrc.local", "flake.nix", "local.env", "bin/go", ".husky/_/husky.sh", "JSON.py"]
+    free = ["sample.sh", "comment.sh", "src/main.c", "main.py", "json/data.txt", "json.txt", "src/argparse.py", "README.md", "scripts/other.sh", "Cargo.toml", "test/test_x.py"]
+    assert set(try_to_write(who, repo, run + free)) == set(free)
+    # A directory that has such a file in it does not get there either.
+    attack(who, repo, """
+        os.makedirs('x/json2'); open('x/json2/__init__.py', 'w').close()
+        refused('package', lambda: os.rename('x/json2', 'email'))
+        refused('link', lambda: os.symlink('x/json2', 'email'))
+        refused('module', lambda: os.rename('x/json2/__init__.py', 'email.py'))
+        refused('directory', lambda: os.rename('scripts', 'scripts2'))
+        """)
+
+
+def test_a_repository_without_hooks_is_free(who, repo):
+    names = ["package.json", "Makefile", "argparse.py", "json/__init__.py", "scripts/lint.sh", "conftest.py", "flake.nix"]
+    assert try_to_write(who, repo, names) == names
+
+
+def test_compiled_modules_are_not_made(who, repo):
+    """Python inside says nothing and does without; they can be removed."""
+    write(repo / "pkg/__init__.py", "X = 1\n")
+    write(repo / "pkg/__pycache__/old.cpython-311.pyc", "")
+    own_all(who, repo)
+    code = f"""
+import os, subprocess, sys
+os.chdir({str(repo)!r})
+done = subprocess.run([sys.executable or 'python3', '-W', 'error', '-c', 'import pkg; print(pkg.X)'], capture_output=True, text=True)
+print(done.stdout.strip(), done.stderr.strip())
+def refused(f):
+    try: f(); print('not refused')
+    except PermissionError: pass
+refused(lambda: os.mkdir('__pycache__')); refused(lambda: os.mkdir('__PyCache__')); refused(lambda: open('pkg/__pycache__/new.pyc', 'w')); refused(lambda: open('pkg/__pycache__/old.cpython-311.pyc', 'w'))
+os.mkdir('cache'); refused(lambda: os.rename('cache', '__pycache__')); refused(lambda: os.symlink('cache', '__pycache__')); refused(lambda: os.link('pkg/__pycache__/old.cpython-311.pyc', 'x'))
+os.rename('pkg', 'other'); os.unlink('other/__pycache__/old.cpython-311.pyc'); os.rmdir('other/__pycache__')
+"""
+    answer = who.run(code, "--allow", f"{repo}:rw")
+    assert answer.json["stdout"].split() == ["1"] and answer.json["denials"] == [], said(answer)
