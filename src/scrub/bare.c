@@ -152,6 +152,11 @@ enum scrub_read scrub_ends_bare(const struct scrub *s, enum scrub_run_kind kind,
     return class & SIGN ? ends_at_sign(s, bare, at) : READ_NONE;
 }
 
+bool scrub_is_quote_of(enum scrub_run_kind kind, unsigned char quote)
+{
+    return kind <= RUN_PARAMETER && quote && kinds[kind].quote == quote;
+}
+
 size_t scrub_trim_bare(const struct scrub *s, size_t start, size_t end)
 {
     for (size_t n = 0; n < TRIM_MAX && end > start; n++, end--)

@@ -274,6 +274,9 @@ enum scrub_run_kind scrub_bare_kind(const struct scrub *s, size_t at, bool begin
                                     bool is_colon);
 enum scrub_read scrub_ends_bare(const struct scrub *s, enum scrub_run_kind kind, size_t at);
 
+/* Is this the quote of the string around it? */
+bool scrub_is_quote_of(enum scrub_run_kind kind, unsigned char quote);
+
 /* Its end without the punctuation behind it. */
 size_t scrub_trim_bare(const struct scrub *s, size_t start, size_t end);
 

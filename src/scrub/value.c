@@ -159,6 +159,8 @@ enum scrub_read scrub_read_value(const struct scrub *s, size_t at, enum scrub_ru
         r = read_quoted(s, at, depth, level_of(depth), ret);
         if (r != READ_VALUE || !is_unclosed(s, ret))
             return r;
+        if (scrub_is_quote_of(bare, (unsigned char)ret->quote))
+            return READ_NONE; /* it ends the string around the name */
         r = depth ? READ_NONE : scrub_find_closing(s, at, (unsigned char)ret->quote, &ret->end);
         ret->has_lines = r == READ_VALUE;
         if (r != READ_NONE)
@@ -439,7 +441,7 @@ static bool is_reference(const char *text, size_t len, bool goes_on, const struc
         i++;
     if (i < len && (text[i] == '(' || text[i] == '['))
         return i > 0 && (i < 2 || is_identifier(text, i)) &&
-               (i + 1 == len || goes_on || closes_call(text, len));
+               (i + 1 == len || strchr("\"'", text[i + 1]) || goes_on || closes_call(text, len));
     return i == len && (n->dots || memchr(text, ':', len)) && n->digits <= 2 &&
            !(n->dots == 0 && n->digits);
 }

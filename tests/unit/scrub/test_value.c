@@ -298,9 +298,14 @@ static void a_long_value_ends_at_an_operator(void **state)
 static void code_is_no_value(void **state)
 {
     static const char *const texts[] = {
-        "password=getpass()\n",   "password = os.environ[\"PASSWORD\"]\n",
-        "token=self.token\n",     "password=$(cat file)\n",
-        "password=${PASSWORD}\n", "if (password == other_password) { run(); }\n",
+        "password=getpass()\n",
+        "password = os.environ[\"PASSWORD\"]\n",
+        "token=self.token\n",
+        "password=$(cat file)\n",
+        "print(\"password = \");\nrun();\nprint(\"x\");\n",
+        "passwd = getpass.getpass(\"Enter it for %s at %s: \" %\n",
+        "password=${PASSWORD}\n",
+        "if (password == other_password) { run(); }\n",
     };
 
     (void)state;
