@@ -237,8 +237,6 @@ static void mcp_done(struct mcp *mcp)
     if (mcp->is_told)
         (void)witness_server(mcp->engine.witness, "stop", NULL, NULL);
     engine_close(&mcp->engine);
-    if (mcp->granted)
-        request_close_grants(mcp->granted);
     run_free(mcp->granted);
     profiles_free(mcp->profiles);
     config_free(mcp->config);

@@ -74,10 +74,3 @@ int request_language(const char *word, enum run_language *ret_language, struct e
         return error_hint(err, "did you mean `%s`?", nearest);
     return error_hint(err, "python and bash are known");
 }
-
-void request_close_grants(struct run *run)
-{
-    for (size_t i = 0; i < run->n_grants; i++)
-        grant_done(&run->grants[i]);
-    run->n_grants = 0;
-}

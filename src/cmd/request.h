@@ -8,7 +8,6 @@
 #include "base/run.h"
 #include "cmd/cmd.h"
 #include "gate/request.h"
-#include "sandbox/grant.h"
 
 #define REQUEST_OPTIONS_MAX 64
 
@@ -37,5 +36,3 @@ int request_add_env(struct run_request *asked, const char *text, struct error *e
 
 /* "python" or "bash". */
 int request_language(const char *word, enum run_language *ret_language, struct error *err);
-
-void request_close_grants(struct run *run);
