@@ -5,6 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/limits.h"
 #include "front/http_internal.h"
 #include "front/result.h"
 
@@ -145,6 +146,33 @@ static void answer(struct request *request, int status, const char *headers, con
 void request_answer_text(struct request *request, int status, const char *text, size_t len)
 {
     answer(request, status, NULL, text, len);
+}
+
+/* Less is copied: that is faster than to keep account of it. */
+#define COPIED_BYTES (64 * KIB)
+
+static void release(const void *data, size_t len, void *arg)
+{
+    (void)data;
+    (void)len;
+    shared_unref(arg);
+}
+
+void request_answer_shared(struct request *request, int status, struct shared *text)
+{
+    struct http_connection *c = request->connection;
+    struct evbuffer *out = bufferevent_get_output(c->socket);
+    size_t len = text->text.len;
+
+    if (c->omits_body || len <= COPIED_BYTES) {
+        answer(request, status, NULL, buf_str(&text->text), len);
+        return;
+    }
+    put_head(c, status, "application/json", NULL, len);
+    c->added += len;
+    if (evbuffer_add_reference(out, text->text.data, len, release, shared_ref(text)) < 0)
+        shared_unref(text); /* out of memory: the pace notices */
+    finish(c);
 }
 
 static void answer_json(struct request *request, int status, const char *headers, json_t *value)

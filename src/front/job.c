@@ -44,7 +44,7 @@ static void free_job(struct job *job)
         run_free(job->run);
     spool_free(job->spools[0]);
     spool_free(job->spools[1]);
-    buf_done(&job->answer);
+    shared_unref(job->answer);
     sse_done(&job->events);
     if (job->form.free)
         job->form.free(job->form.user);
@@ -217,7 +217,7 @@ static void end_answer(void *arg)
     caller->n_kept[job->key.is_set]++;
     job_tell_answer(job);
     job_stream_end(job);
-    job->bytes = job->answer.len + job->events.sent_bytes + job->events.unsent_bytes;
+    job->bytes = job->answer->text.len + job->events.sent_bytes + job->events.unsent_bytes;
     jobs->kept_bytes += job->bytes;
     caller->kept_bytes += job->bytes;
     make_room(jobs, caller);
@@ -268,9 +268,15 @@ static struct job *new_job(struct jobs *jobs, const struct job_order *order)
 
     if (!order->correlation_id && id_make(made, "cor_") < 0)
         made[0] = '\0';
-    if (job)
+    if (job) {
         job->correlation_id = strdup(order->correlation_id ? order->correlation_id : made);
-    if (!job || !job->correlation_id) {
+        job->answer = shared_new();
+    }
+    if (!job || !job->correlation_id || !job->answer) {
+        if (job) {
+            free(job->correlation_id);
+            shared_unref(job->answer);
+        }
         free(job);
         return NULL;
     }
@@ -280,7 +286,6 @@ static struct job *new_job(struct jobs *jobs, const struct job_order *order)
     job->begun_ns = loop_now_ns();
     memcpy(job->id, run->id, sizeof(job->id));
     (void)snprintf(job->owner, sizeof(job->owner), "%s", order->owner);
-    buf_init(&job->answer, SIZE_MAX / 2);
     run->owner = order->caller->name; /* stays, also when the token does not */
     run->correlation_id = job->correlation_id;
     link_job(job);

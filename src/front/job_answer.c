@@ -19,9 +19,9 @@ static int write_answer(struct job *job, struct error *err)
         return -1;
     r = json_object_set_new(object, "correlation_id", json_string(job->correlation_id)) < 0
             ? error_memory(err)
-            : json_text_dump(object, JSON_TEXT_COMPACT, &job->answer, err);
+            : json_text_dump(object, JSON_TEXT_COMPACT, &job->answer->text, err);
     json_decref(object);
-    return r == 0 ? buf_add_str(&job->answer, "\n", err) : r;
+    return r == 0 ? buf_add_str(&job->answer->text, "\n", err) : r;
 }
 
 static void write_failure(struct job *job, const struct error *why)
@@ -29,10 +29,10 @@ static void write_failure(struct job *job, const struct error *why)
     json_t *object = result_error_json(why);
 
     job->status = error_code_http(why->code);
-    buf_clear(&job->answer);
-    if (!object || json_text_dump(object, JSON_TEXT_COMPACT, &job->answer, NULL) < 0 ||
-        buf_add_str(&job->answer, "\n", NULL) < 0)
-        buf_clear(&job->answer);
+    buf_clear(&job->answer->text);
+    if (!object || json_text_dump(object, JSON_TEXT_COMPACT, &job->answer->text, NULL) < 0 ||
+        buf_add_str(&job->answer->text, "\n", NULL) < 0)
+        buf_clear(&job->answer->text);
     json_decref(object);
 }
 
@@ -43,7 +43,7 @@ void job_write_answer(struct job *job)
 
     job->status = 200;
     if (job->form.write) {
-        r = job->form.write(job->run, job->form.user, &job->answer, &job->status, &err);
+        r = job->form.write(job->run, job->form.user, &job->answer->text, &job->status, &err);
     } else if (job->run->error.code != E_NONE) {
         write_failure(job, &job->run->error);
         r = 0;
@@ -87,7 +87,7 @@ static void on_answer(struct job_watch *watch, struct job *job)
     free(waiter);
     request->on_gone = NULL;
     request->retry_s = job->retry_s;
-    request_answer_text(request, job->status, buf_str(&job->answer), job->answer.len);
+    request_answer_shared(request, job->status, job->answer);
 }
 
 static void on_gone(struct request *request)
@@ -133,9 +133,9 @@ const char *job_answer(const struct job *job, size_t *ret_len, int *ret_status)
 {
     if (job->run)
         return NULL;
-    *ret_len = job->answer.len;
+    *ret_len = job->answer->text.len;
     *ret_status = job->status;
-    return buf_str(&job->answer);
+    return buf_str(&job->answer->text);
 }
 
 void job_repeat(struct job *job, struct request *request)
@@ -146,7 +146,7 @@ void job_repeat(struct job *job, struct request *request)
     else if (job->run)
         job_wait(job, request);
     else
-        request_answer_text(request, job->status, buf_str(&job->answer), job->answer.len);
+        request_answer_shared(request, job->status, job->answer);
 }
 
 void job_show(struct job *job, struct request *request)
@@ -159,6 +159,6 @@ void job_show(struct job *job, struct request *request)
         (void)json_object_set_new(running, "approvals", approval_list(NULL, job->id));
         request_answer_json(request, 200, running);
     } else {
-        request_answer_text(request, job->status, buf_str(&job->answer), job->answer.len);
+        request_answer_shared(request, job->status, job->answer);
     }
 }

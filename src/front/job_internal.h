@@ -2,6 +2,7 @@
  * (their events). */
 #pragma once
 
+#include "base/shared.h"
 #include "base/task.h"
 #include "base/utf8.h"
 #include "front/job.h"
@@ -30,9 +31,9 @@ struct job {
     struct job_form form;         /* write NULL: the native one */
     struct job_follower follower; /* on_done NULL: there is none */
     bool is_cancelled;
-    struct task writing; /* of the answer: the run is over */
-    int status;          /* of the answer, in HTTP */
-    struct buf answer;   /* its text */
+    struct task writing;   /* of the answer: the run is over */
+    int status;            /* of the answer, in HTTP */
+    struct shared *answer; /* its text */
     struct spool *spools[2];
     size_t bytes;      /* that it takes while it is kept */
     size_t weight;     /* and until it is over */

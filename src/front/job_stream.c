@@ -169,8 +169,9 @@ void job_stream_begin(struct job *job, struct request *request)
 /* The answer without its newline. */
 static void add_last(struct job *job)
 {
-    (void)sse_add(&job->events, job->status == 200 ? "result" : "error", buf_str(&job->answer),
-                  job->answer.len ? job->answer.len - 1 : 0, NULL);
+    (void)sse_add(&job->events, job->status == 200 ? "result" : "error",
+                  buf_str(&job->answer->text),
+                  job->answer->text.len ? job->answer->text.len - 1 : 0, NULL);
 }
 
 void job_stream_end(struct job *job)

@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/loop.h"
+#include "base/shared.h"
 #include "front/http_guard.h"
 #include "front/once.h"
 
@@ -87,6 +88,9 @@ void request_answer_json_with(struct request *request, int status, const char *h
 
 /* JSON that is already text. */
 void request_answer_text(struct request *request, int status, const char *text, size_t len);
+
+/* The same with a text that may be long: it is not copied. */
+void request_answer_shared(struct request *request, int status, struct shared *text);
 
 /* The status of the error's code. Empties the error. */
 void request_answer_error(struct request *request, struct error *err);

@@ -3,12 +3,14 @@
 What is asserted is CPU time of the longest turn of the server's event loop, which it measures itself: other load on the host
 does not change it. For so long, and no longer, one client waits for another's bytes."""
 import functools
+import io
 import json
 import random
 import re
 import socket
 import threading
 import time
+import zipfile
 from concurrent.futures import ThreadPoolExecutor
 
 import belljar
@@ -209,16 +211,80 @@ LONG_TEXTS = {
 }
 
 
-def long_text(way, unit, **fields):
+def text_of(unit, way):
+    return f"t = {UNITS[unit]!r} * {(16 << 20) // len(UNITS[unit].encode())}\n{LONG_TEXTS[way]}"
+
+
+def long_text(way, unit):
     def attack(tokens, token):
-        size = len(UNITS[unit].encode())
-        code = f"t = {UNITS[unit]!r} * {(16 << 20) // size}\n{LONG_TEXTS[way]}"
-        reply = run(tokens, token, code, timeout_s=12, collect=["*.txt"], **fields)
+        reply = run(tokens, token, text_of(unit, way), timeout_s=12, collect=["*.txt"])
         assert reply.status == 200, reply
         ending = "error" if way == "a traceback" else "success"
         assert reply.json["status"] in (ending, "timeout"), {key: str(value)[:300] for key, value in reply.json.items()}
 
     return attack
+
+
+def followed(way, unit):
+    """The same, for a client that follows the events."""
+
+    def attack(tokens, token):
+        body = {"code": text_of(unit, way), "profile": "open", "timeout_s": 12, "collect": ["*.txt"]}
+        reply = tokens.call(token, "POST", "/v1/run", body, {"Accept": "text/event-stream"})
+        assert reply.status == 200 and b"event: result" in reply.body, reply.body[-300:]
+
+    return attack
+
+
+def in_session(way, unit):
+    def attack(tokens, token):
+        session = tokens.call(token, "POST", "/v1/sessions", {"profile": "open"}).json["session_id"]
+        for _ in range(2):
+            reply = tokens.call(token, "POST", f"/v1/sessions/{session}/execute", {"code": text_of(unit, way), "timeout_s": 12})
+            assert reply.status == 200, reply
+        reply = tokens.call(token, "POST", f"/v1/sessions/{session}/execute", {"code": "print(1)"})
+        assert reply.status == 200 and reply.json["stdout"] == "1\n", reply
+        tokens.call(token, "DELETE", f"/v1/sessions/{session}")
+
+    return attack
+
+
+def by_mcp(way, unit):
+    """The same, as a tool of MCP."""
+
+    def attack(tokens, token):
+        accept = {"Accept": "application/json, text/event-stream"}
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        reply = tokens.call(token, "POST", "/mcp", {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": hello}, accept)
+        assert reply.status == 200, reply
+        headers = {**accept, "Mcp-Session-Id": reply.headers["mcp-session-id"]}
+        assert tokens.call(token, "POST", "/mcp", {"jsonrpc": "2.0", "method": "notifications/initialized"}, headers).status == 202
+        params = {"name": "execute_python_code", "arguments": {"code": text_of(unit, way)}}
+        reply = tokens.call(token, "POST", "/mcp", {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}, headers)
+        assert reply.status == 200 and b"content" in reply.body, reply.body[:300]
+
+    return attack
+
+
+def large_things_kept(tokens, token):
+    """A saved state and a skill, each as large as it may be and full of names of secrets."""
+    tokens.call(token, "POST", "/v1/states", {"name": "large"})
+    reply = tokens.call(token, "POST", "/v1/states/large/versions", {"state": {"a": "password='" * 100000}})
+    assert reply.status == 200, reply
+    code = '"""What it does."""\n#' + "password='" * 25000 + "\n"
+    reply = tokens.call(token, "PUT", "/v1/skills/large", code.encode(), {"Content-Type": "text/x-python"})
+    assert reply.status == 200, reply
+    for path in ("/v1/states/large", "/v1/skills/large"):
+        assert tokens.call(token, "GET", path).status == 200
+    folder = io.BytesIO()
+    with zipfile.ZipFile(folder, "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("SKILL.md", "---\nname: folder\ndescription: what it does\n---\ntext\n")
+        archive.writestr("a.txt", "password='" * 390000)
+    reply = tokens.call(token, "PUT", "/v1/skills/folder", folder.getvalue(), {"Content-Type": "application/zip"})
+    assert reply.status in (200, 400, 413), reply
+    if reply.status == 200:
+        for path in ("/v1/skills/folder", "/v1/skills/folder/files/a.txt"):
+            assert tokens.call(token, "GET", path).status == 200, path
 
 
 def sixteen_at_once(code):
@@ -342,6 +408,10 @@ ATTACKS = {
     **{f"text {i}": run_slow_text(text) for i, text in enumerate(SLOW_TEXTS)},
     **{f"value {i}": run_slow_text(text, "result = t * 4") for i, text in enumerate(SLOW_TEXTS)},
     **{f"{way} of {unit}": long_text(way, unit) for way in LONG_TEXTS for unit in UNITS},
+    **{f"{way} of {unit}, followed": followed(way, unit) for way in LONG_TEXTS for unit in ("quotes", "controls")},
+    **{f"{way} of {unit} in a session": in_session(way, unit) for way in LONG_TEXTS for unit in ("quotes", "controls")},
+    **{f"{way} of {unit} by MCP": by_mcp(way, unit) for way in LONG_TEXTS for unit in ("quotes", "controls")},
+    "large things kept": large_things_kept,
     "sixteen output floods": sixteen_at_once(PROGRAMS["output flood"]),
     "sixteen progress floods": sixteen_at_once(PROGRAMS["progress flood"]),
     "sixteen display floods": sixteen_at_once(PROGRAMS["display flood"]),
