@@ -154,6 +154,9 @@ void api_answer_masked(struct request *request, int status, json_t *value);
 void api_answer_masked_with(struct request *request, int status, json_t *value, const char *name,
                             struct buf *text);
 
+/* Masks a copy of these bytes, which are text, and sends them as a file. */
+void api_send_masked(struct request *request, struct span data);
+
 json_t *api_session_json(const struct session *session);
 
 /* What a checked body asks for; `parts` are those of a form, or NULL. The texts are the body's. End

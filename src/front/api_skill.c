@@ -11,11 +11,6 @@
 #include "state/skill.h"
 #include "state/unzip.h"
 
-static void run_free_p(struct run **run)
-{
-    run_free(*run);
-}
-
 /* --- looking --- */
 
 static void list_skills(struct request *request)
@@ -64,27 +59,12 @@ static void send_bytes(struct request *request, const char *data, size_t len)
 }
 
 /* Text is masked like everything that leaves; what is none is left as it is. */
-static void send_masked(struct request *request, const struct folder_file *file)
+static void send_file(struct request *request, const struct folder_file *file)
 {
-    const struct api *api = request->api;
-    cleanup(run_free_p) struct run *run = run_new();
-    struct clean_text clean = {0};
-    struct error err = {0};
-
-    if (utf8_valid(file->data, file->len) != file->len) {
+    if (utf8_valid(file->data, file->len) == file->len)
+        api_send_masked(request, (struct span){file->data, file->len});
+    else
         send_bytes(request, file->data, file->len);
-        return;
-    }
-    if (run) {
-        run->masking = config_masking(api->config);
-        clean = mask_text(run, (struct span){file->data, file->len});
-    }
-    if (run && run->error.code == E_NONE) {
-        send_bytes(request, clean.data, clean.len);
-        return;
-    }
-    error_set(&err, E_SYSTEM, "the file could not be masked");
-    request_answer_error(request, &err);
 }
 
 static void show_file(struct request *request)
@@ -102,7 +82,7 @@ static void show_file(struct request *request)
     }
     file = folder_find(&folder, request->params[1]);
     if (file) {
-        send_masked(request, file);
+        send_file(request, file);
         return;
     }
     error_set(&err, E_NOT_FOUND, "the skill has no such file");

@@ -59,6 +59,27 @@ static void put(struct http_connection *c, const void *data, size_t len)
     (void)bufferevent_write(c->socket, data, len); /* out of memory: the pace notices */
 }
 
+static void release(const void *data, size_t len, void *arg)
+{
+    (void)data;
+    (void)len;
+    shared_unref(arg);
+}
+
+/* A short text is copied: that is faster than to keep account of it. */
+static void put_shared(struct http_connection *c, struct shared *text, size_t len)
+{
+    struct evbuffer *out = bufferevent_get_output(c->socket);
+
+    if (len <= REQUEST_COPIED) {
+        put(c, text->text.data, len);
+        return;
+    }
+    c->added += len;
+    if (evbuffer_add_reference(out, text->text.data, len, release, shared_ref(text)) < 0)
+        shared_unref(text); /* out of memory: the pace notices */
+}
+
 /* For a page of another origin that the operator has listed, and for nobody else: without these a
  * browser shows it nothing. */
 static void put_cors(const struct request *request, char *text, size_t size)
@@ -148,30 +169,14 @@ void request_answer_text(struct request *request, int status, const char *text, 
     answer(request, status, NULL, text, len);
 }
 
-/* Less is copied: that is faster than to keep account of it. */
-#define COPIED_BYTES (64 * KIB)
-
-static void release(const void *data, size_t len, void *arg)
-{
-    (void)data;
-    (void)len;
-    shared_unref(arg);
-}
-
 void request_answer_shared(struct request *request, int status, struct shared *text)
 {
     struct http_connection *c = request->connection;
-    struct evbuffer *out = bufferevent_get_output(c->socket);
     size_t len = text->text.len;
 
-    if (c->omits_body || len <= COPIED_BYTES) {
-        answer(request, status, NULL, buf_str(&text->text), len);
-        return;
-    }
     put_head(c, status, "application/json", NULL, len);
-    c->added += len;
-    if (evbuffer_add_reference(out, text->text.data, len, release, shared_ref(text)) < 0)
-        shared_unref(text); /* out of memory: the pace notices */
+    if (!c->omits_body && len)
+        put_shared(c, text, len);
     finish(c);
 }
 
@@ -237,20 +242,33 @@ void request_begin(struct request *request, int status, const char *type, const 
     bufferevent_setwatermark(c->socket, EV_WRITE, REQUEST_LOW, 0);
 }
 
-bool request_write(struct request *request, const void *data, size_t len)
+/* `data`, or the beginning of `shared` where that is not NULL. */
+static bool put_piece(struct http_connection *c, const void *data, struct shared *shared,
+                      size_t len)
 {
-    struct http_connection *c = request->connection;
     char size[32];
 
-    if (len && c->is_chunked) {
+    if (len && c->is_chunked)
         put(c, size, (size_t)snprintf(size, sizeof(size), "%zx\r\n", len));
+    if (len && shared)
+        put_shared(c, shared, len);
+    else if (len)
         put(c, data, len);
+    if (len && c->is_chunked)
         put(c, "\r\n", 2);
-    } else if (len) {
-        put(c, data, len);
+    else if (len)
         c->owed -= c->owed == REQUEST_UNKNOWN_LENGTH ? 0 : len;
-    }
     return evbuffer_get_length(bufferevent_get_output(c->socket)) < REQUEST_HIGH;
+}
+
+bool request_write(struct request *request, const void *data, size_t len)
+{
+    return put_piece(request->connection, data, NULL, len);
+}
+
+bool request_write_shared(struct request *request, struct shared *data, size_t len)
+{
+    return put_piece(request->connection, NULL, data, len);
 }
 
 void request_end(struct request *request)

@@ -33,12 +33,12 @@ static void hold(struct job *job)
 
 static void add(struct job *job, const char *name, json_t *value)
 {
-    cleanup(buf_done) struct buf text = {0};
+    struct shared *text = shared_new();
 
-    buf_init(&text, SIZE_MAX / 2);
     /* Without memory an event is missing; the result at the end has it all. */
-    if (value && json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) == 0)
-        (void)sse_add(&job->events, name, buf_str(&text), text.len, NULL);
+    if (value && text && json_text_dump(value, JSON_TEXT_COMPACT, &text->text, NULL) == 0)
+        (void)sse_add_shared(&job->events, name, text, text->text.len, NULL);
+    shared_unref(text);
     json_decref(value);
 }
 
@@ -169,9 +169,10 @@ void job_stream_begin(struct job *job, struct request *request)
 /* The answer without its newline. */
 static void add_last(struct job *job)
 {
-    (void)sse_add(&job->events, job->status == 200 ? "result" : "error",
-                  buf_str(&job->answer->text),
-                  job->answer->text.len ? job->answer->text.len - 1 : 0, NULL);
+    size_t len = job->answer->text.len;
+
+    (void)sse_add_shared(&job->events, job->status == 200 ? "result" : "error", job->answer,
+                         len ? len - 1 : 0, NULL);
 }
 
 void job_stream_end(struct job *job)

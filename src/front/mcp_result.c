@@ -62,10 +62,31 @@ static int add_violations(const struct run *run, struct buf *out)
                                 : 0;
 }
 
+/* So much of a text is shown, and no half of a character. */
+static size_t shown_length(const char *text, size_t len)
+{
+    size_t shown = len < VALUE_SHOWN ? len : VALUE_SHOWN;
+
+    while (shown < len && shown && ((unsigned char)text[shown] & 0xc0) == 0x80)
+        shown--;
+    return shown;
+}
+
+/* A program chooses the text of its exceptions. Nobody reads megabytes of it. */
+static int add_message(const char *message, struct buf *out)
+{
+    size_t len = message ? strlen(message) : 0, shown = shown_length(message, len);
+
+    if (!len)
+        return 0;
+    if (buf_add_str(out, ": ", NULL) < 0 || buf_add(out, message, shown, NULL) < 0)
+        return -1;
+    return shown < len ? buf_printf(out, NULL, "… (%zu bytes more)", len - shown) : 0;
+}
+
 static int add_exception(const struct run_exception *e, struct buf *out)
 {
-    if (buf_printf(out, NULL, "error: %s%s%s", e->name, e->message && *e->message ? ": " : "",
-                   e->message ? e->message : "") < 0 ||
+    if (buf_printf(out, NULL, "error: %s", e->name) < 0 || add_message(e->message, out) < 0 ||
         (e->line && buf_printf(out, NULL, " (line %u)", e->line) < 0) ||
         buf_add_str(out, "\n", NULL) < 0)
         return -1;
@@ -120,18 +141,19 @@ static int add_stream(const struct run_stream *stream, const char *label, struct
 static int add_traceback(const struct run *run, struct buf *out)
 {
     const char *text = run->exception.traceback;
+    size_t len = text ? strlen(text) : 0, shown = shown_length(text, len);
 
-    if (!text || !*text || memmem(buf_str(out), out->len, text, strlen(text)))
+    if (!len || memmem(buf_str(out), out->len, text, shown))
         return 0;
-    return buf_add_str(out, "[traceback]\n", NULL) < 0 ? -1 : add_lines(out, text, strlen(text));
+    if (buf_add_str(out, "[traceback]\n", NULL) < 0 || add_lines(out, text, shown) < 0)
+        return -1;
+    return shown < len ? buf_printf(out, NULL, "… (%zu bytes more)\n", len - shown) : 0;
 }
 
 static int add_value(const char *label, const char *text, size_t len, struct buf *out)
 {
-    size_t shown = len < VALUE_SHOWN ? len : VALUE_SHOWN;
+    size_t shown = shown_length(text, len);
 
-    while (shown < len && shown && ((unsigned char)text[shown] & 0xc0) == 0x80)
-        shown--; /* not in the middle of a character */
     if (buf_add_str(out, label, NULL) < 0 || buf_add(out, text, shown, NULL) < 0)
         return -1;
     if (shown < len)
@@ -375,6 +397,21 @@ static void add_incidents(const struct run *run, const json_t *whole, json_t *ob
         (void)json_object_set(object, "masked", json_object_get(whole, "masked"));
 }
 
+static void shorten(json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    size_t len = json_string_length(value);
+    const char *text = json_string_value(value);
+    cleanup(buf_done) struct buf cut = {0};
+
+    if (!text || len <= VALUE_SHOWN)
+        return;
+    buf_init(&cut, 2 * VALUE_SHOWN);
+    if (buf_add(&cut, text, shown_length(text, len), NULL) == 0 &&
+        buf_printf(&cut, NULL, "… (%zu bytes more)", len - shown_length(text, len)) == 0)
+        set(object, key, json_text_string(buf_str(&cut), cut.len));
+}
+
 /* The result object without what says nothing; pictures are content of their own. */
 static json_t *structured(const struct mcp_host *host, const struct run *run)
 {
@@ -403,6 +440,7 @@ static json_t *structured(const struct mcp_host *host, const struct run *run)
             (void)json_object_set(object, kept[i], value);
     }
     (void)json_object_del(json_object_get(object, "error"), "traceback");
+    shorten(json_object_get(object, "error"), "message");
     drop_nothing(json_object_get(object, "error"));
     drop_hidden(object, "files");
     drop_hidden(object, "files_gone");

@@ -89,7 +89,8 @@ void request_answer_json_with(struct request *request, int status, const char *h
 /* JSON that is already text. */
 void request_answer_text(struct request *request, int status, const char *text, size_t len);
 
-/* The same with a text that may be long: it is not copied. */
+/* The same with a text that may be long: beyond REQUEST_COPIED bytes it is not copied. */
+#define REQUEST_COPIED (64 * KIB)
 void request_answer_shared(struct request *request, int status, struct shared *text);
 
 /* The status of the error's code. Empties the error. */
@@ -112,6 +113,9 @@ void request_begin(struct request *request, int status, const char *type, const 
 
 /* Returns false when the reader is behind and should be given nothing more until on_drained. */
 bool request_write(struct request *request, const void *data, size_t len);
+
+/* The same with the first `len` bytes of a text, which are not copied. */
+bool request_write_shared(struct request *request, struct shared *data, size_t len);
 void request_end(struct request *request);
 
 /* Breaks it off in a way that the client notices. */

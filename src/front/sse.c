@@ -11,8 +11,16 @@ struct sse_event {
     struct sse_event *next;
     uint64_t id;
     size_t len;
+    struct shared *data; /* long data, which stands behind `text`; or NULL */
+    size_t data_len;
     char text[];
 };
+
+static void free_event(struct sse_event *event)
+{
+    shared_unref(event->data);
+    free(event);
+}
 
 void sse_init(struct sse *sse)
 {
@@ -27,14 +35,14 @@ static void drop_first(struct sse *sse)
     if (!sse->first)
         sse->last = NULL;
     sse->sent_bytes -= event->len;
-    free(event);
+    free_event(event);
 }
 
 void sse_done(struct sse *sse)
 {
     for (struct sse_event *event = sse->first, *next; event; event = next) {
         next = event->next;
-        free(event);
+        free_event(event);
     }
     *sse = (struct sse){0};
 }
@@ -61,13 +69,12 @@ static struct sse_event *format(const struct sse *sse, uint64_t id, const char *
 
     if (!event)
         return NULL;
+    *event = (struct sse_event){.id = id};
     n = format_head(sse, id, name, event->text, head);
     memcpy(event->text + n, data, len);
     event->len = (size_t)n + len;
     event->text[event->len++] = '\n';
     event->text[event->len++] = '\n';
-    event->id = id;
-    event->next = NULL;
     return event;
 }
 
@@ -93,6 +100,22 @@ int sse_add(struct sse *sse, const char *name, const char *data, size_t len, str
     return append(sse, format(sse, sse->last_id + 1, name, data, len), err);
 }
 
+int sse_add_shared(struct sse *sse, const char *name, struct shared *data, size_t len,
+                   struct error *err)
+{
+    struct sse_event *event;
+
+    if (len <= REQUEST_COPIED)
+        return sse_add(sse, name, buf_str(&data->text), len, err);
+    event = format(sse, sse->last_id + 1, name, "", 0);
+    if (event) {
+        event->data = shared_ref(data);
+        event->data_len = len;
+        event->len += len;
+    }
+    return append(sse, event, err);
+}
+
 int sse_prime(struct sse *sse, unsigned retry_ms, struct error *err)
 {
     struct sse_event *event = malloc(sizeof(*event) + 2 * HEAD_BYTES);
@@ -106,6 +129,18 @@ int sse_prime(struct sse *sse, unsigned retry_ms, struct error *err)
     return append(sse, event, err);
 }
 
+static bool write_event(struct request *reader, const struct sse_event *event)
+{
+    static const char end[] = "\n\n";
+    size_t head = event->len - event->data_len - (sizeof(end) - 1);
+
+    if (!event->data)
+        return request_write(reader, event->text, event->len);
+    (void)request_write(reader, event->text, head);
+    (void)request_write_shared(reader, event->data, event->data_len);
+    return request_write(reader, end, sizeof(end) - 1);
+}
+
 void sse_pump(struct sse *sse)
 {
     bool has_room = sse->reader != NULL;
@@ -116,7 +151,7 @@ void sse_pump(struct sse *sse)
         sse->unsent = event->next;
         sse->unsent_bytes -= event->len;
         sse->sent_bytes += event->len;
-        has_room = request_write(sse->reader, event->text, event->len);
+        has_room = write_event(sse->reader, event);
         while (sse->sent_bytes > SSE_KEPT && sse->first != event)
             drop_first(sse);
     }

@@ -42,6 +42,10 @@ void sse_done(struct sse *sse);
 /* Adds an event and passes it on. `data` is one line of JSON. */
 int sse_add(struct sse *sse, const char *name, const char *data, size_t len, struct error *err);
 
+/* The same with the first `len` bytes of a text that may be long: it is not copied. */
+int sse_add_shared(struct sse *sse, const char *name, struct shared *data, size_t len,
+                   struct error *err);
+
 /* Adds an event that says nothing but its id, so that a reader knows where to come back to, and
  * after how long. */
 int sse_prime(struct sse *sse, unsigned retry_ms, struct error *err);

@@ -561,6 +561,7 @@ char *mask_json(struct run *run, struct span text)
     plain = spell_out(text, &len);
     if (!plain)
         return NULL;
+    fiber_pause();
     clean = mask_text(run, (struct span){plain, len});
     return spell_json(clean, (size_t)(run->masked.count - before));
 }

@@ -571,7 +571,8 @@ static int fail(struct scrub *s, struct clean_text *ret_text, struct error *err)
 static int feed(struct scrub *s, const unsigned char *data, size_t len, struct error *err)
 {
     while (len && !s->is_broken) {
-        size_t n = len < SCRUB_BLOCK ? len : SCRUB_BLOCK, part;
+        size_t most = s->options.between ? SCRUB_PIECE : SCRUB_BLOCK;
+        size_t n = len < most ? len : most, part;
 
         /* What can come out before the first string of a terminal comes out before it, and is read
          * once: as it would be if the stream were cut there. */

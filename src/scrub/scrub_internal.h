@@ -25,6 +25,10 @@
 /* Taken in at once. */
 #define SCRUB_BLOCK ((size_t)65536)
 
+/* And where others want a turn between two looks (scrub_options.between): the slowest texts take
+ * some ten milliseconds for it. */
+#define SCRUB_PIECE (SCRUB_BLOCK / 2)
+
 /* Invisible bytes kept of those that stand in what waits; the rest of them is dropped. */
 #define SCRUB_GAPS_MAX (2 * SCRUB_BLOCK)
 

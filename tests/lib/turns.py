@@ -211,6 +211,11 @@ LONG_TEXTS = {
 }
 
 
+# Of these, what there is at other doors.
+SHOWN = ("a result", "a traceback", "a hundred displays")
+FOLLOWED = (*SHOWN, "a collected file")
+
+
 def text_of(unit, way):
     return f"t = {UNITS[unit]!r} * {(16 << 20) // len(UNITS[unit].encode())}\n{LONG_TEXTS[way]}"
 
@@ -408,9 +413,9 @@ ATTACKS = {
     **{f"text {i}": run_slow_text(text) for i, text in enumerate(SLOW_TEXTS)},
     **{f"value {i}": run_slow_text(text, "result = t * 4") for i, text in enumerate(SLOW_TEXTS)},
     **{f"{way} of {unit}": long_text(way, unit) for way in LONG_TEXTS for unit in UNITS},
-    **{f"{way} of {unit}, followed": followed(way, unit) for way in LONG_TEXTS for unit in ("quotes", "controls")},
-    **{f"{way} of {unit} in a session": in_session(way, unit) for way in LONG_TEXTS for unit in ("quotes", "controls")},
-    **{f"{way} of {unit} by MCP": by_mcp(way, unit) for way in LONG_TEXTS for unit in ("quotes", "controls")},
+    **{f"{way} of {unit}, followed": followed(way, unit) for way in FOLLOWED for unit in ("quotes", "controls")},
+    **{f"{way} of {unit} in a session": in_session(way, unit) for way in SHOWN for unit in ("quotes", "controls")},
+    **{f"{way} of {unit} by MCP": by_mcp(way, unit) for way in SHOWN for unit in ("quotes", "controls")},
     "large things kept": large_things_kept,
     "sixteen output floods": sixteen_at_once(PROGRAMS["output flood"]),
     "sixteen progress floods": sixteen_at_once(PROGRAMS["progress flood"]),

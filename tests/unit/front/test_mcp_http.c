@@ -59,6 +59,11 @@ bool request_write(struct request *request, const void *data, size_t len)
     return true;
 }
 
+bool request_write_shared(struct request *request, struct shared *data, size_t len)
+{
+    return request_write(request, data->text.data, len);
+}
+
 void request_end(struct request *request)
 {
     (void)request;

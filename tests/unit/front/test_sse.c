@@ -17,11 +17,19 @@ void request_begin(struct request *request, int status, const char *type, const 
     assert_true(length == REQUEST_UNKNOWN_LENGTH);
 }
 
+static int shared_writes;
+
 bool request_write(struct request *request, const void *data, size_t len)
 {
     (void)request;
     assert_int_equal(buf_add(&written, data, len, NULL), 0);
     return has_room;
+}
+
+bool request_write_shared(struct request *request, struct shared *data, size_t len)
+{
+    shared_writes++;
+    return request_write(request, data->text.data, len);
 }
 
 void request_end(struct request *request)
@@ -62,6 +70,35 @@ static void events_have_names_and_numbers(void **state)
     assert_true(is_ended);
     assert_null(sse.reader);
     sse_done(&sse);
+}
+
+static void long_data_is_written_as_it_stands_and_not_copied(void **state)
+{
+    struct shared *data = shared_new();
+    struct request reader = {0};
+    struct sse sse;
+
+    (void)state;
+    assert_non_null(data);
+    for (size_t i = 0; i < 10000; i++)
+        assert_int_equal(buf_add_str(&data->text, "0123456789", NULL), 0);
+    sse_init(&sse);
+    sse_attach(&sse, &reader, 0);
+    shared_writes = 0;
+    assert_int_equal(sse_add_shared(&sse, "result", data, 3, NULL), 0);
+    assert_int_equal(shared_writes, 0);
+    assert_string_equal(buf_str(&written), "id: 1\nevent: result\ndata: 012\n\n");
+    buf_clear(&written);
+    assert_int_equal(sse_add_shared(&sse, "result", data, 99999, NULL), 0);
+    assert_int_equal(shared_writes, 1);
+    assert_int_equal(written.len, strlen("id: 2\nevent: result\ndata: \n\n") + 99999);
+    assert_memory_equal(written.data, "id: 2\nevent: result\ndata: 0123", 30);
+    assert_memory_equal(written.data + written.len - 5, "678\n\n", 5);
+    assert_int_equal(sse.sent_bytes, written.len + strlen("id: 1\nevent: result\ndata: 012\n\n"));
+    assert_int_equal(data->references, 2);
+    sse_done(&sse);
+    assert_int_equal(data->references, 1);
+    shared_unref(data);
 }
 
 static void ids_may_have_a_prefix_and_begin_with_a_word_of_when(void **state)
@@ -210,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(events_have_names_and_numbers, begin),
+        cmocka_unit_test_setup(long_data_is_written_as_it_stands_and_not_copied, begin),
         cmocka_unit_test_setup(ids_may_have_a_prefix_and_begin_with_a_word_of_when, begin),
         cmocka_unit_test_setup(events_may_have_no_ids, begin),
         cmocka_unit_test_setup(who_comes_without_an_id_gets_what_nobody_got, begin),
