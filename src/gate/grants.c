@@ -18,8 +18,8 @@ static int deny(const char *text, struct error *err)
     return error_hint(err, "the operator lists them as `allow`");
 }
 
-/* Whether one of the settings' directories holds it. Both paths are resolved: a link that a program
- * has made in there leads nowhere else. */
+/* Whether one of the settings' directories holds it. A setting whose path a program has led
+ * elsewhere by a link allows nothing. */
 static bool is_allowed(const struct config *config, const struct run_grant *grant)
 {
     for (size_t i = 0; i < config->allow.count; i++) {
@@ -28,7 +28,7 @@ static bool is_allowed(const struct config *config, const struct run_grant *gran
 
         if (config_parse_grant(config->allow.items[i], &path, &mode, NULL) < 0)
             continue;
-        real = realpath(path, NULL);
+        real = grant_real_path(path);
         if (real && paths_below(grant->path, real) &&
             (mode == RUN_GRANT_RW || grant->mode == RUN_GRANT_RO || grant->mode == mode))
             return true;

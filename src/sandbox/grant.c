@@ -48,39 +48,88 @@ static int check_place(const char *path, struct error *err)
     return 0;
 }
 
-static int open_no_symlinks(const char *path)
+static int open_no_links(int base, const char *path)
 {
     struct open_how how = {
         .flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
         .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS,
     };
 
-    return (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+    return (int)syscall(SYS_openat2, base, path, &how, sizeof(how));
+}
+
+/* A link in `/` is the administrator's (`/home` may lead to another disk). Any other may be a
+ * program's, which an earlier grant let write there. */
+static int open_place(const char *path)
+{
+    const char *name = path + strspn(path, "/");
+    size_t len = strcspn(name, "/");
+    cleanup_free char *first = NULL;
+    cleanup_close int base = -1;
+
+    if (path[0] != '/')
+        return open_no_links(AT_FDCWD, path);
+    if (asprintf(&first, "/%.*s", (int)len, name) < 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    base = open(first, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (base < 0)
+        return -1;
+    name += len;
+    name += strspn(name, "/");
+    return open_no_links(base, *name ? name : ".");
+}
+
+static char *path_of(int fd)
+{
+    char link[64];
+
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+    return realpath(link, NULL);
+}
+
+char *grant_real_path(const char *path)
+{
+    cleanup_close int fd = open_place(path);
+
+    return fd < 0 ? NULL : path_of(fd);
+}
+
+static int refuse_place(const char *path, int errnum, struct error *err)
+{
+    cleanup_free char *real = NULL;
+
+    if (errnum == ELOOP && !(real = realpath(path, NULL)))
+        errnum = errno;
+    if (real) {
+        error_set(err, E_DENIED, "--allow `%s`: a symbolic link in it leads to `%s`", path, real);
+        return error_hint(err, "a program may have made the link; if you want that directory, "
+                               "grant it by its own path");
+    }
+    if (errnum == ENOTDIR) {
+        error_set(err, E_INVALID, "--allow `%s`: not a directory", path);
+        return error_hint(err, "grant the directory that holds the file");
+    }
+    error_set(err, errnum == ENOENT ? E_NOT_FOUND : E_INVALID, "--allow `%s`: %s", path,
+              strerror(errnum));
+    return error_hint(err,
+                      "name an existing directory; behind it stands :ro, :rw, :cow or nothing");
 }
 
 int grant_open(const char *path, enum run_grant_mode mode, struct run_grant *ret_grant,
                struct error *err)
 {
-    cleanup_free char *real = realpath(path, NULL);
-    cleanup_close int fd = -1;
+    cleanup_close int fd = open_place(path);
+    cleanup_free char *real = NULL;
 
-    if (!real) {
-        enum error_code code = errno == ENOENT ? E_NOT_FOUND : E_INVALID;
-
-        error_set(err, code, "--allow `%s`: %s", path, strerror(errno));
-        return error_hint(err,
-                          "name an existing directory; behind it stands :ro, :rw, :cow or nothing");
-    }
+    if (fd < 0)
+        return refuse_place(path, errno, err);
+    real = path_of(fd);
+    if (!real)
+        return refuse_place(path, errno, err);
     if (check_place(real, err) < 0)
         return -1;
-    fd = open_no_symlinks(real);
-    if (fd < 0) {
-        if (errno == ENOTDIR) {
-            error_set(err, E_INVALID, "--allow `%s`: not a directory", path);
-            return error_hint(err, "grant the directory that holds the file");
-        }
-        return error_errno(err, "--allow `%s`", path);
-    }
     *ret_grant = (struct run_grant){take_ptr(real), take_fd(fd), mode};
     return 0;
 }
@@ -200,7 +249,7 @@ static int clone_grants(void *arg)
         return 1;
     for (size_t i = 0; i < h->count; i++) {
         const struct run_grant *grant = h->wishes[i].grant;
-        cleanup_close int fd = open_no_symlinks(grant->path);
+        cleanup_close int fd = open_no_links(AT_FDCWD, grant->path);
         cleanup_close int mount_fd = -1;
         struct stat was, is;
 

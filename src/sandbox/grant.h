@@ -12,6 +12,10 @@
 #include "base/error.h"
 #include "base/run.h"
 
+/* The resolved path of a directory, or NULL: it is not there, or there is a symbolic link in its
+ * path other than one in `/`. A program with an earlier grant may have made such a link. */
+char *grant_real_path(const char *path);
+
 /* Fills *ret_grant. A missing directory, a file, or one of the places that are never granted is an
  * error with a hint. */
 int grant_open(const char *path, enum run_grant_mode mode, struct run_grant *ret_grant,

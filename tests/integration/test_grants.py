@@ -196,14 +196,13 @@ def test_two_grants_and_one_inside_the_other(who, folder):
     assert "ro 30" in answer.json["stdout"] and (folder / "sub/new").exists(), answer
 
 
-def test_a_grant_given_as_a_link_is_shown_at_the_real_place(who, folder):
-    link = folder.parent / "grant-link"
-    if not link.is_symlink():
-        os.symlink(folder, link)
-    answer = who.run(f"print(open('{folder}/data.csv').read())", "--allow", link)
-    link.unlink()
-    # Resolved once, outside: what is granted is the directory, under its real name.
-    assert answer.code == 0 and (folder / "data.csv").read_text() in answer.json["stdout"], answer
+def test_a_grant_is_not_given_through_a_link(who, folder, canary):
+    """A program with an earlier grant may have put the link there."""
+    answer = who.run(f"import os\nos.rename('{folder}/sub', '{folder}/.s'); os.symlink('{canary.dir}', '{folder}/sub')", "--allow", f"{folder}:rw")
+    assert not answer.json["denials"] and (folder / "sub").is_symlink(), answer
+    for mode in "ro", "rw", "cow":
+        answer = who.call("run", "-c", "1", "--allow", f"{folder}/sub:{mode}")
+        assert answer.code == 77 and f"leads to `{canary.dir}`" in answer.errors and "by its own path" in answer.errors, answer
 
 
 def test_strict_takes_no_grants(who, folder):

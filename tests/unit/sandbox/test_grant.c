@@ -134,15 +134,14 @@ static void files_and_missing_ones_are_not_granted(void **state)
     assert_refused(at("circle"), E_INVALID);
 }
 
-static void a_link_to_a_directory_is_that_directory(void **state)
+static void a_directory_is_opened_by_its_path(void **state)
 {
     struct run_grant grant;
     struct error err = {0};
     struct stat a, b;
 
     (void)state;
-    assert_int_equal(symlink("d", at("link")), 0);
-    assert_int_equal(grant_open(at("link"), RUN_GRANT_RW, &grant, &err), 0);
+    assert_int_equal(grant_open(at("d"), RUN_GRANT_RW, &grant, &err), 0);
     assert_string_equal(grant.path, at("d"));
     assert_int_equal(grant.mode, RUN_GRANT_RW);
     assert_int_equal(fstat(grant.fd, &a), 0);
@@ -152,6 +151,22 @@ static void a_link_to_a_directory_is_that_directory(void **state)
     grant_done(&grant);
     assert_int_equal(grant.fd, -1);
     grant_done(&grant);
+}
+
+static void a_link_is_not_followed(void **state)
+{
+    struct run_grant grant = {.fd = -1};
+    struct error err = {0};
+
+    (void)state;
+    assert_int_equal(symlink("d", at("link")), 0);
+    assert_int_equal(grant_open(at("link"), RUN_GRANT_RO, &grant, &err), -1);
+    assert_error(&err, E_DENIED, at("d")); /* where it leads */
+    assert_int_equal(mkdir(at("d/inner"), 0700), 0);
+    assert_int_equal(grant_open(at("link/inner"), RUN_GRANT_RO, &grant, &err), -1);
+    assert_error(&err, E_DENIED, "symbolic link");
+    assert_null(grant_real_path(at("link/inner")));
+    assert_int_equal(grant.fd, -1);
 }
 
 /* --- mounts; in a child with namespaces of its own --- */
@@ -288,7 +303,8 @@ int main(void)
         test(places_of_the_system_are_not_granted),
         test(links_and_dots_do_not_hide_a_place),
         test(files_and_missing_ones_are_not_granted),
-        test(a_link_to_a_directory_is_that_directory),
+        test(a_directory_is_opened_by_its_path),
+        test(a_link_is_not_followed),
         test(what_is_written_belongs_to_the_owner_of_the_directory),
         test(a_sandbox_has_no_writable_mount),
         test(a_directory_granted_for_reading_is_not_written),
