@@ -13,6 +13,7 @@
 #include "base/file.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/task.h"
 #include "sandbox/ns.h"
 
 #define ANSWER_BYTES (64 * MIB)
@@ -23,8 +24,12 @@ struct worker {
     pid_t pid;
     int fd;
     struct buf text;
+    struct loop *loop;
     struct loop_watch *watch, *patience;
     bool is_late;
+    struct task reading; /* of its answer, which may have megabytes: */
+    json_t *answer;
+    struct error err;
 };
 
 /* --- in the worker --- */
@@ -127,19 +132,36 @@ static json_t *read_answer(const struct worker *w, struct error *err)
     return answer;
 }
 
-static void finish(struct worker *w)
+static void read_slowly(void *arg)
 {
+    struct worker *w = arg;
+
+    w->answer = read_answer(w, &w->err);
+}
+
+static void on_read(void *arg)
+{
+    struct worker *w = arg;
     struct worker_task task = w->task;
     struct error err = {0};
-    json_t *answer;
+    json_t *answer = w->answer;
 
-    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
-        ;
-    answer = read_answer(w, &err);
+    error_move(&err, &w->err);
     worker_free(w);
     task.on_done(task.user, answer, &err);
     error_done(&err);
     json_decref(answer);
+}
+
+static void finish(struct worker *w)
+{
+    static const struct task_steps steps = {.work = read_slowly, .done = on_read};
+
+    while (waitpid(w->pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    loop_watch_free(take_ptr(w->watch));
+    loop_timer_stop(w->patience);
+    task_begin(&w->reading, w->loop, &steps, w);
 }
 
 static void on_text(void *arg)
@@ -176,6 +198,7 @@ static struct worker *worker_new(struct loop *loop, const struct worker_task *ta
     }
     *w = (struct worker){.task = *task,
                          .fd = fd,
+                         .loop = loop,
                          .watch = loop_watch_fd(loop, fd, LOOP_READ, on_text, w),
                          .patience = loop_timer(loop, on_late, w)};
     w->task.arg = NULL;
