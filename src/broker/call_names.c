@@ -41,7 +41,7 @@ static long do_mkdir(struct call *c, int dirfd, uint64_t path, uint64_t mode)
     call_adopt_umask(c);
     if ((mode & ~(uint64_t)c->b->umask & DIR_OWNER_MODE) != DIR_OWNER_MODE)
         return judge_refuse(c->b, &p, "create", DIR_OWNER_WHY, EPERM);
-    r = prepare_new(c, &p, JUDGE_CREATE);
+    r = prepare_new(c, &p, JUDGE_CREATE_DIR);
     if (r < 0)
         return r;
     if (mkdirat(p.parent, p.name, (mode_t)mode & DIR_MODE) < 0)
@@ -326,6 +326,9 @@ static long do_rename(struct call *c, int from_dir, uint64_t from, int to_dir, u
         return r;
     if (flags & ~(unsigned)RENAME_NOREPLACE)
         return -EINVAL;
+    /* A compiled module that was written to nowhere: see open_nowhere(). */
+    if (!a.exists && protected_is_cache(a.path) && protected_is_cache(b.path))
+        return 0;
     return rename_places(c, &a, &b, flags);
 }
 

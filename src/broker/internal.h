@@ -141,6 +141,7 @@ void place_look(struct place *place);
 enum judge_act {
     JUDGE_CREATE,      /* a new name */
     JUDGE_CREATE_LINK, /* a new symbolic link */
+    JUDGE_CREATE_DIR,  /* a new directory */
     JUDGE_CHANGE,      /* content or attributes of what is there */
     JUDGE_TIMES,       /* nothing but its times */
     JUDGE_REMOVE,      /* the name goes, and what it names */

@@ -276,6 +276,18 @@ static bool holds_grant(const struct broker *b, const struct place *place)
     return false;
 }
 
+/* Directories of compiled modules may be made, moved along and removed, but nothing gets into one.
+ */
+static bool refuses_cache(const struct place *place, enum judge_act act)
+{
+    bool is_directory = place->exists && S_ISDIR(place->st.st_mode);
+
+    if (act == JUDGE_REMOVE || act == JUDGE_LEAVE || act == JUDGE_CREATE_DIR ||
+        (is_directory && (act == JUDGE_CHANGE || act == JUDGE_TIMES)))
+        return false;
+    return protected_is_cache(place->path);
+}
+
 /* 0, or -errno and why. */
 static long weigh(struct broker *b, const struct place *place, enum judge_act act,
                   const char **ret_why)
@@ -289,9 +301,8 @@ static long weigh(struct broker *b, const struct place *place, enum judge_act ac
         *ret_why = found->reason;
         return -EPERM;
     }
-    /* Python goes on without, each time that it imports: that is not worth a word. */
-    if (act != JUDGE_REMOVE && act != JUDGE_LEAVE && protected_is_cache(place->path))
-        return -EPERM;
+    if (refuses_cache(place, act))
+        return -EPERM; /* Python tries it whenever it imports: that is not worth a word */
     *ret_why = refuse_data(judge_data(b, place), act);
     if (*ret_why)
         return -EPERM;
@@ -314,6 +325,7 @@ long judge(struct broker *b, const struct place *place, enum judge_act act)
         [JUDGE_CHANGE] = "change",
         [JUDGE_REMOVE] = "remove or rename",
         [JUDGE_CREATE_LINK] = "create",
+        [JUDGE_CREATE_DIR] = "create",
         [JUDGE_LINK] = "link",
         [JUDGE_TIMES] = "change",
         [JUDGE_LEAVE] = "rename",

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include "sandbox/layer.h"
+#include "sandbox/survey.h"
 
 /* A path that we have written ourselves, and when. */
 struct layer_base {
@@ -38,6 +39,11 @@ bool layer_is_conflict(const struct layer *layer, const char *path, const struct
 
 /* Whether something of this kind at `path` may not be written (sandbox/protected.h). */
 bool layer_is_protected(const struct layer *layer, const char *path, enum files_kind kind);
+
+/* Whether it is data that git believes (sandbox/git_data.h), and not such as git may be given. `fd`
+ * is the new file, or -1; *ret_digest becomes that of what was checked. */
+bool layer_git_refuses(const struct layer *layer, const struct survey *survey, const char *path,
+                       const struct layer_entry *e, int fd, uint8_t ret_digest[SHA256_BYTES]);
 
 /* Whether a link at `path` with this target stays in the directory, wherever else in it links lead.
  */

@@ -129,6 +129,10 @@ static struct layer_entry *add(struct walk *w, enum layer_change change, const s
         .inode = was ? was->st_ino : 0,
     };
     e->obstacle = obstacle_of(w, e, target);
+    /* Of a regular file the content counts: look_at_file(). */
+    if (e->obstacle == LAYER_NO_OBSTACLE && (e->kind != FILES_REGULAR || change == LAYER_DELETED) &&
+        layer_git_refuses(w->layer, w->survey, w->path, e, -1, NULL))
+        e->obstacle = LAYER_PROTECTED;
     if (buf_add(&list->paths, w->path, w->len + 1, err) < 0) {
         list->is_partial = w->is_full = true;
         return NULL;
@@ -274,6 +278,9 @@ static void look_at_file(struct walk *w, const struct pair *p, const char *name,
     if (!e)
         return;
     memcpy(e->digest, digest, sizeof(digest));
+    if ((e->obstacle == LAYER_NO_OBSTACLE || e->obstacle == LAYER_CONFLICT) &&
+        layer_git_refuses(w->layer, w->survey, w->path, e, new, e->digest))
+        e->obstacle = LAYER_PROTECTED;
     if (is_same < 0 && (e->obstacle == LAYER_NO_OBSTACLE || e->obstacle == LAYER_CONFLICT))
         e->obstacle = LAYER_UNREADABLE;
 }

@@ -449,9 +449,45 @@ print(done.stdout.strip(), done.stderr.strip())
 def refused(f):
     try: f(); print('not refused')
     except PermissionError: pass
-refused(lambda: os.mkdir('__pycache__')); refused(lambda: os.mkdir('__PyCache__')); refused(lambda: open('pkg/__pycache__/new.pyc', 'w')); refused(lambda: open('pkg/__pycache__/old.cpython-311.pyc', 'w'))
+refused(lambda: open('pkg/__pycache__/old.cpython-311.pyc', 'w'))
+with open('pkg/__pycache__/new.pyc', 'w') as f: f.write('evil')
+os.chmod('pkg/__pycache__/new.pyc', 0o755); os.utime('pkg/__pycache__/new.pyc'); os.rename('pkg/__pycache__/new.pyc', 'pkg/__pycache__/newer.pyc')
+open('evil', 'w').close(); refused(lambda: os.rename('evil', 'pkg/__pycache__/new.pyc')); refused(lambda: os.link('evil', 'pkg/__pycache__/new.pyc')); refused(lambda: os.symlink('../evil', 'pkg/__pycache__/new.pyc'))
+print(*os.listdir('pkg/__pycache__'))
 os.mkdir('cache'); refused(lambda: os.rename('cache', '__pycache__')); refused(lambda: os.symlink('cache', '__pycache__')); refused(lambda: os.link('pkg/__pycache__/old.cpython-311.pyc', 'x'))
 os.rename('pkg', 'other'); os.unlink('other/__pycache__/old.cpython-311.pyc'); os.rmdir('other/__pycache__')
 """
     answer = who.run(code, "--allow", f"{repo}:rw")
-    assert answer.json["stdout"].split() == ["1"] and answer.json["denials"] == [], said(answer)
+    assert answer.json["stdout"].split() == ["1", "old.cpython-311.pyc"] and answer.json["denials"] == [], said(answer)
+    assert not list(repo.rglob("*.pyc"))
+
+
+# --- copy-on-write ---
+
+
+def test_what_git_believes_is_applied_only_when_it_was_checked(who, repo):
+    """The same rules hold when changes of a copy-on-write directory are applied."""
+    husky = git(repo, "rev-parse", "HEAD:.husky/pre-commit").strip()
+    index = (repo / ".git" / "index").read_bytes()
+    attack(who, repo, f"""
+        put(index(sorted(entries() + [entry(b'.git/hooks/post-checkout')])))
+        name = {husky!r}; path = '.git/objects/' + name[:2] + '/' + name[2:]
+        text = b'#!/bin/sh\\nid\\n'
+        os.unlink(path); open(path, 'wb').write(zlib.compress(b'blob %d\\0' % len(text) + text))
+        os.makedirs('.git/objects/ab', exist_ok=True); open('.git/objects/ab/' + 38 * 'c', 'wb').write(b'evil')
+        os.makedirs('.git/refs/replace'); open('.git/refs/replace/' + name, 'w').write(EVIL.hex())
+        os.mkdir('__pycache__'); open('__pycache__/mod.cpython-311.pyc', 'wb').write(b'evil')
+        open('file', 'w').write('applied')
+        """, "--allow", f"{repo}:cow", "--apply", "--with-hidden")
+    assert (repo / "file").read_text() == "applied" and (repo / ".git" / "index").read_bytes() == index
+    assert not (repo / ".git/objects/ab" / (38 * "c")).exists() and not (repo / ".git/refs/replace").exists() and not list(repo.glob("__pycache__/*"))
+    git(repo, "fsck")
+    user_goes_on(repo)
+
+
+def test_a_commit_is_applied(who, repo):
+    code = SET_UP + f"cd {repo}; echo 2 >> file; git add file; git commit -qm second"
+    answer = who.run(code, "-l", "bash", "--allow", f"{repo}:cow", "--apply", "--with-hidden", "--timeout", "60")
+    assert answer.status == "success", said(answer)
+    assert git(repo, "log", "--format=%s").split() == ["second", "first"] and git(repo, "status", "--short") == ""
+    git(repo, "fsck")
