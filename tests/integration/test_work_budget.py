@@ -1,8 +1,12 @@
 """A run pays for what its output costs the supervisor, and ends when that is too much."""
+import json
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+import turns
 from test_http_auth import Tokens
 
 FLOOD = "import sys\nt = 'password=hunter2hunter2 ' * 2700\nwhile True: sys.stdout.write(t); sys.stderr.write(t)"
@@ -65,3 +69,38 @@ def test_a_session_lives_on(tokens):
     answer = tokens.call(tokens.server.token, "POST", path, {"code": "print(x)"}).json
     assert answer["stdout"] == "7\n", answer
     tokens.call(tokens.server.token, "DELETE", f"/v1/sessions/{session}")
+
+
+def test_a_collected_file_counts(tokens):
+    """What was not masked within the budget is withheld."""
+    code = turns.text_of("quotes", "a collected file")
+    answer = tokens.run(tokens.server.token, code, profile="open", timeout_s=2, collect=["*.txt"]).json
+    assert answer["status"] == "timeout" and answer["error"]["name"] == "OutputLimit", (answer["status"], answer["error"])
+    assert answer["collected_truncated"] and all(file["content"] is None for file in answer["collected"])
+
+
+def test_clients_may_leave_while_a_long_text_is_masked(tokens):
+    for way in ("a hundred displays", "a collected file", "a result"):
+        for wait in (0.3, 1):
+            body = {"code": turns.text_of("quotes", way), "profile": "open", "timeout_s": 12, "collect": ["*.txt"]}
+            data = json.dumps(body).encode()
+            s = tokens.server.open()
+            head = f"POST /v1/run HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {tokens.server.token}\r\nContent-Type: application/json\r\n"
+            s.sendall(f"{head}Content-Length: {len(data)}\r\n\r\n".encode() + data)
+            time.sleep(wait)
+            s.close()
+    assert tokens.run(tokens.server.token, "print(1)").json["stdout"] == "1\n"
+
+
+def test_a_cell_is_interrupted_while_a_long_text_is_masked(tokens):
+    for way in ("a hundred displays", "a result", "a traceback"):
+        session = tokens.call(tokens.server.token, "POST", "/v1/sessions", {"profile": "open"}).json["session_id"]
+        path = f"/v1/sessions/{session}"
+        with ThreadPoolExecutor(1) as pool:
+            cell = {"code": turns.text_of("quotes", way), "timeout_s": 12}
+            reply = pool.submit(tokens.call, tokens.server.token, "POST", f"{path}/execute", cell)
+            time.sleep(0.9)
+            tokens.call(tokens.server.token, "POST", f"{path}/interrupt", {})
+            assert reply.result().status == 200, reply.result()
+        assert tokens.call(tokens.server.token, "POST", f"{path}/execute", {"code": "print(2)"}).json["stdout"] == "2\n"
+        assert tokens.call(tokens.server.token, "DELETE", path).status in (200, 204)
