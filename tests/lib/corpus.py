@@ -20,6 +20,7 @@ SIGNS = ("ESC", "UNFIL", "@CANARY_", "@UNIX_SOCKET@", "@ABSTRACT_SOCKET@", "@TCP
 # A busy machine takes its time: programs that are not to meet the limit get a multiple of it.
 PATIENCE = int(os.environ.get("BELLJAR_TEST_PATIENCE", "6"))
 DEFAULT_TIMEOUT = 5
+LONGEST_TIMEOUT = 300  # Belljar takes no longer one without a word of the operator
 DEFAULT_MEMORY = 256
 
 
@@ -46,7 +47,8 @@ class Program:
 
     @property
     def timeout(self):
-        return self.limits.get("timeout", DEFAULT_TIMEOUT) * (1 if "timeout" in self.expect else PATIENCE)
+        limit = self.limits.get("timeout", DEFAULT_TIMEOUT)
+        return limit if "timeout" in self.expect else min(limit * PATIENCE, LONGEST_TIMEOUT)
 
     def flags(self):
         limits = {"memory": DEFAULT_MEMORY, **self.limits, "timeout": self.timeout}
