@@ -253,7 +253,7 @@ int config_check_ceiling(struct config *config, const struct config_option *opti
         put_number(config, option, max);
         return 0;
     }
-    (void)snprintf(read, sizeof(read), "%g", number);
+    (void)snprintf(read, sizeof(read), "%.15g", number);
     config_mistake(config, option, source, read, err);
     return hint_at_ceiling(ceiling, err);
 }

@@ -372,9 +372,8 @@ static int admit(struct mcp_call *call, const struct mcp_program *program, struc
         .can_ask = json_object_get(call->capabilities, "elicitation") != NULL,
     };
 
-    if (program->timeout_s)
-        run_request_set_limit(&wanted, RUN_LIMIT_ROW_timeout_s,
-                              json_number_value(program->timeout_s));
+    if (program->has_timeout)
+        run_request_set_limit(&wanted, RUN_LIMIT_ROW_timeout_s, program->timeout_s);
     if (!program->session && mcp_ask_net(call, &wanted, err) < 0)
         return -1;
     admission.session = program->session;
@@ -440,12 +439,14 @@ void mcp_run(struct mcp_call *call, const struct mcp_program *program)
 
 void mcp_run_cell(struct mcp_call *call, const char *argument, enum run_language language)
 {
-    const json_t *code = json_object_get(call->arguments, argument);
+    const json_t *code = json_object_get(call->arguments, argument),
+                 *timeout = json_object_get(call->arguments, "timeout_s");
     struct mcp_program program = {
         .code = json_string_value(code),
         .len = json_string_length(code),
         .language = language,
-        .timeout_s = json_object_get(call->arguments, "timeout_s"),
+        .has_timeout = timeout != NULL,
+        .timeout_s = json_number_value(timeout),
         .answer = mcp_result,
     };
     struct error err = {0};

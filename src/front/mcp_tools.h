@@ -61,8 +61,9 @@ struct mcp_program {
     const char *code;
     size_t len;
     enum run_language language;
-    const char *profile;     /* of a fresh run; NULL: that of the settings */
-    const json_t *timeout_s; /* or NULL */
+    const char *profile; /* of a fresh run; NULL: that of the settings */
+    bool has_timeout;
+    double timeout_s;
     bool masks_all;          /* personal data, too */
     struct session *session; /* NULL: a fresh sandbox */
     const char *note;        /* for the reader of the result; it lives as long as the program */

@@ -215,6 +215,10 @@ static int put_limits(const struct admission *a, const struct run_request *reque
             return above(limit->name, most, "the operator", err);
         if (own >= 0 && run_limit_exceeds(limit, value, own))
             return above(limit->name, own, "this token", err);
+        if (!run_limit_fits(limit, value)) /* a door has let it pass */
+            return error_set(err, E_INVALID, "`%s`: expected a %snumber from %.15g to %.15g",
+                             limit->name, run_limit_is_whole(limit) ? "whole " : "", limit->min,
+                             most);
         run_limit_set(limits, limit, value);
     }
     if (request->max_output_bytes && limits->output_bytes > request->max_output_bytes)

@@ -233,6 +233,13 @@ static void above_the_ceiling_says_how_to_raise_it(void **state)
                    "`max_timeout_s` in the configuration, or BELLJAR_MAX_TIMEOUT_S");
 }
 
+static void a_large_number_above_the_ceiling_is_shown_whole(void **state)
+{
+    expect_mistake(*state, "output_bytes = \"8M\"\n",
+                   ":1: `output_bytes`: read `8388608`, expected a whole number from 1 to 4194304",
+                   "`max_output_bytes` in the configuration, or BELLJAR_MAX_OUTPUT_BYTES");
+}
+
 static void the_operator_may_raise_a_ceiling(void **state)
 {
     struct config *config = *state;
@@ -624,6 +631,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_wrong_choice_gets_the_nearest, setup, teardown),
         cmocka_unit_test_setup_teardown(out_of_range_states_the_range, setup, teardown),
         cmocka_unit_test_setup_teardown(above_the_ceiling_says_how_to_raise_it, setup, teardown),
+        cmocka_unit_test_setup_teardown(a_large_number_above_the_ceiling_is_shown_whole, setup,
+                                        teardown),
         cmocka_unit_test_setup_teardown(the_operator_may_raise_a_ceiling, setup, teardown),
         cmocka_unit_test_setup_teardown(a_lower_ceiling_lowers_the_default, setup, teardown),
         cmocka_unit_test_setup_teardown(the_environment_beats_the_file_and_a_flag_beats_both, setup,

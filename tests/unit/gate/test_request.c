@@ -1,6 +1,7 @@
 /* The one decision on requests: what is put into the run, what is refused, and in whose words. */
 #include "unit.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <unistd.h>
 
@@ -261,6 +262,30 @@ static void limits_are_within_the_ceilings_of_both(void **state)
     run_free(run);
 }
 
+/* Whatever a door lets pass. */
+static void a_limit_out_of_range_is_refused_here_too(void **state)
+{
+    static const double wrong[] = {0.5, 0, -1, -1e300, NAN, -INFINITY};
+    const struct admission a = admission_of(&caller), user = admission_of(NULL);
+    struct error err = {0};
+    struct run *run = NULL;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        struct run_request asked = {CODE("1")};
+
+        run_request_set_limit(&asked, RUN_LIMIT_ROW_timeout_s, wrong[i]);
+        assert_true(admit_request(&a, &asked, &run, &err) < 0);
+        assert_error(&err, E_INVALID, "`timeout_s`: expected a number from 1 to 300");
+        assert_true(admit_request(&user, &asked, &run, &err) < 0);
+        assert_error(&err, E_INVALID, "`timeout_s`: expected a number from 1 to 300");
+        asked.limits_set = 0;
+        run_request_set_limit(&asked, RUN_LIMIT_ROW_pids, 1.5);
+        assert_true(admit_request(&a, &asked, &run, &err) < 0);
+        assert_error(&err, E_INVALID, "`pids`: expected a whole number");
+    }
+}
+
 static void files_come_along_up_to_a_number(void **state)
 {
     const struct admission a = admission_of(&caller);
@@ -320,6 +345,7 @@ int main(void)
         TEST(the_users_own_command_has_the_settings_grants),
         TEST(hosts_need_the_right_to_them),
         TEST(limits_are_within_the_ceilings_of_both),
+        TEST(a_limit_out_of_range_is_refused_here_too),
         TEST(files_come_along_up_to_a_number),
         TEST(sessions_of_a_caller_are_counted_as_the_table_counts),
     };
