@@ -52,6 +52,7 @@ static char *environment[] = {
     "MKL_NUM_THREADS=1",
     "NUMEXPR_NUM_THREADS=1",
     "PYTHONDONTWRITEBYTECODE=1",
+    "PIP_NO_COMPILE=1", /* no `__pycache__`: in a directory granted for writing it is refused */
     NULL,
 };
 

@@ -34,7 +34,7 @@ TOOLS = {
         "755\n4\n",
     ),
     "sqlite3": ("sqlite3", "sqlite3 base.db 'create table t(x); insert into t values(1); vacuum;'; sqlite3 base.db 'pragma journal_mode=wal; insert into t values(2); select sum(x) from t'", "wal\n3\n"),
-    "pip install --no-compile --target": ("pip3", "pip3 install -q --no-compile --no-index --no-deps --no-build-isolation --disable-pip-version-check --root-user-action=ignore --target lib ./simple-1.0-py3-none-any.whl; PYTHONPATH=lib python3 -c 'import simple; print(simple.WORD)'", "hello\n"),
+    "pip install --target": ("pip3", "pip3 install -q --no-index --no-deps --no-build-isolation --disable-pip-version-check --root-user-action=ignore --target lib ./simple-1.0-py3-none-any.whl; PYTHONPATH=lib python3 -c 'import simple; print(simple.WORD)'", "hello\n"),
     "npm install": ("npm", "export HOME=/tmp; cd app; npm install --silent --offline --no-audit --no-fund ../pack; node -e 'console.log(require(\"pack\"))'", "packed\n"),
     "make": ("make", "printf 'out: src/file\\n\\tcp $< $@\\n' > Makefile; make -s; make -q && cat out; touch -d '2001-01-01' out; make -s; make -q; echo $?", "file\n0\n"),
     "cc": ("cc", "echo 'int main(void){return 0;}' > m.c; cc -o m m.c; ./m; cc -c m.c; ar rcs lib.a m.o; ranlib lib.a; strip m; ./m; echo $?", "0\n"),
