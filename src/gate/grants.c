@@ -9,6 +9,7 @@
 #include "base/paths.h"
 #include "gate/admit.h"
 #include "gate/own.h"
+#include "gate/own_code.h"
 #include "sandbox/grant.h"
 
 static int deny(const char *text, struct error *err)
@@ -57,6 +58,8 @@ static int read_one(const struct config *config, const char *text, struct run *r
     run->n_grants++; /* the run's to close from here on */
     if (!is_allowed(config, grant))
         return deny(text, err);
+    if (own_code_check(grant, err) < 0)
+        return -1;
     for (size_t i = 0; i + 1 < run->n_grants; i++)
         if (strcmp(run->grants[i].path, grant->path) == 0)
             return error_set(err, E_INVALID, "`allow`: `%.200s` is there twice", text);
@@ -148,6 +151,8 @@ int grants_of_settings(const struct config *config, struct run *run, struct erro
             grant_open(path, mode, grant, err) < 0)
             return -1;
         run->n_grants++;
+        if (own_code_check(grant, err) < 0)
+            return -1;
     }
     if (admit_net(config, &run->net, err) < 0)
         return -1;

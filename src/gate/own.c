@@ -4,12 +4,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "base/config_function.h"
 #include "base/paths.h"
+#include "gate/own_code.h"
 #include "sandbox/protected.h"
 
 static const struct {
@@ -86,39 +85,6 @@ static int add_programs(struct error *err)
     return 0;
 }
 
-/* Words of a command that are files: the program, or a script that it is given. What is the
- * system's is not in a grant that anybody writes to. */
-static int add_command(char *const *argv, const char *cwd, struct error *err)
-{
-    for (size_t i = 0; argv && argv[i]; i++) {
-        char path[PATH_MAX];
-        struct stat st;
-
-        if ((size_t)snprintf(path, sizeof(path), "%s%s%s", argv[i][0] == '/' ? "" : cwd,
-                             argv[i][0] == '/' ? "" : "/", argv[i]) >= sizeof(path) ||
-            strncmp(path, "/usr/", 5) == 0 || strncmp(path, "/bin/", 5) == 0 ||
-            stat(path, &st) < 0 || !S_ISREG(st.st_mode))
-            continue;
-        if (add(path, false, err) < 0)
-            return -1;
-    }
-    return 0;
-}
-
-static int add_servers(const struct config *config, struct error *err)
-{
-    for (size_t i = 0; i < config->n_servers; i++) {
-        const struct config_server *server = &config->servers[i];
-
-        if (add_command(server->argv, server->cwd ? server->cwd : "", err) < 0)
-            return -1;
-        for (size_t k = 0; k < server->n_functions; k++)
-            if (add_command(server->functions[k].argv, "", err) < 0)
-                return -1;
-    }
-    return 0;
-}
-
 static int add_named(const struct config *config, struct error *err)
 {
     const char *const hidden[] = {config->files[0],    config->files[1],     config->trail_dir,
@@ -128,7 +94,7 @@ static int add_named(const struct config *config, struct error *err)
     for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
         if (add(hidden[i], true, err) < 0)
             return -1;
-    return add(config->tls_cert, false, err) < 0 ? -1 : add_servers(config, err);
+    return add(config->tls_cert, false, err) < 0 ? -1 : own_code_add(config, err);
 }
 
 int own_places_add(const struct config *config, struct error *err)

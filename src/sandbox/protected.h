@@ -69,7 +69,7 @@ const struct protected_name *protected_judge_move(int dir, const char *from, con
 
 /* --- Belljar's own places: configuration, state, keys, sockets, skills --- */
 
-#define PROTECTED_OWN_MAX 256
+#define PROTECTED_OWN_MAX 1024
 
 /* Adds a file or directory of Belljar's, wherever the configuration puts it. It counts for
  * protected_judge(), together with all below it, and programs cannot even read it. Both the given

@@ -1,4 +1,5 @@
 """Belljar's own configuration, state, keys, sockets and skills are out of reach, whatever is granted, also for reading."""
+import json
 import os
 import secrets
 import shutil
@@ -109,7 +110,7 @@ def test_they_are_not_granted_themselves(who, home, name, mode):
 def test_a_link_is_no_way_around(who, home):
     (home / "way").symlink_to(".config/belljar")
     answer = who.run("print(1)", "--allow", home / "way", env=places(home))
-    assert answer.code != 0 and "belongs to Belljar" in answer.text + answer.errors, answer
+    assert answer.code != 0 and "a symbolic link in it leads to" in answer.text + answer.errors, answer
 
 
 def test_directories_that_a_link_leads_to_are_covered_where_they_are(who, home):
@@ -151,6 +152,111 @@ def test_a_script_of_a_server_can_be_read_but_not_changed(who, home):
     answer = who.run(code, "--config", config, "--allow", f"{home}:cow", env=places(home))
     assert "print('mine')" in answer.json.get("stdout"), answer
     assert script.read_text() == "print('mine')\n"
+
+
+def command_settings(who, command, **more):
+    texts = {key: "{" + ", ".join(f"{k} = {json.dumps(v)}" for k, v in value.items()) + "}" if isinstance(value, dict) else json.dumps(value) for key, value in more.items()}
+    lines = "".join(f"{key} = {text}\n" for key, text in texts.items())
+    words = ", ".join(json.dumps(str(word)) for word in command[1:])
+    return who.file("code.toml", f"[servers.x]\ncommand = {json.dumps(str(command[0]))}\nargs = [{words}]\n{lines}")
+
+
+# How a command can take its code from a directory: each with the directory in place of DIR.
+COMMANDS = {
+    "script": (["/usr/bin/python3", "DIR/server.py"], {}),
+    "found by PATH": (["python3", "DIR/server.py"], {}),
+    "module in cwd": (["python3", "-m", "srv"], {"cwd": "DIR"}),
+    "relative script": (["python3", "./server.py"], {"cwd": "DIR"}),
+    "shell text": (["sh", "-c", "cd DIR && exec python3 server.py"], {}),
+    "shell text with quotes": (["/bin/bash", "-lc", "exec env X=1 python3 'DIR/server.py';true"], {}),
+    "directory of an option": (["uv", "--directory", "DIR", "run", "server.py"], {}),
+    "directory of an option with =": (["npm", "--prefix=DIR", "start"], {}),
+    "directory as a program": (["python3", "DIR"], {}),
+    "package from a directory": (["uvx", "--from", "DIR", "server"], {}),
+    "variable": (["python3", "-m", "srv"], {"env": {"PYTHONPATH": "/nowhere:DIR"}}),
+    "link": (["/usr/bin/python3", "LINK"], {}),
+    "wrapper": (["WRAPPER"], {}),
+}
+
+
+@pytest.fixture
+def project(who):
+    path = who.directory("project-" + secrets.token_hex(4))
+    for name in ("server.py", "srv.py", "data/x.txt"):
+        (path / name).parent.mkdir(exist_ok=True)
+        (path / name).write_text("mine\n")
+    for p in [path, *path.rglob("*")]:
+        who.own(p)
+    return path
+
+
+def filled(who, project, key):
+    command, more = COMMANDS[key]
+    aside = who.directory("aside-" + secrets.token_hex(4))
+    (aside / "link.py").symlink_to(project / "server.py")
+    (aside / "start").write_text(f"#!/bin/sh\n# starts it\nexec python3 {project}/server.py \"$@\"\n")
+    (aside / "start").chmod(0o755)
+    text = json.dumps([command, more]).replace("DIR", str(project)).replace("LINK", str(aside / "link.py")).replace("WRAPPER", str(aside / "start"))
+    return command_settings(who, *(json.loads(text)[:1]), **json.loads(text)[1])
+
+
+@pytest.mark.parametrize("key", COMMANDS)
+def test_where_a_command_runs_code_from_is_not_written(who, project, key):
+    """Such code runs outside of every sandbox: a module beside the script, too."""
+    config = filled(who, project, key)
+    plant = f"open({str(project)!r} + '/helper.py', 'w').write('evil')"
+    for granted in (project, project / "data"):
+        answer = who.run(plant, "--config", config, "--allow", f"{granted}:rw")
+        assert answer.code != 0 and "cannot be granted for writing" in answer.text + answer.errors, answer
+        assert who.run("print(1)", "--config", config, "--allow", granted).json.get("stdout") == "1\n"
+    assert not (project / "helper.py").exists()
+
+
+@pytest.mark.parametrize("key", COMMANDS)
+def test_a_grant_around_it_leaves_it_alone(who, project, key):
+    above = who.directory("above-" + secrets.token_hex(4))
+    inner = above / "code" / "server"
+    inner.parent.mkdir()
+    project.rename(inner)
+    who.own(inner.parent)
+    config = filled(who, inner, key)
+    code = (
+        "import os\n"
+        f"os.chdir({str(above)!r})\nopen('free.txt', 'w').write('free')\n"
+        "for f in (lambda: open('code/server/helper.py', 'w').write('evil'), lambda: open('code/server/server.py', 'w').write('evil'),\n"
+        "          lambda: os.rename('code', 'away'), lambda: os.rename('code/server', 'code/away'), lambda: os.unlink('code/server/srv.py')):\n"
+        "    try: f()\n    except OSError as e: print(e.errno)\n"
+    )
+    answer = who.run(code, "--config", config, "--allow", f"{above}:rw")
+    assert answer.status == "success" and len(answer.json["stdout"].split()) == 5, answer
+    assert (above / "free.txt").read_text() == "free" and sorted(p.name for p in inner.iterdir()) == ["data", "server.py", "srv.py"]
+    assert (inner / "server.py").read_text() == "mine\n"
+
+
+def test_data_behind_a_published_package_is_free(who, project):
+    for command in (["npx", "-y", "@some/server-filesystem", project], ["uvx", "mcp-server-git", "--repository", project], ["docker", "run", "-v", f"{project}:/x", "image"]):
+        config = command_settings(who, command)
+        answer = who.run(f"open({str(project)!r} + '/new.txt', 'w').write('x')", "--config", config, "--allow", f"{project}:rw")
+        assert answer.status == "success", answer
+
+
+def test_the_home_with_a_script_in_it_is_not_granted_as_a_whole(who, home):
+    (home / "server.py").write_text("mine\n")
+    (home / "work").mkdir()
+    for p in (home / "server.py", home / "work"):
+        who.own(p)
+    config = command_settings(who, ["python3", home / "server.py"])
+    for mode in ("rw", "cow"):
+        answer = who.run("print(1)", "--config", config, "--allow", f"{home}:{mode}", env=places(home))
+        assert answer.code != 0 and "cannot be granted for writing" in answer.text + answer.errors, answer
+    answer = who.run("print(1)", "--config", config, "--allow", f"{home / 'work'}:rw", env=places(home))
+    assert answer.json.get("stdout") == "1\n", answer
+
+
+def test_functions_of_the_host_count_too(who, project):
+    config = who.file("f.toml", f'[functions.f]\ndescription = "d"\nseverity = "low"\ncommand = ["/bin/sh", "{project}/{{name}}.sh"]\n[functions.f.parameters.name]\ntype = "string"\n')
+    answer = who.run("print(1)", "--config", config, "--allow", f"{project}:rw")
+    assert answer.code != 0 and "cannot be granted for writing" in answer.text + answer.errors, answer
 
 
 def test_our_own_programs_are_not_replaced(who, home):
