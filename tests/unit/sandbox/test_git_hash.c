@@ -1,0 +1,64 @@
+/* Git's digests against another implementation, at every length around the ends of blocks. */
+#include "unit.h"
+
+#include <string.h>
+
+#include <openssl/evp.h>
+
+#include "base/cleanup.h"
+#include "sandbox/git_hash.h"
+#include "sandbox/git_object.h"
+
+static void assert_same(unsigned bytes, const EVP_MD *md, const uint8_t *data, size_t len,
+                        size_t step)
+{
+    uint8_t ours[GIT_HASH_MAX], theirs[EVP_MAX_MD_SIZE];
+    struct git_hash hash;
+
+    git_hash_begin(&hash, bytes);
+    for (size_t at = 0; at < len; at += step)
+        git_hash_feed(&hash, data + at, len - at < step ? len - at : step);
+    git_hash_end(&hash, ours);
+    assert_int_equal(EVP_Digest(data, len, theirs, NULL, md, NULL), 1);
+    assert_memory_equal(ours, theirs, bytes);
+}
+
+static void digests_are_those_of_another_implementation(void **state)
+{
+    static const size_t steps[] = {1, 7, 63, 64, 65, 1000};
+    uint8_t data[300];
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(data); i++)
+        data[i] = (uint8_t)(i * 7 + i / 13);
+    for (size_t len = 0; len <= sizeof(data); len++)
+        for (size_t i = 0; i < ARRAY_SIZE(steps); i++) {
+            assert_same(GIT_SHA1_BYTES, EVP_sha1(), data, len, steps[i]);
+            assert_same(GIT_SHA256_BYTES, EVP_sha256(), data, len, steps[i]);
+        }
+}
+
+static void names_of_objects_are_read(void **state)
+{
+    uint8_t id[GIT_HASH_MAX];
+    unsigned bytes = 0;
+
+    (void)state;
+    assert_true(git_object_name("ab", "0123456789012345678901234567890123456f", id, &bytes));
+    assert_int_equal(bytes, 20);
+    assert_int_equal(id[0], 0xab);
+    assert_int_equal(id[19], 0x6f);
+    assert_false(git_object_name("AB", "0123456789012345678901234567890123456f", id, &bytes));
+    assert_false(git_object_name("ab", "0123456789012345678901234567890123456", id, &bytes));
+    assert_false(git_object_name("ab", "0123456789012345678901234567890123456g", id, &bytes));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(digests_are_those_of_another_implementation),
+        cmocka_unit_test(names_of_objects_are_read),
+    };
+
+    return UNIT_RUN(tests);
+}
