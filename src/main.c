@@ -20,33 +20,33 @@ static const struct {
     int (*run)(int argc, char **argv);
     const char *help;
 } commands[] = {
-    {"run",         cmd_run,         "run a Python or Bash program in a fresh sandbox"          },
-    {"shell",       cmd_shell,       "a prompt into a sandbox that remembers"                   },
-    {"serve",       cmd_serve,       "answer requests over HTTP, from a warm stock of sandboxes"},
-    {"mcp",         cmd_mcp,         "answer an MCP client on standard input and output"        },
-    {"session",     cmd_session,     "list, show and end the sessions of a running server"      },
-    {"skills",      cmd_skills,      "look after code that later programs import"               },
-    {"state",       cmd_state,       "look after what agents have saved for later"              },
-    {"undo",        cmd_undo,        "take back what a run changed in your directories"         },
-    {"environment", cmd_environment, "make environments: packages that programs find"           },
-    {"token",       cmd_token,       "add, list and remove tokens of a server"                  },
-    {"setup",       cmd_setup,       "tell an agent's program of Belljar"                       },
-    {"audit",       cmd_audit,       "show what was run, and whether the record of it is whole" },
-    {"doctor",      cmd_doctor,      "say how well this host can isolate, and how to do better" },
-    {"mask",        cmd_mask,        "put labels in the place of secrets, as a filter"          },
-    {"config",      cmd_config,      "show the settings and where each comes from"              },
-    {"bench",       cmd_bench,       "measure start-up, throughput and memory on this host"     },
-    {"version",     cmd_version,     "show the version and what was built in"                   },
+    {"run",         cmd_run,         "run a Python or Bash program in a fresh sandbox"             },
+    {"shell",       cmd_shell,       "open a prompt in a sandbox that keeps its state"             },
+    {"serve",       cmd_serve,       "serve requests over HTTP from a pool of warm sandboxes"      },
+    {"mcp",         cmd_mcp,         "serve an MCP client on standard input and output"            },
+    {"session",     cmd_session,     "list, show and end the sessions of a running server"         },
+    {"skills",      cmd_skills,      "manage code that later programs can import"                  },
+    {"state",       cmd_state,       "manage work that agents have saved for later"                },
+    {"undo",        cmd_undo,        "undo what a run changed in your directories"                 },
+    {"environment", cmd_environment, "manage sets of packages that programs can import"            },
+    {"token",       cmd_token,       "add, list and remove tokens of a server"                     },
+    {"setup",       cmd_setup,       "register Belljar with an MCP client"                         },
+    {"audit",       cmd_audit,       "show and verify the record of what was run"                  },
+    {"doctor",      cmd_doctor,      "report how well this host can isolate, and how to improve it"},
+    {"mask",        cmd_mask,        "replace secrets in text with labels"                         },
+    {"config",      cmd_config,      "show the settings and where each comes from"                 },
+    {"bench",       cmd_bench,       "measure start-up, throughput and memory on this host"        },
+    {"version",     cmd_version,     "show the version and what was built in"                      },
 };
 
 static int help(void)
 {
     (void)printf("usage: belljar COMMAND [OPTION]…\n\n"
-                 "Run untrusted code under glass: sealed, measured, in milliseconds.\n\n"
+                 "Run untrusted Python and Bash programs in sandboxes.\n\n"
                  "commands:\n");
     for (size_t i = 0; i < ARRAY_SIZE(commands); i++)
         (void)printf("  %-11s %s\n", commands[i].name, commands[i].help);
-    (void)printf("\n`belljar COMMAND --help` says more about each.\n\n"
+    (void)printf("\n`belljar COMMAND --help` describes a command.\n\n"
                  "example:\n"
                  "  belljar run -c 'print(sum(range(10)))'\n");
     return 0;

@@ -39,15 +39,15 @@
       "CPU time that all processes of a run or cell may use together; 0: no limit")                \
     X(output_bytes, output_bytes, uint64_t, BYTES, 1, 1, LIMIT_OUTPUT_BYTES_MAX, 1048576,          \
       "output", (NULL),                                                                            \
-      "kept of stdout, and of stderr",                                                             \
-      "how much of stdout, and of stderr, is kept; beyond it the middle is dropped")
+      "bytes kept of stdout, and of stderr",                                                             \
+      "bytes kept of stdout, and of stderr; of longer output the middle is dropped")
 
 /* Belong to the sandbox: set when a run starts or a session is opened. */
 #define RUN_LIMITS_OF_SANDBOX(X)                                                                   \
     X(memory_mb, memory_bytes, uint64_t, MB, 1048576, 16, 1048576, 512, "memory",                  \
       ("MEMORY_LIMIT_MB", "CODERUNNER_MAX_KERNEL_MEMORY"),                                         \
-      "of everything it starts, its files included",                                               \
-      "memory of everything a program starts, the files it writes included")                       \
+      "memory of all its processes and files",                                               \
+      "memory of all processes of a program and of the files it writes")                       \
     X(cpus, cpu_percent, uint32_t, CORES, 100, 0, 1024, 0, "cpus", ("CODERUNNER_MAX_KERNEL_CPU"),  \
       "share of the processor, in cores; 0: all",                                                  \
       "share of the processor, in cores (0.5 is half of one); 0: no limit")                        \
@@ -55,17 +55,17 @@
       "processes and threads at once",                                                             \
       "processes and threads at once")                                                             \
     X(disk_mb, disk_bytes, uint64_t, MB, 1048576, 1, 1048576, 64, "disk", (NULL),                  \
-      "room for files outside of allowed directories",                                             \
-      "room for files a program writes outside of allowed directories; it counts as memory, too")
+      "space for files outside allowed directories",                                             \
+      "space for files written outside allowed directories; it also counts as memory")
 
 /* Only the operator sets these: in settings and profiles. */
 #define RUN_LIMITS_OF_OPERATOR(X)                                                                  \
     X(descriptors, descriptors, uint32_t, COUNT, 1, 16, 65536, 256, NULL, (NULL), NULL,            \
       "open files per process")                                                                    \
     X(inodes, inodes, uint32_t, COUNT, 1, 16, 10000000, 10000, NULL, (NULL), NULL,                 \
-      "number of files and directories a program makes outside of allowed directories")            \
+      "files and directories a program may create outside allowed directories")            \
     X(file_mb, file_bytes, uint64_t, MB, 1048576, 1, 1048576, 16384, NULL, (NULL), NULL,           \
-      "size of one file a program writes, in allowed directories, too")
+      "size of one file a program writes, also in allowed directories")
 
 #define RUN_LIMITS_OF_REQUEST(X) RUN_LIMITS_OF_CELL(X) RUN_LIMITS_OF_SANDBOX(X)
 #define RUN_LIMITS(X)            RUN_LIMITS_OF_REQUEST(X) RUN_LIMITS_OF_OPERATOR(X)

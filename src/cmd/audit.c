@@ -55,27 +55,30 @@ static const struct option options[] = {
 
 static int help(void)
 {
-    (void)printf("usage: belljar audit list|export|follow [FILTER]…\n"
-                 "       belljar audit show ID\n"
-                 "       belljar audit replay ID | [FILTER]…\n"
-                 "       belljar audit verify [--against FILE]\n"
-                 "       belljar audit check-receipt FILE [--key FILE]\n"
-                 "       belljar audit key|head\n\n"
-                 "What has been run here, and whether the record of it is whole.\n\n"
-                 "  --since, --until TIME     2h, 7d, 2026-01-31, 2026-01-31T12:00 (UTC)\n"
-                 "  --kind KIND               run, call, session, file, token, refusal, …\n"
-                 "  --status STATUS           success, error, timeout, refused, unfinished, …\n"
-                 "  --owner NAME              whose: the name of a token, or local\n"
-                 "  --session ID              of one session\n"
-                 "  --text TEXT               anywhere in the record\n"
-                 "  --limit N, --all          the newest N (list: %d)\n"
-                 "  --json                    for machines\n"
-                 "  --key FILE                a public key (PEM) instead of our own\n"
-                 "  --against FILE            a receipt or head that was kept elsewhere\n"
-                 "  --dir DIR, --config FILE  another trail, other settings\n\n"
-                 "exit of verify and check-receipt: 0 whole, 1 not; of replay: 0 identical, 1 not\n"
-                 "example: belljar audit list --since 1d --status error\n",
-                 LIST_DEFAULT);
+    (void)printf(
+        "usage: belljar audit list|export|follow [FILTER]…\n"
+        "       belljar audit show ID\n"
+        "       belljar audit replay ID | [FILTER]…\n"
+        "       belljar audit verify [--against FILE]\n"
+        "       belljar audit check-receipt FILE [--key FILE]\n"
+        "       belljar audit key|head\n\n"
+        "Show and verify the audit trail: the record of everything that was run.\n\n"
+        "  --since, --until TIME     2h, 7d, 2026-01-31, 2026-01-31T12:00 (UTC)\n"
+        "  --kind KIND               run, call, session, file, token, refusal, …\n"
+        "  --status STATUS           success, error, timeout, refused, unfinished, …\n"
+        "  --owner NAME              records of this owner: the name of a token, or local\n"
+        "  --session ID              records of this session\n"
+        "  --text TEXT               records that contain this text\n"
+        "  --limit N                 only the newest N (list: %d)\n"
+        "  --all                     all records\n"
+        "  --json                    print JSON\n"
+        "  --key FILE                check with this public key (PEM) instead of your own\n"
+        "  --against FILE            also check a receipt or head that you kept elsewhere\n"
+        "  --dir DIR                 read the trail in DIR\n"
+        "  --config FILE             read this file instead of the usual ones\n\n"
+        "exit: verify, check-receipt: 0 valid, 1 not valid; replay: 0 identical, 1 different\n"
+        "example: belljar audit list --since 1d --status error\n",
+        LIST_DEFAULT);
     return 0;
 }
 

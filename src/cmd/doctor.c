@@ -21,13 +21,16 @@ static int help(void)
 {
     (void)printf(
         "usage: belljar doctor [--json] [--prove] [--config FILE]\n\n"
-        "Make a real sandbox here, ask it what stands around it, and grade this host:\n"
-        "A every layer, B a second opinion is missing, C limits are watched instead of enforced,\n"
-        "D a wall is missing, F nothing can run.\n\n"
-        "  --json         the same for machines\n"
-        "  --prove        then run the hostile programs of the escape suite, with a table\n"
+        "Create a sandbox, check from inside which layers protect it, and grade this host:\n"
+        "  A  all layers\n"
+        "  B  a redundant layer is missing\n"
+        "  C  limits are watched by Belljar instead of enforced by the kernel\n"
+        "  D  an isolation layer is missing\n"
+        "  F  nothing can run\n\n"
+        "  --json         print JSON\n"
+        "  --prove        also run hostile programs that try to escape, and show a table\n"
         "  --config FILE  read this file instead of the usual ones\n\n"
-        "exit: 0 for A to D; 1 for F, or when a hostile program reached anything\n\n"
+        "exit: 0 for A to D; 1 for F, or if a hostile program reached anything\n\n"
         "example:\n"
         "  belljar doctor --prove\n");
     return 0;

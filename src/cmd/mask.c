@@ -36,12 +36,13 @@ static int help(void)
 {
     (void)printf(
         "usage: belljar mask [OPTION]… [FILE|-]\n\n"
-        "Put labels in the place of secrets: what a program's output goes through, as a filter.\n\n"
-        "  --aggressive  personal data, too: addresses, phone, card and account numbers\n"
-        "  --check       print nothing; exit 1 when there is something to mask\n"
-        "  --explain     print what is masked, one line each: place, kind, label, rule\n"
-        "  --with FILE   what a `masking_file` says is masked, too\n\n"
-        "exit: 0, with --check 1 when something was found; 64 and more for mistakes\n"
+        "Replace secrets in FILE or standard input with labels, as is done with programs' "
+        "output.\n\n"
+        "  --aggressive  also mask personal data: addresses, phone, card and account numbers\n"
+        "  --check       print nothing; exit 1 if there is something to mask\n"
+        "  --explain     print one line for each secret: place, kind, label, rule\n"
+        "  --with FILE   also mask what this `masking_file` lists\n\n"
+        "exit: 0; with --check 1 if a secret was found; 64 or more on errors\n"
         "example: kubectl get secrets -o yaml | belljar mask\n");
     return 0;
 }

@@ -65,7 +65,7 @@ static const struct option own_options[] = {
 static int help(void)
 {
     (void)printf("usage: belljar mcp [OPTION]…\n"
-                 "Answer an MCP client on standard input and output.\n\n"
+                 "Serve an MCP client on standard input and output.\n\n"
                  "  --config FILE         read this file instead of the usual ones\n");
     config_print_flags(stdout, "mcp");
     (void)printf("\n`belljar setup CLIENT` writes this command into a client's settings.\n"

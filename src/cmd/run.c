@@ -101,15 +101,23 @@ static const struct option own_options[] = {
 static int help(void)
 {
     (void)printf("usage: belljar run [OPTION]… FILE [ARGUMENT]… | - | -c CODE\n"
-                 "Run a program in a fresh sandbox. Defaults stand in parentheses.\n\n"
-                 "  -c CODE, -l LANGUAGE  the program itself; python or bash (by FILE, or python)\n"
-                 "  --env NAME=VALUE, --stdin FILE  a variable, repeatable; its input (-: ours)\n"
-                 "  --auto-print, --config FILE     echo the last value; settings to read instead\n"
-                 "  --json, --save DIR    print one result object; keep pictures as files in DIR\n"
-                 "  --seed N, --receipt   the same output every time; a signed receipt of the run\n"
-                 "  --diff, --apply       of DIR:cow: show changes; apply them (--with-hidden)\n"
-                 "  --server URL          run it there (http://, https://, unix:PATH, auto)\n"
-                 "  --session NAME        as a cell of that session there; --token-file FILE\n");
+                 "Run a program in a fresh sandbox. Defaults are in parentheses.\n\n"
+                 "  -c CODE               run this text\n"
+                 "  -l LANGUAGE           python or bash (by the name of FILE, or python)\n"
+                 "  --env NAME=VALUE      set an environment variable; repeatable\n"
+                 "  --stdin FILE          standard input of the program; -: this command's own\n"
+                 "  --auto-print          print the value of the last expression\n"
+                 "  --json                print the result as one JSON object\n"
+                 "  --save DIR            save pictures as files in DIR\n"
+                 "  --seed N              make the output the same every time\n"
+                 "  --receipt             print a signed receipt of the run\n"
+                 "  --diff                show the changes made in DIR:cow directories\n"
+                 "  --apply               write those changes to the disk\n"
+                 "  --with-hidden         with --apply: also what the diff does not show\n"
+                 "  --server URL          run it on a server (http://, https://, unix:PATH, auto)\n"
+                 "  --session NAME        run it as a cell of this session on the server\n"
+                 "  --token-file FILE     file with the token for the server\n"
+                 "  --config FILE         read this file instead of the usual ones\n");
     config_print_flags(stdout, "run");
     (void)printf("exit: the program's own; 124 time, 137 memory, 126 refused, 125 Belljar failed\n"
                  "example: belljar run --timeout 5 --memory 256 analysis.py\n");

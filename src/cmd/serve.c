@@ -94,13 +94,15 @@ static const struct option own_options[] = {
 
 static int help(void)
 {
-    (void)printf("usage: belljar serve [OPTION]…\n"
-                 "Answer requests over HTTP, from a warm stock of sandboxes.\n\n"
-                 "  --no-auth             nobody needs a token; only on a loopback address\n"
-                 "  --config FILE         read this file instead of the usual ones\n");
+    (void)printf(
+        "usage: belljar serve [OPTION]…\n"
+        "Serve requests over HTTP from a pool of warm sandboxes. Defaults are in parentheses.\n\n"
+        "  --no-auth             accept requests without a token; only on loopback addresses\n"
+        "  --config FILE         read this file instead of the usual ones\n");
     config_print_flags(stdout, "serve");
-    (void)printf("\nLimits and the profile are what a request gets that asks for nothing else.\n"
-                 "example: belljar serve --listen 127.0.0.1:8222\n");
+    (void)printf(
+        "\nThe profile and limits are the defaults of requests that do not set their own.\n"
+        "example: belljar serve --listen 127.0.0.1:8222\n");
     return 0;
 }
 

@@ -54,18 +54,18 @@ static int help(void)
 {
     (void)printf("usage: belljar setup CLIENT [OPTION]…\n"
                  "       belljar setup --print [CLIENT] [OPTION]…\n\n"
-                 "Tell an agent's program of Belljar, in that program's own settings. Everything "
-                 "else in\nthem stays as it is, comments included.\n\nclients:\n");
+                 "Register Belljar with an MCP client, in that client's own settings. Everything "
+                 "else in\nthe settings stays unchanged, comments included.\n\nclients:\n");
     for (size_t i = 0; i < setup_clients_count; i++)
         (void)printf("  %-15s %s\n", setup_clients[i].name, setup_clients[i].title);
     (void)printf("\n  --allow DIR[:ro|:rw|:cow]  a directory that programs may see; repeatable\n"
-                 "  --profile NAME        what programs may do\n"
-                 "  --name NAME           what the server is called there (belljar)\n"
-                 "  --dry-run             show the change and make none\n"
-                 "  --remove              take the entry out again\n"
-                 "  --replace             also where another server has the name\n"
-                 "  --no-verify           do not ask the client whether it works\n"
-                 "  --print               show the entry, for this client or any other\n\n"
+                 "  --profile NAME        profile of the programs\n"
+                 "  --name NAME           name of the server in the settings (belljar)\n"
+                 "  --dry-run             show the change without making it\n"
+                 "  --remove              remove the entry\n"
+                 "  --replace             replace another server of the same name\n"
+                 "  --no-verify           do not check that the client can connect\n"
+                 "  --print               print the entry, for this or any other client\n\n"
                  "example: belljar setup claude-code --allow ~/data:rw\n");
     return 0;
 }

@@ -229,11 +229,11 @@ static const struct option own_options[] = {
 static int help(void)
 {
     (void)printf("usage: belljar shell [OPTION]…\n\n"
-                 "A prompt into a sandbox whose variables and files stay from cell to cell.\n"
-                 "Limits of time are for each cell. Defaults stand in parentheses.\n\n"
+                 "Open a prompt in a sandbox that keeps variables and files from cell to cell.\n"
+                 "Time limits apply to each cell. Defaults are in parentheses.\n\n"
                  "  -l LANGUAGE           python or bash (python); `:lang` changes it\n"
-                 "  --env NAME=VALUE      set a variable inside; repeatable\n"
-                 "  --save DIR            keep pictures there (below your state directory)\n"
+                 "  --env NAME=VALUE      set an environment variable; repeatable\n"
+                 "  --save DIR            save pictures in DIR (below your state directory)\n"
                  "  --config FILE         read this file instead of the usual ones\n");
     config_print_flags(stdout, "shell");
     (void)printf("\nexample: belljar shell --profile open --allow ~/data\n");

@@ -24,12 +24,12 @@ static int help(void)
         "       belljar skills versions NAME… [--json]\n"
         "       belljar skills undo NAME…\n"
         "       belljar skills rm NAME…\n\n"
-        "Look after the skills that programs import as `skills.NAME`. A folder has a SKILL.md; a\n"
-        "ZIP file has one folder. What the profile refuses is not added: a module is run once,\n"
-        "sealed, and the Python of a folder is checked without running it. `undo` takes the last\n"
-        "version back. Secrets in what is shown are masked.\n\n"
-        "  --json         for machines\n"
-        "  --profile P    what it may do (standard)\n\n"
+        "Manage the skills that programs import as `skills.NAME`: single modules, or folders\n"
+        "with a SKILL.md (a ZIP file holds one folder). `add` refuses what the profile refuses:\n"
+        "it runs a module once in a sandbox, and checks a folder's Python without running it.\n"
+        "`undo` removes the last version. Secrets in the output are masked.\n\n"
+        "  --json         print JSON\n"
+        "  --profile P    profile to check against (standard)\n\n"
         "example:\n"
         "  belljar skills add clean_csv.py ./csv-profile\n");
     return 0;

@@ -80,14 +80,14 @@ static int help(void)
                  "       belljar token rm NAME…\n\n"
                  "Add, list and remove tokens of `belljar serve`. A running server sees the change "
                  "at once.\n"
-                 "A token is shown when it is made, and never again.\n\n"
-                 "  --profile NAME,…      only these profiles\n"
-                 "  --operator            may see figures of the whole server\n"
-                 "  --grants              may use directories that the settings allow\n");
+                 "A token is shown only once, when it is created.\n\n"
+                 "  --profile NAME,…      allow only these profiles\n"
+                 "  --operator            may see metrics of the whole server\n"
+                 "  --grants              may use the directories that the settings allow\n");
     for (size_t i = 0; i < count; i++)
         (void)printf("  --%-17s N  %s\n", flags.names[i], bounds[i].help);
     (void)printf("  --config FILE         read this file instead of the usual ones\n"
-                 "  --json                for machines\n\n"
+                 "  --json                print JSON\n\n"
                  "example: belljar token add ci --profile strict --runs-per-minute 60\n");
     return 0;
 }

@@ -21,14 +21,12 @@ static int help(void)
     (void)printf(
         "usage: belljar undo RUN [--dry-run] [--json]\n"
         "       belljar undo --list [--json]\n\n"
-        "Take back what a run changed in directories granted with `:rw`. What was changed again "
-        "since the\n"
-        "run is left alone and reported. An undo is recorded, too: it has an id of its own by "
-        "which it\n"
-        "can be undone.\n\n"
-        "  --dry-run      say what would be done, and touch nothing\n"
-        "  --list         the runs that can be undone, the latest first\n"
-        "  --json         for machines\n\n"
+        "Undo what a run changed in directories granted with `:rw`. Files that changed again\n"
+        "since the run are left alone and reported. An undo is recorded as well; use its id to\n"
+        "undo it.\n\n"
+        "  --dry-run      show what would be done, and change nothing\n"
+        "  --list         list the runs that can be undone, newest first\n"
+        "  --json         print JSON\n\n"
         "example:\n"
         "  belljar undo --list\n");
     return 0;

@@ -27,8 +27,8 @@ static int help(void)
 {
     (void)printf("usage: belljar version [--build] [--json]\n\n"
                  "Show the version of Belljar.\n\n"
-                 "  --build  also the compiler, the libraries and the directories built in\n"
-                 "  --json   the same for machines\n\n"
+                 "  --build  also show the compiler, libraries and built-in directories\n"
+                 "  --json   print JSON\n\n"
                  "example:\n"
                  "  belljar version --build\n");
     return 0;

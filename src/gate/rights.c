@@ -19,7 +19,7 @@
      IS_WHOLE_##kind,                                                                              \
      (min) ? (double)(min) : 1.0 / (per),                                                          \
      (double)(max),                                                                                \
-     "the most a run may ask for as `" #name "`",                                                  \
+     "the highest `" #name "` a run may request",                                                  \
      AT(max_##name)},
 
 #define IS_WHOLE_SECONDS false
@@ -31,11 +31,11 @@
 /* clang-format off */
 static const struct rights_bound bounds[] = {
     RUN_LIMITS_OF_REQUEST(MAX_BOUND)
-    {"max_runs", true, 1, 4096, "runs at once; more wait", AT(max_runs)},
+    {"max_runs", true, 1, 4096, "runs at once; further ones wait", AT(max_runs)},
     {"max_sessions", true, 0, 4096, "sessions at once", AT(max_sessions)},
-    {"runs_per_minute", true, 1, 1000000, "runs and cells begun within a minute", AT(runs_per_minute)},
-    {"cpu_s_per_hour", false, 1, 1e9, "CPU seconds of all runs within an hour", AT(cpu_s_per_hour)},
-    {"bytes_per_hour", true, 1024, 1e15, "bytes of programs, input, output and files within an hour", AT(bytes_per_hour)},
+    {"runs_per_minute", true, 1, 1000000, "runs and cells started per minute", AT(runs_per_minute)},
+    {"cpu_s_per_hour", false, 1, 1e9, "CPU seconds of all runs per hour", AT(cpu_s_per_hour)},
+    {"bytes_per_hour", true, 1024, 1e15, "bytes of programs, input, output and files per hour", AT(bytes_per_hour)},
 };
 /* clang-format on */
 
