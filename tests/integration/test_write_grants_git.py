@@ -281,6 +281,25 @@ def test_objects_do_not_change(who, repo):
     assert "false || true" in (repo / ".husky" / "pre-commit").read_text()
 
 
+def test_a_git_directory_of_another_name(who):
+    """A bare repository is known by what is in it."""
+    repo = make_repository(who, is_owned=False)
+    git(repo, "clone", "-q", "--bare", "--no-hardlinks", ".", "store")
+    own_all(who, repo)
+    attack(who, repo, """
+        found = [os.path.join(root, name) for root, _, names in os.walk('store/objects') for name in names if len(name) == 38]
+        for path in found[:2] or ['store/objects/ab/' + 38 * 'c']:
+            refused('unlink', lambda: os.unlink(path) if found else open(path, 'w'))
+        os.makedirs('store/objects/ab', exist_ok=True)
+        refused('create', lambda: open('store/objects/ab/' + 38 * 'c', 'wb'))
+        refused('index', lambda: open('store/index', 'wb'))
+        refused('index by rename', lambda: put(index([entry(b'../x')]), 'store/index'))
+        refused('pack', lambda: open('store/objects/pack/x', 'wb'))
+        refused('replace', lambda: os.mkdir('store/refs/replace'))
+        refused('objects', lambda: os.rename('store/objects', 'o'))
+        """)
+
+
 def test_an_object_that_is_being_written_has_its_content(who, repo):
     """The program keeps its file open and writes after the object has got its name."""
     attack(
@@ -429,6 +448,16 @@ def test_what_hooks_run_is_protected(who):
         refused('module', lambda: os.rename('x/json2/__init__.py', 'email.py'))
         refused('directory', lambda: os.rename('scripts', 'scripts2'))
         """)
+
+
+def test_hooks_in_another_directory_are_read(who):
+    repo = make_repository(who, is_owned=False)
+    write(repo / "tools/hooks/pre-push", "#!/bin/sh\n./check.sh\npython3 tools/run.py\n", 0o755)
+    write(repo / "check.sh", "true\n", 0o755)
+    git(repo, "config", "core.hooksPath", "tools/hooks")
+    own_all(who, repo)
+    names = ["tools/hooks/pre-push", "tools/hooks/new", "check.sh", "tools/run.py", "tools/json.py", "tools/other.py"]
+    assert try_to_write(who, repo, names) == ["tools/other.py"]
 
 
 def test_a_repository_without_hooks_is_free(who, repo):
