@@ -7,6 +7,7 @@
  *                             or crashed
  *     RUN/undone              which steps were taken back
  *     RUN/twins               of an undo: the inodes that it made in place of others
+ *     RUN/marks               of an undo: the ctimes of the files that it touched
  *     .gone-RUN               is being removed
  *
  * Started as root, RUN/changes belongs to the sandbox's user, by whom the journal is written;

@@ -25,6 +25,7 @@ struct work {
     struct undo_grant grants[LIMIT_GRANTS];
     struct undo_twin *twins;
     size_t n_twins, twins_size;
+    struct undo_marks marks;
     char *steps;
     size_t n_steps;
     char own_id[32];
@@ -42,6 +43,7 @@ static void work_done(struct work *w)
     close_fd(&w->run);
     close_fd(&w->store);
     free(w->twins);
+    undo_marks_done(&w->marks);
     free(w->steps);
     store_meta_done(&w->meta);
 }
@@ -126,6 +128,22 @@ static void read_twins(struct work *w, int run)
     }
 }
 
+static void read_marks(struct work *w, int run)
+{
+    size_t len = 0;
+    cleanup_free char *text = store_read_text(run, "marks", &len);
+    char *rest = text, *line;
+
+    while (rest && (line = strsep(&rest, "\n")) && *line) {
+        struct undo_mark m;
+
+        if (sscanf(line, "%" SCNx64 " %" SCNx64 " %" SCNx64, &m.dev, &m.ino,
+                   (uint64_t *)&m.ctime_ns) == 3 &&
+            undo_marks_set(&w->marks, &m) < 0)
+            return; /* what is not known is a conflict */
+    }
+}
+
 /* An undo that was killed has left files half written; it can be undone itself. */
 static int check_undo(struct work *w, int run, const struct store_meta *meta, struct error *err)
 {
@@ -135,6 +153,8 @@ static int check_undo(struct work *w, int run, const struct store_meta *meta, st
     }
     if (meta->began_ns > w->meta.began_ns && (w->steps || strcmp(meta->undoes, w->meta.id) != 0))
         read_twins(w, run);
+    if (meta->began_ns > w->meta.began_ns)
+        read_marks(w, run);
     return 0;
 }
 
@@ -205,6 +225,21 @@ static int write_twins(int run, const struct undo_report *report, struct error *
     return text.len ? store_write_text(run, "twins", buf_str(&text), text.len, err) : 0;
 }
 
+static int write_marks(int run, const struct undo_marks *marks, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, 64 * marks->count + 1);
+    for (size_t i = 0; i < marks->n_slots; i++) {
+        const struct undo_mark *m = &marks->slots[i];
+
+        if (m->ino && buf_printf(&text, err, "%" PRIx64 " %" PRIx64 " %" PRIx64 "\n", m->dev,
+                                 m->ino, (uint64_t)m->ctime_ns) < 0)
+            return -1;
+    }
+    return text.len ? store_write_text(run, "marks", buf_str(&text), text.len, err) : 0;
+}
+
 /* What was an undo's is not undone any more. */
 static void forget_steps(struct work *w)
 {
@@ -223,7 +258,7 @@ static int end_own(struct work *w, const struct undo_report *report, struct erro
     journal_count(w->own, &counts);
     r = journal_seal(w->own, err);
     if (r == 0 && store_open_run(w->store, w->own_id, &run, err) == 0)
-        r = write_twins(run, report, err);
+        r = write_twins(run, report, err) < 0 ? -1 : write_marks(run, &report->marks, err);
     if (r == 0 && report->steps) /* NULL: it failed before it began */
         r = store_write_text(w->run, "undone", report->steps, report->n_steps, err);
     if (r == 0 && report->n_conflicts == 0)
@@ -294,6 +329,7 @@ static int undo(struct work *w, struct undo_report *report, struct error *err)
                              .ended_ns = end_of(w->run),
                              .twins = w->twins,
                              .n_twins = w->n_twins,
+                             .marks = &w->marks,
                              .steps = w->steps,
                              .n_steps = w->n_steps};
     int r;

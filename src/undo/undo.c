@@ -33,6 +33,7 @@ void undo_report_done(struct undo_report *r)
     }
     free(r->items);
     free(r->twins);
+    undo_marks_done(&r->marks);
     free(r->steps);
     *r = (struct undo_report){0};
 }
@@ -227,7 +228,7 @@ static int undo_change(struct engine *g, const struct entry *e, struct error *er
         return conflict(g, e, REPLACED, err);
     if ((e->mode & S_IFMT) == (st.st_mode & S_IFMT) &&
         (!has_content || act_has_saved_content(g, e, &st)) && act_has_saved_meta(g, e, &st))
-        return 0;
+        return engine_mark(g, &st, err); /* as before the run, but for its ctime */
     if (e->kind == ENTRY_CHANGE && !engine_is_as_left(g, e, &st))
         return conflict(g, e, engine_is_it(g, e, &st) ? changed_words(g, e) : REPLACED, err);
     if (e->kind == ENTRY_META && !engine_is_it(g, e, &st))

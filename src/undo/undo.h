@@ -8,10 +8,10 @@
  * which leaves them out: undoing twice is harmless, and repeats nothing but what was in conflict.
  *
  * A file is the run's when its inode is the recorded one, or the one that an undo has put in its
- * place. How the run left it is known from the seal of its journal: same size and mtime. Without a
- * seal (a crash), or for a file that the seal could not find, its ctime, which programs cannot set,
- * must lie between the first entry and the end of the run; where the end is not known either, the
- * last entry.
+ * place. How the run left it is known from the seal of its journal: same size, mtime and ctime; an
+ * undo since may have changed the ctime (undo/marks.h). Without a seal (a crash), or for a file
+ * that the seal could not find, its ctime, which programs cannot set, must lie between the first
+ * entry and the end of the run; where the end is not known either, the last entry.
  *
  * Paths are resolved below the descriptor of the granted directory, without links and mounts.
  * Protected names are never written: from its check to its end a step holds the lock of the write
@@ -26,6 +26,7 @@
 
 #include "base/error.h"
 #include "undo/journal.h"
+#include "undo/marks.h"
 
 struct undo_grant {
     const char *path; /* absolute */
@@ -53,6 +54,7 @@ struct undo_report {
     size_t n_done, n_conflicts; /* all of them */
     struct undo_twin *twins;
     size_t n_twins, twins_size;
+    struct undo_marks marks; /* of the files that this undo touched */
     char *steps; /* '1' or '0' by number of the change, from 0; those done before included */
     size_t n_steps;
 };
@@ -78,7 +80,8 @@ struct undo_task {
     struct journal *own;           /* records what the undo does; NULL: a rehearsal */
     const struct undo_twin *twins; /* of undos made since, in their order; see below */
     size_t n_twins;
-    const char *steps; /* of the undo before this one, or NULL */
+    const struct undo_marks *marks; /* of undos made since, or NULL */
+    const char *steps;              /* of the undo before this one, or NULL */
     size_t n_steps;
 };
 

@@ -95,6 +95,23 @@ static int check_again(const struct spot *s, const struct stat *st, struct error
     return 0;
 }
 
+/* The file at the place has a new ctime by what was just done. */
+static int mark_at(struct engine *g, const struct spot *s, struct error *err)
+{
+    struct stat st;
+
+    return fstatat(s->parent, s->name, &st, AT_SYMLINK_NOFOLLOW) < 0
+               ? error_errno(err, "look at it")
+               : engine_mark(g, &st, err);
+}
+
+static int mark_open(struct engine *g, int fd, struct error *err)
+{
+    struct stat st;
+
+    return fstat(fd, &st) < 0 ? error_errno(err, "look at it") : engine_mark(g, &st, err);
+}
+
 /* The change that was announced was not made. */
 static int failed(struct engine *g, struct error *err, const char *what)
 {
@@ -297,6 +314,7 @@ int act_remove(struct engine *g, const struct entry *e, const struct stat *st, s
 {
     cleanup(files_leave) struct files_guard guard = {0};
     cleanup(spot_done) struct spot s = {.parent = -1};
+    cleanup_close int fd = -1;
 
     if (g->is_rehearsal)
         return view_take(&g->view, e->grant, e->path) < 0 ? error_memory(err) : 0;
@@ -307,9 +325,11 @@ int act_remove(struct engine *g, const struct entry *e, const struct stat *st, s
         (void)journal_done(g->task->own, NULL);
         return -1;
     }
+    if (st->st_nlink > 1 && S_ISREG(st->st_mode)) /* its other names stay */
+        fd = openat(s.parent, s.name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
     if (unlinkat(s.parent, s.name, S_ISDIR(st->st_mode) ? AT_REMOVEDIR : 0) < 0)
         return failed(g, err, "remove it");
-    return 0;
+    return fd < 0 ? 0 : mark_open(g, fd, err);
 }
 
 static int move(struct engine *g, const struct entry *e, const struct stat *st, unsigned flags,
@@ -332,7 +352,9 @@ static int move(struct engine *g, const struct entry *e, const struct stat *st, 
     }
     if (renameat2(from.parent, from.name, to.parent, to.name, flags) < 0)
         return failed(g, err, "move it back");
-    return 0;
+    if (flags & RENAME_EXCHANGE && mark_at(g, &from, err) < 0)
+        return -1;
+    return mark_at(g, &to, err);
 }
 
 int act_rename(struct engine *g, const struct entry *e, const struct stat *st, struct error *err)
@@ -459,7 +481,9 @@ int act_make(struct engine *g, const struct entry *e, struct stat *ret_st, struc
     if (take_made(g, e, &s, &fd, ret_st, err) < 0 ||
         (S_ISREG(e->mode) && fill_file(g, e, fd, err) < 0) || set_all(g, e, fd, err) < 0)
         return -1;
-    return fstat(fd, ret_st) < 0 ? error_errno(err, "look at it") : 0;
+    if (fstat(fd, ret_st) < 0)
+        return error_errno(err, "look at it");
+    return engine_mark(g, ret_st, err);
 }
 
 int act_link(struct engine *g, const struct entry *e, const char *other, struct stat *ret_st,
@@ -484,7 +508,7 @@ int act_link(struct engine *g, const struct entry *e, const char *other, struct 
     }
     if (r < 0)
         return failed(g, err, "link it");
-    return take_made(g, e, &to, &fd, ret_st, err);
+    return take_made(g, e, &to, &fd, ret_st, err) < 0 ? -1 : engine_mark(g, ret_st, err);
 }
 
 /* --- changing --- */
@@ -508,7 +532,7 @@ int act_revert(struct engine *g, const struct entry *e, const struct stat *st, b
         return -1;
     r = has_content ? journal_change(g->task->own, e->grant, e->path, s.parent, s.name, st, err)
                     : journal_meta(g->task->own, e->grant, e->path, s.parent, s.name, st, err);
-    if (r < 0 || (has_content && fill_file(g, e, fd, err) < 0))
+    if (r < 0 || (has_content && fill_file(g, e, fd, err) < 0) || set_all(g, e, fd, err) < 0)
         return -1;
-    return set_all(g, e, fd, err);
+    return mark_open(g, fd, err);
 }

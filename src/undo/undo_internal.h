@@ -58,6 +58,9 @@ bool engine_is_it(struct engine *g, const struct entry *e, const struct stat *st
 /* Whether the file is as the run left it. */
 bool engine_is_as_left(struct engine *g, const struct entry *e, const struct stat *st);
 
+/* Remembers how this undo leaves a file. Does nothing for other things, and in a rehearsal. */
+int engine_mark(struct engine *g, const struct stat *st, struct error *err);
+
 /* Whether a directory is one of the journal's, or stands for one. Looks at all of them. */
 bool engine_knows_directory(const struct engine *g, const struct stat *st);
 

@@ -209,19 +209,38 @@ bool engine_knows_directory(const struct engine *g, const struct stat *st)
     return false;
 }
 
+/* Of the run's end, or of an undo that touched the file since. */
+static bool has_known_ctime(const struct engine *g, const struct subject *s, const struct stat *st)
+{
+    if (s->dev == st->st_dev && s->ino == st->st_ino &&
+        s->final_->ctime_ns == entry_time(&st->st_ctim))
+        return true;
+    return undo_marks_has(&g->report->marks, st) ||
+           (g->task->marks && undo_marks_has(g->task->marks, st));
+}
+
+int engine_mark(struct engine *g, const struct stat *st, struct error *err)
+{
+    const struct undo_mark mark = {st->st_dev, st->st_ino, entry_time(&st->st_ctim)};
+
+    if (g->is_rehearsal || !S_ISREG(st->st_mode))
+        return 0;
+    return undo_marks_set(&g->report->marks, &mark) < 0 ? error_memory(err) : 0;
+}
+
 bool engine_is_as_left(struct engine *g, const struct entry *e, const struct stat *st)
 {
     const struct subject *s = engine_subject(g, e->dev, e->ino);
     int64_t ctime_ns = entry_time(&st->st_ctim);
 
-    /* Size and mtime can be forged on another file of the user. */
+    /* Size and mtime can be forged, on another file of the user and on this one. */
     if (!engine_is_it(g, e, st))
         return false;
     if (s->is_ours)
         return true;
     if (s->final_)
         return s->final_->size == (uint64_t)st->st_size &&
-               s->final_->mtime_ns == entry_time(&st->st_mtim);
+               s->final_->mtime_ns == entry_time(&st->st_mtim) && has_known_ctime(g, s, st);
     return ctime_ns + SLACK_NS >= g->reader.began_ns && ctime_ns <= g->end_ns;
 }
 

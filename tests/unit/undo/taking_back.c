@@ -13,6 +13,7 @@ static struct {
     size_t n_twins;
 } undos[16];
 static size_t n_undos;
+static struct undo_marks marks;
 
 /* What the store keeps: the steps that undos of a run have done. */
 static char *steps;
@@ -49,6 +50,7 @@ void undo_with(const char *run, struct journal *own, int64_t ended_ns)
                                    .own = own,
                                    .twins = twins,
                                    .n_twins = gather(run, twins),
+                                   .marks = &marks,
                                    .steps = steps,
                                    .n_steps = n_steps};
     struct error err = {0};
@@ -84,6 +86,8 @@ void undo(const char *run, const char *as)
     if (report.n_twins)
         memcpy(undos[n_undos].twins, report.twins, report.n_twins * sizeof(*report.twins));
     n_undos++;
+    for (size_t i = 0; i < report.marks.n_slots; i++)
+        assert_int_equal(undo_marks_set(&marks, &report.marks.slots[i]), 0);
     n_steps = report.n_steps;
 }
 
@@ -336,6 +340,7 @@ void later(void)
 void forget_undos(void)
 {
     n_undos = 0;
+    undo_marks_done(&marks);
     forget_steps();
 }
 

@@ -40,6 +40,87 @@ static void what_was_changed_later_is_left_alone(void **state)
     assert_false(exists("empty"));
 }
 
+/* Writes as many bytes as before and sets the mtime back, as a program can. */
+static void forge(const char *path, const char *text)
+{
+    struct stat st;
+    char full[64];
+
+    (void)snprintf(full, sizeof(full), "grant/%s", path);
+    assert_int_equal(stat(full, &st), 0);
+    assert_int_equal(st.st_size, strlen(text));
+    put(path, text);
+    assert_int_equal(utimensat(AT_FDCWD, full, (struct timespec[]){st.st_atim, st.st_mtim}, 0), 0);
+}
+
+static void a_forged_mtime_does_not_hide_later_work(void **state)
+{
+    (void)state;
+    fill_grant();
+    scene_begin("run", NULL);
+    do_write("a", "by the run");
+    do_write("new", "by the run");
+    scene_seal();
+    later();
+    forge("a", "later work");
+    forge("new", "later work");
+    rehearse("run");
+    assert_conflict("a", "changed after the run");
+    undo("run", "undo1");
+    assert_conflict("a", "changed after the run");
+    assert_conflict("new", "changed after the run");
+    assert_string_equal(get("a"), "later work");
+    assert_string_equal(get("new"), "later work");
+}
+
+/* A second run moves, links and changes the files of the first; its undo gives them new ctimes. */
+static void what_an_undo_touched_is_not_later_work(void **state)
+{
+    cleanup_free char *before = NULL;
+
+    (void)state;
+    fill_grant();
+    before = snapshot();
+    scene_begin("run", NULL);
+    do_write("a", "by the run");
+    do_write("precious", "also");
+    do_write("new", "made by the run");
+    scene_seal();
+    later();
+    scene_begin("second", NULL);
+    do_rename("a", "moved");
+    do_link("precious", "other name");
+    do_write("new", "changed by the next");
+    scene_seal();
+    later();
+    undo("second", "undo1");
+    assert_no_conflict();
+    forget_steps();
+    later();
+    undo("run", "undo2");
+    assert_no_conflict();
+    assert_as(before);
+}
+
+static void later_work_on_what_an_undo_gave_back_stays(void **state)
+{
+    (void)state;
+    fill_grant();
+    scene_begin("run", NULL);
+    do_write("a", "by the run");
+    scene_seal();
+    undo("run", "undo1");
+    forget_steps();
+    undo("undo1", "undo2");
+    forget_steps();
+    assert_string_equal(get("a"), "by the run");
+    later();
+    forge("a", "later work");
+    undo("run", "undo3");
+    assert_conflict("a", "changed after the run");
+    assert_string_equal(get("a"), "later work");
+}
+
 static void what_was_replaced_later_is_left_alone(void **state)
 {
     (void)state;
@@ -252,6 +333,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(what_was_changed_later_is_left_alone),
+        TEST(a_forged_mtime_does_not_hide_later_work),
+        TEST(what_an_undo_touched_is_not_later_work),
+        TEST(later_work_on_what_an_undo_gave_back_stays),
         TEST(what_was_replaced_later_is_left_alone),
         TEST(what_depends_on_a_conflict_is_one_too),
         TEST(what_the_user_removed_himself_is_no_conflict),
