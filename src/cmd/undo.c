@@ -129,6 +129,8 @@ static void print_run(const json_t *run)
         (void)printf(" undo of %s", undoes);
     if (json_is_true(json_object_get(run, "undone")))
         (void)printf(" undone");
+    if (json_is_true(json_object_get(run, "removed_for_space")))
+        (void)printf(" cannot be undone: removed for space");
     for (size_t i = 0; i < json_array_size(directories); i++) {
         (void)printf("  ");
         print_text(stdout, json_array_get(directories, i));

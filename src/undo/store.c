@@ -32,7 +32,10 @@ bool undo_store_is_on(const struct config *config)
 void undo_store_limits(const struct config *config, struct journal_limits *ret_limits)
 {
     *ret_limits = (struct journal_limits){
-        .bytes = (uint64_t)config->undo_mb * MIB,
+        /* A record that is larger than all may be would be removed at once. */
+        .bytes = (uint64_t)(config->undo_mb < config->undo_total_mb ? config->undo_mb
+                                                                    : config->undo_total_mb) *
+                 MIB,
         .entries = LIMIT_UNDO_ENTRIES,
     };
 }
@@ -137,6 +140,10 @@ int store_open_changes(int run, const char *id, int *ret_dir, struct error *err)
 {
     cleanup_close int fd = openat(run, "changes", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 
+    if (fd < 0 && faccessat(run, STORE_REMOVED, F_OK, 0) == 0) {
+        error_set(err, E_NOT_FOUND, "the record of `%s` was removed to make room", id);
+        return error_hint(err, "a larger `undo_total_mb` keeps more of them");
+    }
     if (fd < 0)
         return store_not_found(id, err);
     if (flock(fd, LOCK_EX | LOCK_NB) < 0) {
@@ -363,14 +370,15 @@ static json_t *run_json(int run, const struct store_meta *meta)
             (void)json_array_append_new(
                 directories, json_text_string(meta->grants[i].path, strlen(meta->grants[i].path)));
     date_seconds((time_t)(meta->began_ns / 1000000000), date);
-    return json_pack("{s:s, s:o, s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o}", "run", meta->id,
-                     "session", *meta->session ? json_string(meta->session) : json_null(), "time",
-                     date, "undoes", *meta->undoes ? json_string(meta->undoes) : json_null(),
-                     "undone", faccessat(run, "undone", F_OK, 0) == 0, "is_running",
-                     (int)is_running, "directories", directories, "created",
-                     number_or_null(end, "created"), "changed", number_or_null(end, "changed"),
-                     "removed", number_or_null(end, "removed"), "renamed",
-                     number_or_null(end, "renamed"));
+    return json_pack("{s:s, s:o, s:s, s:o, s:b, s:b, s:o, s:o, s:o, s:o, s:o, s:b}", "run",
+                     meta->id, "session", *meta->session ? json_string(meta->session) : json_null(),
+                     "time", date, "undoes",
+                     *meta->undoes ? json_string(meta->undoes) : json_null(), "undone",
+                     faccessat(run, "undone", F_OK, 0) == 0, "is_running", (int)is_running,
+                     "directories", directories, "created", number_or_null(end, "created"),
+                     "changed", number_or_null(end, "changed"), "removed",
+                     number_or_null(end, "removed"), "renamed", number_or_null(end, "renamed"),
+                     "removed_for_space", faccessat(run, STORE_REMOVED, F_OK, 0) == 0);
 }
 
 /* A run may have begun a journal and then been refused everything. */

@@ -8,6 +8,7 @@
  *     RUN/undone              which steps were taken back
  *     RUN/twins               of an undo: the inodes that it made in place of others
  *     RUN/marks               of an undo: the ctimes of the files that it touched
+ *     RUN/removed             instead of `changes`: they were removed to make room
  *     .gone-RUN               is being removed
  *
  * Started as root, RUN/changes belongs to the sandbox's user, by whom the journal is written;
@@ -59,7 +60,7 @@ void undo_store_end(int dir, const char *id, const struct journal_counts *counts
 /* --- those that are there --- */
 
 /* [{"run","session","time","undoes","undone","is_running","directories":[…],"created","changed",
- * "removed","renamed"}], the latest first. `owner`: NULL: everybody's. */
+ * "removed","renamed","removed_for_space"}], the latest first. `owner`: NULL: everybody's. */
 int undo_store_list(const char *owner, json_t **ret_list, struct error *err);
 
 /* --- undoing --- */
@@ -82,8 +83,9 @@ int undo_store_undo(const struct undo_store_wish *wish, json_t **ret_answer, str
 
 /* --- making room --- */
 
-/* Removes runs that are too old, and the oldest while all together are too large; never one that is
- * locked. May take long. */
+/* Removes runs that are too old. While all together are too large, removes the contents of the
+ * oldest of the owner who holds the most, in the directory that holds the most; the run stays
+ * listed as removed. What is locked stays. May take long. */
 int undo_store_prune(uint64_t total_bytes, unsigned days, struct error *err);
 
 /* The same by a process that nobody waits for. What it does not finish, the next one does. */

@@ -6,6 +6,9 @@
 #include "undo/store.h"
 #include "undo/undo.h"
 
+/* RUN/removed: its contents were removed to make room. */
+#define STORE_REMOVED "removed"
+
 #define STORE_META_BYTES (256 * 1024)
 
 /* What meta.json says. */

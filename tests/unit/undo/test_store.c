@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "undo/scene.h"
 
@@ -89,6 +90,35 @@ static size_t listed(const char *owner)
     count = json_array_size(list);
     json_decref(list);
     return count;
+}
+
+static bool is_removed(const char *id)
+{
+    struct error err = {0};
+    cleanup_json json_t *list = NULL;
+
+    assert_int_equal(undo_store_list(NULL, &list, &err), 0);
+    for (size_t i = 0; i < json_array_size(list); i++) {
+        const json_t *run = json_array_get(list, i);
+
+        if (strcmp(json_string_value(json_object_get(run, "run")), id) == 0)
+            return json_is_true(json_object_get(run, "removed_for_space"));
+    }
+    fail_msg("%s is not listed", id);
+    return false;
+}
+
+/* Makes a run one of the year 2001. */
+static void age(const char *id)
+{
+    char path[128];
+    cleanup_json json_t *meta = NULL;
+
+    (void)snprintf(path, sizeof(path), "state/belljar/undo/%s/meta.json", id);
+    meta = json_load_file(path, 0, NULL);
+    assert_non_null(meta);
+    (void)json_object_set_new(meta, "began_ns", json_integer(1000000000000000000));
+    assert_int_equal(json_dump_file(meta, path, 0), 0);
 }
 
 #define ONE "run_00000000000000000000000001"
@@ -281,10 +311,71 @@ static void old_and_large_runs_go_the_oldest_first(void **state)
     assert_int_equal(undo_store_prune(UINT64_MAX, 7, &err), 0);
     assert_int_equal(listed(NULL), 2);
     assert_int_equal(undo_store_prune(100 * KIB, 7, &err), 0);
-    assert_int_equal(listed(NULL), 1);
+    assert_true(is_removed(ONE));
+    assert_false(is_removed(TWO));
     assert_int_equal(try_undo(ONE, NULL, true, &err), -1);
-    assert_error(&err, E_NOT_FOUND, ONE);
+    assert_error(&err, E_NOT_FOUND, "removed to make room");
     assert_int_equal(try_undo(TWO, NULL, true, &err), 0);
+    assert_int_equal(undo_store_prune(0, 7, &err), 0);
+    assert_int_equal(undo_store_prune(0, 7, &err), 0);
+    assert_true(is_removed(ONE) && is_removed(TWO));
+    /* What is told of them has the same age. */
+    age(ONE);
+    assert_int_equal(undo_store_prune(UINT64_MAX, 7, &err), 0);
+    assert_int_equal(listed(NULL), 1);
+}
+
+/* Saves 64 KiB. */
+static void save_much(const char *id, const char *owner)
+{
+    char text[65537];
+
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    put("a", text);
+    begin(id, owner);
+    do_write("a", id);
+    end(id);
+}
+
+static void nobody_pushes_out_what_is_anothers(void **state)
+{
+    struct error err = {0};
+    char id[32];
+
+    (void)state;
+    save_much(ONE, "me");
+    for (int i = 10; i < 20; i++) {
+        (void)snprintf(id, sizeof(id), "run_000000000000000000000000%d", i);
+        save_much(id, "them");
+        assert_int_equal(undo_store_prune(200 * KIB, 7, &err), 0);
+    }
+    assert_false(is_removed(ONE));
+    assert_true(is_removed("run_00000000000000000000000010"));
+    assert_true(is_removed("run_00000000000000000000000017"));
+    assert_false(is_removed("run_00000000000000000000000019"));
+    assert_int_equal(listed("me"), 1);
+}
+
+/* Nor a run that goes on, and cannot be removed. */
+static void a_run_that_goes_on_pushes_out_nothing_of_others(void **state)
+{
+    struct error err = {0};
+    char text[3 * 65536 + 1];
+
+    (void)state;
+    save_much(ONE, "me");
+    memset(text, 'x', sizeof(text) - 1);
+    text[sizeof(text) - 1] = '\0';
+    put("a", text);
+    begin(TWO, "them");
+    do_write("a", "2");
+    assert_int_equal(undo_store_prune(200 * KIB, 7, &err), 0);
+    assert_false(is_removed(ONE));
+    end(TWO);
+    assert_int_equal(undo_store_prune(200 * KIB, 7, &err), 0);
+    assert_false(is_removed(ONE));
+    assert_true(is_removed(TWO));
 }
 
 static void leftovers_are_removed(void **state)
@@ -354,6 +445,8 @@ int main(void)
         TEST(only_what_was_in_conflict_is_tried_again),
         TEST(an_interrupted_undo_is_undone_first),
         TEST(old_and_large_runs_go_the_oldest_first),
+        TEST(nobody_pushes_out_what_is_anothers),
+        TEST(a_run_that_goes_on_pushes_out_nothing_of_others),
         TEST(leftovers_are_removed),
         TEST(the_store_is_private),
         TEST(the_sandbox_has_the_journal_alone),
