@@ -13,6 +13,8 @@ NAMES = [
     ".local/share/systemd/user/x.service", ".local/lib/python3.11/site-packages/usercustomize.py", ".config/i3/config", ".config/kitty/kitty.conf",
     ".jj/repo/config.toml", ".sl/config", ".gradle/init.d/x.gradle", "site_scons/x.py", ".ghci", ".irbrc", ".iex.exs", ".sqliterc", ".my.cnf", ".gdbinit", ".lldbinit", ".helix/config.toml",
     ".zed/settings.json", "x.code-workspace", ".pnpmfile.cjs", ".yarnrc.yml", "sitecustomize.py", "env/pyvenv.cfg", ".python-version", "rust-toolchain.toml", ".env", ".envrc",
+    "tailwind.config.ts", "svelte.config.js", ".graphqlrc.cjs", "cspell.config.mjs", "mypy.ini", ".ropeproject/config.py", "hie.yaml", ".merlin", ".envrc.private", "flake.nix", "bin/activate-hermit",
+    "env/bin/python", "myenv/bin/activate", ".tox/py/bin/python3.11", ".jj/repo", "codebuff.json", ".cmake-format.py", ".joyride/scripts/workspace_activate.cljs", "nx.json", ".lazygit.yml",
     "CLAUDE.md", "claude.md", "AGENTS.md", ".mcp.json", ".cursor/mcp.json", ".config/belljar/config.toml", ".local/state/belljar/token",
     ".GIT/config", ".Git/hooks/pre-commit", ".g\u200cit/config", ".g\u0131t/config", "\uff0egit/config", ".envrc.", ".envrc ", ".ENVRC", ".envrc::$DATA", "GIT~1/config", ".con\ufb01g/git/config", ".\u00dfh/authorized_keys",
 ]  # fmt: skip

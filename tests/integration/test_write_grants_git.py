@@ -461,7 +461,7 @@ def test_hooks_in_another_directory_are_read(who):
 
 
 def test_a_repository_without_hooks_is_free(who, repo):
-    names = ["package.json", "Makefile", "argparse.py", "json/__init__.py", "scripts/lint.sh", "conftest.py", "flake.nix"]
+    names = ["package.json", "Makefile", "argparse.py", "json/__init__.py", "scripts/lint.sh", "conftest.py", "default.nix"]
     assert try_to_write(who, repo, names) == names
 
 
