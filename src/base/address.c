@@ -2,7 +2,9 @@
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/socket.h>
 
 #include "base/cleanup.h"
@@ -146,6 +148,11 @@ bool address_is_loopback(const struct address *a)
 
     return range && strcmp(range, "loopback") == 0;
 }
+
+const struct address address_localhost[2] = {
+    {.bytes = {127, 0, 0, 1}},
+    { .is_v6 = true,    .bytes = {[15] = 1}},
+};
 
 bool address_is_nobody(const struct address *a)
 {
@@ -322,6 +329,19 @@ bool host_equal(const struct host *a, const struct host *b)
     return a->is_address ? address_equal(&a->address, &b->address) : strcmp(a->name, b->name) == 0;
 }
 
+bool host_is_loopback(const struct host *host)
+{
+    return host->is_address ? address_is_loopback(&host->address)
+                            : strcmp(host->name, "localhost") == 0;
+}
+
+void host_text(const struct host *host, char text[static HOST_TEXT])
+{
+    bool is_v6 = host->is_address && host->address.is_v6;
+
+    (void)snprintf(text, HOST_TEXT, is_v6 ? "[%s]" : "%s", host->name);
+}
+
 static bool read_port(const char *text, size_t len, uint16_t *ret_port)
 {
     uint32_t value = 0;
@@ -352,4 +372,32 @@ const char *host_parse_port(const char *text, size_t len, struct host *ret_host,
             return "a port that is none";
     }
     return host_parse(text, host_len, true, ret_host);
+}
+
+/* --- URLs --- */
+
+const char *url_parse(const char *text, size_t len, struct url *ret_url)
+{
+    struct url url = {.is_tls = len > 8 && strncasecmp(text, "https://", 8) == 0};
+    size_t at = url.is_tls ? 8 : 7, end;
+    const char *why;
+
+    if (!url.is_tls && (len <= 7 || strncasecmp(text, "http://", 7) != 0))
+        return "not a URL of the form http://HOST/PATH";
+    for (size_t i = 0; i < len; i++)
+        if (text[i] <= ' ' || text[i] > '~' || text[i] == '#')
+            return text[i] == '#' ? "a URL with a fragment" : "a character that no URL has";
+    for (end = at; end < len && text[end] != '/' && text[end] != '?';)
+        end++;
+    why = host_parse_port(text + at, end - at, &url.host, &url.port);
+    if (why)
+        return why;
+    url.target = (struct span){text + end, len - end};
+    *ret_url = url;
+    return NULL;
+}
+
+uint16_t url_port(const struct url *url)
+{
+    return url->port ? url->port : url->is_tls ? 443 : 80;
 }

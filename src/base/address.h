@@ -9,6 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "wire/pack.h"
+
 /* An IPv4 address, in the first four bytes, or an IPv6 one. IPv4 in the clothes of IPv6
  * (::ffff:1.2.3.4) does not exist here: it is IPv4. */
 struct address {
@@ -34,6 +36,9 @@ unsigned address_to_socket(const struct address *address, uint16_t port,
 const char *address_range(const struct address *address);
 bool address_is_loopback(const struct address *address);
 
+/* 127.0.0.1 and ::1: what `localhost` means, whatever a name server says. */
+extern const struct address address_localhost[2];
+
 /* No connection can be meant by it: unspecified (which Linux takes for loopback), multicast,
  * broadcast. */
 bool address_is_nobody(const struct address *address);
@@ -54,6 +59,26 @@ const char *host_parse(const char *text, size_t len, bool has_brackets, struct h
 
 bool host_equal(const struct host *a, const struct host *b);
 
+/* Whether connections to it stay on this machine: a loopback address or `localhost`. */
+bool host_is_loopback(const struct host *host);
+
+#define HOST_TEXT (HOST_NAME_MAX_LEN + 3)
+
+/* The host as URLs and Host headers have it: IPv6 in brackets. */
+void host_text(const struct host *host, char text[static HOST_TEXT]);
+
 /* HOST[:PORT] of a URL without user and password. *ret_port is left alone where none is given. */
 const char *host_parse_port(const char *text, size_t len, struct host *ret_host,
                             uint16_t *ret_port);
+
+struct url {
+    bool is_tls; /* https */
+    struct host host;
+    uint16_t port;      /* 0: not given */
+    struct span target; /* path and query, as in the text; empty or beginning with `/` or `?` */
+};
+
+/* http://HOST[:PORT][/PATH][?QUERY] or https://…, printable ASCII without user, password and
+ * fragment. Returns NULL, or what is wrong in words. */
+const char *url_parse(const char *text, size_t len, struct url *ret_url);
+uint16_t url_port(const struct url *url); /* given, or 80 or 443 */

@@ -413,7 +413,7 @@ const char *net_judge(const struct net *net, const struct net_grant *grant,
         return range ? range : "nobody's";
     if (!range || grant->is_private || grant->host.is_address)
         return NULL;
-    if (!grant->is_wildcard && strcmp(grant->host.name, "localhost") == 0 &&
+    if (!grant->is_wildcard && !grant->host.is_address && host_is_loopback(&grant->host) &&
         address_is_loopback(address))
         return NULL;
     /* One of a part of that server says nothing about the rest, which the name would open. */

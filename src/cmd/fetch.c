@@ -25,9 +25,9 @@ static const char *text_of(const json_t *request, const char *key)
     return text ? text : "";
 }
 
-static int compose(const json_t *request, const struct client *client, const char *path,
-                   struct buf *out, struct error *err)
+static int compose(const json_t *request, const struct url *url, struct buf *out, struct error *err)
 {
+    char host[HOST_TEXT], port[8] = "";
     cleanup(buf_done) struct buf body = {0};
     const json_t *content = json_object_get(request, "body"), *header;
     size_t i;
@@ -35,8 +35,13 @@ static int compose(const json_t *request, const struct client *client, const cha
     buf_init(&body, 2 * MIB);
     if (content && json_text_dump(content, JSON_TEXT_COMPACT, &body, err) < 0)
         return -1;
-    if (buf_printf(out, err, "%s %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n",
-                   text_of(request, "method"), path, client->host) < 0)
+    host_text(&url->host, host);
+    if (url->port)
+        (void)snprintf(port, sizeof(port), ":%u", url->port);
+    if (buf_printf(out, err, "%s %s%.*s HTTP/1.1\r\nHost: %s%s\r\nConnection: close\r\n",
+                   text_of(request, "method"),
+                   url->target.len && *url->target.data == '/' ? "" : "/", (int)url->target.len,
+                   url->target.data, host, port) < 0)
         return -1;
     json_array_foreach(json_object_get(request, "headers"), i, header)
     {
@@ -77,21 +82,19 @@ static int receive(struct link *link, struct error *err)
 
 static int fetch(const json_t *request, struct error *err)
 {
-    const char *url = text_of(request, "url");
-    const char *host = strstr(url, "://");
-    const char *path = host ? strchr(host + 3, '/') : NULL;
-    cleanup_free char *base = path ? strndup(url, (size_t)(path - url)) : NULL;
+    const char *text_url = text_of(request, "url");
     cleanup(buf_done) struct buf text = {0};
-    cleanup(client_done) struct client client = {0};
+    struct client client = {0};
     struct link *link = NULL;
+    struct url url;
+    const char *why = url_parse(text_url, strlen(text_url), &url);
     int r;
 
-    if (!base)
-        return error_set(err, E_INVALID, "no URL");
+    if (why)
+        return error_set(err, E_INVALID, "the URL: %s", why);
+    client = (struct client){.host = url.host, .port = url_port(&url), .is_tls = url.is_tls};
     buf_init(&text, 4 * MIB);
-    r = client_init(&client, base, NULL, NULL, err);
-    if (r == 0)
-        r = compose(request, &client, path, &text, err);
+    r = compose(request, &url, &text, err);
     if (r == 0)
         r = link_open(&client, &link, err);
     if (r == 0)

@@ -169,11 +169,11 @@ static int open_url(struct query *q, const char *url, const char *token_file, st
 }
 
 /* Which server is asked. */
-struct address {
+struct server_place {
     const char *url, *token_file, *socket;
 };
 
-static int open_client(struct query *q, const struct address *address, struct error *err)
+static int open_client(struct query *q, const struct server_place *address, struct error *err)
 {
     cleanup(config_free_p) struct config *config = config_new();
     cleanup_free char *usual = NULL;
@@ -195,7 +195,7 @@ static int open_client(struct query *q, const struct address *address, struct er
 }
 
 /* Returns 0, or the exit code + 1 when there is nothing more to do. */
-static int parse(struct query *q, struct address *address, int argc, char **argv)
+static int parse(struct query *q, struct server_place *address, int argc, char **argv)
 {
     static const struct option options[] = {
         {"server",      required_argument, NULL, 's'},
@@ -229,7 +229,7 @@ static int parse(struct query *q, struct address *address, int argc, char **argv
 int cmd_session(int argc, char **argv)
 {
     cleanup_error struct error err = {0};
-    struct address address = {0};
+    struct server_place address = {0};
     const struct action *action;
     struct query q = {0};
     int r = parse(&q, &address, argc, argv);

@@ -1,8 +1,6 @@
 #include "front/client.h"
 
-#include <arpa/inet.h>
 #include <ctype.h>
-#include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,54 +9,33 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "front/http_guard.h"
 #include "front/link.h"
 
 /* A result with all its displays and both streams. */
 #define ANSWER_BYTES (64 * MIB)
 
-#define DEFAULT_PORT "8222"
+#define DEFAULT_PORT 8222
 
 /* --- where --- */
 
 static int bad_address(const char *url, struct error *err)
 {
     error_set(err, E_INVALID, "`%s` is not the address of a server", url);
-    return error_hint(err, "write it as http://127.0.0.1:" DEFAULT_PORT
-                           ", https://HOST:PORT or unix:PATH");
+    return error_hint(err, "write it as http://127.0.0.1:8222, https://HOST:PORT or unix:PATH");
 }
 
-/* By its address: a name may begin with one. */
-static bool is_loopback(const char *host)
+static int read_url(struct client *client, const char *text, struct error *err)
 {
-    struct in_addr v4;
-    struct in6_addr v6;
+    struct url url;
+    const char *why = url_parse(text, strlen(text), &url);
 
-    if (inet_pton(AF_INET, host, &v4) == 1)
-        return ntohl(v4.s_addr) >> 24 == IN_LOOPBACKNET;
-    return strcmp(host, "localhost") == 0 ||
-           (inet_pton(AF_INET6, host, &v6) == 1 && IN6_IS_ADDR_LOOPBACK(&v6));
-}
-
-static int read_url(struct client *client, const char *url, struct error *err)
-{
-    const char *rest, *colon;
-    size_t len;
-
-    client->is_tls = strncmp(url, "https://", 8) == 0;
-    if (!client->is_tls && strncmp(url, "http://", 7) != 0)
-        return bad_address(url, err);
-    rest = url + (client->is_tls ? 8 : 7);
-    len = strcspn(rest, "/");
-    if (len == 0 || *rest == ':' || (*rest == '[' && !memchr(rest, ']', len)) ||
-        (rest[len] && rest[len + 1]) || strpbrk(rest, "?#@ ") != NULL)
-        return bad_address(url, err);
-    colon = *rest == '[' ? strstr(rest, "]:") : strrchr(rest, ':');
-    colon = colon && *colon == ']' ? colon + 1 : colon;
-    client->port =
-        colon ? strndup(colon + 1, len - (size_t)(colon + 1 - rest)) : strdup(DEFAULT_PORT);
-    len = colon ? (size_t)(colon - rest) : len;
-    client->host = *rest == '[' && len > 2 ? strndup(rest + 1, len - 2) : strndup(rest, len);
-    return client->host && client->port ? 0 : error_memory(err);
+    if (why || (url.target.len && !span_is(url.target, "/")))
+        return bad_address(text, err);
+    client->host = url.host;
+    client->port = url.port ? url.port : DEFAULT_PORT;
+    client->is_tls = url.is_tls;
+    return 0;
 }
 
 int client_init(struct client *client, const char *url, const char *socket_path, const char *token,
@@ -69,12 +46,12 @@ int client_init(struct client *client, const char *url, const char *socket_path,
         socket_path = url + 5;
     else if (url && read_url(client, url, err) < 0)
         return -1;
-    if (client->host && client->token && !client->is_tls && !is_loopback(client->host)) {
-        error_set(err, E_DENIED, "the token would travel in clear to `%s`", client->host);
+    else if (url && client->token && !client->is_tls && !host_is_loopback(&client->host)) {
+        error_set(err, E_DENIED, "the token would travel in clear to `%s`", client->host.name);
         return error_hint(err, "use https://");
-    }
-    if (client->host)
+    } else if (url) {
         return 0;
+    }
     client->socket = strdup(socket_path);
     return client->socket ? 0 : error_memory(err);
 }
@@ -82,8 +59,6 @@ int client_init(struct client *client, const char *url, const char *socket_path,
 void client_done(struct client *client)
 {
     free(client->socket);
-    free(client->host);
-    free(client->port);
     if (client->token)
         explicit_bzero(client->token, strlen(client->token));
     free(client->token);
@@ -113,8 +88,7 @@ static int write_request(const struct client *client, const char *method, const 
                          const char *accept, const json_t *body, struct buf *out, struct error *err)
 {
     cleanup(buf_done) struct buf text;
-    bool is_v6 = client->host && strchr(client->host, ':');
-    char head[512];
+    char head[512], host[HOST_TEXT] = "localhost";
     int n;
 
     buf_init(&text, ANSWER_BYTES);
@@ -123,12 +97,10 @@ static int write_request(const struct client *client, const char *method, const 
     if (buf_add_str(out, method, err) < 0 || buf_add_str(out, " ", err) < 0 ||
         buf_add_str(out, path, err) < 0)
         return -1;
-    n = snprintf(
-        head, sizeof(head), " HTTP/1.1\r\nHost: %s%s%s\r\nConnection: close\r\nAccept: %s\r\n",
-        is_v6 ? "[" : "", client->socket ? "localhost" : client->host, is_v6 ? "]" : "", accept);
-    if (n < 0 || (size_t)n >= sizeof(head))
-        return error_set(err, E_INVALID, "the name of the host is too long");
-    if (buf_add_str(out, head, err) < 0)
+    if (!client->socket)
+        host_text(&client->host, host);
+    if (buf_printf(out, err, " HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nAccept: %s\r\n", host,
+                   accept) < 0)
         return -1;
     if (client->token &&
         (buf_add_str(out, "Authorization: Bearer ", err) < 0 ||

@@ -8,11 +8,13 @@
 
 #include <jansson.h>
 
+#include "base/address.h"
 #include "base/error.h"
 
 struct client {
     char *socket; /* NULL: TCP */
-    char *host, *port;
+    struct host host;
+    uint16_t port;
     bool is_tls;
     char *token; /* NULL: none is sent */
 };

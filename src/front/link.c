@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -11,15 +12,14 @@
 
 #include <openssl/err.h>
 #include <openssl/ssl.h>
-#include <openssl/x509v3.h>
 
 #include "base/cleanup.h"
+#include "base/tls_client.h"
 #include "front/client.h"
 
 struct link {
     int fd;
-    SSL_CTX *context; /* NULL: plain */
-    SSL *tls;
+    SSL *tls; /* NULL: plain */
 };
 
 static int no_server(struct error *err)
@@ -47,10 +47,12 @@ static int connect_unix(const char *path, struct error *err)
 static int connect_tcp(const struct client *client, struct error *err)
 {
     struct addrinfo wanted = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    char port[8];
     int fd = -1;
 
-    if (getaddrinfo(client->host, client->port, &wanted, &found) != 0) {
-        error_set(err, E_NOT_FOUND, "there is no host `%s`", client->host);
+    (void)snprintf(port, sizeof(port), "%u", client->port);
+    if (getaddrinfo(client->host.name, port, &wanted, &found) != 0) {
+        error_set(err, E_NOT_FOUND, "there is no host `%s`", client->host.name);
         return error_hint(err, "look at the address for a slip, or at this machine's network");
     }
     for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next) {
@@ -64,44 +66,19 @@ static int connect_tcp(const struct client *client, struct error *err)
 
 /* --- TLS --- */
 
-static int tls_failed(const struct link *link, const char *what, struct error *err)
+static int tls_failed(const struct link *link, struct error *err)
 {
-    long verdict = link->tls ? SSL_get_verify_result(link->tls) : X509_V_OK;
-    const char *reason = ERR_reason_error_string(ERR_peek_last_error());
-
-    ERR_clear_error();
-    if (verdict != X509_V_OK) {
-        error_set(err, E_DENIED, "the server's certificate: %s",
-                  X509_verify_cert_error_string(verdict));
-        return error_hint(err, "SSL_CERT_FILE names further certificates to trust");
-    }
-    return error_set(err, E_PROTOCOL, "TLS: %s: %s", what, reason ? reason : "the server hung up");
+    if (tls_client_explain(link->tls, ERR_peek_last_error(), err))
+        return -1;
+    return error_set(err, E_PROTOCOL, "the server closed the TLS connection");
 }
 
-/* The certificate has to be for the host that was asked for, name or address. */
-static int set_peer(const struct link *link, const char *host)
+static int start_tls(struct link *link, const struct host *host, struct error *err)
 {
-    X509_VERIFY_PARAM *param = SSL_get0_param(link->tls);
-
-    if (X509_VERIFY_PARAM_set1_ip_asc(param, host) == 1)
-        return 0;
-    ERR_clear_error();
-    return SSL_set1_host(link->tls, host) == 1 && SSL_set_tlsext_host_name(link->tls, host) == 1
-               ? 0
-               : -1;
-}
-
-static int start_tls(struct link *link, const char *host, struct error *err)
-{
-    link->context = SSL_CTX_new(TLS_client_method());
-    if (!link->context || SSL_CTX_set_min_proto_version(link->context, TLS1_2_VERSION) != 1 ||
-        SSL_CTX_set_default_verify_paths(link->context) != 1)
-        return tls_failed(link, "prepare", err);
-    SSL_CTX_set_verify(link->context, SSL_VERIFY_PEER, NULL);
-    link->tls = SSL_new(link->context);
-    if (!link->tls || set_peer(link, host) < 0 || SSL_set_fd(link->tls, link->fd) != 1)
-        return tls_failed(link, "prepare", err);
-    return SSL_connect(link->tls) == 1 ? 0 : tls_failed(link, "connect", err);
+    link->tls = tls_client_new(host);
+    if (!link->tls || SSL_set_fd(link->tls, link->fd) != 1)
+        return error_set(err, E_SYSTEM, "TLS cannot be prepared");
+    return SSL_connect(link->tls) == 1 ? 0 : tls_failed(link, err);
 }
 
 /* --- interface --- */
@@ -113,7 +90,7 @@ int link_open(const struct client *client, struct link **ret_link, struct error 
     if (!link)
         return error_memory(err);
     link->fd = client->socket ? connect_unix(client->socket, err) : connect_tcp(client, err);
-    if (link->fd < 0 || (client->is_tls && start_tls(link, client->host, err) < 0)) {
+    if (link->fd < 0 || (client->is_tls && start_tls(link, &client->host, err) < 0)) {
         link_close(link);
         return -1;
     }
@@ -126,7 +103,6 @@ void link_close(struct link *link)
     if (!link)
         return;
     SSL_free(link->tls);
-    SSL_CTX_free(link->context);
     close_fd(&link->fd);
     free(link);
 }
@@ -145,8 +121,7 @@ int link_send(struct link *link, const void *data, size_t len, struct error *err
         if (n < 0 && !link->tls && (errno == EPIPE || errno == ECONNRESET))
             return 0;
         if (n <= 0)
-            return link->tls ? tls_failed(link, "send", err)
-                             : error_errno(err, "send to the server");
+            return link->tls ? tls_failed(link, err) : error_errno(err, "send to the server");
         at += n;
         len -= (size_t)n;
     }
@@ -174,6 +149,5 @@ ssize_t link_receive(struct link *link, void *data, size_t size, struct error *e
     } while (n < 0 && errno == EINTR);
     if (n >= 0 || (link->tls && SSL_get_error(link->tls, (int)n) == SSL_ERROR_ZERO_RETURN))
         return n < 0 ? 0 : n;
-    return link->tls ? tls_failed(link, "receive", err)
-                     : error_errno(err, "receive from the server");
+    return link->tls ? tls_failed(link, err) : error_errno(err, "receive from the server");
 }

@@ -1,9 +1,7 @@
 #include "front/listen.h"
 
-#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <netdb.h>
 #include <netinet/in.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -15,6 +13,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "base/address.h"
 #include "base/cleanup.h"
 #include "base/janitor.h"
 
@@ -26,59 +25,42 @@ static int bad_address(const char *address, struct error *err)
     return error_hint(err, "for example 127.0.0.1:8222 or [::1]:8222");
 }
 
-/* getaddrinfo() would take 65536 for 0. */
-static bool is_port(const char *text)
+/* ADDRESS:PORT, of which port 0 means any. Names are not looked up. */
+static int read_address(const char *text, struct sockaddr_storage *ret_to, unsigned *ret_len,
+                        struct error *err)
 {
+    struct host host;
+    uint16_t port = 0;
     size_t len = strlen(text);
+    bool is_any = len > 2 && strcmp(text + len - 2, ":0") == 0;
+    const char *why = host_parse_port(text, is_any ? len - 2 : len, &host, &port);
 
-    return len > 0 && len <= 5 && strspn(text, "0123456789") == len &&
-           strtol(text, NULL, 10) <= UINT16_MAX;
-}
-
-static int resolve(const char *address, struct addrinfo **ret_info, struct error *err)
-{
-    const struct addrinfo hints = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV | AI_PASSIVE,
-                                   .ai_socktype = SOCK_STREAM};
-    const char *colon = strrchr(address, ':');
-    size_t len = colon ? (size_t)(colon - address) : 0;
-    char host[64];
-
-    if (!colon || len == 0 || len >= sizeof(host) || !is_port(colon + 1))
-        return bad_address(address, err);
-    if (address[0] == '[' && colon[-1] == ']')
-        (void)snprintf(host, sizeof(host), "%.*s", (int)len - 2, address + 1);
-    else
-        (void)snprintf(host, sizeof(host), "%.*s", (int)len, address);
-    if (getaddrinfo(strcmp(host, "localhost") == 0 ? "127.0.0.1" : host, colon + 1, &hints,
-                    ret_info) != 0)
-        return bad_address(address, err);
+    if (!why && !host.is_address && host_is_loopback(&host)) {
+        host.is_address = true;
+        host.address = address_localhost[0];
+    }
+    if (why || !host.is_address || (!port && !is_any))
+        return bad_address(text, err);
+    *ret_len = address_to_socket(&host.address, port, ret_to);
     return 0;
-}
-
-static bool is_loopback(const struct sockaddr *address)
-{
-    if (address->sa_family == AF_INET)
-        return ntohl(((const struct sockaddr_in *)address)->sin_addr.s_addr) >> 24 == 127;
-    return address->sa_family == AF_INET6 &&
-           IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
 }
 
 int listen_tcp(const char *address, struct error *err)
 {
-    struct addrinfo *info = NULL;
+    struct sockaddr_storage to;
+    unsigned len = 0;
     cleanup_close int fd = -1;
     int on = 1, r = 0;
 
-    if (resolve(address, &info, err) < 0)
+    if (read_address(address, &to, &len, err) < 0)
         return -1;
-    fd = socket(info->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
     if (fd < 0 || setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) < 0 ||
-        bind(fd, info->ai_addr, info->ai_addrlen) < 0 || listen(fd, BACKLOG) < 0) {
+        bind(fd, (struct sockaddr *)&to, len) < 0 || listen(fd, BACKLOG) < 0) {
         r = error_errno(err, "listen on %s", address);
         if (errno == EADDRINUSE)
             error_hint(err, "another server has it; choose one with --listen");
     }
-    freeaddrinfo(info);
     return r < 0 ? r : take_fd(fd);
 }
 
@@ -91,12 +73,13 @@ int listen_look(int fd, struct listen_address *ret_address, struct error *err)
         struct sockaddr_storage room;
     } address = {0};
     socklen_t len = sizeof(address);
+    struct address at;
 
     if (getsockname(fd, &address.any, &len) < 0)
         return error_errno(err, "look at a listening socket");
     *ret_address = (struct listen_address){
         .is_unix = address.any.sa_family == AF_UNIX,
-        .is_loopback = is_loopback(&address.any),
+        .is_loopback = address_of_socket(&address.any, &at) && address_is_loopback(&at),
         .port =
             ntohs(address.any.sa_family == AF_INET6 ? address.in6.sin6_port : address.in.sin_port),
     };

@@ -20,19 +20,18 @@ static struct {
 /* https://HOST[:PORT][/PATH] */
 static int read_index(const char *url, struct error *err)
 {
-    const char *rest, *wrong;
+    struct url parts;
+    const char *wrong = url_parse(url, strlen(url), &parts);
 
-    the_index.is_tls = strncmp(url, "https://", 8) == 0;
-    if (!the_index.is_tls && strncmp(url, "http://", 7) != 0)
-        return error_set(err, E_INVALID, "`package_index`: `%.200s` is no URL of http or https",
-                         url);
-    rest = url + (the_index.is_tls ? 8 : 7);
-    the_index.path = rest + strcspn(rest, "/");
-    the_index.port = the_index.is_tls ? 443 : 80;
-    wrong =
-        host_parse_port(rest, (size_t)(the_index.path - rest), &the_index.host, &the_index.port);
-    if (!wrong)
+    if (!wrong && parts.target.len && *parts.target.data == '?')
+        wrong = "a query without a path";
+    if (!wrong) {
+        the_index.is_tls = parts.is_tls;
+        the_index.host = parts.host;
+        the_index.port = url_port(&parts);
+        the_index.path = parts.target.data;
         return 0;
+    }
     error_set(err, E_INVALID, "`package_index`: `%.200s`: %s", url, wrong);
     return error_hint(err, "without a user or password; keys stay outside as a header of `net`");
 }

@@ -102,10 +102,3 @@ void guest_on_outer(struct bufferevent *outer, void *arg);
 void guest_on_outer_event(struct bufferevent *outer, short what, void *arg);
 void guest_on_inner_sent(struct bufferevent *inner, void *arg);
 void guest_on_outer_sent(struct bufferevent *outer, void *arg);
-
-/* --- egress_tls.c --- */
-
-/* A connection that is TLS from its first byte, to be checked for that host. NULL: no memory. */
-struct bufferevent *egress_tls_new(struct loop *loop, const struct host *host);
-/* Why its handshake failed, in words. */
-const char *egress_tls_trouble(struct bufferevent *outer);

@@ -9,6 +9,7 @@
 #include <event2/bufferevent.h>
 
 #include "base/cleanup.h"
+#include "base/tls_client.h"
 #include "reach/egress_internal.h"
 
 /* An address of the public Internet may be this machine's, whose services are no more granted
@@ -62,10 +63,11 @@ static void on_event(struct bufferevent *outer, short what, void *arg)
         return;
     }
     if (g->is_tls) {
-        const char *trouble = egress_tls_trouble(outer);
+        cleanup_error struct error err = {0};
 
-        if (trouble) { /* another address would not be more trustworthy */
-            guest_refuse(g, 502, trouble, false);
+        /* Another address would not be more trustworthy. */
+        if (tls_client_explain_bufferevent(outer, &err)) {
+            guest_refuse(g, 502, err.message ? err.message : "out of memory", false);
             return;
         }
     }
@@ -77,7 +79,7 @@ static void on_event(struct bufferevent *outer, short what, void *arg)
 static struct bufferevent *open_socket(struct guest *g)
 {
     return g->is_tls
-               ? egress_tls_new(g->egress->loop, &g->host)
+               ? tls_client_bufferevent(g->egress->loop, &g->host)
                : bufferevent_socket_new(loop_base(g->egress->loop), -1, BEV_OPT_CLOSE_ON_FREE);
 }
 
@@ -116,19 +118,14 @@ static void on_resolved(void *user, const struct address *addresses, size_t coun
 
 void guest_go(struct guest *g)
 {
-    static const struct address local[] = {
-        {.bytes = {127, 0, 0, 1}},
-        { .is_v6 = true,    .bytes = {[15] = 1}},
-    };
-
     g->stage = EGRESS_MAKING;
     g->active_ns = loop_now_ns();
     if (g->host.is_address) {
         on_resolved(g, &g->host.address, 1, NULL);
         return;
     }
-    if (strcmp(g->host.name, "localhost") == 0) { /* whatever a name server makes of it */
-        on_resolved(g, local, ARRAY_SIZE(local), NULL);
+    if (host_is_loopback(&g->host)) {
+        on_resolved(g, address_localhost, ARRAY_SIZE(address_localhost), NULL);
         return;
     }
     g->lookup = resolve_start(g->egress->loop, g->egress, g->host.name, on_resolved, g);

@@ -346,12 +346,31 @@ static json_t *body_of(const char *method, const char *url, const json_t *argume
     return body ? body : json_null();
 }
 
+/* Starts `belljar --fetch`, which trusts the certificates that we trust. */
+static int start_fetch(struct host_call *c, struct error *err)
+{
+    static const char *const names[] = {"SSL_CERT_FILE", "SSL_CERT_DIR"};
+    char *argv[] = {(char *)"/proc/self/exe", (char *)"--fetch", NULL};
+    char *env[ARRAY_SIZE(names) + 1] = {0};
+    const struct child_options options = {.argv = argv, .env = env};
+    size_t count = 0;
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(names) && r == 0; i++)
+        if (getenv(names[i]))
+            r = asprintf(&env[count++], "%s=%s", names[i], getenv(names[i])) < 0 ? -1 : 0;
+    if (r < 0)
+        env[--count] = NULL;
+    r = r < 0 ? error_memory(err) : child_start(&options, &c->child, err);
+    while (count)
+        free(env[--count]);
+    return r;
+}
+
 /* This program, executed anew to ask (cmd/fetch.c): keys in headers do not stand among its words.
  */
 static int start_request(struct host_call *c, const json_t *arguments, struct error *err)
 {
-    char *argv[] = {(char *)"/proc/self/exe", (char *)"--fetch", NULL};
-    const struct child_options options = {.argv = argv};
     const char *url = strchr(c->function->request, ' ') + 1;
     cleanup_free char *method =
         strndup(c->function->request, (size_t)(url - c->function->request) - 1);
@@ -371,7 +390,7 @@ static int start_request(struct host_call *c, const json_t *arguments, struct er
         return error_memory(err);
     if (json_text_dump(request, JSON_TEXT_COMPACT, &c->in, err) < 0)
         return -1;
-    return child_start(&options, &c->child, err);
+    return start_fetch(c, err);
 }
 
 static int start(struct host_call *c, const json_t *arguments, struct error *err)

@@ -83,7 +83,7 @@ def test_a_package_that_is_not_there_fails_the_import_with_words(who, index):
     ('package_index = "http://h/"\nauto_install = ["x:../evil"]', "is no name of a module"),
     ('package_index = "http://h/"\nauto_install = ["scikit-learn"]', "yaml:PyYAML"),
     ('package_index = "http://h/"\nauto_install = ["x:https://h/x.whl"]', "is no name of a module"),
-    ('package_index = "ftp://h/"', "no URL of http or https"),
+    ('package_index = "ftp://h/"', "not a URL of the form"),
     ('package_index = "https://user:key@h/simple/"', "`package_index`"),
 ])  # fmt: skip
 def test_mistakes_in_the_settings_are_named(who, lines, words):

@@ -112,6 +112,52 @@ static void ports_are_read_and_users_are_not(void **state)
     assert_non_null(host_parse_port("::1", 3, &host, &port));
 }
 
+static void urls_are_taken_apart(void **state)
+{
+    static const char *const wrong[] = {
+        "",           "http://",        "ftp://a.org/",     "a.org",          "http://a.org/#x",
+        "http:// a/", "http://u@a.org", "http://a.org:0/",  "http://[::1",    "http://a.org:80:80/",
+        "https:///x", "http://a\tb/",   "http://\xc3\xa4/", "http://a:99999", "http://::1/",
+    };
+    struct url url;
+
+    (void)state;
+    assert_null(url_parse("HTTPS://A.org/x?y", 17, &url));
+    assert_true(url.is_tls && url.port == 0 && url_port(&url) == 443);
+    assert_string_equal(url.host.name, "a.org");
+    assert_int_equal(url.target.len, 4);
+    assert_memory_equal(url.target.data, "/x?y", 4);
+    assert_null(url_parse("http://[::1]:8000", 17, &url));
+    assert_true(!url.is_tls && url_port(&url) == 8000 && url.target.len == 0);
+    assert_null(url_parse("http://a.org?q", 14, &url));
+    assert_true(url_port(&url) == 80 && url.target.len == 2);
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
+        assert_non_null(url_parse(wrong[i], strlen(wrong[i]), &url));
+}
+
+static void hosts_of_this_machine_are_loopback(void **state)
+{
+    static const char *const ours[] = {"localhost", "LOCALHOST.", "127.0.0.1",         "127.9.9.9",
+                                       "0x7f.1",    "[::1]",      "[::ffff:127.0.0.1]"};
+    static const char *const others[] = {"localhost.org", "127.0.0.1.org", "128.0.0.1", "[::2]",
+                                         "0.0.0.0"};
+    char text[HOST_TEXT];
+    struct host host;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(ours); i++) {
+        assert_null(host_parse(ours[i], strlen(ours[i]), true, &host));
+        assert_true(host_is_loopback(&host));
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+        assert_null(host_parse(others[i], strlen(others[i]), true, &host));
+        assert_false(host_is_loopback(&host));
+    }
+    assert_null(host_parse("[::1]", 5, true, &host));
+    host_text(&host, text);
+    assert_string_equal(text, "[::1]");
+}
+
 static void only_the_public_internet_is_public(void **state)
 {
     static const char *const inner[] = {
@@ -195,6 +241,8 @@ int main(void)
         cmocka_unit_test(names_have_one_form),
         cmocka_unit_test(what_is_no_host_is_refused),
         cmocka_unit_test(ports_are_read_and_users_are_not),
+        cmocka_unit_test(urls_are_taken_apart),
+        cmocka_unit_test(hosts_of_this_machine_are_loopback),
         cmocka_unit_test(only_the_public_internet_is_public),
         cmocka_unit_test(sockets_and_addresses_are_the_same),
     };
