@@ -60,7 +60,7 @@ static PyObject *mask(PyObject *self, PyObject *args)
     if (!scrub || scrub_text(scrub, source.buf, (size_t)source.len, &text, NULL) < 0)
         PyErr_NoMemory();
     else
-        result = Py_BuildValue("(y#O)", text.data, (Py_ssize_t)text.len, finds);
+        result = Py_BuildValue("(y#O)", clean_data(text), (Py_ssize_t)clean_len(text), finds);
     scrub_free(scrub);
     PyBuffer_Release(&source);
     Py_DECREF(finds);

@@ -83,7 +83,7 @@ int run_deny(struct run *run, const char *what, const char *layer, const char *h
 /* Replaces *text by its masked form. Without memory for that it is not kept at all. */
 static bool replace(char **text, struct clean_text masked)
 {
-    cleanup_free char *raw = strndup(masked.data, masked.len);
+    cleanup_free char *raw = strndup(clean_data(masked), clean_len(masked));
 
     free(*text);
     *text = raw ? one_line(raw, LIMIT_DENIAL_BYTES) : NULL;

@@ -1,5 +1,6 @@
 #include "base/json.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -111,6 +112,25 @@ int json_text_load(const char *text, size_t len, const struct json_text_limits *
                              : mistake.text);
     *ret_value = value;
     return 0;
+}
+
+json_t *json_text_own(const char *text, size_t len)
+{
+    static const struct json_text_limits limits = {
+        .bytes = JSON_TEXT_OWN_BYTES, .depth = 1024, .allows_nul = true, .allows_many = true};
+    json_t *value = NULL;
+
+    return json_text_load(text, len, &limits, &value, NULL) < 0 ? NULL : value;
+}
+
+json_t *json_text_own_file(const char *path)
+{
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC);
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, JSON_TEXT_OWN_BYTES);
+    return fd < 0 || buf_read_fd(&text, fd, NULL) < 0 ? NULL
+                                                      : json_text_own(buf_str(&text), text.len);
 }
 
 /* Looked at between two looks at the clock: less than a millisecond. */

@@ -35,6 +35,12 @@ struct json_text_limits {
 int json_text_load(const char *text, size_t len, const struct json_text_limits *limits,
                    json_t **ret_value, struct error *err);
 
+/* A text that Belljar wrote, or that its user has it read for himself: any number of values, and
+ * NUL in strings. NULL: it is not JSON, is longer than JSON_TEXT_OWN_BYTES, or memory is short. */
+#define JSON_TEXT_OWN_BYTES ((size_t)256 << 20)
+json_t *json_text_own(const char *text, size_t len);
+json_t *json_text_own_file(const char *path); /* NULL also where it cannot be read */
+
 /* Whether the bytes are UTF-8. As the functions below it pauses in a fiber (base/fiber.h) while it
  * is at a long text. */
 bool json_text_is_utf8(const char *bytes, size_t len);

@@ -114,10 +114,10 @@ int run_stream_add(struct run_stream *stream, struct clean_text text, struct err
 {
     int r;
 
-    spill(stream, text.data, text.len);
-    r = keep(stream, text.data, text.len, err);
+    spill(stream, clean_data(text), clean_len(text));
+    r = keep(stream, clean_data(text), clean_len(text), err);
 
-    stream->total += text.len;
+    stream->total += clean_len(text);
     stream->dropped = stream->total - stream->head.len - stream->tail.len;
     return r;
 }

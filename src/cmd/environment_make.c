@@ -157,7 +157,7 @@ static int make_venv(const struct site *site, bool is_bare, struct error *err)
 
 static json_t *read_report(const char *path, struct error *err)
 {
-    json_t *report = json_load_file(path, 0, NULL);
+    json_t *report = json_text_own_file(path);
 
     if (!json_is_array(json_object_get(report, "install"))) {
         json_decref(report);

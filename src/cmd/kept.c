@@ -146,8 +146,8 @@ int kept_print_text(const struct kept *kept, const char *data, size_t len, struc
 
         if (run->error.code != E_NONE)
             return withheld(err);
-        data = clean.data;
-        len = clean.len;
+        data = clean_data(clean);
+        len = clean_len(clean);
     }
     if (isatty(STDOUT_FILENO)) {
         terminal_begin(&terminal, false);

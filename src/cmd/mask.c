@@ -59,9 +59,9 @@ static void explain(void *arg, const struct scrub_find *find)
 
 static int put(const struct job *job, struct clean_text text, struct error *err)
 {
-    if (job->checks || job->explains || !text.len)
+    if (job->checks || job->explains || !clean_len(text))
         return 0;
-    if (file_write_all(STDOUT_FILENO, text.data, text.len) < 0)
+    if (file_write_all(STDOUT_FILENO, clean_data(text), clean_len(text)) < 0)
         return error_errno(err, "write");
     return 0;
 }

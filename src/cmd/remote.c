@@ -15,6 +15,7 @@
 #include "cmd/consent.h"
 #include "front/link.h"
 #include "front/result_read.h"
+#include "scrub/scrub.h"
 
 /* Bytes of a character but the first. */
 #define CUT_MAX ((size_t)3)
@@ -358,7 +359,7 @@ static void add_text(struct run *run, bool is_stderr, const char *text, size_t l
                               .data = text,
                               .len = len};
 
-    if (run_stream_add(stream, (struct clean_text){text, len}, NULL) == 0 && run->on_event)
+    if (run_stream_add(stream, scrub_pass_unmasked(text, len), NULL) == 0 && run->on_event)
         run->on_event(run, &event);
 }
 

@@ -26,7 +26,7 @@ static void mask_file(void *arg)
     struct clean_text clean = mask_text(m->run, (struct span){m->data, m->len});
 
     m->is_done = m->run->error.code == E_NONE && !fiber_is_cancelled() &&
-                 buf_add(&m->text->text, clean.data, clean.len, NULL) == 0;
+                 buf_add(&m->text->text, clean_data(clean), clean_len(clean), NULL) == 0;
 }
 
 static void free_file(struct masked_file *m)

@@ -301,13 +301,6 @@ static void spill_streams(const struct jobs *jobs, struct caller *caller, struct
     }
 }
 
-/* What neither the pool nor a session has seen is written down here. */
-static void answer_unrun(struct job *job)
-{
-    witness_end(job->jobs->options.witness, job->run);
-    on_done(job->run);
-}
-
 static void on_turn(void *user)
 {
     struct job *job = user;
@@ -324,8 +317,7 @@ static void on_turn(void *user)
     if (session)
         session_submit(session, job->run);
     else
-        answer_unrun(
-            job); /* it ended while the cell waited; only then is this not the first call */
+        pool_refuse(jobs->options.pool, job->run); /* the session ended while the cell waited */
 }
 
 static void on_refused(void *user, struct error *err)
@@ -339,7 +331,7 @@ static void on_refused(void *user, struct error *err)
     if (err->code != E_NONE)
         job->place.caller->n_refused++;
     error_move(&job->run->error, err);
-    answer_unrun(job);
+    pool_refuse(job->jobs->options.pool, job->run);
 }
 
 /* Whether this caller may begin something now. */

@@ -490,17 +490,17 @@ int mcp_file_uri(const char *session_id, const char *path, struct buf *out, stru
 char *mcp_mask(const struct mcp_host *host, const char *text, size_t len, size_t *ret_len)
 {
     struct run *run = run_new();
-    struct clean_text clean = {0};
+    struct clean_text clean;
     char *copy = NULL;
 
     if (!run)
         return NULL;
     run->masking = config_masking(host->api->config);
     clean = mask_text(run, (struct span){text, len});
-    if (run->error.code == E_NONE && (copy = malloc(clean.len + 1))) {
-        memcpy(copy, clean.data, clean.len);
-        copy[clean.len] = '\0';
-        *ret_len = clean.len;
+    if (run->error.code == E_NONE && (copy = malloc(clean_len(clean) + 1))) {
+        memcpy(copy, clean_data(clean), clean_len(clean));
+        copy[clean_len(clean)] = '\0';
+        *ret_len = clean_len(clean);
     }
     run_free(run);
     return copy;

@@ -187,12 +187,12 @@ static int add_page(struct page *page, struct clean_text text, struct error *err
     uint64_t begin = page->at < page->from ? page->from - page->at : 0;
     size_t len, room = page->limit - page->out->len;
 
-    page->at += text.len;
-    if (begin >= text.len)
+    page->at += clean_len(text);
+    if (begin >= clean_len(text))
         return 0;
-    len = text.len - (size_t)begin;
+    len = clean_len(text) - (size_t)begin;
     page->has_more |= len > room;
-    return buf_add(page->out, text.data + begin, len < room ? len : room, err);
+    return buf_add(page->out, clean_data(text) + begin, len < room ? len : room, err);
 }
 
 /* The masker sees the file from its beginning, so that no page cuts a secret in two. */

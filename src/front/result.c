@@ -251,8 +251,8 @@ static int add_asked_for(const struct run *run, json_t *object)
                          json_object_set_new(object, "collected_truncated",
                                              json_boolean(run->has_more_collected)) < 0))
         return -1;
-    if (run->receipt &&
-        json_object_set_new(object, "receipt", json_loads(run->receipt, 0, NULL)) < 0)
+    if (run->receipt && json_object_set_new(object, "receipt",
+                                            json_text_own(run->receipt, strlen(run->receipt))) < 0)
         return -1;
     return 0;
 }

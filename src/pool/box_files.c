@@ -100,8 +100,8 @@ static char *masked_path(struct run *run, const char *path, bool *ret_is_masked)
     size_t len = strlen(path);
     struct clean_text clean = mask_text(run, (struct span){path, len});
 
-    *ret_is_masked = clean.len != len || memcmp(clean.data, path, len) != 0;
-    return strndup(clean.data, clean.len);
+    *ret_is_masked = clean_len(clean) != len || memcmp(clean_data(clean), path, len) != 0;
+    return strndup(clean_data(clean), clean_len(clean));
 }
 
 static void add_file(void *arg, enum files_change change, const struct files_entry *entry)
@@ -236,12 +236,12 @@ static void keep_content(struct run *run, struct run_collected *file, int fd)
     clean = mask_text(run, (struct span){data, size});
     if (fiber_is_cancelled()) /* it was not masked to its end */
         return;
-    file->data = malloc(clean.len + 1);
+    file->data = malloc(clean_len(clean) + 1);
     if (!file->data)
         return;
-    memcpy(file->data, clean.data, clean.len);
-    file->data[clean.len] = '\0';
-    file->len = clean.len;
+    memcpy(file->data, clean_data(clean), clean_len(clean));
+    file->data[clean_len(clean)] = '\0';
+    file->len = clean_len(clean);
 }
 
 static int collect_file(void *arg, const struct files_entry *entry, int fd, struct error *err)

@@ -16,13 +16,13 @@
 static char *text_of(struct run *run, struct span s)
 {
     struct clean_text clean = mask_text(run, s);
-    char *copy = malloc(clean.len + 1);
+    char *copy = malloc(clean_len(clean) + 1);
 
     if (copy) {
-        memcpy(copy, clean.data, clean.len);
-        copy[clean.len] = '\0';
+        memcpy(copy, clean_data(clean), clean_len(clean));
+        copy[clean_len(clean)] = '\0';
         /* Text of the program's may hold NULs; for us it ends at none of them. */
-        for (size_t i = 0; i < clean.len; i++)
+        for (size_t i = 0; i < clean_len(clean); i++)
             if (copy[i] == '\0')
                 copy[i] = ' ';
     }
@@ -92,7 +92,7 @@ static bool take_failure(struct run *run, struct unpack *u)
     if (!wire_unpack_failure(u, &m))
         return false;
     message = mask_text(run, m.message);
-    error_set(&run->error, E_INTERNAL, "%.*s", (int)message.len, message.data);
+    error_set(&run->error, E_INTERNAL, "%.*s", (int)clean_len(message), clean_data(message));
     return true;
 }
 

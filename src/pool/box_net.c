@@ -60,7 +60,7 @@ static void list_refusal(struct run *run, const struct egress_note *note)
 {
     struct run_traffic *traffic = traffic_of(run);
     struct clean_text clean = mask_text(run, span_of(note->host));
-    cleanup_free char *host = span_dup((struct span){clean.data, clean.len});
+    cleanup_free char *host = span_dup((struct span){clean_data(clean), clean_len(clean)});
     struct run_refusal *refusal;
 
     if (!traffic || !host || is_listed(traffic, note, host))

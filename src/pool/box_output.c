@@ -91,10 +91,10 @@ static void deliver(struct run *run, int stream, struct clean_text text)
     struct run_stream *kept = stream == 1 ? &run->out : &run->err;
     struct run_event event = {.kind = stream == 1 ? RUN_EVENT_STDOUT : RUN_EVENT_STDERR,
                               .offset = kept->total,
-                              .data = text.data,
-                              .len = text.len};
+                              .data = clean_data(text),
+                              .len = clean_len(text)};
 
-    if (!text.len)
+    if (!clean_len(text))
         return;
     (void)run_stream_add(kept, text, NULL);
     if (run->on_event)

@@ -69,8 +69,8 @@ static void tell_progress(struct run *run, uint64_t done, uint64_t total, struct
     if (run->on_event)
         run->on_event(run, &(struct run_event){.kind = RUN_EVENT_PROGRESS,
                                                .offset = run->n_progress,
-                                               .data = text.data,
-                                               .len = text.len,
+                                               .data = clean_data(text),
+                                               .len = clean_len(text),
                                                .done = done,
                                                .total = total});
     run->n_progress++;

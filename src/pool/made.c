@@ -91,7 +91,7 @@ json_t *made_load(const char *name, struct error *err)
         error_hint(err, "make it with `belljar environment create %s`", name);
         return NULL;
     }
-    manifest = json_load_file(path, JSON_REJECT_DUPLICATES, NULL);
+    manifest = json_text_own_file(path);
     if (has_strings(json_object_get(manifest, "preload")) &&
         has_strings(json_object_get(manifest, "modules")))
         return json_incref(manifest);

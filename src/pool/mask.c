@@ -101,7 +101,7 @@ static struct clean_text withhold(struct run *run)
 {
     if (run->error.code == E_NONE && !fiber_is_cancelled())
         error_set(&run->error, E_INTERNAL, "the masker failed, so the output is withheld");
-    return scrub_vouch("", 0);
+    return clean_literal("");
 }
 
 /* In a fiber others have their turn between two blocks of a text. */
@@ -128,7 +128,7 @@ struct clean_text mask_stream(struct run *run, struct scrub **scrub, const char 
     struct clean_text text;
 
     if (run->masking == RUN_MASK_NOTHING)
-        return scrub_vouch(data, len); /* the operator wants it so */
+        return scrub_pass_unmasked(data, len); /* the operator switched masking off */
     if (!*scrub)
         *scrub = make(run, on_find, run);
     if (!*scrub || scrub_feed(*scrub, data, len, &text, NULL) < 0)
@@ -141,7 +141,7 @@ struct clean_text mask_stream_end(struct run *run, struct scrub **scrub)
     struct clean_text text;
 
     if (!*scrub)
-        return scrub_vouch("", 0);
+        return clean_literal("");
     return scrub_finish(*scrub, &text, NULL) < 0 ? withhold(run) : text;
 }
 
@@ -178,7 +178,7 @@ struct clean_text mask_text(struct run *run, struct span text)
     struct clean_text clean;
 
     if (run->masking == RUN_MASK_NOTHING)
-        return scrub_vouch(text.data, text.len);
+        return scrub_pass_unmasked(text.data, text.len);
     if (fiber_is_cancelled())
         return withhold(run);
     texts = take_texts(place, run);
@@ -203,21 +203,20 @@ static struct mask_count count_of(const struct texts *texts)
 struct clean_text mask_for_trail(enum run_masking masking, struct span text,
                                  struct mask_count *ret_count)
 {
-    static const char withheld[] = "[WITHHELD]";
     const struct run model = {.masking = masking};
     struct texts *texts;
     struct clean_text clean;
     struct mask_count before, after;
 
     if (!text.len)
-        return scrub_vouch("", 0);
+        return clean_literal("");
     texts = take_texts(&for_trail[masking], &model);
     before = count_of(texts);
     if (!texts || scrub_text(texts->scrub, text.data, text.len, &clean, NULL) < 0) {
         texts_free(texts); /* a broken one stays broken */
         if (ret_count)
             *ret_count = (struct mask_count){1, text.len};
-        return scrub_vouch(withheld, sizeof(withheld) - 1);
+        return clean_literal("[WITHHELD]");
     }
     after = count_of(texts);
     give_texts(&for_trail[masking], texts);
@@ -278,20 +277,20 @@ static int put_marks(const struct review *finds, struct span real, struct clean_
 {
     size_t i = 0, at = 0, next = 0;
 
-    while (at < masked.len) {
+    while (at < clean_len(masked)) {
         size_t from = i, label;
 
-        while (at < masked.len && i < real.len && masked.data[at] == real.data[i]) {
+        while (at < clean_len(masked) && i < real.len && clean_data(masked)[at] == real.data[i]) {
             at++;
             i++;
         }
         if (i > from && buf_add(out, real.data + from, i - from, err) < 0)
             return -1;
-        if (at == masked.len)
+        if (at == clean_len(masked))
             break;
         label = next < finds->count ? strlen(finds->items[next].label) : 0;
-        if (!label || masked.len - at < label ||
-            memcmp(masked.data + at, finds->items[next].label, label) != 0 ||
+        if (!label || clean_len(masked) - at < label ||
+            memcmp(clean_data(masked) + at, finds->items[next].label, label) != 0 ||
             finds->items[next].len > real.len - i)
             return error_set(err, E_INTERNAL, "the text cannot be shown");
         if (hidden_mark(out, finds->items[next].len, err) < 0)
@@ -505,8 +504,8 @@ static size_t count_controls(struct clean_text text)
 {
     size_t count = 0;
 
-    for (size_t i = 0; i < text.len; i++)
-        count += (unsigned char)text.data[i] < 0x20;
+    for (size_t i = 0; i < clean_len(text); i++)
+        count += (unsigned char)clean_data(text)[i] < 0x20;
     return count;
 }
 
@@ -515,16 +514,17 @@ static char *spell_json(struct clean_text clean, size_t labels)
 {
     static const char digits[] = "0123456789abcdef";
     size_t n = 0;
-    char *copy = malloc(clean.len + 2 * labels + 5 * count_controls(clean) + 1);
+    char *copy = malloc(clean_len(clean) + 2 * labels + 5 * count_controls(clean) + 1);
     bool is_string = false;
 
-    for (size_t i = 0; copy && i < clean.len; i++) {
-        size_t label = is_string || !labels ? 0 : label_length(clean.data + i, clean.len - i);
-        unsigned char c = (unsigned char)clean.data[i];
+    for (size_t i = 0; copy && i < clean_len(clean); i++) {
+        size_t label =
+            is_string || !labels ? 0 : label_length(clean_data(clean) + i, clean_len(clean) - i);
+        unsigned char c = (unsigned char)clean_data(clean)[i];
 
         if (label) {
             copy[n++] = '"';
-            memcpy(copy + n, clean.data + i, label);
+            memcpy(copy + n, clean_data(clean) + i, label);
             n += label;
             copy[n++] = '"';
             i += label - 1;
@@ -538,11 +538,12 @@ static char *spell_json(struct clean_text clean, size_t labels)
             n += 6;
             continue;
         }
-        if (is_string && c == '\\' && i + 1 < clean.len && (unsigned char)clean.data[i + 1] >= 0x20)
-            copy[n++] = clean.data[i++];
+        if (is_string && c == '\\' && i + 1 < clean_len(clean) &&
+            (unsigned char)clean_data(clean)[i + 1] >= 0x20)
+            copy[n++] = clean_data(clean)[i++];
         else if (c == '"')
             is_string = !is_string;
-        copy[n++] = clean.data[i];
+        copy[n++] = clean_data(clean)[i];
     }
     if (copy)
         copy[n] = '\0';
@@ -595,10 +596,10 @@ bool mask_form(struct run *run, struct span mime, struct span *data, char **ret_
         return *ret_copy;
     }
     clean = mask_text(run, *data);
-    *ret_copy = malloc(clean.len + 1);
+    *ret_copy = malloc(clean_len(clean) + 1);
     if (!*ret_copy)
         return false;
-    memcpy(*ret_copy, clean.data, clean.len);
-    *data = (struct span){*ret_copy, clean.len};
+    memcpy(*ret_copy, clean_data(clean), clean_len(clean));
+    *data = (struct span){*ret_copy, clean_len(clean)};
     return true;
 }

@@ -739,6 +739,11 @@ void pool_submit(struct pool *pool, struct run *run)
     schedule(pool);
 }
 
+void pool_refuse(struct pool *pool, struct run *run)
+{
+    hand_over(pool, run);
+}
+
 void pool_cancel(struct pool *pool, struct run *run)
 {
     struct box *box = run->box;

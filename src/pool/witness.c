@@ -107,14 +107,6 @@ static struct clean_text clean(const struct witness *witness, const char *text, 
     return mask_for_trail(witness->masking, (struct span){text, len}, NULL);
 }
 
-static bool is_known(const struct witness *witness, const char *text)
-{
-    for (size_t i = 0; i < KNOWN_COUNT; i++)
-        if (strcmp(witness->known[i], text) == 0)
-            return true;
-    return false;
-}
-
 /* The masker takes a few microseconds whatever the length: as long as all else that a short name
  * costs. */
 void witness_add(struct witness *witness, struct record *r, const char *key, const char *text)
@@ -124,14 +116,14 @@ void witness_add(struct witness *witness, struct record *r, const char *key, con
 
     if (!text)
         return;
-    if (is_known(witness, text)) {
-        record_text(r, key, scrub_vouch(text, len));
+    if (scrub_recent_find(&witness->recent, text, &masked)) {
+        record_text(r, key, masked);
         return;
     }
     masked = clean(witness, text, len);
     record_text(r, key, masked);
-    if (len && len < KNOWN_SIZE && masked.len == len && memcmp(masked.data, text, len) == 0)
-        memcpy(witness->known[witness->next_known++ % KNOWN_COUNT], text, len + 1);
+    if (clean_len(masked) == len && memcmp(clean_data(masked), text, len) == 0)
+        scrub_recent_keep(&witness->recent, masked);
 }
 
 void witness_add_error(struct witness *witness, struct record *r, const struct error *error)
@@ -154,17 +146,15 @@ void witness_add_limits(struct record *r, const struct run_limits *limits)
 
 static void hash_bytes(struct span bytes, uint8_t digest[SHA256_BYTES])
 {
-    static uint8_t of_nothing[SHA256_BYTES];
-    static bool has_nothing;
+    static const uint8_t of_nothing[SHA256_BYTES] = {
+        0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4,
+        0xc8, 0x99, 0x6f, 0xb9, 0x24, 0x27, 0xae, 0x41, 0xe4, 0x64, 0x9b,
+        0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55};
 
-    if (bytes.len) {
+    if (bytes.len)
         sha256(bytes.data, bytes.len, digest);
-        return;
-    }
-    if (!has_nothing)
-        sha256("", 0, of_nothing);
-    has_nothing = true;
-    memcpy(digest, of_nothing, SHA256_BYTES);
+    else
+        memcpy(digest, of_nothing, SHA256_BYTES);
 }
 
 /* Length, hash, and where it is to be kept and is not too long, the text itself. */
@@ -242,8 +232,8 @@ static uint64_t add_arg(const struct witness *witness, struct record *r, const c
 
     if (len && asprintf(&both, "%s %s", before, arg) > 0) {
         text = mask_for_trail(witness->masking, span_of(both), &masked);
-        if (masked.finds && text.len > len && memcmp(text.data, both, len) == 0) {
-            record_text(r, NULL, (struct clean_text){text.data + len, text.len - len});
+        if (masked.finds && clean_len(text) > len && memcmp(clean_data(text), both, len) == 0) {
+            record_text(r, NULL, clean_from(text, len));
             return masked.finds;
         }
     }
@@ -472,7 +462,7 @@ static void add_masked(struct record *r, const struct run_masked *masked)
     record_number(r, "count", masked->count);
     record_open_list(r, "kinds");
     for (size_t i = 0; i < masked->n_kinds; i++)
-        record_text(r, NULL, (struct clean_text){masked->kinds[i], strlen(masked->kinds[i])});
+        record_word(r, NULL, masked->kinds[i]);
     record_close(r);
     record_close(r);
 }

@@ -3,15 +3,12 @@
 #pragma once
 
 #include "pool/witness.h"
+#include "scrub/scrub.h"
 #include "trail/record.h"
 #include "trail/trail.h"
 
 /* How much of what was run goes into the record. */
 enum keep { KEEP_NONE, KEEP_CODE, KEEP_ALL };
-
-/* Names that come again and again, and have passed the masker as they are: owners, profiles. */
-#define KNOWN_COUNT 8
-#define KNOWN_SIZE  64
 
 /* A text of TEXT_LEAST bytes or more that a record of the present file has. */
 #define TEXT_LEAST 512
@@ -31,10 +28,9 @@ struct witness {
     uint64_t texts_file; /* that the texts are in */
     struct witness_text texts[TEXTS_KEPT], fresh[8];
     size_t n_texts, next_text, n_fresh;
-    char known[KNOWN_COUNT][KNOWN_SIZE];
-    unsigned next_known;
-    uint64_t second;    /* of the last refusal */
-    unsigned n_refused; /* in that second */
+    struct scrub_recent recent; /* names that come again and again: owners, profiles */
+    uint64_t second;            /* of the last refusal */
+    unsigned n_refused;         /* in that second */
     uint64_t n_untold;
     enum keep keep;
     enum run_masking masking; /* at least secrets, whatever an answer may show */

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 #include "base/suggest.h"
 #include "reach/call.h"
@@ -18,7 +19,7 @@
 
 static int add_own(const struct kept *who, json_t *apis, struct error *err)
 {
-    json_t *own = json_loads(apis_own, JSON_REJECT_DUPLICATES, NULL);
+    json_t *own = json_text_own(apis_own, strlen(apis_own));
     int r = own ? json_object_update(apis, own) : -1;
 
     if (!(who->reach & RUN_REACH_SERVERS))

@@ -57,9 +57,9 @@ static int read_out(struct scrub *s, size_t from, bool is_end, struct clean_text
         return r;
     buf_clear(&s->joined);
     if (buf_add(&s->joined, s->out.data, from, err) < 0 ||
-        buf_add(&s->joined, ret_text->data, ret_text->len, err) < 0)
+        buf_add(&s->joined, clean_data(*ret_text), clean_len(*ret_text), err) < 0)
         return -1;
-    *ret_text = (struct clean_text){buf_str(&s->joined), s->joined.len};
+    *ret_text = scrub_clean(buf_str(&s->joined), s->joined.len);
     return 0;
 }
 
@@ -86,7 +86,7 @@ int scrub_literal_read(struct scrub *s, bool is_end, struct clean_text *ret_text
 {
     int r = 0;
 
-    *ret_text = (struct clean_text){buf_str(&s->out), s->out.len};
+    *ret_text = scrub_clean(buf_str(&s->out), s->out.len);
     if (s->is_literal)
         return 0;
     if (!s->has_strings)

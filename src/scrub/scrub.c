@@ -105,11 +105,6 @@ bool scrub_is_over(const struct scrub *s)
     return s->was_over || (s->literal && s->literal->was_over);
 }
 
-struct clean_text scrub_vouch(const char *text, size_t len)
-{
-    return (struct clean_text){text, len};
-}
-
 const struct scrub_kind *scrub_kind_at(unsigned index)
 {
     return index < scrub_kind_count ? &scrub_kinds[index] : NULL;
@@ -562,7 +557,7 @@ static int process(struct scrub *s, struct error *err)
 static int fail(struct scrub *s, struct clean_text *ret_text, struct error *err)
 {
     s->is_broken = true;
-    *ret_text = (struct clean_text){"", 0};
+    *ret_text = clean_literal("");
     if (err && err->code == E_NONE)
         return error_set(err, E_INTERNAL, "the masker has failed before");
     return -1;

@@ -286,6 +286,9 @@ size_t scrub_trim_bare(const struct scrub *s, size_t start, size_t end);
 
 /* ---- parts ---- */
 
+/* The constructor of clean text. It is for maskers only. */
+struct clean_text scrub_clean(const char *data, size_t len);
+
 int scrub_view_add(struct scrub *s, const unsigned char *data, size_t len, struct error *err);
 int scrub_view_finish(struct scrub *s, struct error *err);
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "base/limits.h"
 
 #define NOW "strftime('%Y-%m-%dT%H:%M:%fZ', 'now')"
@@ -183,7 +184,7 @@ static int add_state(struct store *store, const char *owner, const char *name, i
         (void)json_object_set_new(work, "version", json_integer(version));
         return saved ? buf_add(text, saved, strlen(saved), err) : error_memory(err);
     }
-    state = saved ? json_loadb(saved, strlen(saved), JSON_ALLOW_NUL, NULL) : NULL;
+    state = saved ? json_text_own(saved, strlen(saved)) : NULL;
     if (!state)
         return error_set(err, E_SYSTEM, "the state of `%s` cannot be read", name);
     (void)json_object_set_new(work, "version", json_integer(version));

@@ -5,10 +5,9 @@
 #include <stdio.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "base/date.h"
 #include "base/file.h"
+#include "base/json.h"
 
 #define STATEMENT_SIZE 384
 
@@ -57,7 +56,7 @@ static bool copy(char *to, size_t size, const char *from)
 
 int head_parse(const char *text, size_t len, struct head *ret_head, struct error *err)
 {
-    json_t *object = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *object = json_text_own(text, len);
     const char *hash, *time, *key, *signature;
     struct head head = {0};
     json_int_t seq;

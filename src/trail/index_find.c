@@ -87,20 +87,6 @@ static int prepare(struct search *s, struct error *err)
     return 0;
 }
 
-/* As record_text() would have written it, without the quotes. */
-static char *escape(const char *text)
-{
-    cleanup(record_done) struct record r = {0};
-    char *copy;
-
-    record_init(&r, "x");
-    r.text.len = 0;
-    r.needs_comma = false;
-    record_text(&r, NULL, (struct clean_text){text, strlen(text)});
-    copy = r.has_failed ? NULL : strndup(r.text.data + 1, r.text.len - 2);
-    return copy;
-}
-
 /* --- lines --- */
 
 int index_read(struct index *index, uint64_t first, uint64_t offset, size_t len, struct buf *out,
@@ -235,7 +221,7 @@ int index_find(struct index *index, const struct index_filter *filter, index_fn 
 
     buf_init(&s.line, RECORD_BYTES + 1);
     buf_init(&s.start, RECORD_BYTES + 1);
-    s.wanted = filter->text ? escape(filter->text) : NULL;
+    s.wanted = filter->text ? record_escape(filter->text) : NULL;
     if (filter->text && !s.wanted)
         return error_memory(err);
     if (prepare(&s, err) < 0 || collect(&s, err) < 0)

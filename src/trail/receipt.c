@@ -8,9 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <jansson.h>
-
 #include "base/cleanup.h"
+#include "base/json.h"
 #include "trail/shown.h"
 
 #define FIELD(name, member)                                                                        \
@@ -156,7 +155,7 @@ static int read_object(const json_t *object, struct receipt *receipt, struct err
 
 int receipt_parse(const char *text, size_t len, struct receipt *ret_receipt, struct error *err)
 {
-    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *root = json_text_own(text, len);
     const json_t *object = json_object_get(root, "receipt");
     struct receipt receipt = {0};
     int r = root ? read_object(object ? object : root, &receipt, err) : not_one("no JSON", err);
@@ -209,7 +208,7 @@ static bool is_seen(const json_t *text)
 int receipt_check_result(const struct receipt *receipt, const char *text, size_t len,
                          struct error *err)
 {
-    json_t *root = json_loadb(text, len, JSON_REJECT_DUPLICATES, NULL);
+    json_t *root = json_text_own(text, len);
     const json_t *id = json_object_get(root, "id"), *status = json_object_get(root, "status");
     const struct {
         const char *name, *hex;

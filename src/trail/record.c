@@ -10,9 +10,13 @@
 #include <openssl/crypto.h>
 #include <openssl/hmac.h>
 
+#include "base/cleanup.h"
+#include "base/json.h"
 #include "base/utf8.h"
 
 #define HEX_LEN ((size_t)2 * SHA256_BYTES)
+
+#define LETTERS_AND_DIGITS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 
 /* How every line ends: the code, the hash, and the digits of both. */
 #define MAC_KEY   ",\"mac\":\""
@@ -124,12 +128,16 @@ static void begin(struct record *r, const char *key)
         add_format(r, "\"%s\":", key);
 }
 
-static bool is_word(const char *text)
+static bool is_made_of(const char *text, const char *characters)
 {
     size_t len = strlen(text);
 
-    return len <= 128 && strspn(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                      "0123456789_-.:+ /") == len;
+    return len <= 128 && strspn(text, characters) == len;
+}
+
+static bool is_word(const char *text)
+{
+    return is_made_of(text, LETTERS_AND_DIGITS "_-.:+ /");
 }
 
 void record_init(struct record *r, const char *kind)
@@ -150,7 +158,7 @@ void record_done(struct record *r)
 void record_text(struct record *r, const char *key, struct clean_text text)
 {
     begin(r, key);
-    add_string(r, text.data, text.len);
+    add_string(r, clean_data(text), clean_len(text));
 }
 
 void record_word(struct record *r, const char *key, const char *word)
@@ -162,6 +170,15 @@ void record_word(struct record *r, const char *key, const char *word)
         add_string(r, word, strlen(word));
     else
         r->has_failed = true; /* it may be anything: it has to be masked */
+}
+
+void record_base64(struct record *r, const char *key, const char *text)
+{
+    begin(r, key);
+    if (is_made_of(text, LETTERS_AND_DIGITS "+/="))
+        add_string(r, text, strlen(text));
+    else
+        r->has_failed = true;
 }
 
 void record_number(struct record *r, const char *key, uint64_t number)
@@ -222,9 +239,22 @@ void record_close(struct record *r)
     r->needs_comma = true;
 }
 
+char *record_escape(const char *text)
+{
+    cleanup(record_done) struct record r = {0};
+
+    buf_init(&r.text, RECORD_BYTES);
+    add_string(&r, text, strlen(text));
+    return r.has_failed ? NULL : strndup(r.text.data + 1, r.text.len - 2);
+}
+
 json_t *record_load(const char *line, size_t len)
 {
-    return json_loadb(line, len, JSON_REJECT_DUPLICATES | JSON_ALLOW_NUL, NULL);
+    static const struct json_text_limits limits = {
+        .bytes = RECORD_BYTES, .depth = RECORD_DEPTH + 1, .allows_nul = true, .allows_many = true};
+    json_t *value = NULL;
+
+    return json_text_load(line, len, &limits, &value, NULL) < 0 ? NULL : value;
 }
 
 static void make_mac(const char *data, size_t len, const uint8_t secret[SHA256_BYTES],

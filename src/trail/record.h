@@ -43,7 +43,8 @@ void record_done(struct record *r);
 
 /* A key of NULL is for members of a list. */
 void record_text(struct record *r, const char *key, struct clean_text text);
-void record_word(struct record *r, const char *key, const char *word); /* NULL: null */
+void record_word(struct record *r, const char *key, const char *word);   /* NULL: null */
+void record_base64(struct record *r, const char *key, const char *text); /* a signature of ours */
 void record_number(struct record *r, const char *key, uint64_t number);
 void record_signed(struct record *r, const char *key, int64_t number);
 void record_ms(struct record *r, const char *key, double ms); /* with three decimals */
@@ -84,6 +85,10 @@ bool record_read(const char *line, size_t len, struct record_head *ret_head);
 /* Its fields, as the caller's own. Texts of programs may hold NUL: whoever reads lines in another
  * way loses the runs that have one in their output. NULL: no JSON object, or out of memory. */
 json_t *record_load(const char *line, size_t len);
+
+/* A text as record_text() would have written it, without the quotes: to be looked for in lines. The
+ * caller frees it; NULL: out of memory. */
+char *record_escape(const char *text);
 
 /* Whether the line is what was hashed. After record_read(). */
 bool record_is_whole(const char *line, size_t len, const struct record_head *head);

@@ -152,7 +152,7 @@ static int seal(struct trail *trail, struct error *err)
         return -1;
     record_init(&record, "seal");
     record_word(&record, "key", key_public(trail->key)->name);
-    record_text(&record, "signature", (struct clean_text){sign, strlen(sign)});
+    record_base64(&record, "signature", sign);
     if (add_line(trail, &record, NULL, err) < 0)
         return -1;
     trail->is_sealed = true;

@@ -25,9 +25,10 @@ static void mask(const struct scrub_options *options, const uint8_t *data, size_
         abort();
     for (size_t at = 0; at < len; at += piece)
         if (scrub_feed(scrub, data + at, len - at < piece ? len - at : piece, &text, NULL) < 0 ||
-            buf_add(out, text.data, text.len, NULL) < 0)
+            buf_add(out, clean_data(text), clean_len(text), NULL) < 0)
             abort();
-    if (scrub_finish(scrub, &text, NULL) < 0 || buf_add(out, text.data, text.len, NULL) < 0)
+    if (scrub_finish(scrub, &text, NULL) < 0 ||
+        buf_add(out, clean_data(text), clean_len(text), NULL) < 0)
         abort();
     scrub_free(scrub);
 }
@@ -52,8 +53,8 @@ static void review(const struct scrub_values *values, const uint8_t *data, size_
     finds = scrub_count(scrub);
     for (size_t i = 0; i < len; i++)
         counts[data[i]]++;
-    for (size_t i = 0; i < text.len; i++)
-        counts[(unsigned char)text.data[i]]--;
+    for (size_t i = 0; i < clean_len(text); i++)
+        counts[(unsigned char)clean_data(text)[i]]--;
     counts['['] += (long)finds;
     counts[']'] += (long)finds;
     for (unsigned c = 0; c < 256; c++)

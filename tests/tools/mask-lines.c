@@ -24,7 +24,7 @@ static void die(const char *what)
 
 static void take(struct clean_text text)
 {
-    if (buf_add(&out, text.data, text.len, NULL) < 0)
+    if (buf_add(&out, clean_data(text), clean_len(text), NULL) < 0)
         die("out of memory");
 }
 

@@ -22,7 +22,7 @@ static void mask(void *arg)
     struct clean_text clean =
         mask_text(work->run, (struct span){buf_str(&work->text), work->text.len});
 
-    assert_return_code(buf_add(&work->clean, clean.data, clean.len, NULL), 0);
+    assert_return_code(buf_add(&work->clean, clean_data(clean), clean_len(clean), NULL), 0);
 }
 
 static void begin(struct work *work, const char *unit, size_t size)
@@ -57,8 +57,8 @@ static void check(const struct work *work)
     assert_non_null(run);
     run->masking = RUN_MASK_SECRETS;
     clean = mask_text(run, (struct span){buf_str(&work->text), work->text.len});
-    assert_int_equal(work->clean.len, clean.len);
-    assert_memory_equal(work->clean.data, clean.data, clean.len);
+    assert_int_equal(work->clean.len, clean_len(clean));
+    assert_memory_equal(work->clean.data, clean_data(clean), clean_len(clean));
     assert_int_equal(work->run->masked.count, run->masked.count);
     assert_true(run->masked.count > 1000);
     assert_int_equal(work->run->error.code, E_NONE);
@@ -117,7 +117,7 @@ static void a_value_that_comes_later_is_masked_in_the_next_text(void **state)
     while (!fiber_resume(work.fiber))
         ;
     clean = mask_text(work.run, span_of("say plain-looking-words to me"));
-    assert_null(memmem(clean.data, clean.len, "plain-looking-words", 19));
+    assert_null(memmem(clean_data(clean), clean_len(clean), "plain-looking-words", 19));
     finish(&work);
     mask_configure(NULL, NULL);
     scrub_values_free(values);

@@ -14,8 +14,8 @@ void begin(const struct scrub_options *options)
 
 static const char *keep(const struct clean_text *part)
 {
-    assert_int_equal(buf_add(&out, part->data, part->len, NULL), 0);
-    return part->data;
+    assert_int_equal(buf_add(&out, clean_data(*part), clean_len(*part), NULL), 0);
+    return clean_data(*part);
 }
 
 const char *feed_bytes(const char *text, size_t len)

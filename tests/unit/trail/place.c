@@ -8,6 +8,7 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
+#include "scrub/scrub.h"
 
 char place[] = "/tmp/bj-trail-XXXXXX";
 char place_key[] = "/tmp/bj-trailkey-XXXXXX";
@@ -70,7 +71,7 @@ int place_append(struct trail *trail, const char *text, struct record_mark *ret_
     cleanup(record_done) struct record record = {0};
 
     record_init(&record, "test");
-    record_text(&record, "text", (struct clean_text){text, strlen(text)});
+    record_text(&record, "text", scrub_pass_unmasked(text, strlen(text)));
     return trail_append(trail, &record, TRAIL_EVENT, ret_mark, err);
 }
 
