@@ -1,9 +1,11 @@
 #include "cmd/changes.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "front/changes_view.h"
 #include "front/terminal.h"
 
 /* A name is a stranger's, and so is the server that sends it: nothing of it moves the cursor,
@@ -86,6 +88,11 @@ static void print_change(FILE *out, const json_t *change)
         (void)fprintf(out, "  mode ");
         print_line(out, old_mode, strlen(old_mode));
         (void)fprintf(out, " -> ");
+        print_line(out, mode, strlen(mode));
+    }
+    if (*mode && !*old_mode && strcmp(string_of(change, "kind"), "file") == 0 &&
+        changes_view_is_special((unsigned)strtoul(mode, NULL, 8))) {
+        (void)fprintf(out, "  mode ");
         print_line(out, mode, strlen(mode));
     }
     print_unseen(out, change);

@@ -13,7 +13,7 @@ static void list_approvals(struct request *request)
 static void answer(struct request *request, const char *id)
 {
     const json_t *approve = json_object_get(request->json, "approve");
-    bool is_yes = !json_is_false(approve);
+    bool is_yes = json_is_true(approve);
     const struct approval_word word = {
         .approval_id = json_string_value(json_object_get(request->json, "approval_id")),
         .is_yes = is_yes,
@@ -59,8 +59,8 @@ static void approve_cell(struct request *request)
 
 /* clang-format off */
 static const struct schema_field approve_fields[] = {
-    {"approve", SCHEMA_BOOLEAN, .help = "false: it is refused"},
-    {"approval_id", SCHEMA_STRING, .max_len = 64, .help = "which, where several wait; without it the first"},
+    {"approve", SCHEMA_BOOLEAN, .is_required = true, .help = "true: the call goes on; false: it is refused"},
+    {"approval_id", SCHEMA_STRING, .is_required = true, .max_len = 64, .help = "of the question that is answered"},
     {"accept_hidden", SCHEMA_INTEGER, .min = 0, .max = 1e15,
      .help = "`hidden_bytes` of the question: approve it although so much of it was not shown"},
     {"sha256", SCHEMA_STRING, .max_len = 64, .help = "of the question: only this call, with these arguments"},

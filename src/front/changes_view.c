@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/hidden.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/utf8.h"
@@ -19,30 +20,49 @@ void changes_view_done(struct changes_view *view)
 
 /* --- names and words --- */
 
-static json_t *review_json(const struct run *run, struct span text)
+/* *ret_hidden, which may be NULL: how many bytes of it are not shown. */
+static json_t *review_json(const struct run *run, struct span text, uint64_t *ret_hidden)
+{
+    cleanup(buf_done) struct buf shown = {0};
+    int64_t hidden = -1;
+
+    buf_init(&shown, 4 * text.len + KIB);
+    if (mask_for_review(run, text, &shown, NULL) == 0)
+        hidden = hidden_count(text, (struct span){buf_str(&shown), shown.len});
+    if (ret_hidden)
+        *ret_hidden = hidden < 0 ? text.len : (uint64_t)hidden;
+    if (hidden < 0)
+        return json_string("?");
+    return json_text_string(buf_str(&shown), shown.len);
+}
+
+static json_t *path_json(const struct layers *layers, const struct layer_entry *e,
+                         const struct run *run, uint64_t *ret_hidden)
 {
     cleanup(buf_done) struct buf shown = {0};
 
-    buf_init(&shown, 4 * text.len + KIB);
-    if (mask_for_review(run, text, &shown, NULL) < 0)
-        return json_string("?");
-    return json_text_string(buf_str(&shown), shown.len);
+    buf_init(&shown, 8 * PATH_MAX + 2);
+    if (layers_show_path(layers, e, &shown, NULL) == 0)
+        return review_json(run, (struct span){buf_str(&shown), shown.len}, ret_hidden);
+    if (ret_hidden)
+        *ret_hidden = strlen(e->path);
+    return json_string("?");
 }
 
 json_t *changes_view_path(const struct layers *layers, const struct layer_entry *e,
                           const struct run *run)
 {
-    cleanup(buf_done) struct buf shown = {0};
+    return path_json(layers, e, run, NULL);
+}
 
-    buf_init(&shown, 8 * PATH_MAX + 2);
-    if (layers_show_path(layers, e, &shown, NULL) < 0)
-        return json_string("?");
-    return review_json(run, (struct span){buf_str(&shown), shown.len});
+bool changes_view_is_special(unsigned mode)
+{
+    return mode & 07113;
 }
 
 json_t *changes_view_words(const struct run *run, const char *words)
 {
-    return review_json(run, span_of(words));
+    return review_json(run, span_of(words), NULL);
 }
 
 /* --- the lines --- */
@@ -84,6 +104,8 @@ static int add_facts(const struct layer_entry *e, bool has_hunks, struct buf *ou
     if (!has_hunks && e->change == LAYER_CHANGED && e->mode != e->old_mode &&
         buf_printf(out, NULL, "old mode %04o\nnew mode %04o\n", e->old_mode, e->mode) < 0)
         return -1;
+    if (e->change == LAYER_CREATED && e->kind == FILES_REGULAR && changes_view_is_special(e->mode))
+        return buf_printf(out, NULL, "new mode %04o\n", e->mode);
     if (e->change == LAYER_CREATED && e->kind == FILES_LINK)
         return buf_add_str(out, "new symbolic link\n", NULL);
     return 0;
@@ -107,7 +129,7 @@ static void put_diff(struct changes_view *view, const struct layer_entry *e,
 
     buf_init(&view->diff, room->shown);
     if (!path || add_head(e, path, hunks->len > 0, &view->diff) < 0 ||
-        terminal_exact(hunks->len ? hunks->data : "", hunks->len, &view->diff, NULL) < 0) {
+        terminal_distinct(hunks->len ? hunks->data : "", hunks->len, &view->diff, NULL) < 0) {
         buf_done(&view->diff);
         view->not_shown = "no_room";
         return;
@@ -197,13 +219,16 @@ static bool has_content(const struct layer_entry *e)
 int changes_view_make(const struct layers *layers, const struct layer_entry *e, struct run *run,
                       struct changes_room *room, struct changes_view *ret_view, struct error *err)
 {
-    ret_view->path = changes_view_path(layers, e, run);
+    uint64_t hidden_name = 0;
+
+    ret_view->path = path_json(layers, e, run, &hidden_name);
     if (!ret_view->path)
         return error_memory(err);
     if (has_content(e) && look(ret_view, layers, e, run, room, err) < 0)
         return -1;
     if (ret_view->not_shown)
         ret_view->hidden = e->size + e->old_size > 0 ? e->size + e->old_size : 1;
+    ret_view->hidden += hidden_name;
     if (ret_view->is_moving || (e->obstacle != LAYER_NO_OBSTACLE && e->obstacle != LAYER_CONFLICT))
         ret_view->hidden = 0; /* it is not applied in any case */
     return 0;

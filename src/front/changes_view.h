@@ -33,6 +33,9 @@ int changes_view_make(const struct layers *layers, const struct layer_entry *e, 
 json_t *changes_view_json(const struct changes_view *view, const struct layer_entry *e,
                           bool has_diff);
 
+/* Of a new file: it can be started, or everybody can write it. */
+bool changes_view_is_special(unsigned mode);
+
 /* The whole path; words about it. What cannot be shown is "?". */
 json_t *changes_view_path(const struct layers *layers, const struct layer_entry *e,
                           const struct run *run);

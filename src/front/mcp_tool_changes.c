@@ -4,6 +4,7 @@
 
 #include "base/cleanup.h"
 #include "front/changes.h"
+#include "front/changes_view.h"
 #include "front/mcp_tools.h"
 #include "front/terminal.h"
 
@@ -46,6 +47,10 @@ static int add_facts(const json_t *change, struct buf *out)
         return -1;
     if (*mode && *old_mode && strcmp(mode, old_mode) != 0 &&
         buf_printf(out, NULL, " mode %s -> %s", old_mode, mode) < 0)
+        return -1;
+    if (*mode && !*old_mode && strcmp(kind, "file") == 0 &&
+        changes_view_is_special((unsigned)strtoul(mode, NULL, 8)) &&
+        buf_printf(out, NULL, " mode %s", mode) < 0)
         return -1;
     if (json_is_true(json_object_get(change, "has_invisible")) &&
         buf_add_str(out, " — has invisible characters, shown as \\xNN", NULL) < 0)

@@ -73,6 +73,12 @@ static int pass(struct terminal *terminal, const char *data, size_t len, bool is
             return 1;
         return add_visible(data, 1, out, err) < 0 ? -2 : 1;
     }
+    if (*data == '\\' && terminal->is_distinct) {
+        if (len == 1 && !is_end)
+            return UTF8_PARTIAL;
+        n = len > 1 && strchr("rx\\", data[1]) && data[1] ? 2 : 1;
+        return buf_add(out, "\\\\", (size_t)n, err) < 0 ? -2 : 1;
+    }
     if (*data == '\033' && terminal->has_color) {
         n = match_color(data, len);
         if (n == UTF8_PARTIAL && !is_end)
@@ -181,6 +187,15 @@ int terminal_exact_line(const char *text, size_t len, struct buf *out, struct er
 int terminal_exact(const char *text, size_t len, struct buf *out, struct error *err)
 {
     struct terminal terminal = {.is_exact = true};
+
+    if (terminal_feed(&terminal, text, len, out, err) < 0)
+        return -1;
+    return terminal_finish(&terminal, out, err);
+}
+
+int terminal_distinct(const char *text, size_t len, struct buf *out, struct error *err)
+{
+    struct terminal terminal = {.is_exact = true, .is_distinct = true};
 
     if (terminal_feed(&terminal, text, len, out, err) < 0)
         return -1;

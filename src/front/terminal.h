@@ -16,9 +16,10 @@
 struct terminal {
     char held[TERMINAL_HELD_MAX];
     size_t n_held;
-    bool has_color;  /* false: colours are made visible, too */
-    bool is_exact;   /* what cannot be seen is made visible, too */
-    bool is_colored; /* a colour was passed on and not yet reset */
+    bool has_color;   /* false: colours are made visible, too */
+    bool is_exact;    /* what cannot be seen is made visible, too */
+    bool is_distinct; /* a backslash that would look like one of ours is doubled */
+    bool is_colored;  /* a colour was passed on and not yet reset */
 };
 
 /* Not terminal_init(): the line editor, which is linked statically, has one of that name. */
@@ -39,6 +40,11 @@ int terminal_line(const char *text, size_t len, struct buf *out, struct error *e
  * whose tabs are left. */
 int terminal_exact_line(const char *text, size_t len, struct buf *out, struct error *err);
 int terminal_exact(const char *text, size_t len, struct buf *out, struct error *err);
+
+/* The same as terminal_exact(), once, on the text itself: a backslash before `r`, `x` or another
+ * backslash is doubled, so that a carriage return (`\r`) cannot be taken for these two characters.
+ */
+int terminal_distinct(const char *text, size_t len, struct buf *out, struct error *err);
 
 /* Does `fd` get colours? `when` is the option `color`: "always", "never", or "auto" for a terminal
  * that has them while NO_COLOR is not set. */

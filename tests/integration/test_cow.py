@@ -1,5 +1,6 @@
 """--allow DIR:cow: the program changes the directory, the disk does not, until --apply says so; and what is never applied."""
 import os
+import re
 import secrets
 import stat
 
@@ -138,6 +139,30 @@ def test_what_is_hidden_is_not_applied_without_saying_so(who, folder):
     assert who.call("run", "--allow", f"{folder}:cow", "--with-hidden", "-c", "1").code == 64
 
 
+def test_a_secret_in_a_name_counts_as_hidden(who, folder):
+    """It is not shown, so it is not applied without saying so."""
+    for script in (f"echo x > {TOKEN}", f"mkdir {TOKEN}"):
+        answer = bash(who, folder, script, "--apply")
+        assert answer.code != 0 and "40 bytes of these changes are hidden" in answer.err.decode() + answer.out.decode(), answer
+        assert not (folder / TOKEN).exists()
+    answer = bash(who, folder, f"echo x > {TOKEN}", "--apply", "--with-hidden")
+    assert answer.json["applied"]["skipped"] == [] and (folder / TOKEN).exists()
+
+
+def test_a_carriage_return_is_not_taken_for_two_characters(who, folder):
+    """Each line of a diff stands for one text."""
+    texts = {"return": "x\r\n", "letters": "x\\r\n", "more": "x\\\\r\n", "hex": "x\\x41\n", "plain": "a\\n \\d \\\n"}
+    answer = who.run("import os\nos.chdir(%r)\nfor name, text in %r.items(): open(name, 'w', newline='').write(text)" % (str(folder), texts), "--allow", f"{folder}:cow", "--diff")
+    found = {name: c["diff"].splitlines()[-1] for name, c in changes(answer).items()}
+    assert found == {"return": "+x\\r", "letters": "+x\\\\r", "more": "+x\\\\\\\\r", "hex": "+x\\\\x41", "plain": "+a\\n \\d \\"}, answer
+
+
+def test_the_mode_of_a_new_program_is_shown(who, folder):
+    answer = who.call("run", "--profile", "open", "-l", "bash", "--allow", f"{folder}:cow", "--diff", "-c", f"cd '{folder}'; echo x > run; chmod 755 run; echo x > plain")
+    said = answer.err.decode().splitlines()
+    assert f"A {folder}/run  +1 -0  2 B  mode 0755" in said and "new mode 0755" in said and f"A {folder}/plain  +1 -0  2 B" in said, said
+
+
 ATTACKS = {
     "a string that ends where Python ends it": ("""password='oldSecret99'\n""", """password='k9Zx81Qm\\\\';__import__("os").system("touch\\x20x")#'\n"""),
     "a shell word that goes on": ("API_TOKEN=abcdefgh1\n", "API_TOKEN=k9Zx81Qm;{touch,x}\n"),
@@ -165,7 +190,7 @@ def test_every_change_is_there_to_be_seen(who, folder, old, new):
     assert len(removed) == len(added) == 1 and (removed[0][1:] != added[0][1:] or "\\ No newline at end of file" in lines), lines
     assert "REDACTED" not in change["diff"]
     if new.isascii() and "\r" not in new:
-        assert "+" + new.rstrip("\n") in lines
+        assert "+" + re.sub(r"\\(?=[rx\\])", r"\\\\", new.rstrip("\n")) in lines
     else:
         assert "\\" in added[0] and added[0].isascii()
 

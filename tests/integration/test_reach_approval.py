@@ -69,6 +69,10 @@ def waiting(asked):
 # ---- HTTP ----
 
 
+def yes(question, **more):
+    return {"approve": True, "approval_id": question["approval_id"], **more}
+
+
 @pytest.mark.parametrize("change, arguments", [("save_skill('{}', 'x = 2', 'new words')", {"code": "x = 2", "description": "new words"}), ("delete_skill('{}')", {})])
 @pytest.mark.parametrize("approve", [True, False])
 def test_the_owner_is_asked_before_a_skill_is_replaced(asked, change, arguments, approve):
@@ -80,7 +84,7 @@ def test_the_owner_is_asked_before_a_skill_is_replaced(asked, change, arguments,
     question = next(e for e in stream if e[1] in ("approval", "result"))[2]
     assert question.get("call") in ("skills.save", "skills.delete"), question
     assert arguments.items() <= question["arguments"].items() and question["arguments"]["replaces"] == {"version": 1, "description": "old words"}
-    asked.post(f"/v1/runs/{run}/approve", {"approve": approve})
+    asked.post(f"/v1/runs/{run}/approve", {"approve": approve, "approval_id": question["approval_id"]})
     done = event(stream, "result")
     assert (done["status"] == "success") == approve and ("was not approved" in json.dumps(done)) != approve, done
     left = asked.run(f"from execution_runtime import list_skills, load_skill\nprint(load_skill('{skill}') if '{skill}' in list_skills() else 'gone')", profile="standard")["stdout"]
@@ -95,18 +99,22 @@ def test_a_run_waits_for_an_answer(asked, waiting, approve, said):
     shown = asked.get(f"/v1/runs/{run}").json
     assert shown["status"] == "running" and shown["approvals"][0]["approval_id"] == question["approval_id"]
     assert question["approval_id"] in [a["approval_id"] for a in asked.get("/v1/approvals").json["approvals"]]
-    assert asked.post(f"/v1/runs/{run}/approve", {"approve": approve}).json == {"approved": approve}
+    word = {"approve": approve, "approval_id": question["approval_id"]}
+    for half in ({}, {"approve": True}, {"approval_id": question["approval_id"]}, {**word, "approve": None}, {**word, "approval_id": ""}):
+        assert asked.post(f"/v1/runs/{run}/approve", half).status in (400, 404), half
+    assert asked.get(f"/v1/runs/{run}").json["approvals"], "half an answer is none"
+    assert asked.post(f"/v1/runs/{run}/approve", word).json == {"approved": approve}
     assert event(stream, "result")["stdout"].startswith(said)
-    assert asked.post(f"/v1/runs/{run}/approve", {}).status == 404
+    assert asked.post(f"/v1/runs/{run}/approve", word).status == 404
     assert run not in [a["run_id"] for a in asked.get("/v1/approvals").json["approvals"]]
 
 
 def test_the_clock_stands_while_somebody_is_asked(asked, waiting):
-    stream, run, _ = waiting(timeout_s=3)
+    stream, run, question = waiting(timeout_s=3)
     until = time.monotonic() + 3.5  # longer than the run may take
     while time.monotonic() < until:
         assert asked.get(f"/v1/runs/{run}").json["status"] == "running"
-    asked.post(f"/v1/runs/{run}/approve", {})
+    asked.post(f"/v1/runs/{run}/approve", yes(question))
     assert event(stream, "result")["status"] == "success"
 
 
@@ -114,8 +122,7 @@ def test_time_that_was_not_spent_waiting_counts(asked):
     spent = "\nwhile True: pass"
     stream = asked.stream("POST", "/v1/run", {"code": code() + spent, "profile": "standard", "timeout_s": 3})
     run = event(stream, "start")["id"]
-    event(stream, "approval")
-    asked.post(f"/v1/runs/{run}/approve", {})
+    asked.post(f"/v1/runs/{run}/approve", yes(event(stream, "approval")))
     done = event(stream, "result")
     assert done["status"] == "timeout" and done["stdout"] == "written: hello\n"
 
@@ -138,11 +145,11 @@ def test_a_secret_is_not_shown_in_a_question_and_arrives(asked, waiting):
     stream, run, question = waiting(SECRET)
     assert SECRET not in json.dumps(question) and SECRET not in asked.get("/v1/approvals").body.decode()
     assert question["arguments"] == {"text": "[40 bytes hidden]"} and question["hidden_bytes"] == 40
-    for blind in ({}, {"accept_hidden": 39}, {"approve": True, "accept_hidden": 0}):
-        refused = asked.post(f"/v1/runs/{run}/approve", blind)
+    for blind in ({}, {"accept_hidden": 39}, {"accept_hidden": 0}):
+        refused = asked.post(f"/v1/runs/{run}/approve", yes(question, **blind))
         assert refused.status == 403 and "accept_hidden" in refused.json["error"]["hint"], refused
-    assert asked.post(f"/v1/runs/{run}/approve", {"accept_hidden": 40, "sha256": "0" * 64}).status == 400
-    assert asked.post(f"/v1/runs/{run}/approve", {"accept_hidden": 40, "sha256": question["sha256"]}).status == 200
+    assert asked.post(f"/v1/runs/{run}/approve", yes(question, accept_hidden=40, sha256="0" * 64)).status == 400
+    assert asked.post(f"/v1/runs/{run}/approve", yes(question, accept_hidden=40, sha256=question["sha256"])).status == 200
     done = event(stream, "result")
     assert SECRET not in done["stdout"] and "written: " in done["stdout"]
 
@@ -151,13 +158,13 @@ def test_nothing_but_a_proven_secret_is_hidden_from_who_decides(asked, waiting):
     words = "note password=k9Zx81Qm,attacker@evil.test,every-customer-record Authorization: Bearer abcdefgh12345678"
     stream, run, question = waiting(words)
     assert question["arguments"] == {"text": words} and question["hidden_bytes"] == 0, question
-    asked.post(f"/v1/runs/{run}/approve", {"approve": False})
+    asked.post(f"/v1/runs/{run}/approve", {"approve": False, "approval_id": question["approval_id"]})
     event(stream, "result")
 
 
 def test_the_trail_has_the_hash_of_what_was_approved(asked, waiting):
     stream, run, question = waiting()
-    asked.post(f"/v1/runs/{run}/approve", {})
+    asked.post(f"/v1/runs/{run}/approve", yes(question))
     event(stream, "result")
     said = asked.who.call("audit", "show", run, "--json").out.decode()
     calls = [json.loads(line) for line in said.splitlines() if '"servers.notes.write"' in line]
@@ -167,10 +174,11 @@ def test_the_trail_has_the_hash_of_what_was_approved(asked, waiting):
 def test_a_cell_of_a_session_is_approved_by_the_session(asked):
     session = asked.post("/v1/sessions", {"profile": "standard"}).json["session_id"]
     stream = asked.stream("POST", f"/v1/sessions/{session}/execute", {"code": code()})
-    assert event(stream, "approval")["session_id"] == session
-    assert asked.post(f"/v1/sessions/{session}/approve", {"approve": True}).json == {"approved": True}
+    question = event(stream, "approval")
+    assert question["session_id"] == session
+    assert asked.post(f"/v1/sessions/{session}/approve", yes(question)).json == {"approved": True}
     assert event(stream, "result")["stdout"] == "written: hello\n"
-    assert asked.post(f"/v1/sessions/{session}/approve", {}).status == 404
+    assert asked.post(f"/v1/sessions/{session}/approve", yes(question)).status == 404
 
 
 def test_several_threads_ask_and_each_is_answered(asked):
@@ -195,7 +203,7 @@ def test_several_threads_ask_and_each_is_answered(asked):
 
 
 def test_who_is_not_the_owner_knows_nothing(asked, waiting):
-    stream, run, _ = waiting()
+    stream, run, question = waiting()
     name = "t" + uuid.uuid4().hex[:12]
     made = asked.who.call("token", "add", name)
     assert made.code == 0, made
@@ -203,7 +211,7 @@ def test_who_is_not_the_owner_knows_nothing(asked, waiting):
     headers = {"Authorization": f"Bearer {token}"}
     assert asked.get("/v1/approvals", headers=headers).json == {"approvals": []}
     assert run in [a["run_id"] for a in asked.get("/v1/approvals").json["approvals"]]
-    assert asked.post(f"/v1/runs/{run}/approve", {}, headers=headers).status == 404
+    assert asked.post(f"/v1/runs/{run}/approve", yes(question), headers=headers).status == 404
     asked.post(f"/v1/runs/{run}/cancel", {})
     assert event(stream, "result")["status"] == "cancelled"
 
