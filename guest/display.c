@@ -358,7 +358,7 @@ static PyMethodDef functions[] = {
      "display(*objects, raw=False)\n--\n\nShow objects in all their forms: tables, pictures, HTML, "
      "text."},
     {"progress", KEYWORDS progress, METH_VARARGS | METH_KEYWORDS,
-     "progress(done, total=None, text='')\n--\n\nTell whoever waits how far the program is."},
+     "progress(done, total=None, text='')\n--\n\nReport how far the program is."},
     {"formats",                             formats, METH_VARARGS,
      "formats(*names)\n--\n\nFormats of matplotlib's pictures: \"png\" always, \"svg\" on "
      "request."},

@@ -261,7 +261,7 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
         return -1;
     if (python_prepare() < 0) {
         PyErr_Clear();
-        return error_set(err, E_INTERNAL, "the interpreter lacks what the kernel needs");
+        return error_set(err, E_INTERNAL, "the interpreter lacks functions the kernel needs");
     }
     return set_paths(err);
 }

@@ -194,8 +194,9 @@ static const char *check_sign(struct lex *lex, char c)
     case '}':
         return lex_close_bracket(lex, c) ? NULL : "brackets do not match";
     default:
-        return lex_classes[(unsigned char)c] & CLASS_SIGN ? NULL
-                                                          : "a sign that is none of Python's";
+        return lex_classes[(unsigned char)c] & CLASS_SIGN
+                   ? NULL
+                   : "a character that Python does not allow";
     }
 }
 

@@ -124,7 +124,7 @@ static PyObject *outline(PyObject *self, PyObject *args, PyObject *named)
     language = name ? tree_language_called(name) : NULL;
     if (name && !language) {
         PyBuffer_Release(&source);
-        return PyErr_Format(PyExc_ValueError, "%s is no language known here", name);
+        return PyErr_Format(PyExc_ValueError, "unknown language %s", name);
     }
     if (source.len >= INT32_MAX) {
         PyBuffer_Release(&source);
@@ -149,12 +149,12 @@ static PyMethodDef methods[] = {
     {"language", code_language, METH_VARARGS, "language(path, head=b''): the name of a file's language, or None"},
     {"languages", code_languages, METH_NOARGS, "languages(): {name: whether its grammar is in this build}"},
     {"occurrences", code_occurrences, METH_VARARGS,
-     "occurrences(source, name, new_name, attributes=False): where a name stands, and whether the new one is taken"},
+     "occurrences(source, name, new_name, attributes=False): where a name occurs, and whether the new one is taken"},
     {"scan", (PyCFunction)(void (*)(void))code_scan, METH_VARARGS | METH_KEYWORDS,
      "scan(paths, what, pattern=None, ...): what many files define, import or call: (result, [(path, reason)], files seen)"},
     {"scopes", code_scopes, METH_VARARGS, "scopes(source): what each scope binds and uses"},
     {"tree_names", code_tree_names, METH_VARARGS,
-     "tree_names(language, source, name, new_name): where a name stands, and where the new one does"},
+     "tree_names(language, source, name, new_name): where a name and the new one occur"},
     {"unused_imports", code_unused_imports, METH_VARARGS, "unused_imports(source): imports that nothing uses"},
     {"walk", code_walk, METH_VARARGS, "walk(root, prefix, pattern): files below a directory, sorted"},
     {0},

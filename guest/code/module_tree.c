@@ -67,7 +67,7 @@ PyObject *code_tree_names(PyObject *self, PyObject *args)
         return NULL;
     language = tree_language_called(called);
     if (!language) {
-        PyErr_Format(PyExc_ValueError, "%s is no language known here", called);
+        PyErr_Format(PyExc_ValueError, "unknown language %s", called);
     } else {
         Py_BEGIN_ALLOW_THREADS;
         tree_names_read(&names, language, source.buf, (size_t)source.len, name, other);

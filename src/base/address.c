@@ -273,7 +273,7 @@ static const char *copy_name(const char *text, size_t len, char *name)
         if (c >= 'A' && c <= 'Z')
             c = (char)(c - 'A' + 'a');
         if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.'))
-            return c & 0x80 ? "a name that is not in ASCII (xn--… is how it is written)"
+            return c & 0x80 ? "a name that is not in ASCII (write it as xn--…)"
                             : "a character that no host name has";
         name[i] = c;
     }
@@ -287,11 +287,11 @@ static const char *parse_v6(const char *text, size_t len, struct host *host)
     uint8_t bytes[16];
 
     if (len >= sizeof(copy) || memchr(text, '\0', len))
-        return "an IPv6 address that is none";
+        return "an invalid IPv6 address";
     memcpy(copy, text, len);
     copy[len] = '\0';
     if (inet_pton(AF_INET6, copy, bytes) != 1)
-        return "an IPv6 address that is none"; /* with a zone, too: that is a link of the host's */
+        return "an invalid IPv6 address"; /* with a zone, too: that is a link of the host's */
     host->is_address = true;
     host->address = from_v6(bytes);
     return NULL;
@@ -310,7 +310,7 @@ const char *host_parse(const char *text, size_t len, bool has_brackets, struct h
         why = copy_name(text, len, host.name);
     if (!why && !host.is_address && ends_in_number(host.name)) {
         host.is_address = read_v4(host.name, &host.address);
-        why = host.is_address ? NULL : "an IPv4 address that is none";
+        why = host.is_address ? NULL : "an invalid IPv4 address";
     } else if (!why && !host.is_address) {
         why = check_name(host.name);
     }
@@ -369,7 +369,7 @@ const char *host_parse_port(const char *text, size_t len, struct host *ret_host,
     if (colon && (!bracket || colon > bracket)) {
         host_len = (size_t)(colon - text);
         if (!read_port(colon + 1, len - host_len - 1, ret_port))
-            return "a port that is none";
+            return "an invalid port";
     }
     return host_parse(text, host_len, true, ret_host);
 }

@@ -78,7 +78,7 @@ int base64_decode(struct buf *out, const char *text, size_t len, struct error *e
         if (add_group(out, text + i, i + 4 == len ? padding : 0) < 0) {
             out->len = before;
             out->data[before] = '\0';
-            return error_set(err, E_INVALID, "character %zu or behind it is not base64", i + 1);
+            return error_set(err, E_INVALID, "character %zu or a later one is not base64", i + 1);
         }
     out->data[out->len] = '\0';
     return 0;

@@ -381,7 +381,7 @@ int config_environment(const struct config *config, const char *name, const char
         return 0;
     }
     nearest = suggest_nearest(name, known, n_known);
-    error_set(err, E_NOT_FOUND, "no environment is called `%s`", name);
+    error_set(err, E_NOT_FOUND, "there is no environment `%s`", name);
     if (nearest)
         return error_hint(err, "did you mean `%s`?", nearest);
     return error_hint(err,
@@ -416,7 +416,7 @@ int config_parse_grant(const char *text, char **ret_path, enum run_grant_mode *r
     }
     if (len == 0) {
         error_set(err, E_INVALID,
-                  "`%s`: read no directory, expected DIR, DIR:ro, DIR:rw or DIR:cow", text);
+                  "`%s`: expected DIR, DIR:ro, DIR:rw or DIR:cow", text);
         return error_hint(err, "name the directory: /srv/data, or /srv/data:rw");
     }
     path = strndup(text, len);

@@ -161,7 +161,7 @@ static int check(const struct config_place *place, const struct config_function 
         return config_place_wrong(place, "headers", "them only with a `request`", err);
     if (function->session &&
         json_object_get(json_object_get(function->schema, "properties"), function->session))
-        return config_place_wrong(place, "session", "a name that is no parameter", err);
+        return config_place_wrong(place, "session", "a name that is not a parameter", err);
     for (char **word = function->argv; word && *word; word++)
         if (check_word(place, function, "command", *word, err) < 0)
             return -1;

@@ -64,7 +64,7 @@ static int write_table(json_t *table, struct buf *out, struct error *err)
         return error_set(err, E_INVALID,
                          "expected {host = \"…\", methods = […], header = \"…\", private = true}");
     if (strpbrk(json_string_value(host), " "))
-        return error_set(err, E_INVALID, "`host` has a space in it");
+        return error_set(err, E_INVALID, "`host` contains a space");
     if (add_methods(json_object_get(table, "methods"), out, err) < 0 ||
         buf_add_str(out, json_string_value(host), err) < 0)
         return -1;

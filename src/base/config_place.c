@@ -132,7 +132,7 @@ static int expand(const struct config_place *place, const char *key, const char 
         if (!value) {
             (void)config_place_wrong(place, key,
                                      "a variable of the environment in ${…} that is set", err);
-            return error_hint(err, "set `%s` where belljar is started", name);
+            return error_hint(err, "set `%s` in the environment of belljar", name);
         }
         if (buf_add(out, text, (size_t)(open - text), err) < 0 || buf_add_str(out, value, err) < 0)
             return -1;

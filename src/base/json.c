@@ -108,7 +108,7 @@ int json_text_load(const char *text, size_t len, const struct json_text_limits *
         return error_set(err, E_INVALID, "line %d, column %d of the JSON: %s", mistake.line,
                          mistake.column,
                          json_error_code(&mistake) == json_error_null_character
-                             ? "a string holds \\u0000, which is not taken"
+                             ? "a string contains \\u0000, which is not accepted"
                              : mistake.text);
     *ret_value = value;
     return 0;

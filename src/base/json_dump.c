@@ -84,7 +84,7 @@ static int add(struct dump *dump, const char *text, size_t len)
         fiber_pause();
         dump->paused_at = dump->out->len;
         if (fiber_is_cancelled())
-            return error_set(dump->err, E_BUSY, "the text is not wanted any more");
+            return error_set(dump->err, E_BUSY, "the text is no longer wanted");
     }
     return buf_add(dump->out, text, len, dump->err);
 }

@@ -172,7 +172,7 @@ static int check_choice(const json_t *schema, const json_t *value, const char *w
         if (json_equal(choice, value))
             return 0;
     }
-    return choices ? error_set(err, E_INVALID, "`%s` is none of its choices", where) : 0;
+    return choices ? error_set(err, E_INVALID, "`%s` is not one of its choices", where) : 0;
 }
 
 static int validate_deep(const json_t *schema, const json_t *value, const char *where,

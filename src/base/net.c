@@ -69,7 +69,7 @@ static int wrong(const char *text, const char *why, struct error *err)
 {
     const char *header = strstr(text, " header=");
 
-    error_set(err, E_INVALID, "`%.*s` names no host: %s",
+    error_set(err, E_INVALID, "invalid host `%.*s`: %s",
               header ? (int)(header - text) : (int)strnlen(text, 200), text, why);
     return error_hint(err, "write " GRANT_HINT);
 }
@@ -127,7 +127,7 @@ static int read_options(const char *at, struct net_grant *grant, const char *tex
         if (strncmp(at, "header=", 7) == 0)
             return read_header(at + 7, grant, text, err);
         if (strncmp(at, "private", 7) != 0 || (at[7] && at[7] != ' '))
-            return wrong(text, "behind the host only `private` and `header=` may stand", err);
+            return wrong(text, "only `private` and `header=` may follow the host", err);
         grant->is_private = true;
         at += 7;
     }
@@ -142,7 +142,7 @@ static int read_host(const char *at, size_t len, struct net_grant *grant, const 
 
     grant->is_wildcard = len > 2 && at[0] == '*' && at[1] == '.';
     if (len && at[0] == '*' && !grant->is_wildcard)
-        return wrong(text, "a star stands for the first part of a name only, as in *.example.org",
+        return wrong(text, "a star may only replace the first part of a name, as in *.example.org",
                      err);
     if (grant->is_wildcard) {
         at += 2;
@@ -150,9 +150,9 @@ static int read_host(const char *at, size_t len, struct net_grant *grant, const 
     }
     why = host_parse_port(at, len, &grant->host, &grant->port);
     if (!why && grant->is_wildcard && (grant->host.is_address || !strchr(grant->host.name, '.')))
-        why = "a star needs a name with a dot behind it";
+        why = "a star needs a name with a dot after it";
     if (!why && grant->host.is_address && address_is_nobody(&grant->host.address))
-        why = "nobody has that address";
+        why = "that address is not assigned";
     if (why)
         return wrong(text, why, err);
     if (!grant->host.is_address)
@@ -161,7 +161,7 @@ static int read_host(const char *at, size_t len, struct net_grant *grant, const 
     address_text(&grant->host.address, name);
     if (memmem(at, len, name, strlen(name)))
         return 0;
-    wrong(text, "an address in a spelling of its own", err);
+    wrong(text, "an address in an unusual spelling", err);
     return error_hint(err, "write %s", name);
 }
 
@@ -360,7 +360,7 @@ static uint16_t port_of(const struct net_grant *grant, const struct net_ask *ask
 static const char *refusal_of(const struct net_grant *grant, const struct net_ask *ask)
 {
     if (ask->is_tunnel && needs_sight(grant))
-        return "it is granted for requests that the gate can read: ask for http://, not for a "
+        return "it is granted only for requests that Belljar can read: use http://, not a "
                "tunnel";
     if (ask->is_tunnel)
         return NULL;
@@ -498,7 +498,7 @@ int net_add_within(struct net *net, const struct net *allowed, const char *text,
     int r = parse(text, &asked, err);
 
     if (r == 0 && (asked.header || asked.is_private))
-        r = wrong(text, "`private` and `header=` are the operator's to say", err);
+        r = wrong(text, "only the operator may set `private` and `header=`", err);
     for (size_t i = 0; r == 0 && allowed && i < allowed->count; i++) {
         struct net_grant both;
 
@@ -513,6 +513,6 @@ int net_add_within(struct net *net, const struct net *allowed, const char *text,
     grant_done(&asked);
     if (r < 0 || has_any)
         return r;
-    error_set(err, E_DENIED, "`%.200s` is not among the hosts that are allowed here", text);
+    error_set(err, E_DENIED, "`%.200s` is not one of the allowed hosts", text);
     return error_hint(err, "the operator lists them as `net`");
 }

@@ -118,7 +118,8 @@ static char *own_dir(const char *variable, const char *const below_home[2], cons
             r = make_private(dir, err);
         }
     } else {
-        error_set(err, E_NOT_FOUND, "neither %s nor HOME says where to keep `%s`", variable, name);
+        error_set(err, E_NOT_FOUND,
+                  "cannot choose a directory for `%s`: neither %s nor HOME is set", name, variable);
         return NULL;
     }
     if (r == 0) {
@@ -145,7 +146,8 @@ char *paths_made(const char *name, struct error *err)
     if (!has_base && geteuid() == 0)
         r = asprintf(&path, "/var/lib/belljar/%s", name);
     else if (!has_base && (!home || *home != '/'))
-        r = error_set(err, E_NOT_FOUND, "neither XDG_DATA_HOME nor HOME says where `%s` is", name);
+        r = error_set(err, E_NOT_FOUND, "cannot find `%s`: neither XDG_DATA_HOME nor HOME is set",
+                      name);
     else
         r = asprintf(&path, "%s%s/belljar/%s", has_base ? base : home,
                      has_base ? "" : "/.local/share", name);

@@ -44,7 +44,7 @@ static int check_socket(int fd, struct error *err)
         (family == AF_UNIX || family == AF_INET || family == AF_INET6))
         return 0;
     error_set(err, E_INVALID, "descriptor %d is not a listening stream socket", fd);
-    return error_hint(err, "the socket unit says `ListenStream=` and `Accept=no`");
+    return error_hint(err, "use `ListenStream=` and `Accept=no` in the socket unit");
 }
 
 static int take_socket(int fd, struct error *err)

@@ -354,7 +354,7 @@ int read_file(const char *path, struct buf *text, struct error *err)
     if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
         return error_set(err, E_NOT_FOUND, "%s: no such file", path);
     if (fd < 0 && (errno == EACCES || errno == EPERM))
-        return error_set(err, E_DENIED, "%s: may not be read by this user", path);
+        return error_set(err, E_DENIED, "%s: is not readable for this user", path);
     if (fd < 0 || fstat(fd, &st) < 0)
         return error_errno(err, "open %s", path);
     if (!S_ISREG(st.st_mode))

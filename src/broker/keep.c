@@ -13,8 +13,8 @@ long keep_refused(struct broker *b, const struct place *place, const struct erro
 {
     if (err->code == E_TOO_LARGE)
         return judge_refuse(b, place, "change",
-                            "what would be lost does not fit into the space for undo", EDQUOT);
-    return judge_refuse(b, place, "change", "what would be lost cannot be saved for undo",
+                            "the old content does not fit into the space for undo", EDQUOT);
+    return judge_refuse(b, place, "change", "the old content cannot be saved for undo",
                         err->errnum == EACCES ? EACCES : EIO);
 }
 

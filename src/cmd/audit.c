@@ -90,7 +90,7 @@ static int read_limit(const char *text, size_t *ret_limit, struct error *err)
     errno = 0;
     number = strtoul(text, &end, 10);
     if (*text < '0' || *text > '9' || *end || errno) {
-        error_set(err, E_INVALID, "--limit `%s` is no number", text);
+        error_set(err, E_INVALID, "--limit: expected a whole number, got `%s`", text);
         return error_hint(err, "for example --limit 20");
     }
     *ret_limit = number;
@@ -111,7 +111,7 @@ static int take_word(const char *flag, const char *word, const char *const *know
     }
     error_set(err, E_INVALID, "%s `%s` is in no record", flag, word);
     return nearest ? error_hint(err, "did you mean `%s`?", nearest)
-                   : error_hint(err, "`man belljar-audit` lists those there are");
+                   : error_hint(err, "`man belljar-audit` lists them");
 }
 
 static int take_kind(struct audit *audit, struct error *err)

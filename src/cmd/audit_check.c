@@ -60,8 +60,8 @@ static int read_own(const struct audit *audit, struct keys *keys, struct error *
         return -1;
     if (is_new) {
         error_set(err, E_NOT_FOUND, "there is no key `%s` in `%s`", name, state);
-        return error_hint(err, "give the public one with --key; `belljar audit key` prints it "
-                               "where the trail is");
+        return error_hint(err, "pass the public key with --key; `belljar audit key` prints "
+                               "it on the host of the trail");
     }
     keys->public = *key_public(keys->pair);
     keys->has_public = true;

@@ -20,7 +20,7 @@
 
 static int no_time(const char *text, struct error *err)
 {
-    error_set(err, E_INVALID, "`%s` is no time", text);
+    error_set(err, E_INVALID, "invalid time `%s`", text);
     return error_hint(err, "for example 90s, 15m, 2h, 7d, 2026-01-31 or 2026-01-31T12:00 (UTC)");
 }
 
@@ -150,7 +150,7 @@ int audit_list(struct audit *audit, char **words, struct error *err)
     if (find(audit, &audit->filter, &listing, err) < 0)
         return -1;
     if (!listing.count && !audit->is_json)
-        (void)fprintf(stderr, "belljar: nothing of that kind is in the trail\n");
+        (void)fprintf(stderr, "belljar: no matching records\n");
     else if (!audit->has_limit && listing.count == audit->filter.limit && !audit->is_json)
         (void)fprintf(stderr, "belljar: the newest %zu; --all shows all\n", listing.count);
     return 0;

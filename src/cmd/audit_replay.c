@@ -82,7 +82,8 @@ static int keep_record(void *user, const struct index_row *row, const struct buf
         return 0;
     /* What somebody else put there is not run. */
     if (!witness_wrote(records->witness, line->data, line->len))
-        return error_set(err, E_DENIED, "its record was changed; `belljar audit verify` says more");
+        return error_set(err, E_DENIED,
+                         "its record was changed; `belljar audit verify` shows the details");
     *place = index_load(records->index, line);
     return *place ? 0 : error_set(err, E_INVALID, "a record cannot be read");
 }
@@ -395,7 +396,7 @@ static int judge(struct replay *replay, const char *id, const struct records *th
     cleanup(records_done) struct records now = {0};
 
     if (!then->start || !then->end)
-        return error_set(err, E_NOT_FOUND, "the trail has not both its beginning and its end");
+        return error_set(err, E_NOT_FOUND, "the trail lacks its beginning or its end");
     if (rebuild(replay, then->start, run, err) < 0 || run_again(replay, run, id, err) < 0 ||
         find_records(replay, run->id, &now, err) < 0)
         return -1;
@@ -455,8 +456,8 @@ static int open_all(struct replay *replay, struct error *err)
         index_find(replay->index, &audit->filter, remember_id, replay, err) < 0)
         return -1;
     if (!replay->n_ids) {
-        error_set(err, E_NOT_FOUND, "the trail knows no such run");
-        return error_hint(err, "`belljar audit list` shows what it knows");
+        error_set(err, E_NOT_FOUND, "no such run in the trail");
+        return error_hint(err, "`belljar audit list` shows the recorded runs");
     }
     config_limits(audit->config, CONFIG_DEFAULT, &limits);
     if (profiles_open(audit->config, &replay->profiles, err) < 0 ||

@@ -93,7 +93,7 @@ static int add_warning(struct buf *out, const json_t *value, struct error *err)
                                  " bytes are hidden behind labels",
                                  unseen, bytes) < 0)
         return -1;
-    if (unseen <= 0 && buf_add_str(out, "labels stand for hidden bytes", err) < 0)
+    if (unseen <= 0 && buf_add_str(out, "labels replace hidden bytes", err) < 0)
         return -1;
     if (buf_add_str(out, "; the whole has the sha256 ", err) < 0 ||
         terminal_line(digest ? digest : "?", digest ? strlen(digest) : 1, out, err) < 0)
@@ -177,8 +177,8 @@ int audit_show(struct audit *audit, char **words, struct error *err)
     buf_done(&showing.out);
     index_close(index);
     if (r == 0 && !showing.count) {
-        error_set(err, E_NOT_FOUND, "the trail knows nothing of `%s`", words[0]);
-        return error_hint(err, "`belljar audit list` shows what it knows");
+        error_set(err, E_NOT_FOUND, "there is no record of `%s` in the trail", words[0]);
+        return error_hint(err, "`belljar audit list` shows the recorded runs");
     }
     return r;
 }

@@ -308,7 +308,7 @@ static int check_only(const char *only, struct error *err)
         for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
             is_known |= strcmp(parts[i].name, word) == 0;
         if (!is_known) {
-            error_set(err, E_INVALID, "--only does not know `%.*s`", (int)len, at);
+            error_set(err, E_INVALID, "--only: unknown measurement `%.*s`", (int)len, at);
             return error_hint(err,
                               "it takes stock, throughput, growth, warm, teardown, idle, cell, "
                               "sessions, fork");

@@ -114,8 +114,8 @@ static void on_poll(void *arg)
 
 static int no_stock(struct error *err)
 {
-    error_set(err, E_SYSTEM, "the stock does not fill");
-    return error_hint(err, "`belljar doctor` says whether sandboxes can be made here");
+    error_set(err, E_SYSTEM, "the pool does not fill");
+    return error_hint(err, "`belljar doctor` reports whether sandboxes can be created here");
 }
 
 int drive_settle(struct drive *d, struct error *err)

@@ -239,7 +239,7 @@ const void *cmd_find_action(const char *command, const char *word, const void *a
     if (nearest)
         error_hint(err, "did you mean `belljar %s %s`?", command, nearest);
     else
-        error_hint(err, "`belljar %s --help` says more about them", command);
+        error_hint(err, "`belljar %s --help` describes them", command);
     return NULL;
 }
 
@@ -248,6 +248,6 @@ int cmd_bad_argument(const char *command, const char *word)
     struct error err = {0};
 
     error_set(&err, E_INVALID, "`belljar %s` does not take `%s`", command, word);
-    error_hint(&err, "`belljar %s --help` shows what it takes", command);
+    error_hint(&err, "`belljar %s --help` shows the usage", command);
     return cmd_fail(&err);
 }

@@ -120,7 +120,7 @@ static int add_one(const struct config *config, const char *name, struct buf *ou
         for (size_t i = 0; i < count; i++)
             known[i] = options[i].name;
         nearest = suggest_nearest(name, known, count);
-        error_set(err, E_NOT_FOUND, "no option is called `%s`", name);
+        error_set(err, E_NOT_FOUND, "there is no option `%s`", name);
         return nearest ? error_hint(err, "did you mean `%s`?", nearest)
                        : error_hint(err, "`belljar config` lists them");
     }
@@ -167,8 +167,8 @@ static int add_sample(const struct config *config, struct buf *out, struct error
 
     if (buf_add_str(
             out,
-            "# Belljar's configuration. Every line is a default: take the `#` away to change one.\n"
-            "# The environment counts more than this file, and flags more than both.\n",
+            "# Belljar's configuration. Every line shows a default: remove the `#` to change it.\n"
+            "# Environment variables override this file, and flags override both.\n",
             err) < 0)
         return -1;
     for (size_t i = 0; i < count; i++)

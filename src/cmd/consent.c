@@ -71,15 +71,14 @@ static int add_hidden(const struct consent *consent, struct buf *text)
 {
     if (!consent->hidden)
         return 0;
-    return buf_printf(text, NULL,
-                      "\n%llu bytes of it are HIDDEN: type `hidden` to allow it all the same",
+    return buf_printf(text, NULL, "\n%llu bytes of it are HIDDEN: type `hidden` to allow it anyway",
                       (unsigned long long)consent->hidden);
 }
 
 static const char *question_of(bool is_long, uint64_t hidden)
 {
     return is_long  ? "\nAllow it this time? [N/all] "
-           : hidden ? "\nAllow it this time, with what is hidden? [hidden/N] "
+           : hidden ? "\nAllow it this time, including the hidden part? [hidden/N] "
                     : "\nAllow it this time? [y/N] ";
 }
 

@@ -45,7 +45,7 @@ static const char *next_on_failure(const struct doctor *doctor)
     if (!hint && doctor->error.errnum == EPERM)
         return "a container may forbid it: docker run --security-opt seccomp=unconfined "
                "--security-opt apparmor=unconfined --security-opt systempaths=unconfined …";
-    return hint ? hint : "mend what stands above, then `belljar doctor` again";
+    return hint ? hint : "fix the problems above, then run `belljar doctor` again";
 }
 
 /* The advice for the layer that costs the grade most. */
@@ -71,7 +71,7 @@ const char *doctor_next(const struct doctor *doctor)
     if (layer)
         return layer;
     return doctor->has_proof ? "belljar run -c 'print(1)'"
-                             : "`belljar doctor --prove` sends hostile programs against all this";
+                             : "`belljar doctor --prove` tests all this with hostile programs";
 }
 
 const char *doctor_cgroup_kind(const struct doctor *doctor)

@@ -32,10 +32,10 @@ static const struct doctor_layer layers[] = {
 static const struct {
     const char *name, *meaning;
 } grades[] = {
-    [DOCTOR_A] = {"A", "every layer stands"},
-    [DOCTOR_B] = {"B", "every wall stands, a second one behind it is missing"},
-    [DOCTOR_C] = {"C", "every wall stands, but limits are watched instead of enforced"},
-    [DOCTOR_D] = {"D", "a wall is missing: profiles that insist on it do not run here"},
+    [DOCTOR_A] = {"A", "all layers are in place"},
+    [DOCTOR_B] = {"B", "all isolation layers are in place, a redundant one is missing"},
+    [DOCTOR_C] = {"C", "all isolation layers are in place, but limits are watched instead of enforced"},
+    [DOCTOR_D] = {"D", "an isolation layer is missing: profiles that require it do not run here"},
     [DOCTOR_F] = {"F", "nothing can run here"},
 };
 /* clang-format on */

@@ -67,7 +67,7 @@ static int check_answer(struct run *run, struct error *err)
               run_status_name(run->status), run->exit_code);
     if (run->exception.message)
         return error_hint(err, "it said: %s", run->exception.message);
-    return error_hint(err, "`belljar run -c 'print(1)'` shows what it wrote");
+    return error_hint(err, "run `belljar run -c 'print(1)'` to see its output");
 }
 
 static int run_trial(struct trial *trial, const struct profile *profile, bool accepts_less,

@@ -78,12 +78,12 @@ static int create(struct request *request, char **names, struct error *err)
     struct environment_wish *wish = &request->wish;
 
     if (names[1]) {
-        error_set(err, E_INVALID, "one environment at a time, not also `%s`", names[1]);
-        return error_hint(err, "packages come behind --with, with commas between them");
+        error_set(err, E_INVALID, "only one environment at a time; unexpected `%s`", names[1]);
+        return error_hint(err, "list packages after --with, separated by commas");
     }
     wish->name = names[0];
     if ((wish->packages.count == 0) == (wish->lock == NULL)) {
-        error_set(err, E_INVALID, "say what is to be installed, in one way");
+        error_set(err, E_INVALID, "name the packages to install with one of --with and --lock");
         return error_hint(err, "either --with PACKAGE,… or --lock FILE");
     }
     if (environment_make(wish, err) < 0)
@@ -173,15 +173,15 @@ static int act(struct request *request, char **words, struct error *err)
             return actions[i].run(request, words + 1, err);
         error_set(err, E_INVALID, "`belljar environment %s` takes %s", word,
                   actions[i].takes_names ? "a name" : "no names");
-        return error_hint(err, "`belljar environment --help` shows what it takes");
+        return error_hint(err, "`belljar environment --help` shows the usage");
     }
     if (!*word) {
         error_set(err, E_INVALID,
                   "`belljar environment` needs an action: create, list, show or rm");
-        return error_hint(err, "`belljar environment --help` says more");
+        return error_hint(err, "`belljar environment --help` shows the usage");
     }
     nearest = suggest_nearest(word, known, ARRAY_SIZE(known));
-    error_set(err, E_INVALID, "`belljar environment` does not know `%s`", word);
+    error_set(err, E_INVALID, "unknown action `%s` of `belljar environment`", word);
     return error_hint(err, nearest ? "did you mean `%s`?" : "`belljar environment --help` lists %s",
                       nearest ? nearest : "what it knows");
 }

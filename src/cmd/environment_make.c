@@ -40,7 +40,7 @@ static int check_package(const char *text, struct error *err)
         i++;
     if (i && !text[i])
         return 0;
-    error_set(err, E_INVALID, "`%s` is no package", text);
+    error_set(err, E_INVALID, "invalid package `%s`", text);
     return error_hint(err, "a package is a name, perhaps with versions: `duckdb>=1`");
 }
 
@@ -83,7 +83,7 @@ static int run(const struct command *c, const char *what, struct error *err)
     }
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
-    return status == 0 ? 0 : error_set(err, E_SYSTEM, "%s failed; its words are above", what);
+    return status == 0 ? 0 : error_set(err, E_SYSTEM, "%s failed; its output is above", what);
 }
 
 /* Wheels only: a source package runs code of its own when it is installed, outside any sandbox. */
@@ -161,7 +161,7 @@ static json_t *read_report(const char *path, struct error *err)
 
     if (!json_is_array(json_object_get(report, "install"))) {
         json_decref(report);
-        error_set(err, E_SYSTEM, "pip gave no report of what it would install");
+        error_set(err, E_SYSTEM, "pip did not report what it would install");
         error_hint(err, "pip has to be of version 22.3 or later");
         return NULL;
     }
@@ -185,7 +185,8 @@ static int write_lock(const struct site *site, const json_t *report, json_t *pac
         if (json_unpack((json_t *)item, "{s:{s:s, s:s}, s:{s:{s:s}}}", "metadata", "name", &name,
                         "version", &version, "download_info", "archive_info", "hash", &hash) < 0 ||
             strncmp(hash, "sha256=", 7) != 0 || check_package(name, err) < 0)
-            return error_set(err, E_SYSTEM, "pip gave no hash of what it would install");
+            return error_set(err, E_SYSTEM,
+                             "pip did not report the hashes of what it would install");
         if (buf_printf(&text, err, "%s==%s --hash=sha256:%s\n", name, version, hash + 7) < 0)
             return -1;
         (void)json_array_append_new(packages, json_pack("{s:s, s:s, s:s}", "name", name, "version",
@@ -356,7 +357,7 @@ static int fill(const struct environment_wish *wish, const struct site *site, st
     if ((wish->lock ? copy_lock(wish, site, err) : resolve(wish, site, packages, err)) < 0)
         return -1;
     if (wish->lock)
-        (void)fprintf(stderr, "installing what `%s` says\n", wish->lock);
+        (void)fprintf(stderr, "installing the packages listed in `%s`\n", wish->lock);
     else
         (void)fprintf(stderr, "installing %zu package%s\n", json_array_size(packages),
                       json_array_size(packages) == 1 ? "" : "s");
@@ -372,8 +373,9 @@ static int check_wheels(const char *dir, struct error *err)
 
     if (!dir || (stat(dir, &st) == 0 && S_ISDIR(st.st_mode)))
         return 0;
-    error_set(err, E_NOT_FOUND, "--wheels `%s` is no directory", dir);
-    return error_hint(err, "name one with *.whl files of the packages and of what they need");
+    error_set(err, E_NOT_FOUND, "--wheels: `%s` is not a directory", dir);
+    return error_hint(
+        err, "name a directory with the *.whl files of the packages and their dependencies");
 }
 
 int environment_make(const struct environment_wish *wish, struct error *err)
@@ -386,11 +388,11 @@ int environment_make(const struct environment_wish *wish, struct error *err)
     if (check_wheels(wish->wheels, err) < 0 || find_place(&site, wish->name, err) < 0)
         return -1;
     if (made_exists(wish->name)) {
-        error_set(err, E_INVALID, "there is an environment `%s`", wish->name);
+        error_set(err, E_INVALID, "the environment `%s` already exists", wish->name);
         return error_hint(err, "remove it first: `belljar environment rm %s`", wish->name);
     }
     if (environment_remove(wish->name, NULL) < 0 && errno != ENOENT)
-        return error_errno(err, "remove what is left in `%s`", site.dir);
+        return error_errno(err, "remove the remaining files in `%s`", site.dir);
     if (fill(wish, &site, err) == 0)
         return 0;
     (void)environment_remove(wish->name, NULL);
@@ -418,6 +420,6 @@ int environment_remove(const char *name, struct error *err)
         return error_errno(err, "remove `%s`", manifest);
     if (nftw(dir, remove_one, DEPTH_MAX, FTW_DEPTH | FTW_PHYS) == 0)
         return 0;
-    return errno == ENOENT ? error_set(err, E_NOT_FOUND, "no environment is called `%s`", name)
+    return errno == ENOENT ? error_set(err, E_NOT_FOUND, "there is no environment `%s`", name)
                            : error_errno(err, "remove `%s`", dir);
 }

@@ -254,7 +254,7 @@ static int take_found(const struct jsonc_scan *s, struct jsonc_object *o,
                       const struct jsonc_member *m, const char *key)
 {
     if (o->has_found)
-        return error_set(s->err, E_INVALID, "line %d: `%s` is there twice", line_of(s, m->key),
+        return error_set(s->err, E_INVALID, "line %d: `%s` is given twice", line_of(s, m->key),
                          key);
     o->has_found = true;
     o->found = *m;

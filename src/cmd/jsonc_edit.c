@@ -336,7 +336,9 @@ static int check_put(const struct buf *out, const char *const *path, const json_
         return -1;
     is_same = found && json_equal(found, value);
     json_decref(found);
-    return is_same ? 0 : error_set(err, E_INTERNAL, "the changed text does not say what it should");
+    return is_same ? 0
+                   : error_set(err, E_INTERNAL,
+                               "the changed text does not parse to the expected value");
 }
 
 int jsonc_put(const char *text, size_t len, const char *const *path, const json_t *value,

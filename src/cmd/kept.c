@@ -36,7 +36,7 @@ static struct run *new_reader(const struct kept *kept, struct error *err)
 
 static int withheld(struct error *err)
 {
-    return error_set(err, E_SYSTEM, "it could not be masked, and is not shown");
+    return error_set(err, E_SYSTEM, "it cannot be shown because it could not be masked");
 }
 
 /* The same with labels. The caller's; NULL: *err says why. */

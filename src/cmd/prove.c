@@ -218,10 +218,10 @@ static const char *breach_in(const struct program *p, const struct bait *bait, c
 
     for (size_t i = 0; i < ARRAY_SIZE(markers); i++)
         if (strstr(answer, markers[i]))
-            return i < 2 ? "it says so" : "a secret of the outside is in its answer";
+            return i < 2 ? "it says so" : "its answer contains a secret from outside";
     for (size_t i = 0; i < PROGRAM_TEXTS_MAX && p->forbid[i]; i++)
         if (strstr(answer, p->forbid[i]))
-            return "what must not be in its answer is";
+            return "its answer contains what it must not";
     return NULL;
 }
 
@@ -269,7 +269,7 @@ static void judge_answer(const struct program *p, const struct buf *answer, stru
         o->why = "another status";
     for (size_t i = 0; i < PROGRAM_TEXTS_MAX && p->require[i] && !o->why; i++)
         if (!output || !strstr(output, p->require[i]))
-            o->why = "its output lacks what it must have";
+            o->why = "its output lacks the expected text";
     o->output = output ? strdup(output) : NULL;
     json_decref(json);
 }
@@ -308,7 +308,7 @@ static int try_program(const struct program *p, const struct suite *suite, struc
     /* A missing cgroup explains another end than the promised one, and nothing that got out. */
     if (o->verdict == PROVE_UNEXPECTED && p->needs_cgroup && o->has_status && !o->has_cgroup) {
         o->verdict = PROVE_KNOWN;
-        o->why = "only a cgroup counts this, and there is none here";
+        o->why = "this needs a cgroup, and there is none here";
     }
     return 0;
 }

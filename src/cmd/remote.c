@@ -292,7 +292,7 @@ static int reach_session(struct remote *remote, const struct config *config,
         return open_session(remote, config, asked, err);
     }
     if (r == 0 && flag) {
-        error_set(err, E_INVALID, "the session `%s` is open, and --%s cannot be changed any more",
+        error_set(err, E_INVALID, "the session `%s` is open; --%s can no longer be changed",
                   remote->session, flag);
         return error_hint(err, "leave it out, or end the session: `belljar session rm`");
     }

@@ -159,7 +159,7 @@ static int read_seed(const char *text, struct run_request *asked, struct error *
     errno = 0;
     asked->seed = strtoull(text, &end, 10);
     if (!isdigit((unsigned char)*text) || *end || errno || asked->seed > LIMIT_SEED) {
-        error_set(err, E_INVALID, "--seed `%s` is no number", text);
+        error_set(err, E_INVALID, "--seed: expected a whole number, got `%s`", text);
         return error_hint(err, "a whole number from 0 to %lld", (long long)LIMIT_SEED);
     }
     asked->has_seed = true;
@@ -394,7 +394,7 @@ static int check_cow(const struct job *job, struct error *err)
         return 0;
     error_set(err, E_INVALID, "%s is for directories granted with :cow",
               job->applies ? "--apply" : "--diff");
-    return error_hint(err, "as in `--allow DIR:cow`; what is granted with :rw is written at once");
+    return error_hint(err, "use `--allow DIR:cow`; changes in :rw directories are written at once");
 }
 
 static int prepare(struct job *job, struct request *request, struct error *err)
@@ -532,7 +532,7 @@ static void name_the_flag(struct run *run, json_t *result)
     if (run->has_input || !e->name || strcmp(e->name, "EOFError") != 0)
         return;
     hint = strdup("input() has nothing to read: give it with `--stdin FILE`, or `--stdin -` for "
-                  "what belljar itself reads");
+                  "the input of belljar itself");
     if (hint) {
         free(e->hint);
         e->hint = hint;
@@ -564,12 +564,12 @@ static int settle_changes(struct job *job, struct error *err)
     if (!run->cow || run->error.code != E_NONE)
         return 0;
     if (changes_do(run->cow, run, &show, &job->changes, err) < 0)
-        return error_wrap(err, "look at what was changed");
+        return error_wrap(err, "read the changes");
     if (!job->applies || run->status != RUN_SUCCESS)
         return 0;
     apply.version = json_string_value(json_object_get(job->changes, "version"));
     if (changes_do(run->cow, run, &apply, &job->settled, err) < 0)
-        return error_wrap(err, "apply what was changed");
+        return error_wrap(err, "apply the changes");
     return 0;
 }
 
@@ -662,7 +662,7 @@ static int prepare_remote(struct job *job, struct request *request, struct error
     if (!run)
         return error_memory(err);
     if (job->applies || job->has_diffs) {
-        error_set(err, E_INVALID, "--apply and --diff are not for a server");
+        error_set(err, E_INVALID, "--apply and --diff do not work with --server");
         return error_hint(err, "`belljar session diff` and `belljar session apply` are");
     }
     if (request->config) {

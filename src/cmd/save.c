@@ -30,7 +30,7 @@ int save_open(struct save *save, const char *path, const char *program, struct e
 
         error_errno(err, "--save `%s`", path);
         err->code = saved == ENOENT ? E_NOT_FOUND : E_INVALID;
-        return error_hint(err, "name a directory that is there");
+        return error_hint(err, "name an existing directory");
     }
     save->path = path;
     save->name = name_for(program);

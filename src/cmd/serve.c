@@ -44,7 +44,7 @@
 /* Programs with their input and files, from the request to their end. */
 #define PENDING_BYTES (256 * MIB)
 
-/* Answers kept for those who ask again. */
+/* Answers kept for repeated requests. */
 #define KEPT_ANSWERS 100
 #define KEPT_KEYED   1000 /* asked for under a key: a whole batch */
 #define KEPT_BYTES   (64 * MIB)

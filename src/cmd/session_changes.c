@@ -54,7 +54,7 @@ static int check_hidden(const struct query *q, struct error *err)
                        strspn(q->hidden, "0123456789") == strlen(q->hidden)))
         return 0;
     error_set(err, E_INVALID, "--with-hidden: expected a whole number, got `%.40s`", q->hidden);
-    return error_hint(err, "`belljar session diff` says how many bytes are hidden");
+    return error_hint(err, "`belljar session diff` reports the number of hidden bytes");
 }
 
 static json_t *body_of(const struct query *q, char **paths)

@@ -256,7 +256,7 @@ static int check_owner(const struct wish *wish, const json_t *entry, struct erro
         (command && strcmp(slash ? slash + 1 : command, "belljar") == 0))
         return 0;
     error_set(err, E_DENIED, "`%s` is the name of another server there", wish->name);
-    return error_hint(err, "give ours another one with --name, or --replace it");
+    return error_hint(err, "choose another name with --name, or use --replace");
 }
 
 static bool is_same(const struct buf *a, const struct buf *b)
@@ -282,7 +282,7 @@ static int put_entry(const struct wish *wish, const struct setup_file *file, con
     if (!entry)
         return -1;
     if (present && !json_is_object(present))
-        r = error_set(err, E_INVALID, "`%s` is there and is not an object", wish->name);
+        r = error_set(err, E_INVALID, "`%s` exists and is not an object", wish->name);
     else
         r = setup_client_put(wish->client, &file->text, wish->name, entry, out, err);
     json_decref(entry);
@@ -305,7 +305,7 @@ static int add(const struct wish *wish, const struct setup_file *file, const jso
         return -1;
     (void)say(present ? "changed the entry in" : "added to", file);
     if (file->is_there)
-        (void)printf("belljar: as it was before: %s\n", file->backup);
+        (void)printf("belljar: backup of the old file: %s\n", file->backup);
     return 0;
 }
 
@@ -432,7 +432,7 @@ static int verify(const struct wish *wish, struct error *err)
         terminal_line(buf_str(&line), line.len, &shown, err) < 0)
         return -1;
     if (verdict == SETUP_NOT_INSTALLED) {
-        (void)printf("belljar: `%s` is not installed here, so nobody was asked\n",
+        (void)printf("belljar: `%s` is not installed here, so the connection was not checked\n",
                      wish->client->program);
         return 0;
     }
@@ -440,9 +440,9 @@ static int verify(const struct wish *wish, struct error *err)
         (void)printf("belljar: `%s mcp list` says: %s\n", wish->client->program, buf_str(&shown));
     if (verdict != SETUP_FAILS)
         return 0;
-    error_set(err, E_PROTOCOL, "`%s mcp list` does not say that the server works",
+    error_set(err, E_PROTOCOL, "`%s mcp list` does not report that the server works",
               wish->client->program);
-    return error_hint(err, "the entry is written; run it by hand to see what is wrong");
+    return error_hint(err, "the entry is written; run its command by hand to see the error");
 }
 
 static int set_up(const struct wish *wish, struct error *err)
@@ -456,7 +456,7 @@ static int set_up(const struct wish *wish, struct error *err)
         return -1;
     if (setup_client_get(wish->client, &file.text, wish->name, &present, err) < 0) {
         error_wrap(err, "%s", file.path);
-        return error_hint(err, "it was left as it is; mend it, then try again");
+        return error_hint(err, "the file is unchanged; fix it, then try again");
     }
     r = wish->is_remove ? take_away(wish, &file, present, err) : add(wish, &file, present, err);
     json_decref(present);

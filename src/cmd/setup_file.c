@@ -29,8 +29,8 @@ static int resolve(struct setup_file *file, const char *path, struct error *err)
     if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
         file->path = realpath(path, NULL);
         if (!file->path && errno == ENOENT) {
-            error_set(err, E_INVALID, "%s is a link to a file that is not there", path);
-            return error_hint(err, "remove the link, or make what it leads to");
+            error_set(err, E_INVALID, "%s is a link to a missing file", path);
+            return error_hint(err, "remove the link, or create its target");
         }
     } else {
         file->path = strdup(path);
@@ -66,7 +66,7 @@ int setup_file_read(struct setup_file *file, const char *path, struct error *err
     if (fd < 0 && errno == ENOENT)
         return 0;
     if (fd < 0 && (errno == EACCES || errno == EPERM))
-        return error_set(err, E_DENIED, "%s may not be read by this user", file->path);
+        return error_set(err, E_DENIED, "%s is not readable for this user", file->path);
     if (fd < 0)
         return error_errno(err, "open %s", file->path);
     file->is_there = true;
@@ -96,7 +96,7 @@ static int check_writable(const struct setup_file *file, struct error *err)
     if (!file->is_there || ((file->before.st_mode & S_IWUSR) && access(file->path, W_OK) == 0))
         return 0;
     error_set(err, E_DENIED, "%s is read-only", file->path);
-    return error_hint(err, "make it writable, or write it yourself: `--print` shows what");
+    return error_hint(err, "make it writable, or add the entry yourself: `--print` shows it");
 }
 
 /* The client itself may have written it meanwhile; its words must not be lost. */

@@ -291,7 +291,7 @@ static int check_directory(const char *path, struct error *err)
 
     if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)) {
         error_set(err, E_NOT_FOUND, "--save `%s` is not a directory", path);
-        return error_hint(err, "name a directory that is there");
+        return error_hint(err, "name an existing directory");
     }
     return 0;
 }
@@ -341,7 +341,7 @@ static void on_session_start(void *user, struct session *session)
 
     (void)session;
     if (editor_is_interactive(shell->editor))
-        shell_say("%s in a sandbox, profile %s; `:help` says what else there is",
+        shell_say("%s in a sandbox, profile %s; `:help` lists the commands",
                   shell->language == RUN_PYTHON ? "Python" : "Bash", shell->config->profile);
     shell_ask(shell);
 }
@@ -363,7 +363,7 @@ void shell_on_session_end(void *user, struct session *session, const char *why)
         shell->session = shell->list[i];
     if (shell->session) {
         number = shell_session_number(shell, &count);
-        shell_say("belljar: going on in session %zu", number);
+        shell_say("belljar: continuing in session %zu", number);
         return;
     }
     shell->exit_code = CMD_EXIT_OWN;

@@ -188,7 +188,7 @@ void shell_run_cell(struct shell *shell)
 void shell_interrupt(struct shell *shell)
 {
     if (shell->is_interrupted)
-        shell_say("stopping the cell; its kernel is killed if it does not listen");
+        shell_say("stopping the cell; its kernel is killed if it does not react");
     shell->is_interrupted = true;
     if (shell->session && !session_interrupt(shell->session))
         session_cancel(shell->session, shell->cell); /* it waits for its sandbox */

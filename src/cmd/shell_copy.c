@@ -120,7 +120,7 @@ static void on_fork(void *user, const struct session_copied *result)
     if (!has_failed(shell, result)) {
         say_lost(result);
         (void)shell_list_sessions(shell);
-        shell_say("`:switch N` goes on in one of them");
+        shell_say("`:switch N` continues in one of them");
     }
     shell_ask(shell);
 }

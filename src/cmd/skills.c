@@ -148,7 +148,7 @@ static int name_of(const char *path, char name[STORE_NAME_MAX + 1], struct error
     base = base ? base + 1 : path;
     len = strlen(base);
     if (len <= 3 || strcmp(base + len - 3, ".py") != 0 || len - 3 > STORE_NAME_MAX) {
-        error_set(err, E_INVALID, "`%s` is no skill", path);
+        error_set(err, E_INVALID, "`%s` is not a skill", path);
         return error_hint(err, "a skill is a module, NAME.py, a folder with a SKILL.md, or a ZIP "
                                "file of one");
     }

@@ -115,8 +115,8 @@ int skills_try(const struct kept *kept, struct span code, bool only_checks, stru
     explain(kept, trial.run);
     if (only_checks) {
         error_set(err, E_DENIED, "its Python would not run, and nothing was stored");
-        return error_hint(err, "mend it, or let it do more: --profile");
+        return error_hint(err, "fix it, or choose another profile with --profile");
     }
     error_set(err, E_DENIED, "the code did not run to its end, and was not stored");
-    return error_hint(err, "a skill defines things, and does nothing else when it is run");
+    return error_hint(err, "a skill should only define functions and classes when it is run");
 }

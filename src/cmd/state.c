@@ -56,7 +56,7 @@ static int split_name(const char *text, char name[STORE_NAME_MAX + 2], int64_t *
     long long version = text[len] ? strtoll(text + len + 1, &end, 10) : 0;
 
     if (end && (*end || end == text + len + 1 || version < 1))
-        return error_set(err, E_INVALID, "`%s`: behind the @ stands the number of a version", text);
+        return error_set(err, E_INVALID, "`%s`: expected a version number after the @", text);
     (void)snprintf(name, STORE_NAME_MAX + 2, "%.*s", (int)len, text); /* too long stays so */
     *ret_version = version;
     return 0;

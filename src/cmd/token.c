@@ -152,8 +152,8 @@ static int check(const struct wish *wish, bool is_new, const char *name, struct 
     if (strcmp(name, TOKEN_FIRST) == 0 ? access(wish->first_path, F_OK) == 0
                                        : tokens_find(&tokens, name) != NULL)
         return 0;
-    error_set(err, E_NOT_FOUND, "no token is called `%.80s`", name);
-    return error_hint(err, "`belljar token list` has their names");
+    error_set(err, E_NOT_FOUND, "there is no token `%.80s`", name);
+    return error_hint(err, "`belljar token list` shows their names");
 }
 
 /* Who may ask is written down like everything else: before it holds. */
@@ -189,7 +189,7 @@ static int add(struct wish *wish, char **names, struct error *err)
         r = printf("%s\n", token) < 0 || fflush(stdout) != 0 ? error_errno(err, "print the token")
                                                              : 0;
         if (r == 0)
-            (void)fprintf(stderr, "belljar: this is the only time that the token is shown\n");
+            (void)fprintf(stderr, "belljar: the token is not shown again\n");
     }
     explicit_bzero(token, sizeof(token));
     return r;
@@ -269,11 +269,11 @@ static int list(struct wish *wish, char **names, struct error *err)
 static int remove_first(const struct wish *wish, struct error *err)
 {
     if (unlink(wish->first_path) == 0) {
-        (void)fprintf(stderr, "belljar: a server that runs knows it until it is started again\n");
+        (void)fprintf(stderr, "belljar: a running server accepts it until it is restarted\n");
         return 0;
     }
     if (errno == ENOENT)
-        return error_set(err, E_NOT_FOUND, "no token is called `%s`", TOKEN_FIRST);
+        return error_set(err, E_NOT_FOUND, "there is no token `%s`", TOKEN_FIRST);
     return error_errno(err, "remove `%s`", wish->first_path);
 }
 

@@ -36,8 +36,7 @@ static void statement_done(struct statement *statement)
  * earnest; should it be all the same, this is said and nothing is changed. */
 static int is_lost(const struct scan *s)
 {
-    return error_set(s->err, E_UNSUPPORTED, "cannot find the way through the file at byte %zu",
-                     s->at);
+    return error_set(s->err, E_UNSUPPORTED, "cannot parse the file at byte %zu", s->at);
 }
 
 static int peek(const struct scan *s)
@@ -274,7 +273,7 @@ static int check(const struct buf *out, json_t *wanted, const char *outer, struc
 
     if (parse(buf_str(out), out->len, &found, NULL) < 0) {
         error_set(err, E_UNSUPPORTED, "the tables of this file cannot be added to");
-        return error_hint(err, "write it by hand: `--print` shows what");
+        return error_hint(err, "add the entry by hand: `--print` shows it");
     }
     drop_empty(found, outer);
     drop_empty(wanted, outer);
@@ -282,7 +281,7 @@ static int check(const struct buf *out, json_t *wanted, const char *outer, struc
     json_decref(found);
     if (is_same)
         return 0;
-    error_set(err, E_UNSUPPORTED, "`%s` is written in a way that is not changed here", outer);
+    error_set(err, E_UNSUPPORTED, "`%s` is written in a form that Belljar does not edit", outer);
     return error_hint(err, "change it by hand: `--print` shows how");
 }
 

@@ -84,7 +84,7 @@ static void print_answer(const json_t *answer)
                       number(answer, "n_done"), number(answer, "n_done") == 1 ? "" : "s",
                       is_dry ? "would be" : "were", number(answer, "n_conflicts"));
     if (undo)
-        (void)fprintf(stderr, "to take that back: belljar undo %s\n", undo);
+        (void)fprintf(stderr, "to undo that: belljar undo %s\n", undo);
 }
 
 static int undo(const struct wish *wish, const char *run, struct error *err)

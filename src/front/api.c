@@ -113,7 +113,7 @@ void api_wait_end(struct api_waiting *w)
 struct store *api_kept(const struct api *api, struct error *err)
 {
     if (!api->kept) {
-        error_set(err, E_UNSUPPORTED, "there is no place to keep anything");
+        error_set(err, E_UNSUPPORTED, "there is no directory for stored data");
         error_hint(err, "start Belljar with HOME or XDG_STATE_HOME set");
     }
     return api->kept;

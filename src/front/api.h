@@ -89,17 +89,17 @@ extern const struct route coderunner_routes[];
     API_INPUT_FIELDS
 
 #define API_INPUT_FIELDS                                                                           \
-    {"language", SCHEMA_STRING, .choices = "python,bash", .help = "python unless it says bash"},   \
-    {"stdin", SCHEMA_STRING, .help = "what it reads as standard input"},                           \
+    {"language", SCHEMA_STRING, .choices = "python,bash", .help = "python (default) or bash"},   \
+    {"stdin", SCHEMA_STRING, .help = "its standard input"},                           \
     {"auto_print", SCHEMA_BOOLEAN,                                                                 \
      .help = "echo the last expression, as the Python prompt does"},                               \
     {"correlation_id", SCHEMA_STRING, .max_len = 128,                                              \
      .help = "comes back with the answer; one is made up without it"},                             \
-    {"receipt", SCHEMA_BOOLEAN, .help = "answer with a signed receipt, too"}
+    {"receipt", SCHEMA_BOOLEAN, .help = "also return a signed receipt"}
 
 #define API_PROGRAM_FIELDS                                                                         \
     {"filename", SCHEMA_STRING, .max_len = 4096,                                                   \
-     .help = "what the program goes by, in tracebacks and as its own name"},                       \
+     .help = "name of the program, in tracebacks and as its own name"},                       \
     {"args", SCHEMA_STRINGS, .max_len = LIMIT_ARGS_COUNT - 1, .help = "its arguments"}
 
 #define API_SEED_FIELD                                                                             \
@@ -107,10 +107,10 @@ extern const struct route coderunner_routes[];
      .help = "the same program and input give the same output"}
 
 #define API_PROFILE_FIELDS                                                                         \
-    {"profile", SCHEMA_STRING, .max_len = 64, .help = "what it may do: the name of a profile"},    \
+    {"profile", SCHEMA_STRING, .max_len = 64, .help = "name of its profile"},    \
     {"env", SCHEMA_MAP, .max_len = LIMIT_ENV_COUNT, .help = "variables to set inside"},            \
     {"environment", SCHEMA_STRING, .max_len = 64,                                                  \
-     .help = "which packages it finds: the name of an environment"},                               \
+     .help = "name of the environment with its packages"},                               \
     {"allow", SCHEMA_STRINGS, .max_len = LIMIT_GRANTS,                                             \
      .help = "directories of the host that it sees at their own place: DIR, DIR:rw to write, or "       \
              "DIR:cow (sessions): what it writes waits to be applied or discarded"},           \

@@ -59,11 +59,11 @@ static void approve_cell(struct request *request)
 
 /* clang-format off */
 static const struct schema_field approve_fields[] = {
-    {"approve", SCHEMA_BOOLEAN, .is_required = true, .help = "true: the call goes on; false: it is refused"},
-    {"approval_id", SCHEMA_STRING, .is_required = true, .max_len = 64, .help = "of the question that is answered"},
+    {"approve", SCHEMA_BOOLEAN, .is_required = true, .help = "true: the call continues; false: it is refused"},
+    {"approval_id", SCHEMA_STRING, .is_required = true, .max_len = 64, .help = "id of the question"},
     {"accept_hidden", SCHEMA_INTEGER, .min = 0, .max = 1e15,
      .help = "`hidden_bytes` of the question: approve it although so much of it was not shown"},
-    {"sha256", SCHEMA_STRING, .max_len = 64, .help = "of the question: only this call, with these arguments"},
+    {"sha256", SCHEMA_STRING, .max_len = 64, .help = "hash from the question: only this call, with these arguments"},
     {0},
 };
 
@@ -72,10 +72,10 @@ const struct route api_approval_routes[] = {
      .summary = "calls of your programs that wait for approval"},
     {"POST", "/v1/runs/{run}/approve", approve_run, .body = approve_fields, .max_body = KIB,
      .answers = "Approved", .status = 200, .tag = "runs",
-     .summary = "approve a call that the run waits with, or refuse it"},
+     .summary = "approve or refuse a call that a run waits for"},
     {"POST", "/v1/sessions/{session}/approve", approve_cell, .body = approve_fields, .max_body = KIB,
      .answers = "Approved", .status = 200, .tag = "sessions",
-     .summary = "the same for the cell that runs in a session"},
+     .summary = "approve or refuse a call that a session's cell waits for"},
     {0},
 };
 /* clang-format on */

@@ -34,7 +34,7 @@
     API_INPUT_FIELDS, API_PROFILE_FIELDS, API_LIMITS_OF_CELL API_LIMITS_OF_SANDBOX API_SEED_FIELD, \
     API_PROGRAM_FIELDS,                                                                            \
     PARCEL_FIELDS,                                                                                 \
-    {"expected_output", SCHEMA_STRING, .help = "what it should write to standard output"},         \
+    {"expected_output", SCHEMA_STRING, .help = "its expected standard output"},         \
     {"compare", SCHEMA_STRING, .choices = VERDICT_RULES,                                           \
      .help = "lines: white space at the end of lines and of the whole does not count; exact; "     \
              "tokens: white space only separates"}
@@ -48,7 +48,8 @@ static const struct schema_field item_fields[] = {
 
 static const struct schema_field batch_fields[] = {
     {"runs",               SCHEMA_OBJECTS, .is_required = true, .max_len = BATCH_MAX, .items = item_fields,
-     .help = "what is to be run; a field that one does not have is taken from beside this list"},
+     .help =
+         "the programs to run; a field missing in one is taken from the fields next to this list"},
     ITEM_FIELDS,
     {0},
 };
@@ -345,7 +346,7 @@ static bool take_up(struct item *item, const struct once_key *key)
     if (job) {
         follow(item, job);
     } else if (entry) {
-        error_set(&err, E_NOT_FOUND, "this was run before; its answer is not kept any more");
+        error_set(&err, E_NOT_FOUND, "this was run before; its answer is no longer kept");
         error_hint(&err, "send the batch under another Idempotency-Key to run it again");
         fail(item, &err);
     }

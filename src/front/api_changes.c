@@ -6,7 +6,7 @@
 #include "front/changes.h"
 
 static const struct schema_field show_fields[] = {
-    {"path",           SCHEMA_STRING, .max_len = 4096, .help = "only what is there or below"},
+    {"path",           SCHEMA_STRING, .max_len = 4096, .help = "only changes at or below this path"},
     {"diff", SCHEMA_BOOLEAN, .help = "with the lines that changed, as unified diffs"},
     {0               },
 };
@@ -14,13 +14,13 @@ static const struct schema_field show_fields[] = {
 /* clang-format off */
 #define PATHS_FIELD                                                                                \
     {"paths", SCHEMA_STRINGS, .max_len = 100,                                                      \
-     .help = "only what is there or below, as the list of changes has it; everything without it"}, \
+     .help = "only changes at or below this path, as in the list of changes (default: all)"}, \
     {"version", SCHEMA_STRING, .max_len = 64,                                                      \
-     .help = "of the list that was looked at: refused where the changes are others by now"}
+     .help = "version of the list you looked at; refused if the changes differ now"}
 
 static const struct schema_field apply_fields[] = {
     PATHS_FIELD,
-    {"force", SCHEMA_BOOLEAN, .help = "overwrite what has changed on the disk, too"},
+    {"force", SCHEMA_BOOLEAN, .help = "also overwrite files that changed on the disk"},
     {"accept_hidden", SCHEMA_INTEGER, .min = 0, .max = 1e15,
      .help = "`hidden_bytes` of these changes: apply them although so much of them was not shown"},
     {0},
@@ -98,7 +98,7 @@ static void discard(struct request *request)
 /* clang-format off */
 const struct route api_changes_routes[] = {
     {"GET", "/v1/sessions/{session}/changes", show, .query = show_fields, .answers = "Changes", .status = 200,
-     .tag = "sessions", .summary = "what was changed in copy-on-write directories and is not on the disk"},
+     .tag = "sessions", .summary = "changes in copy-on-write directories that are not on the disk yet"},
     {"POST", "/v1/sessions/{session}/apply", apply, .body = apply_fields, .max_body = MIB,
      .answers = "Settled", .status = 200, .tag = "sessions", .summary = "write the changes to the disk, each file as a whole"},
     {"POST", "/v1/sessions/{session}/discard", discard, .body = discard_fields, .max_body = MIB,

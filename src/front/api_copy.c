@@ -11,7 +11,7 @@ static const struct schema_field name_fields[] = {
 };
 
 static const struct schema_field fork_fields[] = {
-    {"n",       SCHEMA_INTEGER, .min = 1, .max = 256, .help = "how many copies; 1 without it"},
+    {"n",       SCHEMA_INTEGER, .min = 1, .max = 256, .help = "number of copies (default 1)"},
     {0},
 };
 
@@ -154,7 +154,7 @@ static void forget(struct request *request)
 const struct route api_copy_routes[] = {
     {"POST", "/v1/sessions/{session}/fork", fork_session, .body = fork_fields, .max_body = KIB,
      .answers = "Copied", .status = 200, .tag = "sessions",
-     .summary = "new sessions with the same variables and files, each in a sandbox of its own"},
+     .summary = "new sessions with the same variables and files, each in its own sandbox"},
     {"POST", "/v1/sessions/{session}/checkpoint", checkpoint, .body = name_fields, .max_body = KIB,
      .answers = "Copied", .status = 200, .tag = "sessions", .summary = "keep the present variables and files under a name"},
     {"POST", "/v1/sessions/{session}/restore", restore, .body = name_fields, .max_body = KIB,

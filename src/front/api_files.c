@@ -49,13 +49,13 @@ static const struct files *find_path(struct request *request, char path[PATH_MAX
 #define AFTER_BYTES (4 * PATH_MAX)
 
 static const struct schema_field list_fields[] = {
-    {"path",           SCHEMA_STRING, .max_len = 4096, .help = "the directory; /workspace without it"},
+    {"path",           SCHEMA_STRING, .max_len = 4096, .help = "the directory (default /workspace)"},
     {"depth", SCHEMA_INTEGER, .min = 0, .max = 64,
      .help = "1 (the default): its own entries; 0: all the way down"},
     {"after",                SCHEMA_STRING, .max_len = AFTER_BYTES,
-     .help = "only paths that sort behind this one: the last of the page before"},
+     .help = "only paths that sort after this one: the last path of the previous page"},
     {"limit",  SCHEMA_INTEGER, .min = 1, .max = LIMIT_FILES_WALK,
-     .help = "entries of one page; 1000 without it. 512 KiB of paths end a page, too"},
+     .help = "entries per page (default 1000); a page also ends at 512 KiB of paths"},
     {0      },
 };
 
@@ -412,13 +412,13 @@ static void delete_file(struct request *request)
 /* clang-format off */
 const struct route api_file_routes[] = {
     {"GET", "/v1/sessions/{session}/files", list_files, .query = list_fields, .answers = "Files",
-     .status = 200, .tag = "files", .summary = "what is in a directory of /workspace, by path"},
+     .status = 200, .tag = "files", .summary = "the entries of a directory of /workspace, by path"},
     {"GET", "/v1/sessions/{session}/files/{path...}", get_file, .type = "application/octet-stream",
      .has_ranges = true, .status = 200, .tag = "files",
      .summary = "the bytes of a file, or with `Range` a part of them (206)"},
     {"PUT", "/v1/sessions/{session}/files/{path...}", put_file, .begin = begin_put,
      .query = put_fields, .max_body = UPLOAD_BYTES, .answers = "File", .status = 200, .tag = "files",
-     .summary = "write a file, whole or not at all; directories above it are made"},
+     .summary = "write a file, whole or not at all; missing parent directories are created"},
     {"DELETE", "/v1/sessions/{session}/files/{path...}", delete_file, .query = delete_fields,
      .status = 204, .tag = "files", .summary = "delete a file, a link or a directory"},
     {0},

@@ -38,7 +38,7 @@ static void answer_other_body(struct request *request)
 {
     struct error err = {0};
 
-    error_set(&err, E_INVALID, "this Idempotency-Key stands for another request");
+    error_set(&err, E_INVALID, "this Idempotency-Key was used for another request");
     error_hint(&err, "a key is for one request and its repetitions; take a new one");
     request_answer_error_as(request, 422, NULL, &err);
 }
@@ -47,7 +47,7 @@ static void answer_forgotten(struct request *request)
 {
     struct error err = {0};
 
-    error_set(&err, E_NOT_FOUND, "this request was taken before; its answer is not kept any more");
+    error_set(&err, E_NOT_FOUND, "this request was accepted before; its answer is no longer kept");
     error_hint(&err, "it is not run again under this Idempotency-Key; take a new one to do so");
     request_answer_error_as(request, 409, NULL, &err);
 }

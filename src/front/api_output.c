@@ -18,11 +18,11 @@
 #define MATCH_SHOWN (4 * KIB)
 
 const struct schema_field api_output_fields[] = {
-    {"stream",                    SCHEMA_STRING, .choices = "stdout,stderr", .help = "stdout unless it says stderr"},
+    {"stream",                    SCHEMA_STRING, .choices = "stdout,stderr", .help = "stdout (default) or stderr"},
     {"offset", SCHEMA_INTEGER, .min = 0, .max = 1e15,
-     .help = "the first byte, or the place where the answer before ended"},
+     .help = "the first byte, or where the previous answer ended"},
     {"line",                           SCHEMA_INTEGER, .min = 1, .max = 1e15,
-     .help = "the first line, from 1; the answer has whole lines then"},
+     .help = "the first line, from 1; the answer then has whole lines"},
     {"limit",             SCHEMA_INTEGER, .min = 1, .max = LIMIT_SPOOL_PAGE,
      .help = "at most so many bytes, lines or matches"},
     {"search",                SCHEMA_STRING, .max_len = LIMIT_PATTERN_BYTES,
@@ -151,8 +151,8 @@ json_t *api_output_json(const struct job *job, const json_t *query, struct error
     json_t *object;
 
     if (!spool) {
-        error_set(err, E_NOT_FOUND, "nothing more is kept of this output than the answer has");
-        error_hint(err, "`output_handle` in the answer says where there is more");
+        error_set(err, E_NOT_FOUND, "no more of this output is kept than the answer contains");
+        error_hint(err, "use the `output_handle` of a result");
         return NULL;
     }
     if (json_object_get(query, "search"))

@@ -116,10 +116,10 @@ const struct route api_run_routes[] = {
     {"GET", "/v1/runs/{run}", show_run, .answers = "Result", .status = 200, .tag = "runs",
      .summary = "the answer of a run, kept for a while; `status` is `running` until then"},
     {"GET", "/v1/runs/{run}/events", follow_run, .streams = true, .status = 200, .tag = "runs",
-     .summary = "the events of a run, behind the one that `Last-Event-ID` names"},
+     .summary = "the events of a run after the one in `Last-Event-ID`"},
     {"POST", "/v1/runs/{run}/cancel", cancel_run, .body = nothing, .max_body = KIB,
      .answers = "Cancelled", .status = 200, .tag = "runs",
-     .summary = "stop a run; its answer, with what it wrote so far, goes to who waits for it"},
+     .summary = "stop a run; its result, with the output so far, goes to the waiting client"},
     {0},
 };
 /* clang-format on */

@@ -9,11 +9,11 @@
 /* clang-format off */
 static const struct schema_field open_fields[] = {
     {"name", SCHEMA_STRING, .max_len = 64,
-     .help = "to find it by, beside its id; up to 64 letters, digits, `.`, `_` and `-`"},
+     .help = "an optional name besides the id; up to 64 letters, digits, `.`, `_` and `-`"},
     {"idle_s", SCHEMA_NUMBER, .min = 1, .max = 2592000,
-     .help = "it ends when nothing was run in it for so long"},
+     .help = "seconds without a cell after which it ends"},
     {"lifetime_s", SCHEMA_NUMBER, .min = 1, .max = 2592000,
-     .help = "it ends so long after it was opened"},
+     .help = "seconds until it ends after it was opened"},
     API_PROFILE_FIELDS,
     API_LIMITS_OF_CELL
     API_LIMITS_OF_SANDBOX
@@ -31,7 +31,7 @@ static const struct schema_field cell_fields[] = {
 static const struct schema_field nothing[] = {{0}};
 
 static const struct schema_field restart_fields[] = {
-    {"language",                SCHEMA_STRING, .choices = "python,bash", .help = "python unless it says bash"},
+    {"language",                SCHEMA_STRING, .choices = "python,bash", .help = "python (default) or bash"},
     {0},
 };
 

@@ -184,7 +184,7 @@ static int write_saved(const struct run *run, void *user, struct buf *out, int *
 
 static const struct schema_field put_fields[] = {
     {"profile",      SCHEMA_STRING, .max_len = 64,
-     .help = "what its code may do: the name of a profile"},
+     .help = "name of the profile its code is checked against"},
     {"description", SCHEMA_STRING, .max_len = 4096, .help = "of a module; a folder has its own"},
     {0             },
 };
@@ -223,7 +223,7 @@ static int read_upload(const struct request *request, struct upload *upload, str
         return folder_sources(&upload->folder, code, err);
     }
     if (strspn(bytes.data, " \t\r\n\f") == strlen(bytes.data))
-        return error_set(err, E_INVALID, "there is neither a ZIP file nor Python in the body");
+        return error_set(err, E_INVALID, "the body is neither a ZIP file nor Python");
     if (description && !(upload->description = strdup(description)))
         return error_memory(err);
     if (skill_compose(bytes, description, &upload->text, err) < 0)
@@ -316,7 +316,7 @@ static void undo_skill(struct request *request)
 /* clang-format off */
 const struct route api_skill_routes[] = {
     {"GET", "/v1/skills", list_skills, .answers = "Skills", .status = 200, .tag = "skills",
-     .summary = "the caller's skills and everybody's"},
+     .summary = "the caller's skills and the public ones"},
     {"GET", "/v1/skills/{skill}", show_skill, .query = show_fields, .answers = "Skill", .status = 200,
      .tag = "skills", .summary = "one skill, with its files and versions"},
     {"PUT", "/v1/skills/{skill}", put_skill, .begin = begin_put, .query = put_fields,
@@ -329,7 +329,7 @@ const struct route api_skill_routes[] = {
      .summary = "one file of a skill; text is masked"},
     {"POST", "/v1/skills/{skill}/undo", undo_skill, .body = nothing, .max_body = KIB,
      .answers = "SkillVersion", .status = 200, .tag = "skills",
-     .summary = "take the last version back: the one before is the last again"},
+     .summary = "remove the last version; the previous one becomes current"},
     {0},
 };
 /* clang-format on */

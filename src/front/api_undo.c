@@ -8,7 +8,7 @@
 #include "undo/store.h"
 
 static const struct schema_field undo_fields[] = {
-    {"dry_run",                              SCHEMA_BOOLEAN, .help = "only say what would be done"},
+    {"dry_run",                                 SCHEMA_BOOLEAN, .help = "only report what would be done"},
     {0},
 };
 
@@ -35,7 +35,7 @@ static bool may_use_grants(struct request *request, struct error *err)
     if (request->caller->rights.has_grants)
         return true;
     error_set(err, E_DENIED, "this token may not use directories of the host");
-    (void)error_hint(err, "one that is made with `belljar token add --grants` may");
+    (void)error_hint(err, "create a token for that with `belljar token add --grants`");
     return false;
 }
 
@@ -94,11 +94,11 @@ static void list(struct request *request)
 /* clang-format off */
 const struct route api_undo_routes[] = {
     {"GET", "/v1/undo", list, .answers = "Undoable", .status = 200, .tag = "runs",
-     .summary = "runs whose changes in directories granted with `:rw` can be undone, the latest first"},
+     .summary = "runs whose changes in directories granted with `:rw` can be undone, newest first"},
     {"GET", "/v1/runs/{run}/changes", show, .answers = "Undo", .status = 200, .tag = "runs",
      .summary = "what an undo of the run would do"},
     {"POST", "/v1/runs/{run}/undo", undo, .body = undo_fields, .max_body = KIB, .answers = "Undo", .status = 200,
-     .tag = "runs", .summary = "take back what the run changed in directories granted with `:rw`"},
+     .tag = "runs", .summary = "undo what the run changed in directories granted with `:rw`"},
     {0},
 };
 /* clang-format on */

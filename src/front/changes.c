@@ -129,11 +129,11 @@ static const char *reason_words(enum layer_obstacle obstacle)
 {
     static const char *const words[] = {
         [LAYER_NO_OBSTACLE] = "it was not tried",
-        [LAYER_CONFLICT] = "it changed on the disk, too",
+        [LAYER_CONFLICT] = "it also changed on the disk",
         [LAYER_PROTECTED] = "it runs or steers something on the host; Belljar never writes it",
         [LAYER_SPECIAL] = "it is neither a file nor a directory nor a link",
         [LAYER_LEADS_OUT] = "the link leads out of the directory",
-        [LAYER_ODD_NAME] = "its name is no plain text",
+        [LAYER_ODD_NAME] = "its name is not plain text",
         [LAYER_UNREADABLE] = "it cannot be read",
         [LAYER_FAILED] = "it failed",
     };
@@ -174,7 +174,7 @@ static int check_version(const char *version, const char *wanted, struct error *
 {
     if (!wanted || strcmp(version, wanted) == 0)
         return 0;
-    error_set(err, E_INVALID, "the changes are not those of that `version` any more");
+    error_set(err, E_INVALID, "the changes no longer match that `version`");
     return error_hint(err, "look at them again");
 }
 
@@ -183,8 +183,8 @@ static int check_shown(const struct layers *layers, const char *version, struct 
 {
     if (!*layers_shown(layers) || strcmp(version, layers_shown(layers)) == 0)
         return 0;
-    error_set(err, E_INVALID, "the changes are not those that were shown last");
-    return error_hint(err, "look at them again, or give the `version` that you mean");
+    error_set(err, E_INVALID, "the changes differ from those shown last");
+    return error_hint(err, "review them again, or give the `version` you mean");
 }
 
 /* After an apply or a discard: of what was shown, the rest still counts as shown. */
@@ -219,7 +219,7 @@ static int check_hidden(const struct selection *s, struct run *run, const struct
         error_set(err, E_DENIED,
                   "%" PRIu64 " bytes of these changes are hidden, and nothing was applied", hidden);
     return error_hint(err,
-                      "look at the changes; to apply them with what is hidden, repeat the number: "
+                      "review the changes; to apply them with the hidden part, repeat the number: "
                       "`accept_hidden` %" PRIu64 " (`--with-hidden` on the command line)",
                       hidden);
 }
@@ -241,7 +241,7 @@ static int settle(struct layers *layers, struct selection *s, struct run *run,
 {
     if (s->list->is_partial && json_array_size(s->paths) == 0) {
         error_set(err, E_TOO_LARGE, "more has changed than is looked at in one go");
-        return error_hint(err, "name `paths`, or let the program delete what is not needed");
+        return error_hint(err, "set `paths`, or let the program delete files that are not needed");
     }
     if (check_version(version, wish->version, err) < 0)
         return -1;

@@ -55,7 +55,7 @@ static int work(const void *arg, json_t **ret_answer, struct error *err)
     if (changes_do(there->layers, there->run, there->wish, &answer, err) < 0)
         return -1;
     if (there->run->error.code != E_NONE) /* the masker failed */
-        return error_set(err, E_INTERNAL, "what was changed cannot be shown");
+        return error_set(err, E_INTERNAL, "the changes cannot be shown");
     *ret_answer = json_pack("{s:o, s:o, s:s}", "answer", answer, "bases", bases_json(there->layers),
                             "shown", layers_shown(there->layers));
     return 0;

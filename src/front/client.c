@@ -47,7 +47,7 @@ int client_init(struct client *client, const char *url, const char *socket_path,
     else if (url && read_url(client, url, err) < 0)
         return -1;
     else if (url && client->token && !client->is_tls && !host_is_loopback(&client->host)) {
-        error_set(err, E_DENIED, "the token would travel in clear to `%s`", client->host.name);
+        error_set(err, E_DENIED, "the token would be sent unencrypted to `%s`", client->host.name);
         return error_hint(err, "use https://");
     } else if (url) {
         return 0;
@@ -135,8 +135,8 @@ static int bad_json(struct error *err)
 
 static int not_ours(struct error *err)
 {
-    error_set(err, E_PROTOCOL, "what answers there is no Belljar");
-    return error_hint(err, "`belljar serve` says where it listens");
+    error_set(err, E_PROTOCOL, "the server at that address is not Belljar");
+    return error_hint(err, "`belljar serve` prints the addresses it listens on");
 }
 
 static int read_answer(const struct buf *text, json_t **ret_answer, struct error *err)

@@ -25,15 +25,15 @@ static const struct schema_field execute_fields[] = {
     {"command",                              SCHEMA_STRING, .max_len = LIMIT_CODE_BYTES, .help = "what to run"},
     {"code",           SCHEMA_STRING, .max_len = LIMIT_CODE_BYTES, .help = "the same under another name"},
     {"language",                                      SCHEMA_STRING, .max_len = 32,
-     .help = "python or bash; without it, that of the session"},
-    {"timeout",               SCHEMA_INTEGER, .min = 1, .max = 86400, .help = "seconds; 30 without it"},
+     .help = "python or bash (default: the session's language)"},
+    {"timeout",               SCHEMA_INTEGER, .min = 1, .max = 86400, .help = "seconds (default 30)"},
     {"session_id", SCHEMA_STRING, .max_len = 64,
-     .help = "where to run it; without it in a session of its own"},
+     .help = "the session to run it in; a new one by default"},
     {0                            },
 };
 
 static const struct schema_field session_query[] = {
-    {"language",     SCHEMA_STRING, .max_len = 32, .help = "python unless it says bash"},
+    {"language",     SCHEMA_STRING, .max_len = 32, .help = "python (default) or bash"},
     {0},
 };
 
@@ -69,7 +69,7 @@ int coderunner_find_language(const char *text, enum run_language *ret_language, 
         }
     }
     error_set(err, E_INVALID, "Unsupported language: %s", word);
-    return error_hint(err, "/languages lists what there is");
+    return error_hint(err, "/languages lists the available languages");
 }
 
 static void show_languages(struct request *request)
@@ -307,7 +307,7 @@ static void execute_later(struct request *request)
      .max_body = API_BODY_BYTES, .reads_body = true, .load = compat_parse, .passes_over = true, .answers = "CodeRunnerQueued", .status = 200, .tag = "coderunner", \
      .summary = "run a cell and answer at once with the id of a task"},                            \
     {"GET", prefix "/tasks/{task}", coderunner_show_task, .answers = "CodeRunnerTask", .status = 200, .tag = "coderunner",                 \
-     .summary = "how far a task is, and its result, for an hour"},                                 \
+     .summary = "progress and result of a task, kept for an hour"},                                 \
     {"POST", prefix "/sessions", coderunner_start_session, .query = session_query, .answers = "CodeRunnerSession", .status = 200,             \
      .tag = "coderunner", .summary = "open a session"},                                            \
     {"GET", prefix "/sessions", coderunner_list_sessions, .answers = "CodeRunnerSessions", .status = 200, .tag = "coderunner",                 \
@@ -323,13 +323,13 @@ const struct route coderunner_routes[] = {
     ROWS(""),
     ROWS("/api"),
     {"GET", "/api/health", compat_show_health, .access = ROUTE_PUBLIC, .answers = "Health", .status = 200,
-     .tag = "coderunner", .summary = "whether the service is well"},
+     .tag = "coderunner", .summary = "health of the service"},
     {"POST", "/v1/sessions/session", coderunner_start_usual, .answers = "CodeRunnerSessionState", .status = 200, .tag = "coderunner",
-     .summary = "open the session by the name of `session`, unless there is one"},
+     .summary = "open the session named in `session`, unless it exists"},
     {"GET", "/v1/sessions/session", coderunner_show_usual, .answers = "CodeRunnerSessionState", .status = 200, .tag = "coderunner",
-     .summary = "whether there is a session by the name of `session`"},
+     .summary = "whether the session named in `session` exists"},
     {"DELETE", "/v1/sessions/session", coderunner_end_usual, .answers = "CodeRunnerSessionState", .status = 200, .tag = "coderunner",
-     .summary = "end the session by the name of `session`"},
+     .summary = "end the session named in `session`"},
     {0},
 };
 /* clang-format on */

@@ -43,7 +43,7 @@ static int read_part(struct request *request, const struct multipart_part *part,
         return error_set(err, E_TOO_LARGE, "the form: a field is larger than %llu bytes",
                          (unsigned long long)request->route->max_body);
     if (memchr(part->content.data, '\0', part->content.len))
-        return error_set(err, E_INVALID, "the form: a field has bytes that are no text");
+        return error_set(err, E_INVALID, "the form: a field has bytes that are not text");
     name = span_dup(part->name);
     text = span_dup(part->content);
     if (!name || !text)

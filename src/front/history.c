@@ -24,7 +24,7 @@ static int open_own(const char *path, int flags, struct error *err)
     if (fd < 0 || fstat(fd, &st) < 0)
         return error_errno(err, "history `%s`", path);
     if (!S_ISREG(st.st_mode) || st.st_uid != geteuid())
-        return error_set(err, E_DENIED, "history `%s` is not a file of yours", path);
+        return error_set(err, E_DENIED, "history `%s` is not one of your files", path);
     return take_fd(fd);
 }
 

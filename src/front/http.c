@@ -190,7 +190,7 @@ static void begin_body(struct http_connection *c)
 {
     struct http_server *server = c->server;
     struct request *request = c->request;
-    struct http_refusal why = {413, "the body is longer than this route takes"};
+    struct http_refusal why = {413, "the body is longer than this route accepts"};
 
     if (request->head.framing == HTTP_LENGTH && request->head.length > request->body_limit) {
         refuse(c, &why);
@@ -222,8 +222,8 @@ static bool refuse_surplus(struct http_connection *c)
         return false;
     c->is_closing = true;
     error_set(&err, E_BUSY, "too many connections from one address");
-    error_hint(&err, "close some, or use those there are for more than one request; "
-                     "`http_connections_per_address` is the operator's bound");
+    error_hint(&err, "close some, or reuse them; the operator sets "
+                     "`http_connections_per_address`");
     request_answer_error(c->request, &err);
     return true;
 }
@@ -274,10 +274,9 @@ static int keep(struct http_connection *c, struct span piece, struct error *err)
     if (request->on_piece)
         return request->on_piece(request, piece.data, piece.len, err);
     if (piece.len > request->body_limit - request->body.len)
-        return error_set(err, E_TOO_LARGE, "the body is longer than this route takes");
+        return error_set(err, E_TOO_LARGE, "the body is longer than this route accepts");
     if (piece.len > server->options.body_total - server->held) {
-        error_set(err, E_BUSY,
-                  "the bodies of other requests fill the memory that is kept for them");
+        error_set(err, E_BUSY, "bodies of other requests fill the memory reserved for them");
         return error_hint(err, "try again in a moment");
     }
     server->held += piece.len;

@@ -119,7 +119,7 @@ static int read_target(struct http_head *head, struct span target, struct http_r
         if (target.data[i] <= ' ' || target.data[i] > '~' || target.data[i] == '#')
             return refuse(why, 400, "a character in the target has to be percent-encoded");
     if (!is_encoded(target))
-        return refuse(why, 400, "the target is not percent-encoded well");
+        return refuse(why, 400, "the target has an invalid percent-encoding");
     mark = memchr(target.data, '?', target.len);
     head->path = (struct span){target.data, mark ? (size_t)(mark - target.data) : target.len};
     head->query = (struct span){"", 0};
@@ -140,7 +140,7 @@ static int read_request_line(struct http_head *head, struct span line, struct ht
     head->method = (struct span){line.data, (size_t)(first - line.data)};
     version = (struct span){last + 1, (size_t)(end - last - 1)};
     if (!is_method(head->method))
-        return refuse(why, 400, "the method is not a word in capitals");
+        return refuse(why, 400, "the method is not an upper-case word");
     if (span_is(version, "HTTP/1.0"))
         head->is_old = true;
     else if (version.len == 8 && memcmp(version.data, "HTTP/", 5) == 0 &&
@@ -165,7 +165,7 @@ static int add_header(struct http_head *head, struct span line, struct http_refu
         return refuse(why, 400, "a header has no name");
     for (size_t i = 0; i < name.len; i++)
         if (!is_token_char(name.data[i]))
-            return refuse(why, 400, "a header's name holds a character that no name has");
+            return refuse(why, 400, "invalid character in a header name");
     value = (struct span){colon + 1, line.len - name.len - 1};
     while (value.len && (value.data[0] == ' ' || value.data[0] == '\t')) {
         value.data++;
@@ -198,7 +198,7 @@ static int check_mcp_repeats(const struct http_head *head, struct http_refusal *
         for (size_t k = 0; k < i; k++)
             if (head->headers[k].name.len == name.len &&
                 strncasecmp(head->headers[k].name.data, name.data, name.len) == 0)
-                return refuse(why, 400, "a header that stands for one thing is there twice");
+                return refuse(why, 400, "a header that may occur only once is given twice");
     }
     return 0;
 }
@@ -228,7 +228,7 @@ static int check_repeats(const struct http_head *head, struct http_refusal *why)
         for (size_t k = 0; k < head->n_headers; k++)
             count += span_is_nocase(head->headers[k].name, once[i]);
         if (count > 1)
-            return refuse(why, 400, "a header that stands for one thing is there twice");
+            return refuse(why, 400, "a header that may occur only once is given twice");
     }
     return check_mcp_repeats(head, why);
 }
@@ -273,10 +273,10 @@ static int check_host(const struct http_head *head, struct http_refusal *why)
     if (!host.data)
         return refuse(why, 400, "there is no Host header");
     if (host.len == 0 || host.len > 255)
-        return refuse(why, 400, "the Host header holds no name");
+        return refuse(why, 400, "the Host header has no name");
     for (size_t i = 0; i < host.len; i++)
         if (!memchr(allowed, host.data[i], sizeof(allowed) - 1))
-            return refuse(why, 400, "the Host header holds no name");
+            return refuse(why, 400, "the Host header has no name");
     return 0;
 }
 
@@ -312,7 +312,7 @@ static int read_headers(struct http_head *head, struct span rest, struct http_re
         return -1;
     expect = http_head_get(head, "expect");
     if (expect.data && !span_is_nocase(expect, "100-continue"))
-        return refuse(why, 417, "only `Expect: 100-continue` is known");
+        return refuse(why, 417, "only `Expect: 100-continue` is supported");
     head->expects_continue = expect.data && !head->is_old;
     head->keeps_alive =
         head->is_old ? says_connection(head, "keep-alive") : !says_connection(head, "close");

@@ -64,7 +64,7 @@ struct job *jobs_find(struct jobs *jobs, const char *owner, const char *id, stru
     for (struct job *job = jobs->last; job; job = job->before)
         if (strcmp(job->id, id) == 0 && strcmp(job->owner, owner) == 0 && !is_old(job))
             return job;
-    error_set(err, E_NOT_FOUND, "there is no run of that id");
+    error_set(err, E_NOT_FOUND, "there is no run with that id");
     error_hint(err, "answers are kept for a while only");
     return NULL;
 }
@@ -378,7 +378,7 @@ static int check_room(const struct jobs *jobs, const struct caller *caller, size
     if (!max || share_allows(&share, weight))
         return 0;
     jobs->options.metrics->refusals[METRICS_QUEUE]++;
-    error_set(err, E_BUSY, "programs that wait fill the memory that is kept for them");
+    error_set(err, E_BUSY, "waiting programs fill the memory reserved for them");
     return error_hint(err, "try again in a moment, or send fewer at once");
 }
 

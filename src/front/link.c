@@ -53,7 +53,7 @@ static int connect_tcp(const struct client *client, struct error *err)
     (void)snprintf(port, sizeof(port), "%u", client->port);
     if (getaddrinfo(client->host.name, port, &wanted, &found) != 0) {
         error_set(err, E_NOT_FOUND, "there is no host `%s`", client->host.name);
-        return error_hint(err, "look at the address for a slip, or at this machine's network");
+        return error_hint(err, "check the address and this machine's network");
     }
     for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next) {
         fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);

@@ -94,7 +94,7 @@ static int take_lock(struct listen_unix *where, struct error *err)
         open(where->lock_path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, S_IRUSR | S_IWUSR);
     if (where->lock < 0 && errno == ENOENT) {
         error_set(err, E_NOT_FOUND, "there is no directory for the socket `%s`", where->path);
-        return error_hint(err, "make it, or name another place with --socket");
+        return error_hint(err, "create it, or name another path with --socket");
     }
     if (where->lock < 0)
         return error_errno(err, "open `%s`", where->lock_path);
@@ -114,7 +114,7 @@ static int clear_place(const char *path, struct error *err)
     if (lstat(path, &st) < 0)
         return errno == ENOENT ? 0 : error_errno(err, "look at `%s`", path);
     if (!S_ISSOCK(st.st_mode) || st.st_uid != geteuid()) {
-        error_set(err, E_INVALID, "`%s` is there and is not a socket of ours", path);
+        error_set(err, E_INVALID, "`%s` exists and is not a socket of Belljar", path);
         return error_hint(err, "remove it, or name another one with --socket");
     }
     return unlink(path) < 0 ? error_errno(err, "remove `%s`", path) : 0;

@@ -303,8 +303,8 @@ static bool check_envelope(struct mcp_request *request)
     if (!json_is_string(version))
         mistake = "`_meta`: `" META_VERSION "` is missing, expected \"" MCP_MODERN_VERSION "\"";
     else if (!agrees_with_header(request, json_string_value(version))) {
-        refuse_envelope(request, MCP_HEADER_MISMATCH,
-                        "MCP-Protocol-Version does not say what `_meta` says", NULL);
+        refuse_envelope(request, MCP_HEADER_MISMATCH, "MCP-Protocol-Version differs from `_meta`",
+                        NULL);
         return false;
     }
     if (!mistake && strcmp(json_string_value(version), MCP_MODERN_VERSION) != 0) {
@@ -332,8 +332,8 @@ static bool check_legacy_header(struct mcp_request *request)
         version = exchange->header(exchange, "mcp-protocol-version");
     if (!version.data || is_legacy_version(version))
         return true;
-    refuse_envelope(request, MCP_INVALID_REQUEST,
-                    "MCP-Protocol-Version: there is no such version here", NULL);
+    refuse_envelope(request, MCP_INVALID_REQUEST, "MCP-Protocol-Version: unsupported version",
+                    NULL);
     return false;
 }
 
@@ -401,7 +401,7 @@ static void receive_request(struct mcp_peer *peer, json_t *message, struct mcp_e
 
     if (sorted->is_initialize && sorted->era == MCP_MODERN)
         refuse_envelope(&request, MCP_HEADER_MISMATCH,
-                        "`initialize` is of an older protocol than MCP-Protocol-Version says",
+                        "`initialize` belongs to an older protocol than MCP-Protocol-Version names",
                         NULL);
     else
         dispatch(&request, sorted->method);

@@ -359,7 +359,7 @@ void mcp_call_answered(struct mcp_call *call, const char *id, const json_t *resp
         result = NULL;
     } else if (!json_is_object(result)) {
         json_decref(key);
-        error_set(&err, E_DENIED, "the client did not answer what it was asked");
+        error_set(&err, E_DENIED, "the client did not answer the question");
         mcp_call_fail(call, &err);
         return;
     }

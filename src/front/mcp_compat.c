@@ -198,8 +198,8 @@ static const struct schema_field marketplace_fields[] = {
     {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,
      .help = "Python source", .example = "\"result = 1 + 1\""},
     {"mask_pii", SCHEMA_BOOLEAN, .example = "true",
-     .help = "secrets are masked whatever it says"},
-    {"aggressive_masking", SCHEMA_BOOLEAN, .example = "false", .help = "mask personal data, too"},
+     .help = "ignored: secrets are always masked"},
+    {"aggressive_masking", SCHEMA_BOOLEAN, .example = "false", .help = "also mask personal data"},
     {0},
 };
 
@@ -260,7 +260,7 @@ const struct mcp_tool mcp_compat_bash_command = {
 const struct mcp_tool mcp_compat_status = {
     .name = "get_kernel_status",
     .title = "Kernel status",
-    .description = "Which kernels there are, and what they do.",
+    .description = "The kernels and their states.",
     .input = no_fields,
     .hints = MCP_READ_ONLY,
     .call = show_kernels,

@@ -45,12 +45,12 @@ const char *mcp_headers_check(const struct mcp_request *request)
     const char *subject = request->method->subject;
 
     if (!says_text(request, "mcp-protocol-version", MCP_MODERN_VERSION))
-        return "MCP-Protocol-Version does not say what `_meta` says";
+        return "MCP-Protocol-Version differs from `_meta`";
     if (!says_text(request, "mcp-method", request->method->name))
-        return "Mcp-Method does not say what `method` says";
+        return "Mcp-Method differs from `method`";
     if (subject && !says_text(request, "mcp-name",
                               json_string_value(json_object_get(request->params, subject))))
-        return "Mcp-Name does not say what the body says";
+        return "Mcp-Name differs from the body";
     return NULL;
 }
 
@@ -80,7 +80,7 @@ static const char *check_param(const struct mcp_request *request, const char *he
     if (!given.data)
         return "a header Mcp-Param-* is missing";
     if (add_plain(value, &plain) < 0 || !says(given, buf_str(&plain), plain.len))
-        return "a header Mcp-Param-* does not say what its argument says";
+        return "a header Mcp-Param-* differs from its argument";
     return NULL;
 }
 

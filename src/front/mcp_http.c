@@ -71,8 +71,8 @@ static int check_accept(struct request *request, bool is_post)
     if (takes(request, "text/event-stream") && (!is_post || takes(request, "application/json")))
         return 0;
     mcp_http_refuse(request, 406, MCP_INVALID_REQUEST,
-                    is_post ? "Accept has to name application/json and text/event-stream"
-                            : "Accept has to name text/event-stream");
+                    is_post ? "Accept must include application/json and text/event-stream"
+                            : "Accept must include text/event-stream");
     return -1;
 }
 
@@ -177,7 +177,7 @@ static int check_legacy(struct request *request)
 
     if (!span_is(request_header(request, "mcp-protocol-version"), MCP_MODERN_VERSION))
         return 0;
-    error_set(&err, E_INVALID, "this version of the protocol has POST only");
+    error_set(&err, E_INVALID, "this protocol version supports only POST");
     request_answer_error_as(request, 405, "Allow: POST\r\n", &err);
     return -1;
 }
@@ -216,7 +216,7 @@ static void resume(struct mcp_http_session *session, struct request *request, st
             }
     }
     mcp_http_refuse(request, 400, MCP_INVALID_REQUEST,
-                    "the stream of that event is not kept any more");
+                    "the stream of that event is no longer kept");
 }
 
 static void on_get(struct request *request)
@@ -287,7 +287,7 @@ const struct route mcp_http_routes[] = {
      .streams = true, .status = 200, .is_unlisted = true,
      .summary = "one message of the Model Context Protocol (Streamable HTTP)"},
     {"GET", "/mcp", on_get, .streams = true, .status = 200, .is_unlisted = true,
-     .summary = "news of a session, or the rest of a stream behind `Last-Event-ID`"},
+     .summary = "notifications of a session, or the rest of a stream after `Last-Event-ID`"},
     {"DELETE", "/mcp", on_delete, .status = 204, .is_unlisted = true, .summary = "end a session"},
     {"GET", "/.well-known/oauth-protected-resource", show_metadata, .access = ROUTE_PUBLIC, .status = 200,
      .is_unlisted = true, .summary = "where a token comes from (RFC 9728)"},

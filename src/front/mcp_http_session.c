@@ -168,7 +168,7 @@ struct mcp_http_session *mcp_http_session_new(struct mcp_http *http, struct requ
     struct error err = {0};
 
     if (!make_room(http, request->owner)) {
-        error_set(&err, E_BUSY, "there are as many MCP sessions as may be, and all are in use");
+        error_set(&err, E_BUSY, "the limit of MCP sessions is reached, and all are in use");
         request_answer_error(request, &err);
         return NULL;
     }

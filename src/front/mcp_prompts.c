@@ -105,7 +105,7 @@ static void complete_path(struct mcp_call *call, const char *name, const char *v
 }
 
 static const struct mcp_prompt_argument analyse_arguments[] = {
-    {"path",     "the file, from /workspace on or in an allowed directory", true},
+    {"path",     "the file, below /workspace or in an allowed directory", true},
     {"question",      "what you want to know", false},
     {0},
 };

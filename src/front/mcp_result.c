@@ -247,7 +247,7 @@ static int add_files(const struct mcp_host *host, const struct run *run, struct 
         return -1;
     return buf_add_str(out,
                        *run->session ? "\n"
-                                     : "; they are gone with this sandbox: to keep files, pass "
+                                     : "; they are deleted with this sandbox: to keep files, pass "
                                        "session_id \"new\"\n",
                        NULL);
 }
@@ -257,7 +257,7 @@ static int add_rest(const struct run *run, struct buf *out)
     if (!run->out.spool && !run->err.spool)
         return 0;
     return buf_printf(out, NULL,
-                      "[output] its middle is left out here; read_output with handle \"%s\" pages "
+                      "[output] its middle is omitted here; read_output with handle \"%s\" pages "
                       "through the whole, or searches it\n",
                       run->id);
 }

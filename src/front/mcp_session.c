@@ -151,7 +151,7 @@ static void subscribe(struct mcp_request *request)
     json_t *watched = request->peer->watched;
 
     if (strlen(uri) > MCP_WATCHED_LEN) {
-        mcp_request_error(request, MCP_INVALID_PARAMS, "`uri`: no resource's is that long", NULL);
+        mcp_request_error(request, MCP_INVALID_PARAMS, "`uri`: longer than any resource's", NULL);
         return;
     }
     if (json_object_size(watched) >= MCP_WATCHED_MAX) {

@@ -147,7 +147,7 @@ static void on_get(struct request *request)
     char address[MCP_SESSION_ID_SIZE + 32];
 
     if (count(http) >= CLIENTS_MAX)
-        error_set(&err, E_BUSY, "there are as many clients as may be");
+        error_set(&err, E_BUSY, "the limit of clients is reached");
     else
         client = make(http, request, &err);
     if (!client) {
@@ -267,7 +267,7 @@ const struct route mcp_sse_routes[] = {
      .summary = "a client of the Model Context Protocol as of 2024-11-05 (HTTP+SSE)"},
     {"POST", "/messages", on_post, .body = message_fields, .query = message_query,
      .max_body = MCP_MESSAGE_BYTES, .reads_body = true, .load = mcp_load, .status = 202, .is_unlisted = true,
-     .summary = "one message of such a client; what it answers comes on its stream"},
+     .summary = "one message of an SSE client; the answer arrives on its stream"},
     {0},
 };
 /* clang-format on */

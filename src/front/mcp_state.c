@@ -69,7 +69,8 @@ char *mcp_state_seal(const struct mcp_call *call, const json_t *state)
 
 static int broken(struct error *err)
 {
-    return error_set(err, E_INVALID, "`requestState`: expected what the server gave, unchanged");
+    return error_set(err, E_INVALID,
+                     "`requestState`: expected the value from the server, unchanged");
 }
 
 static int check_use(const struct mcp_call *call, const json_t *object, struct error *err)

@@ -197,7 +197,7 @@ static struct mcp_task *find(struct mcp_request *request)
     task = mcp_task_find(request->server, request->peer->owner, id);
     if (!task)
         mcp_request_error(request, MCP_INVALID_PARAMS,
-                          "`taskId`: there is no such task, or not any more", NULL);
+                          "`taskId`: no such task; it may have expired", NULL);
     return task;
 }
 

@@ -114,7 +114,7 @@ static void add_shown(const json_t *answer, struct buf *out)
     if (json_integer_value(json_object_get(answer, "hidden_bytes")))
         (void)buf_printf(
             out, NULL,
-            "%lld bytes of this are hidden: to apply it all the same, pass accept_hidden %lld\n",
+            "%lld bytes of this are hidden: to apply it anyway, pass accept_hidden %lld\n",
             (long long)json_integer_value(json_object_get(answer, "hidden_bytes")),
             (long long)json_integer_value(json_object_get(answer, "hidden_bytes")));
     (void)buf_printf(out, NULL, "%sversion %s",
@@ -211,7 +211,7 @@ static const struct schema_field review_fields[] = {
     {"action", SCHEMA_STRING, .choices = "show,apply,discard", .example = "\"show\"",
      .help = "show: as a diff; apply: write to disk; discard: forget"},
     {"paths", SCHEMA_STRINGS, .max_len = 100, .help = "only these, or below"},
-    {"version", SCHEMA_STRING, .max_len = 64, .help = "only if still what was shown"},
+    {"version", SCHEMA_STRING, .max_len = 64, .help = "only if nothing changed since it was shown"},
     {"accept_hidden", SCHEMA_INTEGER, .min = 0, .max = 1e15,
      .help = "apply although so many bytes are hidden"},
     MCP_SESSION_FIELD,

@@ -236,8 +236,8 @@ static int read_binary(const struct reader *r, struct buf *out, struct error *er
     size_t at = 0;
 
     if (r->size > BINARY_MAX) {
-        error_set(err, E_TOO_LARGE, "the file is no text and has %" PRIu64 " bytes", r->size);
-        return error_hint(err, "look at it with code, and print what matters");
+        error_set(err, E_TOO_LARGE, "the file is not text and has %" PRIu64 " bytes", r->size);
+        return error_hint(err, "read it with code and print only what you need");
     }
     data = malloc((size_t)r->size + 1);
     if (!data)
@@ -491,21 +491,21 @@ static void list_files(struct mcp_call *call)
 /* clang-format off */
 static const struct schema_field read_fields[] = {
     {"path", SCHEMA_STRING, .is_required = true, .max_len = 4096, .example = "\"data/in.csv\"",
-     .help = "from /workspace on"},
+     .help = "path below /workspace"},
     {"offset", SCHEMA_INTEGER, .min = 0, .max = 1e12, .example = "0", .help = "first byte"},
     {"limit", SCHEMA_INTEGER, .min = 1, .max = READ_MAX, .example = "10000",
-     .help = "most bytes; 32768 without it"},
+     .help = "most bytes (default 32768)"},
     MCP_SESSION_FIELD,
     {0},
 };
 
 static const struct schema_field write_fields[] = {
     {"path", SCHEMA_STRING, .is_required = true, .max_len = 4096, .example = "\"data/in.csv\"",
-     .help = "from /workspace on; directories are made"},
+     .help = "path below /workspace; directories are created"},
     {"content", SCHEMA_STRING, .is_required = true, .example = "\"a,b\\n1,2\\n\"",
      .help = "the whole file"},
     {"encoding", SCHEMA_STRING, .choices = "utf-8,base64", .example = "\"base64\"",
-     .help = "of content; utf-8 without it"},
+     .help = "encoding of content (default utf-8)"},
     MCP_SESSION_FIELD,
     {0},
 };
@@ -529,7 +529,7 @@ const struct mcp_tool mcp_tool_read = {
 const struct mcp_tool mcp_tool_write = {
     .name = "write_file",
     .title = "Write a file",
-    .description = "Write a file into the session's /workspace, in place of one that is there.",
+    .description = "Write a file into the session's /workspace, replacing an existing one.",
     .input = write_fields,
     .hints = MCP_DESTRUCTIVE | MCP_IDEMPOTENT,
     .call = write_file,

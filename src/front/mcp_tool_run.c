@@ -111,11 +111,10 @@ static json_t *question_schema(uint64_t unseen)
 {
     if (!unseen)
         return json_pack("{s:s, s:{}}", "type", "object", "properties");
-    return json_pack(
-        "{s:s, s:{s:{s:s, s:s, s:s}}, s:[s]}", "type", "object", "properties", "accept_hidden",
-        "type", "integer", "title", "Bytes not shown", "description",
-        "Repeat the number of bytes that are not shown, to allow the call all the same", "required",
-        "accept_hidden");
+    return json_pack("{s:s, s:{s:{s:s, s:s, s:s}}, s:[s]}", "type", "object", "properties",
+                     "accept_hidden", "type", "integer", "title", "Bytes not shown", "description",
+                     "Repeat the number of bytes that are not shown to allow the call anyway",
+                     "required", "accept_hidden");
 }
 
 /* A call that is not allowed as such. *ret_unseen: bytes that the question does not show. */
@@ -135,11 +134,10 @@ static json_t *question(const struct approval *approval, uint64_t *ret_unseen)
         *ret_unseen = len ? len : 1;
     }
     if (*ret_unseen)
-        (void)buf_printf(
-            &words, NULL,
-            "\n%llu bytes of this are NOT shown. To allow it all the same, answer with "
-            "that number as accept_hidden.",
-            (unsigned long long)*ret_unseen);
+        (void)buf_printf(&words, NULL,
+                         "\n%llu bytes of this are NOT shown. To allow it anyway, answer with "
+                         "that number as accept_hidden.",
+                         (unsigned long long)*ret_unseen);
     return json_pack("{s:{s:s, s:{s:o, s:o}}}", "approval", "method", "elicitation/create",
                      "params", "message", json_text_string(buf_str(&words), words.len),
                      "requestedSchema", question_schema(*ret_unseen));
@@ -246,7 +244,7 @@ static bool is_continued(struct mcp_call *call)
     if (!call->answers && !call->state)
         return false;
     if (!r && !(r = find_asked(call))) {
-        error_set(&err, E_NOT_FOUND, "the run that asked is over");
+        error_set(&err, E_NOT_FOUND, "the run that asked has ended");
         error_hint(&err, "its question was not answered in time; run the program again");
         mcp_call_fail(call, &err);
         return true;
@@ -479,7 +477,7 @@ static const struct schema_field python_fields[] = {
      .help = "a session of an earlier result, or \"new\"; without it, the connection's own"},
     API_TIMEOUT_FIELD,
     {"net", SCHEMA_STRINGS, .max_len = LIMIT_NET_GRANTS, .example = "[\"api.example.org\"]",
-     .help = "hosts to reach, of those the operator allows; where a session is opened"},
+     .help = "hosts to reach, among those the operator allows; only when a session is opened"},
     {0},
 };
 

@@ -137,8 +137,9 @@ static struct session *find_session(struct mcp_call *call, const char *id, struc
         sessions_find(mcp_host_of(call)->api->sessions, call->owner, id, NULL);
 
     if (!session) {
-        error_set(err, E_NOT_FOUND, "there is no session of that `session_id`, or not any more");
-        error_hint(err, "sessions end when they rest too long; execute_python_code with "
+        error_set(err, E_NOT_FOUND,
+                  "there is no session with that `session_id`; it may have ended");
+        error_hint(err, "idle sessions end after a while; execute_python_code with "
                         "session_id \"new\" opens one");
     }
     return session;
@@ -151,7 +152,7 @@ int mcp_session_pick(struct mcp_call *call, bool opens, struct session **ret_ses
 
     *ret_session = NULL;
     if (id && strcmp(id, "new") == 0 && opens) {
-        *ret_note = "a new session: pass its session_id to go on in it";
+        *ret_note = "a new session: pass its session_id to continue in it";
         return open_session(call, NULL, NULL, false, ret_session, err);
     }
     if (id) {
@@ -351,13 +352,13 @@ static const struct schema_field session_fields[] = {
 
 static const struct schema_field restart_fields[] = {
     {"language", SCHEMA_STRING, .choices = "python,bash", .example = "\"python\"",
-     .help = "python unless it says bash"},
+     .help = "python (default) or bash"},
     MCP_SESSION_FIELD,
     {0},
 };
 
 static const struct schema_field fork_fields[] = {
-    {"n", SCHEMA_INTEGER, .min = 1, .max = 64, .example = "2", .help = "how many copies; 1 without it"},
+    {"n", SCHEMA_INTEGER, .min = 1, .max = 64, .example = "2", .help = "number of copies (default 1)"},
     MCP_SESSION_FIELD,
     {0},
 };
@@ -365,7 +366,7 @@ static const struct schema_field fork_fields[] = {
 const struct mcp_tool mcp_tool_status = {
     .name = "get_kernel_status",
     .title = "Kernel status",
-    .description = "Whether the session's kernels run code, rest or are gone.",
+    .description = "Whether the session's kernels are busy, idle or gone.",
     .input = session_fields,
     .hints = MCP_READ_ONLY,
     .call = show_status,

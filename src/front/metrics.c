@@ -91,7 +91,7 @@ static int add_histogram(struct buf *out, const char *name, const char *help,
 
 static int add_runs(struct buf *out, const struct metrics *m, struct error *err)
 {
-    int r = head(out, "runs_total", "counter", "Runs and cells that are over, by status.", err);
+    int r = head(out, "runs_total", "counter", "Finished runs and cells, by status.", err);
 
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(m->runs); i++)
         r = buf_printf(out, err, "belljar_runs_total{status=\"%s\"} %" PRIu64 "\n",
@@ -109,7 +109,7 @@ static int add_refusals(struct buf *out, const struct api *api, struct error *er
 #undef X
     };
     struct queue_level queue;
-    int r = head(out, "refusals_total", "counter", "Requests that were not taken, by reason.", err);
+    int r = head(out, "refusals_total", "counter", "Refused requests, by reason.", err);
 
     queue_level(api->queue, &queue);
     for (size_t i = 0; r == 0 && i < ARRAY_SIZE(labels); i++)
@@ -164,21 +164,21 @@ static int add_levels(struct buf *out, const struct api *api, struct error *err)
         {"pool_idle",                 "gauge",   "Finished sandboxes that wait for a run.", (double)pool.idle           },
         {"pool_wanted",               "gauge",   "How many there should be.",               (double)pool.wanted         },
         {"pool_making",               "gauge",   "Sandboxes being made.",                   (double)pool.making         },
-        {"sandboxes_made_total",      "counter", "Sandboxes so far.",                       (double)pool.made           },
-        {"sessions",                  "gauge",   "Sessions that are open.",                 (double)count_sessions(api) },
-        {"answers_kept",              "gauge",   "Answers kept for those who ask again.",   (double)jobs.kept           },
+        {"sandboxes_made_total",      "counter", "Sandboxes created so far.",               (double)pool.made           },
+        {"sessions",                  "gauge",   "Open sessions.",                          (double)count_sessions(api) },
+        {"answers_kept",              "gauge",   "Answers kept for repeated requests.",     (double)jobs.kept           },
         {"answers_kept_bytes",        "gauge",   "Their bytes.",                            (double)jobs.kept_bytes     },
-        {"http_connections",          "gauge",   "Connections that are open.",              (double)http.connections    },
+        {"http_connections",          "gauge",   "Open connections.",                       (double)http.connections    },
         {"http_requests_total",       "counter", "Requests answered.",                      (double)http.served         },
         {"cpu_seconds_total",         "counter", "CPU time of all runs.",                   api->metrics->cpu_s         },
         {"server_cpu_seconds_total",  "counter",
          "CPU time of the server for runs: masking, files, the trail.",                     api->metrics->server_cpu_s  },
         {"loop_turn_cpu_max_seconds", "gauge",
          "The longest turn of the event loop so far, in CPU time.",                         api->metrics->turn_cpu_max_s},
-        {"output_bytes_total",        "counter", "What all runs wrote.",
+        {"output_bytes_total",        "counter", "Output of all runs.",
          (double)api->metrics->output_bytes                                                                             },
         {"masked_total",              "counter", "Secrets that were masked.",               (double)api->metrics->masked},
-        {"masked_runs_total",         "counter", "Runs that gave some out.",
+        {"masked_runs_total",         "counter", "Runs whose output contained secrets.",
          (double)api->metrics->masked_runs                                                                              },
         {"resident_memory_bytes",     "gauge",   "Memory of the server's own process.",     resident_bytes()            },
     };
@@ -194,7 +194,7 @@ int metrics_write(const struct api *api, struct buf *out, struct error *err)
     const struct metrics *m = api->metrics;
 
     if (add_histogram(out, "loop_turn_seconds",
-                      "Turns of the event loop, by the clock: for so long everybody waits.",
+                      "Wall-clock time of event loop turns, during which all clients wait.",
                       &m->turn_wall_s, err) < 0 ||
         add_histogram(out, "loop_turn_cpu_seconds",
                       "The same in CPU time, which other load on the host does not change.",
@@ -281,9 +281,9 @@ static void show_stats(struct request *request)
 /* clang-format off */
 const struct route metrics_routes[] = {
     {"GET", "/metrics", show_metrics, .access = ROUTE_OPERATOR, .type = "text/plain", .status = 200, .tag = "meta",
-     .summary = "figures of the server, as Prometheus reads them; for operators"},
+     .summary = "metrics of the server in Prometheus format; for operators"},
     {"GET", "/v1/stats", show_stats, .answers = "Stats", .status = 200, .tag = "meta",
-     .summary = "what the caller runs and has waiting; for operators, figures of the whole server too"},
+     .summary = "the caller's running and waiting programs; for operators also metrics of the whole server"},
     {0},
 };
 /* clang-format on */

@@ -135,7 +135,7 @@ int multipart_boundary(struct span value, struct span *ret_boundary, struct erro
         boundary = p.value;
     }
     if (r < 0 || !boundary.data || !is_boundary(boundary))
-        return bad(err, "the Content-Type has no boundary that can be read");
+        return bad(err, "the Content-Type has no readable boundary");
     *ret_boundary = boundary;
     return 0;
 }
@@ -180,14 +180,14 @@ static int read_line(struct span line, struct multipart_part *part, struct error
     struct span name = take_token(&line), value;
 
     if (!name.len || !line.len || *line.data != ':')
-        return bad(err, "a line of a part's head is none");
+        return bad(err, "invalid header line of a part");
     value = trim(skip(line, 1));
     if (!is_text(value))
-        return bad(err, "the head of a part has bytes that are no text");
+        return bad(err, "the head of a part has bytes that are not text");
     if (span_is_nocase(name, "content-disposition"))
         return read_disposition(value, part, err);
     if (span_is_nocase(name, "content-transfer-encoding"))
-        return bad(err, "a part has a transfer encoding, which no form has any more");
+        return bad(err, "a part has a transfer encoding, which forms no longer allow");
     if (span_is_nocase(name, "content-type")) {
         if (part->type.data)
             return bad(err, "a part has two Content-Types");
@@ -240,7 +240,7 @@ int multipart_parse(struct span body, struct span boundary, struct multipart *re
 
     ret_parts->count = 0;
     if (!is_boundary(boundary))
-        return bad(err, "its boundary is none");
+        return bad(err, "its boundary is invalid");
     if (!starts_with(left, "--") || left.len < 2 + boundary.len ||
         memcmp(left.data + 2, boundary.data, boundary.len) != 0)
         return bad(err, "it does not begin with its boundary");
@@ -259,6 +259,6 @@ int multipart_parse(struct span body, struct span boundary, struct multipart *re
     }
     if (!starts_with(left, "--") ||
         (left.len != 2 && !(left.len == 4 && left.data[2] == '\r' && left.data[3] == '\n')))
-        return bad(err, "something stands behind a boundary");
+        return bad(err, "unexpected text after a boundary");
     return 0;
 }

@@ -93,11 +93,11 @@ static json_t *responses_of(const struct route *route)
     (void)json_object_set_new(responses, status, response(route->summary, good_types(route)));
     if (route->has_ranges)
         (void)json_object_set_new(responses, "206",
-                                  response("the part that was asked for", good_types(route)));
+                                  response("the requested part", good_types(route)));
     if (route->reads_body)
         (void)json_object_set_new(
             responses, "422",
-            response("the body is not what is expected, field by field",
+            response("the body is invalid; the errors name the fields",
                      content("application/json", reference("ValidationError"))));
     return responses;
 }
@@ -130,9 +130,9 @@ static void add_headers(const struct route *route, json_t *list)
 {
     if (route->takes_key)
         add_header(list, "Idempotency-Key", 255,
-                   "a request that is sent again with the same key gets the answer of the first "
-                   "and runs nothing; another body under the same key is 422, a key whose "
-                   "answer is not kept any more 409");
+                   "a repeated request with the same key gets the first answer and runs nothing; "
+                   "a different body with the same key gets 422, a key whose answer is no longer "
+                   "kept 409");
     if (route->streams && !route->body)
         add_header(list, "Last-Event-ID", 15, "the number of the last event that was read");
     if (route->has_ranges)

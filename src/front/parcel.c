@@ -11,13 +11,13 @@
 #include "sandbox/files.h"
 
 const struct schema_field parcel_file_fields[] = {
-    {"path",                              SCHEMA_STRING, .is_required = true, .max_len = PATH_MAX - 1,
-     .help = "where, from /workspace on"},
-    {"content",                SCHEMA_STRING, .is_required = true, .help = "what is in it"},
+    {"path",                          SCHEMA_STRING, .is_required = true, .max_len = PATH_MAX - 1,
+     .help = "path below /workspace"},
+    {"content",            SCHEMA_STRING, .is_required = true, .help = "what is in it"},
     {"encoding", SCHEMA_STRING, .choices = "utf-8,base64",
-     .help = "how `content` is written; utf-8 without it"},
-    {"executable",                           SCHEMA_BOOLEAN, .help = "whether it is a program"},
-    {0               },
+     .help = "encoding of `content` (default utf-8)"},
+    {"executable",                       SCHEMA_BOOLEAN, .help = "whether it is a program"},
+    {0           },
 };
 
 /* --- in --- */

@@ -17,7 +17,7 @@ extern const struct schema_field parcel_file_fields[];
 /* clang-format off */
 #define PARCEL_FIELDS                                                                              \
     {"files", SCHEMA_OBJECTS, .max_len = LIMIT_FILES_GIVEN, .items = parcel_file_fields,           \
-     .help = "files that are in /workspace when it begins"},                                       \
+     .help = "files to put into /workspace before it starts"},                                       \
     {"collect", SCHEMA_STRINGS, .max_len = LIMIT_FILES_PATTERNS,                                   \
      .help = "patterns of files to bring back, such as *.csv or **/*.png"}
 /* clang-format on */

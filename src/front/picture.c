@@ -66,7 +66,7 @@ static int create_numbered(const char *dir, const char *name, const char *suffix
         if (errno != EEXIST)
             return error_errno(err, "save a picture as `%s`", path);
     }
-    return error_set(err, E_TOO_LARGE, "`%s` is full of pictures", dir);
+    return error_set(err, E_TOO_LARGE, "`%s` has no space left for pictures", dir);
 }
 
 int picture_save(const char *dir, const char *name, const struct run_form *form, char **ret_path,

@@ -26,11 +26,10 @@
 static const struct schema_field run_fields[] = {
     {"code",               SCHEMA_STRING, .is_required = true,
      .help = "the program, at most 1,000,000 characters"},
-    {"timeout", SCHEMA_INTEGER, .min = 1, .max = MAX_S, .help = "seconds; 30 without it"},
+    {"timeout", SCHEMA_INTEGER, .min = 1, .max = MAX_S, .help = "seconds (default 30)"},
     {"memory_limit",                    SCHEMA_INTEGER, .min = 64, .max = MAX_MEMORY_MB,
-     .help = "megabytes; 512 without it"},
-    {"auto_print",      SCHEMA_BOOLEAN,
-     .help = "print the value of the last expression; true without it"},
+     .help = "megabytes (default 512)"},
+    {"auto_print",      SCHEMA_BOOLEAN, .help = "print the value of the last expression (default true)"},
     {0       },
 };
 
@@ -206,9 +205,9 @@ const struct route pyrunner_routes[] = {
      .answers = "PyRunnerResult", .status = 200, .tag = "pyrunner",
      .summary = "run a Python program, as PyRunner does"},
     {"GET", "/", show_service, .access = ROUTE_PUBLIC, .answers = "Service", .status = 200, .tag = "pyrunner",
-     .summary = "what this service is and can do, as PyRunner says it"},
+     .summary = "description of this service in PyRunner's format"},
     {"GET", "/health", compat_show_health, .access = ROUTE_PUBLIC, .answers = "Health", .status = 200, .tag = "pyrunner",
-     .summary = "whether the service is well, as PyRunner and CodeRunner say it"},
+     .summary = "health of the service, in the format of PyRunner and CodeRunner"},
     {0},
 };
 /* clang-format on */

@@ -162,7 +162,7 @@ int result_read(const json_t *object, struct run *run, struct error *err)
     const json_t *exit_code = json_object_get(object, "exit_code");
 
     if (read_status(object, run) < 0)
-        return error_set(err, E_PROTOCOL, "the server's answer is no result");
+        return error_set(err, E_PROTOCOL, "the server's answer is not a result");
     run->exit_code = (int)(json_integer_value(exit_code) & 0xff);
     run->signal = (int)(count_of(object, "signal") & 0x7f);
     run->result_text = text_of(json_object_get(object, "result"), "text");

@@ -58,7 +58,7 @@ static int check_host(const struct router *router, const struct request *request
             return 0;
     if (is_in(&router->config->hosts, host))
         return 0;
-    error_set(err, E_DENIED, "this server is not known under the name in the Host header");
+    error_set(err, E_DENIED, "the Host header does not name this server");
     return error_hint(err, "the operator lists further names as `hosts`");
 }
 
@@ -84,7 +84,7 @@ static int check_origin(const struct router *router, struct request *request, st
     request->is_cors = origin.data && is_in(&router->config->origins, origin);
     if (!origin.data || request->is_cors || is_own(request, origin))
         return 0;
-    error_set(err, E_DENIED, "requests of web pages from that origin are not taken");
+    error_set(err, E_DENIED, "requests from web pages of that origin are refused");
     return error_hint(err, "the operator lists permitted ones as `origins`");
 }
 
@@ -193,13 +193,13 @@ static int pick_route(const struct router *router, struct request *request)
         return 0;
     if (!allow.len) {
         error_set(&err, E_NOT_FOUND, "there is nothing at this path");
-        error_hint(&err, "/openapi.json lists what there is");
+        error_hint(&err, "/openapi.json lists all routes");
         return refuse(request, 404, NULL, &err);
     }
     if (request->is_cors && span_is(request->head.method, "OPTIONS") &&
         request_header(request, "access-control-request-method").data)
         return answer_preflight(request, buf_str(&allow) + strlen("Allow: "));
-    error_set(&err, E_INVALID, "this path does not know the method %.*s",
+    error_set(&err, E_INVALID, "this path does not support the method %.*s",
               (int)request->head.method.len, request->head.method.data);
     error_hint(&err, "it knows %s", buf_str(&allow) + strlen("Allow: "));
     (void)buf_add_str(&allow, "\r\n", NULL);
@@ -247,7 +247,7 @@ static int authenticate(const struct router *router, struct request *request)
             witness_token(router->witness, "use", request->caller->name, NULL) == 0;
     if (request->route->access == ROUTE_OPERATOR && !request->caller->rights.is_operator) {
         router->metrics->refusals[METRICS_OPERATOR]++;
-        error_set(&err, E_DENIED, "this is for the operator");
+        error_set(&err, E_DENIED, "this needs an operator's token");
         (void)witness_refusal(router->witness, request->owner, "operator", &err, NULL);
         error_hint(&err, "a token made with `belljar token add --operator` may ask for it");
         return refuse(request, 403, NULL, &err);
@@ -268,9 +268,9 @@ static int count_request(const struct router *router, struct request *request)
         return 0;
     }
     router->metrics->refusals[METRICS_CONNECTIONS]++;
-    error_set(&err, E_BUSY, "%zu requests of this token are being answered, and that is the most",
+    error_set(&err, E_BUSY, "this token already has %zu requests in progress, which is the limit",
               router->max_per_caller);
-    error_hint(&err, "wait for some of them; `http_connections_per_token` is the operator's bound");
+    error_hint(&err, "wait for some of them; the operator sets `http_connections_per_token`");
     return refuse(request, 429, NULL, &err);
 }
 
@@ -327,7 +327,7 @@ static int check_key(struct request *request)
     if (request->route->takes_key || !request_header(request, "idempotency-key").data ||
         !span_is(request->head.method, "POST"))
         return 0;
-    error_set(&err, E_INVALID, "this path does not know Idempotency-Key");
+    error_set(&err, E_INVALID, "this path does not support Idempotency-Key");
     error_hint(&err, "/v1/run, /v1/batch, /v1/sessions and …/execute do");
     return refuse(request, 400, NULL, &err);
 }

@@ -100,7 +100,7 @@ static int unknown(const struct schema_field *fields, const char *name, struct e
     for (size_t i = 0; i < count; i++)
         (void)buf_printf(&shown, NULL, "%s%s", i ? ", " : "", known[i]);
     return count ? error_hint(err, "known are %s", buf_str(&shown))
-                 : error_hint(err, "nothing is taken here");
+                 : error_hint(err, "requests are not accepted here");
 }
 
 /* --- checking --- */
@@ -312,10 +312,10 @@ int schema_add_text(const struct schema_field *fields, const char *name, const c
     if (!f)
         return unknown(fields, name, err);
     if (json_object_get(object, name) && f->type != SCHEMA_STRINGS)
-        return error_set(err, E_INVALID, "`%s` is there twice", f->name);
+        return error_set(err, E_INVALID, "`%s` is given twice", f->name);
     if (f->max_len && f->type == SCHEMA_STRINGS &&
         json_array_size(json_object_get(object, name)) >= f->max_len)
-        return error_set(err, E_INVALID, "`%s` is there more than %zu times", f->name, f->max_len);
+        return error_set(err, E_INVALID, "`%s` is given more than %zu times", f->name, f->max_len);
     value = memchr(text, '\0', len) ? NULL : query_value(f, text, len);
     if (!value)
         return error_set(err, E_INVALID, "`%s` is not text in UTF-8", f->name);

@@ -46,7 +46,7 @@ static int read_token(struct auth *auth, int fd, const char *path, struct error 
     if (strlen(text) != TOKEN_LEN || strncmp(text, "bj_", 3) != 0) {
         explicit_bzero(text, sizeof(text));
         error_set(err, E_INVALID, "the token file `%s` holds no token", path);
-        return error_hint(err, "delete it, and a new token is made");
+        return error_hint(err, "delete it to get a new token");
     }
     take_first(auth, text);
     explicit_bzero(text, sizeof(text));

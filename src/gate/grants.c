@@ -14,8 +14,7 @@
 
 static int deny(const char *text, struct error *err)
 {
-    error_set(err, E_DENIED, "`allow`: `%.200s` is not among the directories that are allowed here",
-              text);
+    error_set(err, E_DENIED, "`allow`: `%.200s` is not one of the allowed directories", text);
     return error_hint(err, "the operator lists them as `allow`");
 }
 
@@ -62,7 +61,7 @@ static int read_one(const struct config *config, const char *text, struct run *r
         return -1;
     for (size_t i = 0; i + 1 < run->n_grants; i++)
         if (strcmp(run->grants[i].path, grant->path) == 0)
-            return error_set(err, E_INVALID, "`allow`: `%.200s` is there twice", text);
+            return error_set(err, E_INVALID, "`allow`: `%.200s` is given twice", text);
     return 0;
 }
 
@@ -82,7 +81,7 @@ static int open_net(const struct admission *a, const struct run_request_words *l
         return 0;
     if (!a->caller->rights.has_grants) {
         error_set(err, E_DENIED, "this token may not reach hosts");
-        return error_hint(err, "one that is made with `belljar token add --grants` may");
+        return error_hint(err, "create a token for that with `belljar token add --grants`");
     }
     run->net = net_new();
     if (!run->net)
@@ -102,7 +101,7 @@ static int open_allow(const struct admission *a, const struct run_request_words 
         return 0;
     if (!a->caller->rights.has_grants) {
         error_set(err, E_DENIED, "this token may not use directories of the host");
-        return error_hint(err, "one that is made with `belljar token add --grants` may");
+        return error_hint(err, "create a token for that with `belljar token add --grants`");
     }
     if (own_places_add(a->config, err) < 0)
         return -1;

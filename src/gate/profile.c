@@ -143,7 +143,7 @@ int profile_load(const char *name, const char *system_dir, struct profile **ret_
             return -1;
     }
     if (json_object_size(p->languages) == 0) {
-        error_set(err, E_INVALID, "%s: the profile serves no language", chain.paths[0]);
+        error_set(err, E_INVALID, "%s: the profile allows no language", chain.paths[0]);
         return error_hint(err, "add `languages = [\"python\"]`");
     }
     if (encode(p, err) < 0)

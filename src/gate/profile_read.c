@@ -169,8 +169,8 @@ static int take_away(const struct profile_source *source, const char *key, json_
     if (json_object_del(set, word) == 0)
         return 0;
     near = nearest_member(set, word);
-    profile_mistake(source, key, err, "`-%s` takes away what no parent has put into `%s`", word,
-                    key);
+    profile_mistake(source, key, err, "`-%s` removes an entry that no parent has put into `%s`",
+                    word, key);
     return near ? error_hint(err, "did you mean `-%s`?", near) : -1;
 }
 

@@ -229,7 +229,7 @@ void queue_enter(struct queue *q, struct queue_place *place)
     if (q->n_waiting >= q->options.max_waiting && q->turn) {
         struct error why = {0};
 
-        error_set(&why, E_BUSY, "others with fewer runs came, and the queue is full");
+        error_set(&why, E_BUSY, "the queue is full, and this token has the most waiting runs");
         error_hint(&why, "try again in a moment, or send fewer at once");
         q->displaced++;
         refuse(q, longest_line(q)->last, &why);

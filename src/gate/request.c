@@ -194,7 +194,7 @@ double admission_limit_max(const struct config *config, const struct caller *cal
 static int above(const char *name, double max, const char *whose, struct error *err)
 {
     error_set(err, E_INVALID, "`%s`: %s allows at most %.15g", name, whose, max);
-    return error_hint(err, "ask for less, or have it raised: `max_%s`", name);
+    return error_hint(err, "ask for less, or have `max_%s` raised", name);
 }
 
 /* Limits that were asked for, over those that stand. What nobody asked for is lowered to what the
@@ -296,7 +296,7 @@ static int admit_cell(const struct admission *a, const struct run_request *reque
     session_info(a->session, &info);
     /* The token may have been given less since the session was opened. */
     if (a->caller && !rights_allow_profile(&a->caller->rights, info.profile))
-        return error_set(err, E_DENIED, "this token may not use the profile `%s` any more",
+        return error_set(err, E_DENIED, "this token may no longer use the profile `%s`",
                          info.profile);
     if (profiles_get(a->profiles, info.profile, &profile, err) < 0 ||
         admit_run(cell, a->config, profile, err) < 0)

@@ -46,9 +46,11 @@ void token_keeper(const struct token *token, char ret_keeper[TOKEN_KEEPER_SIZE])
 static int check_reserved(const char *name, struct error *err)
 {
     if (strcmp(name, TOKEN_FIRST) == 0)
-        return error_set(err, E_INVALID, "`%s` is the token that the first start makes", name);
+        return error_set(err, E_INVALID, "`%s` is reserved for the first token of the server",
+                         name);
     if (strcmp(name, TOKEN_LOCAL) == 0) {
-        error_set(err, E_INVALID, "`%s` is what the audit trail calls the command line", name);
+        error_set(err, E_INVALID, "`%s` is reserved: the audit trail uses it for the command line",
+                  name);
         return error_hint(err, "choose another name");
     }
     return 0;
@@ -63,7 +65,7 @@ int token_check_file(int fd, const char *path, struct error *err)
     if (S_ISREG(st.st_mode) && st.st_uid == geteuid() && (st.st_mode & 077) == 0)
         return 0;
     error_set(err, E_DENIED, "the token file `%s` can be read or changed by others", path);
-    return error_hint(err, "chmod 600 it, or delete it and a new token is made");
+    return error_hint(err, "chmod 600 the file, or delete it to get a new token");
 }
 
 /* --- reading --- */
@@ -177,8 +179,8 @@ struct token *tokens_find(const struct tokens *tokens, const char *name)
 static int write_text(const struct tokens *tokens, struct buf *out, struct error *err)
 {
     int r = buf_add_str(out,
-                        "# Tokens of `belljar serve`, made with `belljar token add`. Of a token "
-                        "there is its SHA-256 alone.\n",
+                        "# Tokens of `belljar serve`, made with `belljar token add`. Only "
+                        "the SHA-256 of a token is stored.\n",
                         err);
 
     for (size_t i = 0; r == 0 && i < tokens->count; i++) {
@@ -236,7 +238,7 @@ int tokens_check_new(const struct tokens *tokens, const char *name, struct error
     if (check_reserved(name, err) < 0)
         return -1;
     if (tokens_find(tokens, name)) {
-        error_set(err, E_INVALID, "a token is called `%s` already", name);
+        error_set(err, E_INVALID, "a token named `%s` already exists", name);
         return error_hint(err, "remove it first: belljar token rm %s", name);
     }
     if (tokens->count == TOKENS_MAX)
@@ -288,8 +290,8 @@ int tokens_remove(const char *path, const char *name, char ret_keeper[TOKEN_KEEP
         return -1;
     found = tokens_find(&tokens, name);
     if (!found) {
-        error_set(err, E_NOT_FOUND, "no token is called `%.80s`", name);
-        return error_hint(err, "`belljar token list` has their names");
+        error_set(err, E_NOT_FOUND, "there is no token `%.80s`", name);
+        return error_hint(err, "`belljar token list` shows their names");
     }
     token_keeper(found, ret_keeper);
     *found = tokens.items[--tokens.count];

@@ -46,12 +46,12 @@ static int add_missing_module(const struct wire_exception *e, struct buf *out)
         if (!is_module_name(e->names.items[i]))
             continue;
         if (buf_printf(out, NULL, "%s%.*s",
-                       listed ? ", " : "installed beside the standard library: ",
+                       listed ? ", " : "installed in addition to the standard library: ",
                        SHOWN(e->names.items[i])) < 0)
             return -1;
         listed++;
     }
-    if (!listed && buf_add_str(out, "`belljar doctor` lists what is installed", NULL) < 0)
+    if (!listed && buf_add_str(out, "`belljar doctor` lists the installed packages", NULL) < 0)
         return -1;
     return is_module_name(nearest) ? 0 : buf_add_str(out, MORE_MODULES, NULL);
 }
@@ -80,7 +80,7 @@ static const struct {
 } table[] = {
     {"ModuleNotFoundError", WIRE_ADVICE_MODULE, add_missing_module, NULL                                              },
     {"ModuleNotFoundError", WIRE_ADVICE_NONE,   NULL,
-     "the module is not installed in this environment; `belljar doctor` lists what is"                                },
+     "the module is not installed in this environment; `belljar doctor` lists the installed ones"                     },
     {"NameError",           WIRE_ADVICE_IMPORT, add_import,         NULL                                              },
     {"MemoryError",         WIRE_ADVICE_NONE,   NULL,               "allow more memory, or work on the data in pieces"},
     {"RecursionError",      WIRE_ADVICE_NONE,   NULL,

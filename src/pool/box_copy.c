@@ -140,7 +140,7 @@ static void judge(struct box_copy *c)
         (void)image_seal(c->image, &err);
     } else if (len && *word == WIRE_IMAGE_REFUSED) {
         set_words(&err, "the session cannot be copied now", word + 1, len - 1);
-        error_hint(&err, "end or close what is named, then try again");
+        error_hint(&err, "end or close what the message names, then try again");
     } else if (len && *word == WIRE_IMAGE_FAILED) {
         set_words(&err, "the session could not be copied", word + 1, len - 1);
     } else {
@@ -196,8 +196,7 @@ static void on_image_deadline(void *arg)
         box_restart(b, c->waits_for_bash ? RUN_BASH : RUN_PYTHON);
     }
     error_set(&err, E_SYSTEM, "the session could not be copied: %s",
-              c->waits_for_bash ? "its Bash does not say what its variables are"
-                                : "it takes too long");
+              c->waits_for_bash ? "its Bash does not report its variables" : "it takes too long");
     finish(c, &err);
 }
 

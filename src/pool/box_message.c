@@ -210,7 +210,7 @@ static void take_programs_failure(struct box *b)
 
     if (!e->name) {
         e->name = strdup("KernelFailed");
-        e->message = strdup("the session's kernel reported a failure of its own and was ended");
+        e->message = strdup("the session's kernel reported an internal failure and was ended");
         e->is_ours = true;
     }
     box_end_run(b, BOX_BROKEN);

@@ -214,7 +214,7 @@ int environment_check_name(const struct config *config, const char *name, struct
     const char *python;
 
     if (strchr(name, '/')) {
-        error_set(err, E_INVALID, "`%s` is no name of an environment", name);
+        error_set(err, E_INVALID, "invalid environment name `%s`", name);
         return error_hint(err, "a path is for the operator: [environments.NAME]");
     }
     if (made_exists(name))

@@ -87,7 +87,7 @@ json_t *made_load(const char *name, struct error *err)
     if (!path)
         return NULL;
     if (access(path, R_OK) < 0) {
-        error_set(err, E_NOT_FOUND, "no environment is called `%s`", name);
+        error_set(err, E_NOT_FOUND, "there is no environment `%s`", name);
         error_hint(err, "make it with `belljar environment create %s`", name);
         return NULL;
     }
@@ -95,7 +95,7 @@ json_t *made_load(const char *name, struct error *err)
     if (has_strings(json_object_get(manifest, "preload")) &&
         has_strings(json_object_get(manifest, "modules")))
         return json_incref(manifest);
-    error_set(err, E_INVALID, "`%s` is no manifest of an environment", path);
+    error_set(err, E_INVALID, "`%s` is not the manifest of an environment", path);
     error_hint(err, "make it again: `belljar environment rm %s`, then `create`", name);
     return NULL;
 }

@@ -80,7 +80,7 @@ struct session *sessions_find(struct sessions *sessions, const char *owner, cons
 
     if (key)
         return key->session;
-    error_set(err, E_NOT_FOUND, "there is no session of that name");
+    error_set(err, E_NOT_FOUND, "there is no session with that name");
     error_hint(err, "it may have ended; open a new one");
     return NULL;
 }
@@ -601,7 +601,7 @@ int session_make_room(struct sessions *table, const char *owner, long max_own, s
 static int refuse_kept(const char *whose, uint64_t held, struct error *err)
 {
     error_set(err, E_TOO_LARGE,
-              "files from outside, checkpoints and what sessions were restored from hold %llu MB, "
+              "uploaded files, checkpoints and restored sessions hold %llu MB, "
               "and no more is allowed %s",
               (unsigned long long)(held >> 20), whose);
     return error_hint(err, "forget checkpoints, delete files, or end sessions that are not needed");

@@ -121,7 +121,7 @@ static int not_found(const json_t *all, const char *wanted, struct error *err)
         }
     }
     near = suggest_nearest(wanted, names, count);
-    error_set(err, E_NOT_FOUND, "there is no module and no function `%s`", wanted);
+    error_set(err, E_NOT_FOUND, "there is no module or function `%s`", wanted);
     return near ? error_hint(err, "did you mean `%s`?", near)
                 : error_hint(err, "`names` lists all there are");
 }

@@ -137,13 +137,13 @@ static int check_yes(const struct approval *approval, const struct approval_word
     sha256_to_hex(approval->digest, hex);
     if (word->sha256 && strcmp(word->sha256, hex) != 0) {
         error_set(err, E_INVALID, "the arguments of `%s` have another `sha256`", approval->name);
-        return error_hint(err, "look at what waits again");
+        return error_hint(err, "list the waiting calls again");
     }
     if (approval->hidden == word->accept_hidden)
         return 0;
     error_set(err, E_DENIED, "%" PRIu64 " bytes of the arguments of `%s` are hidden",
               approval->hidden, approval->name);
-    return error_hint(err, "to approve the call all the same, send `accept_hidden`: %" PRIu64,
+    return error_hint(err, "to approve the call anyway, send `accept_hidden`: %" PRIu64,
                       approval->hidden);
 }
 
@@ -156,7 +156,7 @@ int approval_answer(const char *id, const struct approval_word *word, struct err
         found = found->next;
     if (!found) {
         error_set(err, E_NOT_FOUND, "nothing of `%s` waits for approval", id);
-        return error_hint(err, "it may be answered, or its time may be over");
+        return error_hint(err, "it may already be answered or expired");
     }
     if (word->is_yes && check_yes(found, word, err) < 0)
         return -1;

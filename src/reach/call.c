@@ -199,7 +199,7 @@ void call_fail(struct call *call, struct error *err)
     struct buf nothing = {0};
 
     if (err->code == E_NONE)
-        error_set(err, E_INTERNAL, "it failed without saying why");
+        error_set(err, E_INTERNAL, "it failed without a reason");
     finish(call, &nothing, err);
 }
 
@@ -233,12 +233,12 @@ bool call_cannot_ask(const struct call *call, const char *what, const char *hint
         error_set(err, E_DENIED,
                   "%s needs approval, and an earlier question of this run was not answered in time",
                   what);
-        error_hint(err, "do without it, or ask to run again when somebody is there");
+        error_hint(err, "continue without it, or ask to run again when somebody can approve");
         return true;
     }
     if (call->run->can_ask)
         return false;
-    error_set(err, E_DENIED, "%s needs approval, and nobody can be asked here", what);
+    error_set(err, E_DENIED, "%s needs approval, and nobody is there to give it", what);
     error_hint(err, "%s", hint);
     return true;
 }
@@ -320,7 +320,7 @@ static int find_row(struct call *call, struct error *err)
     if (call->row)
         return 0;
     error_set(err, E_NOT_FOUND, "there is no call `%s`", call->name);
-    return error_hint(err, "api.list_available_apis() names what there is");
+    return error_hint(err, "api.list_available_apis() lists the available calls");
 }
 
 static int check_grant(const struct call *call, struct error *err)
@@ -400,7 +400,7 @@ static int read_arguments(struct call *call, struct span text, struct error *err
 static int begin(struct call *call, struct span arguments, struct error *err)
 {
     if (!is_name(span_of(call->name)))
-        return error_set(err, E_INVALID, "that is no name of a call");
+        return error_set(err, E_INVALID, "invalid name of a call");
     if (find_row(call, err) < 0 || check_grant(call, err) < 0)
         return -1;
     return read_arguments(call, arguments, err);

@@ -65,7 +65,7 @@ static int check_entry(const char *entry, struct error *err)
     if (len > 0 && strspn(entry, "0123456789") == 0 && is_package(package) &&
         (package != entry || !entry[len] || strchr("[=<>!~", entry[len])))
         return 0;
-    error_set(err, E_INVALID, "`auto_install`: `%.100s` is no name of a module", entry);
+    error_set(err, E_INVALID, "`auto_install`: invalid module name `%.100s`", entry);
     return error_hint(err, "`polars`, `polars>=1`, or `yaml:PyYAML` where the package has another "
                            "name than the module");
 }
@@ -130,7 +130,7 @@ static void install(struct call *call)
             return;
         }
     }
-    error_set(&err, E_DENIED, "`%s` is not among what is installed on import", name);
+    error_set(&err, E_DENIED, "`%s` is not installed on import", name);
     error_hint(&err, "the operator lists it as `auto_install`");
     call_fail(call, &err);
 }

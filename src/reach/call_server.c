@@ -173,7 +173,7 @@ static void on_decided(void *user, enum approval_answer answer)
               answer == APPROVAL_NO ? "the call of `%s` was not approved"
                                     : "nobody approved the call of `%s` in time",
               way->call->name);
-    error_hint(&err, "do without it, or say what it is needed for and ask to run again");
+    error_hint(&err, "continue without it, or explain why it is needed and ask to run again");
     fail(way, &err);
 }
 
@@ -186,7 +186,7 @@ static void refuse_unheard(struct way *way)
               "the call of `%s` needs approval, and an earlier question of this run was not "
               "answered in time",
               way->call->name);
-    error_hint(&err, "do without it, or ask to run again when somebody is there");
+    error_hint(&err, "continue without it, or ask to run again when somebody can approve");
     fail(way, &err);
 }
 
@@ -248,7 +248,8 @@ static void refuse_caller(struct way *way)
 
     error_set(&err, E_DENIED, "the function `%s` is not for programs of the profile `%s`",
               way->tool, way->call->run->profile ? way->call->run->profile : "");
-    error_hint(&err, "`callers` in [functions.%s] of the configuration says for whom", way->tool);
+    error_hint(&err, "`callers` in [functions.%s] of the configuration lists who may call it",
+               way->tool);
     fail(way, &err);
 }
 
@@ -270,7 +271,7 @@ static void on_known(void *user, const json_t *value, const struct error *err)
         struct error missing = {0};
 
         error_set(&missing, E_NOT_FOUND, "server `%s` has no tool `%s`", server->name, way->tool);
-        error_hint(&missing, "servers.search() lists what there is");
+        error_hint(&missing, "servers.search() lists the available tools");
         fail(way, &missing);
         return;
     }
@@ -296,7 +297,7 @@ static void on_known(void *user, const json_t *value, const struct error *err)
 static int no_server(const char *name, struct error *err)
 {
     error_set(err, E_NOT_FOUND, "there is no server `%s`", name);
-    return error_hint(err, "servers.names() lists those there are");
+    return error_hint(err, "servers.names() lists the servers");
 }
 
 /* Begins with the server's list of tools, which is there unless it is the first time. */

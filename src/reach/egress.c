@@ -108,7 +108,7 @@ bool guest_count(struct guest *g, uint64_t sent, uint64_t received)
     g->active_ns = loop_now_ns();
     if (e->totals.sent + e->totals.received <= egress_settings.bytes)
         return true;
-    tell(g, "the sandbox has moved as many bytes as it may", NULL);
+    tell(g, "the sandbox has reached its traffic limit", NULL);
     guest_end(g);
     return false;
 }
@@ -249,7 +249,7 @@ static int take_in(struct egress *e, int fd)
     bufferevent_setwatermark(g->inner, EV_WRITE, EGRESS_LOW, 0);
     (void)bufferevent_enable(g->inner, EV_READ | EV_WRITE);
     if (++e->n_total > LIMIT_NET_TOTAL)
-        guest_refuse(g, 403, "the sandbox has made as many connections as it may", false);
+        guest_refuse(g, 403, "the sandbox has reached its limit of connections", false);
     return 0;
 }
 
@@ -290,7 +290,8 @@ static int check_listener(int fd, struct error *err)
     socklen_t len = sizeof(value);
 
     if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &len) < 0 || value != 1)
-        return error_set(err, E_PROTOCOL, "the sandbox passed something that does not listen");
+        return error_set(err, E_PROTOCOL,
+                         "the sandbox passed a descriptor that is not a listening socket");
     flags = fcntl(fd, F_GETFL);
     if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
         return error_errno(err, "fcntl");

@@ -25,7 +25,7 @@ static int expand(const char *text, struct buf *out, struct error *err)
                                                                 (size_t)(end - from) - 9)
                                        : NULL;
         if (!value || !*value || strpbrk(value, "\r\n")) {
-            error_set(err, E_INVALID, "there is no secret `%.*s`", (int)(end - from) - 9, from + 9);
+            error_set(err, E_INVALID, "unknown secret `%.*s`", (int)(end - from) - 9, from + 9);
             return error_hint(err, "[secrets] in the file that `masking_file` names, or a variable "
                                    "that it lists, has them");
         }

@@ -166,7 +166,7 @@ void guest_on_outer(struct bufferevent *outer, void *arg)
     size_t before = evbuffer_get_length(in);
 
     if (is_http(g) && !g->is_answered && !pass_answer_head(g, in)) {
-        guest_refuse(g, 502, "the host's answer is no HTTP", false);
+        guest_refuse(g, 502, "malformed HTTP response from the host", false);
         return;
     }
     if (!is_http(g) || g->is_answered) {

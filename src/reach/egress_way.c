@@ -98,7 +98,7 @@ static void try_next(struct guest *g)
         bufferevent_free(g->outer);
         g->outer = NULL;
     }
-    guest_refuse(g, 502, "the host does not take the connection", false);
+    guest_refuse(g, 502, "the host refuses the connection", false);
 }
 
 static void on_resolved(void *user, const struct address *addresses, size_t count, const char *why)

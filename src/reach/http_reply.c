@@ -28,7 +28,7 @@ void http_reply_done(struct http_reply *reply)
 
 static int broken(struct error *err, const char *what)
 {
-    return error_set(err, E_PROTOCOL, "the server's answer is no proper HTTP: %s", what);
+    return error_set(err, E_PROTOCOL, "malformed HTTP response: %s", what);
 }
 
 /* --- events --- */

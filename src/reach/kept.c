@@ -33,7 +33,7 @@ int kept_check(const struct kept *kept, struct error *err)
 {
     if (kept->store)
         return 0;
-    error_set(err, E_UNSUPPORTED, "there is no place to keep anything");
+    error_set(err, E_UNSUPPORTED, "there is no directory for stored data");
     return error_hint(err, "start Belljar with HOME or XDG_STATE_HOME set");
 }
 

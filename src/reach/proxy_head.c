@@ -120,19 +120,19 @@ static const char *read_request_line(struct span line, struct proxy_head *h)
     struct span target, version;
 
     if (!space || space == last)
-        return "a request line that is none";
+        return "invalid request line";
     h->method = (struct span){line.data, (size_t)(space - line.data)};
     target = (struct span){space + 1, (size_t)(last - space) - 1};
     version = (struct span){last + 1, line.len - (size_t)(last - line.data) - 1};
     if (!is_token(h->method) || h->method.len > 32)
-        return "a method that is none";
+        return "invalid method";
     h->is_old = version.len == 8 && memcmp(version.data, "HTTP/1.0", 8) == 0;
     if (!h->is_old && (version.len != 8 || memcmp(version.data, "HTTP/1.1", 8) != 0))
         return "a version of HTTP other than 1.0 and 1.1";
     h->is_connect = h->method.len == 7 && memcmp(h->method.data, "CONNECT", 7) == 0;
     /* It has the server repeat the request, with what the gate added. */
     if (span_is(h->method, "TRACE") || span_is(h->method, "TRACK"))
-        return "a method that no proxy should pass on";
+        return "a method that a proxy must not forward";
     return read_target(target, h);
 }
 
@@ -150,7 +150,7 @@ static const char *read_field(struct span line, struct proxy_head *h)
     name = (struct span){line.data, (size_t)(colon - line.data)};
     value = trim((struct span){colon + 1, line.len - name.len - 1});
     if (!is_token(name))
-        return "a header's name that is none";
+        return "invalid header name";
     for (size_t i = 0; i < value.len; i++)
         if (((unsigned char)value.data[i] < ' ' && value.data[i] != '\t') || value.data[i] == 0x7f)
             return "a control character in a header";
@@ -196,10 +196,10 @@ static const char *read_length(struct span text, uint64_t *ret_length)
     uint64_t length = 0;
 
     if (text.len == 0 || text.len > 18)
-        return "a Content-Length that is none";
+        return "invalid Content-Length";
     for (size_t i = 0; i < text.len; i++) {
         if (text.data[i] < '0' || text.data[i] > '9')
-            return "a Content-Length that is none";
+            return "invalid Content-Length";
         length = length * 10 + (uint64_t)(text.data[i] - '0');
     }
     *ret_length = length;
@@ -214,7 +214,7 @@ static const char *check_body(struct proxy_head *h)
     const char *why = NULL;
 
     if (has_many || (length && coding))
-        return "a body whose length is said twice";
+        return "a body with two lengths";
     if (h->is_connect && (length || coding))
         return "CONNECT with a body";
     if (coding && (h->is_old || !span_is(*coding, "chunked")))

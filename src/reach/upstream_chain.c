@@ -161,7 +161,7 @@ static void on_initialized(struct upstream *u, const json_t *result)
 
     if (!version || strlen(version) != strlen(LEGACY_VERSION) ||
         strspn(version, "0123456789-") != strlen(version)) {
-        error_set(&err, E_PROTOCOL, "its answer names no version of the protocol");
+        error_set(&err, E_PROTOCOL, "its answer has no protocol version");
         fail_chain(u, "start", &err);
         return;
     }

@@ -118,15 +118,15 @@ static void refuse(const struct exchange *x, struct error *err)
     int status = x->reply.status;
 
     if (status >= 300 && status < 400)
-        error_set(err, E_PROTOCOL, "the server sends us elsewhere (HTTP %d)", status);
+        error_set(err, E_PROTOCOL, "the server redirects (HTTP %d)", status);
     else if (status == 401 || status == 403)
-        error_set(err, E_DENIED, "the server refuses us (HTTP %d)", status);
+        error_set(err, E_DENIED, "the server refuses the request (HTTP %d)", status);
     else if (status >= 400)
         error_set(err, E_PROTOCOL, "the server answers with HTTP %d", status);
     else
         error_set(err, E_PROTOCOL, "the server's answer has no result");
     if (status == 401 || status == 403)
-        error_hint(err, "`headers` of [servers.%s] has what it wants to see",
+        error_hint(err, "set the required credentials as `headers` of [servers.%s]",
                    x->wire->server->name);
 }
 
@@ -145,7 +145,7 @@ static void finish(struct exchange *x)
     refuse(x, &err);
     /* A session that has ended is begun anew. */
     if (x->reply.status == 404 && *h->session && !h->wire.is_modern && h->end.code == E_NONE) {
-        error_set(&h->end, E_PROTOCOL, "server `%s` has ended our session", h->server->name);
+        error_set(&h->end, E_PROTOCOL, "server `%s` has ended the session", h->server->name);
         loop_timer_start(h->end_timer, 0);
     }
     lose(x, &err);
@@ -172,7 +172,7 @@ static void name_failure(const struct exchange *x, short what, struct error *err
     if (x->wire->is_tls && tls_client_explain_bufferevent(x->socket, err))
         return;
     if (what & BEV_EVENT_TIMEOUT)
-        error_set(err, E_BUSY, "the server takes nothing");
+        error_set(err, E_BUSY, "the server accepts no input");
     else
         error_set(err, E_PROTOCOL, "no connection to %s: %s", x->wire->server->url,
                   evutil_socket_error_to_string(EVUTIL_SOCKET_ERROR()));
@@ -243,7 +243,8 @@ static int check_address(const struct http_wire *h, struct error *err)
 {
     if (h->is_tls || !h->server->headers || address_is_loopback(&h->address))
         return 0;
-    error_set(err, E_DENIED, "server `%s` has headers, and its URL no TLS", h->server->name);
+    error_set(err, E_DENIED, "server `%s` has headers, but its URL does not use TLS",
+              h->server->name);
     return error_hint(err, "use https://, or leave `headers` out");
 }
 

@@ -266,9 +266,10 @@ json_t *upstream_result(const json_t *result, struct error *err)
     json_t *clean;
 
     if (type && strcmp(type, "complete") != 0) {
-        (void)error_set(err, E_PROTOCOL, "the server answers with something else than a result");
-        (void)error_hint(err,
-                         "the tool asks for input, or goes on in the background; call another");
+        (void)error_set(err, E_PROTOCOL, "the server's answer is not a result");
+        (void)error_hint(
+            err,
+            "the tool asks for input or continues in the background, which is not supported here");
         return NULL;
     }
     clean = json_object();

@@ -309,7 +309,7 @@ static int stdio_send(struct upstream_wire *wire, const json_t *message, uint64_
     if (json_text_dump(message, JSON_TEXT_COMPACT, &s->out, NULL) < 0 ||
         buf_add(&s->out, "\n", 1, NULL) < 0) {
         s->out.len = before;
-        return error_set(err, E_BUSY, "server `%s` does not read what it is sent", s->name);
+        return error_set(err, E_BUSY, "server `%s` does not read its input", s->name);
     }
     flush(s);
     return 0;

@@ -28,7 +28,7 @@ int files_init(struct files *files, int fd, struct error *err)
     if (fstat(dir, &st) < 0 || fstatfs(dir, &fs) < 0)
         return error_errno(err, "look at the workspace");
     if (!S_ISDIR(st.st_mode) || fs.f_type != TMPFS_MAGIC)
-        return error_set(err, E_PROTOCOL, "what came as the workspace is none");
+        return error_set(err, E_PROTOCOL, "received an invalid workspace");
     *files = (struct files){
         .fd = take_fd(dir),
         .uid = st.st_uid,
@@ -54,7 +54,7 @@ int files_enter(struct files_guard *guard, const struct files *files, struct err
 {
     *guard = (struct files_guard){0};
     if (files->fd < 0)
-        return error_set(err, E_NOT_FOUND, "there is no workspace any more");
+        return error_set(err, E_NOT_FOUND, "the workspace no longer exists");
     if (!files->is_other)
         return 0;
     guard->dumpable = prctl(PR_GET_DUMPABLE);

@@ -227,7 +227,7 @@ static const char *judge_path(const struct index_entry *e)
         size_t len = (size_t)(strchrnul(at, '/') - at);
 
         if (len == 0)
-            return "an entry of the index is no path in the worktree";
+            return "an entry of the index is not a path in the worktree";
         if ((len == 1 && at[0] == '.') || (len == 2 && at[0] == '.' && at[1] == '.'))
             return "an entry of the index leads out of the worktree";
         if (is_git(at, len))

@@ -125,7 +125,7 @@ int layers_take(struct layers *layers, size_t index, int layer_fd, int seen_fd, 
     if (files_init(&layer->upper, layer_fd, err) < 0)
         return error_wrap(err, "the layer of a grant");
     if (fstatfs(seen, &fs) < 0 || fs.f_type != OVERLAYFS_SUPER_MAGIC)
-        return error_set(err, E_PROTOCOL, "what came as a copy-on-write grant is none");
+        return error_set(err, E_PROTOCOL, "received an invalid copy-on-write grant");
     layer->seen = layer->upper;
     layer->seen.fd = take_fd(seen);
     return 0;

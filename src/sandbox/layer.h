@@ -45,7 +45,7 @@ enum layer_change { LAYER_CREATED, LAYER_CHANGED, LAYER_DELETED };
 /* Why a change is not applied. */
 enum layer_obstacle {
     LAYER_NO_OBSTACLE,
-    LAYER_CONFLICT,   /* it changed on the disk, too, since the sandbox was made */
+    LAYER_CONFLICT,   /* it also changed on the disk, since the sandbox was made */
     LAYER_PROTECTED,  /* sandbox/protected.h, in any directory */
     LAYER_SPECIAL,    /* neither a file nor a directory nor a link */
     LAYER_LEADS_OUT,  /* a link to something outside of the directory */

@@ -196,7 +196,7 @@ const char *ns_exit_reason(int code)
 {
     switch (code) {
     case NS_EXIT_OPEN:
-        return "belljar-zygote, or belljar-steady.so beside it, cannot be opened";
+        return "cannot open belljar-zygote, or belljar-steady.so next to it";
     case NS_EXIT_ORPHAN:
         return "the supervisor went away";
     case NS_EXIT_IDS:

@@ -594,7 +594,7 @@ static const struct protected_name rows[] = {
     {".git/sequencer", "git obeys the commands in it when it goes on"},
     {".git/branches", "git takes addresses of remotes from it"},
     {".git/remotes", "git takes addresses of remotes from it"},
-    {".git/objects/info", "git believes what it says of objects and of where more are"},
+    {".git/objects/info", "git trusts what it says about objects and alternate stores"},
     {".git/objects/pack", "git believes the objects in packs, and they cannot be checked"},
     {".git/refs/replace", "git takes other objects for those that it names"},
     {".git/reftable", "git can be made to take other objects by it, and it cannot be checked"},

@@ -583,7 +583,7 @@ static int feed(struct scrub *s, const unsigned char *data, size_t len, struct e
         data += n;
         len -= n;
         if (len && s->options.between && !s->options.between())
-            return error_set(err, E_BUSY, "the text is not wanted any more");
+            return error_set(err, E_BUSY, "the text is no longer wanted");
     }
     return s->is_broken ? -1 : 0;
 }

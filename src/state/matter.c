@@ -222,7 +222,7 @@ static int check_name(const char *name, struct error *err)
     if (*name && strchr(letters, *name) && strspn(name, plain) == strlen(name) &&
         strlen(name) <= MATTER_NAME_MAX)
         return 0;
-    error_set(err, E_INVALID, "`name` is no name of a skill");
+    error_set(err, E_INVALID, "invalid skill name in `name`");
     return error_hint(err, "up to %d small letters, digits and `-`, beginning with a letter",
                       MATTER_NAME_MAX);
 }

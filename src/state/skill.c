@@ -41,7 +41,7 @@ int skill_check_name(const char *name, struct error *err)
     if (*name && strchr(letters, *name) && strspn(name, plain) == strlen(name) && !is_word &&
         strlen(name) <= STORE_NAME_MAX)
         return 0;
-    error_set(err, E_INVALID, "that is no name of a skill");
+    error_set(err, E_INVALID, "invalid skill name");
     return error_hint(err,
                       "up to %d small letters, digits and `_`, beginning with a letter, as in "
                       "`from skills.clean_csv import f`",

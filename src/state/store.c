@@ -134,7 +134,7 @@ int store_check_name(const char *what, const char *name, struct error *err)
 {
     if (name_is_plain(name, STORE_NAME_MAX, true))
         return 0;
-    error_set(err, E_INVALID, "that is no name of %s", what);
+    error_set(err, E_INVALID, "invalid name of %s", what);
     return error_hint(err,
                       "up to %d letters, digits, `_`, `-` and `.`, beginning with a letter or "
                       "digit",
@@ -148,8 +148,8 @@ static int fail(const struct store *store, const char *what, struct error *err)
     int code = store->db ? sqlite3_errcode(store->db) : SQLITE_NOMEM;
 
     if (code == SQLITE_FULL) {
-        error_set(err, E_TOO_LARGE, "there is no room left for what is kept between runs");
-        return error_hint(err, "`belljar state rm` deletes what is not needed any more");
+        error_set(err, E_TOO_LARGE, "the space for stored data is full");
+        return error_hint(err, "delete old entries with `belljar state rm`");
     }
     if (code == SQLITE_BUSY || code == SQLITE_LOCKED)
         return error_set(err, E_BUSY, "another process is writing to `%s`", store->path);

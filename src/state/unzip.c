@@ -99,7 +99,7 @@ static int open_zip(struct span bytes, struct zip *zip, unsigned *ret_count, str
                          LIMIT_FOLDER_ENTRIES);
     /* The numbers that stand for "see the 64-bit record" are beyond any file that gets here. */
     if (get32(end + 16) > at || get32(end + 12) != at - get32(end + 16))
-        return refuse(err, "has a directory that is not where it says");
+        return refuse(err, "has a directory at the wrong offset");
     *zip = (struct zip){.bytes = bytes, .directory = get32(end + 16)};
     return 0;
 }
@@ -176,14 +176,14 @@ static int find_data(struct zip *zip, const struct entry *e, struct span *ret_da
         return refuse(err, "has files that overlap, or are not in order");
     len = LOCAL_LEN + (size_t)get16(head + 26) + get16(head + 28);
     if (memcmp(head, "PK\3\4", 4) != 0 || room - e->offset < len + e->packed)
-        return refuse(err, "has a file that is not where it says");
+        return refuse(err, "has a file at the wrong offset");
     if (get16(head + 26) != e->name.len || get16(head + 6) != e->flags ||
         get16(head + 8) != e->method || memcmp(head + LOCAL_LEN, e->name.data, e->name.len) != 0)
-        return refuse(err, "says two things of one file");
+        return refuse(err, "has conflicting data about a file");
     if (!(e->flags & FLAG_SIZES_BEHIND) &&
         (get32(head + 14) != e->crc || get32(head + 18) != e->packed ||
          get32(head + 22) != e->size))
-        return refuse(err, "says two things of one file");
+        return refuse(err, "has conflicting data about a file");
     *ret_data = (struct span){head + len, e->packed};
     zip->end = e->offset + len + e->packed;
     return 0;
@@ -202,7 +202,7 @@ static int inflate_all(struct span packed, char *data, size_t size, struct error
     r = inflate(&stream, Z_FINISH);
     (void)inflateEnd(&stream);
     if (r != Z_STREAM_END || stream.avail_in || stream.avail_out)
-        return refuse(err, "has a file that does not unpack to the size it says");
+        return refuse(err, "has a file that does not unpack to its recorded size");
     return 0;
 }
 
@@ -248,7 +248,7 @@ int unzip(struct span bytes, struct folder *folder, struct error *err)
         total += e.size;
     }
     if (at != end)
-        return refuse(err, "has a directory that is not where it says");
+        return refuse(err, "has a directory at the wrong offset");
     if (total > LIMIT_FOLDER_BYTES)
         return error_set(err, E_TOO_LARGE, "the files of a skill may have %d MiB together",
                          (int)(LIMIT_FOLDER_BYTES / MIB));

@@ -115,7 +115,7 @@ int work_save(struct store *store, const char *owner, const char *name, struct s
     if (state.len > LIMIT_STATE_BYTES) {
         error_set(err, E_TOO_LARGE, "the state has %zu bytes; %" PRIu64 " MiB is the most",
                   state.len, (uint64_t)(LIMIT_STATE_BYTES / MIB));
-        return error_hint(err, "save what the next step needs: names and numbers, not files");
+        return error_hint(err, "save only what the next step needs: names and numbers, not files");
     }
     if (store_begin(store, err) < 0)
         return -1;
@@ -175,8 +175,8 @@ static int add_state(struct store *store, const char *owner, const char *name, i
     if (r < 0)
         return -1;
     if (!r && version) {
-        error_set(err, E_NOT_FOUND, "`%s` has no version %" PRId64 ", or not any more", name,
-                  version);
+        error_set(err, E_NOT_FOUND, "`%s` has no version %" PRId64 "; it may have been deleted",
+                  name, version);
         return error_hint(err, "its history has the numbers of those that are kept");
     }
     saved = r ? (const char *)sqlite3_column_text(row, 0) : "{}";

@@ -74,7 +74,7 @@ int head_parse(const char *text, size_t len, struct head *ret_head, struct error
         r = 0;
     }
     json_decref(object);
-    return r < 0 ? error_set(err, E_INVALID, "that is no signed head of a trail") : 0;
+    return r < 0 ? error_set(err, E_INVALID, "this is not the signed head of a trail") : 0;
 }
 
 int head_read(int dirfd, struct head *ret_head, struct error *err)

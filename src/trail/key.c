@@ -66,7 +66,7 @@ static int read_pem(const char *text, const char *label, const uint8_t *prefix, 
     at += strlen(first);
     if (base64_decode(&der, at, (size_t)(end - at), NULL) < 0 ||
         der.len != prefix_len + KEY_BYTES || memcmp(der.data, prefix, prefix_len) != 0)
-        return error_set(err, E_INVALID, "it is no Ed25519 key");
+        return error_set(err, E_INVALID, "this is not an Ed25519 key");
     memcpy(bytes, der.data + prefix_len, KEY_BYTES);
     explicit_bzero(der.data, der.len);
     return 0;

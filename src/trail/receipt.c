@@ -102,7 +102,7 @@ int receipt_text(const struct receipt *receipt, struct buf *out, struct error *e
 
 static int not_one(const char *why, struct error *err)
 {
-    error_set(err, E_INVALID, "that is no receipt: %s", why);
+    error_set(err, E_INVALID, "this is not a receipt: %s", why);
     return error_hint(err, "it is the object `receipt` of a result, or the result itself");
 }
 
@@ -149,7 +149,7 @@ static int read_object(const json_t *object, struct receipt *receipt, struct err
         return not_one("`signature` is missing or is none", err);
     memcpy(receipt->signature, sign, strlen(sign) + 1);
     if (json_object_size(object) != count)
-        return not_one("it says more than is signed", err);
+        return not_one("it contains unsigned fields", err);
     return 0;
 }
 

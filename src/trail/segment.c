@@ -86,7 +86,7 @@ int segment_open(int dirfd, uint64_t first_seq, bool is_ours, struct error *err)
     if (fd < 0 || fstat(fd, &st) < 0)
         return error_errno(err, "open `%s` of the trail", name);
     if (!S_ISREG(st.st_mode))
-        return error_set(err, E_INVALID, "`%s` in the trail is no file", name);
+        return error_set(err, E_INVALID, "`%s` in the trail is not a file", name);
     return take_fd(fd);
 }
 

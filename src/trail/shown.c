@@ -82,13 +82,13 @@ static int add_entry(struct buf *lines, const json_t *entry, struct error *err)
 
     if (!json_is_integer(bundle) || json_integer_value(bundle) < 0 || !mime || !data ||
         strpbrk(mime, " \n"))
-        return error_set(err, E_INVALID, "`displays` is no list of displays");
+        return error_set(err, E_INVALID, "`displays` is not a list of displays");
     if (!encoding)
         return add_value(lines, (uint64_t)json_integer_value(bundle), mime, data, err);
     buf_init(&bytes, 2 * LIMIT_DISPLAY_BYTES);
     if (strcmp(encoding, "base64") != 0 || !json_is_string(data) ||
         base64_decode(&bytes, json_string_value(data), json_string_length(data), NULL) < 0)
-        return error_set(err, E_INVALID, "`displays` is no list of displays");
+        return error_set(err, E_INVALID, "`displays` is not a list of displays");
     return add_line(lines, (uint64_t)json_integer_value(bundle), mime, bytes.len ? bytes.data : "",
                     bytes.len, err);
 }
@@ -99,7 +99,7 @@ int shown_of_list(const json_t *list, char hex[2 * SHA256_BYTES + 1], struct err
 
     begin(&lines);
     if (!json_is_array(list))
-        return error_set(err, E_INVALID, "`displays` is no list of displays");
+        return error_set(err, E_INVALID, "`displays` is not a list of displays");
     for (size_t i = 0; i < json_array_size(list); i++)
         if (add_entry(&lines, json_array_get(list, i), err) < 0)
             return -1;

@@ -15,7 +15,7 @@
 
 /* What was found. */
 struct state {
-    bool is_foreign;     /* the last record was not written by who has the key */
+    bool is_foreign;     /* the last record was not written by the owner of the key */
     uint64_t size;       /* of the newest file */
     uint64_t torn_bytes; /* behind the last record; they have been set aside */
     uint8_t torn_hash[SHA256_BYTES];

@@ -218,7 +218,7 @@ static void check_beginning(struct verify *v)
                v->begins_seq, v->pruned_at);
     else
         report(v, true,
-               "records 1 to %" PRIu64 " are missing, and no record says that they were removed",
+               "records 1 to %" PRIu64 " are missing, and no record mentions their removal",
                v->begins_seq - 1);
 }
 
@@ -249,7 +249,7 @@ static void check_record(struct verify *v, const char *line, size_t len)
     struct record_head head;
 
     if (!record_read(line, len, &head)) {
-        PROBLEM(v, "is no record (%zu bytes)", len);
+        PROBLEM(v, "is not a record (%zu bytes)", len);
         v->is_lost = true;
         return;
     }
@@ -263,7 +263,7 @@ static void check_record(struct verify *v, const char *line, size_t len)
     if (!record_is_whole(line, len, &head))
         PROBLEM(v, "record %" PRIu64 " was changed", head.mark.seq);
     else if (v->options->secret && !record_is_ours(line, len, &head, v->options->secret))
-        PROBLEM(v, "record %" PRIu64 " was not written by who has the key", head.mark.seq);
+        PROBLEM(v, "record %" PRIu64 " was not written by the owner of the key", head.mark.seq);
     check_order(v, &head);
     before.seq = v->seq;
     v->is_sealed = strcmp(head.kind, "seal") == 0;
@@ -317,7 +317,7 @@ static int check_file(struct verify *v, size_t index, struct error *err)
     v->result.bytes += size;
     v->line++;
     if (reader.offset < size) {
-        PROBLEM(v, "the end is torn: %" PRIu64 " bytes are no record%s", size - reader.offset,
+        PROBLEM(v, "the end is torn: %" PRIu64 " bytes are not a record%s", size - reader.offset,
                 is_last ? "; whoever writes next sets them aside" : "");
         v->is_lost = true;
     }

@@ -386,7 +386,7 @@ static int undo_swap(struct engine *g, const struct entry *e, struct error *err)
         return conflict(g, e, REPLACED, err);
     }
     if (view_look(&g->view, e->grant, e->path, &other) != 1)
-        return conflict(g, e, "what it changed places with is not there any more", err);
+        return conflict(g, e, "the file it was exchanged with no longer exists", err);
     if (engine_is_protected_move(g, e->grant, e->more, e->path, st.st_mode) ||
         engine_is_protected_move(g, e->grant, e->path, e->more, other.st_mode))
         return conflict(g, e, PROTECTED, err);

@@ -127,11 +127,11 @@ static int open_saved(struct engine *g, const struct entry *e, int *ret_fd, stru
 
     if (!e->saved)
         return error_set(err, E_NOT_FOUND,
-                         "it was open since an earlier run, and what it held was not saved again");
+                         "it was open since an earlier run, and its content was not saved again");
     (void)snprintf(name, sizeof(name), "%llu", (unsigned long long)e->saved);
     fd = openat(g->saved_dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     if (fd < 0)
-        return error_set(err, E_NOT_FOUND, "what was saved of it is not there any more");
+        return error_set(err, E_NOT_FOUND, "the data saved of it no longer exists");
     *ret_fd = fd;
     return 0;
 }

@@ -428,7 +428,7 @@ display(Frame())
         ("import pillow", "did you mean `PIL`?"),
         ("x = 1\n%timeit x", "run commands of the system as Bash"),
         ("!ls", "run commands of the system as Bash"),
-        ("import qqqqqqqqqq", "installed beside the standard library: numpy, pandas"),
+        ("import qqqqqqqqqq", "installed in addition to the standard library: numpy, pandas"),
         ("np.zeros(3)", "`import numpy as np` first"),
         ("plt.plot()", "`import matplotlib.pyplot as plt` first"),
         ("math.pi", "`import math` first"),

@@ -47,7 +47,7 @@ def test_a_body_counts_by_its_values(server):
         reply = server.call("POST", "/v1/run", other, k)
         assert reply.status == 422, reply
         assert reply.error["code"] == "invalid"
-        assert reply.error["message"] == "this Idempotency-Key stands for another request"
+        assert reply.error["message"] == "this Idempotency-Key was used for another request"
 
 
 def test_a_cell_is_run_once(server):
@@ -142,7 +142,7 @@ def test_a_key_that_is_none(server, value):
 @pytest.mark.parametrize("path, body", [("/run", {"code": "1"}), ("/execute", {"code": "1"})])
 def test_where_a_key_means_nothing_it_is_refused(server, path, body):
     reply = server.post(path, body, headers=key())
-    assert (reply.status, reply.error["message"]) == (400, "this path does not know Idempotency-Key")
+    assert (reply.status, reply.error["message"]) == (400, "this path does not support Idempotency-Key")
     assert server.get("/v1/sessions", headers=key()).status == 200
 
 

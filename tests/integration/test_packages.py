@@ -79,10 +79,10 @@ def test_a_package_that_is_not_there_fails_the_import_with_words(who, index):
 
 @pytest.mark.parametrize("lines, words", [
     ('auto_install = ["polars"]', "`auto_install` needs a `package_index`"),
-    ('package_index = "http://h/"\nauto_install = ["--target=x"]', "`--target=x` is no name of a module"),
-    ('package_index = "http://h/"\nauto_install = ["x:../evil"]', "is no name of a module"),
+    ('package_index = "http://h/"\nauto_install = ["--target=x"]', "invalid module name `--target=x`"),
+    ('package_index = "http://h/"\nauto_install = ["x:../evil"]', "invalid module name"),
     ('package_index = "http://h/"\nauto_install = ["scikit-learn"]', "yaml:PyYAML"),
-    ('package_index = "http://h/"\nauto_install = ["x:https://h/x.whl"]', "is no name of a module"),
+    ('package_index = "http://h/"\nauto_install = ["x:https://h/x.whl"]', "invalid module name"),
     ('package_index = "ftp://h/"', "not a URL of the form"),
     ('package_index = "https://user:key@h/simple/"', "`package_index`"),
 ])  # fmt: skip

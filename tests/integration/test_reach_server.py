@@ -207,7 +207,7 @@ def test_an_mcp_call_asks_for_hosts_of_its_command(who, host):
         assert again["structuredContent"]["status"] == "success", "nothing more is asked for"
         for tool in ("execute_python_code", "execute_bash_code"):
             refused = client.call(tool, {"code": "true", "session_id": "new", "net": ["evil.test"]})
-            assert refused["isError"] and "`evil.test` is not among the hosts that are allowed here" in mcp.text_of(refused), refused
+            assert refused["isError"] and "`evil.test` is not one of the allowed hosts" in mcp.text_of(refused), refused
         assert client.call("execute_python_code", {"code": "1", "net": "x"})["isError"]
 
 

@@ -75,7 +75,7 @@ def test_headers_are_sent_and_never_shown(who, start):
         except Exception as error:
             said = str(error)
         print(json.dumps([web.add(1), said, web.echo_text("upstream-token-" + {TOKEN[15:]!r})]))""")
-    assert seen[0] == {"sum": 3} and "refuses us (HTTP 401)" in seen[1]
+    assert seen[0] == {"sum": 3} and "refuses the request (HTTP 401)" in seen[1]
     assert TOKEN not in json.dumps(seen)
 
 
@@ -88,7 +88,7 @@ def test_headers_do_not_travel_in_clear(who):
             far.anything
         except Exception as error:
             print(json.dumps(str(error)))""")
-    assert "no TLS" in seen
+    assert "does not use TLS" in seen
 
 
 def test_certificates_are_checked(who, start, tmp_path):
@@ -136,8 +136,8 @@ def test_a_session_that_ended_is_begun_anew(who, start):
 
 def test_a_server_that_breaks_the_rules_harms_only_the_call(who, start):
     url = start()
-    kinds = {"status": "no proper HTTP", "cut": "ended its answer early", "elsewhere": "sends us elsewhere (HTTP 302)", "html": "has no result",
-             "endless": "has no end", "head": "no proper HTTP", "unavailable": "HTTP 503"}  # fmt: skip
+    kinds = {"status": "malformed HTTP response", "cut": "ended its answer early", "elsewhere": "the server redirects (HTTP 302)", "html": "has no result",
+             "endless": "has no end", "head": "malformed HTTP response", "unavailable": "HTTP 503"}  # fmt: skip
     servers = {kind: (f"{url}/bad/{kind}", "") for kind in kinds}
     servers["refused"] = ("http://127.0.0.1:1/", "")
     servers["good"] = (f"{url}/mcp", "")

@@ -137,4 +137,4 @@ def test_everybody_finds_his_own_and_nobody_elses(server):
 
 def test_interfaces_of_other_servers_have_none(server):
     reply = server.post("/execute", {"code": "from api._call import call\ncall('state.list')"})
-    assert "no place to keep anything" in json.dumps(reply.json), reply
+    assert "no directory for stored data" in json.dumps(reply.json), reply

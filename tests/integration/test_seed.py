@@ -142,4 +142,4 @@ def test_without_its_library_it_says_so(tmp_path):
     shutil.copytree(ROOT / "policies", tmp_path / "policies")
     for _ in range(30):
         answer = subprocess.run([tmp_path / "build/belljar", "run", "--seed", "1", "-c", "1"], capture_output=True, text=True, timeout=60)
-        assert answer.returncode == 125 and "cannot be opened" in answer.stderr
+        assert answer.returncode == 125 and "cannot open" in answer.stderr

@@ -89,7 +89,7 @@ static struct scmp_arg_cmp parse_test(const char *text)
         die("expected `&` or `==` in `%s`", text);
     }
     if (end == text || *end)
-        die("`%s` is no number", text);
+        die("expected a number, got `%s`", text);
     return test;
 }
 

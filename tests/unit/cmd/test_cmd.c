@@ -192,7 +192,7 @@ static void a_wrong_argument_is_named(void **state)
     release();
     assert_int_equal(exit_code, 64);
     assert_string_equal(seen, "belljar: `belljar version` does not take `x`\n"
-                              "hint: `belljar version --help` shows what it takes\n");
+                              "hint: `belljar version --help` shows the usage\n");
 }
 
 int main(void)

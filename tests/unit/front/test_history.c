@@ -125,7 +125,7 @@ static void what_is_no_file_does_not_hold_us_up(void **state)
     begin(&p);
     assert_int_equal(mkfifo(p.path, 0600), 0);
     assert_int_equal(history_file_load(p.path, see, &p, &err), -1);
-    assert_error(&err, E_DENIED, "not a file of yours");
+    assert_error(&err, E_DENIED, "not one of your files");
     assert_int_equal(history_file_add(p.path, "x", &err), -1);
     error_done(&err);
     finish(&p);

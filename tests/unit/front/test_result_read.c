@@ -75,7 +75,7 @@ static void what_is_no_result_is_refused(void **state)
         struct error err = {0};
 
         assert_int_equal(result_read(object, run, &err), -1);
-        assert_error(&err, E_PROTOCOL, "is no result");
+        assert_error(&err, E_PROTOCOL, "is not a result");
         run_free(run);
         json_decref(object);
     }

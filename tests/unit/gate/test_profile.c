@@ -157,7 +157,7 @@ static void taking_away_what_is_not_there_is_a_mistake(void **state)
     (void)state;
     write_profile(system_dir, "a",
                   "languages = [\"python\"]\n[builtins]\ndeny = [\"eval\", \"-evil\"]\n");
-    assert_refused("a", E_INVALID, "a.toml:3: `-evil` takes away");
+    assert_refused("a", E_INVALID, "a.toml:3: `-evil` removes an entry");
     assert_hint("a", "`-eval`");
 }
 
@@ -254,7 +254,7 @@ static void wrong_values_are_refused_with_what_was_expected(void **state)
         {"[limits]\nmemory_mb = \"1\"\n",    "expected a whole number"                              },
         {"inherits = 3\n",                   "expected the name of a profile"                       },
         {"inherits = \"nobody\"\n",          "there is no profile `nobody`"                         },
-        {"description = \"nothing else\"\n", "serves no language"                                   },
+        {"description = \"nothing else\"\n", "allows no language"                                   },
         {"languages = [\n",                  "a.toml"                                               },
     };
 

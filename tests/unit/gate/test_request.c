@@ -171,11 +171,11 @@ static void directories_are_within_what_is_allowed(void **state)
 
     (void)snprintf(text, sizeof(text), "%s:rw", dir);
     assert_true(ask_for_directory(a, text, &run, &err) < 0);
-    assert_error(&err, E_DENIED, "not among the directories that are allowed here");
+    assert_error(&err, E_DENIED, "not one of the allowed directories");
     assert_true(ask_for_directory(a, "/usr", &run, &err) < 0);
-    assert_error(&err, E_DENIED, "not among the directories that are allowed here");
+    assert_error(&err, E_DENIED, "not one of the allowed directories");
     assert_true(ask_for_directory(a, "/nowhere", &run, &err) < 0); /* the same words */
-    assert_error(&err, E_DENIED, "not among the directories that are allowed here");
+    assert_error(&err, E_DENIED, "not one of the allowed directories");
 
     (void)snprintf(text, sizeof(text), "%s:cow", dir);
     a.cow = ADMISSION_COW_IS_DENIED;

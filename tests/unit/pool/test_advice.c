@@ -21,14 +21,16 @@ static void a_missing_module_gets_the_nearest_and_the_installed(void **state)
     char *text = advice("ModuleNotFoundError", WIRE_ADVICE_MODULE, names, 4);
 
     (void)state;
-    assert_string_equal(text, "did you mean `numpy`? installed beside the standard library: "
-                              "matplotlib, numpy, pandas");
+    assert_string_equal(text,
+                        "did you mean `numpy`? installed in addition to the standard library: "
+                        "matplotlib, numpy, pandas");
     free(text);
     text = advice("ModuleNotFoundError", WIRE_ADVICE_MODULE, far, 2);
-    assert_string_equal(text, "the module is not installed in this environment; installed beside "
-                              "the standard library: matplotlib; more come with `belljar "
-                              "environment create NAME --with PACKAGE`, or by pip where a package "
-                              "index is granted");
+    assert_string_equal(text,
+                        "the module is not installed in this environment; installed in addition to "
+                        "the standard library: matplotlib; more come with `belljar "
+                        "environment create NAME --with PACKAGE`, or by pip where a package "
+                        "index is granted");
     free(text);
 }
 

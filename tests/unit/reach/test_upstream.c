@@ -350,8 +350,8 @@ static void a_program_that_is_not_there_is_named(void **state)
 static void wrong_answers_at_the_start_are_told(void **state)
 {
     static const char *const modes[][2] = {
-        {"version", "names no version"    },
-        {"nolist",  "has no list of tools"},
+        {"version", "has no protocol version"},
+        {"nolist",  "has no list of tools"   },
     };
     struct scene scene;
 

@@ -168,10 +168,10 @@ static void what_is_no_tmpfs_directory_is_refused(void **state)
 
     (void)state;
     assert_int_equal(files_init(&other, open("/proc", O_PATH | O_CLOEXEC), &err), -1);
-    assert_error(&err, E_PROTOCOL, "none");
+    assert_error(&err, E_PROTOCOL, "invalid workspace");
     write_plain("file", "");
     assert_int_equal(files_init(&other, open("file", O_PATH | O_CLOEXEC), &err), -1);
-    assert_error(&err, E_PROTOCOL, "none");
+    assert_error(&err, E_PROTOCOL, "invalid workspace");
     assert_true(files_init(&other, -1, &err) < 0);
     error_done(&err);
     assert_int_equal(other.fd, -1);
@@ -336,7 +336,7 @@ static void a_workspace_that_is_gone_is_an_error(void **state)
     assert_error(&err, E_NOT_FOUND, "no such file");
     files_done(&files);
     assert_int_equal(files_delete(&files, "x", true, &err), -1);
-    assert_error(&err, E_NOT_FOUND, "no workspace");
+    assert_error(&err, E_NOT_FOUND, "workspace no longer exists");
 }
 
 static void directories_are_made_all_the_way(void **state)

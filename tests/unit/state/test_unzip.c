@@ -207,7 +207,8 @@ static void what_says_two_things_is_refused(void **state)
     };
 
     (void)state;
-    refuse_one(&(struct made){.name = "x", .data = "", .other_name = "y"}, E_INVALID, "two things");
+    refuse_one(&(struct made){.name = "x", .data = "", .other_name = "y"}, E_INVALID,
+               "conflicting data");
     refuse_one(&(struct made){.name = "x", .data = "abc", .len = 3, .size_off = 1}, E_INVALID,
                "two sizes");
     refuse_one(

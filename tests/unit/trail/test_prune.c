@@ -96,7 +96,7 @@ static void what_somebody_else_takes_is_missing(void **state)
     assert_true(list(&files) >= 3);
     take_away(files[0]);
     assert_int_equal(place_verify(&found, NULL), 1);
-    assert_contains(buf_str(&found), "are missing, and no record says that they were removed");
+    assert_contains(buf_str(&found), "are missing, and no record mentions their removal");
     /* and stays so, whatever is written and removed later within the limits */
     fill(1, 0, 0);
     assert_int_equal(place_verify(&found, NULL), 1);

@@ -209,7 +209,7 @@ static void a_record_of_somebody_else_is_found(void **state)
     assert_int_equal(record_line(&record, &result.last, now, secret, &text, &mark, NULL), 0);
     place_write(FIRST, text.data, text.len);
     assert_int_equal(place_verify(&found, NULL), 1);
-    assert_contains(buf_str(&found), "record 8 was not written by who has the key");
+    assert_contains(buf_str(&found), "record 8 was not written by the owner of the key");
 
     /* And the next to write does not take it for his own. */
     trail_close(place_open(PLACE_FILE_BYTES));
