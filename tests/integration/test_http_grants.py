@@ -151,3 +151,16 @@ def test_without_settings_nothing_is_allowed(who, place):
     s = Server(who, "--socket", "none")
     refused(s, [f"{place}/data"])
     assert s.stop() == 0
+
+
+def test_code_of_a_configured_server_is_not_granted_for_writing(who, place):
+    """It runs outside: whoever writes beside its script decides what it does."""
+    os.makedirs(f"{place}/out/tool")
+    who.own(f"{place}/out/tool")
+    config = who.file("tool.toml", f'[servers.x]\ncommand = "python3"\nargs = ["-m", "tool"]\ncwd = "{place}/out/tool"\n')
+    s = Server(who, "--socket", "none", "--config", config, env={"BELLJAR_PROFILE": "open", "BELLJAR_ALLOW": f"{place}/out:rw"})
+    error = refused(s, [f"{place}/out/tool:rw"])
+    assert "runs code from" in error["message"] and "cwd" in error["hint"], error
+    said = s.run(f"open('{place}/out/free', 'w').write('x')\nopen('{place}/out/tool/tool.py', 'w').write('evil')", allow=[f"{place}/out:rw"])
+    assert said["status"] != "success" and os.path.exists(f"{place}/out/free") and os.listdir(f"{place}/out/tool") == [], said
+    assert s.stop() == 0, s.said
