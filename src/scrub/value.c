@@ -349,7 +349,7 @@ bool scrub_is_placeholder(const char *text, size_t len)
         "example", "placeholder", "your_", "your-",   "changeme", "change_me", "redacted",
         "dummy",   "_here",       "-here", "insert_", "enter_",   "replace_",  "[masked"};
 
-    if (len > PLACEHOLDER_MAX)
+    if (!text || len > PLACEHOLDER_MAX)
         return false;
     if (is_filler(text, len) || is_template(text, len) || is_pattern(text, len) ||
         (scrub_lists_of(text, len) >> LIST_NOTHING & 1))
@@ -587,7 +587,8 @@ bool scrub_is_secret_value(const struct scrub *s, enum scrub_name name,
     size_t len = whole < SCRUB_JUDGE_MAX ? whole : SCRUB_JUDGE_MAX;
     struct shape n;
 
-    if (len < 6 || name == NAME_NONE || memcmp(text, "-----", 5) == 0) /* a key or certificate */
+    if (!text || len < 6 || name == NAME_NONE ||
+        memcmp(text, "-----", 5) == 0) /* a key or certificate */
         return false;
     scrub_charge(s, 4 * len);
     n = shape_of(text, len);
