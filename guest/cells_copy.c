@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "guest/archive.h"
+#include "guest/image/archive.h"
 
 #define EXIT_FAILED 125
 

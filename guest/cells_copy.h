@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "guest/image.h"
+#include "guest/image/image.h"
 #include "wire/frame.h"
 
 /* How it went is said on the pipe that came along. True: this is the copy, where everything that

@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "guest/bundle.h"
+#include "guest/display_bundle.h"
 #include "guest/helper.h"
 #include "wire/frame.h"
 #include "wire/message.h"

@@ -1,8 +1,8 @@
 #include "guest/helper.h"
 
-#include "guest/policy.h"
+#include "guest/policy/policy.h"
 
-extern const char helper_source[]; /* made of guest/pylib/display.py at build time */
+extern const char helper_source[]; /* made of library/display.py at build time */
 
 static PyObject *globals;
 static PyObject *everybodys; /* the builtins of libraries, where a policy puts its guards */

@@ -1,4 +1,4 @@
-/* The part of rich output that is written in Python (guest/pylib/display.py), which reads tables
+/* The part of rich output that is written in Python (library/display.py), which reads tables
  * and figures.
  *
  * It is loaded when it is first needed, or in the zygote. It has no rights of its own: to the

@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "guest/nearest.h"
-#include "guest/policy.h"
+#include "guest/name_distance.h"
+#include "guest/policy/policy.h"
 
 #define NAME_LEN  NEAREST_NAME_MAX
 #define NAMES_MAX 2048

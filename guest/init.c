@@ -7,7 +7,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "guest/rank.h"
+#include "guest/oom_rank.h"
 #include "wire/frame.h"
 
 struct init {

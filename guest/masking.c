@@ -1,8 +1,8 @@
 #define PY_SSIZE_T_CLEAN
 #include "guest/masking.h"
 
-#include "scrub/scrub.h"
-#include "scrub/scrub_internal.h"
+#include "mask/masker.h"
+#include "mask/internal.h"
 
 /* Rules are the operator's, and stay outside. */
 const char *scrub_rules_name(const struct scrub_rules *rules, unsigned index)

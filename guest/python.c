@@ -9,8 +9,8 @@
 
 #include "guest/call.h"
 #include "guest/display.h"
-#include "guest/exits.h"
-#include "guest/policy.h"
+#include "guest/exit_hooks.h"
+#include "guest/policy/policy.h"
 #include "guest/report.h"
 
 #define EXIT_REFUSED 126

@@ -3,7 +3,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "guest/bundle.h"
+#include "guest/display_bundle.h"
 #include "guest/helper.h"
 #include "guest/hint.h"
 #include "wire/frame.h"

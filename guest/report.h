@@ -8,7 +8,7 @@
 
 #include <Python.h>
 
-#include "guest/policy.h"
+#include "guest/policy/policy.h"
 
 /* Most bytes of one text (value, message, traceback); what is longer is cut. */
 #define REPORT_TEXT_MAX ((size_t)1 << 20)

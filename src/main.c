@@ -13,7 +13,7 @@
 
 #include "base/cleanup.h"
 #include "base/suggest.h"
-#include "cmd/cmd.h"
+#include "cli/cmd.h"
 
 static const struct {
     const char *name;

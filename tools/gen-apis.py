@@ -92,7 +92,7 @@ def main(out, *parts):
     text = json.dumps(modules, ensure_ascii=False)
     data = text.encode()
     with open(out, "w", encoding="ascii") as c:
-        c.write('/* Made by tools/gen-apis.py. */\n#include "reach/apis.h"\n\n')
+        c.write('/* Made by tools/gen-apis.py. */\n#include "calls/apis.h"\n\n')
         c.write(f"const char apis_own[] = {{{','.join(map(str, data))}, 0}};\n")
 
 

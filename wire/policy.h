@@ -1,7 +1,7 @@
 /* The rules of a profile as they travel into the sandbox.
  *
  * A policy is a few flags and a list of rows {list, key, value}. The supervisor writes it
- * (gate/profile.c), the kernel process reads it (guest/policy.c) before it reads the program.
+ * (admit/profile.c), the kernel process reads it (guest/policy/policy.c) before it reads the program.
  * wire_policy_decode() refuses everything it does not know: a rule that is not understood must not
  * be a rule that is not applied.
  */

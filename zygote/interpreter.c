@@ -12,12 +12,12 @@
 
 #include "base/cleanup.h"
 #include "guest/call.h"
-#include "guest/code/module.h"
+#include "library/code/module.h"
 #include "guest/display.h"
-#include "guest/exits.h"
+#include "guest/exit_hooks.h"
 #include "guest/library.h"
 #include "guest/masking.h"
-#include "guest/policy.h"
+#include "guest/policy/policy.h"
 #include "guest/python.h"
 
 static int check_status(PyStatus status, struct error *err)
@@ -534,7 +534,7 @@ int interpreter_set_variable(struct span variable, struct error *err)
     return error_set(err, E_INVALID, "a variable cannot be set");
 }
 
-/* numpy is not in memory yet (see pool/environment.h) and takes its seed from the kernel's random
+/* numpy is not in memory yet (see engine/environment.h) and takes its seed from the kernel's random
  * numbers, which are ours. */
 void interpreter_seed(uint64_t seed)
 {

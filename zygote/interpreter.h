@@ -31,7 +31,7 @@ int interpreter_set_variable(struct span variable, struct error *err);
  * others. */
 int interpreter_add_packages(struct error *err);
 
-/* And some of them are installed when they are first imported (guest/pylib/api/_packages.py). */
+/* And some of them are installed when they are first imported (library/api/_packages.py). */
 int interpreter_install_packages(struct error *err);
 
 /* Programs of a session know it as `session_id`: what SESSION_ID says, if it says anything. */

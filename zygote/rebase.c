@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "zygote/maps.h"
+#include "guest/maps.h"
 
 #ifndef MADV_COLLAPSE
 #define MADV_COLLAPSE 25

@@ -14,12 +14,12 @@
 
 #include "base/cleanup.h"
 #include "guest/init.h"
-#include "guest/rank.h"
+#include "guest/oom_rank.h"
 #include "sandbox/ns.h"
 #include "sandbox/recipe.h"
 #include "sandbox/root.h"
 #include "wire/frame.h"
-#include "zygote/kernel.h"
+#include "guest/kernel.h"
 
 /* Connections that wait until the supervisor has room for them. */
 #define GATE_BACKLOG 128
@@ -80,7 +80,7 @@ static void __attribute__((noreturn)) fail(int control, const struct error *err)
     _exit(1);
 }
 
-/* Connections to this socket are accepted outside (reach/egress.h). */
+/* Connections to this socket are accepted outside (egress/egress.h). */
 static int listen_for_gate(void)
 {
     const struct sockaddr_in here = {.sin_family = AF_INET,

@@ -19,12 +19,12 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
-#include "guest/image.h"
+#include "guest/image/image.h"
 #include "sandbox/root.h"
 #include "wire/frame.h"
-#include "zygote/hotset.h"
+#include "guest/hotset.h"
 #include "zygote/interpreter.h"
-#include "zygote/kernel.h"
+#include "guest/kernel.h"
 #include "zygote/rebase.h"
 #include "zygote/spawn.h"
 

@@ -1,7 +1,7 @@
 /* Text that may leave: it has passed the masker.
  *
  * Whatever keeps or writes a program's text takes this and nothing else, so forgetting the masker
- * is a mistake that the compiler finds. Only src/scrub/clean.c can fill in the members: everywhere
+ * is a mistake that the compiler finds. Only src/mask/clean.c can fill in the members: everywhere
  * else their names are poisoned, and initializers without names are refused. Words of our own are
  * clean_literal(), which takes string literals only.
  *

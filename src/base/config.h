@@ -169,7 +169,7 @@ int config_set_flag(struct config *config, const char *flag, const char *value, 
 
 /* What the two options on masking say together. */
 enum run_masking config_masking(const struct config *config);
-bool config_has_names(const struct config *config); /* for personal data: scrub/names.h */
+bool config_has_names(const struct config *config); /* for personal data: mask/pseudonyms.h */
 
 /* Puts the limits that come from `least` or stronger into *limits, so that a profile's own can go
  * between: config_limits(c, CONFIG_DEFAULT, &l); profile_apply_limits(p, &l); config_limits(c,

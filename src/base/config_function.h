@@ -1,5 +1,5 @@
 /* [functions.NAME] of the file: programs of the operator's that sandboxes may call, as functions of
- * `servers.host` (reach/upstream_host.c). */
+ * `servers.host` (upstream/host.c). */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* [servers.NAME] of the file: other MCP servers whose tools programs may call (reach/upstream.h).
+/* [servers.NAME] of the file: other MCP servers whose tools programs may call (upstream/upstream.h).
  *
  * Either a command, which is started when it is first needed, or a URL.
  */

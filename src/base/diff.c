@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
-#include "base/hidden.h"
+#include "base/hidden_mark.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 

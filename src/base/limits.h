@@ -159,7 +159,7 @@
 #define LIMIT_OWNER_BYTES  (64 * MIB)
 #define LIMIT_STORE_BYTES  (1024 * MIB)
 
-/* Other MCP servers (reach/upstream.h). One message of theirs: what a program can take as the
+/* Other MCP servers (upstream/upstream.h). One message of theirs: what a program can take as the
  * answer of one call, and a little for what is around it. Reading it holds everything else for some
  * ten milliseconds. A line that goes on for longer than the second number has no end. */
 #define LIMIT_UPSTREAM_MESSAGE (5 * MIB)

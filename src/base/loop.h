@@ -80,7 +80,7 @@ bool loop_is_late(const struct loop *loop);
 /* Begins the wall time of the turn: for callbacks that libevent calls itself. */
 void loop_mark(struct loop *loop);
 
-/* libevent's own handle, for its buffered sockets (front/http.c). */
+/* libevent's own handle, for its buffered sockets (http/server.c). */
 struct event_base *loop_base(struct loop *loop);
 
 /* Monotonic nanoseconds. */

@@ -1,5 +1,5 @@
 /* Hosts that a program may reach: grants as people write them, and the question whether one covers
- * what the program asks for. The gate (reach/egress.h) asks; nothing is looked up here.
+ * what the program asks for. The gate (egress/egress.h) asks; nothing is looked up here.
  *
  *     [METHOD[+METHOD]… ] [http://|https://] HOST [:PORT] [/PATH] [ private] [ header=NAME: VALUE]
  *

@@ -1,6 +1,6 @@
 /* struct run: the thing that travels. Read this file first.
  *
- * A door (src/cmd, later src/front) fills the request part and calls pool_submit(). The pool finds
+ * A door (src/cli, later src/front) fills the request part and calls pool_submit(). The pool finds
  * a sandbox, the sandbox runs the code, and `on_done` is called exactly once with the result part
  * filled. Everything a run owns dies in run_free().
  */
@@ -17,13 +17,13 @@
 #include "wire/message.h"
 #include "wire/pack.h"
 
-struct approval;      /* reach/approval.h */
-struct box;           /* pool/box.h */
+struct approval;      /* calls/approval.h */
+struct box;           /* engine/box.h */
 struct layers;        /* sandbox/layer.h */
 struct net;           /* base/net.h */
-struct zygote_client; /* pool/zygote_client.h */
-struct scrub_names;   /* scrub/names.h */
-struct store;         /* state/store.h */
+struct zygote_client; /* engine/zygote_client.h */
+struct scrub_names;   /* mask/pseudonyms.h */
+struct store;         /* store/store.h */
 struct spool;         /* base/spool.h */
 struct spool_store;   /* base/spool.h */
 
@@ -52,7 +52,7 @@ enum run_state {
     RUN_STATE_FRESH, /* its own are kept; those of earlier cells were lost before it began */
 };
 
-/* What is put behind labels in everything a run gives out (scrub/scrub.h). */
+/* What is put behind labels in everything a run gives out (mask/masker.h). */
 enum run_masking { RUN_MASK_NOTHING, RUN_MASK_SECRETS, RUN_MASK_ALL, RUN_MASK_COUNT };
 
 /* What was: how often, and which kinds, which are names that live as long as the program. */
@@ -74,7 +74,7 @@ struct run_grant {
     enum run_grant_mode mode;
 };
 
-/* What a program may ask of the outside (reach/call.h): a word in profiles each. */
+/* What a program may ask of the outside (calls/call.h): a word in profiles each. */
 #define RUN_REACHES(X)                                                                             \
     X(RUN_REACH_STATE, "state")     /* refactoring sessions of its owner */                        \
     X(RUN_REACH_SKILLS, "skills")   /* skills of its owner */                                      \
@@ -166,7 +166,7 @@ enum run_event_kind {
     RUN_EVENT_STDERR,
     RUN_EVENT_DISPLAY,
     RUN_EVENT_PROGRESS,
-    RUN_EVENT_APPROVAL, /* somebody is asked (reach/approval.h) */
+    RUN_EVENT_APPROVAL, /* somebody is asked (calls/approval.h) */
 };
 
 /* Something that happened just now. What it points to is only lent. */
@@ -241,7 +241,7 @@ struct run {
     char id[32]; /* "run_" + 26 characters */
     enum run_language language;
     struct buf code;
-    const char *profile;      /* its name; the next four are what it says (gate/profile.h) */
+    const char *profile;      /* its name; the next four are what it says (admit/profile.h) */
     struct span policy;       /* the rules, as they travel into the sandbox */
     uint32_t required_layers; /* bits of enum wire_layer, all of which must stand */
     bool may_spawn;           /* false: the kernel refuses execve and new processes */
@@ -283,7 +283,7 @@ struct run {
 
     /* --- callbacks, all optional but on_done --- */
     /* Instead of running anything: a sandbox that fits, which is the taker's from here on
-     * (pool/box.h, box_keep). */
+     * (engine/box.h, box_keep). */
     void (*on_box)(struct run *run, struct box *box);
     void (*on_event)(struct run *run, const struct run_event *event); /* as things arrive */
     void (*on_done)(struct run *run);
@@ -323,11 +323,11 @@ struct run {
     size_t n_denials;
     uint64_t denials_more; /* not listed */
     struct run_usage usage;
-    char fingerprint[65]; /* with a seed: what else its output depends on (pool/fingerprint.h) */
+    char fingerprint[65]; /* with a seed: what else its output depends on (engine/fingerprint.h) */
     uint32_t layers;      /* bit set of enum wire_layer: what stood around the code */
     uint64_t started_ns, handed_ns, ended_ns;
     uint64_t server_cpu_ns; /* CPU time of the supervisor that it took, beside usage.cpu_ms */
-    char *receipt;          /* JSON, signed (trail/receipt.h), or NULL */
+    char *receipt;          /* JSON, signed (audit/receipt.h), or NULL */
     bool is_recorded;       /* its beginning is; its end is due */
     char code_sha256[65];   /* of the program as it came; "": it is not recorded */
 
@@ -368,7 +368,7 @@ const struct run_form *run_display_form(const struct run_display *display, const
 
 /* Under which name the program of that file is known inside, in tracebacks and as sys.argv[0]: the
  * last part of the path, `_` for each byte that is not a plain character of names. It is never a
- * path and never in brackets, which is what the library's names are (guest/policy_caller.c). */
+ * path and never in brackets, which is what the library's names are (guest/policy/caller.c). */
 #define RUN_PROGRAM_NAME_MAX 128
 void run_program_name(const char *path, char name[RUN_PROGRAM_NAME_MAX]);
 

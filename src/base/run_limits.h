@@ -1,7 +1,7 @@
 /* The limits of a run: the one table of their names, units, ranges, defaults, scopes and help.
  *
- * Settings and flags (base/config.c), profiles (gate/profile_read.c), tokens (gate/rights.c), the
- * schemas of HTTP and MCP (front/api.h), the trail (pool/witness.c) and the manual all take their
+ * Settings and flags (base/config.c), profiles (admit/profile_read.c), tokens (admit/rights.c), the
+ * schemas of HTTP and MCP (api/api.h), the trail (engine/recorder.c) and the manual all take their
  * names and ranges from here. To add a limit, add a row, and make the engine keep it.
  * base/limits.h has the fixed ceilings that nobody can change.
  */

@@ -6,7 +6,7 @@
  * broker performs what it permits itself, on a writable mount that only it has. Without a broker,
  * or with one that does not answer, the program gets an error: the read-only mount is the wall.
  *
- * The supervisor starts the broker (pool/broker_client.h) and speaks to it over one socket that
+ * The supervisor starts the broker (engine/broker_client.h) and speaks to it over one socket that
  * keeps messages apart (SOCK_SEQPACKET). What happened during a run is in memory that both share,
  * so that an answer never waits for the broker.
  */

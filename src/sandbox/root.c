@@ -36,7 +36,7 @@ static const char *const directories[] = {
     "proc", "tmp", "workspace", "run",      "var", "home",
 };
 
-extern const char root_python_start[]; /* made of guest/pylib/sitecustomize.py at build time */
+extern const char root_python_start[]; /* made of library/sitecustomize.py at build time */
 
 static const struct {
     const char *path;

@@ -9,8 +9,8 @@
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/pattern.h"
-#include "scrub/kinds.h"
-#include "scrub/scrub.h"
+#include "mask/kinds.h"
+#include "mask/masker.h"
 
 #define TEXT_MAX ((size_t)64 << 20)
 #define BLOCK    ((size_t)65536)

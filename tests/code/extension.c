@@ -2,7 +2,7 @@
  */
 #include <Python.h>
 
-#include "guest/code/module.h"
+#include "library/code/module.h"
 
 PyMODINIT_FUNC PyInit__belljar_code(void);
 

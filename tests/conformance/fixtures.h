@@ -2,7 +2,7 @@
  * it expects of them. They are part of the tests alone. */
 #pragma once
 
-#include "front/mcp_call.h"
+#include "mcp/call.h"
 
 /* Tables for struct mcp_server_options. */
 extern const struct mcp_tool *const fixture_tools[];

@@ -11,9 +11,9 @@
 #include "base/cleanup.h"
 #include "base/config.h"
 #include "fixtures.h"
-#include "front/api.h"
-#include "front/listen.h"
-#include "front/mcp_http.h"
+#include "api/api.h"
+#include "http/listen.h"
+#include "mcp/http.h"
 
 #define TOOLS_MAX 64
 

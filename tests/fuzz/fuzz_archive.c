@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "guest/archive.h"
+#include "guest/image/archive.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

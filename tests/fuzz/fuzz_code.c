@@ -4,11 +4,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guest/code/lex.h"
-#include "guest/code/names.h"
-#include "guest/code/outline.h"
-#include "guest/code/scan.h"
-#include "guest/code/summary.h"
+#include "library/code/lex.h"
+#include "library/code/names.h"
+#include "library/code/outline.h"
+#include "library/code/scan.h"
+#include "library/code/summary.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

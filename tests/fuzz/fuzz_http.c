@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "front/http_guard.h"
+#include "http/parser.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

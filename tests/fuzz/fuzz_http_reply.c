@@ -5,7 +5,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "reach/http_reply.h"
+#include "upstream/http_reply.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "guest/image_internal.h"
+#include "guest/image/internal.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -5,8 +5,8 @@
 
 #include "base/cleanup.h"
 #include "base/utf8.h"
-#include "state/matter.h"
-#include "state/skill.h"
+#include "store/front_matter.h"
+#include "store/skill.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

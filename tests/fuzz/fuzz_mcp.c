@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "../unit/front/mcp_scene.h"
+#include "../unit/mcp/mcp_scene.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/utf8.h"
-#include "front/multipart.h"
+#include "http/multipart.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

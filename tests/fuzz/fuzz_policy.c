@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "guest/policy_internal.h"
+#include "guest/policy/internal.h"
 #include "wire/policy.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/net.h"
-#include "reach/proxy_head.h"
+#include "egress/proxy_head.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -5,7 +5,7 @@
 
 #include "base/json.h"
 #include "base/utf8.h"
-#include "front/api.h"
+#include "api/api.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

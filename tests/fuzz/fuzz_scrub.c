@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "scrub/scrub.h"
+#include "mask/masker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "scrub/scrub.h"
+#include "mask/masker.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/toml.h"
-#include "cmd/jsonc.h"
-#include "cmd/toml_edit.h"
+#include "cli/setup/jsonc.h"
+#include "cli/setup/toml_edit.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

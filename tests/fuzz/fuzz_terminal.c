@@ -6,7 +6,7 @@
 
 #include "base/limits.h"
 #include "base/utf8.h"
-#include "front/terminal.h"
+#include "base/terminal_text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

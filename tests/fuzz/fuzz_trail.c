@@ -14,11 +14,11 @@
 
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "trail/head.h"
-#include "trail/index.h"
-#include "trail/receipt.h"
-#include "trail/trail.h"
-#include "trail/verify.h"
+#include "audit/signed_head.h"
+#include "audit/index.h"
+#include "audit/receipt.h"
+#include "audit/trail.h"
+#include "audit/verify.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "guest/code/tree.h"
+#include "library/code/tree.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

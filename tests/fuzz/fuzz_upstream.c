@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "reach/upstream_message.h"
+#include "upstream/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

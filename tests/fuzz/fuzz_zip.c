@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "state/unzip.h"
+#include "store/unzip.h"
 #include "wire/message.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

@@ -29,7 +29,7 @@ def framing(server, headers, body=b"", path=b"/v1/run"):
 
 # --- the bytes ---
 
-# The whole table of heads is in tests/unit/front/test_http_guard.c; here is one of each kind, through the socket.
+# The whole table of heads is in tests/unit/http/test_parser.c; here is one of each kind, through the socket.
 HEADS = [
     (b"GET / HTTP/1.1\n" + HOST + b"\r\n", 400, "a line ends in a bare LF"),
     (b"GET / HTTP/1.1\r\nHost : localhost\r\n\r\n", 400, "invalid character in a header name"),

@@ -23,10 +23,10 @@
 
 #include "base/cleanup.h"
 #include "base/config.h"
-#include "gate/admit.h"
+#include "admit/admit.h"
 #include "model.h"
-#include "pool/engine.h"
-#include "pool/session.h"
+#include "engine/engine.h"
+#include "engine/session.h"
 
 #define NS_PER_MS UINT64_C(1000000)
 #define NS_PER_S  UINT64_C(1000000000)

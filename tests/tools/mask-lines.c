@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/buf.h"
-#include "scrub/scrub.h"
+#include "mask/masker.h"
 
 static struct buf out;
 

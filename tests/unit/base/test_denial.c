@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/run.h"
-#include "scrub/scrub.h"
+#include "mask/masker.h"
 #include "unit.h"
 
 static void repetitions_are_counted_and_the_list_is_bounded(void **state)

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/diff.h"
-#include "base/hidden.h"
+#include "base/hidden_mark.h"
 #include "base/limits.h"
 
 static struct span text(const char *s)

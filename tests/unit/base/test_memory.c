@@ -11,8 +11,8 @@
 #include "base/loop.h"
 #include "base/run.h"
 #include "base/stream.h"
-#include "gate/profile.h"
-#include "scrub/scrub.h"
+#include "admit/profile.h"
+#include "mask/masker.h"
 #include "wire/frame.h"
 #include "wire/policy.h"
 

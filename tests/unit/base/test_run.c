@@ -4,7 +4,7 @@
 
 #include "base/run.h"
 #include "base/stream.h"
-#include "scrub/scrub.h"
+#include "mask/masker.h"
 
 static void a_new_run_has_an_id_and_default_limits(void **state)
 {

@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "base/spool.h"
 #include "base/stream.h"
-#include "scrub/scrub.h"
+#include "mask/masker.h"
 
 static struct spool_store *store_in(const char *dir, uint64_t limit)
 {

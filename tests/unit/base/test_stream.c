@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/stream.h"
-#include "scrub/scrub.h"
+#include "mask/masker.h"
 
 /* Feeds `text` in pieces of `piece` bytes and renders what was kept. */
 static struct buf kept(const char *text, size_t limit, size_t piece)

@@ -17,7 +17,7 @@
 
 #include <Python.h>
 
-#include "guest/archive.h"
+#include "guest/image/archive.h"
 #include "guest/program.h"
 #include "zygote/rebase.h"
 

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "guest/image.h"
+#include "guest/image/image.h"
 
 /* One kernel. */
 struct kernel {

@@ -8,7 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "gate/profile.h"
+#include "admit/profile.h"
 
 #define OUTPUT_MAX ((size_t)1 << 20)
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "guest/policy.h"
+#include "guest/policy/policy.h"
 
 enum program_end {
     PROGRAM_RAN,     /* to its end */

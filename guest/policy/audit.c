@@ -1,0 +1,663 @@
+/* The audit hook: the profile at run time.
+ *
+ * CPython announces what it is about to do ("open", "import", "os.system", ...). The hook looks the
+ * announcement up in a table and asks whether the profile gives that power, and if not, who is
+ * asking: libraries open their own data, build classes with exec() and read frames, and must go on
+ * doing so. It is the second half of the doorman. It cannot be removed from Python; native code
+ * could undo it, and then the kernel's walls are still there.
+ */
+#include "guest/policy/internal.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct policy *sealed;
+static unsigned long sealed_thread;
+
+/* Parsing inside the hook announces itself again. */
+static __thread bool is_inside;
+
+/* Nothing but our own text is being compiled on this thread. */
+static __thread bool is_own;
+
+const struct policy *policy_sealed(void)
+{
+    return sealed;
+}
+
+bool policy_may_import(struct span module)
+{
+    return !sealed || policy_module_allowed(sealed, module) ||
+           policy_module_granular(sealed, module);
+}
+
+unsigned long policy_sealed_thread(void)
+{
+    return sealed_thread;
+}
+
+int policy_refuse(const struct policy *policy, PyObject *type, const char *kind, struct span name,
+                  const char *fmt, ...)
+{
+    struct span hint = policy_hint(policy, kind, name);
+    PyObject *message;
+    char text[1024];
+    va_list args;
+    int len;
+
+    len = snprintf(text, sizeof(text), "blocked by profile `%s`: ", policy->profile);
+    va_start(args, fmt);
+    len += vsnprintf(text + len, sizeof(text) - (size_t)len, fmt, args);
+    va_end(args);
+    if (hint.len && (size_t)len < sizeof(text))
+        len += snprintf(text + len, sizeof(text) - (size_t)len, "; %.*s", SHOWN(hint));
+    if ((size_t)len >= sizeof(text))
+        len = (int)sizeof(text) - 1;
+    /* Names are cut by length, so that the last character may be half of one. */
+    message = PyUnicode_DecodeUTF8(text, len, "replace");
+    if (message)
+        PyErr_SetObject(type, message);
+    Py_XDECREF(message);
+    return -1;
+}
+
+/* ---- arguments ---- */
+
+static PyObject *arg_at(PyObject *args, Py_ssize_t index)
+{
+    return index < PyTuple_GET_SIZE(args) ? PyTuple_GET_ITEM(args, index) : Py_None;
+}
+
+/* Text of a str or bytes argument; false: it is something else. */
+static bool text_arg(PyObject *args, Py_ssize_t index, struct span *ret_text)
+{
+    PyObject *value = arg_at(args, index);
+    bool ok = false;
+
+    if (PyUnicode_Check(value))
+        *ret_text = span_of_str(value, &ok);
+    else if (PyBytes_Check(value)) {
+        *ret_text = (struct span){PyBytes_AS_STRING(value), (size_t)PyBytes_GET_SIZE(value)};
+        ok = true;
+    }
+    return ok;
+}
+
+/* ---- imports ---- */
+
+static int on_import(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span module, file;
+
+    (void)event;
+    if (text_arg(args, 1, &file) && !(policy->powers & POWER_NATIVE) &&
+        !policy_is_library_path(file))
+        return policy_refuse(policy, PyExc_ImportError, "import", file,
+                             "loading native code from `%.*s`", SHOWN(file));
+    if (!text_arg(args, 0, &module) || policy_module_allowed(policy, module) ||
+        policy_module_granular(policy, module))
+        return 0;
+    if (!policy_caller_is_guest(false))
+        return 0;
+    /* `from os import path`: the name decides, and the guard of __import__() has seen it. */
+    if (policy_guard_is_importing())
+        return 0;
+    return policy_refuse(policy, PyExc_ImportError, "import", module, "importing module `%.*s`",
+                         SHOWN(module));
+}
+
+/* ---- files ---- */
+
+/* What libraries read besides their own directories: fonts, time zones, what the machine is. */
+static const char *const readable[] = {
+    "/usr/share/",    "/usr/lib/",       "/usr/local/lib/", "/etc/fonts/",
+    "/etc/localtime", "/etc/timezone",   "/etc/mime.types", "/proc/cpuinfo",
+    "/proc/meminfo",  "/proc/self/maps", "/sys/fs/cgroup/", "/sys/devices/system/cpu",
+    "/dev/null",      "/dev/urandom",
+};
+
+static bool may_read(struct span path)
+{
+    if (policy_is_library_path(path))
+        return true;
+    if (memmem(path.data, path.len, "/..", 3))
+        return false;
+    for (size_t i = 0; i < COUNT_OF(readable); i++)
+        if (path.len >= strlen(readable[i]) &&
+            memcmp(path.data, readable[i], strlen(readable[i])) == 0)
+            return true;
+    return false;
+}
+
+static bool opens_for_writing(PyObject *args)
+{
+    PyObject *flags = arg_at(args, 2);
+    struct span mode;
+    long bits;
+
+    if (text_arg(args, 1, &mode))
+        for (size_t i = 0; i < mode.len; i++)
+            if (strchr("wax+", mode.data[i]))
+                return true;
+    if (!PyLong_Check(flags))
+        return false;
+    bits = PyLong_AsLong(flags);
+    if (bits == -1 && PyErr_Occurred())
+        PyErr_Clear();
+    return (bits & O_ACCMODE) != O_RDONLY || (bits & (O_CREAT | O_TRUNC | O_APPEND));
+}
+
+static int refuse_file(const struct policy *policy, const char *event, struct span path)
+{
+    return policy_refuse(policy, PyExc_PermissionError, "builtin", span_from("open"),
+                         "%s of `%.*s`", event, SHOWN(path));
+}
+
+/* Libraries that need a scratch file ask tempfile for it. It lies in a /tmp that nobody else sees.
+ */
+static bool is_scratch(void)
+{
+    static const char *const makers[] = {"/tempfile.py"};
+
+    return policy_caller_file_is(makers, COUNT_OF(makers));
+}
+
+static int on_open(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span path = {"", 0};
+    bool has_path = text_arg(args, 0, &path);
+
+    if (!has_path) /* a descriptor that is open already */
+        return policy_caller_is_guest(false) ? refuse_file(policy, event, path) : 0;
+    if (span_is(path, "/dev/null") || (!opens_for_writing(args) && may_read(path)) || is_scratch())
+        return 0;
+    return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
+}
+
+static int on_list(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span path = {"", 0};
+
+    if (text_arg(args, 0, &path) && may_read(path) && !policy_caller_is_guest(true))
+        return 0;
+    return policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
+}
+
+static int on_change(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span path = {"", 0};
+
+    (void)text_arg(args, 0, &path);
+    return is_scratch() || policy_caller_is_importing() ? 0 : refuse_file(policy, event, path);
+}
+
+static int on_sqlite(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span path = {"", 0};
+
+    if (text_arg(args, 0, &path) && span_is(path, ":memory:"))
+        return 0;
+    return refuse_file(policy, event, path);
+}
+
+/* ---- evaluation ---- */
+
+/* Parts of the library that only parse, for themselves. */
+static const char *const parsers[] = {"/ast.py", "/inspect.py"};
+
+/* Parts that write code themselves and paste names of the program into it. */
+static const char *const generators[] = {
+    "/dataclasses.py", "/collections/__init__.py",
+    "/attr/_make.py",  "/networkx/utils/decorators.py",
+    "/decorator.py",   "/scipy/_lib/_bunch.py",
+};
+
+/* Parts that evaluate annotations. */
+static const char *const annotators[] = {"/typing.py", "/inspect.py", "/typing_extensions.py"};
+
+/* Text that a library evaluates for the program is a program: typing.get_type_hints(), sympify(),
+ * timeit. The same rules hold. What does not parse is left to the one who asked. */
+static int check_text(const struct policy *policy, struct span text, enum policy_text kind)
+{
+    PyCompilerFlags flags = {.cf_flags = PyCF_ONLY_AST | PyCF_IGNORE_COOKIE,
+                             .cf_feature_version = PY_MINOR_VERSION};
+    struct policy_report report = {0};
+    PyObject *name = PyUnicode_FromString(policy_filename());
+    char *copy = span_dup(text);
+    PyObject *tree = NULL;
+    int r = 0;
+
+    if (!name || !copy)
+        r = -1;
+    else
+        tree = Py_CompileStringObject(copy, name, Py_file_input, &flags, -1);
+    free(copy);
+    Py_XDECREF(name);
+    PyErr_Clear();
+    if (tree)
+        r = policy_check_text(policy, tree, kind, &report);
+    Py_XDECREF(tree);
+    if (r == 0 && report.count > 0)
+        r = policy_refuse(policy, PyExc_PermissionError, report.items[0].rule,
+                          span_from(report.items[0].name), "evaluating text: %s",
+                          report.items[0].message);
+    else if (r < 0)
+        PyErr_SetString(PyExc_PermissionError, "text to evaluate could not be checked");
+    policy_report_done(&report);
+    return r;
+}
+
+static int check_tree(const struct policy *policy, PyObject *tree)
+{
+    struct policy_report report = {0};
+    int r = policy_check_text(policy, tree, TEXT_PROGRAM, &report);
+
+    if (r == 0 && report.count > 0)
+        r = policy_refuse(policy, PyExc_PermissionError, report.items[0].rule,
+                          span_from(report.items[0].name), "evaluating a tree: %s",
+                          report.items[0].message);
+    else if (r < 0)
+        PyErr_SetString(PyExc_PermissionError, "a tree to evaluate could not be checked");
+    policy_report_done(&report);
+    return r;
+}
+
+/* The file of the library holds this very text: it is being imported. The name alone proves
+ * nothing, it is an argument of compile(). */
+static bool is_in_file(struct span path, struct span text)
+{
+    char name[PATH_MAX];
+    char chunk[16384];
+    size_t at = 0;
+    bool same;
+    ssize_t n = -1;
+    int fd;
+
+    if (!policy_is_library_path(path) || path.len >= sizeof(name) ||
+        memchr(path.data, '\0', path.len))
+        return false;
+    memcpy(name, path.data, path.len);
+    name[path.len] = '\0';
+    fd = open(name, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0)
+        return false;
+    for (same = true; same; at += (size_t)n) {
+        n = read(fd, chunk, sizeof(chunk));
+        if (n <= 0)
+            break;
+        same = (size_t)n <= text.len - at && memcmp(chunk, text.data + at, (size_t)n) == 0;
+    }
+    (void)close(fd);
+    return same && n == 0 && at == text.len;
+}
+
+/* Modules of the library evaluate text and make code when they are loaded; native ones, too. */
+static bool is_loading(void)
+{
+    static const char *const names[] = {"create_dynamic", "exec_dynamic", NULL};
+
+    return policy_caller_says(names, SAID_AT_ALL) || policy_caller_is_module();
+}
+
+/* What jinja2 makes of a template (pandas keeps some for its tables) reads attributes and calls
+ * functions by way of jinja2, so that the guards see it. */
+static bool is_template(void)
+{
+    static const char *const makers[] = {"/jinja2/environment.py"};
+
+    return policy_caller_file_is(makers, COUNT_OF(makers)) &&
+           policy_caller_behind_is(makers[0], "/jinja2/loaders.py");
+}
+
+static int on_compile(const struct policy *policy, const char *event, PyObject *args)
+{
+    static const char *const names[] = {"compile", "exec", "eval", NULL};
+    struct span text = {"", 0}, file = {"", 0};
+    bool has_text;
+    int r;
+
+    (void)event;
+    if (is_inside)
+        return 0;
+    (void)text_arg(args, 1, &file);
+    has_text = text_arg(args, 0, &text);
+    if (policy_is_program_file(file) && policy_caller_is_absent())
+        return 0;
+    /* api.code_transform looks whether a file it has changed is still Python; nobody gets the code.
+     */
+    if (is_loading() || policy_caller_is_own("/ast.py", "api._edit"))
+        return 0;
+    if (!policy_caller_says(names, SAID_AS_GLOBAL))
+        return policy_refuse(policy, PyExc_PermissionError, "builtin", span_from("exec"),
+                             "compiling text at run time");
+    if ((has_text && is_in_file(file, text)) || is_template())
+        return 0;
+    if (policy_claims_library(file))
+        return policy_refuse(policy, PyExc_PermissionError, "builtin", span_from("exec"),
+                             "compiling text in the name of `%.*s`", SHOWN(file));
+    if (policy_caller_file_is(parsers, COUNT_OF(parsers)) &&
+        !policy_caller_behind_is("/ast.py", "/pandas/core/computation/"))
+        return 0;
+    is_inside = true;
+    if (has_text)
+        r = check_text(policy, text,
+                       policy_caller_file_is(annotators, COUNT_OF(annotators))   ? TEXT_ANNOTATION
+                       : policy_caller_file_is(generators, COUNT_OF(generators)) ? TEXT_GENERATED
+                                                                                 : TEXT_PROGRAM);
+    else
+        r = arg_at(args, 0) == Py_None ? 0 : check_tree(policy, arg_at(args, 0));
+    is_inside = false;
+    return r;
+}
+
+static int on_pickle(const struct policy *policy, const char *event, PyObject *args)
+{
+    static const char *const tools[] = {"getattr", "setattr", "delattr", "hasattr", "vars",
+                                        "globals", "locals",  "dir",     "type",    "super"};
+    static const char *const helpers[] = {"copyreg:_reconstructor", "copyreg:__newobj__",
+                                          "_codecs:encode", "__main__:"};
+    struct span module, name, refused;
+    char pair[2 * POLICY_KEY_MAX];
+    bool ok;
+
+    if (!text_arg(args, 0, &module) || !text_arg(args, 1, &name))
+        return policy_refuse(policy, PyExc_PermissionError, "import", span_from("pickle"), "%s",
+                             event);
+    ok = policy_import_allowed(policy, module, name) &&
+         !policy_path_refused(policy, name, &refused) && !memchr(name.data, '.', name.len);
+    if (span_is(module, "builtins")) {
+        ok = !policy_builtin_refused(policy, name);
+        for (size_t i = 0; i < COUNT_OF(tools); i++)
+            ok = ok && !span_is(name, tools[i]);
+    }
+    (void)snprintf(pair, sizeof(pair), "%.*s:%.*s", SHOWN(module), SHOWN(name));
+    for (size_t i = 0; i < COUNT_OF(helpers); i++)
+        ok = ok || strcmp(pair, helpers[i]) == 0 ||
+             (helpers[i][strlen(helpers[i]) - 1] == ':' &&
+              strncmp(pair, helpers[i], strlen(helpers[i])) == 0 &&
+              !policy_path_refused(policy, name, &refused));
+    if (ok)
+        return 0;
+    return policy_refuse(policy, PyExc_PermissionError, "import", module, "unpickling `%.*s.%.*s`",
+                         SHOWN(module), SHOWN(name));
+}
+
+/* ---- introspection ---- */
+
+static int refuse_event(const struct policy *policy, const char *event)
+{
+    return policy_refuse(policy, PyExc_PermissionError, "event", span_from(event), "`%s`", event);
+}
+
+static int on_attribute(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span name;
+
+    (void)event;
+    if (!text_arg(args, 1, &name) || !policy_attribute_refused(policy, name) ||
+        (policy_attribute_is_copied(name) && !policy_caller_is_guest(false)) ||
+        policy_caller_says((const char *const[]){name.data, NULL}, SAID_AT_ALL))
+        return 0;
+    return policy_refuse(policy, PyExc_PermissionError, "attribute", name, "attribute `%.*s`",
+                         SHOWN(name));
+}
+
+/* git, as api.git_operations starts and ends it, with arguments and an environment of its own
+ * making. Where the kernel refuses new processes nothing helps, and the words say so earlier. */
+static int on_start(const struct policy *policy, const char *event, PyObject *args)
+{
+    struct span program = {"", 0};
+    bool is_kill = strcmp(event, "os.killpg") == 0;
+
+    if (!(policy->flags & POLICY_NO_PROCESSES)) {
+        if (!policy_caller_is_guest(true))
+            return 0;
+        if (policy_caller_is_own("/subprocess.py", "api._git") &&
+            (is_kill || (text_arg(args, 0, &program) && span_is(program, "/usr/bin/git"))))
+            return 0;
+    }
+    return refuse_event(policy, event);
+}
+
+/* Whose own code must say what for an event to be a library's doing. */
+static int on_exec(const struct policy *policy, const char *event, PyObject *args)
+{
+    static const char *const names[] = {"exec", "eval", NULL};
+
+    (void)args;
+    return is_loading() || policy_caller_says(names, SAID_AS_GLOBAL) ? 0
+                                                                     : refuse_event(policy, event);
+}
+
+static int on_making(const struct policy *policy, const char *event, PyObject *args)
+{
+    static const struct {
+        const char *event;
+        const char *names[3];
+    } makers[] = {
+        {"code.__new__",     {"CodeType", "__code__"}        },
+        {"function.__new__", {"FunctionType"}                },
+        {"marshal.loads",    {"marshal", "get_frozen_object"}},
+        {"sys._getframe",    {"_getframe"}                   },
+    };
+
+    (void)args;
+    for (size_t i = 0; i < COUNT_OF(makers); i++)
+        if (strcmp(event, makers[i].event) == 0 && policy_caller_says(makers[i].names, SAID_AT_ALL))
+            return 0;
+    return is_loading() ? 0 : refuse_event(policy, event);
+}
+
+/* ---- table ---- */
+
+/* Whom a row stops when the profile does not give the power. */
+enum who {
+    ANYBODY, /* libraries too */
+    REMOTE,  /* ANYBODY, but not helpers of the operator, who says which hosts there are */
+    STARTS,  /* HAND, and anybody where the kernel refuses new processes anyway */
+    HAND,    /* the program, also through the standard library */
+    BY_RULE, /* `check` decides */
+};
+
+/* Sorted by name. */
+static const struct event {
+    const char *name;
+    enum policy_power power;
+    enum who who;
+    int (*check)(const struct policy *policy, const char *event, PyObject *args);
+} events[] = {
+  /* clang-format off */
+    {"code.__new__",               POWER_EVALUATE,      BY_RULE, on_making},
+    {"compile",                    POWER_EVALUATE,      BY_RULE, on_compile},
+    {"exec",                       POWER_EVALUATE,      BY_RULE, on_exec},
+    {"ftplib.connect",             POWER_NETWORK,       REMOTE , NULL},
+    {"ftplib.sendcmd",             POWER_NETWORK,       REMOTE , NULL},
+    {"function.__new__",           POWER_EVALUATE,      BY_RULE, on_making},
+    {"gc.get_objects",             POWER_INTROSPECTION, HAND,    NULL},
+    {"gc.get_referents",           POWER_INTROSPECTION, HAND,    NULL},
+    {"gc.get_referrers",           POWER_INTROSPECTION, HAND,    NULL},
+    {"glob.glob",                  POWER_FILES,         BY_RULE, on_list},
+    {"glob.glob/2",                POWER_FILES,         BY_RULE, on_list},
+    {"http.client.connect",        POWER_NETWORK,       REMOTE , NULL},
+    {"http.client.send",           POWER_NETWORK,       REMOTE , NULL},
+    {"imaplib.open",               POWER_NETWORK,       REMOTE , NULL},
+    {"import",                     POWER_NATIVE,        BY_RULE, on_import},
+    {"marshal.load",               POWER_EVALUATE,      HAND,    NULL},
+    {"marshal.loads",              POWER_EVALUATE,      BY_RULE, on_making},
+    {"mmap.__new__",               POWER_FILES,         HAND,    NULL},
+    {"nntplib.connect",            POWER_NETWORK,       REMOTE , NULL},
+    {"object.__delattr__",         POWER_INTROSPECTION, BY_RULE, on_attribute},
+    {"object.__getattr__",         POWER_INTROSPECTION, BY_RULE, on_attribute},
+    {"object.__setattr__",         POWER_INTROSPECTION, BY_RULE, on_attribute},
+    {"open",                       POWER_FILES,         BY_RULE, on_open},
+    {"os.chdir",                   POWER_FILES,         BY_RULE, on_change},
+    {"os.chflags",                 POWER_FILES,         BY_RULE, on_change},
+    {"os.chmod",                   POWER_FILES,         BY_RULE, on_change},
+    {"os.chown",                   POWER_FILES,         BY_RULE, on_change},
+    {"os.exec",                    POWER_PROCESSES,     STARTS,  NULL},
+    {"os.fork",                    POWER_PROCESSES,     STARTS,  NULL},
+    {"os.forkpty",                 POWER_PROCESSES,     STARTS,  NULL},
+    {"os.fwalk",                   POWER_FILES,         BY_RULE, on_list},
+    {"os.getxattr",                POWER_FILES,         BY_RULE, on_list},
+    {"os.kill",                    POWER_PROCESSES,     STARTS,  NULL},
+    {"os.killpg",                  POWER_PROCESSES,     BY_RULE, on_start},
+    {"os.link",                    POWER_FILES,         BY_RULE, on_change},
+    {"os.listdir",                 POWER_FILES,         BY_RULE, on_list},
+    {"os.listxattr",               POWER_FILES,         BY_RULE, on_list},
+    {"os.lockf",                   POWER_FILES,         HAND,    NULL},
+    {"os.mkdir",                   POWER_FILES,         BY_RULE, on_change},
+    {"os.posix_spawn",             POWER_PROCESSES,     STARTS,  NULL},
+    {"os.putenv",                  POWER_PROCESSES,     HAND,    NULL},
+    {"os.remove",                  POWER_FILES,         BY_RULE, on_change},
+    {"os.removexattr",             POWER_FILES,         BY_RULE, on_change},
+    {"os.rename",                  POWER_FILES,         BY_RULE, on_change},
+    {"os.rmdir",                   POWER_FILES,         BY_RULE, on_change},
+    {"os.scandir",                 POWER_FILES,         BY_RULE, on_list},
+    {"os.setxattr",                POWER_FILES,         BY_RULE, on_change},
+    {"os.spawn",                   POWER_PROCESSES,     STARTS,  NULL},
+    {"os.symlink",                 POWER_FILES,         BY_RULE, on_change},
+    {"os.system",                  POWER_PROCESSES,     STARTS,  NULL},
+    {"os.truncate",                POWER_FILES,         BY_RULE, on_change},
+    {"os.unsetenv",                POWER_PROCESSES,     HAND,    NULL},
+    {"os.utime",                   POWER_FILES,         BY_RULE, on_change},
+    {"os.walk",                    POWER_FILES,         BY_RULE, on_list},
+    {"pathlib.Path.glob",          POWER_FILES,         BY_RULE, on_list},
+    {"pathlib.Path.rglob",         POWER_FILES,         BY_RULE, on_list},
+    {"pdb.Pdb",                    POWER_EVALUATE,      ANYBODY, NULL},
+    {"pickle.find_class",          POWER_UNPICKLE,      BY_RULE, on_pickle},
+    {"poplib.connect",             POWER_NETWORK,       REMOTE , NULL},
+    {"pty.spawn",                  POWER_PROCESSES,     STARTS,  NULL},
+    {"resource.prlimit",           POWER_PROCESSES,     HAND,    NULL},
+    {"resource.setrlimit",         POWER_PROCESSES,     HAND,    NULL},
+    {"shutil.chown",               POWER_FILES,         BY_RULE, on_change},
+    {"shutil.copyfile",            POWER_FILES,         BY_RULE, on_change},
+    {"shutil.copymode",            POWER_FILES,         BY_RULE, on_change},
+    {"shutil.copystat",            POWER_FILES,         BY_RULE, on_change},
+    {"shutil.copytree",            POWER_FILES,         BY_RULE, on_change},
+    {"shutil.make_archive",        POWER_FILES,         BY_RULE, on_change},
+    {"shutil.move",                POWER_FILES,         BY_RULE, on_change},
+    {"shutil.rmtree",              POWER_FILES,         BY_RULE, on_change},
+    {"shutil.unpack_archive",      POWER_FILES,         BY_RULE, on_change},
+    {"signal.pthread_kill",        POWER_PROCESSES,     HAND,    NULL},
+    {"smtplib.connect",            POWER_NETWORK,       REMOTE , NULL},
+    {"smtplib.send",               POWER_NETWORK,       REMOTE , NULL},
+    {"socket.bind",                POWER_NETWORK,       REMOTE , NULL},
+    {"socket.connect",             POWER_NETWORK,       REMOTE , NULL},
+    {"socket.getaddrinfo",         POWER_NETWORK,       REMOTE , NULL},
+    {"socket.gethostbyaddr",       POWER_NETWORK,       REMOTE , NULL},
+    {"socket.gethostbyname",       POWER_NETWORK,       REMOTE , NULL},
+    {"socket.getnameinfo",         POWER_NETWORK,       REMOTE , NULL},
+    {"socket.sendmsg",             POWER_NETWORK,       REMOTE , NULL},
+    {"socket.sendto",              POWER_NETWORK,       REMOTE , NULL},
+    {"socket.sethostname",         POWER_NETWORK,       REMOTE , NULL},
+    {"sqlite3.connect",            POWER_FILES,         BY_RULE, on_sqlite},
+    {"sqlite3.enable_load_extension", POWER_NATIVE,     ANYBODY, NULL},
+    {"sqlite3.load_extension",     POWER_NATIVE,        ANYBODY, NULL},
+    {"subprocess.Popen",           POWER_PROCESSES,     BY_RULE, on_start},
+    {"sys._current_exceptions",    POWER_INTROSPECTION, HAND,    NULL},
+    {"sys._current_frames",        POWER_INTROSPECTION, HAND,    NULL},
+    {"sys._getframe",              POWER_INTROSPECTION, BY_RULE, on_making},
+    {"sys.addaudithook",           POWER_INTROSPECTION, ANYBODY, NULL},
+    {"sys.setprofile",             POWER_INTROSPECTION, HAND,    NULL},
+    {"sys.settrace",               POWER_INTROSPECTION, HAND,    NULL},
+    {"tempfile.mkdtemp",           POWER_FILES,         BY_RULE, on_change},
+    {"tempfile.mkstemp",           POWER_FILES,         BY_RULE, on_change},
+    {"urllib.Request",             POWER_NETWORK,       REMOTE , NULL},
+    {"webbrowser.open",            POWER_PROCESSES,     ANYBODY, NULL},
+  /* clang-format on */
+};
+
+/* Everything of ctypes reaches past the interpreter; sklearn's thread control uses it too. */
+static const struct event ctypes_event = {"ctypes", POWER_NATIVE, HAND, NULL};
+
+static int compare_names(const void *name, const void *event)
+{
+    return strcmp(name, ((const struct event *)event)->name);
+}
+
+static const struct event *find_event(const char *name)
+{
+    if (strncmp(name, "ctypes.", 7) == 0)
+        return &ctypes_event;
+    return bsearch(name, events, COUNT_OF(events), sizeof(events[0]), compare_names);
+}
+
+static bool concerns(const struct policy *policy, const struct event *event)
+{
+    switch (event->who) {
+    case ANYBODY:
+        return true;
+    case REMOTE:
+        return !policy_caller_is_helper();
+    case STARTS:
+        return (policy->flags & POLICY_NO_PROCESSES) || policy_caller_is_guest(true);
+    case HAND:
+        return policy_caller_is_guest(true);
+    default:
+        return policy_caller_is_guest(false);
+    }
+}
+
+static int hook(const char *name, PyObject *args, void *data)
+{
+    const struct policy *policy = sealed;
+    const struct event *event;
+
+    (void)data;
+    if (!policy || is_own)
+        return 0;
+    event = find_event(name);
+    if (!event)
+        return 0;
+    if (event->check == on_import)
+        return on_import(policy, name, args);
+    if (policy->powers & event->power)
+        return 0;
+    if (event->check)
+        return event->check(policy, name, args);
+    if (!concerns(policy, event))
+        return 0;
+    return refuse_event(policy, name);
+}
+
+PyObject *policy_compile_own(const char *source, const char *filename)
+{
+    int had_gc = PyGC_Disable(); /* a collection runs finalizers, which are the program's */
+    PyObject *code;
+
+    is_own = true;
+    code = Py_CompileString(source, filename, Py_file_input);
+    is_own = false;
+    if (had_gc)
+        (void)PyGC_Enable();
+    return code;
+}
+
+int policy_audit_prepare(void)
+{
+    static bool is_added;
+
+    if (is_added)
+        return 0;
+    is_added = PySys_AddAuditHook(hook, NULL) == 0;
+    return is_added ? 0 : -1;
+}
+
+int policy_seal(const struct policy *policy)
+{
+    if (policy_restricts_nothing(policy)) {
+        sealed = NULL;
+        return 0;
+    }
+    sealed_thread = PyThread_get_thread_ident();
+    if (policy_guard_install(policy) < 0) {
+        PyErr_Clear();
+        return -1;
+    }
+    sealed = policy;
+    return 0;
+}

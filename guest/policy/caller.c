@@ -1,0 +1,445 @@
+/* Who is calling: the program, or a library doing what it was asked to do?
+ *
+ * A frame belongs to the library when the file of its code lies where the interpreter found its
+ * modules before any program ran (sys.path at policy_prepare()), or is frozen into the interpreter.
+ * Everything else is the program: its own file, and whatever is compiled from text at run time
+ * ("<string>" and the like). Code objects cannot be given another file from Python without
+ * compile() or code.replace(), which the audit hook sees.
+ */
+#include "guest/policy/internal.h"
+
+#include <limits.h>
+#include <opcode.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PREFIXES_MAX 32
+#define FRAMES_MAX   64
+
+static char *prefixes[PREFIXES_MAX];
+static size_t n_prefixes;
+static char *stdlib;
+
+/* Where programs write: never library, whatever sys.path says. */
+static const char *const writable[] = {"/workspace", "/tmp", "/dev", "/proc", "/var/tmp"};
+
+static bool starts_with_dir(struct span path, const char *dir)
+{
+    size_t len = strlen(dir);
+
+    return path.len > len && memcmp(path.data, dir, len) == 0 && path.data[len] == '/';
+}
+
+static int add_prefix(const char *dir)
+{
+    struct span path = span_from(dir);
+
+    if (dir[0] != '/' || path.len < 2)
+        return 0;
+    for (size_t i = 0; i < COUNT_OF(writable); i++)
+        if (strcmp(dir, writable[i]) == 0 || starts_with_dir(path, writable[i]))
+            return 0;
+    for (size_t i = 0; i < n_prefixes; i++)
+        if (strcmp(prefixes[i], dir) == 0)
+            return 0;
+    if (n_prefixes == PREFIXES_MAX)
+        return -1;
+    prefixes[n_prefixes] = strdup(dir);
+    if (!prefixes[n_prefixes])
+        return -1;
+    while (path.len > 1 && prefixes[n_prefixes][path.len - 1] == '/')
+        prefixes[n_prefixes][--path.len] = '\0';
+    n_prefixes++;
+    return 0;
+}
+
+int policy_caller_prepare(void)
+{
+    PyObject *path = PySys_GetObject("path");
+    PyObject *dir = PySys_GetObject("_stdlib_dir");
+
+    if (!path || !PyList_Check(path))
+        return -1;
+    if (dir && PyUnicode_Check(dir)) {
+        const char *text = PyUnicode_AsUTF8(dir);
+
+        if (!text || add_prefix(text) < 0)
+            return -1;
+        free(stdlib);
+        stdlib = strdup(text);
+    }
+    if (!stdlib)
+        return -1;
+    for (Py_ssize_t i = 0; i < PyList_GET_SIZE(path); i++) {
+        PyObject *item = PyList_GET_ITEM(path, i);
+        const char *text = PyUnicode_Check(item) ? PyUnicode_AsUTF8(item) : NULL;
+
+        if (!text)
+            PyErr_Clear();
+        else if (add_prefix(text) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+bool policy_module_exists(struct span name)
+{
+    PyObject *known = PySys_GetObject("stdlib_module_names");
+    PyObject *text = PyUnicode_DecodeUTF8(name.data, (Py_ssize_t)name.len, NULL);
+    bool exists = known && text && PyAnySet_Check(known) && PySet_Contains(known, text) == 1;
+    char path[PATH_MAX];
+
+    Py_XDECREF(text);
+    PyErr_Clear();
+    for (size_t i = 0; i < n_prefixes && !exists; i++) {
+        (void)snprintf(path, sizeof(path), "%s/%.*s", prefixes[i], SHOWN(name));
+        exists = access(path, F_OK) == 0;
+        (void)snprintf(path, sizeof(path), "%s/%.*s.py", prefixes[i], SHOWN(name));
+        exists = exists || access(path, F_OK) == 0;
+    }
+    return exists;
+}
+
+const char *policy_library_directory(size_t index)
+{
+    return index < n_prefixes ? prefixes[index] : NULL;
+}
+
+static bool contains(struct span text, const char *part)
+{
+    return memmem(text.data, text.len, part, strlen(part)) != NULL;
+}
+
+static bool is_frozen(struct span path)
+{
+    return path.len > 8 && memcmp(path.data, "<frozen ", 8) == 0;
+}
+
+bool policy_is_library_path(struct span path)
+{
+    if (contains(path, "/../"))
+        return false;
+    for (size_t i = 0; i < n_prefixes; i++)
+        if (starts_with_dir(path, prefixes[i]))
+            return true;
+    return false;
+}
+
+bool policy_claims_library(struct span path)
+{
+    return is_frozen(path) || policy_is_library_path(path);
+}
+
+bool policy_is_stdlib_path(struct span path)
+{
+    return stdlib && starts_with_dir(path, stdlib) && !contains(path, "/site-packages/") &&
+           !contains(path, "/dist-packages/");
+}
+
+/* ---- the program's own name ---- */
+
+static char program_file[128] = "<code>";
+
+const char *policy_filename(void)
+{
+    return program_file;
+}
+
+static bool is_plain(char c)
+{
+    return Py_ISALNUM(c) || c == '.' || c == '_' || c == '-' || c == '+';
+}
+
+int policy_set_filename(struct span name)
+{
+    if (name.len == 0 || name.len >= sizeof(program_file))
+        return -1;
+    for (size_t i = 0; i < name.len; i++)
+        if (!is_plain(name.data[i]))
+            return -1;
+    memcpy(program_file, name.data, name.len);
+    program_file[name.len] = '\0';
+    return 0;
+}
+
+/* ---- frames ---- */
+
+static struct span file_of(PyFrameObject *frame)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    bool ok;
+    struct span file = span_of_str(code->co_filename, &ok);
+
+    Py_DECREF(code); /* the frame keeps it */
+    return file;
+}
+
+/* Takes the reference and gives the one of the caller, or NULL. */
+static PyFrameObject *step_back(PyFrameObject *frame)
+{
+    PyFrameObject *back = PyFrame_GetBack(frame);
+
+    Py_DECREF(frame);
+    return back;
+}
+
+static PyFrameObject *nearest_frame(void)
+{
+    return PyThreadState_GetFrame(PyThreadState_Get());
+}
+
+/* No Python frame at all: the kernel's own C code on the first thread; on any other, a function
+ * somebody gave to a new thread to call. */
+static bool is_other_thread(void)
+{
+    return PyThread_get_thread_ident() != policy_sealed_thread();
+}
+
+bool policy_caller_is_guest(bool skip_stdlib)
+{
+    PyFrameObject *frame = nearest_frame();
+    bool is_guest = frame ? true : is_other_thread();
+
+    while (frame) {
+        struct span file = file_of(frame);
+
+        if (!is_frozen(file) && !policy_is_library_path(file))
+            break;
+        is_guest = false;
+        if (!skip_stdlib || !(is_frozen(file) || policy_is_stdlib_path(file)))
+            break;
+        is_guest = true;
+        frame = step_back(frame);
+    }
+    Py_XDECREF(frame);
+    return is_guest;
+}
+
+/* ---- helpers ---- */
+
+static char **helpers; /* directories, NULL at the end */
+
+int policy_set_helpers(const struct wire_strings *directories)
+{
+    helpers = calloc(directories->count + 1, sizeof(*helpers));
+    if (!helpers)
+        return -1;
+    for (uint32_t i = 0; i < directories->count; i++)
+        if (!(helpers[i] = span_dup(directories->items[i])))
+            return -1;
+    return 0;
+}
+
+static bool is_helper(struct span file)
+{
+    if (contains(file, "/../"))
+        return false;
+    for (char **dir = helpers; dir && *dir; dir++)
+        if (starts_with_dir(file, *dir))
+            return true;
+    return false;
+}
+
+bool policy_caller_is_helper(void)
+{
+    PyFrameObject *frame = nearest_frame();
+    bool found = false;
+
+    while (frame && !found) {
+        struct span file = file_of(frame);
+
+        found = is_helper(file);
+        if (!found && !is_frozen(file) && !policy_is_library_path(file))
+            break; /* the program's own hand */
+        if (!found)
+            frame = step_back(frame);
+    }
+    Py_XDECREF(frame);
+    return found;
+}
+
+bool policy_caller_is_absent(void)
+{
+    PyFrameObject *frame = nearest_frame();
+    bool absent = !frame && !is_other_thread();
+
+    Py_XDECREF(frame);
+    return absent;
+}
+
+static bool frame_is_called(PyFrameObject *frame, const char *name)
+{
+    PyCodeObject *code = PyFrame_GetCode(frame);
+    bool is_it = PyUnicode_CompareWithASCIIString(code->co_name, name) == 0;
+
+    Py_DECREF(code);
+    return is_it;
+}
+
+bool policy_caller_is_importing(void)
+{
+    PyFrameObject *frame = nearest_frame();
+    bool importing = false;
+
+    for (int i = 0; frame && i < FRAMES_MAX && !importing; i++) {
+        struct span file = file_of(frame);
+
+        /* Other functions of importlib call what they are given. */
+        importing = contains(file, "<frozen importlib._bootstrap>") &&
+                    frame_is_called(frame, "_find_and_load");
+        if (!policy_claims_library(file))
+            break;
+        frame = step_back(frame);
+    }
+    Py_XDECREF(frame);
+    return importing;
+}
+
+bool policy_caller_is_module(void)
+{
+    PyFrameObject *frame = nearest_frame();
+    bool is_module = false;
+
+    for (int i = 0; frame && i < FRAMES_MAX && !is_module; i++) {
+        if (!policy_claims_library(file_of(frame)))
+            break;
+        is_module = frame_is_called(frame, "<module>");
+        frame = step_back(frame);
+    }
+    Py_XDECREF(frame);
+    return is_module;
+}
+
+static bool ends_with(struct span text, const char *end)
+{
+    size_t len = strlen(end);
+
+    return text.len >= len && memcmp(text.data + text.len - len, end, len) == 0;
+}
+
+bool policy_caller_file_is(const char *const *suffixes, size_t count)
+{
+    PyFrameObject *frame = nearest_frame();
+    bool found = false;
+
+    if (frame && policy_is_library_path(file_of(frame)))
+        for (size_t i = 0; i < count && !found; i++)
+            found = ends_with(file_of(frame), suffixes[i]);
+    Py_XDECREF(frame);
+    return found;
+}
+
+/* ---- what a frame says ---- */
+
+static bool is_one_of(PyObject *text, const char *const *names)
+{
+    for (; PyUnicode_Check(text) && *names; names++)
+        if (PyUnicode_CompareWithASCIIString(text, *names) == 0)
+            return true;
+    return false;
+}
+
+/* `for name in ("a", "b")` keeps the names in a tuple among the constants. */
+static bool tuple_has(PyObject *tuple, const char *const *names, int depth)
+{
+    for (Py_ssize_t i = 0; i < PyTuple_GET_SIZE(tuple); i++) {
+        PyObject *item = PyTuple_GET_ITEM(tuple, i);
+
+        if (is_one_of(item, names) ||
+            (depth > 0 && PyTuple_CheckExact(item) && tuple_has(item, names, depth - 1)))
+            return true;
+    }
+    return false;
+}
+
+/* The code reads a global or builtin of that name: `exec(...)`, not `self.exec(...)`. */
+static bool reads_global(PyCodeObject *code, const char *const *names)
+{
+    PyObject *bytes = PyCode_GetCode(code);
+    Py_ssize_t len = bytes ? PyBytes_GET_SIZE(bytes) : 0;
+    unsigned long arg = 0;
+    bool found = false;
+
+    PyErr_Clear();
+    for (Py_ssize_t i = 0; i + 1 < len && !found; i += 2) {
+        const unsigned char *unit = (const unsigned char *)PyBytes_AS_STRING(bytes) + i;
+        Py_ssize_t index;
+
+        arg = (arg << 8) | unit[1];
+        if (unit[0] == EXTENDED_ARG)
+            continue;
+        /* Since 3.11 the lowest bit of LOAD_GLOBAL tells how it is called. */
+        index =
+            (Py_ssize_t)(unit[0] == LOAD_GLOBAL && PY_VERSION_HEX >= 0x030b0000 ? arg >> 1 : arg);
+        arg = 0;
+        found = (unit[0] == LOAD_GLOBAL || unit[0] == LOAD_NAME) &&
+                index < PyTuple_GET_SIZE(code->co_names) &&
+                is_one_of(PyTuple_GET_ITEM(code->co_names, index), names);
+    }
+    Py_XDECREF(bytes);
+    return found;
+}
+
+/* importlib calls compile() and exec() by way of a function that hides frames. */
+static PyFrameObject *skip_import_trampoline(PyFrameObject *frame)
+{
+    if (!frame || !contains(file_of(frame), "<frozen importlib._bootstrap>") ||
+        !frame_is_called(frame, "_call_with_frames_removed"))
+        return frame;
+    frame = step_back(frame);
+    if (frame && is_frozen(file_of(frame)))
+        return frame;
+    Py_XDECREF(frame);
+    return NULL;
+}
+
+bool policy_caller_says(const char *const *names, enum policy_said how)
+{
+    PyFrameObject *frame = nearest_frame();
+    PyCodeObject *code;
+    bool says;
+
+    if (!frame)
+        return !is_other_thread();
+    frame = skip_import_trampoline(frame);
+    if (!frame)
+        return false;
+    code = PyFrame_GetCode(frame);
+    says = policy_claims_library(file_of(frame)) &&
+           (how == SAID_AS_GLOBAL
+                ? reads_global(code, names)
+                : tuple_has(code->co_names, names, 0) || tuple_has(code->co_consts, names, 2));
+    Py_DECREF(code);
+    Py_DECREF(frame);
+    return says;
+}
+
+bool policy_caller_behind_is(const char *suffix, const char *part)
+{
+    PyFrameObject *frame = nearest_frame();
+    bool found;
+
+    while (frame && ends_with(file_of(frame), suffix))
+        frame = step_back(frame);
+    found = frame && contains(file_of(frame), part);
+    Py_XDECREF(frame);
+    return found;
+}
+
+bool policy_caller_is_own(const char *stdlib_suffix, const char *module)
+{
+    PyFrameObject *frame = nearest_frame();
+    char name[64];
+    bool found;
+
+    while (frame && policy_is_stdlib_path(file_of(frame)) &&
+           ends_with(file_of(frame), stdlib_suffix))
+        frame = step_back(frame);
+    (void)snprintf(name, sizeof(name), "<frozen %s>", module);
+    found = frame && span_is(file_of(frame), name);
+    Py_XDECREF(frame);
+    return found;
+}

@@ -1,0 +1,85 @@
+#include "admit/admit.h"
+
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "base/net.h"
+#include "base/paths.h"
+#include "admit/policy_place.h"
+
+int admit_load_profile(const struct config *config, struct profile **ret_profile, struct error *err)
+{
+    cleanup_free char *ours = NULL;
+
+    if (!*config->policies_dir) {
+        ours = paths_data("policies", err);
+        if (!ours)
+            return -1;
+    }
+    return profile_load(config->profile, ours ? ours : config->policies_dir, ret_profile, err);
+}
+
+void admit_limits(const struct config *config, const struct profile *profile,
+                  struct run_limits *limits)
+{
+    config_limits(config, CONFIG_DEFAULT, limits);
+    if (profile)
+        profile_apply_limits(profile, limits);
+    config_limits(config, CONFIG_FILE, limits);
+}
+
+int admit_net(const struct config *config, struct net **ret_net, struct error *err)
+{
+    cleanup(net_unref_p) struct net *net = config->net.count ? net_new() : NULL;
+
+    if (config->net.count && !net)
+        return error_memory(err);
+    for (size_t i = 0; i < config->net.count; i++)
+        if (net_add(net, config->net.items[i], err) < 0)
+            return error_wrap(err, "`net`");
+    *ret_net = take_ptr(net);
+    return 0;
+}
+
+static int check_places(const struct run *run, const struct config *config,
+                        const struct profile *profile, struct error *err)
+{
+    /* Modules that every interpreter imports, and the record of what was run. */
+    const char *const others[] = {config->helpers, config->trail_dir, config->policies_dir};
+    const char *path;
+
+    for (size_t i = 0; run->n_grants && i < ARRAY_SIZE(others); i++)
+        if (*others[i] && policy_place_check(run, others[i], "a directory of Belljar's", err) < 0)
+            return -1;
+    for (size_t i = 0; run->n_grants && (path = profile_file(profile, i)); i++)
+        if (policy_place_check(run, path, "the profile", err) < 0)
+            return -1;
+    for (size_t i = 0; run->n_grants && i < ARRAY_SIZE(config->files); i++)
+        if (policy_place_check(run, config->files[i], "the file of settings", err) < 0)
+            return -1;
+    return 0;
+}
+
+int admit_run(struct run *run, const struct config *config, const struct profile *profile,
+              struct error *err)
+{
+    if (profile_check_language(profile, run->language, err) < 0)
+        return -1;
+    if (run->n_grants && !profile_allows_grants(profile)) {
+        error_set(err, E_DENIED, "profile `%s` has no files: no directory can be granted with it",
+                  profile_name(profile));
+        return error_hint(err, "use the profile `standard`");
+    }
+    if (check_places(run, config, profile, err) < 0)
+        return -1;
+    if (net_merge(&run->net, profile_net(profile), err) < 0)
+        return error_wrap(err, "`net`");
+    admit_limits(config, profile, &run->limits);
+    run->masking = config_masking(config);
+    run->profile = profile_name(profile);
+    run->policy = profile_encoded(profile);
+    run->required_layers = profile_required_layers(profile);
+    run->may_spawn = profile_allows_processes(profile);
+    run->reach = profile_may_call(profile);
+    return 0;
+}

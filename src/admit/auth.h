@@ -1,0 +1,58 @@
+/* Who asks: a bearer token, or a process of the same user over the Unix socket.
+ *
+ * The first token is made at the first start and kept in a file that only its user can read, so
+ * that he can use it. Further ones (admit/tokens.h) are known by their hash. A token that is shown
+ * is hashed and compared with all, without a difference in time, and never printed, logged or put
+ * into an error.
+ *
+ * A change of the tokens' file holds from the next check on. While that file cannot be read, its
+ * tokens are not known.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "admit/caller.h"
+#include "wire/pack.h"
+
+struct auth;
+
+/* What a client shows of itself. */
+struct auth_claim {
+    struct span token; /* data NULL: none */
+    bool is_unix;
+    uid_t uid; /* of the peer, over a Unix socket */
+};
+
+struct auth_options {
+    const char *token_path;  /* the first token; NULL: nobody needs one */
+    const char *tokens_path; /* the others; NULL: there are none */
+    /* Both optional. A token was removed: what it opened should end. And: the file cannot be read,
+     * or can again (code E_NONE). */
+    void (*on_removed)(void *user, struct caller *caller);
+    void (*on_trouble)(void *user, const struct error *err);
+    /* The first token as text, which is not kept. */
+    void (*on_first)(void *user, const char *token, size_t len);
+    void *user;
+};
+
+/* Reads the files. The first token is made where there is none at all. */
+int auth_open(const struct auth_options *options, struct auth **ret_auth, struct error *err);
+void auth_free(struct auth *auth);
+
+/* Whether there is a first token: where its file is absent and there are others, there is none. */
+bool auth_has_first(const struct auth *auth);
+
+/* Whose request it is: what he opens is found by nobody else. E_AUTH: nobody's. A token that is
+ * shown counts, also over the Unix socket. */
+int auth_check(struct auth *auth, const struct auth_claim *claim, struct caller **ret_caller,
+               struct error *err);
+
+/* Looks at the tokens' file now. */
+void auth_refresh(struct auth *auth);
+
+/* All there ever were; NULL begins and ends. */
+struct caller *auth_next(const struct auth *auth, const struct caller *after);

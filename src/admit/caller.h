@@ -1,0 +1,44 @@
+/* Who asks: the name that owns what he opens, what he may do, and what he has used so far.
+ *
+ * There is one for each name that was ever known, until the server ends; pointers to it stay good.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/loop.h"
+#include "admit/rights.h"
+#include "admit/tokens.h"
+
+struct queue_place;
+
+/* An allowance that flows back evenly: full it is worth the whole period. */
+struct quota_bucket {
+    double used;
+    uint64_t at_ns; /* when `used` was right */
+};
+
+struct caller {
+    struct caller *next;
+    char name[TOKEN_NAME_SIZE];
+    char keeper[TOKEN_KEEPER_SIZE]; /* the owner of what outlives runs, store/store.h */
+    struct rights rights;
+    uint8_t token_hash[SHA256_BYTES]; /* none for the first */
+    bool is_known;                    /* false: its token was removed */
+    unsigned generation;              /* goes up when a token of this name is removed */
+    bool is_told;                     /* the trail knows that it was used */
+
+    struct quota_bucket runs, cpu_s, bytes, trail; /* admit/quota.h */
+    struct queue_place *first, *last;              /* that wait, admit/queue.h */
+    struct caller *turn_before, *turn_after;       /* of those that wait */
+    size_t n_waiting, n_running;
+    size_t n_requests;     /* that are being answered, api/router.h */
+    struct loop_line line; /* work on what it sends, one piece in each round of all callers */
+    size_t n_kept[2];      /* answers without and with a key, api/job.h */
+    size_t pending_bytes;  /* of what is not over yet, api/job.h */
+    size_t kept_bytes;     /* of answers, api/job.h */
+    uint64_t spool_bytes;  /* of whole outputs, base/spool.h */
+    uint64_t n_done, n_refused;
+};

@@ -1,0 +1,174 @@
+#include "admit/grants.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/net.h"
+#include "base/paths.h"
+#include "admit/admit.h"
+#include "admit/own_places.h"
+#include "admit/own_code.h"
+#include "sandbox/grant.h"
+
+static int deny(const char *text, struct error *err)
+{
+    error_set(err, E_DENIED, "`allow`: `%.200s` is not one of the allowed directories", text);
+    return error_hint(err, "the operator lists them as `allow`");
+}
+
+/* Whether one of the settings' directories holds it. A setting whose path a program has led
+ * elsewhere by a link allows nothing. */
+static bool is_allowed(const struct config *config, const struct run_grant *grant)
+{
+    for (size_t i = 0; i < config->allow.count; i++) {
+        cleanup_free char *path = NULL, *real = NULL;
+        enum run_grant_mode mode;
+
+        if (config_parse_grant(config->allow.items[i], &path, &mode, NULL) < 0)
+            continue;
+        real = grant_real_path(path);
+        if (real && paths_below(grant->path, real) &&
+            (mode == RUN_GRANT_RW || grant->mode == RUN_GRANT_RO || grant->mode == mode))
+            return true;
+    }
+    return false;
+}
+
+bool grants_may_write(const struct config *config, const char *path)
+{
+    const struct run_grant grant = {.path = (char *)path, .fd = -1, .mode = RUN_GRANT_RW};
+
+    return is_allowed(config, &grant);
+}
+
+static int read_one(const struct config *config, const char *text, struct run *run,
+                    struct error *err)
+{
+    struct run_grant *grant = &run->grants[run->n_grants];
+    cleanup_free char *path = NULL;
+    enum run_grant_mode mode;
+
+    if (config_parse_grant(text, &path, &mode, err) < 0)
+        return error_wrap(err, "`allow`");
+    if (path[0] != '/' || grant_open(path, mode, grant, NULL) < 0)
+        return deny(text, err);
+    run->n_grants++; /* the run's to close from here on */
+    if (!is_allowed(config, grant))
+        return deny(text, err);
+    if (own_code_check(grant, err) < 0)
+        return -1;
+    for (size_t i = 0; i + 1 < run->n_grants; i++)
+        if (strcmp(run->grants[i].path, grant->path) == 0)
+            return error_set(err, E_INVALID, "`allow`: `%.200s` is given twice", text);
+    return 0;
+}
+
+/* A directory before those below it: what is mounted later covers what is there. */
+static int compare(const void *a, const void *b)
+{
+    return strcmp(((const struct run_grant *)a)->path, ((const struct run_grant *)b)->path);
+}
+
+/* Within the hosts that the settings name. */
+static int open_net(const struct admission *a, const struct run_request_words *list,
+                    struct run *run, struct error *err)
+{
+    cleanup(net_unref_p) struct net *allowed = NULL;
+
+    if (list->count == 0)
+        return 0;
+    if (!a->caller->rights.has_grants) {
+        error_set(err, E_DENIED, "this token may not reach hosts");
+        return error_hint(err, "create a token for that with `belljar token add --grants`");
+    }
+    run->net = net_new();
+    if (!run->net)
+        return error_memory(err);
+    if (admit_net(a->config, &allowed, err) < 0)
+        return -1;
+    for (size_t i = 0; i < list->count; i++)
+        if (net_add_within(run->net, allowed, list->items[i], err) < 0)
+            return error_wrap(err, "`net`");
+    return 0;
+}
+
+static int open_allow(const struct admission *a, const struct run_request_words *list,
+                      struct run *run, struct error *err)
+{
+    if (list->count == 0)
+        return 0;
+    if (!a->caller->rights.has_grants) {
+        error_set(err, E_DENIED, "this token may not use directories of the host");
+        return error_hint(err, "create a token for that with `belljar token add --grants`");
+    }
+    if (own_places_add(a->config, err) < 0)
+        return -1;
+    for (size_t i = 0; i < list->count; i++)
+        if (read_one(a->config, list->items[i], run, err) < 0)
+            return -1;
+    qsort(run->grants, run->n_grants, sizeof(run->grants[0]), compare);
+    return 0;
+}
+
+/* What the operator gave to all sandboxes when it started this. A request that names hosts gets
+ * those alone. */
+static int copy_granted(const struct admission *a, const struct run_request *request,
+                        struct run *run, struct error *err)
+{
+    const struct run *granted = a->granted;
+
+    for (size_t i = 0; granted && i < granted->n_grants; i++) {
+        const struct run_grant *from = &granted->grants[i];
+        struct run_grant *to = &run->grants[run->n_grants];
+
+        to->path = strdup(from->path);
+        to->fd = fcntl(from->fd, F_DUPFD_CLOEXEC, 3);
+        to->mode = from->mode;
+        run->n_grants++;
+        if (!to->path || to->fd < 0)
+            return error_errno(err, "grant `%s`", from->path);
+    }
+    return granted && !request->has_net ? net_merge(&run->net, granted->net, err) : 0;
+}
+
+int grants_of_settings(const struct config *config, struct run *run, struct error *err)
+{
+    const struct config_list *allow = &config->allow;
+
+    if (allow->count > LIMIT_GRANTS)
+        return error_set(err, E_TOO_LARGE, "--allow: at most %d directories", LIMIT_GRANTS);
+    if (allow->count && own_places_add(config, err) < 0)
+        return -1;
+    for (size_t i = 0; i < allow->count; i++) {
+        struct run_grant *grant = &run->grants[i];
+        cleanup_free char *path = NULL;
+        enum run_grant_mode mode;
+
+        if (config_parse_grant(allow->items[i], &path, &mode, err) < 0 ||
+            grant_open(path, mode, grant, err) < 0)
+            return -1;
+        run->n_grants++;
+        if (own_code_check(grant, err) < 0)
+            return -1;
+    }
+    if (admit_net(config, &run->net, err) < 0)
+        return -1;
+    qsort(run->grants, run->n_grants, sizeof(run->grants[0]), compare);
+    return 0;
+}
+
+int grants_open(const struct admission *admission, const struct run_request *request,
+                struct run *run, struct error *err)
+{
+    if (admission->has_settings_grants)
+        return grants_of_settings(admission->config, run, err);
+    if (copy_granted(admission, request, run, err) < 0)
+        return -1;
+    if (!admission->caller)
+        return 0;
+    if (open_allow(admission, &request->allow, run, err) < 0)
+        return -1;
+    return open_net(admission, &request->net, run, err);
+}

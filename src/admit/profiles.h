@@ -1,0 +1,17 @@
+/* The profiles a server gives out, each read once. */
+#pragma once
+
+#include "base/config.h"
+#include "admit/profile.h"
+
+struct profiles;
+
+/* Reads the settings' own profile at once, so that a mistake in it shows at the start. `config`
+ * outlives it. */
+int profiles_open(const struct config *config, struct profiles **ret_profiles, struct error *err);
+void profiles_free(struct profiles *profiles);
+
+/* NULL: that of the settings. Never by a path: that is the operator's to give. It lives as long as
+ * the table. */
+int profiles_get(struct profiles *profiles, const char *name, const struct profile **ret_profile,
+                 struct error *err);

@@ -1,0 +1,28 @@
+/* How much of everything a caller may use within a while: runs per minute, CPU seconds and bytes
+ * per hour.
+ *
+ * What was used flows back evenly, so that there is no moment at which everybody starts again. CPU
+ * time and bytes are known afterwards: who is over his allowance begins nothing new until enough of
+ * it has flowed back.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "admit/caller.h"
+
+/* Takes one run. E_BUSY: not now; *ret_wait_s says in how many seconds, at least 1. */
+int quota_take_run(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s, struct error *err);
+
+/* Whether bytes may be moved. E_BUSY as above. */
+int quota_check_bytes(struct caller *caller, uint64_t now_ns, unsigned *ret_wait_s,
+                      struct error *err);
+
+/* What the trail takes for one caller within an hour, of which quota_check_bytes() speaks, too;
+ * below 0: any amount. The limit is the same for every caller. */
+void quota_limit_trail(double bytes_per_hour);
+void quota_spend_trail(struct caller *caller, uint64_t now_ns, double bytes);
+
+/* What a run, or a file on its way in or out, has used. */
+void quota_spend(struct caller *caller, uint64_t now_ns, double cpu_s, double bytes);

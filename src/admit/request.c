@@ -1,0 +1,360 @@
+#include "admit/request.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/stream.h"
+#include "admit/admit.h"
+#include "admit/grants.h"
+#include "engine/environment.h"
+#include "store/skill.h"
+
+/* --- the request --- */
+
+void run_request_done(struct run_request *request)
+{
+    for (size_t i = 0; i < request->n_files; i++) {
+        free(request->files[i].path);
+        free(request->files[i].decoded);
+    }
+    free(request->files);
+    free(request->collect.items);
+    free(request->args.items);
+    free(request->allow.items);
+    free(request->net.items);
+    free(request->env);
+    *request = (struct run_request){0};
+}
+
+int run_request_add(struct run_request_words *words, const char *text, struct error *err)
+{
+    const char **grown = realloc(words->items, (words->count + 1) * sizeof(*grown));
+
+    if (!grown)
+        return error_memory(err);
+    words->items = grown;
+    words->items[words->count++] = text;
+    return 0;
+}
+
+int run_request_add_variable(struct run_request *request, struct span name, const char *value,
+                             struct error *err)
+{
+    struct run_request_variable *grown =
+        realloc(request->env, (request->n_env + 1) * sizeof(*grown));
+
+    if (!grown)
+        return error_memory(err);
+    request->env = grown;
+    request->env[request->n_env++] = (struct run_request_variable){name, value};
+    return 0;
+}
+
+int run_request_add_file(struct run_request *request, const struct run_request_file *file,
+                         struct error *err)
+{
+    struct run_request_file *grown = NULL;
+
+    if (request->n_files >= LIMIT_FILES_GIVEN)
+        error_set(err, E_TOO_LARGE, "more than %d files come with the request", LIMIT_FILES_GIVEN);
+    else if (!(grown = realloc(request->files, (request->n_files + 1) * sizeof(*grown))))
+        error_memory(err);
+    if (!grown) {
+        free(file->path);
+        free(file->decoded);
+        return -1;
+    }
+    request->files = grown;
+    request->files[request->n_files++] = *file;
+    return 0;
+}
+
+void run_request_set_limit(struct run_request *request, enum run_limit_row row, double value)
+{
+    request->limits[row] = value;
+    request->limits_set |= 1u << row;
+}
+
+/* --- the program --- */
+
+static int put_code(const struct admission *a, const struct run_request *request, struct run *run,
+                    struct error *err)
+{
+    struct span code = request->code;
+
+    if (!code.data)
+        return 0;
+    buf_done(&run->code);
+    buf_init(&run->code, request->max_code ? request->max_code : (size_t)a->config->code_bytes);
+    if (strspn(code.data, " \t\r\n\f") >= code.len)
+        return error_set(err, E_INVALID, "`code`: the program is empty");
+    if (buf_add(&run->code, code.data, code.len, err) < 0)
+        return error_wrap(err, "`code`");
+    return 0;
+}
+
+static int put_input(const struct run_request *request, struct run *run, struct error *err)
+{
+    run->has_input = request->input.data != NULL;
+    if (!run->has_input)
+        return 0;
+    buf_done(&run->input);
+    buf_init(&run->input, LIMIT_STDIN_BYTES);
+    return buf_add(&run->input, request->input.data, request->input.len, err);
+}
+
+static int put_files(const struct run_request *request, struct run *run, struct error *err)
+{
+    for (size_t i = 0; i < request->n_files; i++) {
+        const struct run_request_file *f = &request->files[i];
+        const struct run_given file = {f->path, (char *)f->content.data, f->content.len,
+                                       f->is_executable};
+
+        if (run_give_file(run, &file, err) < 0)
+            return -1;
+    }
+    if (!request->has_collect)
+        return 0;
+    run->collect = calloc(request->collect.count + 1, sizeof(*run->collect));
+    for (size_t i = 0; run->collect && i < request->collect.count; i++)
+        if (!(run->collect[i] = strdup(request->collect.items[i])))
+            return error_memory(err);
+    return run->collect ? 0 : error_memory(err);
+}
+
+/* A program with arguments has a name, as `belljar run FILE` gives it one. */
+static int put_args(const struct run_request *request, struct run *run, struct error *err)
+{
+    char name[RUN_PROGRAM_NAME_MAX];
+    size_t bytes = 0;
+
+    if (!request->filename && !request->args.count)
+        return 0;
+    run_program_name(request->filename ? request->filename : "program", name);
+    run->args = calloc(request->args.count + 2, sizeof(*run->args));
+    if (!run->args || !(run->args[0] = strdup(name)))
+        return error_memory(err);
+    for (size_t i = 0; i < request->args.count; i++) {
+        bytes += strlen(request->args.items[i]);
+        if (bytes > LIMIT_ARGS_BYTES)
+            return error_set(err, E_TOO_LARGE, "`args`: more than %zu bytes together",
+                             LIMIT_ARGS_BYTES);
+        run->args[i + 1] = strdup(request->args.items[i]);
+        if (!run->args[i + 1])
+            return error_memory(err);
+    }
+    return 0;
+}
+
+static int put_env(const struct run_request *request, struct run *run, struct error *err)
+{
+    if (!request->n_env)
+        return 0;
+    run->env = calloc(request->n_env + 1, sizeof(*run->env));
+    for (size_t i = 0; run->env && i < request->n_env; i++) {
+        const struct run_request_variable *v = &request->env[i];
+
+        if (asprintf(&run->env[i], "%.*s=%s", (int)v->name.len, v->name.data, v->value) < 0) {
+            run->env[i] = NULL;
+            return error_memory(err);
+        }
+    }
+    return run->env ? 0 : error_memory(err);
+}
+
+static int put_program(const struct admission *a, const struct run_request *request,
+                       struct run *run, struct error *err)
+{
+    run->language = request->language;
+    run->auto_print = request->auto_print;
+    run->auto_print_str = request->auto_print_str;
+    run->only_checks = request->only_checks;
+    run->wants_receipt = request->wants_receipt;
+    run->has_seed = request->has_seed;
+    run->seed = request->seed;
+    run->can_ask = request->can_ask;
+    if (put_code(a, request, run, err) < 0)
+        return -1;
+    return put_input(request, run, err);
+}
+
+/* --- limits --- */
+
+double admission_limit_max(const struct config *config, const struct caller *caller,
+                           enum run_limit_row row)
+{
+    const struct run_limit *limit = &run_limit_table[row];
+    double most = config_limit_max(config, limit);
+    double own = caller ? rights_limit_max(&caller->rights, limit) : -1;
+
+    return own >= 0 && own < most ? own : most;
+}
+
+static int above(const char *name, double max, const char *whose, struct error *err)
+{
+    error_set(err, E_INVALID, "`%s`: %s allows at most %.15g", name, whose, max);
+    return error_hint(err, "ask for less, or have `max_%s` raised", name);
+}
+
+/* Limits that were asked for, over those that stand. What nobody asked for is lowered to what the
+ * token may have; what is asked for beyond it is refused. */
+static int put_limits(const struct admission *a, const struct run_request *request,
+                      struct run_limits *limits, struct error *err)
+{
+    if (a->caller)
+        rights_lower(&a->caller->rights, limits);
+    for (size_t i = 0; i < RUN_LIMIT_REQUEST_ROWS; i++) {
+        const struct run_limit *limit = &run_limit_table[i];
+        double value = request->limits[i], most = config_limit_max(a->config, limit);
+        double own = a->caller ? rights_limit_max(&a->caller->rights, limit) : -1;
+
+        if (!(request->limits_set & (1u << i)))
+            continue;
+        if (value > most)
+            return above(limit->name, most, "the operator", err);
+        if (own >= 0 && run_limit_exceeds(limit, value, own))
+            return above(limit->name, own, "this token", err);
+        if (!run_limit_fits(limit, value)) /* a door has let it pass */
+            return error_set(err, E_INVALID, "`%s`: expected a %snumber from %.15g to %.15g",
+                             limit->name, run_limit_is_whole(limit) ? "whole " : "", limit->min,
+                             most);
+        run_limit_set(limits, limit, value);
+    }
+    if (request->max_output_bytes && limits->output_bytes > request->max_output_bytes)
+        limits->output_bytes = request->max_output_bytes;
+    return 0;
+}
+
+/* --- profile, environment, directories --- */
+
+/* The one asked for, if the token has it; else the settings' own, or the token's first. */
+static int pick_profile(const struct admission *a, const char *asked,
+                        const struct profile **ret_profile, struct error *err)
+{
+    const struct rights *own = a->caller ? &a->caller->rights : NULL;
+
+    if (asked && own && !rights_allow_profile(own, asked)) {
+        error_set(err, E_DENIED, "this token may not use the profile `%s`", asked);
+        return error_hint(err, "it may use `%s`", own->profiles[0]);
+    }
+    if (profiles_get(a->profiles, asked, ret_profile, err) < 0)
+        return -1;
+    if (asked || !own || rights_allow_profile(own, profile_name(*ret_profile)))
+        return 0;
+    return profiles_get(a->profiles, own->profiles[0], ret_profile, err);
+}
+
+/* By name alone: which trees of the host a sandbox sees is not the client's to say. */
+static int pick_environment(const struct admission *a, const char *asked, struct run *run,
+                            struct error *err)
+{
+    if (!asked || strcmp(asked, a->config->environment) == 0)
+        return 0;
+    if (environment_check_name(a->config, asked, err) < 0)
+        return -1;
+    run->environment = strdup(asked);
+    return run->environment ? 0 : error_memory(err);
+}
+
+static int settle_cow(const struct admission *a, struct run *run, struct error *err)
+{
+    for (size_t i = 0; i < run->n_grants; i++) {
+        if (run->grants[i].mode != RUN_GRANT_COW || a->cow == ADMISSION_COW_KEEPS)
+            continue;
+        if (a->cow == ADMISSION_COW_IS_DENIED) {
+            error_set(err, E_INVALID, "`allow`: copy-on-write directories are for sessions");
+            return error_hint(err, "open a session, look at its changes, then apply or discard "
+                                   "them");
+        }
+        run->grants[i].mode = RUN_GRANT_RO;
+    }
+    return 0;
+}
+
+/* A sandbox of its own. */
+static int admit_fresh(const struct admission *a, const struct run_request *request,
+                       struct run *run, struct error *err)
+{
+    const struct profile *profile;
+
+    if (pick_profile(a, request->profile, &profile, err) < 0 ||
+        pick_environment(a, request->environment, run, err) < 0 ||
+        grants_open(a, request, run, err) < 0 || admit_run(run, a->config, profile, err) < 0 ||
+        put_env(request, run, err) < 0 || put_limits(a, request, &run->limits, err) < 0)
+        return -1;
+    return settle_cow(a, run, err);
+}
+
+/* A cell: profile and limits are the session's, and over them what the request says. */
+static int admit_cell(const struct admission *a, const struct run_request *request,
+                      struct run *cell, struct error *err)
+{
+    const struct profile *profile;
+    struct session_info info;
+
+    session_info(a->session, &info);
+    /* The token may have been given less since the session was opened. */
+    if (a->caller && !rights_allow_profile(&a->caller->rights, info.profile))
+        return error_set(err, E_DENIED, "this token may no longer use the profile `%s`",
+                         info.profile);
+    if (profiles_get(a->profiles, info.profile, &profile, err) < 0 ||
+        admit_run(cell, a->config, profile, err) < 0)
+        return -1;
+    cell->limits = *info.limits;
+    return put_limits(a, request, &cell->limits, err);
+}
+
+static void run_free_p(struct run **run)
+{
+    run_free(*run);
+}
+
+int admit_request(const struct admission *a, const struct run_request *request,
+                  struct run **ret_run, struct error *err)
+{
+    cleanup(run_free_p) struct run *run = run_new();
+    int r;
+
+    if (!run)
+        return error_memory(err);
+    if (put_program(a, request, run, err) < 0)
+        return -1;
+    r = a->session ? admit_cell(a, request, run, err) : admit_fresh(a, request, run, err);
+    if (r < 0 || put_files(request, run, err) < 0 || put_args(request, run, err) < 0)
+        return -1;
+    if (request->masks_all)
+        run->masking = RUN_MASK_ALL;
+    if (a->has_skills && skill_give(a->store, a->keeper, run, err) < 0)
+        return -1;
+    if (a->may_keep)
+        run_set_keeper(run, a->store, a->keeper);
+    run_stream_done(&run->out);
+    run_stream_done(&run->err);
+    run_stream_init(&run->out, run->limits.output_bytes);
+    run_stream_init(&run->err, run->limits.output_bytes);
+    *ret_run = take_ptr(run);
+    return 0;
+}
+
+/* --- sessions --- */
+
+long admission_max_sessions(const struct caller *caller)
+{
+    double own = caller ? caller->rights.max_sessions : -1;
+
+    return own < 0 ? 0 : own == 0 ? -1 : (long)own;
+}
+
+int admit_session(const struct admission *a, const struct run_request *request,
+                  struct sessions *sessions, const struct session_options *options,
+                  struct session **ret_session, struct error *err)
+{
+    struct session_options own = *options;
+    struct run *model = NULL;
+
+    own.max_own = admission_max_sessions(a->caller);
+    if (admit_request(a, request, &model, err) < 0)
+        return -1;
+    return sessions_open(sessions, model, &own, ret_session, err);
+}

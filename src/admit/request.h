@@ -1,0 +1,124 @@
+/* What somebody asks for, and the one function that decides on it.
+ *
+ * Every door (command line, HTTP, MCP, the interfaces of other systems) fills a struct run_request
+ * with what it was told. admit_request() decides on profile, environment, directories, hosts,
+ * limits and rights, and makes the run. Nothing of a request reaches a run in another way.
+ *
+ * A request borrows its texts, which have to outlive it; only the lists are its own.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/config.h"
+#include "base/error.h"
+#include "base/run.h"
+#include "admit/caller.h"
+#include "admit/profiles.h"
+#include "engine/session.h"
+#include "store/store.h"
+#include "wire/pack.h"
+
+struct run_request_words {
+    const char **items;
+    size_t count;
+};
+
+struct run_request_variable {
+    struct span name;
+    const char *value;
+};
+
+/* A file that comes with the request. */
+struct run_request_file {
+    char *path; /* checked (files_path_check); the request's */
+    struct span content;
+    char *decoded; /* what `content` points to, where that is the request's; or NULL */
+    bool is_executable;
+};
+
+struct run_request {
+    /* The program. */
+    struct span code;  /* data NULL: there is none, a session is opened or rights are checked */
+    size_t max_code;   /* bytes; 0: as the setting `code_bytes` says */
+    struct span input; /* data NULL: it has no standard input */
+    enum run_language language;
+    bool auto_print, auto_print_str, only_checks, wants_receipt;
+    bool has_seed;
+    uint64_t seed;
+    const char *filename; /* what it goes by; NULL: it has no name unless it has arguments */
+    struct run_request_words args;
+    struct run_request_file *files; /* that are in /workspace when it begins */
+    size_t n_files;
+    struct run_request_words collect; /* patterns of files to bring back, */
+    bool has_collect;                 /* where they were named, perhaps as an empty list */
+
+    /* What it may do. */
+    const char *profile;     /* NULL: that of the settings, or the first of the token */
+    const char *environment; /* NULL: that of the settings */
+    struct run_request_words allow, net;
+    bool has_net; /* `net` was named, perhaps as an empty list */
+    struct run_request_variable *env;
+    size_t n_env;
+
+    /* Limits that were asked for, in the units of their names. */
+    double limits[RUN_LIMIT_ROWS];
+    uint32_t limits_set; /* bit per row of run_limit_table */
+
+    uint64_t max_output_bytes; /* the most that this door shows; 0: any */
+    bool masks_all;            /* personal data, too, whatever the settings say */
+    bool can_ask;              /* the door brings questions to who sent it, and answers back */
+};
+
+void run_request_done(struct run_request *request);
+
+int run_request_add(struct run_request_words *words, const char *text, struct error *err);
+int run_request_add_variable(struct run_request *request, struct span name, const char *value,
+                             struct error *err);
+
+/* Takes path and `decoded` of the file over, also when it fails. */
+int run_request_add_file(struct run_request *request, const struct run_request_file *file,
+                         struct error *err);
+void run_request_set_limit(struct run_request *request, enum run_limit_row row, double value);
+
+/* What to do with a directory that is granted copy-on-write. */
+enum admission_cow {
+    ADMISSION_COW_KEEPS,     /* somebody can look at the changes afterwards */
+    ADMISSION_COW_IS_DENIED, /* they would be gone with the sandbox */
+    ADMISSION_COW_READS,     /* the same, and the program sees it read-only */
+};
+
+/* Who asks, and what decides. */
+struct admission {
+    const struct config *config;
+    struct profiles *profiles;
+    const struct caller *caller; /* NULL: the user whose command this is, and who may do anything */
+    bool has_settings_grants;    /* the sandbox gets the directories and hosts of the settings */
+    const struct run *granted;   /* directories and hosts that every sandbox gets; NULL: none */
+    const struct session *session; /* the run is a cell of it; NULL: it has its own sandbox */
+    enum admission_cow cow;
+    bool has_skills;     /* the program finds skills, */
+    bool may_keep;       /* and keeps states and skills, */
+    struct store *store; /* of this store, which may be NULL, */
+    const char *keeper;  /* and of this owner */
+};
+
+/* The run that the request asks for, ready to be submitted; the caller's. E_DENIED: rights, or the
+ * profile, do not allow it. */
+int admit_request(const struct admission *admission, const struct run_request *request,
+                  struct run **ret_run, struct error *err);
+
+/* Opens a session on the terms of the request, which has no code. `options` says the rest;
+ * max_own is taken from the caller. */
+int admit_session(const struct admission *admission, const struct run_request *request,
+                  struct sessions *sessions, const struct session_options *options,
+                  struct session **ret_session, struct error *err);
+
+/* The most this caller may ask for: the setting's ceiling, or the lower one of its token. */
+double admission_limit_max(const struct config *config, const struct caller *caller,
+                           enum run_limit_row row);
+
+/* Sessions that this caller may have at once, as struct session_options has it. */
+long admission_max_sessions(const struct caller *caller);

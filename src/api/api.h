@@ -1,0 +1,192 @@
+/* The native API: what its handlers share, and the table of all routes. */
+#pragma once
+
+#include "base/config.h"
+#include "base/loop.h"
+#include "base/spool.h"
+#include "http/server.h"
+#include "api/job.h"
+#include "api/metrics.h"
+#include "api/router.h"
+#include "admit/caller.h"
+#include "admit/profiles.h"
+#include "admit/request.h"
+#include "engine/pool.h"
+#include "engine/session.h"
+#include "engine/recorder.h"
+#include "store/store.h"
+
+struct api {
+    const struct config *config;
+    struct loop *loop;
+    struct pool *pool;
+    struct sessions *sessions;
+    struct profiles *profiles;
+    struct jobs *jobs;
+    struct coderunner *coderunner;
+    struct queue *queue;
+    struct auth *auth;
+    struct metrics *metrics;
+    struct http_server *http;
+    struct witness *witness;
+    struct once *once;
+    struct mcp_http *mcp;
+    struct store *kept; /* what outlives runs; NULL: there is no place for it */
+};
+
+/* Every table of rows, NULL at the end. */
+extern const struct route *const api_tables[];
+
+/* What /openapi.json answers, made by the first call. NULL: an error. */
+const struct buf *api_openapi_text(struct error *err);
+
+extern const struct route api_approval_routes[];
+extern const struct route api_run_routes[];
+extern const struct route api_batch_routes[];
+extern const struct route metrics_routes[];
+extern const struct route api_copy_routes[];
+extern const struct route api_changes_routes[];
+extern const struct route api_session_routes[];
+extern const struct route api_file_routes[];
+extern const struct route api_output_routes[];
+extern const struct route api_skill_routes[];
+extern const struct route api_undo_routes[];
+extern const struct route api_work_routes[];
+extern const struct route api_meta_routes[];
+extern const struct route pyrunner_routes[];
+extern const struct route coderunner_routes[];
+
+/* Bytes of a JSON body: a program of LIMIT_CODE_BYTES, written in escapes of six bytes for each of
+ * its own, and some input. */
+#define API_BODY_BYTES (8 * MIB)
+
+/* --- fields that several bodies have --- */
+
+/* Limits that a request may name (base/run_limits.h), each with a comma behind it. The settings and
+ * the token may allow less. */
+/* clang-format off */
+#define API_LIMITS_OF_CELL    RUN_LIMITS_OF_CELL(API_LIMIT)
+#define API_LIMITS_OF_SANDBOX RUN_LIMITS_OF_SANDBOX(API_LIMIT)
+
+#define API_LIMIT(name, member, ctype, kind, per, min_, max_, default_, flag, variables, brief,    \
+                  help_)                                                                           \
+    {#name, API_LIMIT_##kind, .min = (double)(min_), .max = (double)(max_), .help = help_},
+
+#define API_LIMIT_SECONDS SCHEMA_NUMBER
+#define API_LIMIT_CORES   SCHEMA_NUMBER
+#define API_LIMIT_COUNT   SCHEMA_INTEGER
+#define API_LIMIT_MB      SCHEMA_INTEGER
+#define API_LIMIT_BYTES   SCHEMA_INTEGER
+
+/* The time limit by itself, for the tools of MCP. */
+#define API_TIMEOUT_FIELD                                                                          \
+    {"timeout_s", SCHEMA_NUMBER, .min = RUN_LIMIT_MIN_timeout_s, .max = RUN_LIMIT_MAX_timeout_s,   \
+     .example = "60", .help = "wall-clock limit in seconds"}
+
+#define API_CODE_FIELDS                                                                            \
+    {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,                      \
+     .help = "the program"},                                                                       \
+    API_INPUT_FIELDS
+
+#define API_INPUT_FIELDS                                                                           \
+    {"language", SCHEMA_STRING, .choices = "python,bash", .help = "python (default) or bash"},   \
+    {"stdin", SCHEMA_STRING, .help = "its standard input"},                           \
+    {"auto_print", SCHEMA_BOOLEAN,                                                                 \
+     .help = "echo the last expression, as the Python prompt does"},                               \
+    {"correlation_id", SCHEMA_STRING, .max_len = 128,                                              \
+     .help = "comes back with the answer; one is made up without it"},                             \
+    {"receipt", SCHEMA_BOOLEAN, .help = "also return a signed receipt"}
+
+#define API_PROGRAM_FIELDS                                                                         \
+    {"filename", SCHEMA_STRING, .max_len = 4096,                                                   \
+     .help = "name of the program, in tracebacks and as its own name"},                       \
+    {"args", SCHEMA_STRINGS, .max_len = LIMIT_ARGS_COUNT - 1, .help = "its arguments"}
+
+#define API_SEED_FIELD                                                                             \
+    {"seed", SCHEMA_INTEGER, .min = 0, .max = (double)LIMIT_SEED,                                  \
+     .help = "the same program and input give the same output"}
+
+#define API_PROFILE_FIELDS                                                                         \
+    {"profile", SCHEMA_STRING, .max_len = 64, .help = "name of its profile"},    \
+    {"env", SCHEMA_MAP, .max_len = LIMIT_ENV_COUNT, .help = "variables to set inside"},            \
+    {"environment", SCHEMA_STRING, .max_len = 64,                                                  \
+     .help = "name of the environment with its packages"},                               \
+    {"allow", SCHEMA_STRINGS, .max_len = LIMIT_GRANTS,                                             \
+     .help = "directories of the host that it sees at their own place: DIR, DIR:rw to write, or "       \
+             "DIR:cow (sessions): what it writes waits to be applied or discarded"},           \
+    {"net", SCHEMA_STRINGS, .max_len = LIMIT_NET_GRANTS,                                           \
+     .help = "hosts that it may reach, of those that the operator allows: api.example.org:443, "   \
+             "*.example.org, http://HOST:PORT/PATH/"}
+/* clang-format on */
+
+/* For routes with `takes_key`, first of all: true when the request was sent before under the same
+ * key, or its key is wrong, and the answer is given or will be. */
+bool api_is_repeat(struct request *request);
+
+/* The same without an answer: -1 the key is wrong, or stands for another body, and the answer has
+ * been given; 0 there is none, or it is new; 1 it is known. */
+int api_read_key(struct request *request);
+
+/* Answers with the error; what somebody may not do is written down. Empties the error. */
+void api_refuse(struct request *request, const char *what, struct error *err);
+
+/* A request that waits for something of a session. Its client may go; what was begun is done all
+ * the same. */
+struct api_waiting {
+    struct request *request; /* NULL: the client has gone */
+    struct session *session;
+};
+
+/* For the session of the path; NULL: there is none, or no memory. Free it when the answer is there.
+ */
+struct api_waiting *api_wait(struct request *request, struct error *err);
+
+/* There is nothing to wait for after all. */
+void api_wait_end(struct api_waiting *w);
+
+/* What outlives runs, or NULL and an error where there is no place for it. */
+struct store *api_kept(const struct api *api, struct error *err);
+
+/* Answers with what was kept, which was a stranger's, masked. Takes the value over. */
+void api_answer_masked(struct request *request, int status, json_t *value);
+
+/* The same with a further member, of which there is the text of its JSON. Takes that, too. */
+void api_answer_masked_with(struct request *request, int status, json_t *value, const char *name,
+                            struct buf *text);
+
+/* Masks a copy of these bytes, which are text, and sends them as a file. */
+void api_send_masked(struct request *request, struct span data);
+
+json_t *api_session_json(const struct session *session);
+
+/* What a checked body asks for; `parts` are those of a form, or NULL. The texts are the body's. End
+ * it with run_request_done(), also after a failure. */
+int api_read_request(const json_t *body, const struct multipart *parts, struct run_request *asked,
+                     struct error *err);
+
+/* The same without the program: what it may do, and within which limits. */
+int api_read_terms(const json_t *body, struct run_request *asked, struct error *err);
+
+/* For requests of this caller, which have a sandbox of their own and neither skills nor states
+ * until one says otherwise. */
+struct admission api_admission(const struct api *api, const struct caller *caller);
+
+/* The run that a body asks for, in a sandbox of its own. The caller's. */
+int api_make_run(const struct request *request, const json_t *body, struct run **ret_run,
+                 struct error *err);
+
+/* The most this client may ask for: the settings' bound, or the lower one of its token. */
+double api_limit_max(const struct api *api, const struct caller *caller, enum run_limit_row row);
+
+/* --- answers that MCP gives too --- */
+
+/* {"files","has_more","is_partial"} */
+json_t *api_files_json(const struct files_list *list);
+
+/* The body of `GET /v1/runs/{run}/output` for a checked query. NULL: *err says why. */
+extern const struct schema_field api_output_fields[];
+json_t *api_output_json(const struct job *job, const json_t *query, struct error *err);
+
+/* A clock of a session: what was asked for in seconds (NULL: nothing), at most the operator's. */
+int api_read_clock(const json_t *body, const char *name, double most_s, uint64_t *ret_ms,
+                   struct error *err);

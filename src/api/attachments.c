@@ -1,0 +1,168 @@
+#include "api/attachments.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "http/multipart.h"
+#include "sandbox/files.h"
+
+const struct schema_field parcel_file_fields[] = {
+    {"path",                          SCHEMA_STRING, .is_required = true, .max_len = PATH_MAX - 1,
+     .help = "path below /workspace"},
+    {"content",            SCHEMA_STRING, .is_required = true, .help = "what is in it"},
+    {"encoding", SCHEMA_STRING, .choices = "utf-8,base64",
+     .help = "encoding of `content` (default utf-8)"},
+    {"executable",                       SCHEMA_BOOLEAN, .help = "whether it is a program"},
+    {0           },
+};
+
+/* --- in --- */
+
+static size_t count_slashes(const char *path)
+{
+    size_t count = 0;
+
+    for (; *path; path++)
+        count += *path == '/';
+    return count;
+}
+
+/* `decoded` is taken over. */
+static int give(struct run_request *request, struct span path, struct span content, char *decoded,
+                bool is_executable, struct error *err)
+{
+    cleanup_free char *own = decoded;
+    char checked[PATH_MAX];
+    struct run_request_file file = {.content = content, .is_executable = is_executable};
+
+    if (files_path_check(path.data, path.len, checked, err) < 0)
+        return -1;
+    if (!*checked)
+        return error_set(err, E_INVALID, "a file has no name");
+    if (count_slashes(checked) >= LIMIT_FILES_DEPTH)
+        return error_set(err, E_INVALID, "a path has more than %d parts", LIMIT_FILES_DEPTH);
+    for (size_t i = 0; i < request->n_files; i++)
+        if (strcmp(request->files[i].path, checked) == 0)
+            return error_set(err, E_INVALID, "two files have the same path");
+    file.path = strdup(checked);
+    if (!file.path)
+        return error_memory(err);
+    file.decoded = take_ptr(own);
+    return run_request_add_file(request, &file, err);
+}
+
+static int read_object(const json_t *object, struct run_request *request, struct error *err)
+{
+    const json_t *path = json_object_get(object, "path");
+    const json_t *content = json_object_get(object, "content");
+    const char *encoding = json_string_value(json_object_get(object, "encoding"));
+    struct span bytes = {json_string_value(content), json_string_length(content)};
+    cleanup(buf_done) struct buf decoded = {0};
+    char *own = NULL;
+
+    buf_init(&decoded, PARCEL_BODY_BYTES);
+    if (encoding && strcmp(encoding, "base64") == 0) {
+        if (base64_decode(&decoded, bytes.data, bytes.len, err) < 0)
+            return error_wrap(err, "`content`");
+        bytes = (struct span){buf_str(&decoded), decoded.len};
+        own = decoded.data; /* may be NULL: nothing was decoded */
+        decoded = (struct buf){0};
+    }
+    return give(request, (struct span){json_string_value(path), json_string_length(path)}, bytes,
+                own, json_is_true(json_object_get(object, "executable")), err);
+}
+
+static int read_files(const json_t *body, const struct multipart *parts,
+                      struct run_request *request, struct error *err)
+{
+    const json_t *object;
+    size_t i;
+
+    json_array_foreach(json_object_get(body, "files"), i, object)
+    {
+        if (read_object(object, request, err) < 0)
+            return error_wrap(err, "`files[%zu]`", i);
+    }
+    for (i = 0; parts && i < parts->count; i++) {
+        const struct multipart_part *part = &parts->parts[i];
+
+        if (span_is(part->name, "files") &&
+            give(request, part->filename, part->content, NULL, false, err) < 0)
+            return error_wrap(err, "the form: `files`");
+    }
+    return 0;
+}
+
+static int read_patterns(const json_t *list, struct run_request *request, struct error *err)
+{
+    const json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        if (json_string_length(item) == 0 || json_string_length(item) >= PATH_MAX)
+            return error_set(err, E_INVALID, "`collect[%zu]` is not a pattern", i);
+        if (run_request_add(&request->collect, json_string_value(item), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+int parcel_read(const json_t *body, const struct multipart *parts, struct run_request *request,
+                struct error *err)
+{
+    if (read_files(body, parts, request, err) < 0)
+        return -1;
+    request->has_collect = json_object_get(body, "collect") != NULL;
+    return read_patterns(json_object_get(body, "collect"), request, err);
+}
+
+/* --- out --- */
+
+static json_t *content_json(const struct run_collected *file, const char **ret_encoding)
+{
+    cleanup(buf_done) struct buf text = {0};
+    size_t len = file->len;
+
+    *ret_encoding = NULL;
+    if (!file->data)
+        return json_null();
+    if (json_text_is_utf8(file->data, len)) {
+        *ret_encoding = "utf-8";
+        return json_stringn_nocheck(file->data, len);
+    }
+    *ret_encoding = "base64";
+    buf_init(&text, 2 * LIMIT_COLLECTED_BYTES);
+    return base64_add(&text, file->data, len, NULL) < 0 ? NULL : json_string(buf_str(&text));
+}
+
+static json_t *path_json(const char *path)
+{
+    cleanup(buf_done) struct buf shown = {0};
+
+    buf_init(&shown, 4 * PATH_MAX + 1);
+    return files_path_escape(path, &shown, NULL) < 0 ? NULL : json_string(buf_str(&shown));
+}
+
+json_t *parcel_json(const struct run *run)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < run->n_collected; i++) {
+        const struct run_collected *file = &run->collected[i];
+        const char *encoding;
+        json_t *content = content_json(file, &encoding);
+        json_t *item = json_pack("{s:o, s:I, s:s?, s:o}", "path", path_json(file->path), "size",
+                                 (json_int_t)file->size, "encoding", encoding, "content", content);
+
+        if (json_array_append_new(list, item) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}

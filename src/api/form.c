@@ -1,0 +1,69 @@
+#include "api/form.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "http/multipart.h"
+#include "api/router.h"
+
+#define FORM_DEPTH 32
+
+/* The object the other fields are added to. */
+static int read_object(struct request *request, struct span text, struct error *err)
+{
+    const struct json_text_limits limits = {.bytes = (size_t)request->route->max_body,
+                                            .depth = FORM_DEPTH};
+    json_t *value = NULL;
+
+    if (json_object_size(request->json))
+        return error_set(err, E_INVALID, "the form: `request` is not the first field");
+    if (json_text_load(text.data, text.len, &limits, &value, err) < 0)
+        return error_wrap(err, "the form: `request`");
+    if (!json_is_object(value)) {
+        json_decref(value);
+        return error_set(err, E_INVALID, "the form: `request` has to be a JSON object");
+    }
+    json_decref(request->json);
+    request->json = value;
+    return 0;
+}
+
+static int read_part(struct request *request, const struct multipart_part *part, struct error *err)
+{
+    cleanup_free char *name = NULL, *text = NULL;
+
+    if (span_is(part->name, "files"))
+        return part->filename.len ? 0
+                                  : error_set(err, E_INVALID, "the form: a file has no file name");
+    if (span_is(part->name, "request"))
+        return read_object(request, part->content, err);
+    if (part->content.len > request->route->max_body)
+        return error_set(err, E_TOO_LARGE, "the form: a field is larger than %llu bytes",
+                         (unsigned long long)request->route->max_body);
+    if (memchr(part->content.data, '\0', part->content.len))
+        return error_set(err, E_INVALID, "the form: a field has bytes that are not text");
+    name = span_dup(part->name);
+    text = span_dup(part->content);
+    if (!name || !text)
+        return error_memory(err);
+    return schema_add_text(request->route->body, name, text, part->content.len, request->json, err);
+}
+
+int form_read(struct request *request, struct error *err)
+{
+    struct span body = {buf_str(&request->body), request->body.len}, boundary;
+
+    request->json = json_object();
+    request->parts = calloc(1, sizeof(*request->parts));
+    if (!request->json || !request->parts)
+        return error_memory(err);
+    if (multipart_boundary(request_header(request, "content-type"), &boundary, err) < 0 ||
+        multipart_parse(body, boundary, request->parts, err) < 0)
+        return -1;
+    for (size_t i = 0; i < request->parts->count; i++)
+        if (read_part(request, &request->parts->parts[i], err) < 0)
+            return -1;
+    return schema_check(request->route->body, request->json, err);
+}

@@ -1,0 +1,226 @@
+#include "api/idempotency.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define BUCKETS 4096
+#define KEY_MAX 255
+
+struct owner;
+
+struct item {
+    struct once_entry entry; /* first: it is what is given out */
+    uint8_t name[SHA256_BYTES];
+    uint64_t at_ns;
+    struct owner *owner;
+    struct item *next;          /* in its bucket */
+    struct item *older, *newer; /* of the owner */
+};
+
+struct owner {
+    struct owner *next;
+    char *name;
+    struct item *oldest, *newest;
+    size_t count;
+    size_t bytes; /* of answers */
+};
+
+struct once {
+    struct item *buckets[BUCKETS];
+    struct owner *owners; /* as many as there are tokens */
+    size_t count;
+};
+
+/* --- keys --- */
+
+int once_key_read(struct once_key *key, const char *owner, struct span text, struct error *err)
+{
+    char joined[KEY_MAX + 128];
+    size_t n = strlen(owner) + 1;
+
+    for (size_t i = 0; i < text.len; i++)
+        if (text.data[i] <= ' ' || text.data[i] > '~')
+            text.len = 0;
+    if (text.len == 0 || text.len > KEY_MAX || n + text.len > sizeof(joined)) {
+        error_set(err, E_INVALID, "Idempotency-Key is not a key");
+        return error_hint(err, "a key has 1 to %d visible characters, a UUID for example", KEY_MAX);
+    }
+    memcpy(joined, owner, n); /* with its NUL: no name and key are another name and key */
+    memcpy(joined + n, text.data, text.len);
+    sha256(joined, n + text.len, key->name);
+    key->is_set = true;
+    return 0;
+}
+
+void once_key_of(const struct once_key *all, uint32_t index, struct once_key *ret_key)
+{
+    uint8_t joined[SHA256_BYTES + sizeof(index)];
+
+    *ret_key = *all;
+    memcpy(joined, all->name, SHA256_BYTES);
+    memcpy(joined + SHA256_BYTES, &index, sizeof(index));
+    sha256(joined, sizeof(joined), ret_key->name);
+}
+
+/* --- the table --- */
+
+static struct item **bucket_of(const struct once *once, const uint8_t *name)
+{
+    return (struct item **)&once->buckets[((size_t)name[0] << 8 | name[1]) % BUCKETS];
+}
+
+static struct item *find(const struct once *once, const struct once_key *key)
+{
+    struct item *item = *bucket_of(once, key->name);
+
+    while (item && memcmp(item->name, key->name, SHA256_BYTES) != 0)
+        item = item->next;
+    return item;
+}
+
+static void forget(struct once *once, struct item *item)
+{
+    struct owner *owner = item->owner;
+    struct item **at = bucket_of(once, item->name);
+
+    while (*at != item)
+        at = &(*at)->next;
+    *at = item->next;
+    *(item->older ? &item->older->newer : &owner->oldest) = item->newer;
+    *(item->newer ? &item->newer->older : &owner->newest) = item->older;
+    owner->count--;
+    owner->bytes -= item->entry.len;
+    once->count--;
+    free(item->entry.answer);
+    free(item);
+}
+
+static bool is_old(const struct item *item, uint64_t now_ns)
+{
+    return (now_ns - item->at_ns) / 1000000 >= ONCE_MS;
+}
+
+static struct owner *owner_of(struct once *once, const char *name)
+{
+    struct owner *owner = once->owners;
+
+    while (owner && strcmp(owner->name, name) != 0)
+        owner = owner->next;
+    if (owner)
+        return owner;
+    owner = calloc(1, sizeof(*owner));
+    if (owner)
+        owner->name = strdup(name);
+    if (!owner || !owner->name) {
+        free(owner);
+        return NULL;
+    }
+    owner->next = once->owners;
+    once->owners = owner;
+    return owner;
+}
+
+const struct once_entry *once_find(const struct once *once, const struct once_key *key,
+                                   uint64_t now_ns)
+{
+    const struct item *item = find(once, key);
+
+    return item && !is_old(item, now_ns) ? &item->entry : NULL;
+}
+
+static void link_item(struct once *once, struct owner *owner, struct item *item)
+{
+    struct item **bucket = bucket_of(once, item->name);
+
+    item->next = *bucket;
+    *bucket = item;
+    item->older = owner->newest;
+    *(owner->newest ? &owner->newest->newer : &owner->oldest) = item;
+    owner->newest = item;
+    owner->count++;
+    once->count++;
+}
+
+int once_add(struct once *once, const char *owner, const struct once_key *key, const char *run,
+             uint64_t now_ns, struct error *err)
+{
+    struct owner *line = owner_of(once, owner);
+    struct item *item = calloc(1, sizeof(*item));
+
+    if (!line || !item) {
+        free(item);
+        return error_memory(err);
+    }
+    while (line->oldest && (line->count >= ONCE_KEPT || is_old(line->oldest, now_ns)))
+        forget(once, line->oldest);
+    memcpy(item->name, key->name, SHA256_BYTES);
+    memcpy(item->entry.body, key->body, SHA256_BYTES);
+    if (run)
+        memcpy(item->entry.run, run, strnlen(run, sizeof(item->entry.run) - 1));
+    item->at_ns = now_ns;
+    item->owner = line;
+    link_item(once, line, item);
+    return 0;
+}
+
+void once_keep(struct once *once, const struct once_key *key, const char *text, size_t len)
+{
+    struct item *item = find(once, key);
+    struct owner *owner = item ? item->owner : NULL;
+    char *copy = item && len <= ONCE_BYTES ? malloc(len + 1) : NULL;
+
+    if (!copy)
+        return;
+    owner->bytes += len - item->entry.len;
+    while (owner->bytes > ONCE_BYTES && owner->oldest != item)
+        forget(once, owner->oldest);
+    memcpy(copy, text, len);
+    copy[len] = '\0';
+    free(item->entry.answer);
+    item->entry.answer = copy;
+    item->entry.len = len;
+}
+
+void once_drop(struct once *once, const struct once_key *key)
+{
+    struct item *item = find(once, key);
+
+    if (item)
+        forget(once, item);
+}
+
+void once_forget(struct once *once, const char *owner)
+{
+    for (struct owner **at = &once->owners; *at; at = &(*at)->next) {
+        struct owner *line = *at;
+
+        if (strcmp(line->name, owner) != 0)
+            continue;
+        while (line->oldest)
+            forget(once, line->oldest);
+        *at = line->next;
+        free(line->name);
+        free(line);
+        return;
+    }
+}
+
+size_t once_count(const struct once *once)
+{
+    return once->count;
+}
+
+int once_new(struct once **ret_once, struct error *err)
+{
+    *ret_once = calloc(1, sizeof(**ret_once));
+    return *ret_once ? 0 : error_memory(err);
+}
+
+void once_free(struct once *once)
+{
+    while (once && once->owners)
+        once_forget(once, once->owners->name);
+    free(once);
+}

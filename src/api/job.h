@@ -1,0 +1,150 @@
+/* Runs on behalf of clients: each is a job from its submission until its answer is forgotten.
+ *
+ * A job belongs to an owner and is found by him alone, by the id of its run. While it runs, a
+ * request may wait for it; when that request's client goes away, the run is cancelled. A client
+ * that follows its events has a while to come back first. Before it runs it waits for its turn
+ * (admit/queue.h), unless its caller has used up what is his (admit/quota.h). When it is done its
+ * answer, as text, stays for a while: a bounded number per owner, a bounded number of bytes for
+ * all. A run that was asked for under a key (api/idempotency.h) goes on without its client, who will ask
+ * again.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/run.h"
+#include "base/spool.h"
+#include "api/metrics.h"
+#include "http/request.h"
+#include "admit/queue.h"
+#include "engine/pool.h"
+#include "engine/session.h"
+
+struct jobs;
+struct job;
+
+struct jobs_options {
+    struct loop *loop;
+    struct pool *pool;
+    struct sessions *sessions;
+    struct queue *queue; /* in front of both */
+    struct metrics *metrics;
+    struct witness *witness;   /* of what never gets to the pool */
+    struct spool_store *store; /* where whole outputs go; NULL: nowhere */
+    struct once *once;         /* keys that stand for runs */
+    size_t max_kept;           /* answers of one owner, */
+    size_t max_keyed;          /* and of those that were asked for under a key */
+    size_t max_bytes;          /* of all answers */
+    uint64_t max_age_ms;       /* of an answer; 0: any */
+    size_t max_pending;        /* bytes of programs that are not over; 0: any */
+};
+
+int jobs_new(const struct jobs_options *options, struct jobs **ret_jobs, struct error *err);
+void jobs_free(struct jobs *jobs); /* when nothing runs any more */
+
+/* One owner's: what runs is cancelled, answers are given to nobody any more. */
+void jobs_forget(struct jobs *jobs, const char *owner);
+
+/* Interrupts everything that runs; the answers follow. */
+void jobs_cancel_all(struct jobs *jobs);
+
+/* Somebody who waits for an answer, embedded in what he is. */
+struct job_watch {
+    struct job_watch *next;
+    void (*on_answer)(struct job_watch *watch, struct job *job); /* once, from the loop */
+};
+
+/* The job has to run. */
+void job_watch(struct job *job, struct job_watch *watch);
+void job_unwatch(struct job *job, struct job_watch *watch);
+
+/* Interrupts it; the answer follows. */
+void job_cancel(struct job *job);
+
+/* Nothing new is begun. */
+void jobs_close(struct jobs *jobs);
+bool jobs_is_closed(const struct jobs *jobs);
+
+/* The text of the answer, with its newline, and its status; NULL: it runs. */
+const char *job_answer(const struct job *job, size_t *ret_len, int *ret_status);
+
+/* Answers the request as the one that started the job was, when it is done or at once. */
+void job_repeat(struct job *job, struct request *request);
+
+/* An answer of another shape than the native one. */
+struct job_form {
+    /* The body, for whatever became of the run, its own failure (run->error) included; and the HTTP
+     * status where it is not 200. */
+    int (*write)(const struct run *run, void *user, struct buf *out, int *ret_status,
+                 struct error *err);
+    void (*free)(void *user); /* with the job; optional */
+    void *user;
+};
+
+/* Told of what happens to a run while it is still whole. */
+struct job_follower {
+    void (*on_event)(void *user, const struct run_event *event); /* optional */
+    /* It is over, also by a failure of its own (run->error). The run is lent. */
+    void (*on_done)(void *user, const struct run *run);
+    void *user;
+};
+
+/* A job to be started: what runs, for whom, and who is told. */
+struct job_order {
+    struct run *run;         /* admitted (admit/request.h) */
+    struct session *session; /* it is a cell of this one; NULL: it has its own sandbox */
+    const char *owner;
+    struct caller *caller;
+    const struct once_key *key; /* under which it is asked for; NULL: none */
+    const char *correlation_id; /* NULL: one is made up */
+    const char *traceparent;    /* NULL: none */
+    struct job_form form;       /* write NULL: the native one */
+    struct job_follower follower;
+    /* Answered when the run is done, or, where its client wants them and the form is the native
+     * one, with events as they happen; NULL: nobody waits. */
+    struct request *request;
+};
+
+/* An order of the request's caller, under the request's key; the request waits for the answer. */
+struct job_order job_order_of(struct request *request, struct run *run);
+
+/* Starts it: the one way in. Takes the run and what belongs to the form over, also when it fails.
+ * After E_BUSY *ret_retry_s says when to try again, where that is known. A request that waits is
+ * not answered with the error. */
+int jobs_start(struct jobs *jobs, const struct job_order *order, unsigned *ret_retry_s,
+               struct job **ret_job, struct error *err);
+
+/* Starts the order of a request. NULL: it failed, and the request has been answered with the error.
+ */
+struct job *jobs_start_or_answer(struct jobs *jobs, struct request *request,
+                                 const struct job_order *order);
+
+/* The follower is not told any more, and the run cancelled. */
+void job_abandon(struct job *job);
+
+const char *job_id(const struct job *job);
+const struct run *job_run(const struct job *job); /* NULL: it is done */
+
+/* What came with the form that `write` belongs to; NULL: the job has another one. */
+void *job_form_user(const struct job *job, const struct job_form *form);
+
+/* E_NOT_FOUND for an unknown, forgotten or foreign id. */
+struct job *jobs_find(struct jobs *jobs, const char *owner, const char *id, struct error *err);
+
+/* Answers the request with what is known of it. */
+void job_show(struct job *job, struct request *request);
+
+/* Answers the request with its events, those behind the one that `Last-Event-ID` names. */
+void job_follow(struct job *job, struct request *request);
+
+/* The whole output of one stream, or NULL where the answer has all of it. */
+const struct spool *job_spool(const struct job *job, bool is_stderr);
+
+struct jobs_level {
+    size_t running, kept, kept_bytes;
+};
+
+void jobs_level(const struct jobs *jobs, struct jobs_level *ret_level);

@@ -1,0 +1,520 @@
+#include "api/result.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/stream.h"
+#include "api/display.h"
+#include "api/attachments.h"
+#include "base/terminal_text.h"
+#include "sandbox/files.h"
+#include "wire/message.h"
+
+/* Head, tail and marker of a stream at its largest. */
+#define RENDER_MAX (LIMIT_OUTPUT_BYTES_MAX + 4 * KIB)
+
+/* Of the value of `result`, for a person; the JSON has it whole. */
+#define RESULT_SHOWN ((size_t)2000)
+
+/* A value the program made is walked through again when it is written. */
+static const struct json_text_limits value_limits = {
+    .bytes = LIMIT_RESULT_BYTES, .depth = 200, .allows_nul = true, .allows_scalar = true};
+
+/* ---- JSON ---- */
+
+static json_t *string_or_null(const char *text)
+{
+    return text ? json_text_string(text, strlen(text)) : json_null();
+}
+
+static json_t *number_or_null(uint32_t number)
+{
+    return number ? json_integer(number) : json_null();
+}
+
+/* Microseconds are as fine as it was measured. Rounded by hand: libm would have to be loaded for
+ * this alone. */
+static json_t *milliseconds(double ms)
+{
+    return json_real(ms > 0 && ms < 1e12 ? (double)(int64_t)(ms * 1000 + 0.5) / 1000 : 0);
+}
+
+static json_t *stream_json(const struct run_stream *stream)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, RENDER_MAX);
+    if (run_stream_render(stream, &text, NULL) < 0)
+        return NULL;
+    return json_text_string(buf_str(&text), text.len);
+}
+
+/* The JSON form comes from the program and is believed only as far as it can be read; the text
+ * always stands. */
+static json_t *value_json(const struct run *run)
+{
+    json_t *value = NULL;
+
+    if (!run->result_text)
+        return json_null();
+    if (!run->result_json ||
+        json_text_load(run->result_json, strlen(run->result_json), &value_limits, &value, NULL) < 0)
+        value = json_null();
+    return json_pack("{s:o, s:o}", "text", string_or_null(run->result_text), "json", value);
+}
+
+/* Whoever keeps the whole output finds it by the run. */
+static json_t *handle_json(const struct run *run)
+{
+    return run->out.spool || run->err.spool ? json_string(run->id) : json_null();
+}
+
+static json_t *exception_json(const struct run_exception *e)
+{
+    if (!e->name)
+        return json_null();
+    return json_pack("{s:o, s:o, s:o, s:o, s:o, s:s}", "name", string_or_null(e->name), "message",
+                     string_or_null(e->message ? e->message : ""), "traceback",
+                     string_or_null(e->traceback), "line", number_or_null(e->line), "hint",
+                     string_or_null(e->hint), "said_by", e->is_ours ? "belljar" : "program");
+}
+
+static json_t *violations_json(const struct run *run)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < run->n_violations; i++) {
+        const struct run_violation *v = &run->violations[i];
+        json_t *item = json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "rule", string_or_null(v->rule),
+                                 "name", string_or_null(v->name), "line", number_or_null(v->line),
+                                 "column", number_or_null(v->column), "message",
+                                 string_or_null(v->message), "hint", string_or_null(v->hint));
+
+        if (json_array_append_new(list, item) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* The program's bytes as text, each file by another name: what is no text is escaped. */
+static json_t *path_json(const char *path)
+{
+    cleanup(buf_done) struct buf shown = {0};
+
+    buf_init(&shown, 4 * PATH_MAX + 1);
+    if (files_path_escape(path, &shown, NULL) < 0)
+        return NULL;
+    return json_text_string(buf_str(&shown), shown.len);
+}
+
+static json_t *file_json(const struct run_file *file)
+{
+    if (file->change == RUN_FILE_GONE)
+        return path_json(file->path);
+    return json_pack("{s:o, s:I}", "path", path_json(file->path), "size", (json_int_t)file->size);
+}
+
+/* Those that are gone, or those that are there. */
+static json_t *files_json(const struct run *run, bool are_gone)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < run->n_files; i++) {
+        if ((run->files[i].change == RUN_FILE_GONE) != are_gone)
+            continue;
+        if (json_array_append_new(list, file_json(&run->files[i])) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *layers_json(uint32_t layers)
+{
+    json_t *list = json_array();
+
+    for (unsigned i = 0; list && i < WIRE_LAYER_COUNT; i++) {
+        if (!(layers & 1u << i))
+            continue;
+        if (json_array_append_new(list, json_string(wire_layer_name(i))) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+static json_t *usage_json(const struct run_usage *usage)
+{
+    return json_pack("{s:o, s:o, s:I, s:o, s:I}", "wall_ms", milliseconds(usage->wall_ms), "cpu_ms",
+                     milliseconds(usage->cpu_ms), "memory_peak_bytes",
+                     (json_int_t)usage->memory_peak_bytes, "start_ms",
+                     milliseconds(usage->start_ms), "processes_peak",
+                     (json_int_t)usage->processes_peak);
+}
+
+static json_t *masked_json(const struct run_masked *masked)
+{
+    json_t *kinds = json_array();
+
+    for (size_t i = 0; kinds && i < masked->n_kinds; i++)
+        if (json_array_append_new(kinds, json_string(masked->kinds[i])) < 0) {
+            json_decref(kinds);
+            return NULL;
+        }
+    return json_pack("{s:I, s:o}", "count", (json_int_t)masked->count, "kinds", kinds);
+}
+
+static json_t *refusal_json(const struct run_refusal *refusal)
+{
+    return json_pack("{s:s, s:i, s:s, s:o}", "host", refusal->host, "port", (int)refusal->port,
+                     "why", refusal->why, "grant", string_or_null(refusal->grant));
+}
+
+/* Null where no host is granted. */
+static json_t *net_json(const struct run_traffic *traffic)
+{
+    json_t *refused;
+
+    if (!traffic)
+        return json_null();
+    refused = json_array();
+    for (size_t i = 0; refused && i < traffic->n_refused; i++)
+        if (json_array_append_new(refused, refusal_json(&traffic->refused[i])) < 0) {
+            json_decref(refused);
+            return NULL;
+        }
+    return json_pack("{s:I, s:I, s:I, s:o, s:I}", "connections", (json_int_t)traffic->connections,
+                     "sent_bytes", (json_int_t)traffic->sent, "received_bytes",
+                     (json_int_t)traffic->received, "refused", refused, "refused_more",
+                     (json_int_t)traffic->refused_more);
+}
+
+static json_t *denials_json(const struct run *run)
+{
+    json_t *list = json_array();
+
+    for (size_t i = 0; list && i < run->n_denials; i++) {
+        const struct run_denial *d = &run->denials[i];
+
+        if (json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:I}", "what", d->what, "layer",
+                                                  d->layer, "hint", string_or_null(d->hint),
+                                                  "count", (json_int_t)d->count)) < 0) {
+            json_decref(list);
+            return NULL;
+        }
+    }
+    return list;
+}
+
+/* Nothing ran, so nothing exited. */
+static json_t *exit_json(const struct run *run)
+{
+    if (run->status == RUN_REFUSED)
+        return json_null();
+    return json_integer(run->exit_code);
+}
+
+/* Linux decides who runs first. Where no cgroup counts, what lives shorter than our look at it is
+ * not seen. */
+static json_t *determinism_json(const struct run *run)
+{
+    if (!run->has_seed)
+        return json_null();
+    return json_pack("{s:I, s:s, s:o}", "seed", (json_int_t)run->seed, "fingerprint",
+                     run->fingerprint, "caveats",
+                     run->usage.processes_peak > 1
+                         ? json_pack("[s]", "threads or processes ran side by side")
+                         : json_array());
+}
+
+static json_t *changes_json(const struct run_changes *c)
+{
+    return json_pack("{s:I, s:I, s:I, s:I, s:b}", "created", (json_int_t)c->created, "changed",
+                     (json_int_t)c->changed, "removed", (json_int_t)c->removed, "renamed",
+                     (json_int_t)c->renamed, "undo", (int)c->has_undo);
+}
+
+/* Fields that are there only where somebody wanted them. */
+static int add_asked_for(const struct run *run, json_t *object)
+{
+    if (run->changes.is_known &&
+        json_object_set_new(object, "changes", changes_json(&run->changes)) < 0)
+        return -1;
+    if (run->collect && (json_object_set_new(object, "collected", parcel_json(run)) < 0 ||
+                         json_object_set_new(object, "collected_truncated",
+                                             json_boolean(run->has_more_collected)) < 0))
+        return -1;
+    if (run->receipt && json_object_set_new(object, "receipt",
+                                            json_text_own(run->receipt, strlen(run->receipt))) < 0)
+        return -1;
+    return 0;
+}
+
+int result_json(const struct run *run, json_t **ret_object, struct error *err)
+{
+    json_t *object = json_object();
+    const struct {
+        const char *key;
+        json_t *value;
+    } fields[] = {
+  /* clang-format off */
+        {"id",              json_string(run->id)},
+        {"status",          json_string(run_status_name(run->status))},
+        {"exit_code",       exit_json(run)},
+        {"stdout",          stream_json(&run->out)},
+        {"stderr",          stream_json(&run->err)},
+        {"truncated",       json_pack("{s:b, s:b}", "stdout", run->out.dropped > 0,
+                                      "stderr", run->err.dropped > 0)},
+        {"output_handle",   handle_json(run)},
+        {"result",          value_json(run)},
+        {"displays",        display_json(run)},
+        {"error",           exception_json(&run->exception)},
+        {"violations",      violations_json(run)},
+        {"usage",           usage_json(&run->usage)},
+        {"masked",          masked_json(&run->masked)},
+        {"files",           files_json(run, false)},
+        {"session_id",      string_or_null(*run->session ? run->session : NULL)},
+        {"session_state",   string_or_null(run_state_name(run->state))},
+        {"correlation_id",  json_null()},
+        {"profile",         string_or_null(run->profile)},
+        {"isolation",       json_string("namespaces")},
+        {"layers",          layers_json(run->layers)},
+        {"deterministic",   determinism_json(run)},
+        {"violations_more", json_integer(run->violations_more)},
+        {"displays_more",   json_integer(run->displays_more)},
+        {"files_gone",      files_json(run, true)},
+        {"files_truncated", json_boolean(run->has_more_files)},
+        {"signal",          number_or_null((uint32_t)run->signal)},
+        {"net",             net_json(run->traffic)},
+        {"denials",         denials_json(run)},
+        {"denials_more",    json_integer((json_int_t)run->denials_more)},
+  /* clang-format on */
+    };
+    bool is_whole = object != NULL;
+
+    /* json_object_set_new() takes the value, also when it fails; a NULL value is a failure. */
+    for (size_t i = 0; i < ARRAY_SIZE(fields); i++)
+        if (json_object_set_new(object, fields[i].key, fields[i].value) < 0)
+            is_whole = false;
+    if (!is_whole || add_asked_for(run, object) < 0) {
+        json_decref(object);
+        return error_memory(err);
+    }
+    *ret_object = object;
+    return 0;
+}
+
+json_t *result_error_json(const struct error *error)
+{
+    return json_pack("{s:{s:s, s:o, s:o}}", "error", "code", error_code_name(error->code),
+                     "message", string_or_null(error->message ? error->message : "out of memory"),
+                     "hint", string_or_null(error->hint));
+}
+
+/* ---- for people ---- */
+
+struct human {
+    const struct run *run;
+    bool has_color;
+    struct buf *out;
+    struct error *err;
+};
+
+#define RED    "\033[31m"
+#define GREEN  "\033[32m"
+#define YELLOW "\033[33m"
+#define DIM    "\033[2m"
+#define PLAIN  "\033[0m"
+
+static int paint(const struct human *h, const char *color, const char *text)
+{
+    return buf_printf(h->out, h->err, "%s%s%s", h->has_color ? color : "", text,
+                      h->has_color ? PLAIN : "");
+}
+
+/* The program's words in one line, in visible form. */
+static int say(const struct human *h, const char *text)
+{
+    return terminal_line(text ? text : "", text ? strlen(text) : 0, h->out, h->err);
+}
+
+static int add_hint(const struct human *h, const char *indent, const char *hint)
+{
+    if (!hint)
+        return 0;
+    if (buf_add_str(h->out, indent, h->err) < 0 || paint(h, YELLOW, "hint: ") < 0 ||
+        say(h, hint) < 0)
+        return -1;
+    return buf_add_str(h->out, "\n", h->err);
+}
+
+static int add_violation(const struct human *h, const struct run_violation *v)
+{
+    if (v->line && buf_printf(h->out, h->err, "line %u", v->line) < 0)
+        return -1;
+    if (v->line && v->column && buf_printf(h->out, h->err, ", column %u", v->column) < 0)
+        return -1;
+    if (v->line && buf_add_str(h->out, ": ", h->err) < 0)
+        return -1;
+    if (say(h, v->message) < 0 || buf_add_str(h->out, "\n", h->err) < 0)
+        return -1;
+    return add_hint(h, "  ", v->hint);
+}
+
+/* Python writes an uncaught traceback to stderr itself; where that has happened it is not said
+ * twice. */
+static bool has_shown(const struct run *run, const char *text)
+{
+    cleanup(buf_done) struct buf seen = {0};
+
+    buf_init(&seen, RENDER_MAX);
+    return run_stream_render(&run->err, &seen, NULL) == 0 && seen.len &&
+           memmem(seen.data, seen.len, text, strlen(text)) != NULL;
+}
+
+static int add_exception(const struct human *h, const struct run_exception *e)
+{
+    struct terminal terminal;
+
+    if (!e->name)
+        return 0;
+    if (e->traceback && *e->traceback) {
+        if (has_shown(h->run, e->traceback))
+            return add_hint(h, "", e->hint);
+        terminal_begin(&terminal, false);
+        if (terminal_feed(&terminal, e->traceback, strlen(e->traceback), h->out, h->err) < 0 ||
+            terminal_finish(&terminal, h->out, h->err) < 0)
+            return -1;
+        if (e->traceback[strlen(e->traceback) - 1] != '\n' && buf_add_str(h->out, "\n", h->err) < 0)
+            return -1;
+        return add_hint(h, "", e->hint);
+    }
+    if (say(h, e->name) < 0 || buf_add_str(h->out, ": ", h->err) < 0 || say(h, e->message) < 0)
+        return -1;
+    if (e->line && buf_printf(h->out, h->err, " (line %u)", e->line) < 0)
+        return -1;
+    return buf_add_str(h->out, "\n", h->err) < 0 ? -1 : add_hint(h, "", e->hint);
+}
+
+static int add_value(const struct human *h)
+{
+    const char *text = h->run->result_text;
+    size_t len = text ? strlen(text) : 0;
+
+    /* With auto_print it already stands in the output. */
+    if (!text || h->run->auto_print)
+        return 0;
+    if (paint(h, DIM, "result: ") < 0 ||
+        terminal_line(text, len < RESULT_SHOWN ? len : RESULT_SHOWN, h->out, h->err) < 0)
+        return -1;
+    return buf_add_str(h->out, len > RESULT_SHOWN ? "…\n" : "\n", h->err);
+}
+
+static int add_status(const struct human *h)
+{
+    const struct run *run = h->run;
+    double ms = run->usage.wall_ms;
+    const char *color = run->status == RUN_SUCCESS ? GREEN : RED;
+
+    if (buf_add_str(h->out, "belljar: ", h->err) < 0 ||
+        paint(h, color, run_status_name(run->status)) < 0)
+        return -1;
+    if (run->status == RUN_REFUSED)
+        return buf_printf(h->out, h->err, " · nothing was run · %zu %s\n",
+                          run->n_violations + run->violations_more,
+                          run->n_violations + run->violations_more == 1 ? "violation"
+                                                                        : "violations");
+    if (run->status == RUN_ERROR && run->signal &&
+        buf_printf(h->out, h->err, " · signal %d (%s)", run->signal,
+                   sigdescr_np(run->signal) ? sigdescr_np(run->signal) : "unknown") < 0)
+        return -1;
+    if (run->status == RUN_ERROR && !run->signal &&
+        buf_printf(h->out, h->err, " · exit %d", run->exit_code) < 0)
+        return -1;
+    return buf_printf(
+        h->out, h->err, ms < 1000 ? " · %.1f ms · %.1f MB\n" : " · %.2f s · %.1f MB\n",
+        ms < 1000 ? ms : ms / 1000, (double)run->usage.memory_peak_bytes / (double)MIB);
+}
+
+static int add_denial(const struct human *h, const struct run_denial *denial)
+{
+    if (buf_add_str(h->out, "belljar: denied: ", h->err) < 0 || say(h, denial->what) < 0 ||
+        buf_add_str(h->out, " [", h->err) < 0 || say(h, denial->layer) < 0 ||
+        buf_add_str(h->out, "]", h->err) < 0)
+        return -1;
+    if (denial->count > 1 &&
+        buf_printf(h->out, h->err, ", %llu times", (unsigned long long)denial->count) < 0)
+        return -1;
+    return buf_add_str(h->out, "\n", h->err) < 0 ? -1 : add_hint(h, "", denial->hint);
+}
+
+static int add_denials(const struct human *h)
+{
+    for (size_t i = 0; i < h->run->n_denials; i++)
+        if (add_denial(h, &h->run->denials[i]) < 0)
+            return -1;
+    return h->run->denials_more ? buf_printf(h->out, h->err, "belljar: denied: %llu more\n",
+                                             (unsigned long long)h->run->denials_more)
+                                : 0;
+}
+
+int result_denials(const struct run *run, bool has_color, struct buf *out, struct error *err)
+{
+    const struct human h = {run, has_color, out, err};
+
+    return add_denials(&h);
+}
+
+static int add_notes(const struct human *h)
+{
+    const struct run *run = h->run;
+
+    for (size_t i = 0; i < run->n_violations; i++)
+        if (add_violation(h, &run->violations[i]) < 0)
+            return -1;
+    if (run->violations_more &&
+        buf_printf(h->out, h->err, "and %u more\n", run->violations_more) < 0)
+        return -1;
+    if (add_exception(h, &run->exception) < 0 || add_value(h) < 0)
+        return -1;
+    return add_denials(h);
+}
+
+int result_human(const struct run *run, bool has_color, struct buf *out, struct error *err)
+{
+    const struct human h = {run, has_color, out, err};
+
+    return add_notes(&h) < 0 ? -1 : add_status(&h);
+}
+
+/* What became of earlier variables, unless an exception has said so. */
+static int add_state(const struct human *h)
+{
+    const struct run *run = h->run;
+
+    if (run->state == RUN_STATE_FRESH)
+        return add_hint(h, "",
+                        "the kernel had ended before this cell: earlier variables are lost, "
+                        "files are not");
+    return run->state == RUN_STATE_LOST && !run->exception.name
+               ? add_hint(h, "", run->exception.hint)
+               : 0;
+}
+
+int result_cell(const struct run *run, bool has_color, struct buf *out, struct error *err)
+{
+    const struct human h = {run, has_color, out, err};
+
+    if (add_notes(&h) < 0 || add_state(&h) < 0)
+        return -1;
+    if (run->status == RUN_SUCCESS || (run->status == RUN_ERROR && run->exception.name))
+        return 0;
+    return add_status(&h);
+}

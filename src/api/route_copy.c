@@ -1,0 +1,168 @@
+/* Copies of sessions: checkpoints, going back to them, forks. */
+#include <stdlib.h>
+
+#include "base/cleanup.h"
+#include "api/api.h"
+
+static const struct schema_field name_fields[] = {
+    {"name",               SCHEMA_STRING, .is_required = true, .max_len = 64,
+     .help = "of the checkpoint; up to 64 letters, digits, `.`, `_` and `-`"},
+    {0},
+};
+
+static const struct schema_field fork_fields[] = {
+    {"n",       SCHEMA_INTEGER, .min = 1, .max = 256, .help = "number of copies (default 1)"},
+    {0},
+};
+
+static json_t *copied_json(const struct api_waiting *w, const struct session_copied *result)
+{
+    json_t *sessions = json_array();
+
+    for (size_t i = 0; i < result->n_sessions; i++)
+        (void)json_array_append_new(sessions, api_session_json(result->sessions[i]));
+    return json_pack("{s:o, s:o, s:f, s:f, s:o}", "session", api_session_json(w->session),
+                     "sessions", sessions, "held_ms", result->held_ms, "total_ms", result->total_ms,
+                     "lost", result->lost ? json_pack("[s]", result->lost) : json_array());
+}
+
+/* Sessions that nobody is told of would stand until their clocks strike. */
+static void close_copies(const struct session_copied *result)
+{
+    for (size_t i = 0; i < result->n_sessions; i++)
+        session_close(result->sessions[i], "nobody waits for it");
+}
+
+static void on_copied(void *user, const struct session_copied *result)
+{
+    struct api_waiting *w = user;
+    struct error err = {0};
+
+    if (w->request && result->err->code == E_NONE) {
+        request_answer_json(w->request, 200, copied_json(w, result));
+        free(w);
+        return;
+    }
+    close_copies(result);
+    if (w->request) {
+        error_copy(&err, result->err);
+        request_answer_error(w->request, &err);
+    }
+    free(w);
+}
+
+/* NULL: the answer has been given. */
+static struct api_waiting *begin(struct request *request)
+{
+    struct error err = {0};
+    struct api_waiting *w = api_wait(request, &err);
+
+    if (!w)
+        request_answer_error(request, &err);
+    return w;
+}
+
+/* `r`: of the call that was to begin it. */
+static void settle(struct api_waiting *w, int r, struct error *err)
+{
+    struct request *request;
+
+    if (r == 0)
+        return;
+    request = w->request;
+    api_wait_end(w);
+    request_answer_error(request, err);
+}
+
+static const char *name_of(const struct request *request)
+{
+    return json_string_value(json_object_get(request->json, "name"));
+}
+
+static void checkpoint(struct request *request)
+{
+    struct api_waiting *w = begin(request);
+    struct error err = {0};
+
+    if (w)
+        settle(w, session_checkpoint(w->session, name_of(request), on_copied, w, &err), &err);
+}
+
+static void restore(struct request *request)
+{
+    struct api_waiting *w = begin(request);
+    struct error err = {0};
+
+    if (w)
+        settle(w, session_restore(w->session, name_of(request), on_copied, w, &err), &err);
+}
+
+/* The copies have the clocks of their source. */
+static void fork_session(struct request *request)
+{
+    struct api_waiting *w = begin(request);
+    struct session_options options = {0};
+    struct session_info info;
+    struct error err = {0};
+    const json_t *n;
+
+    if (!w)
+        return;
+    n = json_object_get(request->json, "n");
+    options.max_own = admission_max_sessions(request->caller);
+    session_info(w->session, &info);
+    options.idle_ms = info.idle_limit_ms;
+    options.lifetime_ms = info.lifetime_ms;
+    settle(w,
+           session_fork(w->session, n ? (size_t)json_integer_value(n) : 1, &options, on_copied, w,
+                        &err),
+           &err);
+}
+
+static void list_checkpoints(struct request *request)
+{
+    struct api *api = request->api;
+    json_t *names = json_array();
+    struct error err = {0};
+    struct session *session =
+        sessions_find(api->sessions, request->owner, request->params[0], &err);
+
+    if (!session) {
+        json_decref(names);
+        request_answer_error(request, &err);
+        return;
+    }
+    for (size_t i = 0; session_checkpoint_name(session, i); i++)
+        (void)json_array_append_new(names, json_string(session_checkpoint_name(session, i)));
+    request_answer_json(request, 200, json_pack("{s:o}", "checkpoints", names));
+}
+
+static void forget(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    struct session *session =
+        sessions_find(api->sessions, request->owner, request->params[0], &err);
+
+    if (!session || session_forget(session, request->params[1], &err) < 0)
+        request_answer_error(request, &err);
+    else
+        request_answer_empty(request, 204);
+}
+
+/* clang-format off */
+const struct route api_copy_routes[] = {
+    {"POST", "/v1/sessions/{session}/fork", fork_session, .body = fork_fields, .max_body = KIB,
+     .answers = "Copied", .status = 200, .tag = "sessions",
+     .summary = "new sessions with the same variables and files, each in its own sandbox"},
+    {"POST", "/v1/sessions/{session}/checkpoint", checkpoint, .body = name_fields, .max_body = KIB,
+     .answers = "Copied", .status = 200, .tag = "sessions", .summary = "keep the present variables and files under a name"},
+    {"POST", "/v1/sessions/{session}/restore", restore, .body = name_fields, .max_body = KIB,
+     .answers = "Copied", .status = 200, .tag = "sessions", .summary = "go back to a checkpoint; what came after it is lost"},
+    {"GET", "/v1/sessions/{session}/checkpoints", list_checkpoints, .answers = "Checkpoints", .status = 200,
+     .tag = "sessions", .summary = "names of the checkpoints, newest first"},
+    {"DELETE", "/v1/sessions/{session}/checkpoints/{name}", forget, .status = 204,
+     .tag = "sessions", .summary = "forget a checkpoint"},
+    {0},
+};
+/* clang-format on */

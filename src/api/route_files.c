@@ -1,0 +1,426 @@
+/* Files of a session: a listing, and their bytes, streamed both ways. */
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/sha256.h"
+#include "api/api.h"
+#include "admit/quota.h"
+#include "sandbox/files.h"
+
+#define PIECE (64 * KIB)
+
+/* More than any disk of a sandbox: what does not fit there is refused when it comes. */
+#define UPLOAD_BYTES ((uint64_t)1 << 40)
+
+#define LIST_DEFAULT 1000
+
+/* The files of the session in the path. What is in a sandbox is not known before it is there. */
+static const struct files *find_files(struct request *request, struct error *err)
+{
+    struct api *api = request->api;
+    struct session *session = sessions_find(api->sessions, request->owner, request->params[0], err);
+    const struct files *files = session ? session_files(session) : NULL;
+
+    if (session && !files) {
+        error_set(err, E_BUSY, "the session is starting");
+        error_hint(err, "try again in a moment");
+    }
+    return files;
+}
+
+/* The same, and the file's path in its one form. */
+static const struct files *find_path(struct request *request, char path[PATH_MAX],
+                                     struct error *err)
+{
+    const struct files *files = find_files(request, err);
+
+    if (!files || files_path_check(request->params[1], strlen(request->params[1]), path, err) < 0)
+        return NULL;
+    return files;
+}
+
+/* --- listing --- */
+
+/* A path as it is shown, each byte as four characters at worst. */
+#define AFTER_BYTES (4 * PATH_MAX)
+
+static const struct schema_field list_fields[] = {
+    {"path",           SCHEMA_STRING, .max_len = 4096, .help = "the directory (default /workspace)"},
+    {"depth", SCHEMA_INTEGER, .min = 0, .max = 64,
+     .help = "1 (the default): its own entries; 0: all the way down"},
+    {"after",                SCHEMA_STRING, .max_len = AFTER_BYTES,
+     .help = "only paths that sort after this one: the last path of the previous page"},
+    {"limit",  SCHEMA_INTEGER, .min = 1, .max = LIMIT_FILES_WALK,
+     .help = "entries per page (default 1000); a page also ends at 512 KiB of paths"},
+    {0      },
+};
+
+static json_t *entry_json(const struct files_entry *entry)
+{
+    cleanup(buf_done) struct buf path = {0};
+    char mode[8];
+
+    buf_init(&path, 4 * PATH_MAX + 1);
+    if (files_path_escape(entry->path, &path, NULL) < 0)
+        return NULL;
+    (void)snprintf(mode, sizeof(mode), "%04o", entry->mode & 07777);
+    return json_pack("{s:o, s:s, s:I, s:s, s:f}", "path",
+                     json_text_string(buf_str(&path), path.len), "kind",
+                     files_kind_name(entry->kind), "size", (json_int_t)entry->size, "mode", mode,
+                     "modified", (double)entry->mtime_ns / 1e9);
+}
+
+json_t *api_files_json(const struct files_list *list)
+{
+    json_t *entries = json_array();
+
+    for (size_t i = 0; entries && i < list->count; i++)
+        (void)json_array_append_new(entries, entry_json(&list->entries[i]));
+    return json_pack("{s:o, s:b, s:b}", "files", entries, "has_more", (int)list->has_more,
+                     "is_partial", (int)list->is_partial);
+}
+
+static void list_files(struct request *request)
+{
+    cleanup(files_list_done) struct files_list list = {0};
+    const json_t *query = request->query;
+    const char *dir = json_string_value(json_object_get(query, "path"));
+    const char *shown = json_string_value(json_object_get(query, "after"));
+    char after[AFTER_BYTES + 1] = "";
+    const json_t *depth = json_object_get(query, "depth"), *limit = json_object_get(query, "limit");
+    const struct files_page page = {
+        .depth = depth ? (unsigned)json_integer_value(depth) : 1,
+        .after = shown ? after : NULL,
+        .limit = limit ? (size_t)json_integer_value(limit) : LIST_DEFAULT,
+    };
+    struct error err = {0};
+    const struct files *files = find_files(request, &err);
+    char path[PATH_MAX] = "";
+
+    /* It was given out as text, and the order is that of the bytes. */
+    if (shown)
+        files_path_unescape(shown, after);
+    if (!files || (dir && files_path_check(dir, strlen(dir), path, &err) < 0) ||
+        files_list(files, path, &page, &list, &err) < 0)
+        request_answer_error(request, &err);
+    else
+        request_answer_json(request, 200, api_files_json(&list));
+}
+
+/* --- reading --- */
+
+struct download {
+    int fd;
+    uint64_t offset, end;
+};
+
+static void download_free(struct download *download)
+{
+    close_fd(&download->fd);
+    free(download);
+}
+
+static void on_reader_gone(struct request *request)
+{
+    download_free(request->user);
+}
+
+/* As much as the reader has room for. The program may have cut the file meanwhile: then the length
+ * that was promised cannot be kept, and the client has to notice. */
+static void pump(struct request *request)
+{
+    struct download *d = request->user;
+    char data[PIECE];
+    bool has_room = true;
+
+    while (has_room && d->offset < d->end) {
+        uint64_t left = d->end - d->offset;
+        ssize_t n = files_read(d->fd, d->offset, data, left < PIECE ? (size_t)left : PIECE, NULL);
+
+        if (n <= 0) {
+            download_free(d);
+            request_abort(request);
+            return;
+        }
+        d->offset += (uint64_t)n;
+        has_room = request_write(request, data, (size_t)n);
+    }
+    if (d->offset == d->end) {
+        download_free(d);
+        request_end(request);
+    }
+}
+
+static bool read_number(const char **text, const char *end, uint64_t *ret_number)
+{
+    const char *from = *text;
+
+    *ret_number = 0;
+    while (*text < end && **text >= '0' && **text <= '9' && *text - from < 18)
+        *ret_number = *ret_number * 10 + (uint64_t)(*(*text)++ - '0');
+    return *text > from;
+}
+
+/* One range of bytes. Returns 1 for a part, 0 for the whole (several ranges, or what is none, may
+ * be ignored: RFC 9110, 14.2), -1 for a part that is not there. */
+static int read_range(const struct request *request, uint64_t size, uint64_t *ret_from,
+                      uint64_t *ret_end)
+{
+    struct span header = request_header(request, "range");
+    const char *at = header.data, *end = at ? at + header.len : NULL;
+    uint64_t from = 0, last = 0;
+    bool has_from, has_last;
+
+    *ret_from = 0;
+    *ret_end = size;
+    if (!at || request_header(request, "if-range").data || header.len < 7 ||
+        memcmp(at, "bytes=", 6) != 0)
+        return 0;
+    at += 6;
+    has_from = read_number(&at, end, &from);
+    if (at == end || *at++ != '-')
+        return 0;
+    has_last = read_number(&at, end, &last);
+    if (at != end || (!has_from && !has_last) || (has_from && has_last && last < from))
+        return 0;
+    if (!has_from) { /* the last so many */
+        from = last < size ? size - last : 0;
+        has_last = false;
+    }
+    if (from >= size)
+        return -1;
+    *ret_from = from;
+    *ret_end = has_last && last < size ? last + 1 : size;
+    return 1;
+}
+
+static void refuse_range(struct request *request, uint64_t size)
+{
+    struct error err = {0};
+    char header[64];
+
+    (void)snprintf(header, sizeof(header), "Content-Range: bytes */%" PRIu64 "\r\n", size);
+    error_set(&err, E_INVALID, "the file has only %" PRIu64 " bytes", size);
+    request_answer_error_as(request, 416, header, &err);
+}
+
+/* A program's bytes are never a page of ours: the type says only that they are bytes. */
+static void send_file(struct request *request, int fd, uint64_t size)
+{
+    struct download *download = calloc(1, sizeof(*download));
+    char headers[160] = "Accept-Ranges: bytes\r\n";
+    struct error err = {0};
+    uint64_t from, end;
+    int r = read_range(request, size, &from, &end);
+
+    if (!download || r < 0) {
+        free(download);
+        (void)close(fd);
+        error_memory(&err);
+        if (r < 0)
+            refuse_range(request, size);
+        else
+            request_answer_error(request, &err);
+        error_done(&err);
+        return;
+    }
+    *download = (struct download){fd, from, end};
+    if (r > 0)
+        (void)snprintf(headers, sizeof(headers),
+                       "Accept-Ranges: bytes\r\nContent-Range: bytes %" PRIu64 "-%" PRIu64
+                       "/%" PRIu64 "\r\n",
+                       from, end - 1, size);
+    request->user = download;
+    request->on_gone = on_reader_gone;
+    request->on_drained = pump;
+    quota_spend(request->caller, loop_now_ns(), 0, (double)(end - from));
+    request_begin(request, r > 0 ? 206 : 200, "application/octet-stream", headers, end - from);
+    pump(request);
+}
+
+static int check_quota(struct request *request, struct error *err)
+{
+    return quota_check_bytes(request->caller, loop_now_ns(), &request->retry_s, err);
+}
+
+static void get_file(struct request *request)
+{
+    struct files_entry entry;
+    struct error err = {0};
+    char path[PATH_MAX];
+    const struct files *files = find_path(request, path, &err);
+    int fd;
+
+    if (!files || check_quota(request, &err) < 0 || files_open(files, path, &fd, &entry, &err) < 0)
+        request_answer_error(request, &err);
+    else
+        send_file(request, fd, entry.size);
+}
+
+/* --- writing --- */
+
+static const struct schema_field put_fields[] = {
+    {"executable",                         SCHEMA_BOOLEAN, .help = "mode 0755 instead of 0644"},
+    {0},
+};
+
+struct upload {
+    struct caller *caller; /* who pays */
+    struct files_writer writer;
+    struct sha256_stream *hash;
+    char path[PATH_MAX];
+};
+
+static void upload_free(struct upload *upload)
+{
+    uint8_t digest[SHA256_BYTES];
+
+    sha256_end(upload->hash, digest);
+    quota_spend(upload->caller, loop_now_ns(), 0, (double)upload->writer.written);
+    files_write_abort(&upload->writer);
+    free(upload);
+}
+
+static void on_writer_gone(struct request *request)
+{
+    upload_free(request->user);
+}
+
+static int on_piece(struct request *request, const void *data, size_t len, struct error *err)
+{
+    struct upload *upload = request->user;
+
+    sha256_feed(upload->hash, data, len);
+    return files_write_feed(&upload->writer, data, len, err);
+}
+
+static int begin_put(struct request *request, struct error *err)
+{
+    const struct files_write_options options = {
+        .is_executable = json_is_true(json_object_get(request->query, "executable")),
+        .makes_parents = true,
+    };
+    struct upload *upload = calloc(1, sizeof(*upload));
+    const struct files *files;
+
+    if (!upload)
+        return error_memory(err);
+    upload->caller = request->caller;
+    files = find_path(request, upload->path, err);
+    if (!files || check_quota(request, err) < 0 ||
+        files_write_begin(&upload->writer, files, upload->path, &options, err) < 0) {
+        free(upload);
+        return -1;
+    }
+    upload->hash = sha256_begin();
+    request->user = upload;
+    request->on_piece = on_piece;
+    request->on_gone = on_writer_gone;
+    return 0;
+}
+
+/* What is about to happen to a file is written down; if it does not, that is, too. */
+static struct witness_file event_of(const struct request *request, const char *event,
+                                    const char *path)
+{
+    struct api *api = request->api;
+    struct session *session =
+        sessions_find(api->sessions, request->owner, request->params[0], NULL);
+    struct session_info info = {0};
+
+    if (session)
+        session_info(session, &info);
+    return (struct witness_file){
+        .event = event, .owner = request->owner, .session = info.id, .path = path};
+}
+
+static void tell_failure(const struct request *request, struct witness_file *event,
+                         const struct error *err)
+{
+    const struct api *api = request->api;
+
+    event->error = err;
+    (void)witness_file(api->witness, event, NULL);
+}
+
+static int commit(const struct request *request, struct upload *upload, struct error *err)
+{
+    const struct api *api = request->api;
+    struct witness_file event = event_of(request, "write", upload->path);
+    uint8_t digest[SHA256_BYTES] = {0};
+
+    sha256_end(take_ptr(upload->hash), digest);
+    event.bytes = upload->writer.written;
+    event.digest = digest;
+    if (witness_file(api->witness, &event, err) < 0)
+        return -1;
+    if (files_write_commit(&upload->writer, err) == 0)
+        return 0;
+    tell_failure(request, &event, err);
+    return -1;
+}
+
+/* All of it is there: now it gets its name. */
+static void put_file(struct request *request)
+{
+    struct upload *upload = request->user;
+    struct error err = {0};
+    uint64_t size = upload->writer.written;
+
+    if (commit(request, upload, &err) < 0)
+        request_answer_error(request, &err);
+    else
+        request_answer_json(request, 200,
+                            json_pack("{s:o, s:I}", "path",
+                                      json_text_string(upload->path, strlen(upload->path)), "size",
+                                      (json_int_t)size));
+    upload_free(upload);
+}
+
+/* --- deleting --- */
+
+static const struct schema_field delete_fields[] = {
+    {"recursive",                                   SCHEMA_BOOLEAN, .help = "a directory with all that is in it"},
+    {0},
+};
+
+static void delete_file(struct request *request)
+{
+    struct error err = {0};
+    char path[PATH_MAX];
+    const struct files *files = find_path(request, path, &err);
+    bool is_recursive = json_is_true(json_object_get(request->query, "recursive"));
+    const struct api *api = request->api;
+    struct witness_file event = event_of(request, "delete", path);
+
+    if (!files || witness_file(api->witness, &event, &err) < 0) {
+        request_answer_error(request, &err);
+        return;
+    }
+    if (files_delete(files, path, is_recursive, &err) < 0) {
+        tell_failure(request, &event, &err);
+        request_answer_error(request, &err);
+        return;
+    }
+    request_answer_empty(request, 204);
+}
+
+/* clang-format off */
+const struct route api_file_routes[] = {
+    {"GET", "/v1/sessions/{session}/files", list_files, .query = list_fields, .answers = "Files",
+     .status = 200, .tag = "files", .summary = "the entries of a directory of /workspace, by path"},
+    {"GET", "/v1/sessions/{session}/files/{path...}", get_file, .type = "application/octet-stream",
+     .has_ranges = true, .status = 200, .tag = "files",
+     .summary = "the bytes of a file, or with `Range` a part of them (206)"},
+    {"PUT", "/v1/sessions/{session}/files/{path...}", put_file, .begin = begin_put,
+     .query = put_fields, .max_body = UPLOAD_BYTES, .answers = "File", .status = 200, .tag = "files",
+     .summary = "write a file, whole or not at all; missing parent directories are created"},
+    {"DELETE", "/v1/sessions/{session}/files/{path...}", delete_file, .query = delete_fields,
+     .status = 204, .tag = "files", .summary = "delete a file, a link or a directory"},
+    {0},
+};
+/* clang-format on */

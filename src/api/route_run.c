@@ -1,0 +1,125 @@
+/* Runs: one program, one fresh sandbox. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "api/api.h"
+#include "api/attachments.h"
+
+/* clang-format off */
+static const struct schema_field run_fields[] = {
+    API_CODE_FIELDS,
+    API_PROFILE_FIELDS,
+    API_LIMITS_OF_CELL
+    API_LIMITS_OF_SANDBOX
+    API_PROGRAM_FIELDS,
+    API_SEED_FIELD,
+    PARCEL_FIELDS,
+    {0},
+};
+/* clang-format on */
+
+/* For libraries that go on with a trace from their environment. A client's own value stays, and
+ * what is to give the same output twice gets nothing that differs. */
+static int pass_trace(const struct request *request, struct run_request *asked, struct error *err)
+{
+    static const struct span name = {"TRACEPARENT", 11};
+
+    if (!*request->traceparent || asked->has_seed || asked->n_env >= LIMIT_ENV_COUNT)
+        return 0;
+    for (size_t i = 0; i < asked->n_env; i++)
+        if (asked->env[i].name.len == name.len &&
+            memcmp(asked->env[i].name.data, name.data, name.len) == 0)
+            return 0;
+    return run_request_add_variable(asked, name, request->traceparent, err);
+}
+
+int api_make_run(const struct request *request, const json_t *body, struct run **ret_run,
+                 struct error *err)
+{
+    struct admission admission = api_admission(request->api, request->caller);
+    cleanup(run_request_done) struct run_request asked = {.can_ask = true};
+
+    admission.cow = ADMISSION_COW_IS_DENIED;
+    admission.has_skills = admission.may_keep = true;
+    if (api_read_request(body, request->parts, &asked, err) < 0 ||
+        pass_trace(request, &asked, err) < 0)
+        return -1;
+    return admit_request(&admission, &asked, ret_run, err);
+}
+
+static void start_run(struct request *request)
+{
+    struct api *api = request->api;
+    struct job_order order;
+    struct run *run = NULL;
+    struct error err = {0};
+
+    if (api_is_repeat(request))
+        return;
+    if (api_make_run(request, request->json, &run, &err) < 0) {
+        api_refuse(request, "run", &err);
+        return;
+    }
+    order = job_order_of(request, run);
+    order.correlation_id = json_string_value(json_object_get(request->json, "correlation_id"));
+    (void)jobs_start_or_answer(api->jobs, request, &order);
+}
+
+static void show_run(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
+
+    if (job)
+        job_show(job, request);
+    else
+        request_answer_error(request, &err);
+}
+
+static void follow_run(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
+
+    if (job)
+        job_follow(job, request);
+    else
+        request_answer_error(request, &err);
+}
+
+static void cancel_run(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    struct job *job = jobs_find(api->jobs, request->owner, request->params[0], &err);
+    bool runs = job && job_run(job);
+
+    if (!job) {
+        request_answer_error(request, &err);
+        return;
+    }
+    job_cancel(job); /* its answer may be there at once */
+    request_answer_json(request, 200, json_pack("{s:b}", "cancelled", (int)runs));
+}
+
+static const struct schema_field nothing[] = {{0}};
+
+/* clang-format off */
+const struct route api_run_routes[] = {
+    {"POST", "/v1/run", start_run, .body = run_fields, .max_body = API_BODY_BYTES,
+     .takes_files = true, .takes_key = true, .streams = true, .answers = "Result", .status = 200,
+     .tag = "runs", .summary = "run a program in a fresh sandbox and answer with its result"},
+    {"GET", "/v1/runs/{run}", show_run, .answers = "Result", .status = 200, .tag = "runs",
+     .summary = "the answer of a run, kept for a while; `status` is `running` until then"},
+    {"GET", "/v1/runs/{run}/events", follow_run, .streams = true, .status = 200, .tag = "runs",
+     .summary = "the events of a run after the one in `Last-Event-ID`"},
+    {"POST", "/v1/runs/{run}/cancel", cancel_run, .body = nothing, .max_body = KIB,
+     .answers = "Cancelled", .status = 200, .tag = "runs",
+     .summary = "stop a run; its result, with the output so far, goes to the waiting client"},
+    {0},
+};
+/* clang-format on */

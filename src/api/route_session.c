@@ -1,0 +1,283 @@
+/* Sessions: sandboxes that stay, and the cells that are run in them. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "api/api.h"
+#include "api/attachments.h"
+
+/* clang-format off */
+static const struct schema_field open_fields[] = {
+    {"name", SCHEMA_STRING, .max_len = 64,
+     .help = "an optional name besides the id; up to 64 letters, digits, `.`, `_` and `-`"},
+    {"idle_s", SCHEMA_NUMBER, .min = 1, .max = 2592000,
+     .help = "seconds without a cell after which it ends"},
+    {"lifetime_s", SCHEMA_NUMBER, .min = 1, .max = 2592000,
+     .help = "seconds until it ends after it was opened"},
+    API_PROFILE_FIELDS,
+    API_LIMITS_OF_CELL
+    API_LIMITS_OF_SANDBOX
+    {0},
+};
+
+static const struct schema_field cell_fields[] = {
+    API_CODE_FIELDS,
+    API_LIMITS_OF_CELL
+    PARCEL_FIELDS,
+    {0},
+};
+/* clang-format on */
+
+static const struct schema_field nothing[] = {{0}};
+
+static const struct schema_field restart_fields[] = {
+    {"language",                SCHEMA_STRING, .choices = "python,bash", .help = "python (default) or bash"},
+    {0},
+};
+
+/* --- as JSON --- */
+
+static json_t *limits_json(const struct run_limits *limits)
+{
+    json_t *object = json_object();
+
+    for (size_t i = 0; object && i < RUN_LIMIT_REQUEST_ROWS; i++) {
+        const struct run_limit *limit = &run_limit_table[i];
+        double value = run_limit_get(limits, limit);
+
+        if (json_object_set_new(object, limit->name,
+                                run_limit_is_whole(limit) ? json_integer((json_int_t)value)
+                                                          : json_real(value)) < 0) {
+            json_decref(object);
+            return NULL;
+        }
+    }
+    return object;
+}
+
+static json_t *seconds_or_null(uint64_t ms)
+{
+    return ms ? json_real((double)ms / 1000) : json_null();
+}
+
+json_t *api_session_json(const struct session *session)
+{
+    static const char *const states[] = {
+        [SESSION_STARTING] = "starting", [SESSION_IDLE] = "idle", [SESSION_BUSY] = "busy"};
+    struct session_info info;
+
+    session_info(session, &info);
+    return json_pack("{s:s, s:s, s:s, s:s, s:I, s:I, s:f, s:f, s:o, s:o, s:o}", "session_id",
+                     info.id, "name", info.name, "profile", info.profile, "state",
+                     states[info.state], "cells", (json_int_t)info.cells, "waiting",
+                     (json_int_t)info.waiting, "age_s", (double)info.age_ms / 1000, "idle_s",
+                     (double)info.idle_ms / 1000, "idle_limit_s",
+                     seconds_or_null(info.idle_limit_ms), "lifetime_s",
+                     seconds_or_null(info.lifetime_ms), "limits", limits_json(info.limits));
+}
+
+/* The session of the path, or NULL and the answer has been given. */
+static struct session *find(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    struct session *session =
+        sessions_find(api->sessions, request->owner, request->params[0], &err);
+
+    if (!session)
+        request_answer_error(request, &err);
+    return session;
+}
+
+/* --- opening --- */
+
+/* What the operator has set is the most a client gets; 0 is no limit. */
+int api_read_clock(const json_t *body, const char *name, double most_s, uint64_t *ret_ms,
+                   struct error *err)
+{
+    const json_t *value = json_object_get(body, name);
+    double seconds = value ? json_number_value(value) : most_s;
+
+    if (most_s > 0 && seconds > most_s) {
+        error_set(err, E_INVALID, "`%s`: the operator allows at most %.15g", name, most_s);
+        return error_hint(err, "ask for less, or raise `session_%s`", name);
+    }
+    *ret_ms = (uint64_t)(seconds * 1000);
+    return 0;
+}
+
+static int once_claim(const struct request *request, struct error *err)
+{
+    const struct api *api = request->api;
+
+    if (!request->once.is_set)
+        return 0;
+    return once_add(api->once, request->owner, &request->once, NULL, loop_now_ns(), err);
+}
+
+static void answer_unopened(struct request *request, struct error *err)
+{
+    const struct api *api = request->api;
+
+    if (request->once.is_set)
+        once_drop(api->once, &request->once);
+    api_refuse(request, "session", err);
+}
+
+static void answer_opened(struct request *request, const struct session *session)
+{
+    const struct api *api = request->api;
+    cleanup(buf_done) struct buf text = {0};
+    json_t *value = api_session_json(session);
+
+    buf_init(&text, 64 * KIB);
+    if (request->once.is_set && value &&
+        json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) == 0 &&
+        buf_add_str(&text, "\n", NULL) == 0)
+        once_keep(api->once, &request->once, buf_str(&text), text.len);
+    request_answer_json(request, 201, value);
+}
+
+static int read_clocks(const struct request *request, struct session_options *options,
+                       struct error *err)
+{
+    const struct config *config = ((const struct api *)request->api)->config;
+
+    if (api_read_clock(request->json, "idle_s", config->session_idle_s, &options->idle_ms, err) < 0)
+        return -1;
+    return api_read_clock(request->json, "lifetime_s", config->session_lifetime_s,
+                          &options->lifetime_ms, err);
+}
+
+static void open_session(struct request *request)
+{
+    struct api *api = request->api;
+    const struct admission admission = api_admission(api, request->caller);
+    cleanup(run_request_done) struct run_request asked = {0};
+    struct session_options options = {
+        .name = json_string_value(json_object_get(request->json, "name")),
+        .owner = request->owner,
+    };
+    struct session *session = NULL;
+    struct error err = {0};
+
+    if (api_is_repeat(request))
+        return;
+    if (read_clocks(request, &options, &err) < 0 ||
+        api_read_terms(request->json, &asked, &err) < 0 || once_claim(request, &err) < 0)
+        api_refuse(request, "session", &err);
+    else if (admit_session(&admission, &asked, api->sessions, &options, &session, &err) < 0)
+        answer_unopened(request, &err);
+    else
+        answer_opened(request, session);
+}
+
+static void list_sessions(struct request *request)
+{
+    struct api *api = request->api;
+    json_t *list = json_array();
+
+    for (struct session *s = sessions_next(api->sessions, NULL); s;
+         s = sessions_next(api->sessions, s)) {
+        struct session_info info;
+
+        session_info(s, &info);
+        if (strcmp(info.owner, request->owner) == 0)
+            (void)json_array_append_new(list, api_session_json(s));
+    }
+    request_answer_json(request, 200, json_pack("{s:o}", "sessions", list));
+}
+
+static void show_session(struct request *request)
+{
+    struct session *session = find(request);
+
+    if (session)
+        request_answer_json(request, 200, api_session_json(session));
+}
+
+static void close_session(struct request *request)
+{
+    struct session *session = find(request);
+
+    if (!session)
+        return;
+    session_close(session, "it was closed by its owner");
+    request_answer_empty(request, 204);
+}
+
+/* --- cells --- */
+
+static void execute(struct request *request)
+{
+    struct api *api = request->api;
+    struct session *session = api_is_repeat(request) ? NULL : find(request);
+    struct admission admission = api_admission(api, request->caller);
+    cleanup(run_request_done) struct run_request asked = {.can_ask = true};
+    struct job_order order;
+    struct run *cell = NULL;
+    struct error err = {0};
+
+    if (!session)
+        return;
+    admission.session = session;
+    admission.has_skills = admission.may_keep = true;
+    if (api_read_request(request->json, request->parts, &asked, &err) < 0 ||
+        admit_request(&admission, &asked, &cell, &err) < 0) {
+        api_refuse(request, "run", &err);
+        return;
+    }
+    order = job_order_of(request, cell);
+    order.session = session;
+    order.correlation_id = json_string_value(json_object_get(request->json, "correlation_id"));
+    (void)jobs_start_or_answer(api->jobs, request, &order);
+}
+
+static void interrupt(struct request *request)
+{
+    struct session *session = find(request);
+
+    if (session)
+        request_answer_json(request, 200,
+                            json_pack("{s:b}", "interrupted", (int)session_interrupt(session)));
+}
+
+static void restart(struct request *request)
+{
+    struct session *session = find(request);
+    const char *language;
+    struct error err = {0};
+
+    if (!session)
+        return;
+    language = json_string_value(json_object_get(request->json, "language"));
+    if (session_restart(session, language && strcmp(language, "bash") == 0 ? RUN_BASH : RUN_PYTHON,
+                        &err) < 0)
+        request_answer_error(request, &err);
+    else
+        request_answer_json(request, 200, api_session_json(session));
+}
+
+/* clang-format off */
+const struct route api_session_routes[] = {
+    {"POST", "/v1/sessions", open_session, .body = open_fields, .max_body = API_BODY_BYTES,
+     .takes_key = true, .answers = "Session", .status = 201, .tag = "sessions",
+     .summary = "open a session: a sandbox that stays, with its variables and files"},
+    {"GET", "/v1/sessions", list_sessions, .answers = "Sessions", .status = 200, .tag = "sessions",
+     .summary = "the caller's sessions"},
+    {"GET", "/v1/sessions/{session}", show_session, .answers = "Session", .status = 200,
+     .tag = "sessions", .summary = "one session, by its name or id"},
+    {"DELETE", "/v1/sessions/{session}", close_session, .status = 204, .tag = "sessions",
+     .summary = "end a session; its variables and files are gone"},
+    {"POST", "/v1/sessions/{session}/execute", execute, .body = cell_fields,
+     .max_body = API_BODY_BYTES, .takes_files = true, .takes_key = true, .streams = true, .answers = "Result", .status = 200,
+     .tag = "sessions", .summary = "run a cell; cells of one session run one after the other"},
+    {"POST", "/v1/sessions/{session}/interrupt", interrupt, .body = nothing, .max_body = KIB,
+     .answers = "Interrupted", .status = 200, .tag = "sessions",
+     .summary = "stop the cell that runs, as Ctrl-C does; variables stay"},
+    {"POST", "/v1/sessions/{session}/restart", restart, .body = restart_fields, .max_body = KIB,
+     .answers = "Session", .status = 200, .tag = "sessions",
+     .summary = "a fresh kernel of that language; variables are lost, files stay"},
+    {0},
+};
+/* clang-format on */

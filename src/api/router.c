@@ -1,0 +1,622 @@
+#include "api/router.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "base/cleanup.h"
+#include "base/fiber.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/loop.h"
+#include "api/form.h"
+#include "http/multipart.h"
+#include "api/attachments.h"
+#include "engine/recorder.h"
+
+#define BODY_DEPTH 32
+
+static int refuse(struct request *request, int status, const char *headers, struct error *err)
+{
+    request_answer_error_as(request, status, headers, err);
+    return -1;
+}
+
+/* --- who is asked, and by which page --- */
+
+/* A name without its port. */
+static struct span without_port(struct span host)
+{
+    const char *colon = memrchr(host.data, ':', host.len);
+    const char *bracket = memrchr(host.data, ']', host.len);
+
+    if (colon && (!bracket || colon > bracket))
+        host.len = (size_t)(colon - host.data);
+    return host;
+}
+
+static bool is_in(const struct config_list *list, struct span text)
+{
+    for (size_t i = 0; i < list->count; i++)
+        if (span_is_nocase(text, list->items[i]))
+            return true;
+    return false;
+}
+
+/* A page of another site can make a browser call us under that site's name (DNS rebinding), but not
+ * under ours. */
+static int check_host(const struct router *router, const struct request *request, struct error *err)
+{
+    static const char *const ours[] = {"localhost", "127.0.0.1", "[::1]"};
+    struct span host = without_port(request_header(request, "host"));
+
+    if (request->is_unix)
+        return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(ours); i++)
+        if (span_is_nocase(host, ours[i]))
+            return 0;
+    if (is_in(&router->config->hosts, host))
+        return 0;
+    error_set(err, E_DENIED, "the Host header does not name this server");
+    return error_hint(err, "the operator lists further names as `hosts`");
+}
+
+/* A page of ours: what it was loaded from is what it calls, under a name that has been checked. */
+static bool is_own(const struct request *request, struct span origin)
+{
+    struct span host = request_header(request, "host"), rest = origin;
+    const char *slashes = memmem(origin.data, origin.len, "://", 3);
+
+    if (!slashes || request->is_unix)
+        return false;
+    rest.data = slashes + 3;
+    rest.len = origin.len - (size_t)(rest.data - origin.data);
+    return (strncasecmp(origin.data, "http://", 7) == 0 ||
+            strncasecmp(origin.data, "https://", 8) == 0) &&
+           rest.len == host.len && strncasecmp(rest.data, host.data, host.len) == 0;
+}
+
+static int check_origin(const struct router *router, struct request *request, struct error *err)
+{
+    struct span origin = request_header(request, "origin");
+
+    request->is_cors = origin.data && is_in(&router->config->origins, origin);
+    if (!origin.data || request->is_cors || is_own(request, origin))
+        return 0;
+    error_set(err, E_DENIED, "requests from web pages of that origin are refused");
+    return error_hint(err, "the operator lists permitted ones as `origins`");
+}
+
+/* --- which row --- */
+
+static size_t segment_len(const char *text, size_t len)
+{
+    const char *slash = memchr(text, '/', len);
+
+    return slash ? (size_t)(slash - text) : len;
+}
+
+/* Takes one {name}, or all that is left for {name...}. */
+static int take_param(struct request *request, size_t *count, struct span text)
+{
+    char *value = malloc(text.len + 1);
+
+    if (!value || *count == REQUEST_PARAMS_MAX) {
+        free(value);
+        return -1;
+    }
+    (void)schema_decode(text, false, value);
+    request->params[(*count)++] = value;
+    return 0;
+}
+
+static void forget_params(struct request *request)
+{
+    for (size_t i = 0; i < REQUEST_PARAMS_MAX; i++) {
+        free(request->params[i]);
+        request->params[i] = NULL;
+    }
+}
+
+static bool matches(const struct route *route, struct request *request)
+{
+    const char *pattern = route->path, *path = request->head.path.data;
+    size_t p_left = strlen(pattern), left = request->head.path.len, count = 0;
+
+    forget_params(request);
+    while (p_left && left) {
+        size_t p_len, len;
+
+        if (*pattern != '/' || *path != '/')
+            return false;
+        p_len = segment_len(pattern + 1, p_left - 1);
+        len = segment_len(path + 1, left - 1);
+        if (p_len > 5 && memcmp(pattern + 1 + p_len - 4, "...}", 4) == 0)
+            return left > 1 && take_param(request, &count, (struct span){path + 1, left - 1}) == 0;
+        if (pattern[1] == '{') {
+            if (len == 0 || take_param(request, &count, (struct span){path + 1, len}) < 0)
+                return false;
+        } else if (p_len != len || memcmp(pattern + 1, path + 1, len) != 0) {
+            return false;
+        }
+        pattern += p_len + 1;
+        p_left -= p_len + 1;
+        path += len + 1;
+        left -= len + 1;
+    }
+    return p_left == 0 && left == 0;
+}
+
+/* Sets request->route, or says which methods the path has. */
+static void find_route(const struct router *router, struct request *request, struct buf *allow)
+{
+    for (const struct route *const *table = router->tables; *table; table++)
+        for (const struct route *r = *table; r->method; r++) {
+            if (!matches(r, request))
+                continue;
+            if (span_is(request->head.method, r->method)) {
+                request->route = r;
+                return;
+            }
+            if (!memmem(buf_str(allow), allow->len, r->method, strlen(r->method)))
+                (void)buf_printf(allow, NULL, "%s%s", allow->len ? ", " : "Allow: ", r->method);
+        }
+}
+
+/* A browser asks before it sends for a page (CORS): it carries no token yet. `allow`: the methods
+ * of the path. */
+static int answer_preflight(struct request *request, const char *allow)
+{
+    char headers[512];
+
+    (void)snprintf(
+        headers, sizeof(headers),
+        "Access-Control-Allow-Methods: %s\r\n"
+        "Access-Control-Allow-Headers: Authorization, Content-Type, Idempotency-Key, "
+        "Last-Event-ID, Mcp-Method, Mcp-Name, MCP-Protocol-Version, Mcp-Session-Id, Range, "
+        "Traceparent\r\nAccess-Control-Max-Age: 600\r\n",
+        allow);
+    request_begin(request, 204, NULL, headers, 0);
+    request_end(request);
+    return -1;
+}
+
+static int pick_route(const struct router *router, struct request *request)
+{
+    cleanup(buf_done) struct buf allow = {0};
+    struct error err = {0};
+
+    buf_init(&allow, 256);
+    find_route(router, request, &allow);
+    if (request->route)
+        return 0;
+    if (!allow.len) {
+        error_set(&err, E_NOT_FOUND, "there is nothing at this path");
+        error_hint(&err, "/openapi.json lists all routes");
+        return refuse(request, 404, NULL, &err);
+    }
+    if (request->is_cors && span_is(request->head.method, "OPTIONS") &&
+        request_header(request, "access-control-request-method").data)
+        return answer_preflight(request, buf_str(&allow) + strlen("Allow: "));
+    error_set(&err, E_INVALID, "this path does not support the method %.*s",
+              (int)request->head.method.len, request->head.method.data);
+    error_hint(&err, "it knows %s", buf_str(&allow) + strlen("Allow: "));
+    (void)buf_add_str(&allow, "\r\n", NULL);
+    return refuse(request, 405, buf_str(&allow), &err);
+}
+
+/* --- who asks --- */
+
+/* A header that names the place where it is written down where tokens come from (RFC 9728), or NULL
+ * where nothing is. */
+static const char *where_tokens_are(const struct config *config, char *text, size_t size)
+{
+    const char *url = config->mcp_resource, *host = strstr(url, "://");
+    size_t base = host ? (size_t)(host - url) + 3 + strcspn(host + 3, "/") : 0;
+    int n;
+
+    if (!config->authorization_servers.count || !base || strpbrk(url, "\"\r\n"))
+        return NULL;
+    n = snprintf(text, size,
+                 "WWW-Authenticate: Bearer realm=\"belljar\", resource_metadata=\"%.*s"
+                 "/.well-known/oauth-protected-resource%s\"\r\n",
+                 (int)base, url, url + base);
+    return n > 0 && (size_t)n < size ? text : NULL;
+}
+
+static int authenticate(const struct router *router, struct request *request)
+{
+    char header_text[512];
+    struct span header = request_header(request, "authorization");
+    struct auth_claim claim = {.is_unix = request->is_unix, .uid = request->peer_uid};
+    struct error err = {0};
+
+    if (header.len > 7 && strncasecmp(header.data, "Bearer ", 7) == 0)
+        claim.token = (struct span){header.data + 7, header.len - 7};
+    if (auth_check(router->auth, &claim, &request->caller, &err) < 0) {
+        router->metrics->refusals[METRICS_AUTH]++;
+        (void)witness_refusal(router->witness, NULL, "token", &err, NULL);
+        return refuse(request, 401,
+                      where_tokens_are(router->config, header_text, sizeof(header_text)), &err);
+    }
+    (void)snprintf(request->owner, sizeof(request->owner), "%s", request->caller->name);
+    request->generation = request->caller->generation;
+    if (!request->caller->is_told)
+        request->caller->is_told =
+            witness_token(router->witness, "use", request->caller->name, NULL) == 0;
+    if (request->route->access == ROUTE_OPERATOR && !request->caller->rights.is_operator) {
+        router->metrics->refusals[METRICS_OPERATOR]++;
+        error_set(&err, E_DENIED, "this needs an operator's token");
+        (void)witness_refusal(router->witness, request->owner, "operator", &err, NULL);
+        error_hint(&err, "a token made with `belljar token add --operator` may ask for it");
+        return refuse(request, 403, NULL, &err);
+    }
+    return 0;
+}
+
+/* A connection has one request at a time. Those that rest are not counted: they make room for
+ * others by themselves. */
+static int count_request(const struct router *router, struct request *request)
+{
+    struct caller *caller = request->caller;
+    struct error err = {0};
+
+    if (caller->n_requests < router->max_per_caller) {
+        caller->n_requests++;
+        request->counted = &caller->n_requests;
+        return 0;
+    }
+    router->metrics->refusals[METRICS_CONNECTIONS]++;
+    error_set(&err, E_BUSY, "this token already has %zu requests in progress, which is the limit",
+              router->max_per_caller);
+    error_hint(&err, "wait for some of them; the operator sets `http_connections_per_token`");
+    return refuse(request, 429, NULL, &err);
+}
+
+/* --- what comes with it --- */
+
+static bool is_json(struct span type)
+{
+    type.len = type.data ? span_until(type, "; \t") : 0;
+    return type.data && span_is_nocase(type, "application/json");
+}
+
+static bool is_form(const struct request *request)
+{
+    return request->route->takes_files &&
+           multipart_is_type(request_header(request, "content-type"));
+}
+
+/* Some clients name no type, and mean JSON where nothing else is known. */
+static bool is_taken(const struct request *request)
+{
+    struct span type = request_header(request, "content-type");
+
+    return is_json(type) || is_form(request) || (request->route->reads_body && !type.data);
+}
+
+static int check_body(struct request *request)
+{
+    const struct route *route = request->route;
+    struct error err = {0};
+
+    if (request->head.framing == HTTP_NO_BODY)
+        return 0;
+    if (!route->body && !route->begin) {
+        error_set(&err, E_INVALID, "this request takes no body");
+        return refuse(request, 400, NULL, &err);
+    }
+    if (route->body && !is_taken(request)) {
+        error_set(&err, E_INVALID, "the body has to be JSON");
+        error_hint(&err, "send it with `Content-Type: application/json`");
+        return refuse(request, 415, NULL, &err);
+    }
+    if (request_header(request, "content-encoding").data) {
+        error_set(&err, E_INVALID, "a body with a content encoding is not taken");
+        return refuse(request, 415, NULL, &err);
+    }
+    return 0;
+}
+
+/* A key that would be ignored is a promise broken. */
+static int check_key(struct request *request)
+{
+    struct error err = {0};
+
+    if (request->route->takes_key || !request_header(request, "idempotency-key").data ||
+        !span_is(request->head.method, "POST"))
+        return 0;
+    error_set(&err, E_INVALID, "this path does not support Idempotency-Key");
+    error_hint(&err, "/v1/run, /v1/batch, /v1/sessions and …/execute do");
+    return refuse(request, 400, NULL, &err);
+}
+
+static int begin(struct request *request)
+{
+    struct error err = {0};
+
+    request->body_limit = is_form(request) ? PARCEL_BODY_BYTES : request->route->max_body;
+    if (!request->route->begin || request->route->begin(request, &err) == 0)
+        return 0;
+    request_answer_error(request, &err);
+    return -1;
+}
+
+/* --- whose trace it belongs to --- */
+
+static bool is_hex(char c)
+{
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/* What is malformed is as if it had not come, as the recommendation has it. */
+static void read_trace(struct request *request)
+{
+    static const char shape[] = "hh-hhhhhhhhhhhhhhhhhhhhhhhhhhhhhhhh-hhhhhhhhhhhhhhhh-hh";
+    struct span text = request_header(request, "traceparent");
+
+    if (!text.data || text.len != sizeof(shape) - 1 || memcmp(text.data, "ff", 2) == 0)
+        return;
+    for (size_t i = 0; i < text.len; i++)
+        if (shape[i] == '-' ? text.data[i] != '-' : !is_hex(text.data[i]))
+            return;
+    if (memcmp(text.data + 3, "00000000000000000000000000000000", 32) == 0 ||
+        memcmp(text.data + 36, "0000000000000000", 16) == 0)
+        return;
+    memcpy(request->traceparent, text.data, text.len);
+}
+
+int route_on_head(void *user, struct request *request)
+{
+    const struct router *router = user;
+    struct error err = {0};
+
+    request->api = router->api;
+    read_trace(request);
+    if (check_host(router, request, &err) < 0 || check_origin(router, request, &err) < 0) {
+        router->metrics->refusals[METRICS_ORIGIN]++;
+        return refuse(request, 403, NULL, &err);
+    }
+    if (pick_route(router, request) < 0)
+        return -1;
+    if (request->route->access != ROUTE_PUBLIC &&
+        (authenticate(router, request) < 0 || count_request(router, request) < 0))
+        return -1;
+    if (router->is_stopping) {
+        router->metrics->refusals[METRICS_STOPPING]++;
+        error_set(&err, E_BUSY, "the server is stopping");
+        return refuse(request, 503, NULL, &err);
+    }
+    if (schema_read_query(request->route->query, request->head.query, &request->query, &err) < 0) {
+        request_answer_error(request, &err);
+        return -1;
+    }
+    return check_key(request) < 0 || check_body(request) < 0 ? -1 : begin(request);
+}
+
+static struct json_text_limits body_limits(const struct request *request)
+{
+    return (struct json_text_limits){.bytes = (size_t)request->route->max_body,
+                                     .depth = BODY_DEPTH};
+}
+
+static int check_json(struct request *request, struct error *err)
+{
+    if (!json_is_object(request->json))
+        return error_set(err, E_INVALID, "the body has to be a JSON object");
+    return schema_check(request->route->body, request->json, err);
+}
+
+/* No body is an empty object. */
+static int read_json(struct request *request, struct error *err)
+{
+    const struct json_text_limits limits = body_limits(request);
+
+    if (request->body.len == 0)
+        request->json = json_object();
+    else if (json_text_load(buf_str(&request->body), request->body.len, &limits, &request->json,
+                            err) < 0)
+        return error_wrap(err, "the body");
+    if (!request->json)
+        return error_memory(err);
+    return check_json(request, err);
+}
+
+static int read_body(struct request *request, struct error *err)
+{
+    if (!request->route->body || request->route->reads_body)
+        return 0;
+    return is_form(request) ? form_read(request, err) : read_json(request, err);
+}
+
+bool route_is_known(const struct request *request)
+{
+    const struct caller *caller = request->caller;
+
+    return !caller || (caller->is_known && caller->generation == request->generation);
+}
+
+/* The token was checked when the head came. The body may have taken as long as the client liked. */
+static void refuse_removed(const struct router *router, struct request *request)
+{
+    void (*on_gone)(struct request *) = request->on_gone;
+    struct error err = {0};
+
+    request->on_gone = NULL;
+    if (on_gone)
+        on_gone(request); /* whoever took the pieces of the body lets go of them */
+    router->metrics->refusals[METRICS_AUTH]++;
+    error_set(&err, E_AUTH, "the token was removed");
+    (void)witness_refusal(router->witness, NULL, "token", &err, NULL);
+    request_answer_error_as(request, 401, NULL, &err);
+}
+
+static void finish_reading(const struct router *router, struct request *request, int r,
+                           struct error *err)
+{
+    if (request->caller)
+        auth_refresh(router->auth);
+    if (!route_is_known(request)) {
+        error_done(err);
+        refuse_removed(router, request);
+    } else if (r < 0)
+        request_answer_error(request, err);
+    else
+        request->route->handle(request);
+}
+
+/* --- whose turn it is --- */
+
+static struct loop_line *line_of(struct request *request)
+{
+    return request->caller ? &request->caller->line : &request->router->line;
+}
+
+/* --- a large body --- */
+
+/* Larger ones are read in a fiber, a few milliseconds per turn of the loop. */
+#define SLOW_BYTES ((size_t)128 << 10)
+
+/* The reading goes on to its end when the client has gone: what it has built so far is its own. */
+struct slow_read {
+    struct request *request; /* NULL: it is gone */
+    const struct router *router;
+    struct fiber *fiber;
+    struct loop_line *line;
+    struct loop_work work;
+    struct buf body;
+    struct json_text_limits limits;
+    json_t *(*load)(const char *text, size_t len, json_t **ret_mistake);
+    json_t *value, *mistake;
+    struct error err;
+    int result;
+};
+
+static void read_slowly(void *arg)
+{
+    struct slow_read *slow = arg;
+
+    if (slow->load) {
+        slow->value = slow->load(buf_str(&slow->body), slow->body.len, &slow->mistake);
+        return;
+    }
+    slow->result = json_text_load(buf_str(&slow->body), slow->body.len, &slow->limits, &slow->value,
+                                  &slow->err);
+}
+
+static void on_slow_gone(struct request *request)
+{
+    struct slow_read *slow = request->user;
+
+    slow->request = NULL;
+}
+
+static void end_slow(struct slow_read *slow)
+{
+    struct request *request = slow->request;
+    struct error err = {0};
+    int r = slow->result;
+
+    error_move(&err, &slow->err);
+    if (request) {
+        request->on_gone = NULL;
+        request->user = NULL;
+        request->body = slow->body;
+        slow->body = (struct buf){0};
+        request->json = slow->value;
+        slow->value = NULL;
+        request->mistake = slow->mistake;
+        slow->mistake = NULL;
+        request->is_loaded = slow->load != NULL;
+        if (r < 0)
+            error_wrap(&err, "the body");
+        else if (!slow->load)
+            r = check_json(request, &err);
+        finish_reading(slow->router, request, r, &err);
+    }
+    json_decref(slow->value);
+    json_decref(slow->mistake);
+    buf_done(&slow->body);
+    fiber_free(slow->fiber);
+    error_done(&err);
+    free(slow);
+}
+
+static void go_on(void *arg)
+{
+    struct slow_read *slow = arg;
+
+    if (fiber_resume(slow->fiber))
+        end_slow(slow);
+    else
+        loop_line_post(slow->router->loop, slow->line, &slow->work, go_on, slow);
+}
+
+/* Returns false when there is no memory for it. */
+static bool begin_slow(const struct router *router, struct request *request)
+{
+    struct slow_read *slow = calloc(1, sizeof(*slow));
+
+    if (slow)
+        slow->fiber = fiber_new(read_slowly, slow);
+    if (!slow || !slow->fiber) {
+        free(slow);
+        return false;
+    }
+    slow->request = request;
+    slow->router = router;
+    slow->limits = body_limits(request);
+    slow->load = request->route->load;
+    slow->body = request->body;
+    request->body = (struct buf){0};
+    request->user = slow;
+    request->on_gone = on_slow_gone;
+    slow->line = line_of(request);
+    loop_line_post(router->loop, slow->line, &slow->work, go_on, slow);
+    return true;
+}
+
+static void handle_whole(void *arg)
+{
+    struct request *request = arg;
+    const struct router *router = request->router;
+    struct error err = {0};
+
+    if (router->loop && request->route->body &&
+        (!request->route->reads_body || request->route->load) && !is_form(request) &&
+        request->body.len > SLOW_BYTES && begin_slow(router, request))
+        return;
+    finish_reading(router, request, read_body(request, &err), &err);
+}
+
+/* What a request takes is not known before it is handled. So those that are ready at once are
+ * handled until this turn of the loop has taken long, and the others wait, a line for each caller:
+ * one with many requests waits for itself. */
+void route_on_whole(void *user, struct request *request)
+{
+    struct router *router = user;
+
+    request->router = router;
+    if (router->loop && (loop_is_late(router->loop) || !loop_line_is_empty(line_of(request))))
+        loop_line_post(router->loop, line_of(request), &request->work, handle_whole, request);
+    else
+        handle_whole(request);
+}
+
+static bool accepts(const struct request *request, const char *type)
+{
+    struct span accept = request_header(request, "accept");
+
+    return accept.data && memmem(accept.data, accept.len, type, strlen(type)) != NULL;
+}
+
+bool route_wants_events(const struct request *request)
+{
+    return accepts(request, "text/event-stream");
+}
+
+bool route_wants_lines(const struct request *request)
+{
+    return accepts(request, "application/x-ndjson") || accepts(request, "application/jsonl");
+}

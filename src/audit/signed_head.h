@@ -1,0 +1,38 @@
+/* The signed head of a trail: how many records there are and the hash of the last one, so that
+ * cutting off the end shows. It is one small file beside the records, replaced as a whole.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "audit/key.h"
+#include "audit/record.h"
+
+#define HEAD_NAME      "head.json"
+#define HEAD_TEXT_SIZE 640
+
+struct head {
+    struct record_mark mark; /* its `time` is when it was signed */
+    char key[2 * SHA256_BYTES + 1];
+    char signature[KEY_BASE64_SIZE];
+};
+
+/* The head that says so, signed now. */
+int head_make(const struct record_mark *mark, const struct key_pair *key, struct head *ret_head,
+              struct error *err);
+void head_text(const struct head *head, char text[HEAD_TEXT_SIZE]);
+int head_parse(const char *text, size_t len, struct head *ret_head, struct error *err);
+
+/* E_NOT_FOUND: there is none. E_INVALID: it is damaged. */
+int head_read(int dirfd, struct head *ret_head, struct error *err);
+
+/* 0: the key signed it. E_DENIED: it did not. */
+int head_check(const struct head *head, const struct key_public *key, struct error *err);
+
+/* A seal is the same statement within the chain, at the end of a file, about the record before it.
+ */
+int seal_sign(const struct record_mark *mark, const struct key_pair *key,
+              char sign[KEY_BASE64_SIZE], struct error *err);
+int seal_check(const struct record_mark *mark, const struct key_public *key, const char *sign,
+               struct error *err);

@@ -1,0 +1,276 @@
+/* The way to the disk: records first, then the signed head, then the next round. Nobody waits. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "audit/trail_internal.h"
+
+#define TEMPORARY_SIZE 48
+
+#define CHILD_WAIT_MS 1
+
+/* Each process has its own: two may be at it at once. */
+static void temporary_name(char name[TEMPORARY_SIZE])
+{
+    (void)snprintf(name, TEMPORARY_SIZE, HEAD_NAME ".%d.tmp", (int)getpid());
+}
+
+/* Of processes that were killed on the way. One of another container may seem to be gone and is
+ * not: it writes its head once more. */
+void trail_sync_tidy(const struct trail *trail)
+{
+    cleanup_closedir DIR *dir = file_open_dir(trail->dir, ".");
+    struct dirent *entry;
+    int pid, end;
+
+    while (dir && (entry = readdir(dir))) {
+        end = 0;
+        if (sscanf(entry->d_name, HEAD_NAME ".%d.tmp%n", &pid, &end) == 1 && end &&
+            !entry->d_name[end] && kill(pid, 0) < 0 && errno == ESRCH)
+            (void)unlinkat(trail->dir, entry->d_name, 0);
+    }
+}
+
+/* A head for `mark`, in a file that has no place yet. Returns its descriptor. */
+static int write_head(const struct trail *trail, const struct record_mark *mark, struct error *err)
+{
+    cleanup_close int fd = -1;
+    char name[TEMPORARY_SIZE], text[HEAD_TEXT_SIZE];
+    struct head head;
+
+    if (head_make(mark, trail->key, &head, err) < 0)
+        return -1;
+    head_text(&head, text);
+    temporary_name(name);
+    fd = openat(trail->dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
+    if (fd < 0 || file_write_all(fd, text, strlen(text)) < 0)
+        return error_errno(err, "write the signed head of the trail");
+    return take_fd(fd);
+}
+
+/* It takes its place, unless another process has said more. */
+static int place_head(const struct trail *trail, const struct record_mark *mark, struct error *err)
+{
+    char name[TEMPORARY_SIZE];
+    struct head present;
+
+    temporary_name(name);
+    if (head_read(trail->dir, &present, NULL) == 0 && present.mark.seq > mark->seq &&
+        head_check(&present, key_public(trail->key), NULL) == 0)
+        return unlinkat(trail->dir, name, 0) < 0 ? error_errno(err, "remove `%s`", name) : 0;
+    return renameat(trail->dir, name, trail->dir, HEAD_NAME) < 0
+               ? error_errno(err, "replace the signed head of the trail")
+               : 0;
+}
+
+/* Records, then the head; it has no place yet. */
+static int bring_to_disk(struct trail *trail, struct error *err)
+{
+    cleanup_close int fd = -1;
+
+    if (fdatasync(trail->fd) < 0)
+        return error_errno(err, "bring the trail to the disk");
+    fd = write_head(trail, &trail->mark, err);
+    if (fd < 0)
+        return -1;
+    if (fdatasync(fd) < 0)
+        return error_errno(err, "bring the signed head of the trail to the disk");
+    trail->is_dirty = false;
+    return 0;
+}
+
+int trail_sign_now(struct trail *trail, struct error *err)
+{
+    return bring_to_disk(trail, err) < 0 ? -1 : place_head(trail, &trail->mark, err);
+}
+
+/* --- rounds --- */
+
+/* A disk that has failed once may have lost what it was given: nothing more is promised. */
+static void break_off(struct trail *trail, int errnum)
+{
+    if (!trail->broken)
+        trail_note(trail, "the disk does not take the trail: %s; nothing more is run",
+                   strerror(errnum));
+    trail->broken = errnum ? errnum : EIO;
+}
+
+static void on_head_synced(struct trail *trail)
+{
+    cleanup_error struct error err = {0};
+    int r = trail_lock(trail, &err);
+
+    close_fd(&trail->head_fd);
+    if (r == 0) {
+        r = place_head(trail, &trail->syncing, &err);
+        trail_unlock(trail);
+    }
+    /* The older head is still true; the next round tries again. */
+    if (r < 0)
+        trail->is_dirty = true;
+    if (trail->is_dirty)
+        trail_sync_soon(trail);
+}
+
+static void on_synced(void *arg, int result)
+{
+    struct trail *trail = arg;
+    cleanup_error struct error err = {0};
+
+    if (result < 0) {
+        close_fd(&trail->head_fd);
+        break_off(trail, -result);
+        return;
+    }
+    if (trail->head_fd >= 0) {
+        on_head_synced(trail);
+        return;
+    }
+    trail->head_fd = write_head(trail, &trail->syncing, &err);
+    if (trail->head_fd >= 0)
+        sync_start(trail->sync, trail->head_fd);
+    else
+        trail->is_dirty = true; /* a full disk has no room for it: the next record tries again */
+}
+
+static void on_timer(void *arg)
+{
+    struct trail *trail = arg;
+
+    trail->has_timer = false;
+    if (!trail->is_dirty || trail->broken || sync_is_busy(trail->sync))
+        return;
+    trail->is_dirty = false;
+    trail->syncing = trail->mark;
+    sync_start(trail->sync, trail->fd);
+}
+
+void trail_sync_soon(struct trail *trail)
+{
+    /* Not put off by the next record: the first one waits longest. */
+    if (trail->timer && !trail->has_timer && !sync_is_busy(trail->sync)) {
+        loop_timer_start(trail->timer, TRAIL_SYNC_MS);
+        trail->has_timer = true;
+    }
+    trail->is_dirty = true;
+}
+
+int trail_sync_open(struct trail *trail, struct error *err)
+{
+    if (sync_new(trail->options.loop, on_synced, trail, &trail->sync, err) < 0)
+        return -1;
+    if (!trail->options.loop)
+        return 0;
+    trail->timer = loop_timer(trail->options.loop, on_timer, trail);
+    return trail->timer ? 0 : error_memory(err);
+}
+
+/* --- the end --- */
+
+static void sign_last(struct trail *trail)
+{
+    cleanup_error struct error err = {0};
+    int r = bring_to_disk(trail, &err); /* which takes its time: others may write meanwhile */
+
+    if (r == 0)
+        r = trail_lock(trail, &err);
+    if (r == 0) {
+        r = place_head(trail, &trail->mark, &err);
+        trail_unlock(trail);
+    }
+    if (r < 0)
+        trail_note(trail, "the head of the trail was not signed: %s", err.message);
+}
+
+/* Nobody may wait for us: not whoever reads our output, nor a terminal that goes away. */
+static void let_go(const int *kept, size_t count)
+{
+    unsigned from = 0;
+
+    (void)setsid();
+    (void)prctl(PR_SET_NAME, "belljar-trail", 0, 0, 0);
+    for (size_t i = 0; i < count; i++) {
+        if ((unsigned)kept[i] > from)
+            (void)syscall(SYS_close_range, from, (unsigned)kept[i] - 1, 0U);
+        from = (unsigned)kept[i] + 1;
+    }
+    (void)syscall(SYS_close_range, from, ~0U, 0U);
+}
+
+static int compare(const void *a, const void *b)
+{
+    return *(const int *)a - *(const int *)b;
+}
+
+/* A disk that is quick is waited for, so that no child is left to somebody who may not reap it: in
+ * many containers pid 1 does not. */
+static void wait_for_child(const struct trail *trail, int milliseconds)
+{
+    cleanup_close int pidfd = (int)syscall(SYS_pidfd_open, trail->child, 0); /* Linux 5.3 */
+    struct pollfd end = {.fd = pidfd, .events = POLLIN};
+
+    if (pidfd >= 0 && poll(&end, 1, milliseconds) > 0)
+        (void)waitpid(trail->child, NULL, __WALL | WNOHANG);
+}
+
+/* A program that runs for milliseconds does not wait as long again for a disk. False: there is no
+ * child. */
+static bool leave_to_child(struct trail *trail)
+{
+    int kept[] = {trail->dir, trail->lock, trail->fd};
+    /* Without a signal at its end: nobody's waitpid(-1) finds a child it does not know. */
+    long pid = syscall(SYS_clone, 0UL, NULL, NULL, NULL, 0UL);
+
+    if (pid > 0)
+        trail->child = (pid_t)pid;
+    if (pid != 0)
+        return pid > 0;
+    qsort(kept, ARRAY_SIZE(kept), sizeof(kept[0]), compare);
+    let_go(kept, ARRAY_SIZE(kept));
+    trail->options.on_note = NULL;
+    sign_last(trail);
+    _exit(0);
+}
+
+/* Is there something that the signed head does not speak of, and will not? */
+static bool is_due(const struct trail *trail)
+{
+    bool is_under_way = !trail->child && trail->sync && sync_is_busy(trail->sync);
+
+    return (trail->is_dirty || is_under_way) && trail->fd >= 0 && trail->key &&
+           !trail->is_key_new && !trail->broken;
+}
+
+void trail_settle(struct trail *trail)
+{
+    if (trail->options.is_brief && !trail->child && is_due(trail) && leave_to_child(trail))
+        trail->is_dirty = false;
+}
+
+/* Everything on the disk, and a head that says so. */
+void trail_sync_close(struct trail *trail)
+{
+    while (!trail->options.is_brief && trail->sync && sync_is_busy(trail->sync))
+        sync_wait(trail->sync); /* records, then the head */
+    if (trail->child)           /* it has had its time */
+        wait_for_child(trail, 0);
+    if (is_due(trail)) {
+        if (!trail->child && trail->options.is_brief && leave_to_child(trail))
+            wait_for_child(trail, CHILD_WAIT_MS);
+        else
+            sign_last(trail);
+    }
+    close_fd(&trail->head_fd);
+    loop_watch_free(trail->timer);
+    sync_free(trail->sync);
+}

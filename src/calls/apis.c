@@ -1,0 +1,198 @@
+#include "calls/apis.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/suggest.h"
+#include "calls/call.h"
+
+#define EXAMPLE                                                                                    \
+    "from api import filesystem as fs; print(fs.search_replace('**/*.md', 'a', 'b', "              \
+    "dry_run=True))"
+
+/* Names that are looked through for one that was meant. */
+#define NAMES_MAX 256
+
+/* --- sources --- */
+
+static int add_own(const struct kept *who, json_t *apis, struct error *err)
+{
+    json_t *own = json_text_own(apis_own, strlen(apis_own));
+    int r = own ? json_object_update(apis, own) : -1;
+
+    if (!(who->reach & RUN_REACH_SERVERS))
+        (void)json_object_del(apis, "servers");
+    json_decref(own);
+    return r < 0 ? error_memory(err) : 0;
+}
+
+static int (*const sources[])(const struct kept *who, json_t *apis, struct error *err) = {add_own};
+
+/* --- what was asked for --- */
+
+enum detail { DETAIL_NAMES, DETAIL_SIGNATURES, DETAIL_FULL };
+
+static int read_detail(const json_t *arguments, enum detail *ret_detail, struct error *err)
+{
+    static const char *const words[] = {"names", "signatures", "full"};
+    const char *word = json_string_value(json_object_get(arguments, "detail"));
+
+    *ret_detail = DETAIL_SIGNATURES;
+    for (size_t i = 0; word && i < ARRAY_SIZE(words); i++)
+        if (strcmp(word, words[i]) == 0) {
+            *ret_detail = (enum detail)i;
+            return 0;
+        }
+    if (!word)
+        return 0;
+    error_set(err, E_INVALID, "`detail` has to be names, signatures or full");
+    return error_hint(err, "names first, then signatures of a module, then full of a function");
+}
+
+/* "api.filesystem", "filesystem", "api", "api.filesystem.read_file", "filesystem.read_file" and
+ * "read_file" are all names of something. */
+static bool is_meant(const char *wanted, const char *module, const char *function)
+{
+    char full[512];
+    size_t len = wanted ? strlen(wanted) : 0;
+
+    if (!wanted || (strncmp(module, wanted, len) == 0 && (!module[len] || module[len] == '.')))
+        return true;
+    (void)snprintf(full, sizeof(full), ".%s.%s", module, function);
+    for (const char *at = full; (at = strchr(at, '.')); at++)
+        if (strcmp(at + 1, wanted) == 0)
+            return true;
+    /* A module by the end of its name. */
+    full[strlen(full) - strlen(function) - 1] = '\0';
+    for (const char *at = full; (at = strchr(at, '.')); at++)
+        if (strcmp(at + 1, wanted) == 0)
+            return true;
+    return false;
+}
+
+static json_t *show(const char *name, const json_t *function, enum detail detail)
+{
+    if (detail == DETAIL_NAMES)
+        return json_string(name);
+    return detail == DETAIL_FULL ? json_incref((json_t *)function)
+                                 : json_incref(json_object_get(function, "signature"));
+}
+
+static json_t *show_module(const char *name, const json_t *module, const char *wanted,
+                           enum detail detail)
+{
+    json_t *functions = json_array();
+    const char *key;
+    json_t *function;
+
+    json_object_foreach(json_object_get(module, "functions"), key, function)
+    {
+        if (is_meant(wanted, name, key))
+            (void)json_array_append_new(functions, show(key, function, detail));
+    }
+    if (!json_array_size(functions)) {
+        json_decref(functions);
+        return NULL;
+    }
+    if (detail == DETAIL_NAMES)
+        return functions;
+    return json_pack("{s:O, s:o}", "description", json_object_get(module, "description"),
+                     "functions", functions);
+}
+
+static int not_found(const json_t *all, const char *wanted, struct error *err)
+{
+    const char *names[NAMES_MAX], *name, *near;
+    size_t count = 0;
+    json_t *module, *unused;
+
+    json_object_foreach((json_t *)all, name, module)
+    {
+        const char *function;
+
+        if (count < NAMES_MAX)
+            names[count++] = name;
+        json_object_foreach(json_object_get(module, "functions"), function, unused)
+        {
+            if (count < NAMES_MAX)
+                names[count++] = function;
+        }
+    }
+    near = suggest_nearest(wanted, names, count);
+    error_set(err, E_NOT_FOUND, "there is no module or function `%s`", wanted);
+    return near ? error_hint(err, "did you mean `%s`?", near)
+                : error_hint(err, "`names` lists all there are");
+}
+
+static int select_apis(const json_t *all, const char *wanted, enum detail detail,
+                       json_t **ret_value, struct error *err)
+{
+    json_t *chosen = json_object(), *module;
+    const char *name;
+
+    json_object_foreach((json_t *)all, name, module)
+    {
+        json_t *shown = show_module(name, module, wanted, detail);
+
+        if (shown)
+            (void)json_object_set_new(chosen, name, shown);
+    }
+    if (!json_object_size(chosen)) {
+        json_decref(chosen);
+        return not_found(all, wanted ? wanted : "", err);
+    }
+    *ret_value = json_pack("{s:o}", "apis", chosen);
+    if (detail == DETAIL_SIGNATURES && !wanted)
+        (void)json_object_set_new(*ret_value, "example_usage", json_string(EXAMPLE));
+    return *ret_value ? 0 : error_memory(err);
+}
+
+int apis_list(const struct kept *who, const json_t *arguments, json_t **ret_value,
+              struct error *err)
+{
+    const char *wanted = json_string_value(json_object_get(arguments, "name"));
+    json_t *all = json_object();
+    enum detail detail;
+    int r = read_detail(arguments, &detail, err);
+
+    if (r == 0 && detail == DETAIL_FULL && !wanted) {
+        r = error_set(err, E_INVALID, "`full` needs the `name` of a module or function");
+        error_hint(err, "`names` lists all there are");
+    }
+    for (size_t i = 0; r == 0 && i < ARRAY_SIZE(sources); i++)
+        r = sources[i](who, all, err);
+    if (r == 0)
+        r = select_apis(all, wanted, detail, ret_value, err);
+    json_decref(all);
+    return r;
+}
+
+/* --- as a call --- */
+
+static void list(struct call *call)
+{
+    const struct kept who = {call->run->kept, call->run->keeper, call->run->reach};
+    struct error err = {0};
+    json_t *value = NULL;
+
+    if (apis_list(&who, call->arguments, &value, &err) < 0)
+        call_fail(call, &err);
+    else
+        call_answer(call, value);
+}
+
+/* clang-format off */
+static const struct call_field list_fields[] = {
+    {"detail", CALL_TEXT, false, 32},
+    {"name", CALL_TEXT, false, 256},
+    {0},
+};
+
+/* What there is may everybody know. */
+const struct call_row call_apis_rows[] = {
+    {"apis.list", 0, list_fields, list},
+    {0},
+};
+/* clang-format on */

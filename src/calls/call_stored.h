@@ -1,0 +1,13 @@
+/* What the calls about kept things, states and skills, have in common. */
+#pragma once
+
+#include "calls/call.h"
+#include "calls/stored.h"
+
+#define CALL_DESCRIPTION_MAX 4096
+
+/* The things of the run's owner. */
+struct kept call_kept(const struct call *call);
+
+/* Does it, and answers the call with what comes of it. */
+void call_kept_answer(struct call *call, kept_fn fn);

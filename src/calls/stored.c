@@ -1,0 +1,169 @@
+#include "calls/stored.h"
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "store/skill.h"
+#include "store/saved_state.h"
+
+/* The docstring is escaped, character by character. */
+#define SKILL_TEXT_MAX (LIMIT_SKILL_BYTES + 16 * KIB)
+
+static const char *text_of(const json_t *arguments, const char *name)
+{
+    return json_string_value(json_object_get(arguments, name));
+}
+
+static int64_t version_of(const json_t *arguments, int64_t none)
+{
+    const json_t *version = json_object_get(arguments, "version");
+
+    return json_is_integer(version) ? (int64_t)json_integer_value(version) : none;
+}
+
+static int give(json_t *value, json_t **ret_value, struct error *err)
+{
+    if (!value)
+        return error_memory(err);
+    *ret_value = value;
+    return 0;
+}
+
+int kept_check(const struct kept *kept, struct error *err)
+{
+    if (kept->store)
+        return 0;
+    error_set(err, E_UNSUPPORTED, "there is no directory for stored data");
+    return error_hint(err, "start Belljar with HOME or XDG_STATE_HOME set");
+}
+
+/* --- refactoring sessions --- */
+
+int kept_state_create(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+                      struct error *err)
+{
+    const char *name = text_of(arguments, "session_name");
+    bool is_new = false;
+
+    if (kept_check(kept, err) < 0 ||
+        work_create(kept->store, kept->owner, name, text_of(arguments, "description"), &is_new,
+                    err) < 0)
+        return -1;
+    return give(json_pack("{s:s, s:s, s:s+, s:s}", "status", "success", "session_id", name, "path",
+                          "state/", name, "message",
+                          is_new ? "created; save_session_state keeps its state"
+                                 : "it was there already, and stays; load_session_state has it"),
+                ret_value, err);
+}
+
+int kept_state_save(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+                    struct error *err)
+{
+    const char *name = text_of(arguments, "session_id");
+    cleanup(buf_done) struct buf text = {0};
+    int64_t version = 0;
+
+    buf_init(&text, 8 * LIMIT_STATE_BYTES); /* how much is too much is for work_save() to say */
+    if (kept_check(kept, err) < 0 ||
+        json_text_dump(json_object_get(arguments, "state"), JSON_TEXT_COMPACT, &text, err) < 0 ||
+        work_save(kept->store, kept->owner, name, (struct span){buf_str(&text), text.len},
+                  version_of(arguments, -1), &version, err) < 0)
+        return -1;
+    return give(json_pack("{s:s, s:s, s:I}", "status", "success", "session_id", name, "version",
+                          (json_int_t)version),
+                ret_value, err);
+}
+
+int kept_state_load(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+                    struct error *err)
+{
+    const char *name = text_of(arguments, "session_id");
+    json_t *work = NULL;
+
+    if (kept_check(kept, err) < 0 ||
+        work_load(kept->store, kept->owner, name, version_of(arguments, 0), &work, err) < 0)
+        return -1;
+    (void)json_object_set_new(work, "status", json_string("success"));
+    (void)json_object_set_new(work, "session_id", json_string(name));
+    *ret_value = work;
+    return 0;
+}
+
+int kept_state_list(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+                    struct error *err)
+{
+    json_t *list = NULL;
+
+    (void)arguments;
+    if (kept_check(kept, err) < 0 || work_list(kept->store, kept->owner, &list, err) < 0)
+        return -1;
+    return give(json_pack("{s:s, s:o}", "status", "success", "sessions", list), ret_value, err);
+}
+
+int kept_state_delete(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+                      struct error *err)
+{
+    const char *name = text_of(arguments, "session_id");
+
+    if (kept_check(kept, err) < 0 || work_delete(kept->store, kept->owner, name, err) < 0)
+        return -1;
+    return give(json_pack("{s:s, s:s}", "status", "success", "session_id", name), ret_value, err);
+}
+
+/* --- skills --- */
+
+int kept_skill_save(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+                    struct error *err)
+{
+    const char *name = text_of(arguments, "name"), *description = text_of(arguments, "description");
+    const json_t *code = json_object_get(arguments, "code");
+    cleanup(buf_done) struct buf text = {0};
+    int64_t version = 0;
+
+    buf_init(&text, SKILL_TEXT_MAX);
+    if (kept_check(kept, err) < 0 ||
+        skill_compose((struct span){json_string_value(code), json_string_length(code)}, description,
+                      &text, err) < 0 ||
+        skill_save(kept->store, kept->owner, name, (struct span){buf_str(&text), text.len},
+                   description, &version, err) < 0)
+        return -1;
+    return give(json_pack("{s:s, s:s, s:I, s:s++, s:s++}", "status", "success", "skill_name", name,
+                          "version", (json_int_t)version, "path", "skills/", name, ".py", "message",
+                          "from skills.", name, " import *"),
+                ret_value, err);
+}
+
+int kept_skill_list(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+                    struct error *err)
+{
+    json_t *list = NULL;
+
+    (void)arguments;
+    if (kept_check(kept, err) < 0 || skill_list(kept->store, kept->owner, &list, err) < 0)
+        return -1;
+    return give(json_pack("{s:s, s:o}", "status", "success", "skills", list), ret_value, err);
+}
+
+int kept_skill_load(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+                    struct error *err)
+{
+    json_t *skill = NULL;
+
+    if (kept_check(kept, err) < 0 ||
+        skill_load(kept->store, kept->owner, text_of(arguments, "skill_name"),
+                   version_of(arguments, 0), &skill, err) < 0)
+        return -1;
+    (void)json_object_set_new(skill, "status", json_string("success"));
+    *ret_value = skill;
+    return 0;
+}
+
+int kept_skill_delete(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+                      struct error *err)
+{
+    const char *name = text_of(arguments, "skill_name");
+
+    if (kept_check(kept, err) < 0 || skill_delete(kept->store, kept->owner, name, err) < 0)
+        return -1;
+    return give(json_pack("{s:s, s:s}", "status", "success", "skill_name", name), ret_value, err);
+}

@@ -1,0 +1,207 @@
+/* belljar audit list, export, follow: records one after the other. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/date.h"
+#include "base/limits.h"
+#include "cli/audit/audit.h"
+#include "base/terminal_text.h"
+#include "audit/record.h"
+
+/* --- times --- */
+
+static int no_time(const char *text, struct error *err)
+{
+    error_set(err, E_INVALID, "invalid time `%s`", text);
+    return error_hint(err, "for example 90s, 15m, 2h, 7d, 2026-01-31 or 2026-01-31T12:00 (UTC)");
+}
+
+static int time_ago(const char *text, char out[40], struct error *err)
+{
+    static const struct {
+        char letter;
+        long seconds;
+    } units[] = {
+        {'s', 1     },
+        {'m', 60    },
+        {'h', 3600  },
+        {'d', 86400 },
+        {'w', 604800}
+    };
+    char *end;
+    long number = strtol(text, &end, 10);
+
+    for (size_t i = 0; i < ARRAY_SIZE(units); i++) {
+        if (*end != units[i].letter || end[1] || number < 0 || number > 1000000)
+            continue;
+        date_seconds(time(NULL) - number * units[i].seconds, out);
+        out[strlen(out) - 1] = '\0'; /* without its Z it comes before every moment of that second */
+        return 0;
+    }
+    return no_time(text, err);
+}
+
+/* What is there of it counts: a day, an hour, a minute. */
+int audit_time(const char *text, char ret_time[40], struct error *err)
+{
+    static const char form[] = "0000-00-00T00:00:00.000Z";
+    size_t len = strlen(text);
+
+    if (len < 10 && *text >= '0' && *text <= '9')
+        return time_ago(text, ret_time, err);
+    if (len < 10 || len >= sizeof(form))
+        return no_time(text, err);
+    for (size_t i = 0; i < len; i++) {
+        bool is_digit = text[i] >= '0' && text[i] <= '9';
+
+        if (form[i] == '0' ? !is_digit : text[i] != form[i] && !(i == 10 && text[i] == ' '))
+            return no_time(text, err);
+    }
+    (void)snprintf(ret_time, 40, "%s", text);
+    if (len > 10)
+        ret_time[10] = 'T';
+    return 0;
+}
+
+/* --- a row --- */
+
+static int say(struct buf *out, const char *text, struct error *err)
+{
+    return text ? terminal_line(text, strlen(text), out, err) : 0;
+}
+
+static int add_length(const struct index_row *row, struct buf *out, struct error *err)
+{
+    if (row->wall_ms < 0 || strcmp(row->kind, "run") != 0)
+        return buf_printf(out, err, "%10s  ", "");
+    return buf_printf(out, err, row->wall_ms < 1000 ? "%7.1f ms  " : "%8.1f s  ",
+                      row->wall_ms < 1000 ? row->wall_ms : row->wall_ms / 1000);
+}
+
+/* Time, what, how it ended, how long it took, whose, what it was. */
+static int add_row(const struct index_row *row, struct buf *out, struct error *err)
+{
+    const char *what = row->event ? row->event : row->status ? row->status : "";
+    bool is_run = strcmp(row->kind, "run") == 0 || strcmp(row->kind, "start") == 0;
+    char id[40];
+
+    (void)snprintf(id, sizeof(id), "%s", row->id ? row->id : "");
+    if (!row->id)
+        (void)snprintf(id, sizeof(id), "#%llu", (unsigned long long)row->seq);
+    if (buf_printf(out, err, "%.10s %.8s  %-30s  %-8s %-15s ", row->time, row->time + 11, id,
+                   is_run ? "run" : row->kind, is_run && row->status ? row->status : what) < 0 ||
+        add_length(row, out, err) < 0 || say(out, row->owner, err) < 0 ||
+        buf_add_str(out, "  ", err) < 0 || say(out, row->summary, err) < 0)
+        return -1;
+    while (out->len && out->data[out->len - 1] == ' ')
+        out->len--;
+    return buf_add_str(out, "\n", err);
+}
+
+struct listing {
+    const struct audit *audit;
+    size_t count;
+    uint64_t last_seq;
+};
+
+static int print_row(void *user, const struct index_row *row, const struct buf *line,
+                     const struct buf *start, struct error *err)
+{
+    struct listing *listing = user;
+    cleanup(buf_done) struct buf out = {0};
+
+    (void)start;
+    buf_init(&out, RECORD_BYTES + KIB);
+    listing->count++;
+    listing->last_seq = row->seq;
+    if (listing->audit->is_json
+            ? buf_add(&out, line->data, line->len, err) < 0 || buf_add_str(&out, "\n", err) < 0
+            : add_row(row, &out, err) < 0)
+        return -1;
+    return audit_print(&out, err);
+}
+
+static int find(struct audit *audit, const struct index_filter *filter, struct listing *listing,
+                struct error *err)
+{
+    struct index *index = NULL;
+    int r;
+
+    if (index_open(audit->dir, &index, err) < 0)
+        return -1;
+    r = index_find(index, filter, print_row, listing, err);
+    index_close(index);
+    return r;
+}
+
+int audit_list(struct audit *audit, char **words, struct error *err)
+{
+    struct listing listing = {.audit = audit};
+
+    (void)words;
+    if (find(audit, &audit->filter, &listing, err) < 0)
+        return -1;
+    if (!listing.count && !audit->is_json)
+        (void)fprintf(stderr, "belljar: no matching records\n");
+    else if (!audit->has_limit && listing.count == audit->filter.limit && !audit->is_json)
+        (void)fprintf(stderr, "belljar: the newest %zu; --all shows all\n", listing.count);
+    return 0;
+}
+
+/* Lines as they are in the trail, beginnings of runs, too. */
+int audit_export(struct audit *audit, char **words, struct error *err)
+{
+    struct listing listing = {.audit = audit};
+
+    (void)words;
+    audit->is_json = true;
+    audit->filter.has_starts = true;
+    if (!audit->has_limit)
+        audit->filter.limit = 0;
+    return find(audit, &audit->filter, &listing, err);
+}
+
+/* --- follow --- */
+
+/* Until something is written. */
+static int wait_for_more(int watch, struct error *err)
+{
+    struct pollfd ready = {.fd = watch, .events = POLLIN};
+    char events[4096];
+
+    if (poll(&ready, 1, -1) < 0 && errno != EINTR)
+        return error_errno(err, "wait for the trail");
+    while (read(watch, events, sizeof(events)) > 0)
+        ;
+    return 0;
+}
+
+int audit_follow(struct audit *audit, char **words, struct error *err)
+{
+    cleanup_close int watch = inotify_init1(IN_CLOEXEC | IN_NONBLOCK);
+    struct listing listing = {.audit = audit};
+    struct index_filter filter = audit->filter;
+
+    (void)words;
+    if (!audit->has_limit)
+        filter.limit = 10;
+    filter.has_starts = true;
+    if (watch < 0 || inotify_add_watch(watch, audit->dir, IN_MOVED_TO) < 0)
+        return error_errno(err, "follow `%s`", audit->dir);
+    for (;;) {
+        if (find(audit, &filter, &listing, err) < 0)
+            return -1;
+        filter.limit = 0;
+        filter.after = listing.last_seq ? listing.last_seq : filter.after;
+        if (wait_for_more(watch, err) < 0)
+            return -1;
+    }
+}

@@ -1,0 +1,272 @@
+/* belljar mcp: the engine behind the Model Context Protocol, on standard input and output.
+ *
+ * Clients start this program for themselves, some of them twice to see what it can do, and give up
+ * on one that is slow to answer. So the first messages are answered while the interpreter is still
+ * warming up, and calls wait for it. The program takes no lock and leaves no file; the end of its
+ * input ends it, with everything that it has started.
+ */
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "cli/cmd.h"
+#include "cli/request.h"
+#include "api/api.h"
+#include "mcp/stdio.h"
+#include "mcp/tools.h"
+#include "admit/admit.h"
+#include "admit/grants.h"
+#include "engine/engine.h"
+
+/* One client: a sandbox for its session, and one for what comes beside. */
+#define STOCK 2
+
+/* What one client may have at once, and how long he waits for it. */
+#define RUNS_MAX    64
+#define WAITING_MAX 256
+#define WAIT_MS     ((uint64_t)5 * 60 * 1000)
+
+/* Answers kept for read_output. */
+#define KEPT_ANSWERS 100
+#define KEPT_BYTES   (64 * MIB)
+
+struct mcp {
+    struct config *config;
+    int in, out; /* the client's; nothing else of this process writes there */
+    struct profiles *profiles;
+    struct engine engine;
+    struct spool_store *store;
+    struct sessions *sessions;
+    struct queue *queue;
+    struct metrics metrics;
+    struct jobs *jobs;
+    struct caller caller;
+    struct run *granted;
+    struct store *kept;
+    struct api api;
+    struct mcp_host host;
+    struct mcp_stdio *stdio;
+    bool is_told; /* the trail knows that we run */
+};
+
+enum { OPT_HELP = 'h', OPT_CONFIG = 256 };
+
+static const struct option own_options[] = {
+    {"help",   no_argument,       NULL, OPT_HELP  },
+    {"config", required_argument, NULL, OPT_CONFIG},
+};
+
+static int help(void)
+{
+    (void)printf("usage: belljar mcp [OPTION]…\n"
+                 "Serve an MCP client on standard input and output.\n\n"
+                 "  --config FILE         read this file instead of the usual ones\n");
+    config_print_flags(stdout, "mcp");
+    (void)printf("\n`belljar setup CLIENT` writes this command into a client's settings.\n"
+                 "example: belljar mcp --allow ~/project:ro --profile open\n");
+    return 0;
+}
+
+/* Returns 0, or the exit code + 1 when there is nothing more to do. */
+static int parse(struct mcp *mcp, const char **ret_config, int argc, char **argv)
+{
+    const struct cmd_place places[] = {
+        {OPT_CONFIG, .word = ret_config},
+    };
+
+    return request_read_flags(&(struct request_flags){own_options, ARRAY_SIZE(own_options), places,
+                                                      ARRAY_SIZE(places), help},
+                              mcp->config, argc, argv);
+}
+
+/* --- opening --- */
+
+/* Standard output is the protocol's alone: what else is written there by anybody goes to stderr. */
+static int take_pipes(struct mcp *mcp, struct error *err)
+{
+    mcp->in = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+    mcp->out = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+    if (mcp->in < 0 || mcp->out < 0)
+        return error_errno(err, "standard input and output");
+    if (dup3(STDERR_FILENO, STDOUT_FILENO, 0) < 0)
+        return error_errno(err, "standard error");
+    return 0;
+}
+
+/* Clients show what comes on stderr as if something had gone wrong: only warnings, unless asked. */
+static void open_log(const struct config *config)
+{
+    enum log_level level = log_level_of(config->log_level);
+
+    log_open(STDERR_FILENO, strcmp(config->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT,
+             level == LOG_INFO ? LOG_WARNING : level);
+}
+
+static void on_note(void *user, const char *text)
+{
+    (void)user;
+    LOG_EVENT(LOG_ERROR, "trail", {"message", text});
+}
+
+static int open_engine(struct mcp *mcp, struct error *err)
+{
+    const struct config *config = mcp->config;
+    const struct engine_stock stock = {
+        .size = config->pool_size < 0 ? STOCK : (size_t)config->pool_size,
+        .hot = config->pool_hot < 0 ? 1 : (size_t)config->pool_hot,
+        .warm = true,
+    };
+    struct sessions_options sessions;
+    const struct profile *profile;
+    struct run_limits limits;
+
+    if (profiles_open(config, &mcp->profiles, err) < 0 ||
+        profiles_get(mcp->profiles, NULL, &profile, err) < 0 ||
+        grants_of_settings(config, mcp->granted, err) < 0)
+        return -1;
+    admit_limits(config, profile, &limits);
+    if (engine_open(&mcp->engine, config, &stock, &limits, err) < 0 ||
+        engine_open_trail(&mcp->engine, config, &(struct witness_options){.on_note = on_note},
+                          err) < 0)
+        return -1;
+    if (engine_open_guard(&mcp->engine, err) < 0)
+        return -1;
+    sessions = engine_sessions(&mcp->engine, config);
+    return sessions_new(mcp->engine.loop, mcp->engine.pool, &sessions, &mcp->sessions, err);
+}
+
+static int open_api(struct mcp *mcp, struct error *err)
+{
+    const struct queue_options queue = {
+        .max_running = RUNS_MAX, .max_waiting = WAITING_MAX, .wait_ms = WAIT_MS};
+    struct jobs_options jobs = {
+        .loop = mcp->engine.loop,
+        .pool = mcp->engine.pool,
+        .sessions = mcp->sessions,
+        .metrics = &mcp->metrics,
+        .witness = mcp->engine.witness,
+        .max_kept = KEPT_ANSWERS,
+        .max_bytes = KEPT_BYTES,
+    };
+    cleanup_free char *dir = paths_state(".", NULL);
+
+    if (spool_store_new(dir, LIMIT_SPOOL_TOTAL, &mcp->store, err) < 0 ||
+        queue_new(mcp->engine.loop, &queue, &mcp->queue, err) < 0)
+        return -1;
+    jobs.queue = mcp->queue;
+    jobs.store = mcp->store;
+    if (jobs_new(&jobs, &mcp->jobs, err) < 0)
+        return -1;
+    mcp->kept = store_open_usual(NULL);
+    mcp->api = (struct api){.config = mcp->config,
+                            .loop = mcp->engine.loop,
+                            .pool = mcp->engine.pool,
+                            .sessions = mcp->sessions,
+                            .profiles = mcp->profiles,
+                            .jobs = mcp->jobs,
+                            .queue = mcp->queue,
+                            .witness = mcp->engine.witness,
+                            .metrics = &mcp->metrics,
+                            .kept = mcp->kept};
+    mcp->host = (struct mcp_host){.api = &mcp->api, .granted = mcp->granted, .is_pipe = true};
+    return mcp_host_open(&mcp->host, mcp->config->mcp_compat, err);
+}
+
+static void on_end(void *user)
+{
+    struct mcp *mcp = user;
+
+    loop_stop(mcp->engine.loop);
+}
+
+static int open_stdio(struct mcp *mcp, struct error *err)
+{
+    const struct mcp_stdio_options options = {
+        .loop = mcp->engine.loop,
+        .server = mcp->host.server,
+        .in = mcp->in,
+        .out = mcp->out,
+        .owner = mcp->caller.name,
+        .caller = &mcp->caller,
+        .on_end = on_end,
+        .user = mcp,
+    };
+
+    (void)snprintf(mcp->caller.name, sizeof(mcp->caller.name), "local");
+    rights_init(&mcp->caller.rights);
+    mcp->caller.rights.has_grants = true; /* of what whoever started us has granted */
+    mcp->caller.is_known = true;
+    return mcp_stdio_open(&options, &mcp->stdio, err);
+}
+
+/* --- running --- */
+
+static int run_loop(struct mcp *mcp, struct error *err)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct loop_watch *watches[ARRAY_SIZE(signals)] = {0};
+    int r;
+
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        watches[i] = loop_watch_signal(mcp->engine.loop, signals[i], on_end, mcp);
+    r = loop_run(mcp->engine.loop, err);
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        loop_watch_free(watches[i]);
+    return r;
+}
+
+/* The client first, then sandboxes, then what both stood on. */
+static void mcp_done(struct mcp *mcp)
+{
+    mcp_stdio_free(mcp->stdio);
+    mcp_host_close(&mcp->host);
+    if (mcp->sessions)
+        sessions_end(mcp->sessions);
+    pool_free(take_ptr(mcp->engine.pool));
+    sessions_free(mcp->sessions);
+    queue_free(mcp->queue);
+    jobs_free(mcp->jobs);
+    spool_store_free(mcp->store);
+    store_free(mcp->kept);
+    if (mcp->is_told)
+        (void)witness_server(mcp->engine.witness, "stop", NULL, NULL);
+    engine_close(&mcp->engine);
+    run_free(mcp->granted);
+    profiles_free(mcp->profiles);
+    config_free(mcp->config);
+    close_fd(&mcp->in);
+    close_fd(&mcp->out);
+    log_close();
+}
+
+int cmd_mcp(int argc, char **argv)
+{
+    cleanup(mcp_done) struct mcp mcp = {
+        .config = config_new(), .in = -1, .out = -1, .granted = run_new()};
+    const char *config_path = NULL;
+    struct error err = {0};
+    int r;
+
+    if (!mcp.config || !mcp.granted) {
+        error_memory(&err);
+        return cmd_fail(&err);
+    }
+    r = parse(&mcp, &config_path, argc, argv);
+    if (r > 0)
+        return r - 1;
+    if (config_load(mcp.config, config_path, &err) < 0)
+        return cmd_fail(&err);
+    open_log(mcp.config);
+    if (take_pipes(&mcp, &err) < 0 || open_engine(&mcp, &err) < 0 || open_api(&mcp, &err) < 0 ||
+        open_stdio(&mcp, &err) < 0 ||
+        witness_server(mcp.engine.witness, "start", mcp.config, &err) < 0)
+        return cmd_fail(&err);
+    mcp.is_told = true;
+    return run_loop(&mcp, &err) < 0 ? cmd_fail(&err) : 0;
+}

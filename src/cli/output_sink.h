@@ -1,0 +1,39 @@
+/* One of our own streams, onto which a program's is passed as it comes.
+ *
+ * Our reader may be slow and the clock of the run must go on, so nothing here waits for him while
+ * the program runs: what he does not take now is kept, within the limit, and follows at the end.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/run.h"
+#include "base/terminal_text.h"
+
+struct outlet {
+    int fd;
+    uint64_t shown;    /* bytes of the program's stream that were passed on */
+    size_t displays;   /* things shown whose text was passed on, */
+    size_t display_at; /* and how much of the next one's */
+    bool is_terminal;
+    struct terminal terminal;
+};
+
+/* `color` is the option of that name. */
+void outlet_init(struct outlet *outlet, int fd, const char *color);
+
+/* Passes a chunk of output on, or the text of a thing that was shown; a picture has none, and other
+ * events are ignored. -1: nobody reads us any more. */
+int outlet_pass(struct outlet *outlet, const struct run *run, const struct run_event *event);
+
+/* Passes on what the program wrote while nothing was passed on. What was dropped, and what our
+ * reader does not take now, follows at the end. -1: nobody reads us any more. */
+int outlet_catch_up(struct outlet *outlet, const struct run *run, bool is_stderr);
+
+/* What was kept back of the stream; ready for the next program afterwards. */
+void outlet_finish(struct outlet *outlet, const struct run_stream *stream);
+
+/* Texts of things shown that were kept back, before or after the rest of the stream: `begun` is for
+ * the one of which our reader has half already. */
+void outlet_show_rest(struct outlet *outlet, const struct run *run, bool begun);

@@ -1,0 +1,530 @@
+#include "cli/remote.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/paths.h"
+#include "base/stream.h"
+#include "base/utf8.h"
+#include "cli/consent.h"
+#include "http/client_link.h"
+#include "api/result_read.h"
+#include "mask/masker.h"
+
+/* Bytes of a character but the first. */
+#define CUT_MAX ((size_t)3)
+
+/* --- where --- */
+
+void remote_init(struct remote *remote)
+{
+    const char *server = getenv("BELLJAR_SERVER");
+
+    if (!remote->server && server && *server)
+        remote->server = server;
+}
+
+const char *remote_server_of_environment(void)
+{
+    const char *server = getenv("BELLJAR_SERVER");
+
+    return server && *server && strcmp(server, "auto") != 0 ? server : NULL;
+}
+
+void remote_done(struct remote *remote)
+{
+    client_done(&remote->client);
+    free(remote->socket);
+    json_decref(remote->result);
+}
+
+/* What a server takes of our settings, under the same names; false: it has its own. */
+static bool is_sent(const struct config_option *option)
+{
+    static const char *const others[] = {"allow", "net", "profile", "environment"};
+
+    for (size_t i = 0; i < ARRAY_SIZE(others); i++)
+        if (strcmp(option->name, others[i]) == 0)
+            return true;
+    return option->limit && option->limit->scope != RUN_LIMIT_OF_OPERATOR;
+}
+
+/* Whether a cell can have its own; the rest is said when the session is opened. */
+static bool is_of_cell(const struct config_option *option)
+{
+    return option->limit && option->limit->scope == RUN_LIMIT_OF_CELL;
+}
+
+/* The option behind a flag. */
+static const struct config_option *option_of(const char *flag)
+{
+    size_t count;
+    const struct config_option *options = config_options(&count);
+
+    for (size_t i = 0; i < count; i++)
+        if (options[i].flag && strcmp(options[i].flag, flag) == 0)
+            return &options[i];
+    return NULL;
+}
+
+static const char *own_flag(const struct remote *remote)
+{
+    for (size_t i = 0; i < remote->n_flags; i++) {
+        const struct config_option *option = option_of(remote->flags[i]);
+
+        /* It may be a directory, which no server takes. */
+        if (!option || !is_sent(option) || strcmp(option->name, "environment") == 0)
+            return remote->flags[i];
+    }
+    return NULL;
+}
+
+static int find_socket(struct remote *remote, const struct config *config, struct error *err)
+{
+    const char *set =
+        *config->socket && strcmp(config->socket, "none") != 0 ? config->socket : NULL;
+
+    if (!remote->socket)
+        remote->socket = set ? strdup(set) : paths_runtime("http.sock", err);
+    if (!remote->socket)
+        return err->code == E_NONE ? error_memory(err) : -1;
+    return 0;
+}
+
+static bool answers(struct remote *remote, const struct config *config)
+{
+    struct error err = {0};
+    struct client client = {0};
+    struct link *link = NULL;
+    bool does = false;
+
+    if (find_socket(remote, config, &err) == 0) {
+        client.socket = remote->socket;
+        does = link_open(&client, &link, &err) == 0;
+    }
+    link_close(link);
+    error_done(&err);
+    return does;
+}
+
+bool remote_is_wanted(struct remote *remote, const struct config *config)
+{
+    if (remote->server && strcmp(remote->server, "auto") == 0) {
+        remote->server = NULL;
+        return remote->session || (!own_flag(remote) && config->allow.count == 0 &&
+                                   config->net.count == 0 && answers(remote, config));
+    }
+    return remote->server || remote->session;
+}
+
+int remote_read_token(const char *path, char token[REMOTE_TOKEN_MAX], struct error *err)
+{
+    int r = file_read(AT_FDCWD, path, token, REMOTE_TOKEN_MAX);
+
+    if (r >= 0)
+        return 0;
+    error_set(err, E_INVALID, "--token-file `%s`: %s", path, strerror(-r));
+    return error_hint(err, "it holds one token, and is readable for you");
+}
+
+static int open_client(struct remote *remote, const struct config *config, struct error *err)
+{
+    const char *url = remote->server;
+    char token[REMOTE_TOKEN_MAX];
+    int r;
+
+    if (!url && find_socket(remote, config, err) < 0)
+        return -1;
+    if (!remote->token_file)
+        return client_init(&remote->client, url, remote->socket, getenv("BELLJAR_TOKEN"), err);
+    if (remote_read_token(remote->token_file, token, err) < 0)
+        return -1;
+    r = client_init(&remote->client, url, remote->socket, token, err);
+    explicit_bzero(token, sizeof(token));
+    return r;
+}
+
+/* --- what --- */
+
+static int only_here(const char *flag, struct error *err)
+{
+    error_set(err, E_INVALID, "a server does not take --%s", flag);
+    return error_hint(err, "leave it out, or run without --server and --session");
+}
+
+/* Those for the sandbox as a whole, or those for one cell of a session. */
+static int add_settings(const struct remote *remote, const struct config *config, bool for_cell,
+                        json_t *body, struct error *err)
+{
+    for (size_t i = 0; i < remote->n_flags; i++) {
+        const struct config_option *option = option_of(remote->flags[i]);
+
+        if (!option || !is_sent(option))
+            return only_here(remote->flags[i], err);
+        if ((!for_cell || is_of_cell(option)) &&
+            json_object_set_new(body, option->name, config_value(config, option)) < 0)
+            return error_memory(err);
+    }
+    return 0;
+}
+
+static int add_env(const struct run_request *asked, json_t *body, struct error *err)
+{
+    json_t *env = json_object();
+
+    for (size_t i = 0; i < asked->n_env; i++) {
+        const struct run_request_variable *v = &asked->env[i];
+        cleanup_free char *name = strndup(v->name.data, v->name.len);
+
+        if (!name || json_object_set_new(env, name, json_string(v->value)) < 0) {
+            json_decref(env);
+            return error_set(err, E_INVALID, "--env `%.64s` is not UTF-8", v->name.data);
+        }
+    }
+    return json_object_set_new(body, "env", env) < 0 ? error_memory(err) : 0;
+}
+
+static int add_args(const struct run_request *asked, json_t *body, struct error *err)
+{
+    char name[RUN_PROGRAM_NAME_MAX];
+    json_t *args = json_array();
+    int r;
+
+    run_program_name(asked->filename, name);
+    r = json_object_set_new(body, "filename", json_string(name));
+    for (size_t i = 0; i < asked->args.count && r == 0; i++)
+        r = json_array_append_new(args, json_string(asked->args.items[i]));
+    if (r < 0 || json_object_set_new(body, "args", args) < 0)
+        return error_set(err, E_INVALID, "an argument of the program is not UTF-8");
+    return 0;
+}
+
+static int add_input(struct span input, json_t *body, struct error *err)
+{
+    if (utf8_valid(input.data, input.len) < input.len || memchr(input.data, '\0', input.len)) {
+        error_set(err, E_INVALID, "--stdin: a server takes text only");
+        return error_hint(err, "run without --server, or put the bytes into a file of a session");
+    }
+    return json_object_set_new(body, "stdin", json_stringn(input.data, input.len));
+}
+
+/* For a fresh sandbox, or for a cell. */
+static int make_body(const struct remote *remote, const struct config *config,
+                     const struct run_request *asked, json_t *body, struct error *err)
+{
+    bool is_cell = remote->session != NULL;
+
+    if (json_object_set_new(body, "code", json_stringn(asked->code.data, asked->code.len)) < 0 ||
+        json_object_set_new(body, "language",
+                            json_string(asked->language == RUN_BASH ? "bash" : "python")) < 0)
+        return error_memory(err);
+    if (asked->auto_print)
+        (void)json_object_set_new(body, "auto_print", json_true());
+    if (asked->wants_receipt)
+        (void)json_object_set_new(body, "receipt", json_true());
+    if (asked->input.data && add_input(asked->input, body, err) < 0)
+        return -1;
+    if (is_cell && asked->has_seed)
+        return error_set(err, E_INVALID, "a session does not take --seed");
+    if (is_cell && asked->args.count)
+        return error_set(err, E_INVALID, "a cell of a session takes no arguments");
+    if (asked->has_seed)
+        (void)json_object_set_new(body, "seed", json_integer((json_int_t)asked->seed));
+    if (!is_cell && ((asked->n_env && add_env(asked, body, err) < 0) ||
+                     (asked->filename && add_args(asked, body, err) < 0)))
+        return -1;
+    return add_settings(remote, config, is_cell, body, err);
+}
+
+/* --- sessions --- */
+
+/* Whether something was said that can only be said when a session is opened. */
+static const char *opening_flag(const struct remote *remote, const struct run_request *asked)
+{
+    if (asked->n_env)
+        return "env";
+    for (size_t i = 0; i < remote->n_flags; i++) {
+        const struct config_option *option = option_of(remote->flags[i]);
+
+        if (option && is_sent(option) && !is_of_cell(option))
+            return remote->flags[i];
+    }
+    return NULL;
+}
+
+static int open_session(struct remote *remote, const struct config *config,
+                        const struct run_request *asked, struct error *err)
+{
+    json_t *body = json_pack("{s:s}", "name", remote->session), *answer = NULL;
+    int r = body ? 0 : error_set(err, E_INVALID, "the name of the session is not UTF-8");
+
+    if (r == 0 && asked->n_env)
+        r = add_env(asked, body, err);
+    if (r == 0)
+        r = add_settings(remote, config, false, body, err);
+    if (r == 0)
+        r = client_call(&remote->client, "POST", "/v1/sessions", body, &answer, err);
+    json_decref(body);
+    json_decref(answer);
+    return r;
+}
+
+/* The session of that name, which is opened when there is none. */
+static int reach_session(struct remote *remote, const struct config *config,
+                         const struct run_request *asked, struct error *err)
+{
+    cleanup_free char *path = client_path("/v1/sessions/", remote->session, "");
+    const char *flag = opening_flag(remote, asked);
+    json_t *answer = NULL;
+    int r =
+        path ? client_call(&remote->client, "GET", path, NULL, &answer, err) : error_memory(err);
+
+    json_decref(answer);
+    if (r < 0 && err->code == E_NOT_FOUND && err->message &&
+        strcmp(err->message, "no server is running") != 0) {
+        error_done(err);
+        return open_session(remote, config, asked, err);
+    }
+    if (r == 0 && flag) {
+        error_set(err, E_INVALID, "the session `%s` is open; --%s can no longer be changed",
+                  remote->session, flag);
+        return error_hint(err, "leave it out, or end the session: `belljar session rm`");
+    }
+    return r;
+}
+
+/* --- how it goes --- */
+
+static volatile sig_atomic_t n_signals;
+
+static void on_signal(int number)
+{
+    (void)number;
+    n_signals = n_signals + 1;
+}
+
+static const int caught[] = {SIGINT, SIGTERM, SIGHUP};
+
+struct signals {
+    sigset_t before; /* what was blocked; it is again while we wait */
+    struct sigaction actions[ARRAY_SIZE(caught)];
+};
+
+static void signals_take(struct signals *signals)
+{
+    const struct sigaction action = {.sa_handler = on_signal};
+    sigset_t all;
+
+    (void)sigemptyset(&all);
+    for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
+        (void)sigaddset(&all, caught[i]);
+    n_signals = 0;
+    (void)sigprocmask(SIG_BLOCK, &all, &signals->before);
+    for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
+        (void)sigaction(caught[i], &action, &signals->actions[i]);
+}
+
+static void signals_give_back(const struct signals *signals)
+{
+    for (size_t i = 0; i < ARRAY_SIZE(caught); i++)
+        (void)sigaction(caught[i], &signals->actions[i], NULL);
+    (void)sigprocmask(SIG_SETMASK, &signals->before, NULL);
+}
+
+void remote_cancel(struct remote *remote)
+{
+    cleanup_free char *path = client_path("/v1/runs/", remote->run_id, "/cancel");
+    json_t *answer = NULL;
+    struct error err = {0};
+
+    /* Without an answer the run ends all the same, a while after we have gone. */
+    if (path && *remote->run_id)
+        (void)client_call(&remote->client, "POST", path, NULL, &answer, &err);
+    json_decref(answer);
+    error_done(&err);
+}
+
+/* The text of a server has been masked there. */
+static void add_text(struct run *run, bool is_stderr, const char *text, size_t len)
+{
+    struct run_stream *stream = is_stderr ? &run->err : &run->out;
+    struct run_event event = {.kind = is_stderr ? RUN_EVENT_STDERR : RUN_EVENT_STDOUT,
+                              .offset = stream->total,
+                              .data = text,
+                              .len = len};
+
+    if (run_stream_add(stream, scrub_pass_unmasked(text, len), NULL) == 0 && run->on_event)
+        run->on_event(run, &event);
+}
+
+/* The server waits, for a while, and takes silence for a no. */
+static void on_approval(struct remote *remote, const json_t *data)
+{
+    cleanup_free char *path = client_path("/v1/runs/", remote->run_id, "/approve");
+    bool is_yes =
+        remote->consent && remote->consent->terminal >= 0 && consent_ask_now(remote->consent, data);
+    json_t *body = json_pack("{s:b, s:O}", "approve", (int)is_yes, "approval_id",
+                             json_object_get(data, "approval_id"));
+    json_t *hidden = json_object_get(data, "hidden_bytes"),
+           *digest = json_object_get(data, "sha256");
+    json_t *answer = NULL;
+
+    if (body && is_yes && json_integer_value(hidden) > 0)
+        (void)json_object_set(body, "accept_hidden", hidden);
+    if (body && is_yes && json_is_string(digest))
+        (void)json_object_set(body, "sha256", digest);
+    if (path && body)
+        (void)client_call(&remote->client, "POST", path, body, &answer, NULL);
+    json_decref(answer);
+    json_decref(body);
+}
+
+static void on_display(struct run *run, const json_t *data)
+{
+    size_t before = run->n_displays;
+    struct run_event event = {.kind = RUN_EVENT_DISPLAY, .offset = before};
+
+    result_read_displays(json_object_get(data, "displays"), run);
+    if (run->n_displays == before || !run->on_event)
+        return;
+    event.display = &run->displays[before];
+    run->on_event(run, &event);
+}
+
+/* What was dropped between the beginning, which came as events, and the end. The marker stands
+ * where the first half of the limit ends, whatever the program wrote itself. */
+static void add_end(struct run *run, bool is_stderr, const char *text)
+{
+    static const char marker[] = "\n… [";
+    struct run_stream *stream = is_stderr ? &run->err : &run->out;
+    const char *at = NULL, *tail;
+    uint64_t dropped, seen = stream->total, total;
+    char said[64];
+    size_t len = strlen(text);
+
+    /* A character that is cut in two there is left out. */
+    for (size_t head = (size_t)(seen - seen / 2) + CUT_MAX, back = 0; back <= 2 * CUT_MAX; back++)
+        if (head >= back && head - back < len &&
+            strncmp(text + head - back, marker, strlen(marker)) == 0)
+            at = text + head - back;
+    if (!at)
+        at = strstr(text, marker);
+    tail = at ? strstr(at, "] …\n") : NULL;
+    if (!tail)
+        return;
+    tail += strlen("] …\n");
+    dropped = strtoull(at + strlen(marker), NULL, 10);
+    total = (uint64_t)(at - text) + dropped + strlen(tail);
+    if (total - strlen(tail) > seen) {
+        (void)snprintf(said, sizeof(said), "\n… [%" PRIu64 " bytes dropped] …\n",
+                       total - strlen(tail) - seen);
+        add_text(run, is_stderr, said, strlen(said));
+    } else {
+        tail += seen - (total - strlen(tail));
+    }
+    add_text(run, is_stderr, tail, strlen(tail));
+}
+
+static int on_result(struct remote *remote, struct run *run, const json_t *data, struct error *err)
+{
+    static const char *const names[] = {"stdout", "stderr"};
+
+    remote->result = json_incref((json_t *)data);
+    for (int i = 0; i < 2; i++) {
+        const char *text = json_string_value(json_object_get(data, names[i]));
+
+        if (text && json_is_true(json_object_get(json_object_get(data, "truncated"), names[i])))
+            add_end(run, i, text);
+    }
+    return result_read(data, run, err);
+}
+
+static int on_error(const json_t *data, struct error *err)
+{
+    const json_t *error = json_object_get(data, "error");
+    const char *message = json_string_value(json_object_get(error, "message"));
+    const char *hint = json_string_value(json_object_get(error, "hint"));
+
+    error_set(err, error_code_by_name(json_string_value(json_object_get(error, "code"))), "%s",
+              message ? message : "the server failed");
+    return hint ? error_hint(err, "%s", hint) : -1;
+}
+
+static int take_event(struct remote *remote, struct run *run, const char *name, const json_t *data,
+                      struct error *err)
+{
+    const json_t *text = json_object_get(data, "text");
+    const char *id = json_string_value(json_object_get(data, "id"));
+
+    if (strcmp(name, "start") == 0 && id)
+        (void)snprintf(remote->run_id, sizeof(remote->run_id), "%s", id);
+    else if ((strcmp(name, "stdout") == 0 || strcmp(name, "stderr") == 0) && json_is_string(text))
+        add_text(run, name[3] == 'e', json_string_value(text), json_string_length(text));
+    else if (strcmp(name, "approval") == 0)
+        on_approval(remote, data);
+    else if (strcmp(name, "display") == 0)
+        on_display(run, data);
+    else if (strcmp(name, "result") == 0)
+        return on_result(remote, run, data, err);
+    else if (strcmp(name, "error") == 0)
+        return on_error(data, err);
+    return 0;
+}
+
+static int follow(struct remote *remote, struct run *run, struct client_stream *stream,
+                  const sigset_t *mask, struct error *err)
+{
+    const char *name;
+    json_t *data = NULL;
+    int r, cancelled = 0;
+
+    while ((r = client_next(stream, mask, &name, &data, err)) > 0) {
+        if (r == 1) {
+            r = take_event(remote, run, name, data, err);
+            json_decref(data);
+            data = NULL;
+            if (r < 0)
+                return r;
+        }
+        if (n_signals > 1)
+            return error_set(err, E_BUSY, "interrupted twice; the run was given up");
+        if (n_signals && !cancelled++)
+            remote_cancel(remote);
+    }
+    if (r == 0 && !remote->result)
+        return error_set(err, E_PROTOCOL, "the server's answer ended without a result");
+    return r;
+}
+
+int remote_run(struct remote *remote, const struct config *config, const struct run_request *asked,
+               struct run *run, struct error *err)
+{
+    cleanup_free char *path = NULL;
+    struct client_stream *stream = NULL;
+    struct signals signals;
+    json_t *body = json_object();
+    int r = make_body(remote, config, asked, body, err);
+
+    if (r == 0)
+        r = open_client(remote, config, err);
+    if (r == 0 && remote->session)
+        r = reach_session(remote, config, asked, err);
+    path = remote->session ? client_path("/v1/sessions/", remote->session, "/execute")
+                           : strdup("/v1/run");
+    if (r == 0)
+        r = path ? client_open(&remote->client, path, body, &stream, err) : error_memory(err);
+    json_decref(body);
+    if (r < 0)
+        return err->code == E_AUTH ? error_hint(err, REMOTE_TOKEN_HINT) : r;
+    signals_take(&signals);
+    r = follow(remote, run, stream, &signals.before, err);
+    signals_give_back(&signals);
+    client_close(stream);
+    return r;
+}

@@ -1,0 +1,76 @@
+#include "cli/request.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/suggest.h"
+
+void request_options(const char *command, const struct option *own, size_t n_own, int setting,
+                     struct option *options)
+{
+    size_t count, n = n_own;
+    const struct config_option *settings = config_options(&count);
+
+    memcpy(options, own, n_own * sizeof(*own));
+    for (size_t i = 0; i < count && n < REQUEST_OPTIONS_MAX - 1; i++)
+        if (config_has_flag(&settings[i], command))
+            options[n++] = (struct option){settings[i].flag, required_argument, NULL, setting};
+    options[n] = (struct option){0};
+}
+
+int request_read_flags(const struct request_flags *flags, struct config *config, int argc,
+                       char **argv)
+{
+    enum { SETTING = 4096 };
+    struct option options[REQUEST_OPTIONS_MAX];
+    struct error err = {0};
+    int answer, index;
+
+    request_options(argv[0], flags->own, flags->n_own, SETTING, options);
+    opterr = 0;
+    while ((answer = cmd_getopt(argc, argv, ":h", options, &index)) >= 0) {
+        if (answer == 'h')
+            return flags->help() + 1;
+        if (cmd_put(flags->places, flags->n_places, answer))
+            continue;
+        if (answer != SETTING)
+            return cmd_bad_option(argv[0], answer, argv, options) + 1;
+        if (config_set_flag(config, options[index].name, optarg, &err) < 0)
+            return cmd_fail(&err) + 1;
+    }
+    return optind < argc ? cmd_bad_argument(argv[0], argv[optind]) + 1 : 0;
+}
+
+int request_add_env(struct run_request *asked, const char *text, struct error *err)
+{
+    const char *equals = strchr(text, '=');
+
+    if (!equals || equals == text) {
+        error_set(err, E_INVALID, "--env `%s` is not NAME=VALUE", text);
+        return error_hint(err, "write --env NAME=VALUE");
+    }
+    if (asked->n_env == LIMIT_ENV_COUNT || strlen(text) > LIMIT_ENV_BYTES)
+        return error_set(err, E_TOO_LARGE, "--env: at most %d variables of %zu bytes each",
+                         LIMIT_ENV_COUNT, LIMIT_ENV_BYTES);
+    return run_request_add_variable(asked, (struct span){text, (size_t)(equals - text)}, equals + 1,
+                                    err);
+}
+
+int request_language(const char *word, enum run_language *ret_language, struct error *err)
+{
+    static const char *const known[] = {"python", "bash"};
+    const char *nearest;
+
+    for (size_t i = 0; i < ARRAY_SIZE(known); i++)
+        if (strcmp(word, known[i]) == 0) {
+            *ret_language = i == 0 ? RUN_PYTHON : RUN_BASH;
+            return 0;
+        }
+    nearest = suggest_nearest(word, known, ARRAY_SIZE(known));
+    error_set(err, E_INVALID, "unknown language `%s`", word);
+    if (nearest)
+        return error_hint(err, "did you mean `%s`?", nearest);
+    return error_hint(err, "python and bash are known");
+}

@@ -1,0 +1,754 @@
+/* belljar run: one program, one sandbox, and the program's own exit code. */
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/json.h"
+#include "base/stream.h"
+#include "base/utf8.h"
+#include "cli/changes.h"
+#include "cli/cmd.h"
+#include "cli/consent.h"
+#include "cli/output_sink.h"
+#include "cli/remote.h"
+#include "cli/request.h"
+#include "cli/save_pictures.h"
+#include "api/changes.h"
+#include "api/result.h"
+#include "base/terminal_text.h"
+#include "admit/tokens.h"
+#include "engine/engine.h"
+
+struct job {
+    struct config *config;
+    struct profiles *profiles;
+    struct run_request asked;
+    struct buf code, input; /* what it borrows */
+    struct engine engine;
+    struct store *kept; /* what its programs find again */
+    struct remote remote;
+    struct consent consent;
+    bool is_held;    /* output was kept back while a question was open */
+    struct run *run; /* NULL until it is admitted */
+    struct outlet out, err;
+    struct save save;
+    bool is_json;
+    bool is_done;
+    bool is_closing;  /* asked to stop once */
+    bool applies;     /* what was changed in copy-on-write directories, if it ends well */
+    bool has_diffs;   /* and says which lines */
+    bool with_hidden; /* applies also what a diff does not show */
+    json_t *changes;  /* as api/changes.h has them, or NULL */
+    json_t *settled;  /* the same of what was applied */
+};
+
+/* --- options --- */
+
+enum {
+    OPT_CODE = 'c',
+    OPT_LANGUAGE = 'l',
+    OPT_HELP = 'h',
+    OPT_CONFIG = 256,
+    OPT_ENV,
+    OPT_STDIN,
+    OPT_JSON,
+    OPT_SAVE,
+    OPT_AUTO_PRINT,
+    OPT_RECEIPT,
+    OPT_ALLOW,
+    OPT_APPLY,
+    OPT_DIFF,
+    OPT_WITH_HIDDEN,
+    OPT_SEED,
+    OPT_SERVER,
+    OPT_SESSION,
+    OPT_TOKEN_FILE,
+    OPT_SETTING
+};
+
+/* Flags of this command. Those of the settings (limits, profile, environment) come from the option
+ * table. */
+static const struct option own_options[] = {
+    {"code",        required_argument, NULL, OPT_CODE       },
+    {"language",    required_argument, NULL, OPT_LANGUAGE   },
+    {"help",        no_argument,       NULL, OPT_HELP       },
+    {"config",      required_argument, NULL, OPT_CONFIG     },
+    {"env",         required_argument, NULL, OPT_ENV        },
+    {"stdin",       required_argument, NULL, OPT_STDIN      },
+    {"json",        no_argument,       NULL, OPT_JSON       },
+    {"save",        required_argument, NULL, OPT_SAVE       },
+    {"auto-print",  no_argument,       NULL, OPT_AUTO_PRINT },
+    {"receipt",     no_argument,       NULL, OPT_RECEIPT    },
+    {"apply",       no_argument,       NULL, OPT_APPLY      },
+    {"diff",        no_argument,       NULL, OPT_DIFF       },
+    {"with-hidden", no_argument,       NULL, OPT_WITH_HIDDEN},
+    {"seed",        required_argument, NULL, OPT_SEED       },
+    {"server",      required_argument, NULL, OPT_SERVER     },
+    {"session",     required_argument, NULL, OPT_SESSION    },
+    {"token-file",  required_argument, NULL, OPT_TOKEN_FILE },
+};
+
+/* What follows FILE is the program's, whatever it looks like. */
+#define LETTERS "+:c:l:h"
+
+static int help(void)
+{
+    (void)printf("usage: belljar run [OPTION]… FILE [ARGUMENT]… | - | -c CODE\n"
+                 "Run a program in a fresh sandbox. Defaults are in parentheses.\n\n"
+                 "  -c CODE               run this text\n"
+                 "  -l LANGUAGE           python or bash (by the name of FILE, or python)\n"
+                 "  --env NAME=VALUE      set an environment variable; repeatable\n"
+                 "  --stdin FILE          standard input of the program; -: this command's own\n"
+                 "  --auto-print          print the value of the last expression\n"
+                 "  --json                print the result as one JSON object\n"
+                 "  --save DIR            save pictures as files in DIR\n"
+                 "  --seed N              make the output the same every time\n"
+                 "  --receipt             print a signed receipt of the run\n"
+                 "  --diff                show the changes made in DIR:cow directories\n"
+                 "  --apply               write those changes to the disk\n"
+                 "  --with-hidden         with --apply: also what the diff does not show\n"
+                 "  --server URL          run it on a server (http://, https://, unix:PATH, auto)\n"
+                 "  --session NAME        run it as a cell of this session on the server\n"
+                 "  --token-file FILE     file with the token for the server\n"
+                 "  --config FILE         read this file instead of the usual ones\n");
+    config_print_flags(stdout, "run");
+    (void)printf("exit: the program's own; 124 time, 137 memory, 126 refused, 125 Belljar failed\n"
+                 "example: belljar run --timeout 5 --memory 256 analysis.py\n");
+    return 0;
+}
+
+struct request {
+    const char *code;
+    const char *language;
+    const char *file;
+    const char *input;
+    const char *config;
+    const char *save;
+};
+
+/* FILE and its arguments. */
+static int add_program(struct job *job, struct request *request, char **words, struct error *err)
+{
+    size_t count = 1, bytes = 0;
+
+    request->file = words[0];
+    job->asked.filename = words[0];
+    for (; words[count]; count++) {
+        bytes += strlen(words[count]);
+        if (count == LIMIT_ARGS_COUNT || bytes > LIMIT_ARGS_BYTES)
+            return error_set(err, E_TOO_LARGE,
+                             "a program takes at most %d arguments of %zu bytes together",
+                             LIMIT_ARGS_COUNT - 1, LIMIT_ARGS_BYTES);
+        if (run_request_add(&job->asked.args, words[count], err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+static int read_seed(const char *text, struct run_request *asked, struct error *err)
+{
+    char *end;
+
+    errno = 0;
+    asked->seed = strtoull(text, &end, 10);
+    if (!isdigit((unsigned char)*text) || *end || errno || asked->seed > LIMIT_SEED) {
+        error_set(err, E_INVALID, "--seed: expected a whole number, got `%s`", text);
+        return error_hint(err, "a whole number from 0 to %lld", (long long)LIMIT_SEED);
+    }
+    asked->has_seed = true;
+    return 0;
+}
+
+/* Belljar's own failure: words for people, and the object where one was asked for. Returns the exit
+ * code. */
+static int fail(const struct job *job, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+    json_t *object = job->is_json ? result_error_json(err) : NULL;
+
+    buf_init(&text, MIB);
+    if (object && json_text_dump(object, JSON_TEXT_PRETTY, &text, NULL) == 0)
+        (void)file_write_all(STDOUT_FILENO, buf_str(&text), text.len);
+    json_decref(object);
+    return cmd_fail_run(err);
+}
+
+/* A mistake in an option that stands before --json is answered in its form, too. */
+static bool wants_json(const struct option *options, int argc, char **argv)
+{
+    bool is_json = false;
+    int answer;
+
+    opterr = 0;
+    while ((answer = cmd_getopt(argc, argv, LETTERS, options, NULL)) >= 0)
+        is_json |= answer == OPT_JSON;
+    optind = 0; /* to be read again */
+    return is_json;
+}
+
+/* False: it is none of those that are only written down. */
+static bool put_option(struct job *job, struct request *request, int answer)
+{
+    const struct cmd_place places[] = {
+        {OPT_CODE,        .word = &request->code           },
+        {OPT_LANGUAGE,    .word = &request->language       },
+        {OPT_CONFIG,      .word = &request->config         },
+        {OPT_STDIN,       .word = &request->input          },
+        {OPT_SAVE,        .word = &request->save           },
+        {OPT_SERVER,      .word = &job->remote.server      },
+        {OPT_SESSION,     .word = &job->remote.session     },
+        {OPT_TOKEN_FILE,  .word = &job->remote.token_file  },
+        {OPT_JSON,        .flag = &job->is_json            },
+        {OPT_AUTO_PRINT,  .flag = &job->asked.auto_print   },
+        {OPT_RECEIPT,     .flag = &job->asked.wants_receipt},
+        {OPT_APPLY,       .flag = &job->applies            },
+        {OPT_DIFF,        .flag = &job->has_diffs          },
+        {OPT_WITH_HIDDEN, .flag = &job->with_hidden        },
+    };
+
+    return cmd_put(places, ARRAY_SIZE(places), answer);
+}
+
+/* A server is told only what was said here; its own settings hold for the rest. */
+static int set_flag(struct job *job, const char *name, struct error *err)
+{
+    if (job->remote.n_flags < REMOTE_FLAGS_MAX)
+        job->remote.flags[job->remote.n_flags++] = name;
+    return config_set_flag(job->config, name, optarg, err);
+}
+
+/* Returns 0, or the exit code + 1 when there is nothing more to do. */
+static int parse(struct job *job, struct request *request, int argc, char **argv)
+{
+    struct option options[REQUEST_OPTIONS_MAX];
+    struct error err = {0};
+    int answer, index, r = 0;
+
+    request_options("run", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
+    job->is_json = wants_json(options, argc, argv);
+    while (r == 0 && (answer = cmd_getopt(argc, argv, LETTERS, options, &index)) >= 0) {
+        if (put_option(job, request, answer))
+            continue;
+        switch (answer) {
+        case OPT_HELP:
+            return help() + 1;
+        case OPT_ENV:
+            r = request_add_env(&job->asked, optarg, &err);
+            break;
+        case OPT_SEED:
+            r = read_seed(optarg, &job->asked, &err);
+            break;
+        case OPT_SETTING:
+            r = set_flag(job, options[index].name, &err);
+            break;
+        default:
+            return cmd_bad_option("run", answer, argv, options) + 1;
+        }
+    }
+    if (r == 0 && optind < argc)
+        r = add_program(job, request, argv + optind, &err);
+    return r < 0 ? fail(job, &err) + 1 : 0;
+}
+
+/* --- what is to be run --- */
+
+static int open_regular(const char *path, const char *what, struct error *err)
+{
+    cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    struct stat st;
+
+    if (fd < 0 || fstat(fd, &st) < 0) {
+        int saved = errno;
+
+        error_errno(err, "%s `%s`", what, path);
+        err->code = saved == ENOENT ? E_NOT_FOUND : E_INVALID;
+        if (saved == ENOENT)
+            return error_hint(err, "check the name; a program given as text needs -c");
+        return error_hint(err, "the file has to be readable for you");
+    }
+    if (S_ISDIR(st.st_mode)) {
+        error_set(err, E_INVALID, "%s `%s` is a directory", what, path);
+        return error_hint(err, "name a file in it");
+    }
+    return take_fd(fd);
+}
+
+static int read_source(struct buf *target, const char *path, const char *what, struct error *err)
+{
+    cleanup_close int opened = -1;
+    int fd = STDIN_FILENO;
+
+    if (strcmp(path, "-") != 0) {
+        opened = open_regular(path, what, err);
+        if (opened < 0)
+            return -1;
+        fd = opened;
+    }
+    if (buf_read_fd(target, fd, err) < 0) {
+        if (err->code == E_TOO_LARGE)
+            error_hint(err, "split it, or pass large data with --allow");
+        return error_wrap(err, "%s", what);
+    }
+    return 0;
+}
+
+/* By the file's suffix, where nothing was said. */
+static int pick_language(struct run_request *asked, const struct request *request,
+                         struct error *err)
+{
+    const char *dot = request->file ? strrchr(request->file, '.') : NULL;
+
+    if (request->language)
+        return request_language(request->language, &asked->language, err);
+    asked->language =
+        dot && (strcmp(dot, ".sh") == 0 || strcmp(dot, ".bash") == 0) ? RUN_BASH : RUN_PYTHON;
+    return 0;
+}
+
+static int check_code(const struct buf *code, struct error *err)
+{
+    size_t at;
+
+    if (strspn(buf_str(code), " \t\r\n\f") == code->len) {
+        error_set(err, E_INVALID, "the program is empty");
+        return error_hint(err, "give it as FILE, with -c, or on standard input as -");
+    }
+    if (memchr(code->data, '\0', code->len)) {
+        error_set(err, E_INVALID, "the program holds a NUL byte");
+        return error_hint(err, "it has to be UTF-8 text");
+    }
+    at = utf8_valid(code->data, code->len);
+    if (at < code->len) {
+        error_set(err, E_INVALID, "the program is not valid UTF-8 at byte %zu", at);
+        return error_hint(err, "save it as UTF-8");
+    }
+    return 0;
+}
+
+static int read_code(struct job *job, const struct request *request, struct error *err)
+{
+    struct buf *code = &job->code;
+
+    if (request->code && request->file) {
+        error_set(err, E_INVALID, "both -c and a file were given");
+        return error_hint(err, "give one of them");
+    }
+    buf_init(code, (size_t)job->config->code_bytes);
+    if (request->code) {
+        if (buf_add_str(code, request->code, err) < 0)
+            return error_wrap(err, "the program");
+    } else if (request->file || !isatty(STDIN_FILENO)) {
+        if (read_source(code, request->file ? request->file : "-", "the program", err) < 0)
+            return -1;
+    }
+    job->asked.code = (struct span){buf_str(code), code->len};
+    return check_code(code, err);
+}
+
+static int read_input(struct job *job, const struct request *request, struct error *err)
+{
+    if (!request->input)
+        return 0;
+    if (strcmp(request->input, "-") == 0 && request->file && strcmp(request->file, "-") == 0)
+        return error_set(err, E_INVALID, "standard input cannot be both the program and its input");
+    buf_init(&job->input, LIMIT_STDIN_BYTES);
+    if (read_source(&job->input, request->input, "--stdin", err) < 0)
+        return -1;
+    job->asked.input = (struct span){buf_str(&job->input), job->input.len};
+    return 0;
+}
+
+/* The zygote starts Python while we read the profile and the program. A sandbox is made to order:
+ * nothing waits in advance, and nothing is imported that the program does not import. */
+static int start_engine(struct job *job, struct error *err)
+{
+    struct run_limits limits;
+
+    run_limits_init(&limits);
+    if (engine_open(&job->engine, job->config,
+                    &(struct engine_stock){.steady = job->asked.has_seed}, &limits, err) < 0)
+        return -1;
+    return engine_open_trail(&job->engine, job->config,
+                             &(struct witness_options){.is_brief = true, .on_note = cmd_note}, err);
+}
+
+/* A flag that could not do anything is a mistake, and one that would be noticed too late. */
+static int check_cow(const struct job *job, struct error *err)
+{
+    bool has_cow = false;
+
+    for (size_t i = 0; i < job->run->n_grants; i++)
+        has_cow |= job->run->grants[i].mode == RUN_GRANT_COW;
+    if (job->with_hidden && !job->applies) {
+        error_set(err, E_INVALID, "--with-hidden needs --apply");
+        return error_hint(err, "it applies changes that a diff does not show in full");
+    }
+    if (has_cow || (!job->applies && !job->has_diffs))
+        return 0;
+    error_set(err, E_INVALID, "%s is for directories granted with :cow",
+              job->applies ? "--apply" : "--diff");
+    return error_hint(err, "use `--allow DIR:cow`; changes in :rw directories are written at once");
+}
+
+static int prepare(struct job *job, struct request *request, struct error *err)
+{
+    struct admission admission = {
+        .config = job->config,
+        .has_settings_grants = true,
+        .has_skills = true,
+        .may_keep = true,
+        .keeper = TOKEN_FIRST,
+    };
+
+    if (pick_language(&job->asked, request, err) < 0 ||
+        profiles_open(job->config, &job->profiles, err) < 0 || read_code(job, request, err) < 0 ||
+        read_input(job, request, err) < 0)
+        return -1;
+    if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
+        return -1;
+    job->kept = store_open_usual(NULL); /* where there is no place for it, nothing is kept */
+    job->asked.can_ask = job->consent.terminal >= 0;
+    admission.profiles = job->profiles;
+    admission.store = job->kept;
+    if (admit_request(&admission, &job->asked, &job->run, err) < 0 || check_cow(job, err) < 0)
+        return -1;
+    job->run->keeps_layers = true;
+    return 0;
+}
+
+/* --- what comes back --- */
+
+static void stop(struct job *job)
+{
+    if (job->engine.pool)
+        pool_cancel(job->engine.pool, job->run);
+    else
+        remote_cancel(&job->remote);
+}
+
+/* Shows what was kept back while a question was open. */
+static void show_held(struct job *job)
+{
+    job->is_held = false;
+    if (outlet_catch_up(&job->out, job->run, false) < 0 ||
+        outlet_catch_up(&job->err, job->run, true) < 0)
+        stop(job);
+}
+
+static void on_closed(void *user)
+{
+    struct job *job = user;
+
+    if (job->is_held)
+        show_held(job);
+}
+
+static void on_event(struct run *run, const struct run_event *event)
+{
+    struct job *job = run->user;
+    struct outlet *outlet = event->kind == RUN_EVENT_STDERR ? &job->err : &job->out;
+
+    if (event->kind == RUN_EVENT_APPROVAL)
+        consent_ask(&job->consent, job->engine.loop, event->approval);
+    if (job->is_json || event->kind == RUN_EVENT_APPROVAL)
+        return;
+    if (consent_is_open(&job->consent)) {
+        job->is_held = true; /* the program's words could pass for the question */
+        return;
+    }
+    if (job->is_held) {
+        show_held(job); /* with this event's text: the stream has it */
+        if (event->kind != RUN_EVENT_DISPLAY)
+            return;
+    }
+    if (outlet_pass(outlet, run, event) < 0)
+        stop(job); /* nobody reads us any more */
+}
+
+static int print_json(const struct job *job, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+    json_t *object = json_incref(job->remote.result);
+    int r;
+
+    buf_init(&text, SIZE_MAX / 2);
+    if (!object && result_json(job->run, &object, err) < 0)
+        return -1;
+    if (job->changes)
+        (void)json_object_set(object, "changes", json_object_get(job->changes, "changes"));
+    if (job->settled)
+        (void)json_object_set(object, "applied", job->settled);
+    r = json_text_dump(object, JSON_TEXT_PRETTY, &text, err);
+    json_decref(object);
+    if (r == 0 && file_write_all(STDOUT_FILENO, buf_str(&text), text.len) < 0)
+        r = error_errno(err, "write the result");
+    return r;
+}
+
+/* On a terminal always; elsewhere only what the program's own output cannot tell. */
+static void print_human(struct job *job)
+{
+    cleanup(buf_done) struct buf text = {0};
+    const struct run *run = job->run;
+    bool has_color = terminal_has_color(STDERR_FILENO, job->config->color);
+
+    outlet_show_rest(&job->out, run, true);
+    outlet_finish(&job->out, &run->out);
+    outlet_show_rest(&job->out, run, false);
+    outlet_finish(&job->err, &run->err);
+    buf_init(&text, SIZE_MAX / 2);
+    if ((!job->err.is_terminal && (run->status == RUN_SUCCESS || run->status == RUN_ERROR)
+             ? result_denials(run, has_color, &text, NULL)
+             : result_human(run, has_color, &text, NULL)) == 0)
+        (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
+}
+
+static int print_pictures(struct job *job, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+    int r;
+
+    if (job->is_json && job->save.dir < 0)
+        return 0;
+    buf_init(&text, MIB);
+    r = save_pictures(&job->save, job->run, &text, err);
+    (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
+    return r;
+}
+
+/* The pool's advice is for every door; here we know the flag. */
+static void name_the_flag(struct run *run, json_t *result)
+{
+    struct run_exception *e = &run->exception;
+    char *hint;
+
+    if (run->has_input || !e->name || strcmp(e->name, "EOFError") != 0)
+        return;
+    hint = strdup("input() has nothing to read: give it with `--stdin FILE`, or `--stdin -` for "
+                  "the input of belljar itself");
+    if (hint) {
+        free(e->hint);
+        e->hint = hint;
+        (void)json_object_set_new(json_object_get(result, "error"), "hint", json_string(hint));
+    }
+}
+
+/* Of a server, in its result. */
+static void print_receipt(const struct job *job)
+{
+    json_t *object = json_object_get(job->remote.result, "receipt");
+    cleanup_free char *text = object ? json_dumps(object, JSON_COMPACT) : NULL;
+
+    if (job->run->receipt || text)
+        (void)fprintf(stderr, "%s\n", text ? text : job->run->receipt);
+}
+
+/* --- copy-on-write directories --- */
+
+/* When nothing of the sandbox lives any more. What is not applied ends here. */
+static int settle_changes(struct job *job, struct error *err)
+{
+    struct run *run = job->run;
+    const struct changes_wish show = {
+        .action = CHANGES_SHOW, .has_diffs = job->has_diffs, .room = LIMIT_DIFF_READ};
+    struct changes_wish apply = {
+        .action = CHANGES_APPLY, .accepts_all_hidden = job->with_hidden, .room = LIMIT_DIFF_READ};
+
+    if (!run->cow || run->error.code != E_NONE)
+        return 0;
+    if (changes_do(run->cow, run, &show, &job->changes, err) < 0)
+        return error_wrap(err, "read the changes");
+    if (!job->applies || run->status != RUN_SUCCESS)
+        return 0;
+    apply.version = json_string_value(json_object_get(job->changes, "version"));
+    if (changes_do(run->cow, run, &apply, &job->settled, err) < 0)
+        return error_wrap(err, "apply the changes");
+    return 0;
+}
+
+/* Returns how many changes were to be applied and are not. */
+static size_t print_changes(const struct job *job)
+{
+    bool has_color = terminal_has_color(STDERR_FILENO, job->config->color);
+    size_t count = json_array_size(json_object_get(job->changes, "changes"));
+
+    if (!count)
+        return 0;
+    if (!job->is_json)
+        (void)changes_print(stderr, job->changes, has_color);
+    if (job->settled && !job->is_json)
+        return changes_print_settled(stderr, job->settled, "applied");
+    if (job->settled)
+        return json_array_size(json_object_get(job->settled, "skipped"));
+    if (!job->is_json)
+        (void)fprintf(stderr, job->run->status == RUN_SUCCESS
+                                  ? "nothing was applied; --apply writes it\n"
+                                  : "nothing was applied: the program did not succeed\n");
+    return 0;
+}
+
+static int finish(struct job *job)
+{
+    struct error err = {0};
+
+    if (job->run->error.code != E_NONE)
+        return fail(job, &job->run->error);
+    name_the_flag(job->run, job->remote.result);
+    if (!job->is_json)
+        print_human(job);
+    if (!job->is_json)
+        print_receipt(job);
+    if (print_pictures(job, &err) < 0 || (job->is_json && print_json(job, &err) < 0))
+        return cmd_fail_run(&err);
+    return print_changes(job) > 0 ? CMD_EXIT_OWN : run_status_exit(job->run);
+}
+
+/* --- the run --- */
+
+static void on_done(struct run *run)
+{
+    struct job *job = run->user;
+
+    job->is_done = true;
+    loop_stop(job->engine.loop);
+}
+
+static void on_signal(void *arg)
+{
+    struct job *job = arg;
+
+    if (job->is_closing) /* asked twice: go, the kernel of Linux cleans up behind us */
+        loop_stop(job->engine.loop);
+    job->is_closing = true;
+    pool_cancel(job->engine.pool, job->run);
+}
+
+static int execute(struct job *job, struct error *err)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP};
+    struct loop_watch *watches[ARRAY_SIZE(signals)] = {0};
+    int r;
+
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        watches[i] = loop_watch_signal(job->engine.loop, signals[i], on_signal, job);
+    job->run->user = job;
+    job->run->on_done = on_done;
+    job->run->on_event = on_event;
+    job->consent.on_closed = on_closed;
+    job->consent.user = job;
+    pool_submit(job->engine.pool, job->run);
+    r = job->is_done ? 0 : loop_run(job->engine.loop, err);
+    consent_done(&job->consent); /* before its loop */
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        loop_watch_free(watches[i]);
+    if (r == 0 && !job->is_done)
+        r = error_set(err, E_BUSY, "interrupted twice; the run was given up");
+    return r;
+}
+
+/* --- the same on a server --- */
+
+static int prepare_remote(struct job *job, struct request *request, struct error *err)
+{
+    struct run *run = job->run = run_new();
+
+    if (!run)
+        return error_memory(err);
+    if (job->applies || job->has_diffs) {
+        error_set(err, E_INVALID, "--apply and --diff do not work with --server");
+        return error_hint(err, "`belljar session diff` and `belljar session apply` are");
+    }
+    if (request->config) {
+        error_set(err, E_INVALID, "a server has its own settings: it does not take --config");
+        return error_hint(err, "leave it out, or run without --server and --session");
+    }
+    if (pick_language(&job->asked, request, err) < 0 || read_code(job, request, err) < 0 ||
+        read_input(job, request, err) < 0)
+        return -1;
+    if (request->save && save_open(&job->save, request->save, request->file, err) < 0)
+        return -1;
+    run->language = job->asked.language;
+    run->has_input = job->asked.input.data != NULL;
+    /* Limits are the server's but for those that were asked for, which hints name; it drops what is
+     * too much, and here there is room for all that comes. */
+    run->limits = (struct run_limits){0};
+    config_limits(job->config, CONFIG_FLAG, &run->limits);
+    run->limits.output_bytes = LIMIT_OUTPUT_BYTES_MAX;
+    run_stream_done(&run->out);
+    run_stream_done(&run->err);
+    run_stream_init(&run->out, 4 * LIMIT_OUTPUT_BYTES_MAX);
+    run_stream_init(&run->err, 4 * LIMIT_OUTPUT_BYTES_MAX);
+    return 0;
+}
+
+static int execute_remote(struct job *job, struct request *request, struct error *err)
+{
+    if (prepare_remote(job, request, err) < 0)
+        return -1;
+    outlet_init(&job->out, STDOUT_FILENO, job->config->color);
+    outlet_init(&job->err, STDERR_FILENO, job->config->color);
+    job->run->user = job;
+    if (!job->is_json)
+        job->run->on_event = on_event;
+    return remote_run(&job->remote, job->config, &job->asked, job->run, err);
+}
+
+static void job_done(struct job *job)
+{
+    remote_done(&job->remote);
+    consent_done(&job->consent);
+    engine_close(&job->engine);
+    store_free(job->kept);
+    save_done(&job->save);
+    json_decref(job->changes);
+    json_decref(job->settled);
+    if (job->run) {
+        layers_unref(job->run->cow);
+        run_free(job->run);
+    }
+    run_request_done(&job->asked);
+    buf_done(&job->code);
+    buf_done(&job->input);
+    profiles_free(job->profiles);
+    config_free(job->config);
+}
+
+int cmd_run(int argc, char **argv)
+{
+    cleanup(job_done) struct job job = {.config = config_new(), .save = {.dir = -1}};
+    struct request request = {0};
+    struct error err = {0};
+    int r;
+
+    if (!job.config) {
+        error_memory(&err);
+        return cmd_fail_run(&err);
+    }
+    r = parse(&job, &request, argc, argv);
+    if (r > 0)
+        return r - 1;
+    remote_init(&job.remote);
+    consent_open(&job.consent);
+    job.remote.consent = &job.consent;
+    if (config_load(job.config, request.config, &err) < 0)
+        return fail(&job, &err);
+    if (remote_is_wanted(&job.remote, job.config))
+        return execute_remote(&job, &request, &err) < 0 ? fail(&job, &err) : finish(&job);
+    if (start_engine(&job, &err) < 0 || prepare(&job, &request, &err) < 0)
+        return fail(&job, &err);
+    outlet_init(&job.out, STDOUT_FILENO, job.config->color);
+    outlet_init(&job.err, STDERR_FILENO, job.config->color);
+    r = execute(&job, &err);
+    if (job.run->n_grants)
+        engine_end(&job.engine);
+    if (r == 0)
+        r = settle_changes(&job, &err);
+    return r < 0 ? fail(&job, &err) : finish(&job);
+}

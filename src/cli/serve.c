@@ -1,0 +1,633 @@
+/* belljar serve: the engine behind HTTP.
+ *
+ * One process, one loop. The order in which things are opened is the order in which a mistake is
+ * cheap: settings, tokens and sockets first, then the warm interpreter; requests are taken at once
+ * and wait for it. Told to stop, the server takes no new work, lets running programs finish for a
+ * while, interrupts what is left, and frees everything; told twice, it goes at once, and the kernel
+ * of Linux cleans up behind it.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/log.h"
+#include "base/paths.h"
+#include "base/service.h"
+#include "cli/cmd.h"
+#include "cli/request.h"
+#include "api/api.h"
+#include "compat/coderunner.h"
+#include "http/server.h"
+#include "http/listen.h"
+#include "mcp/http.h"
+#include "mcp/tools.h"
+#include "admit/admit.h"
+#include "admit/quota.h"
+#include "engine/engine.h"
+
+/* From the interrupt of what still runs to giving it up. */
+#define INTERRUPT_MS 5000
+
+/* Bodies of all requests together, while they are being read. */
+#define BODIES_BYTES ((uint64_t)256 * MIB)
+
+/* Runs at once where the settings do not say. */
+#define RUNS_PER_CORE 16
+
+/* Answers that wait for readers who take their time. */
+#define ANSWERS_BYTES (256 * MIB)
+
+/* Programs with their input and files, from the request to their end. */
+#define PENDING_BYTES (256 * MIB)
+
+/* Answers kept for repeated requests. */
+#define KEPT_ANSWERS 100
+#define KEPT_KEYED   1000 /* asked for under a key: a whole batch */
+#define KEPT_BYTES   (64 * MIB)
+#define KEPT_MS      ((uint64_t)60 * 60 * 1000)
+
+/* Clients that speak MCP and have a session with us, of all owners together; and after how long one
+ * that is not heard of is given up where sessions have no such clock. */
+#define MCP_SESSIONS 1024
+#define MCP_IDLE_MS  ((uint64_t)24 * 60 * 60 * 1000)
+
+struct serve {
+    struct config *config;
+    bool needs_no_token;
+    struct auth *auth;
+    char *token_path;
+    char first_token[TOKEN_LEN + 1]; /* until the engine hides it */
+    struct profiles *profiles;
+    struct engine engine;
+    struct spool_store *store;
+    struct sessions *sessions;
+    struct queue *queue;
+    struct jobs *jobs;
+    struct coderunner *coderunner;
+    struct once *once;
+    struct store *kept;
+    struct api api;
+    struct mcp_host mcp;
+    struct router router;
+    struct tls *tls;
+    struct http_server *http;
+    struct metrics metrics;
+    struct listen_unix unix_socket;
+    struct loop_watch *grace;
+    int sockets[SERVICE_SOCKETS_MAX]; /* that a service manager has opened */
+    int n_sockets;
+    int n_signals;
+    bool is_told; /* the trail knows that we run */
+};
+
+enum { OPT_HELP = 'h', OPT_CONFIG = 256, OPT_NO_AUTH };
+
+static const struct option own_options[] = {
+    {"help",    no_argument,       NULL, OPT_HELP   },
+    {"config",  required_argument, NULL, OPT_CONFIG },
+    {"no-auth", no_argument,       NULL, OPT_NO_AUTH},
+};
+
+static int help(void)
+{
+    (void)printf(
+        "usage: belljar serve [OPTION]…\n"
+        "Serve requests over HTTP from a pool of warm sandboxes. Defaults are in parentheses.\n\n"
+        "  --no-auth             accept requests without a token; only on loopback addresses\n"
+        "  --config FILE         read this file instead of the usual ones\n");
+    config_print_flags(stdout, "serve");
+    (void)printf(
+        "\nThe profile and limits are the defaults of requests that do not set their own.\n"
+        "example: belljar serve --listen 127.0.0.1:8222\n");
+    return 0;
+}
+
+/* Returns 0, or the exit code + 1 when there is nothing more to do. */
+static int parse(struct serve *serve, const char **ret_config, int argc, char **argv)
+{
+    const struct cmd_place places[] = {
+        {OPT_CONFIG,  .word = ret_config            },
+        {OPT_NO_AUTH, .flag = &serve->needs_no_token},
+    };
+
+    return request_read_flags(&(struct request_flags){own_options, ARRAY_SIZE(own_options), places,
+                                                      ARRAY_SIZE(places), help},
+                              serve->config, argc, argv);
+}
+
+/* --- opening --- */
+
+static void on_note(void *user, const char *text)
+{
+    if (log_has(LOG_ERROR))
+        LOG_EVENT(LOG_ERROR, "trail", {"message", text});
+    else
+        cmd_note(user, text);
+}
+
+/* What a removed token has opened ends with it: its name may be given to somebody else. */
+static void on_removed(void *user, struct caller *caller)
+{
+    struct serve *serve = user;
+
+    if (serve->jobs)
+        jobs_forget(serve->jobs, caller->name);
+    if (serve->once)
+        once_forget(serve->once, caller->name);
+    if (serve->api.mcp)
+        mcp_http_forget(serve->api.mcp, caller->name);
+    if (serve->sessions)
+        sessions_close(serve->sessions, caller->name, "its owner's token was removed");
+}
+
+static void on_trouble(void *user, const struct error *err)
+{
+    (void)user;
+    if (err->code == E_NONE)
+        LOG_EVENT(LOG_INFO, "tokens", {"message", "the token file can be read again"});
+    else
+        LOG_EVENT(LOG_ERROR, "tokens", {"message", err->message ? err->message : "out of memory"});
+}
+
+/* What a program has left where it must not: settings of shells, of git, of agents. */
+static void open_log(const struct config *config)
+{
+    log_open(STDERR_FILENO, strcmp(config->log_format, "json") == 0 ? LOG_JSON : LOG_TEXT,
+             log_level_of(config->log_level));
+}
+
+static void on_first(void *user, const char *token, size_t len)
+{
+    struct serve *serve = user;
+
+    memcpy(serve->first_token, token, len < TOKEN_LEN ? len : TOKEN_LEN);
+}
+
+/* Whoever finds our token, by whatever mistake, does not get it out in a program's output. */
+static int hide_token(struct serve *serve, struct error *err)
+{
+    int r = 0;
+
+    if (*serve->first_token)
+        r = engine_hide(&serve->engine, serve->first_token, strlen(serve->first_token), err);
+    explicit_bzero(serve->first_token, sizeof(serve->first_token));
+    return r;
+}
+
+static int open_auth(struct serve *serve, struct error *err)
+{
+    const struct config *config = serve->config;
+    cleanup_free char *tokens = NULL;
+    struct auth_options options = {
+        .on_removed = on_removed, .on_trouble = on_trouble, .on_first = on_first, .user = serve};
+
+    if (serve->needs_no_token || strcmp(config->auth, "none") == 0)
+        return auth_open(&options, &serve->auth, err);
+    serve->token_path =
+        *config->token_file ? strdup(config->token_file) : paths_state("token", err);
+    tokens = *config->tokens_file ? strdup(config->tokens_file) : paths_state("tokens.toml", err);
+    if (!serve->token_path || !tokens)
+        return err->code == E_NONE ? error_memory(err) : -1;
+    options.token_path = serve->token_path;
+    options.tokens_path = tokens;
+    return auth_open(&options, &serve->auth, err);
+}
+
+/* Each connection and each sandbox needs descriptors: as many as we may have. */
+static void raise_descriptors(void)
+{
+    struct rlimit limit;
+
+    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur < limit.rlim_max) {
+        limit.rlim_cur = limit.rlim_max;
+        (void)setrlimit(RLIMIT_NOFILE, &limit);
+    }
+}
+
+/* What the trail took on behalf of a token. */
+static void on_written(void *user, const char *owner, size_t bytes)
+{
+    const struct serve *serve = user;
+    struct caller *c = owner ? auth_next(serve->auth, NULL) : NULL;
+
+    for (; c; c = auth_next(serve->auth, c))
+        if (strcmp(c->name, owner) == 0)
+            quota_spend_trail(c, loop_now_ns(), (double)bytes);
+}
+
+/* Whether there is more than one token, so that shares matter. */
+static bool has_others(void *user)
+{
+    const struct serve *serve = user;
+    size_t known = 0;
+
+    for (const struct caller *c = auth_next(serve->auth, NULL); c; c = auth_next(serve->auth, c))
+        known += c->is_known;
+    return known > 1;
+}
+
+static int open_engine(struct serve *serve, struct error *err)
+{
+    const struct config *config = serve->config;
+    const struct engine_stock stock = {
+        .size = config->pool_size < 0 ? POOL_AUTO : (size_t)config->pool_size,
+        .hot = config->pool_hot < 0 ? POOL_AUTO : (size_t)config->pool_hot,
+        .warm = true,
+    };
+    struct sessions_options sessions;
+    const struct profile *profile;
+    struct run_limits limits;
+
+    raise_descriptors();
+    quota_limit_trail(config->trail_mb_per_hour ? (double)config->trail_mb_per_hour * (double)MIB
+                                                : -1);
+    if (profiles_open(config, &serve->profiles, err) < 0 ||
+        profiles_get(serve->profiles, NULL, &profile, err) < 0)
+        return -1;
+    admit_limits(config, profile, &limits);
+    if (engine_open(&serve->engine, config, &stock, &limits, err) < 0 ||
+        hide_token(serve, err) < 0 ||
+        engine_open_trail(
+            &serve->engine, config,
+            &(struct witness_options){.on_note = on_note, .on_written = on_written, .user = serve},
+            err) < 0)
+        return -1;
+    if (engine_open_guard(&serve->engine, err) < 0)
+        return -1;
+    sessions = engine_sessions(&serve->engine, config);
+    sessions.has_others = has_others;
+    sessions.user = serve;
+    return sessions_new(serve->engine.loop, serve->engine.pool, &sessions, &serve->sessions, err);
+}
+
+/* Whole outputs go to files without a name beside our state; where that is no place for them, to
+ * memory. */
+static int open_store(struct serve *serve, struct error *err)
+{
+    cleanup_free char *dir = paths_state(".", NULL);
+
+    return spool_store_new(dir, LIMIT_SPOOL_TOTAL, &serve->store, err);
+}
+
+/* A program that waits costs nothing, one that runs a share of the cores and its memory. */
+static size_t runs_at_once(const struct config *config)
+{
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+    if (config->runs_max >= 0)
+        return config->runs_max ? (size_t)config->runs_max : 1;
+    return RUNS_PER_CORE * (size_t)(cores > 0 ? cores : 1);
+}
+
+/* Clients that forget to say goodbye are given up like sessions are. */
+static int open_mcp(struct serve *serve, struct error *err)
+{
+    const struct config *config = serve->config;
+    struct mcp_http_options options = {
+        .loop = serve->engine.loop,
+        .max_sessions = MCP_SESSIONS,
+        .idle_ms =
+            config->session_idle_s > 0 ? (uint64_t)(config->session_idle_s * 1000) : MCP_IDLE_MS,
+    };
+
+    if (config->authorization_servers.count && !*config->mcp_resource)
+        return error_set(err, E_INVALID, "`authorization_servers` needs `mcp_resource`");
+    serve->mcp = (struct mcp_host){.api = &serve->api};
+    if (mcp_host_open(&serve->mcp, config->mcp_compat, err) < 0)
+        return -1;
+    options.server = serve->mcp.server;
+    return mcp_http_new(&options, &serve->api.mcp, err);
+}
+
+/* Runs: the queue in front of them, and what is kept of them. */
+static int open_jobs(struct serve *serve, struct error *err)
+{
+    const struct queue_options queue = {
+        .max_running = runs_at_once(serve->config),
+        .max_waiting = (size_t)serve->config->queue_max,
+        .wait_ms = (uint64_t)(serve->config->queue_timeout_s * 1000),
+        .reserved = runs_at_once(serve->config) / 4,
+    };
+    struct jobs_options jobs = {
+        .loop = serve->engine.loop,
+        .pool = serve->engine.pool,
+        .sessions = serve->sessions,
+        .metrics = &serve->metrics,
+        .witness = serve->engine.witness,
+        .max_kept = KEPT_ANSWERS,
+        .max_keyed = KEPT_KEYED,
+        .max_bytes = KEPT_BYTES,
+        .max_age_ms = KEPT_MS,
+        .max_pending = PENDING_BYTES,
+    };
+
+    if (open_store(serve, err) < 0 || once_new(&serve->once, err) < 0 ||
+        queue_new(serve->engine.loop, &queue, &serve->queue, err) < 0)
+        return -1;
+    jobs.once = serve->once;
+    jobs.queue = serve->queue;
+    jobs.store = serve->store;
+    return jobs_new(&jobs, &serve->jobs, err);
+}
+
+/* Nobody locks others out by himself. */
+static size_t share_of(const struct config *config, int64_t wanted)
+{
+    size_t all = (size_t)config->http_connections;
+
+    if (wanted < 0)
+        return all / 2;
+    return wanted ? (size_t)wanted : 1;
+}
+
+static int open_http(struct serve *serve, struct error *err)
+{
+    const struct http_options http = {
+        .max_connections = (size_t)serve->config->http_connections,
+        .max_per_peer = share_of(serve->config, serve->config->http_connections_per_address),
+        .idle_ms = (uint64_t)(serve->config->http_idle_s * 1000),
+        .body_total = BODIES_BYTES,
+        .answers_total = ANSWERS_BYTES,
+        .on_head = route_on_head,
+        .on_whole = route_on_whole,
+        .user = &serve->router,
+    };
+
+    serve->router = (struct router){
+        .tables = api_tables,
+        .config = serve->config,
+        .auth = serve->auth,
+        .witness = serve->engine.witness,
+        .api = &serve->api,
+        .loop = serve->engine.loop,
+        .metrics = &serve->metrics,
+        .max_per_caller = share_of(serve->config, serve->config->http_connections_per_token)};
+    return http_new(serve->engine.loop, &http, &serve->http, err);
+}
+
+static int open_api(struct serve *serve, struct error *err)
+{
+    if (open_jobs(serve, err) < 0 || coderunner_new(&serve->coderunner, err) < 0 ||
+        open_http(serve, err) < 0)
+        return -1;
+    loop_on_turn(serve->engine.loop, metrics_add_turn, &serve->metrics);
+    serve->kept = store_open_usual(NULL);
+    serve->api = (struct api){
+        .config = serve->config,
+        .loop = serve->engine.loop,
+        .pool = serve->engine.pool,
+        .sessions = serve->sessions,
+        .profiles = serve->profiles,
+        .jobs = serve->jobs,
+        .coderunner = serve->coderunner,
+        .queue = serve->queue,
+        .once = serve->once,
+        .auth = serve->auth,
+        .witness = serve->engine.witness,
+        .metrics = &serve->metrics,
+        .http = serve->http,
+        .kept = serve->kept,
+    };
+    return open_mcp(serve, err);
+}
+
+static int open_tls(struct serve *serve, struct error *err)
+{
+    const struct config *config = serve->config;
+
+    if (!*config->tls_cert && !*config->tls_key)
+        return 0;
+    if (!*config->tls_cert || !*config->tls_key)
+        return error_set(err, E_INVALID, "`tls_cert` and `tls_key` belong together");
+    return tls_open(config->tls_cert, config->tls_key, &serve->tls, err);
+}
+
+/* Beyond this machine tokens must not travel in clear, and somebody has to have one. */
+static int check_beyond(const struct serve *serve, struct error *err)
+{
+    if (serve->tls && serve->token_path)
+        return 0;
+    error_set(err, E_DENIED, "listening beyond this machine needs TLS and a token");
+    return error_hint(err, "give --tls-cert and --tls-key, or listen on 127.0.0.1");
+}
+
+static int open_tcp(struct serve *serve, int *ret_port, struct error *err)
+{
+    struct listen_address address;
+    cleanup_close int fd = listen_tcp(serve->config->listen, err);
+
+    if (fd < 0 || listen_look(fd, &address, err) < 0 ||
+        (!address.is_loopback && check_beyond(serve, err) < 0))
+        return -1;
+    *ret_port = address.port;
+    return http_listen(serve->http, take_fd(fd), serve->tls, err);
+}
+
+static int open_unix(struct serve *serve, struct error *err)
+{
+    const char *path = serve->config->socket;
+    cleanup_free char *usual = NULL;
+    int fd;
+
+    if (strcmp(path, "none") == 0)
+        return 0;
+    if (!*path) {
+        usual = paths_runtime("http.sock", err);
+        if (!usual)
+            return -1;
+        path = usual;
+    }
+    fd = listen_unix_open(&serve->unix_socket, path, err);
+    return fd < 0 ? -1 : http_listen(serve->http, fd, NULL, err);
+}
+
+/* A socket of the service manager's. TLS is for those of the network. */
+static int take_socket(struct serve *serve, int i, struct error *err)
+{
+    struct listen_address address;
+
+    if (listen_look(serve->sockets[i], &address, err) < 0 ||
+        (!address.is_unix && !address.is_loopback && check_beyond(serve, err) < 0))
+        return -1;
+    return http_listen(serve->http, take_fd(serve->sockets[i]), address.is_unix ? NULL : serve->tls,
+                       err);
+}
+
+/* What a service manager has opened is all there is: it was told where. */
+static int open_sockets(struct serve *serve, int *ret_port, struct error *err)
+{
+    if (open_tls(serve, err) < 0)
+        return -1;
+    for (int i = 0; i < serve->n_sockets; i++)
+        if (take_socket(serve, i, err) < 0)
+            return -1;
+    if (serve->n_sockets)
+        return 0;
+    return open_tcp(serve, ret_port, err) < 0 ? -1 : open_unix(serve, err);
+}
+
+/* The address, with the port that the kernel may have chosen. */
+static void announce_address(const struct serve *serve, int port)
+{
+    const char *colon = strrchr(serve->config->listen, ':');
+
+    if (serve->n_sockets) {
+        (void)printf("belljar: listening on %d sockets of the service manager\n", serve->n_sockets);
+        return;
+    }
+    (void)printf("belljar: listening on %s://%.*s:%d\n", serve->tls ? "https" : "http",
+                 (int)(colon - serve->config->listen), serve->config->listen, port);
+    if (serve->unix_socket.path)
+        (void)printf("belljar: listening on %s\n", serve->unix_socket.path);
+}
+
+static void announce(const struct serve *serve, int port)
+{
+    announce_address(serve, port);
+    if (serve->token_path && !auth_has_first(serve->auth))
+        (void)printf("belljar: a token is needed (`belljar token list`)\n");
+    else if (serve->token_path)
+        (void)printf("belljar: the token is in %s\n", serve->token_path);
+    else
+        (void)printf("belljar: no token is needed\n");
+    (void)fflush(stdout);
+    service_notify("READY=1\nSTATUS=Takes requests");
+}
+
+/* --- stopping --- */
+
+static void on_idle(void *arg)
+{
+    struct serve *serve = arg;
+
+    loop_stop(serve->engine.loop);
+}
+
+static void on_grace(void *arg)
+{
+    struct serve *serve = arg;
+
+    if (serve->n_signals > 1) { /* they did not stop either */
+        loop_stop(serve->engine.loop);
+        return;
+    }
+    serve->n_signals++;
+    jobs_cancel_all(serve->jobs);
+    loop_timer_start(serve->grace, INTERRUPT_MS);
+}
+
+static void on_signal(void *arg)
+{
+    struct serve *serve = arg;
+
+    if (serve->n_signals++) {
+        loop_stop(serve->engine.loop);
+        return;
+    }
+    service_notify("STOPPING=1\nSTATUS=Waits for programs that run");
+    serve->router.is_stopping = true;
+    jobs_close(serve->jobs);
+    mcp_http_stop(serve->api.mcp);
+    http_stop(serve->http, on_idle, serve);
+    loop_timer_start(serve->grace, (uint64_t)(serve->config->stop_grace_s * 1000));
+}
+
+/* A terminal that goes away takes its server along. Where there is none, it is the operator, who
+ * has changed something. */
+static void on_hangup(void *arg)
+{
+    struct serve *serve = arg;
+
+    if (isatty(STDIN_FILENO)) {
+        on_signal(serve);
+        return;
+    }
+    auth_refresh(serve->auth);
+    LOG_EVENT(LOG_INFO, "reload", {"message", "the token file was looked at"});
+}
+
+/* Nobody is told that we are there before a signal to stop would be heard. */
+static int run_loop(struct serve *serve, int port, struct error *err)
+{
+    static const int signals[] = {SIGINT, SIGTERM};
+    struct loop_watch *watches[ARRAY_SIZE(signals)] = {0}, *hangup;
+    int r;
+
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        watches[i] = loop_watch_signal(serve->engine.loop, signals[i], on_signal, serve);
+    hangup = loop_watch_signal(serve->engine.loop, SIGHUP, on_hangup, serve);
+    serve->grace = loop_timer(serve->engine.loop, on_grace, serve);
+    if (serve->grace) {
+        announce(serve, port);
+        r = loop_run(serve->engine.loop, err);
+    } else {
+        r = error_memory(err);
+    }
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        loop_watch_free(watches[i]);
+    loop_watch_free(hangup);
+    loop_watch_free(serve->grace);
+    return r;
+}
+
+/* Clients first, then sandboxes, then what both stood on. */
+static void serve_done(struct serve *serve)
+{
+    http_free(serve->http);
+    mcp_http_free(serve->api.mcp);
+    mcp_host_close(&serve->mcp);
+    tls_free(serve->tls);
+    /* Its janitor lives in our cgroup, which the engine gives back. */
+    listen_unix_done(&serve->unix_socket);
+    if (serve->sessions)
+        sessions_end(serve->sessions);
+    pool_free(take_ptr(serve->engine.pool));
+    sessions_free(serve->sessions);
+    coderunner_free(serve->coderunner);
+    queue_free(serve->queue);
+    jobs_free(serve->jobs);
+    once_free(serve->once);
+    spool_store_free(serve->store);
+    store_free(serve->kept);
+    if (serve->is_told)
+        (void)witness_server(serve->engine.witness, "stop", NULL, NULL);
+    engine_close(&serve->engine);
+    profiles_free(serve->profiles);
+    auth_free(serve->auth);
+    free(serve->token_path);
+    config_free(serve->config);
+    log_close();
+}
+
+int cmd_serve(int argc, char **argv)
+{
+    cleanup(serve_done) struct serve serve = {.config = config_new(), .unix_socket = {.lock = -1}};
+    const char *config_path = NULL;
+    struct error err = {0};
+    int port = 0, r;
+
+    if (!serve.config) {
+        error_memory(&err);
+        return cmd_fail(&err);
+    }
+    r = parse(&serve, &config_path, argc, argv);
+    if (r > 0)
+        return r - 1;
+    /* Before anything else has descriptors, which would have the sockets' numbers. */
+    service_open();
+    serve.n_sockets = service_sockets(serve.sockets, &err);
+    if (serve.n_sockets < 0)
+        return cmd_fail(&err);
+    if (config_load(serve.config, config_path, &err) < 0 || open_auth(&serve, &err) < 0 ||
+        open_engine(&serve, &err) < 0 || open_api(&serve, &err) < 0 ||
+        open_sockets(&serve, &port, &err) < 0 ||
+        witness_server(serve.engine.witness, "start", serve.config, &err) < 0)
+        return cmd_fail(&err);
+    serve.is_told = true;
+    open_log(serve.config);
+    return run_loop(&serve, port, &err) < 0 ? cmd_fail(&err) : 0;
+}

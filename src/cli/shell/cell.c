@@ -1,0 +1,195 @@
+/* One cell: handed to the session, and what comes back of it, as it comes. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/paths.h"
+#include "base/stream.h"
+#include "cli/shell/shell.h"
+#include "api/display.h"
+#include "api/result.h"
+#include "admit/tokens.h"
+
+/* Of one text that was shown with display(). */
+#define SHOWN_MAX (64 * KIB)
+
+/* Picture and its escape sequences. */
+#define DRAWN_MAX (16 * MIB)
+
+static void clear_progress(struct shell *shell)
+{
+    if (shell->has_progress)
+        (void)file_write_all(STDERR_FILENO, "\r\033[K", 4);
+    shell->has_progress = false;
+}
+
+/* One line that is written over and over; nothing where there is no terminal to do that. */
+static void show_progress(struct shell *shell, const struct run_event *event)
+{
+    cleanup(buf_done) struct buf line = {0};
+    cleanup(buf_done) struct buf text = {0};
+
+    if (!shell->err.is_terminal)
+        return;
+    buf_init(&line, 4 * KIB);
+    buf_init(&text, 2 * KIB);
+    if (terminal_line(event->data, event->len < 60 ? event->len : 60, &text, NULL) < 0)
+        return;
+    if (event->total)
+        (void)buf_printf(&line, NULL, "\r\033[K%3.0f %% %s",
+                         100.0 * (double)(event->done < event->total ? event->done : event->total) /
+                             (double)event->total,
+                         buf_str(&text));
+    else
+        (void)buf_printf(&line, NULL, "\r\033[K%llu %s", (unsigned long long)event->done,
+                         buf_str(&text));
+    (void)file_write_all(STDERR_FILENO, buf_str(&line), line.len);
+    shell->has_progress = true;
+}
+
+static int find_place(struct shell *shell, struct error *err)
+{
+    if (shell->pictures)
+        return 0;
+    shell->pictures = paths_state("pictures", err);
+    if (!shell->pictures)
+        return -1;
+    if (mkdir(shell->pictures, S_IRWXU) < 0 && errno != EEXIST)
+        return error_errno(err, "make `%s`", shell->pictures);
+    return 0;
+}
+
+static void show_picture(struct shell *shell, const struct run_form *form, uint32_t width,
+                         uint32_t height)
+{
+    cleanup(buf_done) struct buf drawn = {0};
+    cleanup_free char *path = NULL;
+    struct error err = {0};
+
+    buf_init(&drawn, DRAWN_MAX);
+    if (picture_draw(shell->protocol, form, &drawn))
+        (void)file_write_all(STDOUT_FILENO, buf_str(&drawn), drawn.len);
+    if (find_place(shell, &err) < 0 ||
+        picture_save(shell->pictures, "picture", form, &path, &err) < 0)
+        shell_fail(shell, &err);
+    else if (width && height)
+        shell_say("picture %ux%u: %s", width, height, path);
+    else
+        shell_say("picture: %s", path);
+}
+
+/* The value of an expression was echoed already, and comes here without text. */
+static void show_text(struct shell *shell, const struct run_display *display)
+{
+    const struct run_form *form = run_display_form(display, "text/plain");
+    cleanup(buf_done) struct buf visible = {0};
+    struct terminal terminal;
+    size_t len = form ? (form->len < SHOWN_MAX ? form->len : SHOWN_MAX) : 0;
+
+    if (!len)
+        return;
+    buf_init(&visible, 8 * SHOWN_MAX);
+    terminal_begin(&terminal, false);
+    if (shell->out.is_terminal ? terminal_feed(&terminal, form->data, len, &visible, NULL) < 0 ||
+                                     terminal_finish(&terminal, &visible, NULL) < 0
+                               : buf_add(&visible, form->data, len, NULL) < 0)
+        return;
+    if (form->data[len - 1] != '\n')
+        (void)buf_add_str(&visible, "\n", NULL);
+    (void)file_write_all(STDOUT_FILENO, buf_str(&visible), visible.len);
+}
+
+static void on_event(struct run *run, const struct run_event *event)
+{
+    struct shell *shell = run->user;
+    const struct run_form *picture;
+    uint32_t width, height;
+
+    if (event->kind == RUN_EVENT_PROGRESS) {
+        show_progress(shell, event);
+        return;
+    }
+    clear_progress(shell);
+    if (event->kind == RUN_EVENT_DISPLAY) {
+        picture = display_picture(event->display, &width, &height);
+        if (picture)
+            show_picture(shell, picture, width, height);
+        else
+            show_text(shell, event->display);
+    } else if (outlet_pass(event->kind == RUN_EVENT_STDERR ? &shell->err : &shell->out, run,
+                           event) < 0) {
+        shell->exit_code = 130; /* nobody reads us any more */
+        shell_end(shell);
+    }
+}
+
+static void on_done(struct run *run)
+{
+    struct shell *shell = run->user;
+    cleanup(buf_done) struct buf text = {0};
+
+    clear_progress(shell);
+    outlet_finish(&shell->out, &run->out);
+    outlet_finish(&shell->err, &run->err);
+    shell->cell = NULL;
+    if (run->error.code != E_NONE) {
+        shell_fail(shell, &run->error);
+    } else {
+        buf_init(&text, SIZE_MAX / 2);
+        if (result_cell(run, shell->has_color, &text, NULL) == 0)
+            (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
+        shell->exit_code = run_status_exit(run);
+    }
+    run_free(run);
+    shell_ask(shell);
+}
+
+static int make_cell(struct shell *shell, struct run **ret_cell, struct error *err)
+{
+    struct admission admission = shell_admission(shell);
+    const struct run_request asked = {
+        .code = {shell->text.data, shell->text.len},
+        .language = shell->language,
+        .auto_print = shell->language == RUN_PYTHON,
+    };
+
+    if (!shell->session)
+        return error_set(err, E_NOT_FOUND, "the session has ended");
+    admission.has_skills = admission.may_keep = true;
+    if (admit_request(&admission, &asked, ret_cell, err) < 0)
+        return -1;
+    (*ret_cell)->user = shell;
+    (*ret_cell)->on_event = on_event;
+    (*ret_cell)->on_done = on_done;
+    return 0;
+}
+
+void shell_run_cell(struct shell *shell)
+{
+    struct error err = {0};
+    struct run *cell = NULL;
+
+    if (make_cell(shell, &cell, &err) < 0) {
+        shell_fail(shell, &err);
+        buf_clear(&shell->text);
+        shell_ask(shell);
+        return;
+    }
+    shell_learn(shell, buf_str(&shell->text));
+    buf_clear(&shell->text);
+    shell->cell = cell;
+    shell->is_interrupted = false;
+    session_submit(shell->session, cell);
+}
+
+void shell_interrupt(struct shell *shell)
+{
+    if (shell->is_interrupted)
+        shell_say("stopping the cell; its kernel is killed if it does not react");
+    shell->is_interrupted = true;
+    if (shell->session && !session_interrupt(shell->session))
+        session_cancel(shell->session, shell->cell); /* it waits for its sandbox */
+}

@@ -1,0 +1,472 @@
+/* belljar shell: a prompt into a session in a sandbox of its own.
+ *
+ * Lines come from the editor (terminal/editor.c) until they are a whole cell (terminal/cell.c), or from a
+ * pipe, where the same rules hold and nobody is prompted. One cell runs at a time, and while it
+ * does nobody is asked for a line.
+ */
+#include <locale.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "base/cleanup.h"
+#include "base/file.h"
+#include "base/paths.h"
+#include "cli/cmd.h"
+#include "cli/shell/shell.h"
+#include "terminal/cell.h"
+#include "admit/admit.h"
+#include "admit/tokens.h"
+#include "store/store.h"
+
+#define SESSIONS_MAX 64
+
+/* --- words for the person --- */
+
+/* What is said may hold names of a program's making. */
+static void print(const char *before, const char *text)
+{
+    cleanup(buf_done) struct buf line = {0};
+
+    buf_init(&line, MIB);
+    (void)buf_add_str(&line, before, NULL);
+    (void)terminal_line(text, strlen(text), &line, NULL);
+    (void)buf_add_str(&line, "\n", NULL);
+    (void)file_write_all(STDERR_FILENO, buf_str(&line), line.len);
+}
+
+void shell_say(const char *fmt, ...)
+{
+    cleanup_free char *text = NULL;
+    va_list args;
+
+    va_start(args, fmt);
+    if (vasprintf(&text, fmt, args) < 0)
+        text = NULL;
+    va_end(args);
+    if (text)
+        print("", text);
+}
+
+void shell_fail(struct shell *shell, struct error *err)
+{
+    shell->exit_code = error_code_exit(err->code);
+    (void)cmd_fail(err);
+}
+
+/* --- lines --- */
+
+void shell_end(struct shell *shell)
+{
+    shell->is_ending = shell->is_over = true;
+    loop_stop(shell->engine.loop);
+}
+
+/* With its number where there is more than one session. */
+static const char *prompt(const struct shell *shell)
+{
+    static char text[32];
+    const char *sign = shell->language == RUN_PYTHON ? ">>> " : "$ ";
+    size_t count, number = shell_session_number(shell, &count);
+
+    if (shell->text.len)
+        sign = shell->language == RUN_PYTHON ? "... " : "> ";
+    if (count < 2)
+        return sign;
+    (void)snprintf(text, sizeof(text), "[%zu] %s", number, sign);
+    return text;
+}
+
+void shell_ask(struct shell *shell)
+{
+    if (shell->is_over)
+        return;
+    if (shell->is_ending || !shell->session)
+        shell_end(shell);
+    else
+        editor_ask(shell->editor, prompt(shell));
+}
+
+/* More of a cell, and its run when nothing is open any more. A paste is a whole, empty lines in it
+ * included: for the rules a line is behind it. */
+static void take(struct shell *shell, const char *text, bool is_paste)
+{
+    cleanup(buf_done) struct buf ended = {0};
+    struct error err = {0};
+
+    buf_init(&ended, (size_t)shell->config->code_bytes + 2);
+    if ((shell->text.len && buf_add_str(&shell->text, "\n", &err) < 0) ||
+        buf_add_str(&shell->text, text, &err) < 0 ||
+        buf_printf(&ended, &err, "%s%s", buf_str(&shell->text), is_paste ? "\n" : "") < 0) {
+        buf_clear(&shell->text);
+        shell_fail(shell, &err);
+    }
+    if (strspn(buf_str(&shell->text), " \t\r\n") == shell->text.len)
+        buf_clear(&shell->text);
+    if (shell->text.len && cell_is_complete(shell->language, buf_str(&ended)))
+        shell_run_cell(shell);
+    else
+        shell_ask(shell);
+}
+
+static void on_line(void *owner, const char *line)
+{
+    struct shell *shell = owner;
+
+    if (shell->text.len || *line != ' ') /* a space in front: not to be remembered */
+        editor_remember(shell->editor, line);
+    if (!shell->text.len && *line == ':')
+        shell_command(shell, line);
+    else
+        take(shell, line, false);
+}
+
+static void on_paste(void *owner, const char *text)
+{
+    struct shell *shell = owner;
+    cleanup_free char *copy = strdup(text);
+    char *line, *rest = copy;
+
+    while (rest && (line = strsep(&rest, "\n")))
+        editor_remember(shell->editor, line);
+    take(shell, text, true);
+}
+
+/* What was typed and not finished is run all the same: the language says what is missing. */
+static void on_end(void *owner, struct error *err)
+{
+    struct shell *shell = owner;
+
+    if (editor_is_interactive(shell->editor))
+        (void)file_write_all(STDERR_FILENO, "\n", 1);
+    shell->is_ending = true;
+    if (err) {
+        shell_fail(shell, err);
+        shell_end(shell);
+    } else if (shell->text.len) {
+        shell_run_cell(shell);
+    } else {
+        if (editor_is_interactive(shell->editor))
+            shell->exit_code = 0;
+        shell_end(shell);
+    }
+}
+
+static const struct editor_events editor_events = {on_line, on_paste, on_end, shell_complete};
+
+/* --- signals --- */
+
+static void on_interrupt(void *arg)
+{
+    struct shell *shell = arg;
+
+    if (shell->cell) {
+        shell_interrupt(shell);
+    } else if (!editor_is_interactive(shell->editor)) {
+        shell->exit_code = 130;
+        shell_end(shell);
+    } else {
+        (void)file_write_all(STDERR_FILENO, "^C\n", 3);
+        buf_clear(&shell->text);
+        editor_discard(shell->editor, prompt(shell));
+    }
+}
+
+static void on_terminate(void *arg)
+{
+    struct shell *shell = arg;
+
+    shell->exit_code = 130;
+    shell_end(shell);
+}
+
+static void on_resize(void *arg)
+{
+    struct shell *shell = arg;
+
+    editor_refresh(shell->editor);
+}
+
+static int loop_until_end(struct shell *shell, struct error *err)
+{
+    static const struct {
+        int sig;
+        loop_fn fn;
+    } signals[] = {
+        {SIGINT,   on_interrupt},
+        {SIGTERM,  on_terminate},
+        {SIGHUP,   on_terminate},
+        {SIGWINCH, on_resize   },
+        {SIGCONT,  on_resize   },
+    };
+    struct loop_watch *watches[ARRAY_SIZE(signals)] = {0};
+    int r = 0;
+
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        watches[i] = loop_watch_signal(shell->engine.loop, signals[i].sig, signals[i].fn, shell);
+    while (r == 0 && !shell->is_over)
+        r = loop_run(shell->engine.loop, err);
+    for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+        loop_watch_free(watches[i]);
+    return r;
+}
+
+/* --- options --- */
+
+enum { OPT_LANGUAGE = 'l', OPT_HELP = 'h', OPT_CONFIG = 256, OPT_ENV, OPT_SAVE, OPT_SETTING };
+
+static const struct option own_options[] = {
+    {"language", required_argument, NULL, OPT_LANGUAGE},
+    {"help",     no_argument,       NULL, OPT_HELP    },
+    {"config",   required_argument, NULL, OPT_CONFIG  },
+    {"env",      required_argument, NULL, OPT_ENV     },
+    {"save",     required_argument, NULL, OPT_SAVE    },
+};
+
+static int help(void)
+{
+    (void)printf("usage: belljar shell [OPTION]…\n\n"
+                 "Open a prompt in a sandbox that keeps variables and files from cell to cell.\n"
+                 "Time limits apply to each cell. Defaults are in parentheses.\n\n"
+                 "  -l LANGUAGE           python or bash (python); `:lang` changes it\n"
+                 "  --env NAME=VALUE      set an environment variable; repeatable\n"
+                 "  --save DIR            save pictures in DIR (below your state directory)\n"
+                 "  --config FILE         read this file instead of the usual ones\n");
+    config_print_flags(stdout, "shell");
+    (void)printf("\nexample: belljar shell --profile open --allow ~/data\n");
+    return 0;
+}
+
+struct choice {
+    const char *language, *config, *save;
+};
+
+/* Returns 0, or the exit code + 1 when there is nothing more to do. */
+static int parse(struct shell *shell, struct choice *choice, int argc, char **argv)
+{
+    struct option options[REQUEST_OPTIONS_MAX];
+    struct error err = {0};
+    int answer, index, r = 0;
+
+    request_options("shell", own_options, ARRAY_SIZE(own_options), OPT_SETTING, options);
+    opterr = 0;
+    while ((answer = cmd_getopt(argc, argv, ":l:h", options, &index)) >= 0) {
+        switch (answer) {
+        case OPT_LANGUAGE:
+            choice->language = optarg;
+            break;
+        case OPT_HELP:
+            return help() + 1;
+        case OPT_CONFIG:
+            choice->config = optarg;
+            break;
+        case OPT_ENV:
+            r = request_add_env(&shell->asked, optarg, &err);
+            break;
+        case OPT_SAVE:
+            choice->save = optarg;
+            break;
+        case OPT_SETTING:
+            r = config_set_flag(shell->config, options[index].name, optarg, &err);
+            break;
+        default:
+            return cmd_bad_option("shell", answer, argv, options) + 1;
+        }
+        if (r < 0)
+            return cmd_fail(&err) + 1;
+    }
+    if (optind < argc)
+        return cmd_bad_argument("shell", argv[optind]) + 1;
+    return 0;
+}
+
+/* --- beginning and end --- */
+
+static int check_directory(const char *path, struct error *err)
+{
+    struct stat st;
+
+    if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode)) {
+        error_set(err, E_NOT_FOUND, "--save `%s` is not a directory", path);
+        return error_hint(err, "name an existing directory");
+    }
+    return 0;
+}
+
+/* Without --save the place is found when there is something to keep. */
+static int pick_pictures(struct shell *shell, const char *save, struct error *err)
+{
+    shell->protocol = picture_protocol(STDOUT_FILENO);
+    if (!save)
+        return 0;
+    shell->pictures = strdup(save);
+    return shell->pictures ? check_directory(save, err) : error_memory(err);
+}
+
+/* Nobody could look at what waits in them: there is no server to ask. */
+static int refuse_layers(const struct config *config, struct error *err)
+{
+    for (size_t i = 0; i < config->allow.count; i++) {
+        cleanup_free char *path = NULL;
+        enum run_grant_mode mode = RUN_GRANT_RO;
+
+        if (config_parse_grant(config->allow.items[i], &path, &mode, err) < 0)
+            return -1;
+        if (mode == RUN_GRANT_COW) {
+            error_set(err, E_INVALID, "belljar shell does not take DIR:cow");
+            return error_hint(err, "use `belljar run`, or a session of `belljar serve`");
+        }
+    }
+    return 0;
+}
+
+struct admission shell_admission(const struct shell *shell)
+{
+    return (struct admission){
+        .config = shell->config,
+        .profiles = shell->profiles,
+        .session = shell->session,
+        .has_settings_grants = true,
+        .store = shell->kept,
+        .keeper = TOKEN_FIRST,
+    };
+}
+
+static void on_session_start(void *user, struct session *session)
+{
+    struct shell *shell = user;
+
+    (void)session;
+    if (editor_is_interactive(shell->editor))
+        shell_say("%s in a sandbox, profile %s; `:help` lists the commands",
+                  shell->language == RUN_PYTHON ? "Python" : "Bash", shell->config->profile);
+    shell_ask(shell);
+}
+
+void shell_on_session_end(void *user, struct session *session, const char *why)
+{
+    struct shell *shell = user;
+    size_t count, number;
+
+    if (!shell_remove_session(shell, session) || shell->is_over)
+        return;
+    if (session != shell->session) {
+        shell_say("belljar: a session ended: %s", why);
+        return;
+    }
+    shell_say("belljar: the session ended: %s", why);
+    shell->session = NULL;
+    for (size_t i = 0; i < SHELL_SESSIONS_MAX && !shell->session; i++)
+        shell->session = shell->list[i];
+    if (shell->session) {
+        number = shell_session_number(shell, &count);
+        shell_say("belljar: continuing in session %zu", number);
+        return;
+    }
+    shell->exit_code = CMD_EXIT_OWN;
+    if (!shell->cell)
+        shell_end(shell);
+}
+
+static int open_session(struct shell *shell, struct error *err)
+{
+    struct sessions_options limits = engine_sessions(&shell->engine, shell->config);
+    const struct session_options options = {
+        .owner = "", .on_start = on_session_start, .on_end = shell_on_session_end, .user = shell};
+    struct admission admission;
+
+    limits.max_total = limits.max_per_owner = SESSIONS_MAX;
+    limits.evicts_idle = false;
+    shell->kept = store_open_usual(NULL); /* without a place for it, nothing is kept */
+    admission = shell_admission(shell);
+    shell->asked.language = shell->language;
+    if (refuse_layers(shell->config, err) < 0 ||
+        sessions_new(shell->engine.loop, shell->engine.pool, &limits, &shell->sessions, err) < 0 ||
+        admit_session(&admission, &shell->asked, shell->sessions, &options, &shell->session, err) <
+            0)
+        return -1;
+    shell_add_session(shell, shell->session);
+    return 0;
+}
+
+static int open_editor(struct shell *shell, struct error *err)
+{
+    cleanup_error struct error ignored = {0};
+    cleanup_free char *history = paths_state("history", &ignored);
+    const struct editor_options options = {
+        .in = STDIN_FILENO,
+        .out = STDOUT_FILENO,
+        .line_max = (size_t)shell->config->code_bytes,
+        .history_path = history,
+    };
+
+    (void)setlocale(LC_CTYPE, ""); /* the editor counts characters, not bytes */
+    return editor_new(shell->engine.loop, &options, &editor_events, shell, &shell->editor, err);
+}
+
+static int start(struct shell *shell, const struct choice *choice, struct error *err)
+{
+    struct run_limits limits;
+
+    if (config_load(shell->config, choice->config, err) < 0)
+        return -1;
+    if (choice->language && request_language(choice->language, &shell->language, err) < 0)
+        return -1;
+    admit_limits(shell->config, NULL, &limits);
+    buf_init(&shell->text, (size_t)shell->config->code_bytes);
+    outlet_init(&shell->out, STDOUT_FILENO, shell->config->color);
+    outlet_init(&shell->err, STDERR_FILENO, shell->config->color);
+    shell->has_color = terminal_has_color(STDERR_FILENO, shell->config->color);
+    /* A person waits for the prompt, and imports what he needs. */
+    if (engine_open(&shell->engine, shell->config,
+                    &(struct engine_stock){.warm = true, .bare = true}, &limits, err) < 0 ||
+        engine_open_trail(&shell->engine, shell->config,
+                          &(struct witness_options){.on_note = cmd_note}, err) < 0 ||
+        profiles_open(shell->config, &shell->profiles, err) < 0 ||
+        pick_pictures(shell, choice->save, err) < 0 || open_session(shell, err) < 0)
+        return -1;
+    return open_editor(shell, err);
+}
+
+/* The cells end with their session, the session with its pool; then nothing of it is left that
+ * could still write. */
+static void shell_done(struct shell *shell)
+{
+    shell->is_over = true;
+    editor_free(shell->editor);
+    if (shell->sessions)
+        sessions_end(shell->sessions);
+    pool_free(take_ptr(shell->engine.pool));
+    sessions_free(shell->sessions);
+    engine_close(&shell->engine);
+    store_free(shell->kept);
+    run_request_done(&shell->asked);
+    profiles_free(shell->profiles);
+    config_free(shell->config);
+    buf_done(&shell->text);
+    for (size_t i = 0; i < shell->n_names; i++)
+        free(shell->names[i]);
+    free(shell->pictures);
+}
+
+int cmd_shell(int argc, char **argv)
+{
+    cleanup(shell_done) struct shell shell = {.config = config_new()};
+    struct choice choice = {0};
+    struct error err = {0};
+    int r;
+
+    if (!shell.config) {
+        error_memory(&err);
+        return cmd_fail_run(&err);
+    }
+    r = parse(&shell, &choice, argc, argv);
+    if (r > 0)
+        return r - 1;
+    if (start(&shell, &choice, &err) < 0 || loop_until_end(&shell, &err) < 0)
+        return cmd_fail_run(&err);
+    return shell.exit_code;
+}

@@ -1,0 +1,103 @@
+/* Private to shell*.c: a person at a prompt, and a session behind it. */
+#pragma once
+
+#include "base/buf.h"
+#include "base/config.h"
+#include "base/run.h"
+#include "cli/output_sink.h"
+#include "cli/request.h"
+#include "terminal/editor.h"
+#include "terminal/picture.h"
+#include "admit/profiles.h"
+#include "admit/request.h"
+#include "engine/engine.h"
+#include "engine/session.h"
+
+/* Names that were typed, for completion. */
+#define SHELL_NAMES_MAX 1000
+
+/* Sessions at once: more than a person keeps apart. */
+#define SHELL_SESSIONS_MAX ((size_t)64)
+
+struct shell {
+    struct store *kept; /* what programs find again */
+    struct config *config;
+    struct profiles *profiles;
+    struct engine engine;
+    struct sessions *sessions;
+    struct session *session;                  /* the one that cells go to; NULL: it ended */
+    struct session *list[SHELL_SESSIONS_MAX]; /* by number; NULL: a free place */
+    struct editor *editor;
+    enum run_language language;
+    struct buf text;  /* the lines of a cell so far */
+    struct run *cell; /* that runs, or NULL */
+    bool is_interrupted;
+    struct outlet out, err;
+    bool has_color;
+    bool has_progress; /* a line of it stands on the terminal */
+    enum picture_protocol protocol;
+    char *pictures;           /* the directory; NULL: not found yet */
+    struct run_request asked; /* what its session is opened with */
+    char *names[SHELL_NAMES_MAX];
+    size_t n_names;
+    bool is_ending; /* there will be no more lines */
+    bool is_over;   /* the loop is to stop */
+    int exit_code;
+};
+
+/* --- shell.c --- */
+
+/* Asks for the next line; when there are no more, ends. */
+void shell_ask(struct shell *shell);
+void shell_end(struct shell *shell);
+
+/* It is gone; the prompt goes to another, or ends. */
+void shell_on_session_end(void *user, struct session *session, const char *why);
+
+/* A line for the person, on standard error. */
+void shell_say(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The same for a failure, which becomes the exit code. Empties the error. */
+void shell_fail(struct shell *shell, struct error *err);
+
+/* --- shell_cell.c --- */
+
+/* The text is run; shell_ask() follows when it is done. */
+void shell_run_cell(struct shell *shell);
+
+/* For requests of the user of the shell; in its session, where that is open. */
+struct admission shell_admission(const struct shell *shell);
+
+/* Ctrl-C while one runs. */
+void shell_interrupt(struct shell *shell);
+
+/* --- shell_command.c --- */
+
+/* A line that begins with a colon; shell_ask() follows. */
+void shell_command(struct shell *shell, const char *line);
+
+/* Adds the commands that begin so, for completion. */
+void shell_command_names(struct editor_words *words, const char *prefix);
+
+/* Which names stand behind the command: 'h' of the host's files, 's' of the session's, 'c' of
+ * checkpoints, 0: none. */
+char shell_command_takes(const char *command);
+
+/* --- shell_copy.c: 1 means that shell_ask() follows later --- */
+
+void shell_add_session(struct shell *shell, struct session *session);
+bool shell_remove_session(struct shell *shell, const struct session *session);
+size_t shell_session_number(const struct shell *shell, size_t *ret_count); /* of the present one */
+int shell_list_sessions(struct shell *shell);
+int shell_switch(struct shell *shell, const char *word, struct error *err);
+int shell_list_checkpoints(struct shell *shell);
+int shell_checkpoint(struct shell *shell, const char *name, struct error *err);
+int shell_restore(struct shell *shell, const char *name, struct error *err);
+int shell_fork(struct shell *shell, const char *word, struct error *err); /* NULL: one */
+
+/* --- shell_complete.c --- */
+
+void shell_complete(void *owner, const char *line, struct editor_words *words);
+
+/* Remembers the names in a cell. */
+void shell_learn(struct shell *shell, const char *text);

@@ -1,0 +1,231 @@
+#include "cli/stored.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "base/run.h"
+#include "base/utf8.h"
+#include "cli/cmd.h"
+#include "base/terminal_text.h"
+#include "engine/masking.h"
+
+/* Several folders in escapes. */
+#define SHOWN_MAX (64 * MIB)
+
+/* --- what is shown --- */
+
+static void run_free_p(struct run **run)
+{
+    run_free(*run);
+}
+
+static struct run *new_reader(const struct kept *kept, struct error *err)
+{
+    struct run *run = run_new();
+
+    if (run)
+        run->masking = config_masking(kept->config);
+    else
+        error_memory(err);
+    return run;
+}
+
+static int withheld(struct error *err)
+{
+    return error_set(err, E_SYSTEM, "it cannot be shown because it could not be masked");
+}
+
+/* The same with labels. The caller's; NULL: *err says why. */
+static json_t *masked(const struct kept *kept, const json_t *value, struct error *err)
+{
+    static const struct json_text_limits limits = {
+        .bytes = SHOWN_MAX, .depth = 200, .allows_nul = true};
+    cleanup(run_free_p) struct run *run = new_reader(kept, err);
+    cleanup(buf_done) struct buf text = {0};
+    cleanup_free char *clean = NULL;
+    json_t *shown = NULL;
+
+    buf_init(&text, SHOWN_MAX);
+    if (!run || json_text_dump(value, JSON_TEXT_COMPACT, &text, err) < 0)
+        return NULL;
+    clean = mask_json(run, (struct span){buf_str(&text), text.len});
+    if (!clean || json_text_load(clean, strlen(clean), &limits, &shown, NULL) < 0)
+        withheld(err);
+    return shown;
+}
+
+int kept_print(const struct kept *kept, const json_t *value, struct error *err)
+{
+    cleanup_json json_t *shown = masked(kept, value, err);
+
+    return shown ? cmd_print_json(shown, err) : -1;
+}
+
+static void print_line(const json_t *item)
+{
+    const char *words = json_string_value(json_object_get(item, "description"));
+    const char *kind = json_string_value(json_object_get(item, "kind"));
+    const char *time = json_string_value(json_object_get(item, "updated_at"));
+    cleanup(buf_done) struct buf line;
+
+    buf_init(&line, 64 * KIB);
+    if (words)
+        (void)terminal_line(words, strlen(words), &line, NULL);
+    (void)printf("%-32s %7lld %9lld  %-24s  ", json_string_value(json_object_get(item, "name")),
+                 (long long)json_integer_value(json_object_get(item, "version")),
+                 (long long)json_integer_value(json_object_get(item, "bytes")), time ? time : "");
+    if (kind)
+        (void)printf("%-6s  ", kind);
+    (void)printf("%s\n", buf_str(&line));
+}
+
+static void print_head(const json_t *first)
+{
+    (void)printf("%-32s %7s %9s  %-24s  ", "NAME", "VERSION", "BYTES", "UPDATED");
+    if (json_object_get(first, "kind"))
+        (void)printf("%-6s  ", "KIND");
+    (void)printf("DESCRIPTION\n");
+}
+
+int kept_print_list(const struct kept *kept, const json_t *list, struct error *err)
+{
+    json_t *shown, *item;
+    size_t i;
+
+    if (kept->is_json)
+        return kept_print(kept, list, err);
+    shown = masked(kept, list, err);
+    if (!shown)
+        return -1;
+    if (json_array_size(shown))
+        print_head(json_array_get(shown, 0));
+    else
+        (void)fprintf(stderr, "nothing is kept\n");
+    json_array_foreach(shown, i, item)
+    {
+        print_line(item);
+    }
+    json_decref(shown);
+    return 0;
+}
+
+int kept_print_versions(const struct kept *kept, const char *name, const json_t *versions,
+                        struct error *err)
+{
+    const json_t *item;
+    size_t i;
+
+    if (kept->is_json)
+        return kept_print(kept, versions, err);
+    json_array_foreach(versions, i, item)
+    {
+        (void)printf("%s %5lld %9lld  %s\n", name,
+                     (long long)json_integer_value(json_object_get(item, "version")),
+                     (long long)json_integer_value(json_object_get(item, "bytes")),
+                     json_string_value(json_object_get(item, "timestamp")));
+    }
+    return 0;
+}
+
+int kept_print_text(const struct kept *kept, const char *data, size_t len, struct error *err)
+{
+    cleanup(run_free_p) struct run *run = new_reader(kept, err);
+    cleanup(buf_done) struct buf out;
+    struct terminal terminal;
+
+    buf_init(&out, SHOWN_MAX);
+    if (!run)
+        return -1;
+    /* Pictures and other bytes that are no text have nothing to mask. */
+    if (utf8_valid(data, len) == len) {
+        struct clean_text clean = mask_text(run, (struct span){data, len});
+
+        if (run->error.code != E_NONE)
+            return withheld(err);
+        data = clean_data(clean);
+        len = clean_len(clean);
+    }
+    if (isatty(STDOUT_FILENO)) {
+        terminal_begin(&terminal, false);
+        if (terminal_feed(&terminal, data, len, &out, err) < 0 ||
+            terminal_finish(&terminal, &out, err) < 0)
+            return -1;
+        data = buf_str(&out);
+        len = out.len;
+    }
+    return fwrite(data, 1, len, stdout) == len ? 0 : error_errno(err, "write the answer");
+}
+
+/* --- the command --- */
+
+static int open_kept(struct kept *kept, struct error *err)
+{
+    if (config_load(kept->config, NULL, err) < 0)
+        return -1;
+    if (*kept->config->masking_file &&
+        scrub_own_load(&kept->own, kept->config->masking_file, err) < 0)
+        return -1;
+    mask_configure(kept->own.rules, kept->own.values);
+    kept->store = store_open_usual(err);
+    return kept->store ? 0 : -1;
+}
+
+static void close_kept(struct kept *kept)
+{
+    store_free(kept->store);
+    mask_configure(NULL, NULL);
+    scrub_own_done(&kept->own);
+    config_free(kept->config);
+}
+
+static int run_action(struct kept *kept, const struct kept_action *action, char **argv, int count,
+                      struct error *err)
+{
+    if ((count > 0) != action->takes_names)
+        return error_set(err, E_INVALID, "`belljar %s %s` takes %s", argv[0], action->name,
+                         action->takes_names ? "one name or more" : "no name");
+    if (kept->has_profile && !action->takes_profile)
+        return error_set(err, E_INVALID, "`belljar %s %s` takes no --profile", argv[0],
+                         action->name);
+    if (open_kept(kept, err) < 0)
+        return -1;
+    return action->run(kept, argv + optind + 1, err);
+}
+
+int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_action *actions,
+             size_t count)
+{
+    static const struct option options[] = {
+        {"json",    no_argument,       NULL, 'j'},
+        {"profile", required_argument, NULL, 'p'},
+        {"help",    no_argument,       NULL, 'h'},
+        {NULL,      0,                 NULL, 0  },
+    };
+    cleanup(close_kept) struct kept kept = {.config = config_new()};
+    const char *profile = NULL;
+    const struct cmd_place places[] = {
+        {'j', .flag = &kept.is_json},
+        {'p', .word = &profile     },
+    };
+    const struct kept_action *action;
+    struct error err = {0};
+    int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), print_help);
+
+    if (r > 0)
+        return r - 1;
+    if (!kept.config) {
+        error_memory(&err);
+        return cmd_fail(&err);
+    }
+    kept.has_profile = profile != NULL;
+    if (profile && config_set_flag(kept.config, "profile", profile, &err) < 0)
+        return cmd_fail(&err);
+    action = cmd_find_action(argv[0], argv[optind], actions, count, sizeof(*actions), &err);
+    if (!action || run_action(&kept, action, argv, argc - optind - 1, &err) < 0)
+        return cmd_fail(&err);
+    return 0;
+}

@@ -1,0 +1,47 @@
+/* What `belljar state` and `belljar skills` share: both look at what outlives runs, in the file
+ * itself, as the user whose file it is. What they show was a program's or a model's, and is masked
+ * as everything is that leaves. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include <jansson.h>
+
+#include "base/config.h"
+#include "base/error.h"
+#include "mask/operator_rules.h"
+#include "store/store.h"
+
+struct kept {
+    struct store *store;
+    struct config *config;
+    struct scrub_own own;
+    bool is_json;
+    bool has_profile; /* --profile was given */
+};
+
+struct kept_action {
+    const char *name;
+    int (*run)(struct kept *kept, char **names, struct error *err);
+    bool takes_names;   /* one or more; else none */
+    bool takes_profile; /* --profile */
+};
+
+/* Reads the options, finds the action and runs it. Returns the exit code. */
+int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_action *actions,
+             size_t count);
+
+/* JSON on stdout. */
+int kept_print(const struct kept *kept, const json_t *value, struct error *err);
+
+/* Under a line of headings one line each, name, version, bytes, time and description; or, for
+ * machines, JSON. */
+int kept_print_list(const struct kept *kept, const json_t *list, struct error *err);
+
+/* One line each, name, version, bytes and time; or JSON. */
+int kept_print_versions(const struct kept *kept, const char *name, const json_t *versions,
+                        struct error *err);
+
+/* Bytes as they are, for files and pipes; on a terminal nothing of it moves the cursor. */
+int kept_print_text(const struct kept *kept, const char *data, size_t len, struct error *err);

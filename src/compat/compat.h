@@ -1,0 +1,59 @@
+/* Bodies for clients that were written for another service, one made with FastAPI: values are taken
+ * as its models take them, and all mistakes come back at once, as
+ *
+ *     422 {"detail":[{"type":"missing","loc":["body","code"],"msg":"Field required","input":null}]}
+ *
+ * A number may be written as text where nothing is lost, and null stands for the default of a field
+ * that has one.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include <jansson.h>
+
+#include "base/run.h"
+#include "http/request.h"
+#include "api/schema.h"
+
+struct compat {
+    json_t *body;   /* the fields that were given, as the types of the table */
+    json_t *detail; /* the mistakes so far */
+};
+
+/* Reads the JSON of the request. `forbids_others`: a field that the table does not have is a
+ * mistake; else it is left out. */
+void compat_read(struct compat *compat, struct request *request,
+                 const struct schema_field *fields, bool forbids_others);
+void compat_done(struct compat *compat);
+
+/* One more mistake, of a field's value. */
+void compat_mistake(struct compat *compat, const char *type, const char *field, const char *message,
+                    const json_t *input);
+
+/* A number above what the operator allows, where all else is well. */
+void compat_at_most(struct compat *compat, const char *field, double max);
+
+/* Whether there were mistakes; the request has then been answered with them. */
+bool compat_refuses(struct compat *compat, struct request *request);
+
+/* --- answers --- */
+
+/* Of both interfaces. */
+#define COMPAT_VERSION "1.0.0"
+
+/* To milliseconds, upwards: what ran has taken time. */
+double compat_seconds(double ms);
+
+/* What the program wrote to stderr, and what ended it where it could not say so itself; of one that
+ * was refused, why. */
+int compat_stderr(const struct run *run, struct buf *text, struct error *err);
+
+/* A line for each thing that was refused, but for what the status says. */
+int compat_add_denials(const struct run *run, struct buf *text, struct error *err);
+
+/* `GET /health` is in both interfaces; the one answer has what either's clients look for. */
+void compat_show_health(struct request *request);
+
+/* How their bodies are read (struct route, load). */
+json_t *compat_parse(const char *text, size_t len, json_t **ret_mistake);

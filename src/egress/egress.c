@@ -1,0 +1,342 @@
+#include "egress/egress.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <event2/buffer.h>
+#include <event2/bufferevent.h>
+#include <event2/event.h>
+
+#include "base/cleanup.h"
+#include "egress/internal.h"
+
+/* Taken in by one wake-up: a program that connects without end does not keep us from others. */
+#define ACCEPT_TIMES 8
+
+/* How often clocks are looked at, and how long an answer of ours may take to be read. */
+#define TICK_MS   1000
+#define CLOSING_S 5
+
+struct egress_options egress_settings = {.resolver = "", .bytes = UINT64_MAX};
+
+static size_t n_open; /* of all sandboxes */
+
+void egress_configure(const struct egress_options *options)
+{
+    egress_settings = *options;
+    resolve_configure(options->resolver);
+}
+
+/* --- the end of a guest --- */
+
+static const char *how_of(const struct guest *g)
+{
+    static const char *const names[] = {
+        [EGRESS_HTTP] = "http", [EGRESS_CONNECT] = "connect", [EGRESS_SOCKS5] = "socks"};
+
+    return names[g->how];
+}
+
+static void write_grant(const struct guest *g, char *text, size_t size)
+{
+    bool is_v6 = g->host.is_address && g->host.address.is_v6;
+
+    (void)snprintf(text, size, "%s%s%s:%u", is_v6 ? "[" : "", g->host.name, is_v6 ? "]" : "",
+                   g->port);
+}
+
+static void tell(struct guest *g, const char *why, const char *grant)
+{
+    struct egress *e = g->egress;
+
+    if (g->is_told)
+        return;
+    g->is_told = true;
+    if (e->fn)
+        e->fn(e->user, &(struct egress_note){.host = g->is_known ? g->host.name : "",
+                                             .port = g->port,
+                                             .how = how_of(g),
+                                             .why = why,
+                                             .grant = grant,
+                                             .sent = g->sent,
+                                             .received = g->received,
+                                             .ms = (double)(loop_now_ns() - g->started_ns) / 1e6});
+}
+
+static int open_door(struct egress *e, struct error *err);
+
+void guest_end(struct guest *g)
+{
+    struct egress *e = g->egress;
+
+    if (g->stage == EGRESS_OPEN)
+        tell(g, NULL, NULL);
+    if (g->before)
+        g->before->next = g->next;
+    else
+        e->guests = g->next;
+    if (g->next)
+        g->next->before = g->before;
+    if (g->lookup)
+        resolve_cancel(g->lookup);
+    if (g->inner)
+        bufferevent_free(g->inner);
+    if (g->outer)
+        bufferevent_free(g->outer);
+    if (g->head.data) /* it may hold a key */
+        explicit_bzero(g->head.data, g->head.size);
+    buf_done(&g->head);
+    free(g);
+    e->n_guests--;
+    n_open--;
+    if (!e->door && e->listener >= 0 && e->n_guests < LIMIT_NET_OPEN)
+        (void)open_door(e, NULL); /* or the tick does */
+}
+
+bool guest_count(struct guest *g, uint64_t sent, uint64_t received)
+{
+    struct egress *e = g->egress;
+
+    g->sent += sent;
+    g->received += received;
+    e->totals.sent += sent;
+    e->totals.received += received;
+    g->active_ns = loop_now_ns();
+    if (e->totals.sent + e->totals.received <= egress_settings.bytes)
+        return true;
+    tell(g, "the sandbox has reached its traffic limit", NULL);
+    guest_end(g);
+    return false;
+}
+
+/* --- refusals --- */
+
+static const char *reason_of(int status)
+{
+    switch (status) {
+    case 400:
+        return "Bad Request";
+    case 403:
+        return "Forbidden";
+    case 504:
+        return "Gateway Timeout";
+    default:
+        return "Bad Gateway";
+    }
+}
+
+/* The words stand in the first line, too: that is what libraries show of a tunnel that was not
+ * made. */
+static void answer_http(struct guest *g, int status, const char *why, const char *where,
+                        const char *grant)
+{
+    struct evbuffer *out = bufferevent_get_output(g->inner);
+    char body[1024];
+    int len = snprintf(body, sizeof(body), "belljar: %s%s%s%s%s%s\n", where, *where ? ": " : "",
+                       why, grant ? "\nhint: grant it, with `--net " : "", grant ? grant : "",
+                       grant ? "` or \"net\" in the request" : "");
+
+    (void)evbuffer_add_printf(out,
+                              "HTTP/1.1 %d %s (%s%s%s)\r\nContent-Type: text/plain\r\n"
+                              "Content-Length: %d\r\nConnection: close\r\n\r\n%s",
+                              status, reason_of(status), where, *where ? ": " : "", why, len, body);
+}
+
+static void answer_socks(struct guest *g, int status)
+{
+    unsigned char reply[10] = {5, 0, 0, 1};
+
+    reply[1] = status == 403 ? 2 : status == 504 ? 6 : status == 400 ? 7 : 4;
+    (void)evbuffer_add(bufferevent_get_output(g->inner), reply, sizeof(reply));
+}
+
+void guest_refuse(struct guest *g, int status, const char *why, bool would_help)
+{
+    char where[HOST_NAME_MAX_LEN + 16] = "";
+
+    if (g->is_known)
+        write_grant(g, where, sizeof(where));
+    tell(g, why, would_help ? where : NULL);
+    if (g->outer) {
+        bufferevent_free(g->outer);
+        g->outer = NULL;
+    }
+    if (g->how == EGRESS_SOCKS5)
+        answer_socks(g, status);
+    else
+        answer_http(g, status, why, where, would_help ? where : NULL);
+    g->stage = EGRESS_CLOSING;
+    g->active_ns = loop_now_ns();
+    g->is_inner_held = false;
+    (void)bufferevent_enable(g->inner, EV_READ); /* and forgets it: see guest_on_inner() */
+}
+
+/* --- clocks --- */
+
+static bool is_over_time(const struct guest *g, uint64_t now)
+{
+    uint64_t age_s = (now - g->started_ns) / 1000000000,
+             quiet_s = (now - g->active_ns) / 1000000000;
+
+    switch (g->stage) {
+    case EGRESS_ASKING:
+    case EGRESS_SOCKS:
+        return age_s >= LIMIT_NET_ASK_S;
+    case EGRESS_MAKING:
+        return quiet_s >= LIMIT_NET_MAKE_S;
+    case EGRESS_CLOSING:
+        return quiet_s >= CLOSING_S;
+    default:
+        return quiet_s >= LIMIT_NET_IDLE_S || age_s >= LIMIT_NET_LIFE_S;
+    }
+}
+
+static void on_tick(void *arg)
+{
+    struct egress *e = arg;
+    uint64_t now = loop_now_ns();
+
+    for (struct guest *g = e->guests, *next; g; g = next) {
+        next = g->next;
+        if (!is_over_time(g, now))
+            continue;
+        if (g->stage == EGRESS_MAKING)
+            guest_refuse(g, 504, "the host did not answer in time", false);
+        else
+            guest_end(g);
+    }
+    if (!e->door && e->n_guests < LIMIT_NET_OPEN)
+        (void)open_door(e, NULL);
+    if (e->guests || !e->door)
+        loop_timer_start(e->tick, TICK_MS);
+}
+
+/* --- the door --- */
+
+static void close_door(struct egress *e)
+{
+    loop_watch_free(e->door);
+    e->door = NULL;
+    loop_timer_start(e->tick, TICK_MS);
+}
+
+static int take_in(struct egress *e, int fd)
+{
+    struct guest *g = calloc(1, sizeof(*g));
+
+    if (g)
+        g->inner = bufferevent_socket_new(loop_base(e->loop), fd, BEV_OPT_CLOSE_ON_FREE);
+    if (!g || !g->inner) {
+        free(g);
+        (void)close(fd);
+        return -1;
+    }
+    g->egress = e;
+    g->started_ns = g->active_ns = loop_now_ns();
+    buf_init(&g->head, (size_t)2 * PROXY_HEAD_BYTES);
+    g->next = e->guests;
+    if (e->guests)
+        e->guests->before = g;
+    e->guests = g;
+    e->n_guests++;
+    n_open++;
+    bufferevent_setcb(g->inner, guest_on_inner, guest_on_inner_sent, guest_on_inner_event, g);
+    bufferevent_setwatermark(g->inner, EV_READ, 0, EGRESS_HIGH);
+    bufferevent_setwatermark(g->inner, EV_WRITE, EGRESS_LOW, 0);
+    (void)bufferevent_enable(g->inner, EV_READ | EV_WRITE);
+    if (++e->n_total > LIMIT_NET_TOTAL)
+        guest_refuse(g, 403, "the sandbox has reached its limit of connections", false);
+    return 0;
+}
+
+static void on_door(void *arg)
+{
+    struct egress *e = arg;
+
+    for (int i = 0; i < ACCEPT_TIMES; i++) {
+        int fd;
+
+        if (e->n_guests >= LIMIT_NET_OPEN || n_open >= LIMIT_NET_OPEN_ALL) {
+            close_door(e);
+            return;
+        }
+        fd = accept4(e->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+        if (fd < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
+            return;
+        if (fd < 0 || take_in(e, fd) < 0) { /* no descriptors, no memory: later */
+            close_door(e);
+            return;
+        }
+        loop_timer_start(e->tick, TICK_MS);
+    }
+}
+
+static int open_door(struct egress *e, struct error *err)
+{
+    if (n_open >= LIMIT_NET_OPEN_ALL)
+        return 0; /* the tick looks again */
+    e->door = loop_watch_fd(e->loop, e->listener, LOOP_READ, on_door, e);
+    return e->door ? 0 : error_memory(err);
+}
+
+/* A program chose neither its kind nor its state, but it is of the sandbox. */
+static int check_listener(int fd, struct error *err)
+{
+    int value = 0, flags;
+    socklen_t len = sizeof(value);
+
+    if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &value, &len) < 0 || value != 1)
+        return error_set(err, E_PROTOCOL,
+                         "the sandbox passed a descriptor that is not a listening socket");
+    flags = fcntl(fd, F_GETFL);
+    if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) < 0)
+        return error_errno(err, "fcntl");
+    return 0;
+}
+
+int egress_new(struct loop *loop, int listener, struct net *net, egress_fn fn, void *user,
+               struct egress **ret_egress, struct error *err)
+{
+    struct egress *e = calloc(1, sizeof(*e));
+    int r;
+
+    if (!e) {
+        (void)close(listener);
+        return error_memory(err);
+    }
+    *e = (struct egress){
+        .loop = loop, .listener = listener, .net = net_ref(net), .fn = fn, .user = user};
+    e->tick = loop_timer(loop, on_tick, e);
+    r = e->tick ? check_listener(listener, err) : error_memory(err);
+    if (r == 0)
+        r = open_door(e, err);
+    if (r < 0) {
+        egress_free(e);
+        return -1;
+    }
+    *ret_egress = e;
+    return 0;
+}
+
+void egress_totals(const struct egress *e, struct egress_totals *ret_totals)
+{
+    *ret_totals = e->totals;
+}
+
+void egress_free(struct egress *e)
+{
+    if (!e)
+        return;
+    loop_watch_free(e->door);
+    e->door = NULL;
+    close_fd(&e->listener);
+    while (e->guests)
+        guest_end(e->guests);
+    loop_watch_free(e->tick);
+    net_unref(e->net);
+    free(e);
+}

@@ -1,0 +1,62 @@
+/* The gate: the only way from a sandbox to granted hosts. One per sandbox that has any.
+ *
+ * The sandbox's network namespace stays empty. Its pid 1 has made a socket that listens on loopback
+ * in there and passed it up; connections to it are accepted here, outside, and it is the supervisor
+ * that connects further, where a grant (base/net.h) says so. What a program says first tells how it
+ * speaks: HTTP to a proxy, CONNECT, or SOCKS 5.
+ *
+ * A name is resolved once. Every address of it is judged, and the connection goes to one that was.
+ * No byte is read before the one before has somewhere to go, in both directions.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/net.h"
+
+struct egress;
+
+/* A connection that ended, or that was refused. Texts are only lent, and are no program's but for
+ * the host, which has a host's characters. */
+struct egress_note {
+    const char *host; /* "": it did not come to naming one */
+    uint16_t port;
+    const char *how;   /* "http", "connect", "socks" */
+    const char *why;   /* of a refusal, in words; NULL: it was none */
+    const char *grant; /* what would allow it; NULL: nothing would */
+    uint64_t sent, received;
+    double ms;
+};
+
+typedef void (*egress_fn)(void *user, const struct egress_note *note);
+
+struct egress_options {
+    const char *resolver; /* the operator's program (egress/resolve.h), or "" */
+    uint64_t bytes;       /* that one sandbox may move, both directions together */
+    /* The value of a secret, or NULL: there is none of that name. */
+    const char *(*secret)(void *user, const char *name, size_t len);
+    void *user;
+};
+
+/* For all from here on. What it points to is only lent. */
+void egress_configure(const struct egress_options *options);
+
+/* Whether every secret that a grant names is there. */
+int egress_check(const struct net *net, struct error *err);
+
+/* `listener` is the gate's, also on failure. */
+int egress_new(struct loop *loop, int listener, struct net *net, egress_fn fn, void *user,
+               struct egress **ret_egress, struct error *err);
+
+/* What went through it so far. */
+struct egress_totals {
+    uint64_t connections, sent, received;
+};
+
+void egress_totals(const struct egress *egress, struct egress_totals *ret_totals);
+
+/* Closes everything; what was open is told. Accepts NULL. */
+void egress_free(struct egress *egress);

@@ -1,0 +1,104 @@
+/* Shared by the files of the gate: egress.c (the door and its guests), egress_ask.c (what they
+ * say), egress_way.c (to the host), egress_relay.c (bytes). */
+#pragma once
+
+#include "base/limits.h"
+#include "egress/egress.h"
+#include "egress/proxy_head.h"
+#include "egress/resolve.h"
+
+struct bufferevent;
+
+/* What waits for a slow reader, in each direction, and when its writer goes on. */
+#define EGRESS_HIGH ((size_t)256 * 1024)
+#define EGRESS_LOW  ((size_t)64 * 1024)
+
+enum egress_stage {
+    EGRESS_ASKING,  /* has not said what it wants */
+    EGRESS_SOCKS,   /* has been greeted */
+    EGRESS_MAKING,  /* the way is being made */
+    EGRESS_OPEN,    /* bytes flow */
+    EGRESS_CLOSING, /* an answer of ours is on its way, then the end */
+};
+
+enum egress_how { EGRESS_HTTP, EGRESS_CONNECT, EGRESS_SOCKS5 };
+
+struct guest {
+    struct egress *egress;
+    struct guest *next, *before;
+    enum egress_stage stage;
+    enum egress_how how;
+    struct bufferevent *inner; /* the program's */
+    struct bufferevent *outer; /* the host's, or NULL */
+    struct host host;
+    uint16_t port;
+    bool is_known; /* host and port are */
+    const struct net_grant *grant;
+    bool is_tls;
+
+    struct lookup *lookup;
+    struct address addresses[RESOLVE_MAX];
+    size_t n_addresses, tried;
+
+    struct buf head; /* of a request, as it goes out */
+    enum proxy_body body;
+    uint64_t body_left;
+    struct proxy_chunks chunks;
+    bool is_asked;    /* the request's body has passed, too */
+    bool is_answered; /* the head of the answer has passed */
+    bool is_inner_held, is_outer_held;
+    bool is_inner_over, is_outer_over;
+    bool is_told;
+
+    uint64_t sent, received;
+    uint64_t started_ns, active_ns;
+};
+
+struct egress {
+    struct loop *loop;
+    int listener;
+    struct net *net;
+    egress_fn fn;
+    void *user;
+    struct loop_watch *door; /* NULL: nobody is let in now */
+    struct loop_watch *tick;
+    struct guest *guests;
+    size_t n_guests;
+    uint64_t n_total; /* connections, refused ones too */
+    struct egress_totals totals;
+};
+
+extern struct egress_options egress_settings;
+
+/* --- egress.c --- */
+
+/* Ends it: the record, and the memory. `why`: as in a note, or NULL. */
+void guest_end(struct guest *g);
+
+/* Counts, and ends it when the sandbox has moved too much. False: it has. */
+bool guest_count(struct guest *g, uint64_t sent, uint64_t received);
+
+/* An answer of ours, then the end. `status` of HTTP; `why` in words; `grant`: whether one would
+ * help. */
+void guest_refuse(struct guest *g, int status, const char *why, bool would_help);
+
+/* --- egress_ask.c --- */
+
+/* The program said something, and has no connection yet. */
+void guest_listen(struct guest *g);
+
+/* --- egress_way.c --- */
+
+/* To where g->host, port, grant and is_tls say. */
+void guest_go(struct guest *g);
+
+/* --- egress_relay.c --- */
+
+/* The way is there. */
+void guest_open(struct guest *g);
+void guest_on_inner(struct bufferevent *inner, void *arg);
+void guest_on_inner_event(struct bufferevent *inner, short what, void *arg);
+void guest_on_outer(struct bufferevent *outer, void *arg);
+void guest_on_outer_event(struct bufferevent *outer, short what, void *arg);
+void guest_on_inner_sent(struct bufferevent *inner, void *arg);
+void guest_on_outer_sent(struct bufferevent *outer, void *arg);

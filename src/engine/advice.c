@@ -1,0 +1,128 @@
+#include "engine/advice.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/limits.h"
+
+#define NAME_MAX_LEN  ((size_t)64)
+#define NAMES_LISTED  20
+#define ADVICE_LENGTH (2 * KIB)
+
+static bool is_module_name(struct span s)
+{
+    if (!s.len || s.len > NAME_MAX_LEN || isdigit((unsigned char)s.data[0]))
+        return false;
+    for (size_t i = 0; i < s.len; i++)
+        if (!isalnum((unsigned char)s.data[i]) && s.data[i] != '_' &&
+            (s.data[i] != '.' || i == 0 || i == s.len - 1))
+            return false;
+    return true;
+}
+
+#define MORE_MODULES                                                                               \
+    "; more come with `belljar environment create NAME --with PACKAGE`, or by pip where a "        \
+    "package "                                                                                     \
+    "index is granted"
+
+#define SHOWN(s) (int)(s).len, (s).data
+
+static int add_missing_module(const struct wire_exception *e, struct buf *out)
+{
+    struct span nearest = e->names.count ? e->names.items[0] : (struct span){"", 0};
+    unsigned listed = 0;
+
+    if (is_module_name(nearest)) {
+        if (buf_printf(out, NULL, "did you mean `%.*s`? ", SHOWN(nearest)) < 0)
+            return -1;
+    } else if (buf_add_str(out, "the module is not installed in this environment; ", NULL) < 0) {
+        return -1;
+    }
+    for (uint32_t i = 1; i < e->names.count && listed < NAMES_LISTED; i++) {
+        if (!is_module_name(e->names.items[i]))
+            continue;
+        if (buf_printf(out, NULL, "%s%.*s",
+                       listed ? ", " : "installed in addition to the standard library: ",
+                       SHOWN(e->names.items[i])) < 0)
+            return -1;
+        listed++;
+    }
+    if (!listed && buf_add_str(out, "`belljar doctor` lists the installed packages", NULL) < 0)
+        return -1;
+    return is_module_name(nearest) ? 0 : buf_add_str(out, MORE_MODULES, NULL);
+}
+
+static int add_import(const struct wire_exception *e, struct buf *out)
+{
+    struct span module = e->names.count > 0 ? e->names.items[0] : (struct span){"", 0};
+    struct span alias = e->names.count > 1 ? e->names.items[1] : (struct span){"", 0};
+
+    if (!is_module_name(module))
+        return -1;
+    if (is_module_name(alias))
+        return buf_printf(out, NULL, "`import %.*s as %.*s` first", SHOWN(module), SHOWN(alias));
+    return buf_printf(out, NULL, "`import %.*s` first", SHOWN(module));
+}
+
+/* Of the C library, urllib, requests and httpx. */
+#define NO_HOST                                                                                    \
+    "a sandbox reaches only the hosts it was granted: `--net HOST`, or `net` in the request"
+
+static const struct {
+    const char *exception;
+    uint32_t advice;
+    int (*add)(const struct wire_exception *e, struct buf *out);
+    const char *text;
+} table[] = {
+    {"ModuleNotFoundError", WIRE_ADVICE_MODULE, add_missing_module, NULL                                              },
+    {"ModuleNotFoundError", WIRE_ADVICE_NONE,   NULL,
+     "the module is not installed in this environment; `belljar doctor` lists the installed ones"                     },
+    {"NameError",           WIRE_ADVICE_IMPORT, add_import,         NULL                                              },
+    {"MemoryError",         WIRE_ADVICE_NONE,   NULL,               "allow more memory, or work on the data in pieces"},
+    {"RecursionError",      WIRE_ADVICE_NONE,   NULL,
+     "the recursion does not end, or needs a loop instead"                                                            },
+    {"EOFError",            WIRE_ADVICE_NONE,   NULL,
+     "input() has nothing to read: write the value into the code, or pass standard input"                             },
+    {"gaierror",            WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
+    {"URLError",            WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
+    {"ConnectionError",     WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
+    {"ConnectError",        WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
+    {"ProxyError",          WIRE_ADVICE_NONE,   NULL,               NO_HOST                                           },
+    {"SyntaxError",         WIRE_ADVICE_MAGIC,  NULL,
+     "lines with `%` or `!` are a notebook's, not Python's: run commands of the system as Bash"                       },
+};
+
+/* A skill is given to a program that says its name; a missing one is no matter of packages. */
+static bool is_skill(const struct wire_exception *e)
+{
+    static const char error[] = "ModuleNotFoundError", begin[] = "No module named 'skills";
+    struct span said = e->message;
+
+    return e->name.len == sizeof(error) - 1 && memcmp(e->name.data, error, e->name.len) == 0 &&
+           said.len >= sizeof(begin) && memcmp(said.data, begin, sizeof(begin) - 1) == 0 &&
+           (said.data[sizeof(begin) - 1] == '\'' || said.data[sizeof(begin) - 1] == '.');
+}
+
+char *advice_on(const struct wire_exception *exception)
+{
+    cleanup(buf_done) struct buf out = {0};
+
+    if (is_skill(exception))
+        return strdup("there is no such skill: `belljar skills list`, or list_skills, names those "
+                      "there are; in an import each `-` is a `_`");
+    buf_init(&out, ADVICE_LENGTH);
+    for (size_t i = 0; i < ARRAY_SIZE(table); i++) {
+        if (exception->advice != table[i].advice ||
+            exception->name.len != strlen(table[i].exception) ||
+            memcmp(exception->name.data, table[i].exception, exception->name.len) != 0)
+            continue;
+        if (!table[i].add)
+            return strdup(table[i].text);
+        return table[i].add(exception, &out) == 0 ? strdup(buf_str(&out)) : NULL;
+    }
+    return NULL;
+}

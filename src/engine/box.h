@@ -1,0 +1,152 @@
+/* One sandbox as the supervisor sees it: two channels, two pipes, a pidfd and a cgroup.
+ *
+ *     MAKING ──▶ IDLE ──▶ RUNNING ──▶ ENDING ──▶ (freed)
+ *                     └─▶ KEPT ◀──▶ RUNNING
+ *                            ◀──▶ COPYING
+ *
+ * A box serves one run, or one session, and is then destroyed; it is never cleaned and reused.
+ * Status comes from the wait of its init, the clock and the cgroup's counters. Whatever the sandbox
+ * says is text.
+ */
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/run.h"
+#include "engine/memory_image.h"
+#include "engine/zygote_client.h"
+#include "sandbox/cgroup.h"
+#include "sandbox/files.h"
+#include "sandbox/layer.h"
+
+struct box;
+struct witness;
+
+enum box_state { BOX_MAKING, BOX_IDLE, BOX_RUNNING, BOX_KEPT, BOX_COPYING, BOX_ENDING };
+
+struct box_events {
+    void (*on_idle)(void *owner, struct box *box);
+    /* The run is answered: every field of its result is filled, box_run() is NULL from here on. */
+    void (*on_done)(void *owner, struct box *box, struct run *run);
+    /* Nothing of it is left. `err`: why it was never made, or NULL. The owner frees it. */
+    void (*on_gone)(void *owner, struct box *box, const struct error *err);
+    /* Files from outside are about to take so many bytes more. Anything but 0 refuses. Optional. */
+    int (*on_reserve)(void *owner, const struct box *box, uint64_t more, struct error *err);
+};
+
+struct box_spec {
+    struct run_limits limits;
+    const struct run_grant *grants;
+    size_t n_grants;
+    bool touch;              /* run the warm-up inside while it waits */
+    struct witness *witness; /* of what its programs ask for; or NULL */
+    struct net *net;         /* hosts it may reach, or NULL */
+    struct brokers *brokers; /* of directories granted for writing */
+};
+
+int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host *cgroups,
+            const struct box_spec *spec, const struct box_events *events, void *owner,
+            struct box **ret_box, struct error *err);
+
+/* Only after on_gone, or when its zygote is being freed. */
+void box_free(struct box *box);
+
+enum box_state box_state(const struct box *box);
+struct zygote_client *box_zygote(const struct box *box);
+bool box_is_touched(const struct box *box);
+struct run *box_run(const struct box *box);
+pid_t box_pid(const struct box *box); /* of its init on the host, or -1 */
+
+/* Hands the run over. E_UNSUPPORTED: a layer the profile insists on does not stand. E_BUSY: the box
+ * is not idle (any more) or died; no code has reached it. After an error it is of no further use.
+ */
+int box_start(struct box *box, struct run *run, struct error *err);
+
+/* --- one that is kept, for a session --- */
+
+/* Turns an idle box into one that serves cell after cell. From here on, also after a failure, its
+ * events go to `owner`, who frees it. `model` has what all cells have in common and outlives the
+ * box. Errors as of box_start(). */
+int box_keep(struct box *box, struct run *model, const struct box_events *events, void *owner,
+             struct error *err);
+
+/* Kills one that could not be kept. Who wanted it may be gone before it is: its end is told to
+ * `owner`. */
+void box_disown(struct box *box, const struct box_events *events, void *owner);
+
+bool box_is_kept(const struct box *box);
+
+/* Runs a cell in the kernel of its language, which is started if it must be; on_done follows.
+ * E_BUSY: one runs already, or the box is ending. */
+int box_cell(struct box *box, struct run *cell, struct error *err);
+
+/* Ends that kernel and starts a fresh one. Only between cells. */
+void box_restart(struct box *box, enum run_language language);
+
+/* /workspace, or NULL when there is none (yet). Whoever asks may change it: what is there when the
+ * next cell begins is not that cell's doing. */
+struct files *box_files(struct box *box);
+
+/* Memory that files from outside take; it is part of what the sandbox may have. */
+uint64_t box_outside_bytes(const struct box *box);
+
+/* What was changed in copy-on-write grants, or NULL: it has none, or not yet. */
+struct layers *box_layers(const struct box *box);
+
+/* --- copies --- */
+
+struct box_copy_events {
+    /* The program may go on: its memory is split off, its files are packed. Comes first, or right
+     * before the other. */
+    void (*on_released)(void *user, bool goes_well);
+    /* A sealed image with a reference for the taker, or NULL and why. */
+    void (*on_image)(void *user, struct image *image, const struct error *err);
+};
+
+/* Has an image of a kept box written. `origin`: what it is a copy of, or NULL; `is_flat`: the image
+ * shall not refer to it. No cell runs until on_released. E_BUSY: not now. */
+int box_image(struct box *box, struct image *origin, bool is_flat,
+              const struct box_copy_events *events, void *user, struct error *err);
+
+/* Turns a box that was just kept into a copy. `flags`: enum wire_restore_flag. on_restored follows,
+ * with an error or an empty one; after an error the box is of no further use. */
+int box_restore(struct box *box, const struct image *image, uint32_t flags,
+                void (*on_restored)(void *owner, struct box *box, struct error *err),
+                struct error *err);
+
+/* Ends the run as cancelled; on_done follows. A cell is interrupted first. */
+void box_cancel(struct box *box);
+
+/* Stops reading the run's output, or goes on. */
+void box_hold(struct box *box, bool is_held);
+
+/* Ends the sandbox; on_gone follows. */
+void box_kill(struct box *box);
+
+/* All that there are, of every owner; NULL begins and ends. */
+struct box *box_all(const struct box *after);
+
+/* Memory that it takes, files from outside included. */
+uint64_t box_memory(struct box *box);
+
+/* Ends it because memory is short and it has the most: what it runs is answered as
+ * `memory_exceeded`, and a session ends. */
+void box_sacrifice(struct box *box);
+
+/* For the owner: a run this box is being made for, whether it ever was idle, and a link for lists.
+ */
+void box_reserve(struct box *box, struct run *run);
+struct run *box_reserved(const struct box *box);
+bool box_was_idle(const struct box *box);
+struct box *box_next(const struct box *box);
+void box_set_next(struct box *box, struct box *next);
+
+/* --- from the zygote client --- */
+void box_on_spawned(struct box *box, int pidfd);
+void box_on_failed(struct box *box, const struct error *err); /* it was never spawned */
+void box_on_gone(struct box *box, const struct error *err);
+
+/* The same as posted work: an answer takes its time, and many sandboxes can end in one moment. */
+void box_on_gone_soon(struct box *box);

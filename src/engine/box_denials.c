@@ -1,0 +1,155 @@
+/* What was refused to a run, as far as the supervisor knows it: from counters of the kernel, from
+ * the state of the sandbox's disk and from its own clocks. Nothing here comes from the program. */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statfs.h>
+
+#include "base/cleanup.h"
+#include "engine/box_internal.h"
+#include "engine/masking.h"
+
+static double mebibytes(uint64_t bytes)
+{
+    return (double)bytes / (double)MIB;
+}
+
+static void note_time(const struct box *b, struct run *run)
+{
+    char what[128];
+    bool is_cpu = b->verdict == BOX_CPU_TIME ||
+                  (b->verdict == BOX_NO_VERDICT && run->limits.cpu_ms && run->signal);
+
+    if (run->status != RUN_TIMEOUT)
+        return;
+    if (b->verdict == BOX_WORK) {
+        box_deny_work(run);
+        return;
+    }
+    (void)snprintf(what, sizeof(what), "run for more than %g s%s",
+                   (is_cpu ? run->limits.cpu_ms : run->limits.timeout_ms) / 1000.0,
+                   is_cpu ? " of CPU time" : "");
+    (void)run_deny(run, what, RUN_LAYER_TIME,
+                   is_cpu ? "raise `cpu_time_s` (`--cpu-time`), or do less at a time"
+                          : "raise `timeout_s` (`--timeout`), or do less at a time");
+}
+
+static void note_memory(struct run *run)
+{
+    char what[128];
+
+    if (run->status != RUN_MEMORY_EXCEEDED)
+        return;
+    (void)snprintf(what, sizeof(what), "use more than %g MB of memory",
+                   mebibytes(run->limits.memory_bytes));
+    (void)run_deny(run, what, RUN_LAYER_MEMORY,
+                   "raise `memory_mb` (`--memory`), or work on the data in pieces");
+}
+
+/* The peak says cheaply that nothing was refused. Where the kernel keeps none, or it is a session's
+ * of cells before, the counter is asked. */
+static void note_processes(struct box *b, struct run *run)
+{
+    struct cgroup_usage usage;
+    char what[128];
+
+    if (cgroup_host_kind(b->cgroups) == CGROUP_NONE ||
+        (run->usage.processes_peak > 1 && run->usage.processes_peak < run->limits.processes) ||
+        cgroup_read(b->cgroup, CGROUP_REFUSALS, &usage, NULL) < 0)
+        return;
+    if (usage.forks_refused > b->forks_refused) {
+        (void)snprintf(what, sizeof(what), "start more than %u processes and threads",
+                       run->limits.processes);
+        (void)run_deny(run, what, "process limit",
+                       "raise `pids` (`--pids`), or start fewer at a time");
+    }
+    b->forks_refused = usage.forks_refused;
+}
+
+/* Full now, at the end: what a program has removed again is not seen. A cell that goes well on a
+ * disk that was full before it is not refused anything. */
+static void note_disk(struct box *b, struct run *run)
+{
+    struct statfs st;
+    char what[128];
+    bool was_full = b->is_disk_full;
+
+    if (b->files.fd < 0 || fstatfs(b->files.fd, &st) < 0)
+        return;
+    b->is_disk_full = (st.f_blocks && !st.f_bfree) || (st.f_files && !st.f_ffree);
+    if (was_full && run->status == RUN_SUCCESS)
+        return;
+    if (st.f_blocks && !st.f_bfree) {
+        (void)snprintf(what, sizeof(what),
+                       "write more than %g MB to /workspace, /tmp and /dev/shm together",
+                       mebibytes(run->limits.disk_bytes));
+        (void)run_deny(run, what, "disk limit",
+                       "raise `disk_mb` (`--disk`), or remove what is not needed");
+    }
+    if (st.f_files && !st.f_ffree) {
+        (void)snprintf(what, sizeof(what),
+                       "make more than %u files in /workspace, /tmp and /dev/shm together",
+                       run->limits.inodes);
+        (void)run_deny(run, what, "disk limit", "make fewer files; the operator sets `inodes`");
+    }
+}
+
+/* A file of exactly that size was cut there; a program without a handler is killed by SIGXFSZ. */
+static void note_file_size(struct run *run)
+{
+    bool is_struck = run->status == RUN_ERROR && run->signal == SIGXFSZ;
+    char what[128];
+
+    for (size_t i = 0; i < run->n_files; i++)
+        is_struck |=
+            run->files[i].change != RUN_FILE_GONE && run->files[i].size == run->limits.file_bytes;
+    if (!is_struck)
+        return;
+    (void)snprintf(what, sizeof(what), "write more than %g MB to one file",
+                   mebibytes(run->limits.file_bytes));
+    (void)run_deny(run, what, "file size limit",
+                   "write several smaller files; the operator sets `file_mb`");
+}
+
+void box_deny_host(struct run *run, const struct egress_note *note)
+{
+    char what[600], hint[600] = "";
+
+    if (*note->host)
+        (void)snprintf(what, sizeof(what), "connect to %s:%u (%s)", note->host, note->port,
+                       note->why);
+    else
+        (void)snprintf(what, sizeof(what), "connect (%s)", note->why);
+    if (note->grant)
+        (void)snprintf(hint, sizeof(hint),
+                       "`--net %s`, or \"%s\" in `net` of the request, allows it", note->grant,
+                       note->grant);
+    (void)run_deny(run, what, "network gate", note->grant ? hint : NULL);
+}
+
+void box_deny_call(struct run *run, const char *name, const struct error *why)
+{
+    char what[WIRE_CALL_NAME_MAX + 16];
+
+    if (why->code != E_DENIED)
+        return;
+    (void)snprintf(what, sizeof(what), "call %s", name);
+    (void)run_deny(run, what, "call grant", why->hint ? why->hint : why->message);
+}
+
+static struct clean_text mask(struct run *run, const char *text, size_t len)
+{
+    return mask_text(run, (struct span){text, len});
+}
+
+void box_note_denials(struct box *b, struct run *run)
+{
+    note_time(b, run);
+    note_memory(run);
+    if (!b->is_refused) {
+        note_processes(b, run);
+        note_disk(b, run);
+        note_file_size(run);
+    }
+    run_mask_denials(run, mask);
+}

@@ -1,0 +1,359 @@
+/* Shared by box.c (life and death of a sandbox), box_run.c (the run inside it), box_message.c (what
+ * its kernels say), box_session.c (one that is kept) and box_files.c (what it leaves). */
+#pragma once
+
+#include "base/task.h"
+#include "engine/box.h"
+#include "engine/broker_client.h"
+#include "engine/peer.h"
+#include "calls/call.h"
+#include "egress/egress.h"
+#include "sandbox/files.h"
+#include "sandbox/layer.h"
+
+/* Processes in a sandbox that are ours and not the program's: pid 1 and the holder of the kernel's
+ * memory. */
+#define BOX_OWN_PROCESSES 2
+
+/* A writer that was killed takes a moment to be gone. Beyond as many nobody waits: see box_copy.c.
+ */
+#define BOX_IMAGE_GROUPS 2
+
+/* Why we ended the run; the program's own end needs no verdict. */
+enum box_verdict {
+    BOX_NO_VERDICT,
+    BOX_TIMEOUT,
+    BOX_CPU_TIME,
+    BOX_MEMORY,
+    BOX_CANCELLED,
+    BOX_BROKEN, /* it broke the rules of its channel */
+    BOX_WORK,   /* its output took too much of our own time */
+};
+
+/* One kernel as we see it. */
+struct box_kernel {
+    struct box *box;
+    struct peer peer;
+    int out, err;
+    int replies;             /* our end, until there is a desk */
+    struct call_desk *calls; /* since its first call */
+    struct loop_watch *out_watch, *err_watch;
+    struct loop_work reading; /* of both */
+    size_t ahead;             /* read of them since a message came */
+    bool was_lost;      /* the one before it ended between cells, which nobody has been told */
+    bool is_alive;      /* from its start to pid 1's word of its end */
+    bool is_restarting; /* killed on request: the next one takes its place, and its cells */
+};
+
+/* The gate to granted hosts, and what went through it. */
+struct box_net {
+    struct egress *egress;
+    struct egress_totals before; /* when the last answer was given */
+    char run[32], session[32];   /* the last that ran here */
+    char *owner;
+    uint64_t records; /* connections that were written down */
+    uint64_t more;    /* those beyond */
+};
+
+/* Whether a cell is really refused, as a fresh process says (box_check.c). */
+enum box_check {
+    BOX_CHECK_NONE,    /* nobody asked */
+    BOX_CHECK_PENDING, /* the checker has not answered yet */
+    BOX_CHECK_REFUSED, /* the policy refuses the cell */
+    BOX_CHECK_PASSED,  /* the policy permits the cell: the kernel lied */
+    BOX_CHECK_UNKNOWN, /* the checker could not do its work */
+};
+
+struct box {
+    struct loop *loop;
+    struct zygote_client *zygote;
+    struct cgroup_host *cgroups;
+    struct witness *witness;
+    const struct box_events *events;
+    void *owner;
+    struct box *next;
+    struct box *all_before, *all_after;
+    struct run *reserved;
+    bool was_idle;
+
+    uint64_t id;
+    enum box_state state;
+    struct peer init;
+    struct box_kernel kernels[WIRE_KERNELS]; /* the first is born with the sandbox */
+    struct box_kernel *active;               /* the one that runs, or ran last */
+    int pidfd;
+    struct files files;     /* /workspace */
+    struct files_list seen; /* what was in it when the last cell ended */
+    bool is_seen_stale;     /* somebody else may have changed it since */
+    struct cgroup *cgroup;
+    struct net *net;              /* hosts it may reach, or NULL */
+    struct box_net gate;          /* and the gate to them */
+    struct broker_client *broker; /* writes to granted directories; NULL: none is for writing */
+    int told_fd;                  /* of refused system calls; -1: nobody is told */
+    struct loop_watch *told_watch, *told_timer;
+    unsigned told_count;
+    struct layers *cow;           /* of copy-on-write grants, or NULL */
+    struct run_limits limits;     /* what it was made for */
+    struct cgroup_limits allowed; /* what it may have now, files from outside included */
+    uint64_t outside;             /* for those files */
+    uint32_t layers;
+    bool is_touched;
+    struct error failure; /* why it could not be made */
+    bool is_given_up;     /* killed in every way we know */
+
+    struct run *run;
+    /* A long message, or the answer, is worked on: nothing else of the box is looked at while that
+     * pauses. */
+    struct task text;
+    struct frame message;         /* that it is about, */
+    struct box_kernel *speaker;   /* of this kernel */
+    bool is_answer_due;           /* the run is to be answered when that is done, */
+    bool is_gone_due;             /* the box is gone, */
+    struct box_kernel *check_due; /* the checker has ended, */
+    struct box_kernel *next_due;  /* a kernel has ended and the next one is to take its place */
+    struct scrub *masks[2];       /* of its stdout and stderr, from their first byte on */
+    struct loop_watch *deadline;  /* of the run; then the patience after a kill */
+    unsigned n_held;              /* questions that somebody has to answer: the clock stands */
+    uint64_t held_since_ns;
+    uint64_t held_ns;        /* the run has so much more, by the clock on the wall */
+    bool is_due;             /* the deadline came while the clock stood */
+    struct loop_watch *tick; /* looks at counters where the kernel does not enforce a limit */
+    int input;               /* our end of the program's standard input */
+    size_t input_sent;
+    struct loop_watch *input_watch;
+    uint64_t work_ns;           /* CPU time of ours that the run has taken so far */
+    struct loop_work finishing; /* it has ended, and what it wrote is still read: */
+    size_t drained;             /* so much by now */
+    struct loop_work going;     /* it is gone, which is to be told */
+    enum box_verdict verdict;
+    bool is_refused;
+    bool has_exited;
+    struct wire_exited exited;
+    uint64_t memory_peak; /* seen by the monitor */
+    uint32_t processes_peak;
+    uint64_t cpu_ms;
+
+    /* Of a session. */
+    struct run *model;   /* what every cell has in common; NULL: the box is not kept */
+    uint32_t cells;      /* so far */
+    bool is_handed;      /* the kernel has been sent the cell */
+    bool is_retried;     /* its kernel was dead when it was to be sent, and is replaced */
+    bool is_interrupted; /* the cell is to stop: SIGINT */
+    bool is_killed;      /* or SIGKILL was sent to its kernel */
+    bool is_cleared;     /* and to everything else but pid 1 */
+    uint32_t signals;    /* asked for and not sent yet, as far as we know */
+    bool has_run_code;   /* a program has run here: what kernels say is a program's word */
+    struct loop_watch *refresh_watch; /* a child refreshes its overlays; NULL: none does */
+    int refresh_fd;
+    pid_t refresh_pid;
+    enum box_check check;
+    struct loop_watch *check_timer;
+    bool is_done; /* the kernel said that the cell ended, with */
+    uint32_t done_code;
+    bool is_answering;
+    struct box_copy *copy; /* an image is being written */
+    struct buf bash;       /* of a copy: how its Bash begins, when it does */
+    struct cgroup *image_groups[BOX_IMAGE_GROUPS]; /* of earlier ones, which are not empty yet */
+    void (*on_restored)(void *owner, struct box *box, struct error *err); /* it becomes a copy */
+    uint64_t cpu_ns_before; /* counters when the cell before ended */
+    uint64_t oom_before;
+    uint64_t forks_refused;
+    bool is_disk_full;
+};
+
+extern const struct peer_events box_init_events;
+extern const struct peer_events box_kernel_events;
+
+/* The kernel is ready for code; with pid 1's word and the pidfd that makes the box idle. */
+void box_kernel_is_waiting(struct box *b);
+
+void box_on_deadline(void *arg);
+void box_on_tick(void *arg);
+
+/* The deadline of a run has come: true when it has more time, since its clock stood for a while. */
+bool box_is_held(struct box *b);
+
+/* Ends the run for a reason of ours; the answer follows when the sandbox is gone. */
+void box_end_run(struct box *b, enum box_verdict verdict);
+
+/* The descriptor of /workspace that came with pid 1's first word. */
+int box_take_workspace(struct box *b, struct error *err);
+
+/* And those of its layers. */
+int box_take_layers(struct box *b, struct error *err);
+
+/* --- box_net.c --- */
+
+/* Opens the gate, where hosts are granted: the socket came with pid 1's first word, behind the
+ * descriptor of /workspace. */
+int box_open_gate(struct box *b, struct error *err);
+
+/* Closes it; what is open is told and written down. */
+void box_close_gate(struct box *b);
+
+/* What the run had of it, for its answer. */
+void box_note_traffic(struct box *b, struct run *run);
+
+/* The variables by which programs find it; NULL past the end. */
+const char *box_gate_variable(size_t index);
+
+/* --- box_denials.c --- */
+
+/* Adds the limits that struck, and masks what the run was refused so far. The last step of its
+ * result. */
+void box_note_denials(struct box *b, struct run *run);
+
+/* A host, or a call, was refused. */
+void box_deny_host(struct run *run, const struct egress_note *note);
+void box_deny_call(struct run *run, const char *name, const struct error *why);
+
+/* --- box_told.c --- */
+
+/* The listener of refused system calls, the last of the descriptors that came with pid 1's first
+ * word. There is none where a directory is granted for writing, or where the host has no room for
+ * it. */
+void box_told_begin(struct box *b);
+void box_told_end(struct box *b);
+
+/* --- box_files.c --- */
+
+/* Gives back what is reserved for files from outside that the program has deleted. */
+void box_settle_files(struct box *b);
+
+/* Sets the limits of the sandbox, less what is reserved for files from outside. */
+int box_limit(struct box *b, const struct cgroup_limits *allowed, struct error *err);
+
+/* Before a cell of a session: what is there is not its doing. */
+void box_look_at_files(struct box *b);
+
+/* Writes the files that come with the run. They are not its doing. */
+int box_put_files(struct box *b, const struct run *run, struct error *err);
+
+/* Brings back what the run's patterns ask for, of the files that box_note_files() has seen. */
+void box_collect_files(const struct box *b, struct run *run);
+
+/* Lists the files the run made or changed. What it leaves in /workspace outlives its processes as
+ * long as the box does. */
+void box_note_files(struct box *b, struct run *run);
+
+/* --- box_session.c --- */
+
+/* A kernel waits for cells, runs one, said that it is over, ended, or cannot be spoken to. */
+void box_session_on_waiting(struct box_kernel *k);
+void box_session_on_started(struct box_kernel *k);
+void box_session_on_done(struct box_kernel *k, uint32_t code);
+void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exited);
+void box_session_on_broken(struct box_kernel *k);
+
+/* Pid 1 has sent a signal we asked for. */
+void box_session_on_signalled(struct box *b);
+
+/* The cell is to end, for the reason in b->verdict; the clock of that has struck. */
+void box_session_stop_cell(struct box *b);
+void box_session_on_deadline(struct box *b);
+
+/* The cell is answered: ready for the next one. */
+void box_session_after(struct box *b);
+
+int box_start_kernel(struct box_kernel *k, struct error *err);
+void box_signal_kernel(struct box_kernel *k, int sig);
+
+/* What a cell waited for is over. */
+void box_session_on_refreshed(struct box *b);
+void box_session_on_begun(struct box *b); /* the write broker is ready for the cell */
+
+/* --- box_refresh.c --- */
+
+/* Begins, where there is something to refresh; the cell waits while box_is_refreshing(). */
+void box_refresh_begin(struct box *b);
+bool box_is_refreshing(const struct box *b);
+void box_refresh_end(struct box *b); /* at once */
+
+/* --- box_check.c --- */
+
+/* A kernel that a program may have in its power says that the policy refuses the cell. */
+void box_check_begin(struct box *b);
+
+/* The answer has to wait for the checker. */
+bool box_check_is_pending(const struct box *b);
+
+bool box_is_checker(const struct box_kernel *k);
+void box_check_on_waiting(struct box_kernel *k);
+void box_check_on_message(struct box_kernel *k, const struct frame *frame);
+void box_check_on_exited(struct box_kernel *k);
+
+/* The cell is answered; whatever the checker still says is of no interest. */
+void box_check_end(struct box *b);
+
+/* --- box_message.c --- */
+
+/* The box is in the middle of a long text: what its kernels and pid 1 say waits. */
+bool box_is_busy(const struct box *b);
+
+/* The same, of a kernel or of pid 1 (struct peer_events). */
+bool box_is_kernel_busy(void *owner);
+bool box_is_init_busy(void *owner);
+
+/* It is not any more. */
+void box_go_on(struct box *b);
+
+bool box_take_violations(struct run *run, struct unpack *u);
+
+/* --- box_copy.c --- */
+
+/* True: the message was about a copy. */
+bool box_copy_on_message(struct box_kernel *k, const struct frame *frame);
+
+/* It will not become one. */
+void box_copy_on_trouble(struct box *b, const char *what);
+
+/* The Bash kernel listens; it ended, or cannot be spoken to. */
+void box_copy_on_bash_ready(struct box *b);
+void box_copy_on_bash_end(struct box *b);
+
+/* The box is going. */
+void box_copy_end(struct box *b);
+
+/* --- box_output.c --- */
+
+int box_watch_output(struct box_kernel *k, struct error *err);
+void box_unwatch_output(struct box_kernel *k);
+
+/* Of a kernel's channel (struct peer_events): what was printed before something is shown comes
+ * first, and the time that both take is the run's. */
+bool box_on_kernel_speaks(void *owner);
+void box_after_kernel_spoke(void *owner, uint64_t cpu_ns);
+
+/* The program has ended by itself: what it wrote is read to its end, piece by piece, then the run
+ * is answered. A box that is not kept ends with it. */
+void box_finish(struct box *b);
+
+/* The last look at the pipes, and the end of both streams. */
+void box_end_output(struct box *b, struct run *run);
+
+/* Fills in what is said of a run that took too much of our time. */
+void box_explain_work(struct run *run);
+void box_deny_work(struct run *run);
+
+/* --- box.c, box_run.c --- */
+
+int box_open_kernel(struct box_kernel *k, int ret_theirs[WIRE_KERNEL_FDS], struct error *err);
+void box_close_kernel(struct box_kernel *k);
+int box_check_layers(const struct box *b, const struct run *run, struct error *err);
+int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err);
+void box_pack_run(const struct box *b, const struct run *run, struct pack *p);
+void box_start_clocks(struct box *b, const struct run *run);
+
+/* Fills the run's result from what is known now and gives it back to the owner, once per run. That
+ * takes several turns of the loop where there is much to be masked: b->run is NULL when it is done.
+ */
+void box_answer(struct box *b);
+
+/* The same, here and now: what would take long is left out. */
+void box_answer_now(struct box *b);
+
+/* What waited for the answer: another kernel. */
+void box_session_start_due(struct box *b);
+
+/* So much CPU time of ours was spent on the run. True: its budget is used up. */
+bool box_spend(struct box *b, uint64_t cpu_ns);

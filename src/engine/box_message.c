@@ -1,0 +1,417 @@
+/* What a kernel says of its run: refusals, results, exceptions, things shown, and calls. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "engine/advice.h"
+#include "engine/box_internal.h"
+#include "engine/display.h"
+#include "engine/masking.h"
+#include "engine/recorder.h"
+#include "calls/approval.h"
+
+/* --- texts --- */
+
+static char *text_of(struct run *run, struct span s)
+{
+    struct clean_text clean = mask_text(run, s);
+    char *copy = malloc(clean_len(clean) + 1);
+
+    if (copy) {
+        memcpy(copy, clean_data(clean), clean_len(clean));
+        copy[clean_len(clean)] = '\0';
+        /* Text of the program's may hold NULs; for us it ends at none of them. */
+        for (size_t i = 0; i < clean_len(clean); i++)
+            if (copy[i] == '\0')
+                copy[i] = ' ';
+    }
+    return copy;
+}
+
+bool box_take_violations(struct run *run, struct unpack *u)
+{
+    uint32_t count = unpack_count(u, 6 * sizeof(uint32_t), LIMIT_VIOLATIONS);
+
+    run->violations = calloc(count ? count : 1, sizeof(*run->violations));
+    if (!run->violations)
+        return false;
+    for (uint32_t i = 0; i < count; i++) {
+        struct run_violation *v = &run->violations[i];
+        struct wire_violation m;
+
+        if (!wire_unpack_violation(u, &m))
+            return false;
+        *v = (struct run_violation){.rule = text_of(run, m.rule),
+                                    .name = text_of(run, m.name),
+                                    .line = m.line,
+                                    .column = m.column,
+                                    .message = text_of(run, m.message),
+                                    .hint = m.hint.len ? text_of(run, m.hint) : NULL};
+        run->n_violations++;
+    }
+    run->violations_more = unpack_u32(u);
+    return unpack_ok(u);
+}
+
+static bool take_result(struct run *run, struct unpack *u)
+{
+    struct span text = unpack_span(u), json = unpack_span(u);
+    uint64_t count;
+
+    if (!unpack_ok(u))
+        return false;
+    run->result_text = text_of(run, text);
+    count = run->masked.count;
+    run->result_json = json.len ? mask_json(run, json) : NULL;
+    run->masked.count = count; /* the same things once more */
+    return true;
+}
+
+static bool take_exception(struct run *run, struct unpack *u)
+{
+    struct wire_exception m;
+    cleanup_free char *hint = NULL;
+
+    if (!wire_unpack_exception(u, &m))
+        return false;
+    hint = advice_on(&m); /* of names the program chose */
+    run->exception = (struct run_exception){.name = text_of(run, m.name),
+                                            .message = text_of(run, m.message),
+                                            .traceback = text_of(run, m.traceback),
+                                            .line = m.line,
+                                            .hint = hint ? text_of(run, span_of(hint)) : NULL};
+    return true;
+}
+
+static bool take_failure(struct run *run, struct unpack *u)
+{
+    struct wire_failure m;
+    struct clean_text message;
+
+    if (!wire_unpack_failure(u, &m))
+        return false;
+    message = mask_text(run, m.message);
+    error_set(&run->error, E_INTERNAL, "%.*s", (int)clean_len(message), clean_data(message));
+    return true;
+}
+
+/* --- what it asks for --- */
+
+static int record_call(void *user, const struct call_record *record, struct error *err)
+{
+    const struct box *b = user;
+
+    if (b->run)
+        box_deny_call(b->run, record->name, record->error);
+    return witness_call(b->witness, record, err);
+}
+
+/* --- questions that somebody has to answer --- */
+
+bool box_is_held(struct box *b)
+{
+    if (b->n_held)
+        b->is_due = true;
+    else if (b->held_ns)
+        loop_timer_start(b->deadline, b->held_ns / 1000000 + 1);
+    else
+        return false;
+    if (!b->n_held)
+        b->held_ns = 0;
+    return true;
+}
+
+/* As somebody sees them who decides. */
+static void show_arguments(const struct run *run, struct approval *approval)
+{
+    cleanup(buf_done) struct buf text = {0};
+    json_t *shown = mask_json_for_review(run, approval->arguments, &approval->hidden);
+
+    buf_init(&text, 8 * MIB);
+    if (shown && json_text_dump(shown, JSON_TEXT_COMPACT, &text, NULL) == 0)
+        approval->shown = take_ptr(text.data);
+    json_decref(shown);
+}
+
+static void on_ask(void *user, struct approval *approval)
+{
+    struct box *b = user;
+    struct run *run = b->run;
+
+    if (b->n_held++ == 0)
+        b->held_since_ns = loop_now_ns();
+    show_arguments(run, approval);
+    if (run->on_event)
+        run->on_event(run, &(struct run_event){.kind = RUN_EVENT_APPROVAL, .approval = approval});
+}
+
+static void on_asked(void *user, const struct approval *approval)
+{
+    struct box *b = user;
+
+    (void)approval;
+    if (!b->n_held || --b->n_held)
+        return;
+    b->held_ns += loop_now_ns() - b->held_since_ns;
+    if (b->is_due && !b->is_answering && b->state == BOX_RUNNING && b->verdict == BOX_NO_VERDICT) {
+        b->is_due = false;
+        (void)box_is_held(b);
+    }
+}
+
+static void on_call_spent(void *user, uint64_t cpu_ns)
+{
+    struct box *b = user;
+
+    box_after_kernel_spoke(b->active, cpu_ns);
+}
+
+/* Most programs ask for nothing. */
+static struct call_desk *desk_of(struct box_kernel *k)
+{
+    if (!k->calls && k->replies >= 0)
+        k->calls = call_desk_new(&(struct call_desk_options){.loop = k->box->loop,
+                                                             .fd = take_fd(k->replies),
+                                                             .record = record_call,
+                                                             .on_ask = on_ask,
+                                                             .on_asked = on_asked,
+                                                             .spent = on_call_spent,
+                                                             .user = k->box});
+    return k->calls;
+}
+
+static bool take_call(struct box_kernel *k, struct unpack *u)
+{
+    struct wire_call call;
+
+    if (!wire_unpack_call(u, &call))
+        return false;
+    if (k->box->is_answering) /* nobody is there any more to be answered */
+        return true;
+    return desk_of(k) && call_desk_take(desk_of(k), k->box->run, &call);
+}
+
+/* The counters' files are opened by the first look; that is time a client need not wait for while
+ * its program runs. */
+static void open_counters(const struct box *b)
+{
+    struct cgroup_usage usage;
+
+    (void)cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL);
+}
+
+/* --- what a kernel says that a program may have in its power --- */
+
+/* Whose words they are nobody knows, so they are not passed on. The kernel is of no further use. */
+static void take_programs_failure(struct box *b)
+{
+    struct run_exception *e = &b->run->exception;
+
+    if (!e->name) {
+        e->name = strdup("KernelFailed");
+        e->message = strdup("the session's kernel reported an internal failure and was ended");
+        e->is_ours = true;
+    }
+    box_end_run(b, BOX_BROKEN);
+}
+
+/* After the first program has run in a session, refusals and failures are not taken at their word:
+ * a thread of the program can send them as well as the kernel. True: it was one of these. */
+static bool take_claim(struct box_kernel *k, const struct frame *frame)
+{
+    struct box *b = k->box;
+
+    if (!b->model || !b->has_run_code)
+        return false;
+    if (frame->type == WIRE_REFUSED) {
+        if (k == &b->kernels[WIRE_KERNEL_PYTHON])
+            box_check_begin(b);
+        else
+            box_end_run(b, BOX_BROKEN); /* Bash refuses nothing */
+        return true;
+    }
+    if (frame->type != WIRE_FAILED)
+        return false;
+    take_programs_failure(b);
+    return true;
+}
+
+/* It has moved the state; there is nothing in it. */
+static bool take_started(struct box_kernel *k, struct unpack *u)
+{
+    (void)u;
+    if (k->box->model)
+        box_session_on_started(k);
+    else
+        open_counters(k->box);
+    return true;
+}
+
+static bool take_done(struct box_kernel *k, struct unpack *u)
+{
+    if (k->box->is_handed && k->peer.state != WIRE_STATE_HANDED) /* else of the cell before */
+        box_session_on_done(k, unpack_u32(u));
+    return true;
+}
+
+/* Nobody asked for that. */
+static bool take_restored(struct box_kernel *k, struct unpack *u)
+{
+    (void)k;
+    (void)u;
+    return false;
+}
+
+/* What is no more than a part of the result. */
+static bool (*const parts[WIRE_TYPE_END])(struct run *run, struct unpack *u) = {
+    [WIRE_REFUSED] = box_take_violations,    [WIRE_RESULT] = take_result,
+    [WIRE_EXCEPTION] = take_exception,       [WIRE_DISPLAY] = display_take,
+    [WIRE_PROGRESS] = display_take_progress, [WIRE_FAILED] = take_failure,
+};
+
+/* What concerns the kernel or its sandbox, too. */
+static bool (*const events[WIRE_TYPE_END])(struct box_kernel *k, struct unpack *u) = {
+    [WIRE_CALL] = take_call,
+    [WIRE_STARTED] = take_started,
+    [WIRE_DONE] = take_done,
+    [WIRE_RESTORED] = take_restored,
+};
+
+static void on_waiting(struct box_kernel *k)
+{
+    if (k->box->model)
+        box_session_on_waiting(k);
+    else
+        box_kernel_is_waiting(k->box);
+}
+
+static void take_message(struct box_kernel *k, const struct frame *frame)
+{
+    struct box *b = k->box;
+    struct unpack u;
+    bool ok = true;
+
+    if (frame->type == WIRE_WAITING) {
+        on_waiting(k);
+        return;
+    }
+    if (box_is_checker(k)) {
+        box_check_on_message(k, frame);
+        return;
+    }
+    if (box_copy_on_message(k, frame))
+        return;
+    if (frame->type == WIRE_FAILED && b->model && b->has_run_code && (!b->run || k != b->active)) {
+        box_session_on_broken(k); /* between cells: a fresh one takes its place */
+        return;
+    }
+    if (!b->run || k != b->active || take_claim(k, frame))
+        return;
+    b->is_refused |= frame->type == WIRE_REFUSED;
+    unpack_init(&u, frame->body, frame->len);
+    if (parts[frame->type])
+        ok = parts[frame->type](b->run, &u);
+    else if (events[frame->type])
+        ok = events[frame->type](k, &u);
+    if (!ok)
+        box_end_run(b, BOX_BROKEN);
+}
+
+/* --- long messages ---
+ *
+ * A result, a traceback or something shown may be megabytes, and texts that are made for it take
+ * the masker a second. Such a message is taken as a task. Until it is done nothing else that the
+ * sandbox says is looked at, so that everything stays in its order. */
+
+#define LONG_BYTES ((size_t)32 << 10)
+
+static void work_on_message(void *arg)
+{
+    struct box *b = arg;
+
+    take_message(b->speaker, &b->message);
+}
+
+static void end_message(void *arg)
+{
+    struct box *b = arg;
+
+    b->speaker = NULL;
+    b->message = (struct frame){0};
+    box_go_on(b);
+}
+
+static void spend_on_message(void *arg, uint64_t cpu_ns)
+{
+    struct box *b = arg;
+
+    if (box_spend(b, cpu_ns) && b->verdict == BOX_NO_VERDICT)
+        box_end_run(b, BOX_WORK);
+}
+
+static const struct task_steps message_steps = {work_on_message, end_message, spend_on_message};
+
+static void on_kernel_message(void *owner, const struct frame *frame)
+{
+    struct box_kernel *k = owner;
+    struct box *b = k->box;
+
+    if (frame->len < LONG_BYTES || !b->run || task_is_under_way(&b->text)) {
+        take_message(k, frame);
+        return;
+    }
+    b->speaker = k;
+    b->message = *frame; /* its body stays until more is read */
+    task_post(&b->text, b->loop, &message_steps, b);
+}
+
+bool box_is_busy(const struct box *b)
+{
+    return task_is_paused(&b->text);
+}
+
+bool box_is_kernel_busy(void *owner)
+{
+    const struct box_kernel *k = owner;
+
+    return box_is_busy(k->box);
+}
+
+bool box_is_init_busy(void *owner)
+{
+    return box_is_busy(owner);
+}
+
+void box_go_on(struct box *b)
+{
+    struct box_kernel *checker = take_ptr(b->check_due);
+
+    for (size_t i = 0; i < WIRE_KERNELS; i++)
+        peer_go_on(&b->kernels[i].peer);
+    if (checker)
+        box_check_on_exited(checker);
+    if (b->is_gone_due)
+        box_on_gone_soon(b);
+    else if (b->is_answer_due && b->run)
+        box_answer(b);
+}
+
+static void on_kernel_end(void *owner, const char *why)
+{
+    struct box_kernel *k = owner;
+    struct box *b = k->box;
+
+    /* A closed channel is nothing: bash has closed it, a program may. What counts is the wait of
+     * pid 1. */
+    if (why && k == b->active && b->state == BOX_RUNNING)
+        box_end_run(b, BOX_BROKEN);
+    else if (why && b->model)
+        box_session_on_broken(k);
+    else if (why)
+        box_copy_on_trouble(b, "it speaks out of turn");
+}
+
+const struct peer_events box_kernel_events = {on_kernel_message, on_kernel_end,
+                                              box_on_kernel_speaks, box_after_kernel_spoke,
+                                              box_is_kernel_busy};

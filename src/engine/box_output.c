@@ -1,0 +1,261 @@
+/* Output of a run: reading its pipes piece by piece, and what that costs us.
+ *
+ * A program can write faster than its output can be masked, and some texts take longer than others.
+ * So pipes are read as posted work (base/loop.h), one piece each in turn: while we are behind, the
+ * program waits for its pipe, and nobody else does. The CPU time that a run takes here is measured;
+ * past a budget the run ends.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "base/fiber.h"
+#include "base/stream.h"
+#include "engine/box_internal.h"
+#include "engine/display.h"
+#include "engine/masking.h"
+
+/* Read in one piece: half a millisecond of masking. */
+#define PIECE_BYTES ((size_t)32 << 10)
+
+/* Most that is still read of a program that has ended: more than its pipes hold. A left-over child
+ * could write for ever. */
+#define DRAIN_MAX ((size_t)4 << 20)
+
+/* For what a killed program left in its pipes, which is read in one go. */
+#define LAST_LOOK_NS ((uint64_t)10000000)
+
+/* CPU time of ours that a run may take: a quarter of the time it has by the clock, and at least so
+ * much. In a second some 60 MB of plain text are masked. */
+#define WORK_SHARE  4
+#define WORK_MIN_MS ((uint64_t)500)
+
+/* --- the budget --- */
+
+static uint64_t budget_ms(const struct run *run)
+{
+    uint64_t share = run->limits.timeout_ms / WORK_SHARE;
+
+    return share > WORK_MIN_MS ? share : WORK_MIN_MS;
+}
+
+bool box_spend(struct box *b, uint64_t cpu_ns)
+{
+    b->work_ns += cpu_ns;
+    return b->run && b->work_ns / 1000000 >= budget_ms(b->run);
+}
+
+static void charge(struct box *b, uint64_t cpu_ns)
+{
+    if (!b->run || b->is_answering)
+        return;
+    if (box_spend(b, cpu_ns) && b->verdict == BOX_NO_VERDICT)
+        box_end_run(b, BOX_WORK);
+}
+
+void box_explain_work(struct run *run)
+{
+    free(run->exception.name);
+    free(run->exception.message);
+    run->exception.name = strdup("OutputLimit");
+    run->exception.is_ours = true;
+    if (asprintf(&run->exception.message,
+                 "the program's output took more than %.15g s of Belljar's own CPU time, and the "
+                 "supervisor ended the run; later output was discarded",
+                 (double)budget_ms(run) / 1000) < 0)
+        run->exception.message = NULL;
+    free(run->exception.hint);
+    run->exception.hint =
+        strdup("write less, or write to a file; a longer `timeout_s` allows for more");
+}
+
+void box_deny_work(struct run *run)
+{
+    char what[128];
+
+    (void)snprintf(what, sizeof(what),
+                   "write output that takes more than %.15g s of Belljar's own CPU time",
+                   (double)budget_ms(run) / 1000);
+    (void)run_deny(run, what, "output budget",
+                   "write less, or write to a file; raise `timeout_s` (`--timeout`)");
+}
+
+/* --- reading --- */
+
+/* What is fit to be seen is kept, and told. */
+static void deliver(struct run *run, int stream, struct clean_text text)
+{
+    struct run_stream *kept = stream == 1 ? &run->out : &run->err;
+    struct run_event event = {.kind = stream == 1 ? RUN_EVENT_STDOUT : RUN_EVENT_STDERR,
+                              .offset = kept->total,
+                              .data = clean_data(text),
+                              .len = clean_len(text)};
+
+    if (!clean_len(text))
+        return;
+    (void)run_stream_add(kept, text, NULL);
+    if (run->on_event)
+        run->on_event(run, &event);
+}
+
+/* Reads once; returns how much, 0 when nothing is there now. */
+static size_t pump(struct box_kernel *k, int fd, struct loop_watch **watch, int stream)
+{
+    struct run *run = k->box->run;
+    char data[PIECE_BYTES];
+    ssize_t n = fd < 0 ? 0 : read(fd, data, sizeof(data));
+
+    if (n <= 0) {
+        if (n == 0 || errno != EAGAIN) { /* closed by all its writers: watching it would spin */
+            loop_watch_free(*watch);
+            *watch = NULL;
+        }
+        return 0;
+    }
+    /* Past its budget no more is spent on it: the rest is thrown away, and the program can end. */
+    if (run && k == k->box->active && k->box->verdict != BOX_WORK) {
+        deliver(run, stream, mask_stream(run, &k->box->masks[stream - 1], data, (size_t)n));
+        if (stream == 2)
+            display_take_bar(run, data, (size_t)n);
+    }
+    return (size_t)n;
+}
+
+static size_t pump_both(struct box_kernel *k)
+{
+    size_t n = pump(k, k->out, &k->out_watch, 1);
+
+    return n + pump(k, k->err, &k->err_watch, 2);
+}
+
+static void read_piece(void *arg)
+{
+    struct box_kernel *k = arg;
+    uint64_t began_ns = loop_cpu_ns();
+
+    if (box_is_busy(k->box)) /* what was shown before is not taken yet */
+        return;
+    (void)pump_both(k);
+    if (k == k->box->active)
+        charge(k->box, loop_cpu_ns() - began_ns);
+}
+
+static void on_output(void *arg)
+{
+    struct box_kernel *k = arg;
+
+    loop_work_post(k->box->loop, &k->reading, read_piece, k);
+}
+
+int box_watch_output(struct box_kernel *k, struct error *err)
+{
+    k->out_watch = loop_watch_fd(k->box->loop, k->out, LOOP_READ, on_output, k);
+    k->err_watch = loop_watch_fd(k->box->loop, k->err, LOOP_READ, on_output, k);
+    if (!k->out_watch || !k->err_watch)
+        return error_memory(err);
+    return 0;
+}
+
+void box_unwatch_output(struct box_kernel *k)
+{
+    loop_work_cancel(&k->reading);
+    loop_watch_free(k->out_watch);
+    loop_watch_free(k->err_watch);
+    k->out_watch = k->err_watch = NULL;
+}
+
+void box_hold(struct box *b, bool is_held)
+{
+    struct error err = {0};
+
+    box_unwatch_output(b->active);
+    if (peer_hold(&b->active->peer, is_held, &err) < 0 ||
+        (!is_held && box_watch_output(b->active, &err) < 0)) {
+        error_done(&err);
+        box_end_run(b, BOX_CANCELLED); /* its output would be lost */
+    }
+}
+
+/* --- messages come behind what was written before them --- */
+
+bool box_on_kernel_speaks(void *owner)
+{
+    struct box_kernel *k = owner;
+    size_t n;
+
+    if (!k->box->run || k != k->box->active || k->box->is_answering)
+        return true;
+    n = pump_both(k);
+    k->ahead += n;
+    /* A thread that writes without end does not keep the others' messages for ever. */
+    if (n && k->ahead < DRAIN_MAX)
+        return false;
+    k->ahead = 0;
+    return true;
+}
+
+void box_after_kernel_spoke(void *owner, uint64_t cpu_ns)
+{
+    struct box_kernel *k = owner;
+
+    if (k == k->box->active)
+        charge(k->box, cpu_ns);
+}
+
+/* --- the end --- */
+
+static void finish_piece(void *arg)
+{
+    struct box *b = arg;
+    struct box_kernel *k = b->active;
+    uint64_t began_ns = loop_cpu_ns();
+    bool is_over;
+    size_t n = 0;
+
+    if (!box_is_busy(b))
+        n = pump_both(k);
+    if (!n && k->peer.loop && !b->is_done)
+        n = peer_read_some(&k->peer);
+    if (!b->run) /* answered meanwhile */
+        return;
+    b->drained += n;
+    is_over = box_spend(b, loop_cpu_ns() - began_ns);
+    if ((n || box_is_busy(b)) && b->drained < DRAIN_MAX && b->verdict == BOX_NO_VERDICT &&
+        !is_over) {
+        loop_work_post(b->loop, &b->finishing, finish_piece, b);
+        return;
+    }
+    if (n && is_over && b->verdict == BOX_NO_VERDICT)
+        b->verdict = BOX_WORK;
+    box_answer(b);
+}
+
+void box_finish(struct box *b)
+{
+    loop_timer_stop(b->deadline);
+    loop_timer_stop(b->tick);
+    b->drained = 0;
+    loop_work_post(b->loop, &b->finishing, finish_piece, b);
+}
+
+void box_end_output(struct box *b, struct run *run)
+{
+    uint64_t began_ns = loop_cpu_ns();
+    struct box_kernel *k = b->active;
+    size_t n = b->verdict != BOX_WORK;
+
+    /* Past its budget only what was held back comes, so that no more time is spent. */
+    while (n && !fiber_is_cancelled() && loop_cpu_ns() - began_ns < LAST_LOOK_NS) {
+        n = pump_both(k);
+        if (!n && k->peer.loop && !b->is_done)
+            n = peer_read_some(&k->peer);
+    }
+    for (int stream = 1; stream <= 2; stream++) {
+        deliver(run, stream, mask_stream_end(run, &b->masks[stream - 1]));
+        scrub_free(take_ptr(b->masks[stream - 1]));
+    }
+    run->ended_ns = loop_now_ns();
+}

@@ -1,0 +1,485 @@
+/* A run inside a sandbox: handing the code over, pumping its output, watching its limits, and the
+ * answer. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/cleanup.h"
+#include "engine/box_internal.h"
+#include "calls/call_packages.h"
+#include "sandbox/monitor.h"
+
+/* Without a cgroup the monitor finds who uses too much, and its verdict is the status. The kernel's
+ * limit on private memory is only there for what would fill the host between two looks. */
+#define UNCOUNTED_SLACK ((uint64_t)4 << 30)
+
+/* How often counters are looked at where nobody enforces the limit for us. */
+#define TICK_MS 50
+
+/* --- standard input --- */
+
+static void close_input(struct box *b)
+{
+    loop_watch_free(b->input_watch);
+    b->input_watch = NULL;
+    close_fd(&b->input);
+}
+
+static void on_input(void *arg)
+{
+    struct box *b = arg;
+    const struct buf *input = &b->run->input;
+    ssize_t n = 0;
+
+    if (b->input_sent < input->len)
+        n = write(b->input, input->data + b->input_sent, input->len - b->input_sent);
+    if (n < 0 && (errno == EAGAIN || errno == EINTR))
+        return;
+    if (n > 0)
+        b->input_sent += (size_t)n;
+    if (n < 0 || b->input_sent == input->len) /* all of it, or the program does not want the rest */
+        close_input(b);
+}
+
+static int open_input(struct box *b, int *ret_theirs, struct error *err)
+{
+    int pair[2];
+
+    if (pipe2(pair, O_CLOEXEC) < 0)
+        return error_errno(err, "pipe2");
+    b->input = pair[1];
+    *ret_theirs = pair[0];
+    if (fcntl(pair[1], F_SETFL, O_NONBLOCK) < 0)
+        return error_errno(err, "fcntl");
+    b->input_watch = loop_watch_fd(b->loop, b->input, LOOP_WRITE, on_input, b);
+    if (!b->input_watch)
+        return error_memory(err);
+    return 0;
+}
+
+/* --- hand-over --- */
+
+int box_check_layers(const struct box *b, const struct run *run, struct error *err)
+{
+    uint32_t missing = run->required_layers & ~b->layers & ~(uint32_t)LAYER_NO_EXEC;
+
+    for (unsigned i = 0; i < WIRE_LAYER_COUNT; i++)
+        if (missing >> i & 1) {
+            error_set(err, E_UNSUPPORTED,
+                      "profile `%s` insists on the layer `%s`, which this host does "
+                      "not give",
+                      run->profile, wire_layer_name(i));
+            return error_hint(
+                err, "run `belljar doctor` to see why, or choose a profile that accepts less");
+        }
+    return 0;
+}
+
+/* All runs of one caller together have about the share of one run of another. */
+static uint32_t cpu_weight(const struct run *run)
+{
+    return run->crowd <= 1 ? 0 : run->crowd < 100 ? 100 / run->crowd : 1;
+}
+
+int box_adjust_cgroup(struct box *b, const struct run *run, struct error *err)
+{
+    const struct run_limits *want = &run->limits;
+
+    if (want->memory_bytes == b->limits.memory_bytes && want->processes == b->limits.processes &&
+        want->cpu_percent == b->limits.cpu_percent && !cpu_weight(run))
+        return 0;
+    return cgroup_set_limits(b->cgroup,
+                             &(struct cgroup_limits){want->memory_bytes,
+                                                     want->processes + BOX_OWN_PROCESSES,
+                                                     want->cpu_percent, cpu_weight(run)},
+                             err);
+}
+
+static bool has_writable_grant(const struct run *run)
+{
+    for (size_t i = 0; i < run->n_grants; i++)
+        if (run->grants[i].mode == RUN_GRANT_RW)
+            return true;
+    return false;
+}
+
+/* The image of a session is a file for those who write it, and past this limit has to be mapped,
+ * which takes twice as long. Where no file can be larger than all of them together anyway it may be
+ * written: in the sandbox the disk's size is the limit then, for memory it is the cgroup's. */
+static uint64_t file_limit(const struct box *b, const struct run *run)
+{
+    const struct run_limits *limits = &run->limits;
+
+    if (!b->model || has_writable_grant(run) || limits->file_bytes < limits->disk_bytes)
+        return limits->file_bytes;
+    return image_memory_max(limits) > limits->file_bytes ? image_memory_max(limits)
+                                                         : limits->file_bytes;
+}
+
+void box_pack_run(const struct box *b, const struct run *run, struct pack *p)
+{
+    static struct wire_run message; /* too large for a stack; filled and packed here and now */
+    bool has_cgroup = cgroup_host_kind(b->cgroups) != CGROUP_NONE;
+
+    message = (struct wire_run){
+        .flags = (run->language == RUN_BASH ? WIRE_RUN_BASH : 0) |
+                 (run->auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
+                 (run->auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
+                 (run->may_spawn ? 0 : WIRE_RUN_NO_EXEC) | (run->has_input ? WIRE_RUN_STDIN : 0) |
+                 (run->has_seed ? WIRE_RUN_SEED : 0) | (run->only_checks ? WIRE_RUN_CHECK : 0) |
+                 (run->may_spawn && call_packages_are_open(b->net) ? WIRE_RUN_INSTALLS : 0),
+        .seed = run->seed,
+        .descriptors = run->limits.descriptors,
+        .processes = has_cgroup ? 0 : run->limits.processes + BOX_OWN_PROCESSES,
+        .file_bytes = file_limit(b, run),
+        .data_bytes = has_cgroup ? 0 : 2 * run->limits.memory_bytes + UNCOUNTED_SLACK,
+        .code = {buf_str(&run->code), run->code.len},
+        .policy = run->policy,
+    };
+    /* Our look at the counter comes first; the kernel's own limit, per process and in whole
+     * seconds, is behind it. In a session each cell has its own, so there is only our look. */
+    if (run->limits.cpu_ms && !b->model)
+        message.cpu_s = (run->limits.cpu_ms + 999) / 1000 + 1;
+    for (size_t i = 0; b->net && box_gate_variable(i); i++)
+        message.env.items[message.env.count++] = span_of(box_gate_variable(i));
+    for (char **v = run->env; v && *v && message.env.count < WIRE_STRINGS_MAX; v++)
+        message.env.items[message.env.count++] = span_of(*v);
+    for (char **v = run->args; v && *v && message.args.count < WIRE_STRINGS_MAX; v++)
+        message.args.items[message.args.count++] = span_of(*v);
+    pack_init(p, wire_type_max(WIRE_RUN));
+    wire_pack_run(p, &message);
+}
+
+static int send_run(struct box *b, struct run *run, struct error *err)
+{
+    cleanup_close int theirs = -1;
+    struct pack p;
+    int r;
+
+    box_pack_run(b, run, &p);
+    r = run->has_input ? open_input(b, &theirs, err) : 0;
+    if (r == 0)
+        r = peer_send(&b->active->peer, WIRE_RUN, &p, &theirs, run->has_input ? 1 : 0, err);
+    pack_done(&p);
+    return r;
+}
+
+void box_start_clocks(struct box *b, const struct run *run)
+{
+    b->n_held = 0;
+    b->held_ns = 0;
+    b->is_due = false;
+    b->work_ns = 0;
+    loop_timer_start(b->deadline, run->limits.timeout_ms);
+    if (run->limits.cpu_ms || cgroup_host_kind(b->cgroups) == CGROUP_NONE)
+        loop_timer_start(b->tick, TICK_MS);
+}
+
+int box_start(struct box *b, struct run *run, struct error *err)
+{
+    if (b->state != BOX_IDLE)
+        return error_set(err, E_BUSY, "the sandbox is not idle");
+    if (box_check_layers(b, run, err) < 0 || box_adjust_cgroup(b, run, err) < 0 ||
+        box_put_files(b, run, err) < 0)
+        return -1;
+    if (run->n_given)
+        box_look_at_files(b);
+    if (box_watch_output(b->active, err) < 0)
+        return -1;
+
+    if (b->broker && broker_client_begin(b->broker, run, err) < 0)
+        return -1;
+    peer_enter(&b->active->peer, WIRE_STATE_HANDED);
+    run->handed_ns = loop_now_ns();
+    b->run = run;
+    if (send_run(b, run, err) < 0) {
+        close_input(b);
+        b->run = NULL;
+        if (peer_was_gone(err))
+            return error_set(err, E_BUSY, "the sandbox died while it waited");
+        return -1;
+    }
+    run_drop_given(run);
+    b->state = BOX_RUNNING;
+    box_start_clocks(b, run);
+    return 0;
+}
+
+/* --- limits that are only watched --- */
+
+/* A socket's buffers where their size cannot be changed (tools/seccomp-table.h), and a few that
+ * cost nothing. */
+#define SOCKET_BYTES (256 * KIB)
+#define SOCKETS_FREE 32
+
+static void look(struct box *b)
+{
+    if (cgroup_host_kind(b->cgroups) == CGROUP_NONE) {
+        struct monitor_usage usage;
+        uint64_t disk;
+
+        monitor_read(box_pid(b), &usage);
+        /* Files are memory, too. Those that are mapped have been counted. */
+        disk = files_used(&b->files);
+        if (disk > usage.shared_bytes)
+            usage.memory_bytes += disk - usage.shared_bytes;
+        /* What is in the buffers of sockets nobody outside can see: they count as full. */
+        if (usage.sockets > SOCKETS_FREE)
+            usage.memory_bytes += (uint64_t)(usage.sockets - SOCKETS_FREE) * SOCKET_BYTES;
+        if (usage.memory_bytes > b->memory_peak)
+            b->memory_peak = usage.memory_bytes;
+        if (usage.processes > b->processes_peak)
+            b->processes_peak = usage.processes;
+        if (usage.cpu_ms > b->cpu_ms)
+            b->cpu_ms = usage.cpu_ms;
+    } else {
+        struct cgroup_usage usage;
+
+        if (cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL) == 0)
+            b->cpu_ms = (usage.cpu_ns - b->cpu_ns_before) / 1000000;
+    }
+}
+
+void box_on_tick(void *arg)
+{
+    struct box *b = arg;
+
+    if (b->state != BOX_RUNNING)
+        return;
+    look(b);
+    if (b->memory_peak > b->run->limits.memory_bytes)
+        box_end_run(b, BOX_MEMORY);
+    else if (b->run->limits.cpu_ms && b->cpu_ms >= b->run->limits.cpu_ms)
+        box_end_run(b, BOX_CPU_TIME);
+    else
+        loop_timer_start(b->tick, TICK_MS);
+}
+
+/* --- the answer --- */
+
+static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
+{
+    struct cgroup_usage usage = {0};
+
+    *ret_oom_kills = 0;
+    if (cgroup_host_kind(b->cgroups) == CGROUP_NONE) {
+        look(b);
+        run->usage.cpu_ms = (double)b->cpu_ms;
+        run->usage.memory_peak_bytes = b->memory_peak;
+        run->usage.processes_peak = b->processes_peak;
+        /* The kernel process itself was waited for, which is exact and covers a run shorter than a
+         * tick. */
+        if (b->has_exited && (double)b->exited.cpu_us / 1000.0 > run->usage.cpu_ms)
+            run->usage.cpu_ms = (double)b->exited.cpu_us / 1000.0;
+    } else if (cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL) == 0) {
+        *ret_oom_kills = usage.oom_kills - b->oom_before;
+        run->usage.cpu_ms = (double)(usage.cpu_ns - b->cpu_ns_before) / 1e6;
+        b->oom_before = usage.oom_kills;
+        b->cpu_ns_before = usage.cpu_ns;
+        run->usage.memory_peak_bytes = usage.memory_peak_bytes;
+        run->usage.processes_peak = usage.processes_peak;
+    }
+    run->usage.processes_peak = run->usage.processes_peak > BOX_OWN_PROCESSES
+                                    ? run->usage.processes_peak - BOX_OWN_PROCESSES
+                                    : 1;
+}
+
+static void decide(struct box *b, struct run *run, uint64_t oom_kills)
+{
+    static const struct {
+        enum run_status status;
+        int exit_code;
+    } verdicts[] = {
+        [BOX_TIMEOUT] = {RUN_TIMEOUT,         124    },
+          [BOX_CPU_TIME] = {RUN_TIMEOUT,         124    },
+        [BOX_MEMORY] = {RUN_MEMORY_EXCEEDED, 137    },
+          [BOX_CANCELLED] = {RUN_CANCELLED,       130    },
+        [BOX_BROKEN] = {RUN_ERROR,           128 + 9},
+          [BOX_WORK] = {RUN_TIMEOUT,         124    },
+    };
+    int status = b->has_exited ? (int)b->exited.status : 9;
+
+    if (b->is_done) {
+        run->exit_code = (int)(b->done_code & 0xff);
+    } else if (WIFSIGNALED(status)) {
+        run->signal = WTERMSIG(status);
+        run->exit_code = 128 + run->signal;
+    } else {
+        run->exit_code = WEXITSTATUS(status);
+    }
+    if (b->verdict != BOX_NO_VERDICT) {
+        run->status = verdicts[b->verdict].status;
+        run->exit_code = verdicts[b->verdict].exit_code;
+    } else if (oom_kills) {
+        run->status = RUN_MEMORY_EXCEEDED;
+        run->exit_code = 137;
+    } else if (b->is_refused) {
+        run->status = RUN_REFUSED;
+        run->exit_code = 126;
+    } else if (b->check == BOX_CHECK_UNKNOWN) {
+        run->status = RUN_ERROR;
+        run->exit_code = 126;
+    } else if (run->limits.cpu_ms && run->signal && run->usage.cpu_ms >= run->limits.cpu_ms) {
+        run->status = RUN_TIMEOUT; /* RLIMIT_CPU was faster than our look */
+        run->exit_code = 124;
+    } else {
+        run->status = run->exit_code == 0 ? RUN_SUCCESS : RUN_ERROR;
+    }
+}
+
+static void explain(const struct box *b, struct run *run)
+{
+    if (b->verdict == BOX_WORK) /* the program's own word is of the signal we sent */
+        box_explain_work(run);
+    if (run->exception.name)
+        return;
+    run->exception.is_ours = true;
+    if (b->check == BOX_CHECK_UNKNOWN && b->verdict == BOX_NO_VERDICT) {
+        run->exception.name = strdup("RefusalNotConfirmed");
+        run->exception.message =
+            strdup("the session's kernel did not run the cell and says that the policy refuses it; "
+                   "Belljar could not confirm that");
+        run->exception.hint = strdup("send the cell again, or restart the session's kernel");
+    } else if (b->verdict == BOX_BROKEN) {
+        run->exception.name = strdup("ProtocolViolation");
+        run->exception.message =
+            strdup("the program wrote to Belljar's control channel and was ended");
+    } else if (run->status == RUN_ERROR && run->signal) {
+        run->exception.name = strdup("Killed");
+        if (asprintf(&run->exception.message, "ended by signal %d (%s)", run->signal,
+                     strsignal(run->signal)) < 0)
+            run->exception.message = NULL;
+    } else if (run->state == RUN_STATE_LOST && run->status <= RUN_ERROR) {
+        run->exception.name = strdup("KernelEnded");
+        if (asprintf(&run->exception.message, "the kernel ended with exit code %d",
+                     run->exit_code) < 0)
+            run->exception.message = NULL;
+    }
+    if (run->state == RUN_STATE_LOST && !run->exception.hint)
+        run->exception.hint =
+            strdup("variables are lost, files are not; the next cell gets a fresh kernel");
+}
+
+static void note_leftovers(struct box *b, struct run *run)
+{
+    box_note_files(b, run);
+    box_collect_files(b, run);
+    if (run->keeps_layers && b->cow)
+        run->cow = layers_ref(b->cow);
+    box_note_traffic(b, run);
+    if (!b->model)
+        box_close_gate(b); /* before the run's own record, which is its last */
+}
+
+/* What the session's next cell will find. */
+static void note_state(struct box *b, struct run *run)
+{
+    if (b->model)
+        run->state = !b->is_done                           ? RUN_STATE_LOST
+                     : b->is_handed && b->active->was_lost ? RUN_STATE_FRESH
+                                                           : RUN_STATE_KEPT;
+    if (b->is_handed)
+        b->active->was_lost = false;
+}
+
+static void judge(struct box *b, struct run *run)
+{
+    uint64_t oom_kills;
+
+    read_usage(b, run, &oom_kills);
+    decide(b, run, oom_kills);
+    note_state(b, run);
+    explain(b, run);
+    if (!b->has_exited && !b->is_done && b->verdict == BOX_NO_VERDICT && !oom_kills &&
+        run->error.code == E_NONE)
+        error_set(&run->error, E_SYSTEM, "the sandbox was lost");
+    run->layers = b->layers | (run->may_spawn ? 0 : LAYER_NO_EXEC);
+    run->usage.wall_ms = (double)(run->ended_ns - run->handed_ns) / 1e6;
+    run->usage.start_ms = (double)(run->handed_ns - run->started_ns) / 1e6;
+    box_note_denials(b, run);
+}
+
+/* What there is to mask takes as long as the program wants it to: this is done as a task. */
+static void work_on_answer(void *arg)
+{
+    struct box *b = arg;
+    struct run *run = b->run;
+
+    box_end_output(b, run);
+    note_leftovers(b, run);
+    if (b->broker)
+        broker_client_end(b->broker, run);
+    judge(b, run);
+}
+
+static void spend_on_answer(void *arg, uint64_t cpu_ns)
+{
+    struct box *b = arg;
+
+    if (!box_spend(b, cpu_ns) || !task_is_under_way(&b->text))
+        return;
+    if (b->verdict == BOX_NO_VERDICT)
+        b->verdict = BOX_WORK;
+    task_cancel(&b->text);
+}
+
+static void end_answer(void *arg)
+{
+    struct box *b = arg;
+    struct run *run = b->run;
+
+    run->server_cpu_ns += b->work_ns;
+    close_input(b);
+    b->run = NULL;
+    b->is_answering = false;
+    if (b->model)
+        box_session_after(b);
+    b->events->on_done(b->owner, b, run);
+    if (b->is_gone_due) {
+        box_on_gone(b, NULL);
+        return;
+    }
+    /* The program has ended by itself. */
+    if (!b->model && b->state == BOX_RUNNING)
+        box_kill(b);
+    box_session_start_due(b);
+    box_go_on(b);
+}
+
+static const struct task_steps answer_steps = {work_on_answer, end_answer, spend_on_answer};
+
+static void begin_answer(struct box *b)
+{
+    b->is_answering = true;
+    b->is_answer_due = false;
+    loop_work_cancel(&b->finishing);
+    call_desk_end_run(b->active->calls);
+    loop_timer_stop(b->deadline);
+    loop_timer_stop(b->tick);
+}
+
+void box_answer(struct box *b)
+{
+    if (b->is_answering)
+        return;
+    if (task_is_under_way(&b->text)) {
+        b->is_answer_due = true;
+        return;
+    }
+    begin_answer(b);
+    task_begin(&b->text, b->loop, &answer_steps, b);
+}
+
+void box_answer_now(struct box *b)
+{
+    if (!b->is_answering) {
+        begin_answer(b);
+        task_begin(&b->text, b->loop, &answer_steps, b);
+    }
+    if (task_end(&b->text))
+        end_answer(b);
+}

@@ -1,0 +1,546 @@
+/* A sandbox that is kept: its kernels, one cell after the other, and how a cell is made to stop
+ * without losing what it leaves behind. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "engine/box_internal.h"
+
+/* From the interrupt to the kill, and from that to giving the whole sandbox up: within the second
+ * that a limit has to be kept in. */
+#define INTERRUPT_GRACE_MS 500
+
+/* A cell that was handed over and has not begun, on a host that has much to do: somebody who
+ * changes his mind does not lose his variables for that. At a time limit there is no such patience.
+ */
+#define START_PATIENCE_MS 3000
+#define KILL_PATIENCE_MS  400
+
+/* A process that has been sent SIGKILL runs nothing of its program any more; letting go of its
+ * memory may take a while where many do that at once. */
+#define DEATH_PATIENCE_MS 10000
+
+static enum wire_kernel index_of(const struct box_kernel *k)
+{
+    return (enum wire_kernel)(k - k->box->kernels);
+}
+
+static struct box_kernel *kernel_for(struct box *b, enum run_language language)
+{
+    return &b->kernels[language == RUN_BASH ? WIRE_KERNEL_BASH : WIRE_KERNEL_PYTHON];
+}
+
+/* --- kernels --- */
+
+/* The way cells go, {their end, ours}. A Bash kernel reads it byte by byte: a pipe. A Python kernel
+ * is sent descriptors (WIRE_IMAGE); it can send nothing back. */
+static int open_way(enum wire_kernel kernel, int pair[2], struct error *err)
+{
+    if (kernel == WIRE_KERNEL_BASH)
+        return pipe2(pair, O_CLOEXEC) < 0 ? error_errno(err, "pipe2") : 0;
+    if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+        return error_errno(err, "socketpair");
+    if (shutdown(pair[0], SHUT_WR) < 0) {
+        (void)close(pair[0]);
+        (void)close(pair[1]);
+        return error_errno(err, "shutdown");
+    }
+    return 0;
+}
+
+/* In a copy: how its first Bash begins. */
+static int send_state(struct box_kernel *k, struct error *err)
+{
+    static const char load[] = WIRE_BASH_LOAD;
+    struct buf *state = &k->box->bash;
+    int r = 0;
+
+    k->box->has_run_code |= state->len > 0; /* commands that another shell wrote down */
+    if (state->len && (peer_send_bytes(&k->peer, load, sizeof(load) - 1, err) < 0 ||
+                       peer_send_bytes(&k->peer, buf_str(state), state->len + 1, err) < 0))
+        r = -1;
+    buf_done(state);
+    return r;
+}
+
+/* Hands the pipe for cells over and sends what all of them have in common. */
+static int open_cells(struct box_kernel *k, struct error *err)
+{
+    struct box *b = k->box;
+    cleanup_close int theirs = -1;
+    int pair[2];
+    struct pack p;
+    int r;
+
+    if (open_way(index_of(k), pair, err) < 0)
+        return -1;
+    theirs = pair[0];
+    if (fcntl(pair[1], F_SETFL, O_NONBLOCK) < 0 ||
+        peer_send(&k->peer, WIRE_SESSION, NULL, &theirs, 1, err) < 0) {
+        (void)close(pair[1]);
+        return -1;
+    }
+    if (peer_redirect(&k->peer, pair[1], err) < 0)
+        return -1;
+    k->peer.channel = WIRE_CHANNEL_CELLS;
+    b->model->language = index_of(k) == WIRE_KERNEL_BASH ? RUN_BASH : RUN_PYTHON;
+    box_pack_run(b, b->model, &p);
+    r = peer_send(&k->peer, WIRE_RUN, &p, NULL, 0, err);
+    pack_done(&p);
+    return r == 0 && index_of(k) == WIRE_KERNEL_BASH ? send_state(k, err) : r;
+}
+
+static int tell_init(struct box *b, enum wire_type type, const uint32_t *words, size_t n_words,
+                     const int *fds, size_t n_fds, struct error *err)
+{
+    struct pack p;
+    int r;
+
+    pack_init(&p, 64);
+    for (size_t i = 0; i < n_words; i++)
+        pack_u32(&p, words[i]);
+    r = peer_send(&b->init, type, &p, fds, n_fds, err);
+    pack_done(&p);
+    return r;
+}
+
+int box_start_kernel(struct box_kernel *k, struct error *err)
+{
+    int theirs[WIRE_KERNEL_FDS] = {-1, -1, -1, -1, -1};
+    uint32_t index = index_of(k);
+    int r;
+
+    box_close_kernel(k);
+    r = box_open_kernel(k, theirs, err);
+    if (r == 0)
+        r = tell_init(k->box, WIRE_KERNEL, &index, 1, theirs, WIRE_KERNEL_FDS, err);
+    for (size_t i = 0; i < WIRE_KERNEL_FDS; i++)
+        close_fd(&theirs[i]);
+    if (r < 0)
+        box_close_kernel(k);
+    return r;
+}
+
+void box_signal_kernel(struct box_kernel *k, int sig)
+{
+    uint32_t words[] = {index_of(k), (uint32_t)sig};
+    struct error err = {0};
+
+    /* Pid 1 that does not listen is dead or beyond help: the whole sandbox goes. */
+    if (tell_init(k->box, WIRE_SIGNAL, words, ARRAY_SIZE(words), NULL, 0, &err) < 0)
+        box_kill(k->box);
+    else
+        k->box->signals++;
+    error_done(&err);
+}
+
+/* It is of no use any more: a fresh one follows its end, and a cell waits for that one. */
+static void replace(struct box_kernel *k)
+{
+    if (k->is_restarting || !k->is_alive)
+        return;
+    k->is_restarting = true;
+    box_signal_kernel(k, SIGKILL);
+}
+
+/* --- cells --- */
+
+static int send_base64(struct peer *peer, const struct buf *input, struct error *err)
+{
+    cleanup(buf_done) struct buf text;
+
+    buf_init(&text, LIMIT_STDIN_BYTES * 2);
+    if (base64_add(&text, input->data, input->len, err) < 0 || buf_add(&text, "", 1, err) < 0)
+        return -1;
+    return peer_send_bytes(peer, text.data, text.len, err);
+}
+
+static int send_bash(struct peer *peer, const struct run *cell, struct error *err)
+{
+    static const char plain[] = WIRE_BASH_CELL, with_input[] = WIRE_BASH_CELL_WITH_INPUT;
+    int r = cell->has_input ? peer_send_bytes(peer, with_input, sizeof(with_input) - 1, err)
+                            : peer_send_bytes(peer, plain, sizeof(plain) - 1, err);
+
+    /* The text with the NUL behind it. */
+    if (r == 0)
+        r = peer_send_bytes(peer, buf_str(&cell->code), cell->code.len + 1, err);
+    if (r == 0 && cell->has_input)
+        r = send_base64(peer, &cell->input, err);
+    return r;
+}
+
+static int send_python(struct peer *peer, const struct run *cell, uint32_t number,
+                       struct error *err)
+{
+    struct wire_cell message = {
+        .flags = (cell->auto_print ? WIRE_RUN_AUTO_PRINT : 0) |
+                 (cell->auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
+                 (cell->has_input ? WIRE_RUN_STDIN : 0),
+        .number = number,
+        .code = {buf_str(&cell->code),  cell->code.len },
+        .input = {buf_str(&cell->input), cell->input.len},
+    };
+    struct pack p;
+    int r;
+
+    pack_init(&p, wire_type_max(WIRE_CELL));
+    wire_pack_cell(&p, &message);
+    r = peer_send(peer, WIRE_CELL, &p, NULL, 0, err);
+    pack_done(&p);
+    return r;
+}
+
+/* The kernel waits: the cell's turn. */
+static int hand_over(struct box_kernel *k, struct error *err)
+{
+    struct box *b = k->box;
+    struct run *cell = b->run;
+
+    if (index_of(k) == WIRE_KERNEL_BASH) /* no policy checks it before it runs */
+        b->has_run_code = true;
+    if (box_watch_output(k, err) < 0)
+        return -1;
+    box_look_at_files(b);
+    peer_enter(&k->peer, WIRE_STATE_HANDED);
+    cell->handed_ns = loop_now_ns();
+    return index_of(k) == WIRE_KERNEL_BASH ? send_bash(&k->peer, cell, err)
+                                           : send_python(&k->peer, cell, ++b->cells, err);
+}
+
+/* A cell that could not be handed over: it is the kernel that is gone, or memory that is short. */
+static void fail_cell(struct box *b, struct error *err)
+{
+    if (b->run->error.code == E_NONE)
+        error_move(&b->run->error, err);
+    error_done(err);
+    b->verdict = BOX_CANCELLED;
+    b->is_killed = true;
+    box_signal_kernel(b->active, SIGKILL);
+    loop_timer_start(b->deadline, KILL_PATIENCE_MS);
+}
+
+/* Hands the cell over as soon as its kernel is ready for it, and not before the signals meant for
+ * the cell before have been sent: they would meet this one. What the cell before left open for
+ * writing is saved first. */
+static void try_to_hand_over(struct box *b)
+{
+    struct box_kernel *k = b->active;
+    struct error err = {0};
+
+    if (!b->run || b->state != BOX_RUNNING || b->is_handed || b->is_interrupted || b->signals ||
+        box_is_refreshing(b) || (b->broker && !broker_client_has_begun(b->broker)) ||
+        k->is_restarting || k->peer.state != WIRE_STATE_READY ||
+        k->peer.channel != WIRE_CHANNEL_CELLS)
+        return;
+    if (hand_over(k, &err) == 0) {
+        b->is_handed = true;
+    } else if ((k->peer.is_over || err.errnum == EPIPE) && !b->is_retried) {
+        /* It died since its last cell, and pid 1 has not said so yet. It has read nothing of this
+         * one. */
+        error_done(&err);
+        box_unwatch_output(k);
+        b->is_retried = k->was_lost = true;
+        replace(k);
+    } else {
+        fail_cell(b, &err);
+    }
+}
+
+int box_cell(struct box *b, struct run *cell, struct error *err)
+{
+    struct box_kernel *k = kernel_for(b, cell->language);
+
+    if (b->state != BOX_KEPT)
+        return error_set(err, E_BUSY, "the session's sandbox is not ready for a cell");
+    box_settle_files(b);
+    if (box_put_files(b, cell, err) < 0)
+        return -1;
+    run_drop_given(cell);
+    if (!k->is_alive && box_start_kernel(k, err) < 0)
+        return -1;
+    if (b->broker && broker_client_begin(b->broker, cell, err) < 0)
+        return -1;
+    if (cell->masking != RUN_MASK_ALL) /* a cell may ask for more than its session */
+        cell->masking = b->model->masking;
+    b->run = cell;
+    b->active = k;
+    b->state = BOX_RUNNING;
+    cell->handed_ns = loop_now_ns();
+    box_start_clocks(b, cell);
+    box_refresh_begin(b);
+    try_to_hand_over(b);
+    return 0;
+}
+
+void box_session_on_refreshed(struct box *b)
+{
+    try_to_hand_over(b);
+}
+
+void box_session_on_begun(struct box *b)
+{
+    if (b->model)
+        try_to_hand_over(b);
+}
+
+void box_session_on_waiting(struct box_kernel *k)
+{
+    struct box *b = k->box;
+    struct error err = {0};
+
+    if (box_is_checker(k)) {
+        box_check_on_waiting(k);
+        return;
+    }
+    if (open_cells(k, &err) < 0) {
+        error_done(&err);
+        box_signal_kernel(k, SIGKILL); /* its end is an answer to whoever waits for it */
+        return;
+    }
+    if (index_of(k) == WIRE_KERNEL_BASH)
+        box_copy_on_bash_ready(b);
+    if (b->active == k)
+        try_to_hand_over(b);
+}
+
+void box_session_on_signalled(struct box *b)
+{
+    if (b->signals)
+        b->signals--;
+    if (b->run && b->is_killed && !b->signals)
+        loop_timer_start(b->deadline, DEATH_PATIENCE_MS);
+    try_to_hand_over(b);
+}
+
+/* Before this word a shell still reads the cell, and an interrupt would leave the rest of it to be
+ * read as something else. */
+void box_session_on_started(struct box_kernel *k)
+{
+    k->box->has_run_code = true;
+    if (!k->box->is_interrupted || k->box->is_killed)
+        return;
+    box_signal_kernel(k, SIGINT);
+    loop_timer_start(k->box->deadline, INTERRUPT_GRACE_MS);
+}
+
+/* Between cells: nobody waits for it. */
+void box_session_on_broken(struct box_kernel *k)
+{
+    if (box_is_checker(k)) { /* its end follows, and is its answer */
+        box_signal_kernel(k, SIGKILL);
+        return;
+    }
+    if (index_of(k) == WIRE_KERNEL_BASH)
+        box_copy_on_bash_end(k->box);
+    if (k->box->state != BOX_KEPT && k->box->state != BOX_RUNNING)
+        return;
+    k->was_lost = true;
+    replace(k);
+}
+
+void box_session_on_done(struct box_kernel *k, uint32_t code)
+{
+    struct box *b = k->box;
+
+    /* Too late: it dies, and what it remembers with it. Its end is the answer. */
+    if (b->is_killed)
+        return;
+    b->is_done = true;
+    b->done_code = code;
+    if (box_check_is_pending(b))
+        loop_timer_stop(b->deadline); /* the checker has its own time limit */
+    else if (!b->is_answering)
+        box_finish(b);
+}
+
+/* The next one; a cell that waits for it learns if there is none. */
+static void start_next(struct box_kernel *k)
+{
+    struct box *b = k->box;
+    struct error err = {0};
+
+    if (box_start_kernel(k, &err) < 0 && b->run && b->active == k) {
+        error_move(&b->run->error, &err);
+        box_answer(b);
+    }
+    error_done(&err);
+}
+
+void box_session_on_exited(struct box_kernel *k, const struct wire_exited *exited)
+{
+    struct box *b = k->box;
+    bool was_born = k->peer.state != WIRE_STATE_STARTING, was_told = false;
+
+    if (box_is_checker(k)) {
+        box_check_on_exited(k);
+        return;
+    }
+    k->is_alive = false;
+    if (b->state == BOX_ENDING)
+        return;
+    if (index_of(k) == WIRE_KERNEL_PYTHON)
+        box_copy_on_trouble(b, "its kernel died");
+    else if (!k->is_restarting)
+        box_copy_on_bash_end(b);
+    if (k->is_restarting) {
+        k->is_restarting = false;
+        start_next(k);
+        return;
+    }
+    if (b->run && b->active == k && !b->is_handed && !b->is_retried) {
+        b->is_retried = true; /* it died before it was sent this cell */
+        k->was_lost |= was_born;
+        start_next(k);
+        return;
+    }
+    if (b->run && b->active == k) {
+        b->has_exited = true;
+        b->exited = *exited;
+        if (!was_born)
+            error_set(&b->run->error, E_BUSY, "a kernel could not be started in the session");
+        box_answer(b);
+        was_told = true;
+    }
+    if (was_told && b->run && was_born) { /* it is not answered yet */
+        b->next_due = k;
+        return;
+    }
+    /* The next one at once, so that the next cell need not wait; unless this one was not even born:
+     * there is no room for it, and the next cell will try again. */
+    if (!was_born || k->is_alive)
+        return;
+    k->was_lost |= !was_told;
+    if (b->state == BOX_KEPT || b->state == BOX_RUNNING)
+        start_next(k);
+}
+
+void box_session_start_due(struct box *b)
+{
+    struct box_kernel *k = take_ptr(b->next_due);
+
+    if (k && !k->is_alive && (b->state == BOX_KEPT || b->state == BOX_RUNNING))
+        start_next(k);
+}
+
+void box_session_after(struct box *b)
+{
+    box_unwatch_output(b->active);
+    (void)peer_hold(&b->active->peer, false, NULL); /* without memory: as a kernel that is silent */
+    b->verdict = BOX_NO_VERDICT;
+    b->is_refused = b->has_exited = b->is_done = b->is_interrupted = b->is_killed = false;
+    b->is_handed = b->is_retried = b->is_cleared = false;
+    box_check_end(b);
+    b->memory_peak = 0;
+    b->processes_peak = 0;
+    b->cpu_ms = 0;
+    if (b->state == BOX_RUNNING)
+        b->state = BOX_KEPT;
+}
+
+/* --- stopping --- */
+
+void box_session_stop_cell(struct box *b)
+{
+    bool asks = b->verdict != BOX_BROKEN && b->verdict != BOX_MEMORY;
+
+    if (b->is_killed || (asks && b->is_interrupted))
+        return;
+    if (asks) {
+        b->is_interrupted = true;
+    } else {
+        b->is_killed = true;
+        b->is_done = false;
+    }
+    if (asks && (!b->is_handed || b->is_done)) { /* it does not run: answered from the loop */
+        loop_timer_start(b->deadline, 0);
+        return;
+    }
+    if (asks && b->active->peer.state != WIRE_STATE_RUNNING) { /* see box_session_on_started() */
+        loop_timer_start(b->deadline,
+                         b->verdict == BOX_CANCELLED ? START_PATIENCE_MS : INTERRUPT_GRACE_MS);
+        return;
+    }
+    box_signal_kernel(b->active, asks ? SIGINT : SIGKILL);
+    loop_timer_start(b->deadline, asks ? INTERRUPT_GRACE_MS : KILL_PATIENCE_MS);
+}
+
+/* Pid 1 has not killed the kernel yet: the sandbox has everything in a spin, or the host has. We do
+ * not need it for that. Its last resort, the end of the sandbox, would cost the files. */
+static void kill_more(struct box *b)
+{
+    if (b->is_cleared || !b->signals || cgroup_host_kind(b->cgroups) == CGROUP_NONE ||
+        box_pid(b) < 0) {
+        box_kill(b);
+        return;
+    }
+    b->is_cleared = true;
+    cgroup_kill_others(b->cgroup, box_pid(b));
+    for (size_t i = 0; i < WIRE_KERNELS; i++)
+        if (&b->kernels[i] != b->active && b->kernels[i].is_alive &&
+            !box_is_checker(&b->kernels[i]))
+            b->kernels[i].is_restarting = b->kernels[i].was_lost = true;
+    loop_timer_start(b->deadline, DEATH_PATIENCE_MS);
+}
+
+void box_session_on_deadline(struct box *b)
+{
+    if (b->is_killed) {
+        kill_more(b);
+        return;
+    }
+    if (!b->is_handed || b->is_done) {
+        b->is_done = true;
+        box_answer(b);
+        return;
+    }
+    b->is_killed = true;
+    box_signal_kernel(b->active, SIGKILL);
+    loop_timer_start(b->deadline, KILL_PATIENCE_MS);
+}
+
+void box_restart(struct box *b, enum run_language language)
+{
+    struct box_kernel *k = kernel_for(b, language);
+
+    if (b->state != BOX_KEPT)
+        return;
+    if (language == RUN_BASH)
+        buf_done(&b->bash);
+    replace(k);
+}
+
+int box_keep(struct box *b, struct run *model, const struct box_events *events, void *owner,
+             struct error *err)
+{
+    b->events = events;
+    b->owner = owner;
+    b->model = model;
+    if (b->state != BOX_IDLE)
+        return error_set(err, E_BUSY, "the sandbox is not idle");
+    if (box_check_layers(b, model, err) < 0 || box_adjust_cgroup(b, model, err) < 0)
+        return -1;
+    if (open_cells(&b->kernels[WIRE_KERNEL_PYTHON], err) < 0) {
+        error_done(err);
+        return error_set(err, E_BUSY, "the sandbox died while it waited");
+    }
+    b->state = BOX_KEPT;
+    return 0;
+}
+
+void box_disown(struct box *b, const struct box_events *events, void *owner)
+{
+    b->events = events;
+    b->owner = owner;
+    b->model = NULL;
+    box_kill(b);
+}
+
+bool box_is_kept(const struct box *b)
+{
+    return b->model != NULL;
+}

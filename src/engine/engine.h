@@ -1,0 +1,63 @@
+/* The engine as every door uses it: loop, cgroups and pool, opened from the settings. */
+#pragma once
+
+#include "base/config.h"
+#include "base/loop.h"
+#include "engine/environment.h"
+#include "engine/pool.h"
+#include "engine/session.h"
+#include "engine/recorder.h"
+#include "upstream/upstream.h"
+#include "sandbox/cgroup.h"
+#include "mask/operator_rules.h"
+
+struct engine {
+    struct loop *loop;
+    struct cgroup_host *cgroups;
+    struct pool *pool;
+    struct brokers *brokers;        /* of directories granted for writing */
+    struct witness *witness;        /* NULL: nothing is written down */
+    struct sessions *sessions;      /* NULL: none were asked for */
+    struct environment environment; /* the pool uses these for every new zygote */
+    struct upstreams *upstreams;    /* NULL: there are no other servers */
+    struct scrub_own own;           /* what the operator has masked beyond the usual */
+    struct guard *guard;            /* NULL: nobody looks at memory */
+    char *program;
+};
+
+/* What to keep ready. */
+struct engine_stock {
+    size_t size; /* sandboxes, as in struct pool_options */
+    size_t hot;
+    bool warm;   /* import the environment's modules in advance and prepare for many forks */
+    bool bare;   /* warm, but without those modules: up at once, and its sessions can be copied */
+    bool steady; /* only runs with a seed will come */
+};
+
+int engine_open(struct engine *engine, const struct config *config,
+                const struct engine_stock *stock, const struct run_limits *limits,
+                struct error *err);
+
+/* Has memory looked at (engine/memory_guard.h): for those who serve several. */
+int engine_open_guard(struct engine *engine, struct error *err);
+
+/* What the settings say of sessions. */
+struct sessions_options engine_sessions(const struct engine *engine, const struct config *config);
+
+/* For doors through which programs come: from here on everything is written down (engine/recorder.h),
+ * unless the settings say otherwise. Settings and loop of the options are filled in. */
+int engine_open_trail(struct engine *engine, const struct config *config,
+                      const struct witness_options *options, struct error *err);
+
+/* One more value that no program gives out, beside the operator's own: before anything runs. */
+int engine_hide(struct engine *engine, const char *value, size_t len, struct error *err);
+
+/* For doors that have sessions. */
+int engine_open_sessions(struct engine *engine, const struct sessions_options *options,
+                         struct error *err);
+
+/* Ends every sandbox, sessions included. Texts can still be masked. */
+void engine_end(struct engine *engine);
+
+/* The same, and frees the rest. */
+void engine_close(struct engine *engine);

@@ -1,0 +1,105 @@
+#include "engine/extra_zygotes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+
+#define IDLE_NS (600 * 1000000000ULL)
+
+bool sides_serve(const struct sides *sides, const struct run *run)
+{
+    return run->environment || (run->has_seed && !sides->own->steady);
+}
+
+static bool is_of(const struct side *side, const struct run *run)
+{
+    if (!side->zygote || side->environment.steady != run->has_seed)
+        return false;
+    if (!side->name || !run->environment)
+        return !side->name && !run->environment;
+    return strcmp(side->name, run->environment) == 0;
+}
+
+/* A free place; else one whose zygote has nothing to do, which has to end first. */
+static struct side *place(struct sides *sides, struct error *err)
+{
+    for (size_t i = 0; i < SIDES_MAX; i++)
+        if (!sides->slots[i].zygote)
+            return &sides->slots[i];
+    for (size_t i = 0; i < SIDES_MAX; i++)
+        if (zygote_client_boxes(sides->slots[i].zygote) == 0)
+            zygote_client_end(sides->slots[i].zygote);
+    error_set(err, E_BUSY, "%d other environments are in use", SIDES_MAX);
+    error_hint(err, "try again in a moment");
+    return NULL;
+}
+
+static int open_environment(const struct sides *sides, const struct run *run, struct side *side,
+                            struct error *err)
+{
+    if (!run->environment) {
+        side->environment = environment_steady(sides->own);
+        return 0;
+    }
+    side->name = strdup(run->environment);
+    if (!side->name)
+        return error_memory(err);
+    if (!sides->config)
+        return error_set(err, E_INTERNAL, "there is no environment `%s`", run->environment);
+    if (environment_open(&side->environment, sides->config, run->environment, true, true, err) < 0)
+        return -1;
+    if (run->has_seed)
+        side->environment = environment_steady(&side->environment);
+    return 0;
+}
+
+struct zygote_client *sides_zygote(struct sides *sides, const struct run *run, struct error *err)
+{
+    struct side *side;
+
+    for (size_t i = 0; i < SIDES_MAX; i++)
+        if (is_of(&sides->slots[i], run)) {
+            sides->slots[i].used_ns = loop_now_ns();
+            return sides->slots[i].zygote;
+        }
+    side = place(sides, err);
+    if (!side)
+        return NULL;
+    side->used_ns = loop_now_ns();
+    if (open_environment(sides, run, side, err) < 0 ||
+        zygote_client_new(sides->loop, sides->program, &side->environment, sides->events,
+                          sides->owner, &side->zygote, err) < 0) {
+        side_forget(side);
+        return NULL;
+    }
+    return side->zygote;
+}
+
+struct side *sides_find(struct sides *sides, const struct zygote_client *zygote)
+{
+    for (size_t i = 0; i < SIDES_MAX; i++)
+        if (sides->slots[i].zygote == zygote)
+            return &sides->slots[i];
+    return NULL;
+}
+
+void side_forget(struct side *side)
+{
+    if (side->name) /* else it shares everything with the pool's */
+        environment_done(&side->environment);
+    free(side->name);
+    *side = (struct side){0};
+}
+
+void sides_tend(struct sides *sides)
+{
+    for (size_t i = 0; i < SIDES_MAX; i++) {
+        struct side *side = &sides->slots[i];
+
+        if (side->zygote && zygote_client_boxes(side->zygote) > 0)
+            side->used_ns = loop_now_ns();
+        else if (side->zygote && loop_now_ns() - side->used_ns > IDLE_NS)
+            zygote_client_end(side->zygote);
+    }
+}

@@ -1,0 +1,45 @@
+/* Zygotes beside the pool's own: those of other environments, and those for runs with a seed. One
+ * is started when a run asks for it, keeps nothing in stock, and ends when nobody has for a while.
+ */
+#pragma once
+
+#include "base/loop.h"
+#include "base/run.h"
+#include "engine/environment.h"
+#include "engine/fingerprint.h"
+#include "engine/zygote_client.h"
+
+#define SIDES_MAX 8
+
+struct side {
+    char *name; /* of its environment; NULL: the pool's own */
+    struct environment environment;
+    struct zygote_client *zygote; /* NULL: the place is free */
+    uint64_t used_ns;
+    char fingerprint[FINGERPRINT_TEXT]; /* "": nobody has asked yet */
+};
+
+struct sides {
+    struct loop *loop;
+    const char *program;
+    const struct config *config;   /* where environments are found; NULL: there is only one */
+    const struct environment *own; /* the pool's */
+    const struct zygote_events *events;
+    void *owner;
+    struct side slots[SIDES_MAX];
+};
+
+/* Does that run need another zygote than the pool's own? */
+bool sides_serve(const struct sides *sides, const struct run *run);
+
+/* The zygote for such a run, which is started if need be. NULL: *err says why not. */
+struct zygote_client *sides_zygote(struct sides *sides, const struct run *run, struct error *err);
+
+/* The side this zygote belongs to, or NULL. */
+struct side *sides_find(struct sides *sides, const struct zygote_client *zygote);
+
+/* Its zygote has ended, or lives on elsewhere. */
+void side_forget(struct side *side);
+
+/* Ends what nobody has used for a while. */
+void sides_tend(struct sides *sides);

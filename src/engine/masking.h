@@ -1,0 +1,56 @@
+/* The masker at work: everything a program says goes through here before anybody keeps it, measures
+ * it against a limit or passes it on.
+ *
+ * What a run's `masking` says is masked, and counted in its `masked`. When the masker fails, the
+ * text is withheld and the run ends as Belljar's own failure.
+ */
+#pragma once
+
+#include <jansson.h>
+
+#include "base/buf.h"
+#include "base/clean.h"
+#include "base/run.h"
+#include "mask/masker.h"
+
+/* Rules of the operator and values known to be secret, for every run from here on. Both outlive all
+ * of them; either may be NULL. */
+void mask_configure(const struct scrub_rules *rules, const struct scrub_values *values);
+
+/* The next bytes of one stream. *scrub is the stream's own, NULL before its first byte. What is
+ * returned holds until the next call for that stream. */
+struct clean_text mask_stream(struct run *run, struct scrub **scrub, const char *data, size_t len);
+
+/* The end of the stream: what was held back, which holds until *scrub is freed. */
+struct clean_text mask_stream_end(struct run *run, struct scrub **scrub);
+
+/* A text that is whole. Holds until the next text is masked. */
+struct clean_text mask_text(struct run *run, struct span text);
+
+/* The same for a text of JSON, which stays JSON: a number that is masked becomes a string. A copy
+ * with a NUL behind it, or NULL. */
+char *mask_json(struct run *run, struct span text);
+
+struct mask_count {
+    uint64_t finds;
+    uint64_t bytes; /* that labels stand for */
+};
+
+/* A text that is whole, for the trail: it counts for no run, and what cannot be masked is not
+ * there. *ret_count, which may be NULL, is how much was masked. Holds until the next such call. */
+struct clean_text mask_for_trail(enum run_masking masking, struct span text,
+                                 struct mask_count *ret_count);
+
+/* A text that somebody decides on: only registered values and tokens that prove themselves are
+ * hidden, never syntax, and a mark with their number of bytes stands in their place
+ * (base/hidden_mark.h). Everything else, newlines included, stays. Added to `out`. -1: it cannot be
+ * shown. */
+int mask_for_review(const struct run *run, struct span text, struct buf *out, struct error *err);
+
+/* Masks each text, name and number of a JSON value in the same way: a copy, or NULL. *ret_hidden:
+ * bytes that marks stand for. */
+json_t *mask_json_for_review(const struct run *run, const json_t *value, uint64_t *ret_hidden);
+
+/* A copy of bytes of this type, which becomes *data; NULL: out of memory. Only text is looked at,
+ * by its type or because it is UTF-8: true for others, and no copy. */
+bool mask_form(struct run *run, struct span mime, struct span *data, char **ret_copy);

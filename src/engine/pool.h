@@ -1,0 +1,87 @@
+/* Which sandbox, and when: a stock of finished sandboxes that is refilled behind the requests'
+ * backs.
+ *
+ * Taking one is handing over a message. A run that needs what a finished sandbox cannot have
+ * (granted directories, another disk size) gets one made to order. With a stock of none every
+ * sandbox is made when it is asked for: that is `belljar run` without a server.
+ */
+#pragma once
+
+#include <stddef.h>
+
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/run.h"
+#include "engine/zygote_client.h"
+#include "sandbox/cgroup.h"
+
+struct brokers; /* engine/broker_client.h */
+struct pool;
+struct witness; /* engine/recorder.h */
+
+struct pool_options {
+    const char *program; /* path of belljar-zygote */
+    struct environment environment;
+    const struct config *config; /* where others are found; NULL: there are none */
+    size_t size;                 /* sandboxes that wait; POOL_AUTO: from cores and memory */
+    size_t hot; /* of these, how many have run the warm-up; POOL_AUTO: as many as cores times two */
+    size_t max_active;        /* runs at once; more wait in order */
+    uint64_t zygote_max_runs; /* then it is replaced; 0: never */
+    uint64_t zygote_max_ms;
+    struct run_limits limits; /* what waiting sandboxes are made for */
+    void (*on_level)(void *user, size_t idle, size_t wanted); /* optional */
+    void *user;
+};
+
+#define POOL_AUTO ((size_t)-1)
+
+struct pool_level {
+    size_t idle, making, active, queued, wanted;
+    uint64_t made; /* sandboxes so far */
+};
+
+/* Starts the zygote, which warms up while the caller goes on. */
+int pool_new(struct loop *loop, const struct pool_options *options, struct pool **ret_pool,
+             struct error *err);
+
+/* Where sandboxes are counted. Before the loop runs or anything is submitted; probing the host and
+ * starting the zygote then go side by side. */
+void pool_set_cgroups(struct pool *pool, struct cgroup_host *cgroups);
+
+/* The write brokers; as above. */
+void pool_set_brokers(struct pool *pool, struct brokers *brokers);
+
+/* Who writes down what runs; before anything is submitted. Outlives the pool. NULL: nobody. */
+void pool_set_witness(struct pool *pool, struct witness *witness);
+struct witness *pool_witness(const struct pool *pool);
+
+/* Ends everything: unanswered runs are answered as cancelled, what their on_done still submits as
+ * E_BUSY. When it returns, no process of ours is left. Not from within an on_done. */
+void pool_free(struct pool *pool);
+
+/* The run's on_done follows, from the loop. The run stays the caller's and must live until then. */
+void pool_submit(struct pool *pool, struct run *run);
+
+/* The answer of a run that never had its turn: run->status and run->error say why. It is written
+ * down, and its on_done is called from here. */
+void pool_refuse(struct pool *pool, struct run *run);
+
+/* Ends a run early, wherever it is; its on_done follows. */
+void pool_cancel(struct pool *pool, struct run *run);
+
+/* Holds the output of a run that has its sandbox, and lets it flow again: for a client that reads
+ * slower than the program writes. What is not read stays in the pipes, and the program waits when
+ * they are full. Its clocks go on. A run that ends is not held. */
+void pool_hold(struct run *run, bool is_held);
+
+/* A sandbox that was taken (run->on_box) is gone: its zygote may have been waiting for that. */
+void pool_notice(struct pool *pool);
+
+void pool_level(const struct pool *pool, struct pool_level *ret_level);
+
+/* The zygote that makes sandboxes now; NULL between two. */
+const struct zygote_client *pool_zygote(const struct pool *pool);
+
+/* Calls `fn` for each waiting sandbox (for measuring them). */
+void pool_each_idle(const struct pool *pool, void (*fn)(void *user, const struct box *box),
+                    void *user);

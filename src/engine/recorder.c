@@ -1,0 +1,563 @@
+#include "engine/recorder_internal.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/net.h"
+#include "base/paths.h"
+#include "base/stream.h"
+#include "engine/masking.h"
+#include "audit/key.h"
+#include "audit/receipt.h"
+#include "audit/display_hash.h"
+#include "wire/message.h"
+
+/* --- opening --- */
+
+static enum keep keep_of(const char *word)
+{
+    return strcmp(word, "all") == 0 ? KEEP_ALL : strcmp(word, "none") == 0 ? KEEP_NONE : KEEP_CODE;
+}
+
+static int open_trail(struct witness *witness, const struct witness_options *options,
+                      struct error *err)
+{
+    const struct config *config = options->config;
+    cleanup_free char *key_dir = paths_state(".", err);
+    cleanup_free char *dir = NULL;
+    char key_name[TRAIL_KEY_SIZE];
+    struct trail_options trail = {
+        .file_bytes = (uint64_t)config->trail_file_mb * MIB,
+        .max_bytes = (uint64_t)config->trail_max_mb * MIB,
+        .max_days = (uint64_t)config->trail_max_days,
+        .loop = options->loop,
+        .is_brief = options->is_brief,
+        .on_note = options->on_note,
+        .user = options->user,
+    };
+
+    if (!key_dir)
+        return -1;
+    dir = *config->trail_dir ? strdup(config->trail_dir) : paths_state("trail", err);
+    if (!dir)
+        return -1;
+    trail_key_name(config->trail_dir, key_name);
+    trail.dir = dir;
+    trail.key_dir = key_dir;
+    trail.key_name = key_name;
+    return trail_open(&trail, &witness->trail, err);
+}
+
+int witness_open(const struct witness_options *options, struct witness **ret_witness,
+                 struct error *err)
+{
+    const struct config *config = options->config;
+    enum run_masking masking = config_masking(config);
+    struct witness *witness;
+
+    *ret_witness = NULL;
+    if (strcmp(config->trail, "off") == 0)
+        return 0;
+    witness = calloc(1, sizeof(*witness));
+    if (!witness)
+        return error_memory(err);
+    witness->keep = keep_of(config->trail_keep);
+    witness->on_written = options->on_written;
+    witness->user = options->user;
+    witness->masking = masking == RUN_MASK_ALL ? RUN_MASK_ALL : RUN_MASK_SECRETS;
+    if (open_trail(witness, options, err) < 0) {
+        free(witness);
+        error_wrap(err, "the trail");
+        return err && !err->hint ? error_hint(err, "nothing runs unrecorded; BELLJAR_TRAIL=off, "
+                                                   "or `trail` in the settings, does without")
+                                 : -1;
+    }
+    *ret_witness = witness;
+    return 0;
+}
+
+void witness_settle(struct witness *witness)
+{
+    if (witness)
+        trail_settle(witness->trail);
+}
+
+void witness_close(struct witness *witness)
+{
+    if (!witness)
+        return;
+    trail_close(witness->trail);
+    free(witness);
+}
+
+bool witness_wrote(const struct witness *witness, const char *line, size_t len)
+{
+    struct record_head head;
+
+    return record_read(line, len, &head) && record_is_whole(line, len, &head) &&
+           record_is_ours(line, len, &head, key_mac(trail_key(witness->trail)));
+}
+
+/* --- words --- */
+
+static struct clean_text clean(const struct witness *witness, const char *text, size_t len)
+{
+    return mask_for_trail(witness->masking, (struct span){text, len}, NULL);
+}
+
+/* The masker takes a few microseconds whatever the length: as long as all else that a short name
+ * costs. */
+void witness_add(struct witness *witness, struct record *r, const char *key, const char *text)
+{
+    size_t len = text ? strlen(text) : 0;
+    struct clean_text masked;
+
+    if (!text)
+        return;
+    if (scrub_recent_find(&witness->recent, text, &masked)) {
+        record_text(r, key, masked);
+        return;
+    }
+    masked = clean(witness, text, len);
+    record_text(r, key, masked);
+    if (clean_len(masked) == len && memcmp(clean_data(masked), text, len) == 0)
+        scrub_recent_keep(&witness->recent, masked);
+}
+
+void witness_add_error(struct witness *witness, struct record *r, const struct error *error)
+{
+    if (!error || error->code == E_NONE)
+        return;
+    record_open(r, "error");
+    record_word(r, "code", error_code_name(error->code));
+    witness_add(witness, r, "message", error->message);
+    record_close(r);
+}
+
+void witness_add_limits(struct record *r, const struct run_limits *limits)
+{
+    record_open(r, "limits");
+    for (size_t i = 0; i < RUN_LIMIT_ROWS; i++)
+        record_number(r, run_limit_table[i].member, run_limit_raw(limits, &run_limit_table[i]));
+    record_close(r);
+}
+
+static void hash_bytes(struct span bytes, uint8_t digest[SHA256_BYTES])
+{
+    static const uint8_t of_nothing[SHA256_BYTES] = {
+        0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4,
+        0xc8, 0x99, 0x6f, 0xb9, 0x24, 0x27, 0xae, 0x41, 0xe4, 0x64, 0x9b,
+        0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55};
+
+    if (bytes.len)
+        sha256(bytes.data, bytes.len, digest);
+    else
+        memcpy(digest, of_nothing, SHA256_BYTES);
+}
+
+/* Length, hash, and where it is to be kept and is not too long, the text itself. */
+static void add_bytes(struct witness *witness, struct record *r, const char *key, struct span bytes,
+                      bool is_kept, char hex[2 * SHA256_BYTES + 1])
+{
+    uint8_t digest[SHA256_BYTES];
+    struct mask_count masked = {0};
+
+    hash_bytes(bytes, digest);
+    if (hex)
+        sha256_to_hex(digest, hex);
+    record_open(r, key);
+    record_number(r, "bytes", bytes.len);
+    record_digest(r, "sha256", digest);
+    if (is_kept && bytes.len >= TEXT_LEAST && witness_refer(witness, r, key, digest)) {
+        /* it is there already */
+    } else if (is_kept && bytes.len <= TRAIL_TEXT_MAX) {
+        struct clean_text text = mask_for_trail(witness->masking, bytes, &masked);
+
+        record_text(r, "text", text);
+        if (masked.finds) { /* the text is not all of it: the hash is */
+            record_number(r, "masked", masked.finds);
+            record_number(r, "hidden_bytes", masked.bytes);
+        }
+        if (bytes.len >= TEXT_LEAST)
+            witness_note_text(witness, key, digest, masked.finds, masked.bytes);
+    } else if (is_kept) {
+        record_bool(r, "is_too_long", true);
+    }
+    record_close(r);
+}
+
+/* --- the beginning of a run --- */
+
+static void add_who(struct witness *witness, struct record *r, const struct run *run)
+{
+    record_word(r, "id", run->id);
+    witness_add(witness, r, "owner", run->owner && *run->owner ? run->owner : OWNER_LOCAL);
+    witness_add(witness, r, "correlation_id", run->correlation_id);
+    if (*run->session)
+        record_word(r, "session", run->session);
+    record_word(r, "language", run->language == RUN_BASH ? "bash" : "python");
+    witness_add(witness, r, "profile", run->profile);
+}
+
+/* Values may be secrets that no pattern knows: names are enough, unless all is to be kept. */
+static void add_env(struct witness *witness, struct record *r, const struct run *run)
+{
+    uint64_t masked = 0;
+
+    if (!run->env)
+        return;
+    record_open_list(r, "env");
+    for (char **env = run->env; *env; env++) {
+        size_t len = witness->keep == KEEP_ALL ? strlen(*env) : strcspn(*env, "=");
+        struct mask_count count = {0};
+
+        record_text(r, NULL, mask_for_trail(witness->masking, (struct span){*env, len}, &count));
+        masked += count.finds;
+    }
+    record_close(r);
+    if (masked)
+        record_number(r, "env_masked", masked);
+}
+
+/* What stands behind `--password` is a secret because of it. Returns how much was masked. */
+static uint64_t add_arg(const struct witness *witness, struct record *r, const char *before,
+                        const char *arg)
+{
+    size_t len = before && *before == '-' ? strlen(before) + 1 : 0;
+    cleanup_free char *both = NULL;
+    struct clean_text text;
+    struct mask_count masked = {0};
+
+    if (len && asprintf(&both, "%s %s", before, arg) > 0) {
+        text = mask_for_trail(witness->masking, span_of(both), &masked);
+        if (masked.finds && clean_len(text) > len && memcmp(clean_data(text), both, len) == 0) {
+            record_text(r, NULL, clean_from(text, len));
+            return masked.finds;
+        }
+    }
+    masked = (struct mask_count){0};
+    record_text(r, NULL, mask_for_trail(witness->masking, span_of(arg), &masked));
+    return masked.finds;
+}
+
+static void add_args(const struct witness *witness, struct record *r, const struct run *run)
+{
+    uint64_t masked = 0;
+
+    if (!run->args || witness->keep == KEEP_NONE)
+        return;
+    record_open_list(r, "args");
+    for (char **arg = run->args; *arg; arg++)
+        masked += add_arg(witness, r, arg > run->args ? arg[-1] : NULL, *arg);
+    record_close(r);
+    if (masked)
+        record_number(r, "args_masked", masked);
+}
+
+static void add_given(struct witness *witness, struct record *r, const struct run *run)
+{
+    if (!run->n_given)
+        return;
+    record_open_list(r, "files");
+    for (size_t i = 0; i < run->n_given; i++) {
+        record_open(r, NULL);
+        witness_add(witness, r, "path", run->given[i].path);
+        add_bytes(witness, r, "content", (struct span){run->given[i].data, run->given[i].len},
+                  witness->keep == KEEP_ALL, NULL);
+        record_close(r);
+    }
+    record_close(r);
+}
+
+static void add_net(struct witness *witness, struct record *r, const struct net *net)
+{
+    if (!net)
+        return;
+    record_open_list(r, "net");
+    for (size_t i = 0; i < net->count; i++) {
+        char text[1024];
+
+        if (net_grant_text(&net->grants[i], text, sizeof(text)) < 0)
+            continue;
+        record_open(r, NULL);
+        witness_add(witness, r, "grant", text);
+        record_close(r);
+    }
+    record_close(r);
+}
+
+static void add_grants(struct witness *witness, struct record *r, const struct run *run)
+{
+    if (!run->n_grants)
+        return;
+    record_open_list(r, "allow");
+    for (size_t i = 0; i < run->n_grants; i++) {
+        record_open(r, NULL);
+        witness_add(witness, r, "path", run->grants[i].path);
+        record_word(r, "mode", run_grant_mode_name(run->grants[i].mode));
+        record_close(r);
+    }
+    record_close(r);
+}
+
+static int write_start(struct witness *witness, struct run *run, struct error *err)
+{
+    cleanup(record_done) struct record r = {0};
+
+    record_init(&r, "start");
+    add_who(witness, &r, run);
+    add_bytes(witness, &r, "code", (struct span){buf_str(&run->code), run->code.len},
+              witness->keep != KEEP_NONE, run->code_sha256);
+    if (run->has_input)
+        add_bytes(witness, &r, "stdin", (struct span){buf_str(&run->input), run->input.len},
+                  witness->keep == KEEP_ALL, NULL);
+    if (run->has_seed)
+        record_number(&r, "seed", run->seed);
+    if (run->auto_print)
+        record_bool(&r, "auto_print", true);
+    if (run->only_checks)
+        record_bool(&r, "only_checks", true);
+    add_args(witness, &r, run);
+    add_env(witness, &r, run);
+    add_given(witness, &r, run);
+    add_grants(witness, &r, run);
+    add_net(witness, &r, run->net);
+    witness_add_limits(&r, &run->limits);
+    return witness_append(witness, run->owner, &r, TRAIL_START, NULL, err);
+}
+
+int witness_start(struct witness *witness, struct run *run, struct error *err)
+{
+    int r;
+
+    if (!witness && run->wants_receipt) {
+        error_set(err, E_UNSUPPORTED, "a receipt needs the trail, which is off");
+        return error_hint(err, "`trail = \"on\"` in the settings");
+    }
+    if (!witness)
+        return 0;
+    r = write_start(witness, run, err);
+    if (r > 0) /* what it referred to is in a file that is full */
+        r = write_start(witness, run, err);
+    if (r < 0)
+        return -1;
+    run->is_recorded = true;
+    return 0;
+}
+
+/* --- its end --- */
+
+static void add_stream(struct witness *witness, struct record *r, const char *key,
+                       const struct run_stream *stream, bool is_kept,
+                       char hex[2 * SHA256_BYTES + 1])
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, SIZE_MAX / 2);
+    if (run_stream_render(stream, &text, NULL) < 0)
+        r->has_failed = true;
+    add_bytes(witness, r, key, (struct span){buf_str(&text), text.len}, is_kept, hex);
+}
+
+/* All of it in one hash: type and bytes of each form, one after the other. */
+static void add_displays(struct record *r, const struct run *run)
+{
+    struct sha256_stream *hash = run->n_displays ? sha256_begin() : NULL;
+    uint8_t digest[SHA256_BYTES] = {0};
+
+    if (!hash)
+        return;
+    for (size_t i = 0; i < run->n_displays; i++)
+        for (size_t k = 0; k < run->displays[i].n_forms; k++) {
+            const struct run_form *form = &run->displays[i].forms[k];
+
+            sha256_feed(hash, form->mime, strlen(form->mime) + 1);
+            sha256_feed(hash, &form->len, sizeof(form->len));
+            sha256_feed(hash, form->data, form->len);
+        }
+    sha256_end(hash, digest);
+    record_open(r, "displays");
+    record_number(r, "count", run->n_displays);
+    record_digest(r, "sha256", digest);
+    record_close(r);
+}
+
+static void add_outputs(struct witness *witness, struct record *r, const struct run *run,
+                        bool is_kept, struct receipt *receipt)
+{
+    const char *result = run->result_text ? run->result_text : "";
+
+    add_stream(witness, r, "stdout", &run->out, is_kept, receipt->out);
+    add_stream(witness, r, "stderr", &run->err, is_kept, receipt->err);
+    add_bytes(witness, r, "result", (struct span){result, strlen(result)}, is_kept,
+              receipt->result);
+    add_displays(r, run);
+    if (run->out.dropped + run->err.dropped)
+        record_number(r, "dropped_bytes", run->out.dropped + run->err.dropped);
+}
+
+static void add_violations(struct witness *witness, struct record *r, const struct run *run)
+{
+    if (!run->n_violations)
+        return;
+    record_open_list(r, "violations");
+    for (size_t i = 0; i < run->n_violations; i++) {
+        const struct run_violation *v = &run->violations[i];
+
+        record_open(r, NULL);
+        witness_add(witness, r, "rule", v->rule);
+        witness_add(witness, r, "name", v->name);
+        record_number(r, "line", v->line);
+        record_close(r);
+    }
+    record_close(r);
+    if (run->violations_more)
+        record_number(r, "violations_more", run->violations_more);
+}
+
+static void add_denials(struct witness *witness, struct record *r, const struct run *run)
+{
+    if (!run->n_denials)
+        return;
+    record_open_list(r, "denials");
+    for (size_t i = 0; i < run->n_denials; i++) {
+        const struct run_denial *d = &run->denials[i];
+
+        record_open(r, NULL);
+        witness_add(witness, r, "what", d->what);
+        witness_add(witness, r, "layer", d->layer);
+        record_number(r, "count", d->count);
+        record_close(r);
+    }
+    record_close(r);
+    if (run->denials_more)
+        record_number(r, "denials_more", run->denials_more);
+}
+
+static void add_layers(struct record *r, uint32_t layers)
+{
+    record_open_list(r, "layers");
+    for (unsigned i = 0; i < WIRE_LAYER_COUNT; i++)
+        if (layers & 1u << i)
+            record_word(r, NULL, wire_layer_name(i));
+    record_close(r);
+}
+
+static void add_usage(struct record *r, const struct run_usage *usage)
+{
+    record_open(r, "usage");
+    record_ms(r, "wall_ms", usage->wall_ms);
+    record_ms(r, "cpu_ms", usage->cpu_ms);
+    record_ms(r, "start_ms", usage->start_ms);
+    record_number(r, "memory_peak_bytes", usage->memory_peak_bytes);
+    record_number(r, "processes_peak", usage->processes_peak);
+    record_close(r);
+}
+
+static void add_masked(struct record *r, const struct run_masked *masked)
+{
+    record_open(r, "masked");
+    record_number(r, "count", masked->count);
+    record_open_list(r, "kinds");
+    for (size_t i = 0; i < masked->n_kinds; i++)
+        record_word(r, NULL, masked->kinds[i]);
+    record_close(r);
+    record_close(r);
+}
+
+static void add_result(struct witness *witness, struct record *r, const struct run *run,
+                       bool is_kept, struct receipt *receipt)
+{
+    uint8_t digest[SHA256_BYTES];
+
+    if (*run->code_sha256) { /* that of the program as it came */
+        memcpy(receipt->code, run->code_sha256, sizeof(receipt->code));
+    } else {
+        sha256(buf_str(&run->code), run->code.len, digest);
+        sha256_to_hex(digest, receipt->code);
+    }
+    record_word(r, "code_sha256", receipt->code);
+    add_outputs(witness, r, run, is_kept, receipt);
+    witness_add(witness, r, "exception", run->exception.name);
+    add_violations(witness, r, run);
+    add_denials(witness, r, run);
+    add_layers(r, run->layers);
+    add_usage(r, &run->usage);
+    add_masked(r, &run->masked);
+    if (run->has_seed)
+        record_word(r, "fingerprint", run->fingerprint);
+}
+
+static int write_end(struct witness *witness, const struct run *run, bool is_kept,
+                     struct receipt *receipt, struct record_mark *ret_mark, struct error *err)
+{
+    cleanup(record_done) struct record r = {0};
+    bool has_failed = run->error.code != E_NONE;
+
+    record_init(&r, "run");
+    add_who(witness, &r, run);
+    record_word(&r, "status", receipt->status);
+    if (has_failed) {
+        witness_add_error(witness, &r, &run->error);
+    } else {
+        record_signed(&r, "exit_code", run->exit_code);
+        if (run->signal)
+            record_signed(&r, "signal", run->signal);
+    }
+    add_result(witness, &r, run, is_kept, receipt);
+    return witness_append(witness, run->owner, &r, run->is_recorded ? TRAIL_END : TRAIL_EVENT,
+                          ret_mark, err);
+}
+
+static void withhold(struct run *run, struct error *why)
+{
+    error_done(&run->error);
+    error_move(&run->error, why);
+    error_wrap(&run->error, "the run ended, and its answer is withheld");
+}
+
+static int give_receipt(struct witness *witness, struct run *run, struct receipt *receipt,
+                        const struct record_mark *mark, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, 8 * KIB);
+    if (shown_of_run(run, receipt->displays, err) < 0 ||
+        receipt_sign(receipt, mark, trail_key(witness->trail), err) < 0 ||
+        receipt_text(receipt, &text, err) < 0)
+        return -1;
+    run->receipt = take_ptr(text.data);
+    return 0;
+}
+
+void witness_end(struct witness *witness, struct run *run)
+{
+    bool has_failed = run->error.code != E_NONE;
+    struct receipt receipt = {0};
+    struct record_mark mark;
+    struct error err = {0};
+    int r;
+
+    if (!witness)
+        return;
+    memcpy(receipt.id, run->id, sizeof(run->id));
+    (void)stpncpy(receipt.status, has_failed ? "failed" : run_status_name(run->status),
+                  sizeof(receipt.status) - 1);
+    r = write_end(witness, run, witness->keep == KEEP_ALL, &receipt, &mark, &err);
+    if (r > 0)
+        r = write_end(witness, run, witness->keep == KEEP_ALL, &receipt, &mark, &err);
+    /* Better without the texts than without the record. */
+    if (r < 0 && witness->keep == KEEP_ALL) {
+        error_done(&err);
+        r = write_end(witness, run, false, &receipt, &mark, &err);
+    }
+    run->is_recorded = false;
+    if (r == 0 && run->wants_receipt && !has_failed)
+        r = give_receipt(witness, run, &receipt, &mark, &err);
+    /* What failed anyhow says why by itself. */
+    if (r < 0 && !has_failed)
+        withhold(run, &err);
+    error_done(&err);
+}

@@ -1,0 +1,116 @@
+/* What goes into the trail: everything that happens here, in the words of a record, masked.
+ *
+ * A run is two records: `start` before anything of it runs, `run` before its answer leaves. When
+ * the first cannot be written, the run does not begin; when the second cannot be, its answer is
+ * withheld. The pool and the sessions see to both, so that no door can forget it. Other events are
+ * written before they take effect, by who brings them about.
+ *
+ * Every function takes NULL for a witness: the operator wants no trail.
+ */
+#pragma once
+
+#include <stdint.h>
+
+#include "base/config.h"
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/run.h"
+
+struct witness;
+struct trail;
+
+struct witness_options {
+    const struct config *config;
+    struct loop *loop;
+    bool is_brief;                                 /* audit/trail.h */
+    void (*on_note)(void *user, const char *text); /* audit/trail.h */
+    /* So many bytes were written down on behalf of somebody. Optional. */
+    void (*on_written)(void *user, const char *owner, size_t bytes);
+    void *user;
+};
+
+/* *ret_witness is NULL where the settings say so. */
+int witness_open(const struct witness_options *options, struct witness **ret_witness,
+                 struct error *err);
+
+/* Nothing more is expected: trail_settle(). */
+void witness_settle(struct witness *witness);
+
+/* Waits for the disk. Accepts NULL. */
+void witness_close(struct witness *witness);
+
+/* Whether a line of the trail is a record as it was written by who has the key. */
+bool witness_wrote(const struct witness *witness, const char *line, size_t len);
+
+/* --- runs --- */
+
+int witness_start(struct witness *witness, struct run *run, struct error *err);
+
+/* Also for a run that never began. Where it cannot be written, run->error says so from here on. */
+void witness_end(struct witness *witness, struct run *run);
+
+/* --- everything else --- */
+
+struct witness_session {
+    const char *event; /* "open", "end", "fork", "checkpoint", "restore", "apply", "discard" */
+    const char *id, *name, *owner, *profile;
+    const char *detail_key; /* "why", "checkpoint", "from", "changes", or NULL */
+    const char *detail;
+    const struct run_limits *limits; /* or NULL */
+    const struct error *error;       /* code E_NONE, or NULL: it went well */
+};
+
+int witness_session(struct witness *witness, const struct witness_session *event,
+                    struct error *err);
+
+struct witness_file {
+    const char *event; /* "write", "delete" */
+    const char *owner, *session, *path;
+    uint64_t bytes;
+    const uint8_t *digest;     /* SHA-256 of what is written, or NULL */
+    const struct error *error; /* it came to nothing, which is a record of its own */
+};
+
+int witness_file(struct witness *witness, const struct witness_file *event, struct error *err);
+
+struct call_record; /* calls/call.h */
+
+/* A program asked for something and is about to be answered. */
+int witness_call(struct witness *witness, const struct call_record *call, struct error *err);
+
+/* A connection to a granted host, or one that was refused. */
+struct witness_net {
+    const char *run, *session, *owner; /* of the program; "" where there is none */
+    const char *host;                  /* "": it named none */
+    uint16_t port;
+    const char *how;
+    const char *why; /* of a refusal, or NULL */
+    uint64_t sent, received;
+    double ms;
+    uint64_t more; /* others before it that have no record of their own */
+};
+
+int witness_net(struct witness *witness, const struct witness_net *event, struct error *err);
+
+/* A run is about to be undone ("undo"), or was ("undone"). */
+struct witness_undo {
+    const char *event;
+    const char *owner; /* who asked */
+    const char *run;   /* whose changes are taken back */
+    const char *undo;  /* of "undone": the id of the undo, or NULL: nothing was done */
+    uint64_t done, conflicts;
+    const struct error *error; /* it failed, or NULL */
+};
+
+int witness_undo(struct witness *witness, const struct witness_undo *event, struct error *err);
+
+/* Somebody was turned away before there was a run. */
+int witness_refusal(struct witness *witness, const char *owner, const char *what,
+                    const struct error *why, struct error *err);
+
+/* A token was made, removed, first used by this server, or shown in vain. */
+int witness_token(struct witness *witness, const char *event, const char *name, struct error *err);
+
+/* A server began with these settings, or ended. */
+int witness_server(struct witness *witness, const char *event, const struct config *config,
+                   struct error *err);

@@ -1,0 +1,64 @@
+/* Shared by witness.c (runs: their beginning and their end) and witness_event.c (everything else
+ * that is written down). */
+#pragma once
+
+#include "engine/recorder.h"
+#include "mask/masker.h"
+#include "audit/record.h"
+#include "audit/trail.h"
+
+/* How much of what was run goes into the record. */
+enum keep { KEEP_NONE, KEEP_CODE, KEEP_ALL };
+
+/* A text of TEXT_LEAST bytes or more that a record of the present file has. */
+#define TEXT_LEAST 512
+#define TEXTS_KEPT 512
+
+struct witness_text {
+    const char *key; /* under which it stands */
+    uint8_t digest[SHA256_BYTES];
+    uint64_t seq; /* of the record */
+    uint64_t masked, hidden_bytes;
+};
+
+struct witness {
+    struct trail *trail;
+    void (*on_written)(void *user, const char *owner, size_t bytes);
+    void *user;
+    uint64_t texts_file; /* that the texts are in */
+    struct witness_text texts[TEXTS_KEPT], fresh[8];
+    size_t n_texts, next_text, n_fresh;
+    struct scrub_recent recent; /* names that come again and again: owners, profiles */
+    uint64_t second;            /* of the last refusal */
+    unsigned n_refused;         /* in that second */
+    uint64_t n_untold;
+    enum keep keep;
+    enum run_masking masking; /* at least secrets, whatever an answer may show */
+};
+
+/* The owner where a door knows nobody else: whoever started us. */
+#define OWNER_LOCAL "local"
+
+/* --- witness_text.c --- */
+
+/* Says where the text is, if it is in this file. False: it is not. */
+bool witness_refer(struct witness *witness, struct record *r, const char *key,
+                   const uint8_t digest[SHA256_BYTES]);
+
+/* The record that is being made has it. `key` is a constant. */
+void witness_note_text(struct witness *witness, const char *key, const uint8_t digest[SHA256_BYTES],
+                       uint64_t masked, uint64_t hidden_bytes);
+
+/* trail_append(), with the texts that were noted. 1: it has to be made anew, as there. `owner`, who
+ * pays, may be NULL. */
+int witness_append(struct witness *witness, const char *owner, const struct record *record,
+                   enum trail_part part, struct record_mark *ret_mark, struct error *err);
+
+/* --- witness.c --- */
+
+/* Text of whoever gave it, masked; nothing for NULL. */
+void witness_add(struct witness *witness, struct record *r, const char *key, const char *text);
+
+/* Nothing where there is none. */
+void witness_add_error(struct witness *witness, struct record *r, const struct error *error);
+void witness_add_limits(struct record *r, const struct run_limits *limits);

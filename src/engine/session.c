@@ -1,0 +1,763 @@
+#include "engine/session.h"
+
+#include <search.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "base/name.h"
+#include "base/share.h"
+#include "engine/session_internal.h"
+#include "engine/recorder.h"
+#include "mask/pseudonyms.h"
+
+/* A sandbox that dies unused is replaced so often; then something is wrong with this host. */
+#define LOSSES_MAX 5
+
+/* --- the table --- */
+
+static int compare_keys(const void *a, const void *b)
+{
+    const struct key *left = a, *right = b;
+    int by_owner = strcmp(left->owner, right->owner);
+
+    return by_owner ? by_owner : strcmp(left->name, right->name);
+}
+
+static struct key *find_key(const struct sessions *sessions, const char *owner, const char *name)
+{
+    struct key wanted = {.owner = owner, .name = name};
+    struct key **found = tfind(&wanted, &sessions->tree, compare_keys);
+
+    return found ? *found : NULL;
+}
+
+static int link_session(struct session *s)
+{
+    struct sessions *table = s->table;
+
+    s->by_name = (struct key){s->owner, s->name, s};
+    s->by_id = (struct key){s->owner, s->id, s};
+    if (!tsearch(&s->by_id, &table->tree, compare_keys))
+        return -1;
+    if (strcmp(s->name, s->id) != 0 && !tsearch(&s->by_name, &table->tree, compare_keys)) {
+        (void)tdelete(&s->by_id, &table->tree, compare_keys);
+        return -1;
+    }
+    s->before = table->last;
+    if (table->last)
+        table->last->after = s;
+    else
+        table->first = s;
+    table->last = s;
+    table->count++;
+    return 0;
+}
+
+static void unlink_session(struct session *s)
+{
+    struct sessions *table = s->table;
+
+    (void)tdelete(&s->by_id, &table->tree, compare_keys);
+    if (strcmp(s->name, s->id) != 0)
+        (void)tdelete(&s->by_name, &table->tree, compare_keys);
+    if (s->before)
+        s->before->after = s->after;
+    else
+        table->first = s->after;
+    if (s->after)
+        s->after->before = s->before;
+    else
+        table->last = s->before;
+    table->count--;
+}
+
+struct session *sessions_find(struct sessions *sessions, const char *owner, const char *name,
+                              struct error *err)
+{
+    struct key *key = find_key(sessions, owner, name);
+
+    if (key)
+        return key->session;
+    error_set(err, E_NOT_FOUND, "there is no session with that name");
+    error_hint(err, "it may have ended; open a new one");
+    return NULL;
+}
+
+struct session *sessions_next(const struct sessions *sessions, const struct session *after)
+{
+    return after ? after->after : sessions->first;
+}
+
+/* --- answers --- */
+
+/* Given from the loop, so that nobody's on_done is called while he is still submitting. */
+static void answer(struct sessions *table, struct run *cell)
+{
+    run_list_add(&table->done, cell);
+    loop_timer_start(table->soon, 0);
+}
+
+static void deliver(struct sessions *table)
+{
+    struct run *cell = run_list_take(&table->done);
+
+    while (cell) {
+        struct run *next = cell->next;
+
+        witness_end(table->witness, cell);
+        cell->on_done(cell);
+        cell = next;
+    }
+}
+
+static void on_soon(void *arg)
+{
+    deliver(arg);
+}
+
+static void set_ended(const struct session *s, struct error *err)
+{
+    error_done(err);
+    error_set(err, E_NOT_FOUND, "the session ended: %s", s->why);
+    error_hint(err, "open a new one; its variables and files are gone");
+}
+
+static void answer_cancelled(struct sessions *table, struct run *cell)
+{
+    cell->status = RUN_CANCELLED;
+    cell->exit_code = 130;
+    answer(table, cell);
+}
+
+/* --- cells --- */
+
+static void rest(struct session *s)
+{
+    s->rested_ns = loop_now_ns();
+    if (s->idle_ms && !s->is_closing)
+        loop_timer_start(s->idle, s->idle_ms);
+}
+
+/* The next cell, if there is one and the sandbox is free. */
+void session_go_on(struct session *s)
+{
+    while (!s->current && s->queue.first && !session_copy_holds(s) && s->box &&
+           box_state(s->box) == BOX_KEPT && !s->is_closing) {
+        struct run *cell = s->queue.first;
+        struct error err = {0};
+
+        (void)run_list_remove(&s->queue, cell);
+        loop_timer_stop(s->idle);
+        s->is_used = true;
+        s->current = cell;
+        cell->box = s->box;
+        if (box_cell(s->box, cell, &err) == 0)
+            return;
+        s->current = NULL;
+        cell->box = NULL;
+        error_move(&cell->error, &err);
+        answer(s->table, cell);
+    }
+    if (!s->current && s->box && !session_copy_holds(s))
+        rest(s);
+}
+
+void session_take_terms(struct run *run, const struct run *model)
+{
+    run->profile = model->profile;
+    run->policy = model->policy;
+    run->required_layers = model->required_layers;
+    run->may_spawn = model->may_spawn;
+    run->reach = model->reach;
+    run->limits = model->limits;
+}
+
+static void adopt_cell(struct session *s, struct run *cell)
+{
+    struct run_limits own = cell->limits;
+    const struct run *model = s->model;
+
+    memcpy(cell->session, s->id, sizeof(cell->session));
+    cell->session_name = s->name;
+    cell->names = s->names;
+    session_take_terms(cell, model);
+    for (size_t i = 0; i < RUN_LIMIT_ROWS; i++)
+        if (run_limit_table[i].scope == RUN_LIMIT_OF_CELL)
+            run_limit_set_raw(&cell->limits, &run_limit_table[i],
+                              run_limit_raw(&own, &run_limit_table[i]));
+    cell->started_ns = loop_now_ns();
+    if (!cell->owner)
+        cell->owner = s->owner;
+}
+
+void session_submit(struct session *s, struct run *cell)
+{
+    if (s->is_closing) {
+        set_ended(s, &cell->error);
+        answer(s->table, cell);
+        return;
+    }
+    /* A NUL ends a cell for a shell, and what follows would be read as something else. Python's
+     * policy has words of its own for it. */
+    if (cell->language == RUN_BASH && memchr(buf_str(&cell->code), '\0', cell->code.len)) {
+        error_set(&cell->error, E_INVALID, "the cell contains a NUL byte");
+        error_hint(&cell->error, "printf '\\0' writes one");
+        answer(s->table, cell);
+        return;
+    }
+    adopt_cell(s, cell);
+    /* Written down as it came: what the names stand for is not for the disk. */
+    if (witness_start(s->table->witness, cell, &cell->error) < 0 ||
+        (s->names && (scrub_names_back(s->names, &cell->code, &cell->error) < 0 ||
+                      scrub_names_back(s->names, &cell->input, &cell->error) < 0))) {
+        answer(s->table, cell);
+        return;
+    }
+    run_list_add(&s->queue, cell);
+    session_go_on(s);
+}
+
+bool session_interrupt(struct session *s)
+{
+    if (!s->current || !s->box)
+        return false;
+    box_cancel(s->box);
+    return true;
+}
+
+void session_cancel(struct session *s, struct run *cell)
+{
+    if (run_list_remove(&s->queue, cell))
+        answer_cancelled(s->table, cell);
+    else if (cell == s->current)
+        (void)session_interrupt(s);
+}
+
+int session_restart(struct session *s, enum run_language language, struct error *err)
+{
+    if (s->copy || s->fork)
+        return error_set(err, E_BUSY, "the session is being copied");
+    if (s->current) {
+        error_set(err, E_BUSY, "a cell is running");
+        return error_hint(err, "interrupt it first");
+    }
+    if (s->box)
+        box_restart(s->box, language);
+    return 0;
+}
+
+pid_t session_pid(const struct session *s)
+{
+    return s->box ? box_pid(s->box) : -1;
+}
+
+struct files *session_files(struct session *s)
+{
+    s->is_used = true;
+    return s->box && !s->fork ? box_files(s->box) : NULL;
+}
+
+struct layers *session_layers(struct session *s)
+{
+    return s->box && !s->fork ? box_layers(s->box) : NULL;
+}
+
+struct run *session_model(struct session *s)
+{
+    return s->model;
+}
+
+struct sessions *session_table(const struct session *s)
+{
+    return s->table;
+}
+
+int session_note(struct session *s, const char *event, const char *detail, struct error *err)
+{
+    return session_tell(s, event, "changes", detail, NULL, err);
+}
+
+/* --- end --- */
+
+static void free_session(struct session *s)
+{
+    loop_watch_free(s->idle);
+    loop_watch_free(s->lifetime);
+    session_copy_done(s);
+    run_free(s->model);
+    scrub_names_free(s->names);
+    free(s->name);
+    free(s->owner);
+    free(s->why);
+    free(s);
+}
+
+void session_discard(struct session *s)
+{
+    unlink_session(s);
+    free_session(s);
+}
+
+int session_tell(const struct session *s, const char *event, const char *key, const char *detail,
+                 const struct error *error, struct error *err)
+{
+    const struct witness_session told = {
+        .event = event,
+        .id = s->id,
+        .name = s->name,
+        .owner = s->owner,
+        .profile = s->model->profile,
+        .detail_key = key,
+        .detail = detail,
+        .limits = strcmp(event, "open") == 0 ? &s->model->limits : NULL,
+        .error = error,
+    };
+
+    return witness_session(s->table->witness, &told, err);
+}
+
+/* Nobody finds it any more, nothing waits for it. */
+void session_begin_end(struct session *s, const char *why)
+{
+    if (s->is_closing)
+        return;
+    s->is_closing = true;
+    s->why = strdup(why ? why : "it was closed");
+    unlink_session(s);
+    session_copy_leave(s);
+    loop_timer_stop(s->idle);
+    loop_timer_stop(s->lifetime);
+    while (s->queue.first) {
+        struct run *cell = s->queue.first;
+
+        (void)run_list_remove(&s->queue, cell);
+        set_ended(s, &cell->error);
+        answer(s->table, cell);
+    }
+}
+
+/* When nothing of it is left. */
+void session_finish_end(struct session *s)
+{
+    if (!s->is_closing || s->box || session_copy_lives(s))
+        return;
+    (void)session_tell(s, "end", "why", s->why, NULL, NULL); /* it ends, whatever can be written */
+    if (s->on_end)
+        s->on_end(s->user, s, s->why);
+    free_session(s);
+}
+
+void session_close(struct session *s, const char *why)
+{
+    if (s->is_closing)
+        return;
+    session_begin_end(s, why);
+    session_copy_cancel(s);
+    if (s->box)
+        box_kill(s->box); /* on_gone follows */
+    else
+        pool_cancel(s->table->pool, s->model); /* on_model_done follows */
+}
+
+static void on_idle_limit(void *arg)
+{
+    session_close(arg, "nothing was run for its idle time");
+}
+
+static void on_lifetime(void *arg)
+{
+    session_close(arg, "its lifetime is over");
+}
+
+/* --- events of the sandbox --- */
+
+static void on_idle(void *owner, struct box *box)
+{
+    (void)owner;
+    (void)box;
+}
+
+static void on_done(void *owner, struct box *box, struct run *cell)
+{
+    struct session *s = owner;
+
+    (void)box;
+    s->current = NULL;
+    cell->box = NULL;
+    s->cells++;
+    if (s->is_closing)
+        set_ended(s, &cell->error);
+    witness_end(s->table->witness, cell);
+    cell->on_done(cell);
+    session_go_on(s);
+}
+
+/* Nothing was lost with its sandbox, and with a new one nobody need know: the zygote may have died
+ * just when the session was opened. */
+static bool is_replaceable(const struct session *s)
+{
+    return !s->is_closing && !s->is_used && !s->origin && !s->fork && !s->copy && !s->checkpoints &&
+           s->losses < LOSSES_MAX;
+}
+
+static void on_gone(void *owner, struct box *box, const struct error *err)
+{
+    struct session *s = owner;
+
+    box_free(box);
+    pool_notice(s->table->pool);
+    if (session_copy_on_gone(s, box))
+        return;
+    if (box != s->box) /* one that died before it could be kept */
+        return;
+    s->box = NULL;
+    if (is_replaceable(s)) {
+        s->losses++;
+        pool_submit(s->table->pool, s->model);
+        return;
+    }
+    session_begin_end(s, err && err->message ? err->message : "its sandbox died");
+    session_copy_cancel(s);
+    session_finish_end(s);
+}
+
+static int on_reserve(void *owner, const struct box *box, uint64_t more, struct error *err)
+{
+    (void)box;
+    return session_check_kept(owner, more, err);
+}
+
+const struct box_events session_box_events = {
+    .on_idle = on_idle, .on_done = on_done, .on_gone = on_gone, .on_reserve = on_reserve};
+
+void session_started(struct session *s)
+{
+    if (s->on_start && !s->has_started)
+        s->on_start(s->user, s);
+    s->has_started = true;
+    session_go_on(s);
+}
+
+static void on_disowned_gone(void *owner, struct box *box, const struct error *err)
+{
+    struct sessions *table = owner;
+
+    (void)err;
+    box_free(box);
+    pool_notice(table->pool);
+}
+
+void session_disown(struct session *s, struct box *box)
+{
+    static const struct box_events events = {.on_idle = on_idle, .on_gone = on_disowned_gone};
+
+    box_disown(box, &events, s->table);
+}
+
+/* The pool has found a sandbox. */
+static void on_box(struct run *model, struct box *box)
+{
+    struct session *s = model->user;
+    struct error err = {0};
+
+    if (box_keep(box, model, &session_box_events, s, &err) == 0) {
+        s->box = box;
+        if (s->is_closing)
+            box_kill(box);
+        else if (s->fork)
+            session_copy_on_box(s);
+        else
+            session_started(s);
+        return;
+    }
+    if (err.code == E_BUSY) { /* it died unnoticed: the next one */
+        error_done(&err);
+        session_disown(s, box);
+        pool_submit(s->table->pool, model);
+        return;
+    }
+    box_kill(box);
+    s->box = box; /* and its end is the session's */
+    session_begin_end(s, err.message);
+    error_done(&err);
+}
+
+/* There is no sandbox, or it was called off. */
+static void on_model_done(struct run *model)
+{
+    struct session *s = model->user;
+
+    session_begin_end(s, model->error.message ? model->error.message : "Belljar is stopping");
+    session_copy_cancel(s);
+    session_finish_end(s);
+}
+
+/* --- opening --- */
+
+bool session_is_name(const char *name)
+{
+    return name_is_plain(name, SESSION_NAME_MAX, true);
+}
+
+static int check_name(const struct sessions *table, const struct session_options *options,
+                      struct error *err)
+{
+    const char *name = options->name;
+
+    if (!name)
+        return 0;
+    if (!session_is_name(name) || strncmp(name, "ses_", 4) == 0) {
+        error_set(err, E_INVALID, "that is not a name for a session");
+        return error_hint(
+            err,
+            "use up to %d letters, digits, `.`, `_` and `-`, a letter or digit first, "
+            "and not `ses_`",
+            SESSION_NAME_MAX);
+    }
+    if (find_key(table, options->owner, name)) {
+        error_set(err, E_INVALID, "a session of that name is open");
+        return error_hint(err, "use it, end it, or choose another name");
+    }
+    return 0;
+}
+
+/* The owner's session that has rested longest, and how many he has. */
+static struct session *longest_idle(const struct sessions *table, const char *owner,
+                                    size_t *ret_count)
+{
+    struct session *best = NULL;
+
+    *ret_count = 0;
+    for (struct session *s = table->first; s; s = s->after) {
+        if (strcmp(s->owner, owner) != 0)
+            continue;
+        ++*ret_count;
+        if (s->box && !s->current && !s->queue.first && !s->copy && !s->fork &&
+            (!best || s->rested_ns < best->rested_ns))
+            best = s;
+    }
+    return best;
+}
+
+/* --- shares --- */
+
+static bool has_others(const struct sessions *table)
+{
+    return table->options.has_others && table->options.has_others(table->options.user);
+}
+
+/* A place for an owner who has none, where one other has more than half of them: he was alone when
+ * he took them. The one of his that has rested longest ends. */
+static bool take_back(struct sessions *table, const char *owner)
+{
+    for (struct session *s = table->first; s; s = s->after) {
+        size_t count;
+        struct session *idle;
+
+        if (strcmp(s->owner, owner) == 0)
+            continue;
+        idle = longest_idle(table, s->owner, &count);
+        if (!idle || count <= table->options.max_total / 2)
+            continue;
+        session_close(idle, "another token needed a place, and this one has more than its share");
+        return true;
+    }
+    return false;
+}
+
+int session_make_room(struct sessions *table, const char *owner, long max_own, size_t n,
+                      struct error *err)
+{
+    size_t own = table->options.max_per_owner;
+    size_t count;
+    struct session *idle = longest_idle(table, owner, &count);
+    struct share share = {.total = table->options.max_total,
+                          .used = table->count,
+                          .own = count,
+                          .has_others = has_others(table)};
+
+    if (max_own && (max_own < 0 || (size_t)max_own < own))
+        own = max_own < 0 ? 0 : (size_t)max_own;
+    if (count + n <= own) {
+        if (share_allows(&share, n))
+            return 0;
+        if (n == 1 && count == 0 && share.has_others && take_back(table, owner))
+            return 0;
+    }
+    if (n == 1 && table->options.evicts_idle && idle) {
+        session_close(idle, "another session needed its place");
+        return 0;
+    }
+    if (share.has_others && count + n <= own && table->count + n <= table->options.max_total)
+        error_set(err, E_BUSY, "%zu sessions are open, which is this token's share", count);
+    else
+        error_set(err, E_BUSY, "%zu sessions are open, and no more are allowed", count);
+    return error_hint(err, "end one that is not needed, or let idle ones be evicted "
+                           "(`session_evict`)");
+}
+
+static int refuse_kept(const char *whose, uint64_t held, struct error *err)
+{
+    error_set(err, E_TOO_LARGE,
+              "uploaded files, checkpoints and restored sessions hold %llu MB, "
+              "and no more is allowed %s",
+              (unsigned long long)(held >> 20), whose);
+    return error_hint(err, "forget checkpoints, delete files, or end sessions that are not needed");
+}
+
+/* Images may take so many times what the session's sandbox may. */
+#define IMAGES_PER_MEMORY 2
+
+int session_check_kept(const struct session *s, uint64_t more, struct error *err)
+{
+    const struct sessions *table = s->table;
+    uint64_t own_images = session_copy_bytes(s, image_new_mark()), mark = image_new_mark();
+    struct share share = {.total = table->options.kept_bytes, .has_others = has_others(table)};
+
+    for (const struct session *other = table->first; other; other = other->after) {
+        uint64_t bytes =
+            session_copy_bytes(other, mark) + (other->box ? box_outside_bytes(other->box) : 0);
+
+        share.used += bytes;
+        if (strcmp(other->owner, s->owner) == 0)
+            share.own += bytes;
+    }
+    if (own_images > IMAGES_PER_MEMORY * s->model->limits.memory_bytes)
+        return refuse_kept("for one session", own_images, err);
+    if (share.total && !share_allows(&share, more))
+        return refuse_kept(share.has_others ? "for this token" : "in all", share.own, err);
+    return 0;
+}
+
+struct session *session_new(struct sessions *table, struct run *model,
+                            const struct session_options *options)
+{
+    struct session *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return NULL;
+    *s = (struct session){.table = table,
+                          .model = model,
+                          .owner = strdup(options->owner),
+                          .names = table->options.has_names ? scrub_names_new() : NULL,
+                          .idle = loop_timer(table->loop, on_idle_limit, s),
+                          .lifetime = loop_timer(table->loop, on_lifetime, s),
+                          .idle_ms = options->idle_ms,
+                          .lifetime_ms = options->lifetime_ms,
+                          .opened_ns = loop_now_ns(),
+                          .rested_ns = loop_now_ns(),
+                          .on_start = options->on_start,
+                          .on_end = options->on_end,
+                          .user = options->user};
+    if (id_make(s->id, "ses_") == 0)
+        s->name = strdup(options->name ? options->name : s->id);
+    if (s->owner && s->idle && s->lifetime && s->name && !s->names == !table->options.has_names &&
+        run_add_env(model, "SESSION_ID", s->name, NULL) == 0 && link_session(s) == 0)
+        return s;
+    s->model = NULL;
+    free_session(s);
+    return NULL;
+}
+
+void session_submit_model(struct session *s)
+{
+    s->model->on_box = on_box;
+    s->model->on_done = on_model_done;
+    s->model->user = s;
+    if (s->lifetime_ms)
+        loop_timer_start(s->lifetime, s->lifetime_ms);
+    pool_submit(s->table->pool, s->model);
+}
+
+int sessions_open(struct sessions *table, struct run *model, const struct session_options *options,
+                  struct session **ret_session, struct error *err)
+{
+    struct session *s;
+
+    if (check_name(table, options, err) < 0 ||
+        session_make_room(table, options->owner, options->max_own, 1, err) < 0) {
+        run_free(model);
+        return -1;
+    }
+    s = session_new(table, model, options);
+    if (!s) {
+        run_free(model);
+        return error_memory(err);
+    }
+    if (session_tell(s, "open", NULL, NULL, NULL, err) < 0) {
+        session_discard(s);
+        return -1;
+    }
+    session_submit_model(s);
+    *ret_session = s;
+    return 0;
+}
+
+void session_info(const struct session *s, struct session_info *ret_info)
+{
+    uint64_t now = loop_now_ns();
+
+    *ret_info = (struct session_info){
+        .id = s->id,
+        .name = s->name,
+        .owner = s->owner,
+        .profile = s->model->profile,
+        .state = !s->box || s->fork      ? SESSION_STARTING
+                 : s->current || s->copy ? SESSION_BUSY
+                                         : SESSION_IDLE,
+        .cells = s->cells,
+        .waiting = s->queue.count,
+        .age_ms = (now - s->opened_ns) / 1000000,
+        .idle_ms = s->current ? 0 : (now - s->rested_ns) / 1000000,
+        .idle_limit_ms = s->idle_ms,
+        .lifetime_ms = s->lifetime_ms,
+        .limits = &s->model->limits,
+    };
+}
+
+int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_options *options,
+                 struct sessions **ret_sessions, struct error *err)
+{
+    struct sessions *table = calloc(1, sizeof(*table));
+
+    if (!table)
+        return error_memory(err);
+    *table = (struct sessions){
+        .loop = loop, .pool = pool, .witness = pool_witness(pool), .options = *options};
+    table->soon = loop_timer(loop, on_soon, table);
+    if (!table->soon) {
+        free(table);
+        return error_memory(err);
+    }
+    *ret_sessions = table;
+    return 0;
+}
+
+void sessions_close(struct sessions *table, const char *owner, const char *why)
+{
+    for (struct session *s = table->first, *next; s; s = next) {
+        next = s->after;
+        if (strcmp(s->owner, owner) == 0)
+            session_close(s, why);
+    }
+}
+
+void sessions_end(struct sessions *table)
+{
+    for (struct session *s = table ? table->first : NULL, *next; s; s = next) {
+        next = s->after;
+        session_close(s, "Belljar is stopping");
+    }
+}
+
+void sessions_free(struct sessions *table)
+{
+    if (!table)
+        return;
+    while (table->done.first)
+        deliver(table);
+    loop_watch_free(table->soon);
+    free(table);
+}

@@ -1,0 +1,168 @@
+/* Sessions: sandboxes that are kept, found by owner and name, and the cells that wait for them.
+ *
+ * A session is one sandbox with a Python and a Bash kernel and one /workspace. A cell is a struct
+ * run; cells of one session run one after the other, in order, whatever their language. A cell that
+ * meets a limit is interrupted first and its kernel killed only if that does not help: the answer
+ * says whether variables survived (run->state). A kernel that ended is started anew from pristine
+ * memory; the files stay.
+ *
+ * Three clocks: the cell's (its limits), the idle one (between cells) and the lifetime. When one of
+ * the latter strikes, or the sandbox dies, the session ends: waiting cells are answered with an
+ * error that says why, on_end is called, and the session is gone.
+ *
+ * Calls answer from the loop, never from within the call.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "base/loop.h"
+#include "base/run.h"
+#include "engine/pool.h"
+#include "sandbox/files.h"
+#include "sandbox/layer.h"
+
+struct sessions; /* the table */
+struct session;
+
+struct sessions_options {
+    size_t max_total;     /* sessions alive at once */
+    size_t max_per_owner; /* of one owner */
+    /* Memory outside of sandboxes, of all sessions together: files from outside and images. 0: half
+     * of the host's. Of both this and the sessions one owner gets a share (base/share.h). */
+    uint64_t kept_bytes;
+    /* Whether anybody else may want something. Optional: without it there is one owner. */
+    bool (*has_others)(void *user);
+    void *user;
+    bool evicts_idle; /* at the limit: end the owner's longest idle session instead of refusing */
+    bool has_names;   /* personal data in them gets names, which are turned back (mask/pseudonyms.h) */
+};
+
+struct session_options {
+    const char *name;  /* the client's choice; NULL: an unguessable id is the name */
+    const char *owner; /* nobody else finds it; "" where there is one user */
+    long max_own;      /* sessions of this owner; 0: as the table allows, below 0: none */
+    uint64_t idle_ms;  /* 0: never */
+    uint64_t lifetime_ms;
+    /* Its sandbox stands, and has no cell yet. Optional. */
+    void (*on_start)(void *user, struct session *session);
+    /* It is gone after this call, `why` in words. Optional. */
+    void (*on_end)(void *user, struct session *session, const char *why);
+    void *user;
+};
+
+/* What the pool writes down (pool_set_witness), the table does, too: it comes second. */
+int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_options *options,
+                 struct sessions **ret_sessions, struct error *err);
+
+/* Ends all of them. They are gone when the pool is freed; only after that the table may be, and
+ * before the loop is. */
+void sessions_end(struct sessions *table);
+void sessions_free(struct sessions *table);
+
+/* Opens a session. `model` is an admitted run without code: its profile, limits, grants and
+ * variables are those of every cell. It is the session's from here on, also on failure. Cells can
+ * be submitted at once and wait for the sandbox. E_BUSY: too many. E_INVALID: the name is taken or
+ * is none. */
+int sessions_open(struct sessions *table, struct run *model, const struct session_options *options,
+                  struct session **ret_session, struct error *err);
+
+/* By name or id. Unknown, ended and somebody else's get the same E_NOT_FOUND. */
+struct session *sessions_find(struct sessions *sessions, const char *owner, const char *name,
+                              struct error *err);
+
+/* All sessions, oldest first; NULL begins and ends. */
+struct session *sessions_next(const struct sessions *sessions, const struct session *after);
+
+enum session_state { SESSION_STARTING, SESSION_IDLE, SESSION_BUSY };
+
+struct session_info {
+    const char *id; /* "ses_" + 26 characters */
+    const char *name;
+    const char *owner;
+    const char *profile;
+    enum session_state state;
+    uint64_t cells; /* answered so far */
+    size_t waiting; /* cells in the queue */
+    uint64_t age_ms;
+    uint64_t idle_ms; /* since the last cell ended; 0 while one runs */
+    uint64_t idle_limit_ms, lifetime_ms;
+    const struct run_limits *limits;
+};
+
+void session_info(const struct session *session, struct session_info *ret_info);
+
+/* `cell` has been admitted like any run (admit/admit.h). Its time, CPU and output limits are its
+ * own, everything else is the session's. Its on_done follows; it stays the caller's. */
+void session_submit(struct session *session, struct run *cell);
+
+/* Interrupts the cell that runs, as Ctrl-C does; it is answered as cancelled. False: none runs. */
+bool session_interrupt(struct session *session);
+
+/* The same for one cell, wherever it is. */
+void session_cancel(struct session *session, struct run *cell);
+
+/* A fresh kernel of that language: variables are lost, files stay. E_BUSY while a cell runs. */
+int session_restart(struct session *session, enum run_language language, struct error *err);
+
+/* Its pid 1 on the host, for those who measure it; -1: there is none (yet). */
+pid_t session_pid(const struct session *session);
+
+/* Its /workspace (sandbox/files.h), or NULL while the session starts. What is changed this way is
+ * not listed as a cell's doing. */
+struct files *session_files(struct session *session);
+
+/* What was changed in its copy-on-write grants (sandbox/layer.h), or NULL: it has none, or is still
+ * starting. */
+struct layers *session_layers(struct session *session);
+
+/* What its texts are masked with. */
+struct run *session_model(struct session *session);
+
+/* The table it is in, which outlives it. */
+struct sessions *session_table(const struct session *session);
+
+/* Somebody decided on its changes: writes it down. */
+int session_note(struct session *session, const char *event, const char *detail, struct error *err);
+
+/* --- copies: memory of the Python kernel, variables of the Bash kernel, files --- */
+
+struct session_copied {
+    const struct error *err;         /* code E_NONE: it worked */
+    struct session *const *sessions; /* of a fork: those that live, in order */
+    size_t n_sessions;
+    const char *lost; /* what of the session is not in the copies, in words; NULL: nothing */
+    double held_ms;   /* how long the session could not have run a cell */
+    double total_ms;
+};
+
+/* Called once, from the loop. What `result` points to is only lent. */
+typedef void (*session_copied_fn)(void *user, const struct session_copied *result);
+
+/* Keeps the present state under a name, which may be one of before. E_BUSY: a cell runs or waits,
+ * or the session is being copied. E_INVALID, also later: it cannot be copied as it is, and why. */
+int session_checkpoint(struct session *session, const char *name, session_copied_fn fn, void *user,
+                       struct error *err);
+
+/* Goes back to it, any number of times. What came after it is lost; if it fails, nothing is. */
+int session_restore(struct session *session, const char *name, session_copied_fn fn, void *user,
+                    struct error *err);
+
+/* `n` new sessions with the same variables and files, each with a sandbox of its own; `options` are
+ * those of each, the name excepted. Random numbers go on differently in each. */
+int session_fork(struct session *session, size_t n, const struct session_options *options,
+                 session_copied_fn fn, void *user, struct error *err);
+
+/* Names of checkpoints, newest first; NULL past the end. */
+const char *session_checkpoint_name(const struct session *session, size_t index);
+int session_forget(struct session *session, const char *name, struct error *err);
+
+/* Ends it; `why` reaches waiting cells and on_end. */
+void session_close(struct session *session, const char *why);
+
+/* Ends all of one owner. */
+void sessions_close(struct sessions *table, const char *owner, const char *why);

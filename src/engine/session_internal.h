@@ -1,0 +1,123 @@
+/* Shared by session.c (the table, cells, clocks, the end) and session_copy.c (checkpoints, forks).
+ */
+#pragma once
+
+#include "engine/box.h"
+#include "engine/memory_image.h"
+#include "engine/run_list.h"
+#include "engine/session.h"
+
+struct checkpoint;
+struct session_copy;
+
+/* What a session is found by: its name, and its id where that is another. */
+struct key {
+    const char *owner;
+    const char *name;
+    struct session *session;
+};
+
+struct session {
+    struct sessions *table;
+    struct session *before, *after; /* in order of their age */
+    char id[32];
+    char *name, *owner;
+    struct key by_name, by_id;
+    struct run *model;
+    struct box *box;       /* NULL until the pool has given one */
+    struct run_list queue; /* of cells that wait */
+    struct run *current;
+    struct loop_watch *idle, *lifetime;
+    uint64_t idle_ms, lifetime_ms;
+    uint64_t opened_ns, rested_ns; /* the latter: since when no cell runs */
+    uint64_t cells;
+    bool has_started; /* on_start has been called */
+    bool is_used;     /* its sandbox is not like any other any more */
+    unsigned losses;  /* sandboxes that died before they were used */
+    bool is_closing;
+    char *why;                 /* it is closing */
+    struct scrub_names *names; /* of people in it, or NULL; its copies know them, too */
+    struct image *origin;      /* what it is a copy of, or NULL */
+    struct checkpoint *checkpoints;
+    struct session_copy *copy; /* what is being done with it, or NULL */
+    struct session_copy *fork; /* of another one: this one is to become a copy */
+    bool awaits_image;         /* of it: it has its sandbox */
+    struct session_copy *born; /* the same, and it is one, which has not been said yet */
+    void (*on_start)(void *user, struct session *session);
+    void (*on_end)(void *user, struct session *session, const char *why);
+    void *user;
+};
+
+struct sessions {
+    struct loop *loop;
+    struct pool *pool;
+    struct witness *witness; /* the pool's, which is gone before the last cell is answered */
+    struct sessions_options options;
+    void *tree; /* of struct key */
+    struct session *first, *last;
+    size_t count;
+    struct run_list done; /* their on_done is due */
+    struct loop_watch *soon;
+};
+
+/* --- session.c --- */
+
+#define SESSION_NAME_MAX 64
+
+/* Of sessions, and of checkpoints (base/name.h). */
+bool session_is_name(const char *name);
+
+extern const struct box_events session_box_events;
+
+/* Kills a sandbox that was not kept; it may outlive the session. */
+void session_disown(struct session *s, struct box *box);
+
+struct session *session_new(struct sessions *table, struct run *model,
+                            const struct session_options *options);
+void session_submit_model(struct session *s);
+void session_started(struct session *s);
+void session_go_on(struct session *s);
+
+/* One that was never submitted. */
+void session_discard(struct session *s);
+
+/* Writes an event of the session down (engine/recorder.h). */
+int session_tell(const struct session *s, const char *event, const char *key, const char *detail,
+                 const struct error *error, struct error *err);
+void session_begin_end(struct session *s, const char *why);
+void session_finish_end(struct session *s);
+int session_make_room(struct sessions *table, const char *owner, long max_own, size_t n,
+                      struct error *err);
+
+/* Whether the session may have so many bytes more outside of its sandbox. E_TOO_LARGE: no. */
+int session_check_kept(const struct session *s, uint64_t more, struct error *err);
+
+/* What every cell and every copy has of the session's model. */
+void session_take_terms(struct run *run, const struct run *model);
+
+/* --- session_copy.c --- */
+
+/* No cell may start now. */
+bool session_copy_holds(const struct session *s);
+
+/* Something of a copy is still alive that refers to the session. */
+bool session_copy_lives(const struct session *s);
+
+/* The session ends, and is not among the copies that live any more. */
+void session_copy_leave(struct session *s);
+
+/* The session ends: what is being done with it ends, too. */
+void session_copy_cancel(struct session *s);
+
+/* A session that is to become a copy has its sandbox. */
+void session_copy_on_box(struct session *s);
+
+/* True: that box was a copy's, not the session's. */
+bool session_copy_on_gone(struct session *s, const struct box *box);
+
+/* Bytes of all images that this session keeps, those with `mark` excepted, which they have from
+ * here on: an image that several keep is counted once. */
+uint64_t session_copy_bytes(const struct session *s, uint64_t mark);
+
+/* Frees checkpoints. */
+void session_copy_done(struct session *s);

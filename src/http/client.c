@@ -1,0 +1,373 @@
+#include "http/client.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/limits.h"
+#include "http/parser.h"
+#include "http/client_link.h"
+
+/* A result with all its displays and both streams. */
+#define ANSWER_BYTES (64 * MIB)
+
+#define DEFAULT_PORT 8222
+
+/* --- where --- */
+
+static int bad_address(const char *url, struct error *err)
+{
+    error_set(err, E_INVALID, "`%s` is not the address of a server", url);
+    return error_hint(err, "write it as http://127.0.0.1:8222, https://HOST:PORT or unix:PATH");
+}
+
+static int read_url(struct client *client, const char *text, struct error *err)
+{
+    struct url url;
+    const char *why = url_parse(text, strlen(text), &url);
+
+    if (why || (url.target.len && !span_is(url.target, "/")))
+        return bad_address(text, err);
+    client->host = url.host;
+    client->port = url.port ? url.port : DEFAULT_PORT;
+    client->is_tls = url.is_tls;
+    return 0;
+}
+
+int client_init(struct client *client, const char *url, const char *socket_path, const char *token,
+                struct error *err)
+{
+    *client = (struct client){.token = token ? strdup(token) : NULL};
+    if (url && strncmp(url, "unix:", 5) == 0)
+        socket_path = url + 5;
+    else if (url && read_url(client, url, err) < 0)
+        return -1;
+    else if (url && client->token && !client->is_tls && !host_is_loopback(&client->host)) {
+        error_set(err, E_DENIED, "the token would be sent unencrypted to `%s`", client->host.name);
+        return error_hint(err, "use https://");
+    } else if (url) {
+        return 0;
+    }
+    client->socket = strdup(socket_path);
+    return client->socket ? 0 : error_memory(err);
+}
+
+void client_done(struct client *client)
+{
+    free(client->socket);
+    if (client->token)
+        explicit_bzero(client->token, strlen(client->token));
+    free(client->token);
+    *client = (struct client){0};
+}
+
+char *client_path(const char *before, const char *name, const char *after)
+{
+    size_t size = strlen(before) + 3 * strlen(name) + strlen(after) + 1;
+    char *path = malloc(size);
+    size_t at;
+
+    if (!path)
+        return NULL;
+    at = (size_t)snprintf(path, size, "%s", before);
+    for (const char *c = name; *c; c++)
+        at += (size_t)(isalnum((unsigned char)*c) || strchr("-._~", *c)
+                           ? snprintf(path + at, size - at, "%c", *c)
+                           : snprintf(path + at, size - at, "%%%02X", (unsigned char)*c));
+    (void)snprintf(path + at, size - at, "%s", after);
+    return path;
+}
+
+/* --- one exchange --- */
+
+static int write_request(const struct client *client, const char *method, const char *path,
+                         const char *accept, const json_t *body, struct buf *out, struct error *err)
+{
+    cleanup(buf_done) struct buf text;
+    char head[512], host[HOST_TEXT] = "localhost";
+    int n;
+
+    buf_init(&text, ANSWER_BYTES);
+    if (body && json_text_dump(body, JSON_TEXT_COMPACT, &text, err) < 0)
+        return -1;
+    if (buf_add_str(out, method, err) < 0 || buf_add_str(out, " ", err) < 0 ||
+        buf_add_str(out, path, err) < 0)
+        return -1;
+    if (!client->socket)
+        host_text(&client->host, host);
+    if (buf_printf(out, err, " HTTP/1.1\r\nHost: %s\r\nConnection: close\r\nAccept: %s\r\n", host,
+                   accept) < 0)
+        return -1;
+    if (client->token &&
+        (buf_add_str(out, "Authorization: Bearer ", err) < 0 ||
+         buf_add_str(out, client->token, err) < 0 || buf_add_str(out, "\r\n", err) < 0))
+        return -1;
+    n = snprintf(head, sizeof(head),
+                 body ? "Content-Type: application/json\r\nContent-Length: %zu\r\n\r\n" : "\r\n",
+                 text.len);
+    return buf_add(out, head, (size_t)n, err) < 0 ? -1 : buf_add(out, text.data, text.len, err);
+}
+
+/* What the server said went wrong, as an error of ours. */
+static int take_error(int status, const json_t *answer, struct error *err)
+{
+    const json_t *object = json_object_get(answer, "error");
+    const char *code = json_string_value(json_object_get(object, "code"));
+    const char *message = json_string_value(json_object_get(object, "message"));
+    const char *hint = json_string_value(json_object_get(object, "hint"));
+
+    if (!message)
+        return error_set(err, E_PROTOCOL, "the server answered with status %d", status);
+    error_set(err, error_code_by_name(code), "%s", message);
+    return hint ? error_hint(err, "%s", hint) : -1;
+}
+
+/* It is not what was asked that is wrong. */
+static int bad_json(struct error *err)
+{
+    err->code = E_PROTOCOL;
+    return error_wrap(err, "the server's answer");
+}
+
+static int not_ours(struct error *err)
+{
+    error_set(err, E_PROTOCOL, "the server at that address is not Belljar");
+    return error_hint(err, "`belljar serve` prints the addresses it listens on");
+}
+
+static int read_answer(const struct buf *text, json_t **ret_answer, struct error *err)
+{
+    static const struct json_text_limits limits = {.bytes = ANSWER_BYTES,
+                                                   .depth = 64,
+                                                   .allows_nul = true,
+                                                   .allows_scalar = true,
+                                                   .allows_many = true};
+    const char *body = memmem(text->data, text->len, "\r\n\r\n", 4);
+    cleanup_json json_t *answer = NULL;
+    int status = 0;
+    size_t len;
+
+    if (!body || sscanf(text->data, "HTTP/1.%*1d %3d", &status) != 1)
+        return not_ours(err);
+    body += 4;
+    len = text->len - (size_t)(body - text->data);
+    if (len && json_text_load(body, len, &limits, &answer, err) < 0)
+        return bad_json(err);
+    if (status >= 400)
+        return take_error(status, answer, err);
+    *ret_answer = take_ptr(answer);
+    return 0;
+}
+
+/* Sends it; the answer is to be read. */
+static int ask(const struct client *client, const char *method, const char *path,
+               const char *accept, const json_t *body, struct link **ret_link, struct error *err)
+{
+    cleanup(buf_done) struct buf request;
+    int r;
+
+    buf_init(&request, ANSWER_BYTES);
+    r = write_request(client, method, path, accept, body, &request, err);
+    if (r == 0)
+        r = link_open(client, ret_link, err);
+    if (r == 0)
+        r = link_send(*ret_link, request.data, request.len, err);
+    if (request.data)
+        explicit_bzero(request.data, request.len); /* the token is in it */
+    return r;
+}
+
+static int receive_all(struct link *link, struct buf *text, struct error *err)
+{
+    char data[16384];
+    ssize_t n;
+
+    while ((n = link_receive(link, data, sizeof(data), err)) > 0)
+        if (buf_add(text, data, (size_t)n, err) < 0)
+            return error_wrap(err, "the server's answer");
+    return n < 0 ? -1 : 0;
+}
+
+static void link_close_p(struct link **link)
+{
+    link_close(*link);
+}
+
+int client_call(const struct client *client, const char *method, const char *path,
+                const json_t *body, json_t **ret_answer, struct error *err)
+{
+    cleanup(buf_done) struct buf answer;
+    cleanup(link_close_p) struct link *link = NULL;
+
+    buf_init(&answer, ANSWER_BYTES);
+    if (ask(client, method, path, "application/json", body, &link, err) < 0 ||
+        receive_all(link, &answer, err) < 0)
+        return -1;
+    return read_answer(&answer, ret_answer, err);
+}
+
+/* --- events --- */
+
+struct client_stream {
+    struct link *link;
+    struct buf raw;  /* as it came, from the next chunk on */
+    struct buf text; /* without the framing, from the next line on */
+    size_t scanned;  /* of the text, without a newline */
+    size_t left;     /* of the present chunk, its line end included */
+    bool is_over;
+    char name[32];
+};
+
+void client_close(struct client_stream *stream)
+{
+    if (!stream)
+        return;
+    link_close(stream->link);
+    buf_done(&stream->raw);
+    buf_done(&stream->text);
+    free(stream);
+}
+
+static void drop(struct buf *buf, size_t len)
+{
+    memmove(buf->data, buf->data + len, buf->len - len);
+    buf->len -= len;
+}
+
+/* Chunks that are there, whole or in part, as text. */
+static int unpack(struct client_stream *s, struct error *err)
+{
+    while (s->raw.len && !s->is_over) {
+        const char *end;
+
+        if (s->left) {
+            size_t n = s->left < s->raw.len ? s->left : s->raw.len;
+            size_t data = s->left > 2 ? (n < s->left - 2 ? n : s->left - 2) : 0;
+
+            if (buf_add(&s->text, s->raw.data, data, err) < 0)
+                return error_wrap(err, "the server's answer");
+            drop(&s->raw, n);
+            s->left -= n;
+            continue;
+        }
+        end = memmem(s->raw.data, s->raw.len, "\r\n", 2);
+        if (!end)
+            return s->raw.len > 64 ? not_ours(err) : 0;
+        if (!isxdigit((unsigned char)*s->raw.data))
+            return not_ours(err);
+        s->left = strtoul(buf_str(&s->raw), NULL, 16);
+        s->is_over = s->left == 0;
+        if (s->left > ANSWER_BYTES)
+            return not_ours(err);
+        s->left += 2;
+        drop(&s->raw, (size_t)(end + 2 - s->raw.data));
+    }
+    return 0;
+}
+
+/* The head of an answer in chunks; any other is an error of the server's. */
+static int read_head(struct client_stream *s, struct error *err)
+{
+    json_t *answer = NULL;
+    const char *end = NULL;
+    char data[4096];
+
+    while (!end) {
+        ssize_t n = link_receive(s->link, data, sizeof(data), err);
+
+        if (n < 0 || buf_add(&s->raw, data, (size_t)n, err) < 0)
+            return -1;
+        end = memmem(s->raw.data, s->raw.len, "\r\n\r\n", 4);
+        if (!end && (n == 0 || s->raw.len > sizeof(data)))
+            return not_ours(err);
+    }
+    if (strncmp(s->raw.data, "HTTP/1.1 200 ", 13) == 0 &&
+        memmem(s->raw.data, (size_t)(end - s->raw.data), "Transfer-Encoding: chunked", 26)) {
+        drop(&s->raw, (size_t)(end + 4 - s->raw.data));
+        return unpack(s, err);
+    }
+    if (receive_all(s->link, &s->raw, err) < 0 || read_answer(&s->raw, &answer, err) < 0)
+        return -1;
+    json_decref(answer);
+    return not_ours(err);
+}
+
+int client_open(const struct client *client, const char *path, const json_t *body,
+                struct client_stream **ret_stream, struct error *err)
+{
+    struct client_stream *s = calloc(1, sizeof(*s));
+
+    if (!s)
+        return error_memory(err);
+    buf_init(&s->raw, ANSWER_BYTES);
+    buf_init(&s->text, ANSWER_BYTES);
+    if (ask(client, "POST", path, "text/event-stream", body, &s->link, err) < 0 ||
+        read_head(s, err) < 0) {
+        client_close(s);
+        return -1;
+    }
+    *ret_stream = s;
+    return 0;
+}
+
+/* 1: a line is at the beginning of the text, *ret_len bytes without its end. */
+static int next_line(struct client_stream *s, const sigset_t *mask, size_t *ret_len,
+                     struct error *err)
+{
+    char data[16384];
+
+    for (;;) {
+        const char *end = s->text.len > s->scanned
+                              ? memchr(s->text.data + s->scanned, '\n', s->text.len - s->scanned)
+                              : NULL;
+        ssize_t n;
+
+        if (end) {
+            *ret_len = (size_t)(end - s->text.data);
+            return 1;
+        }
+        s->scanned = s->text.len;
+        if (s->is_over)
+            return 0;
+        n = link_wait(s->link, mask, err);
+        if (n <= 0)
+            return n < 0 ? -1 : 2;
+        n = link_receive(s->link, data, sizeof(data), err);
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            return error_set(err, E_PROTOCOL, "the server hung up");
+        if (buf_add(&s->raw, data, (size_t)n, err) < 0 || unpack(s, err) < 0)
+            return -1;
+    }
+}
+
+int client_next(struct client_stream *s, const sigset_t *mask, const char **ret_name,
+                json_t **ret_data, struct error *err)
+{
+    static const struct json_text_limits limits = {
+        .bytes = ANSWER_BYTES, .depth = 2048, .allows_nul = true};
+    size_t len = 0;
+    int r;
+
+    while ((r = next_line(s, mask, &len, err)) == 1) {
+        const char *line = s->text.data;
+        bool is_data = len > 6 && memcmp(line, "data: ", 6) == 0;
+
+        if (len > 7 && memcmp(line, "event: ", 7) == 0)
+            (void)snprintf(s->name, sizeof(s->name), "%.*s", (int)(len - 7), line + 7);
+        if (is_data)
+            r = json_text_load(line + 6, len - 6, &limits, ret_data, err);
+        drop(&s->text, len + 1);
+        s->scanned = 0;
+        if (is_data) {
+            *ret_name = s->name;
+            return r < 0 ? bad_json(err) : 1;
+        }
+    }
+    return r;
+}

@@ -1,0 +1,153 @@
+#include "http/client_link.h"
+
+#include <errno.h>
+#include <netdb.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+
+#include "base/cleanup.h"
+#include "base/tls_client.h"
+#include "http/client.h"
+
+struct link {
+    int fd;
+    SSL *tls; /* NULL: plain */
+};
+
+static int no_server(struct error *err)
+{
+    error_set(err, E_NOT_FOUND, "no server is running");
+    return error_hint(err, "start one with `belljar serve`");
+}
+
+static int connect_unix(const char *path, struct error *err)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX};
+    cleanup_close int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+    if (fd < 0)
+        return error_errno(err, "socket");
+    if (strlen(path) >= sizeof(address.sun_path))
+        return error_set(err, E_INVALID, "the path of the socket is too long");
+    memcpy(address.sun_path, path, strlen(path) + 1);
+    if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) < 0)
+        return errno == ENOENT || errno == ECONNREFUSED ? no_server(err)
+                                                        : error_errno(err, "connect to %s", path);
+    return take_fd(fd);
+}
+
+static int connect_tcp(const struct client *client, struct error *err)
+{
+    struct addrinfo wanted = {.ai_socktype = SOCK_STREAM}, *found = NULL;
+    char port[8];
+    int fd = -1;
+
+    (void)snprintf(port, sizeof(port), "%u", client->port);
+    if (getaddrinfo(client->host.name, port, &wanted, &found) != 0) {
+        error_set(err, E_NOT_FOUND, "there is no host `%s`", client->host.name);
+        return error_hint(err, "check the address and this machine's network");
+    }
+    for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next) {
+        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
+        if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) < 0)
+            close_fd(&fd);
+    }
+    freeaddrinfo(found);
+    return fd < 0 ? no_server(err) : fd;
+}
+
+/* --- TLS --- */
+
+static int tls_failed(const struct link *link, struct error *err)
+{
+    if (tls_client_explain(link->tls, ERR_peek_last_error(), err))
+        return -1;
+    return error_set(err, E_PROTOCOL, "the server closed the TLS connection");
+}
+
+static int start_tls(struct link *link, const struct host *host, struct error *err)
+{
+    link->tls = tls_client_new(host);
+    if (!link->tls || SSL_set_fd(link->tls, link->fd) != 1)
+        return error_set(err, E_SYSTEM, "TLS cannot be prepared");
+    return SSL_connect(link->tls) == 1 ? 0 : tls_failed(link, err);
+}
+
+/* --- interface --- */
+
+int link_open(const struct client *client, struct link **ret_link, struct error *err)
+{
+    struct link *link = calloc(1, sizeof(*link));
+
+    if (!link)
+        return error_memory(err);
+    link->fd = client->socket ? connect_unix(client->socket, err) : connect_tcp(client, err);
+    if (link->fd < 0 || (client->is_tls && start_tls(link, &client->host, err) < 0)) {
+        link_close(link);
+        return -1;
+    }
+    *ret_link = link;
+    return 0;
+}
+
+void link_close(struct link *link)
+{
+    if (!link)
+        return;
+    SSL_free(link->tls);
+    close_fd(&link->fd);
+    free(link);
+}
+
+int link_send(struct link *link, const void *data, size_t len, struct error *err)
+{
+    const char *at = data;
+
+    while (len) {
+        ssize_t n = link->tls ? SSL_write(link->tls, at, len < 16384 ? (int)len : 16384)
+                              : send(link->fd, at, len, MSG_NOSIGNAL);
+
+        if (n < 0 && errno == EINTR)
+            continue;
+        /* What is refused is not read to its end; the answer says why. */
+        if (n < 0 && !link->tls && (errno == EPIPE || errno == ECONNRESET))
+            return 0;
+        if (n <= 0)
+            return link->tls ? tls_failed(link, err) : error_errno(err, "send to the server");
+        at += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+int link_wait(struct link *link, const sigset_t *mask, struct error *err)
+{
+    struct pollfd p = {.fd = link->fd, .events = POLLIN};
+
+    if (link->tls && SSL_pending(link->tls) > 0)
+        return 1;
+    if (ppoll(&p, 1, NULL, mask) >= 0)
+        return 1;
+    return errno == EINTR ? 0 : error_errno(err, "poll");
+}
+
+ssize_t link_receive(struct link *link, void *data, size_t size, struct error *err)
+{
+    ssize_t n;
+
+    do {
+        n = link->tls ? SSL_read(link->tls, data, size < 16384 ? (int)size : 16384)
+                      : recv(link->fd, data, size, 0);
+    } while (n < 0 && errno == EINTR);
+    if (n >= 0 || (link->tls && SSL_get_error(link->tls, (int)n) == SSL_ERROR_ZERO_RETURN))
+        return n < 0 ? 0 : n;
+    return link->tls ? tls_failed(link, err) : error_errno(err, "receive from the server");
+}

@@ -1,0 +1,74 @@
+#include "http/peer.h"
+
+#include <netinet/in.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An IPv4 address that came as IPv6 is the same place. */
+static void make_key(const struct sockaddr *address, uid_t uid, uint8_t key[16])
+{
+    memset(key, 0, 16);
+    key[15] = (uint8_t)address->sa_family;
+    if (address->sa_family == AF_INET) {
+        memcpy(key, &((const struct sockaddr_in *)(const void *)address)->sin_addr, 4);
+    } else if (address->sa_family == AF_INET6) {
+        const struct in6_addr *v6 =
+            &((const struct sockaddr_in6 *)(const void *)address)->sin6_addr;
+
+        if (IN6_IS_ADDR_V4MAPPED(v6)) {
+            memcpy(key, v6->s6_addr + 12, 4);
+            key[15] = AF_INET;
+        } else {
+            memcpy(key, v6->s6_addr, 8);
+        }
+    } else {
+        memcpy(key, &uid, sizeof(uid));
+    }
+}
+
+/* Whoever makes them collide makes a list of his own connections longer, by thousands at most. */
+static size_t bucket_of(const uint8_t key[16])
+{
+    uint32_t hash = 2166136261u;
+
+    for (size_t i = 0; i < 16; i++)
+        hash = (hash ^ key[i]) * 16777619u;
+    return (hash ^ hash >> 16) % HTTP_PEER_BUCKETS;
+}
+
+struct http_peer *http_peer_join(struct http_peers *peers, const struct sockaddr *address,
+                                 uid_t uid)
+{
+    struct http_peer **bucket, *peer;
+    uint8_t key[16];
+
+    make_key(address, uid, key);
+    bucket = &peers->buckets[bucket_of(key)];
+    for (peer = *bucket; peer; peer = peer->next)
+        if (memcmp(peer->key, key, sizeof(key)) == 0)
+            break;
+    if (!peer) {
+        peer = calloc(1, sizeof(*peer));
+        if (!peer)
+            return NULL;
+        memcpy(peer->key, key, sizeof(key));
+        peer->next = *bucket;
+        *bucket = peer;
+    }
+    peer->count++;
+    return peer;
+}
+
+void http_peer_leave(struct http_peers *peers, struct http_peer *peer)
+{
+    struct http_peer **at;
+
+    if (!peer || --peer->count > 0)
+        return;
+    at = &peers->buckets[bucket_of(peer->key)];
+    while (*at != peer)
+        at = &(*at)->next;
+    *at = peer->next;
+    loop_work_cancel(&peer->line.turn);
+    free(peer);
+}

@@ -1,0 +1,83 @@
+/* What is open in a line at some place of it: a string, brackets. It tells which bytes can end an
+ * unquoted value there. */
+#include "mask/internal.h"
+
+/* A line that begins farther back is not read. The view always holds more than that. */
+#define LINE_MAX_BACK ((size_t)256)
+
+static bool is_quote(unsigned char c)
+{
+    return c && strchr("\"'`", c);
+}
+
+/* A quote behind a letter opens nothing: it's, 5" - but for the prefixes of a language's strings.
+ */
+static bool opens_string(const struct scrub *s, size_t at)
+{
+    size_t i = at;
+
+    while (i && at - i < 2 && strchr("bBrRuUfF", scrub_at(s, i - 1)))
+        i--;
+    if (i < at && i && scrub_is_alnum(scrub_at(s, i - 1)))
+        i = at;
+    return !i || i < at || !scrub_is_alnum(scrub_at(s, i - 1));
+}
+
+static void count_bracket(unsigned char c, unsigned *depth)
+{
+    if (strchr("([{", c))
+        ++*depth;
+    else if (strchr(")]}", c) && *depth)
+        --*depth;
+}
+
+static void step(const struct scrub *s, size_t at, struct scrub_line *line)
+{
+    unsigned char c = scrub_at(s, at);
+
+    if (c == '\n') {
+        *line = (struct scrub_line){.start = at + 1, .is_known = true};
+    } else if (line->is_escape) {
+        line->is_escape = false;
+        line->has_escapes = line->has_escapes || (c && strchr("\"'nrt", c));
+    } else if (c == '\\') {
+        line->is_escape = true;
+    } else if (line->quote) {
+        if (c == line->quote)
+            line->quote = line->inner = 0;
+        else if (c)
+            count_bracket(c, &line->inner);
+    } else if (is_quote(c) && opens_string(s, at)) {
+        line->quote = c;
+    } else if (c) {
+        count_bracket(c, &line->outer);
+    }
+}
+
+/* The place before which nothing is known, or the line begins. */
+static size_t find_start(const struct scrub *s, size_t at, struct scrub_line *line)
+{
+    size_t low = at > LINE_MAX_BACK ? at - LINE_MAX_BACK : 0;
+    const char *newline = low < at ? memrchr(scrub_view(s, low), '\n', at - low) : NULL;
+    size_t start = newline ? (size_t)(newline - s->view.data) + 1 : low;
+
+    *line = (struct scrub_line){.start = start, .is_known = newline || !low};
+    return start;
+}
+
+struct scrub_line scrub_line_at(const struct scrub *s, size_t at)
+{
+    struct scrub_line *line = &s->memory->line, found;
+    size_t i = s->memory->line_to;
+
+    if (!s->memory->has_line || at < i)
+        i = find_start(s, at, line);
+    scrub_charge(s, at - i + 1);
+    for (; i < at; i++)
+        step(s, i, line);
+    s->memory->line_to = at;
+    s->memory->has_line = true;
+    found = *line;
+    found.is_known = line->is_known && at - line->start <= LINE_MAX_BACK;
+    return found;
+}

@@ -1,0 +1,161 @@
+/* Private keys: from the BEGIN line to the END line, or as far as what stands between looks like a
+ * key. Newlines may be real, or written as \n inside a string. Certificates and public keys stay.
+ */
+#include "mask/internal.h"
+
+#define HEADER_MAX  80
+#define SEGMENT_MAX 4096
+
+/* A shorter line without a digit or a capital is a word that follows a key that was cut off. */
+#define RUN_MIN 16
+
+void scrub_match_pem(struct scrub *s, unsigned kind, size_t from, size_t to)
+{
+    size_t at = to;
+
+    if (scrub_at(s, from) == 'P') { /* Private-Lines: 14, of PuTTY: the key is what follows */
+        while (at < s->view.len && at - to < 8 && scrub_at(s, at) != '\n')
+            at++;
+        if (scrub_is_open(s, at + 1)) {
+            scrub_wait(s, kind, from, s->view.len);
+        } else if (at + 1 < s->view.len && scrub_at(s, at) == '\n') {
+            if (scrub_is_review(s)) {
+                scrub_review_pem(s, kind, from, at + 1);
+                return;
+            }
+            s->pem = at + 1;
+            s->pem_kind = kind;
+            s->pem_has_begun = true;
+        }
+        return;
+    }
+    while (at < s->view.len && at - to < HEADER_MAX &&
+           (scrub_at(s, at) == ' ' || scrub_is_digit(scrub_at(s, at)) ||
+            (scrub_at(s, at) >= 'A' && scrub_at(s, at) <= 'Z')))
+        at++;
+    scrub_charge(s, at - to);
+    /* The dashes behind it, and one byte more: the line is then known to its end. */
+    if (scrub_is_open(s, at + 5)) {
+        scrub_wait(s, kind, from, from);
+        return;
+    }
+    if (at >= s->view.len || scrub_at(s, at) != '-' ||
+        !memmem(scrub_view(s, to), at - to, "PRIVATE KEY", 11))
+        return;
+    if (scrub_is_review(s)) {
+        scrub_review_pem(s, kind, from, at);
+        return;
+    }
+    s->pem = from > s->emitted ? from : s->emitted;
+    s->pem_kind = kind;
+    s->pem_has_begun = false;
+}
+
+size_t scrub_segment_end(const struct scrub *s, size_t at, size_t *ret_next)
+{
+    size_t end = scrub_run_end(s, RUN_SEGMENT, at)->end, next = end;
+
+    while (next < s->view.len && scrub_at(s, next) == '\\')
+        next++;
+    *ret_next = next < s->view.len ? next + 1 : next;
+    return end;
+}
+
+static bool is_run_char(unsigned char c)
+{
+    return scrub_is_alnum(c) || c == '+' || c == '/' || c == '=';
+}
+
+static bool is_field(const char *text, size_t len)
+{
+    static const char *const fields[] = {"Proc-Type:", "DEK-Info:", "Version:",   "Comment:",
+                                         "Hash:",      "Charset:",  "MessageID:", "Private-MAC:"};
+
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        if (len >= strlen(fields[i]) && memcmp(text, fields[i], strlen(fields[i])) == 0)
+            return true;
+    return false;
+}
+
+/* How much of a line belongs to the key. */
+static size_t key_part(const char *text, size_t len)
+{
+    size_t at = 0, run, words = 0;
+    bool is_plain = true;
+
+    while (at < len && strchr(" \t\r\"'+,>|#()", text[at]))
+        at++;
+    if (at == len || is_field(text + at, len - at))
+        return len;
+    while (at < len) {
+        for (run = at; run < len && is_run_char((unsigned char)text[run]); run++)
+            is_plain = is_plain && text[run] >= 'a' && text[run] <= 'z';
+        if (run - at < RUN_MIN && (is_plain || words || run < len))
+            break;
+        words++;
+        at = run;
+        while (at < len && strchr(" \t\r\"'+,;)\\", text[at]))
+            at++;
+        if (at == run && at < len)
+            return at;
+    }
+    return words ? at : 0;
+}
+
+/* Skips the rest of the BEGIN line. */
+static size_t skip_begin(const struct scrub *s, size_t at)
+{
+    while (at < s->view.len && scrub_at(s, at) == '-')
+        at++;
+    while (at < s->view.len && scrub_at(s, at) != '-')
+        at++;
+    for (size_t n = 0; n < 5 && at < s->view.len && scrub_at(s, at) == '-'; n++)
+        at++;
+    return at;
+}
+
+/* The END line stands in this segment: just behind it; 0: it does not; SIZE_MAX: more must come. */
+static size_t find_end(const struct scrub *s, size_t at, size_t end, bool is_open)
+{
+    size_t found = scrub_run_end(s, RUN_KEY, at)->end;
+    const char *close;
+
+    if (found + 8 > end)
+        return 0;
+    found += 8;
+    close = memmem(scrub_view(s, found), end - found, "-----", 5);
+    if (!close)
+        return is_open ? SIZE_MAX : end;
+    return (size_t)(close - s->view.data) + 5;
+}
+
+bool scrub_swallow_pem(struct scrub *s)
+{
+    if (!s->pem_has_begun) {
+        size_t begin = s->emitted;
+
+        s->emitted = skip_begin(s, s->emitted);
+        scrub_charge(s, s->emitted - begin);
+        s->pem_has_begun = true;
+    }
+    while (s->emitted < s->view.len) {
+        size_t at = s->emitted, next, end = scrub_segment_end(s, at, &next), part, stop;
+        bool is_open = end == s->view.len && !s->is_final && end - at < SEGMENT_MAX;
+
+        stop = find_end(s, at, end, is_open);
+        if (stop && stop != SIZE_MAX) {
+            s->emitted = stop;
+            return true;
+        }
+        if (is_open)
+            return false;
+        part = key_part(scrub_view(s, at), end - at);
+        scrub_charge(s, 2 * part + 1);
+        if (part < end - at) {
+            s->emitted = at + part;
+            return true;
+        }
+        s->emitted = next;
+    }
+    return false;
+}

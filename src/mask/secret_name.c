@@ -1,0 +1,118 @@
+/* Does a name say that what is assigned to it is secret? `DB_PASSWORD` and `apiKey` do,
+ * `max_tokens` and `primary_key` do not. */
+#include "mask/internal.h"
+
+#define WORDS_MAX 12
+#define WORD_MAX  24
+
+struct words {
+    char items[WORDS_MAX][WORD_MAX];
+    unsigned count;
+};
+
+static bool is_one_of(const char *word, enum scrub_list list)
+{
+    return scrub_lists_of(word, strlen(word)) >> list & 1;
+}
+
+static bool ends_with(const char *word, const char *list)
+{
+    size_t len = strlen(word);
+
+    for (const char *at = list; *at;) {
+        size_t n = strcspn(at, " ");
+
+        if (n < len && memcmp(at, word + len - n, n) == 0)
+            return true;
+        at += n + (at[n] == ' ');
+    }
+    return false;
+}
+
+static bool is_upper(char c)
+{
+    return c >= 'A' && c <= 'Z';
+}
+
+static bool is_lower(char c)
+{
+    return c >= 'a' && c <= 'z';
+}
+
+/* snake_case, kebab-case, dotted.names, camelCase and HTTPHeader become words in small letters. */
+static void split(const char *text, size_t len, struct words *words)
+{
+    size_t n = 0;
+
+    words->count = 0;
+    for (size_t i = 0; i <= len && words->count < WORDS_MAX; i++) {
+        bool is_part = i < len && scrub_is_alnum((unsigned char)text[i]);
+        bool begins = is_part && i && is_upper(text[i]) &&
+                      (is_lower(text[i - 1]) || (i + 1 < len && is_lower(text[i + 1]) &&
+                                                 is_upper(text[i - 1]) && i + 2 < len));
+
+        if (n && (!is_part || begins)) {
+            words->items[words->count++][n] = '\0';
+            n = 0;
+        }
+        if (is_part && words->count < WORDS_MAX && n < WORD_MAX - 1)
+            words->items[words->count][n++] = (char)(is_upper(text[i]) ? text[i] | 32 : text[i]);
+    }
+}
+
+static bool is_neutral(const char *word)
+{
+    return is_one_of(word, LIST_NEUTRAL) || strspn(word, "0123456789") == strlen(word);
+}
+
+static const char ends_password[] = "password passwd passphrase pwd";
+static const char ends_token[] =
+    "token secret apikey secretkey accesskey privatekey sessid sessionid";
+
+static enum scrub_name judge_key(const struct words *words, unsigned last)
+{
+    if (!last)
+        return NAME_NONE;
+    if (is_one_of(words->items[last - 1], LIST_KEYS_PUBLIC))
+        return NAME_NONE;
+    return is_one_of(words->items[last - 1], LIST_KEYS_STRONG) ? NAME_TOKEN : NAME_WEAK;
+}
+
+static enum scrub_name judge(const struct words *words, unsigned last)
+{
+    const char *word = words->items[last];
+
+    if (is_one_of(word, LIST_PHRASES) || (last && strcmp(word, "phrase") == 0 &&
+                                          is_one_of(words->items[last - 1], LIST_PHRASE_FIRST)))
+        return NAME_PHRASE;
+    if (is_one_of(word, LIST_PASSWORDS) || ends_with(word, ends_password))
+        return NAME_SECRET;
+    if (is_one_of(word, LIST_TOKENS) || ends_with(word, ends_token))
+        return NAME_TOKEN;
+    if (strcmp(word, "key") == 0)
+        return judge_key(words, last);
+    if (strcmp(word, "id") == 0 && last && strcmp(words->items[last - 1], "session") == 0)
+        return NAME_WEAK;
+    if (is_one_of(word, LIST_WEAK))
+        return NAME_WEAK;
+    return NAME_NONE;
+}
+
+enum scrub_name scrub_name_of(const char *text, size_t len)
+{
+    struct words words;
+    unsigned last;
+
+    split(text, len, &words);
+    if (!words.count)
+        return NAME_NONE;
+    for (last = words.count - 1; last && is_neutral(words.items[last]); last--)
+        ;
+    /* max_token and n_token count things */
+    if (is_one_of(words.items[0], LIST_COUNTS) && words.count > 1)
+        return NAME_NONE;
+    for (unsigned i = 0; i < words.count; i++)
+        if (is_one_of(words.items[i], LIST_PUBLIC))
+            return NAME_NONE;
+    return judge(&words, last);
+}

@@ -1,0 +1,170 @@
+/* What a tool, a resource or a prompt is, and one call of it.
+ *
+ * A handler is called with the call, whose arguments have been checked against its table. It
+ * answers, once, with one of the functions below, at once or later; the call is gone then. A call
+ * that has not been answered may be cancelled: on_cancel is called, and the call is gone as well.
+ */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include <jansson.h>
+
+#include "base/run.h"
+#include "mcp/mcp.h"
+#include "http/request.h"
+#include "api/schema.h"
+
+/* annotations */
+enum {
+    MCP_READ_ONLY = 1,
+    MCP_DESTRUCTIVE = 2,
+    MCP_IDEMPOTENT = 4,
+    MCP_OPEN_WORLD = 8,
+};
+
+struct mcp_tool {
+    const char *name, *title;
+    const char *description;          /* at most 2 KB */
+    const struct schema_field *input; /* NULL: input_json says it, and the handler checks */
+    const char *input_json;           /* text of a JSON Schema */
+    const char *output_json;          /* or NULL */
+    unsigned hints;
+    const char *meta_json; /* of the entry's `_meta`, or NULL */
+    void (*call)(struct mcp_call *call);
+    const char *accepts[2]; /* another name of an argument, and its own; or NULL */
+    bool may_be_task;       /* after a while, for clients that take tasks */
+    bool must_be_task;      /* clients that take none are refused; it is one from the start */
+};
+
+struct mcp_resource {
+    const char *uri; /* with `{`: a template (RFC 6570, simple names and {+names}) */
+    const char *name, *title, *description, *mime;
+    void (*read)(struct mcp_call *call); /* call->uri is what is asked for */
+
+    /* Values for a variable of the template; optional. Adds strings to `values`. */
+    void (*complete)(struct mcp_call *call, const char *variable, const char *value,
+                     json_t *values);
+};
+
+struct mcp_prompt_argument {
+    const char *name, *description; /* name NULL: the end */
+    bool is_required;
+};
+
+struct mcp_prompt {
+    const char *name, *title, *description;
+    const struct mcp_prompt_argument *arguments; /* or NULL */
+    void (*get)(struct mcp_call *call);          /* call->arguments has strings only */
+    void (*complete)(struct mcp_call *call, const char *argument, const char *value,
+                     json_t *values);
+};
+
+enum mcp_log_level {
+    MCP_LOG_DEBUG,
+    MCP_LOG_INFO,
+    MCP_LOG_NOTICE,
+    MCP_LOG_WARNING,
+    MCP_LOG_ERROR,
+    MCP_LOG_CRITICAL,
+    MCP_LOG_ALERT,
+    MCP_LOG_EMERGENCY,
+    MCP_LOG_OFF, /* nobody asked for any */
+};
+
+struct mcp_task;
+
+struct mcp_call {
+    struct mcp_server *server;
+    struct mcp_peer *peer; /* NULL: it goes on as a task, whose client is anywhere */
+    char owner[REQUEST_OWNER_MAX];
+    struct caller *caller;
+    enum mcp_era era;
+    const struct mcp_tool *tool; /* one of these is not NULL */
+    const struct mcp_resource *resource;
+    const struct mcp_prompt *prompt;
+    const json_t *params;
+    const json_t *arguments;    /* an object, maybe empty, never NULL */
+    const char *uri;            /* of a resource */
+    const json_t *capabilities; /* of the client, an object */
+
+    /* What mcp_call_ask() was answered with, by key, and the state it was given. The handler is
+     * called again with them. NULL the first time. */
+    json_t *answers, *state;
+
+    /* --- set by the handler --- */
+    /* The client does not want it any more. It does not answer. */
+    void (*on_cancel)(struct mcp_call *call);
+    /* About once a second while it runs; optional. It does not answer. */
+    void (*on_tick)(struct mcp_call *call);
+    void *user;
+
+    /* --- the dispatcher's --- */
+    struct mcp_call *before, *after; /* of the peer, or of the server's tasks */
+    struct mcp_exchange *exchange;   /* NULL: it is a task */
+    struct mcp_task *task;
+    json_t *id;
+    json_t *owned_params, *owned_arguments, *owned_capabilities;
+    const json_t *progress_token; /* or NULL */
+    double last_progress;
+    enum mcp_log_level log_level;
+    json_t *questions; /* legacy: those that wait for an answer, by the id they were sent with */
+    uint64_t begun_ns;
+};
+
+/* --- answers; each takes what it is given and ends the call --- */
+
+/* The whole result, such as {"content": […]}; what every result has is added. */
+void mcp_call_answer(struct mcp_call *call, json_t *result);
+
+/* A tool's answer that is one text. */
+void mcp_call_answer_text(struct mcp_call *call, const char *text, bool is_error);
+
+/* A tool's failure, in words that a model can act on. Empties the error. For resources and prompts
+ * it is a protocol error. */
+void mcp_call_fail(struct mcp_call *call, struct error *err);
+
+/* An error of the protocol. `data` may be NULL. */
+void mcp_call_refuse(struct mcp_call *call, int code, const char *message, json_t *data);
+
+/* There is no such resource, as each era says it. */
+void mcp_call_not_found(struct mcp_call *call);
+
+/* Asks the client, if it has what that takes (else the call is refused): `requests` is {key:
+ * {"method","params"}}, `state` anything or NULL. The handler is called again when the answers are
+ * there; in the modern era as a new call of the client's, which may come with fewer or other
+ * answers. */
+void mcp_call_ask(struct mcp_call *call, json_t *requests, json_t *state);
+
+/* --- before the answer --- */
+
+/* Whether the client said that it can do this: "elicitation", "sampling", "roots",
+ * "extensions.io.modelcontextprotocol/tasks". */
+bool mcp_call_client_has(const struct mcp_call *call, const char *capability);
+
+/* The same, or the call is refused and gone. */
+bool mcp_call_require(struct mcp_call *call, const char *capability);
+
+/* Only if the client wants it. Never goes back: what is not more than before is counted up a
+ * little. `total` 0: unknown. `message` may be NULL. */
+void mcp_call_progress(struct mcp_call *call, double progress, double total, const char *message,
+                       size_t len);
+bool mcp_call_wants_progress(const struct mcp_call *call);
+
+/* Takes the data. */
+void mcp_call_log(struct mcp_call *call, enum mcp_log_level level, const char *logger,
+                  json_t *data);
+
+/* From here on it is a task: the client has been told, and asks for it later. False: it takes none,
+ * or the call is no tool's. */
+bool mcp_call_become_task(struct mcp_call *call);
+
+/* See struct mcp_exchange. */
+void mcp_call_rest(struct mcp_call *call);
+
+/* A place for what a handler keeps with the peer; its on_peer_end frees it. */
+void *mcp_peer_user(const struct mcp_peer *peer);
+void mcp_peer_set_user(struct mcp_peer *peer, void *user);
+const char *mcp_peer_owner(const struct mcp_peer *peer);
+struct mcp_server *mcp_peer_server(const struct mcp_peer *peer);

@@ -1,0 +1,277 @@
+/* Tools by the names, with the parameters and the answers of other servers, for prompts and
+ * programs that were written for those. They can always be called, and are listed where the setting
+ * mcp_compat asks for them. */
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/stream.h"
+#include "compat/compat.h"
+#include "mcp/tools.h"
+
+/* --- the marketplace's execution runtime --- */
+
+static json_t *stream_text(const struct run_stream *stream)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, LIMIT_OUTPUT_BYTES_MAX + MIB);
+    (void)run_stream_render(stream, &text, NULL);
+    return json_text_string(buf_str(&text), text.len);
+}
+
+/* With what was refused behind it: there is no other place for it. */
+static json_t *error_text(const struct run *run)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, LIMIT_OUTPUT_BYTES_MAX + MIB);
+    (void)run_stream_render(&run->err, &text, NULL);
+    (void)compat_add_denials(run, &text, NULL);
+    return json_text_string(buf_str(&text), text.len);
+}
+
+/* The words it has for each cause. */
+static void marketplace_error(const struct run *run, struct buf *out)
+{
+    const struct run_exception *e = &run->exception;
+
+    if (run->status == RUN_TIMEOUT)
+        (void)buf_printf(out, NULL, "Execution exceeded %g seconds",
+                         run->limits.timeout_ms / 1000.0);
+    else if (run->status == RUN_MEMORY_EXCEEDED)
+        (void)buf_add_str(out, "Memory limit exceeded", NULL);
+    else if (run->status == RUN_REFUSED && run->n_violations)
+        (void)buf_printf(out, NULL, "%s%s",
+                         strcmp(run->violations[0].rule, "import") == 0   ? "Import not allowed: "
+                         : strcmp(run->violations[0].rule, "syntax") == 0 ? "Syntax error: "
+                                                                          : "",
+                         run->violations[0].message ? run->violations[0].message : "");
+    else if (e->name)
+        (void)buf_printf(out, NULL, "%s: %s", e->name, e->message ? e->message : "");
+    else
+        (void)buf_printf(out, NULL, "%s", run_status_name(run->status));
+}
+
+static json_t *marketplace_value(const struct run *run)
+{
+    static const struct json_text_limits limits = {
+        .bytes = LIMIT_RESULT_BYTES, .depth = 200, .allows_nul = true, .allows_scalar = true};
+    json_t *value = NULL;
+
+    if (run->result_json &&
+        json_text_load(run->result_json, strlen(run->result_json), &limits, &value, NULL) == 0)
+        return value;
+    return run->result_text ? json_text_string(run->result_text, strlen(run->result_text))
+                            : json_null();
+}
+
+static json_t *marketplace_result(struct mcp_call *call, const struct run *run, const char *note)
+{
+    cleanup(buf_done) struct buf text = {0}, error = {0};
+    bool is_good = run->status == RUN_SUCCESS;
+    json_t *object = json_pack("{s:s, s:o, s:o}", "status", is_good ? "success" : "error", "stdout",
+                               stream_text(&run->out), "stderr", error_text(run));
+    json_t *result;
+
+    (void)note;
+    buf_init(&error, 64 * KIB);
+    buf_init(&text, 4 * LIMIT_OUTPUT_BYTES_MAX);
+    marketplace_error(run, &error);
+    if (is_good)
+        (void)json_object_set_new(object, "result", marketplace_value(run));
+    else
+        (void)json_object_set_new(object, "error", json_text_string(buf_str(&error), error.len));
+    (void)json_text_dump(object, JSON_TEXT_COMPACT, &text, NULL);
+    result = mcp_text_result(buf_str(&text), text.len, !is_good);
+    if (mcp_result_has_links(call))
+        (void)json_object_set_new(result, "structuredContent", object);
+    else
+        json_decref(object);
+    return result;
+}
+
+/* Each call is on its own there. */
+static void execute_python(struct mcp_call *call)
+{
+    const json_t *code = json_object_get(call->arguments, "code");
+    const struct mcp_program program = {
+        .code = json_string_value(code),
+        .len = json_string_length(code),
+        .language = RUN_PYTHON,
+        .masks_all = json_is_true(json_object_get(call->arguments, "aggressive_masking")),
+        .answer = marketplace_result,
+    };
+
+    mcp_run(call, &program);
+}
+
+/* --- the CMS's code executor --- */
+
+static json_t *cms_result(struct mcp_call *call, const struct run *run, const char *note)
+{
+    cleanup(buf_done) struct buf text = {0}, out = {0};
+    bool is_good = run->status == RUN_SUCCESS;
+
+    buf_init(&text, 4 * LIMIT_OUTPUT_BYTES_MAX);
+    buf_init(&out, LIMIT_OUTPUT_BYTES_MAX + MIB);
+    (void)run_stream_render(&run->out, &out, NULL);
+    if (is_good && out.len)
+        (void)buf_printf(&text, NULL, "Code executed successfully:\n\n%s", buf_str(&out));
+    else if (is_good)
+        (void)buf_add_str(&text, "Code executed successfully (no output)", NULL);
+    else
+        (void)mcp_result_text(mcp_host_of(call), run, note, &text);
+    return mcp_text_result(buf_str(&text), text.len, !is_good);
+}
+
+static void execute_code(struct mcp_call *call)
+{
+    const json_t *code = json_object_get(call->arguments, "code");
+    const char *name = json_string_value(json_object_get(call->arguments, "session_id"));
+    struct mcp_program program = {
+        .code = json_string_value(code),
+        .len = json_string_length(code),
+        .language = RUN_PYTHON,
+        .answer = cms_result,
+    };
+    struct error err = {0};
+
+    if (mcp_session_by_name(call, name, NULL, &program.session, &err) < 0)
+        mcp_call_fail(call, &err);
+    else
+        mcp_run(call, &program);
+}
+
+/* --- CodeRunner --- */
+
+static void python_command(struct mcp_call *call)
+{
+    mcp_run_cell(call, "command", RUN_PYTHON);
+}
+
+static void bash_command(struct mcp_call *call)
+{
+    mcp_run_cell(call, "command", RUN_BASH);
+}
+
+static void show_kernels(struct mcp_call *call)
+{
+    mcp_tool_status.call(call);
+}
+
+/* The page's text by a program of ours, in a fresh sandbox and through its gate like any other. */
+static void navigate(struct mcp_call *call)
+{
+    const json_t *url = json_object_get(call->arguments, "url");
+    cleanup_free char *quoted = json_dumps(url, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+    cleanup(buf_done) struct buf code;
+    struct mcp_program program = {.language = RUN_PYTHON, .answer = mcp_result};
+    struct error err = {0};
+
+    buf_init(&code, 64 * KIB);
+    if (!quoted || buf_printf(&code, &err,
+                              "from api import web\n"
+                              "try:\n"
+                              "    print(web.get(%s, max_chars=100000)['text'])\n"
+                              "except web.WebError as error:\n"
+                              "    raise SystemExit(str(error)) from None\n",
+                              quoted) < 0) {
+        if (err.code == E_NONE)
+            error_memory(&err);
+        mcp_call_fail(call, &err);
+        return;
+    }
+    program.code = buf_str(&code);
+    program.len = code.len;
+    mcp_run(call, &program);
+}
+
+/* clang-format off */
+static const struct schema_field url_fields[] = {
+    {"url", SCHEMA_STRING, .is_required = true, .max_len = 4096,
+     .help = "an http or https address of a granted host", .example = "\"https://docs.example.org/\""},
+    {0},
+};
+
+static const struct schema_field marketplace_fields[] = {
+    {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,
+     .help = "Python source", .example = "\"result = 1 + 1\""},
+    {"mask_pii", SCHEMA_BOOLEAN, .example = "true",
+     .help = "ignored: secrets are always masked"},
+    {"aggressive_masking", SCHEMA_BOOLEAN, .example = "false", .help = "also mask personal data"},
+    {0},
+};
+
+static const struct schema_field cms_fields[] = {
+    {"code", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,
+     .help = "Python source", .example = "\"print(1 + 1)\""},
+    {"session_id", SCHEMA_STRING, .is_required = true, .max_len = 64, .example = "\"s1\"",
+     .help = "a name of your own; one session for each"},
+    {0},
+};
+
+static const struct schema_field command_fields[] = {
+    {"command", SCHEMA_STRING, .is_required = true, .max_len = LIMIT_CODE_BYTES,
+     .help = "what to run", .example = "\"print(1 + 1)\""},
+    {0},
+};
+
+static const struct schema_field no_fields[] = {{0}};
+
+const struct mcp_tool mcp_compat_execute_python = {
+    .name = "execute_python",
+    .title = "Run Python",
+    .description = "Run Python in a fresh sandbox. Assign to `result` what should come back.",
+    .input = marketplace_fields,
+    .call = execute_python,
+    .may_be_task = true,
+};
+
+const struct mcp_tool mcp_compat_execute_code = {
+    .name = "execute_code",
+    .title = "Run Python",
+    .description = "Run Python in the sandbox of a session; print what should come back.",
+    .input = cms_fields,
+    .call = execute_code,
+    .may_be_task = true,
+};
+
+const struct mcp_tool mcp_compat_python_command = {
+    .name = "execute_python_code",
+    .title = "Run Python",
+    .description = "Run Python in a persistent, sealed kernel. Variables and files stay for later calls.",
+    .input = command_fields,
+    .call = python_command,
+    .accepts = {"code", "command"},
+    .may_be_task = true,
+};
+
+const struct mcp_tool mcp_compat_bash_command = {
+    .name = "execute_bash_code",
+    .title = "Run Bash",
+    .description = "Run shell commands in a persistent, sealed kernel that shares its files with Python's.",
+    .input = command_fields,
+    .call = bash_command,
+    .accepts = {"code", "command"},
+    .may_be_task = true,
+};
+
+const struct mcp_tool mcp_compat_status = {
+    .name = "get_kernel_status",
+    .title = "Kernel status",
+    .description = "The kernels and their states.",
+    .input = no_fields,
+    .hints = MCP_READ_ONLY,
+    .call = show_kernels,
+};
+/* clang-format on */
+
+const struct mcp_tool mcp_compat_navigate = {
+    .name = "navigate_and_get_all_visible_text",
+    .title = "Read a page",
+    .description = "The text that a reader of the page sees. The host has to be granted.",
+    .input = url_fields,
+    .call = navigate,
+    .hints = MCP_READ_ONLY,
+};

@@ -1,0 +1,211 @@
+/* Shared by the files of the dispatcher (src/mcp/), and by nobody else. */
+#pragma once
+
+#include <limits.h>
+#include <time.h>
+
+#include "base/buf.h"
+#include "base/sha256.h"
+#include "mcp/mcp.h"
+#include "mcp/call.h"
+
+#define META             "io.modelcontextprotocol/"
+#define META_VERSION     META "protocolVersion"
+#define META_CAPS        META "clientCapabilities"
+#define META_LOG_LEVEL   META "logLevel"
+#define META_SERVER_INFO META "serverInfo"
+#define META_LISTEN_ID   META "subscriptionId"
+#define EXTENSION_TASKS  META "tasks"
+
+/* Requests that run at once for one peer: a client that wants more is refused, not queued. */
+#define MCP_CALLS_MAX 256
+
+/* URIs one peer is subscribed to, how long they may be (no file's is longer), and subscriptions it
+ * has open. */
+#define MCP_WATCHED_MAX 256
+#define MCP_WATCHED_LEN ((size_t)5 * PATH_MAX)
+#define MCP_LISTENS_MAX 32
+
+/* Entries of one page of a list. */
+#define MCP_PAGE 100
+
+/* How long a task is kept after its end, how many there are, how often to ask. */
+#define MCP_TASK_TTL_MS  ((uint64_t)60 * 60 * 1000)
+#define MCP_TASKS_MAX    256
+#define MCP_TASK_POLL_MS 1000
+
+enum { ERA_LEGACY = 1 << MCP_LEGACY, ERA_MODERN = 1 << MCP_MODERN };
+
+struct mcp_listen {
+    struct mcp_listen *next;
+    struct mcp_peer *peer;
+    struct mcp_exchange *exchange;
+    json_t *id;
+    bool wants[3];    /* by enum mcp_list */
+    json_t *uris;     /* array */
+    json_t *task_ids; /* array */
+};
+
+struct mcp_peer {
+    struct mcp_server *server;
+    struct mcp_peer *before, *after;
+    char owner[REQUEST_OWNER_MAX];
+    struct caller *caller;
+    void (*send)(void *user, const json_t *message);
+    void *send_user;
+    void *user;
+
+    struct mcp_call *first_call, *last_call;
+    size_t n_calls;
+    struct mcp_listen *listens;
+    size_t n_listens;
+    struct mcp_batch *batches;
+
+    /* --- of the legacy era --- */
+    const char *version;  /* NULL: before `initialize` */
+    bool is_initialized;  /* the client has said so */
+    json_t *capabilities; /* of the client, or NULL */
+    enum mcp_log_level log_level;
+    json_t *watched; /* object: URIs it is subscribed to */
+    unsigned n_asked;
+};
+
+struct mcp_server {
+    struct mcp_server_options options;
+    struct mcp_peer *first, *last;
+    struct loop_watch *tick;
+    bool is_ticking;
+    struct mcp_task *first_task, *last_task;
+    size_t n_tasks;
+    uint8_t key[SHA256_BYTES]; /* of what clients keep for us */
+};
+
+struct mcp_method;
+
+/* A request on its way to its handler, which ends it: with mcp_request_*(), or by making a call of
+ * it. */
+struct mcp_request {
+    struct mcp_server *server;
+    struct mcp_peer *peer;
+    struct mcp_exchange *exchange;
+    enum mcp_era era;
+    const struct mcp_method *method;
+    json_t *message; /* the handler may take it (set it to NULL) */
+    json_t *id;
+    const json_t *params; /* an object */
+    const json_t *meta;   /* an object */
+};
+
+struct mcp_method {
+    const char *name;
+    unsigned eras;
+    void (*handle)(struct mcp_request *request);
+    const char *subject; /* the parameter that the header Mcp-Name repeats, or NULL */
+    bool (*is_there)(const struct mcp_server *server); /* NULL: always */
+};
+
+/* --- mcp.c --- */
+
+/* Both end the request. */
+void mcp_request_result(struct mcp_request *request, json_t *result);
+void mcp_request_error(struct mcp_request *request, int code, const char *message, json_t *data);
+
+/* {"jsonrpc","id","result"}, with what every result of the era has. Takes the result. */
+json_t *mcp_result_json(const struct mcp_server *server, enum mcp_era era, const json_t *id,
+                        json_t *result);
+json_t *mcp_error_json_data(const json_t *id, int code, const char *message, json_t *data);
+json_t *mcp_notice_json(const char *method, json_t *params);
+json_t *mcp_server_info(const struct mcp_server *server);
+int mcp_status_of(enum mcp_era era, int code);
+const json_t *mcp_empty(void); /* an object that nobody changes */
+
+/* The string parameter of that name, or NULL and the request is refused. */
+const char *mcp_request_string(struct mcp_request *request, const char *name);
+
+/* A log level by its name, or MCP_LOG_OFF. */
+enum mcp_log_level mcp_log_level_of(const char *name);
+
+/* A capability by its dotted name in an object of them. */
+bool mcp_capability_has(const json_t *capabilities, const char *name);
+json_t *mcp_capability_json(const char *name);
+
+/* Before anything is sent. */
+void mcp_server_wake(struct mcp_server *server);
+
+/* --- mcp_session.c: what legacy peers have --- */
+
+extern const struct mcp_method mcp_session_methods[];
+void mcp_session_response(struct mcp_peer *peer, const json_t *message);
+void mcp_session_cancelled(struct mcp_peer *peer, const json_t *params);
+json_t *mcp_capabilities(const struct mcp_server *server, enum mcp_era era);
+bool mcp_has_resources(const struct mcp_server *server);
+bool mcp_has_prompts(const struct mcp_server *server);
+bool mcp_has_tasks(const struct mcp_server *server);
+
+/* --- mcp_list.c --- */
+
+extern const struct mcp_method mcp_list_methods[];
+
+/* Adds ttlMs and cacheScope where the era has them. */
+void mcp_list_cache(enum mcp_era era, json_t *result, uint64_t ttl_ms, bool is_private);
+
+/* --- mcp_call.c --- */
+
+extern const struct mcp_method mcp_call_methods[];
+void mcp_call_start(struct mcp_call *call); /* (again) */
+void mcp_call_free(struct mcp_call *call);  /* out of every list; nobody is told */
+void mcp_call_cancel(struct mcp_call *call, bool is_told);
+void mcp_call_answered(struct mcp_call *call, const char *id, const json_t *response);
+
+/* --- mcp_state.c: state that the client keeps for us --- */
+
+char *mcp_state_seal(const struct mcp_call *call, const json_t *state);
+int mcp_state_open(const struct mcp_call *call, const char *text, json_t **ret_state,
+                   struct error *err);
+
+/* --- mcp_headers.c --- */
+
+/* The headers of a modern request against its body. NULL: they agree; else what does not. */
+const char *mcp_headers_check(const struct mcp_request *request);
+const char *mcp_headers_check_tool(const struct mcp_request *request, const struct mcp_tool *tool,
+                                   const json_t *arguments);
+
+/* --- mcp_listen.c --- */
+
+extern const struct mcp_method mcp_listen_methods[];
+void mcp_listen_end(struct mcp_listen *listen, bool is_told);
+void mcp_listen_task(struct mcp_server *server, const struct mcp_task *task);
+
+/* --- mcp_tasks.c --- */
+
+enum mcp_task_status { TASK_WORKING, TASK_INPUT, TASK_COMPLETED, TASK_FAILED, TASK_CANCELLED };
+
+struct mcp_task {
+    struct mcp_task *before, *after;
+    struct mcp_server *server;
+    char id[32];
+    char owner[REQUEST_OWNER_MAX];
+    enum mcp_task_status status;
+    struct mcp_call *call; /* NULL: it is over */
+    json_t *outcome;       /* its result, or its error */
+    json_t *requests;      /* that wait for answers */
+    struct timespec created, updated;
+    uint64_t ended_ns;
+};
+
+extern const struct mcp_method mcp_task_methods[];
+struct mcp_task *mcp_task_new(struct mcp_call *call);
+struct mcp_task *mcp_task_find(struct mcp_server *server, const char *owner, const char *id);
+json_t *mcp_task_json(const struct mcp_task *task);
+
+/* The end of its call; takes the outcome. */
+void mcp_task_end(struct mcp_task *task, enum mcp_task_status status, json_t *outcome);
+void mcp_task_ask(struct mcp_task *task, json_t *requests);
+bool mcp_tasks_have_room(const struct mcp_server *server, const char *owner);
+void mcp_tasks_sweep(struct mcp_server *server);
+void mcp_tasks_free(struct mcp_server *server);
+
+/* --- mcp_batch.c --- */
+
+void mcp_batch_receive(struct mcp_peer *peer, json_t *messages, struct mcp_exchange *exchange);
+void mcp_batch_gone(struct mcp_batch *batch);

@@ -1,0 +1,557 @@
+/* A finished run as a model should see it: what matters first, short, and where to read on. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/stream.h"
+#include "api/display.h"
+#include "mcp/internal.h"
+#include "mcp/tools.h"
+#include "api/result.h"
+#include "admit/admit.h"
+#include "engine/masking.h"
+
+/* Of everything in one text. Streams are bounded by the run's own limit. */
+#define TEXT_MAX (LIMIT_OUTPUT_BYTES_MAX * 2 + MIB)
+
+/* Of the value of `result`, and of a thing shown as text. */
+#define VALUE_SHOWN ((size_t)8000)
+
+/* Files named in one line, and linked. */
+#define FILES_SHOWN 20
+
+/* Pictures of one answer: clients read messages of ten megabytes at most. */
+#define PICTURE_BYTES (6 * MIB)
+
+static void set(json_t *object, const char *key, json_t *value)
+{
+    (void)json_object_set_new(object, key, value);
+}
+
+/* --- the text --- */
+
+static int add_lines(struct buf *out, const char *text, size_t len)
+{
+    if (buf_add(out, text, len, NULL) < 0)
+        return -1;
+    return len && text[len - 1] != '\n' ? buf_add_str(out, "\n", NULL) : 0;
+}
+
+static int add_hint(struct buf *out, const char *hint)
+{
+    return hint ? buf_printf(out, NULL, "hint: %s\n", hint) : 0;
+}
+
+static int add_violations(const struct run *run, struct buf *out)
+{
+    if (buf_add_str(out, "refused: nothing was run\n", NULL) < 0)
+        return -1;
+    for (size_t i = 0; i < run->n_violations; i++) {
+        const struct run_violation *v = &run->violations[i];
+
+        if (buf_add_str(out, "- ", NULL) < 0 ||
+            (v->line && buf_printf(out, NULL, "line %u: ", v->line) < 0) ||
+            buf_add_str(out, v->message ? v->message : v->rule, NULL) < 0 ||
+            (v->hint && buf_printf(out, NULL, " — %s", v->hint) < 0) ||
+            buf_add_str(out, "\n", NULL) < 0)
+            return -1;
+    }
+    return run->violations_more ? buf_printf(out, NULL, "- and %u more\n", run->violations_more)
+                                : 0;
+}
+
+/* So much of a text is shown, and no half of a character. */
+static size_t shown_length(const char *text, size_t len)
+{
+    size_t shown = len < VALUE_SHOWN ? len : VALUE_SHOWN;
+
+    while (shown < len && shown && ((unsigned char)text[shown] & 0xc0) == 0x80)
+        shown--;
+    return shown;
+}
+
+/* A program chooses the text of its exceptions. Nobody reads megabytes of it. */
+static int add_message(const char *message, struct buf *out)
+{
+    size_t len = message ? strlen(message) : 0, shown = shown_length(message, len);
+
+    if (!len)
+        return 0;
+    if (buf_add_str(out, ": ", NULL) < 0 || buf_add(out, message, shown, NULL) < 0)
+        return -1;
+    return shown < len ? buf_printf(out, NULL, "… (%zu bytes more)", len - shown) : 0;
+}
+
+static int add_exception(const struct run_exception *e, struct buf *out)
+{
+    if (buf_printf(out, NULL, "error: %s", e->name) < 0 || add_message(e->message, out) < 0 ||
+        (e->line && buf_printf(out, NULL, " (line %u)", e->line) < 0) ||
+        buf_add_str(out, "\n", NULL) < 0)
+        return -1;
+    return add_hint(out, e->hint);
+}
+
+/* How it ended, where that is worth a word. */
+static int add_status(const struct run *run, struct buf *out)
+{
+    switch (run->status) {
+    case RUN_SUCCESS:
+        return 0;
+    case RUN_REFUSED:
+        return add_violations(run, out);
+    case RUN_TIMEOUT:
+        return buf_printf(
+            out, NULL,
+            "timeout: stopped after %g s\nhint: give a larger `timeout_s`, or do less "
+            "at a time\n",
+            run->limits.timeout_ms / 1000.0);
+    case RUN_MEMORY_EXCEEDED:
+        return buf_printf(out, NULL,
+                          "memory_exceeded: stopped at %g MB\nhint: work on smaller pieces\n",
+                          (double)run->limits.memory_bytes / (double)MIB);
+    case RUN_CANCELLED:
+        return buf_add_str(out, "cancelled: interrupted before its end\n", NULL);
+    case RUN_ERROR:
+        break;
+    }
+    if (run->exception.name)
+        return add_exception(&run->exception, out);
+    if (run->signal)
+        return buf_printf(out, NULL, "error: killed by signal %d\n", run->signal);
+    return buf_printf(out, NULL, "error: exit code %d\n", run->exit_code);
+}
+
+static int add_stream(const struct run_stream *stream, const char *label, struct buf *out)
+{
+    cleanup(buf_done) struct buf text = {0};
+
+    buf_init(&text, LIMIT_OUTPUT_BYTES_MAX + MIB);
+    if (run_stream_render(stream, &text, NULL) < 0)
+        return -1;
+    if (!text.len)
+        return 0;
+    if (label && buf_add_str(out, label, NULL) < 0)
+        return -1;
+    return add_lines(out, buf_str(&text), text.len);
+}
+
+/* Python writes a traceback to stderr itself; where it could not, it is here. */
+static int add_traceback(const struct run *run, struct buf *out)
+{
+    const char *text = run->exception.traceback;
+    size_t len = text ? strlen(text) : 0, shown = shown_length(text, len);
+
+    if (!len || memmem(buf_str(out), out->len, text, shown))
+        return 0;
+    if (buf_add_str(out, "[traceback]\n", NULL) < 0 || add_lines(out, text, shown) < 0)
+        return -1;
+    return shown < len ? buf_printf(out, NULL, "… (%zu bytes more)\n", len - shown) : 0;
+}
+
+static int add_value(const char *label, const char *text, size_t len, struct buf *out)
+{
+    size_t shown = shown_length(text, len);
+
+    if (buf_add_str(out, label, NULL) < 0 || buf_add(out, text, shown, NULL) < 0)
+        return -1;
+    if (shown < len)
+        return buf_printf(out, NULL, "… (%zu characters more; print parts of it)\n", len - shown);
+    return buf_add_str(out, "\n", NULL);
+}
+
+static bool is_picture(const struct run_form *form)
+{
+    return form && strcmp(form->mime, "image/svg+xml") != 0 &&
+           display_picture_suffix(form->mime) != NULL;
+}
+
+static const struct run_form *picture_of(const struct run_display *display)
+{
+    for (size_t i = 0; i < display->n_forms; i++)
+        if (is_picture(&display->forms[i]))
+            return &display->forms[i];
+    return NULL;
+}
+
+/* What is shown and no picture, in the plainest form there is; pictures follow the text. */
+static int add_displays(const struct run *run, struct buf *out)
+{
+    size_t pictures = 0;
+
+    for (size_t i = 0; i < run->n_displays; i++) {
+        const struct run_display *display = &run->displays[i];
+        const struct run_form *form = run_display_form(display, "text/plain");
+
+        pictures += picture_of(display) != NULL;
+        if (picture_of(display))
+            continue;
+        if (!form)
+            form = run_display_form(display, "text/markdown");
+        if (!form && display->n_forms && strncmp(display->forms[0].mime, "text/", 5) == 0)
+            form = &display->forms[0];
+        if (form
+                ? add_value("[display] ", form->data, form->len, out) < 0
+                : display->n_forms && buf_printf(out, NULL, "[display] %s, %zu bytes\n",
+                                                 display->forms[0].mime, display->forms[0].len) < 0)
+            return -1;
+    }
+    if (pictures && buf_printf(out, NULL, "[images] %zu\n", pictures) < 0)
+        return -1;
+    return run->displays_more
+               ? buf_printf(out, NULL, "[display] %u more were left out\n", run->displays_more)
+               : 0;
+}
+
+/* Names are a program's words as well. */
+int mcp_add_name(const struct mcp_host *host, const char *path, struct buf *out)
+{
+    cleanup(buf_done) struct buf shown = {0};
+    cleanup_free char *masked = NULL;
+    size_t len = 0;
+
+    buf_init(&shown, MCP_URI_MAX);
+    if (files_path_escape(path, &shown, NULL) < 0)
+        return -1;
+    masked = mcp_mask(host, buf_str(&shown), shown.len, &len);
+    return masked ? buf_add(out, masked, len, NULL) : -1;
+}
+
+bool mcp_is_hidden(const char *path)
+{
+    return path[0] == '.' || strstr(path, "/.");
+}
+
+static int add_files(const struct mcp_host *host, const struct run *run, struct buf *out)
+{
+    size_t shown = 0, more = 0;
+
+    for (size_t i = 0; i < run->n_files; i++) {
+        const struct run_file *file = &run->files[i];
+
+        if (file->change == RUN_FILE_GONE || mcp_is_hidden(file->path))
+            continue;
+        if (shown == FILES_SHOWN) {
+            more++;
+            continue;
+        }
+        if (buf_add_str(out, shown++ ? ", " : "[files] ", NULL) < 0 ||
+            mcp_add_name(host, file->path, out) < 0 ||
+            buf_printf(out, NULL, " (%llu bytes)", (unsigned long long)file->size) < 0)
+            return -1;
+    }
+    if (!shown)
+        return 0;
+    if (more && buf_printf(out, NULL, " and %zu more", more) < 0)
+        return -1;
+    return buf_add_str(out,
+                       *run->session ? "\n"
+                                     : "; they are deleted with this sandbox: to keep files, pass "
+                                       "session_id \"new\"\n",
+                       NULL);
+}
+
+static int add_rest(const struct run *run, struct buf *out)
+{
+    if (!run->out.spool && !run->err.spool)
+        return 0;
+    return buf_printf(out, NULL,
+                      "[output] its middle is omitted here; read_output with handle \"%s\" pages "
+                      "through the whole, or searches it\n",
+                      run->id);
+}
+
+static int add_state(const struct run *run, struct buf *out)
+{
+    if (run->state == RUN_STATE_LOST)
+        return buf_add_str(
+            out, "[state] the kernel was restarted: variables are lost, files stay\n", NULL);
+    if (run->state == RUN_STATE_FRESH)
+        return buf_add_str(out, "[state] variables of earlier calls were lost before this one\n",
+                           NULL);
+    return 0;
+}
+
+static int add_masked(const struct run *run, struct buf *out)
+{
+    return run->masked.count ? buf_printf(out, NULL, "[masked] %llu secret(s) replaced by labels\n",
+                                          (unsigned long long)run->masked.count)
+                             : 0;
+}
+
+/* What was refused, by whom, and what would allow it, so that a model does not try it again and
+ * again. */
+static int add_denials(const struct run *run, struct buf *out)
+{
+    for (size_t i = 0; i < run->n_denials; i++) {
+        const struct run_denial *d = &run->denials[i];
+
+        if (run_denial_is_status(run, d)) /* the first line has said so */
+            continue;
+        if (buf_printf(out, NULL, "[denied] %s [%s]", d->what, d->layer) < 0 ||
+            (d->count > 1 &&
+             buf_printf(out, NULL, ", %llu times", (unsigned long long)d->count) < 0) ||
+            buf_printf(out, NULL, "%s%s\n", d->hint ? "; " : "", d->hint ? d->hint : "") < 0)
+            return -1;
+    }
+    return run->denials_more ? buf_printf(out, NULL, "[denied] %llu more\n",
+                                          (unsigned long long)run->denials_more)
+                             : 0;
+}
+
+int mcp_result_text(const struct mcp_host *host, const struct run *run, const char *note,
+                    struct buf *out)
+{
+    if (add_status(run, out) < 0 || add_stream(&run->out, NULL, out) < 0 ||
+        add_stream(&run->err, "[stderr]\n", out) < 0 || add_traceback(run, out) < 0 ||
+        (run->result_text && strcmp(run->result_text, "None") != 0 &&
+         add_value("[result] ", run->result_text, strlen(run->result_text), out) < 0) ||
+        add_displays(run, out) < 0)
+        return -1;
+    if (!out->len && buf_add_str(out, "(no output)\n", NULL) < 0)
+        return -1;
+    if (add_files(host, run, out) < 0 || add_rest(run, out) < 0 || add_state(run, out) < 0 ||
+        add_denials(run, out) < 0 || add_masked(run, out) < 0)
+        return -1;
+    return note ? buf_printf(out, NULL, "[note] %s\n", note) : 0;
+}
+
+json_t *mcp_text_result(const char *text, size_t len, bool is_error)
+{
+    json_t *result = json_pack("{s:[{s:s, s:o}]}", "content", "type", "text", "text",
+                               json_text_string(text, len));
+
+    if (is_error)
+        set(result, "isError", json_true());
+    return result;
+}
+
+/* --- what a program reads --- */
+
+static bool is_nothing(const json_t *value)
+{
+    return !value || json_is_null(value) || (json_is_array(value) && !json_array_size(value)) ||
+           (json_is_string(value) && !json_string_length(value));
+}
+
+void mcp_mask_names(const struct mcp_host *host, json_t *list)
+{
+    json_t *item;
+    size_t i;
+
+    json_array_foreach(list, i, item)
+    {
+        const json_t *path = json_object_get(item, "path");
+        size_t len = 0;
+        cleanup_free char *masked =
+            mcp_mask(host, json_string_value(path), json_string_length(path), &len);
+
+        set(item, "path", masked ? json_text_string(masked, len) : json_string(""));
+    }
+}
+
+static void drop_nothing(json_t *object)
+{
+    const char *key;
+    json_t *value;
+    void *next;
+
+    json_object_foreach_safe(object, next, key, value)
+    {
+        if (is_nothing(value))
+            (void)json_object_del(object, key);
+    }
+}
+
+/* Entries of a list of files that nobody asked about. */
+static void drop_hidden(json_t *object, const char *key)
+{
+    json_t *list = json_object_get(object, key);
+
+    for (size_t i = json_array_size(list); i-- > 0;) {
+        const json_t *item = json_array_get(list, i);
+        const char *path =
+            json_string_value(json_is_object(item) ? json_object_get(item, "path") : item);
+
+        if (path && mcp_is_hidden(path))
+            (void)json_array_remove(list, i);
+    }
+    if (list && !json_array_size(list))
+        (void)json_object_del(object, key);
+}
+
+/* What is worth a model's attention only when it happened. */
+static void add_incidents(const struct run *run, const json_t *whole, json_t *object)
+{
+    json_t *truncated = json_object_get(whole, "truncated");
+
+    if (json_is_true(json_object_get(truncated, "stdout")) ||
+        json_is_true(json_object_get(truncated, "stderr")))
+        (void)json_object_set(object, "truncated", truncated);
+    if (run->n_denials)
+        (void)json_object_set(object, "denials", json_object_get(whole, "denials"));
+    if (run->denials_more)
+        (void)json_object_set(object, "denials_more", json_object_get(whole, "denials_more"));
+    if (run->masked.count)
+        (void)json_object_set(object, "masked", json_object_get(whole, "masked"));
+}
+
+static void shorten(json_t *object, const char *key)
+{
+    const json_t *value = json_object_get(object, key);
+    size_t len = json_string_length(value);
+    const char *text = json_string_value(value);
+    cleanup(buf_done) struct buf cut = {0};
+
+    if (!text || len <= VALUE_SHOWN)
+        return;
+    buf_init(&cut, 2 * VALUE_SHOWN);
+    if (buf_add(&cut, text, shown_length(text, len), NULL) == 0 &&
+        buf_printf(&cut, NULL, "… (%zu bytes more)", len - shown_length(text, len)) == 0)
+        set(object, key, json_text_string(buf_str(&cut), cut.len));
+}
+
+/* The result object without what says nothing; pictures are content of their own. */
+static json_t *structured(const struct mcp_host *host, const struct run *run)
+{
+    static const char *const kept[] = {"id",
+                                       "status",
+                                       "exit_code",
+                                       "stdout",
+                                       "stderr",
+                                       "result",
+                                       "error",
+                                       "violations",
+                                       "files",
+                                       "files_gone",
+                                       "output_handle",
+                                       "session_id",
+                                       "session_state",
+                                       "usage"};
+    json_t *whole = NULL, *object = json_object();
+
+    if (result_json(run, &whole, NULL) < 0)
+        return object;
+    for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+        json_t *value = json_object_get(whole, kept[i]);
+
+        if (!is_nothing(value))
+            (void)json_object_set(object, kept[i], value);
+    }
+    (void)json_object_del(json_object_get(object, "error"), "traceback");
+    shorten(json_object_get(object, "error"), "message");
+    drop_nothing(json_object_get(object, "error"));
+    drop_hidden(object, "files");
+    drop_hidden(object, "files_gone");
+    mcp_mask_names(host, json_object_get(object, "files"));
+    add_incidents(run, whole, object);
+    json_decref(whole);
+    return object;
+}
+
+/* --- content beside the text --- */
+
+static void add_pictures(const struct run *run, json_t *content)
+{
+    size_t left = PICTURE_BYTES;
+
+    for (size_t i = 0; i < run->n_displays; i++) {
+        const struct run_form *form = picture_of(&run->displays[i]);
+        cleanup(buf_done) struct buf data = {0};
+
+        if (!form || form->len > left)
+            continue;
+        buf_init(&data, 2 * PICTURE_BYTES);
+        if (base64_add(&data, form->data, form->len, NULL) < 0)
+            continue;
+        left -= form->len;
+        (void)json_array_append_new(content,
+                                    json_pack("{s:s, s:o, s:s}", "type", "image", "data",
+                                              json_stringn_nocheck(buf_str(&data), data.len),
+                                              "mimeType", form->mime));
+    }
+}
+
+int mcp_file_uri(const char *session_id, const char *path, struct buf *out, struct error *err)
+{
+    static const char plain[] =
+        "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/";
+
+    if (buf_printf(out, err, "belljar://sessions/%s/files/", session_id) < 0)
+        return -1;
+    for (; *path; path++)
+        if (strchr(plain, *path) ? buf_add(out, path, 1, err) < 0
+                                 : buf_printf(out, err, "%%%02X", (unsigned char)*path) < 0)
+            return -1;
+    return 0;
+}
+
+char *mcp_mask(const struct mcp_host *host, const char *text, size_t len, size_t *ret_len)
+{
+    struct run *run = run_new();
+    struct clean_text clean;
+    char *copy = NULL;
+
+    if (!run)
+        return NULL;
+    run->masking = config_masking(host->api->config);
+    clean = mask_text(run, (struct span){text, len});
+    if (run->error.code == E_NONE && (copy = malloc(clean_len(clean) + 1))) {
+        memcpy(copy, clean_data(clean), clean_len(clean));
+        copy[clean_len(clean)] = '\0';
+        *ret_len = clean_len(clean);
+    }
+    run_free(run);
+    return copy;
+}
+
+/* A name that is a secret is shown by its label alone, in the text: no file has it. */
+static void add_links(const struct run *run, json_t *content)
+{
+    size_t count = 0;
+
+    for (size_t i = 0; i < run->n_files && count < FILES_SHOWN; i++) {
+        const struct run_file *file = &run->files[i];
+        cleanup(buf_done) struct buf uri = {0};
+
+        buf_init(&uri, MCP_URI_MAX);
+        if (file->change == RUN_FILE_GONE || mcp_is_hidden(file->path) || file->is_masked ||
+            mcp_file_uri(run->session, file->path, &uri, NULL) < 0)
+            continue;
+        count++;
+        (void)json_array_append_new(content,
+                                    json_pack("{s:s, s:s, s:o, s:I}", "type", "resource_link",
+                                              "uri", buf_str(&uri), "name",
+                                              json_text_string(file->path, strlen(file->path)),
+                                              "size", (json_int_t)file->size));
+    }
+}
+
+bool mcp_result_has_links(const struct mcp_call *call)
+{
+    const char *version = call->peer ? mcp_peer_version(call->peer) : NULL;
+
+    return call->era == MCP_MODERN || (version && strcmp(version, "2025-06-18") >= 0);
+}
+
+json_t *mcp_result(struct mcp_call *call, const struct run *run, const char *note)
+{
+    cleanup(buf_done) struct buf text = {0};
+    json_t *content = json_array();
+    json_t *result = json_pack("{s:o}", "content", content);
+
+    buf_init(&text, TEXT_MAX);
+    (void)mcp_result_text(mcp_host_of(call), run, note, &text);
+    (void)json_array_append_new(content, json_pack("{s:s, s:o}", "type", "text", "text",
+                                                   json_text_string(buf_str(&text), text.len)));
+    add_pictures(run, content);
+    if (mcp_result_has_links(call)) {
+        if (*run->session)
+            add_links(run, content);
+        set(result, "structuredContent", structured(mcp_host_of(call), run));
+    }
+    if (run->status != RUN_SUCCESS)
+        set(result, "isError", json_true());
+    return result;
+}

@@ -1,0 +1,273 @@
+/* HTTP+SSE, as of 2024-11-05: one stream for everything the server says, which begins with the
+ * address that messages are posted to. There is no way back to a stream that was lost, so what runs
+ * for its client ends with it. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/id.h"
+#include "api/api.h"
+#include "mcp/http_internal.h"
+
+/* Messages of one client that are being worked on. */
+#define OPEN_MAX 256
+
+#define CLIENTS_MAX 1024
+
+struct old_exchange {
+    struct mcp_exchange exchange; /* the first */
+    struct mcp_old *client;
+    struct old_exchange *before, *after;
+};
+
+struct mcp_old {
+    struct mcp_http *http;
+    struct mcp_old *before, *after;
+    char id[MCP_SESSION_ID_SIZE];
+    char owner[REQUEST_OWNER_MAX];
+    struct mcp_peer *peer;
+    struct old_exchange *open;
+    size_t n_open;
+    struct sse sse;
+};
+
+static void exchange_free(struct old_exchange *one)
+{
+    struct mcp_old *client = one->client;
+
+    if (one->before)
+        one->before->after = one->after;
+    else
+        client->open = one->after;
+    if (one->after)
+        one->after->before = one->before;
+    client->n_open--;
+    free(one);
+}
+
+static void old_free(struct mcp_old *client)
+{
+    struct request *reader = client->sse.reader;
+
+    if (client->before)
+        client->before->after = client->after;
+    else
+        client->http->old = client->after;
+    if (client->after)
+        client->after->before = client->before;
+    mcp_peer_free(client->peer);
+    while (client->open)
+        exchange_free(client->open);
+    sse_detach(&client->sse);
+    if (reader)
+        request_end(reader);
+    sse_done(&client->sse);
+    free(client);
+}
+
+void mcp_old_tick(struct mcp_http *http)
+{
+    for (struct mcp_old *client = http->old; client; client = client->after)
+        sse_keep_alive(&client->sse);
+}
+
+void mcp_old_forget(struct mcp_http *http, const char *owner)
+{
+    for (struct mcp_old *client = http->old, *next; client; client = next) {
+        next = client->after;
+        if (!owner || strcmp(client->owner, owner) == 0)
+            old_free(client);
+    }
+}
+
+/* --- the stream --- */
+
+static void on_gone(struct request *request)
+{
+    struct mcp_old *client = request->user;
+
+    sse_detach(&client->sse);
+    old_free(client);
+}
+
+static void on_drained(struct request *request)
+{
+    struct mcp_old *client = request->user;
+
+    sse_pump(&client->sse);
+}
+
+static void on_news(void *user, const json_t *message)
+{
+    struct mcp_old *client = user;
+
+    if (!sse_is_behind(&client->sse))
+        mcp_stream_add(&client->sse, message);
+}
+
+static size_t count(const struct mcp_http *http)
+{
+    size_t n = 0;
+
+    for (const struct mcp_old *client = http->old; client; client = client->after)
+        n++;
+    return n;
+}
+
+static struct mcp_old *make(struct mcp_http *http, const struct request *request, struct error *err)
+{
+    struct mcp_old *client = calloc(1, sizeof(*client));
+    struct mcp_peer_options options = {
+        .owner = request->owner, .caller = request->caller, .send = on_news, .user = client};
+
+    if (!client || id_make(client->id, "sse_") < 0) {
+        free(client);
+        error_set(err, E_SYSTEM, "out of memory or of random bytes");
+        return NULL;
+    }
+    if (mcp_peer_new(http->options.server, &options, &client->peer, err) < 0) {
+        free(client);
+        return NULL;
+    }
+    (void)snprintf(client->owner, sizeof(client->owner), "%s", request->owner);
+    client->http = http;
+    client->after = http->old;
+    if (client->after)
+        client->after->before = client;
+    http->old = client;
+    return client;
+}
+
+static void on_get(struct request *request)
+{
+    struct mcp_http *http = mcp_http_of(request);
+    struct mcp_old *client = NULL;
+    struct error err = {0};
+    char address[MCP_SESSION_ID_SIZE + 32];
+
+    if (count(http) >= CLIENTS_MAX)
+        error_set(&err, E_BUSY, "the limit of clients is reached");
+    else
+        client = make(http, request, &err);
+    if (!client) {
+        request_answer_error(request, &err);
+        return;
+    }
+    request->user = client;
+    request->on_gone = on_gone;
+    request->on_drained = on_drained;
+    sse_init(&client->sse);
+    client->sse.headers = "X-Accel-Buffering: no\r\n";
+    client->sse.has_no_ids = client->sse.is_silent = true;
+    sse_attach(&client->sse, request, 0);
+    (void)snprintf(address, sizeof(address), "/messages?sessionId=%s", client->id);
+    (void)sse_add(&client->sse, "endpoint", address, strlen(address), NULL);
+}
+
+/* --- messages --- */
+
+static void on_send(struct mcp_exchange *exchange, const json_t *message)
+{
+    mcp_stream_add(&((struct old_exchange *)exchange)->client->sse, message);
+}
+
+static void on_finish(struct mcp_exchange *exchange, const json_t *answer, int status)
+{
+    struct old_exchange *one = (struct old_exchange *)exchange;
+
+    (void)status;
+    if (answer)
+        mcp_stream_add(&one->client->sse, answer);
+    exchange_free(one);
+}
+
+static bool on_behind(const struct mcp_exchange *exchange)
+{
+    return sse_is_behind(&((const struct old_exchange *)exchange)->client->sse);
+}
+
+static struct old_exchange *exchange_new(struct mcp_old *client)
+{
+    struct old_exchange *one = calloc(1, sizeof(*one));
+
+    if (!one)
+        return NULL;
+    one->exchange =
+        (struct mcp_exchange){.send = on_send, .finish = on_finish, .is_behind = on_behind};
+    one->client = client;
+    one->after = client->open;
+    if (one->after)
+        one->after->before = one;
+    client->open = one;
+    client->n_open++;
+    return one;
+}
+
+static struct mcp_old *named_client(const struct request *request)
+{
+    const char *id = json_string_value(json_object_get(request->query, "sessionId"));
+
+    for (struct mcp_old *client = mcp_http_of(request)->old; id && client; client = client->after)
+        if (strcmp(client->id, id) == 0 && strcmp(client->owner, request->owner) == 0)
+            return client;
+    return NULL;
+}
+
+static void accept_message(struct request *request)
+{
+    static const char word[] = "Accepted";
+
+    request_begin(request, 202, "text/plain", NULL, sizeof(word) - 1);
+    (void)request_write(request, word, sizeof(word) - 1);
+    request_end(request);
+}
+
+static void on_post(struct request *request)
+{
+    struct mcp_old *client = named_client(request);
+    struct old_exchange *one;
+    json_t *message, *answer = NULL;
+
+    if (!client) {
+        mcp_http_refuse(request, 404, MCP_INVALID_REQUEST, "there is no such session");
+        return;
+    }
+    if (client->n_open >= OPEN_MAX || sse_is_behind(&client->sse)) {
+        mcp_http_refuse(request, 429, MCP_INVALID_REQUEST, "too many messages at once");
+        return;
+    }
+    message = mcp_http_load(request, &answer);
+    one = message ? exchange_new(client) : NULL;
+    if (!one) {
+        json_decref(message);
+        request_answer_json(request, message ? 500 : 400, answer);
+        return;
+    }
+    accept_message(request);
+    mcp_peer_receive(client->peer, message, &one->exchange);
+}
+
+/* --- the table --- */
+
+/* clang-format off */
+static const struct schema_field message_fields[] = {
+    {"jsonrpc", SCHEMA_STRING, .is_required = true, .choices = "2.0", .help = "the version of JSON-RPC"},
+    {"method", SCHEMA_STRING, .help = "what is asked for"},
+    {0},
+};
+static const struct schema_field message_query[] = {
+    {"sessionId", SCHEMA_STRING, .is_required = true, .max_len = MCP_SESSION_ID_SIZE,
+     .help = "as the first event of /sse said it"},
+    {0},
+};
+
+const struct route mcp_sse_routes[] = {
+    {"GET", "/sse", on_get, .streams = true, .status = 200, .is_unlisted = true,
+     .summary = "a client of the Model Context Protocol as of 2024-11-05 (HTTP+SSE)"},
+    {"POST", "/messages", on_post, .body = message_fields, .query = message_query,
+     .max_body = MCP_MESSAGE_BYTES, .reads_body = true, .load = mcp_load, .status = 202, .is_unlisted = true,
+     .summary = "one message of an SSE client; the answer arrives on its stream"},
+    {0},
+};
+/* clang-format on */

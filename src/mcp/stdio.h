@@ -1,0 +1,29 @@
+/* MCP over a pair of pipes: one message per line, in and out.
+ *
+ * Lines of any length up to MCP_MESSAGE_BYTES are read as they come, wherever reads cut them;
+ * answers are written as fast as their reader takes them, and while he is behind nothing more is
+ * read. At the end of the input what still runs has a moment to be answered; then, or when nobody
+ * reads the output any more, on_end is called.
+ */
+#pragma once
+
+#include "base/loop.h"
+#include "mcp/mcp.h"
+
+struct mcp_stdio;
+
+struct mcp_stdio_options {
+    struct loop *loop;
+    struct mcp_server *server;
+    int in, out; /* `out` does not block while this is open; both stay the caller's */
+    const char *owner;
+    struct caller *caller;
+    void (*on_end)(void *user); /* once, from the loop; not the moment to free this */
+    void *user;
+};
+
+int mcp_stdio_open(const struct mcp_stdio_options *options, struct mcp_stdio **ret_stdio,
+                   struct error *err);
+
+/* Ends the peer and with it everything that runs for it. */
+void mcp_stdio_free(struct mcp_stdio *stdio);

@@ -1,0 +1,546 @@
+/* Files of a session's /workspace: list, read, write. What is read is masked like output. */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/base64.h"
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/sha256.h"
+#include "base/utf8.h"
+#include "mcp/tools.h"
+#include "engine/masking.h"
+#include "engine/recorder.h"
+
+#define READ_DEFAULT (32 * KIB)
+#define READ_MAX     MIB
+#define PIECE        (64 * KIB)
+
+/* Bytes of a file that are not text are given out whole or not at all. */
+#define BINARY_MAX (4 * MIB)
+
+/* To find the page of a text everything before it has to go through the masker, and everything else
+ * waits for that. */
+#define SCANNED_MAX (64 * MIB)
+
+#define LIST_MAX 500
+
+/* --- a session that starts --- */
+
+#define LOOK_MS 10
+
+struct waiting {
+    struct mcp_call *call;
+    char session_id[32];
+    struct loop_watch *timer;
+    void (*then)(struct mcp_call *call, const char *session_id, const struct files *files);
+};
+
+static void free_waiting(struct waiting *w)
+{
+    loop_watch_free(w->timer);
+    free(w);
+}
+
+static void on_wait_cancel(struct mcp_call *call)
+{
+    free_waiting(call->user);
+}
+
+static void look(void *arg)
+{
+    struct waiting *w = arg;
+    struct mcp_call *call = w->call;
+    struct error err = {0};
+    struct session *session =
+        sessions_find(mcp_host_of(call)->api->sessions, call->owner, w->session_id, &err);
+    const struct files *files = session ? session_files(session) : NULL;
+    char id[32];
+
+    if (session && !files) {
+        loop_timer_start(w->timer, LOOK_MS);
+        return;
+    }
+    memcpy(id, w->session_id, sizeof(id));
+    call->on_cancel = NULL;
+    if (files)
+        w->then(call, id, files);
+    else
+        mcp_call_fail(call, &err);
+    free_waiting(w);
+}
+
+void mcp_with_files(struct mcp_call *call, struct session *session,
+                    void (*then)(struct mcp_call *call, const char *session_id,
+                                 const struct files *files))
+{
+    struct waiting *w = calloc(1, sizeof(*w));
+    struct session_info info;
+    struct error err = {0};
+
+    session_info(session, &info);
+    if (w)
+        w->timer = loop_timer(mcp_host_of(call)->api->loop, look, w);
+    if (!w || !w->timer) {
+        free(w);
+        error_memory(&err);
+        mcp_call_fail(call, &err);
+        return;
+    }
+    w->call = call;
+    w->then = then;
+    (void)snprintf(w->session_id, sizeof(w->session_id), "%s", info.id);
+    call->user = w;
+    call->on_cancel = on_wait_cancel;
+    look(w);
+}
+
+static void begin(struct mcp_call *call, void (*then)(struct mcp_call *call, const char *session_id,
+                                                      const struct files *files))
+{
+    struct error err = {0};
+    struct session *session = mcp_session_need(call, &err);
+
+    if (session)
+        mcp_with_files(call, session, then);
+    else
+        mcp_call_fail(call, &err);
+}
+
+/* The path as the tool was given it. Models like to write it from the root on. */
+static int read_path(const struct mcp_call *call, char path[PATH_MAX], struct error *err)
+{
+    static const char root[] = "/workspace";
+    const char *given = json_string_value(json_object_get(call->arguments, "path"));
+
+    if (!given) {
+        path[0] = '\0';
+        return 0;
+    }
+    if (strncmp(given, root, strlen(root)) == 0 &&
+        (given[strlen(root)] == '/' || !given[strlen(root)])) {
+        given += strlen(root);
+        given += strspn(given, "/");
+    }
+    if (!*given) {
+        path[0] = '\0';
+        return 0;
+    }
+    if (files_path_check(given, strlen(given), path, err) < 0) {
+        error_wrap(err, "`path`");
+        return error_hint(err, "paths begin at /workspace, such as \"data/in.csv\"");
+    }
+    return 0;
+}
+
+/* --- reading --- */
+
+/* What a file is, by its first bytes. */
+static const char *picture_type(const char *head, size_t len)
+{
+    if (len >= 8 && memcmp(head, "\x89PNG\r\n\x1a\n", 8) == 0)
+        return "image/png";
+    if (len >= 3 && memcmp(head, "\xff\xd8\xff", 3) == 0)
+        return "image/jpeg";
+    if (len >= 6 && memcmp(head, "GIF8", 4) == 0)
+        return "image/gif";
+    if (len >= 12 && memcmp(head, "RIFF", 4) == 0 && memcmp(head + 8, "WEBP", 4) == 0)
+        return "image/webp";
+    return NULL;
+}
+
+struct reader {
+    int fd;
+    uint64_t size;
+    const char *picture; /* its type, or NULL */
+    bool is_text;
+};
+
+static int open_file(const struct files *files, const char *path, struct reader *r,
+                     struct error *err)
+{
+    struct files_entry entry;
+    char head[8 * KIB];
+    ssize_t n;
+
+    if (files_open(files, path, &r->fd, &entry, err) < 0)
+        return -1;
+    n = files_read(r->fd, 0, head, sizeof(head), err);
+    if (n < 0)
+        return -1;
+    r->size = entry.size;
+    r->picture = picture_type(head, (size_t)n);
+    r->is_text = !r->picture && !memchr(head, '\0', (size_t)n);
+    return 0;
+}
+
+/* A part of a text that comes in pieces. */
+struct page {
+    uint64_t from, at;
+    size_t limit;
+    bool has_more;
+    struct buf *out;
+};
+
+static int add_page(struct page *page, struct clean_text text, struct error *err)
+{
+    uint64_t begin = page->at < page->from ? page->from - page->at : 0;
+    size_t len, room = page->limit - page->out->len;
+
+    page->at += clean_len(text);
+    if (begin >= clean_len(text))
+        return 0;
+    len = clean_len(text) - (size_t)begin;
+    page->has_more |= len > room;
+    return buf_add(page->out, clean_data(text) + begin, len < room ? len : room, err);
+}
+
+/* The masker sees the file from its beginning, so that no page cuts a secret in two. */
+static int read_text(const struct mcp_host *host, const struct reader *r, struct page *page,
+                     struct error *err)
+{
+    struct run *run = run_new();
+    struct scrub *scrub = NULL;
+    char piece[PIECE];
+    uint64_t offset = 0;
+    ssize_t n = 1;
+    int result = run ? 0 : error_memory(err);
+
+    if (run)
+        run->masking = config_masking(host->api->config);
+    while (result == 0 && n > 0 && !page->has_more) {
+        n = files_read(r->fd, offset, piece, sizeof(piece), err);
+        if (n < 0)
+            result = -1;
+        else if (offset > SCANNED_MAX)
+            result = error_set(err, E_TOO_LARGE, "only the first %zu MB can be read this way",
+                               SCANNED_MAX / MIB);
+        else if (n > 0)
+            result = add_page(page, mask_stream(run, &scrub, piece, (size_t)n), err);
+        else
+            result = add_page(page, mask_stream_end(run, &scrub), err);
+        offset += n > 0 ? (uint64_t)n : 0;
+    }
+    if (result == 0 && run->error.code != E_NONE) {
+        error_copy(err, &run->error);
+        result = -1;
+    }
+    scrub_free(scrub);
+    run_free(run);
+    return result;
+}
+
+static int read_binary(const struct reader *r, struct buf *out, struct error *err)
+{
+    cleanup_free char *data = NULL;
+    size_t at = 0;
+
+    if (r->size > BINARY_MAX) {
+        error_set(err, E_TOO_LARGE, "the file is not text and has %" PRIu64 " bytes", r->size);
+        return error_hint(err, "read it with code and print only what you need");
+    }
+    data = malloc((size_t)r->size + 1);
+    if (!data)
+        return error_memory(err);
+    while (at < r->size) {
+        ssize_t n = files_read(r->fd, at, data + at, (size_t)r->size - at, err);
+
+        if (n < 0)
+            return -1;
+        if (n == 0)
+            break;
+        at += (size_t)n;
+    }
+    return base64_add(out, data, at, err);
+}
+
+json_t *mcp_file_contents(const struct mcp_host *host, const struct files *files, const char *path,
+                          const char *uri, struct error *err)
+{
+    cleanup(buf_done) struct buf data = {0};
+    struct page page = {.limit = READ_MAX, .out = &data};
+    struct reader r = {.fd = -1};
+    json_t *contents = NULL;
+
+    buf_init(&data, 2 * BINARY_MAX);
+    if (open_file(files, path, &r, err) == 0) {
+        if (r.is_text && read_text(host, &r, &page, err) == 0)
+            contents = json_pack("{s:s, s:s, s:o}", "uri", uri, "mimeType", "text/plain", "text",
+                                 json_text_string(buf_str(&data), data.len));
+        else if (!r.is_text && read_binary(&r, &data, err) == 0)
+            contents = json_pack("{s:s, s:s, s:o}", "uri", uri, "mimeType",
+                                 r.picture ? r.picture : "application/octet-stream", "blob",
+                                 json_stringn_nocheck(buf_str(&data), data.len));
+    }
+    close_fd(&r.fd);
+    return contents;
+}
+
+/* Back to the end of the last whole character. */
+static void trim_character(struct buf *text)
+{
+    for (size_t back = 1; back <= 3 && back < text->len; back++)
+        if (utf8_decode(text->data + text->len - back, back, NULL) == UTF8_PARTIAL) {
+            text->len -= back;
+            return;
+        }
+}
+
+static int answer_text(struct mcp_call *call, const struct reader *r, struct error *err)
+{
+    const json_t *offset = json_object_get(call->arguments, "offset");
+    const json_t *limit = json_object_get(call->arguments, "limit");
+    cleanup(buf_done) struct buf text = {0};
+    struct page page = {
+        .from = (uint64_t)json_integer_value(offset),
+        .limit = limit ? (size_t)json_integer_value(limit) : READ_DEFAULT,
+        .out = &text,
+    };
+
+    buf_init(&text, READ_MAX + KIB);
+    if (read_text(mcp_host_of(call), r, &page, err) < 0)
+        return -1;
+    if (page.has_more) {
+        trim_character(&text);
+        (void)buf_printf(&text, NULL,
+                         "\n[file] %" PRIu64 " bytes in all; read on with offset %" PRIu64 "\n",
+                         r->size, page.from + text.len);
+    } else if (!text.len) {
+        (void)buf_printf(&text, NULL, r->size ? "(nothing from that offset on)" : "(empty file)");
+    }
+    mcp_call_answer(call, mcp_text_result(buf_str(&text), text.len, false));
+    return 0;
+}
+
+static int answer_binary(struct mcp_call *call, const struct reader *r, const char *session_id,
+                         const char *path, struct error *err)
+{
+    cleanup(buf_done) struct buf data = {0}, uri = {0};
+    json_t *block, *content;
+
+    buf_init(&data, 2 * BINARY_MAX);
+    buf_init(&uri, MCP_URI_MAX);
+    if (read_binary(r, &data, err) < 0 || mcp_file_uri(session_id, path, &uri, err) < 0)
+        return -1;
+    content = json_stringn_nocheck(buf_str(&data), data.len);
+    if (r->picture)
+        block =
+            json_pack("{s:s, s:o, s:s}", "type", "image", "data", content, "mimeType", r->picture);
+    else
+        block = json_pack("{s:s, s:{s:s, s:s, s:o}}", "type", "resource", "resource", "uri",
+                          buf_str(&uri), "mimeType", "application/octet-stream", "blob", content);
+    mcp_call_answer(call, json_pack("{s:[o]}", "content", block));
+    return 0;
+}
+
+static void read_then(struct mcp_call *call, const char *session_id, const struct files *files)
+{
+    struct reader r = {.fd = -1};
+    struct error err = {0};
+    char path[PATH_MAX];
+    int result = read_path(call, path, &err);
+
+    if (result == 0)
+        result = open_file(files, path, &r, &err);
+    if (result == 0)
+        result = r.is_text ? answer_text(call, &r, &err)
+                           : answer_binary(call, &r, session_id, path, &err);
+    close_fd(&r.fd);
+    if (result < 0)
+        mcp_call_fail(call, &err);
+}
+
+static void read_file(struct mcp_call *call)
+{
+    begin(call, read_then);
+}
+
+/* --- writing --- */
+
+static int decode(const json_t *content, bool is_base64, struct buf *plain, struct error *err)
+{
+    const char *text = json_string_value(content);
+
+    buf_init(plain, MCP_MESSAGE_BYTES);
+    if (!is_base64)
+        return buf_add(plain, text, json_string_length(content), err);
+    if (base64_decode(plain, text, json_string_length(content), err) < 0) {
+        error_wrap(err, "`content`");
+        return error_hint(err, "for text leave `encoding` out");
+    }
+    return 0;
+}
+
+static int write_bytes(const struct files *files, const char *path, const struct buf *plain,
+                       struct error *err)
+{
+    const struct files_write_options options = {.makes_parents = true};
+    struct files_writer writer;
+
+    if (files_write_begin(&writer, files, path, &options, err) < 0)
+        return -1;
+    if (files_write_feed(&writer, buf_str(plain), plain->len, err) < 0) {
+        files_write_abort(&writer);
+        return -1;
+    }
+    return files_write_commit(&writer, err);
+}
+
+/* Written down before it is done. */
+static int write_down(const struct mcp_call *call, const char *session_id, const char *path,
+                      const struct buf *plain, struct error *err)
+{
+    const struct mcp_host *host = mcp_host_of(call);
+    uint8_t digest[SHA256_BYTES];
+    const struct witness_file event = {.event = "write",
+                                       .owner = call->owner,
+                                       .session = session_id,
+                                       .path = path,
+                                       .bytes = plain->len,
+                                       .digest = digest};
+
+    sha256(buf_str(plain), plain->len, digest);
+    return witness_file(host->api->witness, &event, err);
+}
+
+static void tell_written(const struct mcp_call *call, const char *session_id, const char *path)
+{
+    cleanup(buf_done) struct buf uri = {0};
+
+    buf_init(&uri, MCP_URI_MAX);
+    if (mcp_file_uri(session_id, path, &uri, NULL) == 0)
+        mcp_server_updated(call->server, call->owner, buf_str(&uri));
+    mcp_server_changed_for(call->server, call->owner, MCP_RESOURCES);
+}
+
+static void write_then(struct mcp_call *call, const char *session_id, const struct files *files)
+{
+    const char *encoding = json_string_value(json_object_get(call->arguments, "encoding"));
+    cleanup(buf_done) struct buf plain = {0};
+    struct error err = {0};
+    char path[PATH_MAX], said[PATH_MAX + 128];
+    json_t *result;
+
+    if (read_path(call, path, &err) < 0 ||
+        decode(json_object_get(call->arguments, "content"),
+               encoding && strcmp(encoding, "base64") == 0, &plain, &err) < 0 ||
+        write_down(call, session_id, path, &plain, &err) < 0 ||
+        write_bytes(files, path, &plain, &err) < 0) {
+        mcp_call_fail(call, &err);
+        return;
+    }
+    tell_written(call, session_id, path);
+    (void)snprintf(said, sizeof(said), "wrote %zu bytes to /workspace/%s in session %s", plain.len,
+                   path, session_id);
+    result = mcp_text_result(said, strlen(said), false);
+    if (mcp_result_has_links(call))
+        (void)json_object_set_new(result, "structuredContent",
+                                  json_pack("{s:o, s:I, s:s}", "path",
+                                            json_text_string(path, strlen(path)), "size",
+                                            (json_int_t)plain.len, "session_id", session_id));
+    mcp_call_answer(call, result);
+}
+
+static void write_file(struct mcp_call *call)
+{
+    begin(call, write_then);
+}
+
+/* --- listing --- */
+
+static void list_then(struct mcp_call *call, const char *session_id, const struct files *files)
+{
+    const struct mcp_host *host = mcp_host_of(call);
+    const struct files_page page = {.limit = LIST_MAX};
+    cleanup(files_list_done) struct files_list list = {0};
+    cleanup(buf_done) struct buf text = {0};
+    struct error err = {0};
+    char path[PATH_MAX];
+    json_t *result, *structured;
+
+    (void)session_id;
+    buf_init(&text, MIB);
+    if (read_path(call, path, &err) < 0 || files_list(files, path, &page, &list, &err) < 0) {
+        mcp_call_fail(call, &err);
+        return;
+    }
+    for (size_t i = 0; i < list.count; i++)
+        if (mcp_add_name(host, list.entries[i].path, &text) < 0 ||
+            buf_printf(&text, NULL,
+                       list.entries[i].kind == FILES_DIRECTORY ? "/\n" : " (%" PRIu64 " bytes)\n",
+                       list.entries[i].size) < 0)
+            break;
+    if (list.has_more || list.is_partial)
+        (void)buf_printf(&text, NULL, "… and more: give `path`, a directory of these\n");
+    if (!text.len)
+        (void)buf_add_str(&text, "(no files)", NULL);
+    result = mcp_text_result(buf_str(&text), text.len, false);
+    if (mcp_result_has_links(call)) {
+        structured = api_files_json(&list);
+        mcp_mask_names(host, json_object_get(structured, "files"));
+        (void)json_object_set_new(result, "structuredContent", structured);
+    }
+    mcp_call_answer(call, result);
+}
+
+static void list_files(struct mcp_call *call)
+{
+    begin(call, list_then);
+}
+
+/* clang-format off */
+static const struct schema_field read_fields[] = {
+    {"path", SCHEMA_STRING, .is_required = true, .max_len = 4096, .example = "\"data/in.csv\"",
+     .help = "path below /workspace"},
+    {"offset", SCHEMA_INTEGER, .min = 0, .max = 1e12, .example = "0", .help = "first byte"},
+    {"limit", SCHEMA_INTEGER, .min = 1, .max = READ_MAX, .example = "10000",
+     .help = "most bytes (default 32768)"},
+    MCP_SESSION_FIELD,
+    {0},
+};
+
+static const struct schema_field write_fields[] = {
+    {"path", SCHEMA_STRING, .is_required = true, .max_len = 4096, .example = "\"data/in.csv\"",
+     .help = "path below /workspace; directories are created"},
+    {"content", SCHEMA_STRING, .is_required = true, .example = "\"a,b\\n1,2\\n\"",
+     .help = "the whole file"},
+    {"encoding", SCHEMA_STRING, .choices = "utf-8,base64", .example = "\"base64\"",
+     .help = "encoding of content (default utf-8)"},
+    MCP_SESSION_FIELD,
+    {0},
+};
+
+static const struct schema_field list_fields[] = {
+    {"path", SCHEMA_STRING, .max_len = 4096, .example = "\"data\"",
+     .help = "a directory; all of /workspace without it"},
+    MCP_SESSION_FIELD,
+    {0},
+};
+
+const struct mcp_tool mcp_tool_read = {
+    .name = "read_file",
+    .title = "Read a file",
+    .description = "Read a file of the session's /workspace: text in pages, pictures as images.",
+    .input = read_fields,
+    .hints = MCP_READ_ONLY,
+    .call = read_file,
+};
+
+const struct mcp_tool mcp_tool_write = {
+    .name = "write_file",
+    .title = "Write a file",
+    .description = "Write a file into the session's /workspace, replacing an existing one.",
+    .input = write_fields,
+    .hints = MCP_DESTRUCTIVE | MCP_IDEMPOTENT,
+    .call = write_file,
+};
+
+const struct mcp_tool mcp_tool_list = {
+    .name = "list_files",
+    .title = "List files",
+    .description = "List the files of the session's /workspace with their sizes.",
+    .input = list_fields,
+    .hints = MCP_READ_ONLY,
+    .call = list_files,
+};
+/* clang-format on */

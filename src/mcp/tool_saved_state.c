@@ -1,0 +1,256 @@
+/* Refactoring sessions: work that goes on over several runs, and survives all of them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/json.h"
+#include "base/task.h"
+#include "mcp/tools.h"
+#include "admit/tokens.h"
+
+/* What one answer may have: a state in escapes, twice over. */
+#define ANSWER_MAX (16 * MIB)
+
+/* --- shared with the other tools of this kind --- */
+
+struct store *mcp_kept(const struct mcp_call *call, struct error *err)
+{
+    return api_kept(mcp_host_of(call)->api, err);
+}
+
+const char *mcp_kept_owner(const struct mcp_call *call)
+{
+    return mcp_host_of(call)->is_pipe ? TOKEN_FIRST : call->caller->keeper;
+}
+
+/* What was kept was a stranger's text, and is masked as a whole: a name beside a value says what
+ * that is. Where a label breaks the JSON there is the text alone. */
+static json_t *masked_result(struct mcp_call *call, const char *text, size_t len, bool is_error)
+{
+    static const struct json_text_limits limits = {
+        .bytes = ANSWER_MAX, .depth = 200, .allows_nul = true};
+    json_t *result = mcp_text_result(text, len, is_error), *object = NULL;
+
+    if (mcp_result_has_links(call) && json_text_load(text, len, &limits, &object, NULL) == 0)
+        (void)json_object_set_new(result, "structuredContent", object);
+    return result;
+}
+
+json_t *mcp_object_result(struct mcp_call *call, json_t *object, bool is_error)
+{
+    cleanup(buf_done) struct buf text = {0};
+    cleanup_free char *masked = NULL;
+    size_t len = 0;
+
+    buf_init(&text, ANSWER_MAX);
+    if (json_text_dump(object, JSON_TEXT_COMPACT, &text, NULL) == 0)
+        masked = mcp_mask(mcp_host_of(call), buf_str(&text), text.len, &len);
+    json_decref(object);
+    return masked ? masked_result(call, masked, len, is_error) : NULL;
+}
+
+/* A state may be a MiB of anything: it is written and masked a few milliseconds at a time. */
+struct masking {
+    struct mcp_call *call;
+    json_t *object, *result;
+    bool is_error;
+    struct task task;
+};
+
+static void mask(void *arg)
+{
+    struct masking *m = arg;
+
+    m->result = mcp_object_result(m->call, json_incref(m->object), m->is_error);
+}
+
+static void free_masking(struct masking *m)
+{
+    json_decref(m->object);
+    json_decref(m->result);
+    free(m);
+}
+
+static void on_masked(void *arg)
+{
+    struct masking *m = arg;
+    struct mcp_call *call = m->call;
+    struct error err = {0};
+
+    call->on_cancel = NULL;
+    if (m->result) {
+        mcp_call_answer(call, json_incref(m->result));
+    } else {
+        error_set(&err, E_SYSTEM, "the answer could not be masked");
+        mcp_call_fail(call, &err);
+    }
+    free_masking(m);
+}
+
+static void on_cancel(struct mcp_call *call)
+{
+    struct masking *m = call->user;
+
+    (void)task_end(&m->task);
+    free_masking(m);
+}
+
+static void answer(struct mcp_call *call, json_t *object, bool is_error)
+{
+    static const struct task_steps steps = {.work = mask, .done = on_masked};
+    struct masking *m = calloc(1, sizeof(*m));
+    struct error err = {0};
+
+    if (!m) {
+        json_decref(object);
+        error_memory(&err);
+        mcp_call_fail(call, &err);
+        return;
+    }
+    *m = (struct masking){.call = call,
+                          .object = object,
+                          .is_error = is_error,
+                          .task.line = call->caller ? &call->caller->line : NULL};
+    call->user = m;
+    call->on_cancel = on_cancel;
+    task_begin(&m->task, mcp_host_of(call)->api->loop, &steps, m);
+}
+
+void mcp_answer_object(struct mcp_call *call, json_t *object)
+{
+    answer(call, object, false);
+}
+
+void mcp_answer_error(struct mcp_call *call, struct error *err)
+{
+    json_t *object =
+        json_pack("{s:s, s:s, s:s}", "status", "error", "code", error_code_name(err->code), "error",
+                  err->message ? err->message : "out of memory");
+
+    if (err->hint)
+        (void)json_object_set_new(object, "hint", json_string(err->hint));
+    error_done(err);
+    answer(call, object, true);
+}
+
+/* --- the tools --- */
+
+void mcp_answer_kept(struct mcp_call *call, kept_fn fn)
+{
+    const struct kept kept = {mcp_host_of(call)->api->kept, mcp_kept_owner(call), UINT32_MAX};
+    struct error err = {0};
+    json_t *value = NULL;
+
+    if (fn(&kept, call->arguments, &value, &err) < 0)
+        mcp_answer_error(call, &err);
+    else
+        mcp_answer_object(call, value);
+}
+
+static void create_work(struct mcp_call *call)
+{
+    mcp_answer_kept(call, kept_state_create);
+}
+
+static void save_work(struct mcp_call *call)
+{
+    mcp_answer_kept(call, kept_state_save);
+}
+
+static void load_work(struct mcp_call *call)
+{
+    mcp_answer_kept(call, kept_state_load);
+}
+
+static void list_work(struct mcp_call *call)
+{
+    mcp_answer_kept(call, kept_state_list);
+}
+
+static void delete_work(struct mcp_call *call)
+{
+    mcp_answer_kept(call, kept_state_delete);
+}
+
+/* clang-format off */
+#define NAME_FIELD                                                                                 \
+    {"session_id", SCHEMA_STRING, .is_required = true, .max_len = STORE_NAME_MAX,                  \
+     .example = "\"rename-api\"", .help = "its name"}
+
+static const struct schema_field create_fields[] = {
+    {"session_name", SCHEMA_STRING, .is_required = true, .max_len = STORE_NAME_MAX,
+     .example = "\"rename-api\"", .help = "letters, digits, _ - and ."},
+    {"description", SCHEMA_STRING, .max_len = 4096, .example = "\"rename the API\"",
+     .help = "what it is about"},
+    {0},
+};
+
+static const struct schema_field save_fields[] = {
+    NAME_FIELD,
+    {"state", SCHEMA_OBJECT, .is_required = true, .example = "{\"done\": [\"a.py\"]}",
+     .help = "all that the next step needs, up to 1 MiB"},
+    {"version", SCHEMA_INTEGER, .min = 0, .max = 1e15, .example = "3",
+     .help = "the version it was made from: refused if there is a newer one"},
+    {0},
+};
+
+static const struct schema_field load_fields[] = {
+    NAME_FIELD,
+    {"version", SCHEMA_INTEGER, .min = 1, .max = 1e15, .example = "3",
+     .help = "an earlier one; without it, the last"},
+    {0},
+};
+
+static const struct schema_field name_fields[] = {
+    NAME_FIELD,
+    {0},
+};
+
+static const struct schema_field no_fields[] = {
+    {0},
+};
+
+const struct mcp_tool mcp_tool_work_create = {
+    .name = "create_refactoring_session",
+    .title = "Begin resumable work",
+    .description = "Begin work whose state is kept, by its name, until it is deleted.",
+    .input = create_fields,
+    .hints = MCP_IDEMPOTENT,
+    .call = create_work,
+};
+
+const struct mcp_tool mcp_tool_work_save = {
+    .name = "save_session_state",
+    .title = "Save state",
+    .description = "Save the state of a refactoring session; earlier ones stay as its history.",
+    .input = save_fields,
+    .call = save_work,
+};
+
+const struct mcp_tool mcp_tool_work_load = {
+    .name = "load_session_state",
+    .title = "Load state",
+    .description = "The saved state of a refactoring session, and its history.",
+    .input = load_fields,
+    .hints = MCP_READ_ONLY,
+    .call = load_work,
+};
+
+const struct mcp_tool mcp_tool_work_list = {
+    .name = "list_sessions",
+    .title = "Refactoring sessions",
+    .description = "The refactoring sessions there are.",
+    .input = no_fields,
+    .hints = MCP_READ_ONLY,
+    .call = list_work,
+};
+
+const struct mcp_tool mcp_tool_work_delete = {
+    .name = "delete_session",
+    .title = "Delete resumable work",
+    .description = "Delete a refactoring session with its history.",
+    .input = name_fields,
+    .hints = MCP_DESTRUCTIVE,
+    .call = delete_work,
+};
+/* clang-format on */

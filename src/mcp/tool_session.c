@@ -1,0 +1,401 @@
+/* Sessions: which one a call means, and the tools that look at, stop, restart and copy them. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "mcp/tools.h"
+
+struct mcp_host *mcp_host_of(const struct mcp_call *call)
+{
+    return mcp_server_user(call->server);
+}
+
+/* --- opening --- */
+
+/* Tools that do not list it refuse it by name; some of other systems take what comes. */
+static const json_t *asked_net(const struct mcp_call *call)
+{
+    const json_t *net = json_object_get(call->arguments, "net"), *item;
+    size_t i;
+
+    if (!json_is_array(net))
+        return NULL;
+    json_array_foreach(net, i, item)
+    {
+        if (!json_is_string(item))
+            return NULL;
+    }
+    return net;
+}
+
+int mcp_ask_net(const struct mcp_call *call, struct run_request *asked, struct error *err)
+{
+    const json_t *net = asked_net(call), *item;
+    size_t i;
+
+    asked->has_net = net != NULL;
+    json_array_foreach(net, i, item)
+    {
+        if (run_request_add(&asked->net, json_string_value(item), err) < 0)
+            return -1;
+    }
+    return 0;
+}
+
+struct admission mcp_admission(const struct mcp_call *call)
+{
+    const struct mcp_host *host = mcp_host_of(call);
+    struct admission admission = api_admission(host->api, call->caller);
+
+    admission.granted = host->granted;
+    admission.keeper = mcp_kept_owner(call);
+    return admission;
+}
+
+static int open_session(struct mcp_call *call, const char *name, const char *profile, bool is_own,
+                        struct session **ret_session, struct error *err)
+{
+    const struct mcp_host *host = mcp_host_of(call);
+    const struct config *config = host->api->config;
+    const struct admission admission = mcp_admission(call);
+    cleanup(run_request_done) struct run_request asked = {.profile = profile};
+    struct session_options options = {
+        .name = name,
+        .owner = call->owner,
+        .idle_ms = (uint64_t)(config->session_idle_s * 1000),
+        .lifetime_ms = (uint64_t)(config->session_lifetime_s * 1000),
+    };
+
+    if (is_own && host->is_pipe)
+        options.idle_ms = options.lifetime_ms = 0; /* it ends with the pipe */
+    if (mcp_ask_net(call, &asked, err) < 0)
+        return -1;
+    return admit_session(&admission, &asked, host->api->sessions, &options, ret_session, err);
+}
+
+/* What a session was opened with stays. */
+static int refuse_net(const struct mcp_call *call, struct error *err)
+{
+    if (json_array_size(asked_net(call)) == 0)
+        return 0;
+    error_set(err, E_INVALID, "`net`: the hosts of a session are chosen when it is opened");
+    return error_hint(err, "session_id \"new\" opens one with these");
+}
+
+/* The peer's own, by its id: it may have ended since. */
+struct own {
+    char id[32];
+};
+
+static int own_session(struct mcp_call *call, bool opens, struct session **ret_session,
+                       const char **ret_note, struct error *err)
+{
+    struct own *own = mcp_peer_user(call->peer);
+    struct session_info info;
+
+    *ret_session = NULL;
+    if (!own) {
+        own = calloc(1, sizeof(*own));
+        if (!own)
+            return error_memory(err);
+        mcp_peer_set_user(call->peer, own);
+    }
+    if (*own->id)
+        *ret_session = sessions_find(mcp_host_of(call)->api->sessions, call->owner, own->id, NULL);
+    if (*ret_session && refuse_net(call, err) < 0)
+        return -1;
+    if (*ret_session || !opens)
+        return 0;
+    if (*own->id)
+        *ret_note = "the session of this connection had ended; this is a new one, without the "
+                    "variables and files of the earlier one";
+    if (open_session(call, NULL, NULL, true, ret_session, err) < 0)
+        return -1;
+    session_info(*ret_session, &info);
+    (void)snprintf(own->id, sizeof(own->id), "%s", info.id);
+    return 0;
+}
+
+void mcp_session_end(struct mcp_peer *peer)
+{
+    struct own *own = mcp_peer_user(peer);
+    const struct mcp_host *host = mcp_server_user(mcp_peer_server(peer));
+    struct session *session = NULL;
+
+    if (own && *own->id)
+        session = sessions_find(host->api->sessions, mcp_peer_owner(peer), own->id, NULL);
+    if (session)
+        session_close(session, "its connection was closed");
+    free(own);
+}
+
+/* --- which one --- */
+
+static struct session *find_session(struct mcp_call *call, const char *id, struct error *err)
+{
+    struct session *session =
+        sessions_find(mcp_host_of(call)->api->sessions, call->owner, id, NULL);
+
+    if (!session) {
+        error_set(err, E_NOT_FOUND,
+                  "there is no session with that `session_id`; it may have ended");
+        error_hint(err, "idle sessions end after a while; execute_python_code with "
+                        "session_id \"new\" opens one");
+    }
+    return session;
+}
+
+int mcp_session_pick(struct mcp_call *call, bool opens, struct session **ret_session,
+                     const char **ret_note, struct error *err)
+{
+    const char *id = json_string_value(json_object_get(call->arguments, "session_id"));
+
+    *ret_session = NULL;
+    if (id && strcmp(id, "new") == 0 && opens) {
+        *ret_note = "a new session: pass its session_id to continue in it";
+        return open_session(call, NULL, NULL, false, ret_session, err);
+    }
+    if (id) {
+        *ret_session = find_session(call, id, err);
+        return *ret_session ? refuse_net(call, err) : -1;
+    }
+    if (call->era == MCP_MODERN || !call->peer)
+        return 0;
+    return own_session(call, opens, ret_session, ret_note, err);
+}
+
+int mcp_session_by_name(struct mcp_call *call, const char *name, const char *profile,
+                        struct session **ret_session, struct error *err)
+{
+    *ret_session = sessions_find(mcp_host_of(call)->api->sessions, call->owner, name, NULL);
+    if (*ret_session)
+        return 0;
+    return open_session(call, name, profile, false, ret_session, err);
+}
+
+struct session *mcp_session_need(struct mcp_call *call, struct error *err)
+{
+    struct session *session = NULL;
+    const char *note;
+
+    if (mcp_session_pick(call, true, &session, &note, err) < 0)
+        return NULL;
+    if (!session) {
+        error_set(err, E_INVALID, "the field `session_id` is missing");
+        error_hint(err, "execute_python_code with session_id \"new\" opens a session and says its "
+                        "id");
+    }
+    return session;
+}
+
+/* --- status --- */
+
+static void answer_session(struct mcp_call *call, struct session *session, const char *said)
+{
+    static const char *const states[] = {
+        [SESSION_STARTING] = "starting", [SESSION_IDLE] = "idle", [SESSION_BUSY] = "running code"};
+    cleanup(buf_done) struct buf text = {0};
+    struct session_info info;
+    json_t *result;
+
+    buf_init(&text, 4 * KIB);
+    session_info(session, &info);
+    (void)buf_printf(
+        &text, NULL,
+        "%ssession %s: %s, %llu call(s) done, %zu waiting; profile %s; python and bash "
+        "share /workspace",
+        said, info.id, states[info.state], (unsigned long long)info.cells, info.waiting,
+        info.profile);
+    if (info.idle_limit_ms)
+        (void)buf_printf(&text, NULL, "; ends after %llu s of rest",
+                         (unsigned long long)(info.idle_limit_ms / 1000));
+    result = mcp_text_result(buf_str(&text), text.len, false);
+    if (mcp_result_has_links(call))
+        (void)json_object_set_new(result, "structuredContent", api_session_json(session));
+    mcp_call_answer(call, result);
+}
+
+static void show_status(struct mcp_call *call)
+{
+    struct session *session = NULL;
+    const char *note = NULL;
+    struct error err = {0};
+
+    if (mcp_session_pick(call, false, &session, &note, &err) < 0)
+        mcp_call_fail(call, &err);
+    else if (session)
+        answer_session(call, session, "");
+    else
+        mcp_call_answer_text(call,
+                             "python and bash are available; there is no session yet: the first "
+                             "call of execute_python_code or execute_bash_code opens one",
+                             false);
+}
+
+static void interrupt(struct mcp_call *call)
+{
+    struct error err = {0};
+    struct session *session = mcp_session_need(call, &err);
+
+    if (!session)
+        mcp_call_fail(call, &err);
+    else
+        mcp_call_answer_text(call,
+                             session_interrupt(session) ? "interrupted; variables and files stay"
+                                                        : "nothing was running",
+                             false);
+}
+
+static void restart(struct mcp_call *call)
+{
+    const char *language = json_string_value(json_object_get(call->arguments, "language"));
+    struct error err = {0};
+    struct session *session = mcp_session_need(call, &err);
+    bool is_bash = language && strcmp(language, "bash") == 0;
+
+    if (!session || session_restart(session, is_bash ? RUN_BASH : RUN_PYTHON, &err) < 0)
+        mcp_call_fail(call, &err);
+    else
+        answer_session(call, session,
+                       is_bash ? "bash was restarted: its variables are lost, files stay; "
+                               : "python was restarted: its variables are lost, files stay; ");
+}
+
+/* --- copies --- */
+
+/* The copy is made whether somebody waits for it or not. */
+struct copying {
+    struct mcp_call *call; /* NULL: it was cancelled */
+};
+
+static void on_copy_cancel(struct mcp_call *call)
+{
+    struct copying *copying = call->user;
+
+    copying->call = NULL;
+}
+
+static void answer_copies(struct mcp_call *call, const struct session_copied *copied)
+{
+    cleanup(buf_done) struct buf text = {0};
+    json_t *ids = json_array(), *result;
+
+    buf_init(&text, 64 * KIB);
+    (void)buf_printf(&text, NULL, "%zu %s of the session, each with its variables and files:",
+                     copied->n_sessions, copied->n_sessions == 1 ? "copy" : "copies");
+    for (size_t i = 0; i < copied->n_sessions; i++) {
+        struct session_info info;
+
+        session_info(copied->sessions[i], &info);
+        (void)buf_printf(&text, NULL, " %s", info.id);
+        (void)json_array_append_new(ids, json_string(info.id));
+    }
+    if (copied->lost)
+        (void)buf_printf(&text, NULL, "; %s are not in them", copied->lost);
+    result = mcp_text_result(buf_str(&text), text.len, false);
+    if (mcp_result_has_links(call))
+        (void)json_object_set_new(result, "structuredContent",
+                                  json_pack("{s:O}", "session_ids", ids));
+    json_decref(ids);
+    mcp_call_answer(call, result);
+}
+
+static void on_copied(void *user, const struct session_copied *copied)
+{
+    struct copying *copying = user;
+    struct mcp_call *call = copying->call;
+    struct error err = {0};
+
+    free(copying);
+    if (!call)
+        return;
+    if (copied->err->code == E_NONE) {
+        answer_copies(call, copied);
+        return;
+    }
+    error_copy(&err, copied->err);
+    mcp_call_fail(call, &err);
+}
+
+static void fork_session(struct mcp_call *call)
+{
+    const json_t *n = json_object_get(call->arguments, "n");
+    struct copying *copying = calloc(1, sizeof(*copying));
+    struct session_options options = {.max_own = admission_max_sessions(call->caller)};
+    struct session_info info;
+    struct error err = {0};
+    struct session *session = mcp_session_need(call, &err);
+
+    if (session && copying) {
+        session_info(session, &info);
+        options.idle_ms = info.idle_limit_ms;
+        options.lifetime_ms = info.lifetime_ms;
+        copying->call = call;
+        call->user = copying;
+        call->on_cancel = on_copy_cancel;
+        if (session_fork(session, n ? (size_t)json_integer_value(n) : 1, &options, on_copied,
+                         copying, &err) == 0)
+            return;
+    }
+    if (err.code == E_NONE)
+        error_memory(&err);
+    free(copying);
+    call->on_cancel = NULL;
+    mcp_call_fail(call, &err);
+}
+
+/* clang-format off */
+static const struct schema_field session_fields[] = {
+    MCP_SESSION_FIELD,
+    {0},
+};
+
+static const struct schema_field restart_fields[] = {
+    {"language", SCHEMA_STRING, .choices = "python,bash", .example = "\"python\"",
+     .help = "python (default) or bash"},
+    MCP_SESSION_FIELD,
+    {0},
+};
+
+static const struct schema_field fork_fields[] = {
+    {"n", SCHEMA_INTEGER, .min = 1, .max = 64, .example = "2", .help = "number of copies (default 1)"},
+    MCP_SESSION_FIELD,
+    {0},
+};
+
+const struct mcp_tool mcp_tool_status = {
+    .name = "get_kernel_status",
+    .title = "Kernel status",
+    .description = "Whether the session's kernels are busy, idle or gone.",
+    .input = session_fields,
+    .hints = MCP_READ_ONLY,
+    .call = show_status,
+};
+
+const struct mcp_tool mcp_tool_interrupt = {
+    .name = "interrupt",
+    .title = "Interrupt",
+    .description = "Stop the code that runs in the session, as Ctrl-C does. Variables stay.",
+    .input = session_fields,
+    .hints = MCP_IDEMPOTENT,
+    .call = interrupt,
+};
+
+const struct mcp_tool mcp_tool_restart = {
+    .name = "restart_kernel",
+    .title = "Restart a kernel",
+    .description = "Start the Python or Bash kernel anew: its variables are lost, files stay.",
+    .input = restart_fields,
+    .hints = MCP_DESTRUCTIVE | MCP_IDEMPOTENT,
+    .call = restart,
+};
+
+const struct mcp_tool mcp_tool_fork = {
+    .name = "fork_session",
+    .title = "Fork a session",
+    .description = "Copy the session, Python variables and files included, into n new ones, in "
+                   "milliseconds: to try several ways from the same point.",
+    .input = fork_fields,
+    .call = fork_session,
+};
+/* clang-format on */

@@ -1,0 +1,95 @@
+/* undo_run: takes back what a run changed in directories granted for writing. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "mcp/tools.h"
+#include "api/undo.h"
+
+/* A model reads that much; the counts say how much more there is. */
+#define LISTED_MAX 50
+
+struct undoing {
+    struct mcp_call *call; /* NULL: it was cancelled */
+};
+
+static void on_cancel(struct mcp_call *call)
+{
+    struct undoing *undoing = call->user;
+
+    undoing->call = NULL;
+}
+
+static void cut(json_t *list)
+{
+    while (json_array_size(list) > LISTED_MAX)
+        (void)json_array_remove(list, json_array_size(list) - 1);
+}
+
+static void on_undone(void *user, json_t *answer, struct error *err)
+{
+    struct undoing *undoing = user;
+    struct mcp_call *call = undoing->call;
+
+    free(undoing);
+    if (!call)
+        return;
+    if (!answer) {
+        mcp_call_fail(call, err);
+        return;
+    }
+    cut(json_object_get(answer, "done"));
+    cut(json_object_get(answer, "conflicts"));
+    mcp_answer_object(call, json_incref(answer));
+}
+
+static void undo(struct mcp_call *call)
+{
+    const struct mcp_host *host = mcp_host_of(call);
+    const char *run = json_string_value(json_object_get(call->arguments, "run_id"));
+    const struct undo_wish wish = {
+        .run = run ? run : "",
+        .keeper = mcp_kept_owner(call),
+        .who = call->caller ? call->caller->name : NULL,
+        .is_dry = json_is_true(json_object_get(call->arguments, "dry_run")),
+        .config = host->api->config,
+        .witness = host->api->witness,
+        .is_checked = true,
+        .granted = host->is_pipe ? host->granted : NULL,
+    };
+    struct undoing *undoing = calloc(1, sizeof(*undoing));
+    struct error err = {0};
+
+    /* The one client of a pipe has what the command line grants. */
+    if (undoing && !host->is_pipe && !call->caller->rights.has_grants) {
+        error_set(&err, E_DENIED, "this token may not use directories of the host");
+    } else if (undoing) {
+        undoing->call = call;
+        call->user = undoing;
+        call->on_cancel = on_cancel;
+        if (undo_start(host->api->loop, &wish, on_undone, undoing, &err) == 0)
+            return;
+    }
+    if (err.code == E_NONE)
+        error_memory(&err);
+    free(undoing);
+    call->on_cancel = NULL;
+    mcp_call_fail(call, &err);
+}
+
+/* clang-format off */
+static const struct schema_field undo_fields[] = {
+    {"run_id", SCHEMA_STRING, .is_required = true, .max_len = 64, .example = "\"run_…\""},
+    {"dry_run", SCHEMA_BOOLEAN, .help = "only report"},
+    {0},
+};
+
+const struct mcp_tool mcp_tool_undo = {
+    .name = "undo_run",
+    .title = "Undo a run",
+    .description = "Take back what a run changed in writable directories.",
+    .input = undo_fields,
+    .hints = MCP_DESTRUCTIVE,
+    .call = undo,
+};
+/* clang-format on */

@@ -1,0 +1,159 @@
+/* Belljar's own tools, resources and prompts for MCP: one host for all transports of a process.
+ *
+ * A legacy peer has a session of its own, opened when it is first needed and ended with the peer;
+ * other sessions are named by `session_id`. In the modern era a call without one runs in a fresh
+ * sandbox. Runs go the way of the HTTP API (api/job.h): the same queue, limits, masking and
+ * accounting.
+ */
+#pragma once
+
+#include "api/api.h"
+#include "mcp/mcp.h"
+#include "mcp/call.h"
+#include "calls/stored.h"
+
+#define MCP_TOOLS_MAX 32
+
+/* A path with each byte escaped, and what stands in front of it. */
+#define MCP_URI_MAX ((size_t)5 * PATH_MAX)
+
+struct mcp_host {
+    struct api *api;
+    struct mcp_server *server;
+    const struct run *granted; /* whose directories every sandbox gets; NULL: none */
+    bool is_pipe;              /* one client, who owns this process: his session has no clocks */
+
+    const struct mcp_tool *listed[MCP_TOOLS_MAX + 1];
+    const struct mcp_tool *unlisted[MCP_TOOLS_MAX + 1];
+};
+
+/* `compat` is the setting mcp_compat. The caller fills in api, granted and is_pipe before. */
+int mcp_host_open(struct mcp_host *host, const char *compat, struct error *err);
+void mcp_host_close(struct mcp_host *host); /* when its peers are gone */
+
+/* --- shared by the tools --- */
+
+struct mcp_host *mcp_host_of(const struct mcp_call *call);
+
+/* The session that a call names, or that it has without naming one. NULL and no error: none, as a
+ * modern call without a name has. `opens`: one that is not there yet is opened. */
+int mcp_session_pick(struct mcp_call *call, bool opens, struct session **ret_session,
+                     const char **ret_note, struct error *err);
+
+/* The same for tools that need one. */
+struct session *mcp_session_need(struct mcp_call *call, struct error *err);
+
+/* By a name of the client's own, opened where there is none. */
+int mcp_session_by_name(struct mcp_call *call, const char *name, const char *profile,
+                        struct session **ret_session, struct error *err);
+
+void mcp_session_end(struct mcp_peer *peer);
+
+/* Puts the hosts that the call asks for (`net`, an array of strings) into the request. Without the
+ * argument it has what the command gave; with it, those alone. */
+int mcp_ask_net(const struct mcp_call *call, struct run_request *asked, struct error *err);
+
+/* For requests of this call: all that `belljar mcp` was given is granted to a sandbox. */
+struct admission mcp_admission(const struct mcp_call *call);
+
+/* Runs the code and answers with `answer`, which makes the result of it. */
+struct mcp_program {
+    const char *code;
+    size_t len;
+    enum run_language language;
+    const char *profile; /* of a fresh run; NULL: that of the settings */
+    bool has_timeout;
+    double timeout_s;
+    bool masks_all;          /* personal data, too */
+    struct session *session; /* NULL: a fresh sandbox */
+    const char *note;        /* for the reader of the result; it lives as long as the program */
+    json_t *(*answer)(struct mcp_call *call, const struct run *run, const char *note);
+};
+
+void mcp_run(struct mcp_call *call, const struct mcp_program *program);
+
+/* A cell of the session that the call means; its code is the argument of that name. */
+void mcp_run_cell(struct mcp_call *call, const char *argument, enum run_language language);
+
+/* --- results (mcp_result.c) --- */
+
+/* What a model reads, what a program reads, pictures, and links to files. */
+json_t *mcp_result(struct mcp_call *call, const struct run *run, const char *note);
+
+/* Adds what the model reads of it to `out`. */
+int mcp_result_text(const struct mcp_host *host, const struct run *run, const char *note,
+                    struct buf *out);
+
+/* {"content":[{"type":"text",…}]} */
+json_t *mcp_text_result(const char *text, size_t len, bool is_error);
+
+/* Whether the client knows links to resources and structured content (2025-06-18). */
+bool mcp_result_has_links(const struct mcp_call *call);
+
+/* "belljar://sessions/…/files/…" */
+int mcp_file_uri(const char *session_id, const char *path, struct buf *out, struct error *err);
+
+/* A program's text that reached us beside its streams, masked as those are. The caller frees it;
+ * NULL: out of memory, or the masker failed. */
+char *mcp_mask(const struct mcp_host *host, const char *text, size_t len, size_t *ret_len);
+
+/* Caches and settings of programs, which nobody asked about. */
+bool mcp_is_hidden(const char *path);
+
+/* Names of files are a program's words as well: adds one as text of one line, masked. */
+int mcp_add_name(const struct mcp_host *host, const char *path, struct buf *out);
+
+/* The same for the `path` of each object in the list. */
+void mcp_mask_names(const struct mcp_host *host, json_t *list);
+
+/* --- what outlives runs (mcp_tool_work.c) --- */
+
+/* The store, or NULL and an error where there is no place for one. */
+struct store *mcp_kept(const struct mcp_call *call, struct error *err);
+
+/* Whose things a call finds there. The one client of a pipe is the user himself, as the holder of a
+ * server's first token is. */
+const char *mcp_kept_owner(const struct mcp_call *call);
+
+/* A result that is the object, as text and in structure, masked. Takes it. NULL: the masker failed.
+ */
+json_t *mcp_object_result(struct mcp_call *call, json_t *object, bool is_error);
+
+/* Answers with the object, as text and in structure, masked. Takes it. */
+void mcp_answer_object(struct mcp_call *call, json_t *object);
+
+/* The same for a failure: {"status":"error","error"}. Empties the error. */
+void mcp_answer_error(struct mcp_call *call, struct error *err);
+
+/* What a function of calls/stored.h makes of the call's arguments. */
+void mcp_answer_kept(struct mcp_call *call, kept_fn fn);
+
+/* --- files (mcp_tool_files.c) --- */
+
+/* Calls `then` with the files of the session, when there are any: a session that is only just
+ * starting is waited for. */
+void mcp_with_files(struct mcp_call *call, struct session *session,
+                    void (*then)(struct mcp_call *call, const char *session_id,
+                                 const struct files *files));
+
+/* One file's bytes as content of a resource: {"uri","mimeType","text"|"blob"}. */
+json_t *mcp_file_contents(const struct mcp_host *host, const struct files *files, const char *path,
+                          const char *uri, struct error *err);
+
+extern const struct mcp_tool mcp_tool_python, mcp_tool_bash, mcp_tool_status, mcp_tool_interrupt,
+    mcp_tool_restart, mcp_tool_fork, mcp_tool_output, mcp_tool_read, mcp_tool_write, mcp_tool_list,
+    mcp_tool_changes, mcp_tool_undo;
+extern const struct mcp_tool mcp_tool_work_create, mcp_tool_work_save, mcp_tool_work_load,
+    mcp_tool_work_list, mcp_tool_work_delete, mcp_tool_skill_save, mcp_tool_skill_list,
+    mcp_tool_skill_info, mcp_tool_skill_file, mcp_tool_apis;
+extern const struct mcp_tool mcp_compat_execute_python, mcp_compat_execute_code,
+    mcp_compat_python_command, mcp_compat_bash_command, mcp_compat_status, mcp_compat_navigate;
+extern const struct mcp_resource *const mcp_resources[];
+extern const struct mcp_prompt *const mcp_prompts[];
+void mcp_resources_list(struct mcp_call *call, json_t *list);
+
+/* clang-format off */
+#define MCP_SESSION_FIELD                                                                          \
+    {"session_id", SCHEMA_STRING, .max_len = 64, .example = "\"ses_…\"",                           \
+     .help = "as for execute_python_code"}
+/* clang-format on */

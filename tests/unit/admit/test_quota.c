@@ -1,0 +1,65 @@
+#include "unit.h"
+
+#include "admit/quota.h"
+
+#define S 1000000000ull
+
+static void runs_flow_back_evenly(void **state)
+{
+    struct caller c = {0};
+    struct error err = {0};
+    unsigned wait = 0;
+    uint64_t now = 1000 * S;
+
+    (void)state;
+    rights_init(&c.rights);
+    for (int i = 0; i < 1000; i++)
+        assert_int_equal(quota_take_run(&c, now, &wait, &err), 0); /* no bound, no end */
+    c.rights.runs_per_minute = 6;
+    for (int i = 0; i < 6; i++)
+        assert_int_equal(quota_take_run(&c, now, &wait, &err), 0);
+    assert_true(quota_take_run(&c, now, &wait, &err) < 0);
+    assert_error(&err, E_BUSY, "`runs_per_minute`");
+    assert_int_equal(wait, 11); /* 10 seconds, and one to be sure */
+    assert_true(quota_take_run(&c, now + 9 * S, &wait, &err) < 0);
+    error_done(&err);
+    assert_int_equal(quota_take_run(&c, now + 10 * S, &wait, &err), 0);
+    assert_true(quota_take_run(&c, now + 10 * S, &wait, &err) < 0);
+    error_done(&err);
+    for (int i = 0; i < 6; i++) /* a long rest fills it, and no more */
+        assert_int_equal(quota_take_run(&c, now + 9000 * S, &wait, &err), 0);
+    assert_true(quota_take_run(&c, now + 9000 * S, &wait, &err) < 0);
+    error_done(&err);
+}
+
+static void what_was_used_is_paid_before_anything_new(void **state)
+{
+    struct caller c = {0};
+    struct error err = {0};
+    unsigned wait = 0;
+    uint64_t now = 1000 * S;
+
+    (void)state;
+    rights_init(&c.rights);
+    c.rights.cpu_s_per_hour = 3600;
+    assert_int_equal(quota_take_run(&c, now, &wait, &err), 0);
+    quota_spend(&c, now, 3700, 1e9);
+    assert_true(quota_take_run(&c, now, &wait, &err) < 0);
+    assert_error(&err, E_BUSY, "`cpu_s_per_hour`");
+    assert_in_range(wait, 100, 102);
+    assert_int_equal(quota_take_run(&c, now + 101 * S, &wait, &err), 0);
+    c.rights.bytes_per_hour = 1024;
+    quota_spend(&c, now + 200 * S, 0, 1024);
+    assert_true(quota_take_run(&c, now + 200 * S, &wait, &err) < 0);
+    assert_error(&err, E_BUSY, "`bytes_per_hour`");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(runs_flow_back_evenly),
+        cmocka_unit_test(what_was_used_is_paid_before_anything_new),
+    };
+
+    return UNIT_RUN(tests);
+}

@@ -1,0 +1,37 @@
+#include "unit.h"
+
+#include "base/json.h"
+#include "base/limits.h"
+#include "api/api.h"
+#include "api/openapi.h"
+
+static void the_description_is_made_once(void **state)
+{
+    struct error err = {0};
+    const struct buf *first = api_openapi_text(&err), *again;
+    const char *bytes = first ? first->data : NULL;
+    json_t *value = openapi_json(api_tables);
+    struct buf expected;
+
+    (void)state;
+    assert_non_null(bytes);
+    again = api_openapi_text(&err);
+    assert_ptr_equal(again, first);
+    assert_ptr_equal(again->data, bytes);
+    buf_init(&expected, MIB);
+    assert_int_equal(json_text_dump(value, JSON_TEXT_COMPACT, &expected, &err), 0);
+    assert_int_equal(buf_add_str(&expected, "\n", &err), 0);
+    assert_string_equal(buf_str(again), buf_str(&expected));
+    assert_int_equal(again->len, expected.len);
+    buf_done(&expected);
+    json_decref(value);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_description_is_made_once),
+    };
+
+    return UNIT_RUN(tests);
+}

@@ -1,0 +1,68 @@
+#include "unit.h"
+
+#include "api/batch_judge.h"
+
+static bool match(const char *rule, const char *got, const char *expected)
+{
+    return verdict_matches(verdict_rule(rule), (struct span){got, strlen(got)},
+                           (struct span){expected, strlen(expected)});
+}
+
+static void lines_forgive_white_space_at_their_ends(void **state)
+{
+    (void)state;
+    assert_true(match(NULL, "1 2\n3\n", "1 2\n3\n"));
+    assert_true(match(NULL, "1 2  \n3\t\r\n\n\n", "1 2\n3"));
+    assert_true(match("lines", "", "\n \n"));
+    assert_true(match("lines", "a\n\nb", "a \n\t\nb\n"));
+    assert_false(match("lines", " 1 2\n", "1 2\n"));
+    assert_false(match("lines", "1  2\n", "1 2\n"));
+    assert_false(match("lines", "1\n\n2\n", "1\n2\n"));
+    assert_false(match("lines", "1\n2\n", "1\n"));
+    assert_false(match("lines", "", "0"));
+}
+
+static void exact_forgives_nothing(void **state)
+{
+    (void)state;
+    assert_true(match("exact", "a\n", "a\n"));
+    assert_true(match("exact", "", ""));
+    assert_false(match("exact", "a\n", "a"));
+    assert_false(match("exact", "a \n", "a\n"));
+}
+
+static void tokens_count_and_nothing_between(void **state)
+{
+    (void)state;
+    assert_true(match("tokens", "1 2\n3", " 1\n2\t3\n\n"));
+    assert_true(match("tokens", " \n", ""));
+    assert_false(match("tokens", "12 3", "1 23"));
+    assert_false(match("tokens", "1 2", "1 2 3"));
+    assert_false(match("tokens", "1 2 3", "1 2"));
+}
+
+static void bytes_are_bytes(void **state)
+{
+    struct span a = {"a\0b", 3}, b = {"a\0c", 3}, none = {NULL, 0}, end = {"a\0b\n", 4};
+
+    (void)state;
+    for (int rule = VERDICT_LINES; rule <= VERDICT_TOKENS; rule++) {
+        assert_true(verdict_matches((enum verdict_rule)rule, a, a));
+        assert_false(verdict_matches((enum verdict_rule)rule, a, b));
+        assert_true(verdict_matches((enum verdict_rule)rule, none, none));
+        assert_false(verdict_matches((enum verdict_rule)rule, a, none));
+    }
+    assert_true(verdict_matches(VERDICT_LINES, a, end));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(lines_forgive_white_space_at_their_ends),
+        cmocka_unit_test(exact_forgives_nothing),
+        cmocka_unit_test(tokens_count_and_nothing_between),
+        cmocka_unit_test(bytes_are_bytes),
+    };
+
+    return UNIT_RUN(tests);
+}

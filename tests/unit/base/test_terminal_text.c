@@ -1,0 +1,185 @@
+#include "unit.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "base/terminal_text.h"
+
+/* Feeds `text` in pieces of every size: where a sequence is cut must not matter. */
+static void expect(const char *text, size_t len, bool has_color, const char *expected)
+{
+    for (size_t piece = 1; piece <= len; piece++) {
+        struct terminal terminal;
+        struct error err = {0};
+        struct buf out;
+
+        buf_init(&out, 10000);
+        terminal_begin(&terminal, has_color);
+        for (size_t at = 0; at < len; at += piece)
+            assert_int_equal(terminal_feed(&terminal, text + at,
+                                           len - at < piece ? len - at : piece, &out, &err),
+                             0);
+        assert_int_equal(terminal_finish(&terminal, &out, &err), 0);
+        assert_string_equal(buf_str(&out), expected);
+        buf_done(&out);
+    }
+}
+
+#define EXPECT(text, has_color, expected) expect(text, sizeof(text) - 1, has_color, expected)
+
+static void text_newlines_and_tabs_pass(void **state)
+{
+    (void)state;
+    EXPECT("plain\ttext\nüñí…😀\n", true, "plain\ttext\nüñí…😀\n");
+}
+
+static void sequences_are_made_visible(void **state)
+{
+    (void)state;
+    EXPECT("\033]0;title\007", true, "\\x1b]0;title\\x07");
+    EXPECT("a\033[2Jb", true, "a\\x1b[2Jb");
+    EXPECT("\033[6n", true, "\\x1b[6n");
+    EXPECT("\033P+q\033\\", true, "\\x1bP+q\\x1b\\");
+    EXPECT("x\b\b\x7f", true, "x\\x08\\x08\\x7f");
+    EXPECT("a\0b", true, "a\\x00b");
+}
+
+static void c1_controls_and_stray_bytes_are_made_visible(void **state)
+{
+    (void)state;
+    EXPECT("\xc2\x9b"
+           "2J",
+           true, "\\xc2\\x9b2J");
+    EXPECT("\x9b"
+           "2J",
+           true, "\\x9b2J");
+    EXPECT("a\xff\xfe", true, "a\\xff\\xfe");
+    EXPECT("cut \xe2\x80", true, "cut \\xe2\\x80");
+    EXPECT("\xe2\x80z", true, "\\xe2\\x80z");
+}
+
+static void marks_of_direction_are_made_visible(void **state)
+{
+    (void)state;
+    EXPECT("a\u202eb\u2066c\u200fd", true, "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6c\\xe2\\x80\\x8fd");
+}
+
+static void plain_colours_pass_and_are_switched_off(void **state)
+{
+    (void)state;
+    EXPECT("\033[1;31mred\033[0m.", true, "\033[1;31mred\033[0m.");
+    EXPECT("\033[1;31mred\033[m.", true, "\033[1;31mred\033[m.");
+    EXPECT("\033[31mleft on", true, "\033[31mleft on\033[0m");
+    EXPECT("\033[31mred", false, "\\x1b[31mred");
+}
+
+static void what_only_looks_like_a_colour_does_not_pass(void **state)
+{
+    (void)state;
+    EXPECT("\033[31", true, "\\x1b[31");
+    EXPECT("\033[", true, "\\x1b[");
+    EXPECT("\033", true, "\\x1b");
+    EXPECT("\033[?25m", true, "\\x1b[?25m");
+    EXPECT("\033\033[0m", true, "\\x1b\033[0m");
+    EXPECT("\033[111111111111111111111111111111111111m", true,
+           "\\x1b[111111111111111111111111111111111111m");
+}
+
+static void a_carriage_return_passes_only_before_a_newline(void **state)
+{
+    (void)state;
+    EXPECT("one\r\ntwo\r\n", true, "one\ntwo\n");
+    EXPECT("secret\rfake  ", true, "secret\\rfake  ");
+    EXPECT("end\r", true, "end\\r");
+    EXPECT("\r\r\n", true, "\\r\n");
+}
+
+static void a_line_stays_one_line(void **state)
+{
+    struct error err = {0};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 1000);
+    assert_int_equal(terminal_line("a\nb\tc\r\nd\033[31m\xc3", 13, &out, &err), 0);
+    assert_string_equal(buf_str(&out), "a\\nb\\tc\\r\\nd\\x1b[31m");
+    buf_clear(&out);
+    assert_int_equal(terminal_line("x\xc3", 2, &out, &err), 0);
+    assert_string_equal(buf_str(&out), "x\\xc3");
+    buf_done(&out);
+}
+
+static void what_is_to_be_approved_hides_nothing(void **state)
+{
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 1000);
+    assert_int_equal(terminal_line("a\u200bb", 5, &out, NULL), 0);
+    assert_string_equal(buf_str(&out), "a\u200bb");
+    buf_clear(&out);
+    assert_int_equal(terminal_exact_line("a\u200bb\tc\u202e", 10, &out, NULL), 0);
+    assert_string_equal(buf_str(&out), "a\\xe2\\x80\\x8bb\\tc\\xe2\\x80\\xae");
+    buf_clear(&out);
+    assert_int_equal(terminal_exact("+a\t\u2060\n-b\033[31m\n", 15, &out, NULL), 0);
+    assert_string_equal(buf_str(&out), "+a\t\\xe2\\x81\\xa0\n-b\\x1b[31m\n");
+    buf_done(&out);
+}
+
+static void the_ceiling_of_the_buffer_is_an_error(void **state)
+{
+    struct terminal terminal;
+    struct error err = {0};
+    struct buf out;
+
+    (void)state;
+    buf_init(&out, 5);
+    terminal_begin(&terminal, true);
+    assert_true(terminal_feed(&terminal, "\1\2", 2, &out, &err) < 0);
+    assert_error(&err, E_TOO_LARGE, "more than 5 bytes");
+    buf_done(&out);
+}
+
+static void colour_is_for_terminals_without_no_color(void **state)
+{
+    int file = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
+
+    (void)state;
+    (void)setenv("TERM", "xterm", 1);
+    (void)unsetenv("NO_COLOR");
+    assert_false(terminal_has_color(file, "auto"));
+    assert_true(terminal_has_color(file, "always"));
+    assert_true(terminal >= 0);
+    assert_true(terminal_has_color(terminal, "auto"));
+    assert_false(terminal_has_color(terminal, "never"));
+    (void)setenv("NO_COLOR", "", 1);
+    assert_true(terminal_has_color(terminal, "auto"));
+    (void)setenv("NO_COLOR", "1", 1);
+    assert_false(terminal_has_color(terminal, "auto"));
+    (void)unsetenv("NO_COLOR");
+    (void)setenv("TERM", "dumb", 1);
+    assert_false(terminal_has_color(terminal, "auto"));
+    (void)close(terminal);
+    (void)close(file);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(text_newlines_and_tabs_pass),
+        cmocka_unit_test(sequences_are_made_visible),
+        cmocka_unit_test(c1_controls_and_stray_bytes_are_made_visible),
+        cmocka_unit_test(marks_of_direction_are_made_visible),
+        cmocka_unit_test(plain_colours_pass_and_are_switched_off),
+        cmocka_unit_test(what_only_looks_like_a_colour_does_not_pass),
+        cmocka_unit_test(a_carriage_return_passes_only_before_a_newline),
+        cmocka_unit_test(a_line_stays_one_line),
+        cmocka_unit_test(what_is_to_be_approved_hides_nothing),
+        cmocka_unit_test(the_ceiling_of_the_buffer_is_an_error),
+        cmocka_unit_test(colour_is_for_terminals_without_no_color),
+    };
+
+    return UNIT_RUN(tests);
+}

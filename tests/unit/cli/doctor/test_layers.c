@@ -1,0 +1,124 @@
+#include "cli/doctor/doctor.h"
+#include "unit.h"
+
+#define ALL       ((1u << WIRE_LAYER_COUNT) - 1)
+#define CGROUPS   ((uint32_t)(LAYER_CGROUP_V1 | LAYER_CGROUP_V2))
+#define GRADE(on) doctor_grade_name(doctor_grade(true, (on)))
+
+static void every_layer_has_one_row(void **state)
+{
+    size_t count;
+    const struct doctor_layer *layers = doctor_layers(&count);
+    uint32_t seen = 0;
+
+    (void)state;
+    for (size_t i = 0; i < count; i++) {
+        assert_int_equal(seen & layers[i].any, 0);
+        seen |= layers[i].any;
+        assert_true(strlen(layers[i].protects) > 0 && strlen(layers[i].improve) > 0);
+        /* A layer that costs nothing, or that alone means nothing runs, would be a mistake of the
+         * table. */
+        assert_in_range(layers[i].without, DOCTOR_B, DOCTOR_D);
+    }
+    assert_int_equal(seen, ALL);
+}
+
+static void all_layers_and_either_cgroup_make_an_a(void **state)
+{
+    (void)state;
+    assert_string_equal(GRADE(ALL), "A");
+    assert_string_equal(GRADE(ALL & ~(uint32_t)LAYER_CGROUP_V1), "A");
+    assert_string_equal(GRADE(ALL & ~(uint32_t)LAYER_CGROUP_V2), "A");
+}
+
+static void a_missing_second_opinion_makes_a_b(void **state)
+{
+    (void)state;
+    assert_string_equal(GRADE(ALL & ~(uint32_t)LAYER_LANDLOCK), "B");
+    assert_string_equal(GRADE(ALL & ~(uint32_t)LAYER_TIME_NS), "B");
+    assert_string_equal(GRADE(ALL & ~(uint32_t)(LAYER_LANDLOCK | LAYER_TIME_NS)), "B");
+}
+
+static void no_cgroup_makes_a_c(void **state)
+{
+    (void)state;
+    assert_string_equal(GRADE(ALL & ~CGROUPS), "C");
+    assert_string_equal(GRADE(ALL & ~CGROUPS & ~(uint32_t)LAYER_LANDLOCK), "C");
+}
+
+static void a_missing_wall_makes_a_d(void **state)
+{
+    static const uint32_t walls[] = {LAYER_USER_NS,      LAYER_MOUNT_NS, LAYER_PID_NS, LAYER_NET_NS,
+                                     LAYER_IPC_NS,       LAYER_ROOT,     LAYER_PROC,   LAYER_CAPS,
+                                     LAYER_NO_NEW_PRIVS, LAYER_SECCOMP};
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(walls) / sizeof(walls[0]); i++) {
+        assert_string_equal(GRADE(ALL & ~walls[i]), "D");
+        assert_string_equal(GRADE(ALL & ~walls[i] & ~CGROUPS), "D");
+    }
+    assert_string_equal(GRADE(0), "D");
+}
+
+static void a_host_where_nothing_ran_gets_an_f(void **state)
+{
+    (void)state;
+    assert_string_equal(doctor_grade_name(doctor_grade(false, ALL)), "F");
+    assert_string_equal(doctor_grade_name(doctor_grade(false, 0)), "F");
+}
+
+static const struct doctor_layer *row_of(uint32_t layer)
+{
+    size_t count;
+    const struct doctor_layer *layers = doctor_layers(&count);
+
+    for (size_t i = 0; i < count; i++)
+        if (layers[i].any & layer)
+            return &layers[i];
+    fail_msg("no row for layer %#x", layer);
+    return NULL;
+}
+
+static void a_layer_is_called_as_in_results(void **state)
+{
+    (void)state;
+    assert_string_equal(doctor_layer_name(row_of(LAYER_SECCOMP), ALL), "seccomp");
+    assert_string_equal(doctor_layer_name(row_of(LAYER_SECCOMP), 0), "seccomp");
+    assert_string_equal(doctor_layer_name(row_of(LAYER_CGROUP_V1), LAYER_CGROUP_V1), "cgroup-v1");
+    assert_string_equal(doctor_layer_name(row_of(LAYER_CGROUP_V1), LAYER_CGROUP_V2), "cgroup-v2");
+    assert_string_equal(doctor_layer_name(row_of(LAYER_CGROUP_V1), 0), "cgroup");
+}
+
+static void each_switch_against_user_namespaces_has_its_command(void **state)
+{
+    struct doctor_host host = {.uid = 1000,
+                               .max_user_namespaces = 1000,
+                               .unprivileged_userns_clone = DOCTOR_ABSENT,
+                               .apparmor_restricts_userns = DOCTOR_ABSENT};
+
+    (void)state;
+    assert_null(doctor_host_improve_userns(&host));
+    host.apparmor_restricts_userns = 1;
+    assert_contains(doctor_host_improve_userns(&host), "apparmor_restrict_unprivileged_userns=0");
+    host.unprivileged_userns_clone = 0;
+    assert_contains(doctor_host_improve_userns(&host), "unprivileged_userns_clone=1");
+    host.uid = 0; /* root is not meant by these */
+    assert_null(doctor_host_improve_userns(&host));
+    host.max_user_namespaces = 0;
+    assert_contains(doctor_host_improve_userns(&host), "max_user_namespaces=");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_layer_has_one_row),
+        cmocka_unit_test(all_layers_and_either_cgroup_make_an_a),
+        cmocka_unit_test(a_missing_second_opinion_makes_a_b),
+        cmocka_unit_test(no_cgroup_makes_a_c),
+        cmocka_unit_test(a_missing_wall_makes_a_d),
+        cmocka_unit_test(a_host_where_nothing_ran_gets_an_f),
+        cmocka_unit_test(a_layer_is_called_as_in_results),
+        cmocka_unit_test(each_switch_against_user_namespaces_has_its_command),
+    };
+    return UNIT_RUN(tests);
+}

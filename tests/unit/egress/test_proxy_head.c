@@ -1,0 +1,230 @@
+#include "unit.h"
+
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "egress/proxy_head.h"
+
+static long read_text(const char *text, struct proxy_head *head, const char **why)
+{
+    *why = NULL;
+    return proxy_head_read(text, strlen(text), head, why);
+}
+
+static void assert_written(const char *text, const char *header, const char *expected)
+{
+    cleanup(buf_done) struct buf out = {0};
+    struct proxy_head head;
+    const char *why;
+
+    buf_init(&out, 65536);
+    assert_int_equal(read_text(text, &head, &why), strlen(text));
+    assert_int_equal(proxy_head_write(&head, header, &out, NULL), 0);
+    assert_string_equal(buf_str(&out), expected);
+}
+
+static void a_request_goes_on_without_what_was_for_the_proxy(void **state)
+{
+    (void)state;
+    assert_written("GET http://A.org:80/x?y=/.. HTTP/1.1\r\nHost: a.org\r\nProxy-Connection: x\r\n"
+                   "Proxy-Authorization: Basic eA==\r\nConnection: keep-alive, X-Hop\r\n"
+                   "X-Hop: 1\r\nTE: trailers\r\nUpgrade: h2c\r\nAccept: */*\r\n\r\n",
+                   NULL,
+                   "GET /x?y=/.. HTTP/1.1\r\nHost: a.org\r\nAccept: */*\r\n"
+                   "Connection: close\r\n\r\n");
+    assert_written("POST http://a.org?q HTTP/1.0\r\nContent-Length: 5\r\n\r\n", NULL,
+                   "POST /?q HTTP/1.0\r\nHost: a.org\r\nContent-Length: 5\r\n"
+                   "Connection: close\r\n\r\n");
+    assert_written("PUT HTTP://[::1]:8000 HTTP/1.1\r\nHost: [0:0::1]:8000\r\n"
+                   "Transfer-Encoding: Chunked\r\n\r\n",
+                   NULL,
+                   "PUT / HTTP/1.1\r\nHost: [::1]:8000\r\nTransfer-Encoding: chunked\r\n"
+                   "Connection: close\r\n\r\n");
+}
+
+static void a_header_takes_the_place_of_the_programs_own(void **state)
+{
+    (void)state;
+    assert_written(
+        "GET http://a.org/ HTTP/1.1\r\nHost: a.org\r\nauthorization: mine\r\nX: y\r\n\r\n",
+        "Authorization: Bearer key",
+        "GET / HTTP/1.1\r\nHost: a.org\r\nX: y\r\nAuthorization: Bearer key\r\n"
+        "Connection: close\r\n\r\n");
+}
+
+static void a_header_is_replaced_in_every_spelling(void **state)
+{
+    (void)state;
+    assert_written("GET http://a.org/ HTTP/1.1\r\nHost: a.org\r\nX_API_KEY: mine\r\nx-Api_key: "
+                   "mine\r\nX-Api-Keys: 1\r\n\r\n",
+                   "X-Api-Key: key",
+                   "GET / HTTP/1.1\r\nHost: a.org\r\nX-Api-Keys: 1\r\nX-Api-Key: key\r\n"
+                   "Connection: close\r\n\r\n");
+}
+
+static void a_part_of_a_server_is_asked_for_nothing_else(void **state)
+{
+    static const char text[] =
+        "GET http://a.org/x HTTP/1.1\r\nHost: a.org\r\nX-HTTP-Method-Override: DELETE\r\n"
+        "x_original_url: /admin\r\nX-Rewrite-URL: /admin\r\nX-Other: 1\r\n\r\n";
+
+    (void)state;
+    for (int is_part = 0; is_part < 2; is_part++) {
+        cleanup(buf_done) struct buf out = {0};
+        struct proxy_head head;
+        const char *why;
+
+        buf_init(&out, 65536);
+        assert_true(read_text(text, &head, &why) > 0);
+        head.is_part = is_part;
+        assert_int_equal(proxy_head_write(&head, NULL, &out, NULL), 0);
+        assert_non_null(strstr(buf_str(&out), "X-Other: 1\r\n"));
+        assert_int_equal(strstr(buf_str(&out), "DELETE") == NULL, is_part);
+        assert_int_equal(strstr(buf_str(&out), "/admin") == NULL, is_part);
+    }
+}
+
+static void connect_names_a_host_and_a_port(void **state)
+{
+    struct proxy_head head;
+    const char *why;
+
+    (void)state;
+    assert_true(read_text("CONNECT a.org:443 HTTP/1.0\r\n\r\n", &head, &why) > 0);
+    assert_true(head.is_connect);
+    assert_int_equal(head.port, 443);
+    assert_string_equal(head.host.name, "a.org");
+    assert_int_equal(read_text("CONNECT a.org HTTP/1.1\r\n\r\n", &head, &why), -1);
+    assert_int_equal(
+        read_text("CONNECT a.org:1 HTTP/1.1\r\nContent-Length: 1\r\n\r\n", &head, &why), -1);
+}
+
+#define URL "GET http://a.org/ HTTP/1.1\r\nHost: a.org\r\n"
+
+static void what_is_doubtful_is_refused(void **state)
+{
+    static const char *const wrong[] = {
+        "GET / HTTP/1.1\r\nHost: a.org\r\n\r\n",
+        "GET http://a.org/ HTTP/1.1\r\n\r\n",
+        "GET http://a.org/ HTTP/1.1\r\nHost: b.org\r\n\r\n",
+        "GET http://a.org:81/ HTTP/1.1\r\nHost: a.org\r\n\r\n",
+        "GET http://a.org/ HTTP/1.1\nHost: a.org\r\n\r\n",
+        "GET http://a.org/ HTTP/1.2\r\nHost: a.org\r\n\r\n",
+        "GET http://u:p@a.org/ HTTP/1.1\r\nHost: a.org\r\n\r\n",
+        "GET http://a.org/#x HTTP/1.1\r\nHost: a.org\r\n\r\n",
+        "GET\thttp://a.org/ HTTP/1.1\r\nHost: a.org\r\n\r\n",
+        "GET http:///x HTTP/1.1\r\nHost: \r\n\r\n",
+        "TRACE http://a.org/ HTTP/1.1\r\nHost: a.org\r\n\r\n",
+        "trace http://a.org/ HTTP/1.1\r\nHost: a.org\r\n\r\n",
+        URL "Host: a.org\r\n\r\n",
+        URL "X: a\r\n b\r\n\r\n",
+        URL "X : a\r\n\r\n",
+        URL "X: a\rb\r\n\r\n",
+        URL "X: a\x01\r\n\r\n",
+        URL "Content-Length: 1\r\nContent-Length: 1\r\n\r\n",
+        URL "Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n",
+        URL "Content-Length: -1\r\n\r\n",
+        URL "Content-Length: 0x1\r\n\r\n",
+        URL "Content-Length: 1 1\r\n\r\n",
+        URL "Content-Length: 9999999999999999999\r\n\r\n",
+        URL "Transfer-Encoding: identity\r\n\r\n",
+        URL "Transfer-Encoding: chunked, chunked\r\n\r\n",
+        "POST http://a.org/ HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n",
+    };
+    struct proxy_head head;
+    const char *why;
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+        if (read_text(wrong[i], &head, &why) != -1)
+            fail_msg("taken: %s", wrong[i]);
+        assert_non_null(why);
+    }
+}
+
+static void a_head_that_is_not_whole_is_waited_for_until_it_is_too_long(void **state)
+{
+    static char text[PROXY_HEAD_BYTES];
+    struct proxy_head head;
+    const char *why;
+
+    (void)state;
+    memset(text, 'a', sizeof(text));
+    memcpy(text, URL, strlen(URL));
+    assert_int_equal(proxy_head_read(text, sizeof(text) - 1, &head, &why), 0);
+    assert_int_equal(proxy_head_read(text, sizeof(text), &head, &why), -1);
+}
+
+/* However it is cut. */
+static void assert_chunks(const char *text, long expected)
+{
+    size_t len = strlen(text);
+
+    for (size_t step = 1; step <= len; step++) {
+        struct proxy_chunks chunks = {0};
+        bool is_over = false;
+        long total = 0;
+
+        for (size_t at = 0; at < len && !is_over && total >= 0; at += step) {
+            long n =
+                proxy_chunks_feed(&chunks, text + at, len - at < step ? len - at : step, &is_over);
+
+            total = n < 0 ? -1 : total + n;
+        }
+        assert_int_equal(total, expected);
+        assert_int_equal(is_over, expected > 0);
+    }
+}
+
+static void chunks_end_where_they_end(void **state)
+{
+    (void)state;
+    assert_chunks("5\r\nhello\r\n0\r\n\r\nGET /", 15);
+    assert_chunks("A\r\n0123456789\r\n00\r\n\r\n", 21);
+    assert_chunks("5;x=y\r\nhello\r\n0\r\n\r\n", -1);
+    assert_chunks("5\nhello\r\n0\r\n\r\n", -1);
+    assert_chunks("5\r\nhelloX\r\n0\r\n\r\n", -1);
+    assert_chunks("0\r\nTrailer: x\r\n\r\n", -1);
+    assert_chunks("\r\n", -1);
+    assert_chunks("-1\r\n", -1);
+    assert_chunks("ffffffffffffffff\r\n", -1);
+}
+
+static void answers_end_their_connection(void **state)
+{
+    static const char text[] = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: 5\r\n"
+                               "Content-Length: 2\r\n\r\nhi";
+    cleanup(buf_done) struct buf out = {0};
+    bool is_interim = true;
+
+    (void)state;
+    buf_init(&out, 65536);
+    assert_int_equal(proxy_answer_head(text, strlen(text), &out, &is_interim, NULL),
+                     strlen(text) - 2);
+    assert_string_equal(buf_str(&out),
+                        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\n");
+    assert_false(is_interim);
+    buf_clear(&out);
+    assert_int_equal(
+        proxy_answer_head("HTTP/1.1 100 Continue\r\n\r\n", 25, &out, &is_interim, NULL), 25);
+    assert_true(is_interim);
+    assert_int_equal(proxy_answer_head("HTTP/1.1 101 x\r\n\r\n", 18, &out, &is_interim, NULL), -1);
+    assert_int_equal(proxy_answer_head("SSH-2.0-x\r\n\r\n", 13, &out, &is_interim, NULL), -1);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_request_goes_on_without_what_was_for_the_proxy),
+        cmocka_unit_test(a_header_takes_the_place_of_the_programs_own),
+        cmocka_unit_test(a_header_is_replaced_in_every_spelling),
+        cmocka_unit_test(a_part_of_a_server_is_asked_for_nothing_else),
+        cmocka_unit_test(connect_names_a_host_and_a_port),
+        cmocka_unit_test(what_is_doubtful_is_refused),
+        cmocka_unit_test(a_head_that_is_not_whole_is_waited_for_until_it_is_too_long),
+        cmocka_unit_test(chunks_end_where_they_end),
+        cmocka_unit_test(answers_end_their_connection),
+    };
+
+    return UNIT_RUN(tests);
+}

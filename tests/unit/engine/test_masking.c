@@ -1,0 +1,135 @@
+#include "unit.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/fiber.h"
+#include "base/limits.h"
+#include "engine/masking.h"
+
+/* One of several long texts that are masked at the same time, each in a fiber. */
+struct work {
+    struct run *run;
+    struct buf text, clean;
+    struct fiber *fiber;
+    unsigned turns;
+};
+
+static void mask(void *arg)
+{
+    struct work *work = arg;
+    struct clean_text clean =
+        mask_text(work->run, (struct span){buf_str(&work->text), work->text.len});
+
+    assert_return_code(buf_add(&work->clean, clean_data(clean), clean_len(clean), NULL), 0);
+}
+
+static void begin(struct work *work, const char *unit, size_t size)
+{
+    *work = (struct work){.run = run_new()};
+    assert_non_null(work->run);
+    work->run->masking = RUN_MASK_SECRETS;
+    buf_init(&work->text, 2 * size);
+    buf_init(&work->clean, 4 * size);
+    while (work->text.len < size)
+        assert_return_code(buf_add_str(&work->text, unit, NULL), 0);
+    work->fiber = fiber_new(mask, work);
+    assert_non_null(work->fiber);
+}
+
+static void finish(struct work *work)
+{
+    fiber_free(work->fiber);
+    buf_done(&work->text);
+    buf_done(&work->clean);
+    run_free(work->run);
+}
+
+#define SECRET "password = 'Tr0ub4dor&3xyz'\n"
+
+/* What the masker makes of the text in one go, and how much it finds. */
+static void check(const struct work *work)
+{
+    struct run *run = run_new();
+    struct clean_text clean;
+
+    assert_non_null(run);
+    run->masking = RUN_MASK_SECRETS;
+    clean = mask_text(run, (struct span){buf_str(&work->text), work->text.len});
+    assert_int_equal(work->clean.len, clean_len(clean));
+    assert_memory_equal(work->clean.data, clean_data(clean), clean_len(clean));
+    assert_int_equal(work->run->masked.count, run->masked.count);
+    assert_true(run->masked.count > 1000);
+    assert_int_equal(work->run->error.code, E_NONE);
+    run_free(run);
+}
+
+static void long_texts_are_masked_side_by_side(void **state)
+{
+    struct work works[2];
+    bool is_over = false;
+
+    (void)state;
+    begin(&works[0], "Ada wrote " SECRET, 2 * MIB);
+    begin(&works[1], "api_key = \"s3cr3tV4lu3Xy9\" and " SECRET, 3 * MIB);
+    while (!is_over) {
+        is_over = true;
+        for (size_t i = 0; i < 2; i++) {
+            works[i].turns++;
+            is_over = fiber_resume(works[i].fiber) && is_over;
+        }
+    }
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(works[i].turns > 2);
+        check(&works[i]);
+        finish(&works[i]);
+    }
+}
+
+static void a_text_that_nobody_wants_is_withheld_without_an_error(void **state)
+{
+    struct work work;
+
+    (void)state;
+    begin(&work, SECRET, 8 * MIB);
+    assert_false(fiber_resume(work.fiber));
+    fiber_cancel(work.fiber);
+    assert_true(fiber_resume(work.fiber));
+    assert_int_equal(work.clean.len, 0);
+    assert_int_equal(work.run->error.code, E_NONE);
+    finish(&work);
+}
+
+/* A new secret while a text is masked: the masker that did not know it is not used again. */
+static void a_value_that_comes_later_is_masked_in_the_next_text(void **state)
+{
+    struct scrub_values *values = scrub_values_new();
+    struct work work;
+    struct clean_text clean;
+
+    (void)state;
+    assert_non_null(values);
+    begin(&work, SECRET, 4 * MIB);
+    assert_false(fiber_resume(work.fiber));
+    assert_return_code(scrub_values_add(values, "plain-looking-words", 19, NULL), 0);
+    mask_configure(NULL, values);
+    while (!fiber_resume(work.fiber))
+        ;
+    clean = mask_text(work.run, span_of("say plain-looking-words to me"));
+    assert_null(memmem(clean_data(clean), clean_len(clean), "plain-looking-words", 19));
+    finish(&work);
+    mask_configure(NULL, NULL);
+    scrub_values_free(values);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(long_texts_are_masked_side_by_side),
+        cmocka_unit_test(a_text_that_nobody_wants_is_withheld_without_an_error),
+        cmocka_unit_test(a_value_that_comes_later_is_masked_in_the_next_text),
+    };
+
+    return UNIT_RUN(tests);
+}

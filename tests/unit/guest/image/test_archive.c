@@ -1,0 +1,241 @@
+/* Trees packed into a file and unpacked again. */
+#include "unit.h"
+
+#include <fcntl.h>
+#include <ftw.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "guest/image/archive.h"
+
+static char base[64], source[80], target[80];
+
+static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)st;
+    (void)type;
+    (void)ftw;
+    return remove(path);
+}
+
+static int make_trees(void **state)
+{
+    (void)state;
+    (void)snprintf(base, sizeof(base), "/dev/shm/belljar-archive-XXXXXX");
+    if (!mkdtemp(base))
+        return -1;
+    (void)snprintf(source, sizeof(source), "%s/source", base);
+    (void)snprintf(target, sizeof(target), "%s/target", base);
+    return mkdir(source, 0755) < 0 || mkdir(target, 0755) < 0 || chdir(source) < 0 ? -1 : 0;
+}
+
+/* An ordinary user removes nothing from a directory that is closed to him. */
+static int open_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
+{
+    (void)ftw;
+    return type == FTW_D ? chmod(path, st->st_mode | 0700) : 0;
+}
+
+static int remove_trees(void **state)
+{
+    (void)state;
+    if (chdir("/") < 0 || nftw(base, open_one, 16, FTW_PHYS) < 0)
+        return -1;
+    return nftw(base, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+}
+
+static void put(const char *path, const char *text, mode_t mode)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+    assert_true(fd >= 0);
+    assert_int_equal(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+    assert_int_equal(fchmod(fd, mode), 0);
+    (void)close(fd);
+}
+
+static int pack(size_t size, char why[512])
+{
+    const char *paths[] = {source};
+    int fd = memfd_create("archive", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+    assert_true(fd >= 0);
+    if (size) {
+        assert_int_equal(ftruncate(fd, (off_t)size), 0);
+        assert_int_equal(fcntl(fd, F_ADD_SEALS, F_SEAL_GROW | F_SEAL_SHRINK), 0);
+    }
+    if (archive_write(fd, paths, 1, why, 512) == 0)
+        return fd;
+    (void)close(fd);
+    return -1;
+}
+
+static void unpack(int fd)
+{
+    const char *paths[] = {target};
+    char why[512];
+
+    if (archive_read(fd, paths, 1, why, sizeof(why)) < 0)
+        fail_msg("%s", why);
+    (void)close(fd);
+    assert_int_equal(chdir(target), 0);
+}
+
+static void assert_text(const char *path, const char *expected)
+{
+    char text[256] = "";
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+
+    assert_true(fd >= 0);
+    assert_int_equal(read(fd, text, sizeof(text) - 1), (ssize_t)strlen(expected));
+    assert_string_equal(text, expected);
+    (void)close(fd);
+}
+
+static void a_tree_comes_out_as_it_went_in(void **state)
+{
+    struct timespec times[2] = {
+        {1000,    5  },
+        {1234567, 890}
+    };
+    struct stat st, other;
+    char link[64], why[512];
+
+    (void)state;
+    put("a", "first", 0640);
+    put("odd \n\xff name", "second", 0600);
+    assert_int_equal(mkdir("d", 0755), 0);
+    assert_int_equal(mkdir("d/e", 0755), 0);
+    put("d/e/f", "deep", 0755);
+    assert_int_equal(linkat(AT_FDCWD, "d/e/f", AT_FDCWD, "same", 0), 0);
+    assert_int_equal(symlink("../../etc/passwd", "d/link"), 0);
+    assert_int_equal(symlink("nowhere", "dangling"), 0);
+    assert_int_equal(utimensat(AT_FDCWD, "a", times, 0), 0);
+    assert_int_equal(mkdir("closed", 0700), 0);
+    put("closed/x", "y", 0400);
+    assert_int_equal(chmod("closed", 0500), 0);
+    assert_int_equal(utimensat(AT_FDCWD, "d", times, 0), 0);
+    unpack(pack(1 << 20, why));
+
+    assert_text("a", "first");
+    assert_text("odd \n\xff name", "second");
+    assert_text("d/e/f", "deep");
+    assert_text("closed/x", "y");
+    assert_int_equal(stat("a", &st), 0);
+    assert_int_equal(st.st_mode, S_IFREG | 0640);
+    assert_int_equal(st.st_mtim.tv_sec, 1234567);
+    assert_int_equal(st.st_mtim.tv_nsec, 890);
+    assert_int_equal(stat("d", &st), 0);
+    assert_int_equal(st.st_mtim.tv_sec, 1234567);
+    assert_int_equal(stat("closed", &st), 0);
+    assert_int_equal(st.st_mode, S_IFDIR | 0500);
+    assert_int_equal(stat("same", &st), 0);
+    assert_int_equal(stat("d/e/f", &other), 0);
+    assert_int_equal(st.st_ino, other.st_ino);
+    assert_int_equal(st.st_nlink, 2);
+    assert_int_equal(readlink("d/link", link, sizeof(link)), 16);
+    assert_memory_equal(link, "../../etc/passwd", 16);
+    assert_int_equal(readlink("dangling", link, sizeof(link)), 7);
+}
+
+static void holes_stay_holes(void **state)
+{
+    struct stat st;
+    char why[512];
+    int fd = open("sparse", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+
+    (void)state;
+    assert_true(fd >= 0);
+    assert_int_equal(pwrite(fd, "begin", 5, 0), 5);
+    assert_int_equal(pwrite(fd, "end", 3, 1 << 30), 3);
+    assert_int_equal(ftruncate(fd, (off_t)2 << 30), 0);
+    (void)close(fd);
+    unpack(pack(1 << 20, why));
+    assert_int_equal(stat("sparse", &st), 0);
+    assert_int_equal(st.st_size, (off_t)2 << 30);
+    assert_in_range(st.st_blocks, 1, 64);
+    fd = open("sparse", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(pread(fd, why, 3, 1 << 30), 3);
+    assert_memory_equal(why, "end", 3);
+    (void)close(fd);
+}
+
+static void what_has_another_side_is_refused_by_name(void **state)
+{
+    struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "sock"};
+    char why[512];
+    int fd;
+
+    (void)state;
+    assert_int_equal(mkdir("d", 0755), 0);
+    assert_int_equal(mkfifo("d/fifo", 0600), 0);
+    assert_int_equal(pack(0, why), -1);
+    assert_string_equal(why, "`d/fifo` is a FIFO, which a copy cannot have");
+    assert_int_equal(unlink("d/fifo"), 0);
+    fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof(address)), 0);
+    assert_int_equal(pack(0, why), -1);
+    assert_string_equal(why, "`sock` is a socket, which a copy cannot have");
+    (void)close(fd);
+}
+
+static void a_file_that_is_too_small_is_said(void **state)
+{
+    char why[512], big[8192];
+
+    (void)state;
+    memset(big, 'x', sizeof(big) - 1);
+    big[sizeof(big) - 1] = '\0';
+    put("big", big, 0600);
+    assert_int_equal(pack(4096, why), -1);
+    assert_string_equal(why, "the files are larger than the limit of a copy");
+}
+
+static void deep_trees_have_an_end(void **state)
+{
+    char why[512];
+
+    (void)state;
+    for (int i = 0; i < 100; i++)
+        if (mkdir("d", 0755) < 0 || chdir("d") < 0)
+            fail();
+    assert_int_equal(pack(0, why), -1);
+    assert_contains(why, "directories are too deep");
+}
+
+static void what_is_there_is_not_overwritten(void **state)
+{
+    const char *paths[] = {target};
+    char why[512], path[128];
+    int fd;
+
+    (void)state;
+    put("a", "new", 0600);
+    fd = pack(0, why);
+    (void)snprintf(path, sizeof(path), "%s/a", target);
+    put(path, "old", 0600);
+    assert_int_equal(archive_read(fd, paths, 1, why, sizeof(why)), -1);
+    assert_contains(why, "`a` cannot be unpacked");
+    assert_text(path, "old");
+    (void)close(fd);
+}
+
+#define TREE_TEST(f) cmocka_unit_test_setup_teardown(f, make_trees, remove_trees)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TREE_TEST(a_tree_comes_out_as_it_went_in),
+        TREE_TEST(holes_stay_holes),
+        TREE_TEST(what_has_another_side_is_refused_by_name),
+        TREE_TEST(a_file_that_is_too_small_is_said),
+        TREE_TEST(deep_trees_have_an_end),
+        TREE_TEST(what_is_there_is_not_overwritten),
+    };
+
+    return UNIT_RUN(tests);
+}

@@ -1,0 +1,357 @@
+/* What the walk finds: rule, name, place, words. */
+#include "unit.h"
+
+#include <stdio.h>
+
+#include "guest/policy/internal.h"
+#include "guest/program.h"
+
+static int start(void **state)
+{
+    static const char *const modules[] = {"json", "collections", "datetime", "random", "asyncio"};
+
+    (void)state;
+    return program_start(modules, sizeof(modules) / sizeof(modules[0]));
+}
+
+/* "import:os@1:8 builtin:eval@2:1": every finding of the program. */
+static void assert_findings(const char *profile, const char *source, const char *expected)
+{
+    struct policy *policy = program_policy(profile);
+    struct policy_report report = {0};
+    char found[4096] = "";
+    size_t len = 0;
+
+    if (program_check(policy, source, &report) < 0)
+        fail_msg("the check failed on: %s", source);
+    for (size_t i = 0; i < report.count; i++) {
+        const struct policy_violation *item = &report.items[i];
+
+        len += (size_t)snprintf(found + len, sizeof(found) - len, "%s%s:%s@%u:%u", i ? " " : "",
+                                item->rule, item->name, item->line, item->column);
+        assert_true(len < sizeof(found));
+        assert_contains(item->message, profile);
+    }
+    if (strcmp(found, expected) != 0)
+        fail_msg("%s\nfound    %s\nexpected %s", source, found, expected);
+    policy_report_done(&report);
+    policy_free(policy);
+}
+
+static void every_finding_is_told_with_its_place(void **state)
+{
+    (void)state;
+    assert_findings("strict",
+                    "import os, math, socket as s\n"
+                    "x = [eval]\n"
+                    "if x:\n"
+                    "    y = x.__class__.__bases__\n",
+                    "import:os@1:8 import:socket@1:18 builtin:eval@2:6 attribute:__class__@4:11 "
+                    "attribute:__bases__@4:21");
+}
+
+static void columns_are_characters(void **state)
+{
+    (void)state;
+    assert_findings("strict", "é = '€𝄞'; eval\n", "builtin:eval@1:11");
+    assert_findings("strict", "\xef\xbb\xbf# é\nx = 'é'.__class__\n", "attribute:__class__@2:9");
+    assert_findings("strict", "a = 1\r\nb = 2\rx = 'é' + eval\n", "builtin:eval@3:11");
+}
+
+static void identifiers_are_judged_as_python_reads_them(void **state)
+{
+    (void)state;
+    assert_findings("strict", "ｅｖａｌ('1')\n", "builtin:eval@1:1");
+    assert_findings("strict", "import ｏｓ\n", "import:os@1:8");
+    /* The place of an attribute is counted back from its end by the name as Python reads it. */
+    assert_findings("strict", "x.__ｃlass__\n", "attribute:__class__@1:5");
+}
+
+static void imports_are_judged(void **state)
+{
+    (void)state;
+    assert_findings("strict", "import collections.abc, numpy.linalg as l\n", "");
+    assert_findings("strict", "import _io\n", "import:_io@1:8");
+    assert_findings("strict", "from . import x\nfrom .a import b\n", "import:.@1:1 import:.@2:1");
+    assert_findings("strict", "from io import StringIO, open\n", "import:io.open@1:26");
+    assert_findings("strict", "from io import *\n", "import:io@1:16");
+    assert_findings("strict", "import io\n", "import:io@1:8");
+    assert_findings("strict", "from collections import Counter, _sys\n",
+                    "import:collections._sys@1:34");
+    assert_findings("strict", "from os import path\n", "import:os.path@1:16");
+    assert_findings("strict", "from datetime import time\nfrom math import *\n", "");
+    assert_findings("strict", "from json import __builtins__\n", "attribute:__builtins__@1:18");
+    assert_findings("strict", "import urllib.parse\nurllib.parse.quote('x')\n", "");
+    assert_findings("strict", "import urllib.request\n", "import:urllib.request@1:8");
+    assert_findings("strict", "from __future__ import annotations\n", "");
+}
+
+static void a_module_is_a_way_to_the_part_that_is_allowed(void **state)
+{
+    (void)state;
+    assert_findings("standard", "import os.path\nprint(os.path.join('a', 'b'))\n", "");
+    assert_findings("standard", "from os import path\nimport os.path as p\np.exists('x')\n", "");
+    assert_findings("standard", "import os.path\nos.system('x')\n", "import:os.system@2:4");
+    assert_findings("standard", "import os.path\nx = os\nf(os)\n", "import:os@2:5 import:os@3:3");
+    assert_findings("standard", "import os.path as p\np.os.system('x')\n", "import:os@2:3");
+    assert_findings("standard", "from sys import argv, exit\nimport sys\nsys.exit(1)\n", "");
+    assert_findings("strict", "import sys\n", "import:sys@1:8");
+}
+
+static void members_that_are_modules_are_imports(void **state)
+{
+    (void)state;
+    assert_findings("strict", "import json\njson.codecs.builtins.exec('1')\n",
+                    "import:codecs@2:6 import:builtins@2:13");
+    assert_findings("strict", "import asyncio as a\na.sleep(1)\na.events\na.sys\n",
+                    "import:sys@4:3");
+    assert_findings("strict", "import random\nrandom._os.getcwd()\n", "import:os@2:8");
+    assert_findings("strict", "from json import decoder as d\nd.scanner\nd.re\n", "");
+    /* Not loaded, and so not known: the names that give the most away. */
+    assert_findings("strict", "import graphlib\ngraphlib._os\ngraphlib.TopologicalSorter\n",
+                    "import:os@2:10");
+    assert_findings("strict", "import scipy as s\ns.io\ns.signal\nx.os\n", "");
+    /* What is refused already is not told again for each use. */
+    assert_findings("strict", "import os\nos.path.join('a')\nos.sys\n", "import:os@1:8");
+}
+
+static void blocked_builtins_are_refused_as_names(void **state)
+{
+    (void)state;
+    assert_findings("strict", "@exec\ndef f(): pass\n", "builtin:exec@1:2");
+    assert_findings("strict", "match x:\n    case open(): pass\n", "builtin:open@2:10");
+    assert_findings("strict", "f(key=input)\n", "builtin:input@1:7");
+    assert_findings("strict", "__builtins__\n__loader__\n",
+                    "builtin:__builtins__@1:1 builtin:__loader__@2:1");
+    assert_findings("strict", "globals()['__builtins__']\nvars()['ev' + 'al']\n",
+                    "builtin:__builtins__@1:1 builtin:eval@2:1");
+}
+
+static void names_of_its_own_are_the_programs_affair(void **state)
+{
+    (void)state;
+    assert_findings("strict", "input = 1\nprint(input)\n", "");
+    assert_findings("strict", "def f(open, *file, help=1, **quit): return open, file, help, quit\n",
+                    "");
+    assert_findings("strict", "for open in x: print(open)\ndel open\n", "");
+    assert_findings("strict", "import math as input\ninput.pi\n", "");
+    assert_findings("strict", "try: pass\nexcept E as input: print(input)\n", "");
+    assert_findings("strict", "match x:\n    case [open, *file]: print(open, file)\n", "");
+    assert_findings("strict", "class exit: pass\nexit()\n", "");
+    /* But nobody calls a variable eval. */
+    assert_findings("strict", "eval = 1\nprint(eval)\n", "builtin:eval@2:7");
+}
+
+static void classes_may_speak_of_themselves(void **state)
+{
+    (void)state;
+    assert_findings("strict",
+                    "class A:\n"
+                    "    def __repr__(self): return self.__class__.__name__\n"
+                    "    def __eq__(self, other): return self.__dict__ == other.__dict__\n"
+                    "    def copy(self): return self.__class__()\n"
+                    "    def __add__(self, x): return super().__add__(x)\n",
+                    "");
+    assert_findings("strict", "f(x.__class__.__name__, x.__class__.__qualname__)\n", "");
+    assert_findings("strict", "x.__class__\nx.__dict__\n",
+                    "attribute:__class__@1:3 attribute:__dict__@2:3");
+    assert_findings("pyrunner", "f(self.__class__.__name__)\n", "attribute:__class__@1:8");
+    assert_findings("cms", "f(type(x).__name__)\n", "attribute:__name__@1:11");
+}
+
+static void attributes_in_patterns_and_strings_are_judged(void **state)
+{
+    (void)state;
+    assert_findings("strict", "match x:\n    case object(__class__=c, real=r): pass\n",
+                    "attribute:__class__@2:10");
+    assert_findings("strict", "getattr(x, '__class__')\nsetattr(x, 'f_' 'back', 1)\n",
+                    "attribute:__class__@1:12 attribute:f_back@2:12");
+    assert_findings("strict", "getattr(x, '__cla' + 'ss__')\nhasattr(x, f'__{\"dict\"}__')\n",
+                    "attribute:__class__@1:12 attribute:__dict__@2:12");
+    assert_findings("strict", "getattr(x, name)\ngetattr(x, f'layer{i}', 0)\nhasattr(x, 'y')\n",
+                    "");
+    assert_findings("strict", "attrgetter('a.__class__')\noperator.methodcaller('__init__')\n",
+                    "attribute:__class__@1:12");
+    assert_findings("strict",
+                    "object.__setattr__(self, 'x', 1)\nobject.__setattr__(f, '__code__', c)\n",
+                    "attribute:__code__@2:23");
+    assert_findings("strict", "try: pass\nexcept AttributeError as e: e.obj, e.name, x.obj\n",
+                    "attribute:obj@2:31");
+}
+
+static void format_fields_are_judged(void **state)
+{
+    (void)state;
+    assert_findings("strict", "'{0.__globals__}'.format(f)\n", "format:__globals__@1:1");
+    assert_findings("strict", "('{0.' + '__globals__}').format(f)\n", "format:__globals__@1:1");
+    assert_findings("strict", "'{x.gi_frame}'.format_map(d)\n", "format:gi_frame@1:1");
+    assert_findings("strict", "Formatter().vformat('{0.__code__}', a, k)\n",
+                    "format:__code__@1:21");
+    assert_findings("strict", "F().get_field('0.__code__', a, k)\n", "format:__code__@1:15");
+    assert_findings("strict", "'{:.2f} {0.real} {0.__class__.__name__}'.format(x)\nt.format(x)\n",
+                    "");
+    assert_findings("strict", "f'{x.__globals__} {y:>{x.__code__}}'\n",
+                    "attribute:__globals__@1:6 attribute:__code__@1:26");
+}
+
+static void definitions_that_are_pointers_are_refused(void **state)
+{
+    (void)state;
+    assert_findings("strict", "class P:\n    __array_interface__ = {}\n",
+                    "attribute:__array_interface__@2:5");
+    assert_findings("strict", "class P:\n    def __array_struct__(self): pass\n",
+                    "attribute:__array_struct__@2:5");
+    assert_findings("strict", "class P:\n    __match_args__ = ('x', 'y')\n    __slots__ = ('z',)\n",
+                    "");
+    assert_findings("strict", "class P:\n    __match_args__ = ('__globals__',)\n",
+                    "attribute:__match_args__@2:22");
+    assert_findings("strict", "class P:\n    __match_args__ = f()\n",
+                    "attribute:__match_args__@2:22");
+    assert_findings("strict", "class P:\n    __globals__: int\n    x: int\n",
+                    "attribute:__globals__@2:5");
+}
+
+static void alternatives_are_named(void **state)
+{
+    static const struct {
+        const char *source, *hint;
+    } cases[] = {
+        {"import os\n",         "pathlib"                },
+        {"eval('1')\n",         "ast.literal_eval"       },
+        {"import requests\n",   "network"                },
+        {"import subprocess\n", "profile `open`"         },
+        {"x.__class__\n",       "isinstance"             },
+        {"open('x')\n",         "io.StringIO"            },
+        {"import os.path\n",    "pathlib"                },
+        {"import io\n",         "from io import StringIO"},
+        {"__import__('x')\n",   "import statement"       },
+        {"import nump\n",       "did you mean `numpy`?"  },
+    };
+
+    struct policy *policy = program_policy("strict");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct policy_report report = {0};
+
+        assert_int_equal(program_check(policy, cases[i].source, &report), 0);
+        assert_int_equal(report.count, 1);
+        assert_contains(report.items[0].hint, cases[i].hint);
+        policy_report_done(&report);
+    }
+    policy_free(policy);
+}
+
+static void only_a_slip_gets_another_name(void **state)
+{
+    /* A part of a package; a module that is there and was meant; nothing like it. */
+    static const char *const sources[] = {"import nump.linalg\n", "import pty\n",
+                                          "import qqqqqqq\n"};
+    struct policy *policy = program_policy("strict");
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+        struct policy_report report = {0};
+
+        assert_int_equal(program_check(policy, sources[i], &report), 0);
+        assert_int_equal(report.count, 1);
+        assert_null(report.items[0].hint);
+        policy_report_done(&report);
+    }
+    policy_free(policy);
+}
+
+static void profiles_of_other_systems_keep_their_lists(void **state)
+{
+    (void)state;
+    assert_findings("cms", "import pandas, networkx, code_helpers\nimport collections.abc\n", "");
+    assert_findings("cms", "import os, io, asyncio, sympy\n",
+                    "import:os@1:8 import:io@1:12 import:asyncio@1:16 import:sympy@1:25");
+    assert_findings("cms", "getattr(x, 'a')\nglobals()\n",
+                    "builtin:getattr@1:1 builtin:globals@2:1");
+    assert_findings("cms", "x.__init__()\nx.__len__()\nx.__str__()\nx.__iter__()\n",
+                    "attribute:__iter__@4:3");
+    assert_findings("pyrunner", "from io import BytesIO, SEEK_END\nimport sympy, sklearn\n", "");
+    assert_findings("pyrunner", "import _thread\nsetattr(a, 'b', 1)\n",
+                    "import:_thread@1:8 builtin:setattr@2:1");
+    assert_findings("marketplace", "import api.filesystem, pathlib, io\nfrom os import path\n", "");
+    assert_findings("marketplace", "import sys, numpy\nopen('x')\n",
+                    "import:sys@1:8 import:numpy@1:13 builtin:open@2:1");
+    assert_findings("devskyy", "import difflib, xml.etree.ElementTree, anything\n", "");
+    assert_findings("devskyy", "import urllib.request, os.path, requests\n",
+                    "import:urllib.request@1:8 import:os.path@1:24 import:requests@1:33");
+    assert_findings("open", "import os\neval('1')\nx.__class__\nfrom . import y\n", "");
+}
+
+static void what_is_not_a_tree_fails_closed(void **state)
+{
+    struct policy *policy = program_policy("strict");
+    struct policy_report report = {0};
+
+    (void)state;
+    assert_int_equal(policy_check_tree(policy, NULL, &report), -1);
+    assert_int_equal(policy_check_tree(policy, Py_None, &report), -1);
+    policy_free(policy);
+}
+
+static PyObject *make(PyObject *ast, const char *kind, PyObject *a, PyObject *b)
+{
+    PyObject *type = PyObject_GetAttrString(ast, kind);
+    PyObject *node = PyObject_CallFunctionObjArgs(type, a, b, NULL);
+
+    Py_DECREF(type);
+    assert_non_null(node);
+    return node;
+}
+
+static void a_tree_that_is_too_deep_is_refused(void **state)
+{
+    struct policy *policy = program_policy("strict");
+    struct policy_report report = {0};
+    PyObject *ast = PyImport_ImportModule("_ast");
+    PyObject *number = PyLong_FromLong(1);
+    PyObject *op = make(ast, "USub", NULL, NULL);
+    PyObject *node = make(ast, "Constant", number, NULL);
+
+    (void)state;
+    for (int i = 0; i < 7000; i++) {
+        PyObject *outer = make(ast, "UnaryOp", op, node);
+
+        Py_DECREF(node);
+        node = outer;
+    }
+    assert_int_equal(policy_check_tree(policy, node, &report), 0);
+    assert_int_equal(report.count, 1);
+    assert_string_equal(report.items[0].name, "depth");
+    policy_report_done(&report);
+    Py_DECREF(node);
+    Py_DECREF(op);
+    Py_DECREF(number);
+    Py_DECREF(ast);
+    policy_free(policy);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_finding_is_told_with_its_place),
+        cmocka_unit_test(columns_are_characters),
+        cmocka_unit_test(identifiers_are_judged_as_python_reads_them),
+        cmocka_unit_test(imports_are_judged),
+        cmocka_unit_test(a_module_is_a_way_to_the_part_that_is_allowed),
+        cmocka_unit_test(members_that_are_modules_are_imports),
+        cmocka_unit_test(blocked_builtins_are_refused_as_names),
+        cmocka_unit_test(names_of_its_own_are_the_programs_affair),
+        cmocka_unit_test(classes_may_speak_of_themselves),
+        cmocka_unit_test(attributes_in_patterns_and_strings_are_judged),
+        cmocka_unit_test(format_fields_are_judged),
+        cmocka_unit_test(definitions_that_are_pointers_are_refused),
+        cmocka_unit_test(alternatives_are_named),
+        cmocka_unit_test(only_a_slip_gets_another_name),
+        cmocka_unit_test(profiles_of_other_systems_keep_their_lists),
+        cmocka_unit_test(what_is_not_a_tree_fails_closed),
+        cmocka_unit_test(a_tree_that_is_too_deep_is_refused),
+    };
+
+    return UNIT_RUN_WITH(tests, start, NULL);
+}

@@ -1,0 +1,22 @@
+/* One masker, and all that has come out of it. */
+#pragma once
+
+#include "unit.h"
+
+#include <string.h>
+
+#include "base/buf.h"
+#include "mask/masker.h"
+
+extern struct scrub *scrub;
+extern struct buf out;
+
+/* options: NULL for none. What came out before is gone. */
+void begin(const struct scrub_options *options);
+
+/* What comes out at once. */
+const char *feed_bytes(const char *text, size_t len);
+const char *feed(const char *text);
+
+/* All that came out. */
+const char *finish(void);

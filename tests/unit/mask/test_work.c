@@ -1,0 +1,447 @@
+/* The masker's work is linear in the text, whatever the text is. Texts are put together from
+ * everything that makes it look: the beginnings of all kinds, words, signs, quotes and escapes,
+ * repeated, nested, and between things before and behind them. Bytes examined are counted, not
+ * time. */
+#include <stdio.h>
+
+#include "unit.h"
+
+#include "base/buf.h"
+#include "base/cleanup.h"
+#include "base/limits.h"
+#include "mask/feed.h"
+#include "mask/kinds.h"
+#include "mask/internal.h"
+
+#define SMALL ((size_t)4096)
+#define LARGE (4 * SMALL)
+
+/* Bytes examined for each byte of text. The masker withholds text at SCRUB_WORK_HARD. */
+#define BOUND ((uint64_t)96)
+
+static char text[64 * KIB];
+
+static const char *const separators[] = {
+    "",  "=",  ":",    ": ",     " ",   "='",  "=\"",    "=\\\"",   "=\\\\\\\"", "=`", "\n",
+    ",", ";a", "&",    "://",    "@",   ".",   "-",      "_",       "/",         "\\", "=$(",
+    "#", "\"", "'",    "\": \"", "','", "\t",  "=a",     ":a@",     "%3D",       "|",  "=(",
+    "<", ">",  "\r\n", "=f'{",   "={",  "={a", "\u200b", "\033[1m", "\033]0;"};
+
+static const char *const words[] = {"name",
+                                    "value",
+                                    "key",
+                                    "login",
+                                    "machine",
+                                    "kind: Secret\ndata:\n  a: ",
+                                    "data:",
+                                    "curl ",
+                                    "bearer",
+                                    "oauth",
+                                    "digest a=\"",
+                                    "aws4-hmac-sha256 ",
+                                    "basic ",
+                                    "cookies",
+                                    "apiVersion: v1\n",
+                                    "stringData:",
+                                    "-----BEGIN RSA PRIVATE KEY-----",
+                                    "-----BEGIN PRIVATE KEY-----\n",
+                                    "-----END ",
+                                    "\033P",
+                                    "\033\\",
+                                    "\xc2\x9d",
+                                    "&quot;",
+                                    "\"\"\"",
+                                    "export ",
+                                    "pwd",
+                                    "xpwd",
+                                    "--pwd",
+                                    "x",
+                                    "a=",
+                                    "hunter2",
+                                    "kn0wn",
+                                    "EMP-123456",
+                                    "-----BEGIN PRIVATE KEY-----\\n",
+                                    "pwd={",
+                                    "pwd=a{b",
+                                    "pwd: |\n ",
+                                    "pwd: |\n  x\n pwd: >\n  ",
+                                    "pwd=\"\"\"\n",
+                                    "pwd=\"\n",
+                                    "pwd='a\npwd=\"b\npwd=`c\n",
+                                    "pwd=a(b",
+                                    "pwd=;a(",
+                                    "pwd=a;b ",
+                                    "[(\"pwd=a",
+                                    "export pwd=a;`"};
+
+/* What stands before and behind the whole. */
+static const char *const frames[][2] = {
+    {"",                ""      },
+    {"",                "\n"    },
+    {"",                "://x\n"},
+    {"pwd='",           "'\n"   },
+    {"authorization: ", "=="    },
+    {"kind: Secret\n",  "\"\n"  },
+};
+
+/* A text that the pattern of a kind begins to match: the first of every class, as often as it has
+ * to be there, but not longer than its anchor needs. */
+static size_t sample(const char *pattern, char *out_text, size_t size)
+{
+    size_t n = 0;
+
+    for (const char *at = pattern; *at && n + 1 < size;) {
+        char c = *at;
+        size_t count = 1;
+
+        if (c == '(' || c == ')') {
+            at++;
+            continue;
+        }
+        if (c == '[') {
+            at++;
+            c = *at == '^' ? '=' : *at == '\\' ? at[1] : *at;
+            at = strchr(at, ']') + 1;
+        } else {
+            at += c == '\\';
+            c = *at++;
+        }
+        if (*at == '?') {
+            at++;
+        } else if (*at == '{') {
+            count = strtoul(at + 1, NULL, 10);
+            at = strchr(at, '}') + 1;
+        }
+        for (; count && n + 1 < size; count--)
+            out_text[n++] = c;
+    }
+    out_text[n] = '\0';
+    return n;
+}
+
+static size_t make_text(const char *before, const char *brick, size_t brick_len, const char *behind,
+                        size_t size)
+{
+    size_t n = strlen(before), end = size - strlen(behind);
+
+    memcpy(text, before, n);
+    for (; n + brick_len <= end; n += brick_len)
+        memcpy(text + n, brick, brick_len);
+    memcpy(text + n, behind, strlen(behind));
+    return n + strlen(behind);
+}
+
+static uint64_t work_of(const struct scrub_options *options, size_t len, size_t piece)
+{
+    uint64_t work;
+
+    begin(options);
+    for (size_t at = 0; at < len; at += piece)
+        (void)feed_bytes(text + at, len - at < piece ? len - at : piece);
+    (void)finish();
+    work = scrub_is_over(scrub) ? UINT32_MAX : scrub_work(scrub);
+    assert_true(scrub->view.size <= 4 * SCRUB_BLOCK + 1);
+    return work;
+}
+
+static uint64_t worst;
+static unsigned wrong;
+static const struct scrub_options *asked;
+
+/* All of them are told, so that one run says what is to be mended. */
+static void check(const char *before, const char *brick, const char *behind)
+{
+    size_t len = strlen(brick);
+    size_t small = make_text(before, brick, len, behind, SMALL), large;
+    uint64_t some = work_of(asked, small, small + 1), more;
+
+    large = make_text(before, brick, len, behind, LARGE);
+    more = work_of(asked, large, large + 1);
+    if (more / large > worst)
+        worst = more / large;
+    if (more <= BOUND * large && more <= 6 * some + 24 * LARGE)
+        return;
+    wrong++;
+    (void)printf("# %llu bytes examined for %zu, %llu for %zu: [%s] [%s] [%s]\n",
+                 (unsigned long long)some, small, (unsigned long long)more, large, before, brick,
+                 behind);
+}
+
+static void check_brick(const char *word)
+{
+    static size_t turn;
+    char brick[128];
+
+    for (size_t i = 0; i < ARRAY_SIZE(separators); i++) {
+        (void)snprintf(brick, sizeof(brick), "%s%s", word, separators[i]);
+        /* Not all frames for each, so that the whole takes seconds. */
+        check(frames[turn % ARRAY_SIZE(frames)][0], brick, frames[turn % ARRAY_SIZE(frames)][1]);
+        turn++;
+    }
+    turn++; /* and others with the next word */
+}
+
+static void check_all(const struct scrub_options *options)
+{
+    char brick[64];
+
+    wrong = 0;
+    asked = options;
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        check_brick(words[i]);
+    for (unsigned i = 0; i < scrub_kind_count; i++) {
+        (void)sample(scrub_kinds[i].pattern, brick, 17);
+        check_brick(brick);
+        if (strlen(brick) == 16) {
+            (void)sample(scrub_kinds[i].pattern, brick, sizeof(brick));
+            check("", brick, "\n");
+        }
+    }
+    asked = NULL;
+    assert_int_equal(wrong, 0);
+}
+
+static void every_kind_is_linear(void **state)
+{
+    (void)state;
+    check_all(&(struct scrub_options){.is_aggressive = true});
+    (void)printf("# at most %llu bytes examined for one\n", (unsigned long long)worst);
+}
+
+static void review_is_linear(void **state)
+{
+    (void)state;
+    check_all(&(struct scrub_options){.mode = SCRUB_REVIEW});
+}
+
+/* Two things after one another, and one in the other. */
+static void mixtures_are_linear(void **state)
+{
+    static const char *const parts[] = {"pwd=",
+                                        "pwd: ",
+                                        "pwd='",
+                                        "pwd=\"",
+                                        "pwd=\\\"",
+                                        "token ",
+                                        "--key ",
+                                        "auth:",
+                                        "a@b.c",
+                                        "+49 (",
+                                        "authorization=",
+                                        "cookie=",
+                                        ":5432:",
+                                        "&key=",
+                                        "data:",
+                                        "-u ",
+                                        "://",
+                                        "ghp_",
+                                        "eyJ",
+                                        "xoxb-",
+                                        "AKIA",
+                                        "heroku ",
+                                        "\033]",
+                                        "1.1.",
+                                        "f\"{",
+                                        "\\",
+                                        "'",
+                                        "\"",
+                                        "`",
+                                        "\n",
+                                        ",a",
+                                        "$(",
+                                        "pwd: |\n ",
+                                        "pwd=\"\"\"",
+                                        ";a("};
+    struct scrub_options options = {.is_aggressive = true};
+    char brick[64];
+
+    (void)state;
+    wrong = 0;
+    asked = &options;
+    for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
+        for (size_t j = 0; j < ARRAY_SIZE(parts); j++) {
+            (void)snprintf(brick, sizeof(brick), "%s%s", parts[i], parts[j]);
+            check("", brick, "://x\n");
+            (void)snprintf(brick, sizeof(brick), "%s%s%s", parts[i], parts[j], parts[i]);
+            check("kind: Secret curl ", brick, "'");
+        }
+    asked = NULL;
+    assert_int_equal(wrong, 0);
+}
+
+/* Behind each private key the view is looked at anew: whatever reads across many of them would read
+ * as often. */
+static void keys_between_are_linear(void **state)
+{
+    static const char *const signs[] = {"", "=", ": ", "=\"", ": a=", " a: \"b\"\n "};
+    static const char key[] = "-----BEGIN PRIVATE KEY-";
+    struct scrub_options options = {.is_aggressive = true};
+    char brick[128], word[17];
+
+    (void)state;
+    wrong = 0;
+    asked = &options;
+    for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
+        for (size_t w = 0; w < ARRAY_SIZE(words); w++) {
+            (void)snprintf(brick, sizeof(brick), "%s%s%s", words[w], signs[i], key);
+            check("kind: Secret\n", brick, "\n");
+        }
+        for (unsigned k = (unsigned)i; k < scrub_kind_count; k += ARRAY_SIZE(signs)) {
+            (void)sample(scrub_kinds[k].pattern, word, sizeof(word));
+            (void)snprintf(brick, sizeof(brick), "%s%s%s", word, signs[i], key);
+            check("", brick, "");
+        }
+    }
+    asked = NULL;
+    assert_int_equal(wrong, 0);
+}
+
+/* Also for values and rules, which are the operator's, on text of somebody who knows them. */
+static void known_values_and_rules_are_linear(void **state)
+{
+    struct scrub_values *values = scrub_values_new();
+    struct scrub_rules *rules = scrub_rules_new();
+    struct scrub_options options = {.values = values, .rules = rules};
+    char known[64];
+
+    (void)state;
+    for (int i = 0; i < 20; i++) {
+        (void)snprintf(known, sizeof(known), "kn0wn-value-%d-of-many", i);
+        assert_int_equal(scrub_values_add(values, known, strlen(known), NULL), 0);
+    }
+    assert_int_equal(scrub_rules_add(rules, "badge", "EMP-[0-9]{6}", "staff people", NULL), 0);
+    wrong = 0;
+    asked = &options;
+    for (size_t i = 0; i < ARRAY_SIZE(words); i++)
+        check_brick(words[i]);
+    check_brick("kn0wn-value-");
+    check_brick("kn0wn-value-1-of-many");
+    check_brick("a24wd24td");
+    asked = NULL;
+    assert_int_equal(wrong, 0);
+    begin(NULL);
+    scrub_values_free(values);
+    scrub_rules_free(rules);
+}
+
+/* In single bytes, every one of which could be a reason to look at all that waits again. */
+static void small_pieces_are_linear(void **state)
+{
+    static const char *const bricks[] = {"pwd=",
+                                         "pwd='a",
+                                         "eyJ",
+                                         "\033]",
+                                         "kn",
+                                         "cookie: a=",
+                                         "-----BEGIN ",
+                                         "authorization=",
+                                         "ghp_",
+                                         "a@b.",
+                                         "x\n",
+                                         ".",
+                                         "-----BEGIN PRIVATE KEY-----",
+                                         "\u200b",
+                                         "\033[1m",
+                                         "data: ",
+                                         "heroku-"};
+    struct scrub_options options = {.is_aggressive = true};
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(bricks); i++)
+        for (size_t piece = 1; piece <= 64; piece *= 4) {
+            size_t len = make_text("", bricks[i], strlen(bricks[i]), "", sizeof(text));
+            uint64_t work = work_of(&options, len, piece);
+            uint64_t most = SCRUB_WORK_START + (BOUND + SCRUB_WORK_FEED / piece) * len;
+
+            if (work > most)
+                fail_msg("%llu bytes examined for each in pieces of %zu: [%s]",
+                         (unsigned long long)(work / len), piece, bricks[i]);
+        }
+}
+
+/* The bytes that come out of a flood of one brick behind an open quote. */
+enum flood { SHOWN, MASKED, INVISIBLE };
+
+static void check_flood(enum flood flood, size_t fed, size_t came)
+{
+    switch (flood) {
+    case SHOWN: /* all but the value that was open */
+        assert_in_range(came, fed - 2 * SCRUB_HOLD_MAX, fed + SCRUB_HOLD_MAX);
+        break;
+    case MASKED: /* one mark stands for all of it */
+        assert_in_range(came, 1, 128);
+        break;
+    case INVISIBLE: /* what is kept of it */
+        assert_in_range(came, SCRUB_GAPS_MAX / 2, SCRUB_GAPS_MAX + 128);
+        break;
+    }
+}
+
+/* What waits does not grow, and what has waited comes out in the end. */
+static void what_waits_is_bounded(void **state)
+{
+    static const char head[] = "kind: Secret\ndata:\n a: password='", tail[] = "\033\\'\nthe end\n";
+    static const struct {
+        const char *brick;
+        enum flood flood;
+    } floods[] = {
+        {"a",             MASKED   },
+        {"pwd=",          MASKED   },
+        {"cookie: a=b; ", SHOWN    },
+        {"\033]0;",       INVISIBLE},
+        {"\u200b",        INVISIBLE},
+        {"\033[1m",       INVISIBLE},
+        {"data: a: b\n",  SHOWN    },
+        {"\\n",           MASKED   },
+        {"password: ",    SHOWN    },
+    };
+
+    (void)state;
+    for (size_t i = 0; i < ARRAY_SIZE(floods); i++) {
+        const char *brick = floods[i].brick, *end;
+        size_t fed = sizeof(head) + sizeof(tail) - 2, came = 0;
+
+        begin(&(struct scrub_options){.is_aggressive = true});
+        (void)feed(head);
+        for (int round = 0; round < 40; round++) {
+            size_t len = make_text("", brick, strlen(brick), "", sizeof(text));
+
+            (void)feed_bytes(text, len);
+            assert_true(scrub->view.len <= 2 * SCRUB_BLOCK + 2 * SCRUB_HOLD_MAX);
+            assert_true(scrub->gap_bytes.len <= SCRUB_GAPS_MAX);
+            assert_true(scrub->spans_size <= SCRUB_BLOCK);
+            fed += len;
+            came += out.len;
+            buf_clear(&out);
+        }
+        (void)feed(tail);
+        end = finish();
+        came += out.len;
+        assert_true(out.len >= strlen("\nthe end\n"));
+        assert_string_equal(end + out.len - strlen("\nthe end\n"), "\nthe end\n");
+        check_flood(floods[i].flood, fed, came);
+    }
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    scrub_free(scrub);
+    buf_done(&out);
+    return 0;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_kind_is_linear),
+        cmocka_unit_test(review_is_linear),
+        cmocka_unit_test(mixtures_are_linear),
+        cmocka_unit_test(keys_between_are_linear),
+        cmocka_unit_test(known_values_and_rules_are_linear),
+        cmocka_unit_test(small_pieces_are_linear),
+        cmocka_unit_test(what_waits_is_bounded),
+    };
+
+    return UNIT_RUN_WITH(tests, NULL, teardown);
+}
