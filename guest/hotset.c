@@ -8,7 +8,6 @@
 
 #include "base/cleanup.h"
 #include "guest/maps.h"
-#include "zygote/rebase.h"
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
@@ -17,7 +16,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-#define PAGE REBASE_PAGE
+#define PAGE MAPS_PAGE
 
 #define RANGES_MAX 2048
 

@@ -26,7 +26,7 @@
 #include "wire/policy.h"
 #include "guest/memory_holder.h"
 #include "guest/hotset.h"
-#include "zygote/interpreter.h"
+#include "guest/interpreter.h"
 #include "guest/seed.h"
 
 #define EXIT_FAILED 125

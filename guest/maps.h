@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 
+#define MAPS_PAGE 4096u
+
 struct mapping {
     uintptr_t start, end;
     int prot;

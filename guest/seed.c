@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 #include "sandbox/root.h"
-#include "zygote/interpreter.h"
+#include "guest/interpreter.h"
 
 /* For what the program starts. */
 static int set_variables(uint64_t seed, struct error *err)

@@ -41,7 +41,7 @@ static unsigned n_classes;
 
 static void die(const char *what, const char *pattern)
 {
-    (void)fprintf(stderr, "gen-scrub: %s: %s\n", what, pattern);
+    (void)fprintf(stderr, "gen-mask: %s: %s\n", what, pattern);
     exit(1);
 }
 

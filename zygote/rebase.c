@@ -19,7 +19,7 @@
 #define MADV_COLLAPSE 25
 #endif
 
-#define PAGE       REBASE_PAGE
+#define PAGE       MAPS_PAGE
 #define LARGE_PAGE ((size_t)2 << 20)
 
 /* Untouched pages in the middle of touched ones, and at either end of anonymous memory, are taken

@@ -12,8 +12,7 @@
 #include <stdint.h>
 
 #include "base/error.h"
-
-#define REBASE_PAGE 4096u
+#include "guest/maps.h"
 
 /* Before anything is allocated that is to be moved. A large block of malloc(3) would otherwise be a
  * mapping of its own, which realloc(3) enlarges with mremap(2), beyond the end of the file it lies

@@ -23,7 +23,8 @@
 #include "sandbox/root.h"
 #include "wire/frame.h"
 #include "guest/hotset.h"
-#include "zygote/interpreter.h"
+#include "guest/interpreter.h"
+#include "zygote/warm_python.h"
 #include "guest/kernel.h"
 #include "zygote/rebase.h"
 #include "zygote/spawn.h"
@@ -232,7 +233,7 @@ static void say_ready(char **missing, size_t n_missing)
     static struct wire_ready ready;
     struct pack p;
 
-    ready.python_version = span_of(interpreter_version());
+    ready.python_version = span_of(warm_python_version());
     ready.missing.count = (uint32_t)n_missing;
     for (size_t i = 0; i < n_missing; i++)
         ready.missing.items[i] = span_of(missing[i]);
@@ -264,8 +265,8 @@ static void warm_up(struct zygote *z)
     }
     if (setup.steady)
         (void)close(STEADY);
-    if (interpreter_start(&setup, missing, &n_missing, &err) < 0 ||
-        interpreter_freeze(setup.warm, &err) < 0)
+    if (warm_python_start(&setup, missing, &n_missing, &err) < 0 ||
+        warm_python_freeze(setup.warm, &err) < 0)
         give_up(&err);
     if (setup.warm)
         lay_out_memory();

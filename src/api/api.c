@@ -7,59 +7,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/task.h"
-#include "mcp/http.h"
-#include "api/openapi.h"
 #include "engine/masking.h"
-
-/* CodeRunner's first: one of its paths is that of a session by the name of `session`. */
-const struct route *const api_tables[] = {
-    coderunner_routes,  api_run_routes,     api_approval_routes,
-    api_batch_routes,   api_session_routes, api_copy_routes,
-    api_changes_routes, api_file_routes,    api_output_routes,
-    api_skill_routes,   api_undo_routes,    api_work_routes,
-    pyrunner_routes,    metrics_routes,     mcp_http_routes,
-    mcp_sse_routes,     api_meta_routes,    NULL,
-};
-
-/* Made once: the tables never change, and anybody may ask for it as often as he likes. */
-const struct buf *api_openapi_text(struct error *err)
-{
-    static struct buf made;
-    cleanup(buf_done) struct buf text = {0};
-    cleanup_json json_t *value = NULL;
-
-    if (made.len)
-        return &made;
-    value = openapi_json(api_tables);
-    buf_init(&text, MIB);
-    if (!value) {
-        error_memory(err);
-        return NULL;
-    }
-    if (json_text_dump(value, JSON_TEXT_COMPACT, &text, err) < 0 ||
-        buf_add(&text, "\n", 1, err) < 0)
-        return NULL;
-    made = text;
-    text = (struct buf){0};
-    return &made;
-}
-
-static void show_openapi(struct request *request)
-{
-    struct error err = {0};
-    const struct buf *text = api_openapi_text(&err);
-
-    if (text)
-        request_answer_text(request, 200, text->data, text->len);
-    else
-        request_answer_error(request, &err);
-}
-
-const struct route api_meta_routes[] = {
-    {"GET",         "/openapi.json", show_openapi, .access = ROUTE_PUBLIC, .answers = "OpenApi",
-     .status = 200, .tag = "meta", .summary = "this API, as OpenAPI 3.1"},
-    {0},
-};
 
 void api_refuse(struct request *request, const char *what, struct error *err)
 {

@@ -1,10 +1,11 @@
-/* The native API: what its handlers share, and the table of all routes. */
+/* The native API: what its handlers share. */
 #pragma once
 
 #include "base/config.h"
 #include "base/loop.h"
 #include "base/spool.h"
 #include "http/server.h"
+#include "api/idempotency.h"
 #include "api/job.h"
 #include "api/metrics.h"
 #include "api/router.h"
@@ -31,14 +32,10 @@ struct api {
     struct witness *witness;
     struct once *once;
     struct mcp_http *mcp;
+    struct openapi *openapi;
     struct store *kept; /* what outlives runs; NULL: there is no place for it */
 };
 
-/* Every table of rows, NULL at the end. */
-extern const struct route *const api_tables[];
-
-/* What /openapi.json answers, made by the first call. NULL: an error. */
-const struct buf *api_openapi_text(struct error *err);
 
 extern const struct route api_approval_routes[];
 extern const struct route api_run_routes[];
@@ -53,8 +50,6 @@ extern const struct route api_skill_routes[];
 extern const struct route api_undo_routes[];
 extern const struct route api_work_routes[];
 extern const struct route api_meta_routes[];
-extern const struct route pyrunner_routes[];
-extern const struct route coderunner_routes[];
 
 /* Bytes of a JSON body: a program of LIMIT_CODE_BYTES, written in escapes of six bytes for each of
  * its own, and some input. */

@@ -14,6 +14,7 @@
 
 #include "base/error.h"
 #include "base/sha256.h"
+#include "http/idempotency_key.h"
 #include "wire/pack.h"
 
 #define ONCE_MS   ((uint64_t)60 * 60 * 1000)
@@ -23,12 +24,6 @@
 #define ONCE_BYTES ((size_t)16 << 20)
 
 struct once;
-
-struct once_key {
-    bool is_set;
-    uint8_t name[SHA256_BYTES]; /* of the owner and the key */
-    uint8_t body[SHA256_BYTES]; /* of what is asked */
-};
 
 /* What is known of a key; lent until the next call. */
 struct once_entry {

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "api/idempotency.h"
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/run.h"

@@ -1,6 +1,7 @@
 /* The answer of a run: its text, and who gets it, now or when it is there. */
 #include <stdlib.h>
 
+#include "base/error_json.h"
 #include "base/json.h"
 #include "api/job_internal.h"
 #include "api/result.h"
@@ -26,7 +27,7 @@ static int write_answer(struct job *job, struct error *err)
 
 static void write_failure(struct job *job, const struct error *why)
 {
-    json_t *object = result_error_json(why);
+    json_t *object = error_json(why);
 
     job->status = error_code_http(why->code);
     buf_clear(&job->answer->text);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/json.h"
@@ -234,3 +235,47 @@ json_t *openapi_json(const struct route *const *tables)
                      "title", "Belljar", "version", BELLJAR_VERSION, "security", "token", "paths",
                      paths, "components", parts);
 }
+
+const struct buf *openapi_text(struct openapi *openapi, struct error *err)
+{
+    cleanup(buf_done) struct buf text = {0};
+    cleanup_json json_t *value = NULL;
+
+    if (openapi->text.len)
+        return &openapi->text;
+    value = openapi_json(openapi->tables);
+    buf_init(&text, MIB);
+    if (!value) {
+        error_memory(err);
+        return NULL;
+    }
+    if (json_text_dump(value, JSON_TEXT_COMPACT, &text, err) < 0 ||
+        buf_add(&text, "\n", 1, err) < 0)
+        return NULL;
+    openapi->text = text;
+    text = (struct buf){0};
+    return &openapi->text;
+}
+
+void openapi_done(struct openapi *openapi)
+{
+    buf_done(&openapi->text);
+}
+
+static void show_openapi(struct request *request)
+{
+    struct api *api = request->api;
+    struct error err = {0};
+    const struct buf *text = openapi_text(api->openapi, &err);
+
+    if (text)
+        request_answer_text(request, 200, text->data, text->len);
+    else
+        request_answer_error(request, &err);
+}
+
+const struct route api_meta_routes[] = {
+    {"GET",         "/openapi.json", show_openapi, .access = ROUTE_PUBLIC, .answers = "OpenApi",
+     .status = 200, .tag = "meta", .summary = "this API, as OpenAPI 3.1"},
+    {0},
+};

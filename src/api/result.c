@@ -311,11 +311,27 @@ int result_json(const struct run *run, json_t **ret_object, struct error *err)
     return 0;
 }
 
-json_t *result_error_json(const struct error *error)
+/* Starts a new line where the text does not end with one. */
+static int end_line(struct buf *text, struct error *err)
 {
-    return json_pack("{s:{s:s, s:o, s:o}}", "error", "code", error_code_name(error->code),
-                     "message", string_or_null(error->message ? error->message : "out of memory"),
-                     "hint", string_or_null(error->hint));
+    if (text->len && text->data[text->len - 1] != '\n')
+        return buf_add_str(text, "\n", err);
+    return 0;
+}
+
+int result_add_denials(const struct run *run, struct buf *text, struct error *err)
+{
+    for (size_t i = 0; i < run->n_denials; i++) {
+        const struct run_denial *d = &run->denials[i];
+
+        if (run_denial_is_status(run, d))
+            continue;
+        if (end_line(text, err) < 0 ||
+            buf_printf(text, err, "belljar: denied: %s [%s]%s%s\n", d->what, d->layer,
+                       d->hint ? "; " : "", d->hint ? d->hint : "") < 0)
+            return -1;
+    }
+    return 0;
 }
 
 /* ---- for people ---- */

@@ -11,12 +11,12 @@
 /* The result object. The caller owns *ret_object. Only for runs whose `error` is empty. */
 int result_json(const struct run *run, json_t **ret_object, struct error *err);
 
-/* {"error":{"code","message","hint"}}, for Belljar's own failures. NULL: out of memory. */
-json_t *result_error_json(const struct error *error);
-
 /* What a person wants to know beside the program's own output, for stderr: violations, the
  * exception, the value of `result`, a hint, and the status line with time and memory. */
 int result_human(const struct run *run, bool has_color, struct buf *out, struct error *err);
+
+/* One plain line for each refusal that the status does not tell. */
+int result_add_denials(const struct run *run, struct buf *text, struct error *err);
 
 /* Of that only what was refused: the program's own output seldom tells. */
 int result_denials(const struct run *run, bool has_color, struct buf *out, struct error *err);

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/error_json.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "api/api.h"
@@ -272,7 +273,7 @@ static void finish(struct item *item, json_t *answer)
 
 static void fail(struct item *item, struct error *err)
 {
-    finish(item, result_error_json(err));
+    finish(item, error_json(err));
     error_done(err);
 }
 

@@ -1,6 +1,6 @@
 /* struct run: the thing that travels. Read this file first.
  *
- * A door (src/cli, later src/front) fills the request part and calls pool_submit(). The pool finds
+ * A door (src/cli, src/api, src/mcp, src/compat) fills the request part and calls pool_submit(). The pool finds
  * a sandbox, the sandbox runs the code, and `on_done` is called exactly once with the result part
  * filled. Everything a run owns dies in run_free().
  */

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/error_json.h"
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/json.h"
@@ -171,7 +172,7 @@ static int read_seed(const char *text, struct run_request *asked, struct error *
 static int fail(const struct job *job, struct error *err)
 {
     cleanup(buf_done) struct buf text = {0};
-    json_t *object = job->is_json ? result_error_json(err) : NULL;
+    json_t *object = job->is_json ? error_json(err) : NULL;
 
     buf_init(&text, MIB);
     if (object && json_text_dump(object, JSON_TEXT_PRETTY, &text, NULL) == 0)

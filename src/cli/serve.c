@@ -20,6 +20,7 @@
 #include "cli/cmd.h"
 #include "cli/request.h"
 #include "api/api.h"
+#include "api/openapi.h"
 #include "compat/coderunner.h"
 #include "http/server.h"
 #include "http/listen.h"
@@ -28,6 +29,7 @@
 #include "admit/admit.h"
 #include "admit/quota.h"
 #include "engine/engine.h"
+#include "serve/routes.h"
 
 /* From the interrupt of what still runs to giving it up. */
 #define INTERRUPT_MS 5000
@@ -73,6 +75,7 @@ struct serve {
     struct api api;
     struct mcp_host mcp;
     struct router router;
+    struct openapi openapi;
     struct tls *tls;
     struct http_server *http;
     struct metrics metrics;
@@ -358,7 +361,7 @@ static int open_http(struct serve *serve, struct error *err)
     };
 
     serve->router = (struct router){
-        .tables = api_tables,
+        .tables = serve_routes,
         .config = serve->config,
         .auth = serve->auth,
         .witness = serve->engine.witness,
@@ -376,6 +379,7 @@ static int open_api(struct serve *serve, struct error *err)
         return -1;
     loop_on_turn(serve->engine.loop, metrics_add_turn, &serve->metrics);
     serve->kept = store_open_usual(NULL);
+    serve->openapi = (struct openapi){.tables = serve_routes};
     serve->api = (struct api){
         .config = serve->config,
         .loop = serve->engine.loop,
@@ -389,6 +393,7 @@ static int open_api(struct serve *serve, struct error *err)
         .auth = serve->auth,
         .witness = serve->engine.witness,
         .metrics = &serve->metrics,
+        .openapi = &serve->openapi,
         .http = serve->http,
         .kept = serve->kept,
     };
@@ -587,6 +592,7 @@ static void serve_done(struct serve *serve)
         sessions_end(serve->sessions);
     pool_free(take_ptr(serve->engine.pool));
     sessions_free(serve->sessions);
+    openapi_done(&serve->openapi);
     coderunner_free(serve->coderunner);
     queue_free(serve->queue);
     jobs_free(serve->jobs);

@@ -1,5 +1,7 @@
 #include "compat/compat.h"
 
+#include "api/result.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -282,28 +284,13 @@ static int add_violations(const struct run *run, struct buf *text, struct error 
     return 0;
 }
 
-int compat_add_denials(const struct run *run, struct buf *text, struct error *err)
-{
-    for (size_t i = 0; i < run->n_denials; i++) {
-        const struct run_denial *d = &run->denials[i];
-
-        if (run_denial_is_status(run, d))
-            continue;
-        if (add_line(text, "", err) < 0 ||
-            buf_printf(text, err, "belljar: denied: %s [%s]%s%s\n", d->what, d->layer,
-                       d->hint ? "; " : "", d->hint ? d->hint : "") < 0)
-            return -1;
-    }
-    return 0;
-}
-
 int compat_stderr(const struct run *run, struct buf *text, struct error *err)
 {
     char line[96];
 
     if (run->status == RUN_REFUSED)
         return add_violations(run, text, err);
-    if (run_stream_render(&run->err, text, err) < 0 || compat_add_denials(run, text, err) < 0)
+    if (run_stream_render(&run->err, text, err) < 0 || result_add_denials(run, text, err) < 0)
         return -1;
     if (run->status == RUN_TIMEOUT) {
         (void)snprintf(line, sizeof(line), "Execution timed out after %g seconds",

@@ -12,6 +12,7 @@
 
 #include <jansson.h>
 
+#include "api/router.h"
 #include "base/run.h"
 #include "http/request.h"
 #include "api/schema.h"
@@ -49,11 +50,11 @@ double compat_seconds(double ms);
  * was refused, why. */
 int compat_stderr(const struct run *run, struct buf *text, struct error *err);
 
-/* A line for each thing that was refused, but for what the status says. */
-int compat_add_denials(const struct run *run, struct buf *text, struct error *err);
-
 /* `GET /health` is in both interfaces; the one answer has what either's clients look for. */
 void compat_show_health(struct request *request);
 
 /* How their bodies are read (struct route, load). */
 json_t *compat_parse(const char *text, size_t len, json_t **ret_mistake);
+
+extern const struct route pyrunner_routes[];
+extern const struct route coderunner_routes[];

@@ -3,11 +3,11 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/error_json.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "http/internal.h"
-#include "api/result.h"
 
 #define HEAD_MAX (2 * KIB)
 
@@ -209,7 +209,7 @@ void request_answer_json_with(struct request *request, int status, const char *h
 void request_answer_error_as(struct request *request, int status, const char *headers,
                              struct error *err)
 {
-    json_t *value = result_error_json(err);
+    json_t *value = error_json(err);
 
     if (!headers && status == 401)
         headers = "WWW-Authenticate: Bearer realm=\"belljar\"\r\n";

@@ -18,7 +18,7 @@
 #include "base/loop.h"
 #include "base/shared.h"
 #include "http/parser.h"
-#include "api/idempotency.h"
+#include "http/idempotency_key.h"
 
 struct caller;
 struct http_connection;

@@ -1,5 +1,5 @@
 /* The table of what is masked: one row for each way to recognise a kind of secret or of personal
- * data. The same rows are read by the generator (tools/gen-scrub.c), by the matchers, and by
+ * data. The same rows are read by the generator (tools/gen-mask.c), by the matchers, and by
  * `belljar mask --explain`.
  */
 #pragma once
@@ -63,7 +63,7 @@ struct scrub_kind {
 extern const struct scrub_kind scrub_kinds[];
 extern const unsigned scrub_kind_count;
 
-/* ---- made of the patterns at build time (tools/gen-scrub.c) ---- */
+/* ---- made of the patterns at build time (tools/gen-mask.c) ---- */
 
 #define SCRUB_STEPS_MAX 20
 

@@ -6,7 +6,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/stream.h"
-#include "compat/compat.h"
+#include "api/result.h"
 #include "mcp/tools.h"
 
 /* --- the marketplace's execution runtime --- */
@@ -27,7 +27,7 @@ static json_t *error_text(const struct run *run)
 
     buf_init(&text, LIMIT_OUTPUT_BYTES_MAX + MIB);
     (void)run_stream_render(&run->err, &text, NULL);
-    (void)compat_add_denials(run, &text, NULL);
+    (void)result_add_denials(run, &text, NULL);
     return json_text_string(buf_str(&text), text.len);
 }
 

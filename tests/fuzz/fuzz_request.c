@@ -6,6 +6,7 @@
 #include "base/json.h"
 #include "base/utf8.h"
 #include "api/api.h"
+#include "serve/routes.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -57,7 +58,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 
     if (json_text_load((const char *)data, len, &limits, &body, &err) < 0)
         check_error(&err);
-    for (const struct route *const *table = api_tables; *table; table++)
+    for (const struct route *const *table = serve_routes; *table; table++)
         for (const struct route *r = *table; r->method; r++)
             try_route(r, body, (struct span){(const char *)data, len});
     json_decref(body);

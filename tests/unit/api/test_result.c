@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include "base/error_json.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/spool.h"
@@ -258,7 +259,7 @@ static void an_error_of_ours_is_an_object_of_its_own(void **state)
     (void)state;
     error_set(&err, E_BUSY, "no room");
     error_hint(&err, "later");
-    object = result_error_json(&err);
+    object = error_json(&err);
     text = json_dumps(object, JSON_COMPACT);
     assert_string_equal(
         text, "{\"error\":{\"code\":\"busy\",\"message\":\"no room\",\"hint\":\"later\"}}");

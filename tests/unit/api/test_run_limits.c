@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/config.h"
 #include "base/json.h"
+#include "serve/routes.h"
 #include "api/api.h"
 #include "mcp/tools.h"
 #include "api/openapi.h"
@@ -240,7 +241,7 @@ static void bodies_have_the_range_of_the_table(void **state)
     size_t seen = 0, n_whole = 0;
 
     (void)state;
-    for (const struct route *const *table = api_tables; *table; table++)
+    for (const struct route *const *table = serve_routes; *table; table++)
         for (const struct route *route = *table; route->method; route++)
             for (const struct run_limit *limit = run_limit_table;
                  limit < run_limit_table + RUN_LIMIT_ROWS; limit++) {
@@ -279,7 +280,7 @@ static void tools_have_the_range_of_the_table(void **state)
 
 static void the_description_of_a_session_has_its_limits(void **state)
 {
-    json_t *value = openapi_json(api_tables), *limits;
+    json_t *value = openapi_json(serve_routes), *limits;
 
     (void)state;
     limits = json_object_get(json_object_get(value, "components"), "schemas");

@@ -1,18 +1,14 @@
-/* The warm interpreter: started once, modules imported, made ready to be forked many times. */
+/* The interpreter in a kernel: what a fork of the warm one does before a program runs. */
 #pragma once
 
 #include "base/error.h"
 #include "wire/message.h"
 
-/* Starts Python for the environment of `setup` and imports its modules. Ones that cannot be
- * imported are listed in *ret_missing as "name: why" (malloc'd strings, at most WIRE_STRINGS_MAX).
- */
-int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t *ret_n_missing,
-                      struct error *err);
+/* Adds to the end of sys.path. */
+int interpreter_append_paths(const struct wire_strings *paths, struct error *err);
 
-/* Last act before the first fork: garbage becomes permanent. No Python runs in this process again.
- */
-int interpreter_freeze(bool warm, struct error *err);
+/* Before the first fork: where the generators of random numbers keep their state. */
+void interpreter_find_generators(void);
 
 /* In a forked child that is to run Python: gives every generator of random numbers a seed of its
  * own. */
@@ -39,5 +35,3 @@ int interpreter_name_session(struct error *err);
 
 /* `random` begins with that. */
 void interpreter_seed(uint64_t seed);
-
-const char *interpreter_version(void);

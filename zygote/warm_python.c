@@ -1,4 +1,4 @@
-#include "zygote/interpreter.h"
+#include "zygote/warm_python.h"
 
 #include <Python.h>
 #include <dirent.h>
@@ -15,6 +15,7 @@
 #include "library/code/module.h"
 #include "guest/display.h"
 #include "guest/exit_hooks.h"
+#include "guest/interpreter.h"
 #include "guest/library.h"
 #include "guest/masking.h"
 #include "guest/policy/policy.h"
@@ -175,25 +176,6 @@ static int preload(const struct wire_strings *names, char **ret_missing, size_t 
     return 0;
 }
 
-/* Last: they stand in for nothing that is there. */
-static int append_paths(const struct wire_strings *paths, struct error *err)
-{
-    PyObject *path = PySys_GetObject("path");
-
-    for (uint32_t i = 0; i < paths->count; i++) {
-        PyObject *item =
-            PyUnicode_DecodeFSDefaultAndSize(paths->items[i].data, (Py_ssize_t)paths->items[i].len);
-        int r = path && item ? PyList_Append(path, item) : -1;
-
-        Py_XDECREF(item);
-        if (r < 0) {
-            PyErr_Clear();
-            return error_set(err, E_INTERNAL, "sys.path cannot be set");
-        }
-    }
-    return 0;
-}
-
 static int check_helpers(const struct wire_strings *paths, struct error *err)
 {
     for (uint32_t i = 0; i < paths->count; i++) {
@@ -227,7 +209,7 @@ static int set_paths(struct error *err)
     return 0;
 }
 
-int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t *ret_n_missing,
+int warm_python_start(const struct wire_setup *setup, char **ret_missing, size_t *ret_n_missing,
                       struct error *err)
 {
     cleanup_free char *executable = span_dup(setup->python);
@@ -248,7 +230,7 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
         return -1;
     if (policy_allow_modules(&setup->modules) < 0 || policy_set_helpers(&setup->paths) < 0)
         return error_memory(err);
-    if (check_helpers(&setup->paths, err) < 0 || append_paths(&setup->paths, err) < 0)
+    if (check_helpers(&setup->paths, err) < 0 || interpreter_append_paths(&setup->paths, err) < 0)
         return -1;
     for (uint32_t i = 0; i < setup->variables.count; i++)
         if (interpreter_set_variable(setup->variables.items[i], err) < 0)
@@ -264,120 +246,6 @@ int interpreter_start(const struct wire_setup *setup, char **ret_missing, size_t
         return error_set(err, E_INTERNAL, "the interpreter lacks functions the kernel needs");
     }
     return set_paths(err);
-}
-
-/* Lines that most programs have in common with each other: what they touch is touched in advance.
- * They leave no name behind. */
-static const char warm_up[] = "def _belljar_warm_up():\n"
-                              "    import sys\n"
-                              "    m = sys.modules\n"
-                              "    print('', end='', file=sys.stdout)\n"
-                              "    if 'pandas' in m:\n"
-                              "        pd = m['pandas']\n"
-                              "        str(pd.DataFrame({'a': [1, 2, 3]}).sum().a)\n"
-                              "    elif 'numpy' in m:\n"
-                              "        str(m['numpy'].arange(3).sum())\n"
-                              "    [i * i for i in range(200)], {str(i): i for i in range(200)}\n"
-                              "_belljar_warm_up()\n"
-                              "del _belljar_warm_up\n";
-
-void interpreter_touch(void)
-{
-    PyObject *globals = PyDict_New();
-    PyObject *result = NULL;
-
-    python_rehearse();
-    if (globals && PyDict_SetItemString(globals, "__builtins__", PyEval_GetBuiltins()) == 0)
-        result = PyRun_String(warm_up, Py_file_input, globals, globals);
-    if (!result)
-        PyErr_Clear(); /* it is only a warm-up */
-    Py_XDECREF(result);
-    Py_XDECREF(globals);
-}
-
-/* Generators of random numbers that the zygote has in memory, and how a child gives them seeds of
- * its own. All is looked up once: asking Python or the dynamic linker in every child would write to
- * pages all over the heap. */
-static struct {
-    PyObject *random;      /* random._inst */
-    PyObject *random_seed; /* _random.Random.seed */
-    PyObject *numpy_seed;  /* numpy.random.seed */
-    struct mt19937 *numpy; /* numpy's global state itself, when it is what we know */
-    int (*crypto)(void);   /* RAND_poll */
-    pid_t pid;             /* who called it */
-} generators;
-
-/* numpy's MT19937, of which bitgen_t (its public C interface) gives the address. */
-struct mt19937 {
-    uint32_t key[624];
-    int pos;
-};
-
-static PyObject *attribute_path(PyObject *object, const char *const *names)
-{
-    Py_XINCREF(object);
-    for (; object && *names; names++) {
-        PyObject *next = PyObject_GetAttrString(object, *names);
-
-        Py_DECREF(object);
-        object = next;
-    }
-    PyErr_Clear();
-    return object;
-}
-
-/* Only if what lies there is what numpy says its state is. */
-static struct mt19937 *find_numpy_state(PyObject *numpy_random)
-{
-    static const char *const to_generator[] = {"mtrand", "_rand", "_bit_generator", NULL};
-    PyObject *generator = attribute_path(numpy_random, to_generator);
-    PyObject *capsule = generator ? PyObject_GetAttrString(generator, "capsule") : NULL;
-    void **bitgen = capsule ? PyCapsule_GetPointer(capsule, "BitGenerator") : NULL;
-    struct mt19937 *state = bitgen ? bitgen[0] : NULL;
-    PyObject *dict = generator ? PyObject_GetAttrString(generator, "state") : NULL;
-    PyObject *inner = dict && PyDict_Check(dict) ? PyDict_GetItemString(dict, "state") : NULL;
-    PyObject *key = inner && PyDict_Check(inner) ? PyDict_GetItemString(inner, "key") : NULL;
-    Py_buffer view;
-
-    if (!key || PyObject_GetBuffer(key, &view, PyBUF_SIMPLE) < 0) {
-        state = NULL;
-    } else {
-        if (!state || view.len != sizeof(state->key) ||
-            memcmp(view.buf, state->key, sizeof(state->key)) != 0)
-            state = NULL;
-        PyBuffer_Release(&view);
-    }
-    Py_XDECREF(dict);
-    Py_XDECREF(capsule);
-    Py_XDECREF(generator);
-    PyErr_Clear();
-    return state;
-}
-
-static void find_generators(void)
-{
-    static const char *const to_seed[] = {"Random", "seed", NULL};
-    PyObject *modules = PyImport_GetModuleDict();
-    PyObject *random = PyDict_GetItemString(modules, "random");
-    PyObject *core = PyDict_GetItemString(modules, "_random");
-    PyObject *numpy_random = PyDict_GetItemString(modules, "numpy.random");
-    void *crypto = dlopen("libcrypto.so.3", RTLD_LAZY | RTLD_NOLOAD);
-
-    if (random && core) {
-        generators.random = PyObject_GetAttrString(random, "_inst");
-        generators.random_seed = attribute_path(core, to_seed);
-    }
-    if (numpy_random) {
-        generators.numpy_seed = PyObject_GetAttrString(numpy_random, "seed");
-        generators.numpy = find_numpy_state(numpy_random);
-    }
-    if (crypto)
-        generators.crypto = (int (*)(void))dlsym(crypto, "RAND_poll");
-    generators.pid = getpid();
-    if (generators.crypto)
-        (void)generators.crypto(); /* the first call sets the whole library up, which children need
-                                      not repeat */
-    PyErr_Clear();
 }
 
 /* Of one size; a place for each 16 bytes would be 16 MB. */
@@ -418,9 +286,9 @@ static void fill_holes(void)
     }
 }
 
-int interpreter_freeze(bool warm, struct error *err)
+int warm_python_freeze(bool warm, struct error *err)
 {
-    find_generators();
+    interpreter_find_generators();
     if (warm) {
         /* asyncio for cells that await: an interrupt in the middle of its import, forty ms, would
          * leave half of it behind for good. */
@@ -456,126 +324,7 @@ int interpreter_freeze(bool warm, struct error *err)
     return 0;
 }
 
-static void reseed_random(void)
-{
-    uint8_t bytes[32];
-    PyObject *seed, *done = NULL;
-
-    if (!generators.random || !generators.random_seed ||
-        getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-        return;
-    seed = _PyLong_FromByteArray(bytes, sizeof(bytes), 1, 0);
-    if (seed)
-        done = PyObject_CallFunctionObjArgs(generators.random_seed, generators.random, seed, NULL);
-    Py_XDECREF(done);
-    Py_XDECREF(seed);
-    PyErr_Clear();
-}
-
-static void reseed_numpy(void)
-{
-    uint32_t words[624];
-    PyObject *done;
-
-    if (!generators.numpy_seed || getrandom(words, sizeof(words), 0) != (ssize_t)sizeof(words))
-        return;
-    if (generators.numpy) {
-        memcpy(generators.numpy->key, words, sizeof(words));
-        generators.numpy->key[0] |= 1; /* any state but all zeros is a good one */
-        generators.numpy->pos = 624;
-        return;
-    }
-    done = PyObject_CallFunction(generators.numpy_seed, "([kkkk])", (unsigned long)words[0],
-                                 (unsigned long)words[1], (unsigned long)words[2],
-                                 (unsigned long)words[3]);
-    Py_XDECREF(done);
-    PyErr_Clear();
-}
-
-/* Not PyOS_AfterFork_Child(): it exists for locks that other threads held at the moment of the
- * fork, and this process never had another thread. What its hooks do beyond that is to reseed
- * `random`. */
-void interpreter_wake(void)
-{
-    reseed_random();
-    reseed_numpy();
-    /* OpenSSL knows a fork by the pid and takes a new seed when it is next asked. Every kernel's
-     * differs from the zygote's, which is 1. */
-    if (generators.crypto && getpid() == generators.pid)
-        (void)generators.crypto();
-}
-
-const char *interpreter_version(void)
+const char *warm_python_version(void)
 {
     return PY_VERSION;
-}
-
-int interpreter_set_variable(struct span variable, struct error *err)
-{
-    const char *equals = memchr(variable.data, '=', variable.len);
-    PyObject *os, *variables, *name, *value;
-    int r;
-
-    if (!equals || equals == variable.data)
-        return error_set(err, E_PROTOCOL, "bad variable");
-    os = PyImport_ImportModule("os");
-    variables = os ? PyObject_GetAttrString(os, "environ") : NULL;
-    name = PyUnicode_DecodeFSDefaultAndSize(variable.data, equals - variable.data);
-    value = PyUnicode_DecodeFSDefaultAndSize(equals + 1, variable.data + variable.len - equals - 1);
-    /* Also calls putenv(3). */
-    r = variables && name && value ? PyObject_SetItem(variables, name, value) : -1;
-    Py_XDECREF(name);
-    Py_XDECREF(value);
-    Py_XDECREF(variables);
-    Py_XDECREF(os);
-    if (r == 0)
-        return 0;
-    PyErr_Clear();
-    return error_set(err, E_INVALID, "a variable cannot be set");
-}
-
-/* numpy is not in memory yet (see engine/environment.h) and takes its seed from the kernel's random
- * numbers, which are ours. */
-void interpreter_seed(uint64_t seed)
-{
-    PyObject *random = PyImport_ImportModule("random");
-    PyObject *done =
-        random ? PyObject_CallMethod(random, "seed", "K", (unsigned long long)seed) : NULL;
-
-    Py_XDECREF(done);
-    Py_XDECREF(random);
-    PyErr_Clear();
-}
-
-int interpreter_add_packages(struct error *err)
-{
-    const char *set = getenv("PIP_TARGET");
-    struct wire_strings where = {.items = {span_of(WIRE_PACKAGES)}, .count = 1};
-
-    return set && strcmp(set, WIRE_PACKAGES) == 0 ? append_paths(&where, err) : 0;
-}
-
-int interpreter_install_packages(struct error *err)
-{
-    PyObject *module = PyImport_ImportModule("api._packages");
-
-    Py_XDECREF(module);
-    if (module)
-        return 0;
-    PyErr_Clear();
-    return error_set(err, E_INTERNAL, "imports cannot be watched");
-}
-
-int interpreter_name_session(struct error *err)
-{
-    const char *id = getenv("SESSION_ID");
-    PyObject *globals = id ? PyModule_GetDict(PyImport_AddModule("__main__")) : NULL;
-    PyObject *value = id ? PyUnicode_DecodeFSDefault(id) : NULL;
-    int r = !id ? 0 : value ? PyDict_SetItemString(globals, "session_id", value) : -1;
-
-    Py_XDECREF(value);
-    if (r == 0)
-        return 0;
-    PyErr_Clear();
-    return error_set(err, E_INVALID, "the session cannot be named");
 }

@@ -1,0 +1,13 @@
+/* The `Idempotency-Key` of a request, as two hashes. */
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/sha256.h"
+
+struct once_key {
+    bool is_set;
+    uint8_t name[SHA256_BYTES]; /* of the owner and the key */
+    uint8_t body[SHA256_BYTES]; /* of what is asked */
+};

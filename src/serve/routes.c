@@ -1,0 +1,15 @@
+#include "serve/routes.h"
+
+#include "api/api.h"
+#include "compat/compat.h"
+#include "mcp/http.h"
+
+/* The first row that matches a path answers it. */
+const struct route *const serve_routes[] = {
+    coderunner_routes,  api_run_routes,     api_approval_routes,
+    api_batch_routes,   api_session_routes, api_copy_routes,
+    api_changes_routes, api_file_routes,    api_output_routes,
+    api_skill_routes,   api_undo_routes,    api_work_routes,
+    pyrunner_routes,    metrics_routes,     mcp_http_routes,
+    mcp_sse_routes,     api_meta_routes,    NULL,
+};
