@@ -60,7 +60,7 @@ static void wait_until_taken(void)
 }
 
 /* The interpreter's lock is held while it is written, so that threads do not mix their frames. */
-static void send_bundle(const struct bundle *b)
+static void send_bundle(const struct display_bundle *b)
 {
     struct wire_display shown = {.count = b->count};
     char metadata[64] = "";
@@ -87,7 +87,7 @@ static void send_bundle(const struct bundle *b)
 }
 
 /* Where there is no channel it is text like any other. */
-static int print_text(const struct bundle *b)
+static int print_text(const struct display_bundle *b)
 {
     PyObject *out = PySys_GetObject("stdout");
 
@@ -106,7 +106,7 @@ static int print_text(const struct bundle *b)
     return 0;
 }
 
-static int show_bundle(const struct bundle *b)
+static int show_bundle(const struct display_bundle *b)
 {
     if (!has_channel())
         return print_text(b);
@@ -116,12 +116,12 @@ static int show_bundle(const struct bundle *b)
 
 static int show_object(PyObject *object, bool is_raw)
 {
-    struct bundle b = {0};
-    int r = is_raw ? bundle_fill_raw(&b, object) : bundle_fill(&b, object);
+    struct display_bundle b = {0};
+    int r = is_raw ? display_bundle_fill_raw(&b, object) : display_bundle_fill(&b, object);
 
     if (r == 0)
         r = show_bundle(&b);
-    bundle_done(&b);
+    display_bundle_done(&b);
     return r;
 }
 
@@ -347,7 +347,7 @@ static PyObject *formats(PyObject *self, PyObject *args)
             return NULL;
         }
     }
-    bundle_wants_svg(wants_svg);
+    display_bundle_wants_svg(wants_svg);
     return Py_NewRef(Py_None);
 }
 
@@ -411,15 +411,15 @@ void display_preload(void)
 /* Its text is in the result already. */
 int display_value(PyObject *value)
 {
-    struct bundle b = {0};
+    struct display_bundle b = {0};
     int r;
 
-    if (!bundle_is_rich(value) || (is_figure(value) && was_seen(value)))
+    if (!display_bundle_is_rich(value) || (is_figure(value) && was_seen(value)))
         return PyErr_Occurred() ? -1 : 0;
-    r = bundle_fill(&b, value);
-    bundle_drop(&b, "text/plain");
+    r = display_bundle_fill(&b, value);
+    display_bundle_drop(&b, "text/plain");
     if (r == 0 && b.count)
         r = show_bundle(&b);
-    bundle_done(&b);
+    display_bundle_done(&b);
     return r;
 }

@@ -10,16 +10,16 @@
 
 static bool wants_svg;
 
-void bundle_wants_svg(bool wants)
+void display_bundle_wants_svg(bool wants)
 {
     wants_svg = wants;
 }
 
-void bundle_done(struct bundle *b)
+void display_bundle_done(struct display_bundle *b)
 {
     for (uint32_t i = 0; i < b->count; i++)
         Py_DECREF(b->forms[i].bytes);
-    *b = (struct bundle){0};
+    *b = (struct display_bundle){0};
 }
 
 /* ---- failures ---- */
@@ -39,7 +39,7 @@ static PyObject *message_of(PyObject *exception)
     return text;
 }
 
-PyObject *bundle_failure(const char *what)
+PyObject *display_bundle_failure(const char *what)
 {
     PyObject *type, *value, *tb, *message, *text = NULL;
 
@@ -124,7 +124,7 @@ static PyObject *form_bytes(const char *mime, PyObject *value)
     if (is_binary(mime))
         return PyBytes_CheckExact(value) ? Py_NewRef(value) : NULL;
     if (is_json(mime)) {
-        PyObject *json = report_json(value), *bytes = json ? encode(json, BUNDLE_BYTES_MAX) : NULL;
+        PyObject *json = report_json(value), *bytes = json ? encode(json, DISPLAY_BUNDLE_BYTES_MAX) : NULL;
 
         Py_XDECREF(json);
         return bytes;
@@ -132,7 +132,7 @@ static PyObject *form_bytes(const char *mime, PyObject *value)
     if (!PyUnicode_Check(value))
         return NULL;
     /* Half a page is no page; half a text still says something. */
-    return encode(value, strcmp(mime, "text/plain") == 0 ? BUNDLE_TEXT_MAX : BUNDLE_BYTES_MAX + 1);
+    return encode(value, strcmp(mime, "text/plain") == 0 ? DISPLAY_BUNDLE_TEXT_MAX : DISPLAY_BUNDLE_BYTES_MAX + 1);
 }
 
 static uint32_t number_at(const unsigned char *data)
@@ -141,7 +141,7 @@ static uint32_t number_at(const unsigned char *data)
 }
 
 /* The first chunk of a PNG is its header, and begins with the size. */
-static void read_size(struct bundle *b, PyObject *bytes)
+static void read_size(struct display_bundle *b, PyObject *bytes)
 {
     static const char start[] = "\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
     const char *data = PyBytes_AS_STRING(bytes);
@@ -152,7 +152,7 @@ static void read_size(struct bundle *b, PyObject *bytes)
     b->height = number_at((const unsigned char *)data + 20);
 }
 
-void bundle_add(struct bundle *b, const char *mime, PyObject *value)
+void display_bundle_add(struct display_bundle *b, const char *mime, PyObject *value)
 {
     PyObject *bytes = NULL;
 
@@ -164,7 +164,7 @@ void bundle_add(struct bundle *b, const char *mime, PyObject *value)
     PyErr_Clear(); /* no memory for a form is a form less */
     if (!bytes)
         return;
-    if ((size_t)PyBytes_GET_SIZE(bytes) > BUNDLE_BYTES_MAX - b->bytes) {
+    if ((size_t)PyBytes_GET_SIZE(bytes) > DISPLAY_BUNDLE_BYTES_MAX - b->bytes) {
         Py_DECREF(bytes);
         return;
     }
@@ -175,7 +175,7 @@ void bundle_add(struct bundle *b, const char *mime, PyObject *value)
     b->forms[b->count++].bytes = bytes;
 }
 
-void bundle_drop(struct bundle *b, const char *mime)
+void display_bundle_drop(struct display_bundle *b, const char *mime)
 {
     for (uint32_t i = 0; i < b->count; i++)
         if (strcmp(b->forms[i].mime, mime) == 0) {
@@ -185,7 +185,7 @@ void bundle_drop(struct bundle *b, const char *mime)
         }
 }
 
-int bundle_fill_raw(struct bundle *b, PyObject *dict)
+int display_bundle_fill_raw(struct display_bundle *b, PyObject *dict)
 {
     PyObject *key, *value;
     Py_ssize_t at = 0;
@@ -200,7 +200,7 @@ int bundle_fill_raw(struct bundle *b, PyObject *dict)
         const char *mime = PyUnicode_CheckExact(key) ? PyUnicode_AsUTF8(key) : NULL;
 
         if (mime)
-            bundle_add(b, mime, value);
+            display_bundle_add(b, mime, value);
         PyErr_Clear();
     }
     return 0;
@@ -233,7 +233,7 @@ static bool has_method(PyObject *object, const char *name)
     return has;
 }
 
-bool bundle_is_rich(PyObject *object)
+bool display_bundle_is_rich(PyObject *object)
 {
     if (PyUnicode_CheckExact(object) || PyLong_CheckExact(object) || PyFloat_CheckExact(object) ||
         PyList_CheckExact(object) || PyDict_CheckExact(object) || PyTuple_CheckExact(object))
@@ -247,7 +247,7 @@ bool bundle_is_rich(PyObject *object)
 /* Notes what went wrong, one line each. -1: an interrupt. */
 static int note_failure(const char *what, PyObject **notes)
 {
-    PyObject *text = bundle_failure(what), *joined;
+    PyObject *text = display_bundle_failure(what), *joined;
 
     if (!text)
         return -1;
@@ -275,7 +275,7 @@ static PyObject *call_method(PyObject *object, const char *method, bool gives_se
     return value;
 }
 
-static int ask(struct bundle *b, PyObject *object, const char *method, const char *mime,
+static int ask(struct display_bundle *b, PyObject *object, const char *method, const char *mime,
                PyObject **notes)
 {
     PyObject *value;
@@ -287,11 +287,11 @@ static int ask(struct bundle *b, PyObject *object, const char *method, const cha
     if (!value)
         return note_failure(method, notes);
     if (value != Py_None && !mime)
-        r = bundle_fill_raw(b, value);
+        r = display_bundle_fill_raw(b, value);
     else if (PyTuple_Check(value) && PyTuple_GET_SIZE(value) == 2)
-        bundle_add(b, mime, PyTuple_GET_ITEM(value, 0));
+        display_bundle_add(b, mime, PyTuple_GET_ITEM(value, 0));
     else if (value != Py_None)
-        bundle_add(b, mime, value);
+        display_bundle_add(b, mime, value);
     Py_DECREF(value);
     return r < 0 ? note_failure(method, notes) : 0;
 }
@@ -315,43 +315,43 @@ static bool is_instance_of(PyObject *object, const char *module, const char *nam
     return is;
 }
 
-static int add_table(struct bundle *b, PyObject *object, PyObject **notes)
+static int add_table(struct display_bundle *b, PyObject *object, PyObject **notes)
 {
     PyObject *table = helper_call("table", "(O)", object);
 
     if (!table)
         return note_failure("the table", notes);
     if (PyTuple_Check(table) && PyTuple_GET_SIZE(table) == 2) {
-        bundle_add(b, "text/plain", PyTuple_GET_ITEM(table, 0));
-        bundle_add(b, "application/vnd.belljar.table+json", PyTuple_GET_ITEM(table, 1));
+        display_bundle_add(b, "text/plain", PyTuple_GET_ITEM(table, 0));
+        display_bundle_add(b, "application/vnd.belljar.table+json", PyTuple_GET_ITEM(table, 1));
     }
     Py_DECREF(table);
     return 0;
 }
 
 /* repr() and what failed before it. Without any form but a failure that is what is shown. */
-static int add_text(struct bundle *b, PyObject *object, PyObject *notes)
+static int add_text(struct display_bundle *b, PyObject *object, PyObject *notes)
 {
     PyObject *repr = PyObject_Repr(object), *text;
 
-    if (!repr && !(repr = bundle_failure("repr")))
+    if (!repr && !(repr = display_bundle_failure("repr")))
         return -1;
     text = notes ? PyUnicode_FromFormat("%U\n%U", repr, notes) : Py_NewRef(repr);
     if (text)
-        bundle_add(b, "text/plain", text);
+        display_bundle_add(b, "text/plain", text);
     Py_DECREF(repr);
     Py_XDECREF(text);
     PyErr_Clear();
     return 0;
 }
 
-int bundle_fill(struct bundle *b, PyObject *object)
+int display_bundle_fill(struct display_bundle *b, PyObject *object)
 {
     PyObject *notes = NULL;
     int r = 0;
 
     if (is_instance_of(object, "matplotlib.figure", "Figure"))
-        return bundle_fill_figure(b, object);
+        return display_bundle_fill_figure(b, object);
     if (is_instance_of(object, "pandas", "DataFrame") || is_instance_of(object, "pandas", "Series"))
         r = add_table(b, object, &notes);
     for (size_t i = 0; r == 0 && i < sizeof(methods) / sizeof(methods[0]); i++)
@@ -364,7 +364,7 @@ int bundle_fill(struct bundle *b, PyObject *object)
 
 /* ---- figures ---- */
 
-static int add_picture(struct bundle *b, PyObject *figure, const char *form, const char *mime,
+static int add_picture(struct display_bundle *b, PyObject *figure, const char *form, const char *mime,
                        PyObject **notes)
 {
     PyObject *maker = class_in("_io", "BytesIO");
@@ -378,7 +378,7 @@ static int add_picture(struct bundle *b, PyObject *figure, const char *form, con
         Py_SETREF(bytes, PyUnicode_DecodeUTF8(PyBytes_AS_STRING(bytes), PyBytes_GET_SIZE(bytes),
                                               "replace"));
     if (bytes)
-        bundle_add(b, mime, bytes);
+        display_bundle_add(b, mime, bytes);
     Py_XDECREF(bytes);
     if (b->count == before) {
         PyErr_SetString(PyExc_ValueError, "it is larger than a display may be");
@@ -387,7 +387,7 @@ static int add_picture(struct bundle *b, PyObject *figure, const char *form, con
     return 0;
 }
 
-int bundle_fill_figure(struct bundle *b, PyObject *figure)
+int display_bundle_fill_figure(struct display_bundle *b, PyObject *figure)
 {
     PyObject *notes = NULL, *charts;
     int r = add_picture(b, figure, "png", "image/png", &notes);
@@ -399,7 +399,7 @@ int bundle_fill_figure(struct bundle *b, PyObject *figure)
         if (!charts)
             r = is_interrupt() ? -1 : 0; /* a picture without its data is still one */
         else if (PyList_Check(charts) && PyList_GET_SIZE(charts))
-            bundle_add(b, "application/vnd.belljar.chart+json", charts);
+            display_bundle_add(b, "application/vnd.belljar.chart+json", charts);
         Py_XDECREF(charts);
     }
     if (r == 0) {

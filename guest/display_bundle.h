@@ -11,10 +11,10 @@
 
 /* Most bytes of all forms of one object, and of its text. What does not fit is left out, text is
  * cut. */
-#define BUNDLE_BYTES_MAX ((size_t)7 << 20)
-#define BUNDLE_TEXT_MAX  ((size_t)1 << 20)
+#define DISPLAY_BUNDLE_BYTES_MAX ((size_t)7 << 20)
+#define DISPLAY_BUNDLE_TEXT_MAX  ((size_t)1 << 20)
 
-struct bundle {
+struct display_bundle {
     struct {
         char mime[128];
         PyObject *bytes;
@@ -25,29 +25,29 @@ struct bundle {
 };
 
 /* Starts zeroed. */
-void bundle_done(struct bundle *b);
+void display_bundle_done(struct display_bundle *b);
 
 /* Adds a form: text as str, binary as bytes, anything plain where the type is JSON. What cannot be
  * this form or has no room is left out. Never fails with an exception. */
-void bundle_add(struct bundle *b, const char *mime, PyObject *value);
+void display_bundle_add(struct display_bundle *b, const char *mime, PyObject *value);
 
-void bundle_drop(struct bundle *b, const char *mime);
+void display_bundle_drop(struct display_bundle *b, const char *mime);
 
 /* The object has ways of its own to be shown, beside repr(). Runs no code of the program. */
-bool bundle_is_rich(PyObject *object);
+bool display_bundle_is_rich(PyObject *object);
 
 /* All forms of the object, its text among them. -1: an interrupt is set as exception. */
-int bundle_fill(struct bundle *b, PyObject *object);
+int display_bundle_fill(struct display_bundle *b, PyObject *object);
 
 /* The forms of a {mime: data} dictionary. -1: an interrupt, or it is no such dictionary. */
-int bundle_fill_raw(struct bundle *b, PyObject *dict);
+int display_bundle_fill_raw(struct display_bundle *b, PyObject *dict);
 
 /* A figure of matplotlib as a picture and the data in it. -1: an interrupt. */
-int bundle_fill_figure(struct bundle *b, PyObject *figure);
+int display_bundle_fill_figure(struct display_bundle *b, PyObject *figure);
 
 /* Pictures of figures also as SVG. */
-void bundle_wants_svg(bool wants);
+void display_bundle_wants_svg(bool wants);
 
 /* Clears the exception that is set and gives "<WHAT failed: Name: message>", or NULL with the
  * exception still set if it is an interrupt. */
-PyObject *bundle_failure(const char *what);
+PyObject *display_bundle_failure(const char *what);

@@ -144,7 +144,7 @@ static PyObject *listen(PyObject *self, PyObject *args, PyObject *kwargs)
 static PyMethodDef listen_def = {"register", (PyCFunction)(void (*)(void))listen,
                                  METH_VARARGS | METH_KEYWORDS, NULL};
 
-int exits_listen(void)
+int exit_hooks_listen(void)
 {
     PyObject *module = PyImport_ImportModule("atexit");
     PyObject *ours = PyCFunction_New(&listen_def, NULL);
@@ -171,7 +171,7 @@ static bool know_all(void)
     return true;
 }
 
-void exits_prepare(void)
+void exit_hooks_prepare(void)
 {
     PyObject *module = PyDict_GetItemString(PyImport_GetModuleDict(), "atexit");
 
@@ -224,7 +224,7 @@ static bool has_functions(void)
     return false;
 }
 
-void exits_run(void)
+void exit_hooks_run(void)
 {
     if (has_threads())
         call_if_loaded("threading", "_shutdown");

@@ -8,10 +8,10 @@
 #pragma once
 
 /* In the zygote, before anything is imported. 0, or -1 with an exception. */
-int exits_listen(void);
+int exit_hooks_listen(void);
 
 /* In the zygote, when everything is. Without these two, everything is called at the end. */
-void exits_prepare(void);
+void exit_hooks_prepare(void);
 
 /* At the end of a program. No exception is left. */
-void exits_run(void);
+void exit_hooks_run(void);

@@ -9,7 +9,7 @@
 #include "guest/name_distance.h"
 #include "guest/policy/policy.h"
 
-#define NAME_LEN  NEAREST_NAME_MAX
+#define NAME_LEN  NAME_DISTANCE_NAME_MAX
 #define NAMES_MAX 2048
 
 /* Names people type without an import, and what they mean by them. */
@@ -159,7 +159,7 @@ static bool is_there(const struct modules *modules, const char *name)
 
 static void find_nearest(const struct modules *modules, const char *name, char *ret_nearest)
 {
-    size_t best = nearest_tolerance(strlen(name)) + 1;
+    size_t best = name_distance_tolerance(strlen(name)) + 1;
 
     for (size_t i = 0; i < sizeof(other_names) / sizeof(other_names[0]); i++)
         if (strcmp(other_names[i].name, name) == 0 && is_there(modules, other_names[i].module)) {
@@ -168,7 +168,7 @@ static void find_nearest(const struct modules *modules, const char *name, char *
         }
     for (size_t i = 0; i < modules->count; i++) {
         size_t d =
-            nearest_distance(name, strlen(name), modules->names[i], strlen(modules->names[i]));
+            name_distance(name, strlen(name), modules->names[i], strlen(modules->names[i]));
 
         if (d < best) {
             best = d;

@@ -68,13 +68,13 @@ static void start_kernel(struct init *in, uint32_t kernel)
     }
     if (in->kernels[kernel])
         _exit(1); /* the supervisor waits for the end of the one before */
-    rank_as_program();
+    oom_rank_as_program();
     pid = fork();
     if (pid == 0) {
         init_leave();
         in->become_kernel(fds); /* closes what it does not need, our socket among it */
     }
-    rank_as_init();
+    oom_rank_as_init();
     for (size_t i = 0; i < WIRE_KERNEL_FDS; i++)
         (void)close(fds[i]);
     if (pid < 0) /* at the limit of processes: the same to the supervisor as one that ended */

@@ -147,7 +147,7 @@ static int hand_over(const struct wire_run *run, struct frame_decoder *d, struct
 {
     if (take_stdin(run, d, err) < 0 || set_environment(run, err) < 0 || set_limits(run, err) < 0)
         return -1;
-    if ((run->flags & WIRE_RUN_SEED) && steady_start(run->seed, err) < 0)
+    if ((run->flags & WIRE_RUN_SEED) && seed_start(run->seed, err) < 0)
         return -1;
     if ((run->flags & WIRE_RUN_NO_EXEC) && seccomp_load(SECCOMP_NO_EXEC, err) < 0)
         return -1;
@@ -281,7 +281,7 @@ serve_run(const struct frame *frame, struct frame_decoder *decoder, bool is_touc
     call_open(KERNEL_REPORT_FD, KERNEL_REPLY_FD);
     if (!is_touched)
         populate(run);
-    holder_await(holder);
+    memory_holder_await(holder);
     python_exit(python_run(run, KERNEL_REPORT_FD));
 }
 
@@ -308,7 +308,7 @@ void kernel_main(const struct kernel_fds *fds, unsigned how)
     if (!touch && frame_send(KERNEL_REPORT_FD, WIRE_WAITING, NULL, NULL, 0) < 0)
         _exit(EXIT_FAILED);
     if (has_stack && (how & KERNEL_HOLD))
-        holder = holder_start();
+        holder = memory_holder_start();
     interpreter_wake();
     if (touch) {
         hotset_populate(HOTSET_ANY);
@@ -319,12 +319,12 @@ void kernel_main(const struct kernel_fds *fds, unsigned how)
     }
     frame_decoder_init(&decoder);
     if (touch)
-        holder_await(holder);
+        memory_holder_await(holder);
     if (touch && frame_send(KERNEL_REPORT_FD, WIRE_WAITING, NULL, NULL, 0) < 0)
         _exit(EXIT_FAILED);
     frame = expect(&decoder, WIRE_RUN, WIRE_SESSION);
     if (frame.type == WIRE_RUN)
         serve_run(&frame, &decoder, touch, holder);
-    holder_end(holder); /* the end of a session is in no hurry */
+    memory_holder_end(holder); /* the end of a session is in no hurry */
     serve_session(&decoder);
 }

@@ -5,34 +5,34 @@
 #include "mask/internal.h"
 
 /* Rules are the operator's, and stay outside. */
-const char *scrub_rules_name(const struct scrub_rules *rules, unsigned index)
+const char *masker_rules_name(const struct masker_rules *rules, unsigned index)
 {
     (void)rules;
     (void)index;
     return "";
 }
 
-const char *scrub_rules_label(const struct scrub_rules *rules, unsigned index)
+const char *masker_rules_label(const struct masker_rules *rules, unsigned index)
 {
-    return scrub_rules_name(rules, index);
+    return masker_rules_name(rules, index);
 }
 
-const char *scrub_rules_pattern(const struct scrub_rules *rules, unsigned index)
+const char *masker_rules_pattern(const struct masker_rules *rules, unsigned index)
 {
-    return scrub_rules_name(rules, index);
+    return masker_rules_name(rules, index);
 }
 
-void scrub_rules_scan(struct scrub *s)
-{
-    (void)s;
-}
-
-void scrub_rules_settle(struct scrub *s)
+void masker_rules_scan(struct masker *s)
 {
     (void)s;
 }
 
-static void on_find(void *arg, const struct scrub_find *find)
+void masker_rules_settle(struct masker *s)
+{
+    (void)s;
+}
+
+static void on_find(void *arg, const struct masker_find *find)
 {
     PyObject *found = Py_BuildValue("(ssnnn)", find->kind, find->label, (Py_ssize_t)find->offset,
                                     (Py_ssize_t)(find->offset + find->len), (Py_ssize_t)find->line);
@@ -45,7 +45,7 @@ static void on_find(void *arg, const struct scrub_find *find)
 static PyObject *mask(PyObject *self, PyObject *args)
 {
     PyObject *finds = PyList_New(0), *result = NULL;
-    struct scrub *scrub = NULL;
+    struct masker *masker = NULL;
     struct clean_text text;
     Py_buffer source;
     int is_aggressive = 0;
@@ -55,13 +55,13 @@ static PyObject *mask(PyObject *self, PyObject *args)
         Py_XDECREF(finds);
         return NULL;
     }
-    scrub = scrub_new(
-        &(struct scrub_options){.is_aggressive = is_aggressive, .on_find = on_find, .arg = finds});
-    if (!scrub || scrub_text(scrub, source.buf, (size_t)source.len, &text, NULL) < 0)
+    masker = masker_new(
+        &(struct masker_options){.is_aggressive = is_aggressive, .on_find = on_find, .arg = finds});
+    if (!masker || masker_text(masker, source.buf, (size_t)source.len, &text, NULL) < 0)
         PyErr_NoMemory();
     else
         result = Py_BuildValue("(y#O)", clean_data(text), (Py_ssize_t)clean_len(text), finds);
-    scrub_free(scrub);
+    masker_free(masker);
     PyBuffer_Release(&source);
     Py_DECREF(finds);
     return result;
@@ -70,13 +70,13 @@ static PyObject *mask(PyObject *self, PyObject *args)
 static PyObject *kinds(PyObject *self, PyObject *args)
 {
     PyObject *list = PyList_New(0);
-    const struct scrub_kind *kind;
+    const struct masker_kind *kind;
 
     (void)self;
     (void)args;
-    for (unsigned i = 0; list && (kind = scrub_kind_at(i)); i++) {
+    for (unsigned i = 0; list && (kind = masker_kind_at(i)); i++) {
         PyObject *row = Py_BuildValue("(ssO)", kind->name, kind->label,
-                                      kind->flags & SCRUB_AGGRESSIVE ? Py_True : Py_False);
+                                      kind->flags & MASKER_AGGRESSIVE ? Py_True : Py_False);
 
         if (!row || PyList_Append(list, row) < 0)
             Py_CLEAR(list);

@@ -42,7 +42,7 @@ static int __attribute__((noreturn)) hold(void *unused)
         (void)pause();
 }
 
-pid_t holder_start(void)
+pid_t memory_holder_start(void)
 {
     sigset_t all, before;
     pid_t pid;
@@ -56,13 +56,13 @@ pid_t holder_start(void)
     return pid > 0 ? pid : -1;
 }
 
-void holder_await(pid_t holder)
+void memory_holder_await(pid_t holder)
 {
     while (holder > 0 && atomic_load(&state) == HOLDER_STARTING && kill(holder, 0) == 0)
         wait_a_while();
 }
 
-void holder_end(pid_t holder)
+void memory_holder_end(pid_t holder)
 {
     if (holder <= 0)
         return;

@@ -12,11 +12,11 @@
 /* Called by the kernel before it waits for code. It is a child of pid 1, holds no descriptor,
  * blocks every signal, and a filter of its own lets it do nothing but wait. Returns its pid, or -1:
  * then the end is only slower. It closes its descriptors and loads its filter beside the caller. */
-pid_t holder_start(void);
+pid_t memory_holder_start(void);
 
 /* Returns when it has done both, or is no more. Nothing of a program runs before. */
-void holder_await(pid_t holder);
+void memory_holder_await(pid_t holder);
 
 /* Ends it, and waits until pid 1 has noticed: a copy of a session refuses processes it does not
  * know, and may be asked for at once. */
-void holder_end(pid_t holder);
+void memory_holder_end(pid_t holder);

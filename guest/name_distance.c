@@ -9,11 +9,11 @@ static size_t smaller(size_t a, size_t b)
     return a < b ? a : b;
 }
 
-size_t nearest_distance(const char *a, size_t a_len, const char *b, size_t b_len)
+size_t name_distance(const char *a, size_t a_len, const char *b, size_t b_len)
 {
-    size_t row[NEAREST_NAME_MAX + 1];
+    size_t row[NAME_DISTANCE_NAME_MAX + 1];
 
-    if (a_len > NEAREST_NAME_MAX || b_len > NEAREST_NAME_MAX)
+    if (a_len > NAME_DISTANCE_NAME_MAX || b_len > NAME_DISTANCE_NAME_MAX)
         return SIZE_MAX;
     for (size_t j = 0; j <= b_len; j++)
         row[j] = j;

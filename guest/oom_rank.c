@@ -20,7 +20,7 @@ static void set_score(int score)
         own_score = HIGHEST;
 }
 
-int rank_open(void)
+int oom_rank_open(void)
 {
     char text[16] = "";
     int inherited;
@@ -34,12 +34,12 @@ int rank_open(void)
     return score_fd;
 }
 
-void rank_as_program(void)
+void oom_rank_as_program(void)
 {
     set_score(HIGHEST);
 }
 
-void rank_as_init(void)
+void oom_rank_as_init(void)
 {
     set_score(own_score);
 }

@@ -8,8 +8,8 @@
 #pragma once
 
 /* Opens the score of this process, while it still may. Returns the descriptor, or -1. */
-int rank_open(void);
+int oom_rank_open(void);
 
 /* Called by pid 1 around each fork of a kernel, which inherits the score of that moment. */
-void rank_as_program(void);
-void rank_as_init(void);
+void oom_rank_as_program(void);
+void oom_rank_as_init(void);

@@ -608,7 +608,7 @@ static void flush(const char *name)
 
 void python_finish(void)
 {
-    exits_run();
+    exit_hooks_run();
     flush("stdout");
     flush("stderr");
     (void)fflush(NULL);

@@ -100,7 +100,7 @@ int report_value(int control, PyObject *value)
     json = report_json(value);
     repr = PyObject_Repr(value);
     if (!repr)
-        repr = bundle_failure("repr");
+        repr = display_bundle_failure("repr");
     if (!repr) { /* an interrupt */
         Py_XDECREF(json);
         return -1;

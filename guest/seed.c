@@ -23,7 +23,7 @@ static int set_variables(uint64_t seed, struct error *err)
     return 0;
 }
 
-int steady_start(uint64_t seed, struct error *err)
+int seed_start(uint64_t seed, struct error *err)
 {
     /* The library was loaded before us, or it is not there at all. */
     void (*begin)(uint64_t) = (void (*)(uint64_t))dlsym(RTLD_DEFAULT, "belljar_steady_begin");

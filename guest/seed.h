@@ -6,4 +6,4 @@
 #include "base/error.h"
 
 /* In a kernel of a steady zygote, before the program is looked at. */
-int steady_start(uint64_t seed, struct error *err);
+int seed_start(uint64_t seed, struct error *err);

@@ -32,11 +32,11 @@ struct part {
 };
 
 struct parts {
-    struct part items[SCRUB_STEPS_MAX * 8];
+    struct part items[MASKER_STEPS_MAX * 8];
     unsigned count;
 };
 
-static scrub_class classes[CLASSES_MAX];
+static masker_class classes[CLASSES_MAX];
 static unsigned n_classes;
 
 static void die(const char *what, const char *pattern)
@@ -93,7 +93,7 @@ static void fold_case(struct part *part)
         part->set[c] = part->set[toupper((int)c)] = part->set[c] || part->set[toupper((int)c)];
 }
 
-static void read_pattern(const struct scrub_kind *kind, struct parts *parts)
+static void read_pattern(const struct masker_kind *kind, struct parts *parts)
 {
     const char *at = kind->pattern;
     bool begins = false;
@@ -118,7 +118,7 @@ static void read_pattern(const struct scrub_kind *kind, struct parts *parts)
             at = read_class(at + 1, part, kind->pattern);
         else
             part->set[(unsigned char)(*at == '\\' ? *++at : *at)] = true, at++;
-        if (kind->flags & SCRUB_ANYCASE)
+        if (kind->flags & MASKER_ANYCASE)
             fold_case(part);
         at = read_count(at, part, kind->pattern);
         parts->count++;
@@ -129,7 +129,7 @@ static void read_pattern(const struct scrub_kind *kind, struct parts *parts)
 
 static uint16_t class_of(const struct part *part)
 {
-    scrub_class made = {0};
+    masker_class made = {0};
 
     for (unsigned c = 0; c < 256; c++)
         if (part->set[c])
@@ -143,7 +143,7 @@ static uint16_t class_of(const struct part *part)
     return (uint16_t)n_classes++;
 }
 
-static void make_anchor(const struct parts *parts, unsigned first, struct scrub_program *program)
+static void make_anchor(const struct parts *parts, unsigned first, struct masker_program *program)
 {
     for (unsigned i = first; i < parts->count; i++) {
         const struct part *part = &parts->items[i];
@@ -164,19 +164,19 @@ static void make_anchor(const struct parts *parts, unsigned first, struct scrub_
 
 /* Literals of an anchor are part of it; the steps begin at its start all the same, and parts of one
  * byte each are put together where they can be. */
-static void make_program(const struct scrub_kind *kind, struct scrub_program *program)
+static void make_program(const struct masker_kind *kind, struct masker_program *program)
 {
     static struct parts parts;
     unsigned first = 0;
 
     read_pattern(kind, &parts);
-    *program = (struct scrub_program){0};
+    *program = (struct masker_program){0};
     if (parts.count > 1 &&
         (parts.items[0].max >= LEFT_LEAST || parts.items[0].max > parts.items[0].min)) {
         const struct part *left = &parts.items[first++];
 
         program->left =
-            (struct scrub_step){class_of(left), (uint16_t)left->min, (uint16_t)left->max};
+            (struct masker_step){class_of(left), (uint16_t)left->min, (uint16_t)left->max};
     }
     make_anchor(&parts, first, program);
     program->group_to = UINT8_MAX;
@@ -187,18 +187,18 @@ static void make_program(const struct scrub_kind *kind, struct scrub_program *pr
         if (taken + part->max <= program->width && part->min == part->max && !part->begins_group) {
             taken += part->min;
             if (!program->n_steps || program->steps[0].class != UINT16_MAX) {
-                program->steps[program->n_steps++] = (struct scrub_step){UINT16_MAX, 0, 0};
+                program->steps[program->n_steps++] = (struct masker_step){UINT16_MAX, 0, 0};
             }
             program->steps[0].min = program->steps[0].max = (uint16_t)taken;
             continue;
         }
         taken = UINT16_MAX;
-        if (program->n_steps == SCRUB_STEPS_MAX)
+        if (program->n_steps == MASKER_STEPS_MAX)
             die("too many steps", kind->pattern);
         if (part->begins_group)
             program->group_from = program->n_steps;
         program->steps[program->n_steps++] =
-            (struct scrub_step){class_of(part), (uint16_t)part->min, (uint16_t)part->max};
+            (struct masker_step){class_of(part), (uint16_t)part->min, (uint16_t)part->max};
         if (part->ends_group)
             program->group_to = program->n_steps;
     }
@@ -208,7 +208,7 @@ static void make_program(const struct scrub_kind *kind, struct scrub_program *pr
 
 /* ---- databases ---- */
 
-static char *anchor_expression(const struct scrub_program *program)
+static char *anchor_expression(const struct masker_program *program)
 {
     char *text = malloc((size_t)program->width * 1100 + 1), *at = text;
 
@@ -232,11 +232,11 @@ static void print_bytes(const char *name, const unsigned char *bytes, size_t siz
     (void)printf("\n};\nconst unsigned %s_size = %zu;\n", name, size);
 }
 
-static void print_database(const char *name, const struct scrub_program *programs, unsigned without)
+static void print_database(const char *name, const struct masker_program *programs, unsigned without)
 {
-    const char **expressions = calloc(scrub_kind_count, sizeof(*expressions));
-    unsigned *flags = calloc(scrub_kind_count, sizeof(*flags));
-    unsigned *ids = calloc(scrub_kind_count, sizeof(*ids));
+    const char **expressions = calloc(masker_kind_count, sizeof(*expressions));
+    unsigned *flags = calloc(masker_kind_count, sizeof(*flags));
+    unsigned *ids = calloc(masker_kind_count, sizeof(*ids));
     hs_platform_info_t any = {.tune = HS_TUNE_FAMILY_GENERIC};
     hs_database_t *database;
     hs_compile_error_t *error;
@@ -245,8 +245,8 @@ static void print_database(const char *name, const struct scrub_program *program
     size_t size;
     void *loaded;
 
-    for (unsigned i = 0; i < scrub_kind_count; i++) {
-        if (scrub_kinds[i].flags & without)
+    for (unsigned i = 0; i < masker_kind_count; i++) {
+        if (masker_kinds[i].flags & without)
             continue;
         expressions[count] = anchor_expression(&programs[i]);
         ids[count++] = i;
@@ -268,12 +268,12 @@ static void print_database(const char *name, const struct scrub_program *program
 
 /* ---- output ---- */
 
-static void print_step(const struct scrub_step *step)
+static void print_step(const struct masker_step *step)
 {
     (void)printf("{%u,%u,%u},", step->class, step->min, step->max);
 }
 
-static void print_program(const struct scrub_program *p)
+static void print_program(const struct masker_program *p)
 {
     (void)printf("{{");
     for (unsigned i = 0; i < p->n_steps; i++)
@@ -288,14 +288,14 @@ static void print_program(const struct scrub_program *p)
 
 int main(void)
 {
-    struct scrub_program *programs = calloc(scrub_kind_count, sizeof(*programs));
+    struct masker_program *programs = calloc(masker_kind_count, sizeof(*programs));
 
-    for (unsigned i = 0; i < scrub_kind_count; i++)
-        make_program(&scrub_kinds[i], &programs[i]);
-    (void)printf("#include \"mask/kinds.h\"\n\nconst struct scrub_program scrub_programs[] = {\n");
-    for (unsigned i = 0; i < scrub_kind_count; i++)
+    for (unsigned i = 0; i < masker_kind_count; i++)
+        make_program(&masker_kinds[i], &programs[i]);
+    (void)printf("#include \"mask/kinds.h\"\n\nconst struct masker_program masker_programs[] = {\n");
+    for (unsigned i = 0; i < masker_kind_count; i++)
         print_program(&programs[i]);
-    (void)printf("};\n\nconst scrub_class scrub_classes[] = {\n");
+    (void)printf("};\n\nconst masker_class masker_classes[] = {\n");
     for (unsigned i = 0; i < n_classes; i++) {
         (void)printf("{");
         for (unsigned j = 0; j < 16; j++)
@@ -303,7 +303,7 @@ int main(void)
         (void)printf("},\n");
     }
     (void)printf("};\n");
-    print_database("scrub_database_secrets", programs, SCRUB_AGGRESSIVE);
-    print_database("scrub_database_all", programs, 0);
+    print_database("masker_database_secrets", programs, MASKER_AGGRESSIVE);
+    print_database("masker_database_all", programs, 0);
     return ferror(stdout) ? 1 : 0;
 }

@@ -174,7 +174,7 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
     memcpy(recipe.grant_fds, fds->grants, sizeof(recipe.grant_fds));
     (void)signal(SIGCHLD, SIG_DFL);
     (void)sigprocmask(SIG_SETMASK, &(sigset_t){0}, NULL);
-    score = rank_open(); /* before it has given up the right to */
+    score = oom_rank_open(); /* before it has given up the right to */
     if (recipe_seal(&recipe, &err) < 0)
         fail(fds->init, &err);
 
@@ -182,7 +182,7 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
         error_errno(&err, "wait for processes");
         fail(fds->init, &err);
     }
-    rank_as_program();
+    oom_rank_as_program();
     kernel = fork();
     if (kernel < 0) {
         error_errno(&err, "fork the kernel");
@@ -195,7 +195,7 @@ become_init(const struct wire_spawn *spec, const struct spawn_fds *fds, int sync
             KERNEL_HOLD | (touch ? KERNEL_TOUCH : 0));
     }
 
-    rank_as_init();
+    oom_rank_as_init();
     if (keep_own(fds->init, score, &recipe) < 0)
         _exit(1);
     report_sealed(fds->init, &recipe);

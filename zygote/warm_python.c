@@ -235,7 +235,7 @@ int warm_python_start(const struct wire_setup *setup, char **ret_missing, size_t
     for (uint32_t i = 0; i < setup->variables.count; i++)
         if (interpreter_set_variable(setup->variables.items[i], err) < 0)
             return -1;
-    if (setup->warm && exits_listen() < 0) {
+    if (setup->warm && exit_hooks_listen() < 0) {
         PyErr_Clear();
         return error_set(err, E_INTERNAL, "the interpreter has no exit functions");
     }
@@ -302,7 +302,7 @@ int warm_python_freeze(bool warm, struct error *err)
         }
         display_preload();
         interpreter_touch();
-        exits_prepare();
+        exit_hooks_prepare();
         fill_holes();
         gc = PyImport_ImportModule("gc");
         if (gc)

@@ -367,7 +367,7 @@ struct span policy_hint(const struct policy *policy, const char *kind, struct sp
 
 struct span policy_nearest_module(const struct policy *policy, struct span name)
 {
-    size_t best = nearest_tolerance(name.len) + 1;
+    size_t best = name_distance_tolerance(name.len) + 1;
     struct span nearest = nothing;
 
     for (size_t i = 1; i < policy->n_rules; i++) { /* the first stands for none */
@@ -377,7 +377,7 @@ struct span policy_nearest_module(const struct policy *policy, struct span name)
         if (!(rule->lists & BIT(POLICY_IMPORT_ALLOW)) || (rule->lists & BIT(POLICY_IMPORT_DENY)) ||
             memchr(rule->key, '.', rule->key_len))
             continue;
-        d = nearest_distance(name.data, name.len, rule->key, rule->key_len);
+        d = name_distance(name.data, name.len, rule->key, rule->key_len);
         if (d < best) {
             best = d;
             nearest = (struct span){rule->key, rule->key_len};

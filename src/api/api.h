@@ -29,8 +29,8 @@ struct api {
     struct auth *auth;
     struct metrics *metrics;
     struct http_server *http;
-    struct witness *witness;
-    struct once *once;
+    struct recorder *witness;
+    struct idempotency *once;
     struct mcp_http *mcp;
     struct openapi *openapi;
     struct store *kept; /* what outlives runs; NULL: there is no place for it */

@@ -10,7 +10,7 @@
 #include "http/multipart.h"
 #include "sandbox/files.h"
 
-const struct schema_field parcel_file_fields[] = {
+const struct schema_field attachments_file_fields[] = {
     {"path",                          SCHEMA_STRING, .is_required = true, .max_len = PATH_MAX - 1,
      .help = "path below /workspace"},
     {"content",            SCHEMA_STRING, .is_required = true, .help = "what is in it"},
@@ -64,7 +64,7 @@ static int read_object(const json_t *object, struct run_request *request, struct
     cleanup(buf_done) struct buf decoded = {0};
     char *own = NULL;
 
-    buf_init(&decoded, PARCEL_BODY_BYTES);
+    buf_init(&decoded, ATTACHMENTS_BODY_BYTES);
     if (encoding && strcmp(encoding, "base64") == 0) {
         if (base64_decode(&decoded, bytes.data, bytes.len, err) < 0)
             return error_wrap(err, "`content`");
@@ -112,7 +112,7 @@ static int read_patterns(const json_t *list, struct run_request *request, struct
     return 0;
 }
 
-int parcel_read(const json_t *body, const struct multipart *parts, struct run_request *request,
+int attachments_read(const json_t *body, const struct multipart *parts, struct run_request *request,
                 struct error *err)
 {
     if (read_files(body, parts, request, err) < 0)
@@ -148,7 +148,7 @@ static json_t *path_json(const char *path)
     return files_path_escape(path, &shown, NULL) < 0 ? NULL : json_string(buf_str(&shown));
 }
 
-json_t *parcel_json(const struct run *run)
+json_t *attachments_json(const struct run *run)
 {
     json_t *list = json_array();
 

@@ -10,21 +10,21 @@
 #include "admit/request.h"
 
 /* Bytes of a request that comes as a form, its files included. */
-#define PARCEL_BODY_BYTES (64 * MIB)
+#define ATTACHMENTS_BODY_BYTES (64 * MIB)
 
-extern const struct schema_field parcel_file_fields[];
+extern const struct schema_field attachments_file_fields[];
 
 /* clang-format off */
-#define PARCEL_FIELDS                                                                              \
-    {"files", SCHEMA_OBJECTS, .max_len = LIMIT_FILES_GIVEN, .items = parcel_file_fields,           \
+#define ATTACHMENTS_FIELDS                                                                              \
+    {"files", SCHEMA_OBJECTS, .max_len = LIMIT_FILES_GIVEN, .items = attachments_file_fields,           \
      .help = "files to put into /workspace before it starts"},                                       \
     {"collect", SCHEMA_STRINGS, .max_len = LIMIT_FILES_PATTERNS,                                   \
      .help = "patterns of files to bring back, such as *.csv or **/*.png"}
 /* clang-format on */
 
 /* From the checked body, and from the parts of a form, or NULL. */
-int parcel_read(const json_t *body, const struct multipart *parts, struct run_request *request,
+int attachments_read(const json_t *body, const struct multipart *parts, struct run_request *request,
                 struct error *err);
 
 /* What was brought back: [{"path","size","encoding","content"}]. NULL: out of memory. */
-json_t *parcel_json(const struct run *run);
+json_t *attachments_json(const struct run *run);

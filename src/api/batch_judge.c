@@ -64,21 +64,21 @@ static bool has_same_words(struct span a, struct span b)
     return true;
 }
 
-enum verdict_rule verdict_rule(const char *name)
+enum batch_judge_rule batch_judge_rule(const char *name)
 {
     if (name && strcmp(name, "exact") == 0)
-        return VERDICT_EXACT;
-    return name && strcmp(name, "tokens") == 0 ? VERDICT_TOKENS : VERDICT_LINES;
+        return BATCH_JUDGE_EXACT;
+    return name && strcmp(name, "tokens") == 0 ? BATCH_JUDGE_TOKENS : BATCH_JUDGE_LINES;
 }
 
-bool verdict_matches(enum verdict_rule rule, struct span got, struct span expected)
+bool batch_judge_matches(enum batch_judge_rule rule, struct span got, struct span expected)
 {
     switch (rule) {
-    case VERDICT_EXACT:
+    case BATCH_JUDGE_EXACT:
         return is_same(got, expected);
-    case VERDICT_TOKENS:
+    case BATCH_JUDGE_TOKENS:
         return has_same_words(got, expected);
-    case VERDICT_LINES:
+    case BATCH_JUDGE_LINES:
         break;
     }
     return has_same_lines(got, expected);

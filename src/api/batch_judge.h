@@ -5,16 +5,16 @@
 
 #include "wire/pack.h"
 
-enum verdict_rule {
-    VERDICT_LINES,  /* white space at the end of lines, and empty lines at the end, do not count */
-    VERDICT_EXACT,  /* byte for byte */
-    VERDICT_TOKENS, /* the words count, however they are apart */
+enum batch_judge_rule {
+    BATCH_JUDGE_LINES,  /* white space at the end of lines, and empty lines at the end, do not count */
+    BATCH_JUDGE_EXACT,  /* byte for byte */
+    BATCH_JUDGE_TOKENS, /* the words count, however they are apart */
 };
 
 /* Comma-separated, in that order; the first is the default. */
-#define VERDICT_RULES "lines,exact,tokens"
+#define BATCH_JUDGE_RULES "lines,exact,tokens"
 
 /* `name` is one of them, or NULL. */
-enum verdict_rule verdict_rule(const char *name);
+enum batch_judge_rule batch_judge_rule(const char *name);
 
-bool verdict_matches(enum verdict_rule rule, struct span got, struct span expected);
+bool batch_judge_matches(enum batch_judge_rule rule, struct span got, struct span expected);

@@ -11,7 +11,7 @@
 struct owner;
 
 struct item {
-    struct once_entry entry; /* first: it is what is given out */
+    struct idempotency_entry entry; /* first: it is what is given out */
     uint8_t name[SHA256_BYTES];
     uint64_t at_ns;
     struct owner *owner;
@@ -27,7 +27,7 @@ struct owner {
     size_t bytes; /* of answers */
 };
 
-struct once {
+struct idempotency {
     struct item *buckets[BUCKETS];
     struct owner *owners; /* as many as there are tokens */
     size_t count;
@@ -35,7 +35,7 @@ struct once {
 
 /* --- keys --- */
 
-int once_key_read(struct once_key *key, const char *owner, struct span text, struct error *err)
+int idempotency_key_read(struct idempotency_key *key, const char *owner, struct span text, struct error *err)
 {
     char joined[KEY_MAX + 128];
     size_t n = strlen(owner) + 1;
@@ -54,7 +54,7 @@ int once_key_read(struct once_key *key, const char *owner, struct span text, str
     return 0;
 }
 
-void once_key_of(const struct once_key *all, uint32_t index, struct once_key *ret_key)
+void idempotency_key_of(const struct idempotency_key *all, uint32_t index, struct idempotency_key *ret_key)
 {
     uint8_t joined[SHA256_BYTES + sizeof(index)];
 
@@ -66,12 +66,12 @@ void once_key_of(const struct once_key *all, uint32_t index, struct once_key *re
 
 /* --- the table --- */
 
-static struct item **bucket_of(const struct once *once, const uint8_t *name)
+static struct item **bucket_of(const struct idempotency *once, const uint8_t *name)
 {
     return (struct item **)&once->buckets[((size_t)name[0] << 8 | name[1]) % BUCKETS];
 }
 
-static struct item *find(const struct once *once, const struct once_key *key)
+static struct item *find(const struct idempotency *once, const struct idempotency_key *key)
 {
     struct item *item = *bucket_of(once, key->name);
 
@@ -80,7 +80,7 @@ static struct item *find(const struct once *once, const struct once_key *key)
     return item;
 }
 
-static void forget(struct once *once, struct item *item)
+static void forget(struct idempotency *once, struct item *item)
 {
     struct owner *owner = item->owner;
     struct item **at = bucket_of(once, item->name);
@@ -99,10 +99,10 @@ static void forget(struct once *once, struct item *item)
 
 static bool is_old(const struct item *item, uint64_t now_ns)
 {
-    return (now_ns - item->at_ns) / 1000000 >= ONCE_MS;
+    return (now_ns - item->at_ns) / 1000000 >= IDEMPOTENCY_MS;
 }
 
-static struct owner *owner_of(struct once *once, const char *name)
+static struct owner *owner_of(struct idempotency *once, const char *name)
 {
     struct owner *owner = once->owners;
 
@@ -122,7 +122,7 @@ static struct owner *owner_of(struct once *once, const char *name)
     return owner;
 }
 
-const struct once_entry *once_find(const struct once *once, const struct once_key *key,
+const struct idempotency_entry *idempotency_find(const struct idempotency *once, const struct idempotency_key *key,
                                    uint64_t now_ns)
 {
     const struct item *item = find(once, key);
@@ -130,7 +130,7 @@ const struct once_entry *once_find(const struct once *once, const struct once_ke
     return item && !is_old(item, now_ns) ? &item->entry : NULL;
 }
 
-static void link_item(struct once *once, struct owner *owner, struct item *item)
+static void link_item(struct idempotency *once, struct owner *owner, struct item *item)
 {
     struct item **bucket = bucket_of(once, item->name);
 
@@ -143,7 +143,7 @@ static void link_item(struct once *once, struct owner *owner, struct item *item)
     once->count++;
 }
 
-int once_add(struct once *once, const char *owner, const struct once_key *key, const char *run,
+int idempotency_add(struct idempotency *once, const char *owner, const struct idempotency_key *key, const char *run,
              uint64_t now_ns, struct error *err)
 {
     struct owner *line = owner_of(once, owner);
@@ -153,7 +153,7 @@ int once_add(struct once *once, const char *owner, const struct once_key *key, c
         free(item);
         return error_memory(err);
     }
-    while (line->oldest && (line->count >= ONCE_KEPT || is_old(line->oldest, now_ns)))
+    while (line->oldest && (line->count >= IDEMPOTENCY_KEPT || is_old(line->oldest, now_ns)))
         forget(once, line->oldest);
     memcpy(item->name, key->name, SHA256_BYTES);
     memcpy(item->entry.body, key->body, SHA256_BYTES);
@@ -165,16 +165,16 @@ int once_add(struct once *once, const char *owner, const struct once_key *key, c
     return 0;
 }
 
-void once_keep(struct once *once, const struct once_key *key, const char *text, size_t len)
+void idempotency_keep(struct idempotency *once, const struct idempotency_key *key, const char *text, size_t len)
 {
     struct item *item = find(once, key);
     struct owner *owner = item ? item->owner : NULL;
-    char *copy = item && len <= ONCE_BYTES ? malloc(len + 1) : NULL;
+    char *copy = item && len <= IDEMPOTENCY_BYTES ? malloc(len + 1) : NULL;
 
     if (!copy)
         return;
     owner->bytes += len - item->entry.len;
-    while (owner->bytes > ONCE_BYTES && owner->oldest != item)
+    while (owner->bytes > IDEMPOTENCY_BYTES && owner->oldest != item)
         forget(once, owner->oldest);
     memcpy(copy, text, len);
     copy[len] = '\0';
@@ -183,7 +183,7 @@ void once_keep(struct once *once, const struct once_key *key, const char *text, 
     item->entry.len = len;
 }
 
-void once_drop(struct once *once, const struct once_key *key)
+void idempotency_drop(struct idempotency *once, const struct idempotency_key *key)
 {
     struct item *item = find(once, key);
 
@@ -191,7 +191,7 @@ void once_drop(struct once *once, const struct once_key *key)
         forget(once, item);
 }
 
-void once_forget(struct once *once, const char *owner)
+void idempotency_forget(struct idempotency *once, const char *owner)
 {
     for (struct owner **at = &once->owners; *at; at = &(*at)->next) {
         struct owner *line = *at;
@@ -207,20 +207,20 @@ void once_forget(struct once *once, const char *owner)
     }
 }
 
-size_t once_count(const struct once *once)
+size_t idempotency_count(const struct idempotency *once)
 {
     return once->count;
 }
 
-int once_new(struct once **ret_once, struct error *err)
+int idempotency_new(struct idempotency **ret_once, struct error *err)
 {
     *ret_once = calloc(1, sizeof(**ret_once));
     return *ret_once ? 0 : error_memory(err);
 }
 
-void once_free(struct once *once)
+void idempotency_free(struct idempotency *once)
 {
     while (once && once->owners)
-        once_forget(once, once->owners->name);
+        idempotency_forget(once, once->owners->name);
     free(once);
 }

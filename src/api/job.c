@@ -325,7 +325,7 @@ static void on_refused(void *user, struct error *err)
     struct job *job = user;
 
     if (job->key.is_set)
-        once_drop(job->jobs->options.once, &job->key); /* it had no turn, and may have one later */
+        idempotency_drop(job->jobs->options.once, &job->key); /* it had no turn, and may have one later */
     job->run->status = RUN_CANCELLED;                  /* unless there is an error */
     job->run->exit_code = 130;
     if (err->code != E_NONE)
@@ -349,7 +349,7 @@ static int claim(const struct jobs *jobs, struct caller *caller, unsigned *ret_r
     else
         return 0;
     caller->n_refused++;
-    (void)witness_refusal(jobs->options.witness, caller->name, "run", err, NULL);
+    (void)recorder_refusal(jobs->options.witness, caller->name, "run", err, NULL);
     return -1;
 }
 
@@ -406,7 +406,7 @@ static struct job *make_job(struct jobs *jobs, const struct job_order *order, un
         return NULL;
     }
     if (order->key && order->key->is_set) {
-        if (once_add(jobs->options.once, order->owner, order->key, job->id, loop_now_ns(), err) <
+        if (idempotency_add(jobs->options.once, order->owner, order->key, job->id, loop_now_ns(), err) <
             0) {
             job->run = NULL;
             free_job(job);

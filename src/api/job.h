@@ -33,9 +33,9 @@ struct jobs_options {
     struct sessions *sessions;
     struct queue *queue; /* in front of both */
     struct metrics *metrics;
-    struct witness *witness;   /* of what never gets to the pool */
+    struct recorder *witness;   /* of what never gets to the pool */
     struct spool_store *store; /* where whole outputs go; NULL: nowhere */
-    struct once *once;         /* keys that stand for runs */
+    struct idempotency *once;         /* keys that stand for runs */
     size_t max_kept;           /* answers of one owner, */
     size_t max_keyed;          /* and of those that were asked for under a key */
     size_t max_bytes;          /* of all answers */
@@ -99,7 +99,7 @@ struct job_order {
     struct session *session; /* it is a cell of this one; NULL: it has its own sandbox */
     const char *owner;
     struct caller *caller;
-    const struct once_key *key; /* under which it is asked for; NULL: none */
+    const struct idempotency_key *key; /* under which it is asked for; NULL: none */
     const char *correlation_id; /* NULL: one is made up */
     const char *traceparent;    /* NULL: none */
     struct job_form form;       /* write NULL: the native one */

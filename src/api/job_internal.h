@@ -22,7 +22,7 @@ struct job {
     char *correlation_id;
     struct run *run;           /* NULL: it is done */
     struct job_watch *watches; /* who waits for the answer */
-    struct once_key key;       /* under which it was asked for; is_set: there is one */
+    struct idempotency_key key;       /* under which it was asked for; is_set: there is one */
     struct queue_place place;
     char session_id[32]; /* of a cell; "": it is none */
     unsigned retry_s;    /* of a refusal; 0: not said */

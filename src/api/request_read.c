@@ -95,7 +95,7 @@ int api_read_request(const json_t *body, const struct multipart *parts, struct r
     if (api_read_terms(body, asked, err) < 0 ||
         read_words(json_object_get(body, "args"), &asked->args, err) < 0)
         return -1;
-    return parcel_read(body, parts, asked, err);
+    return attachments_read(body, parts, asked, err);
 }
 
 struct admission api_admission(const struct api *api, const struct caller *caller)

@@ -247,7 +247,7 @@ static int add_asked_for(const struct run *run, json_t *object)
     if (run->changes.is_known &&
         json_object_set_new(object, "changes", changes_json(&run->changes)) < 0)
         return -1;
-    if (run->collect && (json_object_set_new(object, "collected", parcel_json(run)) < 0 ||
+    if (run->collect && (json_object_set_new(object, "collected", attachments_json(run)) < 0 ||
                          json_object_set_new(object, "collected_truncated",
                                              json_boolean(run->has_more_collected)) < 0))
         return -1;

@@ -34,9 +34,9 @@
     {"code", SCHEMA_STRING, .max_len = LIMIT_CODE_BYTES, .help = "the program"},                   \
     API_INPUT_FIELDS, API_PROFILE_FIELDS, API_LIMITS_OF_CELL API_LIMITS_OF_SANDBOX API_SEED_FIELD, \
     API_PROGRAM_FIELDS,                                                                            \
-    PARCEL_FIELDS,                                                                                 \
+    ATTACHMENTS_FIELDS,                                                                                 \
     {"expected_output", SCHEMA_STRING, .help = "its expected standard output"},         \
-    {"compare", SCHEMA_STRING, .choices = VERDICT_RULES,                                           \
+    {"compare", SCHEMA_STRING, .choices = BATCH_JUDGE_RULES,                                           \
      .help = "lines: white space at the end of lines and of the whole does not count; exact; "     \
              "tokens: white space only separates"}
 /* clang-format on */
@@ -152,7 +152,7 @@ static enum verdict judge_output(const struct item *item, const json_t *result)
         return ACCEPTED;
     if (json_is_true(json_object_get(json_object_get(result, "truncated"), "stdout")))
         return OUTPUT_EXCEEDED;
-    return verdict_matches(verdict_rule(json_string_value(rule)),
+    return batch_judge_matches(batch_judge_rule(json_string_value(rule)),
                            text_of(json_object_get(result, "stdout")), text_of(expected))
                ? ACCEPTED
                : WRONG_ANSWER;
@@ -336,11 +336,11 @@ static void follow(struct item *item, struct job *job)
 }
 
 /* True: this item was begun by an earlier request under the same key. */
-static bool take_up(struct item *item, const struct once_key *key)
+static bool take_up(struct item *item, const struct idempotency_key *key)
 {
     const struct request *request = item->batch->request;
     const struct api *api = request->api;
-    const struct once_entry *entry = key->is_set ? once_find(api->once, key, loop_now_ns()) : NULL;
+    const struct idempotency_entry *entry = key->is_set ? idempotency_find(api->once, key, loop_now_ns()) : NULL;
     struct job *job = entry ? jobs_find(api->jobs, request->owner, entry->run, NULL) : NULL;
     struct error err = {0};
 
@@ -355,7 +355,7 @@ static bool take_up(struct item *item, const struct once_key *key)
 }
 
 /* The batch waits for its answer, not the request. */
-static int start_job(const struct item *item, const struct once_key *key, struct run *run,
+static int start_job(const struct item *item, const struct idempotency_key *key, struct run *run,
                      const char *correlation_id, struct job **ret_job, struct error *err)
 {
     struct request *request = item->batch->request;
@@ -368,7 +368,7 @@ static int start_job(const struct item *item, const struct once_key *key, struct
     return jobs_start(api->jobs, &order, &request->retry_s, ret_job, err);
 }
 
-static int submit(struct item *item, const struct once_key *key, struct error *err)
+static int submit(struct item *item, const struct idempotency_key *key, struct error *err)
 {
     struct request *request = item->batch->request;
     json_t *body = whole_body(request->json, body_of(item));
@@ -392,11 +392,11 @@ static bool start(struct item *item)
 {
     struct batch *batch = item->batch;
     const struct api *api = batch->request->api;
-    struct once_key key = {0};
+    struct idempotency_key key = {0};
     struct error err = {0};
 
     if (batch->request->once.is_set)
-        once_key_of(&batch->request->once, (uint32_t)index_of(item), &key);
+        idempotency_key_of(&batch->request->once, (uint32_t)index_of(item), &key);
     if (!route_is_known(batch->request)) {
         error_set(&err, E_AUTH, "the token was removed");
         fail(item, &err);
@@ -566,7 +566,7 @@ static int open_batch(struct request *request, bool is_known, struct batch **ret
         return error_memory(err);
     if (!request->once.is_set || is_known)
         return 0;
-    if (once_add(api->once, request->owner, &request->once, NULL, loop_now_ns(), err) < 0) {
+    if (idempotency_add(api->once, request->owner, &request->once, NULL, loop_now_ns(), err) < 0) {
         free_batch(*ret_batch);
         return -1;
     }

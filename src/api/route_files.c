@@ -324,7 +324,7 @@ static int begin_put(struct request *request, struct error *err)
 }
 
 /* What is about to happen to a file is written down; if it does not, that is, too. */
-static struct witness_file event_of(const struct request *request, const char *event,
+static struct recorder_file event_of(const struct request *request, const char *event,
                                     const char *path)
 {
     struct api *api = request->api;
@@ -334,29 +334,29 @@ static struct witness_file event_of(const struct request *request, const char *e
 
     if (session)
         session_info(session, &info);
-    return (struct witness_file){
+    return (struct recorder_file){
         .event = event, .owner = request->owner, .session = info.id, .path = path};
 }
 
-static void tell_failure(const struct request *request, struct witness_file *event,
+static void tell_failure(const struct request *request, struct recorder_file *event,
                          const struct error *err)
 {
     const struct api *api = request->api;
 
     event->error = err;
-    (void)witness_file(api->witness, event, NULL);
+    (void)recorder_file(api->witness, event, NULL);
 }
 
 static int commit(const struct request *request, struct upload *upload, struct error *err)
 {
     const struct api *api = request->api;
-    struct witness_file event = event_of(request, "write", upload->path);
+    struct recorder_file event = event_of(request, "write", upload->path);
     uint8_t digest[SHA256_BYTES] = {0};
 
     sha256_end(take_ptr(upload->hash), digest);
     event.bytes = upload->writer.written;
     event.digest = digest;
-    if (witness_file(api->witness, &event, err) < 0)
+    if (recorder_file(api->witness, &event, err) < 0)
         return -1;
     if (files_write_commit(&upload->writer, err) == 0)
         return 0;
@@ -395,9 +395,9 @@ static void delete_file(struct request *request)
     const struct files *files = find_path(request, path, &err);
     bool is_recursive = json_is_true(json_object_get(request->query, "recursive"));
     const struct api *api = request->api;
-    struct witness_file event = event_of(request, "delete", path);
+    struct recorder_file event = event_of(request, "delete", path);
 
-    if (!files || witness_file(api->witness, &event, &err) < 0) {
+    if (!files || recorder_file(api->witness, &event, &err) < 0) {
         request_answer_error(request, &err);
         return;
     }

@@ -52,7 +52,7 @@ static void answer_forgotten(struct request *request)
     request_answer_error_as(request, 409, NULL, &err);
 }
 
-static void answer_again(struct request *request, const struct once_entry *entry)
+static void answer_again(struct request *request, const struct idempotency_entry *entry)
 {
     const struct api *api = request->api;
     struct job *job = *entry->run ? jobs_find(api->jobs, request->owner, entry->run, NULL) : NULL;
@@ -66,22 +66,22 @@ static void answer_again(struct request *request, const struct once_entry *entry
         answer_forgotten(request);
 }
 
-static const struct once_entry *find(const struct request *request)
+static const struct idempotency_entry *find(const struct request *request)
 {
     const struct api *api = request->api;
 
-    return once_find(api->once, &request->once, loop_now_ns());
+    return idempotency_find(api->once, &request->once, loop_now_ns());
 }
 
 int api_read_key(struct request *request)
 {
     struct span text = request_header(request, "idempotency-key");
-    const struct once_entry *entry;
+    const struct idempotency_entry *entry;
     struct error err = {0};
 
     if (!text.data)
         return 0;
-    if (once_key_read(&request->once, request->owner, text, &err) < 0 ||
+    if (idempotency_key_read(&request->once, request->owner, text, &err) < 0 ||
         read_print(request, &err) < 0) {
         request_answer_error(request, &err);
         return -1;

@@ -15,7 +15,7 @@ static const struct schema_field run_fields[] = {
     API_LIMITS_OF_SANDBOX
     API_PROGRAM_FIELDS,
     API_SEED_FIELD,
-    PARCEL_FIELDS,
+    ATTACHMENTS_FIELDS,
     {0},
 };
 /* clang-format on */

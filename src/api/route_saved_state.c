@@ -14,7 +14,7 @@ static void list_work(struct request *request)
     struct store *store = api_kept(request->api, &err);
     json_t *list = NULL;
 
-    if (!store || work_list(store, request->caller->keeper, &list, &err) < 0)
+    if (!store || saved_state_list(store, request->caller->keeper, &list, &err) < 0)
         request_answer_error(request, &err);
     else
         api_answer_masked(request, 200, json_pack("{s:o}", "states", list));
@@ -35,7 +35,7 @@ static void create_work(struct request *request)
     struct store *store = api_kept(request->api, &err);
     bool is_new = false;
 
-    if (!store || work_create(store, request->caller->keeper, name, description, &is_new, &err) < 0)
+    if (!store || saved_state_create(store, request->caller->keeper, name, description, &is_new, &err) < 0)
         request_answer_error(request, &err);
     else
         request_answer_json(request, 200,
@@ -57,7 +57,7 @@ static void load_work(struct request *request)
     json_t *work = NULL;
 
     buf_init(&state, STATE_TEXT_MAX);
-    if (!store || work_load_text(store, request->caller->keeper, request->params[0], version, &work,
+    if (!store || saved_state_load_text(store, request->caller->keeper, request->params[0], version, &work,
                                  &state, &err) < 0)
         request_answer_error(request, &err);
     else
@@ -93,7 +93,7 @@ static void save_work(struct request *request)
     if (!store || quota_check_bytes(request->caller, loop_now_ns(), &request->retry_s, &err) < 0 ||
         json_text_dump(json_object_get(request->json, "state"), JSON_TEXT_COMPACT, &text, &err) <
             0 ||
-        work_save(store, request->caller->keeper, request->params[0],
+        saved_state_save(store, request->caller->keeper, request->params[0],
                   (struct span){buf_str(&text), text.len}, from, &version, &err) < 0) {
         refuse_save(request, from, &err);
         return;
@@ -109,7 +109,7 @@ static void delete_work(struct request *request)
     struct error err = {0};
     struct store *store = api_kept(request->api, &err);
 
-    if (!store || work_delete(store, request->caller->keeper, request->params[0], &err) < 0)
+    if (!store || saved_state_delete(store, request->caller->keeper, request->params[0], &err) < 0)
         request_answer_error(request, &err);
     else
         request_answer_empty(request, 204);

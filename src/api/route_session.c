@@ -23,7 +23,7 @@ static const struct schema_field open_fields[] = {
 static const struct schema_field cell_fields[] = {
     API_CODE_FIELDS,
     API_LIMITS_OF_CELL
-    PARCEL_FIELDS,
+    ATTACHMENTS_FIELDS,
     {0},
 };
 /* clang-format on */
@@ -112,7 +112,7 @@ static int once_claim(const struct request *request, struct error *err)
 
     if (!request->once.is_set)
         return 0;
-    return once_add(api->once, request->owner, &request->once, NULL, loop_now_ns(), err);
+    return idempotency_add(api->once, request->owner, &request->once, NULL, loop_now_ns(), err);
 }
 
 static void answer_unopened(struct request *request, struct error *err)
@@ -120,7 +120,7 @@ static void answer_unopened(struct request *request, struct error *err)
     const struct api *api = request->api;
 
     if (request->once.is_set)
-        once_drop(api->once, &request->once);
+        idempotency_drop(api->once, &request->once);
     api_refuse(request, "session", err);
 }
 
@@ -134,7 +134,7 @@ static void answer_opened(struct request *request, const struct session *session
     if (request->once.is_set && value &&
         json_text_dump(value, JSON_TEXT_COMPACT, &text, NULL) == 0 &&
         buf_add_str(&text, "\n", NULL) == 0)
-        once_keep(api->once, &request->once, buf_str(&text), text.len);
+        idempotency_keep(api->once, &request->once, buf_str(&text), text.len);
     request_answer_json(request, 201, value);
 }
 

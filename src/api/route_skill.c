@@ -59,7 +59,7 @@ static void send_bytes(struct request *request, const char *data, size_t len)
 }
 
 /* Text is masked like everything that leaves; what is none is left as it is. */
-static void send_file(struct request *request, const struct folder_file *file)
+static void send_file(struct request *request, const struct skill_bundle_file *file)
 {
     if (utf8_valid(file->data, file->len) == file->len)
         api_send_masked(request, (struct span){file->data, file->len});
@@ -69,8 +69,8 @@ static void send_file(struct request *request, const struct folder_file *file)
 
 static void show_file(struct request *request)
 {
-    cleanup(folder_done) struct folder folder = {0};
-    const struct folder_file *file;
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0};
+    const struct skill_bundle_file *file;
     struct error err = {0};
     struct store *store = api_kept(request->api, &err);
 
@@ -80,7 +80,7 @@ static void show_file(struct request *request)
         request_answer_error(request, &err);
         return;
     }
-    file = folder_find(&folder, request->params[1]);
+    file = skill_bundle_find(&folder, request->params[1]);
     if (file) {
         send_file(request, file);
         return;
@@ -97,14 +97,14 @@ struct upload {
     char owner[TOKEN_KEEPER_SIZE];
     char key[STORE_NAME_MAX + 1];
     bool is_folder;
-    struct folder folder;
+    struct skill_bundle folder;
     struct buf text; /* of a module */
     char *description;
 };
 
 static void upload_empty(struct upload *upload)
 {
-    folder_done(&upload->folder);
+    skill_bundle_done(&upload->folder);
     buf_done(&upload->text);
     free(take_ptr(upload->description));
 }
@@ -215,12 +215,12 @@ static int read_upload(const struct request *request, struct upload *upload, str
         return -1;
     upload->is_folder = unzip_is_zip(bytes);
     if (upload->is_folder) {
-        if (unzip(bytes, &upload->folder, err) < 0 || folder_finish(&upload->folder, err) < 0 ||
+        if (unzip(bytes, &upload->folder, err) < 0 || skill_bundle_finish(&upload->folder, err) < 0 ||
             skill_key(upload->folder.name, key, err) < 0)
             return -1;
         if (strcmp(key, upload->key) != 0)
             return error_set(err, E_INVALID, "it is the skill `%s`", upload->folder.name);
-        return folder_sources(&upload->folder, code, err);
+        return skill_bundle_sources(&upload->folder, code, err);
     }
     if (strspn(bytes.data, " \t\r\n\f") == strlen(bytes.data))
         return error_set(err, E_INVALID, "the body is neither a ZIP file nor Python");

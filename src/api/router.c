@@ -236,7 +236,7 @@ static int authenticate(const struct router *router, struct request *request)
         claim.token = (struct span){header.data + 7, header.len - 7};
     if (auth_check(router->auth, &claim, &request->caller, &err) < 0) {
         router->metrics->refusals[METRICS_AUTH]++;
-        (void)witness_refusal(router->witness, NULL, "token", &err, NULL);
+        (void)recorder_refusal(router->witness, NULL, "token", &err, NULL);
         return refuse(request, 401,
                       where_tokens_are(router->config, header_text, sizeof(header_text)), &err);
     }
@@ -244,11 +244,11 @@ static int authenticate(const struct router *router, struct request *request)
     request->generation = request->caller->generation;
     if (!request->caller->is_told)
         request->caller->is_told =
-            witness_token(router->witness, "use", request->caller->name, NULL) == 0;
+            recorder_token(router->witness, "use", request->caller->name, NULL) == 0;
     if (request->route->access == ROUTE_OPERATOR && !request->caller->rights.is_operator) {
         router->metrics->refusals[METRICS_OPERATOR]++;
         error_set(&err, E_DENIED, "this needs an operator's token");
-        (void)witness_refusal(router->witness, request->owner, "operator", &err, NULL);
+        (void)recorder_refusal(router->witness, request->owner, "operator", &err, NULL);
         error_hint(&err, "a token made with `belljar token add --operator` may ask for it");
         return refuse(request, 403, NULL, &err);
     }
@@ -336,7 +336,7 @@ static int begin(struct request *request)
 {
     struct error err = {0};
 
-    request->body_limit = is_form(request) ? PARCEL_BODY_BYTES : request->route->max_body;
+    request->body_limit = is_form(request) ? ATTACHMENTS_BODY_BYTES : request->route->max_body;
     if (!request->route->begin || request->route->begin(request, &err) == 0)
         return 0;
     request_answer_error(request, &err);
@@ -448,7 +448,7 @@ static void refuse_removed(const struct router *router, struct request *request)
         on_gone(request); /* whoever took the pieces of the body lets go of them */
     router->metrics->refusals[METRICS_AUTH]++;
     error_set(&err, E_AUTH, "the token was removed");
-    (void)witness_refusal(router->witness, NULL, "token", &err, NULL);
+    (void)recorder_refusal(router->witness, NULL, "token", &err, NULL);
     request_answer_error_as(request, 401, NULL, &err);
 }
 

@@ -58,7 +58,7 @@ struct router {
     void *api;         /* for request->api */
     struct loop *loop; /* for large bodies; NULL: they are read in one go */
     struct metrics *metrics;
-    struct witness *witness; /* engine/recorder.h */
+    struct recorder *witness; /* engine/recorder.h */
     size_t max_per_caller;   /* requests at once, each on a connection of its own */
     struct loop_line line;   /* requests that need no token */
     bool is_stopping;

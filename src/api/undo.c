@@ -34,14 +34,14 @@ static bool may_write(void *arg, const char *path)
 
 static int tell_begin(const struct undo_wish *wish, struct error *err)
 {
-    const struct witness_undo event = {.event = "undo", .owner = wish->who, .run = wish->run};
+    const struct recorder_undo event = {.event = "undo", .owner = wish->who, .run = wish->run};
 
-    return wish->is_dry ? 0 : witness_undo(wish->witness, &event, err);
+    return wish->is_dry ? 0 : recorder_undo(wish->witness, &event, err);
 }
 
 static void tell_end(const struct undo_wish *wish, const json_t *answer, const struct error *cause)
 {
-    const struct witness_undo event = {
+    const struct recorder_undo event = {
         .event = "undone",
         .owner = wish->who,
         .run = wish->run,
@@ -52,7 +52,7 @@ static void tell_end(const struct undo_wish *wish, const json_t *answer, const s
     };
 
     if (!wish->is_dry)
-        (void)witness_undo(wish->witness, &event, NULL);
+        (void)recorder_undo(wish->witness, &event, NULL);
 }
 
 /* --- doing it --- */

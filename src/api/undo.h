@@ -17,7 +17,7 @@ struct undo_wish {
     const char *who;    /* for the trail */
     bool is_dry;
     const struct config *config;
-    struct witness *witness;
+    struct recorder *witness;
     bool is_checked;           /* only directories that may still be written: */
     const struct run *granted; /* by this run's grants; NULL: by `allow` of the settings */
 };

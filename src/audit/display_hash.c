@@ -60,7 +60,7 @@ static int add_form(struct buf *lines, uint64_t bundle, const struct run_form *f
     return value ? add_value(lines, bundle, form->mime, value, err) : error_memory(err);
 }
 
-int shown_of_run(const struct run *run, char hex[2 * SHA256_BYTES + 1], struct error *err)
+int display_hash_of_run(const struct run *run, char hex[2 * SHA256_BYTES + 1], struct error *err)
 {
     cleanup(buf_done) struct buf lines = {0};
 
@@ -93,7 +93,7 @@ static int add_entry(struct buf *lines, const json_t *entry, struct error *err)
                     bytes.len, err);
 }
 
-int shown_of_list(const json_t *list, char hex[2 * SHA256_BYTES + 1], struct error *err)
+int display_hash_of_list(const json_t *list, char hex[2 * SHA256_BYTES + 1], struct error *err)
 {
     cleanup(buf_done) struct buf lines = {0};
 

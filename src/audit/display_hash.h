@@ -12,7 +12,7 @@
 #include "base/run.h"
 #include "base/sha256.h"
 
-int shown_of_run(const struct run *run, char hex[2 * SHA256_BYTES + 1], struct error *err);
+int display_hash_of_run(const struct run *run, char hex[2 * SHA256_BYTES + 1], struct error *err);
 
 /* Of the list `displays` of a result. E_INVALID: it is no such list. */
-int shown_of_list(const json_t *list, char hex[2 * SHA256_BYTES + 1], struct error *err);
+int display_hash_of_list(const json_t *list, char hex[2 * SHA256_BYTES + 1], struct error *err);

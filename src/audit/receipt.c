@@ -194,7 +194,7 @@ static int check_displays(const struct receipt *receipt, const json_t *root, str
 
     if (receipt->version < 2 || !list)
         return 0;
-    if (shown_of_list(list, own, NULL) < 0 || strcmp(own, receipt->displays) != 0)
+    if (display_hash_of_list(list, own, NULL) < 0 || strcmp(own, receipt->displays) != 0)
         return error_set(err, E_DENIED, "`displays` of the result is not what was signed for");
     return 0;
 }

@@ -22,10 +22,10 @@ static size_t statement(const char *title, const struct record_mark *mark, const
                             title, mark->seq, hash, mark->time, key);
 }
 
-int head_make(const struct record_mark *mark, const struct key_pair *key, struct head *ret_head,
+int signed_head_make(const struct record_mark *mark, const struct key_pair *key, struct signed_head *ret_head,
               struct error *err)
 {
-    struct head head = {.mark = *mark};
+    struct signed_head head = {.mark = *mark};
     char text[STATEMENT_SIZE];
     size_t len;
 
@@ -38,12 +38,12 @@ int head_make(const struct record_mark *mark, const struct key_pair *key, struct
     return 0;
 }
 
-void head_text(const struct head *head, char text[HEAD_TEXT_SIZE])
+void signed_head_text(const struct signed_head *head, char text[SIGNED_HEAD_TEXT_SIZE])
 {
     char hash[2 * SHA256_BYTES + 1];
 
     sha256_to_hex(head->mark.hash, hash);
-    (void)snprintf(text, HEAD_TEXT_SIZE,
+    (void)snprintf(text, SIGNED_HEAD_TEXT_SIZE,
                    "{\"v\":1,\"seq\":%" PRIu64
                    ",\"hash\":\"%s\",\"time\":\"%s\",\"key\":\"%s\",\"signature\":\"%s\"}\n",
                    head->mark.seq, hash, head->mark.time, head->key, head->signature);
@@ -54,11 +54,11 @@ static bool copy(char *to, size_t size, const char *from)
     return from && (size_t)snprintf(to, size, "%s", from) < size;
 }
 
-int head_parse(const char *text, size_t len, struct head *ret_head, struct error *err)
+int signed_head_parse(const char *text, size_t len, struct signed_head *ret_head, struct error *err)
 {
     json_t *object = json_text_own(text, len);
     const char *hash, *time, *key, *signature;
-    struct head head = {0};
+    struct signed_head head = {0};
     json_int_t seq;
     int r = -1;
 
@@ -77,10 +77,10 @@ int head_parse(const char *text, size_t len, struct head *ret_head, struct error
     return r < 0 ? error_set(err, E_INVALID, "this is not the signed head of a trail") : 0;
 }
 
-int head_read(int dirfd, struct head *ret_head, struct error *err)
+int signed_head_read(int dirfd, struct signed_head *ret_head, struct error *err)
 {
-    char text[HEAD_TEXT_SIZE];
-    int n = file_read(dirfd, HEAD_NAME, text, sizeof(text));
+    char text[SIGNED_HEAD_TEXT_SIZE];
+    int n = file_read(dirfd, SIGNED_HEAD_NAME, text, sizeof(text));
 
     if (n == -ENOENT)
         return error_set(err, E_NOT_FOUND, "the trail has no signed head");
@@ -88,10 +88,10 @@ int head_read(int dirfd, struct head *ret_head, struct error *err)
         errno = -n;
         return error_errno(err, "read the signed head of the trail");
     }
-    return head_parse(text, (size_t)n, ret_head, err);
+    return signed_head_parse(text, (size_t)n, ret_head, err);
 }
 
-int head_check(const struct head *head, const struct key_public *key, struct error *err)
+int signed_head_check(const struct signed_head *head, const struct key_public *key, struct error *err)
 {
     char text[STATEMENT_SIZE];
     size_t len = statement("belljar trail head v1", &head->mark, head->key, text);

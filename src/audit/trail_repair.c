@@ -144,7 +144,7 @@ static int begin_anew(struct trail *trail, struct error *err)
     trail->mark = (struct record_mark){0};
     trail->end = 0;
     trail->is_sealed = false;
-    (void)unlinkat(trail->dir, HEAD_NAME, 0);
+    (void)unlinkat(trail->dir, SIGNED_HEAD_NAME, 0);
     return ftruncate(trail->fd, 0) < 0 ? error_errno(err, "begin the trail") : 0;
 }
 
@@ -180,12 +180,12 @@ static int tell_gap(struct trail *trail, const char *reason, const struct record
 static int compare_head(struct trail *trail, const struct state *state, struct error *err)
 {
     cleanup_error struct error why = {0};
-    struct head head = {0};
-    int r = head_read(trail->dir, &head, &why);
+    struct signed_head head = {0};
+    int r = signed_head_read(trail->dir, &head, &why);
 
     /* One that is not ours says nothing: not how many records there were, either. */
     if (r == 0)
-        r = head_check(&head, key_public(trail->key), &why);
+        r = signed_head_check(&head, key_public(trail->key), &why);
     if (r < 0)
         return tell_gap(trail, why.code == E_NOT_FOUND ? "head_missing" : "head_damaged",
                         &trail->mark, err);
@@ -210,7 +210,7 @@ static int compare_known(struct trail *trail, const struct record_mark *known, s
 int trail_locate(struct trail *trail, const struct record_mark *known, struct error *err)
 {
     struct state state = {0};
-    struct head head = {0};
+    struct signed_head head = {0};
 
     if (find_end(trail, &state, err) < 0)
         return -1;
@@ -219,8 +219,8 @@ int trail_locate(struct trail *trail, const struct record_mark *known, struct er
     if (state.size > trail->end && set_aside(trail, state.size, &state, err) < 0)
         return -1;
     /* The stronger witness of the two. */
-    if (known->seq && (head_read(trail->dir, &head, NULL) < 0 || head.mark.seq < known->seq ||
-                       head_check(&head, key_public(trail->key), NULL) < 0)) {
+    if (known->seq && (signed_head_read(trail->dir, &head, NULL) < 0 || head.mark.seq < known->seq ||
+                       signed_head_check(&head, key_public(trail->key), NULL) < 0)) {
         if (compare_known(trail, known, err) < 0)
             return -1;
     } else if (compare_head(trail, &state, err) < 0) {

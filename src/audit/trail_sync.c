@@ -22,7 +22,7 @@
 /* Each process has its own: two may be at it at once. */
 static void temporary_name(char name[TEMPORARY_SIZE])
 {
-    (void)snprintf(name, TEMPORARY_SIZE, HEAD_NAME ".%d.tmp", (int)getpid());
+    (void)snprintf(name, TEMPORARY_SIZE, SIGNED_HEAD_NAME ".%d.tmp", (int)getpid());
 }
 
 /* Of processes that were killed on the way. One of another container may seem to be gone and is
@@ -35,7 +35,7 @@ void trail_sync_tidy(const struct trail *trail)
 
     while (dir && (entry = readdir(dir))) {
         end = 0;
-        if (sscanf(entry->d_name, HEAD_NAME ".%d.tmp%n", &pid, &end) == 1 && end &&
+        if (sscanf(entry->d_name, SIGNED_HEAD_NAME ".%d.tmp%n", &pid, &end) == 1 && end &&
             !entry->d_name[end] && kill(pid, 0) < 0 && errno == ESRCH)
             (void)unlinkat(trail->dir, entry->d_name, 0);
     }
@@ -45,12 +45,12 @@ void trail_sync_tidy(const struct trail *trail)
 static int write_head(const struct trail *trail, const struct record_mark *mark, struct error *err)
 {
     cleanup_close int fd = -1;
-    char name[TEMPORARY_SIZE], text[HEAD_TEXT_SIZE];
-    struct head head;
+    char name[TEMPORARY_SIZE], text[SIGNED_HEAD_TEXT_SIZE];
+    struct signed_head head;
 
-    if (head_make(mark, trail->key, &head, err) < 0)
+    if (signed_head_make(mark, trail->key, &head, err) < 0)
         return -1;
-    head_text(&head, text);
+    signed_head_text(&head, text);
     temporary_name(name);
     fd = openat(trail->dir, name, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600);
     if (fd < 0 || file_write_all(fd, text, strlen(text)) < 0)
@@ -62,13 +62,13 @@ static int write_head(const struct trail *trail, const struct record_mark *mark,
 static int place_head(const struct trail *trail, const struct record_mark *mark, struct error *err)
 {
     char name[TEMPORARY_SIZE];
-    struct head present;
+    struct signed_head present;
 
     temporary_name(name);
-    if (head_read(trail->dir, &present, NULL) == 0 && present.mark.seq > mark->seq &&
-        head_check(&present, key_public(trail->key), NULL) == 0)
+    if (signed_head_read(trail->dir, &present, NULL) == 0 && present.mark.seq > mark->seq &&
+        signed_head_check(&present, key_public(trail->key), NULL) == 0)
         return unlinkat(trail->dir, name, 0) < 0 ? error_errno(err, "remove `%s`", name) : 0;
-    return renameat(trail->dir, name, trail->dir, HEAD_NAME) < 0
+    return renameat(trail->dir, name, trail->dir, SIGNED_HEAD_NAME) < 0
                ? error_errno(err, "replace the signed head of the trail")
                : 0;
 }

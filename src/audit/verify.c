@@ -21,7 +21,7 @@ struct snapshot {
     uint64_t *files;
     size_t count;
     uint64_t last_size;
-    struct head head;
+    struct signed_head head;
     struct error head_error;
 };
 
@@ -95,7 +95,7 @@ static int take_snapshot(struct verify *v, struct error *err)
 
     if (segment_list(v->dir, &at->files, &at->count, err) < 0)
         return -1;
-    (void)head_read(v->dir, &at->head, &at->head_error);
+    (void)signed_head_read(v->dir, &at->head, &at->head_error);
     if (!at->count)
         return 0;
     fd = segment_open(v->dir, at->files[at->count - 1], false, err);
@@ -137,18 +137,18 @@ static void check_seal(struct verify *v, const char *line, size_t len,
 
 static void check_head(struct verify *v)
 {
-    const struct head *head = &v->at.head;
+    const struct signed_head *head = &v->at.head;
     const struct key_public *key;
 
     if (v->at.head_error.code != E_NONE) {
-        report(v, true, HEAD_NAME ": %s", v->at.head_error.message);
+        report(v, true, SIGNED_HEAD_NAME ": %s", v->at.head_error.message);
         return;
     }
     key = find_key(v, head->key);
     if (!key)
-        report(v, true, HEAD_NAME ": it was signed with another key, %.16s…", head->key);
-    else if (head_check(head, key, NULL) < 0)
-        report(v, true, HEAD_NAME ": the signature does not hold");
+        report(v, true, SIGNED_HEAD_NAME ": it was signed with another key, %.16s…", head->key);
+    else if (signed_head_check(head, key, NULL) < 0)
+        report(v, true, SIGNED_HEAD_NAME ": the signature does not hold");
     else if (head->mark.seq > v->seq)
         report(v, true,
                "the end was cut off: %" PRIu64 " records were signed for at %s, and the last one "

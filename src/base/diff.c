@@ -22,7 +22,7 @@ struct line {
     struct span shown; /* with it, too */
 };
 
-struct side {
+struct extra_zygote {
     struct line *lines;
     size_t count;
 };
@@ -43,7 +43,7 @@ bool diff_is_text(struct span text)
     return text.len == 0 || !memchr(text.data, 0, text.len) || odd * 10 <= text.len;
 }
 
-static int split(struct span text, struct side *ret_side)
+static int split(struct span text, struct extra_zygote *ret_side)
 {
     const char *at = text.data, *end = text.data + text.len;
     size_t count = 0;
@@ -66,9 +66,9 @@ static int split(struct span text, struct side *ret_side)
 }
 
 /* The lines of `shown` beside those of the text. */
-static int pair(struct side *side, struct span shown)
+static int pair(struct extra_zygote *side, struct span shown)
 {
-    struct side other = {0};
+    struct extra_zygote other = {0};
     int r = split(shown, &other) < 0 ? -1 : other.count == side->count ? 0 : -1;
 
     for (size_t i = 0; r == 0 && i < side->count; i++) {
@@ -81,7 +81,7 @@ static int pair(struct side *side, struct span shown)
     return r;
 }
 
-static size_t count_hidden(const struct side *side)
+static size_t count_hidden(const struct extra_zygote *side)
 {
     size_t count = 0;
 
@@ -162,7 +162,7 @@ static void mark_way(const struct search *s, int edits, struct line *old, struct
 }
 
 /* What both begin and end with is no matter; of the rest the changed lines are marked. */
-static int mark(struct side *old, struct side *new)
+static int mark(struct extra_zygote *old, struct extra_zygote *new)
 {
     size_t head = 0, n = old->count, m = new->count;
     struct search s;
@@ -203,7 +203,7 @@ static int add_line(struct buf *out, char sign, const struct line *line, struct 
 }
 
 /* Lines [i, i_end) of the old and [j, j_end) of the new text. */
-static int add_hunk(const struct side *old, const struct side *new, size_t i, size_t i_end,
+static int add_hunk(const struct extra_zygote *old, const struct extra_zygote *new, size_t i, size_t i_end,
                     size_t j, size_t j_end, struct buf *out, struct error *err)
 {
     if (buf_printf(out, err, "@@ -%zu,%zu +%zu,%zu @@\n", i_end > i ? i + 1 : i, i_end - i,
@@ -229,7 +229,7 @@ static int add_hunk(const struct side *old, const struct side *new, size_t i, si
 
 /* From the next change at or behind *i, *j to where CONTEXT * 2 lines in a row are equal. The lines
  * between changes are the same number on both sides. False: no more. */
-static bool next_hunk(const struct side *old, const struct side *new, size_t *i, size_t *j,
+static bool next_hunk(const struct extra_zygote *old, const struct extra_zygote *new, size_t *i, size_t *j,
                       size_t *ret_i_end, size_t *ret_j_end)
 {
     size_t a = *i, b = *j, equal = 0;
@@ -263,7 +263,7 @@ static bool next_hunk(const struct side *old, const struct side *new, size_t *i,
     return true;
 }
 
-static void write_hunks(const struct side *old, const struct side *new, struct buf *out,
+static void write_hunks(const struct extra_zygote *old, const struct extra_zygote *new, struct buf *out,
                         struct diff_count *count)
 {
     size_t i = 0, j = 0, i_end, j_end;
@@ -282,7 +282,7 @@ static void write_hunks(const struct side *old, const struct side *new, struct b
     }
 }
 
-static size_t count_changed(const struct side *side)
+static size_t count_changed(const struct extra_zygote *side)
 {
     size_t count = 0;
 
@@ -292,7 +292,7 @@ static size_t count_changed(const struct side *side)
 }
 
 /* A carriage return before a newline does not count as invisible; the line shows it anyway. */
-static bool has_invisible(const struct side *side)
+static bool has_invisible(const struct extra_zygote *side)
 {
     for (size_t i = 0; i < side->count; i++) {
         const struct line *line = &side->lines[i];
@@ -315,7 +315,7 @@ int diff_unified(struct span old, struct span new, struct buf *out, struct diff_
 int diff_unified_shown(struct span old, struct span new, const struct diff_shown *shown,
                        struct buf *out, struct diff_count *ret_count, struct error *err)
 {
-    struct side a = {0}, b = {0};
+    struct extra_zygote a = {0}, b = {0};
     struct diff_count count = {0};
     int r = split(old, &a) < 0 || split(new, &b) < 0 || mark(&a, &b) < 0 ? error_memory(err) : 0;
 

@@ -22,7 +22,7 @@ struct box;           /* engine/box.h */
 struct layers;        /* sandbox/layer.h */
 struct net;           /* base/net.h */
 struct zygote_client; /* engine/zygote_client.h */
-struct scrub_names;   /* mask/pseudonyms.h */
+struct pseudonyms;   /* mask/pseudonyms.h */
 struct store;         /* store/store.h */
 struct spool;         /* base/spool.h */
 struct spool_store;   /* base/spool.h */
@@ -263,7 +263,7 @@ struct run {
     bool auto_print;           /* echo the last expression, as a REPL does */
     bool auto_print_str;       /* then as print() shows it: the text of a string, not its quotes */
     enum run_masking masking;  /* secrets, unless the operator says otherwise */
-    struct scrub_names *names; /* of its session, or NULL: personal data has no names */
+    struct pseudonyms *names; /* of its session, or NULL: personal data has no names */
 
     bool has_seed; /* the same program and input give the same output */
     uint64_t seed;

@@ -17,7 +17,7 @@
 
 /* --- sources --- */
 
-static int add_own(const struct kept *who, json_t *apis, struct error *err)
+static int add_own(const struct stored *who, json_t *apis, struct error *err)
 {
     json_t *own = json_text_own(apis_own, strlen(apis_own));
     int r = own ? json_object_update(apis, own) : -1;
@@ -28,7 +28,7 @@ static int add_own(const struct kept *who, json_t *apis, struct error *err)
     return r < 0 ? error_memory(err) : 0;
 }
 
-static int (*const sources[])(const struct kept *who, json_t *apis, struct error *err) = {add_own};
+static int (*const sources[])(const struct stored *who, json_t *apis, struct error *err) = {add_own};
 
 /* --- what was asked for --- */
 
@@ -149,7 +149,7 @@ static int select_apis(const json_t *all, const char *wanted, enum detail detail
     return *ret_value ? 0 : error_memory(err);
 }
 
-int apis_list(const struct kept *who, const json_t *arguments, json_t **ret_value,
+int apis_list(const struct stored *who, const json_t *arguments, json_t **ret_value,
               struct error *err)
 {
     const char *wanted = json_string_value(json_object_get(arguments, "name"));
@@ -173,7 +173,7 @@ int apis_list(const struct kept *who, const json_t *arguments, json_t **ret_valu
 
 static void list(struct call *call)
 {
-    const struct kept who = {call->run->kept, call->run->keeper, call->run->reach};
+    const struct stored who = {call->run->kept, call->run->keeper, call->run->reach};
     struct error err = {0};
     json_t *value = NULL;
 

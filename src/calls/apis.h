@@ -16,7 +16,7 @@
  * "help", "example"}]}}}
  *
  * Signatures without a detail; `full` takes a name. */
-int apis_list(const struct kept *who, const json_t *arguments, json_t **ret_value,
+int apis_list(const struct stored *who, const json_t *arguments, json_t **ret_value,
               struct error *err);
 
 /* The shape of what a source adds: {MODULE: {"description", "functions": {NAME: {"signature",

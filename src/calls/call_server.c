@@ -92,7 +92,7 @@ static void on_result(void *user, const json_t *value, const struct error *err)
 
 /* Names that stand for personal data are the data again on the way to a tool, as they are on the
  * way into the sandbox. */
-static json_t *turn_back(const struct scrub_names *names, json_t *value)
+static json_t *turn_back(const struct pseudonyms *names, json_t *value)
 {
     const char *key;
     json_t *item;
@@ -104,7 +104,7 @@ static json_t *turn_back(const struct scrub_names *names, json_t *value)
 
         buf_init(&text, 2 * MIB);
         if (buf_add(&text, json_string_value(value), json_string_length(value), NULL) == 0 &&
-            scrub_names_back(names, &text, NULL) == 0)
+            pseudonyms_back(names, &text, NULL) == 0)
             return json_stringn(buf_str(&text), text.len);
         return NULL;
     }

@@ -18,12 +18,12 @@
 
 static void skill_list_all(struct call *call)
 {
-    call_kept_answer(call, kept_skill_list);
+    call_kept_answer(call, stored_skill_list);
 }
 
 static void skill_load_one(struct call *call)
 {
-    call_kept_answer(call, kept_skill_load);
+    call_kept_answer(call, stored_skill_load);
 }
 
 /* --- questions --- */
@@ -32,7 +32,7 @@ struct asking {
     struct call *call;
     struct approval *approval;
     json_t *old; /* as it was when the question was asked */
-    kept_fn then;
+    stored_fn then;
 };
 
 /* Call it before the call is answered: then nothing of it is left. */
@@ -63,11 +63,11 @@ static const char *name_of(const struct call *call)
  * any case. */
 static json_t *find_own(const struct call *call, struct error *err)
 {
-    const struct kept kept = call_kept(call);
+    const struct stored kept = call_kept(call);
     json_t *skill = NULL;
     const char *kind;
 
-    if (kept_check(&kept, err) < 0)
+    if (stored_check(&kept, err) < 0)
         return NULL;
     if (skill_load(kept.store, kept.owner, name_of(call), 0, &skill, err) < 0) {
         if (err->code == E_NOT_FOUND || err->code == E_INVALID)
@@ -103,7 +103,7 @@ static void on_decided(void *user, enum approval_answer said)
     struct asking *asking = user;
     struct call *call = asking->call;
     struct error err = {0};
-    kept_fn then = asking->then;
+    stored_fn then = asking->then;
     bool is_same = said == APPROVAL_YES && is_unchanged(asking);
 
     call_note_answer(call, asking->approval, said);
@@ -137,7 +137,7 @@ static json_t *question_of(const struct call *call, const json_t *old)
 }
 
 /* Takes over `old`. */
-static void ask(struct call *call, json_t *old, kept_fn then)
+static void ask(struct call *call, json_t *old, stored_fn then)
 {
     struct asking *asking = calloc(1, sizeof(*asking));
     json_t *question = question_of(call, old);
@@ -171,7 +171,7 @@ static void ask(struct call *call, json_t *old, kept_fn then)
     call_fail(call, &err);
 }
 
-static void change(struct call *call, kept_fn then)
+static void change(struct call *call, stored_fn then)
 {
     struct error err = {0};
     json_t *old = find_own(call, &err);
@@ -186,13 +186,13 @@ static void change(struct call *call, kept_fn then)
 
 static void skill_save_one(struct call *call)
 {
-    change(call, kept_skill_save);
+    change(call, stored_skill_save);
 }
 
 /* Else a program would delete it first, and save another one of the same name. */
 static void skill_delete_one(struct call *call)
 {
-    change(call, kept_skill_delete);
+    change(call, stored_skill_delete);
 }
 
 /* clang-format off */

@@ -2,14 +2,14 @@
  * call_skill.c. */
 #include "calls/call_stored.h"
 
-struct kept call_kept(const struct call *call)
+struct stored call_kept(const struct call *call)
 {
-    return (struct kept){call->run->kept, call->run->keeper};
+    return (struct stored){call->run->kept, call->run->keeper};
 }
 
-void call_kept_answer(struct call *call, kept_fn fn)
+void call_kept_answer(struct call *call, stored_fn fn)
 {
-    const struct kept kept = call_kept(call);
+    const struct stored kept = call_kept(call);
     struct error err = {0};
     json_t *value = NULL;
 
@@ -22,7 +22,7 @@ void call_kept_answer(struct call *call, kept_fn fn)
 #define HANDLER(name)                                                                              \
     static void name(struct call *call)                                                            \
     {                                                                                              \
-        call_kept_answer(call, kept_##name);                                                       \
+        call_kept_answer(call, stored_##name);                                                       \
     }
 
 HANDLER(state_create)

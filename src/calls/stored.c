@@ -29,7 +29,7 @@ static int give(json_t *value, json_t **ret_value, struct error *err)
     return 0;
 }
 
-int kept_check(const struct kept *kept, struct error *err)
+int stored_check(const struct stored *kept, struct error *err)
 {
     if (kept->store)
         return 0;
@@ -39,14 +39,14 @@ int kept_check(const struct kept *kept, struct error *err)
 
 /* --- refactoring sessions --- */
 
-int kept_state_create(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_create(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                       struct error *err)
 {
     const char *name = text_of(arguments, "session_name");
     bool is_new = false;
 
-    if (kept_check(kept, err) < 0 ||
-        work_create(kept->store, kept->owner, name, text_of(arguments, "description"), &is_new,
+    if (stored_check(kept, err) < 0 ||
+        saved_state_create(kept->store, kept->owner, name, text_of(arguments, "description"), &is_new,
                     err) < 0)
         return -1;
     return give(json_pack("{s:s, s:s, s:s+, s:s}", "status", "success", "session_id", name, "path",
@@ -56,17 +56,17 @@ int kept_state_create(const struct kept *kept, const json_t *arguments, json_t *
                 ret_value, err);
 }
 
-int kept_state_save(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_save(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                     struct error *err)
 {
     const char *name = text_of(arguments, "session_id");
     cleanup(buf_done) struct buf text = {0};
     int64_t version = 0;
 
-    buf_init(&text, 8 * LIMIT_STATE_BYTES); /* how much is too much is for work_save() to say */
-    if (kept_check(kept, err) < 0 ||
+    buf_init(&text, 8 * LIMIT_STATE_BYTES); /* how much is too much is for saved_state_save() to say */
+    if (stored_check(kept, err) < 0 ||
         json_text_dump(json_object_get(arguments, "state"), JSON_TEXT_COMPACT, &text, err) < 0 ||
-        work_save(kept->store, kept->owner, name, (struct span){buf_str(&text), text.len},
+        saved_state_save(kept->store, kept->owner, name, (struct span){buf_str(&text), text.len},
                   version_of(arguments, -1), &version, err) < 0)
         return -1;
     return give(json_pack("{s:s, s:s, s:I}", "status", "success", "session_id", name, "version",
@@ -74,14 +74,14 @@ int kept_state_save(const struct kept *kept, const json_t *arguments, json_t **r
                 ret_value, err);
 }
 
-int kept_state_load(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_load(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                     struct error *err)
 {
     const char *name = text_of(arguments, "session_id");
     json_t *work = NULL;
 
-    if (kept_check(kept, err) < 0 ||
-        work_load(kept->store, kept->owner, name, version_of(arguments, 0), &work, err) < 0)
+    if (stored_check(kept, err) < 0 ||
+        saved_state_load(kept->store, kept->owner, name, version_of(arguments, 0), &work, err) < 0)
         return -1;
     (void)json_object_set_new(work, "status", json_string("success"));
     (void)json_object_set_new(work, "session_id", json_string(name));
@@ -89,30 +89,30 @@ int kept_state_load(const struct kept *kept, const json_t *arguments, json_t **r
     return 0;
 }
 
-int kept_state_list(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_list(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                     struct error *err)
 {
     json_t *list = NULL;
 
     (void)arguments;
-    if (kept_check(kept, err) < 0 || work_list(kept->store, kept->owner, &list, err) < 0)
+    if (stored_check(kept, err) < 0 || saved_state_list(kept->store, kept->owner, &list, err) < 0)
         return -1;
     return give(json_pack("{s:s, s:o}", "status", "success", "sessions", list), ret_value, err);
 }
 
-int kept_state_delete(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_delete(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                       struct error *err)
 {
     const char *name = text_of(arguments, "session_id");
 
-    if (kept_check(kept, err) < 0 || work_delete(kept->store, kept->owner, name, err) < 0)
+    if (stored_check(kept, err) < 0 || saved_state_delete(kept->store, kept->owner, name, err) < 0)
         return -1;
     return give(json_pack("{s:s, s:s}", "status", "success", "session_id", name), ret_value, err);
 }
 
 /* --- skills --- */
 
-int kept_skill_save(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_save(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                     struct error *err)
 {
     const char *name = text_of(arguments, "name"), *description = text_of(arguments, "description");
@@ -121,7 +121,7 @@ int kept_skill_save(const struct kept *kept, const json_t *arguments, json_t **r
     int64_t version = 0;
 
     buf_init(&text, SKILL_TEXT_MAX);
-    if (kept_check(kept, err) < 0 ||
+    if (stored_check(kept, err) < 0 ||
         skill_compose((struct span){json_string_value(code), json_string_length(code)}, description,
                       &text, err) < 0 ||
         skill_save(kept->store, kept->owner, name, (struct span){buf_str(&text), text.len},
@@ -133,23 +133,23 @@ int kept_skill_save(const struct kept *kept, const json_t *arguments, json_t **r
                 ret_value, err);
 }
 
-int kept_skill_list(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_list(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                     struct error *err)
 {
     json_t *list = NULL;
 
     (void)arguments;
-    if (kept_check(kept, err) < 0 || skill_list(kept->store, kept->owner, &list, err) < 0)
+    if (stored_check(kept, err) < 0 || skill_list(kept->store, kept->owner, &list, err) < 0)
         return -1;
     return give(json_pack("{s:s, s:o}", "status", "success", "skills", list), ret_value, err);
 }
 
-int kept_skill_load(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_load(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                     struct error *err)
 {
     json_t *skill = NULL;
 
-    if (kept_check(kept, err) < 0 ||
+    if (stored_check(kept, err) < 0 ||
         skill_load(kept->store, kept->owner, text_of(arguments, "skill_name"),
                    version_of(arguments, 0), &skill, err) < 0)
         return -1;
@@ -158,12 +158,12 @@ int kept_skill_load(const struct kept *kept, const json_t *arguments, json_t **r
     return 0;
 }
 
-int kept_skill_delete(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_delete(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                       struct error *err)
 {
     const char *name = text_of(arguments, "skill_name");
 
-    if (kept_check(kept, err) < 0 || skill_delete(kept->store, kept->owner, name, err) < 0)
+    if (stored_check(kept, err) < 0 || skill_delete(kept->store, kept->owner, name, err) < 0)
         return -1;
     return give(json_pack("{s:s, s:s}", "status", "success", "skill_name", name), ret_value, err);
 }

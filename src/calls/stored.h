@@ -13,43 +13,43 @@
 #include "base/error.h"
 #include "store/store.h"
 
-struct kept {
+struct stored {
     struct store *store; /* NULL: there is no place, which is E_UNSUPPORTED */
     const char *owner;
     uint32_t reach; /* enum run_reach: what he is granted, where that makes a difference */
 };
 
 /* *ret_value is the caller's. */
-typedef int (*kept_fn)(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+typedef int (*stored_fn)(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                        struct error *err);
 
-int kept_check(const struct kept *kept, struct error *err);
+int stored_check(const struct stored *kept, struct error *err);
 
 /* {"session_name","description"}: {"status","session_id","path","message"} */
-int kept_state_create(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_create(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                       struct error *err);
 /* {"session_id","state","version"}: {"status","session_id","version"} */
-int kept_state_save(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_save(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                     struct error *err);
-/* {"session_id","version"}: as of work_load(), with "status" and "session_id" */
-int kept_state_load(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+/* {"session_id","version"}: as of saved_state_load(), with "status" and "session_id" */
+int stored_state_load(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                     struct error *err);
 /* {}: {"status","sessions"} */
-int kept_state_list(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_list(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                     struct error *err);
 /* {"session_id"}: {"status","session_id"} */
-int kept_state_delete(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_state_delete(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                       struct error *err);
 
 /* {"name","code","description"}: {"status","skill_name","version","path","message"} */
-int kept_skill_save(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_save(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                     struct error *err);
 /* {}: {"status","skills"} */
-int kept_skill_list(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_list(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                     struct error *err);
 /* {"skill_name","version"}: as of skill_load(), with "status" */
-int kept_skill_load(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_load(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                     struct error *err);
 /* {"skill_name"}: {"status","skill_name"} */
-int kept_skill_delete(const struct kept *kept, const json_t *arguments, json_t **ret_value,
+int stored_skill_delete(const struct stored *kept, const json_t *arguments, json_t **ret_value,
                       struct error *err);

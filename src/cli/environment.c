@@ -108,7 +108,7 @@ static void print_line(const json_t *manifest)
 
 static int list(struct request *request, char **names, struct error *err)
 {
-    cleanup_json json_t *all = made_list(err);
+    cleanup_json json_t *all = manifest_list(err);
     const json_t *manifest;
     size_t i;
 
@@ -131,7 +131,7 @@ static int show(struct request *request, char **names, struct error *err)
 {
     (void)request;
     for (; *names; names++) {
-        cleanup_json json_t *manifest = made_load(*names, err);
+        cleanup_json json_t *manifest = manifest_load(*names, err);
 
         if (!manifest || cmd_print_json(manifest, err) < 0)
             return -1;

@@ -113,7 +113,7 @@ struct site {
 
 static int find_place(struct site *site, const char *name, struct error *err)
 {
-    cleanup_free char *dir = made_dir(name, err);
+    cleanup_free char *dir = manifest_dir(name, err);
 
     if (!dir)
         return -1;
@@ -341,7 +341,7 @@ static int write_manifest(const struct environment_wish *wish, const struct site
         strings(&wish->packages), "modules", modules, "preload",
         wish->preload.count ? strings(&wish->preload) : json_incref(modules), "packages", packages);
 
-    return manifest ? made_store(wish->name, manifest, err) : error_memory(err);
+    return manifest ? manifest_store(wish->name, manifest, err) : error_memory(err);
 }
 
 static int fill(const struct environment_wish *wish, const struct site *site, struct error *err)
@@ -387,7 +387,7 @@ int environment_make(const struct environment_wish *wish, struct error *err)
             return -1;
     if (check_wheels(wish->wheels, err) < 0 || find_place(&site, wish->name, err) < 0)
         return -1;
-    if (made_exists(wish->name)) {
+    if (manifest_exists(wish->name)) {
         error_set(err, E_INVALID, "the environment `%s` already exists", wish->name);
         return error_hint(err, "remove it first: `belljar environment rm %s`", wish->name);
     }
@@ -410,12 +410,12 @@ static int remove_one(const char *path, const struct stat *st, int kind, struct 
 /* The manifest first: what is half gone is no environment. */
 int environment_remove(const char *name, struct error *err)
 {
-    cleanup_free char *dir = made_dir(name, err);
+    cleanup_free char *dir = manifest_dir(name, err);
     char manifest[PATH_MAX + 32];
 
     if (!dir)
         return -1;
-    (void)snprintf(manifest, sizeof(manifest), "%s/" MADE_MANIFEST, dir);
+    (void)snprintf(manifest, sizeof(manifest), "%s/" MANIFEST_FILE, dir);
     if (unlink(manifest) < 0 && errno != ENOENT)
         return error_errno(err, "remove `%s`", manifest);
     if (nftw(dir, remove_one, DEPTH_MAX, FTW_DEPTH | FTW_PHYS) == 0)

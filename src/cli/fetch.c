@@ -60,7 +60,7 @@ static void print(void *user, const char *text, size_t len)
     (void)fwrite(text, 1, len, stdout);
 }
 
-static int receive(struct link *link, struct error *err)
+static int receive(struct client_link *link, struct error *err)
 {
     struct http_reply reply;
     char piece[PIECE];
@@ -69,7 +69,7 @@ static int receive(struct link *link, struct error *err)
 
     http_reply_init(&reply, print, NULL);
     while (r == 0 && n > 0 && reply.state != HTTP_REPLY_DONE) {
-        n = link_receive(link, piece, sizeof(piece), err);
+        n = client_link_receive(link, piece, sizeof(piece), err);
         r = n < 0 ? -1 : n > 0 ? http_reply_feed(&reply, piece, (size_t)n, err) : 0;
     }
     if (r == 0 && reply.state != HTTP_REPLY_DONE)
@@ -85,7 +85,7 @@ static int fetch(const json_t *request, struct error *err)
     const char *text_url = text_of(request, "url");
     cleanup(buf_done) struct buf text = {0};
     struct client client = {0};
-    struct link *link = NULL;
+    struct client_link *link = NULL;
     struct url url;
     const char *why = url_parse(text_url, strlen(text_url), &url);
     int r;
@@ -96,13 +96,13 @@ static int fetch(const json_t *request, struct error *err)
     buf_init(&text, 4 * MIB);
     r = compose(request, &url, &text, err);
     if (r == 0)
-        r = link_open(&client, &link, err);
+        r = client_link_open(&client, &link, err);
     if (r == 0)
-        r = link_send(link, text.data, text.len, err);
+        r = client_link_send(link, text.data, text.len, err);
     if (r == 0)
         r = receive(link, err);
     if (link)
-        link_close(link);
+        client_link_close(link);
     return r;
 }
 

@@ -29,7 +29,7 @@ struct job {
     bool is_aggressive, checks, explains;
     const char *path;
     const char *with;
-    struct scrub_own own;
+    struct operator_rules own;
 };
 
 static int help(void)
@@ -48,7 +48,7 @@ static int help(void)
 }
 
 /* The thing itself is not shown. */
-static void explain(void *arg, const struct scrub_find *find)
+static void explain(void *arg, const struct masker_find *find)
 {
     const struct job *job = arg;
 
@@ -66,7 +66,7 @@ static int put(const struct job *job, struct clean_text text, struct error *err)
     return 0;
 }
 
-static int pass(const struct job *job, struct scrub *scrub, int fd, struct error *err)
+static int pass(const struct job *job, struct masker *masker, int fd, struct error *err)
 {
     static char data[BLOCK];
     struct clean_text text;
@@ -80,10 +80,10 @@ static int pass(const struct job *job, struct scrub *scrub, int fd, struct error
             return error_errno(err, "read `%s`", job->path);
         if (n == 0)
             break;
-        if (scrub_feed(scrub, data, (size_t)n, &text, err) < 0 || put(job, text, err) < 0)
+        if (masker_feed(masker, data, (size_t)n, &text, err) < 0 || put(job, text, err) < 0)
             return -1;
     }
-    return scrub_finish(scrub, &text, err) < 0 ? -1 : put(job, text, err);
+    return masker_finish(masker, &text, err) < 0 ? -1 : put(job, text, err);
 }
 
 /* -1 in *ret_fd: standard input is read. */
@@ -102,27 +102,27 @@ static int open_input(const struct job *job, int *ret_fd, struct error *err)
 static int mask(struct job *job)
 {
     cleanup_close int opened = -1;
-    struct scrub_options wants = {
+    struct masker_options wants = {
         .is_aggressive = job->is_aggressive, .on_find = explain, .arg = job};
-    struct scrub *scrub;
+    struct masker *masker;
     struct error err = {0};
     uint64_t count;
     int r;
 
     if (open_input(job, &opened, &err) < 0)
         return cmd_fail(&err);
-    if (job->with && scrub_own_load(&job->own, job->with, &err) < 0)
+    if (job->with && operator_rules_load(&job->own, job->with, &err) < 0)
         return cmd_fail(&err);
     wants.rules = job->own.rules;
     wants.values = job->own.values;
-    scrub = scrub_new(&wants);
-    if (!scrub) {
+    masker = masker_new(&wants);
+    if (!masker) {
         error_memory(&err);
         return cmd_fail(&err);
     }
-    r = pass(job, scrub, opened >= 0 ? opened : STDIN_FILENO, &err);
-    count = scrub_count(scrub);
-    scrub_free(scrub);
+    r = pass(job, masker, opened >= 0 ? opened : STDIN_FILENO, &err);
+    count = masker_count(masker);
+    masker_free(masker);
     if (r < 0)
         return cmd_fail(&err);
     if (fflush(stdout) != 0)
@@ -148,6 +148,6 @@ int cmd_mask(int argc, char **argv)
     if (optind < argc)
         return cmd_bad_argument("mask", argv[optind]);
     r = mask(&job);
-    scrub_own_done(&job.own);
+    operator_rules_done(&job.own);
     return r;
 }

@@ -132,7 +132,7 @@ static int open_engine(struct mcp *mcp, struct error *err)
         return -1;
     admit_limits(config, profile, &limits);
     if (engine_open(&mcp->engine, config, &stock, &limits, err) < 0 ||
-        engine_open_trail(&mcp->engine, config, &(struct witness_options){.on_note = on_note},
+        engine_open_trail(&mcp->engine, config, &(struct recorder_options){.on_note = on_note},
                           err) < 0)
         return -1;
     if (engine_open_guard(&mcp->engine, err) < 0)
@@ -235,7 +235,7 @@ static void mcp_done(struct mcp *mcp)
     spool_store_free(mcp->store);
     store_free(mcp->kept);
     if (mcp->is_told)
-        (void)witness_server(mcp->engine.witness, "stop", NULL, NULL);
+        (void)recorder_server(mcp->engine.witness, "stop", NULL, NULL);
     engine_close(&mcp->engine);
     run_free(mcp->granted);
     profiles_free(mcp->profiles);
@@ -265,7 +265,7 @@ int cmd_mcp(int argc, char **argv)
     open_log(mcp.config);
     if (take_pipes(&mcp, &err) < 0 || open_engine(&mcp, &err) < 0 || open_api(&mcp, &err) < 0 ||
         open_stdio(&mcp, &err) < 0 ||
-        witness_server(mcp.engine.witness, "start", mcp.config, &err) < 0)
+        recorder_server(mcp.engine.witness, "start", mcp.config, &err) < 0)
         return cmd_fail(&err);
     mcp.is_told = true;
     return run_loop(&mcp, &err) < 0 ? cmd_fail(&err) : 0;

@@ -9,13 +9,13 @@
 #include "base/stream.h"
 #include "api/display.h"
 
-void outlet_init(struct outlet *outlet, int fd, const char *color)
+void output_sink_init(struct output_sink *outlet, int fd, const char *color)
 {
-    *outlet = (struct outlet){.fd = fd, .is_terminal = isatty(fd)};
+    *outlet = (struct output_sink){.fd = fd, .is_terminal = isatty(fd)};
     terminal_begin(&outlet->terminal, terminal_has_color(fd, color));
 }
 
-static int outlet_write(struct outlet *outlet, const char *data, size_t len)
+static int outlet_write(struct output_sink *outlet, const char *data, size_t len)
 {
     cleanup(buf_done) struct buf visible = {0};
 
@@ -44,7 +44,7 @@ static const struct run_form *text_of(const struct run_display *display)
 }
 
 /* The rest of one text and a newline. Returns 1 when it is out, 0 when our reader is slow. */
-static int show_text(struct outlet *outlet, const struct run_form *text, bool waits)
+static int show_text(struct output_sink *outlet, const struct run_form *text, bool waits)
 {
     while (text && outlet->display_at <= text->len) {
         size_t n = text->len - outlet->display_at;
@@ -62,7 +62,7 @@ static int show_text(struct outlet *outlet, const struct run_form *text, bool wa
     return 1;
 }
 
-static int show(struct outlet *outlet, const struct run *run)
+static int show(struct output_sink *outlet, const struct run *run)
 {
     int r = 1;
 
@@ -71,7 +71,7 @@ static int show(struct outlet *outlet, const struct run *run)
     return r < 0 ? -1 : 0;
 }
 
-void outlet_show_rest(struct outlet *outlet, const struct run *run, bool begun)
+void output_sink_show_rest(struct output_sink *outlet, const struct run *run, bool begun)
 {
     if (begun && !outlet->display_at)
         return;
@@ -83,7 +83,7 @@ void outlet_show_rest(struct outlet *outlet, const struct run *run, bool begun)
 }
 
 /* A pipe that is writable takes PIPE_BUF bytes without blocking. */
-int outlet_pass(struct outlet *outlet, const struct run *run, const struct run_event *event)
+int output_sink_pass(struct output_sink *outlet, const struct run *run, const struct run_event *event)
 {
     const char *data = event->data;
     size_t len = event->len;
@@ -110,7 +110,7 @@ int outlet_pass(struct outlet *outlet, const struct run *run, const struct run_e
     return 0;
 }
 
-int outlet_catch_up(struct outlet *outlet, const struct run *run, bool is_stderr)
+int output_sink_catch_up(struct output_sink *outlet, const struct run *run, bool is_stderr)
 {
     const struct run_stream *stream = is_stderr ? &run->err : &run->out;
     cleanup(buf_done) struct buf rest = {0};
@@ -124,10 +124,10 @@ int outlet_catch_up(struct outlet *outlet, const struct run *run, bool is_stderr
         return 0;
     event.data = rest.data;
     event.len = rest.len;
-    return outlet_pass(outlet, run, &event);
+    return output_sink_pass(outlet, run, &event);
 }
 
-void outlet_finish(struct outlet *outlet, const struct run_stream *stream)
+void output_sink_finish(struct output_sink *outlet, const struct run_stream *stream)
 {
     cleanup(buf_done) struct buf rest = {0};
 

@@ -11,7 +11,7 @@
 #include "base/run.h"
 #include "base/terminal_text.h"
 
-struct outlet {
+struct output_sink {
     int fd;
     uint64_t shown;    /* bytes of the program's stream that were passed on */
     size_t displays;   /* things shown whose text was passed on, */
@@ -21,19 +21,19 @@ struct outlet {
 };
 
 /* `color` is the option of that name. */
-void outlet_init(struct outlet *outlet, int fd, const char *color);
+void output_sink_init(struct output_sink *outlet, int fd, const char *color);
 
 /* Passes a chunk of output on, or the text of a thing that was shown; a picture has none, and other
  * events are ignored. -1: nobody reads us any more. */
-int outlet_pass(struct outlet *outlet, const struct run *run, const struct run_event *event);
+int output_sink_pass(struct output_sink *outlet, const struct run *run, const struct run_event *event);
 
 /* Passes on what the program wrote while nothing was passed on. What was dropped, and what our
  * reader does not take now, follows at the end. -1: nobody reads us any more. */
-int outlet_catch_up(struct outlet *outlet, const struct run *run, bool is_stderr);
+int output_sink_catch_up(struct output_sink *outlet, const struct run *run, bool is_stderr);
 
 /* What was kept back of the stream; ready for the next program afterwards. */
-void outlet_finish(struct outlet *outlet, const struct run_stream *stream);
+void output_sink_finish(struct output_sink *outlet, const struct run_stream *stream);
 
 /* Texts of things shown that were kept back, before or after the rest of the stream: `begun` is for
  * the one of which our reader has half already. */
-void outlet_show_rest(struct outlet *outlet, const struct run *run, bool begun);
+void output_sink_show_rest(struct output_sink *outlet, const struct run *run, bool begun);

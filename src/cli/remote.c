@@ -101,14 +101,14 @@ static bool answers(struct remote *remote, const struct config *config)
 {
     struct error err = {0};
     struct client client = {0};
-    struct link *link = NULL;
+    struct client_link *link = NULL;
     bool does = false;
 
     if (find_socket(remote, config, &err) == 0) {
         client.socket = remote->socket;
-        does = link_open(&client, &link, &err) == 0;
+        does = client_link_open(&client, &link, &err) == 0;
     }
-    link_close(link);
+    client_link_close(link);
     error_done(&err);
     return does;
 }
@@ -359,7 +359,7 @@ static void add_text(struct run *run, bool is_stderr, const char *text, size_t l
                               .data = text,
                               .len = len};
 
-    if (run_stream_add(stream, scrub_pass_unmasked(text, len), NULL) == 0 && run->on_event)
+    if (run_stream_add(stream, masker_pass_unmasked(text, len), NULL) == 0 && run->on_event)
         run->on_event(run, &event);
 }
 

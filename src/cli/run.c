@@ -38,7 +38,7 @@ struct job {
     struct consent consent;
     bool is_held;    /* output was kept back while a question was open */
     struct run *run; /* NULL until it is admitted */
-    struct outlet out, err;
+    struct output_sink out, err;
     struct save save;
     bool is_json;
     bool is_done;
@@ -377,7 +377,7 @@ static int start_engine(struct job *job, struct error *err)
                     &(struct engine_stock){.steady = job->asked.has_seed}, &limits, err) < 0)
         return -1;
     return engine_open_trail(&job->engine, job->config,
-                             &(struct witness_options){.is_brief = true, .on_note = cmd_note}, err);
+                             &(struct recorder_options){.is_brief = true, .on_note = cmd_note}, err);
 }
 
 /* A flag that could not do anything is a mistake, and one that would be noticed too late. */
@@ -438,8 +438,8 @@ static void stop(struct job *job)
 static void show_held(struct job *job)
 {
     job->is_held = false;
-    if (outlet_catch_up(&job->out, job->run, false) < 0 ||
-        outlet_catch_up(&job->err, job->run, true) < 0)
+    if (output_sink_catch_up(&job->out, job->run, false) < 0 ||
+        output_sink_catch_up(&job->err, job->run, true) < 0)
         stop(job);
 }
 
@@ -454,7 +454,7 @@ static void on_closed(void *user)
 static void on_event(struct run *run, const struct run_event *event)
 {
     struct job *job = run->user;
-    struct outlet *outlet = event->kind == RUN_EVENT_STDERR ? &job->err : &job->out;
+    struct output_sink *outlet = event->kind == RUN_EVENT_STDERR ? &job->err : &job->out;
 
     if (event->kind == RUN_EVENT_APPROVAL)
         consent_ask(&job->consent, job->engine.loop, event->approval);
@@ -469,7 +469,7 @@ static void on_event(struct run *run, const struct run_event *event)
         if (event->kind != RUN_EVENT_DISPLAY)
             return;
     }
-    if (outlet_pass(outlet, run, event) < 0)
+    if (output_sink_pass(outlet, run, event) < 0)
         stop(job); /* nobody reads us any more */
 }
 
@@ -500,10 +500,10 @@ static void print_human(struct job *job)
     const struct run *run = job->run;
     bool has_color = terminal_has_color(STDERR_FILENO, job->config->color);
 
-    outlet_show_rest(&job->out, run, true);
-    outlet_finish(&job->out, &run->out);
-    outlet_show_rest(&job->out, run, false);
-    outlet_finish(&job->err, &run->err);
+    output_sink_show_rest(&job->out, run, true);
+    output_sink_finish(&job->out, &run->out);
+    output_sink_show_rest(&job->out, run, false);
+    output_sink_finish(&job->err, &run->err);
     buf_init(&text, SIZE_MAX / 2);
     if ((!job->err.is_terminal && (run->status == RUN_SUCCESS || run->status == RUN_ERROR)
              ? result_denials(run, has_color, &text, NULL)
@@ -693,8 +693,8 @@ static int execute_remote(struct job *job, struct request *request, struct error
 {
     if (prepare_remote(job, request, err) < 0)
         return -1;
-    outlet_init(&job->out, STDOUT_FILENO, job->config->color);
-    outlet_init(&job->err, STDERR_FILENO, job->config->color);
+    output_sink_init(&job->out, STDOUT_FILENO, job->config->color);
+    output_sink_init(&job->err, STDERR_FILENO, job->config->color);
     job->run->user = job;
     if (!job->is_json)
         job->run->on_event = on_event;
@@ -744,8 +744,8 @@ int cmd_run(int argc, char **argv)
         return execute_remote(&job, &request, &err) < 0 ? fail(&job, &err) : finish(&job);
     if (start_engine(&job, &err) < 0 || prepare(&job, &request, &err) < 0)
         return fail(&job, &err);
-    outlet_init(&job.out, STDOUT_FILENO, job.config->color);
-    outlet_init(&job.err, STDERR_FILENO, job.config->color);
+    output_sink_init(&job.out, STDOUT_FILENO, job.config->color);
+    output_sink_init(&job.err, STDERR_FILENO, job.config->color);
     r = execute(&job, &err);
     if (job.run->n_grants)
         engine_end(&job.engine);

@@ -70,7 +70,7 @@ struct serve {
     struct queue *queue;
     struct jobs *jobs;
     struct coderunner *coderunner;
-    struct once *once;
+    struct idempotency *once;
     struct store *kept;
     struct api api;
     struct mcp_host mcp;
@@ -140,7 +140,7 @@ static void on_removed(void *user, struct caller *caller)
     if (serve->jobs)
         jobs_forget(serve->jobs, caller->name);
     if (serve->once)
-        once_forget(serve->once, caller->name);
+        idempotency_forget(serve->once, caller->name);
     if (serve->api.mcp)
         mcp_http_forget(serve->api.mcp, caller->name);
     if (serve->sessions)
@@ -256,7 +256,7 @@ static int open_engine(struct serve *serve, struct error *err)
         hide_token(serve, err) < 0 ||
         engine_open_trail(
             &serve->engine, config,
-            &(struct witness_options){.on_note = on_note, .on_written = on_written, .user = serve},
+            &(struct recorder_options){.on_note = on_note, .on_written = on_written, .user = serve},
             err) < 0)
         return -1;
     if (engine_open_guard(&serve->engine, err) < 0)
@@ -328,7 +328,7 @@ static int open_jobs(struct serve *serve, struct error *err)
         .max_pending = PENDING_BYTES,
     };
 
-    if (open_store(serve, err) < 0 || once_new(&serve->once, err) < 0 ||
+    if (open_store(serve, err) < 0 || idempotency_new(&serve->once, err) < 0 ||
         queue_new(serve->engine.loop, &queue, &serve->queue, err) < 0)
         return -1;
     jobs.once = serve->once;
@@ -596,11 +596,11 @@ static void serve_done(struct serve *serve)
     coderunner_free(serve->coderunner);
     queue_free(serve->queue);
     jobs_free(serve->jobs);
-    once_free(serve->once);
+    idempotency_free(serve->once);
     spool_store_free(serve->store);
     store_free(serve->kept);
     if (serve->is_told)
-        (void)witness_server(serve->engine.witness, "stop", NULL, NULL);
+        (void)recorder_server(serve->engine.witness, "stop", NULL, NULL);
     engine_close(&serve->engine);
     profiles_free(serve->profiles);
     auth_free(serve->auth);
@@ -631,7 +631,7 @@ int cmd_serve(int argc, char **argv)
     if (config_load(serve.config, config_path, &err) < 0 || open_auth(&serve, &err) < 0 ||
         open_engine(&serve, &err) < 0 || open_api(&serve, &err) < 0 ||
         open_sockets(&serve, &port, &err) < 0 ||
-        witness_server(serve.engine.witness, "start", serve.config, &err) < 0)
+        recorder_server(serve.engine.witness, "start", serve.config, &err) < 0)
         return cmd_fail(&err);
     serve.is_told = true;
     open_log(serve.config);

@@ -37,32 +37,32 @@ static int help(void)
 
 /* --- looking --- */
 
-static int list(struct kept *kept, char **names, struct error *err)
+static int list(struct stored *kept, char **names, struct error *err)
 {
     json_t *skills = NULL;
     int r = skill_list(kept->store, TOKEN_FIRST, &skills, err);
 
     (void)names;
     if (r == 0)
-        r = kept_print_list(kept, skills, err);
+        r = stored_print_list(kept, skills, err);
     json_decref(skills);
     return r;
 }
 
 /* What a reader wants first: a folder's SKILL.md, the code of a module. */
-static int show_text(struct kept *kept, const char *name, struct error *err)
+static int show_text(struct stored *kept, const char *name, struct error *err)
 {
-    cleanup(folder_done) struct folder folder = {0};
-    const struct folder_file *file;
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0};
+    const struct skill_bundle_file *file;
 
     if (skill_open(kept->store, TOKEN_FIRST, name, 0, &folder, err) < 0)
         return -1;
-    file = folder_find(&folder, FOLDER_HEAD);
+    file = skill_bundle_find(&folder, SKILL_BUNDLE_HEAD);
     file = file ? file : folder.files;
-    return kept_print_text(kept, file->data, file->len, err);
+    return stored_print_text(kept, file->data, file->len, err);
 }
 
-static int show(struct kept *kept, char **names, struct error *err)
+static int show(struct stored *kept, char **names, struct error *err)
 {
     int r = 0;
 
@@ -75,16 +75,16 @@ static int show(struct kept *kept, char **names, struct error *err)
         }
         r = skill_load(kept->store, TOKEN_FIRST, *names, 0, &skill, err);
         if (r == 0)
-            r = kept_print(kept, skill, err);
+            r = stored_print(kept, skill, err);
         json_decref(skill);
     }
     return r;
 }
 
-static int read_file(struct kept *kept, char **names, struct error *err)
+static int read_file(struct stored *kept, char **names, struct error *err)
 {
-    cleanup(folder_done) struct folder folder = {0};
-    const struct folder_file *file;
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0};
+    const struct skill_bundle_file *file;
 
     if (!names[1] || names[2])
         return error_set(err, E_INVALID,
@@ -92,15 +92,15 @@ static int read_file(struct kept *kept, char **names, struct error *err)
                          "path of one of its files");
     if (skill_open(kept->store, TOKEN_FIRST, names[0], 0, &folder, err) < 0)
         return -1;
-    file = folder_find(&folder, names[1]);
+    file = skill_bundle_find(&folder, names[1]);
     if (!file) {
         error_set(err, E_NOT_FOUND, "`%s` has no file `%s`", names[0], names[1]);
         return error_hint(err, "`belljar skills show --json %s` lists them", names[0]);
     }
-    return kept_print_text(kept, file->data, file->len, err);
+    return stored_print_text(kept, file->data, file->len, err);
 }
 
-static int versions(struct kept *kept, char **names, struct error *err)
+static int versions(struct stored *kept, char **names, struct error *err)
 {
     int r = 0;
 
@@ -109,7 +109,7 @@ static int versions(struct kept *kept, char **names, struct error *err)
 
         r = skill_load(kept->store, TOKEN_FIRST, *names, 0, &skill, err);
         if (r == 0)
-            r = kept_print_versions(kept, *names, json_object_get(skill, "versions"), err);
+            r = stored_print_versions(kept, *names, json_object_get(skill, "versions"), err);
         json_decref(skill);
     }
     return r;
@@ -117,7 +117,7 @@ static int versions(struct kept *kept, char **names, struct error *err)
 
 /* --- changing --- */
 
-static int rm(struct kept *kept, char **names, struct error *err)
+static int rm(struct stored *kept, char **names, struct error *err)
 {
     int r = 0;
 
@@ -126,7 +126,7 @@ static int rm(struct kept *kept, char **names, struct error *err)
     return r;
 }
 
-static int undo(struct kept *kept, char **names, struct error *err)
+static int undo(struct stored *kept, char **names, struct error *err)
 {
     int64_t version = 0;
     int r = 0;
@@ -156,7 +156,7 @@ static int name_of(const char *path, char name[STORE_NAME_MAX + 1], struct error
     return skill_check_name(name, err);
 }
 
-static int add_module(struct kept *kept, const char *path, struct span code, struct error *err)
+static int add_module(struct stored *kept, const char *path, struct span code, struct error *err)
 {
     cleanup(buf_done) struct buf text = {0};
     char name[STORE_NAME_MAX + 1];
@@ -174,14 +174,14 @@ static int add_module(struct kept *kept, const char *path, struct span code, str
     return 0;
 }
 
-static int add_folder(struct kept *kept, struct folder *folder, struct error *err)
+static int add_folder(struct stored *kept, struct skill_bundle *folder, struct error *err)
 {
     cleanup(buf_done) struct buf sources = {0};
     int64_t version = 0;
 
     buf_init(&sources, LIMIT_CODE_BYTES);
-    if (folder_finish(folder, err) < 0 || skill_check_free(kept->store, folder->name, err) < 0 ||
-        folder_sources(folder, &sources, err) < 0)
+    if (skill_bundle_finish(folder, err) < 0 || skill_check_free(kept->store, folder->name, err) < 0 ||
+        skill_bundle_sources(folder, &sources, err) < 0)
         return -1;
     if ((sources.len &&
          skills_try(kept, (struct span){buf_str(&sources), sources.len}, true, err) < 0) ||
@@ -191,9 +191,9 @@ static int add_folder(struct kept *kept, struct folder *folder, struct error *er
     return 0;
 }
 
-static int add_one(struct kept *kept, const char *path, struct error *err)
+static int add_one(struct stored *kept, const char *path, struct error *err)
 {
-    cleanup(folder_done) struct folder folder = {0};
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     cleanup(buf_done) struct buf file = {0};
     cleanup_close int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     struct stat st;
@@ -204,7 +204,7 @@ static int add_one(struct kept *kept, const char *path, struct error *err)
     if (fd < 0 || fstat(fd, &st) < 0)
         return error_errno(err, "open it");
     if (S_ISDIR(st.st_mode))
-        return folder_read(&folder, path, err) < 0 ? -1 : add_folder(kept, &folder, err);
+        return skill_bundle_read(&folder, path, err) < 0 ? -1 : add_folder(kept, &folder, err);
     buf_init(&file, LIMIT_FOLDER_BYTES);
     if (buf_read_fd(&file, fd, err) < 0)
         return -1;
@@ -214,7 +214,7 @@ static int add_one(struct kept *kept, const char *path, struct error *err)
     return unzip(bytes, &folder, err) < 0 ? -1 : add_folder(kept, &folder, err);
 }
 
-static int add(struct kept *kept, char **names, struct error *err)
+static int add(struct stored *kept, char **names, struct error *err)
 {
     for (; *names; names++)
         if (add_one(kept, *names, err) < 0)
@@ -224,7 +224,7 @@ static int add(struct kept *kept, char **names, struct error *err)
 
 int cmd_skills(int argc, char **argv)
 {
-    static const struct kept_action actions[] = {
+    static const struct stored_action actions[] = {
         {"list", list, false        },
         {"add",  add,  true,          true},
         {"show",      show,     true        },
@@ -234,5 +234,5 @@ int cmd_skills(int argc, char **argv)
         {"rm",      rm,       true         },
     };
 
-    return kept_run(argc, argv, help, actions, ARRAY_SIZE(actions));
+    return stored_run(argc, argv, help, actions, ARRAY_SIZE(actions));
 }

@@ -43,7 +43,7 @@ static void on_signal(void *arg)
     pool_cancel(trial->engine.pool, trial->run);
 }
 
-static int prepare(struct trial *trial, const struct kept *kept, const struct run_request *asked,
+static int prepare(struct trial *trial, const struct stored *kept, const struct run_request *asked,
                    struct error *err)
 {
     struct admission admission = {
@@ -61,7 +61,7 @@ static int prepare(struct trial *trial, const struct kept *kept, const struct ru
                     err) < 0)
         return -1;
     return engine_open_trail(&trial->engine, kept->config,
-                             &(struct witness_options){.is_brief = true, .on_note = cmd_note}, err);
+                             &(struct recorder_options){.is_brief = true, .on_note = cmd_note}, err);
 }
 
 static int execute(struct trial *trial, struct error *err)
@@ -86,7 +86,7 @@ static int execute(struct trial *trial, struct error *err)
 }
 
 /* What it said and why it did not do, as `belljar run` tells it. */
-static void explain(const struct kept *kept, const struct run *run)
+static void explain(const struct stored *kept, const struct run *run)
 {
     bool has_color = terminal_has_color(STDERR_FILENO, kept->config->color);
     cleanup(buf_done) struct buf said = {0}, text = {0};
@@ -102,7 +102,7 @@ static void explain(const struct kept *kept, const struct run *run)
         (void)file_write_all(STDERR_FILENO, buf_str(&text), text.len);
 }
 
-int skills_try(const struct kept *kept, struct span code, bool only_checks, struct error *err)
+int skills_try(const struct stored *kept, struct span code, bool only_checks, struct error *err)
 {
     cleanup(trial_done) struct trial trial = {0};
     const struct run_request asked = {

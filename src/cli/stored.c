@@ -23,7 +23,7 @@ static void run_free_p(struct run **run)
     run_free(*run);
 }
 
-static struct run *new_reader(const struct kept *kept, struct error *err)
+static struct run *new_reader(const struct stored *kept, struct error *err)
 {
     struct run *run = run_new();
 
@@ -40,7 +40,7 @@ static int withheld(struct error *err)
 }
 
 /* The same with labels. The caller's; NULL: *err says why. */
-static json_t *masked(const struct kept *kept, const json_t *value, struct error *err)
+static json_t *masked(const struct stored *kept, const json_t *value, struct error *err)
 {
     static const struct json_text_limits limits = {
         .bytes = SHOWN_MAX, .depth = 200, .allows_nul = true};
@@ -58,7 +58,7 @@ static json_t *masked(const struct kept *kept, const json_t *value, struct error
     return shown;
 }
 
-int kept_print(const struct kept *kept, const json_t *value, struct error *err)
+int stored_print(const struct stored *kept, const json_t *value, struct error *err)
 {
     cleanup_json json_t *shown = masked(kept, value, err);
 
@@ -91,13 +91,13 @@ static void print_head(const json_t *first)
     (void)printf("DESCRIPTION\n");
 }
 
-int kept_print_list(const struct kept *kept, const json_t *list, struct error *err)
+int stored_print_list(const struct stored *kept, const json_t *list, struct error *err)
 {
     json_t *shown, *item;
     size_t i;
 
     if (kept->is_json)
-        return kept_print(kept, list, err);
+        return stored_print(kept, list, err);
     shown = masked(kept, list, err);
     if (!shown)
         return -1;
@@ -113,14 +113,14 @@ int kept_print_list(const struct kept *kept, const json_t *list, struct error *e
     return 0;
 }
 
-int kept_print_versions(const struct kept *kept, const char *name, const json_t *versions,
+int stored_print_versions(const struct stored *kept, const char *name, const json_t *versions,
                         struct error *err)
 {
     const json_t *item;
     size_t i;
 
     if (kept->is_json)
-        return kept_print(kept, versions, err);
+        return stored_print(kept, versions, err);
     json_array_foreach(versions, i, item)
     {
         (void)printf("%s %5lld %9lld  %s\n", name,
@@ -131,7 +131,7 @@ int kept_print_versions(const struct kept *kept, const char *name, const json_t 
     return 0;
 }
 
-int kept_print_text(const struct kept *kept, const char *data, size_t len, struct error *err)
+int stored_print_text(const struct stored *kept, const char *data, size_t len, struct error *err)
 {
     cleanup(run_free_p) struct run *run = new_reader(kept, err);
     cleanup(buf_done) struct buf out;
@@ -162,27 +162,27 @@ int kept_print_text(const struct kept *kept, const char *data, size_t len, struc
 
 /* --- the command --- */
 
-static int open_kept(struct kept *kept, struct error *err)
+static int open_kept(struct stored *kept, struct error *err)
 {
     if (config_load(kept->config, NULL, err) < 0)
         return -1;
     if (*kept->config->masking_file &&
-        scrub_own_load(&kept->own, kept->config->masking_file, err) < 0)
+        operator_rules_load(&kept->own, kept->config->masking_file, err) < 0)
         return -1;
     mask_configure(kept->own.rules, kept->own.values);
     kept->store = store_open_usual(err);
     return kept->store ? 0 : -1;
 }
 
-static void close_kept(struct kept *kept)
+static void close_kept(struct stored *kept)
 {
     store_free(kept->store);
     mask_configure(NULL, NULL);
-    scrub_own_done(&kept->own);
+    operator_rules_done(&kept->own);
     config_free(kept->config);
 }
 
-static int run_action(struct kept *kept, const struct kept_action *action, char **argv, int count,
+static int run_action(struct stored *kept, const struct stored_action *action, char **argv, int count,
                       struct error *err)
 {
     if ((count > 0) != action->takes_names)
@@ -196,7 +196,7 @@ static int run_action(struct kept *kept, const struct kept_action *action, char 
     return action->run(kept, argv + optind + 1, err);
 }
 
-int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_action *actions,
+int stored_run(int argc, char **argv, int (*print_help)(void), const struct stored_action *actions,
              size_t count)
 {
     static const struct option options[] = {
@@ -205,13 +205,13 @@ int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_a
         {"help",    no_argument,       NULL, 'h'},
         {NULL,      0,                 NULL, 0  },
     };
-    cleanup(close_kept) struct kept kept = {.config = config_new()};
+    cleanup(close_kept) struct stored kept = {.config = config_new()};
     const char *profile = NULL;
     const struct cmd_place places[] = {
         {'j', .flag = &kept.is_json},
         {'p', .word = &profile     },
     };
-    const struct kept_action *action;
+    const struct stored_action *action;
     struct error err = {0};
     int r = cmd_read_options(argc, argv, options, places, ARRAY_SIZE(places), print_help);
 

@@ -13,35 +13,35 @@
 #include "mask/operator_rules.h"
 #include "store/store.h"
 
-struct kept {
+struct stored {
     struct store *store;
     struct config *config;
-    struct scrub_own own;
+    struct operator_rules own;
     bool is_json;
     bool has_profile; /* --profile was given */
 };
 
-struct kept_action {
+struct stored_action {
     const char *name;
-    int (*run)(struct kept *kept, char **names, struct error *err);
+    int (*run)(struct stored *kept, char **names, struct error *err);
     bool takes_names;   /* one or more; else none */
     bool takes_profile; /* --profile */
 };
 
 /* Reads the options, finds the action and runs it. Returns the exit code. */
-int kept_run(int argc, char **argv, int (*print_help)(void), const struct kept_action *actions,
+int stored_run(int argc, char **argv, int (*print_help)(void), const struct stored_action *actions,
              size_t count);
 
 /* JSON on stdout. */
-int kept_print(const struct kept *kept, const json_t *value, struct error *err);
+int stored_print(const struct stored *kept, const json_t *value, struct error *err);
 
 /* Under a line of headings one line each, name, version, bytes, time and description; or, for
  * machines, JSON. */
-int kept_print_list(const struct kept *kept, const json_t *list, struct error *err);
+int stored_print_list(const struct stored *kept, const json_t *list, struct error *err);
 
 /* One line each, name, version, bytes and time; or JSON. */
-int kept_print_versions(const struct kept *kept, const char *name, const json_t *versions,
+int stored_print_versions(const struct stored *kept, const char *name, const json_t *versions,
                         struct error *err);
 
 /* Bytes as they are, for files and pipes; on a terminal nothing of it moves the cursor. */
-int kept_print_text(const struct kept *kept, const char *data, size_t len, struct error *err);
+int stored_print_text(const struct stored *kept, const char *data, size_t len, struct error *err);

@@ -159,15 +159,15 @@ static int check(const struct wish *wish, bool is_new, const char *name, struct 
 /* Who may ask is written down like everything else: before it holds. */
 static int tell(const struct wish *wish, const char *event, const char *name, struct error *err)
 {
-    const struct witness_options options = {
+    const struct recorder_options options = {
         .config = wish->config, .is_brief = true, .on_note = cmd_note};
-    struct witness *witness = NULL;
+    struct recorder *witness = NULL;
     int r;
 
-    if (witness_open(&options, &witness, err) < 0)
+    if (recorder_open(&options, &witness, err) < 0)
         return -1;
-    r = witness_token(witness, event, name, err);
-    witness_close(witness);
+    r = recorder_token(witness, event, name, err);
+    recorder_close(witness);
     return r;
 }
 

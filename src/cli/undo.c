@@ -89,16 +89,16 @@ static void print_answer(const json_t *answer)
 
 static int undo(const struct wish *wish, const char *run, struct error *err)
 {
-    const struct witness_options options = {
+    const struct recorder_options options = {
         .config = wish->config, .is_brief = true, .on_note = cmd_note};
     struct undo_wish what = {.run = run, .is_dry = wish->is_dry, .config = wish->config};
     json_t *answer = NULL;
     int r;
 
-    if (!wish->is_dry && witness_open(&options, &what.witness, err) < 0)
+    if (!wish->is_dry && recorder_open(&options, &what.witness, err) < 0)
         return -1;
     r = undo_do(&what, &answer, err);
-    witness_close(what.witness);
+    recorder_close(what.witness);
     if (r == 0 && wish->is_json)
         r = cmd_print_json(answer, err);
     else if (r == 0)

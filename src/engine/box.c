@@ -378,8 +378,8 @@ void box_free(struct box *b)
     close_fd(&b->input);
     close_fd(&b->pidfd);
     box_told_end(b);
-    scrub_free(b->masks[0]);
-    scrub_free(b->masks[1]);
+    masker_free(b->masks[0]);
+    masker_free(b->masks[1]);
     buf_done(&b->bash);
     files_list_done(&b->seen);
     files_close_bill(&b->files);

@@ -22,7 +22,7 @@
 #include "sandbox/layer.h"
 
 struct box;
-struct witness;
+struct recorder;
 
 enum box_state { BOX_MAKING, BOX_IDLE, BOX_RUNNING, BOX_KEPT, BOX_COPYING, BOX_ENDING };
 
@@ -41,7 +41,7 @@ struct box_spec {
     const struct run_grant *grants;
     size_t n_grants;
     bool touch;              /* run the warm-up inside while it waits */
-    struct witness *witness; /* of what its programs ask for; or NULL */
+    struct recorder *witness; /* of what its programs ask for; or NULL */
     struct net *net;         /* hosts it may reach, or NULL */
     struct brokers *brokers; /* of directories granted for writing */
 };

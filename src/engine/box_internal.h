@@ -68,7 +68,7 @@ struct box {
     struct loop *loop;
     struct zygote_client *zygote;
     struct cgroup_host *cgroups;
-    struct witness *witness;
+    struct recorder *witness;
     const struct box_events *events;
     void *owner;
     struct box *next;
@@ -111,7 +111,7 @@ struct box {
     bool is_gone_due;             /* the box is gone, */
     struct box_kernel *check_due; /* the checker has ended, */
     struct box_kernel *next_due;  /* a kernel has ended and the next one is to take its place */
-    struct scrub *masks[2];       /* of its stdout and stderr, from their first byte on */
+    struct masker *masks[2];       /* of its stdout and stderr, from their first byte on */
     struct loop_watch *deadline;  /* of the run; then the patience after a kill */
     unsigned n_held;              /* questions that somebody has to answer: the clock stands */
     uint64_t held_since_ns;

@@ -117,8 +117,8 @@ static void write_down(struct box *b, const struct egress_note *note)
         net->more++;
         return;
     }
-    if (witness_net(b->witness,
-                    &(struct witness_net){.run = net->run,
+    if (recorder_net(b->witness,
+                    &(struct recorder_net){.run = net->run,
                                           .session = net->session,
                                           .owner = net->owner,
                                           .host = note->host,

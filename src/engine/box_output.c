@@ -255,7 +255,7 @@ void box_end_output(struct box *b, struct run *run)
     }
     for (int stream = 1; stream <= 2; stream++) {
         deliver(run, stream, mask_stream_end(run, &b->masks[stream - 1]));
-        scrub_free(take_ptr(b->masks[stream - 1]));
+        masker_free(take_ptr(b->masks[stream - 1]));
     }
     run->ended_ns = loop_now_ns();
 }

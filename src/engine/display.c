@@ -88,8 +88,8 @@ bool display_take_progress(struct run *run, struct unpack *u)
 
 void display_take_bar(struct run *run, const char *data, size_t len)
 {
-    struct bar bar;
+    struct progress_bar bar;
 
-    if (run->on_event && bar_find(data, len, &bar))
+    if (run->on_event && progress_bar_find(data, len, &bar))
         tell_progress(run, bar.done, bar.total, (struct span){bar.name, bar.name_len});
 }

@@ -36,10 +36,10 @@ _Static_assert(CGROUP_ATTACH_MAX == WIRE_ATTACH_MAX, "every cgroup has a place i
 int engine_hide(struct engine *engine, const char *value, size_t len, struct error *err)
 {
     if (!engine->own.values)
-        engine->own.values = scrub_values_new();
+        engine->own.values = masker_values_new();
     if (!engine->own.values)
         return error_memory(err);
-    if (scrub_values_add(engine->own.values, value, len, err) < 0)
+    if (masker_values_add(engine->own.values, value, len, err) < 0)
         return -1;
     mask_configure(engine->own.rules, engine->own.values);
     return 0;
@@ -105,7 +105,7 @@ static const char *find_secret(void *user, const char *name, size_t len)
 {
     const struct engine *engine = user;
 
-    return scrub_own_secret(&engine->own, name, len);
+    return operator_rules_secret(&engine->own, name, len);
 }
 
 /* How sandboxes reach granted hosts. A secret that is missing is told now and not to a program. */
@@ -127,7 +127,7 @@ static int open_gate(struct engine *engine, const struct config *config, struct 
 
 static int open_masking(struct engine *engine, const struct config *config, struct error *err)
 {
-    if (*config->masking_file && scrub_own_load(&engine->own, config->masking_file, err) < 0)
+    if (*config->masking_file && operator_rules_load(&engine->own, config->masking_file, err) < 0)
         return -1;
     mask_configure(engine->own.rules, engine->own.values);
     return 0;
@@ -215,17 +215,17 @@ struct sessions_options engine_sessions(const struct engine *engine, const struc
 
 int engine_open_guard(struct engine *engine, struct error *err)
 {
-    return guard_new(engine->loop, engine->cgroups, &engine->guard, err);
+    return memory_guard_new(engine->loop, engine->cgroups, &engine->guard, err);
 }
 
 int engine_open_trail(struct engine *engine, const struct config *config,
-                      const struct witness_options *options, struct error *err)
+                      const struct recorder_options *options, struct error *err)
 {
-    struct witness_options filled = *options;
+    struct recorder_options filled = *options;
 
     filled.config = config;
     filled.loop = engine->loop;
-    if (witness_open(&filled, &engine->witness, err) < 0)
+    if (recorder_open(&filled, &engine->witness, err) < 0)
         return -1;
     pool_set_witness(engine->pool, engine->witness);
     return 0;
@@ -249,19 +249,19 @@ void engine_end(struct engine *engine)
 
 void engine_close(struct engine *engine)
 {
-    guard_free(take_ptr(engine->guard));
+    memory_guard_free(take_ptr(engine->guard));
     /* It may leave a child, which belongs into no cgroup of ours. */
     if (!cgroup_host_has_us(engine->cgroups))
-        witness_settle(engine->witness);
+        recorder_settle(engine->witness);
     engine_end(engine);
     cgroup_host_free(engine->cgroups);
     resolve_end(engine->loop);
     egress_configure(&(struct egress_options){.resolver = ""});
-    witness_close(engine->witness); /* as above */
+    recorder_close(engine->witness); /* as above */
     loop_free(engine->loop);
     environment_done(&engine->environment);
     mask_configure(NULL, NULL);
-    scrub_own_done(&engine->own);
+    operator_rules_done(&engine->own);
     free(engine->program);
     *engine = (struct engine){0};
 }

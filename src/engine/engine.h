@@ -16,12 +16,12 @@ struct engine {
     struct cgroup_host *cgroups;
     struct pool *pool;
     struct brokers *brokers;        /* of directories granted for writing */
-    struct witness *witness;        /* NULL: nothing is written down */
+    struct recorder *witness;        /* NULL: nothing is written down */
     struct sessions *sessions;      /* NULL: none were asked for */
     struct environment environment; /* the pool uses these for every new zygote */
     struct upstreams *upstreams;    /* NULL: there are no other servers */
-    struct scrub_own own;           /* what the operator has masked beyond the usual */
-    struct guard *guard;            /* NULL: nobody looks at memory */
+    struct operator_rules own;           /* what the operator has masked beyond the usual */
+    struct memory_guard *guard;            /* NULL: nobody looks at memory */
     char *program;
 };
 
@@ -47,7 +47,7 @@ struct sessions_options engine_sessions(const struct engine *engine, const struc
 /* For doors through which programs come: from here on everything is written down (engine/recorder.h),
  * unless the settings say otherwise. Settings and loop of the options are filled in. */
 int engine_open_trail(struct engine *engine, const struct config *config,
-                      const struct witness_options *options, struct error *err);
+                      const struct recorder_options *options, struct error *err);
 
 /* One more value that no program gives out, beside the operator's own: before anything runs. */
 int engine_hide(struct engine *engine, const char *value, size_t len, struct error *err);

@@ -128,8 +128,8 @@ static int add_helpers(struct environment *e, const char *path, struct error *er
 static int made_environment(struct environment *e, const struct config *config, const char *name,
                             bool imports, struct error *err)
 {
-    cleanup_json json_t *manifest = made_load(name, err);
-    cleanup_free char *dir = manifest ? made_dir(name, err) : NULL;
+    cleanup_json json_t *manifest = manifest_load(name, err);
+    cleanup_free char *dir = manifest ? manifest_dir(name, err) : NULL;
     if (!dir)
         return -1;
     for (size_t i = 0; imports && i < config->preload.count; i++)
@@ -193,7 +193,7 @@ int environment_open(struct environment *e, const struct config *config, const c
         return -1;
     name = name ? name : config->environment;
     if (config_environment(config, name, &python, &preload, err) < 0) {
-        if (err->code != E_NOT_FOUND || !made_exists(name))
+        if (err->code != E_NOT_FOUND || !manifest_exists(name))
             return -1;
         error_done(err);
         return made_environment(e, config, name, warm && imports, err);
@@ -217,7 +217,7 @@ int environment_check_name(const struct config *config, const char *name, struct
         error_set(err, E_INVALID, "invalid environment name `%s`", name);
         return error_hint(err, "a path is for the operator: [environments.NAME]");
     }
-    if (made_exists(name))
+    if (manifest_exists(name))
         return 0;
     return config_environment(config, name, &python, &preload, err);
 }

@@ -21,7 +21,7 @@ static bool is_name(const char *name)
            strspn(name, CHARACTERS) == strlen(name);
 }
 
-int made_check_name(const char *name, struct error *err)
+int manifest_check_name(const char *name, struct error *err)
 {
     if (is_name(name) && strcmp(name, "system") != 0)
         return 0;
@@ -30,12 +30,12 @@ int made_check_name(const char *name, struct error *err)
                            "and is not `system`");
 }
 
-char *made_dir(const char *name, struct error *err)
+char *manifest_dir(const char *name, struct error *err)
 {
     cleanup_free char *all = NULL;
     char *dir;
 
-    if (made_check_name(name, err) < 0)
+    if (manifest_check_name(name, err) < 0)
         return NULL;
     all = paths_made("environments", err);
     if (!all)
@@ -48,18 +48,18 @@ char *made_dir(const char *name, struct error *err)
 
 static char *manifest_path(const char *name, struct error *err)
 {
-    cleanup_free char *dir = made_dir(name, err);
+    cleanup_free char *dir = manifest_dir(name, err);
     char *path;
 
     if (!dir)
         return NULL;
-    if (asprintf(&path, "%s/" MADE_MANIFEST, dir) >= 0)
+    if (asprintf(&path, "%s/" MANIFEST_FILE, dir) >= 0)
         return path;
     error_memory(err);
     return NULL;
 }
 
-bool made_exists(const char *name)
+bool manifest_exists(const char *name)
 {
     cleanup_free char *path = is_name(name) ? manifest_path(name, NULL) : NULL;
 
@@ -79,7 +79,7 @@ static bool has_strings(const json_t *list)
     return json_is_array(list);
 }
 
-json_t *made_load(const char *name, struct error *err)
+json_t *manifest_load(const char *name, struct error *err)
 {
     cleanup_free char *path = manifest_path(name, err);
     cleanup_json json_t *manifest = NULL;
@@ -100,7 +100,7 @@ json_t *made_load(const char *name, struct error *err)
     return NULL;
 }
 
-int made_store(const char *name, const json_t *manifest, struct error *err)
+int manifest_store(const char *name, const json_t *manifest, struct error *err)
 {
     cleanup_free char *path = manifest_path(name, err);
     cleanup_free char *text = path ? json_dumps(manifest, JSON_INDENT(2)) : NULL;
@@ -112,10 +112,10 @@ int made_store(const char *name, const json_t *manifest, struct error *err)
 
 static int is_made(const struct dirent *entry)
 {
-    return made_exists(entry->d_name);
+    return manifest_exists(entry->d_name);
 }
 
-json_t *made_list(struct error *err)
+json_t *manifest_list(struct error *err)
 {
     cleanup_free char *all = paths_made("environments", err);
     json_t *list = all ? json_array() : NULL;
@@ -123,7 +123,7 @@ json_t *made_list(struct error *err)
     int count = list ? scandir(all, &entries, is_made, alphasort) : 0;
 
     for (int i = 0; i < count; i++) {
-        json_t *manifest = made_load(entries[i]->d_name, NULL);
+        json_t *manifest = manifest_load(entries[i]->d_name, NULL);
 
         if (manifest)
             (void)json_array_append_new(list, manifest);

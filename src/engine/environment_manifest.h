@@ -9,22 +9,22 @@
 
 #include "base/error.h"
 
-#define MADE_MANIFEST "belljar.json"
+#define MANIFEST_FILE "belljar.json"
 
 /* A name that can be given: small letters, digits, `-` and `_`, beginning with a letter. */
-int made_check_name(const char *name, struct error *err);
+int manifest_check_name(const char *name, struct error *err);
 
 /* Where it is or would be. The caller frees it. */
-char *made_dir(const char *name, struct error *err);
+char *manifest_dir(const char *name, struct error *err);
 
-bool made_exists(const char *name);
+bool manifest_exists(const char *name);
 
 /* Its manifest: name, python, requested, modules (that the requested packages are), preload and
  * packages. NULL: *err says why. */
-json_t *made_load(const char *name, struct error *err);
+json_t *manifest_load(const char *name, struct error *err);
 
 /* Writes it, and with that there is the environment. */
-int made_store(const char *name, const json_t *manifest, struct error *err);
+int manifest_store(const char *name, const json_t *manifest, struct error *err);
 
 /* All manifests, by name. */
-json_t *made_list(struct error *err);
+json_t *manifest_list(struct error *err);

@@ -7,12 +7,12 @@
 
 #define IDLE_NS (600 * 1000000000ULL)
 
-bool sides_serve(const struct sides *sides, const struct run *run)
+bool extra_zygotes_serve(const struct extra_zygotes *sides, const struct run *run)
 {
     return run->environment || (run->has_seed && !sides->own->steady);
 }
 
-static bool is_of(const struct side *side, const struct run *run)
+static bool is_of(const struct extra_zygote *side, const struct run *run)
 {
     if (!side->zygote || side->environment.steady != run->has_seed)
         return false;
@@ -22,20 +22,20 @@ static bool is_of(const struct side *side, const struct run *run)
 }
 
 /* A free place; else one whose zygote has nothing to do, which has to end first. */
-static struct side *place(struct sides *sides, struct error *err)
+static struct extra_zygote *place(struct extra_zygotes *sides, struct error *err)
 {
-    for (size_t i = 0; i < SIDES_MAX; i++)
+    for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++)
         if (!sides->slots[i].zygote)
             return &sides->slots[i];
-    for (size_t i = 0; i < SIDES_MAX; i++)
+    for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++)
         if (zygote_client_boxes(sides->slots[i].zygote) == 0)
             zygote_client_end(sides->slots[i].zygote);
-    error_set(err, E_BUSY, "%d other environments are in use", SIDES_MAX);
+    error_set(err, E_BUSY, "%d other environments are in use", EXTRA_ZYGOTES_MAX);
     error_hint(err, "try again in a moment");
     return NULL;
 }
 
-static int open_environment(const struct sides *sides, const struct run *run, struct side *side,
+static int open_environment(const struct extra_zygotes *sides, const struct run *run, struct extra_zygote *side,
                             struct error *err)
 {
     if (!run->environment) {
@@ -54,11 +54,11 @@ static int open_environment(const struct sides *sides, const struct run *run, st
     return 0;
 }
 
-struct zygote_client *sides_zygote(struct sides *sides, const struct run *run, struct error *err)
+struct zygote_client *extra_zygotes_zygote(struct extra_zygotes *sides, const struct run *run, struct error *err)
 {
-    struct side *side;
+    struct extra_zygote *side;
 
-    for (size_t i = 0; i < SIDES_MAX; i++)
+    for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++)
         if (is_of(&sides->slots[i], run)) {
             sides->slots[i].used_ns = loop_now_ns();
             return sides->slots[i].zygote;
@@ -70,32 +70,32 @@ struct zygote_client *sides_zygote(struct sides *sides, const struct run *run, s
     if (open_environment(sides, run, side, err) < 0 ||
         zygote_client_new(sides->loop, sides->program, &side->environment, sides->events,
                           sides->owner, &side->zygote, err) < 0) {
-        side_forget(side);
+        extra_zygote_forget(side);
         return NULL;
     }
     return side->zygote;
 }
 
-struct side *sides_find(struct sides *sides, const struct zygote_client *zygote)
+struct extra_zygote *extra_zygotes_find(struct extra_zygotes *sides, const struct zygote_client *zygote)
 {
-    for (size_t i = 0; i < SIDES_MAX; i++)
+    for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++)
         if (sides->slots[i].zygote == zygote)
             return &sides->slots[i];
     return NULL;
 }
 
-void side_forget(struct side *side)
+void extra_zygote_forget(struct extra_zygote *side)
 {
     if (side->name) /* else it shares everything with the pool's */
         environment_done(&side->environment);
     free(side->name);
-    *side = (struct side){0};
+    *side = (struct extra_zygote){0};
 }
 
-void sides_tend(struct sides *sides)
+void extra_zygotes_tend(struct extra_zygotes *sides)
 {
-    for (size_t i = 0; i < SIDES_MAX; i++) {
-        struct side *side = &sides->slots[i];
+    for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++) {
+        struct extra_zygote *side = &sides->slots[i];
 
         if (side->zygote && zygote_client_boxes(side->zygote) > 0)
             side->used_ns = loop_now_ns();

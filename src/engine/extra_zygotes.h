@@ -9,9 +9,9 @@
 #include "engine/fingerprint.h"
 #include "engine/zygote_client.h"
 
-#define SIDES_MAX 8
+#define EXTRA_ZYGOTES_MAX 8
 
-struct side {
+struct extra_zygote {
     char *name; /* of its environment; NULL: the pool's own */
     struct environment environment;
     struct zygote_client *zygote; /* NULL: the place is free */
@@ -19,27 +19,27 @@ struct side {
     char fingerprint[FINGERPRINT_TEXT]; /* "": nobody has asked yet */
 };
 
-struct sides {
+struct extra_zygotes {
     struct loop *loop;
     const char *program;
     const struct config *config;   /* where environments are found; NULL: there is only one */
     const struct environment *own; /* the pool's */
     const struct zygote_events *events;
     void *owner;
-    struct side slots[SIDES_MAX];
+    struct extra_zygote slots[EXTRA_ZYGOTES_MAX];
 };
 
 /* Does that run need another zygote than the pool's own? */
-bool sides_serve(const struct sides *sides, const struct run *run);
+bool extra_zygotes_serve(const struct extra_zygotes *sides, const struct run *run);
 
 /* The zygote for such a run, which is started if need be. NULL: *err says why not. */
-struct zygote_client *sides_zygote(struct sides *sides, const struct run *run, struct error *err);
+struct zygote_client *extra_zygotes_zygote(struct extra_zygotes *sides, const struct run *run, struct error *err);
 
 /* The side this zygote belongs to, or NULL. */
-struct side *sides_find(struct sides *sides, const struct zygote_client *zygote);
+struct extra_zygote *extra_zygotes_find(struct extra_zygotes *sides, const struct zygote_client *zygote);
 
 /* Its zygote has ended, or lives on elsewhere. */
-void side_forget(struct side *side);
+void extra_zygote_forget(struct extra_zygote *side);
 
 /* Ends what nobody has used for a while. */
-void sides_tend(struct sides *sides);
+void extra_zygotes_tend(struct extra_zygotes *sides);

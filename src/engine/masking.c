@@ -11,13 +11,13 @@
 #include "base/limits.h"
 #include "base/utf8.h"
 
-static const struct scrub_rules *the_rules;
-static const struct scrub_values *the_values;
+static const struct masker_rules *the_rules;
+static const struct masker_values *the_values;
 
 /* A masker for whole texts. One that is in the middle of a long text, in a fiber that pauses, is in
  * nobody else's hands. */
 struct texts {
-    struct scrub *scrub;
+    struct masker *masker;
     struct run *run;     /* whose text it is; NULL: nobody's */
     unsigned generation; /* of the rules and values that it knows */
 };
@@ -31,7 +31,7 @@ static unsigned generation;
 static void texts_free(struct texts *texts)
 {
     if (texts)
-        scrub_free(texts->scrub);
+        masker_free(texts->masker);
     free(texts);
 }
 
@@ -42,7 +42,7 @@ struct found {
 
 /* A masker for texts that somebody decides on, and what it found in one of them. */
 struct review {
-    struct scrub *scrub;
+    struct masker *masker;
     unsigned generation;
     struct found *items;
     size_t count, size;
@@ -52,13 +52,13 @@ struct review {
 static void review_free(struct review *review)
 {
     if (review) {
-        scrub_free(review->scrub);
+        masker_free(review->masker);
         free(review->items);
     }
     free(review);
 }
 
-void mask_configure(const struct scrub_rules *rules, const struct scrub_values *values)
+void mask_configure(const struct masker_rules *rules, const struct masker_values *values)
 {
     the_rules = rules;
     the_values = values;
@@ -72,7 +72,7 @@ void mask_configure(const struct scrub_rules *rules, const struct scrub_values *
     generation++;
 }
 
-static void count(struct run *run, const struct scrub_find *find)
+static void count(struct run *run, const struct masker_find *find)
 {
     struct run_masked *masked = &run->masked;
 
@@ -84,12 +84,12 @@ static void count(struct run *run, const struct scrub_find *find)
         masked->kinds[masked->n_kinds++] = find->kind;
 }
 
-static void on_find(void *arg, const struct scrub_find *find)
+static void on_find(void *arg, const struct masker_find *find)
 {
     count(arg, find);
 }
 
-static void on_find_in_text(void *arg, const struct scrub_find *find)
+static void on_find_in_text(void *arg, const struct masker_find *find)
 {
     const struct texts *texts = arg;
 
@@ -111,10 +111,10 @@ static bool go_on(void)
     return !fiber_is_cancelled();
 }
 
-static struct scrub *make(const struct run *run, void (*found)(void *, const struct scrub_find *),
+static struct masker *make(const struct run *run, void (*found)(void *, const struct masker_find *),
                           void *arg)
 {
-    return scrub_new(&(struct scrub_options){.is_aggressive = run->masking == RUN_MASK_ALL,
+    return masker_new(&(struct masker_options){.is_aggressive = run->masking == RUN_MASK_ALL,
                                              .rules = the_rules,
                                              .values = the_values,
                                              .names = run->names,
@@ -123,26 +123,26 @@ static struct scrub *make(const struct run *run, void (*found)(void *, const str
                                              .arg = arg});
 }
 
-struct clean_text mask_stream(struct run *run, struct scrub **scrub, const char *data, size_t len)
+struct clean_text mask_stream(struct run *run, struct masker **masker, const char *data, size_t len)
 {
     struct clean_text text;
 
     if (run->masking == RUN_MASK_NOTHING)
-        return scrub_pass_unmasked(data, len); /* the operator switched masking off */
-    if (!*scrub)
-        *scrub = make(run, on_find, run);
-    if (!*scrub || scrub_feed(*scrub, data, len, &text, NULL) < 0)
+        return masker_pass_unmasked(data, len); /* the operator switched masking off */
+    if (!*masker)
+        *masker = make(run, on_find, run);
+    if (!*masker || masker_feed(*masker, data, len, &text, NULL) < 0)
         return withhold(run);
     return text;
 }
 
-struct clean_text mask_stream_end(struct run *run, struct scrub **scrub)
+struct clean_text mask_stream_end(struct run *run, struct masker **masker)
 {
     struct clean_text text;
 
-    if (!*scrub)
+    if (!*masker)
         return clean_literal("");
-    return scrub_finish(*scrub, &text, NULL) < 0 ? withhold(run) : text;
+    return masker_finish(*masker, &text, NULL) < 0 ? withhold(run) : text;
 }
 
 /* The idle one of this place, or a new one; NULL: out of memory. */
@@ -156,9 +156,9 @@ static struct texts *take_texts(struct texts **place, const struct run *run)
     texts = calloc(1, sizeof(*texts));
     if (texts) {
         texts->generation = generation;
-        texts->scrub = make(run, on_find_in_text, texts);
+        texts->masker = make(run, on_find_in_text, texts);
     }
-    if (texts && texts->scrub)
+    if (texts && texts->masker)
         return texts;
     free(texts);
     return NULL;
@@ -178,15 +178,15 @@ struct clean_text mask_text(struct run *run, struct span text)
     struct clean_text clean;
 
     if (run->masking == RUN_MASK_NOTHING)
-        return scrub_pass_unmasked(text.data, text.len);
+        return masker_pass_unmasked(text.data, text.len);
     if (fiber_is_cancelled())
         return withhold(run);
     texts = take_texts(place, run);
     if (!texts)
         return withhold(run);
     texts->run = run;
-    scrub_use_names(texts->scrub, run->names);
-    if (scrub_text(texts->scrub, text.data, text.len, &clean, NULL) < 0) {
+    masker_use_names(texts->masker, run->names);
+    if (masker_text(texts->masker, text.data, text.len, &clean, NULL) < 0) {
         texts_free(texts); /* a broken one stays broken */
         return withhold(run);
     }
@@ -196,7 +196,7 @@ struct clean_text mask_text(struct run *run, struct span text)
 
 static struct mask_count count_of(const struct texts *texts)
 {
-    return texts ? (struct mask_count){scrub_count(texts->scrub), scrub_hidden_bytes(texts->scrub)}
+    return texts ? (struct mask_count){masker_count(texts->masker), masker_hidden_bytes(texts->masker)}
                  : (struct mask_count){0};
 }
 
@@ -212,7 +212,7 @@ struct clean_text mask_for_trail(enum run_masking masking, struct span text,
         return clean_literal("");
     texts = take_texts(&for_trail[masking], &model);
     before = count_of(texts);
-    if (!texts || scrub_text(texts->scrub, text.data, text.len, &clean, NULL) < 0) {
+    if (!texts || masker_text(texts->masker, text.data, text.len, &clean, NULL) < 0) {
         texts_free(texts); /* a broken one stays broken */
         if (ret_count)
             *ret_count = (struct mask_count){1, text.len};
@@ -227,7 +227,7 @@ struct clean_text mask_for_trail(enum run_masking masking, struct span text,
 
 /* ---- texts that somebody decides on ---- */
 
-static void on_find_in_review(void *arg, const struct scrub_find *find)
+static void on_find_in_review(void *arg, const struct masker_find *find)
 {
     struct review *review = arg;
     struct found *grown = array_grow(review->items, review->count, &review->size, sizeof(*grown));
@@ -247,13 +247,13 @@ static struct review *take_review(void)
 
     if (!review && (review = calloc(1, sizeof(*review)))) {
         review->generation = generation;
-        review->scrub = scrub_new(&(struct scrub_options){.mode = SCRUB_REVIEW,
+        review->masker = masker_new(&(struct masker_options){.mode = MASKER_REVIEW,
                                                           .values = the_values,
                                                           .on_find = on_find_in_review,
                                                           .between = go_on,
                                                           .arg = review});
     }
-    if (review && review->scrub) {
+    if (review && review->masker) {
         review->count = 0;
         review->is_incomplete = false;
         return review;
@@ -311,7 +311,7 @@ int mask_for_review(const struct run *run, struct span text, struct buf *out, st
     if (run->masking == RUN_MASK_NOTHING || !text.len)
         return buf_add(out, text.data, text.len, err);
     review = take_review();
-    if (!review || scrub_text(review->scrub, text.data, text.len, &masked, NULL) < 0) {
+    if (!review || masker_text(review->masker, text.data, text.len, &masked, NULL) < 0) {
         review_free(review); /* a broken one stays broken */
         return error_set(err, E_INTERNAL, "the text cannot be shown");
     }

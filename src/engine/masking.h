@@ -15,14 +15,14 @@
 
 /* Rules of the operator and values known to be secret, for every run from here on. Both outlive all
  * of them; either may be NULL. */
-void mask_configure(const struct scrub_rules *rules, const struct scrub_values *values);
+void mask_configure(const struct masker_rules *rules, const struct masker_values *values);
 
-/* The next bytes of one stream. *scrub is the stream's own, NULL before its first byte. What is
+/* The next bytes of one stream. *masker is the stream's own, NULL before its first byte. What is
  * returned holds until the next call for that stream. */
-struct clean_text mask_stream(struct run *run, struct scrub **scrub, const char *data, size_t len);
+struct clean_text mask_stream(struct run *run, struct masker **masker, const char *data, size_t len);
 
-/* The end of the stream: what was held back, which holds until *scrub is freed. */
-struct clean_text mask_stream_end(struct run *run, struct scrub **scrub);
+/* The end of the stream: what was held back, which holds until *masker is freed. */
+struct clean_text mask_stream_end(struct run *run, struct masker **masker);
 
 /* A text that is whole. Holds until the next text is masked. */
 struct clean_text mask_text(struct run *run, struct span text);

@@ -24,13 +24,13 @@
 /* What was ended takes a while to be gone. */
 #define PATIENCE_MS 300
 
-struct guard {
+struct memory_guard {
     struct cgroup_host *cgroups;
     struct loop_watch *timer;
 };
 
 /* Of the host or of the group that we are in, whichever has less left. */
-static bool read_level(const struct guard *guard, uint64_t *ret_total, uint64_t *ret_free)
+static bool read_level(const struct memory_guard *guard, uint64_t *ret_total, uint64_t *ret_free)
 {
     uint64_t total, left;
     struct meminfo m;
@@ -64,7 +64,7 @@ static struct box *find_greedy(uint64_t total)
 
 static void on_look(void *arg)
 {
-    struct guard *guard = arg;
+    struct memory_guard *guard = arg;
     uint64_t total = 0, left = 0, wait_ms = LOOK_MOST_MS, spare;
     struct box *greedy;
 
@@ -86,10 +86,10 @@ static void on_look(void *arg)
     loop_timer_start(guard->timer, wait_ms < LOOK_MOST_MS ? wait_ms : LOOK_MOST_MS);
 }
 
-int guard_new(struct loop *loop, struct cgroup_host *cgroups, struct guard **ret_guard,
+int memory_guard_new(struct loop *loop, struct cgroup_host *cgroups, struct memory_guard **ret_guard,
               struct error *err)
 {
-    struct guard *guard = calloc(1, sizeof(*guard));
+    struct memory_guard *guard = calloc(1, sizeof(*guard));
 
     if (!guard)
         return error_memory(err);
@@ -104,7 +104,7 @@ int guard_new(struct loop *loop, struct cgroup_host *cgroups, struct guard **ret
     return 0;
 }
 
-void guard_free(struct guard *guard)
+void memory_guard_free(struct memory_guard *guard)
 {
     if (!guard)
         return;

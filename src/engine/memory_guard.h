@@ -11,8 +11,8 @@
 #include "base/loop.h"
 #include "sandbox/cgroup.h"
 
-struct guard;
+struct memory_guard;
 
-int guard_new(struct loop *loop, struct cgroup_host *cgroups, struct guard **ret_guard,
+int memory_guard_new(struct loop *loop, struct cgroup_host *cgroups, struct memory_guard **ret_guard,
               struct error *err);
-void guard_free(struct guard *guard); /* accepts NULL */
+void memory_guard_free(struct memory_guard *guard); /* accepts NULL */

@@ -45,11 +45,11 @@
 struct pool {
     struct loop *loop;
     struct cgroup_host *cgroups;
-    struct witness *witness;
+    struct recorder *witness;
     struct brokers *brokers;
     struct pool_options options;
     struct zygote_client *zygote;               /* makes new sandboxes */
-    struct sides sides;                         /* those of other environments and seeds */
+    struct extra_zygotes sides;                         /* those of other environments and seeds */
     struct zygote_client *retired[RETIRED_MAX]; /* live until their last sandbox is gone */
     struct box *idle;
     size_t n_idle, n_hot_idle, n_making, n_hot_making, n_active;
@@ -99,7 +99,7 @@ static void hand_over(struct pool *pool, struct run *run)
     uint64_t began_ns = loop_cpu_ns();
 
     if (!run->on_box)
-        witness_end(pool->witness, run);
+        recorder_end(pool->witness, run);
     run->server_cpu_ns += loop_cpu_ns() - began_ns;
     run->on_done(run);
 }
@@ -209,7 +209,7 @@ static int note_fingerprint(struct pool *pool, const struct box *box, struct run
                             struct error *err)
 {
     const struct zygote_client *zygote = box_zygote(box);
-    struct side *side = sides_find(&pool->sides, zygote);
+    struct extra_zygote *side = extra_zygotes_find(&pool->sides, zygote);
     const struct environment *e = side ? &side->environment : &pool->options.environment;
     char *known = side ? side->fingerprint : pool->fingerprint;
 
@@ -312,7 +312,7 @@ static struct zygote_client *zygote_for(struct pool *pool, const struct run *run
 {
     if (run->zygote)
         return run->zygote;
-    return sides_serve(&pool->sides, run) ? sides_zygote(&pool->sides, run, err) : pool->zygote;
+    return extra_zygotes_serve(&pool->sides, run) ? extra_zygotes_zygote(&pool->sides, run, err) : pool->zygote;
 }
 
 static int make_box(struct pool *pool, struct zygote_client *zygote, const struct box_spec *spec,
@@ -366,7 +366,7 @@ static void on_zygote_end(void *owner, struct zygote_client *zygote, const struc
 {
     struct pool *pool = owner;
     bool was_ready = zygote_client_python_version(zygote) != NULL;
-    struct side *side = sides_find(&pool->sides, zygote);
+    struct extra_zygote *side = extra_zygotes_find(&pool->sides, zygote);
     struct error again = {0};
     struct box *box;
 
@@ -377,7 +377,7 @@ static void on_zygote_end(void *owner, struct zygote_client *zygote, const struc
         if (!was_ready)
             fail_queue(pool, err);
     } else if (side) {
-        side_forget(side);
+        extra_zygote_forget(side);
     }
     for (size_t i = 0; i < RETIRED_MAX; i++)
         if (pool->retired[i] == zygote)
@@ -463,7 +463,7 @@ static void on_pressure(void *arg)
 static bool fits_stock(const struct pool *pool, const struct run *run)
 {
     return pool->options.size > 0 && run->n_grants == 0 && !run->net &&
-           !sides_serve(&pool->sides, run) &&
+           !extra_zygotes_serve(&pool->sides, run) &&
            run->limits.disk_bytes == pool->options.limits.disk_bytes &&
            run->limits.inodes == pool->options.limits.inodes;
 }
@@ -580,7 +580,7 @@ static void schedule(struct pool *pool)
     if (pool->is_closing)
         return;
     recycle(pool);
-    sides_tend(&pool->sides);
+    extra_zygotes_tend(&pool->sides);
     while (pool->queue.first && pool->n_active + pool->n_ordered < pool->options.max_active)
         if (!serve(pool, next_run(pool)))
             break;
@@ -613,7 +613,7 @@ int pool_new(struct loop *loop, const struct pool_options *options, struct pool 
     if (!pool)
         return error_memory(err);
     *pool = (struct pool){.loop = loop, .options = *options};
-    pool->sides = (struct sides){.loop = loop,
+    pool->sides = (struct extra_zygotes){.loop = loop,
                                  .program = options->program,
                                  .config = options->config,
                                  .own = &pool->options.environment,
@@ -679,9 +679,9 @@ void pool_free(struct pool *pool)
         answer_cancelled(pool, run);
     }
     end_zygote(pool, pool->zygote);
-    for (size_t i = 0; i < SIDES_MAX; i++) {
+    for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++) {
         end_zygote(pool, pool->sides.slots[i].zygote);
-        side_forget(&pool->sides.slots[i]);
+        extra_zygote_forget(&pool->sides.slots[i]);
     }
     for (size_t i = 0; i < RETIRED_MAX; i++)
         end_zygote(pool, pool->retired[i]);
@@ -703,12 +703,12 @@ void pool_set_brokers(struct pool *pool, struct brokers *brokers)
     pool->brokers = brokers;
 }
 
-void pool_set_witness(struct pool *pool, struct witness *witness)
+void pool_set_witness(struct pool *pool, struct recorder *witness)
 {
     pool->witness = witness;
 }
 
-struct witness *pool_witness(const struct pool *pool)
+struct recorder *pool_witness(const struct pool *pool)
 {
     return pool->witness;
 }
@@ -725,7 +725,7 @@ void pool_submit(struct pool *pool, struct run *run)
         answer_error(pool, run, &err);
         return;
     }
-    if (!run->on_box && witness_start(pool->witness, run, &err) < 0) {
+    if (!run->on_box && recorder_start(pool->witness, run, &err) < 0) {
         answer_error(pool, run, &err);
         return;
     }

@@ -17,7 +17,7 @@
 
 struct brokers; /* engine/broker_client.h */
 struct pool;
-struct witness; /* engine/recorder.h */
+struct recorder; /* engine/recorder.h */
 
 struct pool_options {
     const char *program; /* path of belljar-zygote */
@@ -52,8 +52,8 @@ void pool_set_cgroups(struct pool *pool, struct cgroup_host *cgroups);
 void pool_set_brokers(struct pool *pool, struct brokers *brokers);
 
 /* Who writes down what runs; before anything is submitted. Outlives the pool. NULL: nobody. */
-void pool_set_witness(struct pool *pool, struct witness *witness);
-struct witness *pool_witness(const struct pool *pool);
+void pool_set_witness(struct pool *pool, struct recorder *witness);
+struct recorder *pool_witness(const struct pool *pool);
 
 /* Ends everything: unanswered runs are answered as cancelled, what their on_done still submits as
  * E_BUSY. When it returns, no process of ours is left. Not from within an on_done. */

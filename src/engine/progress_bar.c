@@ -44,11 +44,11 @@ static size_t skip_spaces(const char *data, size_t len, size_t at)
 }
 
 /* "NAME: 45%|###   | 45/100 [": the name ends before the percentage, the numbers follow the bar. */
-static bool read_bar(const char *line, size_t len, struct bar *ret_bar)
+static bool read_bar(const char *line, size_t len, struct progress_bar *ret_bar)
 {
     const char *mark = memmem(line, len, "%|", 2);
     const char *close = mark ? memchr(mark + 2, '|', len - (size_t)(mark + 2 - line)) : NULL;
-    struct bar bar = {.name = line};
+    struct progress_bar bar = {.name = line};
     size_t at, name;
 
     if (!close)
@@ -68,7 +68,7 @@ static bool read_bar(const char *line, size_t len, struct bar *ret_bar)
     return true;
 }
 
-bool bar_find(const char *data, size_t len, struct bar *ret_bar)
+bool progress_bar_find(const char *data, size_t len, struct progress_bar *ret_bar)
 {
     size_t end = len;
 

@@ -9,11 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-struct bar {
+struct progress_bar {
     uint64_t done, total;
     const char *name; /* in the bytes that were read */
     size_t name_len;
 };
 
 /* The last bar in these bytes. False: there is none. */
-bool bar_find(const char *data, size_t len, struct bar *ret_bar);
+bool progress_bar_find(const char *data, size_t len, struct progress_bar *ret_bar);

@@ -21,7 +21,7 @@ static enum keep keep_of(const char *word)
     return strcmp(word, "all") == 0 ? KEEP_ALL : strcmp(word, "none") == 0 ? KEEP_NONE : KEEP_CODE;
 }
 
-static int open_trail(struct witness *witness, const struct witness_options *options,
+static int open_trail(struct recorder *witness, const struct recorder_options *options,
                       struct error *err)
 {
     const struct config *config = options->config;
@@ -50,12 +50,12 @@ static int open_trail(struct witness *witness, const struct witness_options *opt
     return trail_open(&trail, &witness->trail, err);
 }
 
-int witness_open(const struct witness_options *options, struct witness **ret_witness,
+int recorder_open(const struct recorder_options *options, struct recorder **ret_witness,
                  struct error *err)
 {
     const struct config *config = options->config;
     enum run_masking masking = config_masking(config);
-    struct witness *witness;
+    struct recorder *witness;
 
     *ret_witness = NULL;
     if (strcmp(config->trail, "off") == 0)
@@ -78,13 +78,13 @@ int witness_open(const struct witness_options *options, struct witness **ret_wit
     return 0;
 }
 
-void witness_settle(struct witness *witness)
+void recorder_settle(struct recorder *witness)
 {
     if (witness)
         trail_settle(witness->trail);
 }
 
-void witness_close(struct witness *witness)
+void recorder_close(struct recorder *witness)
 {
     if (!witness)
         return;
@@ -92,7 +92,7 @@ void witness_close(struct witness *witness)
     free(witness);
 }
 
-bool witness_wrote(const struct witness *witness, const char *line, size_t len)
+bool recorder_wrote(const struct recorder *witness, const char *line, size_t len)
 {
     struct record_head head;
 
@@ -102,41 +102,41 @@ bool witness_wrote(const struct witness *witness, const char *line, size_t len)
 
 /* --- words --- */
 
-static struct clean_text clean(const struct witness *witness, const char *text, size_t len)
+static struct clean_text clean(const struct recorder *witness, const char *text, size_t len)
 {
     return mask_for_trail(witness->masking, (struct span){text, len}, NULL);
 }
 
 /* The masker takes a few microseconds whatever the length: as long as all else that a short name
  * costs. */
-void witness_add(struct witness *witness, struct record *r, const char *key, const char *text)
+void recorder_add(struct recorder *witness, struct record *r, const char *key, const char *text)
 {
     size_t len = text ? strlen(text) : 0;
     struct clean_text masked;
 
     if (!text)
         return;
-    if (scrub_recent_find(&witness->recent, text, &masked)) {
+    if (masker_recent_find(&witness->recent, text, &masked)) {
         record_text(r, key, masked);
         return;
     }
     masked = clean(witness, text, len);
     record_text(r, key, masked);
     if (clean_len(masked) == len && memcmp(clean_data(masked), text, len) == 0)
-        scrub_recent_keep(&witness->recent, masked);
+        masker_recent_keep(&witness->recent, masked);
 }
 
-void witness_add_error(struct witness *witness, struct record *r, const struct error *error)
+void recorder_add_error(struct recorder *witness, struct record *r, const struct error *error)
 {
     if (!error || error->code == E_NONE)
         return;
     record_open(r, "error");
     record_word(r, "code", error_code_name(error->code));
-    witness_add(witness, r, "message", error->message);
+    recorder_add(witness, r, "message", error->message);
     record_close(r);
 }
 
-void witness_add_limits(struct record *r, const struct run_limits *limits)
+void recorder_add_limits(struct record *r, const struct run_limits *limits)
 {
     record_open(r, "limits");
     for (size_t i = 0; i < RUN_LIMIT_ROWS; i++)
@@ -158,7 +158,7 @@ static void hash_bytes(struct span bytes, uint8_t digest[SHA256_BYTES])
 }
 
 /* Length, hash, and where it is to be kept and is not too long, the text itself. */
-static void add_bytes(struct witness *witness, struct record *r, const char *key, struct span bytes,
+static void add_bytes(struct recorder *witness, struct record *r, const char *key, struct span bytes,
                       bool is_kept, char hex[2 * SHA256_BYTES + 1])
 {
     uint8_t digest[SHA256_BYTES];
@@ -170,7 +170,7 @@ static void add_bytes(struct witness *witness, struct record *r, const char *key
     record_open(r, key);
     record_number(r, "bytes", bytes.len);
     record_digest(r, "sha256", digest);
-    if (is_kept && bytes.len >= TEXT_LEAST && witness_refer(witness, r, key, digest)) {
+    if (is_kept && bytes.len >= TEXT_LEAST && recorder_refer(witness, r, key, digest)) {
         /* it is there already */
     } else if (is_kept && bytes.len <= TRAIL_TEXT_MAX) {
         struct clean_text text = mask_for_trail(witness->masking, bytes, &masked);
@@ -181,7 +181,7 @@ static void add_bytes(struct witness *witness, struct record *r, const char *key
             record_number(r, "hidden_bytes", masked.bytes);
         }
         if (bytes.len >= TEXT_LEAST)
-            witness_note_text(witness, key, digest, masked.finds, masked.bytes);
+            recorder_note_text(witness, key, digest, masked.finds, masked.bytes);
     } else if (is_kept) {
         record_bool(r, "is_too_long", true);
     }
@@ -190,19 +190,19 @@ static void add_bytes(struct witness *witness, struct record *r, const char *key
 
 /* --- the beginning of a run --- */
 
-static void add_who(struct witness *witness, struct record *r, const struct run *run)
+static void add_who(struct recorder *witness, struct record *r, const struct run *run)
 {
     record_word(r, "id", run->id);
-    witness_add(witness, r, "owner", run->owner && *run->owner ? run->owner : OWNER_LOCAL);
-    witness_add(witness, r, "correlation_id", run->correlation_id);
+    recorder_add(witness, r, "owner", run->owner && *run->owner ? run->owner : OWNER_LOCAL);
+    recorder_add(witness, r, "correlation_id", run->correlation_id);
     if (*run->session)
         record_word(r, "session", run->session);
     record_word(r, "language", run->language == RUN_BASH ? "bash" : "python");
-    witness_add(witness, r, "profile", run->profile);
+    recorder_add(witness, r, "profile", run->profile);
 }
 
 /* Values may be secrets that no pattern knows: names are enough, unless all is to be kept. */
-static void add_env(struct witness *witness, struct record *r, const struct run *run)
+static void add_env(struct recorder *witness, struct record *r, const struct run *run)
 {
     uint64_t masked = 0;
 
@@ -222,7 +222,7 @@ static void add_env(struct witness *witness, struct record *r, const struct run 
 }
 
 /* What stands behind `--password` is a secret because of it. Returns how much was masked. */
-static uint64_t add_arg(const struct witness *witness, struct record *r, const char *before,
+static uint64_t add_arg(const struct recorder *witness, struct record *r, const char *before,
                         const char *arg)
 {
     size_t len = before && *before == '-' ? strlen(before) + 1 : 0;
@@ -242,7 +242,7 @@ static uint64_t add_arg(const struct witness *witness, struct record *r, const c
     return masked.finds;
 }
 
-static void add_args(const struct witness *witness, struct record *r, const struct run *run)
+static void add_args(const struct recorder *witness, struct record *r, const struct run *run)
 {
     uint64_t masked = 0;
 
@@ -256,14 +256,14 @@ static void add_args(const struct witness *witness, struct record *r, const stru
         record_number(r, "args_masked", masked);
 }
 
-static void add_given(struct witness *witness, struct record *r, const struct run *run)
+static void add_given(struct recorder *witness, struct record *r, const struct run *run)
 {
     if (!run->n_given)
         return;
     record_open_list(r, "files");
     for (size_t i = 0; i < run->n_given; i++) {
         record_open(r, NULL);
-        witness_add(witness, r, "path", run->given[i].path);
+        recorder_add(witness, r, "path", run->given[i].path);
         add_bytes(witness, r, "content", (struct span){run->given[i].data, run->given[i].len},
                   witness->keep == KEEP_ALL, NULL);
         record_close(r);
@@ -271,7 +271,7 @@ static void add_given(struct witness *witness, struct record *r, const struct ru
     record_close(r);
 }
 
-static void add_net(struct witness *witness, struct record *r, const struct net *net)
+static void add_net(struct recorder *witness, struct record *r, const struct net *net)
 {
     if (!net)
         return;
@@ -282,27 +282,27 @@ static void add_net(struct witness *witness, struct record *r, const struct net 
         if (net_grant_text(&net->grants[i], text, sizeof(text)) < 0)
             continue;
         record_open(r, NULL);
-        witness_add(witness, r, "grant", text);
+        recorder_add(witness, r, "grant", text);
         record_close(r);
     }
     record_close(r);
 }
 
-static void add_grants(struct witness *witness, struct record *r, const struct run *run)
+static void add_grants(struct recorder *witness, struct record *r, const struct run *run)
 {
     if (!run->n_grants)
         return;
     record_open_list(r, "allow");
     for (size_t i = 0; i < run->n_grants; i++) {
         record_open(r, NULL);
-        witness_add(witness, r, "path", run->grants[i].path);
+        recorder_add(witness, r, "path", run->grants[i].path);
         record_word(r, "mode", run_grant_mode_name(run->grants[i].mode));
         record_close(r);
     }
     record_close(r);
 }
 
-static int write_start(struct witness *witness, struct run *run, struct error *err)
+static int write_start(struct recorder *witness, struct run *run, struct error *err)
 {
     cleanup(record_done) struct record r = {0};
 
@@ -324,11 +324,11 @@ static int write_start(struct witness *witness, struct run *run, struct error *e
     add_given(witness, &r, run);
     add_grants(witness, &r, run);
     add_net(witness, &r, run->net);
-    witness_add_limits(&r, &run->limits);
-    return witness_append(witness, run->owner, &r, TRAIL_START, NULL, err);
+    recorder_add_limits(&r, &run->limits);
+    return recorder_append(witness, run->owner, &r, TRAIL_START, NULL, err);
 }
 
-int witness_start(struct witness *witness, struct run *run, struct error *err)
+int recorder_start(struct recorder *witness, struct run *run, struct error *err)
 {
     int r;
 
@@ -349,7 +349,7 @@ int witness_start(struct witness *witness, struct run *run, struct error *err)
 
 /* --- its end --- */
 
-static void add_stream(struct witness *witness, struct record *r, const char *key,
+static void add_stream(struct recorder *witness, struct record *r, const char *key,
                        const struct run_stream *stream, bool is_kept,
                        char hex[2 * SHA256_BYTES + 1])
 {
@@ -384,7 +384,7 @@ static void add_displays(struct record *r, const struct run *run)
     record_close(r);
 }
 
-static void add_outputs(struct witness *witness, struct record *r, const struct run *run,
+static void add_outputs(struct recorder *witness, struct record *r, const struct run *run,
                         bool is_kept, struct receipt *receipt)
 {
     const char *result = run->result_text ? run->result_text : "";
@@ -398,7 +398,7 @@ static void add_outputs(struct witness *witness, struct record *r, const struct 
         record_number(r, "dropped_bytes", run->out.dropped + run->err.dropped);
 }
 
-static void add_violations(struct witness *witness, struct record *r, const struct run *run)
+static void add_violations(struct recorder *witness, struct record *r, const struct run *run)
 {
     if (!run->n_violations)
         return;
@@ -407,8 +407,8 @@ static void add_violations(struct witness *witness, struct record *r, const stru
         const struct run_violation *v = &run->violations[i];
 
         record_open(r, NULL);
-        witness_add(witness, r, "rule", v->rule);
-        witness_add(witness, r, "name", v->name);
+        recorder_add(witness, r, "rule", v->rule);
+        recorder_add(witness, r, "name", v->name);
         record_number(r, "line", v->line);
         record_close(r);
     }
@@ -417,7 +417,7 @@ static void add_violations(struct witness *witness, struct record *r, const stru
         record_number(r, "violations_more", run->violations_more);
 }
 
-static void add_denials(struct witness *witness, struct record *r, const struct run *run)
+static void add_denials(struct recorder *witness, struct record *r, const struct run *run)
 {
     if (!run->n_denials)
         return;
@@ -426,8 +426,8 @@ static void add_denials(struct witness *witness, struct record *r, const struct 
         const struct run_denial *d = &run->denials[i];
 
         record_open(r, NULL);
-        witness_add(witness, r, "what", d->what);
-        witness_add(witness, r, "layer", d->layer);
+        recorder_add(witness, r, "what", d->what);
+        recorder_add(witness, r, "layer", d->layer);
         record_number(r, "count", d->count);
         record_close(r);
     }
@@ -467,7 +467,7 @@ static void add_masked(struct record *r, const struct run_masked *masked)
     record_close(r);
 }
 
-static void add_result(struct witness *witness, struct record *r, const struct run *run,
+static void add_result(struct recorder *witness, struct record *r, const struct run *run,
                        bool is_kept, struct receipt *receipt)
 {
     uint8_t digest[SHA256_BYTES];
@@ -480,7 +480,7 @@ static void add_result(struct witness *witness, struct record *r, const struct r
     }
     record_word(r, "code_sha256", receipt->code);
     add_outputs(witness, r, run, is_kept, receipt);
-    witness_add(witness, r, "exception", run->exception.name);
+    recorder_add(witness, r, "exception", run->exception.name);
     add_violations(witness, r, run);
     add_denials(witness, r, run);
     add_layers(r, run->layers);
@@ -490,7 +490,7 @@ static void add_result(struct witness *witness, struct record *r, const struct r
         record_word(r, "fingerprint", run->fingerprint);
 }
 
-static int write_end(struct witness *witness, const struct run *run, bool is_kept,
+static int write_end(struct recorder *witness, const struct run *run, bool is_kept,
                      struct receipt *receipt, struct record_mark *ret_mark, struct error *err)
 {
     cleanup(record_done) struct record r = {0};
@@ -500,14 +500,14 @@ static int write_end(struct witness *witness, const struct run *run, bool is_kep
     add_who(witness, &r, run);
     record_word(&r, "status", receipt->status);
     if (has_failed) {
-        witness_add_error(witness, &r, &run->error);
+        recorder_add_error(witness, &r, &run->error);
     } else {
         record_signed(&r, "exit_code", run->exit_code);
         if (run->signal)
             record_signed(&r, "signal", run->signal);
     }
     add_result(witness, &r, run, is_kept, receipt);
-    return witness_append(witness, run->owner, &r, run->is_recorded ? TRAIL_END : TRAIL_EVENT,
+    return recorder_append(witness, run->owner, &r, run->is_recorded ? TRAIL_END : TRAIL_EVENT,
                           ret_mark, err);
 }
 
@@ -518,13 +518,13 @@ static void withhold(struct run *run, struct error *why)
     error_wrap(&run->error, "the run ended, and its answer is withheld");
 }
 
-static int give_receipt(struct witness *witness, struct run *run, struct receipt *receipt,
+static int give_receipt(struct recorder *witness, struct run *run, struct receipt *receipt,
                         const struct record_mark *mark, struct error *err)
 {
     cleanup(buf_done) struct buf text = {0};
 
     buf_init(&text, 8 * KIB);
-    if (shown_of_run(run, receipt->displays, err) < 0 ||
+    if (display_hash_of_run(run, receipt->displays, err) < 0 ||
         receipt_sign(receipt, mark, trail_key(witness->trail), err) < 0 ||
         receipt_text(receipt, &text, err) < 0)
         return -1;
@@ -532,7 +532,7 @@ static int give_receipt(struct witness *witness, struct run *run, struct receipt
     return 0;
 }
 
-void witness_end(struct witness *witness, struct run *run)
+void recorder_end(struct recorder *witness, struct run *run)
 {
     bool has_failed = run->error.code != E_NONE;
     struct receipt receipt = {0};

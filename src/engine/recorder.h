@@ -16,10 +16,10 @@
 #include "base/loop.h"
 #include "base/run.h"
 
-struct witness;
+struct recorder;
 struct trail;
 
-struct witness_options {
+struct recorder_options {
     const struct config *config;
     struct loop *loop;
     bool is_brief;                                 /* audit/trail.h */
@@ -30,28 +30,28 @@ struct witness_options {
 };
 
 /* *ret_witness is NULL where the settings say so. */
-int witness_open(const struct witness_options *options, struct witness **ret_witness,
+int recorder_open(const struct recorder_options *options, struct recorder **ret_witness,
                  struct error *err);
 
 /* Nothing more is expected: trail_settle(). */
-void witness_settle(struct witness *witness);
+void recorder_settle(struct recorder *witness);
 
 /* Waits for the disk. Accepts NULL. */
-void witness_close(struct witness *witness);
+void recorder_close(struct recorder *witness);
 
 /* Whether a line of the trail is a record as it was written by who has the key. */
-bool witness_wrote(const struct witness *witness, const char *line, size_t len);
+bool recorder_wrote(const struct recorder *witness, const char *line, size_t len);
 
 /* --- runs --- */
 
-int witness_start(struct witness *witness, struct run *run, struct error *err);
+int recorder_start(struct recorder *witness, struct run *run, struct error *err);
 
 /* Also for a run that never began. Where it cannot be written, run->error says so from here on. */
-void witness_end(struct witness *witness, struct run *run);
+void recorder_end(struct recorder *witness, struct run *run);
 
 /* --- everything else --- */
 
-struct witness_session {
+struct recorder_session {
     const char *event; /* "open", "end", "fork", "checkpoint", "restore", "apply", "discard" */
     const char *id, *name, *owner, *profile;
     const char *detail_key; /* "why", "checkpoint", "from", "changes", or NULL */
@@ -60,10 +60,10 @@ struct witness_session {
     const struct error *error;       /* code E_NONE, or NULL: it went well */
 };
 
-int witness_session(struct witness *witness, const struct witness_session *event,
+int recorder_session(struct recorder *witness, const struct recorder_session *event,
                     struct error *err);
 
-struct witness_file {
+struct recorder_file {
     const char *event; /* "write", "delete" */
     const char *owner, *session, *path;
     uint64_t bytes;
@@ -71,15 +71,15 @@ struct witness_file {
     const struct error *error; /* it came to nothing, which is a record of its own */
 };
 
-int witness_file(struct witness *witness, const struct witness_file *event, struct error *err);
+int recorder_file(struct recorder *witness, const struct recorder_file *event, struct error *err);
 
 struct call_record; /* calls/call.h */
 
 /* A program asked for something and is about to be answered. */
-int witness_call(struct witness *witness, const struct call_record *call, struct error *err);
+int recorder_call(struct recorder *witness, const struct call_record *call, struct error *err);
 
 /* A connection to a granted host, or one that was refused. */
-struct witness_net {
+struct recorder_net {
     const char *run, *session, *owner; /* of the program; "" where there is none */
     const char *host;                  /* "": it named none */
     uint16_t port;
@@ -90,10 +90,10 @@ struct witness_net {
     uint64_t more; /* others before it that have no record of their own */
 };
 
-int witness_net(struct witness *witness, const struct witness_net *event, struct error *err);
+int recorder_net(struct recorder *witness, const struct recorder_net *event, struct error *err);
 
 /* A run is about to be undone ("undo"), or was ("undone"). */
-struct witness_undo {
+struct recorder_undo {
     const char *event;
     const char *owner; /* who asked */
     const char *run;   /* whose changes are taken back */
@@ -102,15 +102,15 @@ struct witness_undo {
     const struct error *error; /* it failed, or NULL */
 };
 
-int witness_undo(struct witness *witness, const struct witness_undo *event, struct error *err);
+int recorder_undo(struct recorder *witness, const struct recorder_undo *event, struct error *err);
 
 /* Somebody was turned away before there was a run. */
-int witness_refusal(struct witness *witness, const char *owner, const char *what,
+int recorder_refusal(struct recorder *witness, const char *owner, const char *what,
                     const struct error *why, struct error *err);
 
 /* A token was made, removed, first used by this server, or shown in vain. */
-int witness_token(struct witness *witness, const char *event, const char *name, struct error *err);
+int recorder_token(struct recorder *witness, const char *event, const char *name, struct error *err);
 
 /* A server began with these settings, or ended. */
-int witness_server(struct witness *witness, const char *event, const struct config *config,
+int recorder_server(struct recorder *witness, const char *event, const struct config *config,
                    struct error *err);

@@ -14,21 +14,21 @@ enum keep { KEEP_NONE, KEEP_CODE, KEEP_ALL };
 #define TEXT_LEAST 512
 #define TEXTS_KEPT 512
 
-struct witness_text {
+struct recorder_text {
     const char *key; /* under which it stands */
     uint8_t digest[SHA256_BYTES];
     uint64_t seq; /* of the record */
     uint64_t masked, hidden_bytes;
 };
 
-struct witness {
+struct recorder {
     struct trail *trail;
     void (*on_written)(void *user, const char *owner, size_t bytes);
     void *user;
     uint64_t texts_file; /* that the texts are in */
-    struct witness_text texts[TEXTS_KEPT], fresh[8];
+    struct recorder_text texts[TEXTS_KEPT], fresh[8];
     size_t n_texts, next_text, n_fresh;
-    struct scrub_recent recent; /* names that come again and again: owners, profiles */
+    struct masker_recent recent; /* names that come again and again: owners, profiles */
     uint64_t second;            /* of the last refusal */
     unsigned n_refused;         /* in that second */
     uint64_t n_untold;
@@ -39,26 +39,26 @@ struct witness {
 /* The owner where a door knows nobody else: whoever started us. */
 #define OWNER_LOCAL "local"
 
-/* --- witness_text.c --- */
+/* --- recorder_text.c --- */
 
 /* Says where the text is, if it is in this file. False: it is not. */
-bool witness_refer(struct witness *witness, struct record *r, const char *key,
+bool recorder_refer(struct recorder *witness, struct record *r, const char *key,
                    const uint8_t digest[SHA256_BYTES]);
 
 /* The record that is being made has it. `key` is a constant. */
-void witness_note_text(struct witness *witness, const char *key, const uint8_t digest[SHA256_BYTES],
+void recorder_note_text(struct recorder *witness, const char *key, const uint8_t digest[SHA256_BYTES],
                        uint64_t masked, uint64_t hidden_bytes);
 
 /* trail_append(), with the texts that were noted. 1: it has to be made anew, as there. `owner`, who
  * pays, may be NULL. */
-int witness_append(struct witness *witness, const char *owner, const struct record *record,
+int recorder_append(struct recorder *witness, const char *owner, const struct record *record,
                    enum trail_part part, struct record_mark *ret_mark, struct error *err);
 
 /* --- witness.c --- */
 
 /* Text of whoever gave it, masked; nothing for NULL. */
-void witness_add(struct witness *witness, struct record *r, const char *key, const char *text);
+void recorder_add(struct recorder *witness, struct record *r, const char *key, const char *text);
 
 /* Nothing where there is none. */
-void witness_add_error(struct witness *witness, struct record *r, const struct error *error);
-void witness_add_limits(struct record *r, const struct run_limits *limits);
+void recorder_add_error(struct recorder *witness, struct record *r, const struct error *error);
+void recorder_add_limits(struct record *r, const struct run_limits *limits);

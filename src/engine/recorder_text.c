@@ -10,25 +10,25 @@
 #include "base/cleanup.h"
 #include "engine/recorder_internal.h"
 
-static bool is_same(const struct witness_text *text, const char *key,
+static bool is_same(const struct recorder_text *text, const char *key,
                     const uint8_t digest[SHA256_BYTES])
 {
     return memcmp(text->digest, digest, SHA256_BYTES) == 0 && strcmp(text->key, key) == 0;
 }
 
-static void forget(struct witness *witness)
+static void forget(struct recorder *witness)
 {
     witness->texts_file = trail_file(witness->trail);
     witness->n_texts = witness->n_fresh = 0;
 }
 
-bool witness_refer(struct witness *witness, struct record *r, const char *key,
+bool recorder_refer(struct recorder *witness, struct record *r, const char *key,
                    const uint8_t digest[SHA256_BYTES])
 {
     if (witness->texts_file != trail_file(witness->trail))
         return false;
     for (size_t i = 0; i < witness->n_texts; i++) {
-        const struct witness_text *text = &witness->texts[i];
+        const struct recorder_text *text = &witness->texts[i];
 
         if (!is_same(text, key, digest))
             continue;
@@ -43,20 +43,20 @@ bool witness_refer(struct witness *witness, struct record *r, const char *key,
     return false;
 }
 
-void witness_note_text(struct witness *witness, const char *key, const uint8_t digest[SHA256_BYTES],
+void recorder_note_text(struct recorder *witness, const char *key, const uint8_t digest[SHA256_BYTES],
                        uint64_t masked, uint64_t hidden_bytes)
 {
-    struct witness_text *text;
+    struct recorder_text *text;
 
     if (witness->n_fresh == ARRAY_SIZE(witness->fresh))
         return;
     text = &witness->fresh[witness->n_fresh++];
-    *text = (struct witness_text){.key = key, .masked = masked, .hidden_bytes = hidden_bytes};
+    *text = (struct recorder_text){.key = key, .masked = masked, .hidden_bytes = hidden_bytes};
     memcpy(text->digest, digest, SHA256_BYTES);
 }
 
 /* The record stands at `seq`: so do its texts. */
-static void remember(struct witness *witness, uint64_t seq)
+static void remember(struct recorder *witness, uint64_t seq)
 {
     size_t n = witness->n_fresh;
 
@@ -74,7 +74,7 @@ static void remember(struct witness *witness, uint64_t seq)
     }
 }
 
-int witness_append(struct witness *witness, const char *owner, const struct record *record,
+int recorder_append(struct recorder *witness, const char *owner, const struct record *record,
                    enum trail_part part, struct record_mark *ret_mark, struct error *err)
 {
     struct record_mark mark = {0};

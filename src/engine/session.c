@@ -106,7 +106,7 @@ static void deliver(struct sessions *table)
     while (cell) {
         struct run *next = cell->next;
 
-        witness_end(table->witness, cell);
+        recorder_end(table->witness, cell);
         cell->on_done(cell);
         cell = next;
     }
@@ -209,9 +209,9 @@ void session_submit(struct session *s, struct run *cell)
     }
     adopt_cell(s, cell);
     /* Written down as it came: what the names stand for is not for the disk. */
-    if (witness_start(s->table->witness, cell, &cell->error) < 0 ||
-        (s->names && (scrub_names_back(s->names, &cell->code, &cell->error) < 0 ||
-                      scrub_names_back(s->names, &cell->input, &cell->error) < 0))) {
+    if (recorder_start(s->table->witness, cell, &cell->error) < 0 ||
+        (s->names && (pseudonyms_back(s->names, &cell->code, &cell->error) < 0 ||
+                      pseudonyms_back(s->names, &cell->input, &cell->error) < 0))) {
         answer(s->table, cell);
         return;
     }
@@ -287,7 +287,7 @@ static void free_session(struct session *s)
     loop_watch_free(s->lifetime);
     session_copy_done(s);
     run_free(s->model);
-    scrub_names_free(s->names);
+    pseudonyms_free(s->names);
     free(s->name);
     free(s->owner);
     free(s->why);
@@ -303,7 +303,7 @@ void session_discard(struct session *s)
 int session_tell(const struct session *s, const char *event, const char *key, const char *detail,
                  const struct error *error, struct error *err)
 {
-    const struct witness_session told = {
+    const struct recorder_session told = {
         .event = event,
         .id = s->id,
         .name = s->name,
@@ -315,7 +315,7 @@ int session_tell(const struct session *s, const char *event, const char *key, co
         .error = error,
     };
 
-    return witness_session(s->table->witness, &told, err);
+    return recorder_session(s->table->witness, &told, err);
 }
 
 /* Nobody finds it any more, nothing waits for it. */
@@ -389,7 +389,7 @@ static void on_done(void *owner, struct box *box, struct run *cell)
     s->cells++;
     if (s->is_closing)
         set_ended(s, &cell->error);
-    witness_end(s->table->witness, cell);
+    recorder_end(s->table->witness, cell);
     cell->on_done(cell);
     session_go_on(s);
 }
@@ -641,7 +641,7 @@ struct session *session_new(struct sessions *table, struct run *model,
     *s = (struct session){.table = table,
                           .model = model,
                           .owner = strdup(options->owner),
-                          .names = table->options.has_names ? scrub_names_new() : NULL,
+                          .names = table->options.has_names ? pseudonyms_new() : NULL,
                           .idle = loop_timer(table->loop, on_idle_limit, s),
                           .lifetime = loop_timer(table->loop, on_lifetime, s),
                           .idle_ms = options->idle_ms,

@@ -563,8 +563,8 @@ static void make_sessions(struct session_copy *c)
             error_done(&err);
             continue;
         }
-        scrub_names_free(s->names);
-        s->names = scrub_names_ref(c->session->names);
+        pseudonyms_free(s->names);
+        s->names = pseudonyms_ref(c->session->names);
         s->fork = c;
         c->pending++;
         session_submit_model(s);

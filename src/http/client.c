@@ -165,7 +165,7 @@ static int read_answer(const struct buf *text, json_t **ret_answer, struct error
 
 /* Sends it; the answer is to be read. */
 static int ask(const struct client *client, const char *method, const char *path,
-               const char *accept, const json_t *body, struct link **ret_link, struct error *err)
+               const char *accept, const json_t *body, struct client_link **ret_link, struct error *err)
 {
     cleanup(buf_done) struct buf request;
     int r;
@@ -173,35 +173,35 @@ static int ask(const struct client *client, const char *method, const char *path
     buf_init(&request, ANSWER_BYTES);
     r = write_request(client, method, path, accept, body, &request, err);
     if (r == 0)
-        r = link_open(client, ret_link, err);
+        r = client_link_open(client, ret_link, err);
     if (r == 0)
-        r = link_send(*ret_link, request.data, request.len, err);
+        r = client_link_send(*ret_link, request.data, request.len, err);
     if (request.data)
         explicit_bzero(request.data, request.len); /* the token is in it */
     return r;
 }
 
-static int receive_all(struct link *link, struct buf *text, struct error *err)
+static int receive_all(struct client_link *link, struct buf *text, struct error *err)
 {
     char data[16384];
     ssize_t n;
 
-    while ((n = link_receive(link, data, sizeof(data), err)) > 0)
+    while ((n = client_link_receive(link, data, sizeof(data), err)) > 0)
         if (buf_add(text, data, (size_t)n, err) < 0)
             return error_wrap(err, "the server's answer");
     return n < 0 ? -1 : 0;
 }
 
-static void link_close_p(struct link **link)
+static void link_close_p(struct client_link **link)
 {
-    link_close(*link);
+    client_link_close(*link);
 }
 
 int client_call(const struct client *client, const char *method, const char *path,
                 const json_t *body, json_t **ret_answer, struct error *err)
 {
     cleanup(buf_done) struct buf answer;
-    cleanup(link_close_p) struct link *link = NULL;
+    cleanup(link_close_p) struct client_link *link = NULL;
 
     buf_init(&answer, ANSWER_BYTES);
     if (ask(client, method, path, "application/json", body, &link, err) < 0 ||
@@ -213,7 +213,7 @@ int client_call(const struct client *client, const char *method, const char *pat
 /* --- events --- */
 
 struct client_stream {
-    struct link *link;
+    struct client_link *link;
     struct buf raw;  /* as it came, from the next chunk on */
     struct buf text; /* without the framing, from the next line on */
     size_t scanned;  /* of the text, without a newline */
@@ -226,7 +226,7 @@ void client_close(struct client_stream *stream)
 {
     if (!stream)
         return;
-    link_close(stream->link);
+    client_link_close(stream->link);
     buf_done(&stream->raw);
     buf_done(&stream->text);
     free(stream);
@@ -277,7 +277,7 @@ static int read_head(struct client_stream *s, struct error *err)
     char data[4096];
 
     while (!end) {
-        ssize_t n = link_receive(s->link, data, sizeof(data), err);
+        ssize_t n = client_link_receive(s->link, data, sizeof(data), err);
 
         if (n < 0 || buf_add(&s->raw, data, (size_t)n, err) < 0)
             return -1;
@@ -333,10 +333,10 @@ static int next_line(struct client_stream *s, const sigset_t *mask, size_t *ret_
         s->scanned = s->text.len;
         if (s->is_over)
             return 0;
-        n = link_wait(s->link, mask, err);
+        n = client_link_wait(s->link, mask, err);
         if (n <= 0)
             return n < 0 ? -1 : 2;
-        n = link_receive(s->link, data, sizeof(data), err);
+        n = client_link_receive(s->link, data, sizeof(data), err);
         if (n < 0)
             return -1;
         if (n == 0)

@@ -17,7 +17,7 @@
 #include "base/tls_client.h"
 #include "http/client.h"
 
-struct link {
+struct client_link {
     int fd;
     SSL *tls; /* NULL: plain */
 };
@@ -66,14 +66,14 @@ static int connect_tcp(const struct client *client, struct error *err)
 
 /* --- TLS --- */
 
-static int tls_failed(const struct link *link, struct error *err)
+static int tls_failed(const struct client_link *link, struct error *err)
 {
     if (tls_client_explain(link->tls, ERR_peek_last_error(), err))
         return -1;
     return error_set(err, E_PROTOCOL, "the server closed the TLS connection");
 }
 
-static int start_tls(struct link *link, const struct host *host, struct error *err)
+static int start_tls(struct client_link *link, const struct host *host, struct error *err)
 {
     link->tls = tls_client_new(host);
     if (!link->tls || SSL_set_fd(link->tls, link->fd) != 1)
@@ -83,22 +83,22 @@ static int start_tls(struct link *link, const struct host *host, struct error *e
 
 /* --- interface --- */
 
-int link_open(const struct client *client, struct link **ret_link, struct error *err)
+int client_link_open(const struct client *client, struct client_link **ret_link, struct error *err)
 {
-    struct link *link = calloc(1, sizeof(*link));
+    struct client_link *link = calloc(1, sizeof(*link));
 
     if (!link)
         return error_memory(err);
     link->fd = client->socket ? connect_unix(client->socket, err) : connect_tcp(client, err);
     if (link->fd < 0 || (client->is_tls && start_tls(link, &client->host, err) < 0)) {
-        link_close(link);
+        client_link_close(link);
         return -1;
     }
     *ret_link = link;
     return 0;
 }
 
-void link_close(struct link *link)
+void client_link_close(struct client_link *link)
 {
     if (!link)
         return;
@@ -107,7 +107,7 @@ void link_close(struct link *link)
     free(link);
 }
 
-int link_send(struct link *link, const void *data, size_t len, struct error *err)
+int client_link_send(struct client_link *link, const void *data, size_t len, struct error *err)
 {
     const char *at = data;
 
@@ -128,7 +128,7 @@ int link_send(struct link *link, const void *data, size_t len, struct error *err
     return 0;
 }
 
-int link_wait(struct link *link, const sigset_t *mask, struct error *err)
+int client_link_wait(struct client_link *link, const sigset_t *mask, struct error *err)
 {
     struct pollfd p = {.fd = link->fd, .events = POLLIN};
 
@@ -139,7 +139,7 @@ int link_wait(struct link *link, const sigset_t *mask, struct error *err)
     return errno == EINTR ? 0 : error_errno(err, "poll");
 }
 
-ssize_t link_receive(struct link *link, void *data, size_t size, struct error *err)
+ssize_t client_link_receive(struct client_link *link, void *data, size_t size, struct error *err)
 {
     ssize_t n;
 

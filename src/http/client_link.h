@@ -9,17 +9,17 @@
 #include "base/error.h"
 
 struct client;
-struct link;
+struct client_link;
 
 /* E_NOT_FOUND with a hint when no server listens. */
-int link_open(const struct client *client, struct link **ret_link, struct error *err);
-void link_close(struct link *link);
+int client_link_open(const struct client *client, struct client_link **ret_link, struct error *err);
+void client_link_close(struct client_link *link);
 
-int link_send(struct link *link, const void *data, size_t len, struct error *err);
+int client_link_send(struct client_link *link, const void *data, size_t len, struct error *err);
 
 /* Until something can be read. While it waits, and only then, signals are let in as `mask` has it
  * (NULL: as they are). 1: there is something; 0: a signal came. */
-int link_wait(struct link *link, const sigset_t *mask, struct error *err);
+int client_link_wait(struct client_link *link, const sigset_t *mask, struct error *err);
 
 /* 0: the other side has closed. */
-ssize_t link_receive(struct link *link, void *data, size_t size, struct error *err);
+ssize_t client_link_receive(struct client_link *link, void *data, size_t size, struct error *err);

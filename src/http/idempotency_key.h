@@ -6,7 +6,7 @@
 
 #include "base/sha256.h"
 
-struct once_key {
+struct idempotency_key {
     bool is_set;
     uint8_t name[SHA256_BYTES]; /* of the owner and the key */
     uint8_t body[SHA256_BYTES]; /* of what is asked */

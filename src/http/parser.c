@@ -319,7 +319,7 @@ static int read_headers(struct http_head *head, struct span rest, struct http_re
     return 0;
 }
 
-ssize_t http_guard_check(const char *data, size_t len, size_t *scanned, struct http_head *ret_head,
+ssize_t http_parser_check(const char *data, size_t len, size_t *scanned, struct http_head *ret_head,
                          struct http_refusal *ret_why)
 {
     ssize_t end = find_end(data, len, scanned, ret_why);

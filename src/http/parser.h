@@ -49,7 +49,7 @@ struct http_head {
 /* Returns the length of a whole head, 0 when more bytes are needed, -1 when it is refused. *scanned
  * is how far an earlier call has looked, 0 at first: a head that comes byte by byte is looked at
  * once. */
-ssize_t http_guard_check(const char *data, size_t len, size_t *scanned, struct http_head *ret_head,
+ssize_t http_parser_check(const char *data, size_t len, size_t *scanned, struct http_head *ret_head,
                          struct http_refusal *ret_why);
 
 /* The value of a header that is there once, or NULL data. Names are compared without case. */

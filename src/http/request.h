@@ -39,7 +39,7 @@ struct router;
 
 struct request {
     struct http_connection *connection;
-    char *head_text; /* what `head` points into */
+    char *signed_head_text; /* what `head` points into */
     struct http_head head;
     bool is_unix; /* came over the Unix socket, from a process of this user */
     uid_t peer_uid;
@@ -56,7 +56,7 @@ struct request {
     struct caller *caller; /* who asks (admit/caller.h); NULL: the route is for everybody */
     unsigned generation;   /* of the caller, when the token was checked */
     char traceparent[REQUEST_TRACE_SIZE]; /* that came and is well-formed; "": none did */
-    struct once_key once;                 /* under which it is asked; is_set: there is one */
+    struct idempotency_key once;                 /* under which it is asked; is_set: there is one */
     bool is_repeat;                       /* the answer says that it was given before */
     size_t *counted;  /* goes down by one with the request; NULL: nothing does */
     unsigned retry_s; /* what 429 and 503 say as Retry-After; 0: a second */

@@ -12,32 +12,32 @@
 
 static bool is_name_char(unsigned char c)
 {
-    return scrub_is_alnum(c) || c == '_' || c == '-' || c == '.';
+    return masker_is_alnum(c) || c == '_' || c == '-' || c == '.';
 }
 
-static size_t skip_blanks(const struct scrub *s, size_t at)
+static size_t skip_blanks(const struct masker *s, size_t at)
 {
     size_t end = at + BLANKS_MAX;
 
-    while (at < s->view.len && at < end && (scrub_at(s, at) == ' ' || scrub_at(s, at) == '\t'))
+    while (at < s->view.len && at < end && (masker_at(s, at) == ' ' || masker_at(s, at) == '\t'))
         at++;
     return at;
 }
 
-static size_t skip_any(const struct scrub *s, size_t at, const char *set, size_t max)
+static size_t skip_any(const struct masker *s, size_t at, const char *set, size_t max)
 {
     size_t end = at + max;
 
-    while (at < s->view.len && at < end && strchr(set, scrub_at(s, at)))
+    while (at < s->view.len && at < end && strchr(set, masker_at(s, at)))
         at++;
     return at;
 }
 
-static bool is_at(const struct scrub *s, size_t at, const char *text)
+static bool is_at(const struct masker *s, size_t at, const char *text)
 {
     size_t len = strlen(text);
 
-    return at + len <= s->view.len && strncasecmp(scrub_view(s, at), text, len) == 0;
+    return at + len <= s->view.len && strncasecmp(masker_view(s, at), text, len) == 0;
 }
 
 /* ---- the name ---- */
@@ -50,37 +50,37 @@ struct name {
     bool has_line;   /* the line begins with it */
 };
 
-static size_t name_end(const struct scrub *s, size_t from, size_t to)
+static size_t name_end(const struct masker *s, size_t from, size_t to)
 {
-    size_t end = scrub_run_end(s, RUN_NAME, to)->end, most = from + NAME_MAX_LEN;
+    size_t end = masker_run_end(s, RUN_NAME, to)->end, most = from + NAME_MAX_LEN;
 
     return end < most || to > most ? end : most;
 }
 
-static void find_name(const struct scrub *s, size_t from, size_t to, struct name *name)
+static void find_name(const struct masker *s, size_t from, size_t to, struct name *name)
 {
     size_t i;
 
     *name = (struct name){.start = from, .end = to};
     while (name->start && from - name->start < NAME_MAX_LEN &&
-           is_name_char(scrub_at(s, name->start - 1)))
+           is_name_char(masker_at(s, name->start - 1)))
         name->start--;
-    if (to > from && !is_name_char(scrub_at(s, to - 1)))
+    if (to > from && !is_name_char(masker_at(s, to - 1)))
         name->end--;
     else
         name->end = name_end(s, from, to);
-    scrub_charge(s, from - name->start + 1);
+    masker_charge(s, from - name->start + 1);
     /* "\nTOKEN" as written in a string: the n is not of the name. */
-    if (name->start && name->start < from && scrub_at(s, name->start - 1) == '\\' &&
-        strchr("nrt", scrub_at(s, name->start)))
+    if (name->start && name->start < from && masker_at(s, name->start - 1) == '\\' &&
+        strchr("nrt", masker_at(s, name->start)))
         name->start++;
-    name->is_flag = scrub_at(s, name->start) == '-';
-    name->is_element = name->start && scrub_at(s, name->start - 1) == '<';
-    for (i = name->start; i && (scrub_at(s, i - 1) == ' ' || scrub_at(s, i - 1) == '\t') &&
+    name->is_flag = masker_at(s, name->start) == '-';
+    name->is_element = name->start && masker_at(s, name->start - 1) == '<';
+    for (i = name->start; i && (masker_at(s, i - 1) == ' ' || masker_at(s, i - 1) == '\t') &&
                           name->start - i < BLANKS_MAX;
          i--)
         ;
-    name->has_line = !i || scrub_at(s, i - 1) == '\n';
+    name->has_line = !i || masker_at(s, i - 1) == '\n';
 }
 
 /* ---- the sign between name and value ---- */
@@ -88,51 +88,51 @@ static void find_name(const struct scrub *s, size_t from, size_t to, struct name
 enum sign { SIGN_NONE, SIGN_MORE, SIGN_EQUALS, SIGN_COLON, SIGN_ELEMENT, SIGN_BLANK, SIGN_COMMA };
 
 /* - name: TOKEN\n  value: X, {"name": "TOKEN", "value": "X"}, <input name="token" value="X"> */
-static enum sign find_value_field(const struct scrub *s, size_t at, size_t *ret_at)
+static enum sign find_value_field(const struct masker *s, size_t at, size_t *ret_at)
 {
     size_t i = skip_any(s, at, "\"', \t\r\n", BLANKS_MAX), n = 0;
 
     /* What is there may still become the word, or be the value itself. */
     *ret_at = i;
-    while (n < 5 && i + n < s->view.len && (scrub_at(s, i + n) | 32) == (unsigned char)"value"[n])
+    while (n < 5 && i + n < s->view.len && (masker_at(s, i + n) | 32) == (unsigned char)"value"[n])
         n++;
     if (n < 5)
-        return scrub_is_open(s, i + n) ? SIGN_MORE : SIGN_NONE;
-    if (scrub_is_open(s, i + 6))
+        return masker_is_open(s, i + n) ? SIGN_MORE : SIGN_NONE;
+    if (masker_is_open(s, i + 6))
         return SIGN_MORE;
     i = skip_any(s, i + 5, "\"' ", 4);
-    if (scrub_is_open(s, i))
+    if (masker_is_open(s, i))
         return SIGN_MORE;
-    if (i >= s->view.len || !strchr(":=", scrub_at(s, i)))
+    if (i >= s->view.len || !strchr(":=", masker_at(s, i)))
         return SIGN_NONE;
     *ret_at = skip_blanks(s, i + 1);
     return SIGN_COLON;
 }
 
-static bool is_field_name(const struct scrub *s, const struct name *name)
+static bool is_field_name(const struct masker *s, const struct name *name)
 {
     size_t i = name->start;
 
-    while (i && name->start - i < 8 && strchr("\"' ", scrub_at(s, i - 1)))
+    while (i && name->start - i < 8 && strchr("\"' ", masker_at(s, i - 1)))
         i--;
-    return i >= 5 && strchr(":=", scrub_at(s, i - 1)) &&
-           (strncasecmp(scrub_view(s, i - 5), "name", 4) == 0 ||
-            (i >= 6 && strncasecmp(scrub_view(s, i - 6), "name\"", 5) == 0) ||
-            strncasecmp(scrub_view(s, i - 4), "key", 3) == 0 ||
-            (i >= 5 && strncasecmp(scrub_view(s, i - 5), "key\"", 4) == 0));
+    return i >= 5 && strchr(":=", masker_at(s, i - 1)) &&
+           (strncasecmp(masker_view(s, i - 5), "name", 4) == 0 ||
+            (i >= 6 && strncasecmp(masker_view(s, i - 6), "name\"", 5) == 0) ||
+            strncasecmp(masker_view(s, i - 4), "key", 3) == 0 ||
+            (i >= 5 && strncasecmp(masker_view(s, i - 5), "key\"", 4) == 0));
 }
 
-static enum sign read_equals(const struct scrub *s, size_t at, size_t *ret_at)
+static enum sign read_equals(const struct masker *s, size_t at, size_t *ret_at)
 {
     at++;
-    if (at < s->view.len && scrub_at(s, at) == '~') {
-        if (scrub_is_open(s, at + 1)) {
+    if (at < s->view.len && masker_at(s, at) == '~') {
+        if (masker_is_open(s, at + 1)) {
             *ret_at = at;
             return SIGN_MORE;
         }
-        if (at + 1 < s->view.len && scrub_at(s, at + 1) == ' ')
+        if (at + 1 < s->view.len && masker_at(s, at + 1) == ' ')
             return SIGN_NONE; /* a pattern follows */
-    } else if (at < s->view.len && strchr("=>", scrub_at(s, at))) {
+    } else if (at < s->view.len && strchr("=>", masker_at(s, at))) {
         at++;
     }
     *ret_at = skip_blanks(s, at);
@@ -140,22 +140,22 @@ static enum sign read_equals(const struct scrub *s, size_t at, size_t *ret_at)
 }
 
 /* The sign behind the name. *ret_at: where the value begins, or may. */
-static enum sign find_sign(const struct scrub *s, struct name *name, size_t *ret_at)
+static enum sign find_sign(const struct masker *s, struct name *name, size_t *ret_at)
 {
     size_t closed = skip_any(s, name->end, "\\\"'`])", 8), at = skip_blanks(s, closed);
     unsigned char c;
 
     name->is_quoted = closed > name->end;
     *ret_at = at;
-    if (scrub_is_open(s, at + 1)) {
+    if (masker_is_open(s, at + 1)) {
         /* Behind a blank it may be the value's first letter; a line ends at once. */
-        if (at == closed || at >= s->view.len || strchr("\r\n", scrub_at(s, at)))
+        if (at == closed || at >= s->view.len || strchr("\r\n", masker_at(s, at)))
             *ret_at = s->view.len;
         return SIGN_MORE;
     }
     if (at >= s->view.len)
         return SIGN_NONE;
-    c = scrub_at(s, at);
+    c = masker_at(s, at);
     if (is_field_name(s, name)) {
         enum sign sign = find_value_field(s, closed, ret_at);
 
@@ -165,23 +165,23 @@ static enum sign find_sign(const struct scrub *s, struct name *name, size_t *ret
     }
     if (c == '=')
         return read_equals(s, at, ret_at);
-    if (strchr("?|+", c) && at + 1 < s->view.len && scrub_at(s, at + 1) == '=') {
+    if (strchr("?|+", c) && at + 1 < s->view.len && masker_at(s, at + 1) == '=') {
         *ret_at = skip_blanks(s, at + 2);
         return SIGN_EQUALS;
     }
     if (c == ':') {
-        if (at + 1 < s->view.len && scrub_at(s, at + 1) == ':')
+        if (at + 1 < s->view.len && masker_at(s, at + 1) == ':')
             return SIGN_NONE;
-        at += at + 1 < s->view.len && scrub_at(s, at + 1) == '=' ? 2 : 1;
+        at += at + 1 < s->view.len && masker_at(s, at + 1) == '=' ? 2 : 1;
         *ret_at = skip_blanks(s, at);
         return SIGN_COLON;
     }
     /* The name has taken the hyphen of "->". */
-    if (c == '>' && closed == at && scrub_at(s, name->end - 1) == '-') {
+    if (c == '>' && closed == at && masker_at(s, name->end - 1) == '-') {
         *ret_at = skip_blanks(s, at + 1);
         return SIGN_EQUALS;
     }
-    if (c == '-' && at + 1 < s->view.len && scrub_at(s, at + 1) == '>') {
+    if (c == '-' && at + 1 < s->view.len && masker_at(s, at + 1) == '>') {
         *ret_at = skip_blanks(s, at + 2);
         return SIGN_EQUALS;
     }
@@ -194,8 +194,8 @@ static enum sign find_sign(const struct scrub *s, struct name *name, size_t *ret
         return SIGN_COMMA;
     }
     if (at > closed && (name->is_flag || (closed == name->end && name->start > 4 &&
-                                          scrub_near(s, name->start, "login") &&
-                                          scrub_near(s, name->start, "machine"))))
+                                          masker_near(s, name->start, "login") &&
+                                          masker_near(s, name->start, "machine"))))
         return SIGN_BLANK;
     return SIGN_NONE;
 }
@@ -203,112 +203,112 @@ static enum sign find_sign(const struct scrub *s, struct name *name, size_t *ret
 /* ---- the assignment ---- */
 
 /* password: str = "..." */
-static bool is_annotation(const struct scrub *s, const struct scrub_value *value, size_t *ret_at)
+static bool is_annotation(const struct masker *s, const struct masker_value *value, size_t *ret_at)
 {
     size_t at = skip_blanks(s, value->end);
 
-    if (value->is_quoted || at >= s->view.len || scrub_at(s, at) != '=' || at == value->end)
+    if (value->is_quoted || at >= s->view.len || masker_at(s, at) != '=' || at == value->end)
         return false;
     for (size_t i = value->start; i < value->end; i++)
-        if (!is_name_char(scrub_at(s, i)) && !strchr("[]|", scrub_at(s, i)))
+        if (!is_name_char(masker_at(s, i)) && !strchr("[]|", masker_at(s, i)))
             return false;
     *ret_at = skip_blanks(s, at + 1);
     return true;
 }
 
 /* Written in capitals, or a flag. */
-static bool is_constant(const struct scrub *s, const struct name *name)
+static bool is_constant(const struct masker *s, const struct name *name)
 {
     if (name->is_flag)
         return true;
     for (size_t i = name->start; i < name->end; i++)
-        if (scrub_at(s, i) >= 'a' && scrub_at(s, i) <= 'z')
+        if (masker_at(s, i) >= 'a' && masker_at(s, i) <= 'z')
             return false;
     return true;
 }
 
-static bool has_digits(const struct scrub *s, size_t from, size_t to)
+static bool has_digits(const struct masker *s, size_t from, size_t to)
 {
     unsigned count = 0;
 
-    to = to - from < SCRUB_JUDGE_MAX ? to : from + SCRUB_JUDGE_MAX;
+    to = to - from < MASKER_JUDGE_MAX ? to : from + MASKER_JUDGE_MAX;
     for (size_t i = from; i < to; i++)
-        count += scrub_is_digit(scrub_at(s, i));
+        count += masker_is_digit(masker_at(s, i));
     return count >= 2;
 }
 
-static bool ends_line(const struct scrub *s, size_t at)
+static bool ends_line(const struct masker *s, size_t at)
 {
     at = skip_blanks(s, at);
-    return at >= s->view.len || strchr("\r\n#", scrub_at(s, at));
+    return at >= s->view.len || strchr("\r\n#", masker_at(s, at));
 }
 
 /* Does the line begin with the name, as those of YAML and of settings do? */
-static bool begins_line(const struct scrub *s, const struct name *name)
+static bool begins_line(const struct masker *s, const struct name *name)
 {
     size_t at = name->start, n = 0;
 
     if (name->has_line)
         return true;
-    while (at && n++ < BLANKS_MAX && scrub_at(s, at - 1) == ' ')
+    while (at && n++ < BLANKS_MAX && masker_at(s, at - 1) == ' ')
         at--;
     if (at == name->start)
         return false;
-    if (at >= 1 && scrub_at(s, at - 1) == '-') /* of a list */
+    if (at >= 1 && masker_at(s, at - 1) == '-') /* of a list */
         at--;
     else if (at >= 6 && is_at(s, at - 6, "export"))
         at -= 6;
     else
         return false;
-    while (at && n++ < BLANKS_MAX && scrub_at(s, at - 1) == ' ')
+    while (at && n++ < BLANKS_MAX && masker_at(s, at - 1) == ' ')
         at--;
-    return !at || scrub_at(s, at - 1) == '\n';
+    return !at || masker_at(s, at - 1) == '\n';
 }
 
 /* ?name=value&name=value */
-static bool is_query(const struct scrub *s, const struct name *name)
+static bool is_query(const struct masker *s, const struct name *name)
 {
-    return name->start && strchr("?&", scrub_at(s, name->start - 1));
+    return name->start && strchr("?&", masker_at(s, name->start - 1));
 }
 
 /* What would end an unquoted value. */
-static enum scrub_run_kind bare_kind(const struct scrub *s, const struct name *name, enum sign sign,
+static enum masker_run_kind bare_kind(const struct masker *s, const struct name *name, enum sign sign,
                                      size_t at)
 {
-    enum scrub_run_kind kind;
+    enum masker_run_kind kind;
 
     if (sign == SIGN_ELEMENT)
         return RUN_ELEMENT;
     if (is_query(s, name))
         return RUN_PARAMETER;
-    kind = scrub_bare_kind(s, at, begins_line(s, name), sign == SIGN_COLON);
+    kind = masker_bare_kind(s, at, begins_line(s, name), sign == SIGN_COLON);
     if (name->is_quoted && (kind == RUN_SCALAR || kind == RUN_SETTING || kind == RUN_TEXT))
         return RUN_LIST;
     return kind;
 }
 
-static enum scrub_shell shell_of(const struct scrub *s, const struct name *name, enum sign sign,
+static enum masker_shell shell_of(const struct masker *s, const struct name *name, enum sign sign,
                                  size_t at)
 {
     /* A line of a diff begins with a hyphen, no command with an option. */
     if (name->is_flag && (sign == SIGN_EQUALS || sign == SIGN_BLANK))
-        return name->start && scrub_at(s, name->start - 1) != '\n' ? SHELL_YES : SHELL_NO;
+        return name->start && masker_at(s, name->start - 1) != '\n' ? SHELL_YES : SHELL_NO;
     if (sign != SIGN_EQUALS || name->is_quoted || at != name->end + 1)
         return SHELL_NO;
-    return scrub_shell_at(s, name->start);
+    return masker_shell_at(s, name->start);
 }
 
-static enum scrub_read read_value(const struct scrub *s, const struct name *name, enum sign *sign,
-                                  size_t *at, struct scrub_value *value)
+static enum masker_read read_value(const struct masker *s, const struct name *name, enum sign *sign,
+                                  size_t *at, struct masker_value *value)
 {
-    enum scrub_read r = scrub_read_value(s, *at, bare_kind(s, name, *sign, *at), value);
+    enum masker_read r = masker_read_value(s, *at, bare_kind(s, name, *sign, *at), value);
 
     if (r == READ_VALUE && *sign == SIGN_COLON && !value->is_quoted) {
-        if (scrub_is_open(s, skip_blanks(s, value->run->end)))
+        if (masker_is_open(s, skip_blanks(s, value->run->end)))
             return READ_MORE;
         if (is_annotation(s, value, at)) {
             *sign = SIGN_EQUALS;
-            r = scrub_read_value(s, *at, bare_kind(s, name, *sign, *at), value);
+            r = masker_read_value(s, *at, bare_kind(s, name, *sign, *at), value);
         }
     }
     value->shell = shell_of(s, name, *sign, *at);
@@ -316,34 +316,34 @@ static enum scrub_read read_value(const struct scrub *s, const struct name *name
     value->is_data = is_query(s, name) || *sign == SIGN_ELEMENT;
     value->is_expanded = *sign == SIGN_EQUALS || *sign == SIGN_BLANK;
     if (r == READ_VALUE &&
-        (scrub_is_half_call(s, value) || scrub_read_arguments(s, value) == READ_MORE))
+        (masker_is_half_call(s, value) || masker_read_arguments(s, value) == READ_MORE))
         return READ_MORE;
     return r;
 }
 
 /* name: |, and its lines. */
-static enum scrub_read read_block(struct scrub *s, unsigned kind, size_t from,
-                                  const struct name *name, enum scrub_name what, size_t at)
+static enum masker_read read_block(struct masker *s, unsigned kind, size_t from,
+                                  const struct name *name, enum masker_name what, size_t at)
 {
     size_t lines;
-    enum scrub_read r = scrub_begins_block(s, at, &lines);
-    struct scrub_line line;
+    enum masker_read r = masker_begins_block(s, at, &lines);
+    struct masker_line line;
 
     if (r != READ_VALUE)
         return r;
-    line = scrub_line_at(s, at);
+    line = masker_line_at(s, at);
     if (line.is_known)
-        scrub_read_block(s, kind, from, what, lines, name->start - line.start);
+        masker_read_block(s, kind, from, what, lines, name->start - line.start);
     return READ_VALUE;
 }
 
-static void read_assigned(struct scrub *s, unsigned kind, size_t from, const struct name *name,
-                          enum scrub_name what, enum sign sign, size_t at)
+static void read_assigned(struct masker *s, unsigned kind, size_t from, const struct name *name,
+                          enum masker_name what, enum sign sign, size_t at)
 {
-    struct scrub_value value = {.start = at};
-    enum scrub_read r = READ_NONE;
+    struct masker_value value = {.start = at};
+    enum masker_read r = READ_NONE;
 
-    if (sign == SIGN_COLON && at < s->view.len && strchr("|>", scrub_at(s, at))) {
+    if (sign == SIGN_COLON && at < s->view.len && strchr("|>", masker_at(s, at))) {
         r = read_block(s, kind, from, name, what, at);
         if (r == READ_VALUE)
             return;
@@ -351,7 +351,7 @@ static void read_assigned(struct scrub *s, unsigned kind, size_t from, const str
     if (r == READ_NONE)
         r = read_value(s, name, &sign, &at, &value);
     if (r == READ_MORE) {
-        scrub_wait(s, kind, from, value.start);
+        masker_wait(s, kind, from, value.start);
         return;
     }
     if (r == READ_NONE)
@@ -360,9 +360,9 @@ static void read_assigned(struct scrub *s, unsigned kind, size_t from, const str
         if (sign == SIGN_COMMA)
             return;
         if (value.is_open)
-            scrub_read_triple(s, kind, from, what, &value);
+            masker_read_triple(s, kind, from, what, &value);
         else
-            scrub_found_lines(s, kind, from, what, value.start, value.end);
+            masker_found_lines(s, kind, from, what, value.start, value.end);
         return;
     }
     value.is_env = (sign == SIGN_EQUALS && at == name->end + 1) || sign == SIGN_ELEMENT;
@@ -376,30 +376,30 @@ static void read_assigned(struct scrub *s, unsigned kind, size_t from, const str
             return;
         what = NAME_WEAK;
     }
-    if (scrub_is_secret_text(s, what, &value))
-        scrub_found_value(s, kind, from, &value);
+    if (masker_is_secret_text(s, what, &value))
+        masker_found_value(s, kind, from, &value);
 }
 
 /* One of ours, in text that was masked before: what follows is no value of it. */
-static bool is_label(const struct scrub *s, const struct name *name)
+static bool is_label(const struct masker *s, const struct name *name)
 {
     static const char begin[] = "REDACTED_";
     const size_t len = sizeof(begin) - 1;
 
-    return name->start && scrub_at(s, name->start - 1) == '[' && name->end - name->start > len &&
-           memcmp(scrub_view(s, name->start), begin, len) == 0;
+    return name->start && masker_at(s, name->start - 1) == '[' && name->end - name->start > len &&
+           memcmp(masker_view(s, name->start), begin, len) == 0;
 }
 
-void scrub_match_name(struct scrub *s, unsigned kind, size_t from, size_t to)
+void masker_match_name(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     struct name name;
-    enum scrub_name what;
+    enum masker_name what;
     enum sign sign;
     size_t at = 0, end;
 
     find_name(s, from, to, &name);
-    if (scrub_is_open(s, name.end)) {
-        scrub_wait(s, kind, from, s->view.len);
+    if (masker_is_open(s, name.end)) {
+        masker_wait(s, kind, from, s->view.len);
         return;
     }
     if (is_label(s, &name))
@@ -409,60 +409,60 @@ void scrub_match_name(struct scrub *s, unsigned kind, size_t from, size_t to)
     if (sign == SIGN_NONE)
         return;
     end = name.end;
-    while (end > name.start && strchr("-.", scrub_at(s, end - 1)))
+    while (end > name.start && strchr("-.", masker_at(s, end - 1)))
         end--;
-    scrub_charge(s, 2 * (end - name.start));
-    what = scrub_name_of(scrub_view(s, name.start), end - name.start);
+    masker_charge(s, 2 * (end - name.start));
+    what = masker_name_of(masker_view(s, name.start), end - name.start);
     if (what == NAME_NONE)
         return;
-    if (sign == SIGN_MORE || scrub_is_open(s, at))
-        scrub_wait(s, kind, from, at < s->view.len ? at : s->view.len);
+    if (sign == SIGN_MORE || masker_is_open(s, at))
+        masker_wait(s, kind, from, at < s->view.len ? at : s->view.len);
     else
         read_assigned(s, kind, from, &name, what, sign, at);
 }
 
 /* ---- parts of a URL ---- */
 
-void scrub_match_query(struct scrub *s, unsigned kind, size_t from, size_t to)
+void masker_match_query(struct masker *s, unsigned kind, size_t from, size_t to)
 {
-    struct scrub_run *run = scrub_run_end(s, RUN_QUERY, to);
-    size_t end = run->end, len = end - to < SCRUB_JUDGE_MAX ? end - to : SCRUB_JUDGE_MAX;
+    struct masker_run *run = masker_run_end(s, RUN_QUERY, to);
+    size_t end = run->end, len = end - to < MASKER_JUDGE_MAX ? end - to : MASKER_JUDGE_MAX;
 
-    if (scrub_is_open(s, end)) {
-        scrub_wait(s, kind, from, to);
+    if (masker_is_open(s, end)) {
+        masker_wait(s, kind, from, to);
         return;
     }
     if (len < 16)
         return;
-    if (!scrub_in_vain(run, to)) {
-        scrub_charge(s, 2 * len);
-        if (!scrub_is_mixed(scrub_view(s, to), len) ||
-            scrub_is_placeholder(scrub_view(s, to), end - to))
+    if (!masker_in_vain(run, to)) {
+        masker_charge(s, 2 * len);
+        if (!masker_is_mixed(masker_view(s, to), len) ||
+            masker_is_placeholder(masker_view(s, to), end - to))
             return;
     }
-    scrub_found(s, kind, from, to, end);
+    masker_found(s, kind, from, to, end);
 }
 
 /* ---- fields of HTTP ---- */
 
 /* Behind the name of a header: its sign, blanks, quotes. 0: it is no header. */
-static size_t header_value(struct scrub *s, unsigned kind, size_t from, size_t to)
+static size_t header_value(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     size_t at = skip_blanks(s, skip_any(s, to, "\\\"'])", 8));
 
-    if (at < s->view.len && strchr(":=,", scrub_at(s, at)))
+    if (at < s->view.len && strchr(":=,", masker_at(s, at)))
         at = skip_any(s, at + 1, " \t\\\"'`bf", 12);
-    else if (!scrub_is_open(s, at))
+    else if (!masker_is_open(s, at))
         return 0;
-    if (scrub_is_open(s, at)) {
-        scrub_wait(s, kind, from, s->view.len);
+    if (masker_is_open(s, at)) {
+        masker_wait(s, kind, from, s->view.len);
         return 0;
     }
     return at < s->view.len ? at : 0;
 }
 
 /* The name of a scheme and one blank. Its length, or 0. */
-static size_t scheme_length(const struct scrub *s, size_t at)
+static size_t scheme_length(const struct masker *s, size_t at)
 {
     static const char *const schemes[] = {
         "bearer ",    "basic ", "token ",   "apikey ", "digest ",           "api-key ",
@@ -477,7 +477,7 @@ static size_t scheme_length(const struct scrub *s, size_t at)
 
 /* name=value or name="value", as Digest, OAuth and AWS have them after one another. Returns where
  * the last one ends; `at`: there is none. */
-static size_t parameters_end(const struct scrub *s, size_t at)
+static size_t parameters_end(const struct masker *s, size_t at)
 {
     size_t end = at, limit = at + PARAMETERS_MAX;
 
@@ -485,64 +485,64 @@ static size_t parameters_end(const struct scrub *s, size_t at)
         size_t name = at = skip_any(s, at, " \t,", 16), depth = 0;
 
         while (at < s->view.len && at < limit &&
-               (scrub_is_alnum(scrub_at(s, at)) || strchr("_-*", scrub_at(s, at))))
+               (masker_is_alnum(masker_at(s, at)) || strchr("_-*", masker_at(s, at))))
             at++;
-        if (scrub_is_open(s, at))
+        if (masker_is_open(s, at))
             return at;
-        if (at == name || at >= s->view.len || scrub_at(s, at) != '=')
+        if (at == name || at >= s->view.len || masker_at(s, at) != '=')
             return end;
         at++;
-        while (at + depth < s->view.len && scrub_at(s, at + depth) == '\\' && depth < 16)
+        while (at + depth < s->view.len && masker_at(s, at + depth) == '\\' && depth < 16)
             depth++;
-        if (scrub_is_open(s, at + depth))
+        if (masker_is_open(s, at + depth))
             return s->view.len;
-        if (at + depth < s->view.len && scrub_at(s, at + depth) == '"') {
-            struct scrub_value value;
+        if (at + depth < s->view.len && masker_at(s, at + depth) == '"') {
+            struct masker_value value;
 
-            if (scrub_read_value(s, at, RUN_BARE, &value) == READ_MORE)
+            if (masker_read_value(s, at, RUN_BARE, &value) == READ_MORE)
                 return s->view.len;
             at = value.run->end;
-            if (at < s->view.len && scrub_at(s, at) == '"')
+            if (at < s->view.len && masker_at(s, at) == '"')
                 at++;
         } else {
             while (at < s->view.len && at < limit &&
-                   (scrub_is_credential_char(scrub_at(s, at)) || scrub_at(s, at) == ';'))
+                   (masker_is_credential_char(masker_at(s, at)) || masker_at(s, at) == ';'))
                 at++;
         }
         end = at;
-        if (scrub_is_open(s, at))
+        if (masker_is_open(s, at))
             return at;
     }
     return end;
 }
 
 /* The end of the parameters of a scheme that has some; 0: it has none. */
-static size_t find_parameters(const struct scrub *s, size_t at, size_t scheme)
+static size_t find_parameters(const struct masker *s, size_t at, size_t scheme)
 {
     size_t end = at + scheme;
 
     if (is_at(s, at, "aws4-") || is_at(s, at, "digest ") || is_at(s, at, "oauth "))
         end = parameters_end(s, at + scheme);
-    scrub_charge(s, end - at);
+    masker_charge(s, end - at);
     return end > at + scheme ? end : 0;
 }
 
-static bool is_credential(const struct scrub *s, size_t start, size_t end, bool has_scheme)
+static bool is_credential(const struct masker *s, size_t start, size_t end, bool has_scheme)
 {
-    struct scrub_value value = {.start = start, .end = end, .is_quoted = true};
+    struct masker_value value = {.start = start, .end = end, .is_quoted = true};
     size_t len = end - start;
 
-    scrub_charge(s, 2 * (len < SCRUB_JUDGE_MAX ? len : SCRUB_JUDGE_MAX));
+    masker_charge(s, 2 * (len < MASKER_JUDGE_MAX ? len : MASKER_JUDGE_MAX));
     if (has_scheme)
-        return len >= 6 && !scrub_is_placeholder(scrub_view(s, start), len);
-    return len >= 12 && scrub_is_secret_value(s, NAME_TOKEN, &value) &&
-           scrub_is_mixed(scrub_view(s, start), len < SCRUB_JUDGE_MAX ? len : SCRUB_JUDGE_MAX);
+        return len >= 6 && !masker_is_placeholder(masker_view(s, start), len);
+    return len >= 12 && masker_is_secret_value(s, NAME_TOKEN, &value) &&
+           masker_is_mixed(masker_view(s, start), len < MASKER_JUDGE_MAX ? len : MASKER_JUDGE_MAX);
 }
 
-void scrub_match_header(struct scrub *s, unsigned kind, size_t from, size_t to)
+void masker_match_header(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     size_t at = header_value(s, kind, from, to), scheme, start, end;
-    struct scrub_run *run = NULL;
+    struct masker_run *run = NULL;
 
     if (!at)
         return;
@@ -550,24 +550,24 @@ void scrub_match_header(struct scrub *s, unsigned kind, size_t from, size_t to)
     start = at + scheme;
     end = find_parameters(s, at, scheme);
     if (!end) {
-        run = scrub_run_end(s, scrub_bare_kind(s, start, true, true), start);
+        run = masker_run_end(s, masker_bare_kind(s, start, true, true), start);
         end = run->end;
     }
-    if (scrub_is_open(s, end) || (run && run->is_more)) {
+    if (masker_is_open(s, end) || (run && run->is_more)) {
         /* A word that may still become a scheme may come out, nothing else. */
-        scrub_wait(s, kind, from, start);
+        masker_wait(s, kind, from, start);
         return;
     }
     if (run)
-        end = scrub_trim_bare(s, start, end);
-    if ((run && scrub_in_vain(run, start)) || is_credential(s, start, end, scheme))
-        scrub_found(s, kind, from, start, end);
+        end = masker_trim_bare(s, start, end);
+    if ((run && masker_in_vain(run, start)) || is_credential(s, start, end, scheme))
+        masker_found(s, kind, from, start, end);
 }
 
 static bool is_basic(const char *text, size_t len)
 {
     unsigned char plain[128];
-    size_t n = scrub_base64_decode(text, len, plain, sizeof(plain));
+    size_t n = masker_base64_decode(text, len, plain, sizeof(plain));
 
     if (n < 5 || !memchr(plain, ':', n))
         return false;
@@ -579,34 +579,34 @@ static bool is_basic(const char *text, size_t len)
 
 /* The number before the token of some services belongs to it: 12|token. Any other | is the pipe of
  * a shell. */
-static size_t credential_end(const struct scrub *s, size_t at)
+static size_t credential_end(const struct masker *s, size_t at)
 {
-    size_t end = scrub_run_end(s, RUN_CREDENTIAL, at)->end;
+    size_t end = masker_run_end(s, RUN_CREDENTIAL, at)->end;
 
-    if (end >= s->view.len || scrub_at(s, end) != '|' || end - at > 20 || end == at)
+    if (end >= s->view.len || masker_at(s, end) != '|' || end - at > 20 || end == at)
         return end;
     for (size_t i = at; i < end; i++)
-        if (!scrub_is_digit(scrub_at(s, i)))
+        if (!masker_is_digit(masker_at(s, i)))
             return end;
-    return scrub_run_end(s, RUN_CREDENTIAL, end + 1)->end;
+    return masker_run_end(s, RUN_CREDENTIAL, end + 1)->end;
 }
 
-void scrub_match_scheme(struct scrub *s, unsigned kind, size_t from, size_t to)
+void masker_match_scheme(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     size_t end = credential_end(s, to), len = end - to;
-    const char *text = scrub_view(s, to);
+    const char *text = masker_view(s, to);
 
-    if (!scrub_begins_word(s, from))
+    if (!masker_begins_word(s, from))
         return;
-    if (scrub_is_open(s, end)) {
-        scrub_wait(s, kind, from, to);
+    if (masker_is_open(s, end)) {
+        masker_wait(s, kind, from, to);
         return;
     }
-    scrub_charge(s, 2 * len);
+    masker_charge(s, 2 * len);
     if (is_at(s, from, "basic ")
             ? len >= 8 && is_basic(text, len)
-            : len >= 16 && scrub_is_mixed(text, len) && !scrub_is_placeholder(text, len))
-        scrub_found(s, kind, from, to, end);
+            : len >= 16 && masker_is_mixed(text, len) && !masker_is_placeholder(text, len))
+        masker_found(s, kind, from, to, end);
 }
 
 /* ---- cookies ---- */
@@ -637,22 +637,22 @@ static bool names_session(const char *name, size_t len)
 
 /* A private key ends it, too: behind each of them the view is looked at anew, and a list that is
  * read across many would be read as often. */
-static bool ends_cookie(const struct scrub *s, size_t at)
+static bool ends_cookie(const struct masker *s, size_t at)
 {
     static const char key[] = "-----BEGIN ";
-    unsigned char c = scrub_at(s, at);
+    unsigned char c = masker_at(s, at);
 
     if (c == '-')
         return at + sizeof(key) - 1 <= s->view.len &&
-               memcmp(scrub_view(s, at), key, sizeof(key) - 1) == 0;
+               memcmp(masker_view(s, at), key, sizeof(key) - 1) == 0;
     return c == '\n' || c == '\r' || c == '"' || c == '\'' || c == '`';
 }
 
-void scrub_match_cookie(struct scrub *s, unsigned kind, size_t from, size_t to)
+void masker_match_cookie(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     size_t at, end;
 
-    if (to < s->view.len && (scrub_at(s, to) | 32) == 's')
+    if (to < s->view.len && (masker_at(s, to) | 32) == 's')
         to++; /* cookies= of a library */
     at = header_value(s, kind, from, to);
     if (!at || at < s->tried[kind])
@@ -660,83 +660,83 @@ void scrub_match_cookie(struct scrub *s, unsigned kind, size_t from, size_t to)
     for (end = at + 4096; at < s->view.len && at < end && !ends_cookie(s, at);) {
         size_t name = at = skip_any(s, at, "; ", 16), equals, stop, len;
 
-        while (at < s->view.len && !ends_cookie(s, at) && !strchr("=;", scrub_at(s, at)))
+        while (at < s->view.len && !ends_cookie(s, at) && !strchr("=;", masker_at(s, at)))
             at++;
         equals = at;
-        while (at < s->view.len && !ends_cookie(s, at) && !strchr(";, ", scrub_at(s, at)))
+        while (at < s->view.len && !ends_cookie(s, at) && !strchr(";, ", masker_at(s, at)))
             at++;
-        scrub_charge(s, 8 * (at - name));
+        masker_charge(s, 8 * (at - name));
         s->tried[kind] = at;
-        if (scrub_is_open(s, at)) {
-            scrub_wait(s, kind, from, equals < s->view.len ? equals + 1 : s->view.len);
+        if (masker_is_open(s, at)) {
+            masker_wait(s, kind, from, equals < s->view.len ? equals + 1 : s->view.len);
             return;
         }
         stop = at;
         len = stop > equals ? stop - equals - 1 : 0;
-        if (len >= 8 && !is_attribute(scrub_view(s, name), equals - name) &&
-            !scrub_is_placeholder(scrub_view(s, equals + 1), len) &&
-            (names_session(scrub_view(s, name), equals - name) ||
-             (len >= 16 && scrub_is_mixed(scrub_view(s, equals + 1), len))))
-            scrub_found(s, kind, from, equals + 1, stop);
+        if (len >= 8 && !is_attribute(masker_view(s, name), equals - name) &&
+            !masker_is_placeholder(masker_view(s, equals + 1), len) &&
+            (names_session(masker_view(s, name), equals - name) ||
+             (len >= 16 && masker_is_mixed(masker_view(s, equals + 1), len))))
+            masker_found(s, kind, from, equals + 1, stop);
         if (at < s->view.len && at == name)
             at++;
     }
-    if (scrub_is_open(s, at))
-        scrub_wait(s, kind, from, s->view.len);
+    if (masker_is_open(s, at))
+        masker_wait(s, kind, from, s->view.len);
 }
 
 /* ---- logins on a command line and in files ---- */
 
 /* host:5432:database:user:password */
-static void match_pgpass(struct scrub *s, unsigned kind, size_t from, size_t to)
+static void match_pgpass(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     size_t fields = 0, at = to, len;
-    struct scrub_run *run;
+    struct masker_run *run;
 
-    while (at < s->view.len && fields < 2 && !scrub_is_space(scrub_at(s, at)) && at - to < 256)
-        fields += scrub_at(s, at++) == ':';
-    scrub_charge(s, at - to);
+    while (at < s->view.len && fields < 2 && !masker_is_space(masker_at(s, at)) && at - to < 256)
+        fields += masker_at(s, at++) == ':';
+    masker_charge(s, at - to);
     if (fields < 2) {
-        if (scrub_is_open(s, at))
-            scrub_wait(s, kind, from, at);
+        if (masker_is_open(s, at))
+            masker_wait(s, kind, from, at);
         return;
     }
-    run = scrub_run_end(s, scrub_bare_kind(s, at, true, true), at);
+    run = masker_run_end(s, masker_bare_kind(s, at, true, true), at);
     len = run->end - at;
-    if (run->is_more || scrub_is_open(s, run->end))
-        scrub_wait(s, kind, from, at);
-    else if (len >= 4 && (scrub_in_vain(run, at) || !scrub_is_placeholder(scrub_view(s, at), len)))
-        scrub_found(s, kind, from, at, run->end);
+    if (run->is_more || masker_is_open(s, run->end))
+        masker_wait(s, kind, from, at);
+    else if (len >= 4 && (masker_in_vain(run, at) || !masker_is_placeholder(masker_view(s, at), len)))
+        masker_found(s, kind, from, at, run->end);
 }
 
-void scrub_match_login(struct scrub *s, unsigned kind, size_t from, size_t to)
+void masker_match_login(struct masker *s, unsigned kind, size_t from, size_t to)
 {
-    struct scrub_value value = {.start = to};
+    struct masker_value value = {.start = to};
     const char *colon;
-    enum scrub_read r;
+    enum masker_read r;
 
-    if (scrub_at(s, from) == ':') {
+    if (masker_at(s, from) == ':') {
         match_pgpass(s, kind, from, to);
         return;
     }
-    if (!scrub_near(s, from, "curl http wget"))
+    if (!masker_near(s, from, "curl http wget"))
         return;
-    r = scrub_read_value(s, to, scrub_bare_kind(s, to, false, false), &value);
+    r = masker_read_value(s, to, masker_bare_kind(s, to, false, false), &value);
     value.shell = SHELL_YES;
     value.is_option = true;
     value.is_expanded = true;
-    if (r == READ_VALUE && scrub_read_arguments(s, &value) == READ_MORE)
+    if (r == READ_VALUE && masker_read_arguments(s, &value) == READ_MORE)
         r = READ_MORE;
     if (r == READ_MORE) {
-        scrub_wait(s, kind, from, value.start);
+        masker_wait(s, kind, from, value.start);
         return;
     }
     colon =
-        r == READ_VALUE ? memchr(scrub_view(s, value.start), ':', value.end - value.start) : NULL;
+        r == READ_VALUE ? memchr(masker_view(s, value.start), ':', value.end - value.start) : NULL;
     if (!colon)
         return;
-    value.start += (size_t)(colon - scrub_view(s, value.start)) + 1;
+    value.start += (size_t)(colon - masker_view(s, value.start)) + 1;
     if (value.end - value.start >= 4 &&
-        !scrub_is_placeholder(scrub_view(s, value.start), value.end - value.start))
-        scrub_found_value(s, kind, from, &value);
+        !masker_is_placeholder(masker_view(s, value.start), value.end - value.start))
+        masker_found_value(s, kind, from, &value);
 }

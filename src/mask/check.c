@@ -61,7 +61,7 @@ static bool has_bech32(const char *text, size_t len)
     return sum == 1;
 }
 
-bool scrub_is_luhn(const char *digits, size_t len)
+bool masker_is_luhn(const char *digits, size_t len)
 {
     unsigned sum = 0;
 
@@ -77,27 +77,27 @@ bool scrub_is_luhn(const char *digits, size_t len)
 
 /* ---- base64 ---- */
 
-int scrub_base64_value(unsigned char c)
+int masker_base64_value(unsigned char c)
 {
     if (c >= 'A' && c <= 'Z')
         return c - 'A';
     if (c >= 'a' && c <= 'z')
         return c - 'a' + 26;
-    if (scrub_is_digit(c))
+    if (masker_is_digit(c))
         return c - '0' + 52;
     if (c == '+' || c == '-')
         return 62;
     return c == '/' || c == '_' ? 63 : -1;
 }
 
-size_t scrub_base64_decode(const char *text, size_t len, unsigned char *out, size_t size)
+size_t masker_base64_decode(const char *text, size_t len, unsigned char *out, size_t size)
 {
     uint32_t bits = 0;
     unsigned count = 0;
     size_t n = 0;
 
     for (size_t i = 0; i < len && n < size; i++) {
-        int value = scrub_base64_value((unsigned char)text[i]);
+        int value = masker_base64_value((unsigned char)text[i]);
 
         if (value < 0)
             break;
@@ -129,7 +129,7 @@ static double log2_of(double x)
                          term * term * term * term * term * term * term / 7);
 }
 
-double scrub_entropy(const char *text, size_t len)
+double masker_entropy(const char *text, size_t len)
 {
     unsigned counts[256] = {0};
     double sum = 0;
@@ -153,20 +153,20 @@ static struct letters count_letters(const char *text, size_t len)
 
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];
-        int class = scrub_is_digit(c) ? 0 : c >= 'A' && c <= 'Z' ? 1 : c >= 'a' && c <= 'z' ? 2 : 3;
+        int class = masker_is_digit(c) ? 0 : c >= 'A' && c <= 'Z' ? 1 : c >= 'a' && c <= 'z' ? 2 : 3;
 
         n.digits += class == 0;
         n.upper += class == 1;
         n.lower += class == 2;
         n.other += class == 3;
-        n.hex += scrub_is_hex(c);
+        n.hex += masker_is_hex(c);
         n.changes += before >= 0 && class != before;
         before = class;
     }
     return n;
 }
 
-bool scrub_is_mixed(const char *text, size_t len)
+bool masker_is_mixed(const char *text, size_t len)
 {
     struct letters n = count_letters(text, len);
 
@@ -175,10 +175,10 @@ bool scrub_is_mixed(const char *text, size_t len)
            (n.digits || (n.upper && n.lower && n.changes * 3 >= len));
 }
 
-bool scrub_looks_random(const char *text, size_t len)
+bool masker_looks_random(const char *text, size_t len)
 {
     struct letters n = count_letters(text, len);
-    double entropy = scrub_entropy(text, len);
+    double entropy = masker_entropy(text, len);
     /* The longest word that a text of words would not have broken. */
     double floor = n.hex == len ? 3.0 : len >= 32 ? 4.0 : 3.5;
 
@@ -204,9 +204,9 @@ static bool is_snowflake(const char *text, size_t len)
 
     while (part < len && text[part] != '.')
         part++;
-    n = scrub_base64_decode(text, part, id, sizeof(id));
+    n = masker_base64_decode(text, part, id, sizeof(id));
     for (size_t i = 0; i < n; i++)
-        if (!scrub_is_digit(id[i]))
+        if (!masker_is_digit(id[i]))
             return false;
     return n >= 15;
 }
@@ -216,7 +216,7 @@ static bool is_jwt(const char *text, size_t len)
 {
     unsigned char head[256];
     const char *dot = memchr(text, '.', len);
-    size_t n = dot ? scrub_base64_decode(text, (size_t)(dot - text), head, sizeof(head)) : 0;
+    size_t n = dot ? masker_base64_decode(text, (size_t)(dot - text), head, sizeof(head)) : 0;
 
     if (n < 8 || head[0] != '{')
         return false;
@@ -226,32 +226,32 @@ static bool is_jwt(const char *text, size_t len)
     return true;
 }
 
-bool scrub_has_checksum(enum scrub_check check, const char *text, size_t len)
+bool masker_has_checksum(enum masker_check check, const char *text, size_t len)
 {
-    return check == SCRUB_CRC32 ? has_crc(text, len) : has_bech32(text, len);
+    return check == MASKER_CRC32 ? has_crc(text, len) : has_bech32(text, len);
 }
 
-bool scrub_check(enum scrub_check check, const char *text, size_t len, bool is_whole_word)
+bool masker_check(enum masker_check check, const char *text, size_t len, bool is_whole_word)
 {
     switch (check) {
-    case SCRUB_ANY:
+    case MASKER_ANY:
         return true;
-    case SCRUB_MIXED:
-        return scrub_is_mixed(text, len);
-    case SCRUB_RANDOM:
-        return scrub_looks_random(text, len);
-    case SCRUB_NOT_WORDS:
+    case MASKER_MIXED:
+        return masker_is_mixed(text, len);
+    case MASKER_RANDOM:
+        return masker_looks_random(text, len);
+    case MASKER_NOT_WORDS:
         return !is_words(text, len);
-    case SCRUB_CRC32: /* one with a slip of the pen is no public value either */
+    case MASKER_CRC32: /* one with a slip of the pen is no public value either */
         return has_crc(text, len) || (is_whole_word && !is_words(text, len));
-    case SCRUB_OPENAI:
+    case MASKER_OPENAI:
         return memmem(text, len, "T3BlbkFJ", 8) ||
-               (len >= 32 && scrub_is_mixed(text, len) && scrub_entropy(text, len) > 3.0);
-    case SCRUB_BECH32: /* as with CRC32: what has this prefix is nothing public */
+               (len >= 32 && masker_is_mixed(text, len) && masker_entropy(text, len) > 3.0);
+    case MASKER_BECH32: /* as with CRC32: what has this prefix is nothing public */
         return has_bech32(text, len) || is_whole_word;
-    case SCRUB_SNOWFLAKE:
+    case MASKER_SNOWFLAKE:
         return is_snowflake(text, len);
-    case SCRUB_JWT:
+    case MASKER_JWT:
         return is_jwt(text, len);
     }
     return true; /* fails closed: what we cannot judge goes */

@@ -5,9 +5,9 @@
 #include "mask/internal.h"
 
 /* So that the second masker, when it comes, knows what stood before. */
-static int keep_tail(struct scrub *s, size_t len, struct error *err)
+static int keep_tail(struct masker *s, size_t len, struct error *err)
 {
-    size_t room = SCRUB_TAIL, n = len < room ? len : room;
+    size_t room = MASKER_TAIL, n = len < room ? len : room;
 
     if (!n)
         return 0;
@@ -19,24 +19,24 @@ static int keep_tail(struct scrub *s, size_t len, struct error *err)
 }
 
 /* It has read the tail, and given it out. */
-static int begin(struct scrub *s, struct error *err)
+static int begin(struct masker *s, struct error *err)
 {
-    struct scrub *literal = s->literal;
+    struct masker *literal = s->literal;
     int escape;
 
     if (!literal) {
-        literal = s->literal = scrub_new(&s->options);
+        literal = s->literal = masker_new(&s->options);
         if (!literal)
             return error_memory(err);
         literal->is_literal = true;
     }
-    if (s->tail.len > SCRUB_TAIL)
-        buf_consume(&s->tail, s->tail.len - SCRUB_TAIL);
-    if (scrub_view_add(literal, (const unsigned char *)buf_str(&s->tail), s->tail.len, err) < 0)
+    if (s->tail.len > MASKER_TAIL)
+        buf_consume(&s->tail, s->tail.len - MASKER_TAIL);
+    if (masker_view_add(literal, (const unsigned char *)buf_str(&s->tail), s->tail.len, err) < 0)
         return -1;
     /* What looks like half a character was none, or it would not have come out. */
     escape = literal->escape;
-    if (scrub_view_finish(literal, err) < 0)
+    if (masker_view_finish(literal, err) < 0)
         return -1;
     literal->escape = escape;
     literal->emitted = literal->rules_done = literal->view.len;
@@ -46,12 +46,12 @@ static int begin(struct scrub *s, struct error *err)
 }
 
 /* What came out from `from` on is read once more. */
-static int read_out(struct scrub *s, size_t from, bool is_end, struct clean_text *ret_text,
+static int read_out(struct masker *s, size_t from, bool is_end, struct clean_text *ret_text,
                     struct error *err)
 {
     const char *text = buf_str(&s->out) + from;
-    int r = is_end ? scrub_text(s->literal, text, s->out.len - from, ret_text, err)
-                   : scrub_feed(s->literal, text, s->out.len - from, ret_text, err);
+    int r = is_end ? masker_text(s->literal, text, s->out.len - from, ret_text, err)
+                   : masker_feed(s->literal, text, s->out.len - from, ret_text, err);
 
     if (r < 0 || !from)
         return r;
@@ -59,12 +59,12 @@ static int read_out(struct scrub *s, size_t from, bool is_end, struct clean_text
     if (buf_add(&s->joined, s->out.data, from, err) < 0 ||
         buf_add(&s->joined, clean_data(*ret_text), clean_len(*ret_text), err) < 0)
         return -1;
-    *ret_text = scrub_clean(buf_str(&s->joined), s->joined.len);
+    *ret_text = masker_clean(buf_str(&s->joined), s->joined.len);
     return 0;
 }
 
 /* From the first sequence on; what was before is only told. */
-static int begin_reading(struct scrub *s, bool is_end, struct clean_text *ret_text,
+static int begin_reading(struct masker *s, bool is_end, struct clean_text *ret_text,
                          struct error *err)
 {
     size_t plain = s->plain_out < s->out.len ? s->plain_out : s->out.len;
@@ -75,18 +75,18 @@ static int begin_reading(struct scrub *s, bool is_end, struct clean_text *ret_te
     return read_out(s, plain, is_end, ret_text, err);
 }
 
-static void forget(struct scrub *s)
+static void forget(struct masker *s)
 {
     buf_clear(&s->tail);
     s->tail_lines = 0;
     s->has_strings = s->is_reading = false;
 }
 
-int scrub_literal_read(struct scrub *s, bool is_end, struct clean_text *ret_text, struct error *err)
+int masker_literal_read(struct masker *s, bool is_end, struct clean_text *ret_text, struct error *err)
 {
     int r = 0;
 
-    *ret_text = scrub_clean(buf_str(&s->out), s->out.len);
+    *ret_text = masker_clean(buf_str(&s->out), s->out.len);
     if (s->is_literal)
         return 0;
     if (!s->has_strings)

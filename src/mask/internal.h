@@ -2,8 +2,8 @@
  *
  * The text is looked at as a *view*: without colours and invisible characters, which are kept aside
  * with their places (`gaps`). Vectorscan finds anchors in it, matchers decide what stands there. A
- * matcher looks back at most SCRUB_LOOK_BACK bytes, says scrub_found() for what must go, and
- * scrub_wait() when the text ends before it can say; it is then asked again when there is more.
+ * matcher looks back at most MASKER_LOOK_BACK bytes, says masker_found() for what must go, and
+ * masker_wait() when the text ends before it can say; it is then asked again when there is more.
  */
 #pragma once
 
@@ -14,71 +14,71 @@
 #include "mask/masker.h"
 
 /* What a matcher may look at before its anchor. */
-#define SCRUB_LOOK_BACK ((size_t)1024)
+#define MASKER_LOOK_BACK ((size_t)1024)
 
 /* What the second masker is told of the text before it. */
-#define SCRUB_TAIL (2 * SCRUB_LOOK_BACK)
+#define MASKER_TAIL (2 * MASKER_LOOK_BACK)
 
 /* The widest anchor: so much may stand at the end of the view without being found yet. */
-#define SCRUB_ANCHOR_MAX ((size_t)16)
+#define MASKER_ANCHOR_MAX ((size_t)16)
 
 /* Taken in at once. */
-#define SCRUB_BLOCK ((size_t)65536)
+#define MASKER_BLOCK ((size_t)65536)
 
-/* And where others want a turn between two looks (scrub_options.between): the slowest texts take
+/* And where others want a turn between two looks (masker_options.between): the slowest texts take
  * some ten milliseconds for it. */
-#define SCRUB_PIECE (SCRUB_BLOCK / 2)
+#define MASKER_PIECE (MASKER_BLOCK / 2)
 
 /* Invisible bytes kept of those that stand in what waits; the rest of them is dropped. */
-#define SCRUB_GAPS_MAX (2 * SCRUB_BLOCK)
+#define MASKER_GAPS_MAX (2 * MASKER_BLOCK)
 
 /* Room for the rows of the table. */
-#define SCRUB_KINDS_MAX 256
+#define MASKER_KINDS_MAX 256
 
 /* Kinds that have no row. */
-#define SCRUB_KIND_VALUE 0x10000u
-#define SCRUB_KIND_OVER  0x11000u /* withheld: too much work */
-#define SCRUB_KIND_RULE  0x20000u /* + the rule's number */
+#define MASKER_KIND_VALUE 0x10000u
+#define MASKER_KIND_OVER  0x11000u /* withheld: too much work */
+#define MASKER_KIND_RULE  0x20000u /* + the rule's number */
 
-struct scrub_gap {
+struct masker_gap {
     size_t at;   /* before this byte of the view */
     size_t from; /* in gap_bytes */
     size_t len;
 };
 
-struct scrub_span {
+struct masker_span {
     size_t start, end;
     size_t from; /* of its anchor */
     unsigned kind;
 };
 
-enum scrub_swallow { SWALLOW_NONE, SWALLOW_RUN, SWALLOW_LINE, SWALLOW_PEM };
+enum masker_swallow { SWALLOW_NONE, SWALLOW_RUN, SWALLOW_LINE, SWALLOW_PEM };
 
 /* ---- how much work there may be ----
  *
  * Every matcher does a bounded amount of work for each byte: where a run of bytes ends is looked up
- * once and remembered (scrub_run_end()), so is which words stand near (scrub_near()), and a value
- * is judged by its beginning (SCRUB_JUDGE_MAX). What is examined is counted, and the count is
+ * once and remembered (masker_run_end()), so is which words stand near (masker_near()), and a value
+ * is judged by its beginning (MASKER_JUDGE_MAX). What is examined is counted, and the count is
  * limited all the same, in two steps.
  *
- * A look at the view is put off while more was done than SCRUB_WORK_SOFT for each byte. That
+ * A look at the view is put off while more was done than MASKER_WORK_SOFT for each byte. That
  * changes when text comes out, never which: it is as if the stream came in larger pieces. Beyond
- * SCRUB_WORK_HARD the rest of the view and of its last line is withheld. No text is known that gets
+ * MASKER_WORK_HARD the rest of the view and of its last line is withheld. No text is known that gets
  * there; the fuzzer looks for one. */
-#define SCRUB_WORK_SOFT  ((uint64_t)64)
-#define SCRUB_WORK_HARD  ((uint64_t)256)
-#define SCRUB_WORK_FEED  ((uint64_t)512)     /* for each piece of the stream */
-#define SCRUB_WORK_START ((uint64_t)1 << 20) /* and for the masker */
+#define MASKER_WORK_SOFT  ((uint64_t)64)
+#define MASKER_WORK_HARD  ((uint64_t)256)
+#define MASKER_WORK_FEED  ((uint64_t)512)     /* for each piece of the stream */
+#define MASKER_WORK_START ((uint64_t)1 << 20) /* and for the masker */
 
 /* A value or token is judged by so many bytes. */
-#define SCRUB_JUDGE_MAX ((size_t)256)
+#define MASKER_JUDGE_MAX ((size_t)256)
 
-/* So many values with the same end, longer than SCRUB_VAIN_LEN, are judged. The next one is masked
+/* So many values with the same end, longer than MASKER_VAIN_LEN, are judged. The next one is masked
  * unseen. */
-#define SCRUB_VAIN_MAX 16
-#define SCRUB_VAIN_LEN 64
+#define MASKER_VAIN_MAX 16
+#define MASKER_VAIN_LEN 64
 
-enum scrub_run_kind {
+enum masker_run_kind {
     /* of unquoted values: bare.c says what they are */
     RUN_BARE,
     RUN_SCALAR,
@@ -98,14 +98,14 @@ enum scrub_run_kind {
     RUN_ENTITY,  /* up to &quot; or the end of the line */
     RUN_SEGMENT, /* up to the end of the line, or of what a string calls one */
     RUN_KEY,     /* up to the END of a private key */
-    RUN_QUOTED,  /* and behind it: three quotes, SCRUB_LEVELS levels, and three in a row */
+    RUN_QUOTED,  /* and behind it: three quotes, MASKER_LEVELS levels, and three in a row */
 };
 
-#define SCRUB_LEVELS 4
-#define SCRUB_RUNS   (RUN_QUOTED + 3 * (SCRUB_LEVELS + 1))
+#define MASKER_LEVELS 4
+#define MASKER_RUNS   (RUN_QUOTED + 3 * (MASKER_LEVELS + 1))
 
 /* No byte of [from, end) ends the run; that at `end` does, or is the end of the view. */
-struct scrub_run {
+struct masker_run {
     size_t from, end;
     size_t slashes; /* backslashes before the quote at `end` */
     size_t parts;   /* + 1: from here to the end, all parts that look secret were masked */
@@ -115,16 +115,16 @@ struct scrub_run {
 };
 
 /* Where one of some words was seen last. */
-struct scrub_seen {
+struct masker_seen {
     const char *words;
     size_t to;   /* places before were looked at */
     size_t last; /* + 1; 0: nowhere */
 };
 
-#define SCRUB_SEEN_MAX 16
+#define MASKER_SEEN_MAX 16
 
 /* What is open at some place of a line. */
-struct scrub_line {
+struct masker_line {
     size_t start;
     unsigned char quote;   /* of the string in which the place is; 0: in none */
     unsigned outer, inner; /* brackets around that string, and in it */
@@ -134,18 +134,18 @@ struct scrub_line {
 };
 
 /* What matchers have found out about the view; it is forgotten when the view changes. */
-struct scrub_memory {
-    struct scrub_run runs[SCRUB_RUNS];
-    struct scrub_line line; /* at line_to */
+struct masker_memory {
+    struct masker_run runs[MASKER_RUNS];
+    struct masker_line line; /* at line_to */
     size_t line_to;
     bool has_line;
-    struct scrub_seen seen[SCRUB_SEEN_MAX];
+    struct masker_seen seen[MASKER_SEEN_MAX];
     size_t secret_to,
         secret_last; /* "kind: Secret" was looked for up to here; was seen here, + 1 */
 };
 
-struct scrub {
-    struct scrub_options options;
+struct masker {
+    struct masker_options options;
     bool is_broken;
     bool is_final; /* no more text comes */
     uint64_t count;
@@ -168,7 +168,7 @@ struct scrub {
     size_t rules_to;                 /* and in this look everything before this, */
     bool rules_cut;                  /* which is in the middle of a line */
 
-    struct scrub_gap *gaps;
+    struct masker_gap *gaps;
     size_t n_gaps, gaps_size, gaps_out; /* those before gaps_out have come out */
     struct buf gap_bytes;
     unsigned char half[4]; /* a character of which bytes are missing */
@@ -180,7 +180,7 @@ struct scrub {
 
     bool is_literal;       /* reads strings of terminal sequences as text */
     bool has_strings;      /* there was such a sequence in this stream */
-    struct scrub *literal; /* reads what came out once more, if there was one */
+    struct masker *literal; /* reads what came out once more, if there was one */
     bool is_reading;       /* and is in the midst of it */
     struct buf tail;       /* what came out last, while nobody reads it */
     size_t plain_out;      /* so much of `out` came before the first such sequence */
@@ -189,181 +189,181 @@ struct scrub {
 
     uint64_t block_from, block_to; /* the last value of several lines: places in the stream */
 
-    enum scrub_swallow swallow;
+    enum masker_swallow swallow;
     bool pem_has_begun; /* its first line has been taken */
 
     /* of one look at the view */
-    struct scrub_span *spans;
+    struct masker_span *spans;
     size_t n_spans, spans_size;
     size_t hold;             /* nothing from here on may come out */
     size_t redo;             /* anchors from here on are to be looked at again */
-    struct scrub_span cover; /* of what was found, that which reaches farthest */
+    struct masker_span cover; /* of what was found, that which reaches farthest */
     size_t pem;              /* where a private key begins; SIZE_MAX: nowhere */
     unsigned hold_kind, pem_kind;
-    size_t tried[SCRUB_KINDS_MAX]; /* tokens of that kind were looked for up to here */
-    struct scrub_memory remembered;
-    struct scrub_memory *memory; /* the same, for matchers */
+    size_t tried[MASKER_KINDS_MAX]; /* tokens of that kind were looked for up to here */
+    struct masker_memory remembered;
+    struct masker_memory *memory; /* the same, for matchers */
 
     struct buf out;
 };
 
-enum scrub_read { READ_NONE, READ_VALUE, READ_MORE };
+enum masker_read { READ_NONE, READ_VALUE, READ_MORE };
 
 /* ---- for matchers ---- */
 
-static inline unsigned char scrub_at(const struct scrub *s, size_t i)
+static inline unsigned char masker_at(const struct masker *s, size_t i)
 {
     return (unsigned char)s->view.data[i];
 }
 
-static inline const char *scrub_view(const struct scrub *s, size_t i)
+static inline const char *masker_view(const struct masker *s, size_t i)
 {
     return s->view.data + i;
 }
 
 /* Does the text go on behind this place, in a way we cannot know yet? */
-static inline bool scrub_is_open(const struct scrub *s, size_t i)
+static inline bool masker_is_open(const struct masker *s, size_t i)
 {
     return i >= s->view.len && !s->is_final;
 }
 
-void scrub_found(struct scrub *s, unsigned kind, size_t from, size_t start, size_t end);
+void masker_found(struct masker *s, unsigned kind, size_t from, size_t start, size_t end);
 
 /* Ask again when there is more; until then nothing from `hold` on comes out. */
-void scrub_wait(struct scrub *s, unsigned kind, size_t from, size_t hold);
+void masker_wait(struct masker *s, unsigned kind, size_t from, size_t hold);
 
 /* An invisible thing stands right before this byte. */
-bool scrub_has_gap(const struct scrub *s, size_t at);
+bool masker_has_gap(const struct masker *s, size_t at);
 
 /* What stands before the anchor and belongs to it; SIZE_MAX: it does not fit. */
-size_t scrub_left(const struct scrub *s, unsigned kind, size_t from);
+size_t masker_left(const struct masker *s, unsigned kind, size_t from);
 
 /* Does a word begin here? */
-bool scrub_begins_word(const struct scrub *s, size_t at);
+bool masker_begins_word(const struct masker *s, size_t at);
 
 /* One of the words, in any case, in the lines before `at`. */
-bool scrub_near(const struct scrub *s, size_t at, const char *words);
+bool masker_near(const struct masker *s, size_t at, const char *words);
 
 /* So many bytes were examined. */
-static inline void scrub_charge(const struct scrub *s, size_t bytes)
+static inline void masker_charge(const struct masker *s, size_t bytes)
 {
     *s->meter += bytes;
 }
 
 /* Is it too much by now? Nothing from `at` on is then looked at any more. */
-void scrub_check_work(struct scrub *s, size_t at);
+void masker_check_work(struct masker *s, size_t at);
 
-void scrub_forget(struct scrub *s);
+void masker_forget(struct masker *s);
 
-bool scrub_is_credential_char(unsigned char c);
+bool masker_is_credential_char(unsigned char c);
 
 /* The end of the run to which `at` belongs. */
-struct scrub_run *scrub_run_end(const struct scrub *s, enum scrub_run_kind kind, size_t at);
+struct masker_run *masker_run_end(const struct masker *s, enum masker_run_kind kind, size_t at);
 
 /* Counts the values with this end. Returns true where there were too many to judge another one. */
-bool scrub_in_vain(struct scrub_run *run, size_t start);
+bool masker_in_vain(struct masker_run *run, size_t start);
 
 /* [start, end) is a secret, but may hold code where the language sees the end of it earlier: from
  * `code` on only what looks secret by itself is masked. `run`: what told its end, or NULL for one
  * that no other has. */
-void scrub_found_parts(struct scrub *s, unsigned kind, size_t from, size_t start, size_t code,
-                       size_t end, struct scrub_run *run);
+void masker_found_parts(struct masker *s, unsigned kind, size_t from, size_t start, size_t code,
+                       size_t end, struct masker_run *run);
 
-struct scrub_line scrub_line_at(const struct scrub *s, size_t at);
+struct masker_line masker_line_at(const struct masker *s, size_t at);
 
 /* ---- unquoted values (bare.c) ---- */
 
 /* What ends the one that begins here. */
-enum scrub_run_kind scrub_bare_kind(const struct scrub *s, size_t at, bool begins_line,
+enum masker_run_kind masker_bare_kind(const struct masker *s, size_t at, bool begins_line,
                                     bool is_colon);
-enum scrub_read scrub_ends_bare(const struct scrub *s, enum scrub_run_kind kind, size_t at);
+enum masker_read masker_ends_bare(const struct masker *s, enum masker_run_kind kind, size_t at);
 
 /* Is this the quote of the string around it? */
-bool scrub_is_quote_of(enum scrub_run_kind kind, unsigned char quote);
+bool masker_is_quote_of(enum masker_run_kind kind, unsigned char quote);
 
 /* Its end without the punctuation behind it. */
-size_t scrub_trim_bare(const struct scrub *s, size_t start, size_t end);
+size_t masker_trim_bare(const struct masker *s, size_t start, size_t end);
 
 /* ---- parts ---- */
 
 /* The constructor of clean text. It is for maskers only. */
-struct clean_text scrub_clean(const char *data, size_t len);
+struct clean_text masker_clean(const char *data, size_t len);
 
-int scrub_view_add(struct scrub *s, const unsigned char *data, size_t len, struct error *err);
-int scrub_view_finish(struct scrub *s, struct error *err);
+int masker_view_add(struct masker *s, const unsigned char *data, size_t len, struct error *err);
+int masker_view_finish(struct masker *s, struct error *err);
 
 /* How many bytes stand before the first terminal sequence that may hold text. */
-size_t scrub_plain_part(const unsigned char *data, size_t len);
+size_t masker_plain_part(const unsigned char *data, size_t len);
 
 /* What is in s->out, read by the second masker where there is anything to read. */
-int scrub_literal_read(struct scrub *s, bool is_end, struct clean_text *ret_text,
+int masker_literal_read(struct masker *s, bool is_end, struct clean_text *ret_text,
                        struct error *err);
 
-void scrub_match(struct scrub *s, unsigned kind, size_t from, size_t to);
-void scrub_match_token(struct scrub *s, unsigned kind, size_t from);
-void scrub_match_name(struct scrub *s, unsigned kind, size_t from, size_t to);
-void scrub_match_query(struct scrub *s, unsigned kind, size_t from, size_t to);
-void scrub_match_header(struct scrub *s, unsigned kind, size_t from, size_t to);
-void scrub_match_scheme(struct scrub *s, unsigned kind, size_t from, size_t to);
-void scrub_match_cookie(struct scrub *s, unsigned kind, size_t from, size_t to);
-void scrub_match_login(struct scrub *s, unsigned kind, size_t from, size_t to);
-void scrub_match_url(struct scrub *s, unsigned kind, size_t from, size_t to);
-void scrub_match_manifest(struct scrub *s, unsigned kind, size_t from, size_t to);
-void scrub_match_near(struct scrub *s, unsigned kind, size_t from, size_t to);
-void scrub_match_aws(struct scrub *s, unsigned kind, size_t from);
-void scrub_match_pem(struct scrub *s, unsigned kind, size_t from, size_t to);
-void scrub_match_personal(struct scrub *s, unsigned kind, size_t from, size_t to);
+void masker_match(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_token(struct masker *s, unsigned kind, size_t from);
+void masker_match_name(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_query(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_header(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_scheme(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_cookie(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_login(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_url(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_manifest(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_near(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_aws(struct masker *s, unsigned kind, size_t from);
+void masker_match_pem(struct masker *s, unsigned kind, size_t from, size_t to);
+void masker_match_personal(struct masker *s, unsigned kind, size_t from, size_t to);
 
 /* Holds back the end of the view where it may be the beginning of an anchor. */
-void scrub_hold_tail(struct scrub *s);
+void masker_hold_tail(struct masker *s);
 
-void scrub_values_scan(struct scrub *s);
-void scrub_rules_scan(struct scrub *s);
-void scrub_rules_settle(struct scrub *s);
-const char *scrub_rules_name(const struct scrub_rules *rules, unsigned index);
-const char *scrub_rules_label(const struct scrub_rules *rules, unsigned index);
-const char *scrub_rules_pattern(const struct scrub_rules *rules, unsigned index);
+void masker_values_scan(struct masker *s);
+void masker_rules_scan(struct masker *s);
+void masker_rules_settle(struct masker *s);
+const char *masker_rules_name(const struct masker_rules *rules, unsigned index);
+const char *masker_rules_label(const struct masker_rules *rules, unsigned index);
+const char *masker_rules_pattern(const struct masker_rules *rules, unsigned index);
 
 /* The end of the line, or of what a string calls one. *ret_next: where the next one begins. */
-size_t scrub_segment_end(const struct scrub *s, size_t at, size_t *ret_next);
+size_t masker_segment_end(const struct masker *s, size_t at, size_t *ret_next);
 
 /* Consumes what belongs to a private key from s->emitted on; false: it may go on. */
-bool scrub_swallow_pem(struct scrub *s);
+bool masker_swallow_pem(struct masker *s);
 
 /* ---- review (review.c) ---- */
 
-static inline bool scrub_is_review(const struct scrub *s)
+static inline bool masker_is_review(const struct masker *s)
 {
-    return s->options.mode == SCRUB_REVIEW;
+    return s->options.mode == MASKER_REVIEW;
 }
 
 /* Is this a kind that proves itself? */
-bool scrub_is_certain(unsigned kind);
+bool masker_is_certain(unsigned kind);
 
 /* Does this token, which the pattern found, prove itself? */
-bool scrub_is_proven(unsigned kind, const char *text, size_t len);
+bool masker_is_proven(unsigned kind, const char *text, size_t len);
 
 /* A byte that may be hidden from a person who decides. */
-bool scrub_may_hide(unsigned char c);
+bool masker_may_hide(unsigned char c);
 
 /* The body of a private key, line by line. `at`: behind the BEGIN line. */
-void scrub_review_pem(struct scrub *s, unsigned kind, size_t from, size_t at);
+void masker_review_pem(struct masker *s, unsigned kind, size_t from, size_t at);
 
 /* ---- checks (check.c) ---- */
 
-bool scrub_check(enum scrub_check check, const char *text, size_t len, bool is_whole_word);
-double scrub_entropy(const char *text, size_t len);
-bool scrub_is_mixed(const char *text, size_t len); /* as chance mixes characters */
-bool scrub_looks_random(const char *text,
+bool masker_check(enum masker_check check, const char *text, size_t len, bool is_whole_word);
+double masker_entropy(const char *text, size_t len);
+bool masker_is_mixed(const char *text, size_t len); /* as chance mixes characters */
+bool masker_looks_random(const char *text,
                         size_t len); /* the floor for what a name alone makes suspicious */
-bool scrub_is_luhn(const char *digits, size_t len);
-bool scrub_has_checksum(enum scrub_check check, const char *text, size_t len);
-int scrub_base64_value(unsigned char c); /* both alphabets; -1: none of it */
-size_t scrub_base64_decode(const char *text, size_t len, unsigned char *out, size_t size);
+bool masker_is_luhn(const char *digits, size_t len);
+bool masker_has_checksum(enum masker_check check, const char *text, size_t len);
+int masker_base64_value(unsigned char c); /* both alphabets; -1: none of it */
+size_t masker_base64_decode(const char *text, size_t len, unsigned char *out, size_t size);
 
 /* ---- names and values (name.c, value.c) ---- */
 
-enum scrub_name {
+enum masker_name {
     NAME_NONE,   /* names no secret */
     NAME_WEAK,   /* names one if the value looks like one */
     NAME_TOKEN,  /* a token or key: never a number or a plain word */
@@ -371,7 +371,7 @@ enum scrub_name {
     NAME_PHRASE, /* whatever stands there, spaces included */
 };
 
-enum scrub_list {
+enum masker_list {
     LIST_NEUTRAL,
     LIST_KEYS_STRONG,
     LIST_KEYS_PUBLIC,
@@ -383,28 +383,28 @@ enum scrub_list {
     LIST_COUNTS,
     LIST_PUBLIC,
     LIST_NOTHING,
-    SCRUB_LISTS
+    MASKER_LISTS
 };
 
-#define SCRUB_WORD_MAX 32
+#define MASKER_WORD_MAX 32
 
 /* The lists in which a word stands, in any case: a bit for each. */
-unsigned scrub_lists_of(const char *text, size_t len);
+unsigned masker_lists_of(const char *text, size_t len);
 
-enum scrub_name scrub_name_of(const char *text, size_t len);
+enum masker_name masker_name_of(const char *text, size_t len);
 
 /* May a command of a shell stand here? */
-enum scrub_shell {
+enum masker_shell {
     SHELL_NO,
     SHELL_MAYBE, /* or a line of settings */
     SHELL_YES,
 };
 
-struct scrub_value {
+struct masker_value {
     size_t start, end;
-    struct scrub_run *run; /* that told its end */
+    struct masker_run *run; /* that told its end */
     char quote;            /* 0: none */
-    enum scrub_shell shell;
+    enum masker_shell shell;
     bool is_option;     /* --name value */
     bool has_arguments; /* words follow it, as behind a command */
     bool is_format;     /* {...} in it is code */
@@ -420,77 +420,77 @@ struct scrub_value {
 
 /* The value that begins at `at`, quotes and all; `bare`: what ends it without quotes. READ_MORE:
  * hold from ret->start on. */
-enum scrub_read scrub_read_value(const struct scrub *s, size_t at, enum scrub_run_kind bare,
-                                 struct scrub_value *ret);
-bool scrub_is_secret_value(const struct scrub *s, enum scrub_name name,
-                           const struct scrub_value *value);
+enum masker_read masker_read_value(const struct masker *s, size_t at, enum masker_run_kind bare,
+                                 struct masker_value *ret);
+bool masker_is_secret_value(const struct masker *s, enum masker_name name,
+                           const struct masker_value *value);
 
 /* The same, with and without what may be code in it; and for one of too many with the same end. */
-bool scrub_is_secret_text(const struct scrub *s, enum scrub_name name,
-                          const struct scrub_value *value);
+bool masker_is_secret_text(const struct masker *s, enum masker_name name,
+                          const struct masker_value *value);
 
 /* Is it not known yet what follows a value that may be a call? */
-bool scrub_is_half_call(const struct scrub *s, const struct scrub_value *value);
+bool masker_is_half_call(const struct masker *s, const struct masker_value *value);
 
 /* Masks it, but for what may be code in it. */
-void scrub_found_value(struct scrub *s, unsigned kind, size_t from,
-                       const struct scrub_value *value);
-bool scrub_is_placeholder(const char *text, size_t len);
+void masker_found_value(struct masker *s, unsigned kind, size_t from,
+                       const struct masker_value *value);
+bool masker_is_placeholder(const char *text, size_t len);
 
 /* ---- values of several lines (block.c) ---- */
 
 /* Masks the lines of [start, end) that look secret. */
-void scrub_found_lines(struct scrub *s, unsigned kind, size_t from, enum scrub_name what,
+void masker_found_lines(struct masker *s, unsigned kind, size_t from, enum masker_name what,
                        size_t start, size_t end);
 
 /* The same for a string with three quotes, of which this is the first line. Waits for its end. */
-void scrub_read_triple(struct scrub *s, unsigned kind, size_t from, enum scrub_name what,
-                       const struct scrub_value *value);
+void masker_read_triple(struct masker *s, unsigned kind, size_t from, enum masker_name what,
+                       const struct masker_value *value);
 
 /* Where the string ends whose text begins at `at`, and goes on in the next lines. READ_NONE:
  * nowhere near, or it has words, and is no secret. */
-enum scrub_read scrub_find_closing(const struct scrub *s, size_t at, unsigned char quote,
+enum masker_read masker_find_closing(const struct masker *s, size_t at, unsigned char quote,
                                    size_t *ret_end);
 
 /* The sign of a block scalar stands here, | or >; its lines begin at *ret_lines. */
-enum scrub_read scrub_begins_block(const struct scrub *s, size_t at, size_t *ret_lines);
+enum masker_read masker_begins_block(const struct masker *s, size_t at, size_t *ret_lines);
 
 /* Masks its lines that look secret: those that are indented farther than its name. Waits for them.
  */
-void scrub_read_block(struct scrub *s, unsigned kind, size_t from, enum scrub_name what, size_t at,
+void masker_read_block(struct masker *s, unsigned kind, size_t from, enum masker_name what, size_t at,
                       size_t column);
 
 /* ---- commands behind values (shell.c) ---- */
 
 /* Is the name that begins here where a command begins? */
-enum scrub_shell scrub_shell_at(const struct scrub *s, size_t name);
+enum masker_shell masker_shell_at(const struct masker *s, size_t name);
 
 /* Sets has_arguments of an unquoted value. READ_MORE: hold from its start on. */
-enum scrub_read scrub_read_arguments(const struct scrub *s, struct scrub_value *value);
+enum masker_read masker_read_arguments(const struct masker *s, struct masker_value *value);
 
 /* Does a shell run something at this $ or backtick? */
-bool scrub_begins_expansion(const struct scrub *s, size_t at, size_t end, enum scrub_shell shell,
+bool masker_begins_expansion(const struct masker *s, size_t at, size_t end, enum masker_shell shell,
                             bool has_arguments);
 
 /* Where code begins in the value or behind it; `end`: nowhere. */
-size_t scrub_find_command(const struct scrub *s, const struct scrub_value *value, size_t end);
+size_t masker_find_command(const struct masker *s, const struct masker_value *value, size_t end);
 
-static inline bool scrub_is_alnum(unsigned char c)
+static inline bool masker_is_alnum(unsigned char c)
 {
     return (c >= '0' && c <= '9') || ((c | 32) >= 'a' && (c | 32) <= 'z');
 }
 
-static inline bool scrub_is_digit(unsigned char c)
+static inline bool masker_is_digit(unsigned char c)
 {
     return c >= '0' && c <= '9';
 }
 
-static inline bool scrub_is_space(unsigned char c)
+static inline bool masker_is_space(unsigned char c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static inline bool scrub_is_hex(unsigned char c)
+static inline bool masker_is_hex(unsigned char c)
 {
-    return scrub_is_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'f');
+    return masker_is_digit(c) || ((c | 32) >= 'a' && (c | 32) <= 'f');
 }

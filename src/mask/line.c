@@ -12,15 +12,15 @@ static bool is_quote(unsigned char c)
 
 /* A quote behind a letter opens nothing: it's, 5" - but for the prefixes of a language's strings.
  */
-static bool opens_string(const struct scrub *s, size_t at)
+static bool opens_string(const struct masker *s, size_t at)
 {
     size_t i = at;
 
-    while (i && at - i < 2 && strchr("bBrRuUfF", scrub_at(s, i - 1)))
+    while (i && at - i < 2 && strchr("bBrRuUfF", masker_at(s, i - 1)))
         i--;
-    if (i < at && i && scrub_is_alnum(scrub_at(s, i - 1)))
+    if (i < at && i && masker_is_alnum(masker_at(s, i - 1)))
         i = at;
-    return !i || i < at || !scrub_is_alnum(scrub_at(s, i - 1));
+    return !i || i < at || !masker_is_alnum(masker_at(s, i - 1));
 }
 
 static void count_bracket(unsigned char c, unsigned *depth)
@@ -31,12 +31,12 @@ static void count_bracket(unsigned char c, unsigned *depth)
         --*depth;
 }
 
-static void step(const struct scrub *s, size_t at, struct scrub_line *line)
+static void step(const struct masker *s, size_t at, struct masker_line *line)
 {
-    unsigned char c = scrub_at(s, at);
+    unsigned char c = masker_at(s, at);
 
     if (c == '\n') {
-        *line = (struct scrub_line){.start = at + 1, .is_known = true};
+        *line = (struct masker_line){.start = at + 1, .is_known = true};
     } else if (line->is_escape) {
         line->is_escape = false;
         line->has_escapes = line->has_escapes || (c && strchr("\"'nrt", c));
@@ -55,24 +55,24 @@ static void step(const struct scrub *s, size_t at, struct scrub_line *line)
 }
 
 /* The place before which nothing is known, or the line begins. */
-static size_t find_start(const struct scrub *s, size_t at, struct scrub_line *line)
+static size_t find_start(const struct masker *s, size_t at, struct masker_line *line)
 {
     size_t low = at > LINE_MAX_BACK ? at - LINE_MAX_BACK : 0;
-    const char *newline = low < at ? memrchr(scrub_view(s, low), '\n', at - low) : NULL;
+    const char *newline = low < at ? memrchr(masker_view(s, low), '\n', at - low) : NULL;
     size_t start = newline ? (size_t)(newline - s->view.data) + 1 : low;
 
-    *line = (struct scrub_line){.start = start, .is_known = newline || !low};
+    *line = (struct masker_line){.start = start, .is_known = newline || !low};
     return start;
 }
 
-struct scrub_line scrub_line_at(const struct scrub *s, size_t at)
+struct masker_line masker_line_at(const struct masker *s, size_t at)
 {
-    struct scrub_line *line = &s->memory->line, found;
+    struct masker_line *line = &s->memory->line, found;
     size_t i = s->memory->line_to;
 
     if (!s->memory->has_line || at < i)
         i = find_start(s, at, line);
-    scrub_charge(s, at - i + 1);
+    masker_charge(s, at - i + 1);
     for (; i < at; i++)
         step(s, i, line);
     s->memory->line_to = at;

@@ -11,7 +11,7 @@
 #include "mask/internal.h"
 
 /* Block, what waits, what is looked back at, and the window of a matcher. */
-#define VIEW_MAX (4 * SCRUB_BLOCK)
+#define VIEW_MAX (4 * MASKER_BLOCK)
 
 /* What an anchor costs before its matcher has examined anything. */
 #define ANCHOR_WORK 16
@@ -24,30 +24,30 @@
 static hs_scratch_t *scratch;
 static bool has_scratch[2]; /* for secrets, for all */
 
-static const hs_database_t *database_of(const struct scrub *s)
+static const hs_database_t *database_of(const struct masker *s)
 {
-    return (const hs_database_t *)(s->options.is_aggressive ? scrub_database_all
-                                                            : scrub_database_secrets);
+    return (const hs_database_t *)(s->options.is_aggressive ? masker_database_all
+                                                            : masker_database_secrets);
 }
 
-struct scrub *scrub_new(const struct scrub_options *options)
+struct masker *masker_new(const struct masker_options *options)
 {
-    struct scrub *s = calloc(1, sizeof(*s));
+    struct masker *s = calloc(1, sizeof(*s));
 
-    assert(scrub_kind_count <= SCRUB_KINDS_MAX);
+    assert(masker_kind_count <= MASKER_KINDS_MAX);
     if (!s)
         return NULL;
     s->options = *options;
-    if (scrub_is_review(s)) {
+    if (masker_is_review(s)) {
         s->options.is_aggressive = false;
         s->options.rules = NULL;
         s->options.names = NULL;
     }
     s->lines = 1;
     buf_init(&s->view, VIEW_MAX);
-    buf_init(&s->gap_bytes, SCRUB_GAPS_MAX);
+    buf_init(&s->gap_bytes, MASKER_GAPS_MAX);
     buf_init(&s->out, SIZE_MAX / 2);
-    buf_init(&s->tail, 8 * SCRUB_TAIL);
+    buf_init(&s->tail, 8 * MASKER_TAIL);
     buf_init(&s->joined, SIZE_MAX / 2);
     s->meter = &s->work;
     s->memory = &s->remembered;
@@ -63,7 +63,7 @@ static void wipe(struct buf *b)
     buf_done(b);
 }
 
-void scrub_free(struct scrub *s)
+void masker_free(struct masker *s)
 {
     if (!s)
         return;
@@ -72,53 +72,53 @@ void scrub_free(struct scrub *s)
     buf_done(&s->out);
     buf_done(&s->tail);
     buf_done(&s->joined);
-    scrub_free(s->literal);
+    masker_free(s->literal);
     free(s->gaps);
     free(s->spans);
     free(s);
 }
 
-void scrub_use_names(struct scrub *s, struct scrub_names *names)
+void masker_use_names(struct masker *s, struct pseudonyms *names)
 {
     s->options.names = names;
     if (s->literal)
         s->literal->options.names = names;
 }
 
-uint64_t scrub_count(const struct scrub *s)
+uint64_t masker_count(const struct masker *s)
 {
     return s->count + (s->literal ? s->literal->count : 0);
 }
 
-uint64_t scrub_hidden_bytes(const struct scrub *s)
+uint64_t masker_hidden_bytes(const struct masker *s)
 {
     return s->hidden + (s->literal ? s->literal->hidden : 0);
 }
 
-uint64_t scrub_work(const struct scrub *s)
+uint64_t masker_work(const struct masker *s)
 {
     return s->work + (s->literal ? s->literal->work : 0);
 }
 
-bool scrub_is_over(const struct scrub *s)
+bool masker_is_over(const struct masker *s)
 {
     return s->was_over || (s->literal && s->literal->was_over);
 }
 
-const struct scrub_kind *scrub_kind_at(unsigned index)
+const struct masker_kind *masker_kind_at(unsigned index)
 {
-    return index < scrub_kind_count ? &scrub_kinds[index] : NULL;
+    return index < masker_kind_count ? &masker_kinds[index] : NULL;
 }
 
 /* ---- what matchers say ---- */
 
-void scrub_found(struct scrub *s, unsigned kind, size_t from, size_t start, size_t end)
+void masker_found(struct masker *s, unsigned kind, size_t from, size_t start, size_t end)
 {
     if (end <= s->emitted || start >= end || s->is_broken)
         return;
     if (s->n_spans == s->spans_size) {
         size_t size = s->spans_size ? 2 * s->spans_size : 16;
-        struct scrub_span *grown = reallocarray(s->spans, size, sizeof(*grown));
+        struct masker_span *grown = reallocarray(s->spans, size, sizeof(*grown));
 
         if (!grown) {
             s->is_broken = true;
@@ -129,12 +129,12 @@ void scrub_found(struct scrub *s, unsigned kind, size_t from, size_t start, size
     }
     if (start < s->emitted)
         start = s->emitted;
-    s->spans[s->n_spans++] = (struct scrub_span){start, end, from, kind};
+    s->spans[s->n_spans++] = (struct masker_span){start, end, from, kind};
     if (end > s->cover.end)
         s->cover = s->spans[s->n_spans - 1];
 }
 
-void scrub_wait(struct scrub *s, unsigned kind, size_t from, size_t hold)
+void masker_wait(struct masker *s, unsigned kind, size_t from, size_t hold)
 {
     if (from < s->redo)
         s->redo = from;
@@ -148,59 +148,59 @@ void scrub_wait(struct scrub *s, unsigned kind, size_t from, size_t hold)
 
 /* ---- how much work there may be ---- */
 
-static uint64_t allowance(const struct scrub *s, uint64_t for_each_byte)
+static uint64_t allowance(const struct masker *s, uint64_t for_each_byte)
 {
-    return SCRUB_WORK_START + for_each_byte * s->fed + SCRUB_WORK_FEED * s->feeds;
+    return MASKER_WORK_START + for_each_byte * s->fed + MASKER_WORK_FEED * s->feeds;
 }
 
-void scrub_check_work(struct scrub *s, size_t at)
+void masker_check_work(struct masker *s, size_t at)
 {
-    if (s->work > allowance(s, SCRUB_WORK_HARD) && s->over == SIZE_MAX)
+    if (s->work > allowance(s, MASKER_WORK_HARD) && s->over == SIZE_MAX)
         s->over = at;
 }
 
 /* May the view be looked at, or should more text come first? */
-static bool may_look(const struct scrub *s)
+static bool may_look(const struct masker *s)
 {
-    return s->is_final || s->view.len - s->emitted > SCRUB_BLOCK ||
-           s->work <= allowance(s, SCRUB_WORK_SOFT);
+    return s->is_final || s->view.len - s->emitted > MASKER_BLOCK ||
+           s->work <= allowance(s, MASKER_WORK_SOFT);
 }
 
 /* ---- one look at the view ---- */
 
 static bool is_generic(unsigned kind)
 {
-    return kind < SCRUB_KIND_VALUE && scrub_kinds[kind].flags & SCRUB_GENERIC;
+    return kind < MASKER_KIND_VALUE && masker_kinds[kind].flags & MASKER_GENERIC;
 }
 
 static int on_anchor(unsigned id, unsigned long long from, unsigned long long to, unsigned flags,
                      void *arg)
 {
-    struct scrub *s = arg;
-    size_t end = s->done + (size_t)to, start = end - scrub_programs[id].width;
+    struct masker *s = arg;
+    size_t end = s->done + (size_t)to, start = end - masker_programs[id].width;
 
     (void)from;
     (void)flags;
-    if (scrub_is_review(s) && !scrub_is_certain(id))
+    if (masker_is_review(s) && !masker_is_certain(id))
         return 0;
     /* Inside something that goes anyway, or behind what waits: it is looked at again. */
     if ((start > s->masked_start && start < s->masked_end) || start >= s->hold)
         return 0;
     if (start > s->cover.start && start < s->cover.end && is_generic(id))
         return 0;
-    scrub_charge(s, ANCHOR_WORK);
-    scrub_match(s, id, start, end);
-    scrub_check_work(s, start);
+    masker_charge(s, ANCHOR_WORK);
+    masker_match(s, id, start, end);
+    masker_check_work(s, start);
     return s->is_broken || s->pem != SIZE_MAX || s->over != SIZE_MAX;
 }
 
-static int look(struct scrub *s, struct error *err)
+static int look(struct masker *s, struct error *err)
 {
     hs_error_t r;
 
     s->n_spans = 0;
     s->hold = s->redo = s->view.len;
-    s->cover = (struct scrub_span){0};
+    s->cover = (struct masker_span){0};
     s->pem = SIZE_MAX;
     s->over = SIZE_MAX;
     memset(s->tried, 0, sizeof(s->tried));
@@ -214,15 +214,15 @@ static int look(struct scrub *s, struct error *err)
     if (r == HS_SCRATCH_IN_USE || (r != HS_SUCCESS && r != HS_SCAN_TERMINATED))
         return error_set(err, E_INTERNAL, "the masker failed (%d)", r);
     /* Of the view only what was scanned counts; where a private key begins, the scan has ended. */
-    scrub_charge(s, (s->pem != SIZE_MAX ? s->pem : s->view.len) - s->done);
+    masker_charge(s, (s->pem != SIZE_MAX ? s->pem : s->view.len) - s->done);
     if (s->pem != SIZE_MAX && s->pem < s->hold)
         s->hold = s->pem;
     if (s->options.values && s->over == SIZE_MAX)
-        scrub_values_scan(s);
+        masker_values_scan(s);
     if (s->options.rules && s->over == SIZE_MAX)
-        scrub_rules_scan(s);
+        masker_rules_scan(s);
     if (!s->is_final && s->pem == SIZE_MAX && s->over == SIZE_MAX)
-        scrub_hold_tail(s);
+        masker_hold_tail(s);
     if (s->over != SIZE_MAX && s->over < s->hold)
         s->hold = s->over;
     return s->is_broken ? error_memory(err) : 0;
@@ -230,10 +230,10 @@ static int look(struct scrub *s, struct error *err)
 
 /* ---- what comes out ---- */
 
-static int add_gaps(struct scrub *s, size_t to, bool keeps, struct error *err)
+static int add_gaps(struct masker *s, size_t to, bool keeps, struct error *err)
 {
     for (; s->gaps_out < s->n_gaps && s->gaps[s->gaps_out].at <= to; s->gaps_out++) {
-        const struct scrub_gap *gap = &s->gaps[s->gaps_out];
+        const struct masker_gap *gap = &s->gaps[s->gaps_out];
 
         if (keeps && buf_add(&s->out, s->gap_bytes.data + gap->from, gap->len, err) < 0)
             return -1;
@@ -242,7 +242,7 @@ static int add_gaps(struct scrub *s, size_t to, bool keeps, struct error *err)
 }
 
 /* The view from s->emitted on, with its gaps, those right before `to` included. */
-static int pass(struct scrub *s, size_t to, struct error *err)
+static int pass(struct masker *s, size_t to, struct error *err)
 {
     while (s->emitted < to) {
         size_t stop = to;
@@ -258,28 +258,28 @@ static int pass(struct scrub *s, size_t to, struct error *err)
     return add_gaps(s, to, true, err);
 }
 
-static void describe(const struct scrub *s, unsigned kind, struct scrub_find *find)
+static void describe(const struct masker *s, unsigned kind, struct masker_find *find)
 {
-    if (kind >= SCRUB_KIND_RULE) {
-        find->kind = scrub_rules_name(s->options.rules, kind - SCRUB_KIND_RULE);
-        find->label = scrub_rules_label(s->options.rules, kind - SCRUB_KIND_RULE);
-        find->rule = scrub_rules_pattern(s->options.rules, kind - SCRUB_KIND_RULE);
-    } else if (kind == SCRUB_KIND_OVER) {
+    if (kind >= MASKER_KIND_RULE) {
+        find->kind = masker_rules_name(s->options.rules, kind - MASKER_KIND_RULE);
+        find->label = masker_rules_label(s->options.rules, kind - MASKER_KIND_RULE);
+        find->rule = masker_rules_pattern(s->options.rules, kind - MASKER_KIND_RULE);
+    } else if (kind == MASKER_KIND_OVER) {
         find->kind = "withheld";
         find->label = "[WITHHELD]";
         find->rule = "text that takes too much work to mask";
-    } else if (kind == SCRUB_KIND_VALUE) {
+    } else if (kind == MASKER_KIND_VALUE) {
         find->kind = "registered_value";
         find->label = "[REDACTED_SECRET]";
         find->rule = "a value known to be secret";
     } else {
-        find->kind = scrub_kinds[kind].name;
-        find->label = scrub_kinds[kind].label;
-        find->rule = scrub_kinds[kind].pattern;
+        find->kind = masker_kinds[kind].name;
+        find->label = masker_kinds[kind].label;
+        find->rule = masker_kinds[kind].pattern;
     }
 }
 
-static void count_lines(struct scrub *s, size_t from, size_t to)
+static void count_lines(struct masker *s, size_t from, size_t to)
 {
     const char *at = s->view.data + from, *end = s->view.data + to;
 
@@ -294,12 +294,12 @@ static void count_lines(struct scrub *s, size_t from, size_t to)
 /* Secrets have labels and nothing else: a name is turned back. */
 static bool is_personal(unsigned kind)
 {
-    return kind < SCRUB_KIND_VALUE && scrub_kinds[kind].flags & SCRUB_AGGRESSIVE;
+    return kind < MASKER_KIND_VALUE && masker_kinds[kind].flags & MASKER_AGGRESSIVE;
 }
 
-static int mask_all(struct scrub *s, unsigned kind, size_t start, size_t end, struct error *err)
+static int mask_all(struct masker *s, unsigned kind, size_t start, size_t end, struct error *err)
 {
-    struct scrub_find find = {.len = end - start};
+    struct masker_find find = {.len = end - start};
     const char *name = NULL;
 
     count_lines(s, s->emitted, start);
@@ -307,7 +307,7 @@ static int mask_all(struct scrub *s, unsigned kind, size_t start, size_t end, st
         return -1;
     describe(s, kind, &find);
     if (s->options.names && is_personal(kind))
-        name = scrub_names_label(s->options.names, find.label, s->view.data + start, end - start);
+        name = pseudonyms_label(s->options.names, find.label, s->view.data + start, end - start);
     if (name)
         find.label = name;
     find.offset = s->view_offset + start;
@@ -327,18 +327,18 @@ static int mask_all(struct scrub *s, unsigned kind, size_t start, size_t end, st
 }
 
 /* How far bytes may be hidden from `at` on: to the next that may not, and to the next gap. */
-static size_t hidden_run(const struct scrub *s, size_t at, size_t end)
+static size_t hidden_run(const struct masker *s, size_t at, size_t end)
 {
     if (s->gaps_out < s->n_gaps && s->gaps[s->gaps_out].at > at && s->gaps[s->gaps_out].at < end)
         end = s->gaps[s->gaps_out].at;
-    while (at < end && scrub_may_hide(scrub_at(s, at)))
+    while (at < end && masker_may_hide(masker_at(s, at)))
         at++;
     return at;
 }
 
-static int mask(struct scrub *s, unsigned kind, size_t start, size_t end, struct error *err)
+static int mask(struct masker *s, unsigned kind, size_t start, size_t end, struct error *err)
 {
-    if (!scrub_is_review(s))
+    if (!masker_is_review(s))
         return mask_all(s, kind, start, end, err);
     for (size_t at = start; at < end;) {
         size_t stop;
@@ -357,7 +357,7 @@ static int mask(struct scrub *s, unsigned kind, size_t start, size_t end, struct
 
 static int compare_spans(const void *a, const void *b)
 {
-    const struct scrub_span *x = a, *y = b;
+    const struct masker_span *x = a, *y = b;
 
     if (x->start != y->start)
         return x->start < y->start ? -1 : 1;
@@ -367,16 +367,16 @@ static int compare_spans(const void *a, const void *b)
 }
 
 /* Things that overlap become one; the name that says most is kept. */
-static size_t merge_spans(struct scrub *s)
+static size_t merge_spans(struct masker *s)
 {
     size_t kept = 0;
 
     if (!s->n_spans)
         return 0;
-    scrub_charge(s, 8 * s->n_spans);
+    masker_charge(s, 8 * s->n_spans);
     qsort(s->spans, s->n_spans, sizeof(*s->spans), compare_spans);
     for (size_t i = 1; i < s->n_spans; i++) {
-        struct scrub_span *last = &s->spans[kept], *next = &s->spans[i];
+        struct masker_span *last = &s->spans[kept], *next = &s->spans[i];
 
         if (next->start >= last->end) {
             s->spans[++kept] = *next;
@@ -393,17 +393,17 @@ static size_t merge_spans(struct scrub *s)
 }
 
 /* What waits has become too long for anything but a secret. */
-static int give_up_waiting(struct scrub *s, struct error *err)
+static int give_up_waiting(struct masker *s, struct error *err)
 {
     /* A person decides: what has not proved itself is shown. */
-    if (scrub_is_review(s) && s->hold_kind != SCRUB_KIND_VALUE) {
-        count_lines(s, s->emitted, s->emitted + SCRUB_HOLD_MAX);
-        if (pass(s, s->emitted + SCRUB_HOLD_MAX, err) < 0)
+    if (masker_is_review(s) && s->hold_kind != MASKER_KIND_VALUE) {
+        count_lines(s, s->emitted, s->emitted + MASKER_HOLD_MAX);
+        if (pass(s, s->emitted + MASKER_HOLD_MAX, err) < 0)
             return -1;
         s->done = s->emitted;
         return 0;
     }
-    if (mask(s, s->hold_kind, s->emitted, s->emitted + SCRUB_HOLD_MAX, err) < 0)
+    if (mask(s, s->hold_kind, s->emitted, s->emitted + MASKER_HOLD_MAX, err) < 0)
         return -1;
     s->swallow = SWALLOW_RUN;
     s->done = s->emitted;
@@ -411,17 +411,17 @@ static int give_up_waiting(struct scrub *s, struct error *err)
 }
 
 /* Too much was done: the rest of the view and of its last line goes unseen. */
-static int withhold(struct scrub *s, struct error *err)
+static int withhold(struct masker *s, struct error *err)
 {
     s->was_over = true;
-    if (s->emitted < s->view.len && mask(s, SCRUB_KIND_OVER, s->emitted, s->view.len, err) < 0)
+    if (s->emitted < s->view.len && mask(s, MASKER_KIND_OVER, s->emitted, s->view.len, err) < 0)
         return -1;
     s->emitted = s->done = s->view.len;
     s->swallow = SWALLOW_LINE;
     return 0;
 }
 
-static int settle(struct scrub *s, struct error *err)
+static int settle(struct masker *s, struct error *err)
 {
     size_t count = merge_spans(s), limit = s->hold, i = 0;
 
@@ -437,29 +437,29 @@ static int settle(struct scrub *s, struct error *err)
     if (pass(s, limit, err) < 0)
         return -1;
     if (s->options.rules)
-        scrub_rules_settle(s);
+        masker_rules_settle(s);
     s->done = s->redo < limit ? s->redo : limit;
     /* The beginning of an anchor may stand at the end of the view. */
-    if (!s->is_final && s->done + SCRUB_ANCHOR_MAX > s->view.len + 1)
-        s->done = s->view.len < SCRUB_ANCHOR_MAX ? 0 : s->view.len + 1 - SCRUB_ANCHOR_MAX;
+    if (!s->is_final && s->done + MASKER_ANCHOR_MAX > s->view.len + 1)
+        s->done = s->view.len < MASKER_ANCHOR_MAX ? 0 : s->view.len + 1 - MASKER_ANCHOR_MAX;
     return 0;
 }
 
 /* Returns false when everything was swallowed and it may go on. */
-static bool swallow(struct scrub *s)
+static bool swallow(struct masker *s)
 {
     size_t at = s->emitted;
     bool has_ended;
 
     if (s->swallow == SWALLOW_PEM) {
-        has_ended = scrub_swallow_pem(s);
+        has_ended = masker_swallow_pem(s);
     } else {
         while (at < s->view.len &&
                (s->swallow == SWALLOW_LINE
-                    ? scrub_at(s, at) != '\n'
-                    : !scrub_is_space(scrub_at(s, at)) && !strchr("\"'`<>;&|()", scrub_at(s, at))))
+                    ? masker_at(s, at) != '\n'
+                    : !masker_is_space(masker_at(s, at)) && !strchr("\"'`<>;&|()", masker_at(s, at))))
             at++;
-        scrub_charge(s, at - s->emitted);
+        masker_charge(s, at - s->emitted);
         has_ended = at < s->view.len;
         s->emitted = at;
     }
@@ -474,16 +474,16 @@ static bool swallow(struct scrub *s)
 }
 
 /* Forgets what nobody looks back at any more. */
-static void compact(struct scrub *s)
+static void compact(struct masker *s)
 {
     size_t low = s->done < s->emitted ? s->done : s->emitted, drop, kept = 0;
 
     if (s->options.rules && s->rules_done < low)
         low = s->rules_done;
-    drop = low > SCRUB_LOOK_BACK ? low - SCRUB_LOOK_BACK : 0;
-    if (drop < SCRUB_LOOK_BACK && s->gaps_out < GAPS_OUT_MAX && s->gap_bytes.len < SCRUB_BLOCK)
+    drop = low > MASKER_LOOK_BACK ? low - MASKER_LOOK_BACK : 0;
+    if (drop < MASKER_LOOK_BACK && s->gaps_out < GAPS_OUT_MAX && s->gap_bytes.len < MASKER_BLOCK)
         return;
-    scrub_charge(s, (s->view.len - drop) / 16 + s->n_gaps); /* moving is cheaper than looking */
+    masker_charge(s, (s->view.len - drop) / 16 + s->n_gaps); /* moving is cheaper than looking */
     buf_consume(&s->view, drop);
     s->view_offset += drop;
     s->emitted -= drop;
@@ -493,7 +493,7 @@ static void compact(struct scrub *s)
     s->rules_done -= s->rules_done < drop ? s->rules_done : drop;
     /* Gaps that came out are remembered by their place, once, as long as it is in the view. */
     for (size_t i = 0; i < s->n_gaps; i++) {
-        struct scrub_gap gap = s->gaps[i];
+        struct masker_gap gap = s->gaps[i];
 
         if (i < s->gaps_out && (gap.at < drop || (kept && s->gaps[kept - 1].at == gap.at - drop)))
             continue;
@@ -513,11 +513,11 @@ static void compact(struct scrub *s)
     }
 }
 
-static int process(struct scrub *s, struct error *err)
+static int process(struct masker *s, struct error *err)
 {
     if (!may_look(s))
         return 0;
-    scrub_forget(s); /* the view is another one, and stays as it is until it is made smaller */
+    masker_forget(s); /* the view is another one, and stays as it is until it is made smaller */
     for (;;) {
         if (s->swallow != SWALLOW_NONE && !swallow(s))
             break;
@@ -541,7 +541,7 @@ static int process(struct scrub *s, struct error *err)
             continue;
         }
         if (s->pem == SIZE_MAX && s->hold < s->view.len && s->emitted <= s->hold &&
-            s->view.len - s->emitted > SCRUB_HOLD_MAX) {
+            s->view.len - s->emitted > MASKER_HOLD_MAX) {
             if (give_up_waiting(s, err) < 0)
                 return -1;
             continue;
@@ -554,7 +554,7 @@ static int process(struct scrub *s, struct error *err)
 
 /* ---- the stream ---- */
 
-static int fail(struct scrub *s, struct clean_text *ret_text, struct error *err)
+static int fail(struct masker *s, struct clean_text *ret_text, struct error *err)
 {
     s->is_broken = true;
     *ret_text = clean_literal("");
@@ -563,20 +563,20 @@ static int fail(struct scrub *s, struct clean_text *ret_text, struct error *err)
     return -1;
 }
 
-static int feed(struct scrub *s, const unsigned char *data, size_t len, struct error *err)
+static int feed(struct masker *s, const unsigned char *data, size_t len, struct error *err)
 {
     while (len && !s->is_broken) {
-        size_t most = s->options.between ? SCRUB_PIECE : SCRUB_BLOCK;
+        size_t most = s->options.between ? MASKER_PIECE : MASKER_BLOCK;
         size_t n = len < most ? len : most, part;
 
         /* What can come out before the first string of a terminal comes out before it, and is read
          * once: as it would be if the stream were cut there. */
-        part = s->has_strings || s->is_literal ? n : scrub_plain_part(data, n);
+        part = s->has_strings || s->is_literal ? n : masker_plain_part(data, n);
         n = part ? part : n;
         s->fed += n;
         s->feeds++;
-        scrub_charge(s, n);
-        if (scrub_view_add(s, data, n, err) < 0 || process(s, err) < 0)
+        masker_charge(s, n);
+        if (masker_view_add(s, data, n, err) < 0 || process(s, err) < 0)
             return -1;
         if (!s->has_strings)
             s->plain_out = s->out.len;
@@ -588,16 +588,16 @@ static int feed(struct scrub *s, const unsigned char *data, size_t len, struct e
     return s->is_broken ? -1 : 0;
 }
 
-int scrub_feed(struct scrub *s, const void *data, size_t len, struct clean_text *ret_text,
+int masker_feed(struct masker *s, const void *data, size_t len, struct clean_text *ret_text,
                struct error *err)
 {
     buf_clear(&s->out);
-    if (feed(s, data, len, err) < 0 || scrub_literal_read(s, false, ret_text, err) < 0)
+    if (feed(s, data, len, err) < 0 || masker_literal_read(s, false, ret_text, err) < 0)
         return fail(s, ret_text, err);
     return 0;
 }
 
-static void restart(struct scrub *s)
+static void restart(struct masker *s)
 {
     buf_clear(&s->view);
     buf_clear(&s->gap_bytes);
@@ -610,9 +610,9 @@ static void restart(struct scrub *s)
     s->is_final = false;
 }
 
-static int finish(struct scrub *s, struct error *err)
+static int finish(struct masker *s, struct error *err)
 {
-    if (s->is_broken || scrub_view_finish(s, err) < 0)
+    if (s->is_broken || masker_view_finish(s, err) < 0)
         return -1;
     s->is_final = true;
     if (s->view.len && process(s, err) < 0)
@@ -623,20 +623,20 @@ static int finish(struct scrub *s, struct error *err)
     return 0;
 }
 
-int scrub_finish(struct scrub *s, struct clean_text *ret_text, struct error *err)
+int masker_finish(struct masker *s, struct clean_text *ret_text, struct error *err)
 {
     buf_clear(&s->out);
-    if (finish(s, err) < 0 || scrub_literal_read(s, true, ret_text, err) < 0)
+    if (finish(s, err) < 0 || masker_literal_read(s, true, ret_text, err) < 0)
         return fail(s, ret_text, err);
     return 0;
 }
 
-int scrub_text(struct scrub *s, const void *data, size_t len, struct clean_text *ret_text,
+int masker_text(struct masker *s, const void *data, size_t len, struct clean_text *ret_text,
                struct error *err)
 {
     buf_clear(&s->out);
     if (feed(s, data, len, err) < 0 || finish(s, err) < 0 ||
-        scrub_literal_read(s, true, ret_text, err) < 0)
+        masker_literal_read(s, true, ret_text, err) < 0)
         return fail(s, ret_text, err);
     return 0;
 }

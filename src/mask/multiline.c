@@ -9,7 +9,7 @@
 struct block {
     unsigned kind;
     size_t from; /* the anchor */
-    enum scrub_name what;
+    enum masker_name what;
     bool is_secret; /* a line was */
 };
 
@@ -18,56 +18,56 @@ static bool is_blank(unsigned char c)
     return c == ' ' || c == '\t' || c == '\r';
 }
 
-static bool has_blank(const struct scrub *s, size_t start, size_t end)
+static bool has_blank(const struct masker *s, size_t start, size_t end)
 {
     for (size_t i = start; i < end; i++)
-        if (is_blank(scrub_at(s, i)))
+        if (is_blank(masker_at(s, i)))
             return true;
     return false;
 }
 
-static void judge_line(struct scrub *s, struct block *block, size_t start, size_t end)
+static void judge_line(struct masker *s, struct block *block, size_t start, size_t end)
 {
-    struct scrub_value value = {.is_quoted = true};
+    struct masker_value value = {.is_quoted = true};
 
-    while (start < end && is_blank(scrub_at(s, start)))
+    while (start < end && is_blank(masker_at(s, start)))
         start++;
-    while (end > start && is_blank(scrub_at(s, end - 1)))
+    while (end > start && is_blank(masker_at(s, end - 1)))
         end--;
-    scrub_charge(s, end - start);
+    masker_charge(s, end - start);
     if (start == end || (has_blank(s, start, end) && block->what != NAME_PHRASE))
         return;
     value.start = start;
     value.end = end;
     if (!block->is_secret)
-        block->is_secret = scrub_is_secret_value(s, block->what, &value);
+        block->is_secret = masker_is_secret_value(s, block->what, &value);
     if (block->is_secret)
-        scrub_found(s, block->kind, block->from, start, end);
+        masker_found(s, block->kind, block->from, start, end);
 }
 
 /* The end of the line at `at`, which is s->block_to; SIZE_MAX: it is too long, or not there yet,
  * and the matcher waits.
  */
-static size_t line_end(struct scrub *s, const struct block *block, size_t at)
+static size_t line_end(struct masker *s, const struct block *block, size_t at)
 {
     size_t most = s->view.len - at < BLOCK_MAX ? s->view.len - at : BLOCK_MAX;
-    const char *newline = memchr(scrub_view(s, at), '\n', most);
+    const char *newline = memchr(masker_view(s, at), '\n', most);
 
-    scrub_charge(s, newline ? (size_t)(newline - s->view.data) - at : most);
+    masker_charge(s, newline ? (size_t)(newline - s->view.data) - at : most);
     if (newline)
         return (size_t)(newline - s->view.data);
     s->block_to += most;
     if (most == BLOCK_MAX)
         return SIZE_MAX;
     if (!s->is_final) {
-        scrub_wait(s, block->kind, block->from, at);
+        masker_wait(s, block->kind, block->from, at);
         return SIZE_MAX;
     }
     return s->view.len;
 }
 
 /* Not in a value that is read from its beginning. */
-static bool begins(struct scrub *s, size_t from)
+static bool begins(struct masker *s, size_t from)
 {
     uint64_t place = s->view_offset + from;
 
@@ -79,7 +79,7 @@ static bool begins(struct scrub *s, size_t from)
 
 /* ---- strings ---- */
 
-void scrub_found_lines(struct scrub *s, unsigned kind, size_t from, enum scrub_name what,
+void masker_found_lines(struct masker *s, unsigned kind, size_t from, enum masker_name what,
                        size_t start, size_t end)
 {
     struct block block = {.kind = kind, .from = from, .what = what};
@@ -87,7 +87,7 @@ void scrub_found_lines(struct scrub *s, unsigned kind, size_t from, enum scrub_n
     /* A second time, if one is secret: for those before it. */
     for (unsigned pass = 0; pass < 2 && (!pass || block.is_secret); pass++)
         for (size_t at = start; at < end;) {
-            const char *newline = memchr(scrub_view(s, at), '\n', end - at);
+            const char *newline = memchr(masker_view(s, at), '\n', end - at);
             size_t stop = newline ? (size_t)(newline - s->view.data) : end;
 
             judge_line(s, &block, at, stop);
@@ -96,17 +96,17 @@ void scrub_found_lines(struct scrub *s, unsigned kind, size_t from, enum scrub_n
 }
 
 /* Is this line of three quotes in a row, and where? */
-static size_t find_three(const struct scrub *s, size_t at, size_t end, unsigned char quote)
+static size_t find_three(const struct masker *s, size_t at, size_t end, unsigned char quote)
 {
     for (; at + 3 <= end; at++)
-        if (scrub_at(s, at) == quote && scrub_at(s, at + 1) == quote &&
-            scrub_at(s, at + 2) == quote)
+        if (masker_at(s, at) == quote && masker_at(s, at + 1) == quote &&
+            masker_at(s, at + 2) == quote)
             return at;
     return SIZE_MAX;
 }
 
-void scrub_read_triple(struct scrub *s, unsigned kind, size_t from, enum scrub_name what,
-                       const struct scrub_value *value)
+void masker_read_triple(struct masker *s, unsigned kind, size_t from, enum masker_name what,
+                       const struct masker_value *value)
 {
     struct block block = {.kind = kind, .from = from, .what = what};
     size_t begin = value->run->end, at = begin;
@@ -130,18 +130,18 @@ void scrub_read_triple(struct scrub *s, unsigned kind, size_t from, enum scrub_n
     }
 }
 
-enum scrub_read scrub_find_closing(const struct scrub *s, size_t at, unsigned char quote,
+enum masker_read masker_find_closing(const struct masker *s, size_t at, unsigned char quote,
                                    size_t *ret_end)
 {
     size_t begin = at, slashes = 0;
     bool has_text = false, had_blank = false;
 
     for (; at < s->view.len && at - begin < BLOCK_MAX; at++) {
-        unsigned char c = scrub_at(s, at);
+        unsigned char c = masker_at(s, at);
 
         if (c == quote && slashes % 2 == 0) {
             *ret_end = at;
-            scrub_charge(s, at - begin);
+            masker_charge(s, at - begin);
             return READ_VALUE;
         }
         slashes = c == '\\' ? slashes + 1 : 0;
@@ -150,39 +150,39 @@ enum scrub_read scrub_find_closing(const struct scrub *s, size_t at, unsigned ch
         } else if (is_blank(c)) {
             had_blank = has_text;
         } else if (had_blank) {
-            scrub_charge(s, at - begin);
+            masker_charge(s, at - begin);
             return READ_NONE; /* prose, or code */
         } else {
             has_text = true;
         }
     }
-    scrub_charge(s, at - begin);
-    return at - begin < BLOCK_MAX && scrub_is_open(s, at) ? READ_MORE : READ_NONE;
+    masker_charge(s, at - begin);
+    return at - begin < BLOCK_MAX && masker_is_open(s, at) ? READ_MORE : READ_NONE;
 }
 
 /* ---- YAML ---- */
 
-enum scrub_read scrub_begins_block(const struct scrub *s, size_t at, size_t *ret_lines)
+enum masker_read masker_begins_block(const struct masker *s, size_t at, size_t *ret_lines)
 {
     size_t begin = at;
 
-    if (at >= s->view.len || !scrub_at(s, at) || !strchr("|>", scrub_at(s, at)))
+    if (at >= s->view.len || !masker_at(s, at) || !strchr("|>", masker_at(s, at)))
         return READ_NONE;
     at++;
     while (at < s->view.len && at - begin < 3 &&
-           (scrub_is_digit(scrub_at(s, at)) || strchr("+-", scrub_at(s, at))))
+           (masker_is_digit(masker_at(s, at)) || strchr("+-", masker_at(s, at))))
         at++;
-    while (at < s->view.len && at - begin < 16 && is_blank(scrub_at(s, at)))
+    while (at < s->view.len && at - begin < 16 && is_blank(masker_at(s, at)))
         at++;
-    if (scrub_is_open(s, at))
+    if (masker_is_open(s, at))
         return READ_MORE;
-    if (at >= s->view.len || scrub_at(s, at) != '\n')
+    if (at >= s->view.len || masker_at(s, at) != '\n')
         return READ_NONE;
     *ret_lines = at + 1;
     return READ_VALUE;
 }
 
-void scrub_read_block(struct scrub *s, unsigned kind, size_t from, enum scrub_name what, size_t at,
+void masker_read_block(struct masker *s, unsigned kind, size_t from, enum masker_name what, size_t at,
                       size_t column)
 {
     struct block block = {.kind = kind, .from = from, .what = what};
@@ -193,12 +193,12 @@ void scrub_read_block(struct scrub *s, unsigned kind, size_t from, enum scrub_na
     while (at < s->view.len + 1 && at - begin < BLOCK_MAX) {
         size_t text = at, end;
 
-        while (text < s->view.len && scrub_at(s, text) == ' ' && text - at <= column)
+        while (text < s->view.len && masker_at(s, text) == ' ' && text - at <= column)
             text++;
         s->block_to = s->view_offset + at;
         /* A line that is not indented ends it, and need not be whole. */
-        if (text < s->view.len && text - at <= column && scrub_at(s, text) != '\n' &&
-            scrub_at(s, text) != '\r')
+        if (text < s->view.len && text - at <= column && masker_at(s, text) != '\n' &&
+            masker_at(s, text) != '\r')
             return;
         end = line_end(s, &block, at);
         if (end == SIZE_MAX)

@@ -12,7 +12,7 @@
 #include "base/toml.h"
 
 struct source {
-    struct scrub_own *own;
+    struct operator_rules *own;
     const char *path;
     json_t *lines;
 };
@@ -34,20 +34,20 @@ static int unknown(const struct source *source, const char *where, const char *k
     return nearest ? error_hint(err, "did you mean `%s`?", nearest) : -1;
 }
 
-int scrub_own_add(struct scrub_own *own, const char *value, size_t len, struct error *err)
+int operator_rules_add(struct operator_rules *own, const char *value, size_t len, struct error *err)
 {
     if (!own->values)
-        own->values = scrub_values_new();
+        own->values = masker_values_new();
     if (!own->values)
         return error_memory(err);
-    return scrub_values_add(own->values, value, len, err);
+    return masker_values_add(own->values, value, len, err);
 }
 
 /* Never the value itself: it would stand in a message. */
 static int add_value(const struct source *source, const char *where, const char *value, size_t len,
                      struct error *err)
 {
-    if (scrub_own_add(source->own, value, len, err) == 0)
+    if (operator_rules_add(source->own, value, len, err) == 0)
         return 0;
     return error_wrap(err, "%s:%d: `%s`", source->path, toml_line(source->lines, where), where);
 }
@@ -87,7 +87,7 @@ static int read_secrets(const struct source *source, json_t *table, struct error
     return 0;
 }
 
-const char *scrub_own_secret(const struct scrub_own *own, const char *name, size_t len)
+const char *operator_rules_secret(const struct operator_rules *own, const char *name, size_t len)
 {
     cleanup_free char *copy = strndup(name, len);
 
@@ -161,7 +161,7 @@ static int read_rule(const struct source *source, const char *name, json_t *tabl
     }
     if (!json_is_object(table) || !texts[0])
         return wrong(source, rule, "a table with `pattern` and, where wanted, `context`", err);
-    if (scrub_rules_add(source->own->rules, name, texts[0], texts[1], err) < 0)
+    if (masker_rules_add(source->own->rules, name, texts[0], texts[1], err) < 0)
         return error_wrap(err, "%s:%d", source->path, toml_line(source->lines, rule));
     return 0;
 }
@@ -173,7 +173,7 @@ static int read_rules(const struct source *source, json_t *tables, struct error 
 
     if (!json_is_object(tables))
         return wrong(source, "rules", "tables of the form [rules.NAME]", err);
-    source->own->rules = scrub_rules_new();
+    source->own->rules = masker_rules_new();
     if (!source->own->rules)
         return error_memory(err);
     json_object_foreach(tables, name, table)
@@ -195,7 +195,7 @@ static int check_mode(const char *path, const json_t *tree, struct error *err)
     return error_hint(err, "chmod 600 %s", path);
 }
 
-int scrub_own_load(struct scrub_own *own, const char *path, struct error *err)
+int operator_rules_load(struct operator_rules *own, const char *path, struct error *err)
 {
     static const char *const known[] = {"values", "variables", "secrets", "rules"};
     cleanup_json json_t *tree = NULL;
@@ -225,10 +225,10 @@ int scrub_own_load(struct scrub_own *own, const char *path, struct error *err)
     return 0;
 }
 
-void scrub_own_done(struct scrub_own *own)
+void operator_rules_done(struct operator_rules *own)
 {
-    scrub_rules_free(own->rules);
-    scrub_values_free(own->values);
+    masker_rules_free(own->rules);
+    masker_values_free(own->values);
     json_decref(own->secrets);
-    *own = (struct scrub_own){0};
+    *own = (struct operator_rules){0};
 }

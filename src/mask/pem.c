@@ -9,18 +9,18 @@
 /* A shorter line without a digit or a capital is a word that follows a key that was cut off. */
 #define RUN_MIN 16
 
-void scrub_match_pem(struct scrub *s, unsigned kind, size_t from, size_t to)
+void masker_match_pem(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     size_t at = to;
 
-    if (scrub_at(s, from) == 'P') { /* Private-Lines: 14, of PuTTY: the key is what follows */
-        while (at < s->view.len && at - to < 8 && scrub_at(s, at) != '\n')
+    if (masker_at(s, from) == 'P') { /* Private-Lines: 14, of PuTTY: the key is what follows */
+        while (at < s->view.len && at - to < 8 && masker_at(s, at) != '\n')
             at++;
-        if (scrub_is_open(s, at + 1)) {
-            scrub_wait(s, kind, from, s->view.len);
-        } else if (at + 1 < s->view.len && scrub_at(s, at) == '\n') {
-            if (scrub_is_review(s)) {
-                scrub_review_pem(s, kind, from, at + 1);
+        if (masker_is_open(s, at + 1)) {
+            masker_wait(s, kind, from, s->view.len);
+        } else if (at + 1 < s->view.len && masker_at(s, at) == '\n') {
+            if (masker_is_review(s)) {
+                masker_review_pem(s, kind, from, at + 1);
                 return;
             }
             s->pem = at + 1;
@@ -30,20 +30,20 @@ void scrub_match_pem(struct scrub *s, unsigned kind, size_t from, size_t to)
         return;
     }
     while (at < s->view.len && at - to < HEADER_MAX &&
-           (scrub_at(s, at) == ' ' || scrub_is_digit(scrub_at(s, at)) ||
-            (scrub_at(s, at) >= 'A' && scrub_at(s, at) <= 'Z')))
+           (masker_at(s, at) == ' ' || masker_is_digit(masker_at(s, at)) ||
+            (masker_at(s, at) >= 'A' && masker_at(s, at) <= 'Z')))
         at++;
-    scrub_charge(s, at - to);
+    masker_charge(s, at - to);
     /* The dashes behind it, and one byte more: the line is then known to its end. */
-    if (scrub_is_open(s, at + 5)) {
-        scrub_wait(s, kind, from, from);
+    if (masker_is_open(s, at + 5)) {
+        masker_wait(s, kind, from, from);
         return;
     }
-    if (at >= s->view.len || scrub_at(s, at) != '-' ||
-        !memmem(scrub_view(s, to), at - to, "PRIVATE KEY", 11))
+    if (at >= s->view.len || masker_at(s, at) != '-' ||
+        !memmem(masker_view(s, to), at - to, "PRIVATE KEY", 11))
         return;
-    if (scrub_is_review(s)) {
-        scrub_review_pem(s, kind, from, at);
+    if (masker_is_review(s)) {
+        masker_review_pem(s, kind, from, at);
         return;
     }
     s->pem = from > s->emitted ? from : s->emitted;
@@ -51,11 +51,11 @@ void scrub_match_pem(struct scrub *s, unsigned kind, size_t from, size_t to)
     s->pem_has_begun = false;
 }
 
-size_t scrub_segment_end(const struct scrub *s, size_t at, size_t *ret_next)
+size_t masker_segment_end(const struct masker *s, size_t at, size_t *ret_next)
 {
-    size_t end = scrub_run_end(s, RUN_SEGMENT, at)->end, next = end;
+    size_t end = masker_run_end(s, RUN_SEGMENT, at)->end, next = end;
 
-    while (next < s->view.len && scrub_at(s, next) == '\\')
+    while (next < s->view.len && masker_at(s, next) == '\\')
         next++;
     *ret_next = next < s->view.len ? next + 1 : next;
     return end;
@@ -63,7 +63,7 @@ size_t scrub_segment_end(const struct scrub *s, size_t at, size_t *ret_next)
 
 static bool is_run_char(unsigned char c)
 {
-    return scrub_is_alnum(c) || c == '+' || c == '/' || c == '=';
+    return masker_is_alnum(c) || c == '+' || c == '/' || c == '=';
 }
 
 static bool is_field(const char *text, size_t len)
@@ -103,43 +103,43 @@ static size_t key_part(const char *text, size_t len)
 }
 
 /* Skips the rest of the BEGIN line. */
-static size_t skip_begin(const struct scrub *s, size_t at)
+static size_t skip_begin(const struct masker *s, size_t at)
 {
-    while (at < s->view.len && scrub_at(s, at) == '-')
+    while (at < s->view.len && masker_at(s, at) == '-')
         at++;
-    while (at < s->view.len && scrub_at(s, at) != '-')
+    while (at < s->view.len && masker_at(s, at) != '-')
         at++;
-    for (size_t n = 0; n < 5 && at < s->view.len && scrub_at(s, at) == '-'; n++)
+    for (size_t n = 0; n < 5 && at < s->view.len && masker_at(s, at) == '-'; n++)
         at++;
     return at;
 }
 
 /* The END line stands in this segment: just behind it; 0: it does not; SIZE_MAX: more must come. */
-static size_t find_end(const struct scrub *s, size_t at, size_t end, bool is_open)
+static size_t find_end(const struct masker *s, size_t at, size_t end, bool is_open)
 {
-    size_t found = scrub_run_end(s, RUN_KEY, at)->end;
+    size_t found = masker_run_end(s, RUN_KEY, at)->end;
     const char *close;
 
     if (found + 8 > end)
         return 0;
     found += 8;
-    close = memmem(scrub_view(s, found), end - found, "-----", 5);
+    close = memmem(masker_view(s, found), end - found, "-----", 5);
     if (!close)
         return is_open ? SIZE_MAX : end;
     return (size_t)(close - s->view.data) + 5;
 }
 
-bool scrub_swallow_pem(struct scrub *s)
+bool masker_swallow_pem(struct masker *s)
 {
     if (!s->pem_has_begun) {
         size_t begin = s->emitted;
 
         s->emitted = skip_begin(s, s->emitted);
-        scrub_charge(s, s->emitted - begin);
+        masker_charge(s, s->emitted - begin);
         s->pem_has_begun = true;
     }
     while (s->emitted < s->view.len) {
-        size_t at = s->emitted, next, end = scrub_segment_end(s, at, &next), part, stop;
+        size_t at = s->emitted, next, end = masker_segment_end(s, at, &next), part, stop;
         bool is_open = end == s->view.len && !s->is_final && end - at < SEGMENT_MAX;
 
         stop = find_end(s, at, end, is_open);
@@ -149,8 +149,8 @@ bool scrub_swallow_pem(struct scrub *s)
         }
         if (is_open)
             return false;
-        part = key_part(scrub_view(s, at), end - at);
-        scrub_charge(s, 2 * part + 1);
+        part = key_part(masker_view(s, at), end - at);
+        masker_charge(s, 2 * part + 1);
         if (part < end - at) {
             s->emitted = at + part;
             return true;

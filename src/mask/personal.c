@@ -4,14 +4,14 @@
 
 #include "mask/internal.h"
 
-static bool is_digit_at(const struct scrub *s, size_t at)
+static bool is_digit_at(const struct masker *s, size_t at)
 {
-    return at < s->view.len && scrub_is_digit(scrub_at(s, at));
+    return at < s->view.len && masker_is_digit(masker_at(s, at));
 }
 
-static unsigned char before(const struct scrub *s, size_t at)
+static unsigned char before(const struct masker *s, size_t at)
 {
-    return at ? scrub_at(s, at - 1) : ' ';
+    return at ? masker_at(s, at - 1) : ' ';
 }
 
 /* ---- email ---- */
@@ -41,41 +41,41 @@ static bool is_plausible_domain(const char *text, size_t len)
     return !strstr(files, top);
 }
 
-static bool is_in_url(const struct scrub *s, size_t at)
+static bool is_in_url(const struct masker *s, size_t at)
 {
     size_t i = at;
 
-    while (i && at - i < 80 && !scrub_is_space(scrub_at(s, i - 1)))
+    while (i && at - i < 80 && !masker_is_space(masker_at(s, i - 1)))
         i--;
-    scrub_charge(s, at - i);
-    return memmem(scrub_view(s, i), at - i, "://", 3) != NULL;
+    masker_charge(s, at - i);
+    return memmem(masker_view(s, i), at - i, "://", 3) != NULL;
 }
 
-static void match_email(struct scrub *s, unsigned kind, size_t from)
+static void match_email(struct masker *s, unsigned kind, size_t from)
 {
-    size_t start = scrub_left(s, kind, from), end = from + 1;
+    size_t start = masker_left(s, kind, from), end = from + 1;
 
     if (start == SIZE_MAX)
         return;
-    while (start < from && strchr(".'-%", scrub_at(s, start)))
+    while (start < from && strchr(".'-%", masker_at(s, start)))
         start++;
     while (end < s->view.len && end - from < 255 &&
-           (scrub_is_alnum(scrub_at(s, end)) || strchr(".-", scrub_at(s, end))))
+           (masker_is_alnum(masker_at(s, end)) || strchr(".-", masker_at(s, end))))
         end++;
-    scrub_charge(s, end - from);
-    if (scrub_is_open(s, end)) {
-        scrub_wait(s, kind, from, start);
+    masker_charge(s, end - from);
+    if (masker_is_open(s, end)) {
+        masker_wait(s, kind, from, start);
         return;
     }
-    while (end > from && strchr(".-", scrub_at(s, end - 1)))
+    while (end > from && strchr(".-", masker_at(s, end - 1)))
         end--;
     if (start == from || end <= from || is_in_url(s, start) ||
-        !is_plausible_domain(scrub_view(s, from + 1), end - from - 1))
+        !is_plausible_domain(masker_view(s, from + 1), end - from - 1))
         return;
     /* git@host:path names no person */
-    if (from - start == 3 && memcmp(scrub_view(s, start), "git", 3) == 0)
+    if (from - start == 3 && memcmp(masker_view(s, start), "git", 3) == 0)
         return;
-    scrub_found(s, kind, from, start, end);
+    masker_found(s, kind, from, start, end);
 }
 
 /* ---- phone ---- */
@@ -86,15 +86,15 @@ struct number {
 };
 
 /* Digits in groups, with one blank, dot, hyphen or a pair of parentheses between them. */
-static void read_number(const struct scrub *s, size_t at, struct number *n)
+static void read_number(const struct masker *s, size_t at, struct number *n)
 {
     bool is_in_group = false;
 
     *n = (struct number){.end = at};
     for (; at < s->view.len && n->digits < 20; at++) {
-        unsigned char c = scrub_at(s, at);
+        unsigned char c = masker_at(s, at);
 
-        if (scrub_is_digit(c)) {
+        if (masker_is_digit(c)) {
             n->groups += !is_in_group;
             n->digits++;
             n->end = at + 1;
@@ -103,7 +103,7 @@ static void read_number(const struct scrub *s, size_t at, struct number *n)
         }
         /* One sign, or one and a parenthesis. */
         if (!strchr(" .-()/", c) || at - n->end >= 2 ||
-            (at > n->end && !strchr("()", c) && !strchr("()", scrub_at(s, at - 1))))
+            (at > n->end && !strchr("()", c) && !strchr("()", masker_at(s, at - 1))))
             break;
         is_in_group = false;
     }
@@ -111,18 +111,18 @@ static void read_number(const struct scrub *s, size_t at, struct number *n)
         n->end = at;
 }
 
-static bool has_phone_word(const struct scrub *s, size_t at)
+static bool has_phone_word(const struct masker *s, size_t at)
 {
     static const char *const words[] = {"phone", "tel",  "call",    "mobile",
                                         "cell",  "fax",  "contact", "whatsapp",
                                         "sms",   "dial", "reach",   "hotline"};
     size_t low = at > 48 ? at - 48 : 0;
 
-    scrub_charge(s, 2 * (at - low));
+    masker_charge(s, 2 * (at - low));
 
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
         for (size_t j = low, len = strlen(words[i]); j + len <= at; j++)
-            if (strncasecmp(scrub_view(s, j), words[i], len) == 0)
+            if (strncasecmp(masker_view(s, j), words[i], len) == 0)
                 return true;
     return false;
 }
@@ -141,34 +141,34 @@ static bool is_float(const char *text, size_t len)
            !memchr(text, ' ', len) && !memchr(text, '-', len);
 }
 
-static void match_phone(struct scrub *s, unsigned kind, size_t from)
+static void match_phone(struct masker *s, unsigned kind, size_t from)
 {
-    unsigned char first = scrub_at(s, from), prev = before(s, from);
+    unsigned char first = masker_at(s, from), prev = before(s, from);
     struct number n;
 
-    if (scrub_is_alnum(prev) || strchr("+-._/)]", prev))
+    if (masker_is_alnum(prev) || strchr("+-._/)]", prev))
         return;
     read_number(s, from + (first == '+'), &n);
-    scrub_charge(s, n.end - from + 1);
-    if (scrub_is_open(s, n.end) || (n.end == s->view.len && !s->is_final)) {
-        scrub_wait(s, kind, from, from);
+    masker_charge(s, n.end - from + 1);
+    if (masker_is_open(s, n.end) || (n.end == s->view.len && !s->is_final)) {
+        masker_wait(s, kind, from, from);
         return;
     }
-    while (n.end > from && !scrub_is_digit(scrub_at(s, n.end - 1)))
+    while (n.end > from && !masker_is_digit(masker_at(s, n.end - 1)))
         n.end--;
     if (!n.digits)
         return;
     if (n.end < s->view.len &&
-        (scrub_is_alnum(scrub_at(s, n.end)) || strchr("_:", scrub_at(s, n.end))))
+        (masker_is_alnum(masker_at(s, n.end)) || strchr("_:", masker_at(s, n.end))))
         return;
-    if (first == '+' && is_float(scrub_view(s, from + 1), n.end - from - 1))
+    if (first == '+' && is_float(masker_view(s, from + 1), n.end - from - 1))
         return;
     if (first == '+'   ? n.digits < 8 || n.digits > 15
         : first == '(' ? n.digits != 10
                        : n.digits < 9 || n.digits > 12 || n.groups < 2 ||
-                             !has_phone_word(s, from) || is_date(scrub_view(s, from), n.end - from))
+                             !has_phone_word(s, from) || is_date(masker_view(s, from), n.end - from))
         return;
-    scrub_found(s, kind, from, from, n.end);
+    masker_found(s, kind, from, from, n.end);
 }
 
 /* ---- social security numbers and cards ---- */
@@ -179,20 +179,20 @@ static bool is_ssn(const char *t)
            memcmp(t + 4, "00", 2) != 0 && memcmp(t + 7, "0000", 4) != 0;
 }
 
-static void match_ssn(struct scrub *s, unsigned kind, size_t from)
+static void match_ssn(struct masker *s, unsigned kind, size_t from)
 {
     unsigned char prev = before(s, from), next;
 
-    if (scrub_is_alnum(prev) || strchr("-._", prev))
+    if (masker_is_alnum(prev) || strchr("-._", prev))
         return;
-    if (scrub_is_open(s, from + 11)) {
-        scrub_wait(s, kind, from, from);
+    if (masker_is_open(s, from + 11)) {
+        masker_wait(s, kind, from, from);
         return;
     }
-    next = from + 11 < s->view.len ? scrub_at(s, from + 11) : ' ';
-    if (scrub_is_alnum(next) || strchr("-_", next) || !is_ssn(scrub_view(s, from)))
+    next = from + 11 < s->view.len ? masker_at(s, from + 11) : ' ';
+    if (masker_is_alnum(next) || strchr("-_", next) || !is_ssn(masker_view(s, from)))
         return;
-    scrub_found(s, kind, from, from, from + 11);
+    masker_found(s, kind, from, from, from + 11);
 }
 
 static bool is_issued(const char *d, size_t len)
@@ -214,15 +214,15 @@ static bool is_issued(const char *d, size_t len)
 }
 
 /* The digits of a card with at most one kind of separator, in groups as on cards. */
-static size_t read_card(const struct scrub *s, size_t from, char digits[20], size_t *ret_len)
+static size_t read_card(const struct masker *s, size_t from, char digits[20], size_t *ret_len)
 {
     size_t at = from, n = 0, group = 0, groups = 0;
     unsigned char sign = 0;
 
     for (; at < s->view.len && n < 20; at++) {
-        unsigned char c = scrub_at(s, at);
+        unsigned char c = masker_at(s, at);
 
-        if (scrub_is_digit(c)) {
+        if (masker_is_digit(c)) {
             digits[n++] = (char)c;
             group++;
             continue;
@@ -239,25 +239,25 @@ static size_t read_card(const struct scrub *s, size_t from, char digits[20], siz
     return at;
 }
 
-static void match_card(struct scrub *s, unsigned kind, size_t from)
+static void match_card(struct masker *s, unsigned kind, size_t from)
 {
     char digits[20];
     size_t len, end;
     unsigned char prev = before(s, from);
 
-    if (scrub_is_alnum(prev) || strchr("-._", prev))
+    if (masker_is_alnum(prev) || strchr("-._", prev))
         return;
     end = read_card(s, from, digits, &len);
-    scrub_charge(s, end - from);
-    if (scrub_is_open(s, end) ||
-        (end < s->view.len && strchr(" -", scrub_at(s, end)) && scrub_is_open(s, end + 1))) {
-        scrub_wait(s, kind, from, from);
+    masker_charge(s, end - from);
+    if (masker_is_open(s, end) ||
+        (end < s->view.len && strchr(" -", masker_at(s, end)) && masker_is_open(s, end + 1))) {
+        masker_wait(s, kind, from, from);
         return;
     }
-    if (len < 12 || len > 19 || (end < s->view.len && scrub_is_alnum(scrub_at(s, end))) ||
-        !is_issued(digits, len) || !scrub_is_luhn(digits, len))
+    if (len < 12 || len > 19 || (end < s->view.len && masker_is_alnum(masker_at(s, end))) ||
+        !is_issued(digits, len) || !masker_is_luhn(digits, len))
         return;
-    scrub_found(s, kind, from, from, end);
+    masker_found(s, kind, from, from, end);
 }
 
 /* ---- IBAN ---- */
@@ -283,7 +283,7 @@ static bool is_mod_97(const char *text, size_t len)
     for (size_t i = 0; i < len; i++) {
         char c = text[(i + 4) % len];
 
-        if (scrub_is_digit((unsigned char)c))
+        if (masker_is_digit((unsigned char)c))
             rest = (rest * 10 + (unsigned)(c - '0')) % 97;
         else
             rest = (rest * 100 + (unsigned)(c - 'A') + 10) % 97;
@@ -291,62 +291,62 @@ static bool is_mod_97(const char *text, size_t len)
     return rest == 1;
 }
 
-static void match_iban(struct scrub *s, unsigned kind, size_t from)
+static void match_iban(struct masker *s, unsigned kind, size_t from)
 {
-    size_t want = iban_length(scrub_view(s, from)), n = 0, at = from;
+    size_t want = iban_length(masker_view(s, from)), n = 0, at = from;
     char text[40];
 
-    if (!want || scrub_is_alnum(before(s, from)))
+    if (!want || masker_is_alnum(before(s, from)))
         return;
     for (; at < s->view.len && n < want; at++) {
-        unsigned char c = scrub_at(s, at);
+        unsigned char c = masker_at(s, at);
 
-        if (scrub_is_digit(c) || (c >= 'A' && c <= 'Z'))
+        if (masker_is_digit(c) || (c >= 'A' && c <= 'Z'))
             text[n++] = (char)c;
         else if (c != ' ' || n % 4)
             return;
     }
-    scrub_charge(s, at - from);
-    if (scrub_is_open(s, at)) {
-        scrub_wait(s, kind, from, from);
+    masker_charge(s, at - from);
+    if (masker_is_open(s, at)) {
+        masker_wait(s, kind, from, from);
         return;
     }
-    if (n == want && (at >= s->view.len || !scrub_is_alnum(scrub_at(s, at))) && is_mod_97(text, n))
-        scrub_found(s, kind, from, from, at);
+    if (n == want && (at >= s->view.len || !masker_is_alnum(masker_at(s, at))) && is_mod_97(text, n))
+        masker_found(s, kind, from, from, at);
 }
 
 /* ---- addresses of machines ---- */
 
 /* "version 1.2.3.4", "v1.2.3.4", "agent/1.2.3.4", "package-1.2.3.4", "package==1.2.3.4" */
-static bool is_version(const struct scrub *s, size_t at)
+static bool is_version(const struct masker *s, size_t at)
 {
     static const char *const words[] = {"version", "ver", "release", "build",  "firmware",
                                         "v",       "rev", "section", "chapter"};
     unsigned char prev = before(s, at);
     size_t end = at;
 
-    if (scrub_is_alnum(prev) || prev == '.' || prev == '_')
+    if (masker_is_alnum(prev) || prev == '.' || prev == '_')
         return true;
     if (prev == '/')
-        return at < 2 || scrub_at(s, at - 2) != '/';
+        return at < 2 || masker_at(s, at - 2) != '/';
     if (prev == '-' || prev == '=')
-        return at >= 2 && (prev == '-' ? scrub_is_alnum(scrub_at(s, at - 2))
-                                       : strchr("=<>~!", scrub_at(s, at - 2)) != NULL);
-    while (end && at - end < 4 && strchr(" :=\"'", scrub_at(s, end - 1)))
+        return at >= 2 && (prev == '-' ? masker_is_alnum(masker_at(s, at - 2))
+                                       : strchr("=<>~!", masker_at(s, at - 2)) != NULL);
+    while (end && at - end < 4 && strchr(" :=\"'", masker_at(s, end - 1)))
         end--;
     for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
         size_t len = strlen(words[i]);
 
-        if (end >= len && strncasecmp(scrub_view(s, end - len), words[i], len) == 0 &&
-            (end == len || !scrub_is_alnum(scrub_at(s, end - len - 1))))
+        if (end >= len && strncasecmp(masker_view(s, end - len), words[i], len) == 0 &&
+            (end == len || !masker_is_alnum(masker_at(s, end - len - 1))))
             return true;
     }
     return false;
 }
 
-static void match_ipv4(struct scrub *s, unsigned kind, size_t from)
+static void match_ipv4(struct masker *s, unsigned kind, size_t from)
 {
-    size_t start = scrub_left(s, kind, from), at = start;
+    size_t start = masker_left(s, kind, from), at = start;
     unsigned parts = 0, value = 0, digits = 0, first = 0;
     bool is_local;
 
@@ -354,36 +354,36 @@ static void match_ipv4(struct scrub *s, unsigned kind, size_t from)
         return;
     for (;; at++) {
         if (is_digit_at(s, at) && digits < 4) {
-            value = value * 10 + (unsigned)(scrub_at(s, at) - '0');
+            value = value * 10 + (unsigned)(masker_at(s, at) - '0');
             digits++;
             continue;
         }
-        if (scrub_is_open(s, at)) {
-            scrub_wait(s, kind, from, start);
+        if (masker_is_open(s, at)) {
+            masker_wait(s, kind, from, start);
             return;
         }
-        if (!digits || digits > 3 || value > 255 || (digits > 1 && scrub_at(s, at - digits) == '0'))
+        if (!digits || digits > 3 || value > 255 || (digits > 1 && masker_at(s, at - digits) == '0'))
             return;
         first = parts ? first : value;
         if (++parts == 4)
             break;
-        if (at >= s->view.len || scrub_at(s, at) != '.')
+        if (at >= s->view.len || masker_at(s, at) != '.')
             return;
         value = digits = 0;
     }
-    if (at < s->view.len && scrub_at(s, at) == '.' && scrub_is_open(s, at + 1)) {
-        scrub_wait(s, kind, from, start);
+    if (at < s->view.len && masker_at(s, at) == '.' && masker_is_open(s, at + 1)) {
+        masker_wait(s, kind, from, start);
         return;
     }
-    if (at < s->view.len && (scrub_is_alnum(scrub_at(s, at)) || strchr("_-", scrub_at(s, at)) ||
-                             (scrub_at(s, at) == '.' && is_digit_at(s, at + 1))))
-        if (scrub_at(s, at) != '-' ||
-            (at + 1 < s->view.len && scrub_is_alnum(scrub_at(s, at + 1)) &&
+    if (at < s->view.len && (masker_is_alnum(masker_at(s, at)) || strchr("_-", masker_at(s, at)) ||
+                             (masker_at(s, at) == '.' && is_digit_at(s, at + 1))))
+        if (masker_at(s, at) != '-' ||
+            (at + 1 < s->view.len && masker_is_alnum(masker_at(s, at + 1)) &&
              !is_digit_at(s, at + 1)))
             return;
     is_local = first == 127 || first == 255 || (first == 0 && at - start == 7);
     if (!is_local)
-        scrub_found(s, kind, from, start, at);
+        masker_found(s, kind, from, start, at);
 }
 
 /* Hexadecimal words with colons are code as often as they are addresses. */
@@ -398,7 +398,7 @@ static bool is_ipv6(const char *text, size_t len)
     memcpy(copy, text, len);
     copy[len] = '\0';
     for (size_t i = 0; i <= len; i++) {
-        digits += scrub_is_digit((unsigned char)copy[i]);
+        digits += masker_is_digit((unsigned char)copy[i]);
         if (i == len || copy[i] == ':') {
             pairs += group == 2;
             groups += group > 0;
@@ -415,53 +415,53 @@ static bool is_ipv6(const char *text, size_t len)
     return groups >= 2 && colons >= 2 && digits && len > 4 && (digits > 1 || colons > 2 || len > 8);
 }
 
-static void match_ipv6(struct scrub *s, unsigned kind, size_t from)
+static void match_ipv6(struct masker *s, unsigned kind, size_t from)
 {
-    size_t start = scrub_programs[kind].left.max ? scrub_left(s, kind, from) : from, end = from;
+    size_t start = masker_programs[kind].left.max ? masker_left(s, kind, from) : from, end = from;
     unsigned char prev;
 
     if (start == SIZE_MAX)
         return;
     prev = before(s, start);
-    if (scrub_is_alnum(prev) || strchr(":._", prev))
+    if (masker_is_alnum(prev) || strchr(":._", prev))
         return;
     while (end < s->view.len && end - start < 46 &&
-           (scrub_is_hex(scrub_at(s, end)) || strchr(":.", scrub_at(s, end))))
+           (masker_is_hex(masker_at(s, end)) || strchr(":.", masker_at(s, end))))
         end++;
-    scrub_charge(s, 2 * (end - start));
-    if (scrub_is_open(s, end)) {
-        scrub_wait(s, kind, from, start);
+    masker_charge(s, 2 * (end - start));
+    if (masker_is_open(s, end)) {
+        masker_wait(s, kind, from, start);
         return;
     }
-    if (end < s->view.len && (scrub_is_alnum(scrub_at(s, end)) || scrub_at(s, end) == '_'))
+    if (end < s->view.len && (masker_is_alnum(masker_at(s, end)) || masker_at(s, end) == '_'))
         return;
-    while (end > start && strchr(".:", scrub_at(s, end - 1)) &&
-           !(end >= start + 2 && scrub_at(s, end - 1) == ':' && scrub_at(s, end - 2) == ':'))
+    while (end > start && strchr(".:", masker_at(s, end - 1)) &&
+           !(end >= start + 2 && masker_at(s, end - 1) == ':' && masker_at(s, end - 2) == ':'))
         end--;
-    if (is_ipv6(scrub_view(s, start), end - start))
-        scrub_found(s, kind, from, start, end);
+    if (is_ipv6(masker_view(s, start), end - start))
+        masker_found(s, kind, from, start, end);
 }
 
-void scrub_match_personal(struct scrub *s, unsigned kind, size_t from, size_t to)
+void masker_match_personal(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     (void)to;
-    switch (scrub_kinds[kind].matcher) {
-    case SCRUB_EMAIL:
+    switch (masker_kinds[kind].matcher) {
+    case MASKER_EMAIL:
         match_email(s, kind, from);
         break;
-    case SCRUB_PHONE:
+    case MASKER_PHONE:
         match_phone(s, kind, from);
         break;
-    case SCRUB_DIGITS:
-        if (strcmp(scrub_kinds[kind].name, "ssn") == 0)
+    case MASKER_DIGITS:
+        if (strcmp(masker_kinds[kind].name, "ssn") == 0)
             match_ssn(s, kind, from);
         else
             match_card(s, kind, from);
         break;
-    case SCRUB_IBAN:
+    case MASKER_IBAN:
         match_iban(s, kind, from);
         break;
-    case SCRUB_IPV4:
+    case MASKER_IPV4:
         match_ipv4(s, kind, from);
         break;
     default:

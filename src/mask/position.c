@@ -7,7 +7,7 @@
 
 /* ---- scheme://user:password@host ---- */
 
-static bool is_database_scheme(const struct scrub *s, size_t from)
+static bool is_database_scheme(const struct masker *s, size_t from)
 {
     static const char *const schemes[] = {
         "postgres",  "postgresql", "mysql",     "mariadb", "mongodb",     "srv",
@@ -16,41 +16,41 @@ static bool is_database_scheme(const struct scrub *s, size_t from)
         "snowflake", "couchdb",    "cassandra", "neo4j",   "bolt"};
     size_t start = from;
 
-    while (start && from - start < 16 && scrub_is_alnum(scrub_at(s, start - 1)))
+    while (start && from - start < 16 && masker_is_alnum(masker_at(s, start - 1)))
         start--;
     for (size_t i = 0; i < sizeof(schemes) / sizeof(schemes[0]); i++)
         if (strlen(schemes[i]) == from - start &&
-            strncasecmp(schemes[i], scrub_view(s, start), from - start) == 0)
+            strncasecmp(schemes[i], masker_view(s, start), from - start) == 0)
             return true;
     return false;
 }
 
 /* The password of the authority at `to`, or of what there is of it. */
-static enum scrub_read find_password(const struct scrub *s, size_t to, struct scrub_value *value)
+static enum masker_read find_password(const struct masker *s, size_t to, struct masker_value *value)
 {
     size_t at = to, colon = 0, sign = 0;
 
-    while (at < s->view.len && at - to < AUTHORITY_MAX && !scrub_is_space(scrub_at(s, at)) &&
-           !strchr("/?#\"'<>`\\", scrub_at(s, at))) {
-        if (scrub_at(s, at) == ':' && !colon)
+    while (at < s->view.len && at - to < AUTHORITY_MAX && !masker_is_space(masker_at(s, at)) &&
+           !strchr("/?#\"'<>`\\", masker_at(s, at))) {
+        if (masker_at(s, at) == ':' && !colon)
             colon = at + 1;
-        if (scrub_at(s, at) == '@')
+        if (masker_at(s, at) == '@')
             sign = at;
         at++;
     }
-    scrub_charge(s, at - to);
+    masker_charge(s, at - to);
     value->start = colon ? colon : to;
     value->end = sign;
-    if (scrub_is_open(s, at))
+    if (masker_is_open(s, at))
         return READ_MORE;
     value->is_quoted = colon && colon <= sign;
     return sign && value->end > value->start ? READ_VALUE : READ_NONE;
 }
 
-void scrub_match_url(struct scrub *s, unsigned kind, size_t from, size_t to)
+void masker_match_url(struct masker *s, unsigned kind, size_t from, size_t to)
 {
-    bool is_database = strcmp(scrub_kinds[kind].name, "database_url") == 0;
-    struct scrub_value value;
+    bool is_database = strcmp(masker_kinds[kind].name, "database_url") == 0;
+    struct masker_value value;
     const char *text;
     size_t len;
 
@@ -58,19 +58,19 @@ void scrub_match_url(struct scrub *s, unsigned kind, size_t from, size_t to)
         return;
     switch (find_password(s, to, &value)) {
     case READ_MORE:
-        scrub_wait(s, kind, from, value.start);
+        masker_wait(s, kind, from, value.start);
         return;
     case READ_NONE:
         return;
     case READ_VALUE:
         break;
     }
-    text = scrub_view(s, value.start);
+    text = masker_view(s, value.start);
     len = value.end - value.start;
     /* Without a colon it is a name, or a token that stands for one. */
-    if (value.is_quoted ? len >= 3 && !scrub_is_placeholder(text, len)
-                        : len >= 20 && scrub_is_mixed(text, len))
-        scrub_found(s, kind, from, value.start, value.end);
+    if (value.is_quoted ? len >= 3 && !masker_is_placeholder(text, len)
+                        : len >= 20 && masker_is_mixed(text, len))
+        masker_found(s, kind, from, value.start, value.end);
 }
 
 /* ---- near the name of a service ---- */
@@ -79,56 +79,56 @@ static bool is_uuid(const char *text, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         if (i == 8 || i == 13 || i == 18 || i == 23 ? text[i] != '-'
-                                                    : !scrub_is_hex((unsigned char)text[i]))
+                                                    : !masker_is_hex((unsigned char)text[i]))
             return false;
     return len == 36;
 }
 
-void scrub_match_near(struct scrub *s, unsigned kind, size_t from, size_t to)
+void masker_match_near(struct masker *s, unsigned kind, size_t from, size_t to)
 {
     size_t at = to, run = to;
 
-    for (; at < s->view.len && at - to < 160 && scrub_at(s, at) != '\n'; at++) {
-        if (scrub_is_alnum(scrub_at(s, at)) || scrub_at(s, at) == '-')
+    for (; at < s->view.len && at - to < 160 && masker_at(s, at) != '\n'; at++) {
+        if (masker_is_alnum(masker_at(s, at)) || masker_at(s, at) == '-')
             continue;
-        if (is_uuid(scrub_view(s, run), at - run))
-            scrub_found(s, kind, from, run, at);
+        if (is_uuid(masker_view(s, run), at - run))
+            masker_found(s, kind, from, run, at);
         run = at + 1;
     }
-    scrub_charge(s, at - to);
-    if (scrub_is_open(s, at))
-        scrub_wait(s, kind, from, run);
-    else if (is_uuid(scrub_view(s, run), at - run))
-        scrub_found(s, kind, from, run, at);
+    masker_charge(s, at - to);
+    if (masker_is_open(s, at))
+        masker_wait(s, kind, from, run);
+    else if (is_uuid(masker_view(s, run), at - run))
+        masker_found(s, kind, from, run, at);
 }
 
 /* ---- data: of a Kubernetes Secret ---- */
 
 /* One "key: value" of a mapping, in YAML or in JSON. Returns where it ends, 0 when there is none,
  * SIZE_MAX when more must come. */
-static size_t match_pair(struct scrub *s, unsigned kind, size_t from, size_t at, bool is_plain,
+static size_t match_pair(struct masker *s, unsigned kind, size_t from, size_t at, bool is_plain,
                          bool is_json)
 {
-    struct scrub_value value = {0};
+    struct masker_value value = {0};
     size_t line = at;
 
-    while (at < s->view.len && at - line < 128 && strchr(" \t\r\n,{", scrub_at(s, at)))
+    while (at < s->view.len && at - line < 128 && strchr(" \t\r\n,{", masker_at(s, at)))
         at++;
     if (at == line && at < s->view.len)
         return 0;
     while (at < s->view.len && at - line < 512 &&
-           (scrub_is_alnum(scrub_at(s, at)) || strchr("\"'._-/", scrub_at(s, at))))
+           (masker_is_alnum(masker_at(s, at)) || strchr("\"'._-/", masker_at(s, at))))
         at++;
-    scrub_charge(s, at - line);
-    if (scrub_is_open(s, at + 1))
+    masker_charge(s, at - line);
+    if (masker_is_open(s, at + 1))
         return SIZE_MAX;
-    if (at + 1 >= s->view.len || scrub_at(s, at) != ':' || !strchr(" \"'", scrub_at(s, at + 1)))
+    if (at + 1 >= s->view.len || masker_at(s, at) != ':' || !strchr(" \"'", masker_at(s, at + 1)))
         return 0;
-    while (at + 1 < s->view.len && scrub_at(s, at + 1) == ' ')
+    while (at + 1 < s->view.len && masker_at(s, at + 1) == ' ')
         at++;
-    switch (scrub_read_value(s, at + 1, is_json ? RUN_LIST : RUN_SCALAR, &value)) {
+    switch (masker_read_value(s, at + 1, is_json ? RUN_LIST : RUN_SCALAR, &value)) {
     case READ_MORE:
-        scrub_wait(s, kind, from, value.start);
+        masker_wait(s, kind, from, value.start);
         return SIZE_MAX;
     case READ_NONE:
         return 0;
@@ -137,23 +137,23 @@ static size_t match_pair(struct scrub *s, unsigned kind, size_t from, size_t at,
     }
     size_t len = value.end - value.start, n = 0;
 
-    while (n < len && (scrub_base64_value(scrub_at(s, value.start + n)) >= 0 ||
-                       scrub_at(s, value.start + n) == '='))
+    while (n < len && (masker_base64_value(masker_at(s, value.start + n)) >= 0 ||
+                       masker_at(s, value.start + n) == '='))
         n++;
-    scrub_charge(s, n);
+    masker_charge(s, n);
     if (len >= 6 && (is_plain || (n == len && len >= 8 && len % 4 == 0)))
-        scrub_found_value(s, kind, from, &value);
+        masker_found_value(s, kind, from, &value);
     return value.end + (value.is_quoted ? 1 : 0);
 }
 
-static bool begins_secret(const struct scrub *s, size_t at, size_t end)
+static bool begins_secret(const struct masker *s, size_t at, size_t end)
 {
     static const char *const kinds[] = {"kind: Secret", "kind\": \"Secret\"", "kind\":\"Secret\""};
 
     for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
         size_t len = strlen(kinds[i]);
 
-        if (at + len <= end && memcmp(scrub_view(s, at), kinds[i], len) == 0)
+        if (at + len <= end && memcmp(masker_view(s, at), kinds[i], len) == 0)
             return true;
     }
     return false;
@@ -161,16 +161,16 @@ static bool begins_secret(const struct scrub *s, size_t at, size_t end)
 
 /* Where "kind: Secret" begins last before `to`, + 1; 0: nowhere. What was looked through is
  * remembered: places are asked for in their order. */
-static size_t last_secret(const struct scrub *s, size_t low, size_t to)
+static size_t last_secret(const struct masker *s, size_t low, size_t to)
 {
-    struct scrub_memory *memory = s->memory;
+    struct masker_memory *memory = s->memory;
     size_t at = memory->secret_to > low ? memory->secret_to : low;
 
     while (at < to) {
-        const char *found = memmem(scrub_view(s, at), to - at, "kind", 4);
+        const char *found = memmem(masker_view(s, at), to - at, "kind", 4);
         size_t next = found ? (size_t)(found - s->view.data) : to;
 
-        scrub_charge(s, next - at + 1);
+        masker_charge(s, next - at + 1);
         at = next;
         if (found && begins_secret(s, at, to))
             memory->secret_last = at + 1;
@@ -185,29 +185,29 @@ static size_t last_secret(const struct scrub *s, size_t low, size_t to)
 
 /* The lines before say that this is a Secret, or can be nothing better: kubectl sorts its fields,
  * and then the kind stands behind the data. */
-static bool is_of_secret(const struct scrub *s, size_t from)
+static bool is_of_secret(const struct masker *s, size_t from)
 {
-    size_t low = from > SCRUB_LOOK_BACK ? from - SCRUB_LOOK_BACK : 0;
+    size_t low = from > MASKER_LOOK_BACK ? from - MASKER_LOOK_BACK : 0;
 
     if (last_secret(s, low, from))
         return true;
     low = from > 40 ? from - 40 : 0;
-    return memmem(scrub_view(s, low), from - low, "apiVersion: v1\n", 15) != NULL;
+    return memmem(masker_view(s, low), from - low, "apiVersion: v1\n", 15) != NULL;
 }
 
-void scrub_match_manifest(struct scrub *s, unsigned kind, size_t from, size_t to)
+void masker_match_manifest(struct masker *s, unsigned kind, size_t from, size_t to)
 {
-    bool is_plain = from >= 6 && strncasecmp(scrub_view(s, from - 6), "string", 6) == 0;
+    bool is_plain = from >= 6 && strncasecmp(masker_view(s, from - 6), "string", 6) == 0;
     size_t name = is_plain ? from - 6 : from, at = to;
-    bool is_json = scrub_at(s, to - 1) != ':';
+    bool is_json = masker_at(s, to - 1) != ':';
 
-    if (from < s->tried[kind] || (name && scrub_is_alnum(scrub_at(s, name - 1))) ||
+    if (from < s->tried[kind] || (name && masker_is_alnum(masker_at(s, name - 1))) ||
         !is_of_secret(s, from))
         return;    /* or in a mapping that was read from its beginning */
     if (is_json) { /* "data": { */
-        if (scrub_is_open(s, to))
+        if (masker_is_open(s, to))
             goto wait;
-        if (to >= s->view.len || scrub_at(s, to) != ':')
+        if (to >= s->view.len || masker_at(s, to) != ':')
             return;
         at = to + 1;
     }
@@ -220,12 +220,12 @@ void scrub_match_manifest(struct scrub *s, unsigned kind, size_t from, size_t to
             return;
         at = next;
         s->tried[kind] = at;
-        if (scrub_is_open(s, at + 1))
+        if (masker_is_open(s, at + 1))
             goto wait;
-        if (!is_json && at + 1 < s->view.len && !scrub_is_space(scrub_at(s, at + 1)))
+        if (!is_json && at + 1 < s->view.len && !masker_is_space(masker_at(s, at + 1)))
             return; /* the mapping has ended */
     }
     return;
 wait:
-    scrub_wait(s, kind, from, s->view.len);
+    masker_wait(s, kind, from, s->view.len);
 }

@@ -22,7 +22,7 @@ struct name {
     char value[];
 };
 
-struct scrub_names {
+struct pseudonyms {
     unsigned references;
     unsigned count;
     void *by_value, *by_label; /* the same entries, by tsearch(3) */
@@ -46,16 +46,16 @@ static int compare_labels(const void *a, const void *b)
     return strcmp(((const struct name *)a)->label, ((const struct name *)b)->label);
 }
 
-struct scrub_names *scrub_names_new(void)
+struct pseudonyms *pseudonyms_new(void)
 {
-    struct scrub_names *names = calloc(1, sizeof(*names));
+    struct pseudonyms *names = calloc(1, sizeof(*names));
 
     if (names)
         names->references = 1;
     return names;
 }
 
-struct scrub_names *scrub_names_ref(struct scrub_names *names)
+struct pseudonyms *pseudonyms_ref(struct pseudonyms *names)
 {
     if (names)
         names->references++;
@@ -75,7 +75,7 @@ static void keep(void *node)
     (void)node; /* the other tree frees it */
 }
 
-void scrub_names_free(struct scrub_names *names)
+void pseudonyms_free(struct pseudonyms *names)
 {
     if (!names || --names->references > 0)
         return;
@@ -85,7 +85,7 @@ void scrub_names_free(struct scrub_names *names)
 }
 
 /* "EMAIL" of "[EMAIL_REDACTED]"; the next number of that word. */
-static bool next_label(struct scrub_names *names, const char *label, char ret_label[LABEL_SIZE])
+static bool next_label(struct pseudonyms *names, const char *label, char ret_label[LABEL_SIZE])
 {
     size_t len = strlen(label), end = strlen(LABEL_END), i = 0;
     char word[LABEL_SIZE];
@@ -113,7 +113,7 @@ static struct name *new_name(const char *text, size_t len)
     return name;
 }
 
-const char *scrub_names_label(struct scrub_names *names, const char *label, const char *text,
+const char *pseudonyms_label(struct pseudonyms *names, const char *label, const char *text,
                               size_t len)
 {
     struct name *name = len <= VALUE_MAX ? new_name(text, len) : NULL;
@@ -136,7 +136,7 @@ const char *scrub_names_label(struct scrub_names *names, const char *label, cons
 }
 
 /* A name that begins here and stands for itself: not a part of a longer word. */
-static const struct name *name_at(const struct scrub_names *names, const char *text, size_t at,
+static const struct name *name_at(const struct pseudonyms *names, const char *text, size_t at,
                                   size_t len)
 {
     struct name wanted = {.label = ""};
@@ -156,7 +156,7 @@ static const struct name *name_at(const struct scrub_names *names, const char *t
     return found ? *found : NULL;
 }
 
-int scrub_names_back(const struct scrub_names *names, struct buf *text, struct error *err)
+int pseudonyms_back(const struct pseudonyms *names, struct buf *text, struct error *err)
 {
     struct buf out;
     size_t from = 0;

@@ -8,16 +8,16 @@
 #include "base/buf.h"
 #include "base/error.h"
 
-struct scrub_names;
+struct pseudonyms;
 
-struct scrub_names *scrub_names_new(void); /* NULL: out of memory */
-struct scrub_names *scrub_names_ref(struct scrub_names *names);
-void scrub_names_free(struct scrub_names *names); /* a reference; accepts NULL */
+struct pseudonyms *pseudonyms_new(void); /* NULL: out of memory */
+struct pseudonyms *pseudonyms_ref(struct pseudonyms *names);
+void pseudonyms_free(struct pseudonyms *names); /* a reference; accepts NULL */
 
 /* The name in place of the label, "[EMAIL_REDACTED]". NULL: the label stays, since it is of no
  * personal data, or there are too many names already. */
-const char *scrub_names_label(struct scrub_names *names, const char *label, const char *text,
+const char *pseudonyms_label(struct pseudonyms *names, const char *label, const char *text,
                               size_t len);
 
 /* Turns the names in a text into what they stand for. E_TOO_LARGE: it becomes too long. */
-int scrub_names_back(const struct scrub_names *names, struct buf *text, struct error *err);
+int pseudonyms_back(const struct pseudonyms *names, struct buf *text, struct error *err);

@@ -24,48 +24,48 @@ static size_t prefix_length(const char *pattern)
     return n;
 }
 
-bool scrub_is_certain(unsigned kind)
+bool masker_is_certain(unsigned kind)
 {
-    const struct scrub_kind *k = &scrub_kinds[kind];
+    const struct masker_kind *k = &masker_kinds[kind];
 
     switch (k->matcher) {
-    case SCRUB_PEM:
-    case SCRUB_AWS:
+    case MASKER_PEM:
+    case MASKER_AWS:
         return true;
-    case SCRUB_TOKEN:
+    case MASKER_TOKEN:
         break;
     default:
         return false;
     }
     if (k->context)
         return false;
-    if (k->check == SCRUB_CRC32 || k->check == SCRUB_BECH32 || k->check == SCRUB_JWT ||
-        k->check == SCRUB_SNOWFLAKE)
+    if (k->check == MASKER_CRC32 || k->check == MASKER_BECH32 || k->check == MASKER_JWT ||
+        k->check == MASKER_SNOWFLAKE)
         return true;
-    return k->flags & (SCRUB_INSIDE | SCRUB_EXACT) || prefix_length(k->pattern) >= PREFIX_MIN;
+    return k->flags & (MASKER_INSIDE | MASKER_EXACT) || prefix_length(k->pattern) >= PREFIX_MIN;
 }
 
 /* A plain word behind a known prefix is not a token: `glpat-run-everything-at-once`. */
-bool scrub_is_proven(unsigned kind, const char *text, size_t len)
+bool masker_is_proven(unsigned kind, const char *text, size_t len)
 {
-    enum scrub_check check = scrub_kinds[kind].check;
+    enum masker_check check = masker_kinds[kind].check;
 
     switch (check) {
-    case SCRUB_CRC32:
-    case SCRUB_BECH32:
-        return scrub_has_checksum(check, text, len);
-    case SCRUB_JWT:
-    case SCRUB_SNOWFLAKE:
-        return true; /* scrub_check() asks for its structure */
+    case MASKER_CRC32:
+    case MASKER_BECH32:
+        return masker_has_checksum(check, text, len);
+    case MASKER_JWT:
+    case MASKER_SNOWFLAKE:
+        return true; /* masker_check() asks for its structure */
     default:
-        return (scrub_is_mixed(text, len) || scrub_kinds[kind].matcher == SCRUB_AWS) &&
-               scrub_entropy(text, len) > 3.0;
+        return (masker_is_mixed(text, len) || masker_kinds[kind].matcher == MASKER_AWS) &&
+               masker_entropy(text, len) > 3.0;
     }
 }
 
-bool scrub_may_hide(unsigned char c)
+bool masker_may_hide(unsigned char c)
 {
-    return scrub_is_alnum(c) || (c && strchr("_+/=.-", c));
+    return masker_is_alnum(c) || (c && strchr("_+/=.-", c));
 }
 
 static bool is_base64(const char *text, size_t len)
@@ -75,7 +75,7 @@ static bool is_base64(const char *text, size_t len)
     while (n && len - n < 2 && text[n - 1] == '=')
         n--;
     for (size_t i = 0; i < n; i++)
-        if (!scrub_is_alnum((unsigned char)text[i]) && text[i] != '+' && text[i] != '/')
+        if (!masker_is_alnum((unsigned char)text[i]) && text[i] != '+' && text[i] != '/')
             return false;
     return n > 0;
 }
@@ -89,52 +89,52 @@ static bool is_last_line(const char *text, size_t len)
         return false;
     for (size_t i = 0; i < len; i++) {
         upper += text[i] >= 'A' && text[i] <= 'Z';
-        other += scrub_is_digit((unsigned char)text[i]) || text[i] == '=';
+        other += masker_is_digit((unsigned char)text[i]) || text[i] == '=';
     }
     return upper && (other || len < 12);
 }
 
-static bool is_full_line(const struct scrub *s, size_t start, size_t len, size_t width)
+static bool is_full_line(const struct masker *s, size_t start, size_t len, size_t width)
 {
-    const char *text = scrub_view(s, start);
+    const char *text = masker_view(s, start);
 
     if (len < LINE_MIN || len > LINE_MAX || (width && len > width) || !is_base64(text, len))
         return false;
-    scrub_charge(s, 3 * len);
-    return scrub_looks_random(text, len);
+    masker_charge(s, 3 * len);
+    return masker_looks_random(text, len);
 }
 
-void scrub_review_pem(struct scrub *s, unsigned kind, size_t from, size_t at)
+void masker_review_pem(struct masker *s, unsigned kind, size_t from, size_t at)
 {
     size_t width = 0, before = 0;
 
     if (from < s->tried[kind])
         return; /* in lines that were read for another */
     while (at - from < KEY_MAX) {
-        size_t next, start = at, end = scrub_segment_end(s, at, &next), len;
+        size_t next, start = at, end = masker_segment_end(s, at, &next), len;
 
-        if (scrub_is_open(s, end)) {
-            scrub_wait(s, kind, from, start);
+        if (masker_is_open(s, end)) {
+            masker_wait(s, kind, from, start);
             return;
         }
-        while (start < end && strchr(" \t\"'+,-", scrub_at(s, start)))
+        while (start < end && strchr(" \t\"'+,-", masker_at(s, start)))
             start++;
-        while (end > start && strchr(" \t\r\"'+,", scrub_at(s, end - 1)))
+        while (end > start && strchr(" \t\r\"'+,", masker_at(s, end - 1)))
             end--;
         len = end - start;
         s->tried[kind] = at;
         if (is_full_line(s, start, len, width)) {
-            scrub_found(s, kind, from, start, end);
+            masker_found(s, kind, from, start, end);
             width = len;
         } else if (width) {
-            if (len && len < width && is_last_line(scrub_view(s, start), len))
-                scrub_found(s, kind, from, start, end);
+            if (len && len < width && is_last_line(masker_view(s, start), len))
+                masker_found(s, kind, from, start, end);
             return;
         } else if (++before > BEFORE_MAX) {
             return;
         }
-        if (scrub_is_open(s, next))
-            scrub_wait(s, kind, from, next);
+        if (masker_is_open(s, next))
+            masker_wait(s, kind, from, next);
         if (next >= s->view.len)
             return;
         at = next;

@@ -1,5 +1,5 @@
 /* Rules of the operator: expressions that are looked for line by line. While there are any, a line
- * that has not ended waits, up to SCRUB_HOLD_MAX bytes. */
+ * that has not ended waits, up to MASKER_HOLD_MAX bytes. */
 #include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,17 +23,17 @@ struct rule {
     struct pattern *pattern;
 };
 
-struct scrub_rules {
+struct masker_rules {
     struct rule items[RULES_MAX];
     unsigned count;
 };
 
-struct scrub_rules *scrub_rules_new(void)
+struct masker_rules *masker_rules_new(void)
 {
-    return calloc(1, sizeof(struct scrub_rules));
+    return calloc(1, sizeof(struct masker_rules));
 }
 
-void scrub_rules_free(struct scrub_rules *rules)
+void masker_rules_free(struct masker_rules *rules)
 {
     if (!rules)
         return;
@@ -49,17 +49,17 @@ void scrub_rules_free(struct scrub_rules *rules)
     free(rules);
 }
 
-const char *scrub_rules_name(const struct scrub_rules *rules, unsigned index)
+const char *masker_rules_name(const struct masker_rules *rules, unsigned index)
 {
     return rules->items[index].name;
 }
 
-const char *scrub_rules_label(const struct scrub_rules *rules, unsigned index)
+const char *masker_rules_label(const struct masker_rules *rules, unsigned index)
 {
     return rules->items[index].label;
 }
 
-const char *scrub_rules_pattern(const struct scrub_rules *rules, unsigned index)
+const char *masker_rules_pattern(const struct masker_rules *rules, unsigned index)
 {
     return rules->items[index].text;
 }
@@ -82,7 +82,7 @@ static char *label_of(const char *name)
     return label;
 }
 
-int scrub_rules_add(struct scrub_rules *rules, const char *name, const char *pattern,
+int masker_rules_add(struct masker_rules *rules, const char *name, const char *pattern,
                     const char *context, struct error *err)
 {
     struct rule *rule = &rules->items[rules->count];
@@ -106,7 +106,7 @@ int scrub_rules_add(struct scrub_rules *rules, const char *name, const char *pat
     rule->label = label_of(name);
     rule->text = strdup(pattern);
     rule->context = context && *context ? strdup(context) : NULL;
-    rules->count++; /* from here on scrub_rules_free() has it */
+    rules->count++; /* from here on masker_rules_free() has it */
     if (!rule->name || !rule->label || !rule->text || (context && *context && !rule->context)) {
         rules->count--;
         free(rule->name);
@@ -119,29 +119,29 @@ int scrub_rules_add(struct scrub_rules *rules, const char *name, const char *pat
 }
 
 /* From `from` to `stop`; what begins at `to` or behind is for the next look. */
-static void match_rule(struct scrub *s, unsigned index, size_t from, size_t stop, size_t to)
+static void match_rule(struct masker *s, unsigned index, size_t from, size_t stop, size_t to)
 {
     const struct rule *rule = &s->options.rules->items[index];
     size_t at = from, start, end;
     unsigned finds = 0;
 
-    scrub_charge(s, stop - from);
-    while (at < stop && pattern_find(rule->pattern, scrub_view(s, at), stop - at, &start, &end) &&
+    masker_charge(s, stop - from);
+    while (at < stop && pattern_find(rule->pattern, masker_view(s, at), stop - at, &start, &end) &&
            end > start && at + start < to) {
-        scrub_charge(s, end);
+        masker_charge(s, end);
         if (++finds > FINDS_MAX) {
-            scrub_found(s, SCRUB_KIND_RULE + index, from, at + start, stop);
+            masker_found(s, MASKER_KIND_RULE + index, from, at + start, stop);
             return;
         }
-        if (!rule->context || scrub_near(s, at + start, rule->context))
-            scrub_found(s, SCRUB_KIND_RULE + index, from, at + start, at + end);
+        if (!rule->context || masker_near(s, at + start, rule->context))
+            masker_found(s, MASKER_KIND_RULE + index, from, at + start, at + end);
         at += end;
     }
 }
 
 /* How far the rules may look now (*ret_seen), and before which place what they find has to begin.
  */
-static size_t find_limit(struct scrub *s, size_t *ret_seen)
+static size_t find_limit(struct masker *s, size_t *ret_seen)
 {
     size_t len = s->view.len, from = s->rules_done, to;
     const char *newline;
@@ -151,35 +151,35 @@ static size_t find_limit(struct scrub *s, size_t *ret_seen)
         *ret_seen = s->pem + OVERLAP < len ? s->pem + OVERLAP : len;
         return s->pem;
     }
-    newline = len > from ? memrchr(scrub_view(s, from), '\n', len - from) : NULL;
+    newline = len > from ? memrchr(masker_view(s, from), '\n', len - from) : NULL;
     to = newline ? (size_t)(newline - s->view.data) + 1 : from;
-    scrub_charge(s, len - to);
-    s->rules_cut = !s->is_final && len - to > SCRUB_HOLD_MAX - OVERLAP;
+    masker_charge(s, len - to);
+    s->rules_cut = !s->is_final && len - to > MASKER_HOLD_MAX - OVERLAP;
     *ret_seen = s->is_final || s->rules_cut ? len : to;
     return s->rules_cut ? len - OVERLAP : *ret_seen;
 }
 
-void scrub_rules_scan(struct scrub *s)
+void masker_rules_scan(struct masker *s)
 {
     size_t seen, from = s->rules_done, to = find_limit(s, &seen);
 
     while (from < to && from <= s->hold && s->over == SIZE_MAX) {
-        const char *end = memchr(scrub_view(s, from), '\n', seen - from);
+        const char *end = memchr(masker_view(s, from), '\n', seen - from);
         size_t stop = end ? (size_t)(end - s->view.data) : seen;
 
         for (unsigned i = 0; i < s->options.rules->count; i++)
             match_rule(s, i, from, stop, to);
         from = stop + 1;
-        scrub_check_work(s, from < s->view.len ? from : s->view.len);
+        masker_check_work(s, from < s->view.len ? from : s->view.len);
     }
     to = from < to ? from : to;
     s->rules_to = to;
     if (to < s->view.len)
-        scrub_wait(s, SCRUB_KIND_RULE, to, to);
+        masker_wait(s, MASKER_KIND_RULE, to, to);
 }
 
 /* Lines that came out as a whole are done with, and of one that is too long, what came out. */
-void scrub_rules_settle(struct scrub *s)
+void masker_rules_settle(struct masker *s)
 {
     const char *newline;
 
@@ -189,9 +189,9 @@ void scrub_rules_settle(struct scrub *s)
     }
     if (s->emitted <= s->rules_done)
         return;
-    newline = memrchr(scrub_view(s, s->rules_done), '\n', s->emitted - s->rules_done);
+    newline = memrchr(masker_view(s, s->rules_done), '\n', s->emitted - s->rules_done);
     if (newline)
         s->rules_done = (size_t)(newline - s->view.data) + 1;
-    if (s->rules_cut && !memchr(scrub_view(s, s->emitted), '\n', s->view.len - s->emitted))
+    if (s->rules_cut && !memchr(masker_view(s, s->emitted), '\n', s->view.len - s->emitted))
         s->rules_done = s->emitted;
 }

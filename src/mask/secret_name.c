@@ -10,9 +10,9 @@ struct words {
     unsigned count;
 };
 
-static bool is_one_of(const char *word, enum scrub_list list)
+static bool is_one_of(const char *word, enum masker_list list)
 {
-    return scrub_lists_of(word, strlen(word)) >> list & 1;
+    return masker_lists_of(word, strlen(word)) >> list & 1;
 }
 
 static bool ends_with(const char *word, const char *list)
@@ -46,7 +46,7 @@ static void split(const char *text, size_t len, struct words *words)
 
     words->count = 0;
     for (size_t i = 0; i <= len && words->count < WORDS_MAX; i++) {
-        bool is_part = i < len && scrub_is_alnum((unsigned char)text[i]);
+        bool is_part = i < len && masker_is_alnum((unsigned char)text[i]);
         bool begins = is_part && i && is_upper(text[i]) &&
                       (is_lower(text[i - 1]) || (i + 1 < len && is_lower(text[i + 1]) &&
                                                  is_upper(text[i - 1]) && i + 2 < len));
@@ -69,7 +69,7 @@ static const char ends_password[] = "password passwd passphrase pwd";
 static const char ends_token[] =
     "token secret apikey secretkey accesskey privatekey sessid sessionid";
 
-static enum scrub_name judge_key(const struct words *words, unsigned last)
+static enum masker_name judge_key(const struct words *words, unsigned last)
 {
     if (!last)
         return NAME_NONE;
@@ -78,7 +78,7 @@ static enum scrub_name judge_key(const struct words *words, unsigned last)
     return is_one_of(words->items[last - 1], LIST_KEYS_STRONG) ? NAME_TOKEN : NAME_WEAK;
 }
 
-static enum scrub_name judge(const struct words *words, unsigned last)
+static enum masker_name judge(const struct words *words, unsigned last)
 {
     const char *word = words->items[last];
 
@@ -98,7 +98,7 @@ static enum scrub_name judge(const struct words *words, unsigned last)
     return NAME_NONE;
 }
 
-enum scrub_name scrub_name_of(const char *text, size_t len)
+enum masker_name masker_name_of(const char *text, size_t len)
 {
     struct words words;
     unsigned last;

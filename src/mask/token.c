@@ -7,14 +7,14 @@
 /* ---- where words begin ---- */
 
 /* "\n", "\x1b", "\u0022" and "%3D" as they are written in text: what follows begins a word. */
-static bool is_after_escape(const struct scrub *s, size_t at)
+static bool is_after_escape(const struct masker *s, size_t at)
 {
-    const char *p = scrub_view(s, at);
+    const char *p = masker_view(s, at);
 
     if (at >= 2 && p[-2] == '\\' && strchr("abfnrtv0", p[-1]))
         return true;
-    if (at >= 3 && p[-3] == '%' && scrub_is_hex((unsigned char)p[-2]) &&
-        scrub_is_hex((unsigned char)p[-1]))
+    if (at >= 3 && p[-3] == '%' && masker_is_hex((unsigned char)p[-2]) &&
+        masker_is_hex((unsigned char)p[-1]))
         return true;
     if (at >= 4 && p[-4] == '\\' && p[-3] == 'x')
         return true;
@@ -22,24 +22,24 @@ static bool is_after_escape(const struct scrub *s, size_t at)
 }
 
 /* "[31m" of a colour whose ESC was written out or lost. */
-static bool is_after_color(const struct scrub *s, size_t at)
+static bool is_after_color(const struct masker *s, size_t at)
 {
     size_t i = at;
 
-    if (!i || scrub_at(s, --i) != 'm')
+    if (!i || masker_at(s, --i) != 'm')
         return false;
-    while (i && at - i < 16 && (scrub_is_digit(scrub_at(s, i - 1)) || scrub_at(s, i - 1) == ';'))
+    while (i && at - i < 16 && (masker_is_digit(masker_at(s, i - 1)) || masker_at(s, i - 1) == ';'))
         i--;
-    return i && scrub_at(s, i - 1) == '[';
+    return i && masker_at(s, i - 1) == '[';
 }
 
-bool scrub_begins_word(const struct scrub *s, size_t at)
+bool masker_begins_word(const struct masker *s, size_t at)
 {
-    unsigned char before = at ? scrub_at(s, at - 1) : ' ';
+    unsigned char before = at ? masker_at(s, at - 1) : ' ';
 
-    if (!scrub_is_alnum(before))
+    if (!masker_is_alnum(before))
         return true;
-    return scrub_has_gap(s, at) || is_after_escape(s, at) || is_after_color(s, at);
+    return masker_has_gap(s, at) || is_after_escape(s, at) || is_after_color(s, at);
 }
 
 /* ---- the steps of a pattern ---- */
@@ -52,23 +52,23 @@ struct walk {
 };
 
 /* Takes the steps from `at` on. */
-static bool take_steps(const struct scrub *s, const struct scrub_program *p, size_t at,
+static bool take_steps(const struct masker *s, const struct masker_program *p, size_t at,
                        struct walk *walk)
 {
     *walk = (struct walk){.start = at, .group_start = at, .last_class = UINT16_MAX};
     for (unsigned i = 0; i < p->n_steps; i++) {
-        const struct scrub_step *step = &p->steps[i];
+        const struct masker_step *step = &p->steps[i];
         size_t n = step->class == UINT16_MAX ? step->max : 0;
 
         if (i && i == p->group_from)
             walk->group_start = at;
         while (n < step->max && at + n < s->view.len &&
-               scrub_in_class(step->class, scrub_at(s, at + n)))
+               masker_in_class(step->class, masker_at(s, at + n)))
             n++;
         if (step->class != UINT16_MAX)
             walk->last_class = step->class;
         at += n;
-        scrub_charge(s, n);
+        masker_charge(s, n);
         walk->end = walk->group_end = at;
         if (n < step->max && at >= s->view.len) {
             walk->ran_out = true;
@@ -84,90 +84,90 @@ static bool take_steps(const struct scrub *s, const struct scrub_program *p, siz
 }
 
 /* The rest of a run that is longer than the pattern says. */
-static size_t run_end(const struct scrub *s, const struct walk *walk)
+static size_t run_end(const struct masker *s, const struct walk *walk)
 {
     size_t end = walk->end;
 
     while (walk->last_class != UINT16_MAX && end < s->view.len &&
-           scrub_in_class(walk->last_class, scrub_at(s, end)))
+           masker_in_class(walk->last_class, masker_at(s, end)))
         end++;
-    scrub_charge(s, end - walk->end);
+    masker_charge(s, end - walk->end);
     return end;
 }
 
-size_t scrub_left(const struct scrub *s, unsigned kind, size_t from)
+size_t masker_left(const struct masker *s, unsigned kind, size_t from)
 {
-    const struct scrub_program *p = &scrub_programs[kind];
+    const struct masker_program *p = &masker_programs[kind];
     size_t n = 0;
 
-    while (n < from && n <= p->left.max && scrub_in_class(p->left.class, scrub_at(s, from - n - 1)))
+    while (n < from && n <= p->left.max && masker_in_class(p->left.class, masker_at(s, from - n - 1)))
         n++;
-    scrub_charge(s, n);
+    masker_charge(s, n);
     /* "\n" written out before it: the n is not of it */
-    if (n == (size_t)p->left.max + 1 && from > n && scrub_at(s, from - n - 1) == '\\')
+    if (n == (size_t)p->left.max + 1 && from > n && masker_at(s, from - n - 1) == '\\')
         n--;
     return n < p->left.min || n > p->left.max ? SIZE_MAX : from - n;
 }
 
-static bool is_wanted(const struct scrub *s, unsigned kind, const struct walk *walk, bool is_word)
+static bool is_wanted(const struct masker *s, unsigned kind, const struct walk *walk, bool is_word)
 {
-    const struct scrub_kind *k = &scrub_kinds[kind];
+    const struct masker_kind *k = &masker_kinds[kind];
 
-    if (k->context && !scrub_near(s, walk->start, k->context))
+    if (k->context && !masker_near(s, walk->start, k->context))
         return false;
-    if (scrub_is_review(s) &&
-        !scrub_is_proven(kind, scrub_view(s, walk->start), walk->end - walk->start))
+    if (masker_is_review(s) &&
+        !masker_is_proven(kind, masker_view(s, walk->start), walk->end - walk->start))
         return false;
-    scrub_charge(s, 2 * (walk->end - walk->start));
-    return scrub_check(k->check, scrub_view(s, walk->start), walk->end - walk->start, is_word);
+    masker_charge(s, 2 * (walk->end - walk->start));
+    return masker_check(k->check, masker_view(s, walk->start), walk->end - walk->start, is_word);
 }
 
 /* The stream has ended in the middle of it: enough of it is there to be worth something. */
-static bool is_cut_token(const struct scrub *s, unsigned kind, const struct walk *walk)
+static bool is_cut_token(const struct masker *s, unsigned kind, const struct walk *walk)
 {
-    return s->is_final && !scrub_is_review(s) && walk->ran_out &&
-           scrub_kinds[kind].flags & SCRUB_INSIDE && !scrub_programs[kind].group_from &&
+    return s->is_final && !masker_is_review(s) && walk->ran_out &&
+           masker_kinds[kind].flags & MASKER_INSIDE && !masker_programs[kind].group_from &&
            walk->end - walk->start >= CUT_MIN &&
-           scrub_is_mixed(scrub_view(s, walk->start), walk->end - walk->start);
+           masker_is_mixed(masker_view(s, walk->start), walk->end - walk->start);
 }
 
 /* Anchors inside what was looked at in vain are not looked at again, but for the last few: a text
  * of nothing but anchors would else be walked through as often as it has them. */
 #define TRIED_AGAIN 64
 
-static void remember(struct scrub *s, unsigned kind, size_t from, size_t end)
+static void remember(struct masker *s, unsigned kind, size_t from, size_t end)
 {
     if (end > from + TRIED_AGAIN)
         s->tried[kind] = end - TRIED_AGAIN;
 }
 
 /* Returns where the token ends, or 0. */
-static size_t match_token(struct scrub *s, unsigned kind, size_t from)
+static size_t match_token(struct masker *s, unsigned kind, size_t from)
 {
-    const struct scrub_program *p = &scrub_programs[kind];
-    const struct scrub_kind *k = &scrub_kinds[kind];
-    size_t start = p->left.max ? scrub_left(s, kind, from) : from;
-    bool is_word = start != SIZE_MAX && scrub_begins_word(s, start);
+    const struct masker_program *p = &masker_programs[kind];
+    const struct masker_kind *k = &masker_kinds[kind];
+    size_t start = p->left.max ? masker_left(s, kind, from) : from;
+    bool is_word = start != SIZE_MAX && masker_begins_word(s, start);
     struct walk walk;
     size_t end;
 
-    if (start == SIZE_MAX || (!is_word && !(k->flags & SCRUB_INSIDE)) || from < s->tried[kind])
+    if (start == SIZE_MAX || (!is_word && !(k->flags & MASKER_INSIDE)) || from < s->tried[kind])
         return 0;
     if (!take_steps(s, p, from, &walk)) {
         remember(s, kind, from, walk.end);
         if (walk.ran_out && !s->is_final)
-            scrub_wait(s, kind, from, start);
+            masker_wait(s, kind, from, start);
         else if (is_cut_token(s, kind, &walk))
-            scrub_found(s, kind, from, start, walk.end);
+            masker_found(s, kind, from, start, walk.end);
         return 0;
     }
     end = run_end(s, &walk);
     remember(s, kind, from, end);
-    if (scrub_is_open(s, end)) {
-        scrub_wait(s, kind, from, start);
+    if (masker_is_open(s, end)) {
+        masker_wait(s, kind, from, start);
         return 0;
     }
-    if (end > walk.end && k->flags & SCRUB_EXACT)
+    if (end > walk.end && k->flags & MASKER_EXACT)
         return 0;
     if (walk.group_end == walk.end)
         walk.group_end = end;
@@ -177,51 +177,51 @@ static size_t match_token(struct scrub *s, unsigned kind, size_t from)
     walk.start = start;
     if (!is_wanted(s, kind, &walk, is_word))
         return 0;
-    scrub_found(s, kind, from, walk.group_start, walk.group_end);
+    masker_found(s, kind, from, walk.group_start, walk.group_end);
     return end;
 }
 
-void scrub_match_token(struct scrub *s, unsigned kind, size_t from)
+void masker_match_token(struct masker *s, unsigned kind, size_t from)
 {
     (void)match_token(s, kind, from);
 }
 
 /* A key id, and behind it, within a few lines, the secret key: 40 characters that say nothing by
  * themselves. */
-void scrub_match_aws(struct scrub *s, unsigned kind, size_t from)
+void masker_match_aws(struct masker *s, unsigned kind, size_t from)
 {
     size_t at = match_token(s, kind, from), end, lines = 0, i = at;
 
-    if (!at || scrub_is_review(s))
+    if (!at || masker_is_review(s))
         return;
     for (end = at; i < s->view.len && i < at + 300 && lines < 4; i++) {
-        unsigned char c = scrub_at(s, i);
+        unsigned char c = masker_at(s, i);
 
         lines += c == '\n';
-        if (scrub_is_alnum(c) || c == '+' || c == '/')
+        if (masker_is_alnum(c) || c == '+' || c == '/')
             continue;
-        if (i - end == 40 && scrub_looks_random(scrub_view(s, end), 40))
-            scrub_found(s, kind, from, end, i);
+        if (i - end == 40 && masker_looks_random(masker_view(s, end), 40))
+            masker_found(s, kind, from, end, i);
         end = i + 1;
     }
-    scrub_charge(s, 2 * (i - at));
-    if (scrub_is_open(s, i))
-        scrub_wait(s, kind, from, end);
-    else if (i == s->view.len && i - end == 40 && scrub_looks_random(scrub_view(s, end), 40))
-        scrub_found(s, kind, from, end, i);
+    masker_charge(s, 2 * (i - at));
+    if (masker_is_open(s, i))
+        masker_wait(s, kind, from, end);
+    else if (i == s->view.len && i - end == 40 && masker_looks_random(masker_view(s, end), 40))
+        masker_found(s, kind, from, end, i);
 }
 
 /* ---- the end of the view ---- */
 
 /* The bytes from `at` to the end of the view are the beginning of the anchor. */
-static bool is_begun(const struct scrub *s, const struct scrub_program *p, size_t at)
+static bool is_begun(const struct masker *s, const struct masker_program *p, size_t at)
 {
     size_t n = s->view.len - at;
 
     if (n >= p->width)
         return false;
     for (size_t i = 0; i < n; i++)
-        if (!scrub_in_class(p->anchor[i], scrub_at(s, at + i)))
+        if (!masker_in_class(p->anchor[i], masker_at(s, at + i)))
             return false;
     return true;
 }
@@ -229,50 +229,50 @@ static bool is_begun(const struct scrub *s, const struct scrub_program *p, size_
 /* Is what is masked behind this anchor, so that the anchor itself may come out? */
 static bool may_come_out(unsigned kind)
 {
-    switch (scrub_kinds[kind].matcher) {
-    case SCRUB_TOKEN:
-    case SCRUB_AWS:
-        return scrub_programs[kind].group_from > 0;
-    case SCRUB_PEM:
-    case SCRUB_EMAIL:
-    case SCRUB_PHONE:
-    case SCRUB_DIGITS:
-    case SCRUB_IBAN:
-    case SCRUB_IPV4:
-    case SCRUB_IPV6:
+    switch (masker_kinds[kind].matcher) {
+    case MASKER_TOKEN:
+    case MASKER_AWS:
+        return masker_programs[kind].group_from > 0;
+    case MASKER_PEM:
+    case MASKER_EMAIL:
+    case MASKER_PHONE:
+    case MASKER_DIGITS:
+    case MASKER_IBAN:
+    case MASKER_IPV4:
+    case MASKER_IPV6:
         return false;
     default:
         return true;
     }
 }
 
-static void hold_anchor_at(struct scrub *s, unsigned kind, size_t at)
+static void hold_anchor_at(struct masker *s, unsigned kind, size_t at)
 {
-    const struct scrub_program *p = &scrub_programs[kind];
+    const struct masker_program *p = &masker_programs[kind];
     size_t len = s->view.len, start = at;
 
     if (!is_begun(s, p, at))
         return;
     if (p->left.max)
-        start = scrub_left(s, kind, at);
+        start = masker_left(s, kind, at);
     /* With nothing of the anchor there yet, its left part may still grow. */
     if (start == SIZE_MAX && at == len) {
         for (start = at; start > s->emitted && at - start <= p->left.max &&
-                         scrub_in_class(p->left.class, scrub_at(s, start - 1));)
+                         masker_in_class(p->left.class, masker_at(s, start - 1));)
             start--;
-        scrub_charge(s, at - start);
+        masker_charge(s, at - start);
         if (at - start > p->left.max)
             start = SIZE_MAX;
     }
     if (start == SIZE_MAX || start == len)
         return;
-    if (!(scrub_kinds[kind].flags & SCRUB_INSIDE) && !scrub_begins_word(s, start))
+    if (!(masker_kinds[kind].flags & MASKER_INSIDE) && !masker_begins_word(s, start))
         return;
-    scrub_wait(s, kind, at < start ? at : start, start);
+    masker_wait(s, kind, at < start ? at : start, start);
 }
 
 #define WORD_BITS 64
-#define SET_WORDS (SCRUB_KINDS_MAX / WORD_BITS)
+#define SET_WORDS (MASKER_KINDS_MAX / WORD_BITS)
 
 /* The kinds that may not come out before they are known, by the first byte of their anchors; and
  * those of them that begin before their anchor. */
@@ -285,87 +285,87 @@ static void make_index(void)
     if (is_made)
         return;
     is_made = true;
-    for (unsigned kind = 0; kind < scrub_kind_count; kind++) {
-        const struct scrub_program *p = &scrub_programs[kind];
+    for (unsigned kind = 0; kind < masker_kind_count; kind++) {
+        const struct masker_program *p = &masker_programs[kind];
 
         if (may_come_out(kind))
             continue;
         for (unsigned c = 0; c < 256; c++)
-            if (scrub_in_class(p->anchor[0], (unsigned char)c))
+            if (masker_in_class(p->anchor[0], (unsigned char)c))
                 by_first[c][kind / WORD_BITS] |= (uint64_t)1 << kind % WORD_BITS;
         if (p->left.max)
             with_left[kind / WORD_BITS] |= (uint64_t)1 << kind % WORD_BITS;
     }
 }
 
-static void hold_anchors(struct scrub *s, const uint64_t *kinds, size_t at)
+static void hold_anchors(struct masker *s, const uint64_t *kinds, size_t at)
 {
     for (unsigned word = 0; word < SET_WORDS; word++)
         for (uint64_t left = kinds[word]; left; left &= left - 1) {
             unsigned kind = word * WORD_BITS + (unsigned)__builtin_ctzll(left);
 
-            scrub_charge(s, 1);
-            if (!(scrub_kinds[kind].flags & SCRUB_AGGRESSIVE) || s->options.is_aggressive)
+            masker_charge(s, 1);
+            if (!(masker_kinds[kind].flags & MASKER_AGGRESSIVE) || s->options.is_aggressive)
                 hold_anchor_at(s, kind, at);
         }
 }
 
-void scrub_hold_tail(struct scrub *s)
+void masker_hold_tail(struct masker *s)
 {
-    size_t len = s->view.len, at = len > SCRUB_ANCHOR_MAX ? len - SCRUB_ANCHOR_MAX : 0;
+    size_t len = s->view.len, at = len > MASKER_ANCHOR_MAX ? len - MASKER_ANCHOR_MAX : 0;
 
     /* No anchor has a newline in it: an ordinary print() ends here. */
-    if (!len || scrub_at(s, len - 1) == '\n' || s->hold <= s->emitted)
+    if (!len || masker_at(s, len - 1) == '\n' || s->hold <= s->emitted)
         return;
     make_index();
     for (at = at > s->emitted ? at : s->emitted; at < len; at++)
-        hold_anchors(s, by_first[scrub_at(s, at)], at);
+        hold_anchors(s, by_first[masker_at(s, at)], at);
     hold_anchors(s, with_left, len);
 }
 
 /* ---- */
 
-void scrub_match(struct scrub *s, unsigned kind, size_t from, size_t to)
+void masker_match(struct masker *s, unsigned kind, size_t from, size_t to)
 {
-    switch (scrub_kinds[kind].matcher) {
-    case SCRUB_TOKEN:
-        scrub_match_token(s, kind, from);
+    switch (masker_kinds[kind].matcher) {
+    case MASKER_TOKEN:
+        masker_match_token(s, kind, from);
         break;
-    case SCRUB_AWS:
-        scrub_match_aws(s, kind, from);
+    case MASKER_AWS:
+        masker_match_aws(s, kind, from);
         break;
-    case SCRUB_NAME:
-        scrub_match_name(s, kind, from, to);
+    case MASKER_NAME:
+        masker_match_name(s, kind, from, to);
         break;
-    case SCRUB_QUERY:
-        scrub_match_query(s, kind, from, to);
+    case MASKER_QUERY:
+        masker_match_query(s, kind, from, to);
         break;
-    case SCRUB_URL:
-        scrub_match_url(s, kind, from, to);
+    case MASKER_URL:
+        masker_match_url(s, kind, from, to);
         break;
-    case SCRUB_HEADER:
-        scrub_match_header(s, kind, from, to);
+    case MASKER_HEADER:
+        masker_match_header(s, kind, from, to);
         break;
-    case SCRUB_SCHEME:
-        scrub_match_scheme(s, kind, from, to);
+    case MASKER_SCHEME:
+        masker_match_scheme(s, kind, from, to);
         break;
-    case SCRUB_COOKIE:
-        scrub_match_cookie(s, kind, from, to);
+    case MASKER_COOKIE:
+        masker_match_cookie(s, kind, from, to);
         break;
-    case SCRUB_LOGIN:
-        scrub_match_login(s, kind, from, to);
+    case MASKER_LOGIN:
+        masker_match_login(s, kind, from, to);
         break;
-    case SCRUB_MANIFEST:
-        scrub_match_manifest(s, kind, from, to);
+    case MASKER_MANIFEST:
+        masker_match_manifest(s, kind, from, to);
         break;
-    case SCRUB_NEAR:
-        scrub_match_near(s, kind, from, to);
+    case MASKER_NEAR:
+        masker_match_near(s, kind, from, to);
         break;
-    case SCRUB_PEM:
-        scrub_match_pem(s, kind, from, to);
+    case MASKER_PEM:
+        masker_match_pem(s, kind, from, to);
         break;
     default:
-        scrub_match_personal(s, kind, from, to);
+        masker_match_personal(s, kind, from, to);
         break;
     }
 }

@@ -62,25 +62,25 @@ static bool is_capital(unsigned char c)
 
 /* `;name=` or `,name:` begins another pair. A name has two letters at least; the name of two words
  * that a connection string has (`;User Id=`) is written in capitals. READ_MORE: it may be one. */
-static enum scrub_read begins_pair(const struct scrub *s, const struct bare *bare, size_t at)
+static enum masker_read begins_pair(const struct masker *s, const struct bare *bare, size_t at)
 {
-    unsigned char sign = scrub_at(s, at++);
+    unsigned char sign = masker_at(s, at++);
     size_t n = 0;
     unsigned char c = 0;
 
     for (; at + n < s->view.len && n < PAIR_MAX; n++) {
-        c = scrub_at(s, at + n);
-        if (n < 2 ? is_letter(c) : scrub_is_alnum(c) || (c && strchr("_-.", c)))
+        c = masker_at(s, at + n);
+        if (n < 2 ? is_letter(c) : masker_is_alnum(c) || (c && strchr("_-.", c)))
             continue;
-        if (n < 2 || c != ' ' || sign != ';' || !is_capital(scrub_at(s, at)))
+        if (n < 2 || c != ' ' || sign != ';' || !is_capital(masker_at(s, at)))
             break;
-        if (scrub_is_open(s, at + n + 1))
+        if (masker_is_open(s, at + n + 1))
             return READ_MORE;
-        if (at + n + 1 >= s->view.len || !is_capital(scrub_at(s, at + n + 1)))
+        if (at + n + 1 >= s->view.len || !is_capital(masker_at(s, at + n + 1)))
             break;
     }
-    scrub_charge(s, n);
-    if (scrub_is_open(s, at + n))
+    masker_charge(s, n);
+    if (masker_is_open(s, at + n))
         return READ_MORE;
     return n >= 2 && at + n < s->view.len &&
                    (c == '=' || (c == ':' && sign == ',' && bare->ends & ENDS_LIST))
@@ -89,38 +89,38 @@ static enum scrub_read begins_pair(const struct scrub *s, const struct bare *bar
 }
 
 /* A comma or bracket that may end what is around the value, by what stands behind it. */
-static enum scrub_read closes_list(const struct scrub *s, size_t at)
+static enum masker_read closes_list(const struct masker *s, size_t at)
 {
-    bool is_comma = scrub_at(s, at) == ',';
+    bool is_comma = masker_at(s, at) == ',';
     size_t i = at + 1;
     unsigned char next;
 
-    while (i < s->view.len && i - at < BRACKETS_MAX && scrub_at(s, i) &&
-           strchr(")]}", scrub_at(s, i)))
+    while (i < s->view.len && i - at < BRACKETS_MAX && masker_at(s, i) &&
+           strchr(")]}", masker_at(s, i)))
         i++;
-    scrub_charge(s, i - at);
-    if (scrub_is_open(s, i))
+    masker_charge(s, i - at);
+    if (masker_is_open(s, i))
         return READ_MORE;
-    next = i < s->view.len ? scrub_at(s, i) : '\n';
-    return scrub_is_space(next) || (next && strchr(is_comma ? "\"'`" : "\"'`<>,;&|:.[(", next))
+    next = i < s->view.len ? masker_at(s, i) : '\n';
+    return masker_is_space(next) || (next && strchr(is_comma ? "\"'`" : "\"'`<>,;&|:.[(", next))
                ? READ_VALUE
                : READ_NONE;
 }
 
 /* `bare` says which of them count. */
-static enum scrub_read ends_at_sign(const struct scrub *s, const struct bare *bare, size_t at)
+static enum masker_read ends_at_sign(const struct masker *s, const struct bare *bare, size_t at)
 {
-    unsigned char c = scrub_at(s, at), next;
+    unsigned char c = masker_at(s, at), next;
 
-    if (scrub_is_open(s, at + 1))
+    if (masker_is_open(s, at + 1))
         return READ_MORE;
-    next = at + 1 < s->view.len ? scrub_at(s, at + 1) : '\n';
+    next = at + 1 < s->view.len ? masker_at(s, at + 1) : '\n';
     if (c == '\\')
         return bare->ends & ENDS_ESCAPE && next && strchr("nrt\"'", next) ? READ_VALUE : READ_NONE;
     if (c == '<')
         return next == '/' ? READ_VALUE : READ_NONE;
     if (bare->ends & ENDS_LIST && strchr(",)]}", c)) {
-        enum scrub_read r = closes_list(s, at);
+        enum masker_read r = closes_list(s, at);
 
         if (r != READ_NONE)
             return r;
@@ -139,10 +139,10 @@ static const unsigned char classes[256] = {
     ['}'] = SIGN,   ['\\'] = SIGN,
 };
 
-enum scrub_read scrub_ends_bare(const struct scrub *s, enum scrub_run_kind kind, size_t at)
+enum masker_read masker_ends_bare(const struct masker *s, enum masker_run_kind kind, size_t at)
 {
     const struct bare *bare = &kinds[kind];
-    unsigned char c = scrub_at(s, at), class = classes[c];
+    unsigned char c = masker_at(s, at), class = classes[c];
 
     if (!class)
         return READ_NONE;
@@ -152,23 +152,23 @@ enum scrub_read scrub_ends_bare(const struct scrub *s, enum scrub_run_kind kind,
     return class & SIGN ? ends_at_sign(s, bare, at) : READ_NONE;
 }
 
-bool scrub_is_quote_of(enum scrub_run_kind kind, unsigned char quote)
+bool masker_is_quote_of(enum masker_run_kind kind, unsigned char quote)
 {
     return kind <= RUN_PARAMETER && quote && kinds[kind].quote == quote;
 }
 
-size_t scrub_trim_bare(const struct scrub *s, size_t start, size_t end)
+size_t masker_trim_bare(const struct masker *s, size_t start, size_t end)
 {
     for (size_t n = 0; n < TRIM_MAX && end > start; n++, end--)
-        if (!strchr(",;.:)]}>\"'`|&", scrub_at(s, end - 1)))
+        if (!strchr(",;.:)]}>\"'`|&", masker_at(s, end - 1)))
             break;
     return end;
 }
 
-enum scrub_run_kind scrub_bare_kind(const struct scrub *s, size_t at, bool begins_line,
+enum masker_run_kind masker_bare_kind(const struct masker *s, size_t at, bool begins_line,
                                     bool is_colon)
 {
-    struct scrub_line line = scrub_line_at(s, at);
+    struct masker_line line = masker_line_at(s, at);
 
     if (!line.is_known)
         return RUN_BARE;

@@ -5,10 +5,10 @@
 /* Beyond that a value has no end worth looking for: whoever waits for it masks it as far as it
  * goes.
  */
-#define VALUE_MAX (SCRUB_HOLD_MAX + 1)
+#define VALUE_MAX (MASKER_HOLD_MAX + 1)
 
 /* A value that is longer than this stands for nothing else. */
-#define PLACEHOLDER_MAX SCRUB_JUDGE_MAX
+#define PLACEHOLDER_MAX MASKER_JUDGE_MAX
 
 /* So far behind a call its end is looked for. */
 #define CALL_MAX 128
@@ -16,11 +16,11 @@
 /* ---- where it is ---- */
 
 /* How many backslashes stand here: a quote inside a string inside a string. */
-static size_t count_backslashes(const struct scrub *s, size_t at)
+static size_t count_backslashes(const struct masker *s, size_t at)
 {
     size_t n = 0;
 
-    while (at + n < s->view.len && scrub_at(s, at + n) == '\\' && n < 16)
+    while (at + n < s->view.len && masker_at(s, at + n) == '\\' && n < 16)
         n++;
     return n;
 }
@@ -30,98 +30,98 @@ static unsigned level_of(size_t depth)
 {
     unsigned level = 0;
 
-    while (depth > 1 && level < SCRUB_LEVELS - 1) {
+    while (depth > 1 && level < MASKER_LEVELS - 1) {
         depth /= 2;
         level++;
     }
-    return depth == 1 && level < SCRUB_LEVELS - 1 ? level + 1 : level;
+    return depth == 1 && level < MASKER_LEVELS - 1 ? level + 1 : level;
 }
 
-/* Up to the quote that ends the string, or to the end of the line. `variant`: SCRUB_LEVELS for one
+/* Up to the quote that ends the string, or to the end of the line. `variant`: MASKER_LEVELS for one
  * with three quotes. */
-static enum scrub_read read_quoted(const struct scrub *s, size_t at, size_t depth, unsigned variant,
-                                   struct scrub_value *ret)
+static enum masker_read read_quoted(const struct masker *s, size_t at, size_t depth, unsigned variant,
+                                   struct masker_value *ret)
 {
     unsigned quote = ret->quote == '"' ? 0 : ret->quote == '\'' ? 1 : 2;
 
     ret->start = at;
     ret->is_quoted = true;
-    ret->run = scrub_run_end(s, RUN_QUOTED + quote * (SCRUB_LEVELS + 1) + variant, at);
+    ret->run = masker_run_end(s, RUN_QUOTED + quote * (MASKER_LEVELS + 1) + variant, at);
     ret->end = ret->run->end;
-    if (scrub_is_open(s, ret->end) || ret->end - at >= VALUE_MAX)
+    if (masker_is_open(s, ret->end) || ret->end - at >= VALUE_MAX)
         return READ_MORE;
-    if (ret->end < s->view.len && scrub_at(s, ret->end) != '\n')
+    if (ret->end < s->view.len && masker_at(s, ret->end) != '\n')
         ret->end -= ret->run->slashes < depth ? ret->run->slashes : depth;
     return READ_VALUE;
 }
 
-static enum scrub_read read_bare(const struct scrub *s, size_t at, enum scrub_run_kind kind,
-                                 struct scrub_value *ret)
+static enum masker_read read_bare(const struct masker *s, size_t at, enum masker_run_kind kind,
+                                 struct masker_value *ret)
 {
     ret->start = at;
     ret->is_quoted = kind == RUN_ENTITY || kind == RUN_CDATA;
-    ret->run = scrub_run_end(s, kind, at);
+    ret->run = masker_run_end(s, kind, at);
     ret->end = ret->run->end;
-    if (ret->run->is_more || scrub_is_open(s, ret->end) || ret->end - at >= VALUE_MAX)
+    if (ret->run->is_more || masker_is_open(s, ret->end) || ret->end - at >= VALUE_MAX)
         return READ_MORE;
     if (ret->is_quoted)
         return READ_VALUE;
-    ret->end = scrub_trim_bare(s, at, ret->end);
+    ret->end = masker_trim_bare(s, at, ret->end);
     return ret->end > ret->start ? READ_VALUE : READ_NONE;
 }
 
 /* The line ended before the string. */
-static bool is_unclosed(const struct scrub *s, const struct scrub_value *value)
+static bool is_unclosed(const struct masker *s, const struct masker_value *value)
 {
-    return value->run->end >= s->view.len || scrub_at(s, value->run->end) == '\n';
+    return value->run->end >= s->view.len || masker_at(s, value->run->end) == '\n';
 }
 
 /* b'...', r"...", f"...", u'...' */
-static size_t skip_prefix(const struct scrub *s, size_t at)
+static size_t skip_prefix(const struct masker *s, size_t at)
 {
     size_t n = 0;
 
-    while (n < 2 && at + n < s->view.len && strchr("bBrRuUfF", scrub_at(s, at + n)))
+    while (n < 2 && at + n < s->view.len && strchr("bBrRuUfF", masker_at(s, at + n)))
         n++;
-    if (n && at + n < s->view.len && strchr("\"'", scrub_at(s, at + n)))
+    if (n && at + n < s->view.len && strchr("\"'", masker_at(s, at + n)))
         return at + n;
     return at;
 }
 
 /* """ or ''' */
-static enum scrub_read read_triple(const struct scrub *s, size_t at, struct scrub_value *ret)
+static enum masker_read read_triple(const struct masker *s, size_t at, struct masker_value *ret)
 {
-    enum scrub_read r = read_quoted(s, at, 0, SCRUB_LEVELS, ret);
+    enum masker_read r = read_quoted(s, at, 0, MASKER_LEVELS, ret);
 
     ret->is_open = r == READ_VALUE && is_unclosed(s, ret);
     return r;
 }
 
 /* The text stands here. READ_MORE: it may. */
-static enum scrub_read is_text_at(const struct scrub *s, size_t at, const char *text)
+static enum masker_read is_text_at(const struct masker *s, size_t at, const char *text)
 {
     size_t n = 0;
 
-    while (text[n] && at + n < s->view.len && scrub_at(s, at + n) == (unsigned char)text[n])
+    while (text[n] && at + n < s->view.len && masker_at(s, at + n) == (unsigned char)text[n])
         n++;
     if (!text[n])
         return READ_VALUE;
-    return n && scrub_is_open(s, at + n) ? READ_MORE : READ_NONE;
+    return n && masker_is_open(s, at + n) ? READ_MORE : READ_NONE;
 }
 
 /* What is around it as quotes are: &quot; and <![CDATA[. */
-static enum scrub_read read_marked(const struct scrub *s, size_t at, struct scrub_value *ret)
+static enum masker_read read_marked(const struct masker *s, size_t at, struct masker_value *ret)
 {
     static const struct {
         const char *mark;
-        enum scrub_run_kind kind;
+        enum masker_run_kind kind;
     } marks[] = {
         {"&quot;",    RUN_ENTITY},
         {"<![CDATA[", RUN_CDATA },
     };
 
     for (size_t i = 0; i < ARRAY_SIZE(marks); i++) {
-        enum scrub_read r = is_text_at(s, at, marks[i].mark);
+        enum masker_read r = is_text_at(s, at, marks[i].mark);
 
         if (r == READ_VALUE)
             return read_bare(s, at + strlen(marks[i].mark), marks[i].kind, ret);
@@ -131,13 +131,13 @@ static enum scrub_read read_marked(const struct scrub *s, size_t at, struct scru
     return READ_NONE;
 }
 
-enum scrub_read scrub_read_value(const struct scrub *s, size_t at, enum scrub_run_kind bare,
-                                 struct scrub_value *ret)
+enum masker_read masker_read_value(const struct masker *s, size_t at, enum masker_run_kind bare,
+                                 struct masker_value *ret)
 {
     size_t depth, prefix = at;
-    enum scrub_read r;
+    enum masker_read r;
 
-    *ret = (struct scrub_value){.start = at, .end = at};
+    *ret = (struct masker_value){.start = at, .end = at};
     r = read_marked(s, at, ret);
     if (r != READ_NONE)
         return r;
@@ -145,23 +145,23 @@ enum scrub_read scrub_read_value(const struct scrub *s, size_t at, enum scrub_ru
         return read_bare(s, at, bare, ret);
     at = skip_prefix(s, at);
     depth = count_backslashes(s, at);
-    if (scrub_is_open(s, at + depth) || scrub_is_open(s, at + 2))
+    if (masker_is_open(s, at + depth) || masker_is_open(s, at + 2))
         return READ_MORE;
     for (; prefix < at; prefix++)
-        ret->is_format = ret->is_format || (scrub_at(s, prefix) | 32) == 'f';
-    if (at + depth < s->view.len && strchr("\"'`", scrub_at(s, at + depth))) {
-        ret->quote = (char)scrub_at(s, at + depth);
+        ret->is_format = ret->is_format || (masker_at(s, prefix) | 32) == 'f';
+    if (at + depth < s->view.len && strchr("\"'`", masker_at(s, at + depth))) {
+        ret->quote = (char)masker_at(s, at + depth);
         at += depth + 1;
         /* """ and ''' */
-        if (at + 1 < s->view.len && scrub_at(s, at) == (unsigned char)ret->quote &&
-            scrub_at(s, at + 1) == (unsigned char)ret->quote)
+        if (at + 1 < s->view.len && masker_at(s, at) == (unsigned char)ret->quote &&
+            masker_at(s, at + 1) == (unsigned char)ret->quote)
             return read_triple(s, at + 2, ret);
         r = read_quoted(s, at, depth, level_of(depth), ret);
         if (r != READ_VALUE || !is_unclosed(s, ret))
             return r;
-        if (scrub_is_quote_of(bare, (unsigned char)ret->quote))
+        if (masker_is_quote_of(bare, (unsigned char)ret->quote))
             return READ_NONE; /* it ends the string around the name */
-        r = depth ? READ_NONE : scrub_find_closing(s, at, (unsigned char)ret->quote, &ret->end);
+        r = depth ? READ_NONE : masker_find_closing(s, at, (unsigned char)ret->quote, &ret->end);
         ret->has_lines = r == READ_VALUE;
         if (r != READ_NONE)
             return r;
@@ -175,10 +175,10 @@ enum scrub_read scrub_read_value(const struct scrub *s, size_t at, enum scrub_ru
 /* ---- what may be code in it ---- */
 
 /* Does code begin here, in a string that a language reads for it? */
-static bool begins_code(const struct scrub *s, const struct scrub_value *value, size_t at,
+static bool begins_code(const struct masker *s, const struct masker_value *value, size_t at,
                         size_t end)
 {
-    unsigned char c = scrub_at(s, at), next = at + 1 < end ? scrub_at(s, at + 1) : ' ';
+    unsigned char c = masker_at(s, at), next = at + 1 < end ? masker_at(s, at + 1) : ' ';
 
     if (c == '{' && value->is_format)
         return true;
@@ -188,27 +188,27 @@ static bool begins_code(const struct scrub *s, const struct scrub_value *value, 
         return false;
     if (c == '#')
         return next == '{';
-    return (c == '`' || c == '$') && scrub_begins_expansion(s, at, end, SHELL_YES, false);
+    return (c == '`' || c == '$') && masker_begins_expansion(s, at, end, SHELL_YES, false);
 }
 
 /* In single quotes a shell knows no escapes: the string of 'it\'s;ls -l' has ended for it behind
  * the backslash, and what follows the semicolon is another command. */
-static size_t find_code_behind(const struct scrub *s, const struct scrub_value *value, size_t at,
+static size_t find_code_behind(const struct masker *s, const struct masker_value *value, size_t at,
                                size_t end)
 {
-    struct scrub_value rest = {.start = at, .shell = value->shell};
+    struct masker_value rest = {.start = at, .shell = value->shell};
 
     for (size_t i = at; i < end && !rest.has_arguments; i++)
-        rest.has_arguments = scrub_is_space(scrub_at(s, i));
-    return scrub_find_command(s, &rest, end);
+        rest.has_arguments = masker_is_space(masker_at(s, i));
+    return masker_find_command(s, &rest, end);
 }
 
-static size_t find_code(const struct scrub *s, const struct scrub_value *value, size_t end)
+static size_t find_code(const struct masker *s, const struct masker_value *value, size_t end)
 {
     if (!value->is_quoted)
-        return value->shell == SHELL_NO ? end : scrub_find_command(s, value, end);
+        return value->shell == SHELL_NO ? end : masker_find_command(s, value, end);
     for (size_t at = value->start; at < end; at++) {
-        unsigned char c = scrub_at(s, at);
+        unsigned char c = masker_at(s, at);
 
         if (begins_code(s, value, at, end))
             return at;
@@ -218,15 +218,15 @@ static size_t find_code(const struct scrub *s, const struct scrub_value *value, 
     return end;
 }
 
-void scrub_found_value(struct scrub *s, unsigned kind, size_t from, const struct scrub_value *value)
+void masker_found_value(struct masker *s, unsigned kind, size_t from, const struct masker_value *value)
 {
     size_t code = find_code(s, value, value->end);
 
     /* Not the backslash and the quote before it: the shell's string ends there. */
     if (code < value->end && value->is_quoted)
-        while (code > value->start && strchr("'\\", scrub_at(s, code - 1)))
+        while (code > value->start && strchr("'\\", masker_at(s, code - 1)))
             code--;
-    scrub_found_parts(s, kind, from, value->start, code, value->end, value->run);
+    masker_found_parts(s, kind, from, value->start, code, value->end, value->run);
 }
 
 /* ---- what it is not ---- */
@@ -281,8 +281,8 @@ static bool is_identifier(const char *text, size_t len)
 {
     size_t n = 0;
 
-    for (; n < len && (scrub_is_alnum((unsigned char)text[n]) || strchr("_.", text[n])); n++)
-        if (n && scrub_is_digit((unsigned char)text[n - 1]) && text[n] >= 'A' && text[n] <= 'Z')
+    for (; n < len && (masker_is_alnum((unsigned char)text[n]) || strchr("_.", text[n])); n++)
+        if (n && masker_is_digit((unsigned char)text[n - 1]) && text[n] >= 'A' && text[n] <= 'Z')
             return false;
     return n >= 2;
 }
@@ -299,7 +299,7 @@ static bool has_variable(const char *text, size_t len)
         while (at < len && strchr(" \t-.$#!\"'", text[at]))
             at++;
         if (is_identifier(text + at, len - at))
-            return i < 6 || !scrub_is_mixed(text, i);
+            return i < 6 || !masker_is_mixed(text, i);
     }
     return false;
 }
@@ -311,7 +311,7 @@ static bool is_enclosed(const char *text, size_t len)
         return false;
     if (len > 1 && text[0] != '<' && strchr("\"'[{ ", text[1]))
         return true;
-    if (!scrub_is_mixed(text + 1, len - 1))
+    if (!masker_is_mixed(text + 1, len - 1))
         return true;
     return text[0] != '<' && memcspn(text, len, "\"':,)]}") < len &&
            memcspn(text, len, "$@^%!#*~?;&|\\=<>`") == len;
@@ -343,7 +343,7 @@ static bool is_pattern(const char *text, size_t len)
            (group && memchr(text, '(', (size_t)(group - text)));
 }
 
-bool scrub_is_placeholder(const char *text, size_t len)
+bool masker_is_placeholder(const char *text, size_t len)
 {
     static const char *const words[] = {
         "example", "placeholder", "your_", "your-",   "changeme", "change_me", "redacted",
@@ -352,7 +352,7 @@ bool scrub_is_placeholder(const char *text, size_t len)
     if (!text || len > PLACEHOLDER_MAX)
         return false;
     if (is_filler(text, len) || is_template(text, len) || is_pattern(text, len) ||
-        (scrub_lists_of(text, len) >> LIST_NOTHING & 1))
+        (masker_lists_of(text, len) >> LIST_NOTHING & 1))
         return true;
     if (len >= 4 && (strncasecmp(text, "your", 4) == 0 || strncasecmp(text, "env.", 4) == 0))
         return true;
@@ -371,9 +371,9 @@ static struct shape shape_of(const char *text, size_t len)
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)text[i];
 
-        n.turns += i && scrub_is_alnum(c) && scrub_is_alnum((unsigned char)text[i - 1]) &&
+        n.turns += i && masker_is_alnum(c) && masker_is_alnum((unsigned char)text[i - 1]) &&
                    ((c ^ (unsigned char)text[i - 1]) & 32);
-        if (scrub_is_digit(c))
+        if (masker_is_digit(c))
             n.digits++;
         else if (c >= 'A' && c <= 'Z')
             n.upper++;
@@ -383,7 +383,7 @@ static struct shape shape_of(const char *text, size_t len)
             n.dots++;
         else if (c == '/' || c == '\\')
             n.slashes++;
-        else if (scrub_is_space(c))
+        else if (masker_is_space(c))
             n.spaces++;
         else if (c != '_' && c != '-')
             n.marks++;
@@ -398,7 +398,7 @@ static bool closes_call(const char *text, size_t len)
 
     if (!close)
         close = memrchr(text, ']', len);
-    return close && (close + 1 == text + len || !scrub_is_alnum((unsigned char)close[1]));
+    return close && (close + 1 == text + len || !masker_is_alnum((unsigned char)close[1]));
 }
 
 /* $name, &name->field, \&Name::name: what stands before the name. */
@@ -416,7 +416,7 @@ static bool is_sigil_name(const char *text, size_t len)
 {
     size_t sigils = count_sigils(text, len), i = sigils;
 
-    while (i < len && (scrub_is_alnum((unsigned char)text[i]) || text[i] == '_'))
+    while (i < len && (masker_is_alnum((unsigned char)text[i]) || text[i] == '_'))
         i++;
     if (i == sigils || !is_identifier(text + sigils, len - sigils))
         return false;
@@ -432,11 +432,11 @@ static bool is_reference(const char *text, size_t len, bool goes_on, const struc
 {
     size_t i = 0;
 
-    if (scrub_is_digit((unsigned char)text[0]) || len > PLACEHOLDER_MAX)
+    if (masker_is_digit((unsigned char)text[0]) || len > PLACEHOLDER_MAX)
         return false;
     if (count_sigils(text, len))
         return is_sigil_name(text, len);
-    while (i < len && (scrub_is_alnum((unsigned char)text[i]) || strchr("_.:>", text[i]) ||
+    while (i < len && (masker_is_alnum((unsigned char)text[i]) || strchr("_.:>", text[i]) ||
                        (text[i] == '-' && i + 1 < len && text[i + 1] == '>')))
         i++;
     if (i < len && (text[i] == '(' || text[i] == '['))
@@ -452,7 +452,7 @@ static bool is_path(const char *text, size_t len, const struct shape *n)
                                            ".yml",  ".env", ".crt", ".py",  ".js",
                                            ".toml", ".ini", ".cfg", ".p12"};
 
-    if (memmem(text, len < SCRUB_JUDGE_MAX ? len : SCRUB_JUDGE_MAX, "://", 3))
+    if (memmem(text, len < MASKER_JUDGE_MAX ? len : MASKER_JUDGE_MAX, "://", 3))
         return true;
     for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
         size_t sl = strlen(suffixes[i]);
@@ -463,13 +463,13 @@ static bool is_path(const char *text, size_t len, const struct shape *n)
     if (text[0] != '/' && text[0] != '~' && strncmp(text, "./", 2) != 0 &&
         strncmp(text, "../", 3) != 0 && !(len > 2 && text[1] == ':' && text[2] == '\\'))
         return false;
-    len = len < SCRUB_JUDGE_MAX ? len : SCRUB_JUDGE_MAX;
+    len = len < MASKER_JUDGE_MAX ? len : MASKER_JUDGE_MAX;
     if (strchr("/~", text[0]) && memcspn(text, len, "\"$<>|^`*!\\;") < len)
         return false;
-    if (text[0] == '/' && !n->dots && n->slashes < 4 && scrub_looks_random(text, len))
+    if (text[0] == '/' && !n->dots && n->slashes < 4 && masker_looks_random(text, len))
         return false;
     return !(strchr("/~", text[0]) && n->slashes <= 1 && n->slashes == (text[0] == '/') &&
-             scrub_is_mixed(text + 1, len - 1));
+             masker_is_mixed(text + 1, len - 1));
 }
 
 /* Nothing but letters, of one case or with one capital: a word somebody wrote. */
@@ -485,7 +485,7 @@ static bool is_uuid(const char *text, size_t len)
         return false;
     for (size_t i = 0; i < len; i++)
         if (i == 8 || i == 13 || i == 18 || i == 23 ? text[i] != '-'
-                                                    : !scrub_is_hex((unsigned char)text[i]))
+                                                    : !masker_is_hex((unsigned char)text[i]))
             return false;
     return true;
 }
@@ -494,10 +494,10 @@ static bool is_weak_secret(const char *text, size_t len, const struct shape *n)
 {
     if (is_uuid(text, len) || n->spaces)
         return false;
-    return scrub_looks_random(text, len);
+    return masker_looks_random(text, len);
 }
 
-static bool is_token_value(const struct scrub_value *value, size_t len, const struct shape *n)
+static bool is_token_value(const struct masker_value *value, size_t len, const struct shape *n)
 {
     if (n->digits == len)
         return false;
@@ -508,7 +508,7 @@ static bool is_token_value(const struct scrub_value *value, size_t len, const st
     return value->is_env && len >= 8;
 }
 
-static bool is_password_value(const struct scrub_value *value, size_t len, const struct shape *n)
+static bool is_password_value(const struct masker_value *value, size_t len, const struct shape *n)
 {
     if ((n->digits || n->marks || n->turns * 3 >= len) && n->digits < len)
         return true;
@@ -521,13 +521,13 @@ static bool is_password_value(const struct scrub_value *value, size_t len, const
 static bool is_variable(const char *text, size_t len, const struct shape *n)
 {
     return len <= PLACEHOLDER_MAX && !n->marks && !n->dots && !n->slashes &&
-           (scrub_name_of(text, len) != NAME_NONE || (memchr(text, '_', len) && !n->digits));
+           (masker_name_of(text, len) != NAME_NONE || (memchr(text, '_', len) && !n->digits));
 }
 
 static bool is_color(const char *text, size_t len)
 {
     for (size_t i = 1; i < len; i++)
-        if (!scrub_is_hex((unsigned char)text[i]))
+        if (!masker_is_hex((unsigned char)text[i]))
             return false;
     return text[0] == '#' && (len == 7 || len == 9);
 }
@@ -536,65 +536,65 @@ static bool is_color(const char *text, size_t len)
 static bool is_grouped(const char *text, size_t len)
 {
     return text[0] == '(' && (memcspn(text + 1, len - 1, "()[]{},\"'") < len - 1 ||
-                              !scrub_is_mixed(text + 1, len - 1));
+                              !masker_is_mixed(text + 1, len - 1));
 }
 
 /* Is a bracket closed in the line behind the value that was not opened there? `f(a, b)` and
  * `f("a b")` are cut at the blank. READ_MORE: it is not known yet. */
-static enum scrub_read find_bracket(const struct scrub *s, const struct scrub_value *value)
+static enum masker_read find_bracket(const struct masker *s, const struct masker_value *value)
 {
     size_t at = value->end, depth = 0;
 
     for (; at < s->view.len && at - value->end < CALL_MAX; at++) {
-        unsigned char c = scrub_at(s, at);
+        unsigned char c = masker_at(s, at);
 
         if (c == '\n')
-            return at > value->end && scrub_at(s, at - 1) == ',' ? READ_VALUE : READ_NONE;
+            return at > value->end && masker_at(s, at - 1) == ',' ? READ_VALUE : READ_NONE;
         if (c == '(' || c == '[')
             depth++;
         else if ((c == ')' || c == ']') && depth-- == 0)
             return READ_VALUE;
     }
-    return at - value->end < CALL_MAX && scrub_is_open(s, at) ? READ_MORE : READ_NONE;
+    return at - value->end < CALL_MAX && masker_is_open(s, at) ? READ_MORE : READ_NONE;
 }
 
 /* A bare value that may be a call. */
-static bool has_bracket(const struct scrub *s, const struct scrub_value *value)
+static bool has_bracket(const struct masker *s, const struct masker_value *value)
 {
     size_t len = value->end - value->start;
 
-    len = len < SCRUB_JUDGE_MAX ? len : SCRUB_JUDGE_MAX;
+    len = len < MASKER_JUDGE_MAX ? len : MASKER_JUDGE_MAX;
     return !value->is_quoted && !value->is_data &&
-           memcspn(scrub_view(s, value->start), len, "([") < len;
+           memcspn(masker_view(s, value->start), len, "([") < len;
 }
 
-bool scrub_is_half_call(const struct scrub *s, const struct scrub_value *value)
+bool masker_is_half_call(const struct masker *s, const struct masker_value *value)
 {
-    scrub_charge(s, CALL_MAX / 4);
+    masker_charge(s, CALL_MAX / 4);
     return has_bracket(s, value) && find_bracket(s, value) == READ_MORE;
 }
 
-static bool goes_on(const struct scrub *s, const struct scrub_value *value)
+static bool goes_on(const struct masker *s, const struct masker_value *value)
 {
     return has_bracket(s, value) && find_bracket(s, value) == READ_VALUE;
 }
 
-bool scrub_is_secret_value(const struct scrub *s, enum scrub_name name,
-                           const struct scrub_value *value)
+bool masker_is_secret_value(const struct masker *s, enum masker_name name,
+                           const struct masker_value *value)
 {
-    const char *text = scrub_view(s, value->start);
+    const char *text = masker_view(s, value->start);
     size_t whole = value->end - value->start;
-    size_t len = whole < SCRUB_JUDGE_MAX ? whole : SCRUB_JUDGE_MAX;
+    size_t len = whole < MASKER_JUDGE_MAX ? whole : MASKER_JUDGE_MAX;
     struct shape n;
 
     if (!text || len < 6 || name == NAME_NONE ||
         memcmp(text, "-----", 5) == 0) /* a key or certificate */
         return false;
-    scrub_charge(s, 4 * len);
+    masker_charge(s, 4 * len);
     n = shape_of(text, len);
     if (name == NAME_PHRASE && value->is_quoted)
-        return !scrub_is_placeholder(text, whole);
-    if (n.spaces || scrub_is_placeholder(text, whole))
+        return !masker_is_placeholder(text, whole);
+    if (n.spaces || masker_is_placeholder(text, whole))
         return false;
     if (!value->is_quoted &&
         (is_grouped(text, len) || is_reference(text, whole, goes_on(s, value), &n) ||
@@ -614,19 +614,19 @@ bool scrub_is_secret_value(const struct scrub *s, enum scrub_name name,
     }
 }
 
-bool scrub_is_secret_text(const struct scrub *s, enum scrub_name name,
-                          const struct scrub_value *value)
+bool masker_is_secret_text(const struct masker *s, enum masker_name name,
+                          const struct masker_value *value)
 {
-    struct scrub_value part = *value;
+    struct masker_value part = *value;
     size_t limit =
-        value->end - value->start < SCRUB_JUDGE_MAX ? value->end : value->start + SCRUB_JUDGE_MAX;
+        value->end - value->start < MASKER_JUDGE_MAX ? value->end : value->start + MASKER_JUDGE_MAX;
 
-    if (value->run && scrub_in_vain(value->run, value->start))
+    if (value->run && masker_in_vain(value->run, value->start))
         return true;
-    if (scrub_is_secret_value(s, name, value))
+    if (masker_is_secret_value(s, name, value))
         return true;
     part.end = find_code(s, value, limit);
     /* name(...) is a call, and no value. */
-    return part.end < limit && (value->is_quoted || scrub_at(s, part.end) != '(') &&
-           scrub_is_secret_value(s, name, &part);
+    return part.end < limit && (value->is_quoted || masker_at(s, part.end) != '(') &&
+           masker_is_secret_value(s, name, &part);
 }

@@ -20,7 +20,7 @@ struct form {
     bool may_wrap; /* lines may end inside, as base64(1) writes them */
 };
 
-struct scrub_values {
+struct masker_values {
     struct form *forms;
     uint32_t count, size;
     size_t longest;
@@ -28,16 +28,16 @@ struct scrub_values {
     uint8_t beginnings[BUCKETS / 8]; /* the first one, two and three bytes, hashed */
 };
 
-struct scrub_values *scrub_values_new(void)
+struct masker_values *masker_values_new(void)
 {
-    struct scrub_values *values = calloc(1, sizeof(*values));
+    struct masker_values *values = calloc(1, sizeof(*values));
 
     if (values)
         memset(values->buckets, 0xff, sizeof(values->buckets));
     return values;
 }
 
-void scrub_values_free(struct scrub_values *values)
+void masker_values_free(struct masker_values *values)
 {
     if (!values)
         return;
@@ -67,14 +67,14 @@ static unsigned beginning_of(const char *text, size_t len)
 }
 
 /* May a form begin with these bytes, fewer than FORM_MIN? */
-static bool may_begin(const struct scrub_values *values, const char *text, size_t len)
+static bool may_begin(const struct masker_values *values, const char *text, size_t len)
 {
     unsigned bit = beginning_of(text, len);
 
     return values->beginnings[bit / 8] >> bit % 8 & 1;
 }
 
-static int add_form_as(struct scrub_values *values, const char *text, size_t len, bool may_wrap,
+static int add_form_as(struct masker_values *values, const char *text, size_t len, bool may_wrap,
                        struct error *err)
 {
     struct form *form;
@@ -115,7 +115,7 @@ static int add_form_as(struct scrub_values *values, const char *text, size_t len
     return 0;
 }
 
-static int add_form(struct scrub_values *values, const char *text, size_t len, struct error *err)
+static int add_form(struct masker_values *values, const char *text, size_t len, struct error *err)
 {
     return add_form_as(values, text, len, false, err);
 }
@@ -124,7 +124,7 @@ static int add_form(struct scrub_values *values, const char *text, size_t len, s
 
 /* In base64 a value looks different depending on how many bytes stand before it, modulo three. The
  * characters at both ends that its neighbours share are left out. */
-static int add_base64(struct scrub_values *values, const char *value, size_t len,
+static int add_base64(struct masker_values *values, const char *value, size_t len,
                       const char *alphabet, struct error *err)
 {
     char text[VALUE_MAX * 2];
@@ -149,7 +149,7 @@ static int add_base64(struct scrub_values *values, const char *value, size_t len
     return 0;
 }
 
-static int add_hex(struct scrub_values *values, const char *value, size_t len, const char *digits,
+static int add_hex(struct masker_values *values, const char *value, size_t len, const char *digits,
                    struct error *err)
 {
     char text[VALUE_MAX * 2];
@@ -162,7 +162,7 @@ static int add_hex(struct scrub_values *values, const char *value, size_t len, c
 }
 
 /* Percent-encoded: what must be, and in the other form what may be. */
-static int add_percent(struct scrub_values *values, const char *value, size_t len,
+static int add_percent(struct masker_values *values, const char *value, size_t len,
                        const char *digits, const char *safe, bool is_form, struct error *err)
 {
     char text[VALUE_MAX * 3];
@@ -171,7 +171,7 @@ static int add_percent(struct scrub_values *values, const char *value, size_t le
     for (size_t i = 0; i < len; i++) {
         unsigned char c = (unsigned char)value[i];
 
-        if (c && (scrub_is_alnum(c) || strchr(safe, c))) {
+        if (c && (masker_is_alnum(c) || strchr(safe, c))) {
             text[n++] = (char)c;
         } else if (is_form && c == ' ') {
             text[n++] = '+';
@@ -208,7 +208,7 @@ enum { JSON_PLAIN = 0, JSON_SLASH = 1, JSON_ASCII = 2, JSON_UPPER = 4, JSON_FORM
 
 /* Escaped as in a string of JSON; a / as \/, too, and characters beyond ASCII, where `form` says
  * so. */
-static int add_json(struct scrub_values *values, const char *value, size_t len, unsigned form,
+static int add_json(struct masker_values *values, const char *value, size_t len, unsigned form,
                     unsigned depth, struct error *err)
 {
     static const char from[] = "\"\\\n\r\t\b\f", to[] = "\"\\nrtbf";
@@ -242,7 +242,7 @@ static int add_json(struct scrub_values *values, const char *value, size_t len, 
     return add_json(values, text, n, JSON_PLAIN, depth - 1, err); /* JSON in JSON */
 }
 
-int scrub_values_add(struct scrub_values *values, const char *value, size_t len, struct error *err)
+int masker_values_add(struct masker_values *values, const char *value, size_t len, struct error *err)
 {
     static const char standard[] =
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -250,9 +250,9 @@ int scrub_values_add(struct scrub_values *values, const char *value, size_t len,
         "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
     static const char lower[] = "0123456789abcdef", upper[] = "0123456789ABCDEF";
 
-    if (len < SCRUB_VALUE_MIN || len > VALUE_MAX)
+    if (len < MASKER_VALUE_MIN || len > VALUE_MAX)
         return error_set(err, E_INVALID, "a secret to look for has %zu to %zu bytes",
-                         SCRUB_VALUE_MIN, VALUE_MAX);
+                         MASKER_VALUE_MIN, VALUE_MAX);
     if (add_form(values, value, len, err) < 0 ||
         add_base64(values, value, len, standard, err) < 0 ||
         add_base64(values, value, len, for_urls, err) < 0 ||
@@ -287,7 +287,7 @@ static size_t break_at(const struct form *form, size_t done, const char *text, s
 
 /* How many bytes of the text the form takes; 0: it does not stand here. *ret_is_begun: the text
  * ends before the form does. */
-static size_t match(const struct scrub *s, const struct form *form, const char *text, size_t len,
+static size_t match(const struct masker *s, const struct form *form, const char *text, size_t len,
                     bool *ret_is_begun)
 {
     size_t at = 0, done = 0, since = WRAP_MIN;
@@ -304,18 +304,18 @@ static size_t match(const struct scrub *s, const struct form *form, const char *
             done++;
             since++;
         } else {
-            scrub_charge(s, at + 1);
+            masker_charge(s, at + 1);
             return 0;
         }
     }
-    scrub_charge(s, at + 1);
+    masker_charge(s, at + 1);
     *ret_is_begun = done < form->len;
     return *ret_is_begun ? 0 : at;
 }
 
-static size_t longest_at(const struct scrub *s, const char *text, size_t len)
+static size_t longest_at(const struct masker *s, const char *text, size_t len)
 {
-    const struct scrub_values *values = s->options.values;
+    const struct masker_values *values = s->options.values;
     size_t best = 0;
 
     for (uint32_t i = values->buckets[bucket_of(text)]; i != NO_FORM; i = values->forms[i].next) {
@@ -329,9 +329,9 @@ static size_t longest_at(const struct scrub *s, const char *text, size_t len)
 }
 
 /* The text may be the beginning of a value. */
-static bool is_begun(const struct scrub *s, const char *text, size_t len)
+static bool is_begun(const struct masker *s, const char *text, size_t len)
 {
-    const struct scrub_values *values = s->options.values;
+    const struct masker_values *values = s->options.values;
 
     if (len < FORM_MIN)
         return may_begin(values, text, len);
@@ -345,39 +345,39 @@ static bool is_begun(const struct scrub *s, const char *text, size_t len)
     return false;
 }
 
-void scrub_values_scan(struct scrub *s)
+void masker_values_scan(struct masker *s)
 {
-    const struct scrub_values *values = s->options.values;
+    const struct masker_values *values = s->options.values;
     /* What begins behind a private key, or where too much was done, is for the next look. */
     size_t at = s->emitted, len = s->view.len, last = s->hold < len ? s->hold : len;
 
     if (!values->count)
         return;
-    scrub_charge(s, last - at);
+    masker_charge(s, last - at);
     for (; at < last && at + FORM_MIN <= len && s->over == SIZE_MAX; at++) {
         size_t taken;
 
-        if (values->buckets[bucket_of(scrub_view(s, at))] == NO_FORM)
+        if (values->buckets[bucket_of(masker_view(s, at))] == NO_FORM)
             continue;
-        taken = longest_at(s, scrub_view(s, at), len - at);
+        taken = longest_at(s, masker_view(s, at), len - at);
         if (taken) /* another one may begin inside */
-            scrub_found(s, SCRUB_KIND_VALUE, at, at, at + taken);
-        scrub_check_work(s, at);
+            masker_found(s, MASKER_KIND_VALUE, at, at, at + taken);
+        masker_check_work(s, at);
     }
     if (s->is_final)
         return;
     at = len > values->longest ? len - values->longest : 0;
     at = at > s->emitted ? at : s->emitted;
-    scrub_charge(s, at < last ? last - at : 0);
+    masker_charge(s, at < last ? last - at : 0);
     for (; at < last && s->over == SIZE_MAX; at++) {
-        const char *text = scrub_view(s, at);
+        const char *text = masker_view(s, at);
 
         if (len - at >= FORM_MIN && values->buckets[bucket_of(text)] == NO_FORM)
             continue;
         if (is_begun(s, text, len - at)) {
-            scrub_wait(s, SCRUB_KIND_VALUE, at, at);
+            masker_wait(s, MASKER_KIND_VALUE, at, at);
             return;
         }
-        scrub_check_work(s, at);
+        masker_check_work(s, at);
     }
 }

@@ -13,16 +13,16 @@ enum { ESC_NONE, ESC_BEGUN, ESC_CSI, ESC_FUNCTION, ESC_STRING, ESC_STRING_END };
 
 #define FUNCTION_FINAL 0x30 /* ends a function; what ends CSI is 0x40 and more */
 
-static int add_gap(struct scrub *s, const unsigned char *data, size_t len, struct error *err)
+static int add_gap(struct masker *s, const unsigned char *data, size_t len, struct error *err)
 {
-    struct scrub_gap *last = s->n_gaps ? &s->gaps[s->n_gaps - 1] : NULL;
+    struct masker_gap *last = s->n_gaps ? &s->gaps[s->n_gaps - 1] : NULL;
 
-    if (s->gap_bytes.len + len > SCRUB_GAPS_MAX)
+    if (s->gap_bytes.len + len > MASKER_GAPS_MAX)
         return 0;
     if (!last || last->at != s->view.len || s->n_gaps == s->gaps_out) {
         if (!s->gaps || s->n_gaps == s->gaps_size) {
             size_t size = s->gaps_size ? 2 * s->gaps_size : 16;
-            struct scrub_gap *grown = reallocarray(s->gaps, size, sizeof(*grown));
+            struct masker_gap *grown = reallocarray(s->gaps, size, sizeof(*grown));
 
             if (!grown)
                 return error_memory(err);
@@ -30,7 +30,7 @@ static int add_gap(struct scrub *s, const unsigned char *data, size_t len, struc
             s->gaps_size = size;
         }
         last = &s->gaps[s->n_gaps++];
-        *last = (struct scrub_gap){.at = s->view.len, .from = s->gap_bytes.len};
+        *last = (struct masker_gap){.at = s->view.len, .from = s->gap_bytes.len};
     }
     last->len += len;
     return buf_add(&s->gap_bytes, data, len, err);
@@ -61,7 +61,7 @@ static unsigned suspect_length(unsigned char c)
     return c == 0xe1 || c == 0xe2 || c == 0xef ? 3 : 0;
 }
 
-static int flush_half(struct scrub *s, struct error *err)
+static int flush_half(struct masker *s, struct error *err)
 {
     unsigned n = s->n_half;
 
@@ -69,7 +69,7 @@ static int flush_half(struct scrub *s, struct error *err)
     return buf_add(&s->view, s->half, n, err);
 }
 
-static void begin_escape(struct scrub *s, int escape, unsigned char introducer)
+static void begin_escape(struct masker *s, int escape, unsigned char introducer)
 {
     s->escape = escape;
     s->escape_len = 0;
@@ -78,7 +78,7 @@ static void begin_escape(struct scrub *s, int escape, unsigned char introducer)
 }
 
 /* What stands for ESC and a byte in one character. */
-static void begin_short(struct scrub *s, unsigned char c)
+static void begin_short(struct masker *s, unsigned char c)
 {
     unsigned char introducer = (unsigned char)(c - 0x40);
 
@@ -91,7 +91,7 @@ static void begin_short(struct scrub *s, unsigned char c)
 }
 
 /* One byte of a character that may be invisible. */
-static int add_half(struct scrub *s, unsigned char c, struct error *err)
+static int add_half(struct masker *s, unsigned char c, struct error *err)
 {
     s->half[s->n_half++] = c;
     if (s->n_half < suspect_length(s->half[0]))
@@ -107,7 +107,7 @@ static int add_half(struct scrub *s, unsigned char c, struct error *err)
 }
 
 /* The byte behind ESC. False: it is none of a sequence. */
-static bool add_introducer(struct scrub *s, unsigned char c)
+static bool add_introducer(struct masker *s, unsigned char c)
 {
     s->escape = ESC_NONE;
     if (c == '[') {
@@ -129,7 +129,7 @@ static bool add_introducer(struct scrub *s, unsigned char c)
 }
 
 /* Parameters, and the byte that ends them. */
-static bool add_parameter(struct scrub *s, unsigned char c, unsigned char final)
+static bool add_parameter(struct masker *s, unsigned char c, unsigned char final)
 {
     if (++s->escape_len > ESC_MAX || c < 0x20 || c > 0x7e) {
         s->escape = ESC_NONE;
@@ -144,7 +144,7 @@ static bool add_parameter(struct scrub *s, unsigned char c, unsigned char final)
 
 /* Ends with ST, in its long or short form, with what cancels, and titles with BEL. The newline of a
  * string that never ends must not be waited for: beyond its room it is text. */
-static bool add_to_string(struct scrub *s, unsigned char c)
+static bool add_to_string(struct masker *s, unsigned char c)
 {
     bool is_short_st = s->escape_last == 0xc2 && c == 0x9c;
 
@@ -161,7 +161,7 @@ static bool add_to_string(struct scrub *s, unsigned char c)
 }
 
 /* Returns 1 when the byte was part of a sequence. */
-static int add_escape(struct scrub *s, unsigned char c, struct error *err)
+static int add_escape(struct masker *s, unsigned char c, struct error *err)
 {
     bool is_taken;
 
@@ -188,7 +188,7 @@ static int add_escape(struct scrub *s, unsigned char c, struct error *err)
     return add_gap(s, &c, 1, err) < 0 ? -1 : 1;
 }
 
-static int add_byte(struct scrub *s, unsigned char c, struct error *err)
+static int add_byte(struct masker *s, unsigned char c, struct error *err)
 {
     if (s->escape != ESC_NONE) {
         int r = add_escape(s, c, err);
@@ -244,7 +244,7 @@ static size_t plain_length(const unsigned char *data, size_t len)
     return n;
 }
 
-int scrub_view_add(struct scrub *s, const unsigned char *data, size_t len, struct error *err)
+int masker_view_add(struct masker *s, const unsigned char *data, size_t len, struct error *err)
 {
     while (len) {
         size_t plain = s->escape == ESC_NONE && !s->n_half ? plain_length(data, len) : 0;
@@ -263,13 +263,13 @@ int scrub_view_add(struct scrub *s, const unsigned char *data, size_t len, struc
     return 0;
 }
 
-int scrub_view_finish(struct scrub *s, struct error *err)
+int masker_view_finish(struct masker *s, struct error *err)
 {
     s->escape = ESC_NONE;
     return flush_half(s, err);
 }
 
-bool scrub_has_gap(const struct scrub *s, size_t at)
+bool masker_has_gap(const struct masker *s, size_t at)
 {
     size_t low = 0, high = s->n_gaps;
 
@@ -296,7 +296,7 @@ static bool begins_string(const unsigned char *data, size_t len)
     return data[1] != '[' && data[1] >= 0x20 && data[1] <= 0x7e;
 }
 
-size_t scrub_plain_part(const unsigned char *data, size_t len)
+size_t masker_plain_part(const unsigned char *data, size_t len)
 {
     static const unsigned char signs[] = {0x1b, 0xc2};
     size_t part = len;

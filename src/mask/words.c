@@ -4,7 +4,7 @@
 
 #define TABLE_SIZE 2048 /* a power of two, several times as many as there are words */
 
-static const char *const lists[SCRUB_LISTS] = {
+static const char *const lists[MASKER_LISTS] = {
     /* Words behind the one that matters: PASSWORD_PROD, token_v2, secret_key_base. */
     [LIST_NEUTRAL] =
         "prod production dev development stage staging test testing qa live old new current "
@@ -87,7 +87,7 @@ static void make_table(void)
     if (is_made)
         return;
     is_made = true;
-    for (unsigned list = 0; list < SCRUB_LISTS; list++)
+    for (unsigned list = 0; list < MASKER_LISTS; list++)
         for (const char *at = lists[list]; *at;) {
             size_t len = strcspn(at, " ");
             struct word *word = slot_of(at, len);
@@ -99,8 +99,8 @@ static void make_table(void)
         }
 }
 
-unsigned scrub_lists_of(const char *text, size_t len)
+unsigned masker_lists_of(const char *text, size_t len)
 {
     make_table();
-    return len && len <= SCRUB_WORD_MAX ? slot_of(text, len)->in : 0;
+    return len && len <= MASKER_WORD_MAX ? slot_of(text, len)->in : 0;
 }

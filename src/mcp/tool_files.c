@@ -200,7 +200,7 @@ static int read_text(const struct mcp_host *host, const struct reader *r, struct
                      struct error *err)
 {
     struct run *run = run_new();
-    struct scrub *scrub = NULL;
+    struct masker *masker = NULL;
     char piece[PIECE];
     uint64_t offset = 0;
     ssize_t n = 1;
@@ -216,16 +216,16 @@ static int read_text(const struct mcp_host *host, const struct reader *r, struct
             result = error_set(err, E_TOO_LARGE, "only the first %zu MB can be read this way",
                                SCANNED_MAX / MIB);
         else if (n > 0)
-            result = add_page(page, mask_stream(run, &scrub, piece, (size_t)n), err);
+            result = add_page(page, mask_stream(run, &masker, piece, (size_t)n), err);
         else
-            result = add_page(page, mask_stream_end(run, &scrub), err);
+            result = add_page(page, mask_stream_end(run, &masker), err);
         offset += n > 0 ? (uint64_t)n : 0;
     }
     if (result == 0 && run->error.code != E_NONE) {
         error_copy(err, &run->error);
         result = -1;
     }
-    scrub_free(scrub);
+    masker_free(masker);
     run_free(run);
     return result;
 }
@@ -392,7 +392,7 @@ static int write_down(const struct mcp_call *call, const char *session_id, const
 {
     const struct mcp_host *host = mcp_host_of(call);
     uint8_t digest[SHA256_BYTES];
-    const struct witness_file event = {.event = "write",
+    const struct recorder_file event = {.event = "write",
                                        .owner = call->owner,
                                        .session = session_id,
                                        .path = path,
@@ -400,7 +400,7 @@ static int write_down(const struct mcp_call *call, const char *session_id, const
                                        .digest = digest};
 
     sha256(buf_str(plain), plain->len, digest);
-    return witness_file(host->api->witness, &event, err);
+    return recorder_file(host->api->witness, &event, err);
 }
 
 static void tell_written(const struct mcp_call *call, const char *session_id, const char *path)

@@ -135,9 +135,9 @@ void mcp_answer_error(struct mcp_call *call, struct error *err)
 
 /* --- the tools --- */
 
-void mcp_answer_kept(struct mcp_call *call, kept_fn fn)
+void mcp_answer_kept(struct mcp_call *call, stored_fn fn)
 {
-    const struct kept kept = {mcp_host_of(call)->api->kept, mcp_kept_owner(call), UINT32_MAX};
+    const struct stored kept = {mcp_host_of(call)->api->kept, mcp_kept_owner(call), UINT32_MAX};
     struct error err = {0};
     json_t *value = NULL;
 
@@ -149,27 +149,27 @@ void mcp_answer_kept(struct mcp_call *call, kept_fn fn)
 
 static void create_work(struct mcp_call *call)
 {
-    mcp_answer_kept(call, kept_state_create);
+    mcp_answer_kept(call, stored_state_create);
 }
 
 static void save_work(struct mcp_call *call)
 {
-    mcp_answer_kept(call, kept_state_save);
+    mcp_answer_kept(call, stored_state_save);
 }
 
 static void load_work(struct mcp_call *call)
 {
-    mcp_answer_kept(call, kept_state_load);
+    mcp_answer_kept(call, stored_state_load);
 }
 
 static void list_work(struct mcp_call *call)
 {
-    mcp_answer_kept(call, kept_state_list);
+    mcp_answer_kept(call, stored_state_list);
 }
 
 static void delete_work(struct mcp_call *call)
 {
-    mcp_answer_kept(call, kept_state_delete);
+    mcp_answer_kept(call, stored_state_delete);
 }
 
 /* clang-format off */

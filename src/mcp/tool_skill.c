@@ -43,11 +43,11 @@ static json_t *failure(struct mcp_call *call, struct error *err)
 
 static json_t *store_skill(struct mcp_call *call)
 {
-    const struct kept kept = {mcp_host_of(call)->api->kept, mcp_kept_owner(call)};
+    const struct stored kept = {mcp_host_of(call)->api->kept, mcp_kept_owner(call)};
     struct error err = {0};
     json_t *saved = NULL;
 
-    if (kept_skill_save(&kept, call->arguments, &saved, &err) < 0)
+    if (stored_skill_save(&kept, call->arguments, &saved, &err) < 0)
         return failure(call, &err);
     return mcp_object_result(call, saved, false);
 }
@@ -175,7 +175,7 @@ static int add_info(const json_t *skill, const json_t *files, struct buf *text)
     if (buf_add_str(text, "\n\n", NULL) < 0)
         return -1;
     if (*words)
-        return folder_rewrite(field(skill, "name"), (struct span){words, strlen(words)}, text,
+        return skill_bundle_rewrite(field(skill, "name"), (struct span){words, strlen(words)}, text,
                               NULL);
     return buf_printf(text, NULL, "%s\n", field(skill, "description"));
 }
@@ -216,7 +216,7 @@ static void show_skill(struct mcp_call *call)
 }
 
 /* As a program finds it in its workspace. */
-static int read_text(const struct folder *folder, const struct folder_file *file, struct buf *text,
+static int read_text(const struct skill_bundle *folder, const struct skill_bundle_file *file, struct buf *text,
                      struct error *err)
 {
     const struct span whole = {file->data, file->len};
@@ -225,20 +225,20 @@ static int read_text(const struct folder *folder, const struct folder_file *file
         error_set(err, E_UNSUPPORTED, "the file is not text");
         return error_hint(err, "a program that names the skill has it in /workspace/skills");
     }
-    return folder->description ? folder_rewrite(folder->name, whole, text, err)
+    return folder->description ? skill_bundle_rewrite(folder->name, whole, text, err)
                                : buf_add(text, whole.data, whole.len, err);
 }
 
 static int find_text(struct mcp_call *call, struct buf *text, struct error *err)
 {
     const char *name = argument(call, "skill_name"), *path = argument(call, "filename");
-    cleanup(folder_done) struct folder folder = {0};
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     struct store *store = mcp_kept(call, err);
-    const struct folder_file *file;
+    const struct skill_bundle_file *file;
 
     if (!store || skill_open(store, mcp_kept_owner(call), name, 0, &folder, err) < 0)
         return -1;
-    file = folder_find(&folder, path);
+    file = skill_bundle_find(&folder, path);
     if (file)
         return read_text(&folder, file, text, err);
     error_set(err, E_NOT_FOUND, "the skill has no such file");

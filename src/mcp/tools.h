@@ -126,7 +126,7 @@ void mcp_answer_object(struct mcp_call *call, json_t *object);
 void mcp_answer_error(struct mcp_call *call, struct error *err);
 
 /* What a function of calls/stored.h makes of the call's arguments. */
-void mcp_answer_kept(struct mcp_call *call, kept_fn fn);
+void mcp_answer_kept(struct mcp_call *call, stored_fn fn);
 
 /* --- files (mcp_tool_files.c) --- */
 

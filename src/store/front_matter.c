@@ -220,20 +220,20 @@ static int check_name(const char *name, struct error *err)
     static const char plain[] = "abcdefghijklmnopqrstuvwxyz0123456789-_";
 
     if (*name && strchr(letters, *name) && strspn(name, plain) == strlen(name) &&
-        strlen(name) <= MATTER_NAME_MAX)
+        strlen(name) <= FRONT_MATTER_NAME_MAX)
         return 0;
     error_set(err, E_INVALID, "invalid skill name in `name`");
     return error_hint(err, "up to %d small letters, digits and `-`, beginning with a letter",
-                      MATTER_NAME_MAX);
+                      FRONT_MATTER_NAME_MAX);
 }
 
 static int check_text(const char *text, struct error *err)
 {
     size_t len = strlen(text);
 
-    if (!len || len > MATTER_DESCRIPTION_MAX)
+    if (!len || len > FRONT_MATTER_DESCRIPTION_MAX)
         return error_set(err, E_INVALID, "`description` has %zu bytes; it may have 1 to %d", len,
-                         MATTER_DESCRIPTION_MAX);
+                         FRONT_MATTER_DESCRIPTION_MAX);
     for (size_t i = 0; i < len; i++)
         if (((unsigned char)text[i] < ' ' && text[i] != '\n' && text[i] != '\t') || text[i] == 0x7f)
             return error_set(err, E_INVALID, "`description` has a control character");
@@ -285,11 +285,11 @@ static int read_head(struct reader *r, struct buf *name, struct buf *description
     return error_set(err, E_INVALID, "its head does not end with a line of `---`");
 }
 
-int matter_read(struct span text, struct matter *ret_matter, struct error *err)
+int front_matter_read(struct span text, struct front_matter *ret_matter, struct error *err)
 {
     struct reader r = {.rest = text};
     cleanup(buf_done) struct buf name, description;
-    struct matter matter;
+    struct front_matter matter;
 
     buf_init(&name, HEAD_MAX);
     buf_init(&description, HEAD_MAX);
@@ -304,7 +304,7 @@ int matter_read(struct span text, struct matter *ret_matter, struct error *err)
     if (read_head(&r, &name, &description, err) < 0 || check_name(buf_str(&name), err) < 0 ||
         check_text(buf_str(&description), err) < 0)
         return -1;
-    matter = (struct matter){strdup(buf_str(&name)), strdup(buf_str(&description))};
+    matter = (struct front_matter){strdup(buf_str(&name)), strdup(buf_str(&description))};
     if (!matter.name || !matter.description) {
         free(matter.name);
         free(matter.description);

@@ -11,13 +11,13 @@
 #include "wire/pack.h"
 
 /* As the format has them. */
-#define MATTER_NAME_MAX        64
-#define MATTER_DESCRIPTION_MAX 4096
+#define FRONT_MATTER_NAME_MAX        64
+#define FRONT_MATTER_DESCRIPTION_MAX 4096
 
-struct matter {
+struct front_matter {
     char *name;        /* small letters, digits, `-` and `_`: with `_` for `-` a module's name */
     char *description; /* text, not empty */
 };
 
 /* The strings are the caller's. */
-int matter_read(struct span text, struct matter *ret_matter, struct error *err);
+int front_matter_read(struct span text, struct front_matter *ret_matter, struct error *err);

@@ -13,7 +13,7 @@
 
 /* --- looking --- */
 
-json_t *shelf_names(const struct store *store)
+json_t *public_skills_names(const struct store *store)
 {
     json_t *names = json_object();
     const char *dir;
@@ -38,7 +38,7 @@ json_t *shelf_names(const struct store *store)
 /* The directory of a skill, by the name it is imported by. */
 static int find_place(const struct store *store, const char *key, char place[PLACE_MAX])
 {
-    json_t *names = shelf_names(store);
+    json_t *names = public_skills_names(store);
     const char *name = json_string_value(json_object_get(names, key)), *dir;
     struct stat st;
     int found = -1;
@@ -53,7 +53,7 @@ static int find_place(const struct store *store, const char *key, char place[PLA
     return found;
 }
 
-bool shelf_has(const struct store *store, const char *key)
+bool public_skills_has(const struct store *store, const char *key)
 {
     char place[PLACE_MAX];
 
@@ -62,13 +62,13 @@ bool shelf_has(const struct store *store, const char *key)
 
 /* --- reading --- */
 
-int shelf_open(const struct store *store, const char *key, struct folder *folder, struct error *err)
+int public_skills_open(const struct store *store, const char *key, struct skill_bundle *folder, struct error *err)
 {
     char place[PLACE_MAX], named[STORE_NAME_MAX + 1];
 
     if (find_place(store, key, place) < 0)
         return skill_not_found(key, err);
-    if (folder_read(folder, place, err) < 0 || folder_finish(folder, err) < 0 ||
+    if (skill_bundle_read(folder, place, err) < 0 || skill_bundle_finish(folder, err) < 0 ||
         skill_key(folder->name, named, err) < 0)
         return error_wrap(err, "the public skill `%s`", key);
     if (strcmp(named, key) != 0)
@@ -83,14 +83,14 @@ static json_t *time_of(const char *place)
     struct stat st;
     struct tm tm;
 
-    (void)snprintf(path, sizeof(path), "%s/" FOLDER_HEAD, place);
+    (void)snprintf(path, sizeof(path), "%s/" SKILL_BUNDLE_HEAD, place);
     if (stat(path, &st) < 0 || !gmtime_r(&st.st_mtime, &tm) ||
         !strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%S.000Z", &tm))
         return json_null();
     return json_string(text);
 }
 
-json_t *shelf_head(const char *key, const struct folder *folder, const struct store *store)
+json_t *public_skills_head(const char *key, const struct skill_bundle *folder, const struct store *store)
 {
     char place[PLACE_MAX] = "";
     json_t *skill;
@@ -114,9 +114,9 @@ static int by_name(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-json_t *shelf_list(const struct store *store)
+json_t *public_skills_list(const struct store *store)
 {
-    json_t *names = shelf_names(store), *list = json_array(), *name;
+    json_t *names = public_skills_names(store), *list = json_array(), *name;
     const char *keys[LIMIT_SHELF], *key;
     size_t count = 0;
 
@@ -126,11 +126,11 @@ json_t *shelf_list(const struct store *store)
     }
     qsort(keys, count, sizeof(*keys), by_name);
     for (size_t i = 0; i < count; i++) {
-        cleanup(folder_done) struct folder folder = {0};
+        cleanup(skill_bundle_done) struct skill_bundle folder = {0};
         cleanup_error struct error err = {0};
         json_t *skill =
-            shelf_open(store, keys[i], &folder, &err) == 0
-                ? shelf_head(keys[i], &folder, store)
+            public_skills_open(store, keys[i], &folder, &err) == 0
+                ? public_skills_head(keys[i], &folder, store)
                 : broken(keys[i], json_string_value(json_object_get(names, keys[i])), &err);
 
         (void)json_object_del(skill, "versions");

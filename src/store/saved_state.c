@@ -43,7 +43,7 @@ static int create(struct store *store, const char *owner, const char *name, cons
                     name, description);
 }
 
-int work_create(struct store *store, const char *owner, const char *name, const char *description,
+int saved_state_create(struct store *store, const char *owner, const char *name, const char *description,
                 bool *ret_is_new, struct error *err)
 {
     if (store_check_name(what, name, err) < 0 || store_begin(store, err) < 0)
@@ -104,7 +104,7 @@ static int save(struct store *store, const char *owner, const char *name, struct
     return check_room(store, owner, err);
 }
 
-int work_save(struct store *store, const char *owner, const char *name, struct span state,
+int saved_state_save(struct store *store, const char *owner, const char *name, struct span state,
               int64_t seen, int64_t *ret_version, struct error *err)
 {
     int64_t version = 0;
@@ -221,7 +221,7 @@ static int load(struct store *store, const char *owner, const char *name, int64_
     return 0;
 }
 
-int work_load_text(struct store *store, const char *owner, const char *name, int64_t version,
+int saved_state_load_text(struct store *store, const char *owner, const char *name, int64_t version,
                    json_t **ret_work, struct buf *text, struct error *err)
 {
     int r;
@@ -234,13 +234,13 @@ int work_load_text(struct store *store, const char *owner, const char *name, int
     return r;
 }
 
-int work_load(struct store *store, const char *owner, const char *name, int64_t version,
+int saved_state_load(struct store *store, const char *owner, const char *name, int64_t version,
               json_t **ret_work, struct error *err)
 {
-    return work_load_text(store, owner, name, version, ret_work, NULL, err);
+    return saved_state_load_text(store, owner, name, version, ret_work, NULL, err);
 }
 
-int work_list(struct store *store, const char *owner, json_t **ret_list, struct error *err)
+int saved_state_list(struct store *store, const char *owner, json_t **ret_list, struct error *err)
 {
     cleanup(store_end) sqlite3_stmt *row = store_query(
         store, err,
@@ -276,7 +276,7 @@ static int remove_work(struct store *store, const char *owner, const char *name,
     return count ? 0 : not_found(name, err);
 }
 
-int work_delete(struct store *store, const char *owner, const char *name, struct error *err)
+int saved_state_delete(struct store *store, const char *owner, const char *name, struct error *err)
 {
     if (store_check_name(what, name, err) < 0 || store_begin(store, err) < 0)
         return -1;

@@ -69,7 +69,7 @@ int skill_check_free(const struct store *store, const char *name, struct error *
 
     if (skill_key(name, key, err) < 0)
         return -1;
-    if (!shelf_has(store, key))
+    if (!public_skills_has(store, key))
         return 0;
     error_set(err, E_DENIED, "everybody has a skill `%s`, which cannot be replaced", name);
     return error_hint(err, "save it under another name");
@@ -237,7 +237,7 @@ int skill_list(struct store *store, const char *owner, json_t **ret_list, struct
         json_decref(list);
         return -1;
     }
-    *ret_list = merge(list, shelf_list(store));
+    *ret_list = merge(list, public_skills_list(store));
     return 0;
 }
 
@@ -269,11 +269,11 @@ static int load_own(struct store *store, const char *owner, const char *key, int
     return 0;
 }
 
-void skill_add_files(json_t *skill, const struct folder *folder)
+void skill_add_files(json_t *skill, const struct skill_bundle *folder)
 {
     json_t *files = json_array();
-    const struct folder_file *head_file = folder_find(folder, FOLDER_HEAD);
-    const struct folder_file *code = head_file ? folder_find(folder, "__init__.py") : folder->files;
+    const struct skill_bundle_file *head_file = skill_bundle_find(folder, SKILL_BUNDLE_HEAD);
+    const struct skill_bundle_file *code = head_file ? skill_bundle_find(folder, "__init__.py") : folder->files;
 
     for (size_t i = 0; i < folder->count; i++)
         (void)json_array_append_new(
@@ -291,7 +291,7 @@ void skill_add_files(json_t *skill, const struct folder *folder)
 int skill_load(struct store *store, const char *owner, const char *name, int64_t version,
                json_t **ret_skill, struct error *err)
 {
-    cleanup(folder_done) struct folder folder = {0};
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     char key[STORE_NAME_MAX + 1];
     json_t *skill = NULL;
     int r = -1;
@@ -303,7 +303,7 @@ int skill_load(struct store *store, const char *owner, const char *name, int64_t
         r = skill_open(store, owner, key, version, &folder, err);
     (void)store_do(store, NULL, "ROLLBACK", ""); /* nothing was changed */
     if (r == 0 && !skill)
-        skill = shelf_head(key, &folder, store);
+        skill = public_skills_head(key, &folder, store);
     if (r < 0) {
         json_decref(skill);
         return -1;
@@ -323,7 +323,7 @@ static int drop(struct store *store, const char *owner, const char *name, const 
     if (store_do(store, err, sql, "ss", owner, name) < 0 ||
         store_number(store, 0, &count, err, "SELECT changes()", "") < 0)
         return -1;
-    if (!count && shelf_has(store, name)) {
+    if (!count && public_skills_has(store, name)) {
         error_set(err, E_DENIED, "`%s` is everybody's: it is not yours to change", name);
         return error_hint(err, "save one of your own, by another name");
     }

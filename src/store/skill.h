@@ -33,7 +33,7 @@ int skill_save(struct store *store, const char *owner, const char *name, struct 
                const char *description, int64_t *ret_version, struct error *err);
 
 /* The same for a finished folder, under its own name. */
-int skill_save_folder(struct store *store, const char *owner, const struct folder *folder,
+int skill_save_folder(struct store *store, const char *owner, const struct skill_bundle *folder,
                       int64_t *ret_version, struct error *err);
 
 /* Whether the owner may save one of this name. */
@@ -51,7 +51,7 @@ int skill_load(struct store *store, const char *owner, const char *name, int64_t
 
 /* Its files, whatever it is: those of a module are one, NAME.py. `version` 0: the last. */
 int skill_open(struct store *store, const char *owner, const char *name, int64_t version,
-               struct folder *ret_folder, struct error *err);
+               struct skill_bundle *ret_folder, struct error *err);
 
 /* Takes the last version back: the one before is the last again. E_NOT_FOUND: there is none. */
 int skill_undo(struct store *store, const char *owner, const char *name, int64_t *ret_version,

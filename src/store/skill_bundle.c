@@ -14,7 +14,7 @@
 #define PART_MAX  100
 #define DEPTH_MAX 8
 
-void folder_done(struct folder *folder)
+void skill_bundle_done(struct skill_bundle *folder)
 {
     for (size_t i = 0; i < folder->count; i++) {
         free(folder->files[i].path);
@@ -23,7 +23,7 @@ void folder_done(struct folder *folder)
     free(folder->files);
     free(folder->name);
     free(folder->description);
-    *folder = (struct folder){0};
+    *folder = (struct skill_bundle){0};
 }
 
 /* --- paths --- */
@@ -79,7 +79,7 @@ static const char *wrong_path(struct span path)
     const char *why = NULL;
     size_t depth = 0;
 
-    if (path.len > FOLDER_PATH_MAX)
+    if (path.len > SKILL_BUNDLE_PATH_MAX)
         return "the path is too long";
     if (path.len && path.data[0] == '/')
         return "the path is absolute";
@@ -99,7 +99,7 @@ static const char *wrong_path(struct span path)
     return why;
 }
 
-int folder_check_path(struct span path, struct error *err)
+int skill_bundle_check_path(struct span path, struct error *err)
 {
     const char *why = wrong_path(path);
 
@@ -136,7 +136,7 @@ static bool clash(const char *known, struct span path)
 
 /* --- filling --- */
 
-static int check_room(const struct folder *folder, size_t len, struct error *err)
+static int check_room(const struct skill_bundle *folder, size_t len, struct error *err)
 {
     if (folder->count == LIMIT_FOLDER_FILES)
         return error_set(err, E_TOO_LARGE, "a skill may have %d files", LIMIT_FOLDER_FILES);
@@ -146,17 +146,17 @@ static int check_room(const struct folder *folder, size_t len, struct error *err
     return 0;
 }
 
-static int keep(struct folder *folder, struct span path, struct span data, bool is_executable,
+static int keep(struct skill_bundle *folder, struct span path, struct span data, bool is_executable,
                 struct error *err)
 {
-    struct folder_file *file;
+    struct skill_bundle_file *file;
 
     if (!folder->files)
         folder->files = calloc(LIMIT_FOLDER_FILES, sizeof(*folder->files));
     if (!folder->files)
         return error_memory(err);
     file = &folder->files[folder->count];
-    *file = (struct folder_file){strndup(path.data, path.len), malloc(data.len + 1), data.len,
+    *file = (struct skill_bundle_file){strndup(path.data, path.len), malloc(data.len + 1), data.len,
                                  is_executable};
     if (!file->path || !file->data) {
         free(file->path);
@@ -171,12 +171,12 @@ static int keep(struct folder *folder, struct span path, struct span data, bool 
     return 0;
 }
 
-int folder_add(struct folder *folder, struct span path, struct span data, bool is_executable,
+int skill_bundle_add(struct skill_bundle *folder, struct span path, struct span data, bool is_executable,
                struct error *err)
 {
     if (is_left_over(path))
         return 0;
-    if (folder_check_path(path, err) < 0)
+    if (skill_bundle_check_path(path, err) < 0)
         return -1;
     for (size_t i = 0; i < folder->count; i++)
         if (clash(folder->files[i].path, path))
@@ -185,7 +185,7 @@ int folder_add(struct folder *folder, struct span path, struct span data, bool i
                                                  : keep(folder, path, data, is_executable, err);
 }
 
-const struct folder_file *folder_find(const struct folder *folder, const char *path)
+const struct skill_bundle_file *skill_bundle_find(const struct skill_bundle *folder, const char *path)
 {
     for (size_t i = 0; i < folder->count; i++)
         if (strcmp(folder->files[i].path, path) == 0)
@@ -197,16 +197,16 @@ const struct folder_file *folder_find(const struct folder *folder, const char *p
 
 static int by_path(const void *a, const void *b)
 {
-    return strcmp(((const struct folder_file *)a)->path, ((const struct folder_file *)b)->path);
+    return strcmp(((const struct skill_bundle_file *)a)->path, ((const struct skill_bundle_file *)b)->path);
 }
 
 /* "csv-profile/SKILL.md", and everything else in csv-profile, too. */
-static void take_top_off(struct folder *folder)
+static void take_top_off(struct skill_bundle *folder)
 {
     const char *slash = folder->count ? strchr(folder->files[0].path, '/') : NULL;
     size_t len = slash ? (size_t)(slash - folder->files[0].path) + 1 : 0;
 
-    if (!len || folder_find(folder, FOLDER_HEAD))
+    if (!len || skill_bundle_find(folder, SKILL_BUNDLE_HEAD))
         return;
     for (size_t i = 1; i < folder->count; i++)
         if (strncmp(folder->files[i].path, folder->files[0].path, len) != 0)
@@ -218,22 +218,22 @@ static void take_top_off(struct folder *folder)
     }
 }
 
-int folder_finish(struct folder *folder, struct error *err)
+int skill_bundle_finish(struct skill_bundle *folder, struct error *err)
 {
-    const struct folder_file *head;
-    struct matter matter = {0};
+    const struct skill_bundle_file *head;
+    struct front_matter matter = {0};
 
     take_top_off(folder);
     if (folder->count)
         qsort(folder->files, folder->count, sizeof(*folder->files), by_path);
-    head = folder_find(folder, FOLDER_HEAD);
+    head = skill_bundle_find(folder, SKILL_BUNDLE_HEAD);
     if (!head) {
-        error_set(err, E_INVALID, "there is no " FOLDER_HEAD);
+        error_set(err, E_INVALID, "there is no " SKILL_BUNDLE_HEAD);
         return error_hint(err,
                           "a skill is a folder with that file, or a ZIP file of such a folder");
     }
-    if (matter_read((struct span){head->data, head->len}, &matter, err) < 0)
-        return error_wrap(err, FOLDER_HEAD);
+    if (front_matter_read((struct span){head->data, head->len}, &matter, err) < 0)
+        return error_wrap(err, SKILL_BUNDLE_HEAD);
     free(folder->name);
     free(folder->description);
     folder->name = matter.name;
@@ -243,10 +243,10 @@ int folder_finish(struct folder *folder, struct error *err)
 
 /* --- as others need it --- */
 
-int folder_sources(const struct folder *folder, struct buf *out, struct error *err)
+int skill_bundle_sources(const struct skill_bundle *folder, struct buf *out, struct error *err)
 {
     for (size_t i = 0; i < folder->count; i++) {
-        const struct folder_file *file = &folder->files[i];
+        const struct skill_bundle_file *file = &folder->files[i];
 
         if (!ends_with(span_of(file->path), ".py"))
             continue;
@@ -259,7 +259,7 @@ int folder_sources(const struct folder *folder, struct buf *out, struct error *e
     return 0;
 }
 
-int folder_rewrite(const char *name, struct span text, struct buf *out, struct error *err)
+int skill_bundle_rewrite(const char *name, struct span text, struct buf *out, struct error *err)
 {
     char public_dir[128], user_dir[128], here[128];
     const struct {

@@ -13,10 +13,10 @@
 #include "base/error.h"
 #include "wire/pack.h"
 
-#define FOLDER_HEAD     "SKILL.md"
-#define FOLDER_PATH_MAX 240
+#define SKILL_BUNDLE_HEAD     "SKILL.md"
+#define SKILL_BUNDLE_PATH_MAX 240
 
-struct folder_file {
+struct skill_bundle_file {
     char *path; /* from the folder on */
     char *data; /* a NUL that does not count follows */
     size_t len;
@@ -24,34 +24,34 @@ struct folder_file {
 };
 
 /* Starts zeroed. */
-struct folder {
-    struct folder_file *files;
+struct skill_bundle {
+    struct skill_bundle_file *files;
     size_t count;
     size_t bytes;
-    char *name, *description; /* as SKILL.md says; NULL before folder_finish() */
+    char *name, *description; /* as SKILL.md says; NULL before skill_bundle_finish() */
 };
 
-void folder_done(struct folder *folder);
+void skill_bundle_done(struct skill_bundle *folder);
 
 /* A copy of it. What systems leave in folders and archives by themselves is passed over, with
  * success: `__MACOSX`, `.DS_Store`, `__pycache__`, `.git`. */
-int folder_add(struct folder *folder, struct span path, struct span data, bool is_executable,
+int skill_bundle_add(struct skill_bundle *folder, struct span path, struct span data, bool is_executable,
                struct error *err);
 
 /* Whether a path may be that of a file of a skill. */
-int folder_check_path(struct span path, struct error *err);
+int skill_bundle_check_path(struct span path, struct error *err);
 
 /* Everything below the directory. Links are refused. */
-int folder_read(struct folder *folder, const char *path, struct error *err);
+int skill_bundle_read(struct skill_bundle *folder, const char *path, struct error *err);
 
 /* A directory that everything is in is taken off, and SKILL.md is read. */
-int folder_finish(struct folder *folder, struct error *err);
+int skill_bundle_finish(struct skill_bundle *folder, struct error *err);
 
 /* NULL: there is none of that path. */
-const struct folder_file *folder_find(const struct folder *folder, const char *path);
+const struct skill_bundle_file *skill_bundle_find(const struct skill_bundle *folder, const char *path);
 
 /* Its files of Python, "path NUL source NUL" each, for WIRE_RUN_CHECK. */
-int folder_sources(const struct folder *folder, struct buf *out, struct error *err);
+int skill_bundle_sources(const struct skill_bundle *folder, struct buf *out, struct error *err);
 
 /* Adds the text as programs here see it: skills for other systems name directories of those. */
-int folder_rewrite(const char *name, struct span text, struct buf *out, struct error *err);
+int skill_bundle_rewrite(const char *name, struct span text, struct buf *out, struct error *err);

@@ -9,7 +9,7 @@
 #include "base/limits.h"
 #include "store/skill_bundle.h"
 
-static int read_file(struct folder *folder, int dir, const char *name, struct span path,
+static int read_file(struct skill_bundle *folder, int dir, const char *name, struct span path,
                      struct error *err)
 {
     cleanup_close int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -26,13 +26,13 @@ static int read_file(struct folder *folder, int dir, const char *name, struct sp
                          path.data);
     if (buf_read_fd(&data, fd, err) < 0)
         return error_wrap(err, "%.*s", (int)path.len, path.data);
-    return folder_add(folder, path, (struct span){buf_str(&data), data.len}, st.st_mode & S_IXUSR,
+    return skill_bundle_add(folder, path, (struct span){buf_str(&data), data.len}, st.st_mode & S_IXUSR,
                       err);
 }
 
-/* `path`: of this directory, in a place that has room for FOLDER_PATH_MAX. Names that are too long
+/* `path`: of this directory, in a place that has room for SKILL_BUNDLE_PATH_MAX. Names that are too long
  * or too deep are refused when they come in, so this ends. */
-static int read_below(struct folder *folder, int dir, char *path, size_t len, struct error *err)
+static int read_below(struct skill_bundle *folder, int dir, char *path, size_t len, struct error *err)
 {
     cleanup_closedir DIR *handle = file_open_dir(dir, ".");
     const struct dirent *entry;
@@ -46,14 +46,14 @@ static int read_below(struct folder *folder, int dir, char *path, size_t len, st
         if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, ".git") == 0 ||
             strcmp(name, "__pycache__") == 0)
             continue;
-        if (all > FOLDER_PATH_MAX)
+        if (all > SKILL_BUNDLE_PATH_MAX)
             return error_set(err, E_INVALID, "a path in the folder is too long");
         memcpy(path + len, name, strlen(name) + 1);
         below = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
         if (below < 0) {
             r = read_file(folder, dir, name, (struct span){path, all}, err);
         } else {
-            r = folder_check_path((struct span){path, all}, err);
+            r = skill_bundle_check_path((struct span){path, all}, err);
             path[all] = '/';
             r = r < 0 ? r : read_below(folder, below, path, all + 1, err);
         }
@@ -61,10 +61,10 @@ static int read_below(struct folder *folder, int dir, char *path, size_t len, st
     return r;
 }
 
-int folder_read(struct folder *folder, const char *path, struct error *err)
+int skill_bundle_read(struct skill_bundle *folder, const char *path, struct error *err)
 {
     cleanup_close int dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    char below[FOLDER_PATH_MAX + 2];
+    char below[SKILL_BUNDLE_PATH_MAX + 2];
 
     if (dir < 0)
         return error_errno(err, "open `%s`", path);

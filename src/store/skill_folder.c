@@ -6,13 +6,13 @@
 #include "store/skill_internal.h"
 
 static int save_files(struct store *store, const char *owner, const char *key, int64_t version,
-                      const struct folder *folder, struct error *err)
+                      const struct skill_bundle *folder, struct error *err)
 {
     if (store_do(store, err, "INSERT INTO folder VALUES(?,?,?,?)", "ssis", owner, key, version,
                  folder->name) < 0)
         return -1;
     for (size_t i = 0; i < folder->count; i++) {
-        const struct folder_file *file = &folder->files[i];
+        const struct skill_bundle_file *file = &folder->files[i];
 
         if (store_do(store, err, "INSERT INTO file VALUES(?,?,?,?,?,?)", "ssisiB", owner, key,
                      version, file->path, (int64_t)file->is_executable, file->data, file->len) < 0)
@@ -24,7 +24,7 @@ static int save_files(struct store *store, const char *owner, const char *key, i
 /* The row comes first, so that its files have something to belong to, with no code yet: what is too
  * old by its bytes goes only now. */
 static int save(struct store *store, const char *owner, const char *key,
-                const struct folder *folder, int64_t *ret_version, struct error *err)
+                const struct skill_bundle *folder, int64_t *ret_version, struct error *err)
 {
     if (skill_add_version(store, owner, key, (struct span){"", 0}, folder->description, ret_version,
                           err) < 0 ||
@@ -34,7 +34,7 @@ static int save(struct store *store, const char *owner, const char *key,
     return skill_check_room(store, owner, err);
 }
 
-int skill_save_folder(struct store *store, const char *owner, const struct folder *folder,
+int skill_save_folder(struct store *store, const char *owner, const struct skill_bundle *folder,
                       int64_t *ret_version, struct error *err)
 {
     char key[STORE_NAME_MAX + 1];
@@ -53,7 +53,7 @@ int skill_save_folder(struct store *store, const char *owner, const struct folde
 /* --- reading --- */
 
 static int read_files(struct store *store, const char *owner, const char *key, int64_t version,
-                      struct folder *folder, struct error *err)
+                      struct skill_bundle *folder, struct error *err)
 {
     cleanup(store_end) sqlite3_stmt *row = store_query(
         store, err,
@@ -66,15 +66,15 @@ static int read_files(struct store *store, const char *owner, const char *key, i
         const char *data = sqlite3_column_blob(row, 2);
         const struct span bytes = {data ? data : "", (size_t)sqlite3_column_bytes(row, 2)};
 
-        if (folder_add(folder, span_of((const char *)sqlite3_column_text(row, 0)), bytes,
+        if (skill_bundle_add(folder, span_of((const char *)sqlite3_column_text(row, 0)), bytes,
                        sqlite3_column_int64(row, 1) != 0, err) < 0)
             return -1;
     }
-    return r < 0 ? -1 : folder_finish(folder, err);
+    return r < 0 ? -1 : skill_bundle_finish(folder, err);
 }
 
 /* A module is a folder of one file. */
-static int read_module(sqlite3_stmt *row, const char *key, struct folder *folder, struct error *err)
+static int read_module(sqlite3_stmt *row, const char *key, struct skill_bundle *folder, struct error *err)
 {
     char path[STORE_NAME_MAX + 4];
 
@@ -82,7 +82,7 @@ static int read_module(sqlite3_stmt *row, const char *key, struct folder *folder
     folder->name = strdup(key);
     if (!folder->name)
         return error_memory(err);
-    return folder_add(folder, span_of(path),
+    return skill_bundle_add(folder, span_of(path),
                       (struct span){(const char *)sqlite3_column_text(row, 0),
                                     (size_t)sqlite3_column_bytes(row, 0)},
                       false, err);
@@ -90,7 +90,7 @@ static int read_module(sqlite3_stmt *row, const char *key, struct folder *folder
 
 /* 1: it is there, 0: it is not. */
 static int open_own(struct store *store, const char *owner, const char *key, int64_t version,
-                    struct folder *folder, struct error *err)
+                    struct skill_bundle *folder, struct error *err)
 {
     cleanup(store_end) sqlite3_stmt *row = NULL;
     int r;
@@ -114,20 +114,20 @@ static int open_own(struct store *store, const char *owner, const char *key, int
 }
 
 int skill_open(struct store *store, const char *owner, const char *name, int64_t version,
-               struct folder *ret_folder, struct error *err)
+               struct skill_bundle *ret_folder, struct error *err)
 {
-    cleanup(folder_done) struct folder folder = {0};
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     char key[STORE_NAME_MAX + 1];
     int r;
 
     if (skill_key(name, key, err) < 0)
         return -1;
     r = open_own(store, owner, key, version, &folder, err);
-    if (r == 0 && (version || !shelf_has(store, key)))
+    if (r == 0 && (version || !public_skills_has(store, key)))
         return skill_not_found(name, err);
-    if (r < 0 || (r == 0 && shelf_open(store, key, &folder, err) < 0))
+    if (r < 0 || (r == 0 && public_skills_open(store, key, &folder, err) < 0))
         return -1;
     *ret_folder = folder;
-    folder = (struct folder){0};
+    folder = (struct skill_bundle){0};
     return 0;
 }

@@ -46,7 +46,7 @@ static bool says(struct span text, const char *word)
 /* --- one of them --- */
 
 /* A text for another system is given as it has to be for this one; all else as it is. */
-static int give_file(struct run *run, const struct folder *folder, const struct folder_file *file,
+static int give_file(struct run *run, const struct skill_bundle *folder, const struct skill_bundle_file *file,
                      const char *path, struct error *err)
 {
     struct run_given given = {(char *)path, file->data, file->len, file->is_executable};
@@ -56,7 +56,7 @@ static int give_file(struct run *run, const struct folder *folder, const struct 
     buf_init(&rewritten, 2 * LIMIT_FOLDER_BYTES);
     if (folder->description && says(text, "/mnt/") && !memchr(text.data, '\0', text.len) &&
         utf8_valid(text.data, text.len) == text.len) {
-        if (folder_rewrite(folder->name, text, &rewritten, err) < 0)
+        if (skill_bundle_rewrite(folder->name, text, &rewritten, err) < 0)
             return -1;
         given.data = (char *)buf_str(&rewritten);
         given.len = rewritten.len;
@@ -66,8 +66,8 @@ static int give_file(struct run *run, const struct folder *folder, const struct 
 
 static int give_skill(struct giving *g, const char *key, struct error *err)
 {
-    cleanup(folder_done) struct folder folder = {0};
-    char path[FOLDER_PATH_MAX + STORE_NAME_MAX + sizeof(SKILLS) + 8];
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0};
+    char path[SKILL_BUNDLE_PATH_MAX + STORE_NAME_MAX + sizeof(SKILLS) + 8];
 
     if (skill_open(g->store, g->owner, key, 0, &folder, err) < 0)
         return -1;
@@ -150,7 +150,7 @@ int skill_give(struct store *store, const char *owner, struct run *run, struct e
     if (!store || !says((struct span){buf_str(&run->code), run->code.len}, SKILLS) ||
         !allows_skills(run))
         return 0;
-    g.left = shelf_names(store);
+    g.left = public_skills_names(store);
     if (!g.left)
         return error_memory(err);
     r = add_own(&g, err) < 0 ? -1 : give_all(&g, err);

@@ -28,4 +28,4 @@ json_t *skill_head(const char *key, const char *title, const char *kind, json_t 
                    int64_t version, json_t *time, int64_t bytes);
 
 /* Adds "files", "code" and "instructions" to it. */
-void skill_add_files(json_t *skill, const struct folder *folder);
+void skill_add_files(json_t *skill, const struct skill_bundle *folder);

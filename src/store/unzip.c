@@ -206,7 +206,7 @@ static int inflate_all(struct span packed, char *data, size_t size, struct error
     return 0;
 }
 
-static int unpack_entry(struct zip *zip, const struct entry *e, struct folder *folder,
+static int unpack_entry(struct zip *zip, const struct entry *e, struct skill_bundle *folder,
                         struct error *err)
 {
     bool is_dir = e->name.len && e->name.data[e->name.len - 1] == '/';
@@ -216,7 +216,7 @@ static int unpack_entry(struct zip *zip, const struct entry *e, struct folder *f
     if (check_entry(e, err) < 0 || find_data(zip, e, &packed, err) < 0)
         return -1;
     if (is_dir)
-        return folder_check_path((struct span){e->name.data, e->name.len - 1}, err);
+        return skill_bundle_check_path((struct span){e->name.data, e->name.len - 1}, err);
     /* One byte more than its size, so that an empty one has a place, too. */
     data = malloc((size_t)e->size + 1);
     if (!data)
@@ -227,11 +227,11 @@ static int unpack_entry(struct zip *zip, const struct entry *e, struct folder *f
         return -1;
     if (crc32(crc32(0, NULL, 0), (const Bytef *)data, e->size) != e->crc)
         return refuse(err, "is damaged: a checksum is wrong");
-    return folder_add(folder, e->name, (struct span){data, e->size},
+    return skill_bundle_add(folder, e->name, (struct span){data, e->size},
                       is_unix(e) && (e->attributes >> 16 & S_IXUSR), err);
 }
 
-int unzip(struct span bytes, struct folder *folder, struct error *err)
+int unzip(struct span bytes, struct skill_bundle *folder, struct error *err)
 {
     size_t at = 0, end = 0, total = 0;
     struct entry e;

@@ -13,4 +13,4 @@
 bool unzip_is_zip(struct span bytes);
 
 /* Adds its files to the folder. */
-int unzip(struct span bytes, struct folder *folder, struct error *err);
+int unzip(struct span bytes, struct skill_bundle *folder, struct error *err);

@@ -48,21 +48,21 @@ static double masker(const struct buf *text, bool is_aggressive, uint64_t *ret_f
     double best = 0;
 
     for (int round = 0; round < ROUNDS; round++) {
-        struct scrub *scrub = scrub_new(&(struct scrub_options){.is_aggressive = is_aggressive});
+        struct masker *masker = masker_new(&(struct masker_options){.is_aggressive = is_aggressive});
         struct clean_text out;
         double begin = now_s(), rate;
 
         for (size_t at = 0; at < text->len; at += BLOCK)
-            if (!scrub ||
-                scrub_feed(scrub, text->data + at, text->len - at < BLOCK ? text->len - at : BLOCK,
+            if (!masker ||
+                masker_feed(masker, text->data + at, text->len - at < BLOCK ? text->len - at : BLOCK,
                            &out, NULL) < 0)
                 fail("the masker failed");
-        if (!scrub || scrub_finish(scrub, &out, NULL) < 0)
+        if (!masker || masker_finish(masker, &out, NULL) < 0)
             fail("the masker failed");
         rate = (double)text->len / 1e6 / (now_s() - begin);
         best = rate > best ? rate : best;
-        *ret_found = scrub_count(scrub);
-        scrub_free(scrub);
+        *ret_found = masker_count(masker);
+        masker_free(masker);
     }
     return best;
 }
@@ -82,19 +82,19 @@ static void open_ranges(char *pattern)
 static double one_by_one(const struct buf *text)
 {
     double begin = now_s();
-    const struct scrub_kind *kind;
+    const struct masker_kind *kind;
 
-    for (unsigned i = 0; (kind = scrub_kind_at(i)); i++) {
+    for (unsigned i = 0; (kind = masker_kind_at(i)); i++) {
         cleanup_free char *text_of = strdup(kind->pattern);
         struct pattern *pattern;
         size_t at = 0, start, end;
 
-        if (kind->flags & SCRUB_AGGRESSIVE)
+        if (kind->flags & MASKER_AGGRESSIVE)
             continue;
         if (!text_of)
             fail("out of memory");
         open_ranges(text_of);
-        if (pattern_new(text_of, strlen(text_of), kind->flags & SCRUB_ANYCASE, &pattern, NULL) < 0)
+        if (pattern_new(text_of, strlen(text_of), kind->flags & MASKER_ANYCASE, &pattern, NULL) < 0)
             fail(text_of);
         while (at < text->len &&
                pattern_find(pattern, text->data + at, text->len - at, &start, &end))
@@ -111,13 +111,13 @@ static double small_run_us(void)
     double begin = now_s();
 
     for (int i = 0; i < SMALL_RUNS; i++) {
-        struct scrub *scrub = scrub_new(&(struct scrub_options){0});
+        struct masker *masker = masker_new(&(struct masker_options){0});
         struct clean_text out;
 
-        if (!scrub || scrub_feed(scrub, line, sizeof(line) - 1, &out, NULL) < 0 ||
-            scrub_finish(scrub, &out, NULL) < 0)
+        if (!masker || masker_feed(masker, line, sizeof(line) - 1, &out, NULL) < 0 ||
+            masker_finish(masker, &out, NULL) < 0)
             fail("the masker failed");
-        scrub_free(scrub);
+        masker_free(masker);
     }
     return (now_s() - begin) * 1e6 / SMALL_RUNS;
 }

@@ -14,23 +14,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 static const char known[] = "kn0wn-v@lue";
 
-static void mask(const struct scrub_options *options, const uint8_t *data, size_t len, size_t piece,
+static void mask(const struct masker_options *options, const uint8_t *data, size_t len, size_t piece,
                  struct buf *out)
 {
-    struct scrub *scrub = scrub_new(options);
+    struct masker *masker = masker_new(options);
     struct clean_text text;
 
     buf_init(out, SIZE_MAX / 2);
-    if (!scrub)
+    if (!masker)
         abort();
     for (size_t at = 0; at < len; at += piece)
-        if (scrub_feed(scrub, data + at, len - at < piece ? len - at : piece, &text, NULL) < 0 ||
+        if (masker_feed(masker, data + at, len - at < piece ? len - at : piece, &text, NULL) < 0 ||
             buf_add(out, clean_data(text), clean_len(text), NULL) < 0)
             abort();
-    if (scrub_finish(scrub, &text, NULL) < 0 ||
+    if (masker_finish(masker, &text, NULL) < 0 ||
         buf_add(out, clean_data(text), clean_len(text), NULL) < 0)
         abort();
-    scrub_free(scrub);
+    masker_free(masker);
 }
 
 static bool may_be_hidden(unsigned char c)
@@ -40,17 +40,17 @@ static bool may_be_hidden(unsigned char c)
 }
 
 /* Labels aside, everything else is there, and as often as before. */
-static void review(const struct scrub_values *values, const uint8_t *data, size_t len)
+static void review(const struct masker_values *values, const uint8_t *data, size_t len)
 {
-    struct scrub *scrub =
-        scrub_new(&(struct scrub_options){.mode = SCRUB_REVIEW, .values = values});
+    struct masker *masker =
+        masker_new(&(struct masker_options){.mode = MASKER_REVIEW, .values = values});
     struct clean_text text;
     long counts[256] = {0};
     uint64_t finds;
 
-    if (!scrub || scrub_text(scrub, data, len, &text, NULL) < 0)
+    if (!masker || masker_text(masker, data, len, &text, NULL) < 0)
         abort();
-    finds = scrub_count(scrub);
+    finds = masker_count(masker);
     for (size_t i = 0; i < len; i++)
         counts[data[i]]++;
     for (size_t i = 0; i < clean_len(text); i++)
@@ -60,18 +60,18 @@ static void review(const struct scrub_values *values, const uint8_t *data, size_
     for (unsigned c = 0; c < 256; c++)
         if (!may_be_hidden((unsigned char)c) && counts[c])
             abort();
-    if ((finds == 0) != (scrub_hidden_bytes(scrub) == 0))
+    if ((finds == 0) != (masker_hidden_bytes(masker) == 0))
         abort();
-    scrub_free(scrub);
+    masker_free(masker);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    struct scrub_values *values = scrub_values_new();
-    struct scrub_options options = {.is_aggressive = len && data[0] & 1, .values = values};
+    struct masker_values *values = masker_values_new();
+    struct masker_options options = {.is_aggressive = len && data[0] & 1, .values = values};
     struct buf whole, cut;
 
-    if (!values || scrub_values_add(values, known, sizeof(known) - 1, NULL) < 0)
+    if (!values || masker_values_add(values, known, sizeof(known) - 1, NULL) < 0)
         abort();
     mask(&options, data, len, len + 1, &whole);
     mask(&options, data, len, len ? 1 + data[len - 1] % 9 : 1, &cut);
@@ -82,6 +82,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     buf_done(&whole);
     buf_done(&cut);
     review(values, data, len);
-    scrub_values_free(values);
+    masker_values_free(values);
     return 0;
 }

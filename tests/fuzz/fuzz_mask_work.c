@@ -29,26 +29,26 @@ __attribute__((used, section("__libfuzzer_extra_counters"))) static uint8_t cost
 
 static const char known[] = "kn0wn-v@lue", other[] = "kn0wn-v@lkn0wn-v@l;x";
 
-static uint64_t work_of(const struct scrub_options *options, const char *text, size_t len,
+static uint64_t work_of(const struct masker_options *options, const char *text, size_t len,
                         size_t piece)
 {
-    struct scrub *scrub = scrub_new(options);
+    struct masker *masker = masker_new(options);
     struct clean_text out;
     uint64_t work;
 
-    if (!scrub)
+    if (!masker)
         abort();
     for (size_t at = 0; at < len; at += piece)
-        if (scrub_feed(scrub, text + at, len - at < piece ? len - at : piece, &out, NULL) < 0)
+        if (masker_feed(masker, text + at, len - at < piece ? len - at : piece, &out, NULL) < 0)
             abort();
-    if (scrub_finish(scrub, &out, NULL) < 0)
+    if (masker_finish(masker, &out, NULL) < 0)
         abort();
-    work = scrub_is_over(scrub) ? UINT64_MAX : scrub_work(scrub);
-    scrub_free(scrub);
+    work = masker_is_over(masker) ? UINT64_MAX : masker_work(masker);
+    masker_free(masker);
     return work;
 }
 
-static void check(const struct scrub_options *options, const char *text, size_t len)
+static void check(const struct masker_options *options, const char *text, size_t len)
 {
     uint64_t work = work_of(options, text, len, len), cost = work / len;
 
@@ -59,7 +59,7 @@ static void check(const struct scrub_options *options, const char *text, size_t 
     costs[cost] = 1;
 }
 
-static void check_pieces(const struct scrub_options *options, const char *text, size_t len)
+static void check_pieces(const struct masker_options *options, const char *text, size_t len)
 {
     uint64_t work = work_of(options, text, len, PIECE);
 
@@ -75,23 +75,23 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     static const char *const befores[] = {"", "pwd='", "kind: Secret\n", "authorization: "};
     static const char *const behinds[] = {"", "://x\n"};
-    struct scrub_values *values = NULL;
-    struct scrub_rules *rules = NULL;
+    struct masker_values *values = NULL;
+    struct masker_rules *rules = NULL;
     static char text[TEXT_SIZE + 64];
-    struct scrub_options options = {0};
+    struct masker_options options = {0};
     size_t n;
     const char *before, *behind;
 
     if (len < 2 || len > TEXT_SIZE / 4)
         return 0;
     options.is_aggressive = data[0] & 1;
-    options.mode = data[0] & 2 ? SCRUB_REVIEW : SCRUB_FULL;
+    options.mode = data[0] & 2 ? MASKER_REVIEW : MASKER_FULL;
     if (data[0] & 4) {
-        options.values = values = scrub_values_new();
-        options.rules = rules = scrub_rules_new();
-        if (!values || !rules || scrub_values_add(values, known, sizeof(known) - 1, NULL) < 0 ||
-            scrub_values_add(values, other, sizeof(other) - 1, NULL) < 0 ||
-            scrub_rules_add(rules, "badge", "EMP-[0-9]{3}", "staff", NULL) < 0)
+        options.values = values = masker_values_new();
+        options.rules = rules = masker_rules_new();
+        if (!values || !rules || masker_values_add(values, known, sizeof(known) - 1, NULL) < 0 ||
+            masker_values_add(values, other, sizeof(other) - 1, NULL) < 0 ||
+            masker_rules_add(rules, "badge", "EMP-[0-9]{3}", "staff", NULL) < 0)
             abort();
     }
     before = befores[data[0] >> 3 & 3];
@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         check_pieces(&options, text, n);
     else
         check(&options, text, n);
-    scrub_values_free(values);
-    scrub_rules_free(rules);
+    masker_values_free(values);
+    masker_rules_free(rules);
     return 0;
 }

@@ -12,15 +12,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    struct matter matter = {0};
+    struct front_matter matter = {0};
     struct error err = {0};
     char key[STORE_NAME_MAX + 1];
 
-    if (matter_read((struct span){(const char *)data, len}, &matter, &err) < 0) {
+    if (front_matter_read((struct span){(const char *)data, len}, &matter, &err) < 0) {
         if (err.code != E_INVALID || !err.message || matter.name)
             abort();
-    } else if (strlen(matter.name) > MATTER_NAME_MAX || !*matter.description ||
-               strlen(matter.description) > MATTER_DESCRIPTION_MAX ||
+    } else if (strlen(matter.name) > FRONT_MATTER_NAME_MAX || !*matter.description ||
+               strlen(matter.description) > FRONT_MATTER_DESCRIPTION_MAX ||
                utf8_valid(matter.description, strlen(matter.description)) !=
                    strlen(matter.description)) {
         abort();

@@ -128,15 +128,15 @@ static void as_records(int fd, const uint8_t *data, size_t size)
 
 static void as_head(int fd, const uint8_t *data, size_t size)
 {
-    struct head head;
+    struct signed_head head;
 
     trail_close(open_trail());
-    put(fd, HEAD_NAME, data, size);
+    put(fd, SIGNED_HEAD_NAME, data, size);
     (void)verify();
-    if (head_parse((const char *)data, size, &head, NULL) == 0) {
-        char text[HEAD_TEXT_SIZE];
+    if (signed_head_parse((const char *)data, size, &head, NULL) == 0) {
+        char text[SIGNED_HEAD_TEXT_SIZE];
 
-        head_text(&head, text);
+        signed_head_text(&head, text);
     }
     trail_close(open_trail());
     (void)verify();

@@ -11,19 +11,19 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-static void check(const struct folder *folder)
+static void check(const struct skill_bundle *folder)
 {
     size_t bytes = 0;
 
     if (folder->count > LIMIT_FOLDER_FILES)
         abort();
     for (size_t i = 0; i < folder->count; i++) {
-        const struct folder_file *file = &folder->files[i];
+        const struct skill_bundle_file *file = &folder->files[i];
 
         if (!*file->path || *file->path == '/' || strstr(file->path, "..") == file->path ||
             strstr(file->path, "/../") || strchr(file->path, '\\') || file->data[file->len])
             abort();
-        if (folder_find(folder, file->path) != file)
+        if (skill_bundle_find(folder, file->path) != file)
             abort();
         bytes += file->len;
     }
@@ -33,12 +33,12 @@ static void check(const struct folder *folder)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    cleanup(folder_done) struct folder folder = {0};
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     struct error err = {0};
 
     if (unzip((struct span){(const char *)data, len}, &folder, &err) == 0) {
         check(&folder);
-        (void)folder_finish(&folder, &err);
+        (void)skill_bundle_finish(&folder, &err);
     } else if ((err.code != E_INVALID && err.code != E_TOO_LARGE) || !err.message) {
         abort();
     }

@@ -29,26 +29,26 @@ static void take(struct clean_text text)
 }
 
 /* In pieces of `first` bytes and then of `step` bytes. */
-static void mask(struct scrub *scrub, const char *text, size_t len, size_t first, size_t step)
+static void mask(struct masker *masker, const char *text, size_t len, size_t first, size_t step)
 {
     struct clean_text part;
 
     buf_clear(&out);
     for (size_t at = 0, n = first; at < len; at += n, n = step) {
         n = n < len - at ? n : len - at;
-        if (scrub_feed(scrub, text + at, n, &part, NULL) < 0)
-            die("scrub_feed");
+        if (masker_feed(masker, text + at, n, &part, NULL) < 0)
+            die("masker_feed");
         take(part);
     }
-    if (scrub_finish(scrub, &part, NULL) < 0)
-        die("scrub_finish");
+    if (masker_finish(masker, &part, NULL) < 0)
+        die("masker_finish");
     take(part);
 }
 
-static void check(struct scrub *scrub, const char *text, size_t len, const struct buf *whole,
+static void check(struct masker *masker, const char *text, size_t len, const struct buf *whole,
                   size_t first, size_t step)
 {
-    mask(scrub, text, len, first, step);
+    mask(masker, text, len, first, step);
     if (out.len == whole->len && (!out.len || memcmp(out.data, whole->data, out.len) == 0))
         return;
     (void)fprintf(
@@ -57,18 +57,18 @@ static void check(struct scrub *scrub, const char *text, size_t len, const struc
     exit(1);
 }
 
-static void do_record(struct scrub *scrub, const char *text, size_t len, bool cuts_all)
+static void do_record(struct masker *masker, const char *text, size_t len, bool cuts_all)
 {
     struct buf whole;
 
     buf_init(&whole, SIZE_MAX / 2);
-    mask(scrub, text, len, len, len);
+    mask(masker, text, len, len, len);
     if (buf_add(&whole, buf_str(&out), out.len, NULL) < 0)
         die("out of memory");
     for (size_t cut = 1; cut < len && cuts_all; cut++)
-        check(scrub, text, len, &whole, cut, len);
-    check(scrub, text, len, &whole, 1, 1);
-    check(scrub, text, len, &whole, 7, 7);
+        check(masker, text, len, &whole, cut, len);
+    check(masker, text, len, &whole, 1, 1);
+    check(masker, text, len, &whole, 7, 7);
     (void)printf("%zu\n", whole.len);
     (void)fwrite(buf_str(&whole), 1, whole.len, stdout);
     buf_done(&whole);
@@ -76,8 +76,8 @@ static void do_record(struct scrub *scrub, const char *text, size_t len, bool cu
 
 int main(void)
 {
-    struct scrub *secrets = scrub_new(&(struct scrub_options){0});
-    struct scrub *all = scrub_new(&(struct scrub_options){.is_aggressive = true});
+    struct masker *secrets = masker_new(&(struct masker_options){0});
+    struct masker *all = masker_new(&(struct masker_options){.is_aggressive = true});
     char mode, head[32];
 
     buf_init(&out, SIZE_MAX / 2);
@@ -95,8 +95,8 @@ int main(void)
         do_record(mode == 'p' ? all : secrets, text, len, mode != 'S');
         free(text);
     }
-    scrub_free(secrets);
-    scrub_free(all);
+    masker_free(secrets);
+    masker_free(all);
     buf_done(&out);
     return ferror(stdout) || fflush(stdout) ? 2 : 0;
 }

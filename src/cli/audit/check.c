@@ -106,14 +106,14 @@ static int read_against(const char *path, const struct key_public *key,
     cleanup(buf_done) struct buf text = {0};
     cleanup_error struct error ignored = {0};
     struct receipt receipt;
-    struct head head;
+    struct signed_head head;
 
     buf_init(&text, LIMIT_OUTPUT_BYTES_MAX);
     if (read_file(path, &text, err) < 0)
         return -1;
-    if (head_parse(buf_str(&text), text.len, &head, &ignored) == 0) {
+    if (signed_head_parse(buf_str(&text), text.len, &head, &ignored) == 0) {
         *ret_mark = head.mark;
-        return head_check(&head, key, err) < 0 ? error_wrap(err, "`%s`", path) : 0;
+        return signed_head_check(&head, key, err) < 0 ? error_wrap(err, "`%s`", path) : 0;
     }
     if (receipt_parse(buf_str(&text), text.len, &receipt, err) < 0 ||
         receipt_check(&receipt, key, err) < 0)
@@ -211,8 +211,8 @@ int audit_key(struct audit *audit, char **words, struct error *err)
 int audit_head(struct audit *audit, char **words, struct error *err)
 {
     cleanup_close int dir = open(audit->dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    char text[HEAD_TEXT_SIZE];
-    struct head head;
+    char text[SIGNED_HEAD_TEXT_SIZE];
+    struct signed_head head;
 
     (void)words;
     if (dir < 0) {
@@ -220,9 +220,9 @@ int audit_head(struct audit *audit, char **words, struct error *err)
         err->code = E_NOT_FOUND;
         return -1;
     }
-    if (head_read(dir, &head, err) < 0)
+    if (signed_head_read(dir, &head, err) < 0)
         return -1;
-    head_text(&head, text);
+    signed_head_text(&head, text);
     (void)printf("%s", text);
     return 0;
 }

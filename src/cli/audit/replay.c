@@ -38,7 +38,7 @@ struct replay {
 };
 
 struct records {
-    const struct witness *witness;
+    const struct recorder *witness;
     struct index *index;
     json_t *start, *end;
 };
@@ -81,7 +81,7 @@ static int keep_record(void *user, const struct index_row *row, const struct buf
     if (!place || *place)
         return 0;
     /* What somebody else put there is not run. */
-    if (!witness_wrote(records->witness, line->data, line->len))
+    if (!recorder_wrote(records->witness, line->data, line->len))
         return error_set(err, E_DENIED,
                          "its record was changed; `belljar audit verify` shows the details");
     *place = index_load(records->index, line);
@@ -464,7 +464,7 @@ static int open_all(struct replay *replay, struct error *err)
         engine_open(&replay->engine, audit->config, &(struct engine_stock){0}, &limits, err) < 0)
         return -1;
     return engine_open_trail(&replay->engine, audit->config,
-                             &(struct witness_options){.on_note = cmd_note}, err);
+                             &(struct recorder_options){.on_note = cmd_note}, err);
 }
 
 static void close_all(struct replay *replay)

@@ -119,7 +119,7 @@ static void on_event(struct run *run, const struct run_event *event)
             show_picture(shell, picture, width, height);
         else
             show_text(shell, event->display);
-    } else if (outlet_pass(event->kind == RUN_EVENT_STDERR ? &shell->err : &shell->out, run,
+    } else if (output_sink_pass(event->kind == RUN_EVENT_STDERR ? &shell->err : &shell->out, run,
                            event) < 0) {
         shell->exit_code = 130; /* nobody reads us any more */
         shell_end(shell);
@@ -132,8 +132,8 @@ static void on_done(struct run *run)
     cleanup(buf_done) struct buf text = {0};
 
     clear_progress(shell);
-    outlet_finish(&shell->out, &run->out);
-    outlet_finish(&shell->err, &run->err);
+    output_sink_finish(&shell->out, &run->out);
+    output_sink_finish(&shell->err, &run->err);
     shell->cell = NULL;
     if (run->error.code != E_NONE) {
         shell_fail(shell, &run->error);

@@ -221,12 +221,12 @@ static int commit(struct shell *shell, struct files_writer *writer, const char *
                   struct error *err)
 {
     struct session_info info;
-    struct witness_file event = {.event = "write", .path = path};
+    struct recorder_file event = {.event = "write", .path = path};
 
     session_info(shell->session, &info);
     event.session = info.id;
     event.owner = info.owner;
-    if (witness_file(shell->engine.witness, &event, err) < 0) {
+    if (recorder_file(shell->engine.witness, &event, err) < 0) {
         files_write_abort(writer);
         return -1;
     }

@@ -417,14 +417,14 @@ static int start(struct shell *shell, const struct choice *choice, struct error 
         return -1;
     admit_limits(shell->config, NULL, &limits);
     buf_init(&shell->text, (size_t)shell->config->code_bytes);
-    outlet_init(&shell->out, STDOUT_FILENO, shell->config->color);
-    outlet_init(&shell->err, STDERR_FILENO, shell->config->color);
+    output_sink_init(&shell->out, STDOUT_FILENO, shell->config->color);
+    output_sink_init(&shell->err, STDERR_FILENO, shell->config->color);
     shell->has_color = terminal_has_color(STDERR_FILENO, shell->config->color);
     /* A person waits for the prompt, and imports what he needs. */
     if (engine_open(&shell->engine, shell->config,
                     &(struct engine_stock){.warm = true, .bare = true}, &limits, err) < 0 ||
         engine_open_trail(&shell->engine, shell->config,
-                          &(struct witness_options){.on_note = cmd_note}, err) < 0 ||
+                          &(struct recorder_options){.on_note = cmd_note}, err) < 0 ||
         profiles_open(shell->config, &shell->profiles, err) < 0 ||
         pick_pictures(shell, choice->save, err) < 0 || open_session(shell, err) < 0)
         return -1;

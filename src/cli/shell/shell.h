@@ -32,7 +32,7 @@ struct shell {
     struct buf text;  /* the lines of a cell so far */
     struct run *cell; /* that runs, or NULL */
     bool is_interrupted;
-    struct outlet out, err;
+    struct output_sink out, err;
     bool has_color;
     bool has_progress; /* a line of it stands on the terminal */
     enum picture_protocol protocol;

@@ -4,7 +4,7 @@
 
 static bool match(const char *rule, const char *got, const char *expected)
 {
-    return verdict_matches(verdict_rule(rule), (struct span){got, strlen(got)},
+    return batch_judge_matches(batch_judge_rule(rule), (struct span){got, strlen(got)},
                            (struct span){expected, strlen(expected)});
 }
 
@@ -46,13 +46,13 @@ static void bytes_are_bytes(void **state)
     struct span a = {"a\0b", 3}, b = {"a\0c", 3}, none = {NULL, 0}, end = {"a\0b\n", 4};
 
     (void)state;
-    for (int rule = VERDICT_LINES; rule <= VERDICT_TOKENS; rule++) {
-        assert_true(verdict_matches((enum verdict_rule)rule, a, a));
-        assert_false(verdict_matches((enum verdict_rule)rule, a, b));
-        assert_true(verdict_matches((enum verdict_rule)rule, none, none));
-        assert_false(verdict_matches((enum verdict_rule)rule, a, none));
+    for (int rule = BATCH_JUDGE_LINES; rule <= BATCH_JUDGE_TOKENS; rule++) {
+        assert_true(batch_judge_matches((enum batch_judge_rule)rule, a, a));
+        assert_false(batch_judge_matches((enum batch_judge_rule)rule, a, b));
+        assert_true(batch_judge_matches((enum batch_judge_rule)rule, none, none));
+        assert_false(batch_judge_matches((enum batch_judge_rule)rule, a, none));
     }
-    assert_true(verdict_matches(VERDICT_LINES, a, end));
+    assert_true(batch_judge_matches(BATCH_JUDGE_LINES, a, end));
 }
 
 int main(void)

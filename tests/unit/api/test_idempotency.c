@@ -6,37 +6,37 @@
 
 #define HOUR_NS ((uint64_t)3600 * 1000000000)
 
-static struct once_key key_of(const char *owner, const char *text)
+static struct idempotency_key key_of(const char *owner, const char *text)
 {
-    struct once_key key = {0};
+    struct idempotency_key key = {0};
     struct error err = {0};
 
-    assert_int_equal(once_key_read(&key, owner, (struct span){text, strlen(text)}, &err), 0);
+    assert_int_equal(idempotency_key_read(&key, owner, (struct span){text, strlen(text)}, &err), 0);
     assert_true(key.is_set);
     return key;
 }
 
-static struct once *table(void)
+static struct idempotency *table(void)
 {
-    struct once *once = NULL;
+    struct idempotency *once = NULL;
     struct error err = {0};
 
-    assert_int_equal(once_new(&once, &err), 0);
+    assert_int_equal(idempotency_new(&once, &err), 0);
     return once;
 }
 
-static void add(struct once *once, const char *owner, const char *text, uint64_t now_ns)
+static void add(struct idempotency *once, const char *owner, const char *text, uint64_t now_ns)
 {
-    struct once_key key = key_of(owner, text);
+    struct idempotency_key key = key_of(owner, text);
     struct error err = {0};
 
-    assert_int_equal(once_add(once, owner, &key, text, now_ns, &err), 0);
+    assert_int_equal(idempotency_add(once, owner, &key, text, now_ns, &err), 0);
 }
 
-static bool is_there(struct once *once, const char *owner, const char *text, uint64_t now_ns)
+static bool is_there(struct idempotency *once, const char *owner, const char *text, uint64_t now_ns)
 {
-    struct once_key key = key_of(owner, text);
-    const struct once_entry *entry = once_find(once, &key, now_ns);
+    struct idempotency_key key = key_of(owner, text);
+    const struct idempotency_entry *entry = idempotency_find(once, &key, now_ns);
 
     return entry && strcmp(entry->run, text) == 0;
 }
@@ -45,59 +45,59 @@ static void a_key_is_visible_and_short(void **state)
 {
     static const char *const bad[] = {"", "a b", "a\tb", "\x7f", "\xc3\xa9", "\x01"};
     char long_one[257];
-    struct once_key key = {0};
+    struct idempotency_key key = {0};
     struct error err = {0};
 
     (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        assert_int_equal(once_key_read(&key, "ann", (struct span){bad[i], strlen(bad[i])}, &err),
+        assert_int_equal(idempotency_key_read(&key, "ann", (struct span){bad[i], strlen(bad[i])}, &err),
                          -1);
         assert_error(&err, E_INVALID, "Idempotency-Key is not a key");
     }
     memset(long_one, 'k', sizeof(long_one));
-    assert_int_equal(once_key_read(&key, "ann", (struct span){long_one, 256}, &err), -1);
+    assert_int_equal(idempotency_key_read(&key, "ann", (struct span){long_one, 256}, &err), -1);
     assert_error(&err, E_INVALID, "is not a key");
     assert_false(key.is_set);
-    assert_int_equal(once_key_read(&key, "ann", (struct span){long_one, 255}, &err), 0);
+    assert_int_equal(idempotency_key_read(&key, "ann", (struct span){long_one, 255}, &err), 0);
 }
 
 static void a_key_belongs_to_its_owner(void **state)
 {
-    struct once *once = table();
+    struct idempotency *once = table();
 
     (void)state;
     add(once, "ann", "k", 0);
     assert_true(is_there(once, "ann", "k", 0));
     assert_false(is_there(once, "bob", "k", 0));
     assert_false(is_there(once, "an", "nk", 0)); /* not the same text in another place */
-    once_forget(once, "ann");
+    idempotency_forget(once, "ann");
     assert_false(is_there(once, "ann", "k", 0));
-    assert_int_equal(once_count(once), 0);
-    once_forget(once, "nobody");
-    once_free(once);
+    assert_int_equal(idempotency_count(once), 0);
+    idempotency_forget(once, "nobody");
+    idempotency_free(once);
 }
 
 static void a_key_is_good_for_an_hour(void **state)
 {
-    struct once *once = table();
+    struct idempotency *once = table();
 
     (void)state;
     add(once, "ann", "k", 5);
     assert_true(is_there(once, "ann", "k", HOUR_NS));
     assert_false(is_there(once, "ann", "k", HOUR_NS + 5));
     add(once, "ann", "other", HOUR_NS + 5); /* which throws out what is old */
-    assert_int_equal(once_count(once), 1);
-    once_free(once);
+    assert_int_equal(idempotency_count(once), 1);
+    idempotency_free(once);
 }
 
 static void of_an_owner_the_last_ones_stay(void **state)
 {
-    struct once *once = table();
+    struct idempotency *once = table();
     char text[16];
 
     (void)state;
     add(once, "bob", "b", 0);
-    for (int i = 0; i <= ONCE_KEPT; i++) {
+    for (int i = 0; i <= IDEMPOTENCY_KEPT; i++) {
         (void)snprintf(text, sizeof(text), "k%d", i);
         add(once, "ann", text, 0);
     }
@@ -105,51 +105,51 @@ static void of_an_owner_the_last_ones_stay(void **state)
     assert_true(is_there(once, "ann", "k1", 0));
     assert_true(is_there(once, "ann", text, 0));
     assert_true(is_there(once, "bob", "b", 0));
-    assert_int_equal(once_count(once), ONCE_KEPT + 1);
-    once_free(once);
+    assert_int_equal(idempotency_count(once), IDEMPOTENCY_KEPT + 1);
+    idempotency_free(once);
 }
 
 static void what_had_no_effect_is_dropped(void **state)
 {
-    struct once *once = table();
-    struct once_key b = key_of("ann", "b");
+    struct idempotency *once = table();
+    struct idempotency_key b = key_of("ann", "b");
 
     (void)state;
     add(once, "ann", "a", 0);
     add(once, "ann", "b", 0);
     add(once, "ann", "c", 0);
-    once_drop(once, &b);
-    once_drop(once, &b);
+    idempotency_drop(once, &b);
+    idempotency_drop(once, &b);
     assert_true(is_there(once, "ann", "a", 0));
     assert_false(is_there(once, "ann", "b", 0));
     assert_true(is_there(once, "ann", "c", 0));
-    once_free(once);
+    idempotency_free(once);
 }
 
 static void an_answer_is_kept_with_its_key(void **state)
 {
-    struct once *once = table();
-    struct once_key key = key_of("ann", "k"), none = key_of("ann", "none");
+    struct idempotency *once = table();
+    struct idempotency_key key = key_of("ann", "k"), none = key_of("ann", "none");
 
     (void)state;
     add(once, "ann", "k", 0);
-    once_keep(once, &key, "first", 5);
-    once_keep(once, &key, "second\n", 7);
-    once_keep(once, &none, "x", 1);
-    assert_string_equal(once_find(once, &key, 0)->answer, "second\n");
-    assert_int_equal(once_find(once, &key, 0)->len, 7);
-    assert_null(once_find(once, &none, 0));
-    once_free(once);
+    idempotency_keep(once, &key, "first", 5);
+    idempotency_keep(once, &key, "second\n", 7);
+    idempotency_keep(once, &none, "x", 1);
+    assert_string_equal(idempotency_find(once, &key, 0)->answer, "second\n");
+    assert_int_equal(idempotency_find(once, &key, 0)->len, 7);
+    assert_null(idempotency_find(once, &none, 0));
+    idempotency_free(once);
 }
 
 static void each_of_many_has_a_key_of_its_own(void **state)
 {
-    struct once_key all = key_of("ann", "k"), first, second, again;
+    struct idempotency_key all = key_of("ann", "k"), first, second, again;
 
     (void)state;
-    once_key_of(&all, 0, &first);
-    once_key_of(&all, 1, &second);
-    once_key_of(&all, 0, &again);
+    idempotency_key_of(&all, 0, &first);
+    idempotency_key_of(&all, 1, &second);
+    idempotency_key_of(&all, 0, &again);
     assert_memory_not_equal(first.name, all.name, SHA256_BYTES);
     assert_memory_not_equal(first.name, second.name, SHA256_BYTES);
     assert_memory_equal(first.name, again.name, SHA256_BYTES);
@@ -160,25 +160,25 @@ static void each_of_many_has_a_key_of_its_own(void **state)
 static void answers_of_an_owner_are_bounded(void **state)
 {
     static char text[64 * 1024];
-    struct once *once = table();
+    struct idempotency *once = table();
     char name[16];
 
     (void)state;
     add(once, "quiet", "mine", 0);
-    once_keep(once, &(struct once_key){0}, text, 0); /* of no key: nothing happens */
+    idempotency_keep(once, &(struct idempotency_key){0}, text, 0); /* of no key: nothing happens */
     for (int i = 0; i < 400; i++) {
-        struct once_key key;
+        struct idempotency_key key;
 
         (void)snprintf(name, sizeof(name), "k%d", i);
         add(once, "loud", name, 0);
         key = key_of("loud", name);
-        once_keep(once, &key, text, sizeof(text));
+        idempotency_keep(once, &key, text, sizeof(text));
     }
     assert_true(is_there(once, "quiet", "mine", 0));
     assert_true(is_there(once, "loud", "k399", 0));
     assert_false(is_there(once, "loud", "k0", 0));
-    assert_in_range(once_count(once), 2, 1 + ONCE_BYTES / sizeof(text));
-    once_free(once);
+    assert_in_range(idempotency_count(once), 2, 1 + IDEMPOTENCY_BYTES / sizeof(text));
+    idempotency_free(once);
 }
 
 int main(void)

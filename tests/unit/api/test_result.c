@@ -28,9 +28,9 @@ static void print(struct run *run, const char *out, const char *err_text)
 {
     struct error err = {0};
 
-    assert_int_equal(run_stream_add(&run->out, scrub_pass_unmasked(out, strlen(out)), &err), 0);
+    assert_int_equal(run_stream_add(&run->out, masker_pass_unmasked(out, strlen(out)), &err), 0);
     assert_int_equal(
-        run_stream_add(&run->err, scrub_pass_unmasked(err_text, strlen(err_text)), &err), 0);
+        run_stream_add(&run->err, masker_pass_unmasked(err_text, strlen(err_text)), &err), 0);
 }
 
 static void add_violation(struct run *run, const char *message, const char *hint)

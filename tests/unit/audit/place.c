@@ -71,7 +71,7 @@ int place_append(struct trail *trail, const char *text, struct record_mark *ret_
     cleanup(record_done) struct record record = {0};
 
     record_init(&record, "test");
-    record_text(&record, "text", scrub_pass_unmasked(text, strlen(text)));
+    record_text(&record, "text", masker_pass_unmasked(text, strlen(text)));
     return trail_append(trail, &record, TRAIL_EVENT, ret_mark, err);
 }
 

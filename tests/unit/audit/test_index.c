@@ -49,7 +49,7 @@ static void add(struct trail *trail, const char *kind, const char *id, const cha
     if (strcmp(kind, "run") == 0)
         record_word(&record, "status", "success");
     record_open(&record, "code");
-    record_text(&record, "text", scrub_pass_unmasked(text, strlen(text)));
+    record_text(&record, "text", masker_pass_unmasked(text, strlen(text)));
     record_close(&record);
     assert_int_equal(trail_append(trail, &record, TRAIL_EVENT, NULL, NULL), 0);
 }

@@ -122,16 +122,16 @@ static void a_seal_is_no_head(void **state)
 {
     struct record_mark mark = {.seq = 7, .time = "2026-01-31T12:00:00.000Z"};
     char sign[KEY_BASE64_SIZE];
-    struct head head;
+    struct signed_head head;
 
     (void)state;
     assert_int_equal(seal_sign(&mark, key, sign, NULL), 0);
     assert_int_equal(seal_check(&mark, key_public(key), sign, NULL), 0);
-    assert_int_equal(head_make(&mark, key, &head, NULL), 0);
-    assert_int_equal(head_check(&head, key_public(key), NULL), 0);
+    assert_int_equal(signed_head_make(&mark, key, &head, NULL), 0);
+    assert_int_equal(signed_head_check(&head, key_public(key), NULL), 0);
     head.mark = mark;
     memcpy(head.signature, sign, sizeof(sign));
-    assert_true(head_check(&head, key_public(key), NULL) < 0);
+    assert_true(signed_head_check(&head, key_public(key), NULL) < 0);
 }
 
 static void a_public_key_travels_as_pem(void **state)

@@ -35,9 +35,9 @@ static struct clean_text mask(struct run *run, const char *text, size_t len)
 
     (void)run;
     if (!key)
-        return scrub_pass_unmasked(text, len);
+        return masker_pass_unmasked(text, len);
     (void)snprintf(masked, sizeof(masked), "%.*s[X]", (int)(key - text), text);
-    return scrub_pass_unmasked(masked, strlen(masked));
+    return masker_pass_unmasked(masked, strlen(masked));
 }
 
 static void words_of_a_program_are_masked_before_they_are_cut(void **state)

@@ -204,7 +204,7 @@ static bool use_run(void)
     struct error err = {0};
     struct run *run = run_new();
     bool ok = run && buf_add_str(&run->code, "print(1)", &err) == 0 &&
-              run_stream_add(&run->out, scrub_pass_unmasked("text", 4), &err) == 0;
+              run_stream_add(&run->out, masker_pass_unmasked("text", 4), &err) == 0;
 
     run_free(run);
     error_done(&err);

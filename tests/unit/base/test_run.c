@@ -44,7 +44,7 @@ static void free_releases_everything_a_run_may_hold(void **state)
     (void)state;
     assert_true(fd >= 0);
     assert_int_equal(buf_add_str(&run->code, "print(1)", &err), 0);
-    assert_int_equal(run_stream_add(&run->out, scrub_pass_unmasked("x", 1), &err), 0);
+    assert_int_equal(run_stream_add(&run->out, masker_pass_unmasked("x", 1), &err), 0);
     run->env = calloc(2, sizeof(char *));
     run->env[0] = strdup("A=b");
     run->grants[0] = (struct run_grant){strdup("/"), fd, RUN_GRANT_RO};

@@ -453,12 +453,12 @@ static void a_stream_spills_the_whole_once_it_drops(void **state)
         run_stream_init(&stream, 100);
         run_stream_spill(&stream, store, NULL);
         for (size_t at = 0; at < 100; at += 10)
-            assert_int_equal(run_stream_add(&stream, scrub_pass_unmasked(whole + at, 10), NULL), 0);
+            assert_int_equal(run_stream_add(&stream, masker_pass_unmasked(whole + at, 10), NULL), 0);
         assert_null(stream.spool); /* head and tail are all */
         for (size_t at = 100; at < sizeof(whole); at += piece)
             assert_int_equal(
                 run_stream_add(&stream,
-                               scrub_pass_unmasked(whole + at, sizeof(whole) - at < piece
+                               masker_pass_unmasked(whole + at, sizeof(whole) - at < piece
                                                                    ? sizeof(whole) - at
                                                                    : piece),
                                NULL),
@@ -483,7 +483,7 @@ static void a_stream_frees_a_spool_nobody_took(void **state)
     (void)state;
     run_stream_init(&stream, 4);
     run_stream_spill(&stream, store, NULL);
-    assert_int_equal(run_stream_add(&stream, scrub_pass_unmasked("0123456789", 10), NULL), 0);
+    assert_int_equal(run_stream_add(&stream, masker_pass_unmasked("0123456789", 10), NULL), 0);
     assert_int_equal(spool_store_used(store), 10);
     run_stream_done(&stream);
     assert_int_equal(spool_store_used(store), 0);

@@ -17,7 +17,7 @@ static struct buf kept(const char *text, size_t limit, size_t piece)
     for (size_t at = 0; at < len; at += piece)
         assert_int_equal(
             run_stream_add(
-                &stream, scrub_pass_unmasked(text + at, len - at < piece ? len - at : piece), &err),
+                &stream, masker_pass_unmasked(text + at, len - at < piece ? len - at : piece), &err),
             0);
     assert_int_equal(stream.total, len);
     assert_int_equal(stream.dropped, len > limit ? len - limit : 0);
@@ -91,7 +91,7 @@ static void the_ring_keeps_the_last_bytes_of_long_streams(void **state)
         char line[16];
         int n = snprintf(line, sizeof(line), "%07u\n", i);
 
-        assert_int_equal(run_stream_add(&stream, scrub_pass_unmasked(line, (size_t)n), &err), 0);
+        assert_int_equal(run_stream_add(&stream, masker_pass_unmasked(line, (size_t)n), &err), 0);
     }
     buf_init(&out, 10000);
     assert_int_equal(run_stream_render(&stream, &out, &err), 0);
@@ -122,8 +122,8 @@ static void the_rest_is_what_a_reader_has_not_seen(void **state)
 
     (void)state;
     run_stream_init(&stream, 10);
-    assert_int_equal(run_stream_add(&stream, scrub_pass_unmasked("abcdefghijklm", 13), &err), 0);
-    assert_int_equal(run_stream_add(&stream, scrub_pass_unmasked("nopqrstuvwxyz", 13), &err), 0);
+    assert_int_equal(run_stream_add(&stream, masker_pass_unmasked("abcdefghijklm", 13), &err), 0);
+    assert_int_equal(run_stream_add(&stream, masker_pass_unmasked("nopqrstuvwxyz", 13), &err), 0);
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct buf out;
 
@@ -143,7 +143,7 @@ static void the_rest_of_a_short_stream_has_no_marker(void **state)
 
     (void)state;
     run_stream_init(&stream, 10);
-    assert_int_equal(run_stream_add(&stream, scrub_pass_unmasked("abc", 3), &err), 0);
+    assert_int_equal(run_stream_add(&stream, masker_pass_unmasked("abc", 3), &err), 0);
     buf_init(&out, 1000);
     assert_int_equal(run_stream_render_rest(&stream, 1, &out, &err), 0);
     assert_string_equal(buf_str(&out), "bc");
@@ -159,7 +159,7 @@ static void rendering_respects_the_ceiling_of_its_buffer(void **state)
 
     (void)state;
     run_stream_init(&stream, 100);
-    assert_int_equal(run_stream_add(&stream, scrub_pass_unmasked("hello", 5), &err), 0);
+    assert_int_equal(run_stream_add(&stream, masker_pass_unmasked("hello", 5), &err), 0);
     buf_init(&out, 3);
     assert_true(run_stream_render(&stream, &out, &err) < 0);
     assert_error(&err, E_TOO_LARGE, "more than 3 bytes");

@@ -104,7 +104,7 @@ static void a_text_that_nobody_wants_is_withheld_without_an_error(void **state)
 /* A new secret while a text is masked: the masker that did not know it is not used again. */
 static void a_value_that_comes_later_is_masked_in_the_next_text(void **state)
 {
-    struct scrub_values *values = scrub_values_new();
+    struct masker_values *values = masker_values_new();
     struct work work;
     struct clean_text clean;
 
@@ -112,7 +112,7 @@ static void a_value_that_comes_later_is_masked_in_the_next_text(void **state)
     assert_non_null(values);
     begin(&work, SECRET, 4 * MIB);
     assert_false(fiber_resume(work.fiber));
-    assert_return_code(scrub_values_add(values, "plain-looking-words", 19, NULL), 0);
+    assert_return_code(masker_values_add(values, "plain-looking-words", 19, NULL), 0);
     mask_configure(NULL, values);
     while (!fiber_resume(work.fiber))
         ;
@@ -120,7 +120,7 @@ static void a_value_that_comes_later_is_masked_in_the_next_text(void **state)
     assert_null(memmem(clean_data(clean), clean_len(clean), "plain-looking-words", 19));
     finish(&work);
     mask_configure(NULL, NULL);
-    scrub_values_free(values);
+    masker_values_free(values);
 }
 
 int main(void)

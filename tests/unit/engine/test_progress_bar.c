@@ -6,9 +6,9 @@
 
 static void assert_bar(const char *text, uint64_t done, uint64_t total, const char *name)
 {
-    struct bar bar;
+    struct progress_bar bar;
 
-    if (!bar_find(text, strlen(text), &bar))
+    if (!progress_bar_find(text, strlen(text), &bar))
         fail_msg("no bar in `%s`", text);
     assert_int_equal(bar.done, done);
     assert_int_equal(bar.total, total);
@@ -32,29 +32,29 @@ static void other_text_is_none(void **state)
     static const char *const texts[] = {
         "",          "\r",          "50%",          "50%| done",    "50%|#| ", "50%|#| 5",
         "50%|#| 5/", "50%|#| 5/10", "50%|#| a/b [", "50%|#| 5/10[", "%|||",    "\r\n\r\n"};
-    struct bar bar;
+    struct progress_bar bar;
 
     (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        if (bar_find(texts[i], strlen(texts[i]), &bar))
+        if (progress_bar_find(texts[i], strlen(texts[i]), &bar))
             fail_msg("a bar in `%s`", texts[i]);
 }
 
 static void numbers_and_names_without_end_are_harmless(void **state)
 {
     static char text[70000];
-    struct bar bar;
+    struct progress_bar bar;
 
     (void)state;
     memset(text, 'n', sizeof(text));
     memcpy(text + sizeof(text) - 20, " 1%|#| 99999999999 [", 20);
-    assert_false(bar_find(text, sizeof(text), &bar));
+    assert_false(progress_bar_find(text, sizeof(text), &bar));
     memcpy(text + sizeof(text) - 20, "    1%|#| 1/9999T [0", 20);
-    assert_true(bar_find(text, sizeof(text), &bar));
+    assert_true(progress_bar_find(text, sizeof(text), &bar));
     assert_int_equal(bar.name_len, 0);
     assert_true(bar.total == UINT64_C(9999000000000000));
     memset(text, '9', sizeof(text));
-    assert_false(bar_find(text, sizeof(text), &bar));
+    assert_false(progress_bar_find(text, sizeof(text), &bar));
 }
 
 int main(void)

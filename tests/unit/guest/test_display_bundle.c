@@ -27,7 +27,7 @@ static PyObject *x_of(const char *lines)
     return x;
 }
 
-static const char *form(const struct bundle *b, const char *mime)
+static const char *form(const struct display_bundle *b, const char *mime)
 {
     for (uint32_t i = 0; i < b->count; i++)
         if (strcmp(b->forms[i].mime, mime) == 0)
@@ -37,88 +37,88 @@ static const char *form(const struct bundle *b, const char *mime)
 
 static void an_object_without_forms_is_text(void **state)
 {
-    struct bundle b = {0};
+    struct display_bundle b = {0};
     PyObject *x = x_of("x = [1, 'a']\n");
 
     (void)state;
-    assert_false(bundle_is_rich(x));
-    assert_int_equal(bundle_fill(&b, x), 0);
+    assert_false(display_bundle_is_rich(x));
+    assert_int_equal(display_bundle_fill(&b, x), 0);
     assert_int_equal(b.count, 1);
     assert_string_equal(form(&b, "text/plain"), "[1, 'a']");
-    bundle_done(&b);
+    display_bundle_done(&b);
     assert_int_equal(b.count, 0);
     Py_DECREF(x);
 }
 
 static void a_picture_tells_its_size(void **state)
 {
-    struct bundle b = {0};
+    struct display_bundle b = {0};
     PyObject *png =
         PyBytes_FromStringAndSize("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0", 24);
     PyObject *cut = PyBytes_FromStringAndSize("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80", 20);
 
     (void)state;
-    bundle_add(&b, "image/png", png);
+    display_bundle_add(&b, "image/png", png);
     assert_int_equal(b.width, 640);
     assert_int_equal(b.height, 480);
-    bundle_done(&b);
-    bundle_add(&b, "image/png", cut);
+    display_bundle_done(&b);
+    display_bundle_add(&b, "image/png", cut);
     assert_int_equal(b.count, 1);
     assert_int_equal(b.width, 0);
-    bundle_done(&b);
+    display_bundle_done(&b);
     Py_DECREF(png);
     Py_DECREF(cut);
 }
 
 static void forms_have_to_be_of_their_kind(void **state)
 {
-    struct bundle b = {0};
+    struct display_bundle b = {0};
     PyObject *text = PyUnicode_FromString("t"), *bytes = PyBytes_FromString("b");
 
     (void)state;
-    bundle_add(&b, "image/png", text);
-    bundle_add(&b, "text/html", bytes);
-    bundle_add(&b, "application/json", bytes);
-    bundle_add(&b, "no type", text);
-    bundle_add(&b, "text/plain\n", text);
-    bundle_add(&b, "TEXT/plain", text);
-    bundle_add(&b, "", text);
+    display_bundle_add(&b, "image/png", text);
+    display_bundle_add(&b, "text/html", bytes);
+    display_bundle_add(&b, "application/json", bytes);
+    display_bundle_add(&b, "no type", text);
+    display_bundle_add(&b, "text/plain\n", text);
+    display_bundle_add(&b, "TEXT/plain", text);
+    display_bundle_add(&b, "", text);
     assert_int_equal(b.count, 0);
-    bundle_add(&b, "image/svg+xml", text);
-    bundle_add(&b, "application/json", text);
-    bundle_add(&b, "text/html", text);
-    bundle_add(&b, "text/html", text);
+    display_bundle_add(&b, "image/svg+xml", text);
+    display_bundle_add(&b, "application/json", text);
+    display_bundle_add(&b, "text/html", text);
+    display_bundle_add(&b, "text/html", text);
     assert_int_equal(b.count, 3);
     assert_string_equal(form(&b, "application/json"), "\"t\"");
-    bundle_drop(&b, "image/svg+xml");
-    bundle_drop(&b, "image/svg+xml");
+    display_bundle_drop(&b, "image/svg+xml");
+    display_bundle_drop(&b, "image/svg+xml");
     assert_int_equal(b.count, 2);
     assert_non_null(form(&b, "text/html"));
-    bundle_done(&b);
+    display_bundle_done(&b);
     Py_DECREF(text);
     Py_DECREF(bytes);
 }
 
 static void there_is_room_for_so_much_and_no_more(void **state)
 {
-    struct bundle b = {0};
-    PyObject *large = PyBytes_FromStringAndSize(NULL, BUNDLE_BYTES_MAX - 10);
+    struct display_bundle b = {0};
+    PyObject *large = PyBytes_FromStringAndSize(NULL, DISPLAY_BUNDLE_BYTES_MAX - 10);
     PyObject *text = PyUnicode_FromString("eleven char"), *few = PyUnicode_FromString("few");
     char mime[32];
 
     (void)state;
-    bundle_add(&b, "image/png", large);
-    bundle_add(&b, "text/html", text);
+    display_bundle_add(&b, "image/png", large);
+    display_bundle_add(&b, "text/html", text);
     assert_int_equal(b.count, 1);
-    bundle_add(&b, "text/html", few);
+    display_bundle_add(&b, "text/html", few);
     assert_int_equal(b.count, 2);
-    bundle_done(&b);
+    display_bundle_done(&b);
     for (int i = 0; i < WIRE_FORMS_MAX + 3; i++) {
         (void)snprintf(mime, sizeof(mime), "text/x%d", i);
-        bundle_add(&b, mime, few);
+        display_bundle_add(&b, mime, few);
     }
     assert_int_equal(b.count, WIRE_FORMS_MAX);
-    bundle_done(&b);
+    display_bundle_done(&b);
     Py_DECREF(large);
     Py_DECREF(text);
     Py_DECREF(few);
@@ -126,36 +126,36 @@ static void there_is_room_for_so_much_and_no_more(void **state)
 
 static void text_is_cut_between_characters(void **state)
 {
-    struct bundle b = {0};
+    struct display_bundle b = {0};
     PyObject *x = x_of("x = 'a' + '\\u00e4' * 2000000\n");
     Py_ssize_t len;
 
     (void)state;
-    bundle_add(&b, "text/plain", x);
+    display_bundle_add(&b, "text/plain", x);
     assert_int_equal(b.count, 1);
     len = PyBytes_GET_SIZE(b.forms[0].bytes);
-    assert_true(len <= (Py_ssize_t)BUNDLE_TEXT_MAX && len > (Py_ssize_t)BUNDLE_TEXT_MAX - 4);
+    assert_true(len <= (Py_ssize_t)DISPLAY_BUNDLE_TEXT_MAX && len > (Py_ssize_t)DISPLAY_BUNDLE_TEXT_MAX - 4);
     assert_int_equal(len % 2, 1); /* one byte, then pairs */
-    bundle_done(&b);
+    display_bundle_done(&b);
     Py_DECREF(x);
 }
 
 static void failures_become_words_and_interrupts_do_not(void **state)
 {
-    struct bundle b = {0};
+    struct display_bundle b = {0};
     PyObject *x = x_of("class X:\n    def __repr__(self): raise ValueError('v')\nx = X()\n");
 
     (void)state;
-    assert_int_equal(bundle_fill(&b, x), 0);
+    assert_int_equal(display_bundle_fill(&b, x), 0);
     assert_string_equal(form(&b, "text/plain"), "<repr failed: ValueError: v>");
-    bundle_done(&b);
+    display_bundle_done(&b);
     Py_DECREF(x);
     x = x_of("class X:\n    def _repr_html_(self): raise KeyboardInterrupt\nx = X()\n");
-    assert_true(bundle_is_rich(x));
-    assert_int_equal(bundle_fill(&b, x), -1);
+    assert_true(display_bundle_is_rich(x));
+    assert_int_equal(display_bundle_fill(&b, x), -1);
     assert_true(PyErr_ExceptionMatches(PyExc_KeyboardInterrupt));
     PyErr_Clear();
-    bundle_done(&b);
+    display_bundle_done(&b);
     Py_DECREF(x);
 }
 
@@ -165,8 +165,8 @@ static void classes_and_magic_are_not_asked(void **state)
     PyObject *magic = x_of("class X:\n    def __getattr__(self, n): 1/0\nx = X()\n");
 
     (void)state;
-    assert_false(bundle_is_rich(x));
-    assert_false(bundle_is_rich(magic));
+    assert_false(display_bundle_is_rich(x));
+    assert_false(display_bundle_is_rich(magic));
     Py_DECREF(x);
     Py_DECREF(magic);
 }

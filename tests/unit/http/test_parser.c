@@ -10,7 +10,7 @@ static ssize_t check(const char *data, size_t len, struct http_head *head, struc
 {
     size_t scanned = 0;
 
-    return http_guard_check(data, len, &scanned, head, why);
+    return http_parser_check(data, len, &scanned, head, why);
 }
 
 /* clang-format off */
@@ -177,8 +177,8 @@ static void a_head_may_come_in_pieces(void **state)
 
     (void)state;
     for (size_t n = 0; n < whole; n++)
-        assert_int_equal(http_guard_check(text, n, &scanned, &head, &why), 0);
-    assert_int_equal(http_guard_check(text, whole, &scanned, &head, &why), whole);
+        assert_int_equal(http_parser_check(text, n, &scanned, &head, &why), 0);
+    assert_int_equal(http_parser_check(text, whole, &scanned, &head, &why), whole);
 }
 
 static void heads_have_a_ceiling(void **state)

@@ -1,13 +1,13 @@
 #include "mask/feed.h"
 
-struct scrub *scrub;
+struct masker *masker;
 struct buf out;
 
-void begin(const struct scrub_options *options)
+void begin(const struct masker_options *options)
 {
-    scrub_free(scrub);
-    scrub = scrub_new(options ? options : &(struct scrub_options){0});
-    assert_non_null(scrub);
+    masker_free(masker);
+    masker = masker_new(options ? options : &(struct masker_options){0});
+    assert_non_null(masker);
     buf_done(&out);
     buf_init(&out, SIZE_MAX / 2);
 }
@@ -22,7 +22,7 @@ const char *feed_bytes(const char *text, size_t len)
 {
     struct clean_text part;
 
-    assert_int_equal(scrub_feed(scrub, text, len, &part, NULL), 0);
+    assert_int_equal(masker_feed(masker, text, len, &part, NULL), 0);
     return keep(&part);
 }
 
@@ -35,7 +35,7 @@ const char *finish(void)
 {
     struct clean_text part;
 
-    assert_int_equal(scrub_finish(scrub, &part, NULL), 0);
+    assert_int_equal(masker_finish(masker, &part, NULL), 0);
     (void)keep(&part);
     return buf_str(&out);
 }

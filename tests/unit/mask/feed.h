@@ -8,11 +8,11 @@
 #include "base/buf.h"
 #include "mask/masker.h"
 
-extern struct scrub *scrub;
+extern struct masker *masker;
 extern struct buf out;
 
 /* options: NULL for none. What came out before is gone. */
-void begin(const struct scrub_options *options);
+void begin(const struct masker_options *options);
 
 /* What comes out at once. */
 const char *feed_bytes(const char *text, size_t len);

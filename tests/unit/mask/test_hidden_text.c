@@ -203,7 +203,7 @@ static void both_readings_are_counted_and_told(void **state)
                    token());
     (void)feed(text);
     assert_string_equal(finish(), "[REDACTED_GITHUB_TOKEN] \033]0;[REDACTED_GITHUB_TOKEN]\a\n");
-    assert_int_equal(scrub_count(scrub), 2);
+    assert_int_equal(masker_count(masker), 2);
     /* and the next stream begins anew */
     buf_clear(&out);
     (void)feed_bytes("password = ", 11);
@@ -216,7 +216,7 @@ static void both_readings_are_counted_and_told(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    scrub_free(scrub);
+    masker_free(masker);
     buf_done(&out);
     return 0;
 }

@@ -105,18 +105,18 @@ static void invisible_things_are_passed_on_whole(void **state)
 
         memset(data, 1, sizeof(data));
         data[0] = i % 2 ? '\n' : 1;
-        scrub_free(scrub);
-        scrub = scrub_new(&(struct scrub_options){0});
+        masker_free(masker);
+        masker = masker_new(&(struct masker_options){0});
         for (size_t at = 0; at < sizeof(data); at += piece) {
-            assert_int_equal(scrub_feed(scrub, data + at,
+            assert_int_equal(masker_feed(masker, data + at,
                                         piece < sizeof(data) - at ? piece : sizeof(data) - at,
                                         &text, NULL),
                              0);
             came += clean_len(text);
         }
-        assert_int_equal(scrub_finish(scrub, &text, NULL), 0);
+        assert_int_equal(masker_finish(masker, &text, NULL), 0);
         assert_int_equal(came + clean_len(text), sizeof(data));
-        assert_true(scrub->gaps_size <= 16); /* what has come out takes no room */
+        assert_true(masker->gaps_size <= 16); /* what has come out takes no room */
     }
 }
 
@@ -212,12 +212,12 @@ static void a_known_value_never_comes_out(void **state)
 {
     static const char *const known[] = {"hunter2!", "correct horse\"battery\\staple",
                                         "p\xc3\xa4ssw\xc3\xb6rt/1"};
-    struct scrub_values *values = scrub_values_new();
+    struct masker_values *values = masker_values_new();
 
     (void)state;
     for (size_t i = 0; i < 3; i++)
-        assert_int_equal(scrub_values_add(values, known[i], strlen(known[i]), NULL), 0);
-    begin(&(struct scrub_options){.values = values});
+        assert_int_equal(masker_values_add(values, known[i], strlen(known[i]), NULL), 0);
+    begin(&(struct masker_options){.values = values});
     for (size_t i = 0; i < 3; i++) {
         char forms[8][128] = {{0}};
 
@@ -243,7 +243,7 @@ static void a_known_value_never_comes_out(void **state)
         }
     }
     begin(NULL);
-    scrub_values_free(values);
+    masker_values_free(values);
 }
 
 static void check_value(const char *text, const char *masked)
@@ -259,27 +259,27 @@ static void check_value(const char *text, const char *masked)
 static void a_known_value_is_found_behind_escapes(void **state)
 {
     static const char value[] = "p\xc3\xa4ss\xf0\x9f\x94\x91/1";
-    struct scrub_values *values = scrub_values_new();
+    struct masker_values *values = masker_values_new();
 
     (void)state;
-    assert_int_equal(scrub_values_add(values, value, strlen(value), NULL), 0);
-    begin(&(struct scrub_options){.values = values});
+    assert_int_equal(masker_values_add(values, value, strlen(value), NULL), 0);
+    begin(&(struct masker_options){.values = values});
     check_value("\"p\\u00e4ss\\ud83d\\udd11/1\"", "\"[REDACTED_SECRET]\"");
     check_value("\"p\\u00E4ss\\uD83D\\uDD11\\/1\"", "\"[REDACTED_SECRET]\"");
     check_value("\"p\\\\u00e4ss\\\\ud83d\\\\udd11/1\"", "\"[REDACTED_SECRET]\"");
     begin(NULL);
-    scrub_values_free(values);
+    masker_values_free(values);
 }
 
 /* base64(1) and base64.encodebytes() end lines wherever they are full. */
 static void a_known_value_is_found_across_lines_of_base64(void **state)
 {
     static const char form[] = "Y29ycmVjdCBob3JzZSBiYXR0ZXJ5IHN0YXBsZSE=";
-    struct scrub_values *values = scrub_values_new();
+    struct masker_values *values = masker_values_new();
 
     (void)state;
-    assert_int_equal(scrub_values_add(values, "correct horse battery staple!", 29, NULL), 0);
-    begin(&(struct scrub_options){.values = values});
+    assert_int_equal(masker_values_add(values, "correct horse battery staple!", 29, NULL), 0);
+    begin(&(struct masker_options){.values = values});
     for (int width = 4; width < 38; width++) {
         char text[128];
 
@@ -289,44 +289,44 @@ static void a_known_value_is_found_across_lines_of_base64(void **state)
         check_value(text, "[REDACTED_SECRET]E=\n");
     }
     begin(NULL);
-    scrub_values_free(values);
+    masker_values_free(values);
 }
 
 /* Nothing of either comes out where one begins in the other. */
 static void values_may_overlap(void **state)
 {
-    struct scrub_values *values = scrub_values_new();
+    struct masker_values *values = masker_values_new();
 
     (void)state;
-    assert_int_equal(scrub_values_add(values, "abcdef1234", 10, NULL), 0);
-    assert_int_equal(scrub_values_add(values, "1234567890x", 11, NULL), 0);
-    begin(&(struct scrub_options){.values = values});
+    assert_int_equal(masker_values_add(values, "abcdef1234", 10, NULL), 0);
+    assert_int_equal(masker_values_add(values, "1234567890x", 11, NULL), 0);
+    begin(&(struct masker_options){.values = values});
     check_value("<abcdef1234567890x>", "<[REDACTED_SECRET]>");
     begin(NULL);
-    scrub_values_free(values);
+    masker_values_free(values);
 }
 
 static void a_value_that_is_everywhere_is_refused(void **state)
 {
-    struct scrub_values *values = scrub_values_new();
+    struct masker_values *values = masker_values_new();
     struct error err = {0};
 
     (void)state;
-    assert_true(scrub_values_add(values, "abc", 3, &err) < 0);
+    assert_true(masker_values_add(values, "abc", 3, &err) < 0);
     assert_error(&err, E_INVALID, "6 to 2048");
-    scrub_values_free(values);
+    masker_values_free(values);
 }
 
 /* ---- rules of the operator ---- */
 
 static void a_rule_is_one_more_kind(void **state)
 {
-    struct scrub_rules *rules = scrub_rules_new();
-    struct scrub_options options = {.rules = rules};
+    struct masker_rules *rules = masker_rules_new();
+    struct masker_options options = {.rules = rules};
 
     (void)state;
-    assert_int_equal(scrub_rules_add(rules, "badge", "EMP-[0-9]{6}", NULL, NULL), 0);
-    assert_int_equal(scrub_rules_add(rules, "room", "R[0-9]{3}", "room office", NULL), 0);
+    assert_int_equal(masker_rules_add(rules, "badge", "EMP-[0-9]{6}", NULL, NULL), 0);
+    assert_int_equal(masker_rules_add(rules, "room", "R[0-9]{3}", "room office", NULL), 0);
     begin(&options);
     assert_string_equal(mask("EMP-123456 and EMP-1\n"), "[REDACTED_BADGE] and EMP-1\n");
     assert_string_equal(mask("office R101\n"), "office [REDACTED_ROOM]\n");
@@ -336,7 +336,7 @@ static void a_rule_is_one_more_kind(void **state)
     assert_string_equal(feed("3456\ny"), "x [REDACTED_BADGE]\n");
     assert_string_equal(finish(), "x [REDACTED_BADGE]\ny");
     begin(NULL);
-    scrub_rules_free(rules);
+    masker_rules_free(rules);
 }
 
 /* A line that is too long to wait for: what a rule finds in it does not depend on where it stands,
@@ -344,18 +344,18 @@ static void a_rule_is_one_more_kind(void **state)
 static void a_rule_sees_lines_without_end(void **state)
 {
     static char text[24 * KIB];
-    struct scrub_rules *rules = scrub_rules_new();
+    struct masker_rules *rules = masker_rules_new();
     const char *left;
 
     (void)state;
-    assert_int_equal(scrub_rules_add(rules, "badge", "EMP-[0-9]{6}", NULL, NULL), 0);
+    assert_int_equal(masker_rules_add(rules, "badge", "EMP-[0-9]{6}", NULL, NULL), 0);
     for (size_t at = 5000; at < 20000; at += 3) {
         size_t step = 500 + at % 4001;
 
         for (size_t i = 0; i < sizeof(text); i++)
             text[i] = i % 2 ? ' ' : 'x';
         memcpy(text + at, "EMP-123456", 10);
-        begin(&(struct scrub_options){.rules = rules});
+        begin(&(struct masker_options){.rules = rules});
         for (size_t from = 0; from < sizeof(text); from += step)
             feed_bytes(text + from, sizeof(text) - from < step ? sizeof(text) - from : step);
         assert_contains(finish(), "[REDACTED_BADGE]");
@@ -363,7 +363,7 @@ static void a_rule_sees_lines_without_end(void **state)
     }
     /* One after the other, so that every place to stop is inside of one. */
     for (size_t step = 1000; step < 9000; step += 777) {
-        begin(&(struct scrub_options){.rules = rules});
+        begin(&(struct masker_options){.rules = rules});
         for (size_t i = 0; i < sizeof(text); i++)
             text[i] = "EMP-123456"[i % 10];
         for (size_t from = 0; from < 10 * sizeof(text); from += step) {
@@ -376,30 +376,30 @@ static void a_rule_sees_lines_without_end(void **state)
         assert_true(strlen(left) < 10); /* one that was not ended */
     }
     begin(NULL);
-    scrub_rules_free(rules);
+    masker_rules_free(rules);
 }
 
 static void a_wrong_rule_is_told(void **state)
 {
-    struct scrub_rules *rules = scrub_rules_new();
+    struct masker_rules *rules = masker_rules_new();
     struct error err = {0};
 
     (void)state;
-    assert_true(scrub_rules_add(rules, "Bad Name", "x", NULL, &err) < 0);
+    assert_true(masker_rules_add(rules, "Bad Name", "x", NULL, &err) < 0);
     assert_error(&err, E_INVALID, "cannot be the name");
-    assert_true(scrub_rules_add(rules, "a", "(", NULL, &err) < 0);
+    assert_true(masker_rules_add(rules, "a", "(", NULL, &err) < 0);
     assert_error(&err, E_INVALID, "rule `a`");
-    assert_true(scrub_rules_add(rules, "a", "x*", NULL, &err) < 0);
+    assert_true(masker_rules_add(rules, "a", "x*", NULL, &err) < 0);
     assert_error(&err, E_INVALID, "empty text");
-    scrub_rules_free(rules);
+    masker_rules_free(rules);
 }
 
 /* ---- what is told ---- */
 
 static unsigned n_finds;
-static struct scrub_find last;
+static struct masker_find last;
 
-static void on_find(void *arg, const struct scrub_find *find)
+static void on_find(void *arg, const struct masker_find *find)
 {
     (void)arg;
     n_finds++;
@@ -411,7 +411,7 @@ static void what_was_masked_is_told(void **state)
     char text[128];
 
     (void)state;
-    begin(&(struct scrub_options){.on_find = on_find});
+    begin(&(struct masker_options){.on_find = on_find});
     (void)snprintf(text, sizeof(text), "one\ntwo\nsee %s\n", token());
     mask(text);
     assert_int_equal(n_finds, 1);
@@ -419,7 +419,7 @@ static void what_was_masked_is_told(void **state)
     assert_int_equal(last.line, 3);
     assert_int_equal(last.offset, 12);
     assert_int_equal(last.len, 40);
-    assert_int_equal(scrub_count(scrub), 1);
+    assert_int_equal(masker_count(masker), 1);
 }
 
 static void the_table_is_large_and_sound(void **state)
@@ -427,16 +427,16 @@ static void the_table_is_large_and_sound(void **state)
     unsigned secrets = 0, i;
 
     (void)state;
-    for (i = 0; scrub_kind_at(i); i++) {
-        const struct scrub_kind *kind = scrub_kind_at(i);
+    for (i = 0; masker_kind_at(i); i++) {
+        const struct masker_kind *kind = masker_kind_at(i);
         bool is_new = true;
 
         for (unsigned j = 0; j < i; j++)
-            if (strcmp(scrub_kind_at(j)->name, kind->name) == 0)
+            if (strcmp(masker_kind_at(j)->name, kind->name) == 0)
                 is_new = false;
-        secrets += is_new && !(kind->flags & SCRUB_AGGRESSIVE);
+        secrets += is_new && !(kind->flags & MASKER_AGGRESSIVE);
         assert_true(kind->label[0] == '[' && kind->label[strlen(kind->label) - 1] == ']');
-        assert_in_range(scrub_programs[i].width, 1, 16);
+        assert_in_range(masker_programs[i].width, 1, 16);
     }
     assert_true(secrets >= 60);
 }
@@ -444,7 +444,7 @@ static void the_table_is_large_and_sound(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    scrub_free(scrub);
+    masker_free(masker);
     buf_done(&out);
     return 0;
 }

@@ -26,11 +26,11 @@ static void check(const char *text, const char *expected, size_t hidden)
 
     for (size_t cut = 0; cut <= len; cut++) {
         buf_clear(&out);
-        before = scrub_hidden_bytes(scrub);
+        before = masker_hidden_bytes(masker);
         (void)feed_bytes(text, cut);
         (void)feed_bytes(text + cut, len - cut);
         assert_string_equal(finish(), expected);
-        assert_int_equal(scrub_hidden_bytes(scrub) - before, hidden);
+        assert_int_equal(masker_hidden_bytes(masker) - before, hidden);
     }
     buf_clear(&out);
     for (size_t at = 0; at < len; at++)
@@ -38,9 +38,9 @@ static void check(const char *text, const char *expected, size_t hidden)
     assert_string_equal(finish(), expected);
 }
 
-static void review(const struct scrub_values *values)
+static void review(const struct masker_values *values)
 {
-    begin(&(struct scrub_options){.mode = SCRUB_REVIEW, .is_aggressive = true, .values = values});
+    begin(&(struct masker_options){.mode = MASKER_REVIEW, .is_aggressive = true, .values = values});
 }
 
 /* What a name makes suspicious is for the person to judge. */
@@ -97,17 +97,17 @@ static void nothing_else_goes_with_it(void **state)
 
 static void of_a_registered_value_no_syntax_is_hidden(void **state)
 {
-    struct scrub_values *values = scrub_values_new();
+    struct masker_values *values = masker_values_new();
 
     (void)state;
-    assert_int_equal(scrub_values_add(values, "p@ss;w0rd", 9, NULL), 0);
-    assert_int_equal(scrub_values_add(values, "hunter2hunter2", 14, NULL), 0);
+    assert_int_equal(masker_values_add(values, "p@ss;w0rd", 9, NULL), 0);
+    assert_int_equal(masker_values_add(values, "hunter2hunter2", 14, NULL), 0);
     review(values);
     check("a='p@ss;w0rd';b()\n", "a='[REDACTED_SECRET]@[REDACTED_SECRET];[REDACTED_SECRET]';b()\n",
           7);
     check("<hunter2hunter2>\n", "<[REDACTED_SECRET]>\n", 14);
     review(NULL);
-    scrub_values_free(values);
+    masker_values_free(values);
 }
 
 static void a_private_key_is_hidden_line_by_line(void **state)
@@ -150,13 +150,13 @@ static void what_does_not_end_is_shown(void **state)
     for (int i = 0; i < 4096; i++)
         (void)feed("0a1b2c3d4e5f6a7b8c9d0a1b2c3d4e5f");
     assert_int_equal(strlen(finish()), 4 + 4096 * 32);
-    assert_int_equal(scrub_hidden_bytes(scrub), 0);
+    assert_int_equal(masker_hidden_bytes(masker), 0);
 }
 
 static int teardown(void **state)
 {
     (void)state;
-    scrub_free(scrub);
+    masker_free(masker);
     buf_done(&out);
     return 0;
 }

@@ -317,7 +317,7 @@ static void code_is_no_value(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    scrub_free(scrub);
+    masker_free(masker);
     buf_done(&out);
     return 0;
 }

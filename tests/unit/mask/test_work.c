@@ -16,7 +16,7 @@
 #define SMALL ((size_t)4096)
 #define LARGE (4 * SMALL)
 
-/* Bytes examined for each byte of text. The masker withholds text at SCRUB_WORK_HARD. */
+/* Bytes examined for each byte of text. The masker withholds text at MASKER_WORK_HARD. */
 #define BOUND ((uint64_t)96)
 
 static char text[64 * KIB];
@@ -131,7 +131,7 @@ static size_t make_text(const char *before, const char *brick, size_t brick_len,
     return n + strlen(behind);
 }
 
-static uint64_t work_of(const struct scrub_options *options, size_t len, size_t piece)
+static uint64_t work_of(const struct masker_options *options, size_t len, size_t piece)
 {
     uint64_t work;
 
@@ -139,14 +139,14 @@ static uint64_t work_of(const struct scrub_options *options, size_t len, size_t 
     for (size_t at = 0; at < len; at += piece)
         (void)feed_bytes(text + at, len - at < piece ? len - at : piece);
     (void)finish();
-    work = scrub_is_over(scrub) ? UINT32_MAX : scrub_work(scrub);
-    assert_true(scrub->view.size <= 4 * SCRUB_BLOCK + 1);
+    work = masker_is_over(masker) ? UINT32_MAX : masker_work(masker);
+    assert_true(masker->view.size <= 4 * MASKER_BLOCK + 1);
     return work;
 }
 
 static uint64_t worst;
 static unsigned wrong;
-static const struct scrub_options *asked;
+static const struct masker_options *asked;
 
 /* All of them are told, so that one run says what is to be mended. */
 static void check(const char *before, const char *brick, const char *behind)
@@ -181,7 +181,7 @@ static void check_brick(const char *word)
     turn++; /* and others with the next word */
 }
 
-static void check_all(const struct scrub_options *options)
+static void check_all(const struct masker_options *options)
 {
     char brick[64];
 
@@ -189,11 +189,11 @@ static void check_all(const struct scrub_options *options)
     asked = options;
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
         check_brick(words[i]);
-    for (unsigned i = 0; i < scrub_kind_count; i++) {
-        (void)sample(scrub_kinds[i].pattern, brick, 17);
+    for (unsigned i = 0; i < masker_kind_count; i++) {
+        (void)sample(masker_kinds[i].pattern, brick, 17);
         check_brick(brick);
         if (strlen(brick) == 16) {
-            (void)sample(scrub_kinds[i].pattern, brick, sizeof(brick));
+            (void)sample(masker_kinds[i].pattern, brick, sizeof(brick));
             check("", brick, "\n");
         }
     }
@@ -204,14 +204,14 @@ static void check_all(const struct scrub_options *options)
 static void every_kind_is_linear(void **state)
 {
     (void)state;
-    check_all(&(struct scrub_options){.is_aggressive = true});
+    check_all(&(struct masker_options){.is_aggressive = true});
     (void)printf("# at most %llu bytes examined for one\n", (unsigned long long)worst);
 }
 
 static void review_is_linear(void **state)
 {
     (void)state;
-    check_all(&(struct scrub_options){.mode = SCRUB_REVIEW});
+    check_all(&(struct masker_options){.mode = MASKER_REVIEW});
 }
 
 /* Two things after one another, and one in the other. */
@@ -252,7 +252,7 @@ static void mixtures_are_linear(void **state)
                                         "pwd: |\n ",
                                         "pwd=\"\"\"",
                                         ";a("};
-    struct scrub_options options = {.is_aggressive = true};
+    struct masker_options options = {.is_aggressive = true};
     char brick[64];
 
     (void)state;
@@ -275,7 +275,7 @@ static void keys_between_are_linear(void **state)
 {
     static const char *const signs[] = {"", "=", ": ", "=\"", ": a=", " a: \"b\"\n "};
     static const char key[] = "-----BEGIN PRIVATE KEY-";
-    struct scrub_options options = {.is_aggressive = true};
+    struct masker_options options = {.is_aggressive = true};
     char brick[128], word[17];
 
     (void)state;
@@ -286,8 +286,8 @@ static void keys_between_are_linear(void **state)
             (void)snprintf(brick, sizeof(brick), "%s%s%s", words[w], signs[i], key);
             check("kind: Secret\n", brick, "\n");
         }
-        for (unsigned k = (unsigned)i; k < scrub_kind_count; k += ARRAY_SIZE(signs)) {
-            (void)sample(scrub_kinds[k].pattern, word, sizeof(word));
+        for (unsigned k = (unsigned)i; k < masker_kind_count; k += ARRAY_SIZE(signs)) {
+            (void)sample(masker_kinds[k].pattern, word, sizeof(word));
             (void)snprintf(brick, sizeof(brick), "%s%s%s", word, signs[i], key);
             check("", brick, "");
         }
@@ -299,17 +299,17 @@ static void keys_between_are_linear(void **state)
 /* Also for values and rules, which are the operator's, on text of somebody who knows them. */
 static void known_values_and_rules_are_linear(void **state)
 {
-    struct scrub_values *values = scrub_values_new();
-    struct scrub_rules *rules = scrub_rules_new();
-    struct scrub_options options = {.values = values, .rules = rules};
+    struct masker_values *values = masker_values_new();
+    struct masker_rules *rules = masker_rules_new();
+    struct masker_options options = {.values = values, .rules = rules};
     char known[64];
 
     (void)state;
     for (int i = 0; i < 20; i++) {
         (void)snprintf(known, sizeof(known), "kn0wn-value-%d-of-many", i);
-        assert_int_equal(scrub_values_add(values, known, strlen(known), NULL), 0);
+        assert_int_equal(masker_values_add(values, known, strlen(known), NULL), 0);
     }
-    assert_int_equal(scrub_rules_add(rules, "badge", "EMP-[0-9]{6}", "staff people", NULL), 0);
+    assert_int_equal(masker_rules_add(rules, "badge", "EMP-[0-9]{6}", "staff people", NULL), 0);
     wrong = 0;
     asked = &options;
     for (size_t i = 0; i < ARRAY_SIZE(words); i++)
@@ -320,8 +320,8 @@ static void known_values_and_rules_are_linear(void **state)
     asked = NULL;
     assert_int_equal(wrong, 0);
     begin(NULL);
-    scrub_values_free(values);
-    scrub_rules_free(rules);
+    masker_values_free(values);
+    masker_rules_free(rules);
 }
 
 /* In single bytes, every one of which could be a reason to look at all that waits again. */
@@ -344,14 +344,14 @@ static void small_pieces_are_linear(void **state)
                                          "\033[1m",
                                          "data: ",
                                          "heroku-"};
-    struct scrub_options options = {.is_aggressive = true};
+    struct masker_options options = {.is_aggressive = true};
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(bricks); i++)
         for (size_t piece = 1; piece <= 64; piece *= 4) {
             size_t len = make_text("", bricks[i], strlen(bricks[i]), "", sizeof(text));
             uint64_t work = work_of(&options, len, piece);
-            uint64_t most = SCRUB_WORK_START + (BOUND + SCRUB_WORK_FEED / piece) * len;
+            uint64_t most = MASKER_WORK_START + (BOUND + MASKER_WORK_FEED / piece) * len;
 
             if (work > most)
                 fail_msg("%llu bytes examined for each in pieces of %zu: [%s]",
@@ -366,13 +366,13 @@ static void check_flood(enum flood flood, size_t fed, size_t came)
 {
     switch (flood) {
     case SHOWN: /* all but the value that was open */
-        assert_in_range(came, fed - 2 * SCRUB_HOLD_MAX, fed + SCRUB_HOLD_MAX);
+        assert_in_range(came, fed - 2 * MASKER_HOLD_MAX, fed + MASKER_HOLD_MAX);
         break;
     case MASKED: /* one mark stands for all of it */
         assert_in_range(came, 1, 128);
         break;
     case INVISIBLE: /* what is kept of it */
-        assert_in_range(came, SCRUB_GAPS_MAX / 2, SCRUB_GAPS_MAX + 128);
+        assert_in_range(came, MASKER_GAPS_MAX / 2, MASKER_GAPS_MAX + 128);
         break;
     }
 }
@@ -401,15 +401,15 @@ static void what_waits_is_bounded(void **state)
         const char *brick = floods[i].brick, *end;
         size_t fed = sizeof(head) + sizeof(tail) - 2, came = 0;
 
-        begin(&(struct scrub_options){.is_aggressive = true});
+        begin(&(struct masker_options){.is_aggressive = true});
         (void)feed(head);
         for (int round = 0; round < 40; round++) {
             size_t len = make_text("", brick, strlen(brick), "", sizeof(text));
 
             (void)feed_bytes(text, len);
-            assert_true(scrub->view.len <= 2 * SCRUB_BLOCK + 2 * SCRUB_HOLD_MAX);
-            assert_true(scrub->gap_bytes.len <= SCRUB_GAPS_MAX);
-            assert_true(scrub->spans_size <= SCRUB_BLOCK);
+            assert_true(masker->view.len <= 2 * MASKER_BLOCK + 2 * MASKER_HOLD_MAX);
+            assert_true(masker->gap_bytes.len <= MASKER_GAPS_MAX);
+            assert_true(masker->spans_size <= MASKER_BLOCK);
             fed += len;
             came += out.len;
             buf_clear(&out);
@@ -426,7 +426,7 @@ static void what_waits_is_bounded(void **state)
 static int teardown(void **state)
 {
     (void)state;
-    scrub_free(scrub);
+    masker_free(masker);
     buf_done(&out);
     return 0;
 }

@@ -7,9 +7,9 @@
 static void expect(const char *text, const char *name, const char *description)
 {
     struct error err = {0};
-    struct matter matter = {0};
+    struct front_matter matter = {0};
 
-    if (matter_read((struct span){text, strlen(text)}, &matter, &err) < 0)
+    if (front_matter_read((struct span){text, strlen(text)}, &matter, &err) < 0)
         fail_msg("%s: %s", text, err.message);
     assert_string_equal(matter.name, name);
     assert_string_equal(matter.description, description);
@@ -20,9 +20,9 @@ static void expect(const char *text, const char *name, const char *description)
 static void refuse(const char *text, const char *why)
 {
     struct error err = {0};
-    struct matter matter = {0};
+    struct front_matter matter = {0};
 
-    if (matter_read((struct span){text, strlen(text)}, &matter, &err) == 0)
+    if (front_matter_read((struct span){text, strlen(text)}, &matter, &err) == 0)
         fail_msg("accepted: %s", text);
     assert_null(matter.name);
     assert_error(&err, E_INVALID, why);
@@ -89,13 +89,13 @@ static void a_long_head_is_refused(void **state)
 {
     static char text[40 * KIB];
     struct error err = {0};
-    struct matter matter = {0};
+    struct front_matter matter = {0};
 
     (void)state;
     memset(text, '\n', sizeof(text));
     memcpy(text, "---\nname: x\ndescription: y", 26);
     memcpy(text + sizeof(text) - 5, "\n---\n", 5);
-    assert_int_equal(matter_read((struct span){text, sizeof(text)}, &matter, &err), -1);
+    assert_int_equal(front_matter_read((struct span){text, sizeof(text)}, &matter, &err), -1);
     assert_error(&err, E_INVALID, "does not end");
 }
 

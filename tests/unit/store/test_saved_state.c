@@ -16,7 +16,7 @@ static void create(const char *owner, const char *name)
     struct error err = {0};
     bool is_new = false;
 
-    if (work_create(store, owner, name, NULL, &is_new, &err) < 0)
+    if (saved_state_create(store, owner, name, NULL, &is_new, &err) < 0)
         fail_msg("%s", err.message);
 }
 
@@ -25,7 +25,7 @@ static int64_t save(const char *owner, const char *name, const char *state)
     struct error err = {0};
     int64_t version = 0;
 
-    if (work_save(store, owner, name, (struct span){state, strlen(state)}, -1, &version, &err) < 0)
+    if (saved_state_save(store, owner, name, (struct span){state, strlen(state)}, -1, &version, &err) < 0)
         fail_msg("%s", err.message);
     return version;
 }
@@ -35,7 +35,7 @@ static json_t *load(const char *owner, const char *name, int64_t version)
     struct error err = {0};
     json_t *work = NULL;
 
-    if (work_load(store, owner, name, version, &work, &err) < 0)
+    if (saved_state_load(store, owner, name, version, &work, &err) < 0)
         fail_msg("%s", err.message);
     return work;
 }
@@ -93,7 +93,7 @@ static void creating_it_again_keeps_what_was_saved(void **state)
     (void)state;
     create("ann", "x");
     (void)save("ann", "x", "{\"n\":1}");
-    assert_int_equal(work_create(store, "ann", "x", "words", &is_new, &err), 0);
+    assert_int_equal(saved_state_create(store, "ann", "x", "words", &is_new, &err), 0);
     assert_false(is_new);
     work = load("ann", "x", 0);
     assert_string_equal(json_string_value(json_object_get(work, "description")), "words");
@@ -110,14 +110,14 @@ static void nobody_finds_what_is_anothers(void **state)
     (void)state;
     create("ann", "x");
     (void)save("ann", "x", "{}");
-    assert_int_equal(work_load(store, "bob", "x", 0, &work, &err), -1);
+    assert_int_equal(saved_state_load(store, "bob", "x", 0, &work, &err), -1);
     assert_int_equal(err.code, E_NOT_FOUND);
     error_done(&err);
-    assert_int_equal(work_save(store, "bob", "x", (struct span){"{}", 2}, -1, &version, &err), -1);
+    assert_int_equal(saved_state_save(store, "bob", "x", (struct span){"{}", 2}, -1, &version, &err), -1);
     error_done(&err);
-    assert_int_equal(work_delete(store, "bob", "x", &err), -1);
+    assert_int_equal(saved_state_delete(store, "bob", "x", &err), -1);
     error_done(&err);
-    assert_int_equal(work_list(store, "bob", &list, &err), 0);
+    assert_int_equal(saved_state_list(store, "bob", &list, &err), 0);
     assert_int_equal(json_array_size(list), 0);
     json_decref(list);
 }
@@ -142,7 +142,7 @@ static void names_that_are_paths_or_worse_are_refused(void **state)
         struct error err = {0};
         bool is_new;
 
-        assert_int_equal(work_create(store, "ann", bad[i], NULL, &is_new, &err), -1);
+        assert_int_equal(saved_state_create(store, "ann", bad[i], NULL, &is_new, &err), -1);
         assert_int_equal(err.code, E_INVALID);
         error_done(&err);
     }
@@ -157,10 +157,10 @@ static void a_save_made_from_an_older_version_is_refused(void **state)
     create("ann", "x");
     (void)save("ann", "x", "{}");
     (void)save("ann", "x", "{}");
-    assert_int_equal(work_save(store, "ann", "x", (struct span){"{}", 2}, 1, &version, &err), -1);
+    assert_int_equal(saved_state_save(store, "ann", "x", (struct span){"{}", 2}, 1, &version, &err), -1);
     assert_contains(err.message, "its version is 2");
     error_done(&err);
-    assert_int_equal(work_save(store, "ann", "x", (struct span){"{}", 2}, 2, &version, &err), 0);
+    assert_int_equal(saved_state_save(store, "ann", "x", (struct span){"{}", 2}, 2, &version, &err), 0);
     assert_int_equal(version, 3);
 }
 
@@ -177,7 +177,7 @@ static void history_is_bounded_and_can_be_gone_back_to(void **state)
         (void)snprintf(text, sizeof(text), "{\"n\":%d}", i);
         (void)save("ann", "x", text);
     }
-    assert_int_equal(work_load(store, "ann", "x", 5, &work, &err), -1);
+    assert_int_equal(saved_state_load(store, "ann", "x", 5, &work, &err), -1);
     assert_int_equal(err.code, E_NOT_FOUND);
     error_done(&err);
     work = load("ann", "x", 6);
@@ -207,7 +207,7 @@ static void bytes_of_one_are_bounded_and_the_newest_stays(void **state)
     assert_int_equal(json_array_size(json_object_get(work, "history")),
                      LIMIT_WORK_BYTES / LIMIT_STATE_BYTES);
     json_decref(work);
-    assert_int_equal(work_save(store, "ann", "x", (struct span){text, LIMIT_STATE_BYTES + 1}, -1,
+    assert_int_equal(saved_state_save(store, "ann", "x", (struct span){text, LIMIT_STATE_BYTES + 1}, -1,
                                &version, &err),
                      -1);
     assert_int_equal(err.code, E_TOO_LARGE);
@@ -227,9 +227,9 @@ static void all_states_of_an_owner_are_bounded(void **state)
         char name[16];
 
         (void)snprintf(name, sizeof(name), "x%d", i);
-        assert_int_equal(work_create(store, "ann", name, NULL, &is_new, &err), 0);
+        assert_int_equal(saved_state_create(store, "ann", name, NULL, &is_new, &err), 0);
         for (int k = 0; k < 8 && !is_full; k++)
-            is_full = work_save(store, "ann", name, (struct span){text, LIMIT_STATE_BYTES}, -1,
+            is_full = saved_state_save(store, "ann", name, (struct span){text, LIMIT_STATE_BYTES}, -1,
                                 &version, &err) < 0;
     }
     assert_true(is_full);
@@ -248,7 +248,7 @@ static void writer(int number)
         int64_t version = 0;
 
         (void)snprintf(text, sizeof(text), "{\"w\":%d,\"i\":%d}", number, i);
-        if (work_save(own, "ann", "x", (struct span){text, strlen(text)}, -1, &version, NULL) < 0)
+        if (saved_state_save(own, "ann", "x", (struct span){text, strlen(text)}, -1, &version, NULL) < 0)
             _exit(1);
     }
     _exit(own ? 0 : 1);
@@ -304,7 +304,7 @@ static void what_was_saved_survives_a_kill(void **state)
         int64_t version = 0;
 
         store = store_new(path);
-        if (work_save(store, "ann", "x", (struct span){"{\"n\":7}", 7}, -1, &version, NULL) == 0)
+        if (saved_state_save(store, "ann", "x", (struct span){"{\"n\":7}", 7}, -1, &version, NULL) == 0)
             (void)!write(ends[1], "x", 1);
         /* And dies with a change begun. */
         (void)store_begin(store, NULL);
@@ -332,10 +332,10 @@ static void deleting_takes_the_history_along(void **state)
     (void)state;
     create("ann", "x");
     (void)save("ann", "x", "{}");
-    assert_int_equal(work_delete(store, "ann", "x", &err), 0);
+    assert_int_equal(saved_state_delete(store, "ann", "x", &err), 0);
     assert_int_equal(store_number(store, -1, &count, &err, "SELECT COUNT(*) FROM save", ""), 0);
     assert_int_equal(count, 0);
-    assert_int_equal(work_delete(store, "ann", "x", &err), -1);
+    assert_int_equal(saved_state_delete(store, "ann", "x", &err), -1);
     assert_int_equal(err.code, E_NOT_FOUND);
     error_done(&err);
 }
@@ -348,12 +348,12 @@ static void a_file_that_others_can_read_or_a_link_is_refused(void **state)
     (void)state;
     (void)close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     assert_int_equal(chmod(path, 0644), 0);
-    assert_int_equal(work_create(store, "ann", "x", NULL, &is_new, &err), -1);
+    assert_int_equal(saved_state_create(store, "ann", "x", NULL, &is_new, &err), -1);
     assert_int_equal(err.code, E_DENIED);
     error_done(&err);
     assert_int_equal(unlink(path), 0);
     assert_int_equal(symlink("/dev/null", path), 0);
-    assert_int_equal(work_create(store, "ann", "x", NULL, &is_new, &err), -1);
+    assert_int_equal(saved_state_create(store, "ann", "x", NULL, &is_new, &err), -1);
     error_done(&err);
 }
 
@@ -368,7 +368,7 @@ static void a_file_that_is_none_of_ours_stays_as_it_is(void **state)
     fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     assert_int_equal(write(fd, "this is no database, but somebody's letter", 42), 42);
     (void)close(fd);
-    assert_int_equal(work_create(store, "ann", "x", NULL, &is_new, &err), -1);
+    assert_int_equal(saved_state_create(store, "ann", "x", NULL, &is_new, &err), -1);
     assert_int_equal(err.code, E_SYSTEM);
     error_done(&err);
     assert_int_equal(stat(path, &st), 0);

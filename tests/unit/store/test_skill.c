@@ -176,22 +176,22 @@ static void a_profile_without_skills_gets_none(void **state)
 
 #define HEAD(name, words) "---\nname: " name "\ndescription: " words "\n---\n"
 
-static void make_folder(struct folder *folder, const char *text, const char *code)
+static void make_folder(struct skill_bundle *folder, const char *text, const char *code)
 {
     struct error err = {0};
 
-    *folder = (struct folder){0};
-    if (folder_add(folder, (struct span){"SKILL.md", 8}, (struct span){text, strlen(text)}, false,
+    *folder = (struct skill_bundle){0};
+    if (skill_bundle_add(folder, (struct span){"SKILL.md", 8}, (struct span){text, strlen(text)}, false,
                    &err) < 0 ||
-        folder_add(folder, (struct span){"scripts/run.py", 14}, (struct span){code, strlen(code)},
+        skill_bundle_add(folder, (struct span){"scripts/run.py", 14}, (struct span){code, strlen(code)},
                    true, &err) < 0 ||
-        folder_finish(folder, &err) < 0)
+        skill_bundle_finish(folder, &err) < 0)
         fail_msg("%s", err.message);
 }
 
 static int64_t save_folder(const char *text, const char *code)
 {
-    cleanup(folder_done) struct folder folder;
+    cleanup(skill_bundle_done) struct skill_bundle folder;
     struct error err = {0};
     int64_t version = 0;
 
@@ -203,13 +203,13 @@ static int64_t save_folder(const char *text, const char *code)
 
 static void expect_script(const char *name, int64_t version, const char *code)
 {
-    cleanup(folder_done) struct folder folder = {0};
-    const struct folder_file *file;
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0};
+    const struct skill_bundle_file *file;
     struct error err = {0};
 
     if (skill_open(store, "ann", name, version, &folder, &err) < 0)
         fail_msg("%s", err.message);
-    file = folder_find(&folder, "scripts/run.py");
+    file = skill_bundle_find(&folder, "scripts/run.py");
     assert_string_equal(file->data, code);
     assert_true(file->is_executable);
 }
@@ -254,7 +254,7 @@ static void a_module_may_become_a_folder(void **state)
 
 static void bytes_of_an_owner_are_bounded(void **state)
 {
-    cleanup(folder_done) struct folder folder;
+    cleanup(skill_bundle_done) struct skill_bundle folder;
     struct error err = {0};
     static char code[LIMIT_FOLDER_BYTES - KIB];
     char text[64];
@@ -267,7 +267,7 @@ static void bytes_of_an_owner_are_bounded(void **state)
         (void)snprintf(text, sizeof(text), HEAD("x%zu", "y"), i);
         make_folder(&folder, text, code);
         r = skill_save_folder(store, "ann", &folder, &version, &err);
-        folder_done(&folder);
+        skill_bundle_done(&folder);
     }
     assert_int_equal(r, -1);
     assert_error(&err, E_TOO_LARGE, "MiB");
@@ -275,10 +275,10 @@ static void bytes_of_an_owner_are_bounded(void **state)
     for (int i = 0; i < 5; i++) {
         make_folder(&folder, HEAD("x", "y"), code);
         assert_int_equal(skill_save_folder(store, "bob", &folder, &version, &err), 0);
-        folder_done(&folder);
+        skill_bundle_done(&folder);
     }
     assert_int_equal(skill_open(store, "bob", "x", 4, &folder, &err), 0);
-    folder_done(&folder);
+    skill_bundle_done(&folder);
     assert_int_equal(skill_open(store, "bob", "x", 3, &folder, &err), -1);
     assert_error(&err, E_NOT_FOUND, "");
 }

@@ -12,32 +12,32 @@
 
 #define HEAD "---\nname: csv-profile\ndescription: Profiles tables.\n---\nWords.\n"
 
-static int add(struct folder *folder, const char *path, const char *data, struct error *err)
+static int add(struct skill_bundle *folder, const char *path, const char *data, struct error *err)
 {
-    return folder_add(folder, span_of(path), span_of(data), false, err);
+    return skill_bundle_add(folder, span_of(path), span_of(data), false, err);
 }
 
 static void a_folder_knows_its_name_and_files(void **state)
 {
-    cleanup(folder_done) struct folder folder = {0};
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     struct error err = {0};
 
     (void)state;
     assert_int_equal(add(&folder, "SKILL.md", HEAD, &err), 0);
     assert_int_equal(add(&folder, "scripts/b.py", "x = 1\n", &err), 0);
     assert_int_equal(add(&folder, "a.txt", "", &err), 0);
-    assert_int_equal(folder_finish(&folder, &err), 0);
+    assert_int_equal(skill_bundle_finish(&folder, &err), 0);
     assert_string_equal(folder.name, "csv-profile");
     assert_string_equal(folder.description, "Profiles tables.");
     assert_int_equal(folder.count, 3);
     assert_string_equal(folder.files[1].path, "a.txt");
-    assert_string_equal(folder_find(&folder, "scripts/b.py")->data, "x = 1\n");
-    assert_null(folder_find(&folder, "scripts"));
+    assert_string_equal(skill_bundle_find(&folder, "scripts/b.py")->data, "x = 1\n");
+    assert_null(skill_bundle_find(&folder, "scripts"));
 }
 
 static void a_directory_around_everything_is_taken_off(void **state)
 {
-    cleanup(folder_done) struct folder folder = {0}, mixed = {0};
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0}, mixed = {0};
     struct error err = {0};
 
     (void)state;
@@ -45,13 +45,13 @@ static void a_directory_around_everything_is_taken_off(void **state)
     assert_int_equal(add(&folder, "top/SKILL.md", HEAD, &err), 0);
     assert_int_equal(add(&folder, "__MACOSX/top/._SKILL.md", "junk", &err), 0);
     assert_int_equal(add(&folder, "top/.DS_Store", "junk", &err), 0);
-    assert_int_equal(folder_finish(&folder, &err), 0);
+    assert_int_equal(skill_bundle_finish(&folder, &err), 0);
     assert_int_equal(folder.count, 2);
-    assert_non_null(folder_find(&folder, "scripts/b.py"));
+    assert_non_null(skill_bundle_find(&folder, "scripts/b.py"));
 
     assert_int_equal(add(&mixed, "top/SKILL.md", HEAD, &err), 0);
     assert_int_equal(add(&mixed, "other/a", "", &err), 0);
-    assert_int_equal(folder_finish(&mixed, &err), -1);
+    assert_int_equal(skill_bundle_finish(&mixed, &err), -1);
     assert_error(&err, E_INVALID, "no SKILL.md");
 }
 
@@ -65,7 +65,7 @@ static void paths_that_are_no_names_of_files_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-        cleanup(folder_done) struct folder folder = {0};
+        cleanup(skill_bundle_done) struct skill_bundle folder = {0};
         struct error err = {0};
 
         if (add(&folder, bad[i], "", &err) == 0)
@@ -87,7 +87,7 @@ static void two_files_of_one_path_are_refused(void **state)
 
     (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
-        cleanup(folder_done) struct folder folder = {0};
+        cleanup(skill_bundle_done) struct skill_bundle folder = {0};
         struct error err = {0};
 
         assert_int_equal(add(&folder, pairs[i][0], "", &err), 0);
@@ -98,7 +98,7 @@ static void two_files_of_one_path_are_refused(void **state)
 
 static void files_and_bytes_are_bounded(void **state)
 {
-    cleanup(folder_done) struct folder folder = {0}, large = {0};
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0}, large = {0};
     static char data[LIMIT_FOLDER_BYTES];
     struct error err = {0};
     char path[16];
@@ -111,7 +111,7 @@ static void files_and_bytes_are_bounded(void **state)
     assert_int_equal(add(&folder, "more", "", &err), -1);
     assert_error(&err, E_TOO_LARGE, "files");
     assert_int_equal(
-        folder_add(&large, span_of("a"), (struct span){data, sizeof(data)}, false, &err), 0);
+        skill_bundle_add(&large, span_of("a"), (struct span){data, sizeof(data)}, false, &err), 0);
     assert_int_equal(add(&large, "b", "1", &err), -1);
     assert_error(&err, E_TOO_LARGE, "MiB");
 }
@@ -125,7 +125,7 @@ static void paths_of_other_systems_are_rewritten(void **state)
 
     (void)state;
     buf_init(&out, KIB);
-    assert_int_equal(folder_rewrite("csv-profile", span_of(text), &out, &err), 0);
+    assert_int_equal(skill_bundle_rewrite("csv-profile", span_of(text), &out, &err), 0);
     assert_string_equal(buf_str(&out),
                         "in /workspace/uploads/a.png, /workspace/skills/csv_profile/x"
                         " and /mnt/skills/public/other, /mnt/");
@@ -133,7 +133,7 @@ static void paths_of_other_systems_are_rewritten(void **state)
 
 static void its_python_is_listed_for_a_check(void **state)
 {
-    cleanup(folder_done) struct folder folder = {0};
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     cleanup(buf_done) struct buf out = {0};
     struct error err = {0};
 
@@ -142,12 +142,12 @@ static void its_python_is_listed_for_a_check(void **state)
     assert_int_equal(add(&folder, "a.py", "x", &err), 0);
     assert_int_equal(add(&folder, "b.txt", "y", &err), 0);
     assert_int_equal(add(&folder, "c.PY", "", &err), 0);
-    assert_int_equal(folder_sources(&folder, &out, &err), 0);
+    assert_int_equal(skill_bundle_sources(&folder, &out, &err), 0);
     assert_int_equal(out.len, 13);
     assert_memory_equal(out.data, "a.py\0x\0c.PY\0\0", 13);
-    assert_int_equal(folder_add(&folder, span_of("d.py"), (struct span){"a\0b", 3}, false, &err),
+    assert_int_equal(skill_bundle_add(&folder, span_of("d.py"), (struct span){"a\0b", 3}, false, &err),
                      0);
-    assert_int_equal(folder_sources(&folder, &out, &err), -1);
+    assert_int_equal(skill_bundle_sources(&folder, &out, &err), -1);
     assert_error(&err, E_INVALID, "NUL");
 }
 
@@ -161,7 +161,7 @@ static void write_file(int dir, const char *path, mode_t mode)
 static void a_directory_is_read_without_following_links(void **state)
 {
     char place[] = "/tmp/belljar-folder-XXXXXX";
-    cleanup(folder_done) struct folder folder = {0}, linked = {0};
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0}, linked = {0};
     struct error err = {0};
     int dir;
 
@@ -171,13 +171,13 @@ static void a_directory_is_read_without_following_links(void **state)
     assert_int_equal(mkdirat(dir, "scripts", 0700), 0);
     write_file(dir, "SKILL.md", 0600);
     write_file(dir, "scripts/run.sh", 0700);
-    assert_int_equal(folder_read(&folder, place, &err), 0);
+    assert_int_equal(skill_bundle_read(&folder, place, &err), 0);
     assert_int_equal(folder.count, 2);
-    assert_true(folder_find(&folder, "scripts/run.sh")->is_executable);
-    assert_false(folder_find(&folder, "SKILL.md")->is_executable);
+    assert_true(skill_bundle_find(&folder, "scripts/run.sh")->is_executable);
+    assert_false(skill_bundle_find(&folder, "SKILL.md")->is_executable);
 
     assert_int_equal(symlinkat("/etc/passwd", dir, "scripts/link"), 0);
-    assert_int_equal(folder_read(&linked, place, &err), -1);
+    assert_int_equal(skill_bundle_read(&linked, place, &err), -1);
     assert_error(&err, E_INVALID, "link");
     assert_int_equal(unlinkat(dir, "scripts/link", 0), 0);
     assert_int_equal(unlinkat(dir, "scripts/run.sh", 0), 0);

@@ -113,7 +113,7 @@ static void make(const struct made *files, size_t count)
 
 static void refuse(enum error_code code, const char *why)
 {
-    cleanup(folder_done) struct folder folder = {0};
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     struct error err = {0};
 
     assert_int_equal(unzip((struct span){zip, zip_len}, &folder, &err), -1);
@@ -140,7 +140,7 @@ static void files_come_out_as_they_went_in(void **state)
          .mode = 0100755},
         {.name = "top/empty",        .data = "",                       .deflates = true                  },
     };
-    cleanup(folder_done) struct folder folder = {0};
+    cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     struct error err = {0};
 
     (void)state;
@@ -148,10 +148,10 @@ static void files_come_out_as_they_went_in(void **state)
     if (unzip((struct span){zip, zip_len}, &folder, &err) < 0)
         fail_msg("%s", err.message);
     assert_int_equal(folder.count, 3);
-    assert_string_equal(folder_find(&folder, "top/SKILL.md")->data, "hello");
-    assert_string_equal(folder_find(&folder, "top/run.sh")->data, "aaaaaaaaaaaaaaaa");
-    assert_true(folder_find(&folder, "top/run.sh")->is_executable);
-    assert_int_equal(folder_find(&folder, "top/empty")->len, 0);
+    assert_string_equal(skill_bundle_find(&folder, "top/SKILL.md")->data, "hello");
+    assert_string_equal(skill_bundle_find(&folder, "top/run.sh")->data, "aaaaaaaaaaaaaaaa");
+    assert_true(skill_bundle_find(&folder, "top/run.sh")->is_executable);
+    assert_int_equal(skill_bundle_find(&folder, "top/empty")->len, 0);
 }
 
 static void names_that_leave_the_folder_are_refused(void **state)
