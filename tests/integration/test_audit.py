@@ -188,7 +188,7 @@ def test_a_run_is_shown_with_its_program(audited):
     assert re.search(r"^  status +success$", shown, re.MULTILINE)
     assert [r["kind"] for r in map(json.loads, audited.audit("show", run, "--json").text.splitlines())] == ["start", "run"]
     answer = audited.audit("show", "run_nobody")
-    assert answer.code == 66 and "knows nothing of `run_nobody`" in answer.errors
+    assert answer.code == 66 and "no record of `run_nobody`" in answer.errors
 
 
 def test_control_characters_do_not_reach_the_terminal(audited):

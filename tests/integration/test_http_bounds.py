@@ -151,7 +151,7 @@ def test_one_token_does_not_take_the_places_of_others(user):
         busy = [send(s, "/v1/run", SLEEP) for _ in range(2)]
         wait_until(lambda: s.get("/v1/stats").status == 429, "both are being answered")
         refused = s.get("/v1/stats")
-        assert refused.error["code"] == "busy" and "2 requests of this token" in refused.error["message"] and "http_connections_per_token" in refused.error["hint"], refused
+        assert refused.error["code"] == "busy" and "this token already has 2 requests" in refused.error["message"] and "http_connections_per_token" in refused.error["hint"], refused
         assert refused.headers["retry-after"], refused.headers
         assert s.get("/v1/stats", headers={"Authorization": f"Bearer {other}"}).status == 200 and s.get("/health").status == 200
         busy[0].close()
