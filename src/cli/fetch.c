@@ -68,11 +68,11 @@ static int receive(struct client_link *link, struct error *err)
     int r = 0;
 
     http_reply_init(&reply, print, NULL);
-    while (r == 0 && n > 0 && reply.state != HTTP_REPLY_DONE) {
+    while (r == 0 && n > 0 && !reply.response.is_over) {
         n = client_link_receive(link, piece, sizeof(piece), err);
         r = n < 0 ? -1 : n > 0 ? http_reply_feed(&reply, piece, (size_t)n, err) : 0;
     }
-    if (r == 0 && reply.state != HTTP_REPLY_DONE)
+    if (r == 0 && !reply.response.is_over)
         r = http_reply_end(&reply, err);
     if (r == 0 && (reply.status < 200 || reply.status > 299))
         r = error_set(err, E_PROTOCOL, "the host answered with status %d", reply.status);

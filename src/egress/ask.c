@@ -78,7 +78,7 @@ static bool is_granted(struct guest *g, const struct net_ask *ask)
 /* `len`: of the head, in the input. */
 static void on_request(struct guest *g, struct proxy_head *head, size_t len)
 {
-    cleanup_free char *method = span_dup(head->method);
+    cleanup_free char *method = span_dup(head->http.method);
     cleanup_free char *path = head->path.len ? span_dup(head->path) : NULL;
     struct net_ask ask = {
         .host = &g->host,
@@ -102,9 +102,8 @@ static void on_request(struct guest *g, struct proxy_head *head, size_t len)
     head->port = g->port;
     head->is_tls = g->is_tls;
     head->is_part = g->grant->path || g->grant->methods;
-    g->body = head->body;
-    g->body_left = head->length;
-    g->is_asked = head->body == PROXY_EMPTY;
+    http_body_init(&g->body, &head->http);
+    g->is_asked = head->http.framing == HTTP_NO_BODY;
     if (!head->is_connect && write_head(g, head) < 0) {
         guest_refuse(g, 502, "the request could not be written", false);
         return;
@@ -126,9 +125,10 @@ static void listen_http(struct guest *g, struct evbuffer *in)
         guest_end(g);
         return;
     }
-    n = proxy_head_read(data, len, &head, &why);
+    n = proxy_head_read(data, len, &g->scanned, &head, &why);
     if (n == 0)
         return;
+    g->scanned = 0;
     if (n < 0) {
         guest_refuse(g, 400, why, false);
         return;

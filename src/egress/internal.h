@@ -41,9 +41,8 @@ struct guest {
     size_t n_addresses, tried;
 
     struct buf head; /* of a request, as it goes out */
-    enum proxy_body body;
-    uint64_t body_left;
-    struct proxy_chunks chunks;
+    struct http_body body;
+    size_t scanned;   /* of a head that is not all there */
     bool is_asked;    /* the request's body has passed, too */
     bool is_answered; /* the head of the answer has passed */
     bool is_inner_held, is_outer_held;

@@ -53,24 +53,25 @@ static size_t pour(const struct guest *g, struct bufferevent *from, struct buffe
 
 /* --- from the program --- */
 
-/* How many of the bytes that are there belong to the request; -1: they are no body. */
+/* How many of the bytes that are there belong to the request; -1: they are not a body. */
 static ssize_t body_part(struct guest *g, struct evbuffer *in)
 {
-    size_t len = evbuffer_get_length(in);
-    const char *data;
-    long n;
+    size_t len = evbuffer_get_length(in), at = 0;
+    const char *data = g->is_asked ? NULL : (const char *)evbuffer_pullup(in, -1);
 
-    if (g->is_asked)
-        return 0;
-    if (g->body == PROXY_LENGTH) {
-        len = len < g->body_left ? len : (size_t)g->body_left;
-        g->body_left -= len;
-        g->is_asked = g->body_left == 0;
-        return (ssize_t)len;
+    if (!data)
+        return g->is_asked ? 0 : -1;
+    while (at < len && !g->is_asked) {
+        struct span piece;
+        size_t used = 0;
+        int r = http_body_next(&g->body, data + at, len - at, &piece, &used);
+
+        if (r < 0)
+            return -1;
+        at += used;
+        g->is_asked = r;
     }
-    data = (const char *)evbuffer_pullup(in, -1);
-    n = data ? proxy_chunks_feed(&g->chunks, data, len, &g->is_asked) : -1;
-    return n;
+    return (ssize_t)at;
 }
 
 /* What comes after a request is not for anybody: each has a connection of its own, and says so
@@ -147,11 +148,12 @@ static bool pass_answer_head(struct guest *g, struct evbuffer *in)
         len = len < PROXY_HEAD_BYTES ? len : PROXY_HEAD_BYTES;
         data = (const char *)evbuffer_pullup(in, (ev_ssize_t)len);
         buf_init(&head, (size_t)2 * PROXY_HEAD_BYTES);
-        n = data ? proxy_answer_head(data, len, &head, &is_interim, NULL) : -1;
+        n = data ? proxy_answer_head(data, len, &g->scanned, &head, &is_interim, NULL) : -1;
         if (n < 0)
             return false;
         if (n == 0)
             return true;
+        g->scanned = 0;
         (void)bufferevent_write(g->inner, buf_str(&head), head.len);
         (void)evbuffer_drain(in, (size_t)n);
         g->is_answered = !is_interim;

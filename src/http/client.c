@@ -7,9 +7,9 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
+#include "base/http1.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "http/parser.h"
 #include "http/client_link.h"
 
 /* A result with all its displays and both streams. */
@@ -139,23 +139,17 @@ static int not_ours(struct error *err)
     return error_hint(err, "`belljar serve` prints the addresses it listens on");
 }
 
-static int read_answer(const struct buf *text, json_t **ret_answer, struct error *err)
+/* The body of a response that has ended. */
+static int read_answer(int status, const struct buf *body, json_t **ret_answer, struct error *err)
 {
     static const struct json_text_limits limits = {.bytes = ANSWER_BYTES,
                                                    .depth = 64,
                                                    .allows_nul = true,
                                                    .allows_scalar = true,
                                                    .allows_many = true};
-    const char *body = memmem(text->data, text->len, "\r\n\r\n", 4);
     cleanup_json json_t *answer = NULL;
-    int status = 0;
-    size_t len;
 
-    if (!body || sscanf(text->data, "HTTP/1.%*1d %3d", &status) != 1)
-        return not_ours(err);
-    body += 4;
-    len = text->len - (size_t)(body - text->data);
-    if (len && json_text_load(body, len, &limits, &answer, err) < 0)
+    if (body->len && json_text_load(body->data, body->len, &limits, &answer, err) < 0)
         return bad_json(err);
     if (status >= 400)
         return take_error(status, answer, err);
@@ -165,7 +159,8 @@ static int read_answer(const struct buf *text, json_t **ret_answer, struct error
 
 /* Sends it; the answer is to be read. */
 static int ask(const struct client *client, const char *method, const char *path,
-               const char *accept, const json_t *body, struct client_link **ret_link, struct error *err)
+               const char *accept, const json_t *body, struct client_link **ret_link,
+               struct error *err)
 {
     cleanup(buf_done) struct buf request;
     int r;
@@ -181,15 +176,36 @@ static int ask(const struct client *client, const char *method, const char *path
     return r;
 }
 
-static int receive_all(struct client_link *link, struct buf *text, struct error *err)
+static int add_piece(void *user, const char *data, size_t len, struct error *err)
+{
+    return buf_add(user, data, len, err) < 0 ? error_wrap(err, "the server's answer") : 0;
+}
+
+/* The next bytes of the response; its content goes to `body`. */
+static int receive(struct client_link *link, struct http_response *response, struct buf *body,
+                   struct error *err)
 {
     char data[16384];
-    ssize_t n;
+    ssize_t n = client_link_receive(link, data, sizeof(data), err);
 
-    while ((n = client_link_receive(link, data, sizeof(data), err)) > 0)
-        if (buf_add(text, data, (size_t)n, err) < 0)
-            return error_wrap(err, "the server's answer");
-    return n < 0 ? -1 : 0;
+    if (n < 0)
+        return -1;
+    if (n == 0 && !response->has_head)
+        return not_ours(err);
+    if (n == 0)
+        return http_response_end(response, err);
+    if (http_response_feed(response, data, (size_t)n, add_piece, body, err) == 0)
+        return 0;
+    return response->has_head ? -1 : (error_done(err), not_ours(err));
+}
+
+static int receive_all(struct client_link *link, struct http_response *response, struct buf *body,
+                       struct error *err)
+{
+    while (!response->is_over)
+        if (receive(link, response, body, err) < 0)
+            return -1;
+    return 0;
 }
 
 static void link_close_p(struct client_link **link)
@@ -200,25 +216,25 @@ static void link_close_p(struct client_link **link)
 int client_call(const struct client *client, const char *method, const char *path,
                 const json_t *body, json_t **ret_answer, struct error *err)
 {
+    cleanup(http_response_done) struct http_response response;
     cleanup(buf_done) struct buf answer;
     cleanup(link_close_p) struct client_link *link = NULL;
 
+    http_response_init(&response);
     buf_init(&answer, ANSWER_BYTES);
     if (ask(client, method, path, "application/json", body, &link, err) < 0 ||
-        receive_all(link, &answer, err) < 0)
+        receive_all(link, &response, &answer, err) < 0)
         return -1;
-    return read_answer(&answer, ret_answer, err);
+    return read_answer(response.head.status, &answer, ret_answer, err);
 }
 
 /* --- events --- */
 
 struct client_stream {
     struct client_link *link;
-    struct buf raw;  /* as it came, from the next chunk on */
-    struct buf text; /* without the framing, from the next line on */
+    struct http_response response;
+    struct buf text; /* from the next line on */
     size_t scanned;  /* of the text, without a newline */
-    size_t left;     /* of the present chunk, its line end included */
-    bool is_over;
     char name[32];
 };
 
@@ -227,7 +243,7 @@ void client_close(struct client_stream *stream)
     if (!stream)
         return;
     client_link_close(stream->link);
-    buf_done(&stream->raw);
+    http_response_done(&stream->response);
     buf_done(&stream->text);
     free(stream);
 }
@@ -238,59 +254,22 @@ static void drop(struct buf *buf, size_t len)
     buf->len -= len;
 }
 
-/* Chunks that are there, whole or in part, as text. */
-static int unpack(struct client_stream *s, struct error *err)
-{
-    while (s->raw.len && !s->is_over) {
-        const char *end;
-
-        if (s->left) {
-            size_t n = s->left < s->raw.len ? s->left : s->raw.len;
-            size_t data = s->left > 2 ? (n < s->left - 2 ? n : s->left - 2) : 0;
-
-            if (buf_add(&s->text, s->raw.data, data, err) < 0)
-                return error_wrap(err, "the server's answer");
-            drop(&s->raw, n);
-            s->left -= n;
-            continue;
-        }
-        end = memmem(s->raw.data, s->raw.len, "\r\n", 2);
-        if (!end)
-            return s->raw.len > 64 ? not_ours(err) : 0;
-        if (!isxdigit((unsigned char)*s->raw.data))
-            return not_ours(err);
-        s->left = strtoul(buf_str(&s->raw), NULL, 16);
-        s->is_over = s->left == 0;
-        if (s->left > ANSWER_BYTES)
-            return not_ours(err);
-        s->left += 2;
-        drop(&s->raw, (size_t)(end + 2 - s->raw.data));
-    }
-    return 0;
-}
-
-/* The head of an answer in chunks; any other is an error of the server's. */
+/* The head of a stream of events; any other answer is an error of the server's. */
 static int read_head(struct client_stream *s, struct error *err)
 {
+    const struct http_head *head = &s->response.head;
     json_t *answer = NULL;
-    const char *end = NULL;
-    char data[4096];
+    struct span type;
 
-    while (!end) {
-        ssize_t n = client_link_receive(s->link, data, sizeof(data), err);
-
-        if (n < 0 || buf_add(&s->raw, data, (size_t)n, err) < 0)
+    while (!s->response.has_head)
+        if (receive(s->link, &s->response, &s->text, err) < 0)
             return -1;
-        end = memmem(s->raw.data, s->raw.len, "\r\n\r\n", 4);
-        if (!end && (n == 0 || s->raw.len > sizeof(data)))
-            return not_ours(err);
-    }
-    if (strncmp(s->raw.data, "HTTP/1.1 200 ", 13) == 0 &&
-        memmem(s->raw.data, (size_t)(end - s->raw.data), "Transfer-Encoding: chunked", 26)) {
-        drop(&s->raw, (size_t)(end + 4 - s->raw.data));
-        return unpack(s, err);
-    }
-    if (receive_all(s->link, &s->raw, err) < 0 || read_answer(&s->raw, &answer, err) < 0)
+    type = http_head_get(head, "content-type");
+    type.len = type.data ? span_until(type, "; \t") : 0;
+    if (head->status == 200 && type.data && span_is_nocase(type, "text/event-stream"))
+        return 0;
+    if (receive_all(s->link, &s->response, &s->text, err) < 0 ||
+        read_answer(head->status, &s->text, &answer, err) < 0)
         return -1;
     json_decref(answer);
     return not_ours(err);
@@ -303,7 +282,7 @@ int client_open(const struct client *client, const char *path, const json_t *bod
 
     if (!s)
         return error_memory(err);
-    buf_init(&s->raw, ANSWER_BYTES);
+    http_response_init(&s->response);
     buf_init(&s->text, ANSWER_BYTES);
     if (ask(client, "POST", path, "text/event-stream", body, &s->link, err) < 0 ||
         read_head(s, err) < 0) {
@@ -318,30 +297,23 @@ int client_open(const struct client *client, const char *path, const json_t *bod
 static int next_line(struct client_stream *s, const sigset_t *mask, size_t *ret_len,
                      struct error *err)
 {
-    char data[16384];
-
     for (;;) {
         const char *end = s->text.len > s->scanned
                               ? memchr(s->text.data + s->scanned, '\n', s->text.len - s->scanned)
                               : NULL;
-        ssize_t n;
+        int n;
 
         if (end) {
             *ret_len = (size_t)(end - s->text.data);
             return 1;
         }
         s->scanned = s->text.len;
-        if (s->is_over)
+        if (s->response.is_over)
             return 0;
         n = client_link_wait(s->link, mask, err);
         if (n <= 0)
             return n < 0 ? -1 : 2;
-        n = client_link_receive(s->link, data, sizeof(data), err);
-        if (n < 0)
-            return -1;
-        if (n == 0)
-            return error_set(err, E_PROTOCOL, "the server hung up");
-        if (buf_add(&s->raw, data, (size_t)n, err) < 0 || unpack(s, err) < 0)
+        if (receive(s->link, &s->response, &s->text, err) < 0)
             return -1;
     }
 }

@@ -144,10 +144,14 @@ ssize_t client_link_receive(struct client_link *link, void *data, size_t size, s
     ssize_t n;
 
     do {
+        errno = 0;
         n = link->tls ? SSL_read(link->tls, data, size < 16384 ? (int)size : 16384)
                       : recv(link->fd, data, size, 0);
     } while (n < 0 && errno == EINTR);
-    if (n >= 0 || (link->tls && SSL_get_error(link->tls, (int)n) == SSL_ERROR_ZERO_RETURN))
-        return n < 0 ? 0 : n;
+    if (n > 0 || (n == 0 && !link->tls))
+        return n;
+    /* Only a close_notify is an end: anybody can cut a connection. */
+    if (link->tls && SSL_get_error(link->tls, (int)n) == SSL_ERROR_ZERO_RETURN)
+        return 0;
     return link->tls ? tls_failed(link, err) : error_errno(err, "receive from the server");
 }

@@ -163,7 +163,7 @@ static void on_read(struct bufferevent *socket, void *arg)
     (void)evbuffer_drain(in, len);
     if (r < 0)
         lose(x, &err);
-    else if (x->reply.state == HTTP_REPLY_DONE || (x->id && x->is_answered))
+    else if (x->reply.response.is_over || (x->id && x->is_answered))
         finish(x);
 }
 

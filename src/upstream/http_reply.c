@@ -1,32 +1,28 @@
 #include "upstream/http_reply.h"
 
-#include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 
+#include "base/cleanup.h"
 #include "base/limits.h"
-
-/* One line of the head or of the sizes of chunks, and how many of them there may be in a head. */
-#define LINE_BYTES  (16 * KIB)
-#define HEADERS_MAX 200
 
 void http_reply_init(struct http_reply *reply,
                      void (*on_text)(void *user, const char *text, size_t len), void *user)
 {
     *reply = (struct http_reply){.on_text = on_text, .user = user};
-    buf_init(&reply->line, LINE_BYTES);
+    http_response_init(&reply->response);
     buf_init(&reply->text, LIMIT_UPSTREAM_MESSAGE);
     buf_init(&reply->event_line, LIMIT_UPSTREAM_MESSAGE);
 }
 
 void http_reply_done(struct http_reply *reply)
 {
-    buf_done(&reply->line);
+    http_response_done(&reply->response);
     buf_done(&reply->text);
     buf_done(&reply->event_line);
 }
 
-static int broken(struct error *err, const char *what)
+static int malformed(const char *what, struct error *err)
 {
     return error_set(err, E_PROTOCOL, "malformed HTTP response: %s", what);
 }
@@ -85,210 +81,78 @@ static int take_events(struct http_reply *r, const char *data, size_t len, struc
     return 0;
 }
 
-/* --- the body --- */
-
-static void finish(struct http_reply *r)
-{
-    if (r->state == HTTP_REPLY_DONE)
-        return;
-    r->state = HTTP_REPLY_DONE;
-    if (!r->is_events)
-        end_event(r);
-}
-
-static int take_body(struct http_reply *r, const char *data, size_t len, struct error *err)
-{
-    if (r->is_events)
-        return take_events(r, data, len, err);
-    return buf_add(&r->text, data, len, err);
-}
-
-static int take_chunk_size(struct http_reply *r, const char *line, struct error *err)
-{
-    char *end = NULL;
-
-    if (!isxdigit((unsigned char)*line))
-        return broken(err, "a chunk without a size");
-    r->left = strtoull(line, &end, 16);
-    if (*end && *end != ';' && *end != ' ')
-        return broken(err, "a chunk without a size");
-    r->state = r->left ? HTTP_REPLY_BODY : HTTP_REPLY_TRAILERS;
-    return 0;
-}
-
 /* --- the head --- */
 
-static int take_status(struct http_reply *r, const char *line, struct error *err)
+static int keep_session(struct http_reply *r, struct span value, struct error *err)
 {
-    if (strncmp(line, "HTTP/1.", 7) != 0 || !isdigit((unsigned char)line[7]) || line[8] != ' ' ||
-        strspn(line + 9, "0123456789") != 3 || (line[12] && line[12] != ' '))
-        return broken(err, "its first line");
-    r->status = (int)strtol(line + 9, NULL, 10);
-    r->state = HTTP_REPLY_HEADERS;
+    for (size_t i = 0; i < value.len; i++)
+        if (value.data[i] < 0x21 || value.data[i] > 0x7e)
+            return malformed("bad Mcp-Session-Id", err);
+    if (value.len >= sizeof(r->session))
+        return malformed("Mcp-Session-Id is too long", err);
+    memcpy(r->session, value.data, value.len);
     return 0;
 }
 
-static int take_length(struct http_reply *r, const char *value, struct error *err)
+/* A header that we read may be there once: one reader takes the first, another the last. */
+static int read_head(struct http_reply *r, struct error *err)
 {
-    size_t digits = strspn(value, "0123456789");
+    static const char *const once[] = {"content-type", "content-encoding", "mcp-session-id"};
+    static const char events[] = "text/event-stream";
+    const struct http_head *head = &r->response.head;
+    struct span type = http_head_get(head, "content-type");
+    struct span coding = http_head_get(head, "content-encoding");
+    struct span session = http_head_get(head, "mcp-session-id");
 
-    if (!digits || digits > 15 || value[digits] || r->has_length)
-        return broken(err, "its length");
-    r->has_length = true;
-    r->left = strtoull(value, NULL, 10);
-    return 0;
+    for (size_t i = 0; i < ARRAY_SIZE(once); i++)
+        if (http_head_count(head, once[i]) > 1)
+            return malformed("a header that may occur only once is given twice", err);
+    if (coding.data && !span_is_nocase(coding, "identity"))
+        return malformed("it is compressed, which was not asked for", err);
+    r->status = head->status;
+    type.len = type.data ? span_until(type, "; \t") : 0;
+    r->is_events = type.data && span_is_nocase(type, events);
+    r->has_read_head = true;
+    return session.data ? keep_session(r, session, err) : 0;
 }
 
-static int keep_session(struct http_reply *r, const char *value, struct error *err)
+/* --- the body --- */
+
+static int take_piece(void *user, const char *data, size_t len, struct error *err)
 {
-    size_t len = strlen(value);
+    struct http_reply *r = user;
 
-    for (size_t i = 0; i < len; i++)
-        if (value[i] < 0x21 || value[i] > 0x7e)
-            return broken(err, "the name of its session");
-    if (len >= sizeof(r->session))
-        return broken(err, "the name of its session");
-    memcpy(r->session, value, len + 1);
-    return 0;
-}
-
-static int take_header(struct http_reply *r, char *line, struct error *err)
-{
-    char *value = strchr(line, ':');
-
-    if (!value || value == line || ++r->n_headers > HEADERS_MAX)
-        return broken(err, "a header");
-    *value++ = '\0';
-    value += strspn(value, " \t");
-    for (size_t len = strlen(value); len && strchr(" \t", value[len - 1]); len--)
-        value[len - 1] = '\0';
-    if (strcasecmp(line, "content-length") == 0)
-        return take_length(r, value, err);
-    if (strcasecmp(line, "mcp-session-id") == 0)
-        return keep_session(r, value, err);
-    if (strcasecmp(line, "content-type") == 0)
-        r->is_events = strncasecmp(value, "text/event-stream", 17) == 0;
-    if (strcasecmp(line, "content-encoding") == 0 && strcasecmp(value, "identity") != 0)
-        return broken(err, "it is compressed, which was not asked for");
-    if (strcasecmp(line, "transfer-encoding") == 0) {
-        if (strcasecmp(value, "chunked") != 0)
-            return broken(err, "the way it is transferred");
-        r->is_chunked = true;
-    }
-    return 0;
-}
-
-static int end_head(struct http_reply *r, struct error *err)
-{
-    if (r->status < 200) { /* the real one follows */
-        if (r->status == 101)
-            return broken(err, "another protocol");
-        r->state = HTTP_REPLY_STATUS;
-        return 0;
-    }
-    if (r->is_chunked && r->has_length)
-        return broken(err, "two lengths");
-    if (r->status == 204 || r->status == 304 || (r->has_length && !r->left))
-        finish(r);
-    else
-        r->state = r->is_chunked ? HTTP_REPLY_CHUNK : HTTP_REPLY_BODY;
-    return 0;
-}
-
-/* --- lines --- */
-
-static int take_line(struct http_reply *r, struct error *err)
-{
-    char *line = r->line.data;
-    size_t len = r->line.len;
-
-    if (len && line[len - 1] == '\r')
-        line[--len] = '\0';
-    if (strlen(len ? line : "") != len)
-        return broken(err, "a NUL in its head");
-    switch (r->state) {
-    case HTTP_REPLY_STATUS:
-        return take_status(r, len ? line : "", err);
-    case HTTP_REPLY_HEADERS:
-        return len ? take_header(r, line, err) : end_head(r, err);
-    case HTTP_REPLY_CHUNK:
-        return take_chunk_size(r, len ? line : "", err);
-    case HTTP_REPLY_CHUNK_END:
-        r->state = HTTP_REPLY_CHUNK;
-        return len ? broken(err, "a chunk without an end") : 0;
-    case HTTP_REPLY_TRAILERS:
-        if (!len)
-            finish(r);
-        return 0;
-    default:
-        return 0;
-    }
-}
-
-static int feed_line(struct http_reply *r, const char *data, size_t len, size_t *ret_used,
-                     struct error *err)
-{
-    const char *newline = memchr(data, '\n', len);
-    size_t piece = newline ? (size_t)(newline - data) : len;
-
-    if (buf_add(&r->line, data, piece, err) < 0)
+    if (!r->has_read_head && read_head(r, err) < 0)
         return -1;
-    *ret_used = piece + (newline ? 1 : 0);
-    if (!newline)
-        return 0;
-    if (!r->line.data && buf_reserve(&r->line, 1, err) < 0)
-        return -1;
-    if (take_line(r, err) < 0)
-        return -1;
-    buf_clear(&r->line);
-    return 0;
+    return r->is_events ? take_events(r, data, len, err) : buf_add(&r->text, data, len, err);
 }
 
-static int feed_body(struct http_reply *r, const char *data, size_t len, size_t *ret_used,
-                     struct error *err)
+static int finish(struct http_reply *r, struct error *err)
 {
-    bool is_bounded = r->is_chunked || r->has_length;
-
-    if (is_bounded && len > r->left)
-        len = (size_t)r->left;
-    if (take_body(r, data, len, err) < 0)
+    if (!r->has_read_head && read_head(r, err) < 0)
         return -1;
-    *ret_used = len;
-    if (!is_bounded)
-        return 0;
-    r->left -= len;
-    if (r->left == 0 && r->is_chunked)
-        r->state = HTTP_REPLY_CHUNK_END;
-    else if (r->left == 0)
-        finish(r);
+    if (!r->is_events)
+        end_event(r);
     return 0;
 }
 
 int http_reply_feed(struct http_reply *reply, const char *data, size_t len, struct error *err)
 {
+    struct http_response *response = &reply->response;
+
+    if (response->is_over)
+        return 0;
     reply->total += len;
     if (reply->total > LIMIT_UPSTREAM_LINE)
         return error_set(err, E_TOO_LARGE, "the server's answer has no end");
-    while (len && reply->state != HTTP_REPLY_DONE) {
-        size_t used = 0;
-
-        if ((reply->state == HTTP_REPLY_BODY ? feed_body : feed_line)(reply, data, len, &used,
-                                                                      err) < 0)
-            return -1;
-        data += used;
-        len -= used;
-    }
-    return 0;
+    if (http_response_feed(response, data, len, take_piece, reply, err) < 0)
+        return -1;
+    return response->is_over ? finish(reply, err) : 0;
 }
 
 int http_reply_end(struct http_reply *reply, struct error *err)
 {
-    bool is_open = reply->state == HTTP_REPLY_BODY && !reply->is_chunked && !reply->has_length;
-
-    if (reply->state == HTTP_REPLY_DONE)
+    if (reply->response.is_over)
         return 0;
-    if (!is_open)
-        return error_set(err, E_PROTOCOL, "the server ended its answer early");
-    finish(reply);
-    return 0;
+    return http_response_end(&reply->response, err) < 0 ? -1 : finish(reply, err);
 }

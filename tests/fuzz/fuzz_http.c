@@ -1,10 +1,13 @@
-/* Any bytes as a request: in one piece or byte by byte they mean the same, spans stay inside, and a
- * body ends where both readings say it does. */
+/* Any bytes, as a request to the server and as an answer of another one: in one piece or byte by
+ * byte they mean the same, spans stay inside, and a body ends where both readings say it does. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cleanup.h"
+#include "base/limits.h"
 #include "http/parser.h"
+#include "upstream/http_reply.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -58,9 +61,8 @@ static int read_body(const struct http_head *head, const char *data, size_t len,
     return r;
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
+static void as_request(const char *data, size_t len)
 {
-    const char *data = (const char *)bytes;
     struct http_refusal why = {0}, why_slow = {0};
     struct http_head head, slow;
     size_t scanned = 0, scanned_slow = 0;
@@ -73,15 +75,70 @@ int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
     if (n != n_slow || (n < 0 && (why.status != why_slow.status || why.status < 400)))
         abort();
     if (n <= 0)
-        return 0;
+        return;
     check_head(&head, data, (size_t)n);
     if (head.framing == HTTP_NO_BODY)
-        return 0;
+        return;
     data += n;
     len -= (size_t)n;
     r = read_body(&head, data, len, len, &content, &used);
     if (r != read_body(&head, data, len, 1, &content_slow, &used_slow) ||
         (r >= 0 && (content != content_slow || used != used_slow)))
         abort();
+}
+
+/* --- answers --- */
+
+struct seen {
+    size_t n, bytes;
+    uint64_t sum;
+};
+
+static void on_text(void *user, const char *text, size_t len)
+{
+    struct seen *seen = user;
+
+    if (!len || len > LIMIT_UPSTREAM_MESSAGE)
+        abort();
+    seen->n++;
+    seen->bytes += len;
+    for (size_t i = 0; i < len; i++)
+        seen->sum = seen->sum * 31 + (unsigned char)text[i];
+}
+
+static int read_in_pieces(const char *data, size_t len, size_t piece, struct seen *seen,
+                          int *ret_status)
+{
+    cleanup_error struct error err = {0};
+    struct http_reply reply;
+    int r = 0;
+
+    http_reply_init(&reply, on_text, seen);
+    for (size_t at = 0; r == 0 && at < len; at += piece)
+        r = http_reply_feed(&reply, data + at, len - at < piece ? len - at : piece, &err);
+    if (r == 0)
+        r = http_reply_end(&reply, &err);
+    if ((r < 0) != (err.code != E_NONE) || strlen(reply.session) >= sizeof(reply.session))
+        abort();
+    *ret_status = reply.status;
+    http_reply_done(&reply);
+    return r < 0;
+}
+
+static void as_response(const char *data, size_t len)
+{
+    struct seen whole = {0}, cut = {0};
+    int status, cut_status;
+    int r = read_in_pieces(data, len, len + 1, &whole, &status);
+
+    if (read_in_pieces(data, len, 1, &cut, &cut_status) != r || status != cut_status ||
+        memcmp(&whole, &cut, sizeof(cut)) != 0)
+        abort();
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
+{
+    as_request((const char *)data, len);
+    as_response((const char *)data, len);
     return 0;
 }

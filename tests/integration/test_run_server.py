@@ -237,7 +237,7 @@ def hostile(reply):
     return f"http://127.0.0.1:{listener.getsockname()[1]}"
 
 
-HEAD = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 def chunk(data):
@@ -272,6 +272,22 @@ def test_a_server_that_is_none(user, reply):
     answer = user.call("run", "--server", hostile(reply), "-c", "1", hang=20)
     assert answer.code in (125, 70, 71, 76), answer
     assert answer.errors.startswith("belljar: ")
+
+
+RESULT = b'event: result\ndata: {"status":"error","exit_code":7,"stdout":"","stderr":""}\n\n'
+
+
+@pytest.mark.parametrize("head", [HEAD, HEAD.lower().replace(b"http/1.1 200 ok", b"HTTP/1.1 200"), HEAD.upper(), b"HTTP/1.1 100 Continue\r\n\r\n" + HEAD])
+def test_names_of_headers_have_no_case(user, head):
+    answer = user.call("run", "--server", hostile(head + chunk(RESULT[:20]) + chunk(RESULT[20:]) + b"0\r\n\r\n"), "-c", "1", hang=20)
+    assert answer.code == 7, answer
+
+
+@pytest.mark.parametrize("more", [b"Content-Length: 5\r\n", b"transfer-encoding: chunked\r\n", b"X : y\r\n", b"X: y\n", b" folded\r\n"])
+def test_a_doubtful_answer_is_refused(user, more):
+    """One that a proxy in between may have read differently."""
+    answer = user.call("run", "--server", hostile(HEAD[:-2] + more + b"\r\n" + chunk(RESULT) + b"0\r\n\r\n"), "-c", "1", hang=20)
+    assert answer.code in (125, 76) and answer.errors.startswith("belljar: "), answer
 
 
 def test_a_hostile_result_is_shown_and_no_more(user):

@@ -17,6 +17,17 @@ sys.path.insert(0, str(Path(__file__).parent))
 import good  # noqa: E402
 
 
+# What two readers would read differently, each on its own.
+BAD_HEADS = {
+    "both": b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    "lengths": b"Content-Length: 2\r\ncontent-length: 2\r\n\r\n{}",
+    "extension": b"Transfer-Encoding: chunked\r\n\r\n2;x=y\r\n{}\r\n0\r\n\r\n",
+    "trailer": b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\nX: y\r\n\r\n",
+    "folded": b"X: a\r\n b\r\nContent-Length: 2\r\n\r\n{}",
+    "sessions": b"Mcp-Session-Id: a\r\nMcp-Session-Id: b\r\nContent-Length: 2\r\n\r\n{}",
+}
+
+
 class Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
     sessions = set()
@@ -47,8 +58,8 @@ class Handler(BaseHTTPRequestHandler):
         text = f": hello\r\n\r\nevent: message\r\nid: 1\r\ndata: {notice}\r\n\r\nevent: message\ndata: {data}\n\n".encode()
         for at in range(0, len(text), 1000):
             piece = text[at:at + 1000]
-            self.wfile.write(b"%x;x=y\r\n%s\r\n" % (len(piece), piece))
-        self.wfile.write(b"0\r\nX-Trailer: y\r\n\r\n")
+            self.wfile.write(b"%x\r\n%s\r\n" % (len(piece), piece))
+        self.wfile.write(b"0\r\n\r\n")
 
     def ping(self, message):
         """Asks us N times whether we are there before it answers, and says how many replies it had by then. It leaves them without an answer."""
@@ -88,6 +99,8 @@ class Handler(BaseHTTPRequestHandler):
             self.wfile.write(b"HTTP/1.1 200 OK\r\n")
             while True:
                 self.wfile.write(b"X: y\r\n" * 1000)
+        elif kind in BAD_HEADS:
+            self.wfile.write(b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n" + BAD_HEADS[kind])
         elif kind == "unavailable":
             self.answer(503)
         self.close_connection = True

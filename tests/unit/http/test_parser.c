@@ -31,7 +31,7 @@ static const struct {
     /* the first line */
     {400, "first line",          "GET /\r\n" HOST "\r\n"},
     {400, "first line",          "GET\r\n" HOST "\r\n"},
-    {400, "not a path",          "GET  / HTTP/1.1\r\n" HOST "\r\n"},
+    {400, "percent-encoded",     "GET  / HTTP/1.1\r\n" HOST "\r\n"},
     {400, "percent-encoded",     "GET /a b HTTP/1.1\r\n" HOST "\r\n"},
     {400, "first line",          "GET / HTTP/1.1 \r\n" HOST "\r\n"},
     {400, "control character",   "GET /\x0bHTTP/1.1\r\n" HOST "\r\n"},

@@ -1,8 +1,8 @@
-/* The body's framing: a length, or chunks without extensions and trailers. */
-#include <string.h>
+/* The framing of a body: a length, chunks without extensions and trailers, or the end of the
+ * connection. */
+#include "base/http1.h"
 
 #include "base/hex.h"
-#include "http/parser.h"
 
 /* Hex digits of a chunk's size. */
 #define CHUNK_DIGITS 8
@@ -72,6 +72,10 @@ int http_body_next(struct http_body *body, const char *data, size_t len, struct 
     size_t used = 0;
 
     *ret_piece = (struct span){data, 0};
+    if (body->framing == HTTP_UNTIL_CLOSE) {
+        ret_piece->len = *ret_used = len;
+        return 0;
+    }
     if (body->framing != HTTP_CHUNKED) {
         take_content(body, data, len, ret_piece, &used);
         *ret_used = used;
