@@ -3,7 +3,7 @@ BUILD  ?= build
 PREFIX ?= /usr/local
 
 .DEFAULT_GOAL := build
-.PHONY: build deps demo test test-all test-rest soak soak-bash-cells soak-chain soak-mask lint bench bench-tokens load install ci test-vm test-cpython test-conformance test-clients asan fuzz clean help
+.PHONY: build deps demo test test-all soak soak-bash-cells soak-chain soak-mask lint bench bench-tokens load install ci test-vm test-cpython test-conformance test-clients asan fuzz clean help
 
 build: ## build belljar and belljar-zygote into build/
 	@tools/deps --check build
@@ -21,11 +21,7 @@ test: ## the tests to run after every change, at most 8 minutes after the build;
 	@tools/deps build demo test
 	@tools/test
 
-test-all: ## `make test`, then what it leaves out: slow cases, the other caller, sanitizers, clang, conformance, soak
-	@tools/deps build demo test
-	@tools/test --all
-
-test-rest: ## only what `make test` leaves out
+test-all: ## after `make test`, all that it leaves out: slow cases, the other caller, sanitizers, clang, conformance, soak
 	@tools/deps build demo test
 	@tools/test --rest
 
@@ -71,7 +67,7 @@ load: ## `belljar serve` under load: runs and cells at 1 to 1000 connections, me
 	@tools/build $(BUILD)
 	@tests/bench/load.py --build $(BUILD)
 
-ci: lint test-all ## what CI does, and lint
+ci: lint test test-all ## what CI does, and lint
 
 test-vm: ## the tests on cgroup v2, in a QEMU machine
 	@tools/deps build demo test vm
