@@ -18,7 +18,7 @@ int cmd_environment(int argc, char **argv);
 int cmd_mask(int argc, char **argv);
 int cmd_mcp(int argc, char **argv);
 int cmd_fetch(int argc, char **argv);   /* not for people: upstream/host.c */
-int cmd_resolve(int argc, char **argv); /* not for people: egress/resolve.h */
+int cmd_resolve(int argc, char **argv); /* not for people: base/resolve.h */
 int cmd_run(int argc, char **argv);
 int cmd_serve(int argc, char **argv);
 int cmd_session(int argc, char **argv);

@@ -1,5 +1,5 @@
 /* belljar --resolve NAME: the addresses of a name, one a line. Executed by the supervisor for each
- * name that a sandbox asks for (egress/resolve.h), so that it neither waits nor reads what name
+ * name that a sandbox asks for (base/resolve.h), so that it neither waits nor reads what name
  * servers send. */
 #include <netdb.h>
 #include <signal.h>

@@ -34,7 +34,7 @@ struct egress_note {
 typedef void (*egress_fn)(void *user, const struct egress_note *note);
 
 struct egress_options {
-    const char *resolver; /* the operator's program (egress/resolve.h), or "" */
+    const char *resolver; /* the operator's program (base/resolve.h), or "" */
     uint64_t bytes;       /* that one sandbox may move, both directions together */
     /* The value of a secret, or NULL: there is none of that name. */
     const char *(*secret)(void *user, const char *name, size_t len);

@@ -5,7 +5,7 @@
 #include "base/limits.h"
 #include "egress/egress.h"
 #include "egress/proxy_head.h"
-#include "egress/resolve.h"
+#include "base/resolve.h"
 
 struct bufferevent;
 

@@ -15,7 +15,7 @@
 #include "calls/call_packages.h"
 #include "calls/call_server.h"
 #include "egress/egress.h"
-#include "egress/resolve.h"
+#include "base/resolve.h"
 #include "wire/message.h"
 #include "wire/policy.h"
 

@@ -1,9 +1,7 @@
 #include "http/client_link.h"
 
 #include <errno.h>
-#include <netdb.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -14,6 +12,7 @@
 #include <openssl/ssl.h>
 
 #include "base/cleanup.h"
+#include "base/resolve.h"
 #include "base/tls_client.h"
 #include "http/client.h"
 
@@ -46,21 +45,20 @@ static int connect_unix(const char *path, struct error *err)
 
 static int connect_tcp(const struct client *client, struct error *err)
 {
-    struct addrinfo wanted = {.ai_socktype = SOCK_STREAM}, *found = NULL;
-    char port[8];
+    struct address addresses[RESOLVE_MAX];
+    size_t count = 0;
     int fd = -1;
 
-    (void)snprintf(port, sizeof(port), "%u", client->port);
-    if (getaddrinfo(client->host.name, port, &wanted, &found) != 0) {
-        error_set(err, E_NOT_FOUND, "there is no host `%s`", client->host.name);
-        return error_hint(err, "check the address and this machine's network");
-    }
-    for (struct addrinfo *a = found; a && fd < 0; a = a->ai_next) {
-        fd = socket(a->ai_family, a->ai_socktype | SOCK_CLOEXEC, a->ai_protocol);
-        if (fd >= 0 && connect(fd, a->ai_addr, a->ai_addrlen) < 0)
+    if (resolve_wait(&client->host, addresses, &count, err) < 0)
+        return -1;
+    for (size_t i = 0; i < count && fd < 0; i++) {
+        struct sockaddr_storage to;
+        unsigned len = address_to_socket(&addresses[i], client->port, &to);
+
+        fd = socket(to.ss_family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+        if (fd >= 0 && connect(fd, (const struct sockaddr *)&to, len) < 0)
             close_fd(&fd);
     }
-    freeaddrinfo(found);
     return fd < 0 ? no_server(err) : fd;
 }
 

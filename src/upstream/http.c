@@ -17,7 +17,7 @@
 #include "base/limits.h"
 #include "base/tls_client.h"
 #include "upstream/http_reply.h"
-#include "egress/resolve.h"
+#include "base/resolve.h"
 #include "upstream/message.h"
 #include "upstream/wire.h"
 

@@ -9,7 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "egress/resolve.h"
+#include "base/resolve.h"
 #include "sandbox/files.h"
 
 static char place[64], program[96];
@@ -23,7 +23,8 @@ static const int owners[8]; /* their addresses are what counts */
 static int setup(void **state)
 {
     static const char script[] = "#!/bin/sh\n"
-                                 "case $1 in slow*) : >\"${0%/*}/$1\"; exec sleep 600;; esac\n"
+                                 "case $1 in slow*) : >\"${0%/*}/$1\"; exec sleep 600;; "
+                                 "none) exit 1;; wrong) echo nonsense;; esac\n"
                                  "echo 192.0.2.1\n";
     cleanup_close int fd = -1;
 
@@ -192,6 +193,48 @@ static void many_of_many_are_all_answered(void **state)
     assert_int_equal(strlen(order), 48);
 }
 
+static int wait_for(const char *text, struct address addresses[static RESOLVE_MAX],
+                    size_t *ret_count, struct error *err)
+{
+    struct host host;
+
+    assert_null(host_parse(text, strlen(text), true, &host));
+    return resolve_wait(&host, addresses, ret_count, err);
+}
+
+static void a_command_waits_for_the_answer(void **state)
+{
+    struct address addresses[RESOLVE_MAX];
+    struct error err = {0};
+    size_t count = 0;
+    char text[ADDRESS_TEXT];
+
+    (void)state;
+    assert_int_equal(wait_for("fast", addresses, &count, &err), 0);
+    assert_int_equal(count, 1);
+    address_text(&addresses[0], text);
+    assert_string_equal(text, "192.0.2.1");
+    assert_int_equal(wait_for("none", addresses, &count, &err), -1);
+    assert_error(&err, E_NOT_FOUND, "there is no host `none`");
+    assert_int_equal(wait_for("wrong", addresses, &count, &err), -1);
+    assert_error(&err, E_NOT_FOUND, "there is no host `wrong`");
+}
+
+/* The resolver would say something else. */
+static void addresses_and_localhost_are_not_looked_up(void **state)
+{
+    struct address addresses[RESOLVE_MAX];
+    size_t count = 0;
+
+    (void)state;
+    assert_int_equal(wait_for("localhost", addresses, &count, NULL), 0);
+    assert_int_equal(count, 2);
+    assert_true(address_is_loopback(&addresses[0]) && address_is_loopback(&addresses[1]));
+    assert_int_equal(wait_for("[2001:db8::7]", addresses, &count, NULL), 0);
+    assert_int_equal(count, 1);
+    assert_true(addresses[0].is_v6 && addresses[0].bytes[15] == 7);
+}
+
 #define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -201,6 +244,8 @@ int main(void)
         test(whoever_was_served_longest_ago_is_next),
         test(a_wish_that_is_taken_back_lets_others_on),
         test(many_of_many_are_all_answered),
+        test(a_command_waits_for_the_answer),
+        test(addresses_and_localhost_are_not_looked_up),
     };
 
     return UNIT_RUN(tests);

@@ -8,6 +8,7 @@
 #include <stddef.h>
 
 #include "base/address.h"
+#include "base/error.h"
 #include "base/loop.h"
 
 #define RESOLVE_MAX 32
@@ -31,3 +32,8 @@ void resolve_cancel(struct lookup *lookup);
 
 /* Ends those that nobody waits for, when their loop goes. */
 void resolve_end(struct loop *loop);
+
+/* For commands, which have nothing else to do: the addresses of a host, after a wait that is as
+ * bounded as above. An address and `localhost` are not looked up. E_NOT_FOUND: there are none. */
+int resolve_wait(const struct host *host, struct address addresses[static RESOLVE_MAX],
+                 size_t *ret_count, struct error *err);

@@ -1,4 +1,4 @@
-#include "egress/resolve.h"
+#include "base/resolve.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -323,4 +323,61 @@ void resolve_end(struct loop *loop)
         if (l->loop == loop)
             free_lookup(l);
     }
+}
+
+/* --- a lookup that is waited for --- */
+
+struct waiting {
+    struct loop *loop;
+    struct address *addresses;
+    size_t count;
+    const char *why;
+};
+
+static void on_waited(void *user, const struct address *addresses, size_t count, const char *why)
+{
+    struct waiting *w = user;
+
+    if (count)
+        memcpy(w->addresses, addresses, count * sizeof(*addresses));
+    w->count = count;
+    w->why = why;
+    loop_stop(w->loop);
+}
+
+static int look_up(const char *name, struct waiting *w, struct error *err)
+{
+    int r = -1;
+
+    w->loop = loop_new(err);
+    if (!w->loop)
+        return -1;
+    if (!resolve_start(w->loop, w, name, on_waited, w))
+        error_memory(err);
+    else
+        r = loop_run(w->loop, err);
+    resolve_end(w->loop);
+    loop_free(w->loop);
+    return r;
+}
+
+int resolve_wait(const struct host *host, struct address addresses[static RESOLVE_MAX],
+                 size_t *ret_count, struct error *err)
+{
+    struct waiting w = {.addresses = addresses};
+
+    if (host->is_address || host_is_loopback(host)) {
+        *ret_count = host->is_address ? 1 : ARRAY_SIZE(address_localhost);
+        memcpy(addresses, host->is_address ? &host->address : address_localhost,
+               *ret_count * sizeof(*addresses));
+        return 0;
+    }
+    if (look_up(host->name, &w, err) < 0)
+        return -1;
+    if (!w.count) {
+        error_set(err, E_NOT_FOUND, "there is no host `%s`: %s", host->name, w.why);
+        return error_hint(err, "check the address and this machine's network");
+    }
+    *ret_count = w.count;
+    return 0;
 }
