@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/loop.h"
+#include "base/share.h"
 #include "admit/rights.h"
 #include "admit/tokens.h"
 
@@ -35,6 +36,7 @@ struct caller {
     struct caller *turn_before, *turn_after;       /* of those that wait */
     size_t n_waiting, n_running;
     size_t n_requests;     /* that are being answered, api/router.h */
+    struct share_account requests; /* bytes of their bodies and answers, http/server.c */
     struct loop_line line; /* work on what it sends, one piece in each round of all callers */
     size_t n_kept[2];      /* answers without and with a key, api/job.h */
     size_t pending_bytes;  /* of what is not over yet, api/job.h */

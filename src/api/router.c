@@ -242,6 +242,7 @@ static int authenticate(const struct router *router, struct request *request)
     }
     (void)snprintf(request->owner, sizeof(request->owner), "%s", request->caller->name);
     request->generation = request->caller->generation;
+    request->account = &request->caller->requests;
     if (!request->caller->is_told)
         request->caller->is_told =
             recorder_token(router->witness, "use", request->caller->name, NULL) == 0;
@@ -428,6 +429,16 @@ static int read_body(struct request *request, struct error *err)
     if (!request->route->body || request->route->reads_body)
         return 0;
     return is_form(request) ? form_read(request, err) : read_json(request, err);
+}
+
+bool route_has_others(void *user)
+{
+    const struct router *router = user;
+    size_t known = 0;
+
+    for (const struct caller *c = auth_next(router->auth, NULL); c; c = auth_next(router->auth, c))
+        known += c->is_known;
+    return known > 1;
 }
 
 bool route_is_known(const struct request *request)

@@ -68,6 +68,9 @@ struct router {
 int route_on_head(void *user, struct request *request);
 void route_on_whole(void *user, struct request *request);
 
+/* Whether more than one caller is known. `user`: the router. */
+bool route_has_others(void *user);
+
 /* Whether the token that the request came with has not been removed since. Another token of the
  * same name is somebody else's. */
 bool route_is_known(const struct request *request);

@@ -17,6 +17,12 @@ struct share {
     bool has_others; /* somebody else may come */
 };
 
+/* What one caller holds of the memory for requests (http/server.c). */
+struct share_account {
+    uint64_t bodies;  /* bytes of bodies that are read or worked on */
+    uint64_t answers; /* bytes of answers that wait for their reader, when they were last counted */
+};
+
 static inline bool share_allows(const struct share *share, uint64_t more)
 {
     uint64_t left = share->total - share->used;

@@ -225,12 +225,9 @@ static void on_written(void *user, const char *owner, size_t bytes)
 /* Whether there is more than one token, so that shares matter. */
 static bool has_others(void *user)
 {
-    const struct serve *serve = user;
-    size_t known = 0;
+    struct serve *serve = user;
 
-    for (const struct caller *c = auth_next(serve->auth, NULL); c; c = auth_next(serve->auth, c))
-        known += c->is_known;
-    return known > 1;
+    return route_has_others(&serve->router);
 }
 
 static int open_engine(struct serve *serve, struct error *err)
@@ -357,6 +354,7 @@ static int open_http(struct serve *serve, struct error *err)
         .answers_total = ANSWERS_BYTES,
         .on_head = route_on_head,
         .on_whole = route_on_whole,
+        .has_others = route_has_others,
         .user = &serve->router,
     };
 

@@ -5,9 +5,9 @@
 #include <event2/bufferevent.h>
 #include <event2/listener.h>
 
-#include "http/server.h"
 #include "http/parser.h"
 #include "http/peer.h"
+#include "http/server.h"
 
 #define HTTP_LISTENERS_MAX 8
 
@@ -59,6 +59,7 @@ struct http_connection {
     bool omits_body;  /* HEAD */
     uint64_t owed;    /* bytes the answer's length has promised and that have not come */
     uint64_t held;    /* of options.body_total */
+    struct share_account *account; /* of its latest request */
     struct request *request;
     struct loop_work work; /* what it has received waits for a turn of the loop */
 };
@@ -74,6 +75,7 @@ struct http_server {
     size_t n_requests;
     uint64_t served;
     uint64_t held;
+    struct share_account nobody; /* of requests without a caller */
     struct loop_watch *tick;
     bool is_full; /* the listeners rest */
     bool is_stopping;

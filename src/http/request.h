@@ -16,6 +16,7 @@
 #include "base/buf.h"
 #include "base/error.h"
 #include "base/loop.h"
+#include "base/share.h"
 #include "base/shared.h"
 #include "http/parser.h"
 #include "http/idempotency_key.h"
@@ -58,6 +59,7 @@ struct request {
     char traceparent[REQUEST_TRACE_SIZE]; /* that came and is well-formed; "": none did */
     struct idempotency_key once;                 /* under which it is asked; is_set: there is one */
     bool is_repeat;                       /* the answer says that it was given before */
+    struct share_account *account; /* whose memory it takes; NULL: nobody's in particular */
     size_t *counted;  /* goes down by one with the request; NULL: nothing does */
     unsigned retry_s; /* what 429 and 503 say as Retry-After; 0: a second */
     bool is_cors;     /* its page may read the answer: `origins` has it */

@@ -10,6 +10,7 @@
 #include <event2/event.h>
 
 #include "base/cleanup.h"
+#include "base/share.h"
 #include "http/internal.h"
 
 /* How often all clocks are looked at. */
@@ -47,6 +48,12 @@ void http_enter(struct http_connection *c, enum http_state state)
 
 /* --- requests --- */
 
+/* Whose memory the connection takes. */
+static struct share_account *account_of(const struct http_connection *c)
+{
+    return c->request && c->request->account ? c->request->account : c->account;
+}
+
 static void free_request(struct request *request)
 {
     loop_work_cancel(&request->work);
@@ -67,9 +74,11 @@ void http_drop_request(struct http_connection *c, bool is_gone)
 
     if (!request)
         return;
+    c->account = account_of(c); /* its answer may still wait for its reader */
     c->request = NULL;
     c->server->n_requests--;
     c->server->held -= c->held;
+    c->account->bodies -= c->held;
     c->held = 0;
     request->connection = NULL;
     if (request->counted)
@@ -99,6 +108,7 @@ static struct request *new_request(struct http_connection *c, const char *head, 
     request->peer_uid = c->peer_uid;
     buf_init(&request->body, 0);
     c->request = request;
+    c->account = &c->server->nobody;
     c->server->n_requests++;
     return request;
 }
@@ -263,10 +273,28 @@ static bool read_head(struct http_connection *c)
     return true;
 }
 
-/* Counts what is held of all bodies together. */
-static int keep(struct http_connection *c, struct span piece, struct error *err)
+/* Counts what is held of all bodies together, and of one caller's. Nobody holds so much that
+ * others find no room: a body that is never finished is the caller's own loss. */
+static int hold(struct http_connection *c, size_t len, struct error *err)
 {
     struct http_server *server = c->server;
+    const struct share share = {.total = server->options.body_total,
+                                .used = server->held,
+                                .own = account_of(c)->bodies,
+                                .has_others = server->options.has_others(server->options.user)};
+
+    if (!share_allows(&share, len)) {
+        error_set(err, E_BUSY, "unfinished requests fill the memory reserved for their bodies");
+        return error_hint(err, "send fewer large requests at once, or try again in a moment");
+    }
+    server->held += len;
+    account_of(c)->bodies += len;
+    c->held += len;
+    return 0;
+}
+
+static int keep(struct http_connection *c, struct span piece, struct error *err)
+{
     struct request *request = c->request;
 
     if (piece.len == 0)
@@ -275,12 +303,8 @@ static int keep(struct http_connection *c, struct span piece, struct error *err)
         return request->on_piece(request, piece.data, piece.len, err);
     if (piece.len > request->body_limit - request->body.len)
         return error_set(err, E_TOO_LARGE, "the body is longer than this route accepts");
-    if (piece.len > server->options.body_total - server->held) {
-        error_set(err, E_BUSY, "bodies of other requests fill the memory reserved for them");
-        return error_hint(err, "try again in a moment");
-    }
-    server->held += piece.len;
-    c->held += piece.len;
+    if (hold(c, piece.len, err) < 0)
+        return -1;
     return buf_add(&request->body, piece.data, piece.len, err);
 }
 
@@ -438,24 +462,50 @@ static void check_clock(struct http_connection *c, uint64_t now)
         refuse(c, &(struct http_refusal){408, "the request came too slowly"});
 }
 
-/* Answers that their readers do not fetch: when they are too much together, the largest go. */
+static size_t waiting_bytes(const struct http_connection *c)
+{
+    return evbuffer_get_length(bufferevent_get_output(c->socket));
+}
+
+/* Counts the answers of each account anew; returns the sum of all. */
+static size_t count_answers(const struct http_server *server)
+{
+    size_t total = 0;
+
+    for (const struct http_connection *c = server->first; c; c = c->after)
+        account_of(c)->answers = 0;
+    for (const struct http_connection *c = server->first; c; c = c->after) {
+        account_of(c)->answers += waiting_bytes(c);
+        total += waiting_bytes(c);
+    }
+    return total;
+}
+
+/* The largest answer of the account that has most. */
+static struct http_connection *find_largest(const struct http_server *server)
+{
+    struct http_connection *largest = NULL;
+
+    for (struct http_connection *c = server->first; c; c = c->after)
+        if (waiting_bytes(c) &&
+            (!largest || account_of(c)->answers > account_of(largest)->answers ||
+             (account_of(c) == account_of(largest) && waiting_bytes(c) > waiting_bytes(largest))))
+            largest = c;
+    return largest;
+}
+
+/* Answers that their readers do not fetch: when they are too much together, whoever has most of
+ * them loses the largest. */
 static void relieve(struct http_server *server)
 {
-    for (;;) {
-        struct http_connection *largest = NULL;
-        size_t total = 0, most = 0;
+    size_t total = count_answers(server);
+    struct http_connection *largest;
 
-        for (struct http_connection *c = server->first; c; c = c->after) {
-            size_t len = evbuffer_get_length(bufferevent_get_output(c->socket));
+    while (total > server->options.answers_total && (largest = find_largest(server))) {
+        size_t len = waiting_bytes(largest);
 
-            total += len;
-            if (len > most) {
-                most = len;
-                largest = c;
-            }
-        }
-        if (total <= server->options.answers_total || !largest)
-            return;
+        total -= len;
+        account_of(largest)->answers -= len;
         http_cut(largest);
     }
 }
@@ -547,6 +597,7 @@ static struct http_connection *new_connection(const struct http_listener *listen
     if (c) {
         c->server = listener->server;
         c->is_tls = listener->tls != NULL;
+        c->account = &listener->server->nobody;
         c->greeting_fd = -1;
         c->socket = bufferevent_socket_new(base, c->is_tls ? -1 : fd, BEV_OPT_CLOSE_ON_FREE);
     }

@@ -27,6 +27,8 @@ struct http_options {
     /* The head is whole. 0: go on with the body (request->body_limit and on_piece count from here);
      * -1: it has been answered. */
     int (*on_head)(void *user, struct request *request);
+    /* Whether there is more than one account, so that shares matter. */
+    bool (*has_others)(void *user);
     /* The body too. It has to be answered, now or later. */
     void (*on_whole)(void *user, struct request *request);
     void *user;

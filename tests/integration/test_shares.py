@@ -1,7 +1,9 @@
 """Everything is charged to its owner: memory of uploads and images, and the shares of tokens."""
 import json
 import os
+import select
 import signal
+import socket
 import time
 from pathlib import Path
 
@@ -368,3 +370,54 @@ def test_in_a_small_cgroup_files_in_memory_cost_nobody_else(callers, small_cgrou
         assert t.server.process.poll() is None
     finally:
         assert t.server.stop() == 0, t.server.said
+
+
+# --- requests ---
+
+
+def hold_body(tokens, token, size):
+    """Begins a form of 63 MiB and sends `size` bytes of it. Returns the socket, or None where it was refused."""
+    s = tokens.server.open()
+    s.settimeout(30)
+    s.sendall(
+        f"POST /v1/run HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+        f"Content-Type: multipart/form-data; boundary=x\r\nContent-Length: {63 * MIB}\r\n\r\n".encode()
+    )
+    try:
+        s.sendall(b"z" * size)
+    except OSError:
+        s.close()
+        return None
+    if select.select([s], [], [], 0.5 if size >= MIB else 0.1)[0]:
+        s.close()
+        return None
+    return s
+
+
+def test_unfinished_bodies_of_one_token_leave_room_for_another(tokens):
+    greedy, modest = tokens.add("bodies-a"), tokens.add("bodies-b")
+    held = []
+    try:
+        for size in (62 * MIB, 16 * MIB, 4 * MIB, MIB, 64 << 10, 4 << 10):
+            for _ in range(5):
+                s = hold_body(tokens, greedy, size)
+                if not s:
+                    break
+                held.append(s)
+        assert len(held) >= 2  # it has its share
+        for token in (modest, tokens.server.token):
+            reply = tokens.call(token, "POST", "/v1/run", {"code": "print(1)"})
+            assert reply.status == 200 and reply.json["stdout"] == "1\n", reply
+        body = form(("code", "print(2)"), ("files", "f", b"x" * (40 * MIB)))
+        reply = tokens.call(modest, "POST", "/v1/run", body, {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"})
+        assert reply.status == 200, reply
+        reply = tokens.call(greedy, "POST", "/v1/run", body, {"Content-Type": f"multipart/form-data; boundary={BOUNDARY}"})
+        assert reply.status == 429 and reply.error["hint"], reply
+    finally:
+        for s in held:
+            s.close()
+
+    def is_released():
+        return tokens.call(greedy, "POST", "/v1/run", {"code": "print(3)"}).status == 200
+
+    wait_until(is_released, "the bytes are given back")
