@@ -46,7 +46,7 @@ struct http_header {
 struct http_head {
     struct span method;    /* of a request: capitals and hyphens */
     struct span target;    /* of a request: printable ASCII without `#` */
-    struct span path;      /* for the server (http/parser.h): begins with a slash */
+    struct span path;      /* for the server (http/request_rules.h): begins with a slash */
     struct span query;     /* for the server: behind the question mark, or empty */
     int status;            /* of a response: 100 to 999 */
     bool is_old;           /* HTTP/1.0 */

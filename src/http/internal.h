@@ -5,8 +5,8 @@
 #include <event2/bufferevent.h>
 #include <event2/listener.h>
 
-#include "http/parser.h"
 #include "http/peer.h"
+#include "http/request_rules.h"
 #include "http/server.h"
 
 #define HTTP_LISTENERS_MAX 8

@@ -3,8 +3,8 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/span.h"
 #include "base/utf8.h"
-#include "http/parser.h"
 
 /* Header lines of one part, and the length of one. */
 #define LINES_MAX  8

@@ -18,7 +18,7 @@
 #include "base/loop.h"
 #include "base/share.h"
 #include "base/shared.h"
-#include "http/parser.h"
+#include "http/request_rules.h"
 #include "http/idempotency_key.h"
 
 struct caller;
@@ -40,7 +40,7 @@ struct router;
 
 struct request {
     struct http_connection *connection;
-    char *signed_head_text; /* what `head` points into */
+    char *head_text; /* what `head` points into */
     struct http_head head;
     bool is_unix; /* came over the Unix socket, from a process of this user */
     uid_t peer_uid;

@@ -64,7 +64,7 @@ static void free_request(struct request *request)
     json_decref(request->mistake);
     free(request->parts);
     buf_done(&request->body);
-    free(request->signed_head_text);
+    free(request->head_text);
     free(request);
 }
 
@@ -96,13 +96,13 @@ static struct request *new_request(struct http_connection *c, const char *head, 
 
     if (!request)
         return NULL;
-    request->signed_head_text = malloc(len);
-    if (!request->signed_head_text) {
+    request->head_text = malloc(len);
+    if (!request->head_text) {
         free(request);
         return NULL;
     }
-    memcpy(request->signed_head_text, head, len);
-    (void)http_parser_check(request->signed_head_text, len, &scanned, &request->head, &why);
+    memcpy(request->head_text, head, len);
+    (void)http_request_check(request->head_text, len, &scanned, &request->head, &why);
     request->connection = c;
     request->is_unix = c->is_unix;
     request->peer_uid = c->peer_uid;
@@ -255,7 +255,7 @@ static bool read_head(struct http_connection *c)
         http_enter(c, HTTP_HEAD);
     len = len < HTTP_HEAD_BYTES ? len : HTTP_HEAD_BYTES;
     data = (const char *)evbuffer_pullup(input, (ssize_t)len);
-    n = data ? http_parser_check(data, len, &c->scanned, &head, &why) : -1;
+    n = data ? http_request_check(data, len, &c->scanned, &head, &why) : -1;
     if (n == 0)
         return false;
     c->scanned = 0;

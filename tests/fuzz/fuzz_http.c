@@ -6,7 +6,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "http/parser.h"
+#include "http/request_rules.h"
 #include "upstream/http_reply.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -67,11 +67,11 @@ static void as_request(const char *data, size_t len)
     struct http_head head, slow;
     size_t scanned = 0, scanned_slow = 0;
     size_t content, used, content_slow, used_slow;
-    ssize_t n = http_parser_check(data, len, &scanned, &head, &why), n_slow = 0;
+    ssize_t n = http_request_check(data, len, &scanned, &head, &why), n_slow = 0;
     int r;
 
     for (size_t i = 0; i <= len && n_slow == 0; i++)
-        n_slow = http_parser_check(data, i, &scanned_slow, &slow, &why_slow);
+        n_slow = http_request_check(data, i, &scanned_slow, &slow, &why_slow);
     if (n != n_slow || (n < 0 && (why.status != why_slow.status || why.status < 400)))
         abort();
     if (n <= 0)

@@ -149,6 +149,94 @@ static void headers_are_found_without_case(void **state)
     assert_int_equal(why.status, 431);
 }
 
+/* --- bodies --- */
+
+/* Feeds the text in pieces of `step` bytes. Returns the last answer; the content is in `out`. */
+static int feed(enum http_framing framing, uint64_t length, const char *text, size_t step,
+                char *out, size_t *ret_used)
+{
+    const struct http_head head = {.framing = framing, .length = length};
+    size_t at = 0, len = strlen(text), n = 0;
+    struct http_body body;
+    int r = 0;
+
+    http_body_init(&body, &head);
+    while (r == 0 && at < len) {
+        size_t used, size = len - at < step ? len - at : step;
+        struct span piece;
+
+        r = http_body_next(&body, text + at, size, &piece, &used);
+        if (r < 0)
+            break;
+        assert_true(used <= size && piece.len <= used);
+        memcpy(out + n, piece.data, piece.len);
+        n += piece.len;
+        at += used;
+    }
+    out[n] = '\0';
+    *ret_used = at;
+    return r;
+}
+
+static void a_body_ends_where_its_length_says(void **state)
+{
+    char out[64];
+    size_t used;
+
+    (void)state;
+    for (size_t step = 1; step < 10; step++) {
+        assert_int_equal(feed(HTTP_LENGTH, 5, "helloGET /", step, out, &used), 1);
+        assert_string_equal(out, "hello");
+        assert_int_equal(used, 5);
+    }
+    assert_int_equal(feed(HTTP_LENGTH, 50, "hello", 5, out, &used), 0);
+}
+
+static void chunks_are_joined(void **state)
+{
+    static const char text[] = "5\r\nhello\r\n0000006\r\n world\r\nA\r\n0123456789\r\n0\r\n\r\nGET";
+    char out[64];
+    size_t used;
+
+    (void)state;
+    for (size_t step = 1; step < sizeof(text); step++) {
+        assert_int_equal(feed(HTTP_CHUNKED, 0, text, step, out, &used), 1);
+        assert_string_equal(out, "hello world0123456789");
+        assert_int_equal(used, sizeof(text) - 1 - 3);
+    }
+}
+
+static void broken_chunks_are_refused(void **state)
+{
+    static const char *const broken[] = {
+        "\r\n",
+        "x\r\n",
+        "5;a=b\r\nhello\r\n",
+        "5 \r\nhello\r\n",
+        " 5\r\nhello",
+        "+5\r\nhello",
+        "0x5\r\nhello",
+        "5\nhello\r\n",
+        "5\r\nhello\n",
+        "5\r\nhelloworld",
+        "5\r\rhello",
+        "000000005\r\nhi",
+        "FFFFFFFFF\r\n",
+        "0\r\nX: y\r\n",
+        "0\r\n\n",
+        "5\r\nhello0\r",
+        "-1\r\n",
+    };
+    char out[64];
+    size_t used;
+
+    (void)state;
+    for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
+        for (size_t step = 1; step < 12; step += 5)
+            if (feed(HTTP_CHUNKED, 0, broken[i], step, out, &used) != -1)
+                fail_msg("accepted: %s", broken[i]);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -157,6 +245,9 @@ int main(void)
         cmocka_unit_test(what_two_readers_would_read_differently_is_refused),
         cmocka_unit_test(heads_of_responses_have_a_ceiling),
         cmocka_unit_test(headers_are_found_without_case),
+        cmocka_unit_test(a_body_ends_where_its_length_says),
+        cmocka_unit_test(chunks_are_joined),
+        cmocka_unit_test(broken_chunks_are_refused),
     };
 
     return UNIT_RUN(tests);

@@ -4,7 +4,7 @@
 
 #include "base/buf.h"
 #include "base/cleanup.h"
-#include "http/parser.h"
+#include "base/span.h"
 #include "http/multipart.h"
 
 #define HEAD "Content-Disposition: form-data; name=\"a\"\r\n"

@@ -11,5 +11,5 @@
 #define HTTP_HEAD_BYTES (16 * KIB)
 
 /* As http_read_request(), with `path`, `query`, `keeps_alive` and `expects_continue` filled in. */
-ssize_t http_parser_check(const char *data, size_t len, size_t *scanned, struct http_head *ret_head,
-                          struct http_refusal *ret_why);
+ssize_t http_request_check(const char *data, size_t len, size_t *scanned,
+                           struct http_head *ret_head, struct http_refusal *ret_why);

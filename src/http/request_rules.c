@@ -1,4 +1,4 @@
-#include "http/parser.h"
+#include "http/request_rules.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -111,8 +111,8 @@ static int check_headers(struct http_head *head, struct http_refusal *why)
     return 0;
 }
 
-ssize_t http_parser_check(const char *data, size_t len, size_t *scanned, struct http_head *ret_head,
-                          struct http_refusal *ret_why)
+ssize_t http_request_check(const char *data, size_t len, size_t *scanned,
+                           struct http_head *ret_head, struct http_refusal *ret_why)
 {
     static const struct http_limits limits = {HTTP_HEAD_BYTES, 64, "the head is longer than 16 KB",
                                               "there are more than 64 headers"};
