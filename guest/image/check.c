@@ -12,8 +12,8 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
-#include <sys/sysmacros.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -68,6 +68,9 @@ static int for_each_number(const char *path, void (*visit)(int dir, int number, 
     return n < 0 ? -errno : 0;
 }
 
+/* Linux cuts names there, and the masker does not recognise a secret that was cut. */
+#define COMM_MAX 15
+
 static void read_comm(long pid, char *name, size_t size)
 {
     char path[64];
@@ -79,7 +82,12 @@ static void read_comm(long pid, char *name, size_t size)
         name[n - 1] = '\0';
     if (n <= 0)
         name[0] = '\0';
+    if (strlen(name) == COMM_MAX)
+        (void)snprintf(name, size, "a long name");
 }
+
+/* The masker does not recognise a secret that was cut, so a name that does not fit is left out. */
+#define THREAD_NAME_MAX 80
 
 /* --- threads and children --- */
 
@@ -88,6 +96,14 @@ static void count_one(int dir, int number, void *data)
     (void)dir;
     (void)number;
     ++*(int *)data;
+}
+
+static void complain_of_thread(struct image_refusal *why, const char *name)
+{
+    if (strlen(name) <= THREAD_NAME_MAX)
+        complain(why, "thread `%s` is running", name);
+    else
+        complain(why, "a thread with a long name is running");
 }
 
 /* What Python calls its threads. Only plain objects are looked at: no code of the program runs. */
@@ -107,7 +123,7 @@ static void name_threads(struct image_refusal *why)
         const char *text = name && PyUnicode_CheckExact(name) ? PyUnicode_AsUTF8(name) : NULL;
 
         if (text && named++ < NAMED_MAX)
-            complain(why, "thread `%.80s` is running", text);
+            complain_of_thread(why, text);
     }
     PyErr_Clear();
 }

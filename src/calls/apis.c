@@ -5,6 +5,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/quote.h"
 #include "base/suggest.h"
 #include "calls/call.h"
 
@@ -28,7 +29,8 @@ static int add_own(const struct stored *who, json_t *apis, struct error *err)
     return r < 0 ? error_memory(err) : 0;
 }
 
-static int (*const sources[])(const struct stored *who, json_t *apis, struct error *err) = {add_own};
+static int (*const sources[])(const struct stored *who, json_t *apis,
+                              struct error *err) = {add_own};
 
 /* --- what was asked for --- */
 
@@ -102,10 +104,13 @@ static json_t *show_module(const char *name, const json_t *module, const char *w
                      "functions", functions);
 }
 
+#define NAME_SHOWN 200 /* bytes of a name that is not there */
+
 static int not_found(const json_t *all, const char *wanted, struct error *err)
 {
     const char *names[NAMES_MAX], *name, *near;
     size_t count = 0;
+    cleanup_free char *words = NULL;
     json_t *module, *unused;
 
     json_object_foreach((json_t *)all, name, module)
@@ -121,7 +126,8 @@ static int not_found(const json_t *all, const char *wanted, struct error *err)
         }
     }
     near = suggest_nearest(wanted, names, count);
-    error_set(err, E_NOT_FOUND, "there is no module or function `%s`", wanted);
+    words = quote_words(span_of(wanted), NAME_SHOWN);
+    error_set(err, E_NOT_FOUND, "there is no module or function %s", words ? words : "");
     return near ? error_hint(err, "did you mean `%s`?", near)
                 : error_hint(err, "`names` lists all there are");
 }

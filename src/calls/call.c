@@ -9,6 +9,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/quote.h"
 #include "wire/frame.h"
 
 #define DEPTH_MAX 100
@@ -365,6 +366,15 @@ static int check_field(const struct call *call, const struct call_field *field, 
     return 0;
 }
 
+#define KEY_SHOWN 64 /* bytes of an unknown argument's name */
+
+static int no_argument(const struct call *call, const char *key, struct error *err)
+{
+    cleanup_free char *words = quote_words((struct span){key, strlen(key)}, KEY_SHOWN);
+
+    return error_set(err, E_INVALID, "`%s` has no argument %s", call->name, words ? words : "");
+}
+
 static int check_arguments(const struct call *call, struct error *err)
 {
     const struct call_field *field;
@@ -380,7 +390,7 @@ static int check_arguments(const struct call *call, struct error *err)
             if (strcmp(field->name, key) == 0)
                 break;
         if (field && !field->name)
-            return error_set(err, E_INVALID, "`%s` has no argument `%.64s`", call->name, key);
+            return no_argument(call, key, err);
     }
     return 0;
 }

@@ -14,10 +14,11 @@
 #include "base/net.h"
 #include "base/stream.h"
 #include "engine/box_internal.h"
-#include "sandbox/grant.h"
-#include "sandbox/own_places.h"
-#include "sandbox/monitor.h"
+#include "engine/masking.h"
 #include "mask/masker.h"
+#include "sandbox/grant.h"
+#include "sandbox/monitor.h"
+#include "sandbox/own_places.h"
 
 /* After SIGKILL a sandbox is gone in a few ms. One that is not (a process stuck in the kernel) does
  * not hold the answer. */
@@ -546,12 +547,10 @@ static void on_recipe_failed(struct box *b, struct unpack *u)
     struct wire_failure failure;
 
     if (wire_unpack_failure(u, &failure)) {
-        error_set(&b->failure, failure.code == E_UNSUPPORTED ? E_UNSUPPORTED : E_SYSTEM, "%.*s",
-                  (int)failure.message.len, failure.message.data);
+        mask_error(&b->failure, failure.code == E_UNSUPPORTED ? E_UNSUPPORTED : E_SYSTEM,
+                   failure.message, failure.hint);
         b->failure.errnum = (int)failure.errnum;
-        if (failure.hint.len)
-            error_hint(&b->failure, "%.*s", (int)failure.hint.len, failure.hint.data);
-        else
+        if (!failure.hint.len)
             error_hint(&b->failure, "run `belljar doctor` to see which layer this host lacks");
     }
     box_kill(b);

@@ -13,8 +13,9 @@
 
 #include "base/cleanup.h"
 #include "base/meminfo.h"
-#include "base/utf8.h"
+#include "base/quote.h"
 #include "engine/box_internal.h"
+#include "engine/masking.h"
 
 /* Writing takes a third of a second per GB; more than this is a kernel that does not answer. */
 #define IMAGE_MS   60000
@@ -106,21 +107,14 @@ static void finish(struct box_copy *c, struct error *err)
     error_done(err);
 }
 
-/* What the sandbox says of itself are a program's words, and marked as such: one line, without what
- * a terminal would obey. */
-static void set_words(struct error *err, const char *prefix, const char *text, size_t len)
+/* The program has its kernel in its power: what the kernel says are a program's words. */
+static void set_words(const struct box *b, struct error *err, const char *prefix, struct span said)
 {
-    char words[WIRE_IMAGE_TEXT];
-    size_t n = len < sizeof(words) - 1 ? len : sizeof(words) - 1;
+    struct clean_text clean = mask_text(b->model, said);
+    cleanup_free char *words =
+        quote_words((struct span){clean_data(clean), clean_len(clean)}, WIRE_IMAGE_TEXT);
 
-    memcpy(words, text, n);
-    for (size_t i = 0; i < n; i++)
-        if ((unsigned char)words[i] < ' ' || words[i] == 0x7f)
-            words[i] = ' ';
-    words[n] = '\0';
-    if (utf8_valid(words, n) != n)
-        (void)snprintf(words, sizeof(words), "it does not say why");
-    error_set(err, E_INVALID, "%s; its kernel says: \"%s\"", prefix, words);
+    error_set(err, E_INVALID, "%s; its kernel says: %s", prefix, words ? words : "\"\"");
 }
 
 /* The end of the pipe: everything is said. */
@@ -139,10 +133,12 @@ static void judge(struct box_copy *c)
             cgroup_kill(c->group);
         (void)image_seal(c->image, &err);
     } else if (len && *word == WIRE_IMAGE_REFUSED) {
-        set_words(&err, "the session cannot be copied now", word + 1, len - 1);
+        set_words(c->box, &err, "the session cannot be copied now",
+                  (struct span){word + 1, len - 1});
         error_hint(&err, "end or close what the message names, then try again");
     } else if (len && *word == WIRE_IMAGE_FAILED) {
-        set_words(&err, "the session could not be copied", word + 1, len - 1);
+        set_words(c->box, &err, "the session could not be copied",
+                  (struct span){word + 1, len - 1});
     } else {
         error_set(&err, E_SYSTEM, "the session could not be copied: its writer died");
     }
@@ -505,7 +501,7 @@ bool box_copy_on_message(struct box_kernel *k, const struct frame *frame)
     }
     unpack_init(&u, frame->body, frame->len);
     if (frame->type == WIRE_FAILED && wire_unpack_failure(&u, &m))
-        set_words(&err, "the copy could not be made", m.message.data, m.message.len);
+        set_words(b, &err, "the copy could not be made", m.message);
     else
         error_set(&err, E_PROTOCOL, "the copy could not be made: it speaks out of turn");
     end_restore(b, &err);

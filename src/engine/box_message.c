@@ -4,12 +4,13 @@
 
 #include "base/cleanup.h"
 #include "base/json.h"
+#include "base/quote.h"
+#include "calls/approval.h"
 #include "engine/advice.h"
 #include "engine/box_internal.h"
 #include "engine/display.h"
 #include "engine/masking.h"
 #include "engine/recorder.h"
-#include "calls/approval.h"
 
 /* --- texts --- */
 
@@ -84,15 +85,19 @@ static bool take_exception(struct run *run, struct unpack *u)
     return true;
 }
 
+#define FAILURE_BYTES ((size_t)2 * KIB)
+
 static bool take_failure(struct run *run, struct unpack *u)
 {
     struct wire_failure m;
     struct clean_text message;
+    cleanup_free char *words = NULL;
 
     if (!wire_unpack_failure(u, &m))
         return false;
     message = mask_text(run, m.message);
-    error_set(&run->error, E_INTERNAL, "%.*s", (int)clean_len(message), clean_data(message));
+    words = quote_words((struct span){clean_data(message), clean_len(message)}, FAILURE_BYTES);
+    error_set(&run->error, E_INTERNAL, "the kernel failed; it says: %s", words ? words : "\"\"");
     return true;
 }
 

@@ -1,4 +1,5 @@
 #include "engine/broker_client.h"
+#include "engine/masking.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -209,10 +210,8 @@ static void read_failure(struct unpack *u, struct error *err)
     uint32_t code = unpack_u32(u);
     struct span message = unpack_span(u), hint = unpack_span(u);
 
-    error_set(err, code > E_NONE && code <= E_INTERNAL ? (enum error_code)code : E_INTERNAL, "%.*s",
-              (int)message.len, message.data);
-    if (hint.len)
-        error_hint(err, "%.*s", (int)hint.len, hint.data);
+    mask_error(err, code > E_NONE && code <= E_INTERNAL ? (enum error_code)code : E_INTERNAL,
+               message, hint);
 }
 
 static void on_message(void *arg)

@@ -9,6 +9,7 @@
 #include "base/fiber.h"
 #include "base/hidden_mark.h"
 #include "base/limits.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 
 static const struct masker_rules *the_rules;
@@ -223,6 +224,26 @@ struct clean_text mask_for_trail(enum run_masking masking, struct span text,
     if (ret_count)
         *ret_count = (struct mask_count){after.finds - before.finds, after.bytes - before.bytes};
     return clean;
+}
+
+/* Bytes of a message that another process wrote. */
+#define ERROR_BYTES ((size_t)2 * KIB)
+
+static char *error_line(struct span text)
+{
+    struct clean_text clean = mask_for_trail(RUN_MASK_SECRETS, text, NULL);
+
+    return quote_line((struct span){clean_data(clean), clean_len(clean)}, ERROR_BYTES);
+}
+
+void mask_error(struct error *err, enum error_code code, struct span message, struct span hint)
+{
+    cleanup_free char *line = error_line(message);
+    cleanup_free char *advice = hint.len ? error_line(hint) : NULL;
+
+    error_set(err, code, "%s", line ? line : "out of memory");
+    if (advice)
+        error_hint(err, "%s", advice);
 }
 
 /* ---- texts that somebody decides on ---- */

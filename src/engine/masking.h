@@ -41,6 +41,10 @@ struct mask_count {
 struct clean_text mask_for_trail(enum run_masking masking, struct span text,
                                  struct mask_count *ret_count);
 
+/* An error that a helper process reports: masked, each text one bounded line (base/quote.h). An
+ * empty hint is none. */
+void mask_error(struct error *err, enum error_code code, struct span message, struct span hint);
+
 /* A text that somebody decides on: only registered values and tokens that prove themselves are
  * hidden, never syntax, and a mark with their number of bytes stands in their place
  * (base/hidden_mark.h). Everything else, newlines included, stays. Added to `out`. -1: it cannot be

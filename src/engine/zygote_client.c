@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "engine/box.h"
+#include "engine/masking.h"
 #include "engine/peer.h"
 
 #define SLOT_BITS 32
@@ -181,10 +182,8 @@ static void failure_to_error(const struct wire_failure *failure, struct error *e
                                ? (enum error_code)failure->code
                                : E_SYSTEM;
 
-    error_set(err, code, "%.*s", (int)failure->message.len, failure->message.data);
+    mask_error(err, code, failure->message, failure->hint);
     err->errnum = (int)failure->errnum;
-    if (failure->hint.len)
-        error_hint(err, "%.*s", (int)failure->hint.len, failure->hint.data);
 }
 
 static bool keep_ready(struct zygote_client *z, const struct wire_ready *ready)

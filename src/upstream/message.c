@@ -8,6 +8,7 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/quote.h"
 #include "base/utf8.h"
 
 /* With "servers.NAME." before it, it is the name of a call. */
@@ -29,14 +30,14 @@ json_t *upstream_message_load(const char *text, size_t len, struct error *err)
 
 static void read_error(const json_t *error, struct upstream_message *m, struct error *err)
 {
-    json_t *clean = upstream_text(json_object_get(error, "message"), MESSAGE_MAX_BYTES);
+    const json_t *text = json_object_get(error, "message");
+    cleanup_free char *words = quote_words(
+        (struct span){json_string_value(text), json_string_length(text)}, MESSAGE_MAX_BYTES);
     json_int_t code = json_integer_value(json_object_get(error, "code"));
 
     m->kind = UPSTREAM_ERROR;
     m->code = code > -40000 && code < 40000 ? (int)code : 0;
-    (void)error_set(err, E_PROTOCOL, "the server says: %s (%d)",
-                    clean ? json_string_value(clean) : "", m->code);
-    json_decref(clean);
+    (void)error_set(err, E_PROTOCOL, "the server says: %s (%d)", words ? words : "\"\"", m->code);
 }
 
 struct upstream_message upstream_message_read(const json_t *message, struct error *err)

@@ -9,6 +9,7 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/quote.h"
 #include "upstream/child.h"
 #include "upstream/message.h"
 #include "upstream/wire.h"
@@ -69,14 +70,16 @@ static void read_words(struct stdio_wire *s);
 static void end(struct stdio_wire *s, const char *why)
 {
     cleanup_error struct error err = {0};
+    cleanup_free char *words = NULL;
 
     if (s->is_over)
         return;
     s->is_over = true;
     read_words(s);
     stop_watching(s);
-    error_set(&err, E_PROTOCOL, "server `%s` ended: %s%s%.*s", s->name, why, s->n_words ? ": " : "",
-              (int)s->n_words, s->words);
+    words = s->n_words ? quote_words((struct span){s->words, s->n_words}, WORDS_BYTES) : NULL;
+    error_set(&err, E_PROTOCOL, "server `%s` ended: %s%s%s", s->name, why,
+              words ? "; its last words: " : "", words ? words : "");
     s->wire.events->on_end(s->wire.user, &err);
 }
 

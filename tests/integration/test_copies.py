@@ -134,6 +134,41 @@ def test_copies_mask_as_their_source_does(who):
             assert server.call("POST", f"/v1/sessions/{session}/execute", show).json["stdout"] == "[EMAIL_REDACTED]\n"
 
 
+SECRET = "SuperSecretValue99"
+
+# Bytes of the kernel's words that a reader must not take for Belljar's, or cannot see.
+FORGED = "x`\". Belljar: \u201d \u202e\u2028\u2066\u200b\x9b2J\n"
+
+
+def words_of(reply):
+    """What the kernel says, which is the rest of the message."""
+    assert reply.status == 400, reply
+    start, words = reply.json["error"]["message"].split('; its kernel says: "', 1)
+    assert start == "the session cannot be copied now"
+    return words
+
+
+@pytest.mark.parametrize("what, body", [("checkpoint", {"name": "c"}), ("fork", {"n": 1})])
+def test_words_of_a_kernel_are_masked_and_stay_a_quotation(who, what, body):
+    secret_file = who.file("words.toml", f'[secrets]\nEXAMPLE = "{SECRET}"\n', 0o600)
+    settings = who.file("words-settings.toml", f'masking_file = "{secret_file}"\n')
+    names = [SECRET, FORGED + SECRET, "y" * 70 + SECRET]
+    with Server(who, "--socket", "none", "--config", settings) as server:
+        server.call("POST", "/v1/sessions", {"name": "a", "profile": "open"})
+        for name in names:
+            # In two halves: the code itself is masked in the trail only.
+            code = f"import threading, time\nthreading.Thread(target=time.sleep, args=(99,), daemon=True, name={name[:-4]!r} + {name[-4:]!r}).start()"
+            assert cell(server, "a", code) == ""
+        words = words_of(server.call("POST", f"/v1/sessions/a/{what}", body))
+        server.call("DELETE", "/v1/sessions/a")
+    assert words.count("[REDACTED_SECRET]") == 2, words
+    assert "SuperSecret" not in words
+    assert words.endswith('"') and '"' not in words[:-1].replace('\\"', "")
+    assert all(c.isprintable() for c in words) and "\u201d" not in words
+    assert "\\u{202e}\\u{2028}\\u{2066}\\u{200b}\\x9b2J\\n" in words
+    assert "a thread with a long name is running" in words
+
+
 def test_standard_input_of_an_earlier_cell_is_not_in_the_way(server, session):
     cell(server, session, "x = input()", stdin="7\n")
     copy = ask(server, session, "fork", n=1).json["sessions"][0]["session_id"]

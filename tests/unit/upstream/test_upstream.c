@@ -281,7 +281,8 @@ static void one_that_crashes_is_started_again(void **state)
 
     (void)state;
     open_scene(&scene, "hostile.py", NULL, CONFIG_ERA_AUTO);
-    ask_ill(&scene, "crash", E_PROTOCOL, "ended: exit code 3: ?[2J terrible things happened");
+    ask_ill(&scene, "crash", E_PROTOCOL,
+            "ended: exit code 3; its last words: \"?[2J terrible things happened\"");
     ask_ill(&scene, "endless", E_PROTOCOL, "a line without an end");
     status = upstreams_status(scene.upstreams, 0);
     assert_string_equal(json_string_value(json_object_get(status, "state")), "ready");
@@ -299,7 +300,8 @@ static void one_that_goes_on_crashing_is_left_alone_for_a_while(void **state)
     (void)state;
     open_scene(&scene, "hostile.py", "exit", CONFIG_ERA_AUTO);
     ask(&scene, "fine", json_object());
-    assert_error(&scene.err, E_PROTOCOL, "ended: exit code 1: cannot start today");
+    assert_error(&scene.err, E_PROTOCOL,
+                 "ended: exit code 1; its last words: \"cannot start today\"");
     /* On a slow machine the first pauses may be over when it is asked again; they grow. */
     for (asked = 1; asked < 20 && !scene.err.hint; asked++)
         ask(&scene, "fine", json_object());
