@@ -251,10 +251,12 @@ static int open_engine(struct serve *serve, struct error *err)
     admit_limits(config, profile, &limits);
     if (engine_open(&serve->engine, config, &stock, &limits, err) < 0 ||
         hide_token(serve, err) < 0 ||
-        engine_open_trail(
-            &serve->engine, config,
-            &(struct recorder_options){.on_note = on_note, .on_written = on_written, .user = serve},
-            err) < 0)
+        engine_open_trail(&serve->engine, config,
+                          &(struct recorder_options){.on_note = on_note,
+                                                     .on_written = on_written,
+                                                     .has_others = has_others,
+                                                     .user = serve},
+                          err) < 0)
         return -1;
     if (engine_open_guard(&serve->engine, err) < 0)
         return -1;

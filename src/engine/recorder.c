@@ -30,7 +30,7 @@ static int open_trail(struct recorder *witness, const struct recorder_options *o
     char key_name[TRAIL_KEY_SIZE];
     struct trail_options trail = {
         .file_bytes = (uint64_t)config->trail_file_mb * MIB,
-        .max_bytes = (uint64_t)config->trail_max_mb * MIB,
+        .max_bytes = witness->max_bytes,
         .max_days = (uint64_t)config->trail_max_days,
         .loop = options->loop,
         .is_brief = options->is_brief,
@@ -40,6 +40,8 @@ static int open_trail(struct recorder *witness, const struct recorder_options *o
 
     if (!key_dir)
         return -1;
+    if (trail.max_bytes && trail.file_bytes > trail.max_bytes / RECORDER_FILES)
+        trail.file_bytes = trail.max_bytes / RECORDER_FILES;
     dir = *config->trail_dir ? strdup(config->trail_dir) : paths_state("trail", err);
     if (!dir)
         return -1;
@@ -65,6 +67,9 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret_
         return error_memory(err);
     witness->keep = keep_of(config->trail_keep);
     witness->on_written = options->on_written;
+    witness->has_others = options->has_others;
+    witness->max_bytes = (uint64_t)config->trail_max_mb * MIB;
+    witness->shares_at_ns = loop_now_ns();
     witness->user = options->user;
     witness->masking = masking == RUN_MASK_ALL ? RUN_MASK_ALL : RUN_MASK_SECRETS;
     if (open_trail(witness, options, err) < 0) {
@@ -89,6 +94,7 @@ void recorder_close(struct recorder *witness)
     if (!witness)
         return;
     trail_close(witness->trail);
+    recorder_free_shares(witness);
     free(witness);
 }
 
@@ -325,7 +331,7 @@ static int write_start(struct recorder *witness, struct run *run, struct error *
     add_grants(witness, &r, run);
     add_net(witness, &r, run->net);
     recorder_add_limits(&r, &run->limits);
-    return recorder_append(witness, run->owner, &r, TRAIL_START, NULL, err);
+    return recorder_append_new(witness, run->owner, &r, TRAIL_START, err);
 }
 
 int recorder_start(struct recorder *witness, struct run *run, struct error *err)
@@ -506,7 +512,14 @@ static int write_end(struct recorder *witness, const struct run *run, bool is_ke
         if (run->signal)
             record_signed(&r, "signal", run->signal);
     }
+    if (witness->keep == KEEP_ALL && !is_kept)
+        record_bool(&r, "is_text_omitted", true);
     add_result(witness, &r, run, is_kept, receipt);
+    /* It has happened: the record stays, and the texts go where the share has no room for them. */
+    if (is_kept && recorder_check_share(witness, run->owner, r.text.len, NULL) < 0) {
+        witness->n_fresh = 0;
+        return write_end(witness, run, false, receipt, ret_mark, err);
+    }
     return recorder_append(witness, run->owner, &r, run->is_recorded ? TRAIL_END : TRAIL_EVENT,
                           ret_mark, err);
 }

@@ -26,6 +26,8 @@ struct recorder_options {
     void (*on_note)(void *user, const char *text); /* audit/trail.h */
     /* So many bytes were written down on behalf of somebody. Optional. */
     void (*on_written)(void *user, const char *owner, size_t bytes);
+    /* Whether there is more than one token, so that each has a share of the trail. NULL: no. */
+    bool (*has_others)(void *user);
     void *user;
 };
 
@@ -48,6 +50,11 @@ int recorder_start(struct recorder *witness, struct run *run, struct error *err)
 
 /* Also for a run that never began. Where it cannot be written, run->error says so from here on. */
 void recorder_end(struct recorder *witness, struct run *run);
+
+/* Whether the owner's share of the trail has room for so many bytes more. E_BUSY: it has not. What
+ * the functions here record before it happens is checked by themselves. */
+int recorder_check_share(struct recorder *witness, const char *owner, size_t bytes,
+                         struct error *err);
 
 /* --- everything else --- */
 

@@ -29,11 +29,10 @@ int recorder_session(struct recorder *witness, const struct recorder_session *ev
         recorder_add_limits(&r, event->limits);
     record_word(&r, "status", event->error && event->error->code != E_NONE ? "failed" : "success");
     recorder_add_error(witness, &r, event->error);
+    if (is_open)
+        return recorder_append_new(witness, event->owner, &r, TRAIL_START, err);
     return recorder_append(witness, event->owner, &r,
-                          is_open                            ? TRAIL_START
-                          : strcmp(event->event, "end") == 0 ? TRAIL_END
-                                                             : TRAIL_EVENT,
-                          NULL, err);
+                           strcmp(event->event, "end") == 0 ? TRAIL_END : TRAIL_EVENT, NULL, err);
 }
 
 int recorder_file(struct recorder *witness, const struct recorder_file *event, struct error *err)
@@ -53,6 +52,8 @@ int recorder_file(struct recorder *witness, const struct recorder_file *event, s
     }
     record_word(&r, "status", event->error ? "failed" : "success");
     recorder_add_error(witness, &r, event->error);
+    if (!event->error)
+        return recorder_append_new(witness, event->owner, &r, TRAIL_EVENT, err);
     return recorder_append(witness, event->owner, &r, TRAIL_EVENT, NULL, err);
 }
 
@@ -149,7 +150,7 @@ int recorder_refusal(struct recorder *witness, const char *owner, const char *wh
 
     if (!witness)
         return 0;
-    if (is_flood(witness)) {
+    if (is_flood(witness) || recorder_check_share(witness, owner ? owner : "", KIB, NULL) < 0) {
         witness->n_untold++;
         return 0;
     }
@@ -160,7 +161,7 @@ int recorder_refusal(struct recorder *witness, const char *owner, const char *wh
     recorder_add_error(witness, &r, why);
     if (witness->n_untold)
         record_number(&r, "more", witness->n_untold);
-    if (recorder_append(witness, owner, &r, TRAIL_EVENT, NULL, err) < 0)
+    if (recorder_append(witness, owner ? owner : "", &r, TRAIL_EVENT, NULL, err) < 0)
         return -1;
     witness->n_untold = 0;
     return 0;

@@ -21,8 +21,18 @@ struct recorder_text {
     uint64_t masked, hidden_bytes;
 };
 
+/* Pruning removes whole files. There are at least so many in a full trail, so that all but one part
+ * in so many of it stays. */
+#define RECORDER_FILES 8
+
+struct recorder_owner; /* recorder_share.c */
+
 struct recorder {
     struct trail *trail;
+    uint64_t max_bytes; /* of the trail; 0: any amount */
+    bool (*has_others)(void *user);
+    struct recorder_owner *owners;
+    uint64_t shares_at_ns; /* when their sums were right */
     void (*on_written)(void *user, const char *owner, size_t bytes);
     void *user;
     uint64_t texts_file; /* that the texts are in */
@@ -53,6 +63,16 @@ void recorder_note_text(struct recorder *witness, const char *key, const uint8_t
  * pays, may be NULL. */
 int recorder_append(struct recorder *witness, const char *owner, const struct record *record,
                    enum trail_part part, struct record_mark *ret_mark, struct error *err);
+
+/* The same for what has not happened yet: E_BUSY where the owner has used up its share. */
+int recorder_append_new(struct recorder *witness, const char *owner, const struct record *record,
+                        enum trail_part part, struct error *err);
+
+/* --- recorder_share.c --- */
+
+/* So much was written for the owner, who may be NULL. */
+void recorder_count(struct recorder *witness, const char *owner, size_t bytes);
+void recorder_free_shares(struct recorder *witness);
 
 /* --- witness.c --- */
 

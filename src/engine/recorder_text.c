@@ -64,6 +64,9 @@ static void remember(struct recorder *witness, uint64_t seq)
         forget(witness);
         witness->n_fresh = n;
     }
+    /* Pruning may have begun another file behind the record. */
+    if (seq < trail_file(witness->trail))
+        return;
     for (size_t i = 0; i < n; i++) {
         size_t at = witness->n_texts < ARRAY_SIZE(witness->texts)
                         ? witness->n_texts++
@@ -85,9 +88,21 @@ int recorder_append(struct recorder *witness, const char *owner, const struct re
     else if (r > 0)
         forget(witness);
     witness->n_fresh = 0;
+    if (r == 0)
+        recorder_count(witness, owner, record->text.len);
     if (r == 0 && witness->on_written)
         witness->on_written(witness->user, owner, record->text.len);
     if (r == 0 && ret_mark)
         *ret_mark = mark;
     return r;
+}
+
+int recorder_append_new(struct recorder *witness, const char *owner, const struct record *record,
+                        enum trail_part part, struct error *err)
+{
+    if (recorder_check_share(witness, owner, record->text.len, err) < 0) {
+        witness->n_fresh = 0;
+        return -1;
+    }
+    return recorder_append(witness, owner, record, part, NULL, err);
 }

@@ -9,6 +9,7 @@
 
 #include "base/cleanup.h"
 #include "base/net.h"
+#include "engine/recorder.h"
 #include "engine/session_internal.h"
 #include "mask/pseudonyms.h"
 
@@ -139,8 +140,11 @@ static int check_rest(const struct session *s, struct error *err)
 static struct session_copy *begin(struct session *s, enum kind kind, session_copied_fn fn,
                                   void *user, struct error *err)
 {
-    struct session_copy *c = calloc(1, sizeof(*c));
+    struct session_copy *c;
 
+    if (recorder_check_share(s->table->witness, s->owner, KIB, err) < 0)
+        return NULL;
+    c = calloc(1, sizeof(*c));
     if (!c) {
         error_memory(err);
         return NULL;

@@ -178,6 +178,54 @@ def test_answers_of_one_push_out_no_answers_of_others(tokens):
 # --- names ---
 
 
+@pytest.fixture
+def small_trail(callers):
+    """A server with a trail of 16 MB, which keeps all texts."""
+    t = Tokens(next(iter(callers.values())), env={
+        "BELLJAR_TRAIL_MAX_MB": "16", "BELLJAR_TRAIL_FILE_MB": "1", "BELLJAR_TRAIL_KEEP": "all", "BELLJAR_MAX_OUTPUT_BYTES": "4000000",
+    })  # fmt: skip
+    yield t
+    assert t.server.stop() == 0, t.server.said
+    verified = t.who.call("audit", "verify", env=t.env)
+    assert verified.code == 0, verified
+
+
+def trail_of(tokens):
+    lines = b"".join(f.read_bytes() for f in sorted(Path(tokens.env["XDG_STATE_HOME"]).rglob("trail/*.jsonl")))
+    return [json.loads(line) for line in lines.splitlines()]
+
+
+def ids_in(tokens):
+    return {(r["kind"], r["id"]) for r in trail_of(tokens) if r["kind"] in ("start", "run")}
+
+
+FLOODS = {
+    "programs": lambda i: {"code": f"# {i} " + os.urandom(200_000).hex()},
+    "outputs": lambda i: {"code": f"print('{100 + i} ' * 200_000)", "output_bytes": 1_000_000},
+    "inputs": lambda i: {"code": "1", "stdin": os.urandom(200_000).hex()},
+}
+
+
+@pytest.mark.parametrize("kind", FLOODS)
+def test_a_token_pushes_nobody_out_of_the_trail(small_trail, kind):
+    tokens = small_trail
+    flooder, victim = tokens.add("flooder"), tokens.add("victim")
+    kept = [tokens.run(victim, "print('kept')").json["id"], tokens.run(flooder, "print('a deed')").json["id"]]
+    replies = [tokens.call(flooder, "POST", "/v1/run", FLOODS[kind](i)) for i in range(60)]
+    assert replies[0].status == 200, replies[0]
+    refused = [r for r in replies if r.status != 200]
+    if kind == "outputs":  # what has run is recorded, without its texts
+        assert any(r.get("is_text_omitted") for r in trail_of(tokens)), "texts are left out"
+    else:
+        assert len(refused) > 30 and refused[0].status == 429, refused[:1]
+        assert "share of the audit trail" in refused[0].error["message"] and "trail_max_mb" in refused[0].error["hint"]
+    assert {(k, i) for k in ("start", "run") for i in kept} <= ids_in(tokens)
+    assert all(("run", r.json["id"]) in ids_in(tokens) for r in replies if r.status == 200)
+    # There is room for others, and for texts of theirs.
+    reply = tokens.run(victim, "# " + "y" * 300_000)
+    assert reply.status == 200 and ("run", reply.json["id"]) in ids_in(tokens), reply
+
+
 def test_a_new_token_of_an_old_name_finds_nothing(tokens):
     old = tokens.add("again")
     assert tokens.call(old, "PUT", "/v1/skills/mine", b"def f(): return 1", {"Content-Type": "text/x-python"}).status in (200, 201)
