@@ -1,8 +1,13 @@
 #include "base/error_json.h"
 
+#include <string.h>
+
+#include "base/json.h"
+
+/* A message may quote bytes of a client. */
 static json_t *string_or_null(const char *text)
 {
-    return text ? json_string(text) : json_null();
+    return text ? json_text_string(text, strlen(text)) : json_null();
 }
 
 json_t *error_json(const struct error *error)

@@ -1,0 +1,46 @@
+#include "unit.h"
+
+#include "base/cleanup.h"
+#include "base/error_json.h"
+
+static void an_error_has_code_message_and_hint(void **state)
+{
+    cleanup_error struct error err = {0};
+    json_t *value, *object;
+
+    (void)state;
+    error_set(&err, E_NOT_FOUND, "no `%s`", "x");
+    error_hint(&err, "try `y`");
+    value = error_json(&err);
+    object = json_object_get(value, "error");
+    assert_string_equal(json_string_value(json_object_get(object, "code")), "not_found");
+    assert_string_equal(json_string_value(json_object_get(object, "message")), "no `x`");
+    assert_string_equal(json_string_value(json_object_get(object, "hint")), "try `y`");
+    json_decref(value);
+}
+
+static void bytes_that_are_not_text_are_replaced(void **state)
+{
+    cleanup_error struct error err = {0};
+    json_t *value;
+
+    (void)state;
+    error_set(&err, E_NOT_FOUND, "`\xff` is not the id of a run");
+    value = error_json(&err);
+    assert_non_null(value);
+    assert_string_equal(
+        json_string_value(json_object_get(json_object_get(value, "error"), "message")),
+        "`\xef\xbf\xbd` is not the id of a run");
+    assert_true(json_is_null(json_object_get(json_object_get(value, "error"), "hint")));
+    json_decref(value);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_error_has_code_message_and_hint),
+        cmocka_unit_test(bytes_that_are_not_text_are_replaced),
+    };
+
+    return UNIT_RUN(tests);
+}
