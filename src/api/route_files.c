@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/closer.h"
 #include "base/json.h"
 #include "base/sha256.h"
 #include "api/api.h"
@@ -120,7 +121,7 @@ struct download {
 
 static void download_free(struct download *download)
 {
-    close_fd(&download->fd);
+    closer_close(&download->fd); /* its session may have ended meanwhile */
     free(download);
 }
 
@@ -219,7 +220,7 @@ static void send_file(struct request *request, int fd, uint64_t size)
 
     if (!download || r < 0) {
         free(download);
-        (void)close(fd);
+        closer_close(&fd);
         error_memory(&err);
         if (r < 0)
             refuse_range(request, size);

@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 
 #include "base/cleanup.h"
+#include "base/closer.h"
 #include "base/limits.h"
 
 /* How much is read at a time on the way to a line. */
@@ -101,7 +102,7 @@ void spool_free(struct spool *spool)
     spool->store->used -= spool->size;
     if (spool->used)
         *spool->used -= spool->size;
-    close_fd(&spool->fd);
+    closer_close_file(&spool->fd);
     free(spool);
 }
 

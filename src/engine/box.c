@@ -82,6 +82,9 @@ int box_open_kernel(struct box_kernel *k, int ret_theirs[WIRE_KERNEL_FDS], struc
 
     if (make_socket(&ours, &ret_theirs[0], err) < 0 || make_pipe(&report, &ret_theirs[1], err) < 0)
         return -1;
+    /* Nobody reads it. A program could send descriptors of large files, which closing would free. */
+    if (shutdown(ours, SHUT_RD) < 0)
+        return error_errno(err, "shutdown");
     if (peer_init(&k->peer, k->box->loop, take_fd(report), take_fd(ours), WIRE_CHANNEL_KERNEL,
                   &box_kernel_events, k, err) < 0)
         return -1;

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/closer.h"
 #include "base/fiber.h"
 #include "base/json.h"
 #include "base/limits.h"
@@ -246,7 +247,7 @@ static void keep_content(struct run *run, struct run_collected *file, int fd)
 
 static int collect_file(void *arg, const struct files_entry *entry, int fd, struct error *err)
 {
-    cleanup_close int own = fd;
+    cleanup(closer_close_file) int own = fd;
     struct run *run = arg;
     struct run_collected *file;
     bool is_masked;

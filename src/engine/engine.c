@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "base/cleanup.h"
+#include "base/closer.h"
 #include "base/config_function.h"
 #include "base/limits.h"
 #include "base/meminfo.h"
@@ -215,6 +216,8 @@ struct sessions_options engine_sessions(const struct engine *engine, const struc
 
 int engine_open_guard(struct engine *engine, struct error *err)
 {
+    if (closer_start(engine->loop, err) < 0)
+        return -1;
     return memory_guard_new(engine->loop, engine->cgroups, &engine->guard, err);
 }
 
@@ -254,6 +257,7 @@ void engine_close(struct engine *engine)
     if (!cgroup_host_has_us(engine->cgroups))
         recorder_settle(engine->witness);
     engine_end(engine);
+    closer_stop(); /* it lives in our cgroup */
     cgroup_host_free(engine->cgroups);
     resolve_end(engine->loop);
     egress_configure(&(struct egress_options){.resolver = ""});

@@ -38,7 +38,8 @@ int engine_open(struct engine *engine, const struct config *config,
                 const struct engine_stock *stock, const struct run_limits *limits,
                 struct error *err);
 
-/* Has memory looked at (engine/memory_guard.h): for those who serve several. */
+/* Has memory looked at (engine/memory_guard.h), and freed by a helper process (base/closer.h): for
+ * those who serve several. */
 int engine_open_guard(struct engine *engine, struct error *err);
 
 /* What the settings say of sessions. */

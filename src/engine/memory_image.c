@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "base/closer.h"
 
 /* The index, and pages that are counted twice while they are written. */
 #define MEMORY_EXTRA (64 * MIB)
@@ -78,8 +79,8 @@ void image_unref(struct image *image)
     for (size_t i = 0; i < image->n_parents; i++)
         image_unref(image->parents[i]);
     buf_done(&image->bash);
-    close_fd(&image->memory);
-    close_fd(&image->files);
+    closer_close_file(&image->memory);
+    closer_close_file(&image->files);
     free(image);
 }
 

@@ -5,6 +5,7 @@
 
 #include "base/base64.h"
 #include "base/cleanup.h"
+#include "base/closer.h"
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
@@ -272,7 +273,7 @@ json_t *mcp_file_contents(const struct mcp_host *host, const struct files *files
                                  r.picture ? r.picture : "application/octet-stream", "blob",
                                  json_stringn_nocheck(buf_str(&data), data.len));
     }
-    close_fd(&r.fd);
+    closer_close(&r.fd);
     return contents;
 }
 
@@ -345,7 +346,7 @@ static void read_then(struct mcp_call *call, const char *session_id, const struc
     if (result == 0)
         result = r.is_text ? answer_text(call, &r, &err)
                            : answer_binary(call, &r, session_id, path, &err);
-    close_fd(&r.fd);
+    closer_close(&r.fd);
     if (result < 0)
         mcp_call_fail(call, &err);
 }

@@ -11,6 +11,7 @@
 #include <sys/vfs.h>
 
 #include "base/cleanup.h"
+#include "base/closer.h"
 #include "base/limits.h"
 #include "sandbox/files_internal.h"
 
@@ -40,7 +41,7 @@ int files_init(struct files *files, int fd, struct error *err)
 
 void files_done(struct files *files)
 {
-    close_fd(&files->fd);
+    closer_close(&files->fd); /* it may be all that holds the file system */
     files_bill_unref(files->bill);
     files->bill = NULL;
 }
@@ -222,7 +223,7 @@ int files_stat(const struct files *files, const char *path, struct files_entry *
                struct error *err)
 {
     cleanup(files_leave) struct files_guard guard = {0};
-    cleanup_close int fd = -1;
+    cleanup(closer_close_file) int fd = -1; /* the program may delete it meanwhile */
     struct stat st;
 
     if (files_enter(&guard, files, err) < 0)
@@ -240,7 +241,7 @@ int files_open(const struct files *files, const char *path, int *ret_fd,
 {
     cleanup(files_leave) struct files_guard guard = {0};
     struct files_entry entry = {.path = path};
-    cleanup_close int fd = -1;
+    cleanup(closer_close_file) int fd = -1;
     struct stat st;
 
     if (files_enter(&guard, files, err) < 0)

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 
 #include "base/cleanup.h"
+#include "base/closer.h"
 #include "base/limits.h"
 #include "sandbox/files_internal.h"
 
@@ -18,17 +19,30 @@ struct deletion {
 
 static int delete_below(struct deletion *d, int parent, const char *name);
 
+/* unlinkat(2) for anything but a directory. A descriptor keeps the file, so that its pages are not
+ * freed in our turn of the loop. */
+static int unlink_file(int dir, const char *name)
+{
+    cleanup(closer_close_file) int fd = files_openat(dir, name, O_PATH, 0);
+
+    return unlinkat(dir, name, 0) == 0 ? 0 : -errno;
+}
+
 /* One entry, whatever it is. A directory that came in place of a file meanwhile is EISDIR, a file
  * in place of a directory ENOTDIR: the program plays, and does not win more than an error. */
 static int delete_entry(struct deletion *d, int dir, const char *name)
 {
+    int r;
+
     if (d->left == 0) {
         d->is_too_large = true;
         return -1;
     }
     d->left--;
-    if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+    r = unlink_file(dir, name);
+    if (r == 0 || r == -ENOENT)
         return 0;
+    errno = -r;
     if (errno != EISDIR && errno != EPERM)
         return -1;
     return delete_below(d, dir, name);
@@ -82,8 +96,11 @@ static int delete_below(struct deletion *d, int parent, const char *name)
 /* Without `recursive`: unlinkat(2) itself says whether it is a directory. */
 static int delete_one(int dir, const char *name)
 {
-    if (unlinkat(dir, name, 0) == 0)
+    int r = unlink_file(dir, name);
+
+    if (r == 0)
         return 0;
+    errno = -r;
     return errno == EISDIR ? unlinkat(dir, name, AT_REMOVEDIR) : -1;
 }
 

@@ -8,6 +8,7 @@
 #include <sys/vfs.h>
 
 #include "base/cleanup.h"
+#include "base/closer.h"
 #include "base/limits.h"
 #include "base/utf8.h"
 #include "sandbox/files_internal.h"
@@ -201,7 +202,7 @@ int files_make_directory(const struct files *files, const char *path, struct err
 
 static void writer_done(struct files_writer *writer)
 {
-    close_fd(&writer->fd);
+    closer_close_file(&writer->fd);
     files_done(&writer->dir);
 }
 
@@ -284,6 +285,8 @@ int files_write_feed(struct files_writer *writer, const void *data, size_t len, 
 /* A link never replaces anything, so it gets a name nobody knows first, and is moved from there. */
 static int replace(struct files_writer *writer, const char *from)
 {
+    /* Keeps the file that is replaced: its pages are not freed in our turn of the loop. */
+    cleanup(closer_close_file) int old = files_openat(writer->dir.fd, writer->name, O_PATH, 0);
     char name[48];
     uint64_t chance;
     int errnum;

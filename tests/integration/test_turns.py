@@ -2,9 +2,12 @@
 
 BELLJAR_TURN_ROUNDS=2000 BELLJAR_TURN_SEED=7 lets the search go on for longer, from elsewhere."""
 import os
+import signal
+import time
 
 import pytest
 
+import host
 import turns
 from test_http_auth import Tokens
 
@@ -42,6 +45,35 @@ def test_no_turn_takes_long(tokens, name):
         if attack(tokens, name) == 0:
             return
     raise AssertionError(f"{name}: in each of {TRIES} tries a turn took more than {turns.bound_of(name)} s of CPU, or as much more as this machine is slower")
+
+
+def descriptors(pid):
+    return len(os.listdir(f"/proc/{pid}/fd"))
+
+
+def test_the_helper_that_frees_memory_keeps_nothing(callers):
+    """Neither descriptors in it or in the server, nor itself when the server is killed."""
+    who = callers.get("root") or next(iter(callers.values()))
+    t = Tokens(who)
+    t.loud = t.add("loud")
+    server = t.server.process.pid
+    (helper,) = [pid for pid, (_, name) in host.descendants(server).items() if name == "belljar-closer"]
+    assert descriptors(helper) == 1, "it has more than its socket"
+    for name in ("a large file deleted", "a large workspace"):
+        turns.ATTACKS[name](t, t.loud)
+    before = descriptors(server)
+    for name in ("a large file deleted", "a large file replaced", "a large workspace", "a large checkpoint"):
+        turns.ATTACKS[name](t, t.loud)
+    patience = time.monotonic() + 10
+    while (descriptors(helper) > 1 or descriptors(server) > before) and time.monotonic() < patience:
+        time.sleep(0.05)
+    assert descriptors(helper) == 1
+    assert descriptors(server) <= before
+    os.kill(server, signal.SIGKILL)
+    t.server.process.wait()
+    while host.process(helper) and host.process(helper)[1] != "Z" and time.monotonic() < patience + 10:
+        time.sleep(0.05)
+    assert host.process(helper) is None or host.process(helper)[1] == "Z"
 
 
 def test_no_slow_text_is_found(tokens):

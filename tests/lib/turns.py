@@ -408,7 +408,101 @@ def connections(tokens, token):
         s.close()
 
 
+# --- memory that is freed ---
+
+# Whoever drops the last reference to this frees it, which takes a large part of a second.
+LARGE = {"profile": "open", "memory_mb": 2048, "disk_mb": 2000, "timeout_s": 60}
+FILL = """
+import os
+def fill(path, megabytes):
+    fd = os.open(path, os.O_RDWR | os.O_CREAT)
+    os.posix_fallocate(fd, 0, megabytes << 20)
+    os.close(fd)
+"""
+
+
+def large_workspace(tokens, token):
+    for ending in ("", "os._exit(0)", "os.kill(os.getpid(), 9)"):
+        reply = run(tokens, token, FILL + "fill('large', 1800)\n" + ending, **LARGE)
+        assert reply.status == 200 and reply.json["status"] in ("success", "error", "crashed"), reply
+
+
+class LargeSession:
+    """A session in which `code` has run."""
+
+    def __init__(self, tokens, token, code):
+        self.tokens, self.token = tokens, token
+        limits = {key: value for key, value in LARGE.items() if key != "timeout_s"}
+        reply = tokens.call(token, "POST", "/v1/sessions", limits)
+        assert reply.status == 201, reply
+        self.url = f"/v1/sessions/{reply.json['session_id']}"
+        self.run(FILL + code)
+
+    def run(self, code):
+        reply = self.call("POST", "/execute", {"code": code, "timeout_s": 60})
+        assert reply.json["status"] == "success", reply
+
+    def call(self, method, path="", *more):
+        reply = self.tokens.call(self.token, method, self.url + path, *more)
+        assert reply.status < 300, reply
+        return reply
+
+
+def large_session(tokens, token):
+    LargeSession(tokens, token, "fill('large', 1800)").call("DELETE")
+
+
+def large_file_deleted(tokens, token):
+    session = LargeSession(tokens, token, "fill('large', 1800)")
+    session.call("DELETE", "/files/large")
+    session.call("DELETE")
+
+
+def large_file_replaced(tokens, token):
+    session = LargeSession(tokens, token, "fill('large', 1800)")
+    session.call("PUT", "/files/large", b"x", {"Content-Type": "application/octet-stream"})
+    session.call("DELETE")
+
+
+def large_directory_deleted(tokens, token):
+    """More files than the helper's socket holds at a time, each large enough to be noticed."""
+    session = LargeSession(tokens, token, "os.mkdir('a')\nfor i in range(1500): fill(f'a/{i}', 1)\nfor i in range(1500): open(f'a/small{i}', 'wb').write(b'x' * 100000)")
+    session.call("DELETE", "/files/a?recursive=true")
+    session.call("DELETE")
+
+
+def large_file_read_to_the_end_of_its_session(tokens, token):
+    """A download holds the file system of a session that has ended."""
+    session = LargeSession(tokens, token, "fill('large', 1800)")
+    with tokens.server.open() as reader:
+        reader.sendall(f"GET {session.url}/files/large HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+        assert b" 200 " in reader.recv(1000)
+        session.call("DELETE")
+        time.sleep(0.5)
+    time.sleep(0.5)
+
+
+def large_checkpoint(tokens, token):
+    session = LargeSession(tokens, token, "x = bytearray(os.urandom(1 << 20)) * 700")
+    session.call("POST", "/checkpoint", {"name": "a"})
+    session.run("x = None")
+    session.call("POST", "/restore", {"name": "a"})
+    session.run("assert len(x) == 700 << 20")
+    session.call("DELETE")
+
+
+FREED = {
+    "a large workspace": large_workspace,
+    "a large session": large_session,
+    "a large file deleted": large_file_deleted,
+    "a large file replaced": large_file_replaced,
+    "a large directory deleted": large_directory_deleted,
+    "a large file read to the end of its session": large_file_read_to_the_end_of_its_session,
+    "a large checkpoint": large_checkpoint,
+}
+
 ATTACKS = {
+    **FREED,
     **{name: run_program(name) for name in PROGRAMS},
     **{f"text {i}": run_slow_text(text) for i, text in enumerate(SLOW_TEXTS)},
     **{f"value {i}": run_slow_text(text, "result = t * 4") for i, text in enumerate(SLOW_TEXTS)},
