@@ -75,6 +75,7 @@ struct masked_answer {
     const char *name; /* of a member that is still to be read, or NULL: */
     struct buf unread;
     enum run_masking masking;
+    struct masks *masks;
     struct task task;
     char *text; /* NULL: it could not be made */
 };
@@ -102,6 +103,7 @@ static void mask_answer(void *arg)
     if (run && read_member(answer) == 0 &&
         json_text_dump(answer->value, JSON_TEXT_COMPACT, &text, NULL) == 0) {
         run->masking = answer->masking;
+        run->masks = answer->masks;
         answer->text = mask_json(run, (struct span){buf_str(&text), text.len});
     }
     run_free(run);
@@ -166,6 +168,7 @@ void api_answer_masked_with(struct request *request, int status, json_t *value, 
                                      .value = value,
                                      .name = name,
                                      .masking = config_masking(api->config),
+                                     .masks = pool_masks(api->pool),
                                      .task.line = &request->caller->line};
     if (text) {
         answer->unread = *text;

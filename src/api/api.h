@@ -1,20 +1,21 @@
 /* The native API: what its handlers share. */
 #pragma once
 
-#include "base/config.h"
-#include "base/loop.h"
-#include "base/spool.h"
-#include "http/server.h"
+#include "admit/caller.h"
+#include "admit/profiles.h"
+#include "admit/request.h"
 #include "api/idempotency.h"
 #include "api/job.h"
 #include "api/metrics.h"
 #include "api/router.h"
-#include "admit/caller.h"
-#include "admit/profiles.h"
-#include "admit/request.h"
+#include "api/under_way.h"
+#include "base/config.h"
+#include "base/loop.h"
+#include "base/spool.h"
 #include "engine/pool.h"
-#include "engine/session.h"
 #include "engine/recorder.h"
+#include "engine/session.h"
+#include "http/server.h"
 #include "store/store.h"
 
 struct api {
@@ -32,10 +33,11 @@ struct api {
     struct recorder *witness;
     struct idempotency *once;
     struct mcp_http *mcp;
+    struct changes_jobs changes;
+    struct undo_jobs undos;
     struct openapi *openapi;
     struct store *kept; /* what outlives runs; NULL: there is no place for it */
 };
-
 
 extern const struct route api_approval_routes[];
 extern const struct route api_run_routes[];

@@ -10,6 +10,7 @@
 
 #include <jansson.h>
 
+#include "api/under_way.h"
 #include "base/loop.h"
 #include "base/run.h"
 #include "engine/session.h"
@@ -42,5 +43,5 @@ typedef void (*changes_fn)(void *user, json_t *answer, struct error *err);
 
 /* The same for a session, by a process of its own; `fn` is called once, from the loop. E_BUSY: it
  * is at it already, or a cell runs. E_INVALID: it has no such grants. */
-int changes_start(struct loop *loop, struct session *session, const struct changes_wish *wish,
-                  changes_fn fn, void *user, struct error *err);
+int changes_start(struct changes_jobs *jobs, struct loop *loop, struct session *session,
+                  const struct changes_wish *wish, changes_fn fn, void *user, struct error *err);

@@ -4,15 +4,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/json.h"
 #include "api/changes.h"
 #include "api/worker.h"
+#include "base/json.h"
 
 #define PATIENCE_MS 120000
 #define JOBS_MAX    8
 
-struct job {
-    struct job *next;
+struct changes_job {
+    struct changes_jobs *jobs;
+    struct changes_job *next;
     char session[32];
     struct sessions *sessions; /* where it is, if it is still there at the end */
     char *owner;
@@ -21,8 +22,6 @@ struct job {
     changes_fn fn;
     void *user;
 };
-
-static struct job *jobs; /* that are at it */
 
 /* --- in the worker --- */
 
@@ -63,9 +62,9 @@ static int work(const void *arg, json_t **ret_answer, struct error *err)
 
 /* --- in the server --- */
 
-static void job_free(struct job *job)
+static void job_free(struct changes_job *job)
 {
-    struct job **at = &jobs;
+    struct changes_job **at = &job->jobs->first;
 
     while (*at && *at != job)
         at = &(*at)->next;
@@ -93,7 +92,7 @@ static void take_bases(struct layers *layers, const json_t *bases)
 /* What was decided on: the version is a hash of everything in the list, contents included. The
  * record `apply` was there before anything was written; when this one cannot be, that one stands.
  */
-static void note_applied(const struct job *job, const json_t *answer)
+static void note_applied(const struct changes_job *job, const json_t *answer)
 {
     const char *version = json_string_value(json_object_get(answer, "version"));
     struct session *session;
@@ -113,7 +112,7 @@ static void note_applied(const struct job *job, const json_t *answer)
 
 static void on_done(void *arg, json_t *envelope, struct error *err)
 {
-    struct job *job = arg;
+    struct changes_job *job = arg;
     json_t *answer = json_object_get(envelope, "answer");
     const char *shown = json_string_value(json_object_get(envelope, "shown"));
     changes_fn fn = job->fn;
@@ -133,8 +132,9 @@ static void on_done(void *arg, json_t *envelope, struct error *err)
 
 /* --- beginning --- */
 
-static int check(struct session *session, const struct session_info *info,
-                 const struct changes_wish *wish, struct error *err)
+static int check(const struct changes_jobs *jobs, struct session *session,
+                 const struct session_info *info, const struct changes_wish *wish,
+                 struct error *err)
 {
     size_t count = 0;
 
@@ -150,7 +150,7 @@ static int check(struct session *session, const struct session_info *info,
         error_set(err, E_BUSY, "a cell is running");
         return error_hint(err, "wait for it, or interrupt it");
     }
-    for (const struct job *j = jobs; j; j = j->next, count++)
+    for (const struct changes_job *j = jobs->first; j; j = j->next, count++)
         if (strcmp(j->session, info->id) == 0 || count == JOBS_MAX - 1) {
             error_set(err, E_BUSY, "changes are being looked at already");
             return error_hint(err, "try again");
@@ -177,25 +177,27 @@ static int note(struct session *session, const struct changes_wish *wish, struct
     return session_note(session, wish->action == CHANGES_APPLY ? "apply" : "discard", detail, err);
 }
 
-static struct job *job_new(struct session *session, const struct session_info *info,
-                           enum changes_action action, changes_fn fn, void *user)
+static struct changes_job *job_new(struct changes_jobs *jobs, struct session *session,
+                                   const struct session_info *info, enum changes_action action,
+                                   changes_fn fn, void *user)
 {
-    struct job *job = calloc(1, sizeof(*job));
+    struct changes_job *job = calloc(1, sizeof(*job));
 
     if (!job)
         return NULL;
-    *job = (struct job){.fn = fn,
-                        .user = user,
-                        .layers = layers_ref(session_layers(session)),
-                        .sessions = session_table(session),
-                        .owner = info->owner ? strdup(info->owner) : NULL,
-                        .action = action};
+    *job = (struct changes_job){.jobs = jobs,
+                                .fn = fn,
+                                .user = user,
+                                .layers = layers_ref(session_layers(session)),
+                                .sessions = session_table(session),
+                                .owner = info->owner ? strdup(info->owner) : NULL,
+                                .action = action};
     (void)snprintf(job->session, sizeof(job->session), "%s", info->id);
     return job;
 }
 
-int changes_start(struct loop *loop, struct session *session, const struct changes_wish *wish,
-                  changes_fn fn, void *user, struct error *err)
+int changes_start(struct changes_jobs *jobs, struct loop *loop, struct session *session,
+                  const struct changes_wish *wish, changes_fn fn, void *user, struct error *err)
 {
     const struct there there = {session_layers(session), session_model(session), wish};
     struct worker_task task = {
@@ -208,19 +210,19 @@ int changes_start(struct loop *loop, struct session *session, const struct chang
         .late_hint = "each file is old or new: look at the changes again",
     };
     struct session_info info;
-    struct job *job;
+    struct changes_job *job;
 
     session_info(session, &info);
-    if (check(session, &info, wish, err) < 0 || note(session, wish, err) < 0)
+    if (check(jobs, session, &info, wish, err) < 0 || note(session, wish, err) < 0)
         return -1;
-    task.user = job = job_new(session, &info, wish->action, fn, user);
+    task.user = job = job_new(jobs, session, &info, wish->action, fn, user);
     if (!job)
         return error_memory(err);
     if (worker_start(loop, &task, err) < 0) {
         job_free(job);
         return -1;
     }
-    job->next = jobs;
-    jobs = job;
+    job->next = jobs->first;
+    jobs->first = job;
     return 0;
 }

@@ -1,11 +1,11 @@
 /* The answer of a run: its text, and who gets it, now or when it is there. */
 #include <stdlib.h>
 
-#include "base/error_json.h"
-#include "base/json.h"
 #include "api/job_internal.h"
 #include "api/result.h"
 #include "api/router.h"
+#include "base/error_json.h"
+#include "base/json.h"
 #include "calls/approval.h"
 
 /* --- the text --- */
@@ -157,7 +157,9 @@ void job_show(struct job *job, struct request *request)
     if (job->run) {
         running = json_pack("{s:s, s:s, s:s}", "id", job->id, "status", "running", "correlation_id",
                             job->correlation_id);
-        (void)json_object_set_new(running, "approvals", approval_list(NULL, job->id));
+        (void)json_object_set_new(
+            running, "approvals",
+            approval_list(pool_approvals(job->jobs->options.pool), NULL, job->id));
         request_answer_json(request, 200, running);
     } else {
         request_answer_shared(request, job->status, job->answer);

@@ -3,11 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admit/quota.h"
+#include "api/api.h"
 #include "base/cleanup.h"
 #include "base/fiber.h"
 #include "base/task.h"
-#include "api/api.h"
-#include "admit/quota.h"
 #include "engine/masking.h"
 
 struct masked_file {
@@ -90,6 +90,7 @@ void api_send_masked(struct request *request, struct span data)
     }
     memcpy(m->data, data.data, data.len);
     m->run->masking = config_masking(api->config);
+    m->run->masks = pool_masks(api->pool);
     m->task.line = &request->caller->line;
     request->user = m;
     request->on_gone = on_file_gone;

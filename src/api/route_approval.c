@@ -1,18 +1,22 @@
 /* Calls that wait for a yes of who sent the program (calls/approval.h). */
-#include "base/limits.h"
 #include "api/api.h"
+#include "base/limits.h"
 #include "calls/approval.h"
 
 static void list_approvals(struct request *request)
 {
+    const struct api *api = request->api;
+
     request_answer_json(request, 200,
-                        json_pack("{s:o}", "approvals", approval_list(request->owner, NULL)));
+                        json_pack("{s:o}", "approvals",
+                                  approval_list(pool_approvals(api->pool), request->owner, NULL)));
 }
 
 /* `id`: of a run or a session that is the client's. */
 static void answer(struct request *request, const char *id)
 {
     const json_t *approve = json_object_get(request->json, "approve");
+    const struct api *api = request->api;
     bool is_yes = json_is_true(approve);
     const struct approval_word word = {
         .approval_id = json_string_value(json_object_get(request->json, "approval_id")),
@@ -23,7 +27,7 @@ static void answer(struct request *request, const char *id)
     };
     struct error err = {0};
 
-    if (approval_answer(id, &word, &err) < 0)
+    if (approval_answer(pool_approvals(api->pool), id, &word, &err) < 0)
         request_answer_error(request, &err);
     else
         request_answer_json(request, 200, json_pack("{s:b}", "approved", (int)is_yes));

@@ -1,9 +1,9 @@
 /* Copy-on-write directories of a session: what has changed, and what becomes of it. */
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "api/api.h"
 #include "api/changes.h"
+#include "base/cleanup.h"
 
 static const struct schema_field show_fields[] = {
     {"path",           SCHEMA_STRING, .max_len = 4096, .help = "only changes at or below this path"},
@@ -52,7 +52,8 @@ static void begin(struct request *request, const struct changes_wish *wish)
     /* Of somebody whose token has lost the right since the session was opened. */
     if (w && !request->caller->rights.has_grants)
         error_set(&err, E_DENIED, "this token may not use directories of the host");
-    else if (w && changes_start(api->loop, w->session, wish, on_settled, w, &err) == 0)
+    else if (w &&
+             changes_start(&api->changes, api->loop, w->session, wish, on_settled, w, &err) == 0)
         return;
     api_wait_end(w);
     api_refuse(request, "changes", &err);

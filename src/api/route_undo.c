@@ -2,9 +2,9 @@
  * the undo itself. */
 #include <stdlib.h>
 
-#include "base/cleanup.h"
 #include "api/api.h"
 #include "api/undo.h"
+#include "base/cleanup.h"
 #include "undo/store.h"
 
 static const struct schema_field undo_fields[] = {
@@ -60,7 +60,7 @@ static void begin(struct request *request, bool is_dry)
         w->request = request;
         request->user = w;
         request->on_gone = on_gone;
-        if (undo_start(api->loop, &wish, on_undone, w, &err) == 0)
+        if (undo_start(&api->undos, api->loop, &wish, on_undone, w, &err) == 0)
             return;
         request->on_gone = NULL;
     }

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admit/grants.h"
+#include "admit/own_places.h"
+#include "api/worker.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/paths.h"
-#include "api/worker.h"
-#include "admit/grants.h"
-#include "admit/own_places.h"
 #include "undo/store.h"
 
 #define PATIENCE_MS 600000
@@ -96,8 +96,9 @@ int undo_do(const struct undo_wish *wish, json_t **ret_answer, struct error *err
 
 /* --- in a worker --- */
 
-struct job {
-    struct job *next;
+struct undo_job {
+    struct undo_jobs *jobs;
+    struct undo_job *next;
     struct undo_wish wish;
     char run[32];
     char *who;
@@ -105,11 +106,9 @@ struct job {
     void *user;
 };
 
-static struct job *jobs; /* that are under way */
-
-static void job_free(struct job *job)
+static void job_free(struct undo_job *job)
 {
-    struct job **at = &jobs;
+    struct undo_job **at = &job->jobs->first;
 
     while (*at && *at != job)
         at = &(*at)->next;
@@ -126,7 +125,7 @@ static int work_there(const void *arg, json_t **ret_answer, struct error *err)
 
 static void on_done(void *arg, json_t *answer, struct error *err)
 {
-    struct job *job = arg;
+    struct undo_job *job = arg;
     undo_fn fn = job->fn;
     void *user = job->user;
 
@@ -135,14 +134,18 @@ static void on_done(void *arg, json_t *answer, struct error *err)
     fn(user, answer, err);
 }
 
-static struct job *job_new(const struct undo_wish *wish, undo_fn fn, void *user)
+static struct undo_job *job_new(struct undo_jobs *jobs, const struct undo_wish *wish, undo_fn fn,
+                                void *user)
 {
-    struct job *job = calloc(1, sizeof(*job));
+    struct undo_job *job = calloc(1, sizeof(*job));
 
     if (!job)
         return NULL;
-    *job = (struct job){
-        .fn = fn, .user = user, .wish = *wish, .who = strdup(wish->who ? wish->who : "")};
+    *job = (struct undo_job){.jobs = jobs,
+                             .fn = fn,
+                             .user = user,
+                             .wish = *wish,
+                             .who = strdup(wish->who ? wish->who : "")};
     (void)snprintf(job->run, sizeof(job->run), "%s", wish->run);
     /* What the trail is told at the end; the rest is the worker's alone. */
     job->wish.run = job->run;
@@ -155,11 +158,11 @@ static struct job *job_new(const struct undo_wish *wish, undo_fn fn, void *user)
     return NULL;
 }
 
-static int check(const struct undo_wish *wish, struct error *err)
+static int check(const struct undo_jobs *jobs, const struct undo_wish *wish, struct error *err)
 {
     size_t count = 0;
 
-    for (const struct job *j = jobs; j; j = j->next, count++)
+    for (const struct undo_job *j = jobs->first; j; j = j->next, count++)
         if (strcmp(j->run, wish->run) == 0 || count == JOBS_MAX - 1) {
             error_set(err, E_BUSY, "another undo is going on");
             return error_hint(err, "try again");
@@ -169,7 +172,7 @@ static int check(const struct undo_wish *wish, struct error *err)
 
 /* An undo goes on when the server ends: what it has begun is better finished. It keeps no
  * descriptor: clients of the server, and locks of other runs, are not its to hold. */
-static int start_worker(struct loop *loop, const struct undo_wish *wish, struct job *job,
+static int start_worker(struct loop *loop, const struct undo_wish *wish, struct undo_job *job,
                         struct error *err)
 {
     const struct worker_task task = {
@@ -187,15 +190,15 @@ static int start_worker(struct loop *loop, const struct undo_wish *wish, struct 
     return worker_start(loop, &task, err);
 }
 
-int undo_start(struct loop *loop, const struct undo_wish *wish, undo_fn fn, void *user,
-               struct error *err)
+int undo_start(struct undo_jobs *jobs, struct loop *loop, const struct undo_wish *wish, undo_fn fn,
+               void *user, struct error *err)
 {
-    struct job *job;
+    struct undo_job *job;
     int r;
 
-    if (check(wish, err) < 0 || tell_begin(wish, err) < 0)
+    if (check(jobs, wish, err) < 0 || tell_begin(wish, err) < 0)
         return -1;
-    job = job_new(wish, fn, user);
+    job = job_new(jobs, wish, fn, user);
     r = job ? start_worker(loop, wish, job, err) : error_memory(err);
     if (r < 0) {
         /* Its beginning is in the trail, and so is that nothing came of it. */
@@ -204,7 +207,7 @@ int undo_start(struct loop *loop, const struct undo_wish *wish, undo_fn fn, void
             job_free(job);
         return -1;
     }
-    job->next = jobs;
-    jobs = job;
+    job->next = jobs->first;
+    jobs->first = job;
     return 0;
 }

@@ -6,6 +6,7 @@
 
 #include <jansson.h>
 
+#include "api/under_way.h"
 #include "base/config.h"
 #include "base/loop.h"
 #include "base/run.h"
@@ -30,5 +31,5 @@ typedef void (*undo_fn)(void *user, json_t *answer, struct error *err);
 
 /* The same by a process of its own; `fn` is called once, from the loop. E_BUSY: too many at once.
  */
-int undo_start(struct loop *loop, const struct undo_wish *wish, undo_fn fn, void *user,
-               struct error *err);
+int undo_start(struct undo_jobs *jobs, struct loop *loop, const struct undo_wish *wish, undo_fn fn,
+               void *user, struct error *err);

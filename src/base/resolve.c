@@ -25,7 +25,7 @@ struct line {
 struct lookup {
     struct lookup *next; /* in the list of all, in order */
     struct line *line;
-    struct loop *loop;
+    struct resolver *resolver;
     char *name;
     resolve_fn fn; /* NULL: nobody waits */
     void *user;
@@ -37,20 +37,29 @@ struct lookup {
     bool is_late;
 };
 
-static const char *the_program = "";
-static struct lookup *all;
-static struct line *lines;
-static size_t n_running;
-static uint64_t turns;
+struct resolver {
+    struct loop *loop;
+    const char *program;
+    struct lookup *all;
+    struct line *lines;
+    size_t n_running;
+    uint64_t turns;
+};
 
-void resolve_configure(const char *program)
+struct resolver *resolver_new(struct loop *loop, const char *program, struct error *err)
 {
-    the_program = program;
+    struct resolver *resolver = calloc(1, sizeof(*resolver));
+
+    if (resolver)
+        *resolver = (struct resolver){.loop = loop, .program = program};
+    else
+        error_memory(err);
+    return resolver;
 }
 
 static void unlink_lookup(struct lookup *l)
 {
-    for (struct lookup **at = &all; *at; at = &(*at)->next)
+    for (struct lookup **at = &l->resolver->all; *at; at = &(*at)->next)
         if (*at == l) {
             *at = l->next;
             return;
@@ -59,9 +68,9 @@ static void unlink_lookup(struct lookup *l)
 
 /* --- whose turn it is --- */
 
-static struct line *join_line(const void *owner)
+static struct line *join_line(struct resolver *resolver, const void *owner)
 {
-    struct line *line = lines;
+    struct line *line = resolver->lines;
 
     while (line && line->owner != owner)
         line = line->next;
@@ -69,18 +78,18 @@ static struct line *join_line(const void *owner)
         line = calloc(1, sizeof(*line));
         if (!line)
             return NULL;
-        *line = (struct line){.next = lines, .owner = owner};
-        lines = line;
+        *line = (struct line){.next = resolver->lines, .owner = owner};
+        resolver->lines = line;
     }
     line->count++;
     return line;
 }
 
-static void leave_line(struct line *line)
+static void leave_line(struct resolver *resolver, struct line *line)
 {
     if (!line || --line->count > 0)
         return;
-    for (struct line **at = &lines; *at; at = &(*at)->next)
+    for (struct line **at = &resolver->lines; *at; at = &(*at)->next)
         if (*at == line) {
             *at = line->next;
             break;
@@ -90,11 +99,12 @@ static void leave_line(struct line *line)
 
 /* Of each line the oldest, and of all lines the one that was served longest ago: whoever asks a
  * thousand times waits for himself. */
-static struct lookup *find_next(void)
+static struct lookup *find_next(const struct resolver *resolver)
 {
     struct lookup *next = NULL;
 
-    for (struct lookup *l = all; l && n_running < LIMIT_NET_LOOKUPS; l = l->next)
+    for (struct lookup *l = resolver->all; l && resolver->n_running < LIMIT_NET_LOOKUPS;
+         l = l->next)
         if (!l->pid && l->line->n_running < LIMIT_NET_LOOKUPS_EACH &&
             (!next || l->line->served < next->line->served))
             next = l;
@@ -110,12 +120,12 @@ static void free_lookup(struct lookup *l)
     close_fd(&l->pidfd);
     close_fd(&l->answer);
     if (l->pid > 0) {
-        n_running--;
+        l->resolver->n_running--;
         l->line->n_running--;
         (void)kill(-l->pid, SIGKILL);
         (void)waitpid(l->pid, NULL, 0); /* dead already, but for the end of the whole program */
     }
-    leave_line(l->line);
+    leave_line(l->resolver, l->line);
     free(l->name);
     free(l);
 }
@@ -141,19 +151,20 @@ static size_t read_addresses(struct lookup *l, struct address *addresses)
     return count;
 }
 
-static void start_waiting(void);
+static void start_waiting(const struct resolver *resolver);
 
 static void answer(struct lookup *l, const char *why)
 {
     struct address addresses[RESOLVE_MAX];
     size_t count = why ? 0 : read_addresses(l, addresses);
+    struct resolver *resolver = l->resolver;
     resolve_fn fn = l->fn;
     void *user = l->user;
 
     free_lookup(l);
     if (fn)
         fn(user, addresses, count, count ? NULL : why ? why : "no address is known for the name");
-    start_waiting();
+    start_waiting(resolver);
 }
 
 /* False: nothing more is there now. */
@@ -199,9 +210,10 @@ static void on_late(void *arg)
 
 static int spawn(struct lookup *l, int theirs)
 {
-    bool is_ours = !*the_program;
+    const char *program = l->resolver->program;
+    bool is_ours = !*program;
     char *const ours_argv[] = {(char *)"belljar", (char *)"--resolve", l->name, NULL};
-    char *const argv[] = {(char *)the_program, l->name, NULL};
+    char *const argv[] = {(char *)program, l->name, NULL};
     posix_spawn_file_actions_t files;
     posix_spawnattr_t attributes;
     sigset_t none, all_signals;
@@ -224,7 +236,7 @@ static int spawn(struct lookup *l, int theirs)
     r = r ? r : posix_spawn_file_actions_adddup2(&files, theirs, 1);
     r = r ? r : posix_spawn_file_actions_addopen(&files, 2, "/dev/null", O_WRONLY, 0);
     r = r ? r
-          : posix_spawn(&l->pid, is_ours ? "/proc/self/exe" : the_program, &files, &attributes,
+          : posix_spawn(&l->pid, is_ours ? "/proc/self/exe" : program, &files, &attributes,
                         is_ours ? ours_argv : argv, environ);
     (void)posix_spawn_file_actions_destroy(&files);
     (void)posix_spawnattr_destroy(&attributes);
@@ -244,13 +256,13 @@ static int begin(struct lookup *l)
     theirs = pair[1];
     if (fcntl(pair[0], F_SETFL, O_NONBLOCK) < 0 || spawn(l, theirs) < 0)
         return -1;
-    n_running++;
+    l->resolver->n_running++;
     l->line->n_running++;
     l->pidfd = (int)syscall(SYS_pidfd_open, l->pid, 0); /* Linux 5.3 */
     if (l->pidfd < 0)
         return -1;
-    l->end = loop_watch_fd(l->loop, l->pidfd, LOOP_READ, on_end, l);
-    l->reader = loop_watch_fd(l->loop, l->answer, LOOP_READ, on_answer, l);
+    l->end = loop_watch_fd(l->resolver->loop, l->pidfd, LOOP_READ, on_end, l);
+    l->reader = loop_watch_fd(l->resolver->loop, l->answer, LOOP_READ, on_answer, l);
     if (!l->end || !l->reader)
         return -1;
     loop_timer_start(l->timer, LIMIT_NET_LOOKUP_S * UINT64_C(1000));
@@ -262,38 +274,39 @@ static int begin(struct lookup *l)
 static void on_timer(void *arg)
 {
     struct lookup *l = arg;
+    struct resolver *resolver = l->resolver;
 
     if (l->pid) {
         on_late(l);
         return;
     }
-    while ((l = find_next())) {
-        l->line->served = ++turns;
+    while ((l = find_next(resolver))) {
+        l->line->served = ++resolver->turns;
         if (begin(l) < 0)
             answer(l, "the resolver could not be started");
     }
 }
 
 /* From the loop: an answer never comes from within the call that asked. */
-static void start_waiting(void)
+static void start_waiting(const struct resolver *resolver)
 {
-    struct lookup *next = find_next();
+    struct lookup *next = find_next(resolver);
 
     if (next)
         loop_timer_start(next->timer, 0);
 }
 
-struct lookup *resolve_start(struct loop *loop, const void *owner, const char *name, resolve_fn fn,
-                             void *user)
+struct lookup *resolve_start(struct resolver *resolver, const void *owner, const char *name,
+                             resolve_fn fn, void *user)
 {
-    struct lookup *l = calloc(1, sizeof(*l)), **at = &all;
+    struct lookup *l = calloc(1, sizeof(*l)), **at = &resolver->all;
 
     if (!l)
         return NULL;
-    *l = (struct lookup){.loop = loop, .fn = fn, .user = user, .pidfd = -1, .answer = -1};
+    *l = (struct lookup){.resolver = resolver, .fn = fn, .user = user, .pidfd = -1, .answer = -1};
     l->name = strdup(name);
-    l->timer = loop_timer(loop, on_timer, l);
-    l->line = join_line(owner);
+    l->timer = loop_timer(resolver->loop, on_timer, l);
+    l->line = join_line(resolver, owner);
     if (!l->name || !l->timer || !l->line) {
         free_lookup(l);
         return NULL;
@@ -301,28 +314,28 @@ struct lookup *resolve_start(struct loop *loop, const void *owner, const char *n
     while (*at)
         at = &(*at)->next;
     *at = l;
-    start_waiting();
+    start_waiting(resolver);
     return l;
 }
 
 void resolve_cancel(struct lookup *l)
 {
+    struct resolver *resolver = l->resolver;
+
     l->fn = NULL;
     if (l->pid) {
         (void)kill(-l->pid, SIGKILL); /* on_end() follows */
         return;
     }
     free_lookup(l);
-    start_waiting(); /* the timer was perhaps the one for all */
+    start_waiting(resolver); /* the timer was perhaps the one for all */
 }
 
-void resolve_end(struct loop *loop)
+void resolver_free(struct resolver *resolver)
 {
-    for (struct lookup *l = all, *next; l; l = next) {
-        next = l->next;
-        if (l->loop == loop)
-            free_lookup(l);
-    }
+    while (resolver && resolver->all)
+        free_lookup(resolver->all);
+    free(resolver);
 }
 
 /* --- a lookup that is waited for --- */
@@ -345,24 +358,26 @@ static void on_waited(void *user, const struct address *addresses, size_t count,
     loop_stop(w->loop);
 }
 
-static int look_up(const char *name, struct waiting *w, struct error *err)
+static int look_up(const char *program, const char *name, struct waiting *w, struct error *err)
 {
+    struct resolver *resolver;
     int r = -1;
 
     w->loop = loop_new(err);
     if (!w->loop)
         return -1;
-    if (!resolve_start(w->loop, w, name, on_waited, w))
+    resolver = resolver_new(w->loop, program, err);
+    if (!resolver || !resolve_start(resolver, w, name, on_waited, w))
         error_memory(err);
     else
         r = loop_run(w->loop, err);
-    resolve_end(w->loop);
+    resolver_free(resolver);
     loop_free(w->loop);
     return r;
 }
 
-int resolve_wait(const struct host *host, struct address addresses[static RESOLVE_MAX],
-                 size_t *ret_count, struct error *err)
+int resolve_wait(const char *program, const struct host *host,
+                 struct address addresses[static RESOLVE_MAX], size_t *ret_count, struct error *err)
 {
     struct waiting w = {.addresses = addresses};
 
@@ -372,7 +387,7 @@ int resolve_wait(const struct host *host, struct address addresses[static RESOLV
                *ret_count * sizeof(*addresses));
         return 0;
     }
-    if (look_up(host->name, &w, err) < 0)
+    if (look_up(program, host->name, &w, err) < 0)
         return -1;
     if (!w.count) {
         error_set(err, E_NOT_FOUND, "there is no host `%s`: %s", host->name, w.why);

@@ -19,21 +19,26 @@ struct lookup;
 typedef void (*resolve_fn)(void *user, const struct address *addresses, size_t count,
                            const char *why);
 
-/* The operator's program, or "" for our own. The text is only lent. */
-void resolve_configure(const char *program);
+/* The lookups of one engine. */
+struct resolver;
+
+/* `program`: the operator's, or "" for our own. The text is only lent. NULL: out of memory. */
+struct resolver *resolver_new(struct loop *loop, const char *program, struct error *err);
+
+/* Ends the lookups that nobody waits for. Before its loop goes. Accepts NULL. */
+void resolver_free(struct resolver *resolver);
 
 /* Lookups of one owner (a sandbox) take turns with those of others, and a few run at once, however
  * many it asks for (LIMIT_NET_LOOKUPS). NULL: out of memory. */
-struct lookup *resolve_start(struct loop *loop, const void *owner, const char *name, resolve_fn fn,
-                             void *user);
+struct lookup *resolve_start(struct resolver *resolver, const void *owner, const char *name,
+                             resolve_fn fn, void *user);
 
 /* Nobody waits for it any more. */
 void resolve_cancel(struct lookup *lookup);
 
-/* Ends those that nobody waits for, when their loop goes. */
-void resolve_end(struct loop *loop);
-
 /* For commands, which have nothing else to do: the addresses of a host, after a wait that is as
- * bounded as above. An address and `localhost` are not looked up. E_NOT_FOUND: there are none. */
-int resolve_wait(const struct host *host, struct address addresses[static RESOLVE_MAX],
-                 size_t *ret_count, struct error *err);
+ * bounded as above. `program`: as of resolver_new(). An address and `localhost` are not looked up.
+ * E_NOT_FOUND: there are none. */
+int resolve_wait(const char *program, const struct host *host,
+                 struct address addresses[static RESOLVE_MAX], size_t *ret_count,
+                 struct error *err);

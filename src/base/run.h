@@ -1,8 +1,8 @@
 /* struct run: the thing that travels. Read this file first.
  *
- * A door (src/cli, src/api, src/mcp, src/compat) fills the request part and calls pool_submit(). The pool finds
- * a sandbox, the sandbox runs the code, and `on_done` is called exactly once with the result part
- * filled. Everything a run owns dies in run_free().
+ * A door (src/cli, src/api, src/mcp, src/compat) fills the request part and calls pool_submit().
+ * The pool finds a sandbox, the sandbox runs the code, and `on_done` is called exactly once with
+ * the result part filled. Everything a run owns dies in run_free().
  */
 #pragma once
 
@@ -22,7 +22,8 @@ struct box;           /* engine/box.h */
 struct layers;        /* sandbox/layer.h */
 struct net;           /* base/net.h */
 struct zygote_client; /* engine/zygote_client.h */
-struct pseudonyms;   /* mask/pseudonyms.h */
+struct pseudonyms;    /* mask/pseudonyms.h */
+struct masks;         /* engine/masking.h */
 struct store;         /* store/store.h */
 struct spool;         /* base/spool.h */
 struct spool_store;   /* base/spool.h */
@@ -258,11 +259,12 @@ struct run {
     struct net *net;   /* hosts it may reach (base/net.h), or NULL */
     struct run_given *given;
     size_t n_given;
-    char **collect;            /* patterns of files to bring back, NULL at the end, or NULL */
-    bool only_checks;          /* `code` is files (wire/message.h): whether all of them might run */
-    bool auto_print;           /* echo the last expression, as a REPL does */
-    bool auto_print_str;       /* then as print() shows it: the text of a string, not its quotes */
-    enum run_masking masking;  /* secrets, unless the operator says otherwise */
+    char **collect;           /* patterns of files to bring back, NULL at the end, or NULL */
+    bool only_checks;         /* `code` is files (wire/message.h): whether all of them might run */
+    bool auto_print;          /* echo the last expression, as a REPL does */
+    bool auto_print_str;      /* then as print() shows it: the text of a string, not its quotes */
+    enum run_masking masking; /* secrets, unless the operator says otherwise */
+    struct masks *masks;      /* of its engine: the pool fills it in */
     struct pseudonyms *names; /* of its session, or NULL: personal data has no names */
 
     bool has_seed; /* the same program and input give the same output */

@@ -11,8 +11,6 @@
 #include "base/utf8.h"
 
 /* Of all runs of this process, the oldest first. */
-static struct approval *waiting;
-
 static void decide(struct approval *approval, enum approval_answer answer)
 {
     void (*on_answer)(void *user, enum approval_answer answer) = approval->on_answer;
@@ -25,20 +23,21 @@ static void on_late(void *arg)
     decide(arg, APPROVAL_LATE);
 }
 
-struct approval *approval_new(struct loop *loop, const struct run *run, const char *name,
-                              json_t *arguments, const uint8_t digest[SHA256_BYTES], double seconds,
+struct approval *approval_new(struct approvals *all, struct loop *loop, const struct run *run,
+                              const char *name, json_t *arguments,
+                              const uint8_t digest[SHA256_BYTES], double seconds,
                               void (*on_answer)(void *user, enum approval_answer answer),
                               void *user, struct error *err)
 {
     struct approval *approval = calloc(1, sizeof(*approval));
-    struct approval **last = &waiting;
+    struct approval **last = &all->first;
 
     if (!approval) {
         error_memory(err);
         return NULL;
     }
-    *approval =
-        (struct approval){.run = run, .seconds = seconds, .on_answer = on_answer, .user = user};
+    *approval = (struct approval){
+        .all = all, .run = run, .seconds = seconds, .on_answer = on_answer, .user = user};
     while (*last)
         last = &(*last)->next;
     *last = approval;
@@ -58,10 +57,11 @@ struct approval *approval_new(struct loop *loop, const struct run *run, const ch
 
 void approval_free(struct approval *approval)
 {
-    struct approval **at = &waiting;
+    struct approval **at;
 
     if (!approval)
         return;
+    at = &approval->all->first;
     while (*at && *at != approval)
         at = &(*at)->next;
     if (*at)
@@ -101,11 +101,11 @@ json_t *approval_json(const struct approval *approval)
     return json;
 }
 
-json_t *approval_list(const char *owner, const char *id)
+json_t *approval_list(const struct approvals *all, const char *owner, const char *id)
 {
     json_t *list = json_array();
 
-    for (const struct approval *a = waiting; a; a = a->next) {
+    for (const struct approval *a = all->first; a; a = a->next) {
         bool is_owners = owner && a->run->owner && strcmp(a->run->owner, owner) == 0;
 
         if (id ? is_of(a, id) : is_owners)
@@ -114,9 +114,9 @@ json_t *approval_list(const char *owner, const char *id)
     return list;
 }
 
-const struct approval *approval_first(const char *run_id)
+const struct approval *approval_first(const struct approvals *all, const char *run_id)
 {
-    const struct approval *a = waiting;
+    const struct approval *a = all->first;
 
     while (a && strcmp(a->run->id, run_id) != 0)
         a = a->next;
@@ -147,9 +147,10 @@ static int check_yes(const struct approval *approval, const struct approval_word
                       approval->hidden);
 }
 
-int approval_answer(const char *id, const struct approval_word *word, struct error *err)
+int approval_answer(const struct approvals *all, const char *id, const struct approval_word *word,
+                    struct error *err)
 {
-    struct approval *found = waiting;
+    struct approval *found = all->first;
 
     while (found &&
            !(is_of(found, id) && (!word->approval_id || strcmp(found->id, word->approval_id) == 0)))

@@ -17,7 +17,13 @@
 
 enum approval_answer { APPROVAL_YES, APPROVAL_NO, APPROVAL_LATE };
 
+/* Those of one engine that wait. */
+struct approvals {
+    struct approval *first;
+};
+
 struct approval {
+    struct approvals *all;
     char id[32]; /* "apr_" + 26 characters */
     const struct run *run;
     char *name;                   /* of the call, "servers.notes.write" */
@@ -38,8 +44,9 @@ struct approval {
 /* One more is waiting; `name` is copied. `digest`: of the bytes that the program sent. on_answer is
  * called once, from the loop, unless the approval is freed first; it frees the approval. NULL with
  * `err`: out of memory. */
-struct approval *approval_new(struct loop *loop, const struct run *run, const char *name,
-                              json_t *arguments, const uint8_t digest[SHA256_BYTES], double seconds,
+struct approval *approval_new(struct approvals *all, struct loop *loop, const struct run *run,
+                              const char *name, json_t *arguments,
+                              const uint8_t digest[SHA256_BYTES], double seconds,
                               void (*on_answer)(void *user, enum approval_answer answer),
                               void *user, struct error *err);
 void approval_free(struct approval *approval);
@@ -50,10 +57,10 @@ json_t *approval_json(const struct approval *approval);
 
 /* What waits: of that run, or of that session, or, with NULL, all of the owner's;
  * an array. */
-json_t *approval_list(const char *owner, const char *id);
+json_t *approval_list(const struct approvals *all, const char *owner, const char *id);
 
 /* The first of that run; NULL: none waits. */
-const struct approval *approval_first(const char *run_id);
+const struct approval *approval_first(const struct approvals *all, const char *run_id);
 
 struct approval_word {
     const char *approval_id; /* which one, or NULL: the first */
@@ -65,4 +72,5 @@ struct approval_word {
 /* The first that waits of that run or session, or the one that is named, is answered. E_NOT_FOUND:
  * there is none. E_DENIED: something of it was not shown, and the answer does not say so; it goes
  * on waiting. */
-int approval_answer(const char *id, const struct approval_word *word, struct error *err);
+int approval_answer(const struct approvals *all, const char *id, const struct approval_word *word,
+                    struct error *err);

@@ -249,6 +249,11 @@ struct loop *call_loop(const struct call *call)
     return call->desk->options.loop;
 }
 
+struct outside *call_outside(const struct call *call)
+{
+    return call->desk->options.outside;
+}
+
 void call_set_unheard(struct call *call)
 {
     call->desk->is_unheard = true;

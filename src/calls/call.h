@@ -35,6 +35,7 @@ struct call_field {
 };
 
 struct call;
+struct outside; /* calls/outside.h */
 
 struct call_row {
     const char *name; /* "state.save"; "servers." stands for all that begin so */
@@ -92,6 +93,7 @@ bool call_cannot_ask(const struct call *call, const char *what, const char *hint
                      struct error *err);
 
 struct loop *call_loop(const struct call *call);
+struct outside *call_outside(const struct call *call); /* of the engine */
 
 /* Nobody answered in time. For the rest of the run nobody is asked again. */
 void call_set_unheard(struct call *call);
@@ -112,6 +114,7 @@ struct call_record {
 
 struct call_desk_options {
     struct loop *loop;
+    struct outside *outside;
     int fd; /* replies go here; never blocks; the desk's from here on */
     /* Writes it down. A failure is the program's answer: nothing happens unrecorded. */
     int (*record)(void *user, const struct call_record *record, struct error *err);

@@ -4,21 +4,14 @@
 
 #include "base/cleanup.h"
 #include "calls/call.h"
+#include "calls/outside.h"
 
 #define INSTALL "packages.install."
-
-static struct {
-    const struct config_list *listed;
-    struct host host;
-    uint16_t port;
-    bool is_tls;
-    const char *path; /* within the settings */
-} the_index;
 
 /* --- the settings --- */
 
 /* https://HOST[:PORT][/PATH] */
-static int read_index(const char *url, struct error *err)
+static int read_index(struct packages *packages, const char *url, struct error *err)
 {
     struct url parts;
     const char *wrong = url_parse(url, strlen(url), &parts);
@@ -26,10 +19,10 @@ static int read_index(const char *url, struct error *err)
     if (!wrong && parts.target.len && *parts.target.data == '?')
         wrong = "a query without a path";
     if (!wrong) {
-        the_index.is_tls = parts.is_tls;
-        the_index.host = parts.host;
-        the_index.port = url_port(&parts);
-        the_index.path = parts.target.data;
+        packages->is_tls = parts.is_tls;
+        packages->host = parts.host;
+        packages->port = url_port(&parts);
+        packages->path = parts.target.data;
         return 0;
     }
     error_set(err, E_INVALID, "`package_index`: `%.200s`: %s", url, wrong);
@@ -70,10 +63,10 @@ static int check_entry(const char *entry, struct error *err)
                            "name than the module");
 }
 
-int call_packages_configure(const struct config *config, struct error *err)
+int packages_read(struct packages *packages, const struct config *config, struct error *err)
 {
-    the_index.listed = &config->auto_install;
-    if (*config->package_index && read_index(config->package_index, err) < 0)
+    packages->listed = &config->auto_install;
+    if (*config->package_index && read_index(packages, config->package_index, err) < 0)
         return -1;
     for (size_t i = 0; i < config->auto_install.count; i++)
         if (check_entry(config->auto_install.items[i], err) < 0)
@@ -84,20 +77,20 @@ int call_packages_configure(const struct config *config, struct error *err)
     return error_hint(err, "the URL of the index that pip is to ask");
 }
 
-bool call_packages_are_open(const struct net *net)
+bool packages_are_open(const struct packages *packages, const struct net *net)
 {
     const struct net_ask ask = {
-        .host = &the_index.host,
-        .port = the_index.port,
-        .is_tunnel = the_index.is_tls,
+        .host = &packages->host,
+        .port = packages->port,
+        .is_tunnel = packages->is_tls,
         .method = "GET",
-        .path = the_index.path && *the_index.path ? the_index.path : "/",
+        .path = packages->path && *packages->path ? packages->path : "/",
     };
     const char *why;
     uint16_t port;
     bool is_tls;
 
-    return net && the_index.listed && the_index.listed->count &&
+    return net && packages->listed && packages->listed->count &&
            net_match(net, &ask, &port, &is_tls, &why);
 }
 
@@ -105,10 +98,11 @@ bool call_packages_are_open(const struct net *net)
 
 static void list(struct call *call)
 {
+    const struct packages *packages = &call_outside(call)->packages;
     json_t *modules = json_object();
 
-    for (size_t i = 0; the_index.listed && i < the_index.listed->count; i++) {
-        const char *package, *entry = the_index.listed->items[i];
+    for (size_t i = 0; packages->listed && i < packages->listed->count; i++) {
+        const char *package, *entry = packages->listed->items[i];
         size_t len = module_length(entry, &package);
 
         (void)json_object_setn_new(modules, entry, len, json_string(package));
@@ -119,13 +113,14 @@ static void list(struct call *call)
 /* It is written down under the module's name; the bytes are the gate's to write down. */
 static void install(struct call *call)
 {
+    const struct packages *packages = &call_outside(call)->packages;
     const char *name = call->name + strlen(INSTALL), *package;
     struct error err = {0};
 
-    for (size_t i = 0; the_index.listed && i < the_index.listed->count; i++) {
-        size_t len = module_length(the_index.listed->items[i], &package);
+    for (size_t i = 0; packages->listed && i < packages->listed->count; i++) {
+        size_t len = module_length(packages->listed->items[i], &package);
 
-        if (strlen(name) == len && memcmp(the_index.listed->items[i], name, len) == 0) {
+        if (strlen(name) == len && memcmp(packages->listed->items[i], name, len) == 0) {
             call_answer(call, json_pack("{s:s}", "package", package));
             return;
         }

@@ -5,13 +5,21 @@
 
 #include <stdbool.h>
 
+#include "base/address.h"
 #include "base/config.h"
 #include "base/net.h"
 
-/* For every run from here on; the settings have to outlive them. Like those of the gate it is one
- * for the whole process. */
-int call_packages_configure(const struct config *config, struct error *err);
+/* Of one engine. The texts are those of its settings, which outlive it. */
+struct packages {
+    const struct config_list *listed;
+    struct host host; /* of the index */
+    uint16_t port;
+    bool is_tls;
+    const char *path;
+};
+
+int packages_read(struct packages *packages, const struct config *config, struct error *err);
 
 /* Whether programs that reach these hosts (NULL: none) reach the index, and there is something
  * that they may get from it. */
-bool call_packages_are_open(const struct net *net);
+bool packages_are_open(const struct packages *packages, const struct net *net);

@@ -1,5 +1,3 @@
-#include "calls/call_server.h"
-
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,17 +7,14 @@
 #include "base/limits.h"
 #include "calls/approval.h"
 #include "calls/call.h"
+#include "calls/outside.h"
 #include "mask/pseudonyms.h"
 
 #define PREFIX "servers."
 
-static struct loop *the_loop;
-static struct upstreams *the_servers;
-
-void call_server_configure(struct loop *loop, struct upstreams *upstreams)
+static struct upstreams *servers_of(const struct call *call)
 {
-    the_loop = loop;
-    the_servers = upstreams;
+    return call_outside(call)->upstreams;
 }
 
 /* A call on its way: list, then maybe a question, then the tool. One of the two is not NULL. */
@@ -127,7 +122,7 @@ static json_t *turn_back(const struct pseudonyms *names, json_t *value)
 /* The operator's own, or NULL: it is a tool of another program. */
 static const struct config_function *function_of(const struct way *way)
 {
-    const struct config_server *server = upstreams_at(the_servers, way->server);
+    const struct config_server *server = upstreams_at(servers_of(way->call), way->server);
 
     for (size_t i = 0; i < server->n_functions; i++)
         if (strcmp(server->functions[i].name, way->tool) == 0)
@@ -147,8 +142,8 @@ static void call_tool(struct way *way)
         (void)json_object_set_new(arguments, function->session,
                                   json_string(run->session_name ? run->session_name : run->id));
     if (arguments)
-        way->under_way =
-            upstreams_call(the_servers, way->server, way->tool, arguments, on_result, way, &err);
+        way->under_way = upstreams_call(servers_of(way->call), way->server, way->tool, arguments,
+                                        on_result, way, &err);
     else
         error_memory(&err);
     json_decref(arguments);
@@ -214,7 +209,8 @@ static void ask(struct way *way, const struct config_server *server)
         fail(way, &err);
         return;
     }
-    way->approval = approval_new(the_loop, way->call->run, way->call->name, way->call->arguments,
+    way->approval = approval_new(&call_outside(way->call)->approvals, call_loop(way->call),
+                                 way->call->run, way->call->name, way->call->arguments,
                                  way->call->digest, server->approval_s, on_decided, way, &err);
     if (way->approval)
         call_ask(way->call, way->approval);
@@ -257,7 +253,7 @@ static void refuse_caller(struct way *way)
 static void on_known(void *user, const json_t *value, const struct error *err)
 {
     struct way *way = user;
-    const struct config_server *server = upstreams_at(the_servers, way->server);
+    const struct config_server *server = upstreams_at(servers_of(way->call), way->server);
     const json_t *tool;
 
     way->under_way = NULL;
@@ -266,7 +262,7 @@ static void on_known(void *user, const json_t *value, const struct error *err)
         return;
     }
     (void)value;
-    tool = upstreams_tool(the_servers, way->server, way->tool);
+    tool = upstreams_tool(servers_of(way->call), way->server, way->tool);
     if (!tool) {
         struct error missing = {0};
 
@@ -317,7 +313,7 @@ static void set_out(struct call *call, int server, const char *tool, upstream_do
     *way = (struct way){.call = call, .server = (size_t)server, .tool = tool};
     call->user = way;
     call->on_cancel = on_cancel;
-    way->under_way = upstreams_list(the_servers, (size_t)server, then, way, &err);
+    way->under_way = upstreams_list(servers_of(call), (size_t)server, then, way, &err);
     if (!way->under_way)
         fail(way, &err);
 }
@@ -335,21 +331,21 @@ static void handle_tool(struct call *call)
         return;
     }
     (void)snprintf(server, sizeof(server), "%.*s", (int)(tool - name), name);
-    if (upstreams_find(the_servers, server) < 0) {
+    if (upstreams_find(servers_of(call), server) < 0) {
         (void)no_server(server, &err);
         call_fail(call, &err);
         return;
     }
-    set_out(call, upstreams_find(the_servers, server), tool + 1, on_known);
+    set_out(call, upstreams_find(servers_of(call), server), tool + 1, on_known);
 }
 
 static void handle_list(struct call *call)
 {
     json_t *list = json_array();
 
-    for (size_t i = 0; i < upstreams_count(the_servers); i++)
-        (void)json_array_append_new(list,
-                                    json_pack("{s:s}", "name", upstreams_at(the_servers, i)->name));
+    for (size_t i = 0; i < upstreams_count(servers_of(call)); i++)
+        (void)json_array_append_new(
+            list, json_pack("{s:s}", "name", upstreams_at(servers_of(call), i)->name));
     call_answer(call, json_pack("{s:o}", "servers", list));
 }
 
@@ -376,14 +372,14 @@ static void on_listed(void *user, const json_t *value, const struct error *err)
     if (err)
         fail_with(way, err);
     else
-        succeed(way, add_consent(upstreams_at(the_servers, way->server), value));
+        succeed(way, add_consent(upstreams_at(servers_of(way->call), way->server), value));
 }
 
 static void handle_tools(struct call *call)
 {
     const char *name = json_string_value(json_object_get(call->arguments, "server"));
 
-    set_out(call, upstreams_find(the_servers, name), name, on_listed);
+    set_out(call, upstreams_find(servers_of(call), name), name, on_listed);
 }
 
 /* clang-format off */

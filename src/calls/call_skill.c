@@ -11,6 +11,7 @@
 #include "base/limits.h"
 #include "calls/approval.h"
 #include "calls/call_stored.h"
+#include "calls/outside.h"
 #include "store/skill.h"
 
 /* How long somebody has to answer. */
@@ -155,8 +156,9 @@ static void ask(struct call *call, json_t *old, stored_fn then)
         *asking = (struct asking){.call = call, .old = json_incref(old), .then = then};
         call->user = asking;
         call->on_cancel = on_cancel;
-        asking->approval = approval_new(call_loop(call), call->run, call->name, question,
-                                        call->digest, APPROVAL_S, on_decided, asking, &err);
+        asking->approval =
+            approval_new(&call_outside(call)->approvals, call_loop(call), call->run, call->name,
+                         question, call->digest, APPROVAL_S, on_decided, asking, &err);
     }
     json_decref(question);
     json_decref(old);

@@ -127,6 +127,7 @@ static void show_again(struct consent *consent, bool is_whole)
 static void put(struct consent *consent, struct loop *loop, const struct approval *approval)
 {
     memcpy(consent->approval_id, approval->id, sizeof(consent->approval_id));
+    consent->approvals = approval->all;
     memcpy(consent->run_id, approval->run->id, sizeof(consent->run_id));
     consent->len = 0;
     free(consent->name);
@@ -155,11 +156,11 @@ static void decide(struct consent *consent)
     /* Nobody waits for the answer where its time is over. */
     word.is_yes = consent->is_shown && is_yes(consent, consent->line, consent->len);
     word.accept_hidden = consent->hidden;
-    if (approval_answer(consent->run_id, &word, NULL) < 0 && word.is_yes) {
+    if (approval_answer(consent->approvals, consent->run_id, &word, NULL) < 0 && word.is_yes) {
         word.is_yes = false; /* it could not be shown */
-        (void)approval_answer(consent->run_id, &word, NULL);
+        (void)approval_answer(consent->approvals, consent->run_id, &word, NULL);
     }
-    next = approval_first(consent->run_id);
+    next = approval_first(consent->approvals, consent->run_id);
     if (next && !*consent->approval_id)
         put(consent, NULL, next);
     if (!*consent->approval_id) {
@@ -198,7 +199,7 @@ void consent_ask(struct consent *consent, struct loop *loop, const struct approv
 
 bool consent_is_open(const struct consent *consent)
 {
-    return *consent->approval_id && approval_first(consent->run_id);
+    return *consent->approval_id && approval_first(consent->approvals, consent->run_id);
 }
 
 /* A line that was typed; -1: none in time. */

@@ -15,7 +15,8 @@ struct consent {
     int terminal; /* -1: nobody is there */
     struct loop_watch *watch;
     char run_id[32];
-    char approval_id[32]; /* what is asked; "": nothing */
+    const struct approvals *approvals; /* where it waits */
+    char approval_id[32];              /* what is asked; "": nothing */
     char *name, *arguments;
     uint64_t hidden; /* bytes of the arguments that are not shown */
     bool is_shown;   /* all of the rest was */

@@ -8,9 +8,9 @@
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/run.h"
+#include "base/terminal_text.h"
 #include "base/utf8.h"
 #include "cli/cmd.h"
-#include "base/terminal_text.h"
 #include "engine/masking.h"
 
 /* Several folders in escapes. */
@@ -27,10 +27,12 @@ static struct run *new_reader(const struct stored *kept, struct error *err)
 {
     struct run *run = run_new();
 
-    if (run)
-        run->masking = config_masking(kept->config);
-    else
+    if (!run) {
         error_memory(err);
+        return NULL;
+    }
+    run->masking = config_masking(kept->config);
+    run->masks = kept->masks;
     return run;
 }
 
@@ -114,7 +116,7 @@ int stored_print_list(const struct stored *kept, const json_t *list, struct erro
 }
 
 int stored_print_versions(const struct stored *kept, const char *name, const json_t *versions,
-                        struct error *err)
+                          struct error *err)
 {
     const json_t *item;
     size_t i;
@@ -169,21 +171,21 @@ static int open_kept(struct stored *kept, struct error *err)
     if (*kept->config->masking_file &&
         operator_rules_load(&kept->own, kept->config->masking_file, err) < 0)
         return -1;
-    mask_configure(kept->own.rules, kept->own.values);
-    kept->store = store_open_usual(err);
+    kept->masks = masks_new(kept->own.rules, kept->own.values, err);
+    kept->store = kept->masks ? store_open_usual(err) : NULL;
     return kept->store ? 0 : -1;
 }
 
 static void close_kept(struct stored *kept)
 {
     store_free(kept->store);
-    mask_configure(NULL, NULL);
+    masks_free(kept->masks);
     operator_rules_done(&kept->own);
     config_free(kept->config);
 }
 
-static int run_action(struct stored *kept, const struct stored_action *action, char **argv, int count,
-                      struct error *err)
+static int run_action(struct stored *kept, const struct stored_action *action, char **argv,
+                      int count, struct error *err)
 {
     if ((count > 0) != action->takes_names)
         return error_set(err, E_INVALID, "`belljar %s %s` takes %s", argv[0], action->name,
@@ -197,7 +199,7 @@ static int run_action(struct stored *kept, const struct stored_action *action, c
 }
 
 int stored_run(int argc, char **argv, int (*print_help)(void), const struct stored_action *actions,
-             size_t count)
+               size_t count)
 {
     static const struct option options[] = {
         {"json",    no_argument,       NULL, 'j'},

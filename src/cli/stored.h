@@ -17,6 +17,7 @@ struct stored {
     struct store *store;
     struct config *config;
     struct operator_rules own;
+    struct masks *masks; /* engine/masking.h */
     bool is_json;
     bool has_profile; /* --profile was given */
 };
@@ -30,7 +31,7 @@ struct stored_action {
 
 /* Reads the options, finds the action and runs it. Returns the exit code. */
 int stored_run(int argc, char **argv, int (*print_help)(void), const struct stored_action *actions,
-             size_t count);
+               size_t count);
 
 /* JSON on stdout. */
 int stored_print(const struct stored *kept, const json_t *value, struct error *err);
@@ -41,7 +42,7 @@ int stored_print_list(const struct stored *kept, const json_t *list, struct erro
 
 /* One line each, name, version, bytes and time; or JSON. */
 int stored_print_versions(const struct stored *kept, const char *name, const json_t *versions,
-                        struct error *err);
+                          struct error *err);
 
 /* Bytes as they are, for files and pipes; on a terminal nothing of it moves the cursor. */
 int stored_print_text(const struct stored *kept, const char *data, size_t len, struct error *err);

@@ -13,7 +13,8 @@
 
 /* Adds the text, with the value of each secret in its place. NULL for `out`: only looks whether
  * they are there. */
-static int expand(const char *text, struct buf *out, struct error *err)
+static int expand(const struct egress_settings *settings, const char *text, struct buf *out,
+                  struct error *err)
 {
     while (*text) {
         const char *from = strstr(text, "${secret:"), *end = from ? strchr(from, '}') : NULL;
@@ -21,9 +22,9 @@ static int expand(const char *text, struct buf *out, struct error *err)
 
         if (!end)
             return out ? buf_add_str(out, text, err) : 0;
-        value = egress_settings.secret ? egress_settings.secret(egress_settings.user, from + 9,
-                                                                (size_t)(end - from) - 9)
-                                       : NULL;
+        value = settings->secret
+                    ? settings->secret(settings->user, from + 9, (size_t)(end - from) - 9)
+                    : NULL;
         if (!value || !*value || strpbrk(value, "\r\n")) {
             error_set(err, E_INVALID, "unknown secret `%.*s`", (int)(end - from) - 9, from + 9);
             return error_hint(err, "[secrets] in the file that `masking_file` names, or a variable "
@@ -37,10 +38,10 @@ static int expand(const char *text, struct buf *out, struct error *err)
     return 0;
 }
 
-int egress_check(const struct net *net, struct error *err)
+int egress_check(const struct egress_settings *settings, const struct net *net, struct error *err)
 {
     for (size_t i = 0; net && i < net->count; i++)
-        if (net->grants[i].header && expand(net->grants[i].header, NULL, err) < 0)
+        if (net->grants[i].header && expand(settings, net->grants[i].header, NULL, err) < 0)
             return -1;
     return 0;
 }
@@ -58,7 +59,7 @@ static int write_head(struct guest *g, const struct proxy_head *head)
     cleanup(wipe) struct buf header = {0};
 
     buf_init(&header, PROXY_HEAD_BYTES);
-    if (g->grant->header && expand(g->grant->header, &header, NULL) < 0)
+    if (g->grant->header && expand(g->egress->settings, g->grant->header, &header, NULL) < 0)
         return -1;
     return proxy_head_write(head, g->grant->header ? buf_str(&header) : NULL, &g->head, NULL);
 }

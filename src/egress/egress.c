@@ -21,16 +21,6 @@
 #define TICK_MS   1000
 #define CLOSING_S 5
 
-struct egress_options egress_settings = {.resolver = "", .bytes = UINT64_MAX};
-
-static size_t n_open; /* of all sandboxes */
-
-void egress_configure(const struct egress_options *options)
-{
-    egress_settings = *options;
-    resolve_configure(options->resolver);
-}
-
 /* --- the end of a guest --- */
 
 static const char *how_of(const struct guest *g)
@@ -92,7 +82,7 @@ void guest_end(struct guest *g)
     buf_done(&g->head);
     free(g);
     e->n_guests--;
-    n_open--;
+    e->settings->n_open--;
     if (!e->door && e->listener >= 0 && e->n_guests < LIMIT_NET_OPEN)
         (void)open_door(e, NULL); /* or the tick does */
 }
@@ -106,7 +96,7 @@ bool guest_count(struct guest *g, uint64_t sent, uint64_t received)
     e->totals.sent += sent;
     e->totals.received += received;
     g->active_ns = loop_now_ns();
-    if (e->totals.sent + e->totals.received <= egress_settings.bytes)
+    if (e->totals.sent + e->totals.received <= e->settings->bytes)
         return true;
     tell(g, "the sandbox has reached its traffic limit", NULL);
     guest_end(g);
@@ -243,7 +233,7 @@ static int take_in(struct egress *e, int fd)
         e->guests->before = g;
     e->guests = g;
     e->n_guests++;
-    n_open++;
+    e->settings->n_open++;
     bufferevent_setcb(g->inner, guest_on_inner, guest_on_inner_sent, guest_on_inner_event, g);
     bufferevent_setwatermark(g->inner, EV_READ, 0, EGRESS_HIGH);
     bufferevent_setwatermark(g->inner, EV_WRITE, EGRESS_LOW, 0);
@@ -260,7 +250,7 @@ static void on_door(void *arg)
     for (int i = 0; i < ACCEPT_TIMES; i++) {
         int fd;
 
-        if (e->n_guests >= LIMIT_NET_OPEN || n_open >= LIMIT_NET_OPEN_ALL) {
+        if (e->n_guests >= LIMIT_NET_OPEN || e->settings->n_open >= LIMIT_NET_OPEN_ALL) {
             close_door(e);
             return;
         }
@@ -277,7 +267,7 @@ static void on_door(void *arg)
 
 static int open_door(struct egress *e, struct error *err)
 {
-    if (n_open >= LIMIT_NET_OPEN_ALL)
+    if (e->settings->n_open >= LIMIT_NET_OPEN_ALL)
         return 0; /* the tick looks again */
     e->door = loop_watch_fd(e->loop, e->listener, LOOP_READ, on_door, e);
     return e->door ? 0 : error_memory(err);
@@ -298,8 +288,8 @@ static int check_listener(int fd, struct error *err)
     return 0;
 }
 
-int egress_new(struct loop *loop, int listener, struct net *net, egress_fn fn, void *user,
-               struct egress **ret_egress, struct error *err)
+int egress_new(struct egress_settings *settings, struct loop *loop, int listener, struct net *net,
+               egress_fn fn, void *user, struct egress **ret_egress, struct error *err)
 {
     struct egress *e = calloc(1, sizeof(*e));
     int r;
@@ -308,8 +298,12 @@ int egress_new(struct loop *loop, int listener, struct net *net, egress_fn fn, v
         (void)close(listener);
         return error_memory(err);
     }
-    *e = (struct egress){
-        .loop = loop, .listener = listener, .net = net_ref(net), .fn = fn, .user = user};
+    *e = (struct egress){.settings = settings,
+                         .loop = loop,
+                         .listener = listener,
+                         .net = net_ref(net),
+                         .fn = fn,
+                         .user = user};
     e->tick = loop_timer(loop, on_tick, e);
     r = e->tick ? check_listener(listener, err) : error_memory(err);
     if (r == 0)

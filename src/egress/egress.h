@@ -33,23 +33,24 @@ struct egress_note {
 
 typedef void (*egress_fn)(void *user, const struct egress_note *note);
 
-struct egress_options {
-    const char *resolver; /* the operator's program (base/resolve.h), or "" */
-    uint64_t bytes;       /* that one sandbox may move, both directions together */
+struct resolver; /* base/resolve.h */
+
+/* What all sandboxes of one engine have in common. */
+struct egress_settings {
+    struct resolver *resolver;
+    uint64_t bytes; /* that one sandbox may move, both directions together */
     /* The value of a secret, or NULL: there is none of that name. */
     const char *(*secret)(void *user, const char *name, size_t len);
     void *user;
+    size_t n_open; /* connections of all of them: counted by the gate */
 };
 
-/* For all from here on. What it points to is only lent. */
-void egress_configure(const struct egress_options *options);
-
 /* Whether every secret that a grant names is there. */
-int egress_check(const struct net *net, struct error *err);
+int egress_check(const struct egress_settings *settings, const struct net *net, struct error *err);
 
 /* `listener` is the gate's, also on failure. */
-int egress_new(struct loop *loop, int listener, struct net *net, egress_fn fn, void *user,
-               struct egress **ret_egress, struct error *err);
+int egress_new(struct egress_settings *settings, struct loop *loop, int listener, struct net *net,
+               egress_fn fn, void *user, struct egress **ret_egress, struct error *err);
 
 /* What went through it so far. */
 struct egress_totals {

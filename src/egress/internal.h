@@ -3,9 +3,9 @@
 #pragma once
 
 #include "base/limits.h"
+#include "base/resolve.h"
 #include "egress/egress.h"
 #include "egress/proxy_head.h"
-#include "base/resolve.h"
 
 struct bufferevent;
 
@@ -54,6 +54,7 @@ struct guest {
 };
 
 struct egress {
+    struct egress_settings *settings;
     struct loop *loop;
     int listener;
     struct net *net;
@@ -66,8 +67,6 @@ struct egress {
     uint64_t n_total; /* connections, refused ones too */
     struct egress_totals totals;
 };
-
-extern struct egress_options egress_settings;
 
 /* --- egress.c --- */
 

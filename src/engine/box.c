@@ -323,6 +323,9 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         .zygote = zygote,
         .cgroups = cgroups,
         .witness = spec->witness,
+        .engine_masks = spec->masks,
+        .engine_outside = spec->outside,
+        .egress_settings = spec->egress,
         .events = events,
         .owner = owner,
         .limits = spec->limits,
@@ -550,8 +553,9 @@ static void on_recipe_failed(struct box *b, struct unpack *u)
     struct wire_failure failure;
 
     if (wire_unpack_failure(u, &failure)) {
-        mask_error(&b->failure, failure.code == E_UNSUPPORTED ? E_UNSUPPORTED : E_SYSTEM,
-                   failure.message, failure.hint);
+        mask_error(b->engine_masks, &b->failure,
+                   failure.code == E_UNSUPPORTED ? E_UNSUPPORTED : E_SYSTEM, failure.message,
+                   failure.hint);
         b->failure.errnum = (int)failure.errnum;
         if (!failure.hint.len)
             error_hint(&b->failure, "run `belljar doctor` to see which layer this host lacks");

@@ -40,10 +40,13 @@ struct box_spec {
     struct run_limits limits;
     const struct run_grant *grants;
     size_t n_grants;
-    bool touch;              /* run the warm-up inside while it waits */
-    struct recorder *witness; /* of what its programs ask for; or NULL */
-    struct net *net;         /* hosts it may reach, or NULL */
-    struct brokers *brokers; /* of directories granted for writing */
+    bool touch;                     /* run the warm-up inside while it waits */
+    struct masks *masks;            /* for what is said of no run */
+    struct outside *outside;        /* what calls of its programs reach (calls/outside.h) */
+    struct egress_settings *egress; /* egress/egress.h */
+    struct recorder *witness;       /* of what its programs ask for; or NULL */
+    struct net *net;                /* hosts it may reach, or NULL */
+    struct brokers *brokers;        /* of directories granted for writing */
 };
 
 int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host *cgroups,

@@ -3,11 +3,11 @@
 #pragma once
 
 #include "base/task.h"
+#include "calls/call.h"
+#include "egress/egress.h"
 #include "engine/box.h"
 #include "engine/broker_client.h"
 #include "engine/peer.h"
-#include "calls/call.h"
-#include "egress/egress.h"
 #include "sandbox/files.h"
 #include "sandbox/layer.h"
 
@@ -68,6 +68,9 @@ struct box {
     struct loop *loop;
     struct zygote_client *zygote;
     struct cgroup_host *cgroups;
+    struct masks *engine_masks;
+    struct outside *engine_outside; /* what calls of its programs reach (calls/outside.h) */
+    struct egress_settings *egress_settings;
     struct recorder *witness;
     const struct box_events *events;
     void *owner;
@@ -111,7 +114,7 @@ struct box {
     bool is_gone_due;             /* the box is gone, */
     struct box_kernel *check_due; /* the checker has ended, */
     struct box_kernel *next_due;  /* a kernel has ended and the next one is to take its place */
-    struct masker *masks[2];       /* of its stdout and stderr, from their first byte on */
+    struct masker *masks[2];      /* of its stdout and stderr, from their first byte on */
     struct loop_watch *deadline;  /* of the run; then the patience after a kill */
     unsigned n_held;              /* questions that somebody has to answer: the clock stands */
     uint64_t held_since_ns;

@@ -177,6 +177,7 @@ static struct call_desk *desk_of(struct box_kernel *k)
 {
     if (!k->calls && k->replies >= 0)
         k->calls = call_desk_new(&(struct call_desk_options){.loop = k->box->loop,
+                                                             .outside = k->box->engine_outside,
                                                              .fd = take_fd(k->replies),
                                                              .record = record_call,
                                                              .on_ask = on_ask,

@@ -1,5 +1,5 @@
-/* The gate of a sandbox to granted hosts (egress/egress.h), as a run's answer and the trail speak of
- * it. */
+/* The gate of a sandbox to granted hosts (egress/egress.h), as a run's answer and the trail speak
+ * of it. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -118,18 +118,18 @@ static void write_down(struct box *b, const struct egress_note *note)
         return;
     }
     if (recorder_net(b->witness,
-                    &(struct recorder_net){.run = net->run,
-                                          .session = net->session,
-                                          .owner = net->owner,
-                                          .host = note->host,
-                                          .port = note->port,
-                                          .how = note->how,
-                                          .why = note->why,
-                                          .sent = note->sent,
-                                          .received = note->received,
-                                          .ms = note->ms,
-                                          .more = net->more},
-                    &err) == 0) {
+                     &(struct recorder_net){.run = net->run,
+                                            .session = net->session,
+                                            .owner = net->owner,
+                                            .host = note->host,
+                                            .port = note->port,
+                                            .how = note->how,
+                                            .why = note->why,
+                                            .sent = note->sent,
+                                            .received = note->received,
+                                            .ms = note->ms,
+                                            .more = net->more},
+                     &err) == 0) {
         net->records++;
         net->more = 0;
     }
@@ -159,7 +159,7 @@ int box_open_gate(struct box *b, struct error *err)
     fd = frame_take_fd(&b->init.decoder);
     if (fd < 0)
         return error_set(err, E_PROTOCOL, "the sandbox came without the way to its gate");
-    return egress_new(b->loop, fd, b->net, on_note, b, &b->gate.egress, err);
+    return egress_new(b->egress_settings, b->loop, fd, b->net, on_note, b, &b->gate.egress, err);
 }
 
 void box_close_gate(struct box *b)

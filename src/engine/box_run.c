@@ -9,8 +9,8 @@
 #include <unistd.h>
 
 #include "base/cleanup.h"
+#include "calls/outside.h"
 #include "engine/box_internal.h"
-#include "calls/call_packages.h"
 #include "sandbox/monitor.h"
 
 /* Without a cgroup the monitor finds who uses too much, and its verdict is the status. The kernel's
@@ -131,7 +131,9 @@ void box_pack_run(const struct box *b, const struct run *run, struct pack *p)
                  (run->auto_print_str ? WIRE_RUN_AS_PRINT : 0) |
                  (run->may_spawn ? 0 : WIRE_RUN_NO_EXEC) | (run->has_input ? WIRE_RUN_STDIN : 0) |
                  (run->has_seed ? WIRE_RUN_SEED : 0) | (run->only_checks ? WIRE_RUN_CHECK : 0) |
-                 (run->may_spawn && call_packages_are_open(b->net) ? WIRE_RUN_INSTALLS : 0),
+                 (run->may_spawn && packages_are_open(&b->engine_outside->packages, b->net)
+                      ? WIRE_RUN_INSTALLS
+                      : 0),
         .seed = run->seed,
         .descriptors = run->limits.descriptors,
         .processes = has_cgroup ? 0 : run->limits.processes + BOX_OWN_PROCESSES,

@@ -31,6 +31,7 @@
 
 struct brokers {
     struct loop *loop;
+    struct masks *masks;
     const struct config *config;
     char *program;
     char *lock;                   /* a file that all brokers of this user lock */
@@ -59,7 +60,8 @@ struct broker_client {
     bool is_ready;
 };
 
-struct brokers *brokers_new(struct loop *loop, const struct config *config, struct error *err)
+struct brokers *brokers_new(struct loop *loop, struct masks *masks, const struct config *config,
+                            struct error *err)
 {
     struct brokers *brokers = calloc(1, sizeof(*brokers));
 
@@ -68,6 +70,7 @@ struct brokers *brokers_new(struct loop *loop, const struct config *config, stru
         return NULL;
     }
     brokers->loop = loop;
+    brokers->masks = masks;
     brokers->config = config;
     brokers->program = paths_program("belljar-broker", err);
     if (!brokers->program) {
@@ -205,12 +208,12 @@ static void fail(struct broker_client *c, struct error *err)
     error_done(err);
 }
 
-static void read_failure(struct unpack *u, struct error *err)
+static void read_failure(struct masks *masks, struct unpack *u, struct error *err)
 {
     uint32_t code = unpack_u32(u);
     struct span message = unpack_span(u), hint = unpack_span(u);
 
-    mask_error(err, code > E_NONE && code <= E_INTERNAL ? (enum error_code)code : E_INTERNAL,
+    mask_error(masks, err, code > E_NONE && code <= E_INTERNAL ? (enum error_code)code : E_INTERNAL,
                message, hint);
 }
 
@@ -239,7 +242,7 @@ static void on_message(void *arg)
         c->events->on_begun(c->owner);
         return;
     case BROKER_FAILED:
-        read_failure(&u, &err);
+        read_failure(c->brokers->masks, &u, &err);
         break;
     default:
         error_set(&err, E_SYSTEM, "the write broker ended");

@@ -15,7 +15,10 @@ struct config; /* base/config.h */
 struct brokers;
 struct broker_client;
 
-struct brokers *brokers_new(struct loop *loop, const struct config *config, struct error *err);
+struct masks; /* engine/masking.h: for what brokers say */
+
+struct brokers *brokers_new(struct loop *loop, struct masks *masks, const struct config *config,
+                            struct error *err);
 
 /* Waits for those that are still ending. Accepts NULL. */
 void brokers_free(struct brokers *brokers);

@@ -10,13 +10,10 @@
 #include "base/meminfo.h"
 #include "base/net.h"
 #include "base/paths.h"
-#include "engine/broker_client.h"
-#include "engine/memory_guard.h"
-#include "engine/masking.h"
-#include "calls/call_packages.h"
-#include "calls/call_server.h"
-#include "egress/egress.h"
 #include "base/resolve.h"
+#include "engine/broker_client.h"
+#include "engine/masking.h"
+#include "engine/memory_guard.h"
 #include "wire/message.h"
 #include "wire/policy.h"
 
@@ -42,7 +39,7 @@ int engine_hide(struct engine *engine, const char *value, size_t len, struct err
         return error_memory(err);
     if (masker_values_add(engine->own.values, value, len, err) < 0)
         return -1;
-    mask_configure(engine->own.rules, engine->own.values);
+    masks_set(engine->masks, engine->own.rules, engine->own.values);
     return 0;
 }
 
@@ -95,10 +92,9 @@ static int open_servers(struct engine *engine, const struct config *config, stru
     for (size_t i = 0; i < config->n_servers; i++)
         if (hide_server(engine, &config->servers[i], err) < 0)
             return -1;
-    if (upstreams_new(engine->loop, config->servers, config->n_servers, &engine->upstreams, err) <
-        0)
+    if (upstreams_new(engine->loop, engine->egress.resolver, config->servers, config->n_servers,
+                      &engine->outside.upstreams, err) < 0)
         return -1;
-    call_server_configure(engine->loop, engine->upstreams);
     return 0;
 }
 
@@ -114,24 +110,29 @@ static int open_gate(struct engine *engine, const struct config *config, struct 
 {
     cleanup(net_unref_p) struct net *net = net_new();
 
-    egress_configure(&(struct egress_options){.resolver = config->resolver,
-                                              .bytes = (uint64_t)config->net_mb * MIB,
-                                              .secret = find_secret,
-                                              .user = engine});
+    engine->egress =
+        (struct egress_settings){.resolver = resolver_new(engine->loop, config->resolver, err),
+                                 .bytes = (uint64_t)config->net_mb * MIB,
+                                 .secret = find_secret,
+                                 .user = engine};
+    if (!engine->egress.resolver)
+        return -1;
     for (size_t i = 0; net && i < config->net.count; i++)
         if (net_add(net, config->net.items[i], err) < 0)
             return -1;
     if (!net)
         return error_memory(err);
-    return egress_check(net, err) < 0 ? -1 : call_packages_configure(config, err);
+    return egress_check(&engine->egress, net, err) < 0
+               ? -1
+               : packages_read(&engine->outside.packages, config, err);
 }
 
 static int open_masking(struct engine *engine, const struct config *config, struct error *err)
 {
     if (*config->masking_file && operator_rules_load(&engine->own, config->masking_file, err) < 0)
         return -1;
-    mask_configure(engine->own.rules, engine->own.values);
-    return 0;
+    engine->masks = masks_new(engine->own.rules, engine->own.values, err);
+    return engine->masks ? 0 : -1;
 }
 
 static int open_pool(struct engine *engine, const struct config *config,
@@ -149,6 +150,9 @@ static int open_pool(struct engine *engine, const struct config *config,
                         .program = engine->program,
                         .config = config,
                         .environment = *environment,
+                        .masks = engine->masks,
+                        .outside = &engine->outside,
+                        .egress = &engine->egress,
                         .size = stock->size,
                         .hot = stock->hot,
                         .max_active = ACTIVE_MAX,
@@ -163,15 +167,14 @@ static int open_all(struct engine *engine, const struct config *config,
                     const struct engine_stock *stock, const struct run_limits *limits,
                     struct error *err)
 {
-    if (open_masking(engine, config, err) < 0 || open_gate(engine, config, err) < 0)
-        return -1;
     engine->program = paths_program("belljar-zygote", err);
     engine->loop = engine->program ? loop_new(err) : NULL;
-    if (!engine->loop || open_pool(engine, config, stock, limits, err) < 0 ||
+    if (!engine->loop || open_masking(engine, config, err) < 0 ||
+        open_gate(engine, config, err) < 0 || open_pool(engine, config, stock, limits, err) < 0 ||
         cgroup_host_open(&engine->cgroups, err) < 0)
         return -1;
     pool_set_cgroups(engine->pool, engine->cgroups);
-    engine->brokers = brokers_new(engine->loop, config, err);
+    engine->brokers = brokers_new(engine->loop, engine->masks, config, err);
     if (!engine->brokers)
         return -1;
     pool_set_brokers(engine->pool, engine->brokers);
@@ -228,6 +231,7 @@ int engine_open_trail(struct engine *engine, const struct config *config,
 
     filled.config = config;
     filled.loop = engine->loop;
+    filled.masks = engine->masks;
     if (recorder_open(&filled, &engine->witness, err) < 0)
         return -1;
     pool_set_witness(engine->pool, engine->witness);
@@ -244,8 +248,7 @@ void engine_end(struct engine *engine)
 {
     sessions_end(engine->sessions);
     pool_free(take_ptr(engine->pool));
-    call_server_configure(NULL, NULL);
-    upstreams_free(take_ptr(engine->upstreams));
+    upstreams_free(take_ptr(engine->outside.upstreams));
     sessions_free(take_ptr(engine->sessions)); /* the last of them went with the pool */
     brokers_free(take_ptr(engine->brokers));
 }
@@ -259,12 +262,11 @@ void engine_close(struct engine *engine)
     engine_end(engine);
     closer_stop(); /* it lives in our cgroup */
     cgroup_host_free(engine->cgroups);
-    resolve_end(engine->loop);
-    egress_configure(&(struct egress_options){.resolver = ""});
+    resolver_free(engine->egress.resolver);
     recorder_close(engine->witness); /* as above */
     loop_free(engine->loop);
     environment_done(&engine->environment);
-    mask_configure(NULL, NULL);
+    masks_free(engine->masks);
     operator_rules_done(&engine->own);
     free(engine->program);
     *engine = (struct engine){0};

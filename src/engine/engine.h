@@ -3,25 +3,28 @@
 
 #include "base/config.h"
 #include "base/loop.h"
+#include "calls/outside.h"
+#include "egress/egress.h"
 #include "engine/environment.h"
 #include "engine/pool.h"
-#include "engine/session.h"
 #include "engine/recorder.h"
-#include "upstream/upstream.h"
-#include "sandbox/cgroup.h"
+#include "engine/session.h"
 #include "mask/operator_rules.h"
+#include "sandbox/cgroup.h"
 
 struct engine {
     struct loop *loop;
     struct cgroup_host *cgroups;
     struct pool *pool;
     struct brokers *brokers;        /* of directories granted for writing */
-    struct recorder *witness;        /* NULL: nothing is written down */
+    struct recorder *witness;       /* NULL: nothing is written down */
     struct sessions *sessions;      /* NULL: none were asked for */
     struct environment environment; /* the pool uses these for every new zygote */
-    struct upstreams *upstreams;    /* NULL: there are no other servers */
-    struct operator_rules own;           /* what the operator has masked beyond the usual */
-    struct memory_guard *guard;            /* NULL: nobody looks at memory */
+    struct egress_settings egress;  /* how programs reach granted hosts */
+    struct outside outside;         /* what their calls reach */
+    struct masks *masks;            /* what is masked in texts of programs (engine/masking.h) */
+    struct operator_rules own;      /* what the operator has masked beyond the usual */
+    struct memory_guard *guard;     /* NULL: nobody looks at memory */
     char *program;
 };
 
@@ -45,8 +48,9 @@ int engine_open_guard(struct engine *engine, struct error *err);
 /* What the settings say of sessions. */
 struct sessions_options engine_sessions(const struct engine *engine, const struct config *config);
 
-/* For doors through which programs come: from here on everything is written down (engine/recorder.h),
- * unless the settings say otherwise. Settings and loop of the options are filled in. */
+/* For doors through which programs come: from here on everything is written down
+ * (engine/recorder.h), unless the settings say otherwise. Settings and loop of the options are
+ * filled in. */
 int engine_open_trail(struct engine *engine, const struct config *config,
                       const struct recorder_options *options, struct error *err);
 

@@ -35,8 +35,8 @@ static struct extra_zygote *place(struct extra_zygotes *sides, struct error *err
     return NULL;
 }
 
-static int open_environment(const struct extra_zygotes *sides, const struct run *run, struct extra_zygote *side,
-                            struct error *err)
+static int open_environment(const struct extra_zygotes *sides, const struct run *run,
+                            struct extra_zygote *side, struct error *err)
 {
     if (!run->environment) {
         side->environment = environment_steady(sides->own);
@@ -54,7 +54,8 @@ static int open_environment(const struct extra_zygotes *sides, const struct run 
     return 0;
 }
 
-struct zygote_client *extra_zygotes_zygote(struct extra_zygotes *sides, const struct run *run, struct error *err)
+struct zygote_client *extra_zygotes_zygote(struct extra_zygotes *sides, const struct run *run,
+                                           struct error *err)
 {
     struct extra_zygote *side;
 
@@ -68,15 +69,16 @@ struct zygote_client *extra_zygotes_zygote(struct extra_zygotes *sides, const st
         return NULL;
     side->used_ns = loop_now_ns();
     if (open_environment(sides, run, side, err) < 0 ||
-        zygote_client_new(sides->loop, sides->program, &side->environment, sides->events,
-                          sides->owner, &side->zygote, err) < 0) {
+        zygote_client_new(sides->loop, sides->masks, sides->program, &side->environment,
+                          sides->events, sides->owner, &side->zygote, err) < 0) {
         extra_zygote_forget(side);
         return NULL;
     }
     return side->zygote;
 }
 
-struct extra_zygote *extra_zygotes_find(struct extra_zygotes *sides, const struct zygote_client *zygote)
+struct extra_zygote *extra_zygotes_find(struct extra_zygotes *sides,
+                                        const struct zygote_client *zygote)
 {
     for (size_t i = 0; i < EXTRA_ZYGOTES_MAX; i++)
         if (sides->slots[i].zygote == zygote)

@@ -21,6 +21,7 @@ struct extra_zygote {
 
 struct extra_zygotes {
     struct loop *loop;
+    struct masks *masks; /* engine/masking.h */
     const char *program;
     const struct config *config;   /* where environments are found; NULL: there is only one */
     const struct environment *own; /* the pool's */
@@ -33,10 +34,12 @@ struct extra_zygotes {
 bool extra_zygotes_serve(const struct extra_zygotes *sides, const struct run *run);
 
 /* The zygote for such a run, which is started if need be. NULL: *err says why not. */
-struct zygote_client *extra_zygotes_zygote(struct extra_zygotes *sides, const struct run *run, struct error *err);
+struct zygote_client *extra_zygotes_zygote(struct extra_zygotes *sides, const struct run *run,
+                                           struct error *err);
 
 /* The side this zygote belongs to, or NULL. */
-struct extra_zygote *extra_zygotes_find(struct extra_zygotes *sides, const struct zygote_client *zygote);
+struct extra_zygote *extra_zygotes_find(struct extra_zygotes *sides,
+                                        const struct zygote_client *zygote);
 
 /* Its zygote has ended, or lives on elsewhere. */
 void extra_zygote_forget(struct extra_zygote *side);

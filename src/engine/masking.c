@@ -12,9 +12,6 @@
 #include "base/quote.h"
 #include "base/utf8.h"
 
-static const struct masker_rules *the_rules;
-static const struct masker_values *the_values;
-
 /* A masker for whole texts. One that is in the middle of a long text, in a fiber that pauses, is in
  * nobody else's hands. */
 struct texts {
@@ -23,11 +20,15 @@ struct texts {
     unsigned generation; /* of the rules and values that it knows */
 };
 
-/* The last that was used, by what is to be masked. What it gave out holds until it is taken again.
- */
-static struct texts *for_texts[RUN_MASK_COUNT], *for_trail[RUN_MASK_COUNT];
-static struct review *for_review;
-static unsigned generation;
+struct masks {
+    const struct masker_rules *rules;
+    const struct masker_values *values;
+    /* The last that was used, by what is to be masked. What it gave out holds until it is taken
+     * again. */
+    struct texts *for_texts[RUN_MASK_COUNT], *for_trail[RUN_MASK_COUNT];
+    struct review *for_review;
+    unsigned generation; /* of rules and values */
+};
 
 static void texts_free(struct texts *texts)
 {
@@ -59,18 +60,38 @@ static void review_free(struct review *review)
     free(review);
 }
 
-void mask_configure(const struct masker_rules *rules, const struct masker_values *values)
+struct masks *masks_new(const struct masker_rules *rules, const struct masker_values *values,
+                        struct error *err)
 {
-    the_rules = rules;
-    the_values = values;
-    for (size_t i = 0; i < ARRAY_SIZE(for_texts); i++) {
-        texts_free(for_texts[i]);
-        texts_free(for_trail[i]);
-        for_texts[i] = for_trail[i] = NULL;
+    struct masks *masks = calloc(1, sizeof(*masks));
+
+    if (masks)
+        masks_set(masks, rules, values);
+    else
+        error_memory(err);
+    return masks;
+}
+
+void masks_set(struct masks *masks, const struct masker_rules *rules,
+               const struct masker_values *values)
+{
+    masks->rules = rules;
+    masks->values = values;
+    for (size_t i = 0; i < ARRAY_SIZE(masks->for_texts); i++) {
+        texts_free(masks->for_texts[i]);
+        texts_free(masks->for_trail[i]);
+        masks->for_texts[i] = masks->for_trail[i] = NULL;
     }
-    review_free(for_review);
-    for_review = NULL;
-    generation++;
+    review_free(masks->for_review);
+    masks->for_review = NULL;
+    masks->generation++;
+}
+
+void masks_free(struct masks *masks)
+{
+    if (masks)
+        masks_set(masks, NULL, NULL);
+    free(masks);
 }
 
 static void count(struct run *run, const struct masker_find *find)
@@ -113,15 +134,15 @@ static bool go_on(void)
 }
 
 static struct masker *make(const struct run *run, void (*found)(void *, const struct masker_find *),
-                          void *arg)
+                           void *arg)
 {
     return masker_new(&(struct masker_options){.is_aggressive = run->masking == RUN_MASK_ALL,
-                                             .rules = the_rules,
-                                             .values = the_values,
-                                             .names = run->names,
-                                             .on_find = found,
-                                             .between = go_on,
-                                             .arg = arg});
+                                               .rules = run->masks->rules,
+                                               .values = run->masks->values,
+                                               .names = run->names,
+                                               .on_find = found,
+                                               .between = go_on,
+                                               .arg = arg});
 }
 
 struct clean_text mask_stream(struct run *run, struct masker **masker, const char *data, size_t len)
@@ -130,7 +151,7 @@ struct clean_text mask_stream(struct run *run, struct masker **masker, const cha
 
     if (run->masking == RUN_MASK_NOTHING)
         return masker_pass_unmasked(data, len); /* the operator switched masking off */
-    if (!*masker)
+    if (!*masker && run->masks)
         *masker = make(run, on_find, run);
     if (!*masker || masker_feed(*masker, data, len, &text, NULL) < 0)
         return withhold(run);
@@ -151,12 +172,12 @@ static struct texts *take_texts(struct texts **place, const struct run *run)
 {
     struct texts *texts = take_ptr(*place);
 
-    if (texts && texts->generation == generation)
+    if (texts && texts->generation == run->masks->generation)
         return texts;
     texts_free(texts);
     texts = calloc(1, sizeof(*texts));
     if (texts) {
-        texts->generation = generation;
+        texts->generation = run->masks->generation;
         texts->masker = make(run, on_find_in_text, texts);
     }
     if (texts && texts->masker)
@@ -175,13 +196,14 @@ static void give_texts(struct texts **place, struct texts *texts)
 
 struct clean_text mask_text(struct run *run, struct span text)
 {
-    struct texts **place = &for_texts[run->masking], *texts;
+    struct texts **place, *texts;
     struct clean_text clean;
 
     if (run->masking == RUN_MASK_NOTHING)
         return masker_pass_unmasked(text.data, text.len);
-    if (fiber_is_cancelled())
+    if (fiber_is_cancelled() || !run->masks)
         return withhold(run);
+    place = &run->masks->for_texts[run->masking];
     texts = take_texts(place, run);
     if (!texts)
         return withhold(run);
@@ -197,21 +219,22 @@ struct clean_text mask_text(struct run *run, struct span text)
 
 static struct mask_count count_of(const struct texts *texts)
 {
-    return texts ? (struct mask_count){masker_count(texts->masker), masker_hidden_bytes(texts->masker)}
+    return texts ? (struct mask_count){masker_count(texts->masker),
+                                       masker_hidden_bytes(texts->masker)}
                  : (struct mask_count){0};
 }
 
-struct clean_text mask_for_trail(enum run_masking masking, struct span text,
+struct clean_text mask_for_trail(struct masks *masks, enum run_masking masking, struct span text,
                                  struct mask_count *ret_count)
 {
-    const struct run model = {.masking = masking};
+    const struct run model = {.masking = masking, .masks = masks};
     struct texts *texts;
     struct clean_text clean;
     struct mask_count before, after;
 
     if (!text.len)
         return clean_literal("");
-    texts = take_texts(&for_trail[masking], &model);
+    texts = take_texts(&masks->for_trail[masking], &model);
     before = count_of(texts);
     if (!texts || masker_text(texts->masker, text.data, text.len, &clean, NULL) < 0) {
         texts_free(texts); /* a broken one stays broken */
@@ -220,7 +243,7 @@ struct clean_text mask_for_trail(enum run_masking masking, struct span text,
         return clean_literal("[WITHHELD]");
     }
     after = count_of(texts);
-    give_texts(&for_trail[masking], texts);
+    give_texts(&masks->for_trail[masking], texts);
     if (ret_count)
         *ret_count = (struct mask_count){after.finds - before.finds, after.bytes - before.bytes};
     return clean;
@@ -229,17 +252,18 @@ struct clean_text mask_for_trail(enum run_masking masking, struct span text,
 /* Bytes of a message that another process wrote. */
 #define ERROR_BYTES ((size_t)2 * KIB)
 
-static char *error_line(struct span text)
+static char *error_line(struct masks *masks, struct span text)
 {
-    struct clean_text clean = mask_for_trail(RUN_MASK_SECRETS, text, NULL);
+    struct clean_text clean = mask_for_trail(masks, RUN_MASK_SECRETS, text, NULL);
 
     return quote_line((struct span){clean_data(clean), clean_len(clean)}, ERROR_BYTES);
 }
 
-void mask_error(struct error *err, enum error_code code, struct span message, struct span hint)
+void mask_error(struct masks *masks, struct error *err, enum error_code code, struct span message,
+                struct span hint)
 {
-    cleanup_free char *line = error_line(message);
-    cleanup_free char *advice = hint.len ? error_line(hint) : NULL;
+    cleanup_free char *line = error_line(masks, message);
+    cleanup_free char *advice = hint.len ? error_line(masks, hint) : NULL;
 
     error_set(err, code, "%s", line ? line : "out of memory");
     if (advice)
@@ -262,17 +286,17 @@ static void on_find_in_review(void *arg, const struct masker_find *find)
 }
 
 /* NULL: out of memory. */
-static struct review *take_review(void)
+static struct review *take_review(struct masks *masks)
 {
-    struct review *review = take_ptr(for_review);
+    struct review *review = take_ptr(masks->for_review);
 
     if (!review && (review = calloc(1, sizeof(*review)))) {
-        review->generation = generation;
+        review->generation = masks->generation;
         review->masker = masker_new(&(struct masker_options){.mode = MASKER_REVIEW,
-                                                          .values = the_values,
-                                                          .on_find = on_find_in_review,
-                                                          .between = go_on,
-                                                          .arg = review});
+                                                             .values = masks->values,
+                                                             .on_find = on_find_in_review,
+                                                             .between = go_on,
+                                                             .arg = review});
     }
     if (review && review->masker) {
         review->count = 0;
@@ -283,12 +307,12 @@ static struct review *take_review(void)
     return NULL;
 }
 
-static void give_review(struct review *review)
+static void give_review(struct masks *masks, struct review *review)
 {
-    if (for_review || review->generation != generation)
+    if (masks->for_review || review->generation != masks->generation)
         review_free(review);
     else
-        for_review = review;
+        masks->for_review = review;
 }
 
 /* The text with a mark in place of each label. A label begins with a bracket, which is never
@@ -331,13 +355,13 @@ int mask_for_review(const struct run *run, struct span text, struct buf *out, st
 
     if (run->masking == RUN_MASK_NOTHING || !text.len)
         return buf_add(out, text.data, text.len, err);
-    review = take_review();
+    review = run->masks ? take_review(run->masks) : NULL;
     if (!review || masker_text(review->masker, text.data, text.len, &masked, NULL) < 0) {
         review_free(review); /* a broken one stays broken */
         return error_set(err, E_INTERNAL, "the text cannot be shown");
     }
     r = review->is_incomplete ? error_memory(err) : put_marks(review, text, masked, out, err);
-    give_review(review);
+    give_review(run->masks, review);
     if (r < 0)
         out->len = len;
     return r;

@@ -13,13 +13,25 @@
 #include "base/run.h"
 #include "mask/masker.h"
 
-/* Rules of the operator and values known to be secret, for every run from here on. Both outlive all
- * of them; either may be NULL. */
-void mask_configure(const struct masker_rules *rules, const struct masker_values *values);
+/* What one engine masks: the operator's rules and the values known to be secret. Both are lent and
+ * may be NULL. A run without `run->masks` has its text withheld. */
+struct masks;
+
+/* NULL: out of memory. */
+struct masks *masks_new(const struct masker_rules *rules, const struct masker_values *values,
+                        struct error *err);
+
+/* For every text from here on. */
+void masks_set(struct masks *masks, const struct masker_rules *rules,
+               const struct masker_values *values);
+
+/* After the last run that uses them. Accepts NULL. */
+void masks_free(struct masks *masks);
 
 /* The next bytes of one stream. *masker is the stream's own, NULL before its first byte. What is
  * returned holds until the next call for that stream. */
-struct clean_text mask_stream(struct run *run, struct masker **masker, const char *data, size_t len);
+struct clean_text mask_stream(struct run *run, struct masker **masker, const char *data,
+                              size_t len);
 
 /* The end of the stream: what was held back, which holds until *masker is freed. */
 struct clean_text mask_stream_end(struct run *run, struct masker **masker);
@@ -38,12 +50,13 @@ struct mask_count {
 
 /* A text that is whole, for the trail: it counts for no run, and what cannot be masked is not
  * there. *ret_count, which may be NULL, is how much was masked. Holds until the next such call. */
-struct clean_text mask_for_trail(enum run_masking masking, struct span text,
+struct clean_text mask_for_trail(struct masks *masks, enum run_masking masking, struct span text,
                                  struct mask_count *ret_count);
 
 /* An error that a helper process reports: masked, each text one bounded line (base/quote.h). An
  * empty hint is none. */
-void mask_error(struct error *err, enum error_code code, struct span message, struct span hint);
+void mask_error(struct masks *masks, struct error *err, enum error_code code, struct span message,
+                struct span hint);
 
 /* A text that somebody decides on: only registered values and tokens that prove themselves are
  * hidden, never syntax, and a mark with their number of bytes stands in their place

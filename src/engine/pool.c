@@ -10,11 +10,12 @@
 
 #include "base/cleanup.h"
 #include "base/meminfo.h"
+#include "calls/outside.h"
 #include "engine/box.h"
-#include "engine/fingerprint.h"
-#include "engine/run_list.h"
 #include "engine/extra_zygotes.h"
+#include "engine/fingerprint.h"
 #include "engine/recorder.h"
+#include "engine/run_list.h"
 
 /* Sandboxes under way at once, beyond those that a run waits for: the zygote makes one after the
  * other, more would only wait. */
@@ -49,7 +50,7 @@ struct pool {
     struct brokers *brokers;
     struct pool_options options;
     struct zygote_client *zygote;               /* makes new sandboxes */
-    struct extra_zygotes sides;                         /* those of other environments and seeds */
+    struct extra_zygotes sides;                 /* those of other environments and seeds */
     struct zygote_client *retired[RETIRED_MAX]; /* live until their last sandbox is gone */
     struct box *idle;
     size_t n_idle, n_hot_idle, n_making, n_hot_making, n_active;
@@ -312,7 +313,8 @@ static struct zygote_client *zygote_for(struct pool *pool, const struct run *run
 {
     if (run->zygote)
         return run->zygote;
-    return extra_zygotes_serve(&pool->sides, run) ? extra_zygotes_zygote(&pool->sides, run, err) : pool->zygote;
+    return extra_zygotes_serve(&pool->sides, run) ? extra_zygotes_zygote(&pool->sides, run, err)
+                                                  : pool->zygote;
 }
 
 static int make_box(struct pool *pool, struct zygote_client *zygote, const struct box_spec *spec,
@@ -393,8 +395,8 @@ static const struct zygote_events zygote_events = {on_ready, on_zygote_end};
 
 static int start_zygote(struct pool *pool, struct error *err)
 {
-    return zygote_client_new(pool->loop, pool->options.program, &pool->options.environment,
-                             &zygote_events, pool, &pool->zygote, err);
+    return zygote_client_new(pool->loop, pool->options.masks, pool->options.program,
+                             &pool->options.environment, &zygote_events, pool, &pool->zygote, err);
 }
 
 /* Lets go of those that have nothing left to do, and finds a place for another. */
@@ -476,6 +478,9 @@ static bool order(struct pool *pool, struct zygote_client *zygote, struct run *r
     (void)run_list_remove(&pool->queue, run);
     if (make_box(pool, zygote,
                  &(struct box_spec){.witness = pool->witness,
+                                    .masks = pool->options.masks,
+                                    .outside = pool->options.outside,
+                                    .egress = pool->options.egress,
                                     .limits = run->limits,
                                     .grants = run->grants,
                                     .n_grants = run->n_grants,
@@ -532,8 +537,12 @@ static bool serve(struct pool *pool, struct run *run)
 
 static bool refill_one(struct pool *pool, bool touch)
 {
-    struct box_spec spec = {
-        .limits = pool->options.limits, .witness = pool->witness, .touch = touch};
+    struct box_spec spec = {.limits = pool->options.limits,
+                            .masks = pool->options.masks,
+                            .outside = pool->options.outside,
+                            .egress = pool->options.egress,
+                            .witness = pool->witness,
+                            .touch = touch};
     struct error err = {0};
     bool ok = make_box(pool, pool->zygote, &spec, NULL, &err) == 0;
 
@@ -614,11 +623,12 @@ int pool_new(struct loop *loop, const struct pool_options *options, struct pool 
         return error_memory(err);
     *pool = (struct pool){.loop = loop, .options = *options};
     pool->sides = (struct extra_zygotes){.loop = loop,
-                                 .program = options->program,
-                                 .config = options->config,
-                                 .own = &pool->options.environment,
-                                 .events = &zygote_events,
-                                 .owner = pool};
+                                         .masks = options->masks,
+                                         .program = options->program,
+                                         .config = options->config,
+                                         .own = &pool->options.environment,
+                                         .events = &zygote_events,
+                                         .owner = pool};
     if (pool->options.size == POOL_AUTO)
         pool->options.size = automatic_size();
     if (pool->options.hot == POOL_AUTO)
@@ -708,6 +718,16 @@ void pool_set_witness(struct pool *pool, struct recorder *witness)
     pool->witness = witness;
 }
 
+struct masks *pool_masks(const struct pool *pool)
+{
+    return pool->options.masks;
+}
+
+struct approvals *pool_approvals(const struct pool *pool)
+{
+    return &pool->options.outside->approvals;
+}
+
 struct recorder *pool_witness(const struct pool *pool)
 {
     return pool->witness;
@@ -719,6 +739,7 @@ void pool_submit(struct pool *pool, struct run *run)
     struct error err = {0};
 
     run->started_ns = loop_now_ns();
+    run->masks = pool->options.masks;
     if (pool->is_closing) {
         error_set(&err, E_BUSY, "Belljar is stopping");
         error_hint(&err, "try again when it is up");

@@ -22,8 +22,11 @@ struct recorder; /* engine/recorder.h */
 struct pool_options {
     const char *program; /* path of belljar-zygote */
     struct environment environment;
-    const struct config *config; /* where others are found; NULL: there are none */
-    size_t size;                 /* sandboxes that wait; POOL_AUTO: from cores and memory */
+    struct masks *masks;            /* of every run (engine/masking.h); outlives the pool */
+    struct outside *outside;        /* what calls reach (calls/outside.h); outlives the pool */
+    struct egress_settings *egress; /* how granted hosts are reached (egress/egress.h); too */
+    const struct config *config;    /* where others are found; NULL: there are none */
+    size_t size;                    /* sandboxes that wait; POOL_AUTO: from cores and memory */
     size_t hot; /* of these, how many have run the warm-up; POOL_AUTO: as many as cores times two */
     size_t max_active;        /* runs at once; more wait in order */
     uint64_t zygote_max_runs; /* then it is replaced; 0: never */
@@ -53,6 +56,12 @@ void pool_set_brokers(struct pool *pool, struct brokers *brokers);
 
 /* Who writes down what runs; before anything is submitted. Outlives the pool. NULL: nobody. */
 void pool_set_witness(struct pool *pool, struct recorder *witness);
+/* Of every run that is submitted. A text of no run is masked with them, too (engine/masking.h). */
+struct masks *pool_masks(const struct pool *pool);
+
+/* Calls of its runs that wait for a yes (calls/approval.h). */
+struct approvals *pool_approvals(const struct pool *pool);
+
 struct recorder *pool_witness(const struct pool *pool);
 
 /* Ends everything: unanswered runs are answered as cancelled, what their on_done still submits as

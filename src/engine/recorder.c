@@ -4,14 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "audit/display_hash.h"
+#include "audit/key.h"
+#include "audit/receipt.h"
 #include "base/cleanup.h"
 #include "base/net.h"
 #include "base/paths.h"
 #include "base/stream.h"
 #include "engine/masking.h"
-#include "audit/key.h"
-#include "audit/receipt.h"
-#include "audit/display_hash.h"
 #include "wire/message.h"
 
 /* --- opening --- */
@@ -53,7 +53,7 @@ static int open_trail(struct recorder *witness, const struct recorder_options *o
 }
 
 int recorder_open(const struct recorder_options *options, struct recorder **ret_witness,
-                 struct error *err)
+                  struct error *err)
 {
     const struct config *config = options->config;
     enum run_masking masking = config_masking(config);
@@ -72,7 +72,11 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret_
     witness->shares_at_ns = loop_now_ns();
     witness->user = options->user;
     witness->masking = masking == RUN_MASK_ALL ? RUN_MASK_ALL : RUN_MASK_SECRETS;
-    if (open_trail(witness, options, err) < 0) {
+    witness->masks = options->masks;
+    if (!witness->masks)
+        witness->masks = witness->own_masks = masks_new(NULL, NULL, err);
+    if (!witness->masks || open_trail(witness, options, err) < 0) {
+        masks_free(witness->own_masks);
         free(witness);
         error_wrap(err, "the trail");
         return err && !err->hint ? error_hint(err, "nothing runs unrecorded; BELLJAR_TRAIL=off, "
@@ -95,6 +99,7 @@ void recorder_close(struct recorder *witness)
         return;
     trail_close(witness->trail);
     recorder_free_shares(witness);
+    masks_free(witness->own_masks);
     free(witness);
 }
 
@@ -110,7 +115,7 @@ bool recorder_wrote(const struct recorder *witness, const char *line, size_t len
 
 static struct clean_text clean(const struct recorder *witness, const char *text, size_t len)
 {
-    return mask_for_trail(witness->masking, (struct span){text, len}, NULL);
+    return mask_for_trail(witness->masks, witness->masking, (struct span){text, len}, NULL);
 }
 
 /* The masker takes a few microseconds whatever the length: as long as all else that a short name
@@ -164,8 +169,8 @@ static void hash_bytes(struct span bytes, uint8_t digest[SHA256_BYTES])
 }
 
 /* Length, hash, and where it is to be kept and is not too long, the text itself. */
-static void add_bytes(struct recorder *witness, struct record *r, const char *key, struct span bytes,
-                      bool is_kept, char hex[2 * SHA256_BYTES + 1])
+static void add_bytes(struct recorder *witness, struct record *r, const char *key,
+                      struct span bytes, bool is_kept, char hex[2 * SHA256_BYTES + 1])
 {
     uint8_t digest[SHA256_BYTES];
     struct mask_count masked = {0};
@@ -179,7 +184,7 @@ static void add_bytes(struct recorder *witness, struct record *r, const char *ke
     if (is_kept && bytes.len >= TEXT_LEAST && recorder_refer(witness, r, key, digest)) {
         /* it is there already */
     } else if (is_kept && bytes.len <= TRAIL_TEXT_MAX) {
-        struct clean_text text = mask_for_trail(witness->masking, bytes, &masked);
+        struct clean_text text = mask_for_trail(witness->masks, witness->masking, bytes, &masked);
 
         record_text(r, "text", text);
         if (masked.finds) { /* the text is not all of it: the hash is */
@@ -219,7 +224,9 @@ static void add_env(struct recorder *witness, struct record *r, const struct run
         size_t len = witness->keep == KEEP_ALL ? strlen(*env) : strcspn(*env, "=");
         struct mask_count count = {0};
 
-        record_text(r, NULL, mask_for_trail(witness->masking, (struct span){*env, len}, &count));
+        record_text(
+            r, NULL,
+            mask_for_trail(witness->masks, witness->masking, (struct span){*env, len}, &count));
         masked += count.finds;
     }
     record_close(r);
@@ -237,14 +244,14 @@ static uint64_t add_arg(const struct recorder *witness, struct record *r, const 
     struct mask_count masked = {0};
 
     if (len && asprintf(&both, "%s %s", before, arg) > 0) {
-        text = mask_for_trail(witness->masking, span_of(both), &masked);
+        text = mask_for_trail(witness->masks, witness->masking, span_of(both), &masked);
         if (masked.finds && clean_len(text) > len && memcmp(clean_data(text), both, len) == 0) {
             record_text(r, NULL, clean_from(text, len));
             return masked.finds;
         }
     }
     masked = (struct mask_count){0};
-    record_text(r, NULL, mask_for_trail(witness->masking, span_of(arg), &masked));
+    record_text(r, NULL, mask_for_trail(witness->masks, witness->masking, span_of(arg), &masked));
     return masked.finds;
 }
 
@@ -521,7 +528,7 @@ static int write_end(struct recorder *witness, const struct run *run, bool is_ke
         return write_end(witness, run, false, receipt, ret_mark, err);
     }
     return recorder_append(witness, run->owner, &r, run->is_recorded ? TRAIL_END : TRAIL_EVENT,
-                          ret_mark, err);
+                           ret_mark, err);
 }
 
 static void withhold(struct run *run, struct error *why)

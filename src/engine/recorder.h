@@ -22,7 +22,8 @@ struct trail;
 struct recorder_options {
     const struct config *config;
     struct loop *loop;
-    bool is_brief;                                 /* audit/trail.h */
+    struct masks *masks; /* of the engine; NULL: there is none, and no rules of the operator */
+    bool is_brief;       /* audit/trail.h */
     void (*on_note)(void *user, const char *text); /* audit/trail.h */
     /* So many bytes were written down on behalf of somebody. Optional. */
     void (*on_written)(void *user, const char *owner, size_t bytes);
@@ -33,7 +34,7 @@ struct recorder_options {
 
 /* *ret_witness is NULL where the settings say so. */
 int recorder_open(const struct recorder_options *options, struct recorder **ret_witness,
-                 struct error *err);
+                  struct error *err);
 
 /* Nothing more is expected: trail_settle(). */
 void recorder_settle(struct recorder *witness);
@@ -68,7 +69,7 @@ struct recorder_session {
 };
 
 int recorder_session(struct recorder *witness, const struct recorder_session *event,
-                    struct error *err);
+                     struct error *err);
 
 struct recorder_file {
     const char *event; /* "write", "delete" */
@@ -113,11 +114,12 @@ int recorder_undo(struct recorder *witness, const struct recorder_undo *event, s
 
 /* Somebody was turned away before there was a run. */
 int recorder_refusal(struct recorder *witness, const char *owner, const char *what,
-                    const struct error *why, struct error *err);
+                     const struct error *why, struct error *err);
 
 /* A token was made, removed, first used by this server, or shown in vain. */
-int recorder_token(struct recorder *witness, const char *event, const char *name, struct error *err);
+int recorder_token(struct recorder *witness, const char *event, const char *name,
+                   struct error *err);
 
 /* A server began with these settings, or ended. */
 int recorder_server(struct recorder *witness, const char *event, const struct config *config,
-                   struct error *err);
+                    struct error *err);

@@ -2,10 +2,10 @@
  * that is written down). */
 #pragma once
 
-#include "engine/recorder.h"
-#include "mask/masker.h"
 #include "audit/record.h"
 #include "audit/trail.h"
+#include "engine/recorder.h"
+#include "mask/masker.h"
 
 /* How much of what was run goes into the record. */
 enum keep { KEEP_NONE, KEEP_CODE, KEEP_ALL };
@@ -39,11 +39,12 @@ struct recorder {
     struct recorder_text texts[TEXTS_KEPT], fresh[8];
     size_t n_texts, next_text, n_fresh;
     struct masker_recent recent; /* names that come again and again: owners, profiles */
-    uint64_t second;            /* of the last refusal */
-    unsigned n_refused;         /* in that second */
+    uint64_t second;             /* of the last refusal */
+    unsigned n_refused;          /* in that second */
     uint64_t n_untold;
     enum keep keep;
-    enum run_masking masking; /* at least secrets, whatever an answer may show */
+    struct masks *masks, *own_masks; /* the engine's, or ours where there is none */
+    enum run_masking masking;        /* at least secrets, whatever an answer may show */
 };
 
 /* The owner where a door knows nobody else: whoever started us. */
@@ -53,16 +54,16 @@ struct recorder {
 
 /* Says where the text is, if it is in this file. False: it is not. */
 bool recorder_refer(struct recorder *witness, struct record *r, const char *key,
-                   const uint8_t digest[SHA256_BYTES]);
+                    const uint8_t digest[SHA256_BYTES]);
 
 /* The record that is being made has it. `key` is a constant. */
-void recorder_note_text(struct recorder *witness, const char *key, const uint8_t digest[SHA256_BYTES],
-                       uint64_t masked, uint64_t hidden_bytes);
+void recorder_note_text(struct recorder *witness, const char *key,
+                        const uint8_t digest[SHA256_BYTES], uint64_t masked, uint64_t hidden_bytes);
 
 /* trail_append(), with the texts that were noted. 1: it has to be made anew, as there. `owner`, who
  * pays, may be NULL. */
 int recorder_append(struct recorder *witness, const char *owner, const struct record *record,
-                   enum trail_part part, struct record_mark *ret_mark, struct error *err);
+                    enum trail_part part, struct record_mark *ret_mark, struct error *err);
 
 /* The same for what has not happened yet: E_BUSY where the owner has used up its share. */
 int recorder_append_new(struct recorder *witness, const char *owner, const struct record *record,

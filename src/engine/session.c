@@ -8,8 +8,8 @@
 #include "base/id.h"
 #include "base/name.h"
 #include "base/share.h"
-#include "engine/session_internal.h"
 #include "engine/recorder.h"
+#include "engine/session_internal.h"
 #include "mask/pseudonyms.h"
 
 /* A sandbox that dies unused is replaced so often; then something is wrong with this host. */
@@ -170,6 +170,7 @@ void session_take_terms(struct run *run, const struct run *model)
     run->policy = model->policy;
     run->required_layers = model->required_layers;
     run->may_spawn = model->may_spawn;
+    run->masks = model->masks;
     run->reach = model->reach;
     run->limits = model->limits;
 }

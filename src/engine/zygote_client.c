@@ -35,6 +35,7 @@ struct slot {
 
 struct zygote_client {
     struct loop *loop;
+    struct masks *masks;
     struct peer peer;
     struct ns_child child;
     struct ns_ids ids;
@@ -176,13 +177,14 @@ static void on_warm_timer(void *arg)
     fail(arg, &err);
 }
 
-static void failure_to_error(const struct wire_failure *failure, struct error *err)
+static void failure_to_error(struct masks *masks, const struct wire_failure *failure,
+                             struct error *err)
 {
     enum error_code code = failure->code > E_NONE && failure->code <= E_INTERNAL
                                ? (enum error_code)failure->code
                                : E_SYSTEM;
 
-    mask_error(err, code, failure->message, failure->hint);
+    mask_error(masks, err, code, failure->message, failure->hint);
     err->errnum = (int)failure->errnum;
 }
 
@@ -231,7 +233,7 @@ static bool take_spawn_failed(struct zygote_client *z, struct unpack *u)
     if (!wire_unpack_failure(u, &failure))
         return false;
     if (box) {
-        failure_to_error(&failure, &err);
+        failure_to_error(z->masks, &failure, &err);
         box_on_failed(box, &err);
     }
     return true;
@@ -256,7 +258,7 @@ static bool take_failed(struct zygote_client *z, struct unpack *u)
 
     if (!wire_unpack_failure(u, &failure))
         return false;
-    failure_to_error(&failure, &err);
+    failure_to_error(z->masks, &failure, &err);
     fail(z, &err);
     return true;
 }
@@ -382,9 +384,9 @@ static int start(struct zygote_client *z, const char *program,
     return 0;
 }
 
-int zygote_client_new(struct loop *loop, const char *program, const struct environment *environment,
-                      const struct zygote_events *events, void *owner,
-                      struct zygote_client **ret_zygote, struct error *err)
+int zygote_client_new(struct loop *loop, struct masks *masks, const char *program,
+                      const struct environment *environment, const struct zygote_events *events,
+                      void *owner, struct zygote_client **ret_zygote, struct error *err)
 {
     struct zygote_client *z = calloc(1, sizeof(*z));
 
@@ -392,6 +394,7 @@ int zygote_client_new(struct loop *loop, const char *program, const struct envir
         return error_memory(err);
     *z = (struct zygote_client){
         .loop = loop,
+        .masks = masks,
         .events = events,
         .owner = owner,
         .peer.fd = -1,

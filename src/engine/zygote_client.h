@@ -25,9 +25,11 @@ struct zygote_events {
     void (*on_end)(void *owner, struct zygote_client *zygote, const struct error *err);
 };
 
-int zygote_client_new(struct loop *loop, const char *program, const struct environment *environment,
-                      const struct zygote_events *events, void *owner,
-                      struct zygote_client **ret_zygote, struct error *err);
+struct masks; /* engine/masking.h: for what the zygote says */
+
+int zygote_client_new(struct loop *loop, struct masks *masks, const char *program,
+                      const struct environment *environment, const struct zygote_events *events,
+                      void *owner, struct zygote_client **ret_zygote, struct error *err);
 
 /* Kills it; on_end follows. */
 void zygote_client_end(struct zygote_client *zygote);

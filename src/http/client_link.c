@@ -49,7 +49,7 @@ static int connect_tcp(const struct client *client, struct error *err)
     size_t count = 0;
     int fd = -1;
 
-    if (resolve_wait(&client->host, addresses, &count, err) < 0)
+    if (resolve_wait("", &client->host, addresses, &count, err) < 0)
         return -1;
     for (size_t i = 0; i < count && fd < 0; i++) {
         struct sockaddr_storage to;

@@ -2,16 +2,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admit/admit.h"
+#include "api/display.h"
+#include "api/result.h"
 #include "base/base64.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/stream.h"
-#include "api/display.h"
+#include "engine/masking.h"
 #include "mcp/internal.h"
 #include "mcp/tools.h"
-#include "api/result.h"
-#include "admit/admit.h"
-#include "engine/masking.h"
 
 /* Of everything in one text. Streams are bounded by the run's own limit. */
 #define TEXT_MAX (LIMIT_OUTPUT_BYTES_MAX * 2 + MIB)
@@ -496,6 +496,7 @@ char *mcp_mask(const struct mcp_host *host, const char *text, size_t len, size_t
     if (!run)
         return NULL;
     run->masking = config_masking(host->api->config);
+    run->masks = pool_masks(host->api->pool);
     clean = mask_text(run, (struct span){text, len});
     if (run->error.code == E_NONE && (copy = malloc(clean_len(clean) + 1))) {
         memcpy(copy, clean_data(clean), clean_len(clean));

@@ -2,11 +2,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
 #include "api/changes.h"
 #include "api/changes_view.h"
-#include "mcp/tools.h"
+#include "base/cleanup.h"
 #include "base/terminal_text.h"
+#include "mcp/tools.h"
 
 /* What a model reads of one list; paths narrow it down. */
 #define SHOWN_BYTES (32 * KIB)
@@ -195,8 +195,8 @@ static void review(struct mcp_call *call)
         reviewing->call = call;
         call->user = reviewing;
         call->on_cancel = on_cancel;
-        if (changes_start(mcp_host_of(call)->api->loop, session, &wish, on_settled, reviewing,
-                          &err) == 0)
+        if (changes_start(&mcp_host_of(call)->api->changes, mcp_host_of(call)->api->loop, session,
+                          &wish, on_settled, reviewing, &err) == 0)
             return;
     }
     if (err.code == E_NONE)

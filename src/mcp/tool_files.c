@@ -9,9 +9,9 @@
 #include "base/json.h"
 #include "base/sha256.h"
 #include "base/utf8.h"
-#include "mcp/tools.h"
 #include "engine/masking.h"
 #include "engine/recorder.h"
+#include "mcp/tools.h"
 
 #define READ_DEFAULT (32 * KIB)
 #define READ_MAX     MIB
@@ -207,8 +207,10 @@ static int read_text(const struct mcp_host *host, const struct reader *r, struct
     ssize_t n = 1;
     int result = run ? 0 : error_memory(err);
 
-    if (run)
+    if (run) {
         run->masking = config_masking(host->api->config);
+        run->masks = pool_masks(host->api->pool);
+    }
     while (result == 0 && n > 0 && !page->has_more) {
         n = files_read(r->fd, offset, piece, sizeof(piece), err);
         if (n < 0)
@@ -394,11 +396,11 @@ static int write_down(const struct mcp_call *call, const char *session_id, const
     const struct mcp_host *host = mcp_host_of(call);
     uint8_t digest[SHA256_BYTES];
     const struct recorder_file event = {.event = "write",
-                                       .owner = call->owner,
-                                       .session = session_id,
-                                       .path = path,
-                                       .bytes = plain->len,
-                                       .digest = digest};
+                                        .owner = call->owner,
+                                        .session = session_id,
+                                        .path = path,
+                                        .bytes = plain->len,
+                                        .digest = digest};
 
     sha256(buf_str(plain), plain->len, digest);
     return recorder_file(host->api->witness, &event, err);

@@ -3,13 +3,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admit/admit.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/net.h"
-#include "mcp/tools.h"
 #include "base/terminal_text.h"
-#include "admit/admit.h"
 #include "calls/approval.h"
+#include "mcp/tools.h"
 #include "store/skill.h"
 
 /* Kept of each stream in one answer: about ten thousand tokens, where some clients begin to warn.
@@ -26,9 +26,10 @@
 /* Of a question to the client. */
 #define QUESTION_BYTES (8 * KIB)
 
-struct running {
+struct mcp_running {
     struct mcp_call *call; /* NULL: the client was asked, and comes back with a call of its own */
-    struct running *next;  /* of those */
+    struct mcp_running *next; /* of those */
+    struct mcp_host *host;
     struct job *job;
     const char *note;
     json_t *(*answer)(struct mcp_call *call, const struct run *run, const char *note);
@@ -44,12 +45,9 @@ struct running {
     uint64_t unseen;   /* bytes that the question does not show: a yes has to repeat the number */
 };
 
-/* Whose clients were asked and have not come back. Each ends by itself when its question does. */
-static struct running *asked;
-
-static void free_running(struct running *r)
+static void free_running(struct mcp_running *r)
 {
-    struct running **at = &asked;
+    struct mcp_running **at = &r->host->asked;
 
     while (*at && *at != r)
         at = &(*at)->next;
@@ -63,7 +61,7 @@ static void free_running(struct running *r)
 /* --- progress --- */
 
 /* Reports of the program count as they are; output in between counts up a little. */
-static void tell(struct running *r, const char *text, size_t len)
+static void tell(struct mcp_running *r, const char *text, size_t len)
 {
     double value = r->total > 0 ? r->done : (double)++r->n_told;
 
@@ -71,7 +69,7 @@ static void tell(struct running *r, const char *text, size_t len)
     mcp_call_progress(r->call, value, r->total, text, len);
 }
 
-static void tell_said(struct running *r)
+static void tell_said(struct mcp_running *r)
 {
     if (!r->has_news)
         return;
@@ -82,14 +80,14 @@ static void tell_said(struct running *r)
 
 static void on_timer(void *arg)
 {
-    struct running *r = arg;
+    struct mcp_running *r = arg;
 
     r->is_waiting = false;
     if (r->call)
         tell_said(r);
 }
 
-static void tell_soon(struct running *r)
+static void tell_soon(struct mcp_running *r)
 {
     if (r->is_waiting)
         return;
@@ -144,7 +142,7 @@ static json_t *question(const struct approval *approval, uint64_t *ret_unseen)
 }
 
 /* In the modern era the question is the answer to this call, and the run waits for the next. */
-static void ask(struct running *r, const struct approval *approval)
+static void ask(struct mcp_running *r, const struct approval *approval)
 {
     struct mcp_call *call = r->call;
     bool ends = call->era == MCP_MODERN && !call->task;
@@ -158,8 +156,8 @@ static void ask(struct running *r, const struct approval *approval)
     if (ends) {
         tell_said(r);
         r->call = NULL;
-        r->next = asked;
-        asked = r;
+        r->next = r->host->asked;
+        r->host->asked = r;
         call->user = NULL;
         call->on_cancel = NULL;
         call->on_tick = NULL;
@@ -168,7 +166,7 @@ static void ask(struct running *r, const struct approval *approval)
 }
 
 /* A yes to something of which not all was shown has to say how much that is. */
-static bool said_yes(const struct running *r)
+static bool said_yes(const struct mcp_running *r)
 {
     const json_t *answer = json_object_get(r->call->answers, "approval");
     const char *action = json_string_value(json_object_get(answer, "action"));
@@ -181,19 +179,19 @@ static bool said_yes(const struct running *r)
 }
 
 /* Whose client comes back: the state has been sealed by us, for this owner. */
-static struct running *find_asked(const struct mcp_call *call)
+static struct mcp_running *find_asked(const struct mcp_call *call)
 {
     const char *run = json_string_value(json_object_get(call->state, "run"));
-    struct running *r = asked;
+    struct mcp_running *r = mcp_host_of(call)->asked;
 
     while (r && !(run && strcmp(job_id(r->job), run) == 0))
         r = r->next;
     return r;
 }
 
-static void take_up(struct running *r, struct mcp_call *call)
+static void take_up(struct mcp_running *r, struct mcp_call *call)
 {
-    struct running **at = &asked;
+    struct mcp_running **at = &r->host->asked;
 
     while (*at && *at != r)
         at = &(*at)->next;
@@ -207,15 +205,16 @@ static void take_up(struct running *r, struct mcp_call *call)
 
 /* Several threads may wait: the next is asked when one is answered. By then the run, and whatever
  * waited for it, may be gone. */
-static void ask_next(struct running *r)
+static void ask_next(struct mcp_running *r)
 {
-    const struct approval *next = approval_first(job_id(r->job));
+    const struct approval *next =
+        approval_first(pool_approvals(r->host->api->pool), job_id(r->job));
 
     if (next && r->call)
         ask(r, next);
 }
 
-static void pass_answer(struct running *r)
+static void pass_answer(struct mcp_running *r)
 {
     char approval[32];
     bool is_yes = said_yes(r);
@@ -227,7 +226,7 @@ static void pass_answer(struct running *r)
     r->call->answers = r->call->state = NULL;
     /* Its time may be over; then the program knows already. The run goes on in any case: nothing of
      * ours is freed by an answer. */
-    (void)approval_answer(job_id(r->job),
+    (void)approval_answer(pool_approvals(r->host->api->pool), job_id(r->job),
                           &(struct approval_word){.approval_id = approval,
                                                   .is_yes = is_yes,
                                                   .accept_hidden = r->hidden},
@@ -238,7 +237,7 @@ static void pass_answer(struct running *r)
 /* True: the call brings the answer to a question of a run that is under way. */
 static bool is_continued(struct mcp_call *call)
 {
-    struct running *r = call->user;
+    struct mcp_running *r = call->user;
     struct error err = {0};
 
     if (!call->answers && !call->state)
@@ -258,7 +257,7 @@ static bool is_continued(struct mcp_call *call)
 /* Progress is a glimpse: of much output at once the latest counts, and the answer has it all. */
 static void on_event(void *user, const struct run_event *event)
 {
-    struct running *r = user;
+    struct mcp_running *r = user;
     size_t len = event->len < PROGRESS_BYTES ? event->len : PROGRESS_BYTES;
 
     if (event->kind == RUN_EVENT_APPROVAL && r->call)
@@ -280,7 +279,7 @@ static void on_event(void *user, const struct run_event *event)
 
 static void on_tick(struct mcp_call *call)
 {
-    struct running *r = call->user;
+    struct mcp_running *r = call->user;
     char text[64];
 
     if (!mcp_call_wants_progress(call) || (loop_now_ns() - r->told_ns) / 1000000 < QUIET_MS)
@@ -294,7 +293,7 @@ static void on_tick(struct mcp_call *call)
 
 static void on_cancel(struct mcp_call *call)
 {
-    struct running *r = call->user;
+    struct mcp_running *r = call->user;
 
     job_abandon(r->job);
     free_running(r);
@@ -333,7 +332,7 @@ static void log_run(struct mcp_call *call, const struct run *run)
 
 static void on_done(void *user, const struct run *run)
 {
-    struct running *r = user;
+    struct mcp_running *r = user;
     struct mcp_call *call = r->call;
     struct error err = {0};
     json_t *result;
@@ -381,13 +380,14 @@ static int admit(struct mcp_call *call, const struct mcp_program *program, struc
     return admit_request(&admission, &wanted, ret_run, err);
 }
 
-static struct running *new_running(struct mcp_call *call, const struct mcp_program *program)
+static struct mcp_running *new_running(struct mcp_call *call, const struct mcp_program *program)
 {
-    struct running *r = calloc(1, sizeof(*r));
+    struct mcp_running *r = calloc(1, sizeof(*r));
 
     if (!r)
         return NULL;
     r->call = call;
+    r->host = mcp_host_of(call);
     r->note = program->note;
     r->answer = program->answer;
     r->told_ns = loop_now_ns();
@@ -403,7 +403,7 @@ static struct running *new_running(struct mcp_call *call, const struct mcp_progr
 static void start(struct mcp_call *call, const struct mcp_program *program)
 {
     struct api *api = mcp_host_of(call)->api;
-    struct running *r = new_running(call, program);
+    struct mcp_running *r = new_running(call, program);
     struct job_order order = {
         .session = program->session,
         .owner = call->owner,

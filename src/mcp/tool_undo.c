@@ -2,9 +2,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/undo.h"
 #include "base/cleanup.h"
 #include "mcp/tools.h"
-#include "api/undo.h"
 
 /* A model reads that much; the counts say how much more there is. */
 #define LISTED_MAX 50
@@ -67,7 +67,7 @@ static void undo(struct mcp_call *call)
         undoing->call = call;
         call->user = undoing;
         call->on_cancel = on_cancel;
-        if (undo_start(host->api->loop, &wish, on_undone, undoing, &err) == 0)
+        if (undo_start(&host->api->undos, host->api->loop, &wish, on_undone, undoing, &err) == 0)
             return;
     }
     if (err.code == E_NONE)

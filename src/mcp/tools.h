@@ -8,20 +8,25 @@
 #pragma once
 
 #include "api/api.h"
-#include "mcp/mcp.h"
-#include "mcp/call.h"
 #include "calls/stored.h"
+#include "mcp/call.h"
+#include "mcp/mcp.h"
 
 #define MCP_TOOLS_MAX 32
 
 /* A path with each byte escaped, and what stands in front of it. */
 #define MCP_URI_MAX ((size_t)5 * PATH_MAX)
 
+struct mcp_running; /* mcp_tool_run.c */
+
 struct mcp_host {
     struct api *api;
     struct mcp_server *server;
     const struct run *granted; /* whose directories every sandbox gets; NULL: none */
-    bool is_pipe;              /* one client, who owns this process: his session has no clocks */
+    /* Whose clients were asked and have not come back. Each ends by itself when its question does.
+     */
+    struct mcp_running *asked;
+    bool is_pipe; /* one client, who owns this process: his session has no clocks */
 
     const struct mcp_tool *listed[MCP_TOOLS_MAX + 1];
     const struct mcp_tool *unlisted[MCP_TOOLS_MAX + 1];

@@ -538,13 +538,14 @@ static void host_free(struct upstream_wire *wire)
     free(h);
 }
 
-int upstream_host_open(struct loop *loop, const struct config_server *server,
-                       const struct upstream_events *events, void *user,
-                       struct upstream_wire **ret_wire, struct error *err)
+int upstream_host_open(struct loop *loop, struct resolver *resolver,
+                       const struct config_server *server, const struct upstream_events *events,
+                       void *user, struct upstream_wire **ret_wire, struct error *err)
 {
     static const struct upstream_wire_ops ops = {host_send, host_forget, host_free};
     struct host_wire *h = calloc(1, sizeof(*h));
 
+    (void)resolver;
     if (!h)
         return error_memory(err);
     h->wire = (struct upstream_wire){.ops = &ops, .events = events, .user = user};

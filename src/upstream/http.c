@@ -15,9 +15,9 @@
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
+#include "base/resolve.h"
 #include "base/tls_client.h"
 #include "upstream/http_reply.h"
-#include "base/resolve.h"
 #include "upstream/message.h"
 #include "upstream/wire.h"
 
@@ -38,6 +38,7 @@ struct http_wire {
     bool is_tls;
     struct address address;
     bool is_found; /* the address is known */
+    struct resolver *resolver;
     struct lookup *lookup;
     char session[HTTP_REPLY_SESSION_MAX];
     struct exchange *exchanges;
@@ -266,7 +267,7 @@ static void on_found(void *user, const struct address *addresses, size_t count, 
 static int look_up(struct http_wire *h, struct error *err)
 {
     if (!h->lookup)
-        h->lookup = resolve_start(h->loop, h, h->host.name, on_found, h);
+        h->lookup = resolve_start(h->resolver, h, h->host.name, on_found, h);
     return h->lookup ? 0 : error_memory(err);
 }
 
@@ -388,9 +389,9 @@ static int read_url(struct http_wire *h, struct error *err)
     return 0;
 }
 
-int upstream_http_open(struct loop *loop, const struct config_server *server,
-                       const struct upstream_events *events, void *user,
-                       struct upstream_wire **ret_wire, struct error *err)
+int upstream_http_open(struct loop *loop, struct resolver *resolver,
+                       const struct config_server *server, const struct upstream_events *events,
+                       void *user, struct upstream_wire **ret_wire, struct error *err)
 {
     static const struct upstream_wire_ops ops = {http_send, http_forget, http_free};
     struct http_wire *h = calloc(1, sizeof(*h));
@@ -399,6 +400,7 @@ int upstream_http_open(struct loop *loop, const struct config_server *server,
         return error_memory(err);
     h->wire = (struct upstream_wire){.ops = &ops, .events = events, .user = user};
     h->loop = loop;
+    h->resolver = resolver;
     h->server = server;
     h->end_timer = loop_timer(loop, on_wire_end, h);
     if (!h->end_timer || read_url(h, err) < 0) {

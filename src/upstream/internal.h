@@ -40,6 +40,7 @@ struct upstream {
 
 struct upstreams {
     struct loop *loop;
+    struct resolver *resolver;
     size_t n;
     struct upstream list[];
 };

@@ -344,14 +344,15 @@ static int watch(struct stdio_wire *s, struct error *err)
     return s->readable && s->heard && s->ended ? 0 : error_memory(err);
 }
 
-int upstream_stdio_open(struct loop *loop, const struct config_server *server,
-                        const struct upstream_events *events, void *user,
-                        struct upstream_wire **ret_wire, struct error *err)
+int upstream_stdio_open(struct loop *loop, struct resolver *resolver,
+                        const struct config_server *server, const struct upstream_events *events,
+                        void *user, struct upstream_wire **ret_wire, struct error *err)
 {
     static const struct upstream_wire_ops ops = {stdio_send, stdio_forget, stdio_free};
     const struct child_options options = {server->argv, server->env, server->cwd};
     struct stdio_wire *s = calloc(1, sizeof(*s));
 
+    (void)resolver;
     if (!s)
         return error_memory(err);
     s->wire = (struct upstream_wire){.ops = &ops, .events = events, .user = user};

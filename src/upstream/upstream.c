@@ -326,7 +326,7 @@ static int open_wire(struct upstream *u, struct error *err)
     }
     error_done(&u->failure);
     u->n_starts++;
-    if (open(u->all->loop, u->config, &events, u, &u->wire, err) < 0)
+    if (open(u->all->loop, u->all->resolver, u->config, &events, u, &u->wire, err) < 0)
         return error_wrap(err, "server `%s`", u->config->name);
     u->state = UPSTREAM_OPENING;
     upstream_chain_begin(u);
@@ -447,14 +447,15 @@ static struct upstream_call *start_call(struct upstream *u, const char *tool,
 
 /* --- the front door --- */
 
-int upstreams_new(struct loop *loop, const struct config_server *servers, size_t n,
-                  struct upstreams **ret_upstreams, struct error *err)
+int upstreams_new(struct loop *loop, struct resolver *resolver, const struct config_server *servers,
+                  size_t n, struct upstreams **ret_upstreams, struct error *err)
 {
     struct upstreams *all = calloc(1, sizeof(*all) + n * sizeof(all->list[0]));
 
     if (!all)
         return upstream_no_memory(err);
     all->loop = loop;
+    all->resolver = resolver;
     for (; all->n < n; all->n++) {
         struct upstream *u = &all->list[all->n];
 

@@ -24,8 +24,10 @@ struct upstream_call; /* under way */
 typedef void (*upstream_done)(void *user, const json_t *value, const struct error *err);
 
 /* `servers` outlive it. Nothing is started yet. */
-int upstreams_new(struct loop *loop, const struct config_server *servers, size_t n,
-                  struct upstreams **ret_upstreams, struct error *err);
+struct resolver; /* base/resolve.h */
+
+int upstreams_new(struct loop *loop, struct resolver *resolver, const struct config_server *servers,
+                  size_t n, struct upstreams **ret_upstreams, struct error *err);
 
 /* Calls under way are dropped, programs ended. Accepts NULL. */
 void upstreams_free(struct upstreams *upstreams);

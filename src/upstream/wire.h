@@ -41,13 +41,16 @@ struct upstream_wire {
     int patience_ms;     /* how long free() may wait for a program to end by itself; 0 */
 };
 
-int upstream_stdio_open(struct loop *loop, const struct config_server *server,
-                        const struct upstream_events *events, void *user,
-                        struct upstream_wire **ret_wire, struct error *err);
+struct resolver; /* base/resolve.h */
+
+/* `resolver`: for the name of its host, where it is one of HTTP. */
+int upstream_stdio_open(struct loop *loop, struct resolver *resolver,
+                        const struct config_server *server, const struct upstream_events *events,
+                        void *user, struct upstream_wire **ret_wire, struct error *err);
 /* The operator's own functions: it has neither a command nor a URL. */
-int upstream_host_open(struct loop *loop, const struct config_server *server,
-                       const struct upstream_events *events, void *user,
-                       struct upstream_wire **ret_wire, struct error *err);
-int upstream_http_open(struct loop *loop, const struct config_server *server,
-                       const struct upstream_events *events, void *user,
-                       struct upstream_wire **ret_wire, struct error *err);
+int upstream_host_open(struct loop *loop, struct resolver *resolver,
+                       const struct config_server *server, const struct upstream_events *events,
+                       void *user, struct upstream_wire **ret_wire, struct error *err);
+int upstream_http_open(struct loop *loop, struct resolver *resolver,
+                       const struct config_server *server, const struct upstream_events *events,
+                       void *user, struct upstream_wire **ret_wire, struct error *err);

@@ -14,6 +14,7 @@
 
 static char place[64], program[96];
 static struct loop *loop;
+static struct resolver *resolver;
 static unsigned n_slow;     /* answers for names that take forever */
 static unsigned n_left;     /* answers that are waited for */
 static char order[64];      /* whose answers came, in order */
@@ -39,8 +40,8 @@ static int setup(void **state)
     loop = loop_new(NULL);
     n_slow = n_left = 0;
     order[0] = '\0';
-    resolve_configure(program);
-    return loop ? 0 : -1;
+    resolver = loop ? resolver_new(loop, program, NULL) : NULL;
+    return resolver ? 0 : -1;
 }
 
 static int teardown(void **state)
@@ -49,9 +50,8 @@ static int teardown(void **state)
     struct files top = {.fd = fd, .uid = geteuid(), .gid = getegid()};
 
     (void)state;
-    resolve_end(loop);
+    resolver_free(resolver);
     loop_free(loop);
-    resolve_configure("");
     return files_delete(&top, strrchr(place, '/') + 1, true, NULL);
 }
 
@@ -84,14 +84,14 @@ static void ask_slow(size_t owner, struct lookup **lookups, size_t count)
         char name[32];
 
         (void)snprintf(name, sizeof(name), "slow-%zu-%zu", owner, i);
-        lookups[i] = resolve_start(loop, &owners[owner], name, on_slow, NULL);
+        lookups[i] = resolve_start(resolver, &owners[owner], name, on_slow, NULL);
         assert_non_null(lookups[i]);
     }
 }
 
 static void ask_fast(size_t owner, const char *letter)
 {
-    assert_non_null(resolve_start(loop, &owners[owner], "fast", on_fast, (void *)letter));
+    assert_non_null(resolve_start(resolver, &owners[owner], "fast", on_fast, (void *)letter));
     n_left++;
 }
 
@@ -199,7 +199,7 @@ static int wait_for(const char *text, struct address addresses[static RESOLVE_MA
     struct host host;
 
     assert_null(host_parse(text, strlen(text), true, &host));
-    return resolve_wait(&host, addresses, ret_count, err);
+    return resolve_wait(program, &host, addresses, ret_count, err);
 }
 
 static void a_command_waits_for_the_answer(void **state)

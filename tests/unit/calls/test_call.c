@@ -12,10 +12,12 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "calls/call.h"
+#include "calls/outside.h"
 #include "wire/frame.h"
 
 static struct {
     struct loop *loop;
+    struct outside outside;
     struct call_desk *desk;
     int theirs;
     struct frame_decoder decoder;
@@ -98,8 +100,8 @@ static int begin(void **state)
     frame_decoder_init(&g.decoder);
     g.run.reach = RUN_REACH_STATE;
     g.run.profile = "trial";
-    g.desk = call_desk_new(
-        &(struct call_desk_options){.loop = g.loop, .fd = pair[1], .record = record, .more = rows});
+    g.desk = call_desk_new(&(struct call_desk_options){
+        .loop = g.loop, .outside = &g.outside, .fd = pair[1], .record = record, .more = rows});
     return g.desk ? 0 : -1;
 }
 

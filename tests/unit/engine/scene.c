@@ -110,6 +110,10 @@ void scene_begin(struct scene *s, struct pool_options options)
     run_free(model);
     if (!options.max_active)
         options.max_active = 64;
+    s->masks = options.masks = masks_new(NULL, NULL, &err);
+    assert_non_null(s->masks);
+    options.outside = &s->outside;
+    options.egress = &s->egress;
     if (pool_new(s->loop, &options, &s->pool, &err) < 0)
         fail_msg("%s", err.message);
     pool_set_cgroups(s->pool, s->cgroups);
@@ -121,6 +125,7 @@ void scene_finish(struct scene *s)
     sessions_end(s->sessions);
     pool_free(s->pool);
     sessions_free(s->sessions);
+    masks_free(s->masks);
     for (size_t i = 0; i < s->n_tickets; i++) {
         assert_int_equal(s->tickets[i].done, 1);
         run_free(s->tickets[i].run);

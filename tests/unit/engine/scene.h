@@ -6,6 +6,9 @@
 
 #include <stdbool.h>
 
+#include "calls/outside.h"
+#include "egress/egress.h"
+#include "engine/masking.h"
 #include "engine/pool.h"
 #include "engine/session.h"
 #include "wire/pack.h"
@@ -22,6 +25,9 @@ struct scene_ticket {
 struct scene {
     struct loop *loop;
     struct cgroup_host *cgroups;
+    struct masks *masks;
+    struct outside outside;
+    struct egress_settings egress;
     struct pool *pool;
     struct sessions *sessions; /* the test's, freed with the scene; NULL: none */
     struct pack policy;

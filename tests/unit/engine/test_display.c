@@ -6,7 +6,9 @@
 
 #include "base/cleanup.h"
 #include "engine/display.h"
+#include "engine/masking.h"
 
+static struct masks *masks;
 static struct run_event last;
 static unsigned events;
 
@@ -23,6 +25,7 @@ static struct run *new_run(void)
 
     assert_non_null(run);
     run->on_event = on_event;
+    run->masks = masks;
     events = 0;
     return run;
 }
@@ -212,5 +215,10 @@ int main(void)
         cmocka_unit_test(progress_is_an_event_and_leaves_nothing_behind),
     };
 
-    return UNIT_RUN(tests);
+    int failed;
+
+    masks = masks_new(NULL, NULL, NULL);
+    failed = UNIT_RUN(tests);
+    masks_free(masks);
+    return failed;
 }

@@ -8,6 +8,8 @@
 #include "base/limits.h"
 #include "engine/masking.h"
 
+static struct masks *masks;
+
 /* One of several long texts that are masked at the same time, each in a fiber. */
 struct work {
     struct run *run;
@@ -30,6 +32,7 @@ static void begin(struct work *work, const char *unit, size_t size)
     *work = (struct work){.run = run_new()};
     assert_non_null(work->run);
     work->run->masking = RUN_MASK_SECRETS;
+    work->run->masks = masks;
     buf_init(&work->text, 2 * size);
     buf_init(&work->clean, 4 * size);
     while (work->text.len < size)
@@ -56,6 +59,7 @@ static void check(const struct work *work)
 
     assert_non_null(run);
     run->masking = RUN_MASK_SECRETS;
+    run->masks = masks;
     clean = mask_text(run, (struct span){buf_str(&work->text), work->text.len});
     assert_int_equal(work->clean.len, clean_len(clean));
     assert_memory_equal(work->clean.data, clean_data(clean), clean_len(clean));
@@ -113,14 +117,69 @@ static void a_value_that_comes_later_is_masked_in_the_next_text(void **state)
     begin(&work, SECRET, 4 * MIB);
     assert_false(fiber_resume(work.fiber));
     assert_return_code(masker_values_add(values, "plain-looking-words", 19, NULL), 0);
-    mask_configure(NULL, values);
+    masks_set(masks, NULL, values);
     while (!fiber_resume(work.fiber))
         ;
     clean = mask_text(work.run, span_of("say plain-looking-words to me"));
     assert_null(memmem(clean_data(clean), clean_len(clean), "plain-looking-words", 19));
     finish(&work);
-    mask_configure(NULL, NULL);
+    masks_set(masks, NULL, NULL);
     masker_values_free(values);
+}
+
+static void expect(struct run *run, const char *text, bool is_masked)
+{
+    struct clean_text clean = mask_text(run, span_of(text));
+
+    assert_int_equal(memmem(clean_data(clean), clean_len(clean), text, strlen(text)) == NULL,
+                     is_masked);
+}
+
+/* What one engine hides is nothing to another. */
+static void two_sets_of_values_do_not_mix(void **state)
+{
+    static const char *const texts[] = {"plain-looking-words", "other-looking-words"};
+    struct masker_values *values[2];
+    struct masks *sets[2];
+    struct run *run = run_new();
+
+    (void)state;
+    assert_non_null(run);
+    run->masking = RUN_MASK_SECRETS;
+    for (size_t i = 0; i < 2; i++) {
+        values[i] = masker_values_new();
+        assert_return_code(masker_values_add(values[i], texts[i], strlen(texts[i]), NULL), 0);
+        sets[i] = masks_new(NULL, values[i], NULL);
+        assert_non_null(sets[i]);
+    }
+    for (size_t turn = 0; turn < 4; turn++) {
+        run->masks = sets[turn % 2];
+        for (size_t i = 0; i < 2; i++)
+            expect(run, texts[i], i == turn % 2);
+    }
+    masks_free(sets[0]);
+    expect(run, texts[1], true);
+    masks_free(sets[1]);
+    for (size_t i = 0; i < 2; i++)
+        masker_values_free(values[i]);
+    run_free(run);
+}
+
+static void without_a_masker_nothing_comes_out(void **state)
+{
+    struct run *run = run_new();
+    cleanup(buf_done) struct buf shown = {0};
+    struct masker *masker = NULL;
+
+    (void)state;
+    assert_non_null(run);
+    buf_init(&shown, KIB);
+    run->masking = RUN_MASK_SECRETS;
+    assert_int_equal(clean_len(mask_text(run, span_of("text"))), 0);
+    assert_int_equal(run->error.code, E_INTERNAL);
+    assert_int_equal(clean_len(mask_stream(run, &masker, "text", 4)), 0);
+    assert_int_equal(mask_for_review(run, span_of("text"), &shown, NULL), -1);
+    run_free(run);
 }
 
 int main(void)
@@ -129,7 +188,14 @@ int main(void)
         cmocka_unit_test(long_texts_are_masked_side_by_side),
         cmocka_unit_test(a_text_that_nobody_wants_is_withheld_without_an_error),
         cmocka_unit_test(a_value_that_comes_later_is_masked_in_the_next_text),
+        cmocka_unit_test(two_sets_of_values_do_not_mix),
+        cmocka_unit_test(without_a_masker_nothing_comes_out),
     };
 
-    return UNIT_RUN(tests);
+    int failed;
+
+    masks = masks_new(NULL, NULL, NULL);
+    failed = UNIT_RUN(tests);
+    masks_free(masks);
+    return failed;
 }

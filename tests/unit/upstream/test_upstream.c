@@ -53,7 +53,8 @@ static void open_scene(struct scene *scene, const char *script, const char *mode
                                            .tools = json_object()};
     scene->loop = loop_new(&err);
     assert_non_null(scene->loop);
-    assert_int_equal(upstreams_new(scene->loop, &scene->server, 1, &scene->upstreams, &err), 0);
+    assert_int_equal(upstreams_new(scene->loop, NULL, &scene->server, 1, &scene->upstreams, &err),
+                     0);
 }
 
 static void close_scene(struct scene *scene)
