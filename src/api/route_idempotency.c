@@ -1,38 +1,6 @@
 /* Requests that are sent again under the key of the first. */
-#include <stdlib.h>
-
-#include "base/cleanup.h"
-#include "base/json.h"
 #include "api/api.h"
-#include "http/multipart.h"
-
-/* Where, and what: a body counts by its values, not by how it was written. */
-static int read_print(struct request *request, struct error *err)
-{
-    cleanup(buf_done) struct buf text = {0};
-    uint8_t digest[SHA256_BYTES];
-    char *json = json_dumps(request->json, JSON_COMPACT | JSON_SORT_KEYS | JSON_ENCODE_ANY);
-    int r = json ? 0 : error_memory(err);
-
-    buf_init(&text, SIZE_MAX / 2);
-    if (r == 0)
-        r = buf_add(&text, request->head.path.data, request->head.path.len, err);
-    if (r == 0)
-        r = buf_add_str(&text, "\n", err) < 0 ? -1 : buf_add_str(&text, json, err);
-    free(json);
-    for (size_t i = 0; r == 0 && request->parts && i < request->parts->count; i++) {
-        const struct multipart_part *part = &request->parts->parts[i];
-
-        if (!span_is(part->name, "files"))
-            continue;
-        sha256(part->filename.data, part->filename.len, digest);
-        r = buf_add(&text, digest, sizeof(digest), err);
-        sha256(part->content.data, part->content.len, digest);
-        r = r == 0 ? buf_add(&text, digest, sizeof(digest), err) : r;
-    }
-    sha256(text.data, text.len, request->once.body);
-    return r;
-}
+#include "api/fingerprint.h"
 
 static void answer_other_body(struct request *request)
 {
@@ -82,7 +50,7 @@ int api_read_key(struct request *request)
     if (!text.data)
         return 0;
     if (idempotency_key_read(&request->once, request->owner, text, &err) < 0 ||
-        read_print(request, &err) < 0) {
+        (!request->once.has_body && fingerprint_read(request, &err) < 0)) {
         request_answer_error(request, &err);
         return -1;
     }

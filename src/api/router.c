@@ -6,10 +6,11 @@
 #include <strings.h>
 
 #include "base/cleanup.h"
-#include "base/fiber.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/loop.h"
+#include "base/task.h"
+#include "api/fingerprint.h"
 #include "api/form.h"
 #include "http/multipart.h"
 #include "api/attachments.h"
@@ -428,7 +429,11 @@ static int read_body(struct request *request, struct error *err)
 {
     if (!request->route->body || request->route->reads_body)
         return 0;
-    return is_form(request) ? form_read(request, err) : read_json(request, err);
+    if ((is_form(request) ? form_read(request, err) : read_json(request, err)) < 0)
+        return -1;
+    if (request->route->takes_key && request_header(request, "idempotency-key").data)
+        return fingerprint_read(request, err);
+    return 0;
 }
 
 bool route_has_others(void *user)
@@ -486,20 +491,13 @@ static struct loop_line *line_of(struct request *request)
 
 /* --- a large body --- */
 
-/* Larger ones are read in a fiber, a few milliseconds per turn of the loop. */
+/* Larger ones are read in a task, a few milliseconds per turn of the loop. */
 #define SLOW_BYTES ((size_t)128 << 10)
 
-/* The reading goes on to its end when the client has gone: what it has built so far is its own. */
+/* Works on the request itself. When the client goes, the work ends before the request does. */
 struct slow_read {
-    struct request *request; /* NULL: it is gone */
-    const struct router *router;
-    struct fiber *fiber;
-    struct loop_line *line;
-    struct loop_work work;
-    struct buf body;
-    struct json_text_limits limits;
-    json_t *(*load)(const char *text, size_t len, json_t **ret_mistake);
-    json_t *value, *mistake;
+    struct request *request;
+    struct task task;
     struct error err;
     int result;
 };
@@ -507,84 +505,53 @@ struct slow_read {
 static void read_slowly(void *arg)
 {
     struct slow_read *slow = arg;
+    struct request *request = slow->request;
 
-    if (slow->load) {
-        slow->value = slow->load(buf_str(&slow->body), slow->body.len, &slow->mistake);
+    if (!request->route->load) {
+        slow->result = read_body(request, &slow->err);
         return;
     }
-    slow->result = json_text_load(buf_str(&slow->body), slow->body.len, &slow->limits, &slow->value,
-                                  &slow->err);
+    request->json =
+        request->route->load(buf_str(&request->body), request->body.len, &request->mistake);
+    request->is_loaded = true;
 }
 
 static void on_slow_gone(struct request *request)
 {
     struct slow_read *slow = request->user;
 
-    slow->request = NULL;
+    (void)task_end(&slow->task);
+    error_done(&slow->err);
+    free(slow);
 }
 
-static void end_slow(struct slow_read *slow)
+static void end_slow(void *arg)
 {
+    struct slow_read *slow = arg;
     struct request *request = slow->request;
     struct error err = {0};
     int r = slow->result;
 
     error_move(&err, &slow->err);
-    if (request) {
-        request->on_gone = NULL;
-        request->user = NULL;
-        request->body = slow->body;
-        slow->body = (struct buf){0};
-        request->json = slow->value;
-        slow->value = NULL;
-        request->mistake = slow->mistake;
-        slow->mistake = NULL;
-        request->is_loaded = slow->load != NULL;
-        if (r < 0)
-            error_wrap(&err, "the body");
-        else if (!slow->load)
-            r = check_json(request, &err);
-        finish_reading(slow->router, request, r, &err);
-    }
-    json_decref(slow->value);
-    json_decref(slow->mistake);
-    buf_done(&slow->body);
-    fiber_free(slow->fiber);
-    error_done(&err);
     free(slow);
-}
-
-static void go_on(void *arg)
-{
-    struct slow_read *slow = arg;
-
-    if (fiber_resume(slow->fiber))
-        end_slow(slow);
-    else
-        loop_line_post(slow->router->loop, slow->line, &slow->work, go_on, slow);
+    request->on_gone = NULL;
+    request->user = NULL;
+    finish_reading(request->router, request, r, &err);
 }
 
 /* Returns false when there is no memory for it. */
-static bool begin_slow(const struct router *router, struct request *request)
+static bool begin_slow(struct request *request)
 {
+    static const struct task_steps steps = {.work = read_slowly, .done = end_slow};
     struct slow_read *slow = calloc(1, sizeof(*slow));
 
-    if (slow)
-        slow->fiber = fiber_new(read_slowly, slow);
-    if (!slow || !slow->fiber) {
-        free(slow);
+    if (!slow)
         return false;
-    }
     slow->request = request;
-    slow->router = router;
-    slow->limits = body_limits(request);
-    slow->load = request->route->load;
-    slow->body = request->body;
-    request->body = (struct buf){0};
+    slow->task.line = line_of(request);
     request->user = slow;
     request->on_gone = on_slow_gone;
-    slow->line = line_of(request);
-    loop_line_post(router->loop, slow->line, &slow->work, go_on, slow);
+    task_post(&slow->task, request->router->loop, &steps, slow);
     return true;
 }
 
@@ -595,8 +562,8 @@ static void handle_whole(void *arg)
     struct error err = {0};
 
     if (router->loop && request->route->body &&
-        (!request->route->reads_body || request->route->load) && !is_form(request) &&
-        request->body.len > SLOW_BYTES && begin_slow(router, request))
+        (!request->route->reads_body || request->route->load) &&
+        request->body.len > SLOW_BYTES && begin_slow(request))
         return;
     finish_reading(router, request, read_body(request, &err), &err);
 }

@@ -19,6 +19,13 @@
 /* Read between two looks at the clock, in a fiber: a few hundred microseconds. */
 #define PAUSE_BYTES ((size_t)32 << 10)
 
+/* Others have their turn; then, whether this one's work is of no use any more. */
+static bool is_unwanted(void)
+{
+    fiber_pause();
+    return fiber_is_cancelled();
+}
+
 /* Before anything is built: jansson recurses, with a bound that is fixed and far above what we want
  * to walk through again, and takes a hundred times the memory of a text that is made for it. */
 static int check_shape(const char *text, size_t len, const struct json_text_limits *limits,
@@ -29,8 +36,8 @@ static int check_shape(const char *text, size_t len, const struct json_text_limi
     size_t memory = 0, digits = 0;
 
     for (size_t i = 0; i < len; i++) {
-        if (i % PAUSE_BYTES == 0)
-            fiber_pause();
+        if (i % PAUSE_BYTES == 0 && is_unwanted())
+            return error_set(err, E_BUSY, "the text is no longer wanted");
         digits = !is_string && text[i] >= '0' && text[i] <= '9' ? digits + 1 : 0;
         if (digits > LIMIT_JSON_NUMBER)
             return error_set(err, E_INVALID, "read a number of more than %d digits",
@@ -70,7 +77,7 @@ static size_t read_piece(void *buffer, size_t size, void *arg)
     size_t n = source->len - source->at < size ? source->len - source->at : size;
 
     if (source->at / PAUSE_BYTES != (source->at + n) / PAUSE_BYTES)
-        fiber_pause();
+        n = is_unwanted() ? 0 : n; /* a text that ends here is broken */
     memcpy(buffer, source->text + source->at, n);
     source->at += n;
     return n;

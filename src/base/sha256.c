@@ -6,6 +6,11 @@
 #include <openssl/evp.h>
 #include <openssl/sha.h>
 
+#include "base/fiber.h"
+
+/* Hashed between two looks at the clock, in a fiber: a millisecond at most. */
+#define PAUSE_BYTES ((size_t)128 << 10)
+
 /* What OpenSSL has allocated goes with the process: giving it back one by one only delays the end
  * of every run on the command line. Who uses OpenSSL first has to say so. */
 static void __attribute__((constructor)) keep_to_the_end(void)
@@ -33,6 +38,21 @@ void sha256_feed(struct sha256_stream *stream, const void *data, size_t len)
 {
     if (stream)
         (void)EVP_DigestUpdate((EVP_MD_CTX *)stream, data, len);
+}
+
+void sha256_feed_slowly(struct sha256_stream *stream, const void *data, size_t len)
+{
+    const char *at = data;
+
+    while (len && !fiber_is_cancelled()) {
+        size_t n = len < PAUSE_BYTES ? len : PAUSE_BYTES;
+
+        sha256_feed(stream, at, n);
+        at += n;
+        len -= n;
+        if (len)
+            fiber_pause();
+    }
 }
 
 void sha256_end(struct sha256_stream *stream, uint8_t digest[SHA256_BYTES])

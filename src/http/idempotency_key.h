@@ -9,5 +9,6 @@
 struct idempotency_key {
     bool is_set;
     uint8_t name[SHA256_BYTES]; /* of the owner and the key */
-    uint8_t body[SHA256_BYTES]; /* of what is asked */
+    uint8_t body[SHA256_BYTES]; /* of what is asked, */
+    bool has_body;              /* where it is known yet */
 };

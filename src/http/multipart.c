@@ -3,12 +3,16 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/fiber.h"
 #include "base/span.h"
 #include "base/utf8.h"
 
 /* Header lines of one part, and the length of one. */
 #define LINES_MAX  8
 #define LINE_BYTES 1024
+
+/* Searched between two looks at the clock, in a fiber. */
+#define PAUSE_BYTES ((size_t)256 << 10)
 
 /* RFC 2046. */
 #define BOUNDARY_MAX 70
@@ -217,6 +221,23 @@ static int read_head(struct span *left, struct multipart_part *part, struct erro
 
 /* --- the body --- */
 
+/* Piece by piece, with a pause between them; NULL also where nobody wants it any more. */
+static const char *find(struct span text, const char *mark, size_t len)
+{
+    const char *end = NULL;
+
+    while (!end && text.len >= len && !fiber_is_cancelled()) {
+        size_t n = text.len < PAUSE_BYTES ? text.len : PAUSE_BYTES;
+
+        end = memmem(text.data, n, mark, len);
+        if (n == text.len)
+            break;
+        text = skip(text, n - (len - 1)); /* it may begin at the end of a piece */
+        fiber_pause();
+    }
+    return end;
+}
+
 /* The next "\r\n--boundary"; the bytes in front of it are the content. */
 static int take_content(struct span *left, struct span boundary, struct span *ret_content,
                         struct error *err)
@@ -225,7 +246,7 @@ static int take_content(struct span *left, struct span boundary, struct span *re
     const char *end;
 
     (void)mempcpy(mempcpy(mark, "\r\n--", 4), boundary.data, boundary.len);
-    end = memmem(left->data, left->len, mark, boundary.len + 4);
+    end = find(*left, mark, boundary.len + 4);
     if (!end)
         return bad(err, "a part has no end");
     *ret_content = (struct span){left->data, (size_t)(end - left->data)};

@@ -292,6 +292,52 @@ def form(tokens, token):
         assert reply.status in (200, 413), reply
 
 
+def keyed(path, make):
+    """A large body under a key, twice: the second time it is only compared."""
+
+    def attack(tokens, token):
+        content_type, body = make()
+        headers = {"Content-Type": content_type, "Idempotency-Key": secrets.token_hex(8)}
+        first, second = (tokens.call(token, "POST", path, body, headers) for _ in range(2))
+        assert first.status == second.status == 200, (first, second)
+        assert second.headers["idempotency-replayed"] == "true", second
+
+    return attack
+
+
+def many_megabytes():
+    """A form of 60 MB: one large file, and many that are not."""
+    part = b'--x\r\nContent-Disposition: form-data; name="%s"; filename="%s"\r\n\r\n'
+    large = part % (b"files", b"large") + b"\r\n--y-" * 5_000_000 + b"\r\n"
+    files = b"".join(part % (b"files", b"f%d.txt" % i) + b"z" * 300_000 + b"\r\n" for i in range(95))
+    request = b'--x\r\nContent-Disposition: form-data; name="request"\r\n\r\n{"code": "print(1)", "memory_mb": 512, "disk_mb": 500}\r\n'
+    return "multipart/form-data; boundary=x", request + large + files + b"--x--\r\n"
+
+
+def very_large_form(tokens, token):
+    content_type, body = many_megabytes()
+    for _ in range(2):
+        reply = tokens.call(token, "POST", "/v1/run", body, {"Content-Type": content_type})
+        assert reply.status == 200 and reply.json["stdout"] == "1\n", reply
+
+
+def encoded_files():
+    """Almost 8 MB of JSON: 99 files in base64."""
+    files = [{"path": f"f{i}", "content": "AAAA" * 19_000, "encoding": "base64"} for i in range(99)]
+    return "application/json", json.dumps({"code": "print(1)", "memory_mb": 512, "disk_mb": 500, "files": files}).encode()
+
+
+def many_encoded_files(tokens, token):
+    content_type, body = encoded_files()
+    for _ in range(2):
+        reply = tokens.call(token, "POST", "/v1/run", body, {"Content-Type": content_type})
+        assert reply.status == 200 and reply.json["stdout"] == "1\n", reply
+
+
+def long_batch():
+    return "application/json", json.dumps({"runs": [{"code": "print(1)", "stdin": "\u00e9\"" * 350_000}] * 10}).encode()
+
+
 def answers_again(tokens, token):
     """The answer under a key, many times at once."""
     body = json.dumps({"code": "result = '\"' * 900000\nprint('\"' * 900000)"}).encode()
@@ -434,6 +480,9 @@ GRANTED = {"changes": changes, "undo": undo, "tunnels": tunnels}
 
 ATTACKS = {
     "a large form": form,
+    "a batch under a key": keyed("/v1/batch", long_batch),
+    "files in base64 under a key": keyed("/v1/run", encoded_files),
+    "files in base64": many_encoded_files,
     "answers again": answers_again,
     "files of a session": files_of_a_session,
     **{f"state of {name}": load_state(name) for name in STATES},
