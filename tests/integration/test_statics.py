@@ -1,0 +1,64 @@
+"""Settings belong to an engine, not to a file: variables that live as long as the process are listed here."""
+import pathlib
+import re
+import shutil
+import subprocess
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+# Object file and variable, with the reason why it is one for the whole process.
+ALLOWED = {
+    "admit_quota.c trail_bytes_per_hour": "a setting of the server that still has to move: it holds for every caller of the process",
+    "base_closer.c closer": "the helper process that closes large files",
+    "base_fiber.c running": "the fiber that runs now: there is one thread",
+    "base_fiber.c spare": "a stack that is kept for the next fiber",
+    "base_log.c out": "where the log of the process goes",
+    "base_service.c news": "the socket of the service manager",
+    "base_service.c news_len": "its length",
+    "base_tls_client.c ours": "the TLS library's settings, the same for all",
+    "admit_own_code.c closed": "directories of Belljar's own code: they only grow",
+    "engine_box.c n_groups": "names of cgroups are unique in the process",
+    "engine_box.c first_of_all": "all sandboxes of the process, for the memory guard",
+    "engine_box_check.c message": "scratch: filled and packed at once",
+    "engine_box_copy.c made": "a number that makes names unique",
+    "engine_box_run.c message": "scratch: filled and packed at once",
+    "engine_memory_image.c marks": "a number that makes names unique",
+    "mask_masker.c has_scratch": "scratch of the scanner",
+    "mask_masker.c scratch": "scratch of the scanner",
+    "mask_token.c is_made": "a table that is made once from constants",
+    "mask_token.c with_left": "a table that is made once from constants",
+    "mask_token.c by_first": "a table that is made once from constants",
+    "mask_words.c table": "a table that is made once from constants",
+    "mask_words.c is_made": "a table that is made once from constants",
+    "mcp_mcp.c empty": "an empty JSON object",
+    "cli_mask.c data": "a block of the command `mask`",
+    "cli_remote.c n_signals": "set by a signal handler",
+    "cli_shell_shell.c text": "the prompt of the command `shell`",
+    "sandbox_ns.c counter": "user ids take turns",
+    "sandbox_ns.c name": "constant, but for the type of execve()",
+    "sandbox_ns.c environment": "constant, but for the type of execve()",
+    "sandbox_protected.c tree": "a table that is made once from constants, and Belljar's own places",
+    "sandbox_protected.c own": "Belljar's own places on this host: they only grow",
+}
+
+
+def variables(library):
+    table = subprocess.run(["objdump", "-t", library], capture_output=True, text=True, check=True).stdout
+    name = None
+    for line in table.splitlines():
+        if ": " in line and "file format" in line:
+            name = line.split(":")[0].split("/")[-1].removesuffix(".o")
+        elif re.search(r"\bO \.(t?bss|t?data)(\.(?!rel\.ro)\S*)?\t", line):
+            yield f"{name} {line.split()[-1].split('.')[0]}"
+
+
+def test_no_file_holds_settings():
+    libraries = [ROOT / "build" / "src" / f"lib{name}.a" for name in ("host", "ground")]
+    if not shutil.which("objdump") or not all(library.exists() for library in libraries):
+        pytest.skip("needs objdump and the build directory")
+    found = {v for library in libraries for v in variables(library) if not v.split()[0].endswith(".cpp")}
+    assert found, "the libraries have no table of symbols"
+    assert not found - set(ALLOWED), "give it to the engine, or list it with a reason"
+    assert not set(ALLOWED) - found, "it is gone: take it off the list"
