@@ -151,6 +151,16 @@ static void remove_caller(const struct auth *auth, struct caller *c)
         auth->options.on_removed(auth->options.user, c);
 }
 
+/* Padding may differ where no right does; then it is looked at for nothing. */
+static void set_rights(const struct auth *auth, struct caller *c, const struct rights *rights)
+{
+    bool is_same = memcmp(&c->rights, rights, sizeof(*rights)) == 0;
+
+    c->rights = *rights;
+    if (!is_same && auth->options.on_changed)
+        auth->options.on_changed(auth->options.user, c);
+}
+
 /* Puts what the file says into the callers. Whose token is not there any more is told; another
  * token of his name may be somebody else's. */
 static void settle(struct auth *auth)
@@ -165,8 +175,8 @@ static void settle(struct auth *auth)
             remove_caller(auth, c);
         token_keeper(token, c->keeper);
         memcpy(c->token_hash, token->hash, sizeof(c->token_hash));
-        c->rights = token->rights;
         c->is_known = true;
+        set_rights(auth, c, &token->rights);
     }
     for (struct caller *c = auth->callers; c; c = c->next) {
         if (!c->is_known || strcmp(c->name, TOKEN_FIRST) == 0 ||

@@ -14,8 +14,8 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-#include "base/error.h"
 #include "admit/caller.h"
+#include "base/error.h"
 #include "wire/pack.h"
 
 struct auth;
@@ -34,6 +34,8 @@ struct auth_options {
      * or can again (code E_NONE). */
     void (*on_removed)(void *user, struct caller *caller);
     void (*on_trouble)(void *user, const struct error *err);
+    /* Optional. The rights of a token have changed: what it may no longer have should end. */
+    void (*on_changed)(void *user, struct caller *caller);
     /* The first token as text, which is not kept. */
     void (*on_first)(void *user, const char *token, size_t len);
     void *user;

@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admit/admit.h"
+#include "admit/own_code.h"
+#include "admit/own_places.h"
 #include "base/cleanup.h"
 #include "base/net.h"
 #include "base/paths.h"
-#include "admit/admit.h"
-#include "admit/own_places.h"
-#include "admit/own_code.h"
 #include "sandbox/grant.h"
 
 static int deny(const char *text, struct error *err)
@@ -83,6 +83,7 @@ static int open_net(const struct admission *a, const struct run_request_words *l
         error_set(err, E_DENIED, "this token may not reach hosts");
         return error_hint(err, "create a token for that with `belljar token add --grants`");
     }
+    run->uses_grants = true;
     run->net = net_new();
     if (!run->net)
         return error_memory(err);
@@ -103,6 +104,7 @@ static int open_allow(const struct admission *a, const struct run_request_words 
         error_set(err, E_DENIED, "this token may not use directories of the host");
         return error_hint(err, "create a token for that with `belljar token add --grants`");
     }
+    run->uses_grants = true;
     if (own_places_add(a->config, err) < 0)
         return -1;
     for (size_t i = 0; i < list->count; i++)

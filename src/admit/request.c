@@ -3,10 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/cleanup.h"
-#include "base/stream.h"
 #include "admit/admit.h"
 #include "admit/grants.h"
+#include "base/cleanup.h"
+#include "base/stream.h"
 #include "engine/environment.h"
 #include "store/skill.h"
 
@@ -286,6 +286,34 @@ static int admit_fresh(const struct admission *a, const struct run_request *requ
     return settle_cow(a, run, err);
 }
 
+static int check_terms(const struct caller *caller, const char *profile, bool uses_grants,
+                       struct error *err)
+{
+    if (!caller)
+        return 0;
+    if (!rights_allow_profile(&caller->rights, profile))
+        return error_set(err, E_DENIED, "this token may no longer use the profile `%s`", profile);
+    if (uses_grants && !caller->rights.has_grants) {
+        error_set(err, E_DENIED, "this token may no longer use directories and hosts");
+        return error_hint(err, "open a session without them, or have the right given back");
+    }
+    return 0;
+}
+
+int admission_check_run(const struct caller *caller, const struct run *run, struct error *err)
+{
+    return check_terms(caller, run->profile, run->uses_grants, err);
+}
+
+int admission_check_session(const struct caller *caller, const struct session *session,
+                            struct error *err)
+{
+    struct session_info info;
+
+    session_info(session, &info);
+    return check_terms(caller, info.profile, info.uses_grants, err);
+}
+
 /* A cell: profile and limits are the session's, and over them what the request says. */
 static int admit_cell(const struct admission *a, const struct run_request *request,
                       struct run *cell, struct error *err)
@@ -294,11 +322,8 @@ static int admit_cell(const struct admission *a, const struct run_request *reque
     struct session_info info;
 
     session_info(a->session, &info);
-    /* The token may have been given less since the session was opened. */
-    if (a->caller && !rights_allow_profile(&a->caller->rights, info.profile))
-        return error_set(err, E_DENIED, "this token may no longer use the profile `%s`",
-                         info.profile);
-    if (profiles_get(a->profiles, info.profile, &profile, err) < 0 ||
+    if (admission_check_session(a->caller, a->session, err) < 0 ||
+        profiles_get(a->profiles, info.profile, &profile, err) < 0 ||
         admit_run(cell, a->config, profile, err) < 0)
         return -1;
     cell->limits = *info.limits;

@@ -12,11 +12,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "admit/caller.h"
+#include "admit/profiles.h"
 #include "base/config.h"
 #include "base/error.h"
 #include "base/run.h"
-#include "admit/caller.h"
-#include "admit/profiles.h"
 #include "engine/session.h"
 #include "store/store.h"
 #include "wire/pack.h"
@@ -109,6 +109,12 @@ struct admission {
  * profile, do not allow it. */
 int admit_request(const struct admission *admission, const struct run_request *request,
                   struct run **ret_run, struct error *err);
+
+/* Whether the caller may still have what was admitted before. Its token may have been given less
+ * since: then cells, copies and files of the session are refused. E_DENIED: no longer. */
+int admission_check_run(const struct caller *caller, const struct run *run, struct error *err);
+int admission_check_session(const struct caller *caller, const struct session *session,
+                            struct error *err);
 
 /* Opens a session on the terms of the request, which has no code. `options` says the rest;
  * max_own is taken from the caller. */

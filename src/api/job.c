@@ -4,13 +4,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admit/quota.h"
+#include "admit/request.h"
+#include "api/router.h"
 #include "base/cleanup.h"
 #include "base/id.h"
 #include "base/log.h"
 #include "base/share.h"
 #include "base/stream.h"
-#include "api/router.h"
-#include "admit/quota.h"
 #include "engine/recorder.h"
 
 /* --- the table --- */
@@ -325,7 +326,8 @@ static void on_refused(void *user, struct error *err)
     struct job *job = user;
 
     if (job->key.is_set)
-        idempotency_drop(job->jobs->options.once, &job->key); /* it had no turn, and may have one later */
+        idempotency_drop(job->jobs->options.once,
+                         &job->key);  /* it had no turn, and may have one later */
     job->run->status = RUN_CANCELLED;                  /* unless there is an error */
     job->run->exit_code = 130;
     if (err->code != E_NONE)
@@ -406,8 +408,8 @@ static struct job *make_job(struct jobs *jobs, const struct job_order *order, un
         return NULL;
     }
     if (order->key && order->key->is_set) {
-        if (idempotency_add(jobs->options.once, order->owner, order->key, job->id, loop_now_ns(), err) <
-            0) {
+        if (idempotency_add(jobs->options.once, order->owner, order->key, job->id, loop_now_ns(),
+                            err) < 0) {
             job->run = NULL;
             free_job(job);
             return NULL;
@@ -523,6 +525,16 @@ void jobs_forget(struct jobs *jobs, const char *owner)
             forget(job);
         else
             job->owner[0] = '\0'; /* nobody's: a name is never empty */
+    }
+}
+
+void jobs_recheck(struct jobs *jobs, const struct caller *caller)
+{
+    for (struct job *job = jobs->first, *after; job; job = after) {
+        after = job->after;
+        if (strcmp(job->owner, caller->name) == 0 && job->run &&
+            admission_check_run(caller, job->run, NULL) < 0)
+            job_cancel(job);
     }
 }
 

@@ -5,24 +5,24 @@
  * that follows its events has a while to come back first. Before it runs it waits for its turn
  * (admit/queue.h), unless its caller has used up what is his (admit/quota.h). When it is done its
  * answer, as text, stays for a while: a bounded number per owner, a bounded number of bytes for
- * all. A run that was asked for under a key (api/idempotency.h) goes on without its client, who will ask
- * again.
+ * all. A run that was asked for under a key (api/idempotency.h) goes on without its client, who
+ * will ask again.
  */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "admit/queue.h"
 #include "api/idempotency.h"
+#include "api/metrics.h"
 #include "base/error.h"
 #include "base/loop.h"
 #include "base/run.h"
 #include "base/spool.h"
-#include "api/metrics.h"
-#include "http/request.h"
-#include "admit/queue.h"
 #include "engine/pool.h"
 #include "engine/session.h"
+#include "http/request.h"
 
 struct jobs;
 struct job;
@@ -48,6 +48,9 @@ void jobs_free(struct jobs *jobs); /* when nothing runs any more */
 
 /* One owner's: what runs is cancelled, answers are given to nobody any more. */
 void jobs_forget(struct jobs *jobs, const char *owner);
+
+/* The caller's rights have changed: cancels what it may no longer have (admission_check_run). */
+void jobs_recheck(struct jobs *jobs, const struct caller *caller);
 
 /* Interrupts everything that runs; the answers follow. */
 void jobs_cancel_all(struct jobs *jobs);

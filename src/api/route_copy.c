@@ -57,8 +57,12 @@ static struct api_waiting *begin(struct request *request)
     struct error err = {0};
     struct api_waiting *w = api_wait(request, &err);
 
+    if (w && admission_check_session(request->caller, w->session, &err) < 0) {
+        api_wait_end(w);
+        w = NULL;
+    }
     if (!w)
-        request_answer_error(request, &err);
+        api_refuse(request, "copy", &err);
     return w;
 }
 

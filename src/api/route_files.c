@@ -4,12 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "admit/quota.h"
+#include "api/api.h"
 #include "base/cleanup.h"
 #include "base/closer.h"
 #include "base/json.h"
 #include "base/sha256.h"
-#include "api/api.h"
-#include "admit/quota.h"
 #include "sandbox/files.h"
 
 #define PIECE (64 * KIB)
@@ -24,9 +24,12 @@ static const struct files *find_files(struct request *request, struct error *err
 {
     struct api *api = request->api;
     struct session *session = sessions_find(api->sessions, request->owner, request->params[0], err);
-    const struct files *files = session ? session_files(session) : NULL;
+    const struct files *files;
 
-    if (session && !files) {
+    if (!session || admission_check_session(request->caller, session, err) < 0)
+        return NULL;
+    files = session_files(session);
+    if (!files) {
         error_set(err, E_BUSY, "the session is starting");
         error_hint(err, "try again in a moment");
     }

@@ -244,6 +244,7 @@ struct run {
     struct buf code;
     const char *profile;      /* its name; the next four are what it says (admit/profile.h) */
     struct span policy;       /* the rules, as they travel into the sandbox */
+    bool uses_grants;         /* it has directories or hosts by the right `grants` of its token */
     uint32_t required_layers; /* bits of enum wire_layer, all of which must stand */
     bool may_spawn;           /* false: the kernel refuses execve and new processes */
     uint32_t reach;           /* bits of enum run_reach: what it may ask of the outside */

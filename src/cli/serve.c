@@ -13,22 +13,23 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include "admit/admit.h"
+#include "admit/quota.h"
+#include "admit/request.h"
+#include "api/api.h"
+#include "api/openapi.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "base/service.h"
 #include "cli/cmd.h"
 #include "cli/request.h"
-#include "api/api.h"
-#include "api/openapi.h"
 #include "compat/coderunner.h"
-#include "http/server.h"
+#include "engine/engine.h"
 #include "http/listen.h"
+#include "http/server.h"
 #include "mcp/http.h"
 #include "mcp/tools.h"
-#include "admit/admit.h"
-#include "admit/quota.h"
-#include "engine/engine.h"
 #include "serve/routes.h"
 
 /* From the interrupt of what still runs to giving it up. */
@@ -147,6 +148,25 @@ static void on_removed(void *user, struct caller *caller)
         sessions_close(serve->sessions, caller->name, "its owner's token was removed");
 }
 
+/* A program of an open session goes on between cells, so a lost right ends the session. */
+static void on_changed(void *user, struct caller *caller)
+{
+    struct serve *serve = user;
+    struct session *next;
+
+    if (serve->jobs)
+        jobs_recheck(serve->jobs, caller);
+    for (struct session *s = serve->sessions ? sessions_next(serve->sessions, NULL) : NULL; s;
+         s = next) {
+        struct session_info info;
+
+        next = sessions_next(serve->sessions, s);
+        session_info(s, &info);
+        if (strcmp(info.owner, caller->name) == 0 && admission_check_session(caller, s, NULL) < 0)
+            session_close(s, "its owner's token has lost a right that it uses");
+    }
+}
+
 static void on_trouble(void *user, const struct error *err)
 {
     (void)user;
@@ -185,8 +205,11 @@ static int open_auth(struct serve *serve, struct error *err)
 {
     const struct config *config = serve->config;
     cleanup_free char *tokens = NULL;
-    struct auth_options options = {
-        .on_removed = on_removed, .on_trouble = on_trouble, .on_first = on_first, .user = serve};
+    struct auth_options options = {.on_removed = on_removed,
+                                   .on_changed = on_changed,
+                                   .on_trouble = on_trouble,
+                                   .on_first = on_first,
+                                   .user = serve};
 
     if (serve->needs_no_token || strcmp(config->auth, "none") == 0)
         return auth_open(&options, &serve->auth, err);

@@ -173,6 +173,7 @@ void session_take_terms(struct run *run, const struct run *model)
     run->masks = model->masks;
     run->reach = model->reach;
     run->limits = model->limits;
+    run->uses_grants = model->uses_grants;
 }
 
 static void adopt_cell(struct session *s, struct run *cell)
@@ -705,6 +706,7 @@ void session_info(const struct session *s, struct session_info *ret_info)
         .name = s->name,
         .owner = s->owner,
         .profile = s->model->profile,
+        .uses_grants = s->model->uses_grants,
         .state = !s->box || s->fork      ? SESSION_STARTING
                  : s->current || s->copy ? SESSION_BUSY
                                          : SESSION_IDLE,

@@ -85,6 +85,7 @@ struct session_info {
     const char *name;
     const char *owner;
     const char *profile;
+    bool uses_grants; /* as in struct run */
     enum session_state state;
     uint64_t cells; /* answered so far */
     size_t waiting; /* cells in the queue */

@@ -102,7 +102,8 @@ static int own_session(struct mcp_call *call, bool opens, struct session **ret_s
     }
     if (*own->id)
         *ret_session = sessions_find(mcp_host_of(call)->api->sessions, call->owner, own->id, NULL);
-    if (*ret_session && refuse_net(call, err) < 0)
+    if (*ret_session &&
+        (admission_check_session(call->caller, *ret_session, err) < 0 || refuse_net(call, err) < 0))
         return -1;
     if (*ret_session || !opens)
         return 0;
@@ -136,6 +137,8 @@ static struct session *find_session(struct mcp_call *call, const char *id, struc
     struct session *session =
         sessions_find(mcp_host_of(call)->api->sessions, call->owner, id, NULL);
 
+    if (session && admission_check_session(call->caller, session, err) < 0)
+        return NULL;
     if (!session) {
         error_set(err, E_NOT_FOUND,
                   "there is no session with that `session_id`; it may have ended");

@@ -2,6 +2,8 @@
 import os
 import re
 import shutil
+import threading
+import time
 
 import pytest
 
@@ -129,6 +131,64 @@ def test_tokens_need_the_right(server, who, place):
     assert re.search(r"^granted .* grants$", who.call("token", "list").text, re.MULTILINE)
     for name in ("plain", "granted"):
         who.call("token", "rm", name)
+
+
+def narrow(who, name, *words):
+    """The same token with other rights."""
+    path = str(who.home / "state" / "belljar" / "tokens.toml")
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    at = text.index(f"[{name}]")
+    end = text.find("\n[", at)
+    end = len(text) if end < 0 else end
+    kept = "".join(line + "\n" for line in text[at:end].splitlines() if not line.startswith(("grants", "profiles")))
+    with open(path + ".new", "w", encoding="utf-8", opener=lambda p, flags: os.open(p, flags, 0o600)) as file:
+        file.write(text[:at] + kept + "".join(word + "\n" for word in words) + text[end:])
+    who.own(path + ".new")
+    os.rename(path + ".new", path)
+
+
+WRITE_ON = """import threading, time
+def go_on():
+    while True:
+        open({path!r}, 'a').write('x')
+        time.sleep(0.02)
+threading.Thread(target=go_on, daemon=True).start()
+"""
+
+
+def test_a_right_that_is_taken_away_ends_what_uses_it(server, who, place):
+    """Sessions with what runs in them between cells, their copies, and runs; what does not need the right goes on."""
+    token = re.search(r"bj_[0-9a-f]{64}", who.call("token", "add", "less", "--grants").text)[0]
+    own = {"headers": {"Authorization": f"Bearer {token}"}}
+    out, file, begun = [f"{place}/out:rw"], f"{place}/out/on", f"{place}/out/begun"
+    answers = []
+    code = f"import time; open({begun!r}, 'w').close(); time.sleep(50)"
+    run = threading.Thread(target=lambda: answers.append(server.post("/v1/run", {"code": code, "allow": out, "timeout_s": 60}, **own)))
+    try:
+        for body in ({"name": "plain"}, {"name": "strict", "profile": "strict"}, {"name": "granted", "allow": out}):
+            assert server.post("/v1/sessions", body, **own).status == 201
+        assert server.post("/v1/sessions/granted/execute", {"code": "x = 1"}, **own).json["status"] == "success"
+        forked = server.post("/v1/sessions/granted/fork", {}, **own)
+        copies = [s["session_id"] for s in forked.json["sessions"]] if forked.status == 200 else []
+        for name in ("granted", *copies):
+            cell = server.post(f"/v1/sessions/{name}/execute", {"code": WRITE_ON.format(path=file)}, **own).json
+            assert cell["status"] == "success", cell
+        run.start()
+        wait_until(lambda: os.path.exists(file) and os.path.exists(begun), "the programs write")
+        narrow(who, "less", 'profiles = ["open"]')
+        assert server.post("/v1/sessions/plain/execute", {"code": "print(1)"}, **own).json["stdout"] == "1\n"
+        for name in ("granted", "strict", *copies):
+            for what, body in (("execute", {"code": "1"}), ("fork", {}), ("checkpoint", {"name": "c"})):
+                assert server.post(f"/v1/sessions/{name}/{what}", body, **own).status == 404, (name, what)
+            assert server.call("GET", f"/v1/sessions/{name}/files", **own).status == 404
+        run.join(30)
+        assert answers and answers[0].json["status"] == "cancelled", answers
+        wait_until(lambda: [os.path.getsize(file), time.sleep(0.3)][0] == os.path.getsize(file), "the writing ends")
+    finally:
+        who.call("token", "rm", "less")
+        if run.ident:
+            run.join()
 
 
 def test_what_is_not_for_programs_is_refused_and_said(server, place):
