@@ -466,7 +466,7 @@ def large_file_replaced(tokens, token):
 
 def large_directory_deleted(tokens, token):
     """More files than the helper's socket holds at a time, each large enough to be noticed."""
-    session = LargeSession(tokens, token, "os.mkdir('a')\nfor i in range(1500): fill(f'a/{i}', 1)\nfor i in range(1500): open(f'a/small{i}', 'wb').write(b'x' * 100000)")
+    session = LargeSession(tokens, token, "os.mkdir('a')\nfor i in range(1500): fill(f'a/{i}', 1)\nfor i in range(300): open(f'a/small{i}', 'wb').write(b'x' * 100000)")
     session.call("DELETE", "/files/a?recursive=true")
     session.call("DELETE")
 
@@ -491,7 +491,29 @@ def large_checkpoint(tokens, token):
     session.call("DELETE")
 
 
+SEND = """
+import array, socket, stat
+large = os.memfd_create("large")
+os.posix_fallocate(large, 0, 1800 << 20)
+sockets = [fd for fd in map(int, os.listdir("/proc/self/fd")) if os.path.exists(f"/proc/self/fd/{fd}") and stat.S_ISSOCK(os.fstat(fd).st_mode)]
+assert sockets
+for fd in sockets:
+    s = socket.socket(fileno=os.dup(fd))
+    s.setblocking(False)
+    try: s.sendmsg([b"x"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, array.array("i", [large]))])
+    except BrokenPipeError: continue
+    raise AssertionError("sent")
+os.close(large)
+"""
+
+
+def large_file_sent(tokens, token):
+    """As a descriptor: the sockets that a program finds open take nothing."""
+    LargeSession(tokens, token, SEND).call("DELETE")
+
+
 FREED = {
+    "a large file sent": large_file_sent,
     "a large workspace": large_workspace,
     "a large session": large_session,
     "a large file deleted": large_file_deleted,
