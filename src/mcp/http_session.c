@@ -3,9 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "base/cleanup.h"
 #include "base/id.h"
-#include "api/api.h"
+#include "base/share.h"
 #include "mcp/call.h"
 #include "mcp/http_internal.h"
 
@@ -113,27 +114,47 @@ static struct mcp_http_session *longest_at_rest(const struct mcp_http *http, con
     struct mcp_http_session *oldest = NULL;
 
     for (struct mcp_http_session *s = http->sessions; s; s = s->after)
-        if (is_at_rest(s) && (!owner || strcmp(s->owner, owner) == 0) &&
+        if (is_at_rest(s) && owner && strcmp(s->owner, owner) == 0 &&
             (!oldest || s->used_ns < oldest->used_ns))
             oldest = s;
     return oldest;
 }
 
-/* Room for one more: who has half of all gives one of his own, and nobody's is taken that is in
- * use. */
-static bool make_room(const struct mcp_http *http, const char *owner)
+static size_t count_of(const struct mcp_http *http, const char *owner)
 {
-    struct mcp_http_session *oldest;
-    size_t his = 0;
+    size_t count = 0;
 
     for (const struct mcp_http_session *s = http->sessions; s; s = s->after)
-        his += strcmp(s->owner, owner) == 0;
-    if (his < (http->options.max_sessions + 1) / 2) {
-        if (http->n_sessions < http->options.max_sessions)
-            return true;
-        owner = NULL;
-    }
-    oldest = longest_at_rest(http, owner);
+        count += strcmp(s->owner, owner) == 0;
+    return count;
+}
+
+static const char *owner_of_most(const struct mcp_http *http)
+{
+    const char *owner = NULL;
+    size_t most = 0;
+
+    for (const struct mcp_http_session *s = http->sessions; s; s = s->after)
+        if (count_of(http, s->owner) > most) {
+            most = count_of(http, s->owner);
+            owner = s->owner;
+        }
+    return owner;
+}
+
+/* Room for one more. Whoever has his share gives up one of his own that is at rest. For somebody
+ * who has none, the owner of most gives one. No session that is in use ends. */
+static bool make_room(const struct mcp_http *http, const char *owner)
+{
+    const struct share share = {.total = http->options.max_sessions,
+                                .used = http->n_sessions,
+                                .own = count_of(http, owner),
+                                .has_others = true};
+    struct mcp_http_session *oldest;
+
+    if (share_allows(&share, 1))
+        return true;
+    oldest = longest_at_rest(http, share.own ? owner : owner_of_most(http));
     if (oldest)
         mcp_http_session_free(oldest);
     return oldest != NULL;

@@ -5,9 +5,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/api.h"
 #include "base/cleanup.h"
 #include "base/id.h"
-#include "api/api.h"
+#include "base/share.h"
 #include "mcp/http_internal.h"
 
 /* Messages of one client that are being worked on. */
@@ -106,13 +107,16 @@ static void on_news(void *user, const json_t *message)
         mcp_stream_add(&client->sse, message);
 }
 
-static size_t count(const struct mcp_http *http)
+/* Whoever comes next finds a place. */
+static bool has_room(const struct mcp_http *http, const char *owner)
 {
-    size_t n = 0;
+    struct share share = {.total = CLIENTS_MAX, .has_others = true};
 
-    for (const struct mcp_old *client = http->old; client; client = client->after)
-        n++;
-    return n;
+    for (const struct mcp_old *client = http->old; client; client = client->after) {
+        share.used++;
+        share.own += strcmp(client->owner, owner) == 0;
+    }
+    return share_allows(&share, 1);
 }
 
 static struct mcp_old *make(struct mcp_http *http, const struct request *request, struct error *err)
@@ -146,10 +150,12 @@ static void on_get(struct request *request)
     struct error err = {0};
     char address[MCP_SESSION_ID_SIZE + 32];
 
-    if (count(http) >= CLIENTS_MAX)
-        error_set(&err, E_BUSY, "the limit of clients is reached");
-    else
+    if (!has_room(http, request->owner)) {
+        error_set(&err, E_BUSY, "this token has as many SSE clients as it may have now");
+        error_hint(&err, "close some of them, or use the Streamable HTTP transport at /mcp");
+    } else {
         client = make(http, request, &err);
+    }
     if (!client) {
         request_answer_error(request, &err);
         return;

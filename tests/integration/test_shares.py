@@ -469,3 +469,53 @@ def test_unfinished_bodies_of_one_token_leave_room_for_another(tokens):
         return tokens.call(greedy, "POST", "/v1/run", {"code": "print(3)"}).status == 200
 
     wait_until(is_released, "the bytes are given back")
+
+
+def initialize(tokens, token):
+    params = {"protocolVersion": "2025-03-26", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    message = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params}
+    reply = tokens.call(token, "POST", "/mcp", message, {"Accept": "application/json, text/event-stream"})
+    assert reply.status == 200, reply
+    return reply.headers["mcp-session-id"]
+
+
+def test_mcp_sessions_of_two_tokens_end_none_of_a_third(tokens):
+    third = tokens.add("mcp-third")
+    session = initialize(tokens, third)
+    for name in ("mcp-first", "mcp-second"):
+        token = tokens.add(name)
+        for _ in range(600):
+            initialize(tokens, token)
+    headers = {"Accept": "application/json, text/event-stream", "Mcp-Session-Id": session}
+    reply = tokens.call(third, "POST", "/mcp", {"jsonrpc": "2.0", "id": 2, "method": "ping"}, headers)
+    assert reply.status == 200, reply
+
+
+def open_sse(tokens, token):
+    """A client of HTTP+SSE: its socket, or None where it was refused."""
+    s = tokens.server.open()
+    s.settimeout(20)
+    s.sendall(f"GET /sse HTTP/1.1\r\nHost: localhost\r\nAccept: text/event-stream\r\nAuthorization: Bearer {token}\r\n\r\n".encode())
+    if b" 200 " in s.recv(300):
+        return s
+    s.close()
+    return None
+
+
+def test_mcp_clients_of_one_token_leave_room_for_another(callers):
+    who = callers.get("root") or next(iter(callers.values()))
+    connections = {f"BELLJAR_HTTP_CONNECTIONS{name}": "1200" for name in ("", "_PER_TOKEN", "_PER_ADDRESS")}
+    tokens = Tokens(who, env=connections)
+    greedy, modest = tokens.add("sse-a"), tokens.add("sse-b")
+    held = []
+    try:
+        while len(held) < 1100 and (s := open_sse(tokens, greedy)):
+            held.append(s)
+        assert 100 < len(held) < 1000
+        s = open_sse(tokens, modest)
+        assert s
+        s.close()
+    finally:
+        for s in held:
+            s.close()
+    assert tokens.server.stop() == 0, tokens.server.said
