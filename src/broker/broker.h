@@ -21,8 +21,10 @@
 enum broker_message {
     /* To the broker. SETUP: u32 uid, u32 gid (of the sandbox, on the host), u32 count and for each
      * grant its path and u32 1 when it is for writing, u32 count and for each of
-     * Belljar's own places its path and u32 1 when it is hidden from programs. Descriptors: the
-     * report, the lock, one writable mount for each grant for writing. */
+     * Belljar's own places its path and u32 1 when it is hidden from programs, u32 count and for
+     * each directory to lock (sandbox/tree_lock.h) u64 its offset and u32 1 when it is a root.
+     * Descriptors: the report, the locks, the marks, one writable mount for each grant for writing.
+     */
     BROKER_SETUP = 'S',
     /* Descriptors: the root of the sandbox, the listener of its filter. */
     BROKER_LISTEN = 'L',
@@ -40,7 +42,7 @@ enum broker_message {
     BROKER_FAILED = 'F', /* u32 code, message, hint: it cannot work, and ends */
 };
 
-#define BROKER_MESSAGE_MAX 160000
+#define BROKER_MESSAGE_MAX 180000
 #define BROKER_FDS_MAX     36
 
 #define BROKER_DENIALS  16

@@ -296,6 +296,11 @@ static long rename_places(struct call *c, struct place *from, struct place *to, 
     r = judge_rename(c, from, to);
     if (r < 0 || is_same_file(from, to))
         return r;
+    /* The other sandbox's locks are on the directories that are above its own now. */
+    if (is_dir && tree_lock_is_marked(&c->b->lock, &from->st))
+        return judge_refuse(c->b, from, "rename",
+                            "a directory in it is granted to another sandbox; try again later",
+                            EBUSY);
     data = judge_data(c->b, to);
     if (data)
         return git_rename(c, from, to, data);

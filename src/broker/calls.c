@@ -4,21 +4,12 @@
 #include "broker/calls.h"
 
 #include <errno.h>
-#include <sys/file.h>
 #include <sys/syscall.h>
 
 #include "base/cleanup.h"
 
-/* Two brokers may have the same directory. What a place is, its path and what lies beside it say:
- * nobody else changes them between the judgement and the act. */
-static int lock_places(const struct broker *b)
-{
-    int r;
-
-    while ((r = flock(b->lock, LOCK_EX)) < 0 && errno == EINTR)
-        ;
-    return r;
-}
+/* How often a call is judged again because files changed while one was checked. */
+#define CHECKS_MAX 4
 
 /* clang-format off */
 static const struct {
@@ -70,6 +61,34 @@ static const struct {
 };
 /* clang-format on */
 
+/* Nobody else changes what a place is between the judgement and the act: sandbox/tree_lock.h. */
+static long perform_locked(struct call *c, long (*perform)(struct call *c))
+{
+    long r;
+
+    if (tree_lock_take(&c->b->lock) < 0)
+        return -EIO;
+    r = perform(c);
+    tree_lock_release(&c->b->lock);
+    return r;
+}
+
+static long perform_checked(struct call *c, long (*perform)(struct call *c))
+{
+    struct git_copy copy = {.from = -1, .dir = -1, .fd = -1};
+    long r;
+
+    c->copy = &copy;
+    r = perform_locked(c, perform);
+    for (int i = 0; r == ANSWER_CHECK && i < CHECKS_MAX; i++) {
+        r = git_copy_make(c->b, &copy);
+        if (r == 0)
+            r = target_waits(c->b) ? perform_locked(c, perform) : -EINTR;
+    }
+    git_copy_done(&copy);
+    return r == ANSWER_CHECK ? -EBUSY : r;
+}
+
 long call_perform(struct broker *b, const struct seccomp_notif *notif, int *ret_fd,
                   uint32_t *ret_fd_flags)
 {
@@ -83,8 +102,7 @@ long call_perform(struct broker *b, const struct seccomp_notif *notif, int *ret_
         args[i] = notif->data.args[i];
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
         if (calls[i].number == notif->data.nr) {
-            r = lock_places(b) < 0 ? -EIO : calls[i].perform(&c);
-            (void)flock(b->lock, LOCK_UN);
+            r = perform_checked(&c, calls[i].perform);
             break;
         }
     *ret_fd = c.fd;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/buf.h"
 #include "broker/internal.h"
 
 /* Set-id bits never reach a directory of the host; the sandbox's filter refuses them, too. */
@@ -27,6 +28,7 @@ struct call {
     const uint64_t *args;
     int fd; /* for the caller, or -1 */
     uint32_t fd_flags;
+    struct git_copy *copy; /* of a file that git believes */
 };
 
 static inline int dirfd_of(uint64_t arg)
@@ -67,7 +69,32 @@ long keep_created(struct broker *b, struct place *p);
 /* --- git_data.c: files that git believes --- */
 
 /* Such a file is never the program's own, which it may have open: what is at `from` is checked, and
- * a copy of it gets the name `to`. */
+ * a copy of it gets the name `to`.
+ *
+ * Checking may take seconds, and the directories are not locked meanwhile. So such a call is
+ * performed twice. The first time it is judged, what is to be checked is noted here, and the answer
+ * is ANSWER_CHECK. After git_copy_make() it is performed again, from the beginning: the paths are
+ * resolved and judged again. If they now mean other files than those that were looked at, or one of
+ * them has changed, that begins once more. */
+struct git_copy {
+    int from;            /* the program's file, open for reading; -1: nothing is noted */
+    int dir;             /* the directory that gets the copy */
+    struct stat from_st; /* as they were when it was noted */
+    struct stat dir_st;
+    struct stat to_st; /* what is replaced; st_nlink 0: nothing */
+    enum protected_data kind;
+    struct place to;    /* for the report; its directory is `dir` */
+    int fd;             /* the copy, without a name; -1: there is none */
+    struct buf content; /* where the file system has no files without a name */
+    bool is_made;       /* it was checked, and may be used */
+};
+
+#define ANSWER_CHECK (LONG_MIN + 2)
+
+/* Without the lock. 0, or -errno: refused. */
+long git_copy_make(struct broker *b, struct git_copy *copy);
+void git_copy_done(struct git_copy *copy);
+
 long git_link(struct call *c, struct place *from, struct place *to, enum protected_data data);
 long git_rename(struct call *c, struct place *from, struct place *to, enum protected_data data);
 

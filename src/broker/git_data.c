@@ -3,6 +3,7 @@
  * may still have its own file open, or have it under a second name. */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <stdio.h>
 #include <string.h>
@@ -46,19 +47,13 @@ static int open_directory(void *arg, const char *path)
 }
 
 /* The whole content; the size is looked at first, so that nobody waits for gigabytes. */
-static long read_content(const struct place *from, struct stat *ret_st, struct buf *content)
+static long read_content(const struct git_copy *copy, struct buf *content)
 {
-    cleanup_close int fd =
-        openat(from->parent, from->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-
     buf_init(content, GIT_DATA_BYTES);
-    if (fd < 0 || fstat(fd, ret_st) < 0)
-        return -errno;
-    if (!S_ISREG(ret_st->st_mode))
-        return -EPERM;
-    if (ret_st->st_size > (off_t)GIT_DATA_BYTES || buf_read_fd(content, fd, NULL) < 0)
-        return -EFBIG;
-    return 0;
+    return copy->from_st.st_size > (off_t)GIT_DATA_BYTES ||
+                   buf_read_fd(content, copy->from, NULL) < 0
+               ? -EFBIG
+               : 0;
 }
 
 static long refuse(struct broker *b, const struct place *to, const struct git_data *data)
@@ -71,90 +66,171 @@ static long refuse(struct broker *b, const struct place *to, const struct git_da
     return judge_refuse(b, to, "replace", why, EPERM);
 }
 
-static void copy_drop(const struct place *to, const char *name)
-{
-    (void)unlinkat(to->parent, name, 0);
-}
+/* --- the copy --- */
 
 /* The times stay: git tells by that of the index which files it has to compare. */
-static long write_copy(const struct place *to, const char *name, const struct stat *st,
-                       const struct buf *content)
+static long fill(int fd, const struct stat *st, const struct buf *content)
 {
     const struct timespec times[2] = {st->st_atim, st->st_mtim};
-    cleanup_close int fd = openat(to->parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 
-    if (fd < 0)
+    return file_write_all(fd, buf_str(content), content->len) < 0 ||
+                   fchmod(fd, st->st_mode & 0777) < 0 || futimens(fd, times) < 0
+               ? -errno
+               : 0;
+}
+
+/* Without a name nobody else can open it: another sandbox may have the same directory, and it is
+ * not locked now. */
+static long make_nameless(struct git_copy *copy, struct buf *content)
+{
+    copy->fd = openat(copy->dir, ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600);
+    if (copy->fd >= 0)
+        return fill(copy->fd, &copy->from_st, content);
+    if (errno != EOPNOTSUPP && errno != EISDIR && errno != EINVAL)
         return -errno;
-    if (file_write_all(fd, buf_str(content), content->len) < 0 ||
-        fchmod(fd, st->st_mode & 0777) < 0 || futimens(fd, times) < 0) {
-        long r = -errno;
-
-        copy_drop(to, name);
-        return r;
-    }
+    copy->content = *content;
+    *content = (struct buf){0};
     return 0;
 }
 
-/* Checks what is at `from` and makes the copy in the directory of `to`. */
-static long copy_make(struct broker *b, const struct place *from, const struct place *to,
-                      enum protected_data kind, char ret_name[COPY_NAME])
+long git_copy_make(struct broker *b, struct git_copy *copy)
 {
     char path[2 * PATH_MAX];
-    struct git_data data = {.kind = kind,
-                            .dir = to->parent,
+    struct git_data data = {.kind = copy->kind,
+                            .dir = copy->dir,
                             .path = path,
                             .judge = judge_path,
                             .open = open_directory,
                             .arg = b};
     cleanup(buf_done) struct buf now = {0}, content = {0};
-    uint64_t chance;
-    struct stat st;
     long r;
 
-    (void)snprintf(path, sizeof(path), "%s/%s", to->grant->path, to->path);
-    r = read_content(from, &st, &now);
-    if (r == -EFBIG)
-        return judge_refuse(b, to, "replace", "it is too large to be checked", EPERM);
-    if (r < 0)
-        return r;
+    (void)snprintf(path, sizeof(path), "%s/%s", copy->to.grant->path, copy->to.path);
+    if (read_content(copy, &now) < 0)
+        return judge_refuse(b, &copy->to, "replace", "it is too large to be checked", EPERM);
     if (git_data_check(&data, &now, &content) < 0)
-        return refuse(b, to, &data);
-    if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
-        return -EIO;
-    /* Among objects, git removes what a crash leaves under a name like this. */
-    (void)snprintf(ret_name, COPY_NAME, "tmp_obj_%016llx", (unsigned long long)chance);
-    return write_copy(to, ret_name, &st, &content);
+        return refuse(b, &copy->to, &data);
+    r = make_nameless(copy, &content);
+    copy->is_made = r == 0;
+    return r;
 }
 
-/* Gives it its name. With `is_new` nothing may be there. On failure the copy is gone. */
-static long copy_place(const struct place *to, const char *name, bool is_new)
+void git_copy_done(struct git_copy *copy)
 {
-    long r = 0;
+    close_fd(&copy->from);
+    close_fd(&copy->dir);
+    close_fd(&copy->fd);
+    buf_done(&copy->content);
+    *copy = (struct git_copy){.from = -1, .dir = -1, .fd = -1};
+}
 
-    if (!is_new) {
-        if (renameat(to->parent, name, to->parent, to->name) == 0)
-            return 0;
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+/* Whether the copy is of this file, for this place, and what it was checked against is there yet:
+ * entries that an index had before are not judged. */
+static bool is_for(const struct git_copy *copy, const struct place *from, const struct place *to,
+                   enum protected_data kind)
+{
+    struct stat dir;
+
+    if (!copy->is_made || copy->kind != kind || to->index != copy->to.index ||
+        strcmp(to->path, copy->to.path) != 0)
+        return false;
+    if (fstat(to->parent, &dir) < 0 || dir.st_dev != copy->dir_st.st_dev ||
+        dir.st_ino != copy->dir_st.st_ino || !is_same(&from->st, &copy->from_st))
+        return false;
+    return to->exists ? copy->to_st.st_nlink && is_same(&to->st, &copy->to_st)
+                      : !copy->to_st.st_nlink;
+}
+
+/* Notes what is to be checked. Returns ANSWER_CHECK, or -errno. */
+static long note(struct git_copy *copy, const struct place *from, const struct place *to,
+                 enum protected_data kind)
+{
+    git_copy_done(copy);
+    copy->from = openat(from->parent, from->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    copy->dir = openat(to->parent, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    if (copy->from < 0 || copy->dir < 0 || fstat(copy->from, &copy->from_st) < 0 ||
+        fstat(copy->dir, &copy->dir_st) < 0)
+        return -errno;
+    if (!S_ISREG(copy->from_st.st_mode))
+        return -EPERM;
+    copy->kind = kind;
+    if (to->exists)
+        copy->to_st = to->st;
+    copy->to = *to;
+    copy->to.parent = copy->dir;
+    copy->to.owns_parent = false;
+    copy->to.name = copy->to.path + (to->name - to->path);
+    return ANSWER_CHECK;
+}
+
+static void drop(const struct place *to, const char *name)
+{
+    (void)unlinkat(to->parent, name, 0);
+}
+
+/* Where there are no files without a name, it is written now. */
+static long write_named(const struct git_copy *copy, const struct place *to, const char *name)
+{
+    cleanup_close int fd = openat(to->parent, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    long r = fd < 0 ? -errno : fill(fd, &copy->from_st, &copy->content);
+
+    if (fd >= 0 && r < 0)
+        drop(to, name);
+    return r;
+}
+
+static long give_name(const struct git_copy *copy, const struct place *to, const char *name)
+{
+    char link[64];
+
+    if (copy->fd < 0)
+        return write_named(copy, to, name);
+    (void)snprintf(link, sizeof(link), "/proc/self/fd/%d", copy->fd);
+    return linkat(AT_FDCWD, link, to->parent, name, AT_SYMLINK_FOLLOW) < 0 ? -errno : 0;
+}
+
+/* Gives it its name. With `is_new` nothing may be there. A name cannot be given to the copy and
+ * taken from another file in one step: so it has one of its own for a moment. Among objects, git
+ * removes what a crash leaves under a name like this. */
+static long copy_place(const struct git_copy *copy, const struct place *to, bool is_new)
+{
+    char name[COPY_NAME];
+    uint64_t chance;
+    long r;
+
+    if (is_new && copy->fd >= 0)
+        return give_name(copy, to, to->name);
+    if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
+        return -EIO;
+    (void)snprintf(name, sizeof(name), "tmp_obj_%016llx", (unsigned long long)chance);
+    r = give_name(copy, to, name);
+    if (r < 0)
+        return r;
+    if (!is_new && renameat(to->parent, name, to->parent, to->name) == 0)
+        return 0;
+    if (!is_new || linkat(to->parent, name, to->parent, to->name, 0) < 0)
         r = -errno;
-    } else if (linkat(to->parent, name, to->parent, to->name, 0) < 0) {
-        r = -errno;
-    }
-    copy_drop(to, name);
+    drop(to, name);
     return r;
 }
 
 long git_link(struct call *c, struct place *from, struct place *to, enum protected_data data)
 {
-    char copy[COPY_NAME];
-    long r = copy_make(c->b, from, to, data, copy);
+    long r;
 
+    if (!is_for(c->copy, from, to, data))
+        return note(c->copy, from, to, data);
+    r = keep_announce(c->b, to);
     if (r < 0)
         return r;
-    r = keep_announce(c->b, to);
-    if (r < 0) {
-        copy_drop(to, copy);
-        return r;
-    }
-    r = copy_place(to, copy, true);
+    r = copy_place(c->copy, to, true);
     return r < 0 ? keep_undone(c->b, r) : keep_created(c->b, to);
 }
 
@@ -181,20 +257,16 @@ static long keep_rename(struct broker *b, const struct place *from, const struct
 
 long git_rename(struct call *c, struct place *from, struct place *to, enum protected_data data)
 {
-    char copy[COPY_NAME];
     long told, r;
 
     if (to->exists && data == PROTECTED_DATA_OBJECT)
         return -EEXIST; /* with the same content */
-    r = copy_make(c->b, from, to, data, copy);
-    if (r < 0)
-        return r;
+    if (!is_for(c->copy, from, to, data))
+        return note(c->copy, from, to, data);
     told = keep_rename(c->b, from, to);
-    if (told < 0) {
-        copy_drop(to, copy);
+    if (told < 0)
         return told;
-    }
-    r = copy_place(to, copy, !to->exists);
+    r = copy_place(c->copy, to, !to->exists);
     if (r < 0) {
         while (told--)
             (void)keep_undone(c->b, 0);

@@ -11,6 +11,7 @@
 #include "broker/broker.h"
 #include "sandbox/protected.h"
 #include "sandbox/survey.h"
+#include "sandbox/tree_lock.h"
 #include "undo/journal.h"
 #include "wire/message.h"
 
@@ -50,8 +51,8 @@ struct known_links {
 
 struct broker {
     int listener;
-    int root; /* of the sandbox */
-    int lock; /* shared by all brokers of this user */
+    int root;              /* of the sandbox */
+    struct tree_lock lock; /* on the directories granted for writing */
     struct granted_dir grants[WIRE_GRANTS_MAX];
     uint32_t n_grants;
     unsigned looks_left;          /* for where they are in the sandbox; 0: found, or given up */

@@ -63,7 +63,7 @@ static struct waiting {
 static size_t n_waiting;
 
 static struct broker broker = {
-    .listener = -1, .root = -1, .lock = -1, .journal_dir = -1, .umask = 022};
+    .listener = -1, .root = -1, .lock = TREE_LOCK_INIT, .journal_dir = -1, .umask = 022};
 static struct message message;
 
 /* --- the control socket --- */
@@ -207,6 +207,20 @@ static void take_own_places(struct unpack *u)
     }
 }
 
+static void take_lock_keys(struct unpack *u)
+{
+    uint32_t count = unpack_count(u, 12, TREE_KEYS_MAX);
+
+    broker.lock.keys = calloc(count + 1, sizeof(*broker.lock.keys));
+    if (!broker.lock.keys)
+        fail_protocol();
+    for (uint32_t i = 0; i < count; i++) {
+        uint64_t at = unpack_u64(u);
+
+        broker.lock.keys[broker.lock.n_keys++] = (struct tree_key){at, unpack_u32(u)};
+    }
+}
+
 static void set_up(struct unpack *u)
 {
     struct error err = {0};
@@ -216,7 +230,8 @@ static void set_up(struct unpack *u)
     int report = take_message_fd();
 
     broker.uid = uid;
-    broker.lock = take_message_fd();
+    broker.lock.fd = take_message_fd();
+    broker.lock.marks = take_message_fd();
     broker.report =
         mmap(NULL, sizeof(*broker.report), PROT_READ | PROT_WRITE, MAP_SHARED, report, 0);
     (void)close(report);
@@ -224,6 +239,7 @@ static void set_up(struct unpack *u)
         fail_protocol();
     take_grants(u);
     take_own_places(u);
+    take_lock_keys(u);
     if (!unpack_ok(u))
         fail_protocol();
     /* Homes may be closed to the sandbox's user. */

@@ -19,6 +19,7 @@
 #include "sandbox/grant.h"
 #include "sandbox/ns.h"
 #include "sandbox/protected.h"
+#include "sandbox/tree_lock.h"
 #include "undo/store.h"
 #include "wire/fds.h"
 #include "wire/pack.h"
@@ -34,7 +35,7 @@ struct brokers {
     struct masks *masks;
     const struct config *config;
     char *program;
-    char *lock;                   /* a file that all brokers of this user lock */
+    char *lock;                   /* the file with the locks of all brokers of this user */
     struct broker_client *ending; /* let go, and not gone yet */
     unsigned n_runs;              /* whose changes were kept */
 };
@@ -328,15 +329,20 @@ static int open_report(struct broker_client *c, int *ret_fd, struct error *err)
     return 0;
 }
 
-/* Brokers of one user lock it while they act: two may have the same directory. */
-static int open_lock(struct brokers *brokers, int *ret_fd, struct error *err)
+/* Two brokers may have the same directory, or one below the other's. The directories above a grant
+ * are looked for here: the broker may not have the right to. */
+static int open_lock(struct brokers *brokers, const struct broker_spec *spec,
+                     struct tree_lock *ret_lock, struct error *err)
 {
+    int roots[LIMIT_GRANTS];
+
     if (!brokers->lock)
         brokers->lock = paths_state("broker.lock", err);
     if (!brokers->lock)
         return -1;
-    *ret_fd = open(brokers->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-    return *ret_fd < 0 ? error_errno(err, "open `%s`", brokers->lock) : 0;
+    for (size_t i = 0; i < spec->n_grants; i++)
+        roots[i] = spec->writable[i] >= 0 ? spec->grants[i].fd : -1;
+    return tree_lock_open(brokers->lock, roots, spec->n_grants, ret_lock, err);
 }
 
 static void pack_own_places(struct pack *p)
@@ -352,17 +358,28 @@ static void pack_own_places(struct pack *p)
     }
 }
 
+static void pack_lock_keys(struct pack *p, const struct tree_lock *lock)
+{
+    pack_u32(p, (uint32_t)lock->n_keys);
+    for (size_t i = 0; i < lock->n_keys; i++) {
+        pack_u64(p, lock->keys[i].at);
+        pack_u32(p, lock->keys[i].is_root);
+    }
+}
+
 static int send_setup(struct broker_client *c, const struct broker_spec *spec, struct error *err)
 {
-    cleanup_close int report = -1, lock = -1;
+    cleanup(tree_lock_close) struct tree_lock lock = TREE_LOCK_INIT;
+    cleanup_close int report = -1;
     int fds[BROKER_FDS_MAX];
-    size_t n_fds = 2;
+    size_t n_fds = 3;
     struct pack p;
 
-    if (open_report(c, &report, err) < 0 || open_lock(c->brokers, &lock, err) < 0)
+    if (open_report(c, &report, err) < 0 || open_lock(c->brokers, spec, &lock, err) < 0)
         return -1;
     fds[0] = report;
-    fds[1] = lock;
+    fds[1] = lock.fd;
+    fds[2] = lock.marks;
     start_message(&p, BROKER_SETUP);
     pack_u32(&p, spec->uid);
     pack_u32(&p, spec->gid);
@@ -374,6 +391,7 @@ static int send_setup(struct broker_client *c, const struct broker_spec *spec, s
             fds[n_fds++] = spec->writable[i];
     }
     pack_own_places(&p);
+    pack_lock_keys(&p, &lock);
     return send_message(c, &p, fds, n_fds, err);
 }
 

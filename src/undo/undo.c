@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 
 #include "base/array.h"
 #include "base/cleanup.h"
@@ -436,14 +435,12 @@ static int undo_locked(struct engine *g, const struct entry *e, struct error *er
 {
     int r;
 
-    if (g->lock < 0)
+    if (g->lock.fd < 0)
         return undo_entry(g, e, err);
-    while ((r = flock(g->lock, LOCK_EX)) < 0 && errno == EINTR)
-        ;
-    if (r < 0)
+    if (tree_lock_take(&g->lock) < 0)
         return error_errno(err, "lock the granted directories");
     r = undo_entry(g, e, err);
-    (void)flock(g->lock, LOCK_UN);
+    tree_lock_release(&g->lock);
     return r;
 }
 

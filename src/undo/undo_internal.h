@@ -3,6 +3,7 @@
 
 #include "base/limits.h"
 #include "sandbox/files_internal.h"
+#include "sandbox/tree_lock.h"
 #include "undo/reader.h"
 #include "undo/undo.h"
 #include "undo/view.h"
@@ -35,7 +36,7 @@ struct engine {
     struct undo_report *report;
     bool *made; /* by entry: the run had made the inode by then */
     int saved_dir;
-    int lock; /* of the write brokers; -1: none */
+    struct tree_lock lock; /* the one that write brokers take; closed: none */
     int64_t end_ns;
     bool is_rehearsal;
 };

@@ -141,18 +141,27 @@ static int take_grants(struct engine *g, struct error *err)
     return 0;
 }
 
+static int open_lock(struct engine *g, struct error *err)
+{
+    int roots[LIMIT_GRANTS];
+
+    if (!g->task->lock)
+        return 0;
+    for (size_t i = 0; i < LIMIT_GRANTS; i++)
+        roots[i] = g->dirs[i].fd;
+    return tree_lock_open(g->task->lock, roots, LIMIT_GRANTS, &g->lock, err);
+}
+
 int engine_init(struct engine *g, const struct undo_task *task, struct undo_report *report,
                 struct error *err)
 {
-    *g = (struct engine){
-        .task = task, .report = report, .saved_dir = -1, .lock = -1, .is_rehearsal = !task->own};
-    if (task->lock) {
-        g->lock = open(task->lock, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
-        if (g->lock < 0)
-            return error_errno(err, "open `%s`", task->lock);
-    }
-    if (take_grants(g, err) < 0 || reader_load(&g->reader, task->run, err) < 0 ||
-        take_subjects(g, err) < 0 ||
+    *g = (struct engine){.task = task,
+                         .report = report,
+                         .saved_dir = -1,
+                         .lock = TREE_LOCK_INIT,
+                         .is_rehearsal = !task->own};
+    if (take_grants(g, err) < 0 || open_lock(g, err) < 0 ||
+        reader_load(&g->reader, task->run, err) < 0 || take_subjects(g, err) < 0 ||
         view_init(&g->view, g->dirs, LIMIT_GRANTS, g->is_rehearsal, err) < 0)
         return -1;
     g->saved_dir = openat(task->run, "saved", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -177,7 +186,7 @@ void engine_done(struct engine *g)
     view_done(&g->view);
     reader_done(&g->reader);
     close_fd(&g->saved_dir);
-    close_fd(&g->lock);
+    tree_lock_close(&g->lock);
     free(g->subjects);
     free(g->made);
     free(g->twins.items);
