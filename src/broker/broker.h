@@ -61,6 +61,7 @@ struct broker_denial {
 struct broker_report {
     uint64_t run;
     uint64_t created, changed, removed, renamed;
+    uint64_t cpu_ns; /* of the broker */
     uint32_t n_denials;
     uint32_t denials_more; /* refused and not listed */
     struct broker_denial denials[BROKER_DENIALS];

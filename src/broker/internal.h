@@ -65,6 +65,7 @@ struct broker {
     struct journal_limits limits;
     struct journal *journal; /* since its first change */
     uint64_t file_bytes;     /* the largest file the run may make; 0: no limit */
+    uint64_t cpu_ns_before;  /* CPU time of ours when the run began */
     uint64_t call;           /* the one that is being answered */
     uint64_t base_call;      /* the call whose working directory is in `base`; 0: none */
     char base[PATH_MAX];

@@ -218,6 +218,12 @@ int box_start(struct box *b, struct run *run, struct error *err)
 #define SOCKET_BYTES (256 * KIB)
 #define SOCKETS_FREE 32
 
+/* The write broker works for the program, outside of its cgroup. */
+static uint64_t broker_cpu_ns(const struct box *b)
+{
+    return b->broker ? broker_client_cpu_ns(b->broker) : 0;
+}
+
 static void look(struct box *b)
 {
     if (cgroup_host_kind(b->cgroups) == CGROUP_NONE) {
@@ -236,13 +242,14 @@ static void look(struct box *b)
             b->memory_peak = usage.memory_bytes;
         if (usage.processes > b->processes_peak)
             b->processes_peak = usage.processes;
+        usage.cpu_ms += broker_cpu_ns(b) / 1000000;
         if (usage.cpu_ms > b->cpu_ms)
             b->cpu_ms = usage.cpu_ms;
     } else {
         struct cgroup_usage usage;
 
         if (cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL) == 0)
-            b->cpu_ms = (usage.cpu_ns - b->cpu_ns_before) / 1000000;
+            b->cpu_ms = (usage.cpu_ns - b->cpu_ns_before + broker_cpu_ns(b)) / 1000000;
     }
 }
 
@@ -266,6 +273,7 @@ void box_on_tick(void *arg)
 static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
 {
     struct cgroup_usage usage = {0};
+    double exited_ms;
 
     *ret_oom_kills = 0;
     if (cgroup_host_kind(b->cgroups) == CGROUP_NONE) {
@@ -275,11 +283,12 @@ static void read_usage(struct box *b, struct run *run, uint64_t *ret_oom_kills)
         run->usage.processes_peak = b->processes_peak;
         /* The kernel process itself was waited for, which is exact and covers a run shorter than a
          * tick. */
-        if (b->has_exited && (double)b->exited.cpu_us / 1000.0 > run->usage.cpu_ms)
-            run->usage.cpu_ms = (double)b->exited.cpu_us / 1000.0;
+        exited_ms = (double)b->exited.cpu_us / 1e3 + (double)broker_cpu_ns(b) / 1e6;
+        if (b->has_exited && exited_ms > run->usage.cpu_ms)
+            run->usage.cpu_ms = exited_ms;
     } else if (cgroup_read(b->cgroup, CGROUP_CPU_TIME | CGROUP_PEAKS, &usage, NULL) == 0) {
         *ret_oom_kills = usage.oom_kills - b->oom_before;
-        run->usage.cpu_ms = (double)(usage.cpu_ns - b->cpu_ns_before) / 1e6;
+        run->usage.cpu_ms = (double)(usage.cpu_ns - b->cpu_ns_before + broker_cpu_ns(b)) / 1e6;
         b->oom_before = usage.oom_kills;
         b->cpu_ns_before = usage.cpu_ns;
         run->usage.memory_peak_bytes = usage.memory_peak_bytes;

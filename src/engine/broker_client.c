@@ -505,6 +505,11 @@ int broker_client_begin(struct broker_client *c, const struct run *run, struct e
     return send_message(c, &p, &c->journal, c->journal >= 0 ? 1 : 0, err);
 }
 
+uint64_t broker_client_cpu_ns(const struct broker_client *c)
+{
+    return __atomic_load_n(&report_of(c)->cpu_ns, __ATOMIC_RELAXED);
+}
+
 static void note_changes(const struct broker_client *c, struct run *run)
 {
     const struct broker_report *report = report_of(c);

@@ -57,5 +57,8 @@ int broker_client_begin(struct broker_client *client, const struct run *run, str
  * earlier run may still have files open, the program must not get its code before. */
 bool broker_client_has_begun(const struct broker_client *client);
 
+/* CPU time that the broker has taken for the present run so far. */
+uint64_t broker_client_cpu_ns(const struct broker_client *client);
+
 /* After it: fills in what it changed and what it was refused. */
 void broker_client_end(struct broker_client *client, struct run *run);

@@ -17,8 +17,16 @@
 #define EXTENDED_KNOWN 0x6000u /* skip-worktree, intent-to-add */
 
 #define PATH_BYTES 4096u
-/* All paths of version 4, which has only what differs from the one before. */
-#define PATHS_BYTES ((size_t)256 << 20)
+/* All paths of version 4, which has only what differs from the one before: so many bytes for each
+ * byte of the file. An ordinary index has one or two. */
+#define PATHS_RATIO 8u
+#define PATHS_FREE  ((size_t)64 << 10)
+
+/* Steps for comparing paths: so many for each byte of the file. A step is 64 bytes of one
+ * comparison. An ordinary entry has 80 bytes or more and takes about 60 steps. */
+#define WORK_RATIO 4u
+#define WORK_FREE  ((size_t)64 << 10)
+#define STEP_BYTES 64u
 
 #define NOT_INDEX "it is not an index that git would write"
 
@@ -83,7 +91,7 @@ static int read_short_path(struct reader *r, struct index_entry *e)
         return -1;
     more = (size_t)(end - (f->data + r->at));
     e->len = kept + more;
-    if (e->len >= PATH_BYTES || r->paths_len + e->len + 1 > PATHS_BYTES)
+    if (e->len >= PATH_BYTES || r->paths_len + e->len + 1 > PATHS_FREE + f->end * PATHS_RATIO)
         return -1;
     if (r->paths_len + e->len + 1 > r->paths_size) {
         size_t size = 2 * (r->paths_len + PATH_BYTES);
@@ -198,6 +206,7 @@ static int read_file(struct index_file *f, const void *data, size_t len, unsigne
     if (len < HEADER_BYTES + id_bytes || len > GIT_INDEX_BYTES || memcmp(data, "DIRC", 4) != 0)
         return -1;
     f->end = len - id_bytes;
+    f->work = WORK_FREE + len * WORK_RATIO;
     r.version = get_be32(f->data + 4);
     count = get_be32(f->data + 8);
     if (r.version < 2 || r.version > 4 || count > len / (STAT_BYTES + id_bytes))
@@ -251,14 +260,15 @@ static const char *judge_path(const struct index_entry *e)
 }
 
 /* The first entry that is not before the first `len` bytes of `path`. */
-static size_t lower_bound(const struct index_file *f, const char *path, size_t len)
+static size_t lower_bound(struct index_file *f, const char *path, size_t len)
 {
     const struct index_entry wanted = {.path = path, .len = len};
     size_t low = 0, high = f->n_entries;
 
     while (low < high) {
-        size_t middle = (low + high) / 2;
+        size_t middle = (low + high) / 2, steps = 1 + len / STEP_BYTES;
 
+        f->work -= steps < f->work ? steps : f->work;
         if (compare(&f->entries[middle], &wanted) < 0)
             low = middle + 1;
         else
@@ -267,7 +277,7 @@ static size_t lower_bound(const struct index_file *f, const char *path, size_t l
     return low;
 }
 
-static bool has_file(const struct index_file *f, const char *path, size_t len)
+static bool has_file(struct index_file *f, const char *path, size_t len)
 {
     size_t at = lower_bound(f, path, len);
 
@@ -275,15 +285,28 @@ static bool has_file(const struct index_file *f, const char *path, size_t len)
            memcmp(f->entries[at].path, path, len) == 0 && f->entries[at].stage == 0;
 }
 
-/* A path that is a file and a directory at the same time. During a merge git has such paths. */
-static bool is_file_and_directory(const struct index_file *f, const struct index_entry *e)
+/* How many bytes of the path were looked at with the entry `before`, which may be NULL. */
+static size_t common_bytes(const struct index_entry *before, const struct index_entry *e)
+{
+    size_t n = 0;
+
+    while (before && n < before->len && n < e->len && before->path[n] == e->path[n])
+        n++;
+    return n;
+}
+
+/* A path that is a file and a directory at the same time. During a merge git has such paths.
+ * `before` has been found to be in order: the directories that both are in need no other look. */
+static bool is_file_and_directory(struct index_file *f, const struct index_entry *e,
+                                  const struct index_entry *before)
 {
     char below[PATH_BYTES + 1];
     size_t at;
 
     if (e->stage)
         return false;
-    for (const char *slash = strchr(e->path, '/'); slash; slash = strchr(slash + 1, '/'))
+    for (const char *slash = strchr(e->path + common_bytes(before, e), '/'); slash && f->work;
+         slash = strchr(slash + 1, '/'))
         if (has_file(f, e->path, (size_t)(slash - e->path)))
             return true;
     memcpy(below, e->path, e->len);
@@ -293,8 +316,8 @@ static bool is_file_and_directory(const struct index_file *f, const struct index
            memcmp(f->entries[at].path, below, e->len + 1) == 0 && f->entries[at].stage == 0;
 }
 
-static const char *judge_new(const struct git_index_check *check, const struct index_file *f,
-                             const struct index_entry *e)
+static const char *judge_new(const struct git_index_check *check, struct index_file *f,
+                             const struct index_entry *e, const struct index_entry *before)
 {
     const char *why;
 
@@ -304,15 +327,18 @@ static const char *judge_new(const struct git_index_check *check, const struct i
         e->mode != GIT_MODE_SUBMODULE)
         return NOT_INDEX;
     why = judge_path(e);
-    if (!why && is_file_and_directory(f, e))
+    if (!why && is_file_and_directory(f, e, before))
         why = "an entry of the index is a file and a directory at the same time";
+    if (!why && !f->work)
+        why = "the paths of the index are too long and too many to be checked";
     return why ? why : check->judge(check->arg, e->path, e->mode, e->id);
 }
 
 /* Both are in the same order. */
-static int judge_entries(struct git_index_check *check, const struct index_file *now,
+static int judge_entries(struct git_index_check *check, struct index_file *now,
                          const struct index_file *old)
 {
+    const struct index_entry *judged = NULL; /* the last one, of those that are not in conflict */
     size_t k = 0;
 
     for (size_t i = 0; i < now->n_entries; i++) {
@@ -329,11 +355,13 @@ static int judge_entries(struct git_index_check *check, const struct index_file 
         if (r == 0 && was->stage == e->stage && was->mode == e->mode &&
             memcmp(was->id, e->id, now->id_bytes) == 0)
             continue;
-        check->why = judge_new(check, now, e);
+        check->why = judge_new(check, now, e, judged);
         if (check->why) {
             (void)snprintf(check->path, sizeof(check->path), "%s", e->path);
             return -1;
         }
+        if (e->stage == 0)
+            judged = e;
     }
     return 0;
 }

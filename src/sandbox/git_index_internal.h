@@ -29,6 +29,7 @@ struct index_file {
     size_t n_entries;
     char *paths; /* of version 4, where they are not whole in the file */
     bool has_directories;
+    size_t work; /* steps that are left for comparing paths */
 };
 
 /* Whether the extension TREE says of each directory what its entries make it: git takes the

@@ -10,9 +10,10 @@
 
 #define DEPTH_MAX 256
 
-/* Directories are looked for one by one, so that their number counts twice. Beyond this git does
- * without the extension. */
-#define STEPS_MAX (1u << 24)
+/* Directories are looked for one by one, and the paths in them compared for each level, so many
+ * bytes in one step. Beyond this git does without the extension. */
+#define STEPS_MAX  (1u << 25)
+#define STEP_BYTES 64u
 
 struct node {
     const char *name;
@@ -99,13 +100,16 @@ static size_t find_child(struct tree *t, size_t above, const char *name, size_t 
 static bool is_true(struct tree *t, size_t self, size_t from, size_t to, size_t prefix);
 
 /* Behind the last entry whose path begins like that of `from`, for `len` bytes. */
-static size_t end_of(const struct index_file *f, size_t from, size_t to, size_t len)
+static size_t end_of(struct tree *t, size_t from, size_t to, size_t len)
 {
-    size_t at = from;
+    const struct index_file *f = t->f;
+    size_t at = from + 1;
 
-    while (at < to && f->entries[at].len >= len &&
-           memcmp(f->entries[at].path, f->entries[from].path, len) == 0)
+    while (at < to && t->steps < STEPS_MAX && f->entries[at].len >= len &&
+           memcmp(f->entries[at].path, f->entries[from].path, len) == 0) {
+        t->steps += 1 + len / STEP_BYTES;
         at++;
+    }
     return at;
 }
 
@@ -165,7 +169,7 @@ static bool is_true(struct tree *t, size_t self, size_t from, size_t to, size_t 
         size_t len = slash ? (size_t)(slash - e->path) - prefix : e->len - prefix;
 
         if (slash) {
-            size_t end = end_of(t->f, from, to, prefix + len + 1);
+            size_t end = end_of(t, from, to, prefix + len + 1);
 
             if (!take_directory(t, self, from, end, prefix, len, &content, &seen))
                 return false;

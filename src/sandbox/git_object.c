@@ -59,9 +59,10 @@ static int read_header(const uint8_t *data, size_t len, size_t *ret_header, uint
         if ((size_t)(end - data) <= n || memcmp(data, types[i], n) != 0)
             continue;
         for (const uint8_t *p = data + n; p < end; p++) {
-            if (*p < '0' || *p > '9' || size > GIT_OBJECT_BYTES)
+            if (*p < '0' || *p > '9')
                 return -1;
-            size = size * 10 + (uint64_t)(*p - '0');
+            if (size <= GIT_OBJECT_BYTES) /* otherwise it is too large already */
+                size = size * 10 + (uint64_t)(*p - '0');
         }
         *ret_header = (size_t)(end - data) + 1;
         *ret_size = size;
@@ -70,9 +71,19 @@ static int read_header(const uint8_t *data, size_t len, size_t *ret_header, uint
     return -1;
 }
 
-/* Unpacks everything into the digest. The header is in the first part. */
+/* The most bytes that a file of this length may unpack to. */
+static uint64_t most_unpacked(size_t len)
+{
+    uint64_t most = GIT_OBJECT_FREE + (uint64_t)len * GIT_OBJECT_RATIO;
+
+    return most < GIT_OBJECT_BYTES ? most : GIT_OBJECT_BYTES;
+}
+
+/* Unpacks everything into the digest. The header is in the first part, and says the size: work
+ * stops there when that is too large, and later at the first byte beyond it. */
 static const char *unpack(z_stream *z, struct git_hash *hash, uint8_t *room)
 {
+    const uint64_t most = most_unpacked(z->avail_in);
     uint64_t size = 0, total = 0;
     size_t header = 0;
     bool is_first = true;
@@ -89,10 +100,14 @@ static const char *unpack(z_stream *z, struct git_hash *hash, uint8_t *room)
             return "it is not a git object: it cannot be unpacked";
         if (is_first && read_header(room, n, &header, &size) < 0)
             return "it is not a git object: its first line is not one of git's";
+        if (size > GIT_OBJECT_BYTES)
+            return "the git object is too large to be checked";
+        if (size > most)
+            return "the git object unpacks to too many times its size to be checked";
         is_first = false;
         total += n;
-        if (total > (uint64_t)GIT_OBJECT_BYTES + HEADER_MAX)
-            return "the git object is too large to be checked";
+        if (total > header + size)
+            return "it is not a git object: its size is another one";
         git_hash_feed(hash, room, n);
     }
     if (z->avail_in)

@@ -14,6 +14,12 @@
  * into packs. */
 #define GIT_OBJECT_BYTES (128u << 20)
 
+/* The most bytes unpacked for each packed one, beyond the first GIT_OBJECT_FREE bytes. Text rarely
+ * has a ratio of more than 20. A few bytes that unpack to very many would let a program that writes
+ * little make the check expensive. */
+#define GIT_OBJECT_RATIO 32u
+#define GIT_OBJECT_FREE  (8u << 20)
+
 /* Takes the two digits of the directory and the rest of the name. False: this is no object's name.
  */
 bool git_object_name(const char *directory, const char *name, uint8_t ret_id[32],

@@ -4,6 +4,7 @@ import fcntl
 import os
 import secrets
 import signal
+import struct
 import subprocess
 import time
 
@@ -131,7 +132,8 @@ def test_an_undo_waits_for_the_write_brokers(who, folder):
     before = snapshot(folder)
     result = who.call("run", "--json", "--profile", "open", "--allow", f"{folder}:rw", "-l", "bash", "-c", f"rm '{folder}/b'").json
     with open(who.home / "state/belljar/broker.lock", "r+") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+        # All bytes: every directory is locked.
+        fcntl.fcntl(lock, fcntl.F_OFD_SETLKW, struct.pack("hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, 0, 0, 0))
         process = who.start("undo", result["id"])
         time.sleep(0.7)
         assert process.poll() is None and not (folder / "b").exists()

@@ -1,9 +1,11 @@
 /* Git's digests against another implementation, at every length around the ends of blocks. */
 #include "unit.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include <openssl/evp.h>
+#include <zlib.h>
 
 #include "base/cleanup.h"
 #include "sandbox/git_hash.h"
@@ -53,11 +55,55 @@ static void names_of_objects_are_read(void **state)
     assert_false(git_object_name("ab", "0123456789012345678901234567890123456g", id, &bytes));
 }
 
+/* A file that begins with `header`, goes on with so many zeros, and is cut before its end: whoever
+ * unpacks all of it says that it cannot be unpacked. */
+static const char *check_zeros(const char *header, size_t zeros)
+{
+    static uint8_t block[1 << 20];
+    const uint8_t id[GIT_SHA1_BYTES] = {0};
+    size_t size = zeros / 500 + 4096;
+    cleanup_free uint8_t *packed = malloc(size);
+    z_stream z = {.next_out = packed, .avail_out = (uInt)size};
+    const char *why;
+
+    assert_non_null(packed);
+    assert_int_equal(deflateInit(&z, 9), Z_OK);
+    z.next_in = (uint8_t *)(uintptr_t)header;
+    z.avail_in = (uInt)strlen(header) + 1;
+    assert_int_equal(deflate(&z, Z_NO_FLUSH), Z_OK);
+    while (zeros) {
+        z.avail_in = (uInt)(zeros < sizeof(block) ? zeros : sizeof(block));
+        zeros -= z.avail_in;
+        z.next_in = block;
+        assert_int_equal(deflate(&z, Z_NO_FLUSH), Z_OK);
+        assert_int_equal(z.avail_in, 0);
+    }
+    assert_int_equal(deflate(&z, Z_SYNC_FLUSH), Z_OK);
+    why = git_object_check(packed, size - z.avail_out, id, sizeof(id));
+    (void)deflateEnd(&z);
+    assert_non_null(why);
+    return why;
+}
+
+static void work_stops_at_the_header_of_a_bomb(void **state)
+{
+    const size_t many = (size_t)64 << 20;
+
+    (void)state;
+    assert_non_null(strstr(check_zeros("blob 67108864", many), "too many times its size"));
+    assert_non_null(strstr(check_zeros("blob 134217729", many), "too large"));
+    assert_non_null(strstr(check_zeros("blob 1342177280", many), "too large"));
+    assert_non_null(strstr(check_zeros("blob 99999999999999999999999999", many), "too large"));
+    assert_non_null(strstr(check_zeros("blob 100000", many), "its size is another one"));
+    assert_non_null(strstr(check_zeros("blob 8388608", 8388608), "cannot be unpacked"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(digests_are_those_of_another_implementation),
         cmocka_unit_test(names_of_objects_are_read),
+        cmocka_unit_test(work_stops_at_the_header_of_a_bomb),
     };
 
     return UNIT_RUN(tests);

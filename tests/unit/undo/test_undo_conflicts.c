@@ -1,12 +1,13 @@
 #include "undo/undo.h"
 
-#include <sys/file.h>
+#include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "sandbox/tree_lock.h"
 #include "undo/scene.h"
 #include "undo/taking_back.h"
 
@@ -241,9 +242,11 @@ static void a_directory_does_not_move_under_a_step(void **state)
     assert_int_equal(pipe(said), 0);
     broker = fork();
     if (broker == 0) {
-        int fd = open("lock", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        int root = open("grant", O_PATH | O_DIRECTORY | O_CLOEXEC);
+        struct tree_lock held;
 
-        if (flock(fd, LOCK_EX) < 0 || write(said[1], "x", 1) != 1)
+        if (tree_lock_open("lock", &root, 1, &held, NULL) < 0 || tree_lock_take(&held) < 0 ||
+            write(said[1], "x", 1) != 1)
             _exit(1);
         (void)nanosleep(&(struct timespec){.tv_nsec = 300000000}, NULL);
         _exit(rename("grant/d", "grant/.config") < 0);
