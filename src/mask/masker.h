@@ -129,7 +129,8 @@ struct masker_values *masker_values_new(void);
 void masker_values_free(struct masker_values *values);
 
 /* From here on the value is masked as it is, in base64 (wherever it stands in it), percent-encoded,
- * in hexadecimal and escaped as in JSON. E_INVALID: it is too short or too long. */
+ * in hexadecimal and escaped as in JSON; one that can stand in the name of a host, in lower case,
+ * too. E_INVALID: it is too short or too long. */
 int masker_values_add(struct masker_values *values, const char *value, size_t len, struct error *err);
 
 /* ---- rules of the operator ---- */

@@ -242,6 +242,28 @@ static int add_json(struct masker_values *values, const char *value, size_t len,
     return add_json(values, text, n, JSON_PLAIN, depth - 1, err); /* JSON in JSON */
 }
 
+/* Clients and the network gate fold the names of hosts to lower case: a value that can stand in one
+ * is looked for in that form, too. */
+static int add_host_form(struct masker_values *values, const char *value, size_t len,
+                         struct error *err)
+{
+    char text[VALUE_MAX];
+    int r;
+
+    for (size_t i = 0; i < len; i++) {
+        char c = value[i];
+        bool is_upper = c >= 'A' && c <= 'Z';
+
+        if (!is_upper && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '-' &&
+            c != '_' && c != '.')
+            return 0;
+        text[i] = (char)(is_upper ? c + ('a' - 'A') : c);
+    }
+    r = add_form(values, text, len, err);
+    explicit_bzero(text, len);
+    return r;
+}
+
 int masker_values_add(struct masker_values *values, const char *value, size_t len, struct error *err)
 {
     static const char standard[] =
@@ -253,7 +275,7 @@ int masker_values_add(struct masker_values *values, const char *value, size_t le
     if (len < MASKER_VALUE_MIN || len > VALUE_MAX)
         return error_set(err, E_INVALID, "a secret to look for has %zu to %zu bytes",
                          MASKER_VALUE_MIN, VALUE_MAX);
-    if (add_form(values, value, len, err) < 0 ||
+    if (add_form(values, value, len, err) < 0 || add_host_form(values, value, len, err) < 0 ||
         add_base64(values, value, len, standard, err) < 0 ||
         add_base64(values, value, len, for_urls, err) < 0 ||
         add_hex(values, value, len, lower, err) < 0 || add_hex(values, value, len, upper, err) < 0)

@@ -167,3 +167,13 @@ def test_over_mcp(who):
         assert "[denied] write more than 8 MB" in text and "[disk limit]; raise `disk_mb`" in text, text
         assert of(result["structuredContent"], "disk limit"), result
         assert "denials" not in client.call("execute_python_code", {"code": "print(1)"})["structuredContent"]
+
+
+def test_a_secret_in_the_name_of_a_refused_host_is_masked(who):
+    """Clients and the gate write it in lower case."""
+    secret_file = who.file("host-secrets.toml", '[secrets]\nEXAMPLE = "SuperSecretValue99"\n', 0o600)
+    settings = who.file("host-settings.toml", f'masking_file = "{secret_file}"\n')
+    code = "import urllib.request as u\ntry: u.urlopen('http://SuperSecret' + 'Value99.example.com/', timeout=5)\nexcept OSError: pass"
+    done = who.call("run", "--json", "--config", settings, "--profile", "open", "--net", "127.0.0.1:9", "-c", code)
+    assert "REDACTED_SECRET" in str(done.json["denials"]), done
+    assert "secretvalue99" not in str(done.json).lower()

@@ -271,6 +271,19 @@ static void a_known_value_is_found_behind_escapes(void **state)
     masker_values_free(values);
 }
 
+static void a_known_value_is_found_in_the_name_of_a_host(void **state)
+{
+    struct masker_values *values = masker_values_new();
+
+    (void)state;
+    assert_int_equal(masker_values_add(values, "SuperSecretValue99", 18, NULL), 0);
+    begin(&(struct masker_options){.values = values});
+    check_value("connect to supersecretvalue99.example.com:80",
+                "connect to [REDACTED_SECRET].example.com:80");
+    begin(NULL);
+    masker_values_free(values);
+}
+
 /* base64(1) and base64.encodebytes() end lines wherever they are full. */
 static void a_known_value_is_found_across_lines_of_base64(void **state)
 {
@@ -474,6 +487,7 @@ int main(void)
         cmocka_unit_test(a_secret_without_end_is_one_and_takes_no_memory),
         cmocka_unit_test(a_known_value_never_comes_out),
         cmocka_unit_test(a_known_value_is_found_behind_escapes),
+        cmocka_unit_test(a_known_value_is_found_in_the_name_of_a_host),
         cmocka_unit_test(a_known_value_is_found_across_lines_of_base64),
         cmocka_unit_test(values_may_overlap),
         cmocka_unit_test(a_value_that_is_everywhere_is_refused),
