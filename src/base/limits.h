@@ -180,8 +180,9 @@
 #define LIMIT_NET_GRANTS 128
 
 /* The gate to granted hosts. Connections of one sandbox at once, and of all: each is two
- * descriptors and some buffers of the supervisor's; more wait in the sandbox. Lookups at once: each
- * is a process; more wait, and sandboxes take turns. */
+ * descriptors and some buffers of the supervisor's. More of a sandbox wait in it; a token has a
+ * share of all, and more are refused. Lookups at once: each is a process; more wait, and sandboxes
+ * take turns. */
 #define LIMIT_NET_OPEN         64
 #define LIMIT_NET_OPEN_ALL     2048
 #define LIMIT_NET_LOOKUPS      16

@@ -11,6 +11,7 @@
 
 #include "base/cleanup.h"
 #include "base/limits.h"
+#include "base/share.h"
 
 #define ANSWER_BYTES 4096
 
@@ -18,6 +19,7 @@
 struct line {
     struct line *next;
     const void *owner;
+    const void *group; /* of lines that have one share, or NULL: the line has no group */
     size_t count, n_running;
     uint64_t served; /* when one of them last had its turn: a number that grows */
 };
@@ -68,17 +70,17 @@ static void unlink_lookup(struct lookup *l)
 
 /* --- whose turn it is --- */
 
-static struct line *join_line(struct resolver *resolver, const void *owner)
+static struct line *join_line(struct resolver *resolver, const void *owner, const void *group)
 {
     struct line *line = resolver->lines;
 
-    while (line && line->owner != owner)
+    while (line && (line->owner != owner || line->group != group))
         line = line->next;
     if (!line) {
         line = calloc(1, sizeof(*line));
         if (!line)
             return NULL;
-        *line = (struct line){.next = resolver->lines, .owner = owner};
+        *line = (struct line){.next = resolver->lines, .owner = owner, .group = group};
         resolver->lines = line;
     }
     line->count++;
@@ -97,6 +99,19 @@ static void leave_line(struct resolver *resolver, struct line *line)
     free(line);
 }
 
+/* However many lines a group has, another one finds a place. */
+static bool has_share(const struct resolver *resolver, const struct line *line)
+{
+    struct share share = {.total = LIMIT_NET_LOOKUPS, .used = resolver->n_running, .has_others = true};
+
+    if (!line->group)
+        return true;
+    for (const struct line *at = resolver->lines; at; at = at->next)
+        if (at->group == line->group)
+            share.own += at->n_running;
+    return share_allows(&share, 1);
+}
+
 /* Of each line the oldest, and of all lines the one that was served longest ago: whoever asks a
  * thousand times waits for himself. */
 static struct lookup *find_next(const struct resolver *resolver)
@@ -106,7 +121,8 @@ static struct lookup *find_next(const struct resolver *resolver)
     for (struct lookup *l = resolver->all; l && resolver->n_running < LIMIT_NET_LOOKUPS;
          l = l->next)
         if (!l->pid && l->line->n_running < LIMIT_NET_LOOKUPS_EACH &&
-            (!next || l->line->served < next->line->served))
+            (!next || l->line->served < next->line->served) &&
+            has_share(resolver, l->line))
             next = l;
     return next;
 }
@@ -296,8 +312,8 @@ static void start_waiting(const struct resolver *resolver)
         loop_timer_start(next->timer, 0);
 }
 
-struct lookup *resolve_start(struct resolver *resolver, const void *owner, const char *name,
-                             resolve_fn fn, void *user)
+struct lookup *resolve_start(struct resolver *resolver, const void *owner, const void *group,
+                             const char *name, resolve_fn fn, void *user)
 {
     struct lookup *l = calloc(1, sizeof(*l)), **at = &resolver->all;
 
@@ -306,7 +322,7 @@ struct lookup *resolve_start(struct resolver *resolver, const void *owner, const
     *l = (struct lookup){.resolver = resolver, .fn = fn, .user = user, .pidfd = -1, .answer = -1};
     l->name = strdup(name);
     l->timer = loop_timer(resolver->loop, on_timer, l);
-    l->line = join_line(resolver, owner);
+    l->line = join_line(resolver, owner, group);
     if (!l->name || !l->timer || !l->line) {
         free_lookup(l);
         return NULL;
@@ -367,7 +383,7 @@ static int look_up(const char *program, const char *name, struct waiting *w, str
     if (!w->loop)
         return -1;
     resolver = resolver_new(w->loop, program, err);
-    if (!resolver || !resolve_start(resolver, w, name, on_waited, w))
+    if (!resolver || !resolve_start(resolver, w, NULL, name, on_waited, w))
         error_memory(err);
     else
         r = loop_run(w->loop, err);

@@ -29,9 +29,10 @@ struct resolver *resolver_new(struct loop *loop, const char *program, struct err
 void resolver_free(struct resolver *resolver);
 
 /* Lookups of one owner (a sandbox) take turns with those of others, and a few run at once, however
- * many it asks for (LIMIT_NET_LOOKUPS). NULL: out of memory. */
-struct lookup *resolve_start(struct resolver *resolver, const void *owner, const char *name,
-                             resolve_fn fn, void *user);
+ * many it asks for (LIMIT_NET_LOOKUPS). All owners of a `group` (a token) have one share of those
+ * that run; NULL: the owner belongs to none. Returns NULL when out of memory. */
+struct lookup *resolve_start(struct resolver *resolver, const void *owner, const void *group,
+                             const char *name, resolve_fn fn, void *user);
 
 /* Nobody waits for it any more. */
 void resolve_cancel(struct lookup *lookup);

@@ -142,8 +142,8 @@ static void call_tool(struct way *way)
         (void)json_object_set_new(arguments, function->session,
                                   json_string(run->session_name ? run->session_name : run->id));
     if (arguments)
-        way->under_way = upstreams_call(servers_of(way->call), way->server, way->tool, arguments,
-                                        on_result, way, &err);
+        way->under_way = upstreams_call(servers_of(way->call), way->server, run->owner, way->tool,
+                                        arguments, on_result, way, &err);
     else
         error_memory(&err);
     json_decref(arguments);
@@ -313,7 +313,8 @@ static void set_out(struct call *call, int server, const char *tool, upstream_do
     *way = (struct way){.call = call, .server = (size_t)server, .tool = tool};
     call->user = way;
     call->on_cancel = on_cancel;
-    way->under_way = upstreams_list(servers_of(call), (size_t)server, then, way, &err);
+    way->under_way = upstreams_list(servers_of(call), (size_t)server, call->run->owner, then, way,
+                                    &err);
     if (!way->under_way)
         fail(way, &err);
 }

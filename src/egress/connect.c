@@ -129,7 +129,8 @@ void guest_go(struct guest *g)
         return;
     }
     g->lookup =
-        resolve_start(g->egress->settings->resolver, g->egress, g->host.name, on_resolved, g);
+        resolve_start(g->egress->settings->resolver, g->egress, g->egress->owner,
+                              g->host.name, on_resolved, g);
     if (!g->lookup)
         guest_refuse(g, 502, "out of memory", false);
 }

@@ -12,6 +12,7 @@
 #include <event2/event.h>
 
 #include "base/cleanup.h"
+#include "base/share.h"
 #include "egress/internal.h"
 
 /* Taken in by one wake-up: a program that connects without end does not keep us from others. */
@@ -20,6 +21,76 @@
 /* How often clocks are looked at, and how long an answer of ours may take to be read. */
 #define TICK_MS   1000
 #define CLOSING_S 5
+
+/* Connections beyond a token's share that wait for their refusal to be read, of all sandboxes. Each
+ * is a descriptor: what comes when there are so many is closed without an answer. */
+#define REFUSING_MAX 64
+
+#define OVER_SHARE "this token has its share of all connections open"
+
+/* All gates of one token. It lives as long as there is one. */
+struct egress_owner {
+    struct egress_owner *next;
+    size_t n_gates, n_open;
+    char name[];
+};
+
+/* --- whose they are --- */
+
+static struct egress_owner *join_owner(struct egress_settings *settings, const char *name)
+{
+    struct egress_owner *owner = settings->owners;
+    size_t size = strlen(name) + 1;
+
+    while (owner && strcmp(owner->name, name) != 0)
+        owner = owner->next;
+    if (!owner) {
+        owner = calloc(1, sizeof(*owner) + size);
+        if (!owner)
+            return NULL;
+        memcpy(owner->name, name, size);
+        owner->next = settings->owners;
+        settings->owners = owner;
+    }
+    owner->n_gates++;
+    return owner;
+}
+
+static void leave_owner(struct egress_settings *settings, struct egress_owner *owner)
+{
+    if (!owner || --owner->n_gates > 0)
+        return;
+    for (struct egress_owner **at = &settings->owners; *at; at = &(*at)->next)
+        if (*at == owner) {
+            *at = owner->next;
+            break;
+        }
+    free(owner);
+}
+
+void egress_set_owner(struct egress *e, const char *name)
+{
+    struct egress_owner *owner;
+
+    if (!name || e->n_guests || strcmp(e->owner->name, name) == 0)
+        return;
+    owner = join_owner(e->settings, name);
+    if (!owner)
+        return; /* it stays with those that have no owner, and their share */
+    leave_owner(e->settings, e->owner);
+    e->owner = owner;
+}
+
+static bool has_share(const struct egress *e)
+{
+    const struct share share = {
+        .total = LIMIT_NET_OPEN_ALL,
+                                .used = e->settings->n_open,
+                                .own = e->owner->n_open,
+                                .has_others = true};
+
+    return share_allows(&share, 1);
+}
 
 /* --- the end of a guest --- */
 
@@ -80,9 +151,14 @@ void guest_end(struct guest *g)
     if (g->head.data) /* it may hold a key */
         explicit_bzero(g->head.data, g->head.size);
     buf_done(&g->head);
+    if (g->is_over_share) {
+        e->settings->n_refusing--;
+    } else {
+        e->owner->n_open--;
+        e->settings->n_open--;
+    }
     free(g);
     e->n_guests--;
-    e->settings->n_open--;
     if (!e->door && e->listener >= 0 && e->n_guests < LIMIT_NET_OPEN)
         (void)open_door(e, NULL); /* or the tick does */
 }
@@ -112,6 +188,8 @@ static const char *reason_of(int status)
         return "Bad Request";
     case 403:
         return "Forbidden";
+    case 503:
+        return "Service Unavailable";
     case 504:
         return "Gateway Timeout";
     default:
@@ -214,7 +292,7 @@ static void close_door(struct egress *e)
     loop_timer_start(e->tick, TICK_MS);
 }
 
-static int take_in(struct egress *e, int fd)
+static int take_in(struct egress *e, int fd, bool is_over_share)
 {
     struct guest *g = calloc(1, sizeof(*g));
 
@@ -226,6 +304,7 @@ static int take_in(struct egress *e, int fd)
         return -1;
     }
     g->egress = e;
+    g->is_over_share = is_over_share;
     g->started_ns = g->active_ns = loop_now_ns();
     buf_init(&g->head, (size_t)2 * PROXY_HEAD_BYTES);
     g->next = e->guests;
@@ -233,14 +312,30 @@ static int take_in(struct egress *e, int fd)
         e->guests->before = g;
     e->guests = g;
     e->n_guests++;
-    e->settings->n_open++;
+    if (is_over_share) {
+        e->settings->n_refusing++;
+    } else {
+        e->owner->n_open++;
+        e->settings->n_open++;
+    }
     bufferevent_setcb(g->inner, guest_on_inner, guest_on_inner_sent, guest_on_inner_event, g);
     bufferevent_setwatermark(g->inner, EV_READ, 0, EGRESS_HIGH);
     bufferevent_setwatermark(g->inner, EV_WRITE, EGRESS_LOW, 0);
     (void)bufferevent_enable(g->inner, EV_READ | EV_WRITE);
     if (++e->n_total > LIMIT_NET_TOTAL)
         guest_refuse(g, 403, "the sandbox has reached its limit of connections", false);
+    else if (is_over_share)
+        guest_refuse(g, 503, OVER_SHARE, false);
     return 0;
+}
+
+/* Without an answer, but not without a word to whoever reads the result. */
+static void turn_away(struct egress *e, int fd)
+{
+    (void)close(fd);
+    e->n_total++;
+    if (e->fn)
+        e->fn(e->user, &(struct egress_note){.host = "", .how = "connect", .why = OVER_SHARE});
 }
 
 static void on_door(void *arg)
@@ -248,16 +343,21 @@ static void on_door(void *arg)
     struct egress *e = arg;
 
     for (int i = 0; i < ACCEPT_TIMES; i++) {
+        bool is_over_share = !has_share(e);
         int fd;
 
-        if (e->n_guests >= LIMIT_NET_OPEN || e->settings->n_open >= LIMIT_NET_OPEN_ALL) {
+        if (e->n_guests >= LIMIT_NET_OPEN) {
             close_door(e);
             return;
         }
         fd = accept4(e->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
         if (fd < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED))
             return;
-        if (fd < 0 || take_in(e, fd) < 0) { /* no descriptors, no memory: later */
+        if (fd >= 0 && is_over_share && e->settings->n_refusing >= REFUSING_MAX) {
+            turn_away(e, fd);
+            continue;
+        }
+        if (fd < 0 || take_in(e, fd, is_over_share) < 0) { /* no descriptors, no memory: later */
             close_door(e);
             return;
         }
@@ -267,8 +367,6 @@ static void on_door(void *arg)
 
 static int open_door(struct egress *e, struct error *err)
 {
-    if (e->settings->n_open >= LIMIT_NET_OPEN_ALL)
-        return 0; /* the tick looks again */
     e->door = loop_watch_fd(e->loop, e->listener, LOOP_READ, on_door, e);
     return e->door ? 0 : error_memory(err);
 }
@@ -305,7 +403,8 @@ int egress_new(struct egress_settings *settings, struct loop *loop, int listener
                          .fn = fn,
                          .user = user};
     e->tick = loop_timer(loop, on_tick, e);
-    r = e->tick ? check_listener(listener, err) : error_memory(err);
+    e->owner = join_owner(settings, "");
+    r = e->tick && e->owner ? check_listener(listener, err) : error_memory(err);
     if (r == 0)
         r = open_door(e, err);
     if (r < 0) {
@@ -331,6 +430,7 @@ void egress_free(struct egress *e)
     while (e->guests)
         guest_end(e->guests);
     loop_watch_free(e->tick);
+    leave_owner(e->settings, e->owner);
     net_unref(e->net);
     free(e);
 }

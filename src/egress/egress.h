@@ -35,6 +35,8 @@ typedef void (*egress_fn)(void *user, const struct egress_note *note);
 
 struct resolver; /* base/resolve.h */
 
+struct egress_owner;
+
 /* What all sandboxes of one engine have in common. */
 struct egress_settings {
     struct resolver *resolver;
@@ -42,7 +44,9 @@ struct egress_settings {
     /* The value of a secret, or NULL: there is none of that name. */
     const char *(*secret)(void *user, const char *name, size_t len);
     void *user;
-    size_t n_open; /* connections of all of them: counted by the gate */
+    /* Kept by the gates: connections of all of them, those being refused, and whose they are. */
+    size_t n_open, n_refusing;
+    struct egress_owner *owners;
 };
 
 /* Whether every secret that a grant names is there. */
@@ -51,6 +55,10 @@ int egress_check(const struct egress_settings *settings, const struct net *net, 
 /* `listener` is the gate's, also on failure. */
 int egress_new(struct egress_settings *settings, struct loop *loop, int listener, struct net *net,
                egress_fn fn, void *user, struct egress **ret_egress, struct error *err);
+
+/* Whose program will run in the sandbox, before it does: all connections of one token have one
+ * share of LIMIT_NET_OPEN_ALL. What comes beyond it is refused. NULL: nobody's. */
+void egress_set_owner(struct egress *egress, const char *owner);
 
 /* What went through it so far. */
 struct egress_totals {

@@ -48,6 +48,7 @@ struct guest {
     bool is_inner_held, is_outer_held;
     bool is_inner_over, is_outer_over;
     bool is_told;
+    bool is_over_share; /* it is refused, and not counted as open */
 
     uint64_t sent, received;
     uint64_t started_ns, active_ns;
@@ -58,6 +59,7 @@ struct egress {
     struct loop *loop;
     int listener;
     struct net *net;
+    struct egress_owner *owner; /* never NULL */
     egress_fn fn;
     void *user;
     struct loop_watch *door; /* NULL: nobody is let in now */

@@ -191,6 +191,9 @@ int box_take_layers(struct box *b, struct error *err);
  * descriptor of /workspace. */
 int box_open_gate(struct box *b, struct error *err);
 
+/* The run's token answers for the connections. Before its program starts. */
+void box_own_gate(struct box *b, const struct run *run);
+
 /* Closes it; what is open is told and written down. */
 void box_close_gate(struct box *b);
 

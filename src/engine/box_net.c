@@ -162,6 +162,12 @@ int box_open_gate(struct box *b, struct error *err)
     return egress_new(b->egress_settings, b->loop, fd, b->net, on_note, b, &b->gate.egress, err);
 }
 
+void box_own_gate(struct box *b, const struct run *run)
+{
+    if (b->gate.egress)
+        egress_set_owner(b->gate.egress, run->owner);
+}
+
 void box_close_gate(struct box *b)
 {
     if (!b->gate.egress)

@@ -198,6 +198,7 @@ int box_start(struct box *b, struct run *run, struct error *err)
     peer_enter(&b->active->peer, WIRE_STATE_HANDED);
     run->handed_ns = loop_now_ns();
     b->run = run;
+    box_own_gate(b, run);
     if (send_run(b, run, err) < 0) {
         close_input(b);
         b->run = NULL;

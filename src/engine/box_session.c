@@ -268,6 +268,7 @@ int box_cell(struct box *b, struct run *cell, struct error *err)
     if (cell->masking != RUN_MASK_ALL) /* a cell may ask for more than its session */
         cell->masking = b->model->masking;
     b->run = cell;
+    box_own_gate(b, cell);
     b->active = k;
     b->state = BOX_RUNNING;
     cell->handed_ns = loop_now_ns();

@@ -267,7 +267,7 @@ static void on_found(void *user, const struct address *addresses, size_t count, 
 static int look_up(struct http_wire *h, struct error *err)
 {
     if (!h->lookup)
-        h->lookup = resolve_start(h->resolver, h, h->host.name, on_found, h);
+        h->lookup = resolve_start(h->resolver, h, NULL, h->host.name, on_found, h);
     return h->lookup ? 0 : error_memory(err);
 }
 

@@ -62,6 +62,7 @@ struct upstream_call {
     struct upstream_call *next;           /* that waits, too */
     bool is_waiting;
     uint64_t start; /* of the server, that it belongs to */
+    char *owner;    /* whose share it takes */
     char *tool;     /* NULL: only the list is asked for */
     json_t *arguments;
     struct upstream_request *request;

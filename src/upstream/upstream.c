@@ -12,6 +12,7 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/share.h"
 #include "upstream/internal.h"
 #include "upstream/message.h"
 #include "upstream/wire.h"
@@ -128,6 +129,7 @@ static void free_call(struct upstream_call *call)
     loop_watch_free(call->clock);
     loop_watch_free(call->soon);
     json_decref(call->arguments);
+    free(call->owner);
     free(call->tool);
     free(call);
 }
@@ -388,8 +390,8 @@ static void on_pump(void *arg)
         answer(call, call->upstream->description, NULL);
 }
 
-static struct upstream_call *add_call(struct upstream *u, const char *tool, const json_t *arguments,
-                                      upstream_done done, void *user)
+static struct upstream_call *add_call(struct upstream *u, const char *owner, const char *tool,
+                                      const json_t *arguments, upstream_done done, void *user)
 {
     struct upstream_call *call = calloc(1, sizeof(*call));
     struct upstream_call **last = &u->waiting;
@@ -411,28 +413,40 @@ static struct upstream_call *add_call(struct upstream *u, const char *tool, cons
     *last = call;
     call->clock = loop_timer(u->all->loop, on_call_late, call);
     call->soon = loop_timer(u->all->loop, on_pump, call);
+    call->owner = strdup(owner);
     call->tool = tool ? strdup(tool) : NULL;
     call->arguments = arguments ? json_incref((json_t *)arguments) : json_object();
-    if (call->clock && call->soon && call->arguments && !tool == !call->tool)
+    if (call->clock && call->soon && call->arguments && call->owner && !tool == !call->tool)
         return call;
     free_call(call);
     return NULL;
 }
 
-static struct upstream_call *start_call(struct upstream *u, const char *tool,
+static int check_share(const struct upstream *u, const char *owner, struct error *err)
+{
+    struct share share = {.total = LIMIT_UPSTREAM_CALLS, .used = u->n_calls, .has_others = true};
+
+    for (const struct upstream_call *call = u->calls; call; call = call->after)
+        share.own += strcmp(call->owner, owner) == 0;
+    if (share_allows(&share, 1))
+        return 0;
+    error_set(err, E_BUSY, "%zu calls of server `%s` are under way, %zu of them yours", u->n_calls,
+              u->config->name, (size_t)share.own);
+    return error_hint(err, "wait for answers before you call again");
+}
+
+static struct upstream_call *start_call(struct upstream *u, const char *owner, const char *tool,
                                         const json_t *arguments, upstream_done done, void *user,
                                         struct error *err)
 {
     struct upstream_call *call;
 
-    if (u->n_calls >= LIMIT_UPSTREAM_CALLS) {
-        error_set(err, E_BUSY, "%zu calls of server `%s` are under way", u->n_calls,
-                  u->config->name);
+    owner = owner ? owner : "";
+    if (check_share(u, owner, err) < 0)
         return NULL;
-    }
     if (!u->wire && open_wire(u, err) < 0)
         return NULL;
-    call = add_call(u, tool, arguments, done, user);
+    call = add_call(u, owner, tool, arguments, done, user);
     if (!call) {
         (void)upstream_no_memory(err);
         return NULL;
@@ -537,15 +551,15 @@ const json_t *upstreams_tool(const struct upstreams *upstreams, size_t server, c
     return upstream_tools_find(json_object_get(upstreams->list[server].description, "tools"), tool);
 }
 
-struct upstream_call *upstreams_list(struct upstreams *upstreams, size_t server, upstream_done done,
-                                     void *user, struct error *err)
+struct upstream_call *upstreams_list(struct upstreams *upstreams, size_t server, const char *owner,
+                                     upstream_done done, void *user, struct error *err)
 {
-    return start_call(&upstreams->list[server], NULL, NULL, done, user, err);
+    return start_call(&upstreams->list[server], owner, NULL, NULL, done, user, err);
 }
 
-struct upstream_call *upstreams_call(struct upstreams *upstreams, size_t server, const char *tool,
-                                     const json_t *arguments, upstream_done done, void *user,
-                                     struct error *err)
+struct upstream_call *upstreams_call(struct upstreams *upstreams, size_t server, const char *owner,
+                                     const char *tool, const json_t *arguments, upstream_done done,
+                                     void *user, struct error *err)
 {
-    return start_call(&upstreams->list[server], tool, arguments, done, user, err);
+    return start_call(&upstreams->list[server], owner, tool, arguments, done, user, err);
 }

@@ -43,17 +43,17 @@ int upstreams_find(const struct upstreams *upstreams, const char *name);
 json_t *upstreams_status(const struct upstreams *upstreams, size_t i);
 
 /* The server's tools: {"tools": […] as of upstream_tools_add(), "title", "instructions"}. NULL with
- * `err`: not now. */
-struct upstream_call *upstreams_list(struct upstreams *upstreams, size_t server, upstream_done done,
-                                     void *user, struct error *err);
+ * `err`: not now. `owner`, who may be NULL, has a share of the calls under way. */
+struct upstream_call *upstreams_list(struct upstreams *upstreams, size_t server, const char *owner,
+                                     upstream_done done, void *user, struct error *err);
 
 /* What the tool says of itself, once the server's list is known; NULL: no such tool. */
 const json_t *upstreams_tool(const struct upstreams *upstreams, size_t server, const char *tool);
 
 /* Calls a tool: upstream_result(). `arguments` is an object and only lent. */
-struct upstream_call *upstreams_call(struct upstreams *upstreams, size_t server, const char *tool,
-                                     const json_t *arguments, upstream_done done, void *user,
-                                     struct error *err);
+struct upstream_call *upstreams_call(struct upstreams *upstreams, size_t server, const char *owner,
+                                     const char *tool, const json_t *arguments, upstream_done done,
+                                     void *user, struct error *err);
 
 /* Nobody waits for it any more; `done` is not called. The server is told. */
 void upstream_call_cancel(struct upstream_call *call);

@@ -226,6 +226,34 @@ def test_a_token_pushes_nobody_out_of_the_trail(small_trail, kind):
     assert reply.status == 200 and ("run", reply.json["id"]) in ids_in(tokens), reply
 
 
+TUNNELS = """
+import socket
+kept, answers = [], set()
+for i in range({n}):
+    s = socket.create_connection(("127.0.0.1", 3128), timeout=9)
+    s.sendall(b"CONNECT 127.0.0.1:{port} HTTP/1.1\\r\\nHost: 127.0.0.1:{port}\\r\\n\\r\\n")
+    answers.add(s.recv(300)[9:12].decode())
+    kept.append(s)
+print(*sorted(answers))
+"""
+
+
+def test_tunnels_of_one_token_leave_room_for_another(callers):
+    with socket.create_server(("127.0.0.1", 0), backlog=4096) as host:
+        port = host.getsockname()[1]
+        net = {"net": [f"127.0.0.1:{port}"], "profile": "open", "memory_mb": 64}
+        t = Tokens(next(iter(callers.values())), env={"BELLJAR_SESSIONS_MAX": "64", "BELLJAR_NET": f"127.0.0.1:{port}", "BELLJAR_PROFILE": "open"})
+        loud, quiet = t.add("loud", "--grants"), t.add("quiet", "--grants")
+        for i in range(17):
+            last = cell(t, loud, open_session(t, loud, f"s{i}", **net), TUNNELS.format(n=64 if i < 16 else 2, port=port))
+            if i < 16:
+                assert last["stdout"] == "200\n", (i, last)
+        assert last["stdout"] == "503\n" and "share" in last["denials"][0]["what"], last
+        reply = t.run(quiet, TUNNELS.format(n=64, port=port), **net)
+        assert reply.status == 200 and reply.json["stdout"] == "200\n" and not reply.json["denials"], reply
+        assert t.server.stop() == 0, t.server.said
+
+
 def test_a_new_token_of_an_old_name_finds_nothing(tokens):
     old = tokens.add("again")
     assert tokens.call(old, "PUT", "/v1/skills/mine", b"def f(): return 1", {"Content-Type": "text/x-python"}).status in (200, 201)

@@ -19,6 +19,7 @@ static unsigned n_slow;     /* answers for names that take forever */
 static unsigned n_left;     /* answers that are waited for */
 static char order[64];      /* whose answers came, in order */
 static const int owners[8]; /* their addresses are what counts */
+static const void *group;   /* of slow names, or NULL */
 
 /* A name that takes forever says so by a file, so that a test can see that it was begun. */
 static int setup(void **state)
@@ -39,6 +40,7 @@ static int setup(void **state)
         return -1;
     loop = loop_new(NULL);
     n_slow = n_left = 0;
+    group = NULL;
     order[0] = '\0';
     resolver = loop ? resolver_new(loop, program, NULL) : NULL;
     return resolver ? 0 : -1;
@@ -84,14 +86,14 @@ static void ask_slow(size_t owner, struct lookup **lookups, size_t count)
         char name[32];
 
         (void)snprintf(name, sizeof(name), "slow-%zu-%zu", owner, i);
-        lookups[i] = resolve_start(resolver, &owners[owner], name, on_slow, NULL);
+        lookups[i] = resolve_start(resolver, &owners[owner], group, name, on_slow, NULL);
         assert_non_null(lookups[i]);
     }
 }
 
 static void ask_fast(size_t owner, const char *letter)
 {
-    assert_non_null(resolve_start(resolver, &owners[owner], "fast", on_fast, (void *)letter));
+    assert_non_null(resolve_start(resolver, &owners[owner], NULL, "fast", on_fast, (void *)letter));
     n_left++;
 }
 
@@ -148,6 +150,21 @@ static void a_sandbox_that_asks_without_end_keeps_nobody_waiting(void **state)
     assert_string_equal(order, "b");
     assert_int_equal(n_slow, 0);
     assert_int_equal(count_begun(0, ARRAY_SIZE(slow)), LIMIT_NET_LOOKUPS_EACH);
+}
+
+static void many_sandboxes_of_one_token_leave_places(void **state)
+{
+    struct lookup *slow[4][10];
+
+    (void)state;
+    group = &owners;
+    for (size_t i = 0; i < ARRAY_SIZE(slow); i++)
+        ask_slow(i, slow[i], ARRAY_SIZE(slow[i]));
+    wait_for_begun(ARRAY_SIZE(slow), LIMIT_NET_LOOKUPS / 2);
+    ask_fast(4, "e");
+    assert_int_equal(loop_run(loop, NULL), 0);
+    assert_string_equal(order, "e");
+    assert_int_equal(n_slow, 0);
 }
 
 static void whoever_was_served_longest_ago_is_next(void **state)
@@ -241,6 +258,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         test(a_sandbox_that_asks_without_end_keeps_nobody_waiting),
+        test(many_sandboxes_of_one_token_leave_places),
         test(whoever_was_served_longest_ago_is_next),
         test(a_wish_that_is_taken_back_lets_others_on),
         test(many_of_many_are_all_answered),

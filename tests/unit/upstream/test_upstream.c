@@ -83,7 +83,7 @@ static void ask(struct scene *scene, const char *tool, json_t *arguments)
     error_done(&scene->err);
     json_decref(scene->value);
     scene->value = NULL;
-    if (upstreams_call(scene->upstreams, 0, tool, arguments, on_done, scene, &scene->err))
+    if (upstreams_call(scene->upstreams, 0, NULL, tool, arguments, on_done, scene, &scene->err))
         wait_for(scene, 1);
     json_decref(arguments);
 }
@@ -97,7 +97,7 @@ static const char *text_of(const struct scene *scene)
 
 static void list(struct scene *scene)
 {
-    if (upstreams_list(scene->upstreams, 0, on_done, scene, &scene->err))
+    if (upstreams_list(scene->upstreams, 0, NULL, on_done, scene, &scene->err))
         wait_for(scene, 1);
 }
 
@@ -155,13 +155,33 @@ static void several_calls_are_under_way_at_once(void **state)
     for (int i = 0; i < 50; i++) {
         json_t *arguments = json_pack("{s:i}", "a", i);
 
-        assert_non_null(
-            upstreams_call(scene.upstreams, 0, "add", arguments, on_done, &scene, &scene.err));
+        assert_non_null(upstreams_call(scene.upstreams, 0, NULL, "add", arguments, on_done, &scene,
+                                       &scene.err));
         json_decref(arguments);
     }
     wait_for(&scene, 50);
     assert_int_equal(
         json_integer_value(json_object_get(json_object_get(scene.value, "structured"), "sum")), 51);
+    close_scene(&scene);
+}
+
+static void calls_of_one_token_leave_room_for_another(void **state)
+{
+    struct scene scene;
+    json_t *arguments = json_pack("{s:i}", "a", 1);
+    unsigned n = 0;
+
+    (void)state;
+    open_scene(&scene, "good.py", NULL, CONFIG_ERA_AUTO);
+    while (n < LIMIT_UPSTREAM_CALLS && upstreams_call(scene.upstreams, 0, "loud", "add", arguments,
+                                                      on_done, &scene, &scene.err))
+        n++;
+    assert_int_equal(n, LIMIT_UPSTREAM_CALLS / 2);
+    assert_error(&scene.err, E_BUSY, "128 calls of server");
+    assert_non_null(
+        upstreams_call(scene.upstreams, 0, "quiet", "add", arguments, on_done, &scene, &scene.err));
+    wait_for(&scene, n + 1);
+    json_decref(arguments);
     close_scene(&scene);
 }
 
@@ -196,12 +216,12 @@ static void a_call_that_is_cancelled_is_not_answered(void **state)
 
     (void)state;
     open_scene(&scene, "good.py", NULL, CONFIG_ERA_AUTO);
-    call = upstreams_call(scene.upstreams, 0, "add", arguments, on_done, &scene, &scene.err);
+    call = upstreams_call(scene.upstreams, 0, NULL, "add", arguments, on_done, &scene, &scene.err);
     assert_non_null(call);
     upstream_call_cancel(call);
     ask(&scene, "add", json_pack("{s:i}", "a", 2)); /* and the server is well */
     assert_non_null(scene.value);
-    call = upstreams_call(scene.upstreams, 0, "add", arguments, on_done, &scene, &scene.err);
+    call = upstreams_call(scene.upstreams, 0, NULL, "add", arguments, on_done, &scene, &scene.err);
     assert_non_null(call);
     json_decref(arguments);
     close_scene(&scene); /* with one under way */
@@ -420,6 +440,7 @@ int main(void)
         cmocka_unit_test(a_server_of_either_era_is_listed_and_called),
         cmocka_unit_test(an_unknown_tool_is_not_asked_for),
         cmocka_unit_test(several_calls_are_under_way_at_once),
+        cmocka_unit_test(calls_of_one_token_leave_room_for_another),
         cmocka_unit_test(it_sees_nothing_of_ours),
         cmocka_unit_test(a_call_that_is_cancelled_is_not_answered),
         cmocka_unit_test(what_it_lists_is_cleaned),
