@@ -108,9 +108,14 @@ static int put_files(const struct run_request *request, struct run *run, struct 
 {
     for (size_t i = 0; i < request->n_files; i++) {
         const struct run_request_file *f = &request->files[i];
-        const struct run_given file = {f->path, (char *)f->content.data, f->content.len,
-                                       f->is_executable};
+        struct run_given file = {.path = f->path,
+                                 .data = (char *)f->content.data,
+                                 .len = f->content.len,
+                                 .is_executable = f->is_executable};
 
+        file.has_digest = f->digest != NULL;
+        if (f->digest)
+            memcpy(file.digest, f->digest, sizeof(file.digest));
         if (run_give_file(run, &file, err) < 0)
             return -1;
     }

@@ -37,6 +37,7 @@ struct run_request_file {
     struct span content;
     char *decoded; /* what `content` points to, where that is the request's; or NULL */
     bool is_executable;
+    const uint8_t *digest; /* SHA-256 of the content, or NULL */
 };
 
 struct run_request {

@@ -33,11 +33,11 @@ static size_t count_slashes(const char *path)
 
 /* `decoded` is taken over. */
 static int give(struct run_request *request, struct span path, struct span content, char *decoded,
-                bool is_executable, struct error *err)
+                bool is_executable, const uint8_t *digest, struct error *err)
 {
     cleanup_free char *own = decoded;
     char checked[PATH_MAX];
-    struct run_request_file file = {.content = content, .is_executable = is_executable};
+    struct run_request_file file = {.content = content, .is_executable = is_executable, .digest = digest};
 
     if (files_path_check(path.data, path.len, checked, err) < 0)
         return -1;
@@ -73,7 +73,7 @@ static int read_object(const json_t *object, struct run_request *request, struct
         decoded = (struct buf){0};
     }
     return give(request, (struct span){json_string_value(path), json_string_length(path)}, bytes,
-                own, json_is_true(json_object_get(object, "executable")), err);
+                own, json_is_true(json_object_get(object, "executable")), NULL, err);
 }
 
 static int read_files(const json_t *body, const struct multipart *parts,
@@ -91,7 +91,8 @@ static int read_files(const json_t *body, const struct multipart *parts,
         const struct multipart_part *part = &parts->parts[i];
 
         if (span_is(part->name, "files") &&
-            give(request, part->filename, part->content, NULL, false, err) < 0)
+            give(request, part->filename, part->content, NULL, false,
+                 part->has_digest ? part->digest : NULL, err) < 0)
             return error_wrap(err, "the form: `files`");
     }
     return 0;

@@ -108,7 +108,10 @@ static void feed_files(struct print *print, const struct multipart *parts)
         if (!span_is(part->name, "files"))
             continue;
         feed(print, 'p', part->filename.data, part->filename.len);
-        feed(print, 'c', part->content.data, part->content.len);
+        if (part->has_digest)
+            feed(print, 'd', part->digest, sizeof(part->digest));
+        else
+            feed(print, 'c', part->content.data, part->content.len);
     }
 }
 

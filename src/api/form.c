@@ -3,10 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/router.h"
 #include "base/cleanup.h"
+#include "base/fiber.h"
 #include "base/json.h"
 #include "http/multipart.h"
-#include "api/router.h"
 
 #define FORM_DEPTH 32
 
@@ -30,13 +31,28 @@ static int read_object(struct request *request, struct span text, struct error *
     return 0;
 }
 
-static int read_part(struct request *request, const struct multipart_part *part, struct error *err)
+/* Hashes it here, where the work may pause: the trail and an Idempotency-Key need the hash. */
+static int read_file(struct multipart_part *part, struct error *err)
+{
+    struct sha256_stream *hash;
+
+    if (!part->filename.len)
+        return error_set(err, E_INVALID, "the form: a file has no file name");
+    hash = sha256_begin();
+    if (!hash)
+        return error_memory(err);
+    sha256_feed_slowly(hash, part->content.data, part->content.len);
+    sha256_end(hash, part->digest);
+    part->has_digest = !fiber_is_cancelled();
+    return 0;
+}
+
+static int read_part(struct request *request, struct multipart_part *part, struct error *err)
 {
     cleanup_free char *name = NULL, *text = NULL;
 
     if (span_is(part->name, "files"))
-        return part->filename.len ? 0
-                                  : error_set(err, E_INVALID, "the form: a file has no file name");
+        return read_file(part, err);
     if (span_is(part->name, "request"))
         return read_object(request, part->content, err);
     if (part->content.len > request->route->max_body)

@@ -38,9 +38,13 @@ int base64_add(struct buf *out, const void *data, size_t len, struct error *err)
 
 static int value_of(char c)
 {
-    const char *at = c ? strchr(alphabet, c) : NULL;
-
-    return at ? (int)(at - alphabet) : -1;
+    if (c >= 'A' && c <= 'Z')
+        return c - 'A';
+    if (c >= 'a' && c <= 'z')
+        return c - 'a' + 26;
+    if (c >= '0' && c <= '9')
+        return c - '0' + 52;
+    return c == '+' ? 62 : c == '/' ? 63 : -1;
 }
 
 /* Four characters, of which the last `padding` are no more than that. */

@@ -143,8 +143,9 @@ static int give(struct run *run, const struct run_given *file, struct error *err
     if (!run->given)
         return error_memory(err);
     copy = &run->given[run->n_given++];
-    *copy = (struct run_given){strdup(file->path), copy_bytes((struct span){file->data, file->len}),
-                               file->len, file->is_executable};
+    *copy = *file;
+    copy->path = strdup(file->path);
+    copy->data = copy_bytes((struct span){file->data, file->len});
     return copy->path && copy->data ? 0 : error_memory(err);
 }
 

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/sha256.h"
 #include "base/buf.h"
 #include "base/clean.h"
 #include "base/error.h"
@@ -196,6 +197,8 @@ struct run_given {
     char *data;
     size_t len;
     bool is_executable;
+    bool has_digest;
+    uint8_t digest[SHA256_BYTES]; /* of the data, where it is known */
 };
 
 /* A file whose path matched a pattern, as it was at the end; the program's bytes. */

@@ -169,15 +169,11 @@ static void hash_bytes(struct span bytes, uint8_t digest[SHA256_BYTES])
 }
 
 /* Length, hash, and where it is to be kept and is not too long, the text itself. */
-static void add_bytes(struct recorder *witness, struct record *r, const char *key,
-                      struct span bytes, bool is_kept, char hex[2 * SHA256_BYTES + 1])
+static void add_hashed(struct recorder *witness, struct record *r, const char *key,
+                       struct span bytes, bool is_kept, const uint8_t digest[SHA256_BYTES])
 {
-    uint8_t digest[SHA256_BYTES];
     struct mask_count masked = {0};
 
-    hash_bytes(bytes, digest);
-    if (hex)
-        sha256_to_hex(digest, hex);
     record_open(r, key);
     record_number(r, "bytes", bytes.len);
     record_digest(r, "sha256", digest);
@@ -197,6 +193,17 @@ static void add_bytes(struct recorder *witness, struct record *r, const char *ke
         record_bool(r, "is_too_long", true);
     }
     record_close(r);
+}
+
+static void add_bytes(struct recorder *witness, struct record *r, const char *key,
+                      struct span bytes, bool is_kept, char hex[2 * SHA256_BYTES + 1])
+{
+    uint8_t digest[SHA256_BYTES];
+
+    hash_bytes(bytes, digest);
+    if (hex)
+        sha256_to_hex(digest, hex);
+    add_hashed(witness, r, key, bytes, is_kept, digest);
 }
 
 /* --- the beginning of a run --- */
@@ -275,10 +282,16 @@ static void add_given(struct recorder *witness, struct record *r, const struct r
         return;
     record_open_list(r, "files");
     for (size_t i = 0; i < run->n_given; i++) {
+        const struct run_given *given = &run->given[i];
+
         record_open(r, NULL);
-        recorder_add(witness, r, "path", run->given[i].path);
-        add_bytes(witness, r, "content", (struct span){run->given[i].data, run->given[i].len},
-                  witness->keep == KEEP_ALL, NULL);
+        recorder_add(witness, r, "path", given->path);
+        if (given->has_digest)
+            add_hashed(witness, r, "content", (struct span){given->data, given->len},
+                       witness->keep == KEEP_ALL, given->digest);
+        else
+            add_bytes(witness, r, "content", (struct span){given->data, given->len},
+                      witness->keep == KEEP_ALL, NULL);
         record_close(r);
     }
     record_close(r);

@@ -10,6 +10,7 @@
 #include <stddef.h>
 
 #include "base/error.h"
+#include "base/sha256.h"
 #include "wire/pack.h"
 
 /* Fields of a form and the files that come with it; no form of ours has more. */
@@ -20,6 +21,8 @@ struct multipart_part {
     struct span filename; /* data NULL: none was given */
     struct span type;     /* likewise */
     struct span content;
+    uint8_t digest[SHA256_BYTES]; /* of the content, where a reader has set it: */
+    bool has_digest;
 };
 
 struct multipart {

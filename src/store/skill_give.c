@@ -49,7 +49,10 @@ static bool says(struct span text, const char *word)
 static int give_file(struct run *run, const struct skill_bundle *folder, const struct skill_bundle_file *file,
                      const char *path, struct error *err)
 {
-    struct run_given given = {(char *)path, file->data, file->len, file->is_executable};
+    struct run_given given = {.path = (char *)path,
+                              .data = file->data,
+                              .len = file->len,
+                              .is_executable = file->is_executable};
     const struct span text = {file->data, file->len};
     cleanup(buf_done) struct buf rewritten = {0};
 
