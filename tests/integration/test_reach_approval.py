@@ -255,7 +255,7 @@ def test_a_modern_client_is_asked_in_the_result(client):
     last = client.request("tools/call", {**params, "inputResponses": {"approval": {"action": "decline"}}, "requestState": second["requestState"]})["result"]
     assert last["resultType"] == "complete" and last["structuredContent"]["stdout"].startswith("written: hello\nServerError denied")
     late = client.request("tools/call", {**params, "inputResponses": yes, "requestState": second["requestState"]})["result"]
-    assert late["isError"] and "is over" in json.dumps(late)
+    assert late["isError"] and "has ended" in json.dumps(late)
 
 
 @pytest.mark.parametrize("content, said", [({}, "was not approved"), ({"accept_hidden": 39}, "was not approved"), ({"accept_hidden": 40}, "written: ")])
