@@ -125,7 +125,7 @@ static const struct config_option options[] = {
     {"undo_mb", CONFIG_SIZE, "1024", 1, 1048576, .unit = "MB", .unit_bytes = 1048576,
      .help = "data saved for the undo of one run; changes beyond it are refused", AT(undo_mb)},
     {"undo_total_mb", CONFIG_SIZE, "4096", 1, 1 << 30, .unit = "MB", .unit_bytes = 1048576,
-     .help = "undo data kept for all runs together; beyond this the oldest runs can no longer be undone", AT(undo_total_mb)},
+     .help = "undo data kept for all runs together; beyond this the token that holds the most loses its oldest", AT(undo_total_mb)},
     {"undo_days", CONFIG_INT, "7", 0, 36500, .value = "DAYS",
      .help = "days for which a run can be undone; 0: no limit except `undo_total_mb`", AT(undo_days)},
 
