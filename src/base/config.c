@@ -113,10 +113,10 @@ static const struct config_option options[] = {
      .help = "size at which a trail file is sealed and the next one started; at most an eighth of `trail_max_mb`", AT(trail_file_mb)},
     {"trail_max_days", CONFIG_INT, "0", 0, 36500, .value = "DAYS",
      .help = "delete trail files older than this many days (recorded in the trail); 0: keep all", AT(trail_max_days)},
-    {"trail_max_mb", CONFIG_SIZE, "1024", 0, 1 << 30, .unit = "MB", .unit_bytes = 1048576,
+    {"trail_max_mb", CONFIG_SIZE, "4096", 0, 1 << 30, .unit = "MB", .unit_bytes = 1048576,
      .help = "delete the oldest trail files beyond this total size (recorded in the trail); 0: keep all", AT(trail_max_mb)},
 
-    {"trail_mb_per_hour", CONFIG_SIZE, "256", 0, 1 << 30, .unit = "MB", .unit_bytes = 1048576,
+    {"trail_mb_per_hour", CONFIG_SIZE, "1024", 0, 1 << 30, .unit = "MB", .unit_bytes = 1048576,
      .help = "trail data a server writes for one token per hour; further requests get 429; 0: no limit", AT(trail_mb_per_hour)},
 
     {"undo", CONFIG_CHOICE, "on", .choices = "on,off", .flag = "undo", .command = "mcp", .value = "on|off",

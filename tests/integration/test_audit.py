@@ -619,7 +619,7 @@ def test_each_file_of_the_trail_has_its_own_texts(audited):
 
 def test_the_trail_keeps_within_its_size_by_default(who):
     answer = who.call("config", "trail_max_mb")
-    assert answer.text.split()[0] == "1024", answer
+    assert answer.text.split()[0] == "4096", answer
 
 
 def test_what_is_written_for_a_token_is_bounded(audited):
