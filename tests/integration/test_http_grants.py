@@ -148,7 +148,9 @@ def narrow(who, name, *words):
     os.rename(path + ".new", path)
 
 
+# The first write is the cell's own: the broker holds those of a thread until a cell runs.
 WRITE_ON = """import threading, time
+open({path!r}, 'a').write('x')
 def go_on():
     while True:
         open({path!r}, 'a').write('x')
