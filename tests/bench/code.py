@@ -20,7 +20,7 @@ def load():
     spec = importlib.util.spec_from_file_location("_belljar_code", path)
     sys.modules["_belljar_code"] = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(sys.modules["_belljar_code"])
-    sys.path.insert(0, os.path.join(ROOT, "guest/pylib"))
+    sys.path.insert(0, os.path.join(ROOT, "library"))
     from api import _text, code_analysis
 
     return code_analysis, _text

@@ -148,7 +148,7 @@ fs.search_replace("**/*.py", "value", "worth", create_backup=False)
 def test_every_file_is_old_or_new_when_the_program_is_killed(here, call, after):
     for number in range(1000):
         put(f"d{number % 10}/f{number}.py", OLD)
-    code = KILLED.format(lib=str(belljar.ROOT / "guest/pylib"), tests=str(belljar.ROOT / "tests/lib"), call=call, after=after)
+    code = KILLED.format(lib=str(belljar.ROOT / "library"), tests=str(belljar.ROOT / "tests/lib"), call=call, after=after)
     ended = subprocess.run([sys.executable, "-c", code], cwd=here, timeout=belljar.HANG_SECONDS)
     assert ended.returncode == -signal.SIGKILL
     paths = fs._files("**/*.py")

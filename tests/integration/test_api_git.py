@@ -7,7 +7,7 @@ import pytest
 
 import belljar
 
-sys.path.insert(0, str(belljar.ROOT / "guest/pylib"))
+sys.path.insert(0, str(belljar.ROOT / "library"))
 
 from api import _git  # noqa: E402
 from api import git_operations as git  # noqa: E402

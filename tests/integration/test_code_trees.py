@@ -339,7 +339,7 @@ from api import code_analysis, code_transform
 def without(here, code):
     """Runs code in an interpreter whose module is built as it is where npm is missing."""
     module = belljar.program_path().parent / "tests/code/_belljar_code-without.so"
-    return subprocess.run([sys.executable, "-c", ALONE + code, str(module), str(belljar.ROOT / "guest/pylib")], cwd=here,
+    return subprocess.run([sys.executable, "-c", ALONE + code, str(module), str(belljar.ROOT / "library")], cwd=here,
                           capture_output=True, text=True, timeout=belljar.HANG_SECONDS)  # fmt: skip
 
 

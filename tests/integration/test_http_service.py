@@ -13,7 +13,7 @@ import pytest
 import belljar
 from serving import PLAIN, Reply, UnixConnection
 
-SERVICE = belljar.ROOT / "service"
+SERVICE = belljar.ROOT / "packaging/systemd"
 
 # As the manager does it: the sockets are the descriptors from 3 on, and LISTEN_PID is the one they are meant for.
 PASS = ("bash", "-c", 'exec 3<&"$A"; test -z "$B" || exec 4<&"$B"; LISTEN_PID=${MEANT:-$$} exec "$0" "$@"')

@@ -1,4 +1,4 @@
-"""The client library in python/: its own tests, its examples, and that it can be installed."""
+"""The client library in sdk/python/: its own tests, its examples, and that it can be installed."""
 import os
 import re
 import subprocess
@@ -9,7 +9,7 @@ import pytest
 import belljar
 from serving import Server
 
-SOURCE = belljar.ROOT / "python"
+SOURCE = belljar.ROOT / "sdk/python"
 
 
 def python(who, *args, env=None, **more):

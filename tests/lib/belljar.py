@@ -98,7 +98,7 @@ class Who:
             (copy / "build").mkdir(parents=True)
             for name in ("belljar", "belljar-zygote", "belljar-broker", "belljar-steady.so"):
                 shutil.copy2(program.parent / name, copy / "build" / name)
-            for name in ("policies", "guest", "skills"):
+            for name in ("policies", "library", "skills"):
                 shutil.copytree(ROOT / name, copy / name)
         return copy / "build" / "belljar"
 

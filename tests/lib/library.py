@@ -1,4 +1,4 @@
-"""`api` outside of a sandbox: the Python of guest/pylib with the C of _belljar_code that was built for tests."""
+"""`api` outside of a sandbox: the Python of library with the C of _belljar_code that was built for tests."""
 import importlib.util
 import sys
 
@@ -13,5 +13,5 @@ def load():
         module = importlib.util.module_from_spec(spec)
         spec.loader.exec_module(module)
         sys.modules["_belljar_code"] = module
-        sys.path.insert(0, str(belljar.ROOT / "guest/pylib"))
+        sys.path.insert(0, str(belljar.ROOT / "library"))
     return sys.modules["_belljar_code"]

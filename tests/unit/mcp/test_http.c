@@ -157,7 +157,7 @@ static int ping_as(struct scene *scene, const char *owner, const char *id)
     return status;
 }
 
-static void who_has_half_of_all_gives_one_of_his_own(void **state)
+static void a_token_beyond_its_share_gives_one_of_its_own(void **state)
 {
     struct scene *scene = *state;
     char first[64], second[64], other[64];
@@ -169,12 +169,13 @@ static void who_has_half_of_all_gives_one_of_his_own(void **state)
     assert_true(open_as(scene, "a"));
     memcpy(second, sent_id, sizeof(second));
     assert_int_equal(ping_as(scene, "a", first), 200);
-    assert_true(open_as(scene, "a")); /* there is room, but not for him */
+    assert_true(open_as(scene, "a")); /* the last free place is for others */
     assert_int_equal(ping_as(scene, "a", second), 404);
     assert_int_equal(ping_as(scene, "a", first), 200);
     assert_int_equal(ping_as(scene, "b", other), 200);
     assert_true(open_as(scene, "b"));
-    assert_int_equal(ping_as(scene, "b", other), 200);
+    assert_int_equal(ping_as(scene, "b", other), 404);
+    assert_int_equal(ping_as(scene, "a", first), 200);
 }
 
 static void a_session_that_is_in_use_is_not_taken(void **state)
@@ -229,7 +230,7 @@ static void a_failed_initialize_opens_no_session(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(who_has_half_of_all_gives_one_of_his_own, begin, end),
+        cmocka_unit_test_setup_teardown(a_token_beyond_its_share_gives_one_of_its_own, begin, end),
         cmocka_unit_test_setup_teardown(a_session_that_is_in_use_is_not_taken, begin, end),
         cmocka_unit_test_setup_teardown(an_owner_who_is_forgotten_has_nothing, begin, end),
         cmocka_unit_test_setup_teardown(a_failed_initialize_opens_no_session, begin, end),
