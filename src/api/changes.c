@@ -175,7 +175,7 @@ static int check_version(const char *version, const char *wanted, struct error *
     if (!wanted || strcmp(version, wanted) == 0)
         return 0;
     error_set(err, E_INVALID, "the changes no longer match that `version`");
-    return error_hint(err, "look at them again");
+    return error_hint(err, "review them again");
 }
 
 /* An apply without a version means what was shown last. Without a look it takes what there is. */

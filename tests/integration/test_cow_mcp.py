@@ -35,7 +35,7 @@ def test_show_apply_discard(who, folder):
         assert review(client, action="apply", paths=["a"], version=version) == "1 change applied"
         assert (folder / "a").read_text() == "a\nmore\n" and not (folder / "new").exists()
         failed = client.call("review_changes", {"action": "apply", "version": version})
-        assert failed["isError"] and "look at them again" in mcp.text_of(failed), failed
+        assert failed["isError"] and "review them again" in mcp.text_of(failed), failed
         assert review(client, action="discard") == "2 changes discarded"
         assert review(client) == "nothing has changed"
         said = client.call("execute_bash_code", {"code": f"ls -A '{folder}'"})

@@ -156,7 +156,7 @@ def test_what_was_looked_at_is_what_is_applied(session):
     seen = session.version()
     session.bash("echo evil > a")
     reply = session.server.post(f"{session.url}/apply", {"version": seen})
-    assert reply.status == 400 and "look at them again" in reply.error["hint"], reply
+    assert reply.status == 400 and "review them again" in reply.error["hint"], reply
     assert session.read("a") == "a\n"
     assert session.apply(version=session.version()) == (["a"], {})
 
@@ -170,7 +170,7 @@ def test_without_a_version_what_was_shown_last_is_what_is_applied(session):
     wait_until(lambda: session.server.get(f"{session.url}/files/done").status == 200, "it has been written")
     for body in ({}, {"paths": ["a"]}, {"force": True}):
         reply = session.server.post(f"{session.url}/apply", body)
-        assert reply.status == 400 and "look at them again" in reply.error["hint"], reply
+        assert reply.status == 400 and "review them again" in reply.error["hint"], reply
     assert session.read("a") == "a\n" and session.read("sub/c") == "good\n"
     assert "+evil" in session.changes("?diff=true")["a"]["diff"]
     assert session.apply() == (["a"], {})
@@ -397,7 +397,7 @@ def test_a_version_stands_for_the_files_that_are_replaced_too(session):
     version = session.version()
     replace(session, "a", "the user's work\n", keeps_time=True)
     reply = session.server.post(f"{session.url}/apply", {"version": version, "force": True})
-    assert reply.status == 400 and "look at them again" in reply.json["error"]["hint"], reply
+    assert reply.status == 400 and "review them again" in reply.json["error"]["hint"], reply
     assert (session.folder / "a").read_text() == "the user's work\n"
 
 
