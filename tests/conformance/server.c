@@ -73,6 +73,7 @@ static int open_http(struct whole *whole, const char *address, struct error *err
         .answers_total = 64 * MIB,
         .on_head = route_on_head,
         .on_whole = route_on_whole,
+        .has_others = route_has_others,
         .user = &whole->router,
     };
     struct listen_address where;
