@@ -25,6 +25,7 @@ static int unlink_file(int dir, const char *name)
 {
     cleanup(closer_close_file) int fd = files_openat(dir, name, O_PATH, 0);
 
+    (void)fd;
     return unlinkat(dir, name, 0) == 0 ? 0 : -errno;
 }
 
