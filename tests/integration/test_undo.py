@@ -130,9 +130,16 @@ def test_over_http(server, who, folder):
     assert server.post(f"/v1/runs/{done.json['undo']}/undo", {}).status == 200 and contents(folder) == AFTER
 
 
-def test_only_the_owner_may(who, folder):
-    for name, flags in (("ann", ["--grants"]), ("bob", [])):
+@pytest.fixture
+def no_tokens(who):
+    """Servers of other tests need none."""
+    yield
+    for name in "ann", "bob":
         who.call("token", "rm", name)
+
+
+def test_only_the_owner_may(who, folder, no_tokens):
+    for name, flags in (("ann", ["--grants"]), ("bob", [])):
         added = who.call("token", "add", name, *flags)
         assert added.code == 0, added
         if name == "ann":
