@@ -291,6 +291,7 @@ static int replace(struct files_writer *writer, const char *from)
     uint64_t chance;
     int errnum;
 
+    (void)old; /* keeps the pages of the file that is replaced */
     if (getrandom(&chance, sizeof(chance), 0) != (ssize_t)sizeof(chance))
         return -1;
     (void)snprintf(name, sizeof(name), ".belljar-%016llx", (unsigned long long)chance);
