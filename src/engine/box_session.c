@@ -1,5 +1,19 @@
 /* A sandbox that is kept: its kernels, one cell after the other, and how a cell is made to stop
- * without losing what it leaves behind. */
+ * without losing what it leaves behind.
+ *
+ * WIRE_SESSION hands the waiting Python kernel a socket that goes one way only, in place of its
+ * own: from then on nothing the kernel holds can send descriptors. (A Bash kernel gets a pipe.) On
+ * it comes one WIRE_RUN without code, for rules, limits and variables, then one WIRE_CELL after the
+ * other; guest/cells.c answers each with WIRE_DONE. The policy is sealed before the first cell, and
+ * every cell is checked on the tree that is compiled.
+ *
+ * The second kernel, and any kernel in place of one that ended, is forked by init from its pristine
+ * memory (WIRE_KERNEL). Bash is an interactive shell without a terminal: only such a shell goes
+ * back to its next command after an interrupt.
+ *
+ * A limit or a cancel is SIGINT to the kernel's process group first. After INTERRUPT_GRACE_MS the
+ * group gets SIGKILL, and if even that brings no answer, the sandbox ends. A program can lie about
+ * the exit code of its own cell, and about nothing else: refusals are confirmed (box_check.c). */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>

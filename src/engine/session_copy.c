@@ -1,8 +1,21 @@
 /* Checkpoints, going back to them, and forks.
  *
- * All three begin or end with an image (engine/memory_image.h). To go back, a fresh sandbox becomes the copy
- * and takes the session over, and only then the old one ends: what fails leaves the session as it
- * was. The fresh one is of the same zygote, which lives as long as one of its sandboxes does. */
+ * All three begin or end with an image (engine/memory_image.h, guest/image/image.h):
+ *
+ * 1. Between two cells, box_copy.c makes two memfds of a fixed size, a cgroup that pays for them
+ * and a pipe, and sends WIRE_IMAGE.
+ * 2. guest/image/check.c names everything that cannot be copied. Nothing has happened until then.
+ * 3. guest/image/write.c clones a writer, which packs the files and writes the changed pages. The
+ *    program goes on when the files are packed.
+ * 4. The supervisor seals the memfds and keeps them. It never maps or parses them.
+ * 5. A fresh sandbox of the same zygote, under its own limits and filters, gets WIRE_RESTORE. It
+ *    unpacks the files, checks the index and opens what has to be opened; any failure until here is
+ *    an error in words. Then guest/image/take_over.c maps the pages over everything else and jumps
+ *    to the saved registers.
+ *
+ * To go back, such a copy takes the session over, and only then the old sandbox ends: a failure
+ * leaves the session as it was. A zygote lives as long as one of its sandboxes does. A Bash kernel
+ * describes itself as commands for another shell (WIRE_SAVED, up to 256 KiB). */
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,10 +1,13 @@
 /* The /workspace of a sandbox, worked on from outside while its program works on it from inside.
  *
  * Everything here is a trap until shown otherwise: names are the program's, and so are the moments
- * at which a directory turns into a link. Paths are resolved by the kernel of Linux below one
+ * at which a directory turns into a link. Paths are resolved by Linux below one
  * descriptor (openat2: beneath, no links, no other mounts), as the sandbox's own user, so that even
  * a mistake of ours reaches nothing that the program could not reach itself. Only regular files are
  * read. Nothing waits for the program, and every answer has a ceiling (base/limits.h).
+ *
+ * Linux counts the memory of files written from outside as the supervisor's. A bill for each
+ * sandbox keeps count (files_open_bill()), and the limit of its cgroup is lowered by as much.
  *
  * Paths are relative to /workspace, "" is /workspace itself. They are bytes: a name that is no text
  * can be read and deleted, and is shown escaped; new names must be text.
