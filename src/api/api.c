@@ -14,7 +14,7 @@ void api_refuse(struct request *request, const char *what, struct error *err)
     const struct api *api = request->api;
 
     if (err->code == E_DENIED)
-        (void)recorder_refusal(api->witness, request->owner, what, err, NULL);
+        (void)recorder_refusal(api->recorder, request->owner, what, err, NULL);
     request_answer_error(request, err);
 }
 

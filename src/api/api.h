@@ -30,7 +30,7 @@ struct api {
     struct auth *auth;
     struct metrics *metrics;
     struct http_server *http;
-    struct recorder *witness;
+    struct recorder *recorder;
     struct idempotency *once;
     struct mcp_http *mcp;
     struct changes_jobs changes;

@@ -328,7 +328,7 @@ static void on_refused(void *user, struct error *err)
     if (job->key.is_set)
         idempotency_drop(job->jobs->options.once,
                          &job->key);  /* it had no turn, and may have one later */
-    job->run->status = RUN_CANCELLED;                  /* unless there is an error */
+    job->run->status = RUN_CANCELLED; /* unless there is an error */
     job->run->exit_code = 130;
     if (err->code != E_NONE)
         job->place.caller->n_refused++;
@@ -351,7 +351,7 @@ static int claim(const struct jobs *jobs, struct caller *caller, unsigned *ret_r
     else
         return 0;
     caller->n_refused++;
-    (void)recorder_refusal(jobs->options.witness, caller->name, "run", err, NULL);
+    (void)recorder_refusal(jobs->options.recorder, caller->name, "run", err, NULL);
     return -1;
 }
 

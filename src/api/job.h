@@ -33,9 +33,9 @@ struct jobs_options {
     struct sessions *sessions;
     struct queue *queue; /* in front of both */
     struct metrics *metrics;
-    struct recorder *witness;   /* of what never gets to the pool */
+    struct recorder *recorder; /* of what never gets to the pool */
     struct spool_store *store; /* where whole outputs go; NULL: nowhere */
-    struct idempotency *once;         /* keys that stand for runs */
+    struct idempotency *once;  /* keys that stand for runs */
     size_t max_kept;           /* answers of one owner, */
     size_t max_keyed;          /* and of those that were asked for under a key */
     size_t max_bytes;          /* of all answers */
@@ -103,9 +103,9 @@ struct job_order {
     const char *owner;
     struct caller *caller;
     const struct idempotency_key *key; /* under which it is asked for; NULL: none */
-    const char *correlation_id; /* NULL: one is made up */
-    const char *traceparent;    /* NULL: none */
-    struct job_form form;       /* write NULL: the native one */
+    const char *correlation_id;        /* NULL: one is made up */
+    const char *traceparent;           /* NULL: none */
+    struct job_form form;              /* write NULL: the native one */
     struct job_follower follower;
     /* Answered when the run is done, or, where its client wants them and the form is the native
      * one, with events as they happen; NULL: nobody waits. */

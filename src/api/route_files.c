@@ -329,7 +329,7 @@ static int begin_put(struct request *request, struct error *err)
 
 /* What is about to happen to a file is written down; if it does not, that is, too. */
 static struct recorder_file event_of(const struct request *request, const char *event,
-                                    const char *path)
+                                     const char *path)
 {
     struct api *api = request->api;
     struct session *session =
@@ -348,7 +348,7 @@ static void tell_failure(const struct request *request, struct recorder_file *ev
     const struct api *api = request->api;
 
     event->error = err;
-    (void)recorder_file(api->witness, event, NULL);
+    (void)recorder_file(api->recorder, event, NULL);
 }
 
 static int commit(const struct request *request, struct upload *upload, struct error *err)
@@ -360,7 +360,7 @@ static int commit(const struct request *request, struct upload *upload, struct e
     sha256_end(take_ptr(upload->hash), digest);
     event.bytes = upload->writer.written;
     event.digest = digest;
-    if (recorder_file(api->witness, &event, err) < 0)
+    if (recorder_file(api->recorder, &event, err) < 0)
         return -1;
     if (files_write_commit(&upload->writer, err) == 0)
         return 0;
@@ -401,7 +401,7 @@ static void delete_file(struct request *request)
     const struct api *api = request->api;
     struct recorder_file event = event_of(request, "delete", path);
 
-    if (!files || recorder_file(api->witness, &event, &err) < 0) {
+    if (!files || recorder_file(api->recorder, &event, &err) < 0) {
         request_answer_error(request, &err);
         return;
     }

@@ -48,7 +48,7 @@ static void begin(struct request *request, bool is_dry)
         .who = request->owner,
         .is_dry = is_dry,
         .config = api->config,
-        .witness = api->witness,
+        .recorder = api->recorder,
         .is_checked = true,
     };
     struct error err = {0};

@@ -5,16 +5,16 @@
 #include <string.h>
 #include <strings.h>
 
+#include "api/attachments.h"
+#include "api/fingerprint.h"
+#include "api/form.h"
 #include "base/cleanup.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/loop.h"
 #include "base/task.h"
-#include "api/fingerprint.h"
-#include "api/form.h"
-#include "http/multipart.h"
-#include "api/attachments.h"
 #include "engine/recorder.h"
+#include "http/multipart.h"
 
 #define BODY_DEPTH 32
 
@@ -237,7 +237,7 @@ static int authenticate(const struct router *router, struct request *request)
         claim.token = (struct span){header.data + 7, header.len - 7};
     if (auth_check(router->auth, &claim, &request->caller, &err) < 0) {
         router->metrics->refusals[METRICS_AUTH]++;
-        (void)recorder_refusal(router->witness, NULL, "token", &err, NULL);
+        (void)recorder_refusal(router->recorder, NULL, "token", &err, NULL);
         return refuse(request, 401,
                       where_tokens_are(router->config, header_text, sizeof(header_text)), &err);
     }
@@ -246,11 +246,11 @@ static int authenticate(const struct router *router, struct request *request)
     request->account = &request->caller->requests;
     if (!request->caller->is_told)
         request->caller->is_told =
-            recorder_token(router->witness, "use", request->caller->name, NULL) == 0;
+            recorder_token(router->recorder, "use", request->caller->name, NULL) == 0;
     if (request->route->access == ROUTE_OPERATOR && !request->caller->rights.is_operator) {
         router->metrics->refusals[METRICS_OPERATOR]++;
         error_set(&err, E_DENIED, "this needs an operator's token");
-        (void)recorder_refusal(router->witness, request->owner, "operator", &err, NULL);
+        (void)recorder_refusal(router->recorder, request->owner, "operator", &err, NULL);
         error_hint(&err, "a token made with `belljar token add --operator` may ask for it");
         return refuse(request, 403, NULL, &err);
     }
@@ -464,7 +464,7 @@ static void refuse_removed(const struct router *router, struct request *request)
         on_gone(request); /* whoever took the pieces of the body lets go of them */
     router->metrics->refusals[METRICS_AUTH]++;
     error_set(&err, E_AUTH, "the token was removed");
-    (void)recorder_refusal(router->witness, NULL, "token", &err, NULL);
+    (void)recorder_refusal(router->recorder, NULL, "token", &err, NULL);
     request_answer_error_as(request, 401, NULL, &err);
 }
 
@@ -562,8 +562,8 @@ static void handle_whole(void *arg)
     struct error err = {0};
 
     if (router->loop && request->route->body &&
-        (!request->route->reads_body || request->route->load) &&
-        request->body.len > SLOW_BYTES && begin_slow(request))
+        (!request->route->reads_body || request->route->load) && request->body.len > SLOW_BYTES &&
+        begin_slow(request))
         return;
     finish_reading(router, request, read_body(request, &err), &err);
 }

@@ -13,12 +13,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "admit/auth.h"
+#include "api/metrics.h"
+#include "api/schema.h"
 #include "base/config.h"
 #include "base/loop.h"
-#include "api/metrics.h"
 #include "http/request.h"
-#include "api/schema.h"
-#include "admit/auth.h"
 
 /* ROUTE_OPERATOR: figures of the whole server. */
 enum route_access { ROUTE_TOKEN, ROUTE_PUBLIC, ROUTE_OPERATOR };
@@ -58,9 +58,9 @@ struct router {
     void *api;         /* for request->api */
     struct loop *loop; /* for large bodies; NULL: they are read in one go */
     struct metrics *metrics;
-    struct recorder *witness; /* engine/recorder.h */
-    size_t max_per_caller;   /* requests at once, each on a connection of its own */
-    struct loop_line line;   /* requests that need no token */
+    struct recorder *recorder; /* engine/recorder.h */
+    size_t max_per_caller;     /* requests at once, each on a connection of its own */
+    struct loop_line line;     /* requests that need no token */
     bool is_stopping;
 };
 

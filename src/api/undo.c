@@ -36,7 +36,7 @@ static int tell_begin(const struct undo_wish *wish, struct error *err)
 {
     const struct recorder_undo event = {.event = "undo", .owner = wish->who, .run = wish->run};
 
-    return wish->is_dry ? 0 : recorder_undo(wish->witness, &event, err);
+    return wish->is_dry ? 0 : recorder_undo(wish->recorder, &event, err);
 }
 
 static void tell_end(const struct undo_wish *wish, const json_t *answer, const struct error *cause)
@@ -52,7 +52,7 @@ static void tell_end(const struct undo_wish *wish, const json_t *answer, const s
     };
 
     if (!wish->is_dry)
-        (void)recorder_undo(wish->witness, &event, NULL);
+        (void)recorder_undo(wish->recorder, &event, NULL);
 }
 
 /* --- doing it --- */

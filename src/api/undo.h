@@ -18,7 +18,7 @@ struct undo_wish {
     const char *who;    /* for the trail */
     bool is_dry;
     const struct config *config;
-    struct recorder *witness;
+    struct recorder *recorder;
     bool is_checked;           /* only directories that may still be written: */
     const struct run *granted; /* by this run's grants; NULL: by `allow` of the settings */
 };

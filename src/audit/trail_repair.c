@@ -9,9 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "audit/trail_internal.h"
 #include "base/cleanup.h"
 #include "base/file.h"
-#include "audit/trail_internal.h"
 
 /* What was found. */
 struct state {
@@ -218,9 +218,10 @@ int trail_locate(struct trail *trail, const struct record_mark *known, struct er
         return begin_anew(trail, err);
     if (state.size > trail->end && set_aside(trail, state.size, &state, err) < 0)
         return -1;
-    /* The stronger witness of the two. */
-    if (known->seq && (signed_head_read(trail->dir, &head, NULL) < 0 || head.mark.seq < known->seq ||
-                       signed_head_check(&head, key_public(trail->key), NULL) < 0)) {
+    /* The stronger recorder of the two. */
+    if (known->seq &&
+        (signed_head_read(trail->dir, &head, NULL) < 0 || head.mark.seq < known->seq ||
+         signed_head_check(&head, key_public(trail->key), NULL) < 0)) {
         if (compare_known(trail, known, err) < 0)
             return -1;
     } else if (compare_head(trail, &state, err) < 0) {

@@ -12,17 +12,17 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "admit/admit.h"
+#include "admit/grants.h"
+#include "api/api.h"
 #include "base/cleanup.h"
 #include "base/log.h"
 #include "base/paths.h"
 #include "cli/cmd.h"
 #include "cli/request.h"
-#include "api/api.h"
+#include "engine/engine.h"
 #include "mcp/stdio.h"
 #include "mcp/tools.h"
-#include "admit/admit.h"
-#include "admit/grants.h"
-#include "engine/engine.h"
 
 /* One client: a sandbox for its session, and one for what comes beside. */
 #define STOCK 2
@@ -150,7 +150,7 @@ static int open_api(struct mcp *mcp, struct error *err)
         .pool = mcp->engine.pool,
         .sessions = mcp->sessions,
         .metrics = &mcp->metrics,
-        .witness = mcp->engine.witness,
+        .recorder = mcp->engine.recorder,
         .max_kept = KEPT_ANSWERS,
         .max_bytes = KEPT_BYTES,
     };
@@ -171,7 +171,7 @@ static int open_api(struct mcp *mcp, struct error *err)
                             .profiles = mcp->profiles,
                             .jobs = mcp->jobs,
                             .queue = mcp->queue,
-                            .witness = mcp->engine.witness,
+                            .recorder = mcp->engine.recorder,
                             .metrics = &mcp->metrics,
                             .kept = mcp->kept};
     mcp->host = (struct mcp_host){.api = &mcp->api, .granted = mcp->granted, .is_pipe = true};
@@ -235,7 +235,7 @@ static void mcp_done(struct mcp *mcp)
     spool_store_free(mcp->store);
     store_free(mcp->kept);
     if (mcp->is_told)
-        (void)recorder_server(mcp->engine.witness, "stop", NULL, NULL);
+        (void)recorder_server(mcp->engine.recorder, "stop", NULL, NULL);
     engine_close(&mcp->engine);
     run_free(mcp->granted);
     profiles_free(mcp->profiles);
@@ -265,7 +265,7 @@ int cmd_mcp(int argc, char **argv)
     open_log(mcp.config);
     if (take_pipes(&mcp, &err) < 0 || open_engine(&mcp, &err) < 0 || open_api(&mcp, &err) < 0 ||
         open_stdio(&mcp, &err) < 0 ||
-        recorder_server(mcp.engine.witness, "start", mcp.config, &err) < 0)
+        recorder_server(mcp.engine.recorder, "start", mcp.config, &err) < 0)
         return cmd_fail(&err);
     mcp.is_told = true;
     return run_loop(&mcp, &err) < 0 ? cmd_fail(&err) : 0;

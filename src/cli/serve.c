@@ -342,7 +342,7 @@ static int open_jobs(struct serve *serve, struct error *err)
         .pool = serve->engine.pool,
         .sessions = serve->sessions,
         .metrics = &serve->metrics,
-        .witness = serve->engine.witness,
+        .recorder = serve->engine.recorder,
         .max_kept = KEPT_ANSWERS,
         .max_keyed = KEPT_KEYED,
         .max_bytes = KEPT_BYTES,
@@ -387,7 +387,7 @@ static int open_http(struct serve *serve, struct error *err)
         .tables = serve_routes,
         .config = serve->config,
         .auth = serve->auth,
-        .witness = serve->engine.witness,
+        .recorder = serve->engine.recorder,
         .api = &serve->api,
         .loop = serve->engine.loop,
         .metrics = &serve->metrics,
@@ -414,7 +414,7 @@ static int open_api(struct serve *serve, struct error *err)
         .queue = serve->queue,
         .once = serve->once,
         .auth = serve->auth,
-        .witness = serve->engine.witness,
+        .recorder = serve->engine.recorder,
         .metrics = &serve->metrics,
         .openapi = &serve->openapi,
         .http = serve->http,
@@ -623,7 +623,7 @@ static void serve_done(struct serve *serve)
     spool_store_free(serve->store);
     store_free(serve->kept);
     if (serve->is_told)
-        (void)recorder_server(serve->engine.witness, "stop", NULL, NULL);
+        (void)recorder_server(serve->engine.recorder, "stop", NULL, NULL);
     engine_close(&serve->engine);
     profiles_free(serve->profiles);
     auth_free(serve->auth);
@@ -654,7 +654,7 @@ int cmd_serve(int argc, char **argv)
     if (config_load(serve.config, config_path, &err) < 0 || open_auth(&serve, &err) < 0 ||
         open_engine(&serve, &err) < 0 || open_api(&serve, &err) < 0 ||
         open_sockets(&serve, &port, &err) < 0 ||
-        recorder_server(serve.engine.witness, "start", serve.config, &err) < 0)
+        recorder_server(serve.engine.recorder, "start", serve.config, &err) < 0)
         return cmd_fail(&err);
     serve.is_told = true;
     open_log(serve.config);

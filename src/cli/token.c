@@ -5,13 +5,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "admit/tokens.h"
 #include "base/cleanup.h"
 #include "base/config.h"
 #include "base/json.h"
 #include "base/limits.h"
 #include "base/paths.h"
 #include "cli/cmd.h"
-#include "admit/tokens.h"
 #include "engine/recorder.h"
 #include "store/store.h"
 
@@ -161,13 +161,13 @@ static int tell(const struct wish *wish, const char *event, const char *name, st
 {
     const struct recorder_options options = {
         .config = wish->config, .is_brief = true, .on_note = cmd_note};
-    struct recorder *witness = NULL;
+    struct recorder *recorder = NULL;
     int r;
 
-    if (recorder_open(&options, &witness, err) < 0)
+    if (recorder_open(&options, &recorder, err) < 0)
         return -1;
-    r = recorder_token(witness, event, name, err);
-    recorder_close(witness);
+    r = recorder_token(recorder, event, name, err);
+    recorder_close(recorder);
     return r;
 }
 

@@ -3,12 +3,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "api/undo.h"
 #include "base/cleanup.h"
 #include "base/config.h"
 #include "base/json.h"
-#include "cli/cmd.h"
 #include "base/terminal_text.h"
-#include "api/undo.h"
+#include "cli/cmd.h"
 #include "undo/store.h"
 
 struct wish {
@@ -95,10 +95,10 @@ static int undo(const struct wish *wish, const char *run, struct error *err)
     json_t *answer = NULL;
     int r;
 
-    if (!wish->is_dry && recorder_open(&options, &what.witness, err) < 0)
+    if (!wish->is_dry && recorder_open(&options, &what.recorder, err) < 0)
         return -1;
     r = undo_do(&what, &answer, err);
-    recorder_close(what.witness);
+    recorder_close(what.recorder);
     if (r == 0 && wish->is_json)
         r = cmd_print_json(answer, err);
     else if (r == 0)

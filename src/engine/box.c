@@ -82,7 +82,8 @@ int box_open_kernel(struct box_kernel *k, int ret_theirs[WIRE_KERNEL_FDS], struc
 
     if (make_socket(&ours, &ret_theirs[0], err) < 0 || make_pipe(&report, &ret_theirs[1], err) < 0)
         return -1;
-    /* Nobody reads it. A program could send descriptors of large files, which closing would free. */
+    /* Nobody reads it. A program could send descriptors of large files, which closing would free.
+     */
     if (shutdown(ours, SHUT_RD) < 0)
         return error_errno(err, "shutdown");
     if (peer_init(&k->peer, k->box->loop, take_fd(report), take_fd(ours), WIRE_CHANNEL_KERNEL,
@@ -322,7 +323,7 @@ int box_new(struct loop *loop, struct zygote_client *zygote, struct cgroup_host 
         .loop = loop,
         .zygote = zygote,
         .cgroups = cgroups,
-        .witness = spec->witness,
+        .recorder = spec->recorder,
         .engine_masks = spec->masks,
         .engine_outside = spec->outside,
         .egress_settings = spec->egress,

@@ -44,7 +44,7 @@ struct box_spec {
     struct masks *masks;            /* for what is said of no run */
     struct outside *outside;        /* what calls of its programs reach (calls/outside.h) */
     struct egress_settings *egress; /* egress/egress.h */
-    struct recorder *witness;       /* of what its programs ask for; or NULL */
+    struct recorder *recorder;      /* of what its programs ask for; or NULL */
     struct net *net;                /* hosts it may reach, or NULL */
     struct brokers *brokers;        /* of directories granted for writing */
 };

@@ -71,7 +71,7 @@ struct box {
     struct masks *engine_masks;
     struct outside *engine_outside; /* what calls of its programs reach (calls/outside.h) */
     struct egress_settings *egress_settings;
-    struct recorder *witness;
+    struct recorder *recorder;
     const struct box_events *events;
     void *owner;
     struct box *next;

@@ -109,7 +109,7 @@ static int record_call(void *user, const struct call_record *record, struct erro
 
     if (b->run)
         box_deny_call(b->run, record->name, record->error);
-    return recorder_call(b->witness, record, err);
+    return recorder_call(b->recorder, record, err);
 }
 
 /* --- questions that somebody has to answer --- */

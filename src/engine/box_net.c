@@ -117,7 +117,7 @@ static void write_down(struct box *b, const struct egress_note *note)
         net->more++;
         return;
     }
-    if (recorder_net(b->witness,
+    if (recorder_net(b->recorder,
                      &(struct recorder_net){.run = net->run,
                                             .session = net->session,
                                             .owner = net->owner,

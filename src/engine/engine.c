@@ -232,9 +232,9 @@ int engine_open_trail(struct engine *engine, const struct config *config,
     filled.config = config;
     filled.loop = engine->loop;
     filled.masks = engine->masks;
-    if (recorder_open(&filled, &engine->witness, err) < 0)
+    if (recorder_open(&filled, &engine->recorder, err) < 0)
         return -1;
-    pool_set_witness(engine->pool, engine->witness);
+    pool_set_witness(engine->pool, engine->recorder);
     return 0;
 }
 
@@ -258,12 +258,12 @@ void engine_close(struct engine *engine)
     memory_guard_free(take_ptr(engine->guard));
     /* It may leave a child, which belongs into no cgroup of ours. */
     if (!cgroup_host_has_us(engine->cgroups))
-        recorder_settle(engine->witness);
+        recorder_settle(engine->recorder);
     engine_end(engine);
     closer_stop(); /* it lives in our cgroup */
     cgroup_host_free(engine->cgroups);
     resolver_free(engine->egress.resolver);
-    recorder_close(engine->witness); /* as above */
+    recorder_close(engine->recorder); /* as above */
     loop_free(engine->loop);
     environment_done(&engine->environment);
     masks_free(engine->masks);

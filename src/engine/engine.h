@@ -17,7 +17,7 @@ struct engine {
     struct cgroup_host *cgroups;
     struct pool *pool;
     struct brokers *brokers;        /* of directories granted for writing */
-    struct recorder *witness;       /* NULL: nothing is written down */
+    struct recorder *recorder;      /* NULL: nothing is written down */
     struct sessions *sessions;      /* NULL: none were asked for */
     struct environment environment; /* the pool uses these for every new zygote */
     struct egress_settings egress;  /* how programs reach granted hosts */

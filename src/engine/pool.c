@@ -46,7 +46,7 @@
 struct pool {
     struct loop *loop;
     struct cgroup_host *cgroups;
-    struct recorder *witness;
+    struct recorder *recorder;
     struct brokers *brokers;
     struct pool_options options;
     struct zygote_client *zygote;               /* makes new sandboxes */
@@ -100,7 +100,7 @@ static void hand_over(struct pool *pool, struct run *run)
     uint64_t began_ns = loop_cpu_ns();
 
     if (!run->on_box)
-        recorder_end(pool->witness, run);
+        recorder_end(pool->recorder, run);
     run->server_cpu_ns += loop_cpu_ns() - began_ns;
     run->on_done(run);
 }
@@ -477,7 +477,7 @@ static bool order(struct pool *pool, struct zygote_client *zygote, struct run *r
 
     (void)run_list_remove(&pool->queue, run);
     if (make_box(pool, zygote,
-                 &(struct box_spec){.witness = pool->witness,
+                 &(struct box_spec){.recorder = pool->recorder,
                                     .masks = pool->options.masks,
                                     .outside = pool->options.outside,
                                     .egress = pool->options.egress,
@@ -541,7 +541,7 @@ static bool refill_one(struct pool *pool, bool touch)
                             .masks = pool->options.masks,
                             .outside = pool->options.outside,
                             .egress = pool->options.egress,
-                            .witness = pool->witness,
+                            .recorder = pool->recorder,
                             .touch = touch};
     struct error err = {0};
     bool ok = make_box(pool, pool->zygote, &spec, NULL, &err) == 0;
@@ -713,9 +713,9 @@ void pool_set_brokers(struct pool *pool, struct brokers *brokers)
     pool->brokers = brokers;
 }
 
-void pool_set_witness(struct pool *pool, struct recorder *witness)
+void pool_set_witness(struct pool *pool, struct recorder *recorder)
 {
-    pool->witness = witness;
+    pool->recorder = recorder;
 }
 
 struct masks *pool_masks(const struct pool *pool)
@@ -730,7 +730,7 @@ struct approvals *pool_approvals(const struct pool *pool)
 
 struct recorder *pool_witness(const struct pool *pool)
 {
-    return pool->witness;
+    return pool->recorder;
 }
 
 void pool_submit(struct pool *pool, struct run *run)
@@ -746,7 +746,7 @@ void pool_submit(struct pool *pool, struct run *run)
         answer_error(pool, run, &err);
         return;
     }
-    if (!run->on_box && recorder_start(pool->witness, run, &err) < 0) {
+    if (!run->on_box && recorder_start(pool->recorder, run, &err) < 0) {
         answer_error(pool, run, &err);
         return;
     }

@@ -55,7 +55,7 @@ void pool_set_cgroups(struct pool *pool, struct cgroup_host *cgroups);
 void pool_set_brokers(struct pool *pool, struct brokers *brokers);
 
 /* Who writes down what runs; before anything is submitted. Outlives the pool. NULL: nobody. */
-void pool_set_witness(struct pool *pool, struct recorder *witness);
+void pool_set_witness(struct pool *pool, struct recorder *recorder);
 /* Of every run that is submitted. A text of no run is masked with them, too (engine/masking.h). */
 struct masks *pool_masks(const struct pool *pool);
 

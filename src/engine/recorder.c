@@ -21,7 +21,7 @@ static enum keep keep_of(const char *word)
     return strcmp(word, "all") == 0 ? KEEP_ALL : strcmp(word, "none") == 0 ? KEEP_NONE : KEEP_CODE;
 }
 
-static int open_trail(struct recorder *witness, const struct recorder_options *options,
+static int open_trail(struct recorder *recorder, const struct recorder_options *options,
                       struct error *err)
 {
     const struct config *config = options->config;
@@ -30,7 +30,7 @@ static int open_trail(struct recorder *witness, const struct recorder_options *o
     char key_name[TRAIL_KEY_SIZE];
     struct trail_options trail = {
         .file_bytes = (uint64_t)config->trail_file_mb * MIB,
-        .max_bytes = witness->max_bytes,
+        .max_bytes = recorder->max_bytes,
         .max_days = (uint64_t)config->trail_max_days,
         .loop = options->loop,
         .is_brief = options->is_brief,
@@ -49,7 +49,7 @@ static int open_trail(struct recorder *witness, const struct recorder_options *o
     trail.dir = dir;
     trail.key_dir = key_dir;
     trail.key_name = key_name;
-    return trail_open(&trail, &witness->trail, err);
+    return trail_open(&trail, &recorder->trail, err);
 }
 
 int recorder_open(const struct recorder_options *options, struct recorder **ret_witness,
@@ -57,93 +57,93 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret_
 {
     const struct config *config = options->config;
     enum run_masking masking = config_masking(config);
-    struct recorder *witness;
+    struct recorder *recorder;
 
     *ret_witness = NULL;
     if (strcmp(config->trail, "off") == 0)
         return 0;
-    witness = calloc(1, sizeof(*witness));
-    if (!witness)
+    recorder = calloc(1, sizeof(*recorder));
+    if (!recorder)
         return error_memory(err);
-    witness->keep = keep_of(config->trail_keep);
-    witness->on_written = options->on_written;
-    witness->has_others = options->has_others;
-    witness->max_bytes = (uint64_t)config->trail_max_mb * MIB;
-    witness->shares_at_ns = loop_now_ns();
-    witness->user = options->user;
-    witness->masking = masking == RUN_MASK_ALL ? RUN_MASK_ALL : RUN_MASK_SECRETS;
-    witness->masks = options->masks;
-    if (!witness->masks)
-        witness->masks = witness->own_masks = masks_new(NULL, NULL, err);
-    if (!witness->masks || open_trail(witness, options, err) < 0) {
-        masks_free(witness->own_masks);
-        free(witness);
+    recorder->keep = keep_of(config->trail_keep);
+    recorder->on_written = options->on_written;
+    recorder->has_others = options->has_others;
+    recorder->max_bytes = (uint64_t)config->trail_max_mb * MIB;
+    recorder->shares_at_ns = loop_now_ns();
+    recorder->user = options->user;
+    recorder->masking = masking == RUN_MASK_ALL ? RUN_MASK_ALL : RUN_MASK_SECRETS;
+    recorder->masks = options->masks;
+    if (!recorder->masks)
+        recorder->masks = recorder->own_masks = masks_new(NULL, NULL, err);
+    if (!recorder->masks || open_trail(recorder, options, err) < 0) {
+        masks_free(recorder->own_masks);
+        free(recorder);
         error_wrap(err, "the trail");
         return err && !err->hint ? error_hint(err, "nothing runs unrecorded; BELLJAR_TRAIL=off, "
                                                    "or `trail` in the settings, does without")
                                  : -1;
     }
-    *ret_witness = witness;
+    *ret_witness = recorder;
     return 0;
 }
 
-void recorder_settle(struct recorder *witness)
+void recorder_settle(struct recorder *recorder)
 {
-    if (witness)
-        trail_settle(witness->trail);
+    if (recorder)
+        trail_settle(recorder->trail);
 }
 
-void recorder_close(struct recorder *witness)
+void recorder_close(struct recorder *recorder)
 {
-    if (!witness)
+    if (!recorder)
         return;
-    trail_close(witness->trail);
-    recorder_free_shares(witness);
-    masks_free(witness->own_masks);
-    free(witness);
+    trail_close(recorder->trail);
+    recorder_free_shares(recorder);
+    masks_free(recorder->own_masks);
+    free(recorder);
 }
 
-bool recorder_wrote(const struct recorder *witness, const char *line, size_t len)
+bool recorder_wrote(const struct recorder *recorder, const char *line, size_t len)
 {
     struct record_head head;
 
     return record_read(line, len, &head) && record_is_whole(line, len, &head) &&
-           record_is_ours(line, len, &head, key_mac(trail_key(witness->trail)));
+           record_is_ours(line, len, &head, key_mac(trail_key(recorder->trail)));
 }
 
 /* --- words --- */
 
-static struct clean_text clean(const struct recorder *witness, const char *text, size_t len)
+static struct clean_text clean(const struct recorder *recorder, const char *text, size_t len)
 {
-    return mask_for_trail(witness->masks, witness->masking, (struct span){text, len}, NULL);
+    return mask_for_trail(recorder->masks, recorder->masking, (struct span){text, len}, NULL);
 }
 
 /* The masker takes a few microseconds whatever the length: as long as all else that a short name
  * costs. */
-void recorder_add(struct recorder *witness, struct record *r, const char *key, const char *text)
+void recorder_add(struct recorder *recorder, struct record *r, const char *key, const char *text)
 {
     size_t len = text ? strlen(text) : 0;
     struct clean_text masked;
 
     if (!text)
         return;
-    if (masker_recent_find(&witness->recent, text, &masked)) {
+    if (masker_recent_find(&recorder->recent, text, &masked)) {
         record_text(r, key, masked);
         return;
     }
-    masked = clean(witness, text, len);
+    masked = clean(recorder, text, len);
     record_text(r, key, masked);
     if (clean_len(masked) == len && memcmp(clean_data(masked), text, len) == 0)
-        masker_recent_keep(&witness->recent, masked);
+        masker_recent_keep(&recorder->recent, masked);
 }
 
-void recorder_add_error(struct recorder *witness, struct record *r, const struct error *error)
+void recorder_add_error(struct recorder *recorder, struct record *r, const struct error *error)
 {
     if (!error || error->code == E_NONE)
         return;
     record_open(r, "error");
     record_word(r, "code", error_code_name(error->code));
-    recorder_add(witness, r, "message", error->message);
+    recorder_add(recorder, r, "message", error->message);
     record_close(r);
 }
 
@@ -169,7 +169,7 @@ static void hash_bytes(struct span bytes, uint8_t digest[SHA256_BYTES])
 }
 
 /* Length, hash, and where it is to be kept and is not too long, the text itself. */
-static void add_hashed(struct recorder *witness, struct record *r, const char *key,
+static void add_hashed(struct recorder *recorder, struct record *r, const char *key,
                        struct span bytes, bool is_kept, const uint8_t digest[SHA256_BYTES])
 {
     struct mask_count masked = {0};
@@ -177,10 +177,10 @@ static void add_hashed(struct recorder *witness, struct record *r, const char *k
     record_open(r, key);
     record_number(r, "bytes", bytes.len);
     record_digest(r, "sha256", digest);
-    if (is_kept && bytes.len >= TEXT_LEAST && recorder_refer(witness, r, key, digest)) {
+    if (is_kept && bytes.len >= TEXT_LEAST && recorder_refer(recorder, r, key, digest)) {
         /* it is there already */
     } else if (is_kept && bytes.len <= TRAIL_TEXT_MAX) {
-        struct clean_text text = mask_for_trail(witness->masks, witness->masking, bytes, &masked);
+        struct clean_text text = mask_for_trail(recorder->masks, recorder->masking, bytes, &masked);
 
         record_text(r, "text", text);
         if (masked.finds) { /* the text is not all of it: the hash is */
@@ -188,14 +188,14 @@ static void add_hashed(struct recorder *witness, struct record *r, const char *k
             record_number(r, "hidden_bytes", masked.bytes);
         }
         if (bytes.len >= TEXT_LEAST)
-            recorder_note_text(witness, key, digest, masked.finds, masked.bytes);
+            recorder_note_text(recorder, key, digest, masked.finds, masked.bytes);
     } else if (is_kept) {
         record_bool(r, "is_too_long", true);
     }
     record_close(r);
 }
 
-static void add_bytes(struct recorder *witness, struct record *r, const char *key,
+static void add_bytes(struct recorder *recorder, struct record *r, const char *key,
                       struct span bytes, bool is_kept, char hex[2 * SHA256_BYTES + 1])
 {
     uint8_t digest[SHA256_BYTES];
@@ -203,24 +203,24 @@ static void add_bytes(struct recorder *witness, struct record *r, const char *ke
     hash_bytes(bytes, digest);
     if (hex)
         sha256_to_hex(digest, hex);
-    add_hashed(witness, r, key, bytes, is_kept, digest);
+    add_hashed(recorder, r, key, bytes, is_kept, digest);
 }
 
 /* --- the beginning of a run --- */
 
-static void add_who(struct recorder *witness, struct record *r, const struct run *run)
+static void add_who(struct recorder *recorder, struct record *r, const struct run *run)
 {
     record_word(r, "id", run->id);
-    recorder_add(witness, r, "owner", run->owner && *run->owner ? run->owner : OWNER_LOCAL);
-    recorder_add(witness, r, "correlation_id", run->correlation_id);
+    recorder_add(recorder, r, "owner", run->owner && *run->owner ? run->owner : OWNER_LOCAL);
+    recorder_add(recorder, r, "correlation_id", run->correlation_id);
     if (*run->session)
         record_word(r, "session", run->session);
     record_word(r, "language", run->language == RUN_BASH ? "bash" : "python");
-    recorder_add(witness, r, "profile", run->profile);
+    recorder_add(recorder, r, "profile", run->profile);
 }
 
 /* Values may be secrets that no pattern knows: names are enough, unless all is to be kept. */
-static void add_env(struct recorder *witness, struct record *r, const struct run *run)
+static void add_env(struct recorder *recorder, struct record *r, const struct run *run)
 {
     uint64_t masked = 0;
 
@@ -228,12 +228,12 @@ static void add_env(struct recorder *witness, struct record *r, const struct run
         return;
     record_open_list(r, "env");
     for (char **env = run->env; *env; env++) {
-        size_t len = witness->keep == KEEP_ALL ? strlen(*env) : strcspn(*env, "=");
+        size_t len = recorder->keep == KEEP_ALL ? strlen(*env) : strcspn(*env, "=");
         struct mask_count count = {0};
 
         record_text(
             r, NULL,
-            mask_for_trail(witness->masks, witness->masking, (struct span){*env, len}, &count));
+            mask_for_trail(recorder->masks, recorder->masking, (struct span){*env, len}, &count));
         masked += count.finds;
     }
     record_close(r);
@@ -242,7 +242,7 @@ static void add_env(struct recorder *witness, struct record *r, const struct run
 }
 
 /* What stands behind `--password` is a secret because of it. Returns how much was masked. */
-static uint64_t add_arg(const struct recorder *witness, struct record *r, const char *before,
+static uint64_t add_arg(const struct recorder *recorder, struct record *r, const char *before,
                         const char *arg)
 {
     size_t len = before && *before == '-' ? strlen(before) + 1 : 0;
@@ -251,32 +251,32 @@ static uint64_t add_arg(const struct recorder *witness, struct record *r, const 
     struct mask_count masked = {0};
 
     if (len && asprintf(&both, "%s %s", before, arg) > 0) {
-        text = mask_for_trail(witness->masks, witness->masking, span_of(both), &masked);
+        text = mask_for_trail(recorder->masks, recorder->masking, span_of(both), &masked);
         if (masked.finds && clean_len(text) > len && memcmp(clean_data(text), both, len) == 0) {
             record_text(r, NULL, clean_from(text, len));
             return masked.finds;
         }
     }
     masked = (struct mask_count){0};
-    record_text(r, NULL, mask_for_trail(witness->masks, witness->masking, span_of(arg), &masked));
+    record_text(r, NULL, mask_for_trail(recorder->masks, recorder->masking, span_of(arg), &masked));
     return masked.finds;
 }
 
-static void add_args(const struct recorder *witness, struct record *r, const struct run *run)
+static void add_args(const struct recorder *recorder, struct record *r, const struct run *run)
 {
     uint64_t masked = 0;
 
-    if (!run->args || witness->keep == KEEP_NONE)
+    if (!run->args || recorder->keep == KEEP_NONE)
         return;
     record_open_list(r, "args");
     for (char **arg = run->args; *arg; arg++)
-        masked += add_arg(witness, r, arg > run->args ? arg[-1] : NULL, *arg);
+        masked += add_arg(recorder, r, arg > run->args ? arg[-1] : NULL, *arg);
     record_close(r);
     if (masked)
         record_number(r, "args_masked", masked);
 }
 
-static void add_given(struct recorder *witness, struct record *r, const struct run *run)
+static void add_given(struct recorder *recorder, struct record *r, const struct run *run)
 {
     if (!run->n_given)
         return;
@@ -285,19 +285,19 @@ static void add_given(struct recorder *witness, struct record *r, const struct r
         const struct run_given *given = &run->given[i];
 
         record_open(r, NULL);
-        recorder_add(witness, r, "path", given->path);
+        recorder_add(recorder, r, "path", given->path);
         if (given->has_digest)
-            add_hashed(witness, r, "content", (struct span){given->data, given->len},
-                       witness->keep == KEEP_ALL, given->digest);
+            add_hashed(recorder, r, "content", (struct span){given->data, given->len},
+                       recorder->keep == KEEP_ALL, given->digest);
         else
-            add_bytes(witness, r, "content", (struct span){given->data, given->len},
-                      witness->keep == KEEP_ALL, NULL);
+            add_bytes(recorder, r, "content", (struct span){given->data, given->len},
+                      recorder->keep == KEEP_ALL, NULL);
         record_close(r);
     }
     record_close(r);
 }
 
-static void add_net(struct recorder *witness, struct record *r, const struct net *net)
+static void add_net(struct recorder *recorder, struct record *r, const struct net *net)
 {
     if (!net)
         return;
@@ -308,65 +308,65 @@ static void add_net(struct recorder *witness, struct record *r, const struct net
         if (net_grant_text(&net->grants[i], text, sizeof(text)) < 0)
             continue;
         record_open(r, NULL);
-        recorder_add(witness, r, "grant", text);
+        recorder_add(recorder, r, "grant", text);
         record_close(r);
     }
     record_close(r);
 }
 
-static void add_grants(struct recorder *witness, struct record *r, const struct run *run)
+static void add_grants(struct recorder *recorder, struct record *r, const struct run *run)
 {
     if (!run->n_grants)
         return;
     record_open_list(r, "allow");
     for (size_t i = 0; i < run->n_grants; i++) {
         record_open(r, NULL);
-        recorder_add(witness, r, "path", run->grants[i].path);
+        recorder_add(recorder, r, "path", run->grants[i].path);
         record_word(r, "mode", run_grant_mode_name(run->grants[i].mode));
         record_close(r);
     }
     record_close(r);
 }
 
-static int write_start(struct recorder *witness, struct run *run, struct error *err)
+static int write_start(struct recorder *recorder, struct run *run, struct error *err)
 {
     cleanup(record_done) struct record r = {0};
 
     record_init(&r, "start");
-    add_who(witness, &r, run);
-    add_bytes(witness, &r, "code", (struct span){buf_str(&run->code), run->code.len},
-              witness->keep != KEEP_NONE, run->code_sha256);
+    add_who(recorder, &r, run);
+    add_bytes(recorder, &r, "code", (struct span){buf_str(&run->code), run->code.len},
+              recorder->keep != KEEP_NONE, run->code_sha256);
     if (run->has_input)
-        add_bytes(witness, &r, "stdin", (struct span){buf_str(&run->input), run->input.len},
-                  witness->keep == KEEP_ALL, NULL);
+        add_bytes(recorder, &r, "stdin", (struct span){buf_str(&run->input), run->input.len},
+                  recorder->keep == KEEP_ALL, NULL);
     if (run->has_seed)
         record_number(&r, "seed", run->seed);
     if (run->auto_print)
         record_bool(&r, "auto_print", true);
     if (run->only_checks)
         record_bool(&r, "only_checks", true);
-    add_args(witness, &r, run);
-    add_env(witness, &r, run);
-    add_given(witness, &r, run);
-    add_grants(witness, &r, run);
-    add_net(witness, &r, run->net);
+    add_args(recorder, &r, run);
+    add_env(recorder, &r, run);
+    add_given(recorder, &r, run);
+    add_grants(recorder, &r, run);
+    add_net(recorder, &r, run->net);
     recorder_add_limits(&r, &run->limits);
-    return recorder_append_new(witness, run->owner, &r, TRAIL_START, err);
+    return recorder_append_new(recorder, run->owner, &r, TRAIL_START, err);
 }
 
-int recorder_start(struct recorder *witness, struct run *run, struct error *err)
+int recorder_start(struct recorder *recorder, struct run *run, struct error *err)
 {
     int r;
 
-    if (!witness && run->wants_receipt) {
+    if (!recorder && run->wants_receipt) {
         error_set(err, E_UNSUPPORTED, "a receipt needs the trail, which is off");
         return error_hint(err, "`trail = \"on\"` in the settings");
     }
-    if (!witness)
+    if (!recorder)
         return 0;
-    r = write_start(witness, run, err);
+    r = write_start(recorder, run, err);
     if (r > 0) /* what it referred to is in a file that is full */
-        r = write_start(witness, run, err);
+        r = write_start(recorder, run, err);
     if (r < 0)
         return -1;
     run->is_recorded = true;
@@ -375,7 +375,7 @@ int recorder_start(struct recorder *witness, struct run *run, struct error *err)
 
 /* --- its end --- */
 
-static void add_stream(struct recorder *witness, struct record *r, const char *key,
+static void add_stream(struct recorder *recorder, struct record *r, const char *key,
                        const struct run_stream *stream, bool is_kept,
                        char hex[2 * SHA256_BYTES + 1])
 {
@@ -384,7 +384,7 @@ static void add_stream(struct recorder *witness, struct record *r, const char *k
     buf_init(&text, SIZE_MAX / 2);
     if (run_stream_render(stream, &text, NULL) < 0)
         r->has_failed = true;
-    add_bytes(witness, r, key, (struct span){buf_str(&text), text.len}, is_kept, hex);
+    add_bytes(recorder, r, key, (struct span){buf_str(&text), text.len}, is_kept, hex);
 }
 
 /* All of it in one hash: type and bytes of each form, one after the other. */
@@ -410,21 +410,21 @@ static void add_displays(struct record *r, const struct run *run)
     record_close(r);
 }
 
-static void add_outputs(struct recorder *witness, struct record *r, const struct run *run,
+static void add_outputs(struct recorder *recorder, struct record *r, const struct run *run,
                         bool is_kept, struct receipt *receipt)
 {
     const char *result = run->result_text ? run->result_text : "";
 
-    add_stream(witness, r, "stdout", &run->out, is_kept, receipt->out);
-    add_stream(witness, r, "stderr", &run->err, is_kept, receipt->err);
-    add_bytes(witness, r, "result", (struct span){result, strlen(result)}, is_kept,
+    add_stream(recorder, r, "stdout", &run->out, is_kept, receipt->out);
+    add_stream(recorder, r, "stderr", &run->err, is_kept, receipt->err);
+    add_bytes(recorder, r, "result", (struct span){result, strlen(result)}, is_kept,
               receipt->result);
     add_displays(r, run);
     if (run->out.dropped + run->err.dropped)
         record_number(r, "dropped_bytes", run->out.dropped + run->err.dropped);
 }
 
-static void add_violations(struct recorder *witness, struct record *r, const struct run *run)
+static void add_violations(struct recorder *recorder, struct record *r, const struct run *run)
 {
     if (!run->n_violations)
         return;
@@ -433,8 +433,8 @@ static void add_violations(struct recorder *witness, struct record *r, const str
         const struct run_violation *v = &run->violations[i];
 
         record_open(r, NULL);
-        recorder_add(witness, r, "rule", v->rule);
-        recorder_add(witness, r, "name", v->name);
+        recorder_add(recorder, r, "rule", v->rule);
+        recorder_add(recorder, r, "name", v->name);
         record_number(r, "line", v->line);
         record_close(r);
     }
@@ -443,7 +443,7 @@ static void add_violations(struct recorder *witness, struct record *r, const str
         record_number(r, "violations_more", run->violations_more);
 }
 
-static void add_denials(struct recorder *witness, struct record *r, const struct run *run)
+static void add_denials(struct recorder *recorder, struct record *r, const struct run *run)
 {
     if (!run->n_denials)
         return;
@@ -452,8 +452,8 @@ static void add_denials(struct recorder *witness, struct record *r, const struct
         const struct run_denial *d = &run->denials[i];
 
         record_open(r, NULL);
-        recorder_add(witness, r, "what", d->what);
-        recorder_add(witness, r, "layer", d->layer);
+        recorder_add(recorder, r, "what", d->what);
+        recorder_add(recorder, r, "layer", d->layer);
         record_number(r, "count", d->count);
         record_close(r);
     }
@@ -493,7 +493,7 @@ static void add_masked(struct record *r, const struct run_masked *masked)
     record_close(r);
 }
 
-static void add_result(struct recorder *witness, struct record *r, const struct run *run,
+static void add_result(struct recorder *recorder, struct record *r, const struct run *run,
                        bool is_kept, struct receipt *receipt)
 {
     uint8_t digest[SHA256_BYTES];
@@ -505,10 +505,10 @@ static void add_result(struct recorder *witness, struct record *r, const struct 
         sha256_to_hex(digest, receipt->code);
     }
     record_word(r, "code_sha256", receipt->code);
-    add_outputs(witness, r, run, is_kept, receipt);
-    recorder_add(witness, r, "exception", run->exception.name);
-    add_violations(witness, r, run);
-    add_denials(witness, r, run);
+    add_outputs(recorder, r, run, is_kept, receipt);
+    recorder_add(recorder, r, "exception", run->exception.name);
+    add_violations(recorder, r, run);
+    add_denials(recorder, r, run);
     add_layers(r, run->layers);
     add_usage(r, &run->usage);
     add_masked(r, &run->masked);
@@ -516,31 +516,31 @@ static void add_result(struct recorder *witness, struct record *r, const struct 
         record_word(r, "fingerprint", run->fingerprint);
 }
 
-static int write_end(struct recorder *witness, const struct run *run, bool is_kept,
+static int write_end(struct recorder *recorder, const struct run *run, bool is_kept,
                      struct receipt *receipt, struct record_mark *ret_mark, struct error *err)
 {
     cleanup(record_done) struct record r = {0};
     bool has_failed = run->error.code != E_NONE;
 
     record_init(&r, "run");
-    add_who(witness, &r, run);
+    add_who(recorder, &r, run);
     record_word(&r, "status", receipt->status);
     if (has_failed) {
-        recorder_add_error(witness, &r, &run->error);
+        recorder_add_error(recorder, &r, &run->error);
     } else {
         record_signed(&r, "exit_code", run->exit_code);
         if (run->signal)
             record_signed(&r, "signal", run->signal);
     }
-    if (witness->keep == KEEP_ALL && !is_kept)
+    if (recorder->keep == KEEP_ALL && !is_kept)
         record_bool(&r, "is_text_omitted", true);
-    add_result(witness, &r, run, is_kept, receipt);
+    add_result(recorder, &r, run, is_kept, receipt);
     /* It has happened: the record stays, and the texts go where the share has no room for them. */
-    if (is_kept && recorder_check_share(witness, run->owner, r.text.len, NULL) < 0) {
-        witness->n_fresh = 0;
-        return write_end(witness, run, false, receipt, ret_mark, err);
+    if (is_kept && recorder_check_share(recorder, run->owner, r.text.len, NULL) < 0) {
+        recorder->n_fresh = 0;
+        return write_end(recorder, run, false, receipt, ret_mark, err);
     }
-    return recorder_append(witness, run->owner, &r, run->is_recorded ? TRAIL_END : TRAIL_EVENT,
+    return recorder_append(recorder, run->owner, &r, run->is_recorded ? TRAIL_END : TRAIL_EVENT,
                            ret_mark, err);
 }
 
@@ -551,21 +551,21 @@ static void withhold(struct run *run, struct error *why)
     error_wrap(&run->error, "the run ended, and its answer is withheld");
 }
 
-static int give_receipt(struct recorder *witness, struct run *run, struct receipt *receipt,
+static int give_receipt(struct recorder *recorder, struct run *run, struct receipt *receipt,
                         const struct record_mark *mark, struct error *err)
 {
     cleanup(buf_done) struct buf text = {0};
 
     buf_init(&text, 8 * KIB);
     if (display_hash_of_run(run, receipt->displays, err) < 0 ||
-        receipt_sign(receipt, mark, trail_key(witness->trail), err) < 0 ||
+        receipt_sign(receipt, mark, trail_key(recorder->trail), err) < 0 ||
         receipt_text(receipt, &text, err) < 0)
         return -1;
     run->receipt = take_ptr(text.data);
     return 0;
 }
 
-void recorder_end(struct recorder *witness, struct run *run)
+void recorder_end(struct recorder *recorder, struct run *run)
 {
     bool has_failed = run->error.code != E_NONE;
     struct receipt receipt = {0};
@@ -573,22 +573,22 @@ void recorder_end(struct recorder *witness, struct run *run)
     struct error err = {0};
     int r;
 
-    if (!witness)
+    if (!recorder)
         return;
     memcpy(receipt.id, run->id, sizeof(run->id));
     (void)stpncpy(receipt.status, has_failed ? "failed" : run_status_name(run->status),
                   sizeof(receipt.status) - 1);
-    r = write_end(witness, run, witness->keep == KEEP_ALL, &receipt, &mark, &err);
+    r = write_end(recorder, run, recorder->keep == KEEP_ALL, &receipt, &mark, &err);
     if (r > 0)
-        r = write_end(witness, run, witness->keep == KEEP_ALL, &receipt, &mark, &err);
+        r = write_end(recorder, run, recorder->keep == KEEP_ALL, &receipt, &mark, &err);
     /* Better without the texts than without the record. */
-    if (r < 0 && witness->keep == KEEP_ALL) {
+    if (r < 0 && recorder->keep == KEEP_ALL) {
         error_done(&err);
-        r = write_end(witness, run, false, &receipt, &mark, &err);
+        r = write_end(recorder, run, false, &receipt, &mark, &err);
     }
     run->is_recorded = false;
     if (r == 0 && run->wants_receipt && !has_failed)
-        r = give_receipt(witness, run, &receipt, &mark, &err);
+        r = give_receipt(recorder, run, &receipt, &mark, &err);
     /* What failed anyhow says why by itself. */
     if (r < 0 && !has_failed)
         withhold(run, &err);

@@ -5,7 +5,7 @@
  * withheld. The pool and the sessions see to both, so that no door can forget it. Other events are
  * written before they take effect, by who brings them about.
  *
- * Every function takes NULL for a witness: the operator wants no trail.
+ * Every function takes NULL for a recorder: the operator wants no trail.
  */
 #pragma once
 
@@ -37,24 +37,24 @@ int recorder_open(const struct recorder_options *options, struct recorder **ret_
                   struct error *err);
 
 /* Nothing more is expected: trail_settle(). */
-void recorder_settle(struct recorder *witness);
+void recorder_settle(struct recorder *recorder);
 
 /* Waits for the disk. Accepts NULL. */
-void recorder_close(struct recorder *witness);
+void recorder_close(struct recorder *recorder);
 
 /* Whether a line of the trail is a record as it was written by who has the key. */
-bool recorder_wrote(const struct recorder *witness, const char *line, size_t len);
+bool recorder_wrote(const struct recorder *recorder, const char *line, size_t len);
 
 /* --- runs --- */
 
-int recorder_start(struct recorder *witness, struct run *run, struct error *err);
+int recorder_start(struct recorder *recorder, struct run *run, struct error *err);
 
 /* Also for a run that never began. Where it cannot be written, run->error says so from here on. */
-void recorder_end(struct recorder *witness, struct run *run);
+void recorder_end(struct recorder *recorder, struct run *run);
 
 /* Whether the owner's share of the trail has room for so many bytes more. E_BUSY: it has not. What
  * the functions here record before it happens is checked by themselves. */
-int recorder_check_share(struct recorder *witness, const char *owner, size_t bytes,
+int recorder_check_share(struct recorder *recorder, const char *owner, size_t bytes,
                          struct error *err);
 
 /* --- everything else --- */
@@ -68,7 +68,7 @@ struct recorder_session {
     const struct error *error;       /* code E_NONE, or NULL: it went well */
 };
 
-int recorder_session(struct recorder *witness, const struct recorder_session *event,
+int recorder_session(struct recorder *recorder, const struct recorder_session *event,
                      struct error *err);
 
 struct recorder_file {
@@ -79,12 +79,12 @@ struct recorder_file {
     const struct error *error; /* it came to nothing, which is a record of its own */
 };
 
-int recorder_file(struct recorder *witness, const struct recorder_file *event, struct error *err);
+int recorder_file(struct recorder *recorder, const struct recorder_file *event, struct error *err);
 
 struct call_record; /* calls/call.h */
 
 /* A program asked for something and is about to be answered. */
-int recorder_call(struct recorder *witness, const struct call_record *call, struct error *err);
+int recorder_call(struct recorder *recorder, const struct call_record *call, struct error *err);
 
 /* A connection to a granted host, or one that was refused. */
 struct recorder_net {
@@ -98,7 +98,7 @@ struct recorder_net {
     uint64_t more; /* others before it that have no record of their own */
 };
 
-int recorder_net(struct recorder *witness, const struct recorder_net *event, struct error *err);
+int recorder_net(struct recorder *recorder, const struct recorder_net *event, struct error *err);
 
 /* A run is about to be undone ("undo"), or was ("undone"). */
 struct recorder_undo {
@@ -110,16 +110,16 @@ struct recorder_undo {
     const struct error *error; /* it failed, or NULL */
 };
 
-int recorder_undo(struct recorder *witness, const struct recorder_undo *event, struct error *err);
+int recorder_undo(struct recorder *recorder, const struct recorder_undo *event, struct error *err);
 
 /* Somebody was turned away before there was a run. */
-int recorder_refusal(struct recorder *witness, const char *owner, const char *what,
+int recorder_refusal(struct recorder *recorder, const char *owner, const char *what,
                      const struct error *why, struct error *err);
 
 /* A token was made, removed, first used by this server, or shown in vain. */
-int recorder_token(struct recorder *witness, const char *event, const char *name,
+int recorder_token(struct recorder *recorder, const char *event, const char *name,
                    struct error *err);
 
 /* A server began with these settings, or ended. */
-int recorder_server(struct recorder *witness, const char *event, const struct config *config,
+int recorder_server(struct recorder *recorder, const char *event, const struct config *config,
                     struct error *err);

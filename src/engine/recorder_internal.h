@@ -1,4 +1,4 @@
-/* Shared by witness.c (runs: their beginning and their end) and witness_event.c (everything else
+/* Shared by recorder.c (runs: their beginning and their end) and witness_event.c (everything else
  * that is written down). */
 #pragma once
 
@@ -53,33 +53,33 @@ struct recorder {
 /* --- recorder_text.c --- */
 
 /* Says where the text is, if it is in this file. False: it is not. */
-bool recorder_refer(struct recorder *witness, struct record *r, const char *key,
+bool recorder_refer(struct recorder *recorder, struct record *r, const char *key,
                     const uint8_t digest[SHA256_BYTES]);
 
 /* The record that is being made has it. `key` is a constant. */
-void recorder_note_text(struct recorder *witness, const char *key,
+void recorder_note_text(struct recorder *recorder, const char *key,
                         const uint8_t digest[SHA256_BYTES], uint64_t masked, uint64_t hidden_bytes);
 
 /* trail_append(), with the texts that were noted. 1: it has to be made anew, as there. `owner`, who
  * pays, may be NULL. */
-int recorder_append(struct recorder *witness, const char *owner, const struct record *record,
+int recorder_append(struct recorder *recorder, const char *owner, const struct record *record,
                     enum trail_part part, struct record_mark *ret_mark, struct error *err);
 
 /* The same for what has not happened yet: E_BUSY where the owner has used up its share. */
-int recorder_append_new(struct recorder *witness, const char *owner, const struct record *record,
+int recorder_append_new(struct recorder *recorder, const char *owner, const struct record *record,
                         enum trail_part part, struct error *err);
 
 /* --- recorder_share.c --- */
 
 /* So much was written for the owner, who may be NULL. */
-void recorder_count(struct recorder *witness, const char *owner, size_t bytes);
-void recorder_free_shares(struct recorder *witness);
+void recorder_count(struct recorder *recorder, const char *owner, size_t bytes);
+void recorder_free_shares(struct recorder *recorder);
 
-/* --- witness.c --- */
+/* --- recorder.c --- */
 
 /* Text of whoever gave it, masked; nothing for NULL. */
-void recorder_add(struct recorder *witness, struct record *r, const char *key, const char *text);
+void recorder_add(struct recorder *recorder, struct record *r, const char *key, const char *text);
 
 /* Nothing where there is none. */
-void recorder_add_error(struct recorder *witness, struct record *r, const struct error *error);
+void recorder_add_error(struct recorder *recorder, struct record *r, const struct error *error);
 void recorder_add_limits(struct record *r, const struct run_limits *limits);

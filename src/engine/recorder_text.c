@@ -16,19 +16,19 @@ static bool is_same(const struct recorder_text *text, const char *key,
     return memcmp(text->digest, digest, SHA256_BYTES) == 0 && strcmp(text->key, key) == 0;
 }
 
-static void forget(struct recorder *witness)
+static void forget(struct recorder *recorder)
 {
-    witness->texts_file = trail_file(witness->trail);
-    witness->n_texts = witness->n_fresh = 0;
+    recorder->texts_file = trail_file(recorder->trail);
+    recorder->n_texts = recorder->n_fresh = 0;
 }
 
-bool recorder_refer(struct recorder *witness, struct record *r, const char *key,
-                   const uint8_t digest[SHA256_BYTES])
+bool recorder_refer(struct recorder *recorder, struct record *r, const char *key,
+                    const uint8_t digest[SHA256_BYTES])
 {
-    if (witness->texts_file != trail_file(witness->trail))
+    if (recorder->texts_file != trail_file(recorder->trail))
         return false;
-    for (size_t i = 0; i < witness->n_texts; i++) {
-        const struct recorder_text *text = &witness->texts[i];
+    for (size_t i = 0; i < recorder->n_texts; i++) {
+        const struct recorder_text *text = &recorder->texts[i];
 
         if (!is_same(text, key, digest))
             continue;
@@ -37,72 +37,72 @@ bool recorder_refer(struct recorder *witness, struct record *r, const char *key,
             record_number(r, "masked", text->masked);
             record_number(r, "hidden_bytes", text->hidden_bytes);
         }
-        r->needs_file = witness->texts_file;
+        r->needs_file = recorder->texts_file;
         return true;
     }
     return false;
 }
 
-void recorder_note_text(struct recorder *witness, const char *key, const uint8_t digest[SHA256_BYTES],
-                       uint64_t masked, uint64_t hidden_bytes)
+void recorder_note_text(struct recorder *recorder, const char *key,
+                        const uint8_t digest[SHA256_BYTES], uint64_t masked, uint64_t hidden_bytes)
 {
     struct recorder_text *text;
 
-    if (witness->n_fresh == ARRAY_SIZE(witness->fresh))
+    if (recorder->n_fresh == ARRAY_SIZE(recorder->fresh))
         return;
-    text = &witness->fresh[witness->n_fresh++];
+    text = &recorder->fresh[recorder->n_fresh++];
     *text = (struct recorder_text){.key = key, .masked = masked, .hidden_bytes = hidden_bytes};
     memcpy(text->digest, digest, SHA256_BYTES);
 }
 
 /* The record stands at `seq`: so do its texts. */
-static void remember(struct recorder *witness, uint64_t seq)
+static void remember(struct recorder *recorder, uint64_t seq)
 {
-    size_t n = witness->n_fresh;
+    size_t n = recorder->n_fresh;
 
-    if (witness->texts_file != trail_file(witness->trail)) {
-        forget(witness);
-        witness->n_fresh = n;
+    if (recorder->texts_file != trail_file(recorder->trail)) {
+        forget(recorder);
+        recorder->n_fresh = n;
     }
     /* Pruning may have begun another file behind the record. */
-    if (seq < trail_file(witness->trail))
+    if (seq < trail_file(recorder->trail))
         return;
     for (size_t i = 0; i < n; i++) {
-        size_t at = witness->n_texts < ARRAY_SIZE(witness->texts)
-                        ? witness->n_texts++
-                        : witness->next_text++ % ARRAY_SIZE(witness->texts);
+        size_t at = recorder->n_texts < ARRAY_SIZE(recorder->texts)
+                        ? recorder->n_texts++
+                        : recorder->next_text++ % ARRAY_SIZE(recorder->texts);
 
-        witness->texts[at] = witness->fresh[i];
-        witness->texts[at].seq = seq;
+        recorder->texts[at] = recorder->fresh[i];
+        recorder->texts[at].seq = seq;
     }
 }
 
-int recorder_append(struct recorder *witness, const char *owner, const struct record *record,
-                   enum trail_part part, struct record_mark *ret_mark, struct error *err)
+int recorder_append(struct recorder *recorder, const char *owner, const struct record *record,
+                    enum trail_part part, struct record_mark *ret_mark, struct error *err)
 {
     struct record_mark mark = {0};
-    int r = trail_append(witness->trail, record, part, &mark, err);
+    int r = trail_append(recorder->trail, record, part, &mark, err);
 
     if (r == 0)
-        remember(witness, mark.seq);
+        remember(recorder, mark.seq);
     else if (r > 0)
-        forget(witness);
-    witness->n_fresh = 0;
+        forget(recorder);
+    recorder->n_fresh = 0;
     if (r == 0)
-        recorder_count(witness, owner, record->text.len);
-    if (r == 0 && witness->on_written)
-        witness->on_written(witness->user, owner, record->text.len);
+        recorder_count(recorder, owner, record->text.len);
+    if (r == 0 && recorder->on_written)
+        recorder->on_written(recorder->user, owner, record->text.len);
     if (r == 0 && ret_mark)
         *ret_mark = mark;
     return r;
 }
 
-int recorder_append_new(struct recorder *witness, const char *owner, const struct record *record,
+int recorder_append_new(struct recorder *recorder, const char *owner, const struct record *record,
                         enum trail_part part, struct error *err)
 {
-    if (recorder_check_share(witness, owner, record->text.len, err) < 0) {
-        witness->n_fresh = 0;
+    if (recorder_check_share(recorder, owner, record->text.len, err) < 0) {
+        recorder->n_fresh = 0;
         return -1;
     }
-    return recorder_append(witness, owner, record, part, NULL, err);
+    return recorder_append(recorder, owner, record, part, NULL, err);
 }

@@ -106,7 +106,7 @@ static void deliver(struct sessions *table)
     while (cell) {
         struct run *next = cell->next;
 
-        recorder_end(table->witness, cell);
+        recorder_end(table->recorder, cell);
         cell->on_done(cell);
         cell = next;
     }
@@ -211,7 +211,7 @@ void session_submit(struct session *s, struct run *cell)
     }
     adopt_cell(s, cell);
     /* Written down as it came: what the names stand for is not for the disk. */
-    if (recorder_start(s->table->witness, cell, &cell->error) < 0 ||
+    if (recorder_start(s->table->recorder, cell, &cell->error) < 0 ||
         (s->names && (pseudonyms_back(s->names, &cell->code, &cell->error) < 0 ||
                       pseudonyms_back(s->names, &cell->input, &cell->error) < 0))) {
         answer(s->table, cell);
@@ -317,7 +317,7 @@ int session_tell(const struct session *s, const char *event, const char *key, co
         .error = error,
     };
 
-    return recorder_session(s->table->witness, &told, err);
+    return recorder_session(s->table->recorder, &told, err);
 }
 
 /* Nobody finds it any more, nothing waits for it. */
@@ -391,7 +391,7 @@ static void on_done(void *owner, struct box *box, struct run *cell)
     s->cells++;
     if (s->is_closing)
         set_ended(s, &cell->error);
-    recorder_end(s->table->witness, cell);
+    recorder_end(s->table->recorder, cell);
     cell->on_done(cell);
     session_go_on(s);
 }
@@ -728,7 +728,7 @@ int sessions_new(struct loop *loop, struct pool *pool, const struct sessions_opt
     if (!table)
         return error_memory(err);
     *table = (struct sessions){
-        .loop = loop, .pool = pool, .witness = pool_witness(pool), .options = *options};
+        .loop = loop, .pool = pool, .recorder = pool_witness(pool), .options = *options};
     table->soon = loop_timer(loop, on_soon, table);
     if (!table->soon) {
         free(table);

@@ -155,7 +155,7 @@ static struct session_copy *begin(struct session *s, enum kind kind, session_cop
 {
     struct session_copy *c;
 
-    if (recorder_check_share(s->table->witness, s->owner, KIB, err) < 0)
+    if (recorder_check_share(s->table->recorder, s->owner, KIB, err) < 0)
         return NULL;
     c = calloc(1, sizeof(*c));
     if (!c) {

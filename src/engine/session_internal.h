@@ -35,9 +35,9 @@ struct session {
     bool is_used;     /* its sandbox is not like any other any more */
     unsigned losses;  /* sandboxes that died before they were used */
     bool is_closing;
-    char *why;                 /* it is closing */
+    char *why;                /* it is closing */
     struct pseudonyms *names; /* of people in it, or NULL; its copies know them, too */
-    struct image *origin;      /* what it is a copy of, or NULL */
+    struct image *origin;     /* what it is a copy of, or NULL */
     struct checkpoint *checkpoints;
     struct session_copy *copy; /* what is being done with it, or NULL */
     struct session_copy *fork; /* of another one: this one is to become a copy */
@@ -51,7 +51,7 @@ struct session {
 struct sessions {
     struct loop *loop;
     struct pool *pool;
-    struct recorder *witness; /* the pool's, which is gone before the last cell is answered */
+    struct recorder *recorder; /* the pool's, which is gone before the last cell is answered */
     struct sessions_options options;
     void *tree; /* of struct key */
     struct session *first, *last;

@@ -403,7 +403,7 @@ static int write_down(const struct mcp_call *call, const char *session_id, const
                                         .digest = digest};
 
     sha256(buf_str(plain), plain->len, digest);
-    return recorder_file(host->api->witness, &event, err);
+    return recorder_file(host->api->recorder, &event, err);
 }
 
 static void tell_written(const struct mcp_call *call, const char *session_id, const char *path)

@@ -53,7 +53,7 @@ static void undo(struct mcp_call *call)
         .who = call->caller ? call->caller->name : NULL,
         .is_dry = json_is_true(json_object_get(call->arguments, "dry_run")),
         .config = host->api->config,
-        .witness = host->api->witness,
+        .recorder = host->api->recorder,
         .is_checked = true,
         .granted = host->is_pipe ? host->granted : NULL,
     };

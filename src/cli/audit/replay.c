@@ -9,19 +9,19 @@
 
 #include <jansson.h>
 
+#include "admit/admit.h"
+#include "admit/own_places.h"
+#include "admit/profiles.h"
+#include "audit/record.h"
 #include "base/array.h"
 #include "base/cleanup.h"
 #include "base/sha256.h"
 #include "base/stream.h"
+#include "base/terminal_text.h"
 #include "cli/audit/audit.h"
 #include "cli/cmd.h"
-#include "base/terminal_text.h"
-#include "admit/admit.h"
-#include "admit/own_places.h"
-#include "admit/profiles.h"
 #include "engine/engine.h"
 #include "sandbox/grant.h"
-#include "audit/record.h"
 
 #define REPLAY_OF "replay-of-"
 #define NOT_KEPT  "which the trail does not keep"
@@ -38,7 +38,7 @@ struct replay {
 };
 
 struct records {
-    const struct recorder *witness;
+    const struct recorder *recorder;
     struct index *index;
     json_t *start, *end;
 };
@@ -81,7 +81,7 @@ static int keep_record(void *user, const struct index_row *row, const struct buf
     if (!place || *place)
         return 0;
     /* What somebody else put there is not run. */
-    if (!recorder_wrote(records->witness, line->data, line->len))
+    if (!recorder_wrote(records->recorder, line->data, line->len))
         return error_set(err, E_DENIED,
                          "its record was changed; `belljar audit verify` shows the details");
     *place = index_load(records->index, line);
@@ -94,7 +94,7 @@ static int find_records(struct replay *replay, const char *id, struct records *r
 {
     struct index_filter filter = {.id = id, .has_starts = true};
 
-    ret_records->witness = replay->engine.witness;
+    ret_records->recorder = replay->engine.recorder;
     index_close(take_ptr(replay->index));
     if (index_open(replay->audit->dir, &replay->index, err) < 0)
         return -1;

@@ -1,10 +1,10 @@
-/* The only witness of a layer: a sandbox that was made here and ran a program. */
+/* The only recorder of a layer: a sandbox that was made here and ran a program. */
 #include <string.h>
 
+#include "admit/admit.h"
 #include "base/cleanup.h"
 #include "base/stream.h"
 #include "cli/doctor/doctor.h"
-#include "admit/admit.h"
 
 /* The first sandbox waits for the whole data stack to be imported, maybe from a slow disk. */
 #define PATIENCE_MS 120000

@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/file.h"
 #include "base/suggest.h"
-#include "cli/shell/shell.h"
 #include "base/terminal_text.h"
+#include "cli/shell/shell.h"
 #include "sandbox/files.h"
 
 #define WORDS_MAX 4
@@ -226,7 +226,7 @@ static int commit(struct shell *shell, struct files_writer *writer, const char *
     session_info(shell->session, &info);
     event.session = info.id;
     event.owner = info.owner;
-    if (recorder_file(shell->engine.witness, &event, err) < 0) {
+    if (recorder_file(shell->engine.recorder, &event, err) < 0) {
         files_write_abort(writer);
         return -1;
     }

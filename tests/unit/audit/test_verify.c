@@ -361,7 +361,7 @@ static void what_is_no_file_is_told(void **state)
     (void)alarm(0);
 }
 
-/* The one thing that only a witness elsewhere can know: both put back to an earlier day. */
+/* The one thing that only a recorder elsewhere can know: both put back to an earlier day. */
 static void a_trail_that_was_put_back_is_found_with_a_witness(void **state)
 {
     cleanup(buf_done) struct buf text, head;
