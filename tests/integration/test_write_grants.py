@@ -15,6 +15,7 @@ import unicodedata
 import pytest
 
 import tracing
+from host import broker_of
 from serving import wait_until
 
 pytestmark = pytest.mark.usefixtures("watch")
@@ -68,12 +69,6 @@ def wait_for_file(process, path):
     except AssertionError:
         process.kill()
         raise
-
-
-def broker_of(process):
-    children = open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()
-    (broker,) = [int(p) for p in children if open(f"/proc/{p}/comm").read() == "belljar-broker\n"]
-    return broker
 
 
 def is_git_directory(path):
@@ -401,7 +396,7 @@ def test_without_the_broker_nothing_is_written(who, folder):
     # While the supervisor stands still it cannot end the run, and the program has time to try.
     os.kill(process.pid, signal.SIGSTOP)
     try:
-        os.kill(broker_of(process), signal.SIGKILL)
+        os.kill(broker_of(process.pid), signal.SIGKILL)
         (folder / "killed").write_text("")
         time.sleep(0.3)
     finally:
@@ -446,7 +441,7 @@ def test_killed_at_any_system_call_the_broker_leaves_nothing_dangerous(callers, 
         before = state_of(folder)
         process = root.start("run", "--json", "--profile", "open", "--timeout", "20", "-c", CHANGES.format(folder=str(folder)), "--allow", f"{folder}:rw", stdin=subprocess.DEVNULL)
         wait_for_file(process, folder / "go")
-        broker = broker_of(process)
+        broker = broker_of(process.pid)
         (folder / "went").write_text("")
         ended = not tracing.kill_at(broker, number)
         out, err = process.communicate(timeout=60)

@@ -7,6 +7,7 @@ import textwrap
 
 import pytest
 
+from host import broker_of
 from serving import wait_until
 
 pytestmark = pytest.mark.usefixtures("watch")
@@ -52,21 +53,15 @@ def start(who, folder, code, *options):
     return who.start("run", "--profile", "open", "--timeout", "60", "--allow", f"{folder}:rw", *options, "-c", textwrap.dedent(code), text=True)
 
 
-def broker_of(process):
-    children = open(f"/proc/{process.pid}/task/{process.pid}/children").read().split()
-    (broker,) = [int(p) for p in children if open(f"/proc/{p}/comm").read() == "belljar-broker\n"]
-    return broker
-
-
 def locks(who):
     """The lines of the kernel about locks on granted directories, as words."""
     inode = os.stat(who.home / "state/belljar/broker.lock").st_ino
     return [line.split() for line in open("/proc/locks") if "OFDLCK" in line and f":{inode} " in line]
 
 
-def holds_lock(who):
-    """Whether some broker holds a directory."""
-    return any("WRITE" in words and "->" not in words for words in locks(who))
+def holds_all(who, folder):
+    """Whether the only broker that runs holds its directory and every one above it. It takes them one after the other."""
+    return sum("->" not in words for words in locks(who)) == len({os.stat(place)[1:3] for place in (folder, *folder.parents)})
 
 
 def n_waiting(who):
@@ -77,14 +72,14 @@ def is_stopped(pid):
     return open(f"/proc/{pid}/stat").read().rsplit(")", 1)[1].split()[0] == "T"
 
 
-def stop_with_lock(who, process, broker):
-    """Stops a broker while it holds its directories."""
+def stop_with_lock(who, process, broker, folder):
+    """Stops a broker while it holds its directories, `folder` and those above."""
 
     def try_once():
         assert process.poll() is None, process.communicate()
         os.kill(broker, signal.SIGSTOP)
         wait_until(lambda: is_stopped(broker), "the broker to stand still")
-        if holds_lock(who):
+        if holds_all(who, folder):
             return True
         os.kill(broker, signal.SIGCONT)
         return False
@@ -102,10 +97,10 @@ def test_only_brokers_of_related_directories_wait(who, folder):
     """A broker that holds its directories stands still: those above and below wait for it, one beside it does not."""
     holder = start(who, folder / "a", CREATING.format(folder=str(folder / "a"), condition="not os.path.exists('stop')"))
     wait_until(lambda: (folder / "a/started").exists(), "the first program")
-    broker = broker_of(holder)
+    broker = broker_of(holder.pid)
     others = {}
     try:
-        stop_with_lock(who, holder, broker)
+        stop_with_lock(who, holder, broker, folder / "a")
         for name in ("a", "a/below"):
             others[name] = start(who, folder / name, f"open({str(folder / name / 'mine')!r}, 'w').close()")
         wait_until(lambda: n_waiting(who) == 2, "the related ones to wait")

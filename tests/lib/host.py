@@ -66,6 +66,12 @@ def children(pid):
     return found
 
 
+def broker_of(pid):
+    """The process that writes for the sandbox of a `belljar run`."""
+    (broker,) = [child for child in children(pid) if (process(child) or ("", "", ""))[2] == "belljar-broker"]
+    return broker
+
+
 def descendants(root, but=()):
     """Those below a process, without the families of some: pid -> (state, name)."""
     below, todo = {}, [root]
