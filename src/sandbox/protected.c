@@ -55,18 +55,6 @@ static struct {
     uint16_t wild_by_first[256], wild_by_last[256];
 } tree;
 
-static struct {
-    size_t count;
-    struct {
-        char *path;
-        char *folded;
-        size_t len;
-        bool is_hidden;
-    } items[PROTECTED_OWN_MAX];
-} own;
-
-static const struct protected_name own_row = {"(Belljar's own)", "it belongs to Belljar"};
-static const struct protected_name run_row = {"(run by Belljar)", "Belljar runs or obeys it"};
 static const struct protected_name unknown_row = {"(unknown)",
                                                   "it cannot be told whether it is protected"};
 
@@ -491,18 +479,6 @@ static const struct protected_name *judge_in_git(int parent, const char *rest,
 
 /* --- whole paths --- */
 
-static const struct protected_name *judge_exact(const char *folded, size_t len)
-{
-    for (size_t i = 0; i < own.count; i++) {
-        size_t n = own.items[i].len;
-
-        if (n <= len && memcmp(folded, own.items[i].folded, n) == 0 &&
-            (n == len || folded[n] == '/'))
-            return own.items[i].is_hidden ? &own_row : &run_row;
-    }
-    return NULL;
-}
-
 /* Whether a directory inside a git directory has only data, and so is none itself. */
 static bool is_git_data(enum protected_git git)
 {
@@ -517,6 +493,7 @@ static const struct protected_name *judge(int parent, const char *path,
     struct protected_state state = protected_start();
     const struct protected_name *row;
     char whole[PATH_MAX + FOLD_MAX], room[FOLD_MAX];
+    const bool has_own = protected_own(0) != NULL;
     size_t n_whole = 0;
 
     if (!tree.is_built)
@@ -526,7 +503,7 @@ static const struct protected_name *judge(int parent, const char *path,
         struct name name = fold(at, raw, room);
         enum protected_git was = state.git;
 
-        if (own.count && n_whole + name.len + 1 < sizeof(whole)) {
+        if (has_own && n_whole + name.len + 1 < sizeof(whole)) {
             whole[n_whole++] = '/';
             memcpy(whole + n_whole, name.text, name.len);
             n_whole += name.len;
@@ -545,7 +522,7 @@ static const struct protected_name *judge(int parent, const char *path,
         at += raw;
     }
     *ret_state = state;
-    row = own.count ? judge_exact(whole, n_whole) : NULL;
+    row = has_own ? protected_own_judge(whole, n_whole) : NULL;
     return row ? row : state.row;
 }
 
@@ -777,94 +754,10 @@ const struct protected_name *protected_judge_move(int dir, const char *from, con
     return judge_moved(dir, &there, content);
 }
 
-/* --- Belljar's own places --- */
-
-static int add_one(const char *path, bool is_hidden)
-{
-    char folded[PATH_MAX + FOLD_MAX];
-    size_t n = 0;
-
-    for (const char *at = path + strspn(path, "/"); *at && n + FOLD_MAX + 1 < sizeof(folded);
-         at += strspn(at, "/")) {
-        size_t raw = strcspn(at, "/");
-
-        folded[n++] = '/';
-        n += fold_name(at, raw, folded + n);
-        at += raw;
-    }
-    for (size_t i = 0; i < own.count; i++)
-        if (strcmp(own.items[i].path, path) == 0) {
-            own.items[i].is_hidden |= is_hidden;
-            return 0;
-        }
-    if (n == 0)
-        return 0;
-    if (own.count == PROTECTED_OWN_MAX)
-        return -1;
-    own.items[own.count].path = strdup(path);
-    own.items[own.count].folded = strndup(folded, n);
-    own.items[own.count].len = n;
-    own.items[own.count].is_hidden = is_hidden;
-    if (!own.items[own.count].path || !own.items[own.count].folded) {
-        free(own.items[own.count].path);
-        free(own.items[own.count].folded);
-        return -1;
-    }
-    own.count++;
-    return 0;
-}
-
-/* What is not there yet is where its parent leads. */
-static char *resolve(const char *path)
-{
-    cleanup_free char *parent = NULL, *real = NULL;
-    char *whole = realpath(path, NULL);
-    const char *slash = strrchr(path, '/');
-
-    if (whole || !slash || slash == path)
-        return whole;
-    parent = strndup(path, (size_t)(slash - path));
-    real = parent ? resolve(parent) : NULL;
-    return real && asprintf(&whole, "%s%s", strcmp(real, "/") == 0 ? "" : real, slash) >= 0 ? whole
-                                                                                            : NULL;
-}
-
-static int add(const char *path, bool is_hidden)
-{
-    cleanup_free char *real = NULL;
-
-    if (!path || *path != '/' || strlen(path) >= PATH_MAX)
-        return 0;
-    real = resolve(path);
-    if (add_one(path, is_hidden) < 0)
-        return -1;
-    return real ? add_one(real, is_hidden) : 0;
-}
-
-int protected_add_own(const char *path)
-{
-    return add(path, true);
-}
-
-int protected_add_run(const char *path)
-{
-    return add(path, false);
-}
-
-bool protected_is_hidden(size_t index)
-{
-    return index < own.count && own.items[index].is_hidden;
-}
-
-const char *protected_own(size_t index)
-{
-    return index < own.count ? own.items[index].path : NULL;
-}
-
 const struct protected_name *protected_judge_own(const char *path)
 {
     struct protected_state state;
     const struct protected_name *row = judge(-1, path, &state);
 
-    return row && strcmp(row->reason, own_row.reason) == 0 ? row : NULL;
+    return row == &protected_own_row ? row : NULL;
 }

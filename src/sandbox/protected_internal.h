@@ -1,5 +1,6 @@
-/* Shared by protected.c (names), protected_git.c (inside of git directories), protected_names.c
- * (the table) and survey.c, which walks a tree with these states. */
+/* Shared by protected.c (names), protected_own.c (Belljar's places), protected_git.c (inside of git
+ * directories), protected_names.c (the table) and survey.c, which walks a tree with these states.
+ */
 #pragma once
 
 #include <stdint.h>
@@ -101,3 +102,10 @@ bool protected_git_would_become(int dir, const char *raw, const char *name, size
 /* The same inside a git directory's data, where `HEAD` and `refs` are ordinary names (logs/HEAD):
  * whether the name would be the last one missing. */
 bool protected_git_would_complete(int dir, const char *raw, const char *name, size_t len);
+
+/* The row of places that belong to Belljar. */
+extern const struct protected_name protected_own_row;
+
+/* Whether a folded path is, or lies below, one of Belljar's own places or one that it runs code
+ * from. NULL: neither. */
+const struct protected_name *protected_own_judge(const char *folded, size_t len);
