@@ -33,14 +33,14 @@
 #include "base/cleanup.h"
 #include "broker/internal.h"
 #include "sandbox/caps.h"
+#include "sandbox/notify.h"
 #include "wire/fds.h"
 #include "wire/pack.h"
 
 /* Newer headers have it; the kernel since 6.6. The two sides of a call then run on one core. */
 #define NOTIF_SET_FLAGS    SECCOMP_IOW(4, __u64)
 #define NOTIF_SYNC_WAKE_UP UINT64_C(1)
-#define ADDFD_AND_SEND     UINT32_C(2) /* Linux 5.14 */
-#define NOTIF_BYTES        512         /* more than the kernel's structs */
+#define NOTIF_BYTES        512 /* more than the kernel's structs */
 
 struct message {
     uint8_t data[BROKER_MESSAGE_MAX];
@@ -412,18 +412,19 @@ static void answer(uint64_t id, long result)
     else
         response.val = result;
     /* The caller may have been killed meanwhile. */
-    (void)ioctl(broker.listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
+    (void)notify_request(broker.listener, SECCOMP_IOCTL_NOTIF_SEND, &response);
 }
 
-/* The descriptor and the answer in one step: a caller that is killed in between has both or
- * neither. */
+/* Two steps, although Linux has a flag that makes them one: with the flag, a signal that reaches us
+ * on the way (SIGSTOP, or the machine going to sleep) lets the caller go on with descriptor 0 and
+ * nothing behind it. Nothing comes between the two steps but the caller's end: its filter lets it
+ * wait for us unless it is killed. */
 static void answer_with_fd(uint64_t id, int fd, uint32_t fd_flags)
 {
-    struct seccomp_notif_addfd add = {
-        .id = id, .flags = ADDFD_AND_SEND, .srcfd = (uint32_t)fd, .newfd_flags = fd_flags};
+    struct seccomp_notif_addfd add = {.id = id, .srcfd = (uint32_t)fd, .newfd_flags = fd_flags};
+    int number = notify_request(broker.listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add);
 
-    if (ioctl(broker.listener, SECCOMP_IOCTL_NOTIF_ADDFD, &add) < 0)
-        answer(id, -errno);
+    answer(id, number < 0 ? -errno : number);
     (void)close(fd);
 }
 
@@ -455,7 +456,7 @@ static void serve_call(void)
     } call = {.bytes = {0}};
 
     if (ioctl(broker.listener, SECCOMP_IOCTL_NOTIF_RECV, &call.notif) < 0)
-        return; /* the caller is gone */
+        return; /* the caller is gone, or a signal came: poll() tells */
     if (!perform(&call.notif))
         waiting[n_waiting++] = (struct waiting){call.notif, broker.waits_for};
 }

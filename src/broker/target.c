@@ -3,7 +3,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -11,6 +10,7 @@
 
 #include "base/cleanup.h"
 #include "broker/internal.h"
+#include "sandbox/notify.h"
 
 #define PAGE 4096u
 
@@ -151,5 +151,5 @@ int target_directory(pid_t pid, int dirfd, char path[PATH_MAX])
 
 bool target_waits(const struct broker *b)
 {
-    return ioctl(b->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, &b->call) == 0;
+    return notify_request(b->listener, SECCOMP_IOCTL_NOTIF_ID_VALID, (void *)&b->call) == 0;
 }

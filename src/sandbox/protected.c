@@ -759,5 +759,5 @@ const struct protected_name *protected_judge_own(const char *path)
     struct protected_state state;
     const struct protected_name *row = judge(-1, path, &state);
 
-    return row == &protected_own_row ? row : NULL;
+    return row && strcmp(row->reason, protected_own_row.reason) == 0 ? row : NULL;
 }

@@ -19,6 +19,7 @@ static struct {
 
 const struct protected_name protected_own_row = {"(Belljar's own)", "it belongs to Belljar"};
 static const struct protected_name run_row = {"(run by Belljar)", "Belljar runs or obeys it"};
+
 const struct protected_name *protected_own_judge(const char *folded, size_t len)
 {
     for (size_t i = 0; i < own.count; i++) {

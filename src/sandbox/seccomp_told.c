@@ -7,6 +7,7 @@
 #include <sys/ioctl.h>
 
 #include "base/cleanup.h"
+#include "sandbox/notify.h"
 #include "sandbox/seccomp_told_calls.h"
 
 static const struct seccomp_refusal unknown = {"", ""};
@@ -40,7 +41,7 @@ int seccomp_refuse_next(int listener, struct seccomp_refusal *ret_refusal)
         return errno == ENOENT || errno == EINTR ? 0 : -1;
     response.id = call.id;
     response.error = -look_up(call.data.nr, ret_refusal);
-    if (ioctl(listener, SECCOMP_IOCTL_NOTIF_SEND, &response) < 0 && errno != ENOENT)
+    if (notify_request(listener, SECCOMP_IOCTL_NOTIF_SEND, &response) < 0 && errno != ENOENT)
         return -1;
     return 1;
 }

@@ -4,6 +4,7 @@ import os
 import secrets
 import signal
 import textwrap
+import time
 
 import pytest
 
@@ -116,6 +117,22 @@ def test_only_brokers_of_related_directories_wait(who, folder):
         finished(process)
         assert (folder / name / "mine").exists(), name
     (folder / "a/stop").touch()
+    assert int(finished(holder)) > 0
+
+
+def test_a_broker_that_is_interrupted_answers_every_call(who, folder):
+    """A stopped broker, or a machine that sleeps, must not lose an answer: neither a descriptor nor the caller."""
+    holder = start(who, folder / "b", CREATING.format(folder=str(folder / "b"), condition="not os.path.exists('stop')"))
+    wait_until(lambda: (folder / "b/started").exists(), "the program")
+    broker = broker_of(holder.pid)
+    for _ in range(200):
+        os.kill(broker, signal.SIGSTOP)
+        wait_until(lambda: is_stopped(broker), "the broker to stand still")
+        os.kill(broker, signal.SIGCONT)
+        time.sleep(0.002)
+        if holder.poll() is not None:
+            break
+    (folder / "b/stop").touch()
     assert int(finished(holder)) > 0
 
 
