@@ -1,13 +1,12 @@
-/* What every unit test needs: cmocka with the headers it wants before it, and a short way to list
- * tests.
+/* What every unit test needs: cmocka with the headers it wants before it, and a short way to write
+ * tests. They run in the order in which they stand in the file, and their names are sentences:
  *
- *     int main(void)
+ *     TEST(wrap_keeps_the_code_and_adds_context)
  *     {
- *         const struct CMUnitTest tests[] = {
- *             cmocka_unit_test(wrap_keeps_the_code_and_adds_context),
- *         };
- *         return UNIT_RUN(tests);
+ *         assert_int_equal(...);
  *     }
+ *
+ *     UNIT_MAIN()
  */
 #pragma once
 
@@ -22,12 +21,44 @@
 
 #include "base/error.h"
 
-#define UNIT_RUN(tests) UNIT_RUN_WITH(tests, NULL, NULL)
+#define UNIT_TESTS_MAX 128
 
-/* The same with a set-up and a tear-down around the whole. TAP also where a test has emptied the
- * environment, which is where cmocka looks for its format. */
-#define UNIT_RUN_WITH(tests, setup, teardown)                                                      \
-    (cmocka_set_message_output(CM_OUTPUT_TAP), cmocka_run_group_tests(tests, setup, teardown))
+static struct CMUnitTest unit_tests[UNIT_TESTS_MAX]; /* of this file, as they stand in it */
+static size_t n_unit_tests;
+
+static inline void unit_add(struct CMUnitTest test)
+{
+    if (n_unit_tests == UNIT_TESTS_MAX)
+        abort();
+    unit_tests[n_unit_tests++] = test;
+}
+
+/* Runs the tests of this file. TAP also where a test has emptied the environment, which is where
+ * cmocka looks for its format. */
+static inline int unit_run(CMFixtureFunction setup, CMFixtureFunction teardown)
+{
+    cmocka_set_message_output(CM_OUTPUT_TAP);
+    return _cmocka_run_group_tests("tests", unit_tests, n_unit_tests, setup, teardown);
+}
+
+#define TEST(name) TEST_WITH(name, NULL, NULL)
+
+/* A test with a set-up and a tear-down of its own, which may be NULL. */
+#define TEST_WITH(name, setup, teardown)                                                           \
+    static void name(void **state);                                                                \
+    __attribute__((constructor)) static void unit_add_##name(void)                                 \
+    {                                                                                              \
+        unit_add((struct CMUnitTest){#name, name, setup, teardown, NULL});                         \
+    }                                                                                              \
+    static void name(__attribute__((unused)) void **state)
+
+/* main(), with a set-up and a tear-down around all tests. */
+#define UNIT_MAIN() UNIT_MAIN_WITH(NULL, NULL)
+#define UNIT_MAIN_WITH(setup, teardown)                                                            \
+    int main(void)                                                                                 \
+    {                                                                                              \
+        return unit_run(setup, teardown);                                                          \
+    }
 
 /* Fails unless `text` contains `part`; shows both. */
 #define assert_contains(text, part)                                                                \

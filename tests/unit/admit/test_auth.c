@@ -49,14 +49,13 @@ static int open_first(struct auth **auth, struct error *err)
     return auth_open(&(struct auth_options){.token_path = path}, auth, err);
 }
 
-static void a_token_is_made_once_and_only_for_us(void **state)
+TEST(a_token_is_made_once_and_only_for_us)
 {
     struct auth *auth = NULL;
     struct error err = {0};
     char first[128], second[128];
     struct stat st;
 
-    (void)state;
     (void)unlink(path);
     assert_int_equal(open_first(&auth, &err), 0);
     assert_int_equal(stat(path, &st), 0);
@@ -71,13 +70,12 @@ static void a_token_is_made_once_and_only_for_us(void **state)
     auth_free(auth);
 }
 
-static void wrong_tokens_are_refused_without_being_told(void **state)
+TEST(wrong_tokens_are_refused_without_being_told)
 {
     struct auth *auth = NULL;
     struct error err = {0};
     char token[128], wrong[128];
 
-    (void)state;
     (void)unlink(path);
     assert_int_equal(open_first(&auth, &err), 0);
     read_file(token);
@@ -99,7 +97,7 @@ static void wrong_tokens_are_refused_without_being_told(void **state)
     auth_free(auth);
 }
 
-static void a_process_of_ours_needs_none_over_the_socket(void **state)
+TEST(a_process_of_ours_needs_none_over_the_socket)
 {
     struct auth_claim ours = {.is_unix = true, .uid = geteuid()};
     struct auth_claim theirs = {.is_unix = true, .uid = geteuid() + 1};
@@ -108,7 +106,6 @@ static void a_process_of_ours_needs_none_over_the_socket(void **state)
     struct error err = {0};
     struct caller *caller = NULL;
 
-    (void)state;
     assert_int_equal(open_first(&auth, &err), 0);
     assert_int_equal(auth_check(auth, &ours, &caller, &err), 0);
     assert_string_equal(caller->name, TOKEN_FIRST);
@@ -123,12 +120,11 @@ static void a_process_of_ours_needs_none_over_the_socket(void **state)
     auth_free(auth);
 }
 
-static void a_file_that_others_read_is_refused(void **state)
+TEST(a_file_that_others_read_is_refused)
 {
     struct auth *auth = NULL;
     struct error err = {0};
 
-    (void)state;
     write_file("bj_0000000000000000000000000000000000000000000000000000000000000000\n", 0640);
     assert_true(open_first(&auth, &err) < 0);
     assert_error(&err, E_DENIED, "by others");
@@ -146,12 +142,11 @@ static void a_file_that_others_read_is_refused(void **state)
     assert_null(auth);
 }
 
-static void without_a_file_nobody_needs_a_token(void **state)
+TEST(without_a_file_nobody_needs_a_token)
 {
     struct auth *auth = NULL;
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(auth_open(&(struct auth_options){0}, &auth, &err), 0);
     assert_int_equal(ask(auth, NULL, &err), 0);
     auth_free(auth);
@@ -200,7 +195,7 @@ static void remove_both(void)
     (void)unlink(path);
 }
 
-static void a_change_of_the_file_holds_at_once(void **state)
+TEST(a_change_of_the_file_holds_at_once)
 {
     struct rights rights;
     char token[TOKEN_LEN + 1], keeper[TOKEN_KEEPER_SIZE];
@@ -208,7 +203,6 @@ static void a_change_of_the_file_holds_at_once(void **state)
     struct caller *caller = NULL;
     struct auth *auth;
 
-    (void)state;
     (void)unlink(path);
     auth = open_both();
     rights_init(&rights);
@@ -232,7 +226,7 @@ static void a_change_of_the_file_holds_at_once(void **state)
     remove_both();
 }
 
-static void a_broken_file_knows_nobody(void **state)
+TEST(a_broken_file_knows_nobody)
 {
     struct rights rights;
     char token[TOKEN_LEN + 1];
@@ -240,7 +234,6 @@ static void a_broken_file_knows_nobody(void **state)
     struct auth *auth;
     FILE *file;
 
-    (void)state;
     (void)unlink(path);
     auth = open_both();
     rights_init(&rights);
@@ -258,14 +251,13 @@ static void a_broken_file_knows_nobody(void **state)
     remove_both();
 }
 
-static void with_other_tokens_the_first_is_not_made_again(void **state)
+TEST(with_other_tokens_the_first_is_not_made_again)
 {
     struct rights rights;
     char token[TOKEN_LEN + 1];
     struct error err = {0};
     struct auth *auth;
 
-    (void)state;
     auth = open_both();
     rights_init(&rights);
     assert_int_equal(tokens_add(tokens_path, "ann", &rights, token, &err), 0);
@@ -279,18 +271,4 @@ static void with_other_tokens_the_first_is_not_made_again(void **state)
     remove_both();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_token_is_made_once_and_only_for_us),
-        cmocka_unit_test(wrong_tokens_are_refused_without_being_told),
-        cmocka_unit_test(a_process_of_ours_needs_none_over_the_socket),
-        cmocka_unit_test(a_file_that_others_read_is_refused),
-        cmocka_unit_test(without_a_file_nobody_needs_a_token),
-        cmocka_unit_test(a_change_of_the_file_holds_at_once),
-        cmocka_unit_test(a_broken_file_knows_nobody),
-        cmocka_unit_test(with_other_tokens_the_first_is_not_made_again),
-    };
-
-    return UNIT_RUN_WITH(tests, make_dir, remove_dir);
-}
+UNIT_MAIN_WITH(make_dir, remove_dir)

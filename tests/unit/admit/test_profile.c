@@ -107,12 +107,11 @@ static bool has_row(const struct profile *profile, enum policy_list list, const 
         error_done(&err_);                                                                         \
     } while (0)
 
-static void what_is_not_said_is_refused(void **state)
+TEST_WITH(what_is_not_said_is_refused, setup, teardown)
 {
     struct profile *p;
     struct wire_policy policy;
 
-    (void)state;
     write_profile(system_dir, "a", "languages = [\"python\"]\n");
     p = load("a");
     assert_string_equal(profile_name(p), "a");
@@ -126,11 +125,10 @@ static void what_is_not_said_is_refused(void **state)
     profile_free(p);
 }
 
-static void a_child_adds_to_its_parent_and_takes_away(void **state)
+TEST_WITH(a_child_adds_to_its_parent_and_takes_away, setup, teardown)
 {
     struct profile *p;
 
-    (void)state;
     write_profile(system_dir, "a",
                   "languages = [\"python\"]\n"
                   "[imports]\nallow = [\"math\", \"json\"]\n"
@@ -152,18 +150,16 @@ static void a_child_adds_to_its_parent_and_takes_away(void **state)
     profile_free(p);
 }
 
-static void taking_away_what_is_not_there_is_a_mistake(void **state)
+TEST_WITH(taking_away_what_is_not_there_is_a_mistake, setup, teardown)
 {
-    (void)state;
     write_profile(system_dir, "a",
                   "languages = [\"python\"]\n[builtins]\ndeny = [\"eval\", \"-evil\"]\n");
     assert_refused("a", E_INVALID, "a.toml:3: `-evil` removes an entry");
     assert_hint("a", "`-eval`");
 }
 
-static void inheriting_in_a_circle_is_found(void **state)
+TEST_WITH(inheriting_in_a_circle_is_found, setup, teardown)
 {
-    (void)state;
     write_profile(system_dir, "a", "inherits = \"b\"\n");
     write_profile(system_dir, "b", "languages = [\"python\"]\ninherits = \"a\"\n");
     assert_refused("a", E_INVALID, "b.toml:2: `a` inherits from itself");
@@ -171,11 +167,10 @@ static void inheriting_in_a_circle_is_found(void **state)
     assert_refused("a", E_INVALID, "inherits from itself");
 }
 
-static void an_operator_may_change_a_ready_profile(void **state)
+TEST_WITH(an_operator_may_change_a_ready_profile, setup, teardown)
 {
     struct profile *p;
 
-    (void)state;
     write_profile(system_dir, "strict",
                   "languages = [\"python\"]\n[imports]\nallow = [\"math\"]\n");
     write_profile(operator_dir, "strict", "inherits = \"strict\"\n[imports]\nallow = [\"ours\"]\n");
@@ -185,12 +180,11 @@ static void an_operator_may_change_a_ready_profile(void **state)
     profile_free(p);
 }
 
-static void a_name_with_a_slash_is_a_path(void **state)
+TEST_WITH(a_name_with_a_slash_is_a_path, setup, teardown)
 {
     struct profile *p;
     char path[256];
 
-    (void)state;
     write_profile(system_dir, "a", "inherits = \"./b.toml\"\n");
     write_profile(system_dir, "b", "languages = [\"python\"]\n");
     (void)snprintf(path, sizeof(path), "%s/a.toml", system_dir);
@@ -200,9 +194,8 @@ static void a_name_with_a_slash_is_a_path(void **state)
     assert_refused("/nonexistent/x.toml", E_NOT_FOUND, "/nonexistent/x.toml");
 }
 
-static void an_unknown_profile_is_told_with_the_nearest(void **state)
+TEST_WITH(an_unknown_profile_is_told_with_the_nearest, setup, teardown)
 {
-    (void)state;
     write_profile(system_dir, "strict", "languages = [\"python\"]\n");
     assert_refused("strct", E_NOT_FOUND, "`strct`");
     assert_hint("strct", "`strict`");
@@ -211,7 +204,7 @@ static void an_unknown_profile_is_told_with_the_nearest(void **state)
     assert_refused("..", E_NOT_FOUND, "there is no profile");
 }
 
-static void unknown_keys_are_refused_with_file_line_and_nearest(void **state)
+TEST_WITH(unknown_keys_are_refused_with_file_line_and_nearest, setup, teardown)
 {
     static const struct {
         const char *text, *message, *hint;
@@ -228,7 +221,6 @@ static void unknown_keys_are_refused_with_file_line_and_nearest(void **state)
          "`files`"                                                                                                               },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         write_profile(system_dir, "a", cases[i].text);
         assert_refused("a", E_INVALID, cases[i].message);
@@ -236,7 +228,7 @@ static void unknown_keys_are_refused_with_file_line_and_nearest(void **state)
     }
 }
 
-static void wrong_values_are_refused_with_what_was_expected(void **state)
+TEST_WITH(wrong_values_are_refused_with_what_was_expected, setup, teardown)
 {
     static const struct {
         const char *text, *message;
@@ -258,7 +250,6 @@ static void wrong_values_are_refused_with_what_was_expected(void **state)
         {"languages = [\n",                  "a.toml"                                               },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct profile *p = NULL;
         struct error err = {0};
@@ -270,12 +261,11 @@ static void wrong_values_are_refused_with_what_was_expected(void **state)
     }
 }
 
-static void limits_that_are_not_stated_stay(void **state)
+TEST_WITH(limits_that_are_not_stated_stay, setup, teardown)
 {
     struct run_limits limits = {.timeout_ms = 1, .memory_bytes = 2, .processes = 3};
     struct profile *p;
 
-    (void)state;
     write_profile(system_dir, "a",
                   "languages = [\"python\"]\n[limits]\ntimeout_s = 5\nmemory_mb = 256\n"
                   "cpu_percent = 50\n");
@@ -288,12 +278,11 @@ static void limits_that_are_not_stated_stay(void **state)
     profile_free(p);
 }
 
-static void a_language_that_is_not_served_names_who_serves_it(void **state)
+TEST_WITH(a_language_that_is_not_served_names_who_serves_it, setup, teardown)
 {
     struct error err = {0};
     struct profile *p;
 
-    (void)state;
     write_profile(system_dir, "strict", "languages = [\"python\"]\n");
     write_profile(system_dir, "standard", "languages = [\"python\", \"bash\"]\n");
     p = load("strict");
@@ -305,11 +294,10 @@ static void a_language_that_is_not_served_names_who_serves_it(void **state)
     profile_free(p);
 }
 
-static void layers_become_bits(void **state)
+TEST_WITH(layers_become_bits, setup, teardown)
 {
     struct profile *p;
 
-    (void)state;
     write_profile(system_dir, "a",
                   "languages = [\"python\"]\n[isolation]\nrequire = [\"seccomp\", "
                   "\"pid-namespace\"]\n");
@@ -319,13 +307,12 @@ static void layers_become_bits(void **state)
 }
 
 /* The ones that come with Belljar. */
-static void ready_profiles_keep_their_promises(void **state)
+TEST_WITH(ready_profiles_keep_their_promises, setup, teardown)
 {
     static const char *const names[] = {"strict",      "standard", "open",   "cms",
                                         "marketplace", "pyrunner", "devskyy"};
     struct run_limits limits = {0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         struct profile *p = NULL;
         struct error err = {0};
@@ -369,25 +356,4 @@ static void ready_profiles_keep_their_promises(void **state)
     }
 }
 
-int main(void)
-{
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-    const struct CMUnitTest tests[] = {
-        TEST(what_is_not_said_is_refused),
-        TEST(a_child_adds_to_its_parent_and_takes_away),
-        TEST(taking_away_what_is_not_there_is_a_mistake),
-        TEST(inheriting_in_a_circle_is_found),
-        TEST(an_operator_may_change_a_ready_profile),
-        TEST(a_name_with_a_slash_is_a_path),
-        TEST(an_unknown_profile_is_told_with_the_nearest),
-        TEST(unknown_keys_are_refused_with_file_line_and_nearest),
-        TEST(wrong_values_are_refused_with_what_was_expected),
-        TEST(limits_that_are_not_stated_stay),
-        TEST(a_language_that_is_not_served_names_who_serves_it),
-        TEST(layers_become_bits),
-        TEST(ready_profiles_keep_their_promises),
-    };
-#undef TEST
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

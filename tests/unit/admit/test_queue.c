@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "admit/queue.h"
+#include "base/cleanup.h"
 
 #define PLACES 64
 
@@ -104,9 +104,8 @@ static void close_queue(void)
     loop_free(loop);
 }
 
-static void a_flood_waits_behind_itself(void **state)
+TEST(a_flood_waits_behind_itself)
 {
-    (void)state;
     open_queue(1, 64, 60000);
     for (int i = 0; i < 20; i++)
         enter(&ann, 'a');
@@ -122,11 +121,10 @@ static void a_flood_waits_behind_itself(void **state)
 }
 
 /* One who has all he can get leaves places for those who have nothing. */
-static void a_place_is_left_for_those_of_whom_nothing_runs(void **state)
+TEST(a_place_is_left_for_those_of_whom_nothing_runs)
 {
     struct queue_level level;
 
-    (void)state;
     open_queue_with((struct queue_options){
         .max_running = 8, .max_waiting = 64, .wait_ms = 60000, .reserved = 2});
     for (int i = 0; i < 20; i++)
@@ -143,12 +141,11 @@ static void a_place_is_left_for_those_of_whom_nothing_runs(void **state)
     close_queue();
 }
 
-static void when_it_is_full_the_longest_line_gives_way(void **state)
+TEST(when_it_is_full_the_longest_line_gives_way)
 {
     struct item *last = NULL;
     struct error err = {0};
 
-    (void)state;
     open_queue(1, 8, 60000);
     for (int i = 0; i < 9; i++)
         last = enter(&ann, 'a');
@@ -171,9 +168,8 @@ static void when_it_is_full_the_longest_line_gives_way(void **state)
     close_queue();
 }
 
-static void a_caller_has_so_many_at_once_and_others_pass(void **state)
+TEST(a_caller_has_so_many_at_once_and_others_pass)
 {
-    (void)state;
     open_queue(4, 64, 60000);
     ann.rights.max_runs = 1;
     for (int i = 0; i < 3; i++)
@@ -188,11 +184,10 @@ static void a_caller_has_so_many_at_once_and_others_pass(void **state)
     close_queue();
 }
 
-static void a_cell_takes_no_room_of_others(void **state)
+TEST(a_cell_takes_no_room_of_others)
 {
     struct item *cell = &items[60];
 
-    (void)state;
     open_queue(1, 64, 60000);
     enter(&ann, 'a');
     enter(&ann, 'A');
@@ -212,11 +207,10 @@ static void a_cell_takes_no_room_of_others(void **state)
     close_queue();
 }
 
-static void who_waits_too_long_or_no_more_is_told_from_the_loop(void **state)
+TEST(who_waits_too_long_or_no_more_is_told_from_the_loop)
 {
     struct item *gone, *late;
 
-    (void)state;
     open_queue(1, 64, 1);
     enter(&ann, 'a');
     gone = enter(&ann, 'A');
@@ -235,16 +229,4 @@ static void who_waits_too_long_or_no_more_is_told_from_the_loop(void **state)
     close_queue();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_flood_waits_behind_itself),
-        cmocka_unit_test(a_place_is_left_for_those_of_whom_nothing_runs),
-        cmocka_unit_test(when_it_is_full_the_longest_line_gives_way),
-        cmocka_unit_test(a_caller_has_so_many_at_once_and_others_pass),
-        cmocka_unit_test(a_cell_takes_no_room_of_others),
-        cmocka_unit_test(who_waits_too_long_or_no_more_is_told_from_the_loop),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

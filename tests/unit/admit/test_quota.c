@@ -4,14 +4,13 @@
 
 #define S 1000000000ull
 
-static void runs_flow_back_evenly(void **state)
+TEST(runs_flow_back_evenly)
 {
     struct caller c = {0};
     struct error err = {0};
     unsigned wait = 0;
     uint64_t now = 1000 * S;
 
-    (void)state;
     rights_init(&c.rights);
     for (int i = 0; i < 1000; i++)
         assert_int_equal(quota_take_run(&c, now, &wait, &err), 0); /* no bound, no end */
@@ -32,14 +31,13 @@ static void runs_flow_back_evenly(void **state)
     error_done(&err);
 }
 
-static void what_was_used_is_paid_before_anything_new(void **state)
+TEST(what_was_used_is_paid_before_anything_new)
 {
     struct caller c = {0};
     struct error err = {0};
     unsigned wait = 0;
     uint64_t now = 1000 * S;
 
-    (void)state;
     rights_init(&c.rights);
     c.rights.cpu_s_per_hour = 3600;
     assert_int_equal(quota_take_run(&c, now, &wait, &err), 0);
@@ -54,12 +52,4 @@ static void what_was_used_is_paid_before_anything_new(void **state)
     assert_error(&err, E_BUSY, "`bytes_per_hour`");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(runs_flow_back_evenly),
-        cmocka_unit_test(what_was_used_is_paid_before_anything_new),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "admit/request.h"
+#include "base/cleanup.h"
 
 static struct config *config;
 static struct profiles *profiles;
@@ -53,7 +53,7 @@ static struct admission admission_of(const struct caller *who)
 
 #define CODE(text) .code = {(text), sizeof(text) - 1}
 
-static void the_program_is_put_into_the_run(void **state)
+TEST_WITH(the_program_is_put_into_the_run, begin, NULL)
 {
     const struct admission a = admission_of(&caller);
     struct run_request asked = {
@@ -64,7 +64,6 @@ static void the_program_is_put_into_the_run(void **state)
     };
     struct run *run = NULL;
 
-    (void)state;
     assert_int_equal(run_request_add(&asked.args, "x", NULL), 0);
     assert_int_equal(run_request_add_variable(&asked, (struct span){"NAMES", 4}, "v", NULL), 0);
     assert_int_equal(admit_request(&a, &asked, &run, NULL), 0);
@@ -85,7 +84,7 @@ static void the_program_is_put_into_the_run(void **state)
     run_free(run);
 }
 
-static void an_empty_program_is_refused_and_none_is_not(void **state)
+TEST_WITH(an_empty_program_is_refused_and_none_is_not, begin, NULL)
 {
     const struct admission a = admission_of(&caller);
     const struct run_request blank = {CODE(" \n\t")}, none = {0},
@@ -93,7 +92,6 @@ static void an_empty_program_is_refused_and_none_is_not(void **state)
     struct error err = {0};
     struct run *run = NULL;
 
-    (void)state;
     assert_true(admit_request(&a, &blank, &run, &err) < 0);
     assert_error(&err, E_INVALID, "`code`: the program is empty");
     assert_true(admit_request(&a, &long_one, &run, &err) < 0);
@@ -103,7 +101,7 @@ static void an_empty_program_is_refused_and_none_is_not(void **state)
     run_free(run);
 }
 
-static void a_token_has_its_profiles_alone(void **state)
+TEST_WITH(a_token_has_its_profiles_alone, begin, NULL)
 {
     const struct admission a = admission_of(&caller), user = admission_of(NULL);
     const struct run_request open = {CODE("1"), .profile = "open"}, any = {CODE("1")},
@@ -112,7 +110,6 @@ static void a_token_has_its_profiles_alone(void **state)
     struct error err = {0};
     struct run *run = NULL;
 
-    (void)state;
     assert_int_equal(rights_set_profiles(&caller.rights, "strict,cms", NULL), 0);
     assert_true(admit_request(&a, &open, &run, &err) < 0);
     assert_error(&err, E_DENIED, "this token may not use the profile `open`");
@@ -128,14 +125,13 @@ static void a_token_has_its_profiles_alone(void **state)
     assert_error(&err, E_INVALID, "not a path");
 }
 
-static void a_profile_refuses_its_languages(void **state)
+TEST_WITH(a_profile_refuses_its_languages, begin, NULL)
 {
     const struct admission a = admission_of(&caller);
     const struct run_request asked = {CODE("ls"), .language = RUN_BASH, .profile = "strict"};
     struct error err = {0};
     struct run *run = NULL;
 
-    (void)state;
     assert_true(admit_request(&a, &asked, &run, &err) < 0);
     assert_error(&err, E_DENIED, "strict");
 }
@@ -153,14 +149,13 @@ static int ask_for_directory(struct admission a, const char *text, struct run **
     return r;
 }
 
-static void directories_are_within_what_is_allowed(void **state)
+TEST_WITH(directories_are_within_what_is_allowed, begin, NULL)
 {
     struct admission a = admission_of(&caller);
     struct error err = {0};
     struct run *run = NULL;
     char text[80];
 
-    (void)state;
     assert_true(ask_for_directory(a, dir, &run, &err) < 0);
     assert_error(&err, E_DENIED, "this token may not use directories of the host");
     caller.rights.has_grants = true;
@@ -192,13 +187,12 @@ static void directories_are_within_what_is_allowed(void **state)
 }
 
 /* What the command was given reaches sandboxes only where the door says so. */
-static void the_users_own_command_has_the_settings_grants(void **state)
+TEST_WITH(the_users_own_command_has_the_settings_grants, begin, NULL)
 {
     struct admission a = admission_of(NULL);
     const struct run_request asked = {CODE("1")};
     struct run *granted = NULL, *run = NULL;
 
-    (void)state;
     assert_int_equal(admit_request(&a, &asked, &run, NULL), 0);
     assert_int_equal(run->n_grants, 0);
     run_free(take_ptr(run));
@@ -216,14 +210,13 @@ static void the_users_own_command_has_the_settings_grants(void **state)
     run_free(granted);
 }
 
-static void hosts_need_the_right_to_them(void **state)
+TEST_WITH(hosts_need_the_right_to_them, begin, NULL)
 {
     const struct admission a = admission_of(&caller);
     struct run_request asked = {CODE("1"), .has_net = true};
     struct error err = {0};
     struct run *run = NULL;
 
-    (void)state;
     assert_int_equal(run_request_add(&asked.net, "example.org", NULL), 0);
     assert_true(admit_request(&a, &asked, &run, &err) < 0);
     assert_error(&err, E_DENIED, "this token may not reach hosts");
@@ -233,14 +226,13 @@ static void hosts_need_the_right_to_them(void **state)
     run_request_done(&asked);
 }
 
-static void limits_are_within_the_ceilings_of_both(void **state)
+TEST_WITH(limits_are_within_the_ceilings_of_both, begin, NULL)
 {
     const struct admission a = admission_of(&caller);
     struct run_request asked = {CODE("1")};
     struct error err = {0};
     struct run *run = NULL;
 
-    (void)state;
     caller.rights.max_memory_mb = 128;
     assert_int_equal(admit_request(&a, &asked, &run, &err), 0);
     assert_int_equal(run->limits.memory_bytes, 128 * MIB); /* the default is lowered */
@@ -263,14 +255,13 @@ static void limits_are_within_the_ceilings_of_both(void **state)
 }
 
 /* Whatever a door lets pass. */
-static void a_limit_out_of_range_is_refused_here_too(void **state)
+TEST_WITH(a_limit_out_of_range_is_refused_here_too, begin, NULL)
 {
     static const double wrong[] = {0.5, 0, -1, -1e300, NAN, -INFINITY};
     const struct admission a = admission_of(&caller), user = admission_of(NULL);
     struct error err = {0};
     struct run *run = NULL;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
         struct run_request asked = {CODE("1")};
 
@@ -286,7 +277,7 @@ static void a_limit_out_of_range_is_refused_here_too(void **state)
     }
 }
 
-static void files_come_along_up_to_a_number(void **state)
+TEST_WITH(files_come_along_up_to_a_number, begin, NULL)
 {
     const struct admission a = admission_of(&caller);
     struct run_request asked = {CODE("1"), .has_collect = true};
@@ -294,7 +285,6 @@ static void files_come_along_up_to_a_number(void **state)
     struct run *run = NULL;
     int r = 0;
 
-    (void)state;
     for (int i = 0; i < LIMIT_FILES_GIVEN; i++) {
         char name[16];
 
@@ -321,9 +311,8 @@ static void files_come_along_up_to_a_number(void **state)
     run_free(run);
 }
 
-static void sessions_of_a_caller_are_counted_as_the_table_counts(void **state)
+TEST_WITH(sessions_of_a_caller_are_counted_as_the_table_counts, begin, NULL)
 {
-    (void)state;
     assert_int_equal(admission_max_sessions(NULL), 0);
     assert_int_equal(admission_max_sessions(&caller), 0);
     caller.rights.max_sessions = 3;
@@ -332,23 +321,4 @@ static void sessions_of_a_caller_are_counted_as_the_table_counts(void **state)
     assert_int_equal(admission_max_sessions(&caller), -1);
 }
 
-#define TEST(name) cmocka_unit_test_setup(name, begin)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(the_program_is_put_into_the_run),
-        TEST(an_empty_program_is_refused_and_none_is_not),
-        TEST(a_token_has_its_profiles_alone),
-        TEST(a_profile_refuses_its_languages),
-        TEST(directories_are_within_what_is_allowed),
-        TEST(the_users_own_command_has_the_settings_grants),
-        TEST(hosts_need_the_right_to_them),
-        TEST(limits_are_within_the_ceilings_of_both),
-        TEST(a_limit_out_of_range_is_refused_here_too),
-        TEST(files_come_along_up_to_a_number),
-        TEST(sessions_of_a_caller_are_counted_as_the_table_counts),
-    };
-
-    return UNIT_RUN_WITH(tests, setup, teardown);
-}
+UNIT_MAIN_WITH(setup, teardown)

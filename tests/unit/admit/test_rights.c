@@ -1,8 +1,8 @@
 #include "unit.h"
 
+#include "admit/rights.h"
 #include "base/cleanup.h"
 #include "base/limits.h"
-#include "admit/rights.h"
 
 static const struct rights_bound *bound(const char *name)
 {
@@ -16,13 +16,12 @@ static const struct rights_bound *bound(const char *name)
     return NULL;
 }
 
-static void numbers_are_taken_within_their_range_only(void **state)
+TEST(numbers_are_taken_within_their_range_only)
 {
     static const char *const wrong[] = {"", "x", "1x", "0", "-1", "1.5", "nan", "inf", "1e99"};
     struct error err = {0};
     struct rights r;
 
-    (void)state;
     rights_init(&r);
     assert_int_equal(rights_set_text(&r, bound("max_runs"), "4", &err), 0);
     assert_true(r.max_runs == 4);
@@ -35,13 +34,12 @@ static void numbers_are_taken_within_their_range_only(void **state)
     assert_int_equal(rights_set_text(&r, bound("max_sessions"), "0", &err), 0);
 }
 
-static void profiles_are_names_and_none_means_all(void **state)
+TEST(profiles_are_names_and_none_means_all)
 {
     static const char *const wrong[] = {"", "a,", ",a", "../a", "a/b", "a b", ".a", "a\"b", "a\nb"};
     struct error err = {0};
     struct rights r;
 
-    (void)state;
     rights_init(&r);
     assert_true(rights_allow_profile(&r, "open"));
     assert_int_equal(rights_set_profiles(&r, "strict,my-own.2", &err), 0);
@@ -58,13 +56,12 @@ static void profiles_are_names_and_none_means_all(void **state)
     }
 }
 
-static void an_unknown_key_is_refused_by_name(void **state)
+TEST(an_unknown_key_is_refused_by_name)
 {
     json_t *one = json_integer(1), *none = json_array();
     struct error err = {0};
     struct rights r;
 
-    (void)state;
     rights_init(&r);
     assert_true(rights_set_json(&r, "max_runz", one, &err) < 0);
     assert_error(&err, E_INVALID, "unknown key `max_runz`");
@@ -78,7 +75,7 @@ static void an_unknown_key_is_refused_by_name(void **state)
     json_decref(none);
 }
 
-static void defaults_are_lowered_and_never_raised(void **state)
+TEST(defaults_are_lowered_and_never_raised)
 {
     struct run_limits l = {.timeout_ms = 30000,
                            .memory_bytes = 512 * MIB,
@@ -88,7 +85,6 @@ static void defaults_are_lowered_and_never_raised(void **state)
     struct run_limits before = l;
     struct rights r;
 
-    (void)state;
     rights_init(&r);
     rights_lower(&r, &l);
     assert_memory_equal(&l, &before, sizeof(l));
@@ -106,14 +102,4 @@ static void defaults_are_lowered_and_never_raised(void **state)
     assert_int_equal(l.output_bytes, 1000);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(numbers_are_taken_within_their_range_only),
-        cmocka_unit_test(profiles_are_names_and_none_means_all),
-        cmocka_unit_test(an_unknown_key_is_refused_by_name),
-        cmocka_unit_test(defaults_are_lowered_and_never_raised),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

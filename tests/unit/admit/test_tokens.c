@@ -4,8 +4,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "admit/tokens.h"
+#include "base/cleanup.h"
 
 static char dir[] = "/tmp/bj-tokens-XXXXXX";
 static char lock_path[64];
@@ -27,7 +27,7 @@ static int remove_dir(void **state)
     return rmdir(dir);
 }
 
-static void what_is_added_is_found_and_the_file_has_no_token(void **state)
+TEST(what_is_added_is_found_and_the_file_has_no_token)
 {
     cleanup(tokens_done) struct tokens tokens = {0};
     struct error err = {0};
@@ -37,7 +37,6 @@ static void what_is_added_is_found_and_the_file_has_no_token(void **state)
     struct stat st;
     FILE *file;
 
-    (void)state;
     (void)unlink(path);
     rights_init(&rights);
     assert_int_equal(rights_set_profiles(&rights, "strict,cms", &err), 0);
@@ -68,7 +67,7 @@ static void what_is_added_is_found_and_the_file_has_no_token(void **state)
     assert_null(tokens_find(&tokens, "carl"));
 }
 
-static void a_name_is_given_once(void **state)
+TEST(a_name_is_given_once)
 {
     static const char *const wrong[] = {
         "",    "-a",  "_a",  ".",        "..",      "a b",   "a.b",
@@ -77,7 +76,6 @@ static void a_name_is_given_once(void **state)
     struct rights rights;
     char token[TOKEN_LEN + 1], keeper[TOKEN_KEEPER_SIZE];
 
-    (void)state;
     (void)unlink(path);
     rights_init(&rights);
     assert_int_equal(tokens_add(path, "ann", &rights, token, &err), 0);
@@ -94,13 +92,12 @@ static void a_name_is_given_once(void **state)
 }
 
 /* A token owns by an id that no other ever has; one from before there were ids, by its name. */
-static void a_name_that_is_given_again_owns_nothing_of_before(void **state)
+TEST(a_name_that_is_given_again_owns_nothing_of_before)
 {
     char token[TOKEN_LEN + 1], first[TOKEN_KEEPER_SIZE], second[TOKEN_KEEPER_SIZE];
     struct error err = {0};
     struct rights rights;
 
-    (void)state;
     (void)unlink(path);
     rights_init(&rights);
     assert_int_equal(tokens_add(path, "ann", &rights, token, &err), 0);
@@ -140,12 +137,11 @@ static const struct {
     {"[ann]\n" HASH "[ann]\n" HASH,          "ann"                         },
 };
 
-static void a_file_with_a_mistake_is_refused_as_a_whole(void **state)
+TEST(a_file_with_a_mistake_is_refused_as_a_whole)
 {
     struct tokens tokens = {0};
     struct error err = {0};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(broken); i++) {
         write_file(broken[i].text, 0600);
         assert_true(tokens_load(path, &tokens, &err) < 0);
@@ -158,14 +154,4 @@ static void a_file_with_a_mistake_is_refused_as_a_whole(void **state)
     assert_error(&err, E_DENIED, "by others");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_added_is_found_and_the_file_has_no_token),
-        cmocka_unit_test(a_name_is_given_once),
-        cmocka_unit_test(a_name_that_is_given_again_owns_nothing_of_before),
-        cmocka_unit_test(a_file_with_a_mistake_is_refused_as_a_whole),
-    };
-
-    return UNIT_RUN_WITH(tests, make_dir, remove_dir);
-}
+UNIT_MAIN_WITH(make_dir, remove_dir)

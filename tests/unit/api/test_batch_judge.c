@@ -5,12 +5,11 @@
 static bool match(const char *rule, const char *got, const char *expected)
 {
     return batch_judge_matches(batch_judge_rule(rule), (struct span){got, strlen(got)},
-                           (struct span){expected, strlen(expected)});
+                               (struct span){expected, strlen(expected)});
 }
 
-static void lines_forgive_white_space_at_their_ends(void **state)
+TEST(lines_forgive_white_space_at_their_ends)
 {
-    (void)state;
     assert_true(match(NULL, "1 2\n3\n", "1 2\n3\n"));
     assert_true(match(NULL, "1 2  \n3\t\r\n\n\n", "1 2\n3"));
     assert_true(match("lines", "", "\n \n"));
@@ -22,18 +21,16 @@ static void lines_forgive_white_space_at_their_ends(void **state)
     assert_false(match("lines", "", "0"));
 }
 
-static void exact_forgives_nothing(void **state)
+TEST(exact_forgives_nothing)
 {
-    (void)state;
     assert_true(match("exact", "a\n", "a\n"));
     assert_true(match("exact", "", ""));
     assert_false(match("exact", "a\n", "a"));
     assert_false(match("exact", "a \n", "a\n"));
 }
 
-static void tokens_count_and_nothing_between(void **state)
+TEST(tokens_count_and_nothing_between)
 {
-    (void)state;
     assert_true(match("tokens", "1 2\n3", " 1\n2\t3\n\n"));
     assert_true(match("tokens", " \n", ""));
     assert_false(match("tokens", "12 3", "1 23"));
@@ -41,11 +38,10 @@ static void tokens_count_and_nothing_between(void **state)
     assert_false(match("tokens", "1 2 3", "1 2"));
 }
 
-static void bytes_are_bytes(void **state)
+TEST(bytes_are_bytes)
 {
     struct span a = {"a\0b", 3}, b = {"a\0c", 3}, none = {NULL, 0}, end = {"a\0b\n", 4};
 
-    (void)state;
     for (int rule = BATCH_JUDGE_LINES; rule <= BATCH_JUDGE_TOKENS; rule++) {
         assert_true(batch_judge_matches((enum batch_judge_rule)rule, a, a));
         assert_false(batch_judge_matches((enum batch_judge_rule)rule, a, b));
@@ -55,14 +51,4 @@ static void bytes_are_bytes(void **state)
     assert_true(batch_judge_matches(BATCH_JUDGE_LINES, a, end));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(lines_forgive_white_space_at_their_ends),
-        cmocka_unit_test(exact_forgives_nothing),
-        cmocka_unit_test(tokens_count_and_nothing_between),
-        cmocka_unit_test(bytes_are_bytes),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

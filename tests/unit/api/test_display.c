@@ -2,8 +2,8 @@
 
 #include <string.h>
 
-#include "base/json.h"
 #include "api/display.h"
+#include "base/json.h"
 
 static struct run *run_with(const struct wire_display *shown)
 {
@@ -36,34 +36,31 @@ static struct wire_display one(const char *mime, const char *data, size_t len, c
         .count = 1, .forms = {{span_of(mime), {data, len}}}, .metadata = span_of(metadata)};
 }
 
-static void nothing_is_an_empty_list(void **state)
+TEST(nothing_is_an_empty_list)
 {
-    (void)state;
     assert_shown(NULL, "[]");
 }
 
-static void each_form_is_an_entry_of_its_bundle(void **state)
+TEST(each_form_is_an_entry_of_its_bundle)
 {
     struct wire_display shown = {
         .count = 2,
         .forms = {{span_of("text/html"), span_of("<b>")}, {span_of("text/plain"), span_of("b")}}
     };
 
-    (void)state;
     assert_shown(&shown, "[{\"bundle\":0,\"mime\":\"text/html\",\"data\":\"<b>\"},"
                          "{\"bundle\":0,\"mime\":\"text/plain\",\"data\":\"b\"}]");
 }
 
-static void a_picture_has_a_size_and_an_encoding(void **state)
+TEST(a_picture_has_a_size_and_an_encoding)
 {
     struct wire_display shown = one("image/png", "\x89PNG", 4, "{\"width\":640,\"height\":480}");
 
-    (void)state;
     assert_shown(&shown, "[{\"bundle\":0,\"mime\":\"image/png\",\"data\":\"iVBORw==\","
                          "\"encoding\":\"base64\",\"width\":640,\"height\":480}]");
 }
 
-static void a_size_that_means_nothing_is_left_out(void **state)
+TEST(a_size_that_means_nothing_is_left_out)
 {
     static const char *const lies[] = {"{\"width\":-1,\"height\":5}",
                                        "{\"width\":1e9,\"height\":5}",
@@ -76,7 +73,6 @@ static void a_size_that_means_nothing_is_left_out(void **state)
                                        "null",
                                        "\xff"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(lies) / sizeof(lies[0]); i++) {
         struct wire_display shown = one("image/png", "", 0, lies[i]);
 
@@ -85,36 +81,33 @@ static void a_size_that_means_nothing_is_left_out(void **state)
     }
 }
 
-static void json_is_a_value_where_it_can_be_read(void **state)
+TEST(json_is_a_value_where_it_can_be_read)
 {
     struct wire_display good = one("application/x+json", "{\"a\":[1]}", 9, "");
     struct wire_display bad = one("application/json", "{\"a\":", 5, "");
 
-    (void)state;
     assert_shown(&good, "[{\"bundle\":0,\"mime\":\"application/x+json\",\"data\":{\"a\":[1]}}]");
     assert_shown(&bad, "[{\"bundle\":0,\"mime\":\"application/json\",\"data\":\"{\\\"a\\\":\"}]");
 }
 
-static void text_that_is_none_is_made_one(void **state)
+TEST(text_that_is_none_is_made_one)
 {
     struct wire_display shown = one("text/plain", "a\xff\x1b\0z", 5, "");
 
-    (void)state;
     assert_shown(
         &shown,
         "[{\"bundle\":0,\"mime\":\"text/plain\",\"data\":\"a\xef\xbf\xbd\\u001B\\u0000z\"}]");
 }
 
-static void what_is_not_known_travels_as_bytes(void **state)
+TEST(what_is_not_known_travels_as_bytes)
 {
     struct wire_display shown = one("application/x-thing", "abc", 3, "");
 
-    (void)state;
     assert_shown(&shown, "[{\"bundle\":0,\"mime\":\"application/x-thing\",\"data\":\"YWJj\","
                          "\"encoding\":\"base64\"}]");
 }
 
-static void the_first_picture_is_found(void **state)
+TEST(the_first_picture_is_found)
 {
     struct wire_display shown = {
         .count = 3,
@@ -127,7 +120,6 @@ static void the_first_picture_is_found(void **state)
     uint32_t width, height;
     const struct run_form *form = display_picture(&run->displays[0], &width, &height);
 
-    (void)state;
     assert_string_equal(form->mime, "image/svg+xml");
     assert_int_equal(width, 2);
     assert_int_equal(height, 3);
@@ -136,18 +128,4 @@ static void the_first_picture_is_found(void **state)
     run_free(run);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(nothing_is_an_empty_list),
-        cmocka_unit_test(each_form_is_an_entry_of_its_bundle),
-        cmocka_unit_test(a_picture_has_a_size_and_an_encoding),
-        cmocka_unit_test(a_size_that_means_nothing_is_left_out),
-        cmocka_unit_test(json_is_a_value_where_it_can_be_read),
-        cmocka_unit_test(text_that_is_none_is_made_one),
-        cmocka_unit_test(what_is_not_known_travels_as_bytes),
-        cmocka_unit_test(the_first_picture_is_found),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

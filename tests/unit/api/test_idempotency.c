@@ -41,17 +41,16 @@ static bool is_there(struct idempotency *once, const char *owner, const char *te
     return entry && strcmp(entry->run, text) == 0;
 }
 
-static void a_key_is_visible_and_short(void **state)
+TEST(a_key_is_visible_and_short)
 {
     static const char *const bad[] = {"", "a b", "a\tb", "\x7f", "\xc3\xa9", "\x01"};
     char long_one[257];
     struct idempotency_key key = {0};
     struct error err = {0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
-        assert_int_equal(idempotency_key_read(&key, "ann", (struct span){bad[i], strlen(bad[i])}, &err),
-                         -1);
+        assert_int_equal(
+            idempotency_key_read(&key, "ann", (struct span){bad[i], strlen(bad[i])}, &err), -1);
         assert_error(&err, E_INVALID, "Idempotency-Key is not a key");
     }
     memset(long_one, 'k', sizeof(long_one));
@@ -61,11 +60,10 @@ static void a_key_is_visible_and_short(void **state)
     assert_int_equal(idempotency_key_read(&key, "ann", (struct span){long_one, 255}, &err), 0);
 }
 
-static void a_key_belongs_to_its_owner(void **state)
+TEST(a_key_belongs_to_its_owner)
 {
     struct idempotency *once = table();
 
-    (void)state;
     add(once, "ann", "k", 0);
     assert_true(is_there(once, "ann", "k", 0));
     assert_false(is_there(once, "bob", "k", 0));
@@ -77,11 +75,10 @@ static void a_key_belongs_to_its_owner(void **state)
     idempotency_free(once);
 }
 
-static void a_key_is_good_for_an_hour(void **state)
+TEST(a_key_is_good_for_an_hour)
 {
     struct idempotency *once = table();
 
-    (void)state;
     add(once, "ann", "k", 5);
     assert_true(is_there(once, "ann", "k", HOUR_NS));
     assert_false(is_there(once, "ann", "k", HOUR_NS + 5));
@@ -90,12 +87,11 @@ static void a_key_is_good_for_an_hour(void **state)
     idempotency_free(once);
 }
 
-static void of_an_owner_the_last_ones_stay(void **state)
+TEST(of_an_owner_the_last_ones_stay)
 {
     struct idempotency *once = table();
     char text[16];
 
-    (void)state;
     add(once, "bob", "b", 0);
     for (int i = 0; i <= IDEMPOTENCY_KEPT; i++) {
         (void)snprintf(text, sizeof(text), "k%d", i);
@@ -109,12 +105,11 @@ static void of_an_owner_the_last_ones_stay(void **state)
     idempotency_free(once);
 }
 
-static void what_had_no_effect_is_dropped(void **state)
+TEST(what_had_no_effect_is_dropped)
 {
     struct idempotency *once = table();
     struct idempotency_key b = key_of("ann", "b");
 
-    (void)state;
     add(once, "ann", "a", 0);
     add(once, "ann", "b", 0);
     add(once, "ann", "c", 0);
@@ -126,12 +121,11 @@ static void what_had_no_effect_is_dropped(void **state)
     idempotency_free(once);
 }
 
-static void an_answer_is_kept_with_its_key(void **state)
+TEST(an_answer_is_kept_with_its_key)
 {
     struct idempotency *once = table();
     struct idempotency_key key = key_of("ann", "k"), none = key_of("ann", "none");
 
-    (void)state;
     add(once, "ann", "k", 0);
     idempotency_keep(once, &key, "first", 5);
     idempotency_keep(once, &key, "second\n", 7);
@@ -142,11 +136,10 @@ static void an_answer_is_kept_with_its_key(void **state)
     idempotency_free(once);
 }
 
-static void each_of_many_has_a_key_of_its_own(void **state)
+TEST(each_of_many_has_a_key_of_its_own)
 {
     struct idempotency_key all = key_of("ann", "k"), first, second, again;
 
-    (void)state;
     idempotency_key_of(&all, 0, &first);
     idempotency_key_of(&all, 1, &second);
     idempotency_key_of(&all, 0, &again);
@@ -157,13 +150,12 @@ static void each_of_many_has_a_key_of_its_own(void **state)
 }
 
 /* Answers of one owner have a bound of their own. */
-static void answers_of_an_owner_are_bounded(void **state)
+TEST(answers_of_an_owner_are_bounded)
 {
     static char text[64 * 1024];
     struct idempotency *once = table();
     char name[16];
 
-    (void)state;
     add(once, "quiet", "mine", 0);
     idempotency_keep(once, &(struct idempotency_key){0}, text, 0); /* of no key: nothing happens */
     for (int i = 0; i < 400; i++) {
@@ -181,18 +173,4 @@ static void answers_of_an_owner_are_bounded(void **state)
     idempotency_free(once);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_key_is_visible_and_short),
-        cmocka_unit_test(a_key_belongs_to_its_owner),
-        cmocka_unit_test(a_key_is_good_for_an_hour),
-        cmocka_unit_test(of_an_owner_the_last_ones_stay),
-        cmocka_unit_test(what_had_no_effect_is_dropped),
-        cmocka_unit_test(an_answer_is_kept_with_its_key),
-        cmocka_unit_test(each_of_many_has_a_key_of_its_own),
-        cmocka_unit_test(answers_of_an_owner_are_bounded),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -1,11 +1,11 @@
 #include "unit.h"
 
+#include "api/openapi.h"
 #include "base/json.h"
 #include "base/limits.h"
-#include "api/openapi.h"
 #include "serve/routes.h"
 
-static void the_description_is_made_once(void **state)
+TEST(the_description_is_made_once)
 {
     struct error err = {0};
     struct openapi openapi = {.tables = serve_routes};
@@ -14,7 +14,6 @@ static void the_description_is_made_once(void **state)
     json_t *value = openapi_json(serve_routes);
     struct buf expected;
 
-    (void)state;
     assert_non_null(bytes);
     again = openapi_text(&openapi, &err);
     assert_ptr_equal(again, first);
@@ -29,11 +28,4 @@ static void the_description_is_made_once(void **state)
     openapi_done(&openapi);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_description_is_made_once),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

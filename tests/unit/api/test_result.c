@@ -3,12 +3,12 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "base/error_json.h"
+#include "api/result.h"
 #include "base/cleanup.h"
+#include "base/error_json.h"
 #include "base/json.h"
 #include "base/spool.h"
 #include "base/stream.h"
-#include "api/result.h"
 #include "mask/masker.h"
 #include "wire/message.h"
 
@@ -67,7 +67,7 @@ static char *as_human(const struct run *run, bool has_color)
     return out.data;
 }
 
-static void a_success_has_every_field_in_order(void **state)
+TEST_WITH(a_success_has_every_field_in_order, setup, teardown)
 {
     struct run *run = *state;
     char *text;
@@ -102,7 +102,7 @@ static void a_success_has_every_field_in_order(void **state)
     free(text);
 }
 
-static void an_exception_is_an_object_with_its_line(void **state)
+TEST_WITH(an_exception_is_an_object_with_its_line, setup, teardown)
 {
     struct run *run = *state;
     char *text;
@@ -120,7 +120,7 @@ static void an_exception_is_an_object_with_its_line(void **state)
     free(text);
 }
 
-static void files_are_listed_by_what_became_of_them(void **state)
+TEST_WITH(files_are_listed_by_what_became_of_them, setup, teardown)
 {
     struct run *run = *state;
     char *text;
@@ -140,7 +140,7 @@ static void files_are_listed_by_what_became_of_them(void **state)
     free(text);
 }
 
-static void output_that_is_kept_elsewhere_has_a_handle(void **state)
+TEST_WITH(output_that_is_kept_elsewhere_has_a_handle, setup, teardown)
 {
     struct spool_store *store = NULL;
     struct run *run = *state;
@@ -164,7 +164,7 @@ static void output_that_is_kept_elsewhere_has_a_handle(void **state)
     spool_store_free(store);
 }
 
-static void a_refusal_lists_violations_and_has_no_exit_code(void **state)
+TEST_WITH(a_refusal_lists_violations_and_has_no_exit_code, setup, teardown)
 {
     struct run *run = *state;
     char *text;
@@ -179,7 +179,7 @@ static void a_refusal_lists_violations_and_has_no_exit_code(void **state)
     free(text);
 }
 
-static void a_signal_shows_in_the_exit_code(void **state)
+TEST_WITH(a_signal_shows_in_the_exit_code, setup, teardown)
 {
     struct run *run = *state;
     char *text;
@@ -195,7 +195,7 @@ static void a_signal_shows_in_the_exit_code(void **state)
     free(text);
 }
 
-static void what_the_program_calls_json_is_not_believed(void **state)
+TEST_WITH(what_the_program_calls_json_is_not_believed, setup, teardown)
 {
     static const char *const lies[] = {"{", "[1,]", "{\"a\":1,\"a\":2}", "1e999",
                                        "x\",\"status\":\"success"};
@@ -225,7 +225,7 @@ static void what_the_program_calls_json_is_not_believed(void **state)
     }
 }
 
-static void hostile_output_stays_inside_its_string(void **state)
+TEST_WITH(hostile_output_stays_inside_its_string, setup, teardown)
 {
     struct run *run = *state;
     char *text;
@@ -237,7 +237,7 @@ static void hostile_output_stays_inside_its_string(void **state)
     free(text);
 }
 
-static void truncation_is_told_and_marked(void **state)
+TEST_WITH(truncation_is_told_and_marked, setup, teardown)
 {
     struct run *run = *state;
     char *text;
@@ -250,13 +250,12 @@ static void truncation_is_told_and_marked(void **state)
     free(text);
 }
 
-static void an_error_of_ours_is_an_object_of_its_own(void **state)
+TEST_WITH(an_error_of_ours_is_an_object_of_its_own, setup, teardown)
 {
     struct error err = {0};
     json_t *object;
     char *text;
 
-    (void)state;
     error_set(&err, E_BUSY, "no room");
     error_hint(&err, "later");
     object = error_json(&err);
@@ -268,7 +267,7 @@ static void an_error_of_ours_is_an_object_of_its_own(void **state)
     error_done(&err);
 }
 
-static void a_person_sees_status_time_and_memory(void **state)
+TEST_WITH(a_person_sees_status_time_and_memory, setup, teardown)
 {
     struct run *run = *state;
     char *text;
@@ -284,7 +283,7 @@ static void a_person_sees_status_time_and_memory(void **state)
     free(text);
 }
 
-static void at_a_prompt_only_what_is_new_is_said(void **state)
+TEST_WITH(at_a_prompt_only_what_is_new_is_said, setup, teardown)
 {
     struct run *run = *state;
     cleanup(buf_done) struct buf out = {0};
@@ -304,7 +303,7 @@ static void at_a_prompt_only_what_is_new_is_said(void **state)
     assert_string_equal(buf_str(&out), "ValueError: no\n");
 }
 
-static void a_person_sees_violations_with_hints(void **state)
+TEST_WITH(a_person_sees_violations_with_hints, setup, teardown)
 {
     struct run *run = *state;
     char *text;
@@ -322,7 +321,7 @@ static void a_person_sees_violations_with_hints(void **state)
     free(text);
 }
 
-static void a_traceback_is_shown_once(void **state)
+TEST_WITH(a_traceback_is_shown_once, setup, teardown)
 {
     struct run *run = *state;
     char *text;
@@ -343,7 +342,7 @@ static void a_traceback_is_shown_once(void **state)
     free(text);
 }
 
-static void an_exception_without_traceback_has_its_line(void **state)
+TEST_WITH(an_exception_without_traceback_has_its_line, setup, teardown)
 {
     struct run *run = *state;
     char *text;
@@ -356,7 +355,7 @@ static void an_exception_without_traceback_has_its_line(void **state)
     free(text);
 }
 
-static void a_denial_says_what_who_and_how(void **state)
+TEST_WITH(a_denial_says_what_who_and_how, setup, teardown)
 {
     struct run *run = *state;
     char *text;
@@ -378,7 +377,7 @@ static void a_denial_says_what_who_and_how(void **state)
     free(text);
 }
 
-static void the_value_is_shown_unless_it_was_printed(void **state)
+TEST_WITH(the_value_is_shown_unless_it_was_printed, setup, teardown)
 {
     struct run *run = *state;
     char *text;
@@ -393,31 +392,4 @@ static void the_value_is_shown_unless_it_was_printed(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_success_has_every_field_in_order, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_exception_is_an_object_with_its_line, setup, teardown),
-        cmocka_unit_test_setup_teardown(files_are_listed_by_what_became_of_them, setup, teardown),
-        cmocka_unit_test_setup_teardown(output_that_is_kept_elsewhere_has_a_handle, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_refusal_lists_violations_and_has_no_exit_code, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_signal_shows_in_the_exit_code, setup, teardown),
-        cmocka_unit_test_setup_teardown(what_the_program_calls_json_is_not_believed, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(hostile_output_stays_inside_its_string, setup, teardown),
-        cmocka_unit_test_setup_teardown(truncation_is_told_and_marked, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_error_of_ours_is_an_object_of_its_own, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_person_sees_status_time_and_memory, setup, teardown),
-        cmocka_unit_test_setup_teardown(at_a_prompt_only_what_is_new_is_said, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_person_sees_violations_with_hints, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_traceback_is_shown_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_exception_without_traceback_has_its_line, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_denial_says_what_who_and_how, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_value_is_shown_unless_it_was_printed, setup, teardown),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

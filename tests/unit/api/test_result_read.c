@@ -1,8 +1,8 @@
 #include "unit.h"
 
-#include "base/json.h"
 #include "api/result.h"
 #include "api/result_read.h"
+#include "base/json.h"
 
 static json_t *parse(const char *text)
 {
@@ -26,7 +26,7 @@ static struct run *read_text(const char *text)
     return run;
 }
 
-static void a_result_is_read_as_it_was_written(void **state)
+TEST(a_result_is_read_as_it_was_written)
 {
     struct run *run = read_text(
         "{\"status\":\"error\",\"exit_code\":139,\"signal\":11,\"result\":{\"text\":\"[1]\"},"
@@ -38,7 +38,6 @@ static void a_result_is_read_as_it_was_written(void **state)
         "\"processes_peak\":2},\"denials\":[{\"what\":\"w\",\"layer\":\"l\",\"hint\":\"h\","
         "\"count\":4}],\"denials_more\":9}");
 
-    (void)state;
     assert_int_equal(run->status, RUN_ERROR);
     assert_int_equal(run->exit_code, 139);
     assert_int_equal(run->signal, 11);
@@ -59,7 +58,7 @@ static void a_result_is_read_as_it_was_written(void **state)
     run_free(run);
 }
 
-static void what_is_no_result_is_refused(void **state)
+TEST(what_is_no_result_is_refused)
 {
     static const char *const bad[] = {"{}",
                                       "[]",
@@ -68,7 +67,6 @@ static void what_is_no_result_is_refused(void **state)
                                       "{\"status\":null}",
                                       "{\"status\":\"running\"}"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++) {
         json_t *object = parse(bad[i]);
         struct run *run = run_new();
@@ -81,7 +79,7 @@ static void what_is_no_result_is_refused(void **state)
     }
 }
 
-static void wild_values_do_no_harm(void **state)
+TEST(wild_values_do_no_harm)
 {
     struct buf text;
     struct run *run = read_text(
@@ -92,7 +90,6 @@ static void wild_values_do_no_harm(void **state)
         "\"hint\":[]}],\"denials_more\":-1,"
         "\"usage\":{\"wall_ms\":\"x\",\"memory_peak_bytes\":-1}}");
 
-    (void)state;
     assert_int_equal(run->n_violations, 2);
     assert_int_equal(run->violations[1].line, 0);
     assert_int_equal(run->signal, 0);
@@ -107,7 +104,7 @@ static void wild_values_do_no_harm(void **state)
     run_free(run);
 }
 
-static void forms_of_one_thing_stay_together(void **state)
+TEST(forms_of_one_thing_stay_together)
 {
     json_t *forms =
         parse("[{\"bundle\":0,\"mime\":\"text/plain\",\"data\":\"a\"},"
@@ -119,7 +116,6 @@ static void forms_of_one_thing_stay_together(void **state)
               "7]");
     struct run *run = run_new();
 
-    (void)state;
     result_read_displays(forms, run);
     assert_int_equal(run->n_displays, 2);
     assert_int_equal(run->displays[0].n_forms, 2);
@@ -132,14 +128,4 @@ static void forms_of_one_thing_stay_together(void **state)
     json_decref(forms);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_result_is_read_as_it_was_written),
-        cmocka_unit_test(what_is_no_result_is_refused),
-        cmocka_unit_test(wild_values_do_no_harm),
-        cmocka_unit_test(forms_of_one_thing_stay_together),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

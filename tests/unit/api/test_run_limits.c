@@ -6,15 +6,15 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "admit/profile.h"
+#include "admit/rights.h"
+#include "api/api.h"
+#include "api/openapi.h"
 #include "base/cleanup.h"
 #include "base/config.h"
 #include "base/json.h"
-#include "serve/routes.h"
-#include "api/api.h"
 #include "mcp/tools.h"
-#include "api/openapi.h"
-#include "admit/profile.h"
-#include "admit/rights.h"
+#include "serve/routes.h"
 
 static char path[64];
 
@@ -195,9 +195,8 @@ static double step(const struct run_limit *limit)
         assert_false(takes(__VA_ARGS__ limit, limit->max + step(limit)));                          \
     } while (0)
 
-static void settings_have_the_range_of_the_table(void **state)
+TEST(settings_have_the_range_of_the_table)
 {
-    (void)state;
     for (const struct run_limit *limit = run_limit_table; limit < run_limit_table + RUN_LIMIT_ROWS;
          limit++) {
         const struct config_option *option = config_find(limit->name);
@@ -210,18 +209,16 @@ static void settings_have_the_range_of_the_table(void **state)
     }
 }
 
-static void profiles_have_the_range_of_the_table(void **state)
+TEST(profiles_have_the_range_of_the_table)
 {
-    (void)state;
     for (const struct run_limit *limit = run_limit_table; limit < run_limit_table + RUN_LIMIT_ROWS;
          limit++)
         CHECK_ENDS(profile_takes, );
 }
 
 /* A token cannot be bound to 0, which means "no limit". */
-static void tokens_have_the_range_of_the_table(void **state)
+TEST(tokens_have_the_range_of_the_table)
 {
-    (void)state;
     for (const struct run_limit *limit = run_limit_table; limit < run_limit_table + RUN_LIMIT_ROWS;
          limit++) {
         double least = run_limit_has_none(limit) ? step(limit) : limit->min;
@@ -235,12 +232,11 @@ static void tokens_have_the_range_of_the_table(void **state)
 }
 
 /* Every body of every route that has a field with the name of a limit. */
-static void bodies_have_the_range_of_the_table(void **state)
+TEST(bodies_have_the_range_of_the_table)
 {
     static const char *const whole[] = {"/v1/run", "/v1/sessions", "/v1/batch"};
     size_t seen = 0, n_whole = 0;
 
-    (void)state;
     for (const struct route *const *table = serve_routes; *table; table++)
         for (const struct route *route = *table; route->method; route++)
             for (const struct run_limit *limit = run_limit_table;
@@ -259,12 +255,11 @@ static void bodies_have_the_range_of_the_table(void **state)
     assert_true(seen > n_whole); /* cells */
 }
 
-static void tools_have_the_range_of_the_table(void **state)
+TEST(tools_have_the_range_of_the_table)
 {
     static const struct mcp_tool *const tools[] = {&mcp_tool_python, &mcp_tool_bash};
     size_t seen = 0;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
         for (const struct run_limit *limit = run_limit_table;
              limit < run_limit_table + RUN_LIMIT_ROWS; limit++) {
@@ -278,11 +273,10 @@ static void tools_have_the_range_of_the_table(void **state)
     assert_int_equal(seen, ARRAY_SIZE(tools));
 }
 
-static void the_description_of_a_session_has_its_limits(void **state)
+TEST(the_description_of_a_session_has_its_limits)
 {
     json_t *value = openapi_json(serve_routes), *limits;
 
-    (void)state;
     limits = json_object_get(json_object_get(value, "components"), "schemas");
     limits = json_object_get(json_object_get(limits, "Session"), "properties");
     limits = json_object_get(json_object_get(limits, "limits"), "properties");
@@ -291,13 +285,12 @@ static void the_description_of_a_session_has_its_limits(void **state)
     json_decref(value);
 }
 
-static void the_guide_says_what_the_table_says(void **state)
+TEST(the_guide_says_what_the_table_says)
 {
     cleanup(buf_done) struct buf text = {0};
     int fd = open(LIMITS_GUIDE, O_RDONLY | O_CLOEXEC);
     char expected[256];
 
-    (void)state;
     assert_true(fd >= 0);
     buf_init(&text, MIB);
     assert_int_equal(buf_read_fd(&text, fd, NULL), 0);
@@ -330,13 +323,12 @@ static int ask_for(struct rights rights, const char *name, double value, struct 
     return r;
 }
 
-static void a_token_may_use_all_it_has(void **state)
+TEST(a_token_may_use_all_it_has)
 {
     struct run_limits limits = {0};
     struct error err = {0};
     struct rights rights;
 
-    (void)state;
     rights_init(&rights);
     rights.max_disk_mb = 8192;
     assert_int_equal(ask_for(rights, "disk_mb", 8192, &limits, &err), 0);
@@ -347,13 +339,12 @@ static void a_token_may_use_all_it_has(void **state)
     assert_error(&err, E_INVALID, "`output_bytes`: the operator allows at most 4194304");
 }
 
-static void no_limit_is_above_every_bound(void **state)
+TEST(no_limit_is_above_every_bound)
 {
     struct run_limits limits = {0};
     struct error err = {0};
     struct rights rights;
 
-    (void)state;
     rights_init(&rights);
     rights.max_cpus = 0.5;
     rights.max_cpu_time_s = 10;
@@ -366,13 +357,12 @@ static void no_limit_is_above_every_bound(void **state)
     assert_int_equal(limits.cpu_ms, 10000);
 }
 
-static void a_share_too_small_to_count_is_the_smallest_share(void **state)
+TEST(a_share_too_small_to_count_is_the_smallest_share)
 {
     struct run_limits limits = {0};
     struct error err = {0};
     struct rights rights;
 
-    (void)state;
     rights_init(&rights);
     assert_int_equal(ask_for(rights, "cpus", 0.001, &limits, &err), 0);
     assert_int_equal(limits.cpu_percent, 1);
@@ -398,14 +388,13 @@ static struct profile *profile_with(const char *text, struct error *err)
     return profile;
 }
 
-static void old_spellings_of_profiles_are_taken_with_a_hint(void **state)
+TEST(old_spellings_of_profiles_are_taken_with_a_hint)
 {
     struct run_limits limits = {0};
     struct error err = {0};
     struct profile *profile = profile_with("cpu_s = 30\ncpu_percent = 50\n", &err);
     char text[128];
 
-    (void)state;
     assert_non_null(profile);
     profile_apply_limits(profile, &limits);
     assert_int_equal(limits.cpu_ms, 30000);
@@ -424,11 +413,10 @@ static void old_spellings_of_profiles_are_taken_with_a_hint(void **state)
     error_done(&err);
 }
 
-static void two_names_of_one_limit_are_refused(void **state)
+TEST(two_names_of_one_limit_are_refused)
 {
     struct error err = {0};
 
-    (void)state;
     assert_null(profile_with("cpus = 1\ncpu_percent = 50\n", &err));
     assert_error(&err, E_INVALID, "`limits.cpu_percent` is the old name of `limits.cpus`");
     assert_null(profile_with("cpu_percent = 50\ncpus = 1\n", &err));
@@ -436,13 +424,12 @@ static void two_names_of_one_limit_are_refused(void **state)
     error_done(&err);
 }
 
-static void our_own_profiles_use_the_new_names(void **state)
+TEST(our_own_profiles_use_the_new_names)
 {
     static const char *const names[] = {"strict", "standard",    "open",   "pyrunner",
                                         "cms",    "marketplace", "devskyy"};
     char text[128];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         struct profile *profile = NULL;
         struct error err = {0};
@@ -454,23 +441,4 @@ static void our_own_profiles_use_the_new_names(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settings_have_the_range_of_the_table),
-        cmocka_unit_test(profiles_have_the_range_of_the_table),
-        cmocka_unit_test(tokens_have_the_range_of_the_table),
-        cmocka_unit_test(bodies_have_the_range_of_the_table),
-        cmocka_unit_test(tools_have_the_range_of_the_table),
-        cmocka_unit_test(the_description_of_a_session_has_its_limits),
-        cmocka_unit_test(the_guide_says_what_the_table_says),
-        cmocka_unit_test(a_token_may_use_all_it_has),
-        cmocka_unit_test(no_limit_is_above_every_bound),
-        cmocka_unit_test(a_share_too_small_to_count_is_the_smallest_share),
-        cmocka_unit_test(old_spellings_of_profiles_are_taken_with_a_hint),
-        cmocka_unit_test(two_names_of_one_limit_are_refused),
-        cmocka_unit_test(our_own_profiles_use_the_new_names),
-    };
-
-    return UNIT_RUN_WITH(tests, setup, teardown);
-}
+UNIT_MAIN_WITH(setup, teardown)

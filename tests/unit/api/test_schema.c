@@ -1,7 +1,7 @@
 #include "unit.h"
 
-#include "base/json.h"
 #include "api/schema.h"
+#include "base/json.h"
 
 static const struct schema_field file_fields[] = {
     {"path",               SCHEMA_STRING, .is_required = true, .max_len = 8, .help = "where"},
@@ -32,7 +32,7 @@ static int check(const char *text, struct error *err)
     return r;
 }
 
-static void good_bodies_pass(void **state)
+TEST(good_bodies_pass)
 {
     static const char *const good[] = {
         "{\"code\":\"x\"}",
@@ -43,7 +43,6 @@ static void good_bodies_pass(void **state)
     };
     struct error err = {0};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
         if (check(good[i], &err) < 0)
             fail_msg("%s: %s", good[i], err.message);
@@ -86,9 +85,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void each_mistake_is_named(void **state)
+TEST(each_mistake_is_named)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct error err = {0};
 
@@ -99,11 +97,10 @@ static void each_mistake_is_named(void **state)
     }
 }
 
-static void the_nearest_field_is_suggested(void **state)
+TEST(the_nearest_field_is_suggested)
 {
     struct error err = {0};
 
-    (void)state;
     assert_true(check("{\"code\":\"x\",\"tiemout_s\":5}", &err) < 0);
     assert_string_equal(err.hint, "did you mean `timeout_s`?");
     error_done(&err);
@@ -126,12 +123,11 @@ static int query(const struct schema_field *table, const char *text, json_t **re
     return schema_read_query(table, (struct span){text, strlen(text)}, ret_value, err);
 }
 
-static void a_query_is_an_object(void **state)
+TEST(a_query_is_an_object)
 {
     struct error err = {0};
     json_t *value = NULL;
 
-    (void)state;
     assert_int_equal(
         query(query_fields, "offset=7&deep=true&&part=0.5&after=a%2Fb+c", &value, &err), 0);
     assert_int_equal(json_integer_value(json_object_get(value, "offset")), 7);
@@ -144,7 +140,7 @@ static void a_query_is_an_object(void **state)
     json_decref(value);
 }
 
-static void bad_queries_are_refused(void **state)
+TEST(bad_queries_are_refused)
 {
     static const char *const texts[] = {"offset=",    "offset=x",  "offset=101",
                                         "offset=1e1", "offset=-1", "offset=99999999999999999999",
@@ -152,7 +148,6 @@ static void bad_queries_are_refused(void **state)
                                         "after=%ff",  "x=1",       "=1",
                                         "part=nan",   "part=1x"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         struct error err = {0};
         json_t *value = NULL;
@@ -165,12 +160,11 @@ static void bad_queries_are_refused(void **state)
     }
 }
 
-static void the_table_is_a_json_schema(void **state)
+TEST(the_table_is_a_json_schema)
 {
     json_t *schema = schema_json(fields);
     json_t *properties = json_object_get(schema, "properties");
 
-    (void)state;
     assert_int_equal(json_object_size(properties), 8);
     assert_true(json_is_false(json_object_get(schema, "additionalProperties")));
     assert_string_equal(json_string_value(json_array_get(json_object_get(schema, "required"), 0)),
@@ -180,16 +174,4 @@ static void the_table_is_a_json_schema(void **state)
     json_decref(schema);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(good_bodies_pass),
-        cmocka_unit_test(each_mistake_is_named),
-        cmocka_unit_test(the_nearest_field_is_suggested),
-        cmocka_unit_test(a_query_is_an_object),
-        cmocka_unit_test(bad_queries_are_refused),
-        cmocka_unit_test(the_table_is_a_json_schema),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

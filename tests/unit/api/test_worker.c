@@ -91,22 +91,20 @@ static void run(struct scene *scene, struct worker_task task)
     assert_int_equal(errno, ECHILD);
 }
 
-static void an_answer_comes_from_another_process(void **state)
+TEST(an_answer_comes_from_another_process)
 {
     struct scene scene;
     pid_t own = getpid();
 
-    (void)state;
     run(&scene, (struct worker_task){.work = add, .arg = &own});
     assert_string_equal(scene.answer, "{\"error\":\"a member of the answer\",\"pid_differs\":1}");
     assert_int_equal(scene.err.code, E_NONE);
 }
 
-static void an_error_keeps_its_code_and_hint(void **state)
+TEST(an_error_keeps_its_code_and_hint)
 {
     struct scene scene;
 
-    (void)state;
     run(&scene, (struct worker_task){.work = find_nothing});
     assert_string_equal(scene.answer, "");
     assert_int_equal(scene.err.code, E_NOT_FOUND);
@@ -115,34 +113,31 @@ static void an_error_keeps_its_code_and_hint(void **state)
     error_done(&scene.err);
 }
 
-static void one_that_takes_too_long_is_stopped(void **state)
+TEST(one_that_takes_too_long_is_stopped)
 {
     struct scene scene;
 
-    (void)state;
     run(&scene, (struct worker_task){.work = wait_for_ever, .patience_ms = 20});
     assert_int_equal(scene.err.code, E_BUSY);
     assert_string_equal(scene.err.hint, "ask for less");
     error_done(&scene.err);
 }
 
-static void one_that_is_lost_is_an_error(void **state)
+TEST(one_that_is_lost_is_an_error)
 {
     struct scene scene;
 
-    (void)state;
     run(&scene, (struct worker_task){.work = end_at_once});
     assert_int_equal(scene.err.code, E_SYSTEM);
     assert_non_null(strstr(scene.err.message, "the task failed"));
     error_done(&scene.err);
 }
 
-static void descriptors_are_closed_where_asked(void **state)
+TEST(descriptors_are_closed_where_asked)
 {
     struct scene scene;
     int fd = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 100);
 
-    (void)state;
     assert_true(fd >= 0);
     run(&scene, (struct worker_task){.work = look_at_fd, .arg = &fd});
     assert_string_equal(scene.answer, "{\"is_open\":true}");
@@ -151,15 +146,4 @@ static void descriptors_are_closed_where_asked(void **state)
     (void)close(fd);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_answer_comes_from_another_process),
-        cmocka_unit_test(an_error_keeps_its_code_and_hint),
-        cmocka_unit_test(one_that_takes_too_long_is_stopped),
-        cmocka_unit_test(one_that_is_lost_is_an_error),
-        cmocka_unit_test(descriptors_are_closed_where_asked),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

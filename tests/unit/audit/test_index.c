@@ -3,9 +3,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "audit/index.h"
 #include "base/cleanup.h"
 #include "mask/masker.h"
-#include "audit/index.h"
 
 struct seen {
     size_t count, starts;
@@ -66,11 +66,10 @@ static void fill(uint64_t file_bytes)
     trail_close(trail);
 }
 
-static void a_run_is_one_row_and_one_without_an_end_is_unfinished(void **state)
+TEST(a_run_is_one_row_and_one_without_an_end_is_unfinished)
 {
     struct seen seen;
 
-    (void)state;
     fill(PLACE_FILE_BYTES);
     seen = find(&(struct index_filter){.limit = 10});
     assert_string_equal(seen.text, "begin:: run:run_a:success start:run_b:unfinished ");
@@ -79,9 +78,8 @@ static void a_run_is_one_row_and_one_without_an_end_is_unfinished(void **state)
     assert_int_equal(seen.count, 4);
 }
 
-static void filters_add_up(void **state)
+TEST(filters_add_up)
 {
-    (void)state;
     fill(PLACE_FILE_BYTES);
     assert_int_equal(find(&(struct index_filter){.text = "NEEDLE"}).count, 1);
     assert_int_equal(find(&(struct index_filter){.text = "NEEDLE", .status = "error"}).count, 0);
@@ -95,11 +93,10 @@ static void filters_add_up(void **state)
     assert_int_equal(find(&(struct index_filter){.limit = 1}).count, 1);
 }
 
-static void what_was_added_is_found(void **state)
+TEST(what_was_added_is_found)
 {
     struct trail *trail;
 
-    (void)state;
     fill(1); /* each record in a file of its own */
     assert_int_equal(find(&(struct index_filter){.has_starts = true, .kind = "start"}).count, 2);
     trail = place_open(PLACE_FILE_BYTES);
@@ -108,9 +105,8 @@ static void what_was_added_is_found(void **state)
     assert_int_equal(find(&(struct index_filter){.kind = "run"}).count, 2);
 }
 
-static void it_is_made_anew_when_it_does_not_fit(void **state)
+TEST(it_is_made_anew_when_it_does_not_fit)
 {
-    (void)state;
     fill(PLACE_FILE_BYTES);
     assert_int_equal(find(&(struct index_filter){0}).count, 3);
     place_write("index.sqlite", "no database at all, and long enough to look like one", 52);
@@ -120,14 +116,4 @@ static void it_is_made_anew_when_it_does_not_fit(void **state)
     assert_int_equal(find(&(struct index_filter){0}).count, 2);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_is_one_row_and_one_without_an_end_is_unfinished),
-        cmocka_unit_test(filters_add_up),
-        cmocka_unit_test(what_was_added_is_found),
-        cmocka_unit_test(it_is_made_anew_when_it_does_not_fit),
-    };
-
-    return UNIT_RUN_WITH(tests, place_make, place_remove);
-}
+UNIT_MAIN_WITH(place_make, place_remove)

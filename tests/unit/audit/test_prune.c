@@ -9,9 +9,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
 #include "audit/segment.h"
 #include "audit/trail_internal.h"
+#include "base/cleanup.h"
 
 #define FILE_BYTES 4096
 
@@ -64,13 +64,12 @@ static void take_away(uint64_t first)
     assert_int_equal(unlink(path), 0);
 }
 
-static void too_much_goes_from_the_oldest_end(void **state)
+TEST(too_much_goes_from_the_oldest_end)
 {
     cleanup_free uint64_t *files = NULL;
     struct verify_result result;
     char text[64];
 
-    (void)state;
     place_clear();
     fill(200, 4 * FILE_BYTES, 0);
     if (place_verify(&found, &result))
@@ -86,11 +85,10 @@ static void too_much_goes_from_the_oldest_end(void **state)
     assert_true(result.bytes > 5 * FILE_BYTES);
 }
 
-static void what_somebody_else_takes_is_missing(void **state)
+TEST(what_somebody_else_takes_is_missing)
 {
     cleanup_free uint64_t *files = NULL;
 
-    (void)state;
     place_clear();
     fill(200, 6 * FILE_BYTES, 0);
     assert_true(list(&files) >= 3);
@@ -102,9 +100,8 @@ static void what_somebody_else_takes_is_missing(void **state)
     assert_int_equal(place_verify(&found, NULL), 1);
 }
 
-static void a_first_file_that_was_never_removed_is_missing(void **state)
+TEST(a_first_file_that_was_never_removed_is_missing)
 {
-    (void)state;
     place_clear();
     fill(100, 0, 0);
     assert_int_equal(place_verify(&found, NULL), 0);
@@ -113,11 +110,10 @@ static void a_first_file_that_was_never_removed_is_missing(void **state)
     assert_contains(buf_str(&found), "are missing");
 }
 
-static void what_is_old_goes(void **state)
+TEST(what_is_old_goes)
 {
     cleanup_free uint64_t *before = NULL, *after = NULL;
 
-    (void)state;
     place_clear();
     days_ahead = 0;
     fill(100, 0, 7);
@@ -135,14 +131,13 @@ static void what_is_old_goes(void **state)
 }
 
 /* The record was written, and the file is still there: the power went. */
-static void a_removal_that_did_not_happen_is_no_harm(void **state)
+TEST(a_removal_that_did_not_happen_is_no_harm)
 {
     cleanup_free uint64_t *before = NULL, *after = NULL;
     struct buf files[32] = {{0}};
     char name[SEGMENT_NAME_SIZE];
     size_t count, gone = 0;
 
-    (void)state;
     place_clear();
     fill(150, 0, 0);
     count = list(&before);
@@ -167,11 +162,10 @@ static void a_removal_that_did_not_happen_is_no_harm(void **state)
         buf_done(&files[i]);
 }
 
-static void what_was_taken_before_shows_after_a_removal(void **state)
+TEST(what_was_taken_before_shows_after_a_removal)
 {
     cleanup_free uint64_t *files = NULL;
 
-    (void)state;
     place_clear();
     fill(200, 8 * FILE_BYTES, 0);
     assert_true(list(&files) >= 4);
@@ -181,11 +175,10 @@ static void what_was_taken_before_shows_after_a_removal(void **state)
     assert_contains(buf_str(&found), "were gone before older files were removed");
 }
 
-static void what_was_removed_cannot_be_compared(void **state)
+TEST(what_was_removed_cannot_be_compared)
 {
     struct record_mark mark = {.seq = 2, .time = "2026-01-31T12:00:00.000Z"};
 
-    (void)state;
     place_clear();
     fill(200, 4 * FILE_BYTES, 0);
     assert_int_equal(place_verify_against(&mark, &found, NULL), 1);
@@ -193,14 +186,13 @@ static void what_was_removed_cannot_be_compared(void **state)
 }
 
 /* Files that are not as they should be are evidence. */
-static void nothing_goes_where_something_is_wrong(void **state)
+TEST(nothing_goes_where_something_is_wrong)
 {
     cleanup_free uint64_t *files = NULL, *after = NULL;
     cleanup(buf_done) struct buf second = {0};
     char name[SEGMENT_NAME_SIZE];
     size_t count;
 
-    (void)state;
     place_clear();
     fill(100, 0, 0);
     count = list(&files);
@@ -225,18 +217,4 @@ static int clear(void **state)
     return place_remove(state);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(too_much_goes_from_the_oldest_end),
-        cmocka_unit_test(what_somebody_else_takes_is_missing),
-        cmocka_unit_test(a_first_file_that_was_never_removed_is_missing),
-        cmocka_unit_test(what_is_old_goes),
-        cmocka_unit_test(a_removal_that_did_not_happen_is_no_harm),
-        cmocka_unit_test(what_was_taken_before_shows_after_a_removal),
-        cmocka_unit_test(what_was_removed_cannot_be_compared),
-        cmocka_unit_test(nothing_goes_where_something_is_wrong),
-    };
-
-    return UNIT_RUN_WITH(tests, make, clear);
-}
+UNIT_MAIN_WITH(make, clear)

@@ -4,9 +4,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
-#include "base/cleanup.h"
-#include "audit/signed_head.h"
 #include "audit/receipt.h"
+#include "audit/signed_head.h"
+#include "base/cleanup.h"
 
 static struct key_pair *key;
 
@@ -42,13 +42,12 @@ static struct receipt make(void)
     return receipt;
 }
 
-static void what_was_signed_can_be_read_and_checked(void **state)
+TEST(what_was_signed_can_be_read_and_checked)
 {
     cleanup(buf_done) struct buf text;
     struct receipt receipt = make(), read;
     struct record_mark mark;
 
-    (void)state;
     buf_init(&text, 8 * KIB);
     assert_int_equal(receipt_text(&receipt, &text, NULL), 0);
     assert_int_equal(receipt_parse(text.data, text.len, &read, NULL), 0);
@@ -59,13 +58,12 @@ static void what_was_signed_can_be_read_and_checked(void **state)
 }
 
 /* As the first version wrote them: no `version`, and nothing of what was shown. */
-static void an_old_receipt_stays_valid(void **state)
+TEST(an_old_receipt_stays_valid)
 {
     struct receipt receipt = make(), read;
     char sign[KEY_BASE64_SIZE], signed_text[1024], text[2048];
     struct error err = {0};
 
-    (void)state;
     (void)snprintf(signed_text, sizeof(signed_text),
                    "belljar receipt v1\nid=%s\nstatus=%s\ntime=%s\ncode_sha256=%s\n"
                    "stdout_sha256=%s\nstderr_sha256=%s\nresult_sha256=%s\nseq=%s\n"
@@ -90,26 +88,24 @@ static void an_old_receipt_stays_valid(void **state)
     assert_error(&err, E_INVALID, "`version` is not known");
 }
 
-static void another_word_is_another_receipt(void **state)
+TEST(another_word_is_another_receipt)
 {
     struct receipt receipt = make();
     struct error err = {0};
 
-    (void)state;
     memcpy(receipt.status, "error", 6);
     assert_true(receipt_check(&receipt, key_public(key), &err) < 0);
     assert_error(&err, E_DENIED, "the signature is not that of the key");
 }
 
 /* A value with a newline could say two things at once. */
-static void a_value_has_one_line(void **state)
+TEST(a_value_has_one_line)
 {
     static const char *const bad[] = {"run\\n1", "run=1", "", "x"};
     struct receipt read;
     struct error err = {0};
     char text[256];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         (void)snprintf(text, sizeof(text), "{\"id\":\"%s\"}", bad[i]);
         assert_true(receipt_parse(text, strlen(text), &read, &err) < 0);
@@ -118,13 +114,12 @@ static void a_value_has_one_line(void **state)
 }
 
 /* A signature of one kind of statement is none of another. */
-static void a_seal_is_no_head(void **state)
+TEST(a_seal_is_no_head)
 {
     struct record_mark mark = {.seq = 7, .time = "2026-01-31T12:00:00.000Z"};
     char sign[KEY_BASE64_SIZE];
     struct signed_head head;
 
-    (void)state;
     assert_int_equal(seal_sign(&mark, key, sign, NULL), 0);
     assert_int_equal(seal_check(&mark, key_public(key), sign, NULL), 0);
     assert_int_equal(signed_head_make(&mark, key, &head, NULL), 0);
@@ -134,13 +129,12 @@ static void a_seal_is_no_head(void **state)
     assert_true(signed_head_check(&head, key_public(key), NULL) < 0);
 }
 
-static void a_public_key_travels_as_pem(void **state)
+TEST(a_public_key_travels_as_pem)
 {
     cleanup(buf_done) struct buf text;
     struct key_public read;
     struct error err = {0};
 
-    (void)state;
     buf_init(&text, KIB);
     assert_int_equal(key_public_pem(key_public(key), &text, NULL), 0);
     assert_int_equal(key_public_read(text.data, text.len, &read, NULL), 0);
@@ -150,16 +144,4 @@ static void a_public_key_travels_as_pem(void **state)
     assert_error(&err, E_INVALID, "there is no `PUBLIC KEY` in it");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_signed_can_be_read_and_checked),
-        cmocka_unit_test(an_old_receipt_stays_valid),
-        cmocka_unit_test(another_word_is_another_receipt),
-        cmocka_unit_test(a_value_has_one_line),
-        cmocka_unit_test(a_seal_is_no_head),
-        cmocka_unit_test(a_public_key_travels_as_pem),
-    };
-
-    return UNIT_RUN_WITH(tests, make_key, free_key);
-}
+UNIT_MAIN_WITH(make_key, free_key)

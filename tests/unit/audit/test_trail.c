@@ -15,13 +15,12 @@
 
 static struct buf found;
 
-static void files_are_for_their_user_alone(void **state)
+TEST(files_are_for_their_user_alone)
 {
     static const char *const names[] = {FIRST, "head.json", "lock"};
     struct stat st;
     char path[256];
 
-    (void)state;
     place_fill(1, PLACE_FILE_BYTES);
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         place_path(names[i], path);
@@ -33,14 +32,13 @@ static void files_are_for_their_user_alone(void **state)
     assert_int_equal(st.st_mode & 07777, 0600);
 }
 
-static void a_directory_of_others_is_refused(void **state)
+TEST(a_directory_of_others_is_refused)
 {
     const struct trail_options options = {
         .dir = place, .key_dir = place_key, .file_bytes = PLACE_FILE_BYTES};
     struct trail *trail = NULL;
     struct error err = {0};
 
-    (void)state;
     place_clear();
     assert_int_equal(chmod(place, 0770), 0);
     assert_true(trail_open(&options, &trail, &err) < 0);
@@ -48,7 +46,7 @@ static void a_directory_of_others_is_refused(void **state)
     assert_int_equal(chmod(place, 0700), 0);
 }
 
-static void a_key_that_others_can_read_is_refused(void **state)
+TEST(a_key_that_others_can_read_is_refused)
 {
     const struct trail_options options = {
         .dir = place, .key_dir = place_key, .file_bytes = PLACE_FILE_BYTES};
@@ -56,7 +54,6 @@ static void a_key_that_others_can_read_is_refused(void **state)
     struct error err = {0};
     char path[256];
 
-    (void)state;
     place_fill(1, PLACE_FILE_BYTES);
     (void)snprintf(path, sizeof(path), "%s/%s", place_key, TRAIL_KEY_NAME);
     assert_int_equal(chmod(path, 0640), 0);
@@ -64,7 +61,7 @@ static void a_key_that_others_can_read_is_refused(void **state)
     assert_error(&err, E_DENIED, "others can read the key of the trail");
 }
 
-static void lines_are_json_whatever_the_text(void **state)
+TEST(lines_are_json_whatever_the_text)
 {
     static const char text[] =
         "\"\\\n\t\r\b\x01\x7f\xff\xc3\xa4\xe2\x80\xa8 \xf0\x9f\x90\x8d\xc2\x9b\xc3";
@@ -73,7 +70,6 @@ static void lines_are_json_whatever_the_text(void **state)
     const char *line;
     json_t *object;
 
-    (void)state;
     place_clear();
     trail = place_open(PLACE_FILE_BYTES);
     assert_int_equal(place_append(trail, text, NULL, NULL), 0);
@@ -89,13 +85,12 @@ static void lines_are_json_whatever_the_text(void **state)
     json_decref(object);
 }
 
-static void a_word_that_is_none_is_not_stored(void **state)
+TEST(a_word_that_is_none_is_not_stored)
 {
     cleanup(record_done) struct record record = {0};
     struct error err = {0};
     struct trail *trail;
 
-    (void)state;
     place_clear();
     trail = place_open(PLACE_FILE_BYTES);
     record_init(&record, "test");
@@ -107,12 +102,11 @@ static void a_word_that_is_none_is_not_stored(void **state)
 }
 
 /* A process that was killed while it wrote the last record, at each of its bytes. */
-static void a_torn_end_is_set_aside_wherever_it_is_torn(void **state)
+TEST(a_torn_end_is_set_aside_wherever_it_is_torn)
 {
     cleanup(buf_done) struct buf whole, head;
     size_t before;
 
-    (void)state;
     place_clear();
     place_fill(3, PLACE_FILE_BYTES);
     place_read(FIRST, &whole);
@@ -155,12 +149,11 @@ static void a_torn_end_is_set_aside_wherever_it_is_torn(void **state)
 }
 
 /* A machine that lost power may find zeros, or anything, where it has not written yet. */
-static void garbage_at_the_end_is_set_aside(void **state)
+TEST(garbage_at_the_end_is_set_aside)
 {
     static char garbage[300000];
     cleanup(buf_done) struct buf text;
 
-    (void)state;
     place_fill(3, PLACE_FILE_BYTES);
     memset(garbage + 100000, '\n', 100000);
     memset(garbage + 200000, '{', 100000);
@@ -174,14 +167,13 @@ static void garbage_at_the_end_is_set_aside(void **state)
 }
 
 /* A process that was killed between two files. */
-static void an_empty_file_at_the_end_is_used(void **state)
+TEST(an_empty_file_at_the_end_is_used)
 {
     struct verify_result result;
     struct trail *trail;
     char name[SEGMENT_NAME_SIZE];
     char path[256];
 
-    (void)state;
     place_fill(100, 4096);
     assert_int_equal(place_verify(&found, &result), 0);
     trail = place_open(1); /* every record is a file's last */
@@ -200,11 +192,10 @@ static void an_empty_file_at_the_end_is_used(void **state)
 }
 
 /* The first start, ended at any point before the key is in its place. */
-static void a_trail_that_never_began_begins_anew(void **state)
+TEST(a_trail_that_never_began_begins_anew)
 {
     char path[256];
 
-    (void)state;
     place_fill(0, PLACE_FILE_BYTES);
     (void)snprintf(path, sizeof(path), "%s/%s", place_key, TRAIL_KEY_NAME);
     assert_int_equal(unlink(path), 0);
@@ -213,11 +204,10 @@ static void a_trail_that_never_began_begins_anew(void **state)
     assert_int_equal(place_verify(&found, NULL), 0);
 }
 
-static void another_key_is_written_down(void **state)
+TEST(another_key_is_written_down)
 {
     char path[256];
 
-    (void)state;
     place_fill(3, PLACE_FILE_BYTES);
     (void)snprintf(path, sizeof(path), "%s/%s", place_key, TRAIL_KEY_NAME);
     assert_int_equal(unlink(path), 0);
@@ -249,12 +239,11 @@ static void write_many(int number)
     _exit(0);
 }
 
-static void processes_take_turns(void **state)
+TEST(processes_take_turns)
 {
     struct verify_result result;
     pid_t children[WRITERS];
 
-    (void)state;
     place_clear();
     for (int i = 0; i < WRITERS; i++) {
         children[i] = fork();
@@ -274,7 +263,7 @@ static void processes_take_turns(void **state)
     assert_true(result.files > 2);
 }
 
-static void a_stopped_writer_does_not_stop_others(void **state)
+TEST(a_stopped_writer_does_not_stop_others)
 {
     cleanup_close int lock = -1;
     struct flock region = {.l_type = F_WRLCK, .l_whence = SEEK_SET};
@@ -284,7 +273,6 @@ static void a_stopped_writer_does_not_stop_others(void **state)
     char path[256], byte;
     pid_t child;
 
-    (void)state;
     place_clear();
     trail = place_open(PLACE_FILE_BYTES);
     place_path("lock", path);
@@ -316,7 +304,7 @@ static void stop(void *arg)
     loop_stop(arg);
 }
 
-static void the_head_is_signed_while_nobody_waits(void **state)
+TEST(the_head_is_signed_while_nobody_waits)
 {
     struct trail_options options = {
         .dir = place, .key_dir = place_key, .file_bytes = PLACE_FILE_BYTES};
@@ -324,7 +312,6 @@ static void the_head_is_signed_while_nobody_waits(void **state)
     struct trail *trail = NULL;
     struct loop_watch *timer;
 
-    (void)state;
     place_clear();
     options.loop = loop_new(NULL);
     timer = loop_timer(options.loop, stop, options.loop);
@@ -349,25 +336,10 @@ static void the_head_is_signed_while_nobody_waits(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_are_for_their_user_alone),
-        cmocka_unit_test(a_directory_of_others_is_refused),
-        cmocka_unit_test(a_key_that_others_can_read_is_refused),
-        cmocka_unit_test(lines_are_json_whatever_the_text),
-        cmocka_unit_test(a_word_that_is_none_is_not_stored),
-        cmocka_unit_test(a_torn_end_is_set_aside_wherever_it_is_torn),
-        cmocka_unit_test(garbage_at_the_end_is_set_aside),
-        cmocka_unit_test(an_empty_file_at_the_end_is_used),
-        cmocka_unit_test(a_trail_that_never_began_begins_anew),
-        cmocka_unit_test(another_key_is_written_down),
-        cmocka_unit_test(processes_take_turns),
-        cmocka_unit_test(a_stopped_writer_does_not_stop_others),
-        cmocka_unit_test(the_head_is_signed_while_nobody_waits),
-    };
     int r;
 
     buf_init(&found, SIZE_MAX / 2);
-    r = UNIT_RUN_WITH(tests, place_make, place_remove);
+    r = unit_run(place_make, place_remove);
     buf_done(&found);
     return r;
 }

@@ -21,11 +21,10 @@ static uint32_t next_random(void)
     return x;
 }
 
-static void a_trail_that_nobody_touched_is_whole(void **state)
+TEST(a_trail_that_nobody_touched_is_whole)
 {
     struct verify_result result;
 
-    (void)state;
     place_fill(100, PLACE_FILE_BYTES);
     if (place_verify(&found, &result))
         fail_msg("%s", buf_str(&found));
@@ -34,11 +33,10 @@ static void a_trail_that_nobody_touched_is_whole(void **state)
     assert_int_equal(found.len, 0);
 }
 
-static void files_follow_one_another(void **state)
+TEST(files_follow_one_another)
 {
     struct verify_result result;
 
-    (void)state;
     place_fill(100, 4096);
     if (place_verify(&found, &result))
         fail_msg("%s", buf_str(&found));
@@ -47,11 +45,10 @@ static void files_follow_one_another(void **state)
 }
 
 /* Every byte of the trail, changed in one bit. */
-static void every_changed_byte_is_found(void **state)
+TEST(every_changed_byte_is_found)
 {
     cleanup(buf_done) struct buf text;
 
-    (void)state;
     place_fill(8, PLACE_FILE_BYTES);
     place_read(FIRST, &text);
     for (size_t i = 0; i < text.len; i++) {
@@ -66,11 +63,10 @@ static void every_changed_byte_is_found(void **state)
 }
 
 /* Also of the signed head. What the signature is not about is its punctuation. */
-static void a_changed_head_is_found(void **state)
+TEST(a_changed_head_is_found)
 {
     cleanup(buf_done) struct buf text;
 
-    (void)state;
     place_fill(3, PLACE_FILE_BYTES);
     place_read("head.json", &text);
     for (size_t i = 7; i + 3 < text.len; i++) { /* behind {"v":1 */
@@ -85,11 +81,10 @@ static void a_changed_head_is_found(void **state)
     (void)state;
 }
 
-static void every_cut_is_found(void **state)
+TEST(every_cut_is_found)
 {
     cleanup(buf_done) struct buf text;
 
-    (void)state;
     place_fill(5, PLACE_FILE_BYTES);
     place_read(FIRST, &text);
     for (size_t len = 0; len < text.len; len++) {
@@ -140,12 +135,11 @@ static void write_lines(const struct lines *lines, const size_t *order, size_t c
     place_write(FIRST, text.data, text.len);
 }
 
-static void random_removals_swaps_and_copies_are_found(void **state)
+TEST(random_removals_swaps_and_copies_are_found)
 {
     struct lines lines;
     size_t order[LINES_MAX + 1];
 
-    (void)state;
     place_fill(200, PLACE_FILE_BYTES);
     read_lines(&lines);
     for (int round = 0; round < 300; round++) {
@@ -168,13 +162,12 @@ static void random_removals_swaps_and_copies_are_found(void **state)
     buf_done(&lines.text);
 }
 
-static void it_says_where(void **state)
+TEST(it_says_where)
 {
     struct lines lines;
     size_t order[] = {0, 1, 2, 4, 5, 6};
     cleanup(buf_done) struct buf text;
 
-    (void)state;
     place_fill(6, PLACE_FILE_BYTES);
     read_lines(&lines);
     write_lines(&lines, order, 6);
@@ -191,7 +184,7 @@ static void it_says_where(void **state)
 }
 
 /* A record with a right hash that somebody without the key has made. */
-static void a_record_of_somebody_else_is_found(void **state)
+TEST(a_record_of_somebody_else_is_found)
 {
     static const uint8_t secret[SHA256_BYTES] = "something else";
     cleanup(record_done) struct record record = {0};
@@ -200,7 +193,6 @@ static void a_record_of_somebody_else_is_found(void **state)
     struct record_mark mark;
     char now[32];
 
-    (void)state;
     place_fill(6, PLACE_FILE_BYTES);
     assert_int_equal(place_verify(&found, &result), 0);
     place_read(FIRST, &text);
@@ -218,14 +210,13 @@ static void a_record_of_somebody_else_is_found(void **state)
 }
 
 /* Cut, and then used again: the new head does not cover it up. */
-static void a_cut_is_known_for_ever(void **state)
+TEST(a_cut_is_known_for_ever)
 {
     struct lines lines;
     size_t order[] = {0, 1, 2, 3};
     struct verify_result result;
     struct trail *trail;
 
-    (void)state;
     place_fill(6, PLACE_FILE_BYTES);
     read_lines(&lines);
     write_lines(&lines, order, 4);
@@ -240,12 +231,11 @@ static void a_cut_is_known_for_ever(void **state)
 }
 
 /* While it is written to. */
-static void a_cut_under_a_writer_is_known_too(void **state)
+TEST(a_cut_under_a_writer_is_known_too)
 {
     struct trail *trail;
     char path[256];
 
-    (void)state;
     place_fill(6, PLACE_FILE_BYTES);
     trail = place_open(PLACE_FILE_BYTES);
     assert_int_equal(place_append(trail, "before", NULL, NULL), 0);
@@ -258,11 +248,10 @@ static void a_cut_under_a_writer_is_known_too(void **state)
     assert_contains(buf_str(&found), "records 1 to 8 are missing");
 }
 
-static void a_missing_head_is_found(void **state)
+TEST(a_missing_head_is_found)
 {
     char path[256];
 
-    (void)state;
     place_fill(6, PLACE_FILE_BYTES);
     place_path("head.json", path);
     assert_int_equal(unlink(path), 0);
@@ -273,7 +262,7 @@ static void a_missing_head_is_found(void **state)
 }
 
 /* Somebody without the key writes a head that knows of more than there ever was. */
-static void a_forged_head_is_not_believed(void **state)
+TEST(a_forged_head_is_not_believed)
 {
     static const char forged[] = "{\"v\":1,\"seq\":9223372036854775807,\"hash\":"
                                  "\"fffffffffffffffffffffffffffffffffffffffffffffffffffffffffffffff"
@@ -281,7 +270,6 @@ static void a_forged_head_is_not_believed(void **state)
                                  "\"\",\"signature\":\"\"}";
     struct verify_result result;
 
-    (void)state;
     place_fill(6, PLACE_FILE_BYTES);
     place_write("head.json", forged, sizeof(forged) - 1);
     assert_int_equal(place_verify(&found, NULL), 1);
@@ -291,11 +279,10 @@ static void a_forged_head_is_not_believed(void **state)
     assert_int_equal(result.last.seq, 8);
 }
 
-static void all_files_gone_is_found(void **state)
+TEST(all_files_gone_is_found)
 {
     char path[256];
 
-    (void)state;
     place_fill(6, PLACE_FILE_BYTES);
     place_path(FIRST, path);
     assert_int_equal(unlink(path), 0);
@@ -307,12 +294,11 @@ static void all_files_gone_is_found(void **state)
     assert_true(place_verify(&found, NULL) > 0);
 }
 
-static void missing_and_renamed_files_are_found(void **state)
+TEST(missing_and_renamed_files_are_found)
 {
     char path[256], other[256];
     struct verify_result result;
 
-    (void)state;
     place_fill(100, 4096);
     assert_int_equal(place_verify(&found, &result), 0);
     place_path(FIRST, path);
@@ -337,9 +323,8 @@ static void replace(const char *name, bool is_link)
 
 /* A pipe would stop whoever opens it, a link leads elsewhere: nobody waits, and nobody is fooled.
  */
-static void what_is_no_file_is_told(void **state)
+TEST(what_is_no_file_is_told)
 {
-    (void)state;
     (void)alarm(60);
     for (int is_link = 0; is_link < 2; is_link++) {
         struct verify_result result;
@@ -362,13 +347,12 @@ static void what_is_no_file_is_told(void **state)
 }
 
 /* The one thing that only a recorder elsewhere can know: both put back to an earlier day. */
-static void a_trail_that_was_put_back_is_found_with_a_witness(void **state)
+TEST(a_trail_that_was_put_back_is_found_with_a_witness)
 {
     cleanup(buf_done) struct buf text, head;
     struct record_mark mark;
     struct trail *trail;
 
-    (void)state;
     place_fill(3, PLACE_FILE_BYTES);
     place_read(FIRST, &text);
     place_read("head.json", &head);
@@ -385,28 +369,10 @@ static void a_trail_that_was_put_back_is_found_with_a_witness(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_trail_that_nobody_touched_is_whole),
-        cmocka_unit_test(files_follow_one_another),
-        cmocka_unit_test(every_changed_byte_is_found),
-        cmocka_unit_test(a_changed_head_is_found),
-        cmocka_unit_test(every_cut_is_found),
-        cmocka_unit_test(random_removals_swaps_and_copies_are_found),
-        cmocka_unit_test(it_says_where),
-        cmocka_unit_test(a_record_of_somebody_else_is_found),
-        cmocka_unit_test(a_cut_is_known_for_ever),
-        cmocka_unit_test(a_cut_under_a_writer_is_known_too),
-        cmocka_unit_test(a_missing_head_is_found),
-        cmocka_unit_test(a_forged_head_is_not_believed),
-        cmocka_unit_test(all_files_gone_is_found),
-        cmocka_unit_test(missing_and_renamed_files_are_found),
-        cmocka_unit_test(what_is_no_file_is_told),
-        cmocka_unit_test(a_trail_that_was_put_back_is_found_with_a_witness),
-    };
     int r;
 
     buf_init(&found, SIZE_MAX / 2);
-    r = UNIT_RUN_WITH(tests, place_make, place_remove);
+    r = unit_run(place_make, place_remove);
     buf_done(&found);
     return r;
 }

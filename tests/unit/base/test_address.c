@@ -7,7 +7,7 @@
 
 #include "base/cleanup.h"
 
-static void every_spelling_is_the_same_address(void **state)
+TEST(every_spelling_is_the_same_address)
 {
     static const char *const spellings[] = {
         "127.0.0.1",       "127.0.0.1.",
@@ -20,7 +20,6 @@ static void every_spelling_is_the_same_address(void **state)
     };
     struct host host;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(spellings); i++) {
         assert_null(host_parse(spellings[i], strlen(spellings[i]), true, &host));
         assert_true(host.is_address);
@@ -29,7 +28,7 @@ static void every_spelling_is_the_same_address(void **state)
     }
 }
 
-static void what_ends_in_a_number_is_never_a_name(void **state)
+TEST(what_ends_in_a_number_is_never_a_name)
 {
     static const char *const wrong[] = {
         "256.0.0.1", "1.2.3.4.5", "127.0.0.09",  "4294967296", "0x100000000", "1..2",
@@ -37,23 +36,21 @@ static void what_ends_in_a_number_is_never_a_name(void **state)
     };
     struct host host;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
         assert_non_null(host_parse(wrong[i], strlen(wrong[i]), true, &host));
 }
 
-static void names_have_one_form(void **state)
+TEST(names_have_one_form)
 {
     struct host host;
 
-    (void)state;
     assert_null(host_parse("API.Example.ORG.", 16, true, &host));
     assert_false(host.is_address);
     assert_string_equal(host.name, "api.example.org");
     assert_null(host_parse("xn--bcher-kva.example", 21, true, &host));
 }
 
-static void what_is_no_host_is_refused(void **state)
+TEST(what_is_no_host_is_refused)
 {
     static const char *const wrong[] = {
         "",
@@ -84,7 +81,6 @@ static void what_is_no_host_is_refused(void **state)
     struct host host;
     char long_label[70];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
         assert_non_null(host_parse(wrong[i], strlen(wrong[i]), true, &host));
     assert_non_null(host_parse("a\0b", 3, true, &host));
@@ -93,12 +89,11 @@ static void what_is_no_host_is_refused(void **state)
     assert_null(host_parse(long_label, 63, true, &host));
 }
 
-static void ports_are_read_and_users_are_not(void **state)
+TEST(ports_are_read_and_users_are_not)
 {
     struct host host;
     uint16_t port = 80;
 
-    (void)state;
     assert_null(host_parse_port("a.org", 5, &host, &port));
     assert_int_equal(port, 80);
     assert_null(host_parse_port("[::1]:8000", 10, &host, &port));
@@ -112,7 +107,7 @@ static void ports_are_read_and_users_are_not(void **state)
     assert_non_null(host_parse_port("::1", 3, &host, &port));
 }
 
-static void urls_are_taken_apart(void **state)
+TEST(urls_are_taken_apart)
 {
     static const char *const wrong[] = {
         "",           "http://",        "ftp://a.org/",     "a.org",          "http://a.org/#x",
@@ -121,7 +116,6 @@ static void urls_are_taken_apart(void **state)
     };
     struct url url;
 
-    (void)state;
     assert_null(url_parse("HTTPS://A.org/x?y", 17, &url));
     assert_true(url.is_tls && url.port == 0 && url_port(&url) == 443);
     assert_string_equal(url.host.name, "a.org");
@@ -135,7 +129,7 @@ static void urls_are_taken_apart(void **state)
         assert_non_null(url_parse(wrong[i], strlen(wrong[i]), &url));
 }
 
-static void hosts_of_this_machine_are_loopback(void **state)
+TEST(hosts_of_this_machine_are_loopback)
 {
     static const char *const ours[] = {"localhost", "LOCALHOST.", "127.0.0.1",         "127.9.9.9",
                                        "0x7f.1",    "[::1]",      "[::ffff:127.0.0.1]"};
@@ -144,7 +138,6 @@ static void hosts_of_this_machine_are_loopback(void **state)
     char text[HOST_TEXT];
     struct host host;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(ours); i++) {
         assert_null(host_parse(ours[i], strlen(ours[i]), true, &host));
         assert_true(host_is_loopback(&host));
@@ -158,7 +151,7 @@ static void hosts_of_this_machine_are_loopback(void **state)
     assert_string_equal(text, "[::1]");
 }
 
-static void only_the_public_internet_is_public(void **state)
+TEST(only_the_public_internet_is_public)
 {
     static const char *const inner[] = {
         "0.0.0.0",
@@ -205,7 +198,6 @@ static void only_the_public_internet_is_public(void **state)
     };
     struct host host;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(inner); i++) {
         assert_null(host_parse(inner[i], strlen(inner[i]), false, &host));
         assert_non_null(address_range(&host.address));
@@ -216,13 +208,12 @@ static void only_the_public_internet_is_public(void **state)
     }
 }
 
-static void sockets_and_addresses_are_the_same(void **state)
+TEST(sockets_and_addresses_are_the_same)
 {
     struct sockaddr_storage to;
     struct address back;
     struct host host;
 
-    (void)state;
     assert_null(host_parse("[::ffff:10.1.2.3]", 17, true, &host));
     assert_int_equal(address_to_socket(&host.address, 80, &to), sizeof(struct sockaddr_in));
     assert_true(address_of_socket((struct sockaddr *)&to, &back));
@@ -233,19 +224,4 @@ static void sockets_and_addresses_are_the_same(void **state)
     assert_true(address_equal(&host.address, &back));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_spelling_is_the_same_address),
-        cmocka_unit_test(what_ends_in_a_number_is_never_a_name),
-        cmocka_unit_test(names_have_one_form),
-        cmocka_unit_test(what_is_no_host_is_refused),
-        cmocka_unit_test(ports_are_read_and_users_are_not),
-        cmocka_unit_test(urls_are_taken_apart),
-        cmocka_unit_test(hosts_of_this_machine_are_loopback),
-        cmocka_unit_test(only_the_public_internet_is_public),
-        cmocka_unit_test(sockets_and_addresses_are_the_same),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -14,9 +14,8 @@ static void assert_text(const char *bytes, size_t len, const char *text)
 }
 
 /* RFC 4648, section 10. */
-static void the_examples_of_the_standard_come_out(void **state)
+TEST(the_examples_of_the_standard_come_out)
 {
-    (void)state;
     assert_text("", 0, "");
     assert_text("f", 1, "Zg==");
     assert_text("fo", 2, "Zm8=");
@@ -26,9 +25,8 @@ static void the_examples_of_the_standard_come_out(void **state)
     assert_text("foobar", 6, "Zm9vYmFy");
 }
 
-static void all_bits_are_carried(void **state)
+TEST(all_bits_are_carried)
 {
-    (void)state;
     assert_text("\0\0\0", 3, "AAAA");
     assert_text("\xff\xff\xff", 3, "////");
     assert_text("\xfb\xef\xbe", 3, "++++");
@@ -44,9 +42,8 @@ static void assert_bytes(const char *text, const char *bytes, size_t len)
     assert_memory_equal(buf_str(&out), bytes, len);
 }
 
-static void what_was_written_is_read_again(void **state)
+TEST(what_was_written_is_read_again)
 {
-    (void)state;
     assert_bytes("", "", 0);
     assert_bytes("Zg==", "f", 1);
     assert_bytes("Zm8=", "fo", 2);
@@ -57,7 +54,7 @@ static void what_was_written_is_read_again(void **state)
     assert_bytes("++++", "\xfb\xef\xbe", 3);
 }
 
-static void what_is_not_that_is_refused(void **state)
+TEST(what_is_not_that_is_refused)
 {
     static const char *const texts[] = {"Z",        "Zg",           "Zg=",
                                         "Zg==Zg==", "Zh==",         "Zm9=",
@@ -65,7 +62,6 @@ static void what_is_not_that_is_refused(void **state)
                                         "AA=A",     "Zm9v\n\n\n\n", "Zm-v",
                                         "Zm_v",     "Zm v",         "\xc3\xa4\xc3\xa4"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         cleanup(buf_done) struct buf out = {0};
         struct error err = {0};
@@ -77,26 +73,15 @@ static void what_is_not_that_is_refused(void **state)
     }
 }
 
-static void what_does_not_fit_is_an_error(void **state)
+TEST(what_does_not_fit_is_an_error)
 {
     cleanup(buf_done) struct buf out = {0};
     struct error err = {0};
 
-    (void)state;
     buf_init(&out, 7);
     assert_int_equal(base64_add(&out, "foobar", 6, &err), -1);
     assert_error(&err, E_TOO_LARGE, "");
     assert_int_equal(out.len, 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_examples_of_the_standard_come_out),
-        cmocka_unit_test(all_bits_are_carried),
-        cmocka_unit_test(what_was_written_is_read_again),
-        cmocka_unit_test(what_is_not_that_is_refused),
-        cmocka_unit_test(what_does_not_fit_is_an_error),
-    };
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -3,7 +3,7 @@
 
 #include "unit.h"
 
-static void the_rest_is_behind_the_directory(void **state)
+TEST(the_rest_is_behind_the_directory)
 {
     static const struct {
         const char *path, *dir, *rest; /* NULL: not below */
@@ -24,7 +24,6 @@ static void the_rest_is_behind_the_directory(void **state)
         {"/HOME/a/b",   "/home/a",   NULL   },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         const char *rest = paths_below(cases[i].path, cases[i].dir);
 
@@ -35,11 +34,4 @@ static void the_rest_is_behind_the_directory(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_rest_is_behind_the_directory),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

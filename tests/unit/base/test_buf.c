@@ -5,23 +5,21 @@
 
 #include "base/buf.h"
 
-static void an_empty_buffer_is_an_empty_string(void **state)
+TEST(an_empty_buffer_is_an_empty_string)
 {
     struct buf b;
 
-    (void)state;
     buf_init(&b, 10);
     assert_string_equal(buf_str(&b), "");
     assert_int_equal(b.len, 0);
     buf_done(&b);
 }
 
-static void bytes_are_kept_and_followed_by_a_nul(void **state)
+TEST(bytes_are_kept_and_followed_by_a_nul)
 {
     struct error err = {0};
     struct buf b;
 
-    (void)state;
     buf_init(&b, 1000);
     assert_int_equal(buf_add(&b, "a\0b", 3, &err), 0);
     assert_int_equal(buf_add_str(&b, "cd", &err), 0);
@@ -32,12 +30,11 @@ static void bytes_are_kept_and_followed_by_a_nul(void **state)
     assert_null(b.data);
 }
 
-static void the_ceiling_may_be_reached_and_not_passed(void **state)
+TEST(the_ceiling_may_be_reached_and_not_passed)
 {
     struct error err = {0};
     struct buf b;
 
-    (void)state;
     buf_init(&b, 4);
     assert_int_equal(buf_add(&b, "abcd", 4, &err), 0);
     assert_true(buf_add(&b, "e", 1, &err) < 0);
@@ -47,12 +44,11 @@ static void the_ceiling_may_be_reached_and_not_passed(void **state)
     buf_done(&b);
 }
 
-static void a_write_that_does_not_fit_writes_nothing(void **state)
+TEST(a_write_that_does_not_fit_writes_nothing)
 {
     struct error err = {0};
     struct buf b;
 
-    (void)state;
     buf_init(&b, 4);
     assert_int_equal(buf_add(&b, "ab", 2, &err), 0);
     assert_true(buf_printf(&b, &err, "%s", "cde") < 0);
@@ -61,12 +57,11 @@ static void a_write_that_does_not_fit_writes_nothing(void **state)
     buf_done(&b);
 }
 
-static void growth_keeps_what_was_there(void **state)
+TEST(growth_keeps_what_was_there)
 {
     struct error err = {0};
     struct buf b;
 
-    (void)state;
     buf_init(&b, 100000);
     for (int i = 0; i < 10000; i++)
         assert_int_equal(buf_printf(&b, &err, "%04d ", i), 0);
@@ -75,12 +70,11 @@ static void growth_keeps_what_was_there(void **state)
     buf_done(&b);
 }
 
-static void consume_drops_from_the_front(void **state)
+TEST(consume_drops_from_the_front)
 {
     struct error err = {0};
     struct buf b;
 
-    (void)state;
     buf_init(&b, 10);
     assert_int_equal(buf_add_str(&b, "abcdef", &err), 0);
     buf_consume(&b, 2);
@@ -91,13 +85,12 @@ static void consume_drops_from_the_front(void **state)
     buf_consume(&b, 1); /* nothing there, nothing done */
 }
 
-static void clear_keeps_the_memory(void **state)
+TEST(clear_keeps_the_memory)
 {
     struct error err = {0};
     struct buf b;
     char *data;
 
-    (void)state;
     buf_init(&b, 10);
     buf_clear(&b);
     assert_int_equal(buf_add_str(&b, "abc", &err), 0);
@@ -125,12 +118,11 @@ static int read_through_pipe(size_t len, size_t limit, struct buf *b, struct err
     return r;
 }
 
-static void a_descriptor_is_read_to_its_end(void **state)
+TEST(a_descriptor_is_read_to_its_end)
 {
     struct error err = {0};
     struct buf b;
 
-    (void)state;
     assert_int_equal(read_through_pipe(3000, 100000, &b, &err), 0);
     assert_int_equal(b.len, 3000);
     assert_int_equal(strlen(buf_str(&b)), 3000);
@@ -140,12 +132,11 @@ static void a_descriptor_is_read_to_its_end(void **state)
     buf_done(&b);
 }
 
-static void exactly_full_is_not_too_large(void **state)
+TEST(exactly_full_is_not_too_large)
 {
     struct error err = {0};
     struct buf b;
 
-    (void)state;
     assert_int_equal(read_through_pipe(100, 100, &b, &err), 0);
     assert_int_equal(b.len, 100);
     buf_done(&b);
@@ -154,32 +145,15 @@ static void exactly_full_is_not_too_large(void **state)
     buf_done(&b);
 }
 
-static void a_bad_descriptor_is_a_system_error(void **state)
+TEST(a_bad_descriptor_is_a_system_error)
 {
     struct error err = {0};
     struct buf b;
 
-    (void)state;
     buf_init(&b, 10);
     assert_true(buf_read_fd(&b, -1, &err) < 0);
     assert_error(&err, E_SYSTEM, "read: ");
     buf_done(&b);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_buffer_is_an_empty_string),
-        cmocka_unit_test(bytes_are_kept_and_followed_by_a_nul),
-        cmocka_unit_test(the_ceiling_may_be_reached_and_not_passed),
-        cmocka_unit_test(a_write_that_does_not_fit_writes_nothing),
-        cmocka_unit_test(growth_keeps_what_was_there),
-        cmocka_unit_test(consume_drops_from_the_front),
-        cmocka_unit_test(clear_keeps_the_memory),
-        cmocka_unit_test(a_descriptor_is_read_to_its_end),
-        cmocka_unit_test(exactly_full_is_not_too_large),
-        cmocka_unit_test(a_bad_descriptor_is_a_system_error),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -57,13 +57,12 @@ static void turn(struct loop *loop, uint64_t ms)
     loop_watch_free(timer);
 }
 
-static void it_closes_what_it_gets(void **state)
+TEST(it_closes_what_it_gets)
 {
     struct loop *loop = loop_new(NULL);
     size_t before = count_descriptors();
     int pair[2];
 
-    (void)state;
     assert_int_equal(closer_start(loop, NULL), 0);
     assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
     closer_close(&pair[1]);
@@ -79,14 +78,13 @@ static void it_closes_what_it_gets(void **state)
 }
 
 /* The helper does not read: the socket is full, then the list is, and nobody waits. */
-static void a_helper_that_is_behind_holds_nobody_up(void **state)
+TEST(a_helper_that_is_behind_holds_nobody_up)
 {
     struct loop *loop = loop_new(NULL);
     size_t before = count_descriptors();
     pid_t helper;
     int pair[2];
 
-    (void)state;
     assert_int_equal(closer_start(loop, NULL), 0);
     turn(loop, 100); /* until it stands */
     helper = find_helper();
@@ -109,13 +107,12 @@ static void a_helper_that_is_behind_holds_nobody_up(void **state)
     loop_free(loop);
 }
 
-static void without_a_helper_it_closes_itself(void **state)
+TEST(without_a_helper_it_closes_itself)
 {
     struct loop *loop = loop_new(NULL);
     pid_t helper;
     int pair[2];
 
-    (void)state;
     assert_int_equal(closer_start(loop, NULL), 0);
     helper = find_helper();
     assert_true(helper > 0);
@@ -135,12 +132,11 @@ static void without_a_helper_it_closes_itself(void **state)
 }
 
 /* In a process of its own, which is killed while the helper holds a descriptor. */
-static void it_ends_with_us(void **state)
+TEST(it_ends_with_us)
 {
     int pair[2];
     pid_t pid;
 
-    (void)state;
     assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
     pid = fork();
     assert_true(pid >= 0);
@@ -163,13 +159,12 @@ static void it_ends_with_us(void **state)
 }
 
 /* A forked child of ours closes for itself. */
-static void a_child_does_not_use_it(void **state)
+TEST(a_child_does_not_use_it)
 {
     struct loop *loop = loop_new(NULL);
     int status, pair[2];
     pid_t pid;
 
-    (void)state;
     assert_int_equal(closer_start(loop, NULL), 0);
     pid = fork();
     assert_true(pid >= 0);
@@ -187,15 +182,4 @@ static void a_child_does_not_use_it(void **state)
     loop_free(loop);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(it_closes_what_it_gets),
-        cmocka_unit_test(a_helper_that_is_behind_holds_nobody_up),
-        cmocka_unit_test(without_a_helper_it_closes_itself),
-        cmocka_unit_test(it_ends_with_us),
-        cmocka_unit_test(a_child_does_not_use_it),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

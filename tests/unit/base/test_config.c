@@ -84,7 +84,7 @@ static void expect_mistake(struct config *config, const char *text, const char *
     assert_error(&err, E_INVALID, part);
 }
 
-static void every_default_is_valid_and_in_place(void **state)
+TEST_WITH(every_default_is_valid_and_in_place, setup, teardown)
 {
     const struct config *config = *state;
 
@@ -103,7 +103,7 @@ static void every_default_is_valid_and_in_place(void **state)
     assert_string_equal(config->color, "auto");
 }
 
-static void defaults_of_the_table_and_of_a_run_agree(void **state)
+TEST_WITH(defaults_of_the_table_and_of_a_run_agree, setup, teardown)
 {
     struct run *run = run_new();
     struct run_limits limits = {0};
@@ -113,12 +113,11 @@ static void defaults_of_the_table_and_of_a_run_agree(void **state)
     run_free(run);
 }
 
-static void every_row_has_help_and_a_name_of_its_own(void **state)
+TEST_WITH(every_row_has_help_and_a_name_of_its_own, setup, teardown)
 {
     size_t count;
     const struct config_option *options = config_options(&count);
 
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         assert_true(strlen(options[i].help) > 10);
         assert_int_not_equal(options[i].help[strlen(options[i].help) - 1], '.');
@@ -130,7 +129,7 @@ static void every_row_has_help_and_a_name_of_its_own(void **state)
     assert_null(config_find("nothing"));
 }
 
-static void a_file_sets_values_of_every_type(void **state)
+TEST_WITH(a_file_sets_values_of_every_type, setup, teardown)
 {
     struct config *config = *state;
     cleanup_free char *source = NULL;
@@ -150,7 +149,7 @@ static void a_file_sets_values_of_every_type(void **state)
     assert_contains(source, "belljar/config.toml:4");
 }
 
-static void missing_files_are_no_mistake_unless_named(void **state)
+TEST_WITH(missing_files_are_no_mistake_unless_named, setup, teardown)
 {
     struct error err = {0};
 
@@ -159,7 +158,7 @@ static void missing_files_are_no_mistake_unless_named(void **state)
     assert_error(&err, E_NOT_FOUND, "/nonexistent/config.toml");
 }
 
-static void a_named_file_stands_in_for_the_usual_ones(void **state)
+TEST_WITH(a_named_file_stands_in_for_the_usual_ones, setup, teardown)
 {
     struct config *config = *state;
     struct error err = {0};
@@ -178,14 +177,14 @@ static void a_named_file_stands_in_for_the_usual_ones(void **state)
     assert_int_equal(unlink(other), 0);
 }
 
-static void an_unknown_key_names_its_line_and_its_neighbour(void **state)
+TEST_WITH(an_unknown_key_names_its_line_and_its_neighbour, setup, teardown)
 {
     expect_mistake(*state, "pids = 3\ntiemout_s = 3\n",
                    ":2: read the unknown option `tiemout_s`, expected one that", "`timeout_s`");
     expect_mistake(*state, "zzzzzz = 3\n", ":1: read the unknown option `zzzzzz`", NULL);
 }
 
-static void a_wrong_type_says_what_was_read_and_expected(void **state)
+TEST_WITH(a_wrong_type_says_what_was_read_and_expected, setup, teardown)
 {
     expect_mistake(*state, "\npids = \"many\"\n",
                    ":2: `pids`: read `\"many\"`, expected a whole number from 1 to 4096", NULL);
@@ -199,7 +198,7 @@ static void a_wrong_type_says_what_was_read_and_expected(void **state)
     expect_mistake(*state, "pids = {a = 1}\n", "read `{\"a\":1}`", NULL);
 }
 
-static void what_was_read_is_shown_in_part(void **state)
+TEST_WITH(what_was_read_is_shown_in_part, setup, teardown)
 {
     char text[400];
 
@@ -210,13 +209,13 @@ static void what_was_read_is_shown_in_part(void **state)
     expect_mistake(*state, text, "xxx…`, expected one of `auto`, `always`, `never`", NULL);
 }
 
-static void a_wrong_choice_gets_the_nearest(void **state)
+TEST_WITH(a_wrong_choice_gets_the_nearest, setup, teardown)
 {
     expect_mistake(*state, "color = \"alwys\"\n",
                    "`color`: read `alwys`, expected one of `auto`, `always`, `never`", "`always`");
 }
 
-static void out_of_range_states_the_range(void **state)
+TEST_WITH(out_of_range_states_the_range, setup, teardown)
 {
     expect_mistake(*state, "pids = 0\n", "read `0`, expected a whole number from 1 to 4096", NULL);
     expect_mistake(*state, "pids = 99999999999999\n", "expected a whole number from 1 to 4096",
@@ -226,21 +225,21 @@ static void out_of_range_states_the_range(void **state)
     expect_mistake(*state, "memory_mb = \"100K\"\n", "read `100K`", NULL);
 }
 
-static void above_the_ceiling_says_how_to_raise_it(void **state)
+TEST_WITH(above_the_ceiling_says_how_to_raise_it, setup, teardown)
 {
     expect_mistake(*state, "timeout_s = 900\n",
                    ":1: `timeout_s`: read `900`, expected a number from 1 to 300 seconds",
                    "`max_timeout_s` in the configuration, or BELLJAR_MAX_TIMEOUT_S");
 }
 
-static void a_large_number_above_the_ceiling_is_shown_whole(void **state)
+TEST_WITH(a_large_number_above_the_ceiling_is_shown_whole, setup, teardown)
 {
     expect_mistake(*state, "output_bytes = \"8M\"\n",
                    ":1: `output_bytes`: read `8388608`, expected a whole number from 1 to 4194304",
                    "`max_output_bytes` in the configuration, or BELLJAR_MAX_OUTPUT_BYTES");
 }
 
-static void the_operator_may_raise_a_ceiling(void **state)
+TEST_WITH(the_operator_may_raise_a_ceiling, setup, teardown)
 {
     struct config *config = *state;
 
@@ -250,7 +249,7 @@ static void the_operator_may_raise_a_ceiling(void **state)
     assert_int_equal(config->memory_mb, 4096);
 }
 
-static void a_lower_ceiling_lowers_the_default(void **state)
+TEST_WITH(a_lower_ceiling_lowers_the_default, setup, teardown)
 {
     struct config *config = *state;
     struct error err = {0};
@@ -262,7 +261,7 @@ static void a_lower_ceiling_lowers_the_default(void **state)
     assert_error(&err, E_INVALID, "`--timeout`: read `11`, expected a number from 1 to 10 seconds");
 }
 
-static void the_environment_beats_the_file_and_a_flag_beats_both(void **state)
+TEST_WITH(the_environment_beats_the_file_and_a_flag_beats_both, setup, teardown)
 {
     struct config *config = *state;
     struct error err = {0};
@@ -286,7 +285,7 @@ static void the_environment_beats_the_file_and_a_flag_beats_both(void **state)
     assert_string_equal(source, "environment BELLJAR_DISK_MB");
 }
 
-static void names_of_older_systems_are_honoured(void **state)
+TEST_WITH(names_of_older_systems_are_honoured, setup, teardown)
 {
     struct config *config = *state;
     cleanup_free char *source = NULL;
@@ -310,7 +309,7 @@ static void names_of_older_systems_are_honoured(void **state)
     assert_string_equal(source, "environment MEMORY_LIMIT_MB");
 }
 
-static void our_own_variable_beats_the_older_name(void **state)
+TEST_WITH(our_own_variable_beats_the_older_name, setup, teardown)
 {
     struct config *config = *state;
 
@@ -322,7 +321,7 @@ static void our_own_variable_beats_the_older_name(void **state)
     assert_true(config->timeout_s == 13);
 }
 
-static void a_bad_variable_is_named(void **state)
+TEST_WITH(a_bad_variable_is_named, setup, teardown)
 {
     static const char *const bad[] = {"abc", "12x", " 12", "0x10", "nan", "inf", "1e999", "-"};
     struct error err = {0};
@@ -335,7 +334,7 @@ static void a_bad_variable_is_named(void **state)
     (void)unsetenv("EXECUTION_TIMEOUT");
 }
 
-static void an_empty_variable_is_unset_but_an_empty_list_is_meant(void **state)
+TEST_WITH(an_empty_variable_is_unset_but_an_empty_list_is_meant, setup, teardown)
 {
     struct config *config = *state;
 
@@ -349,7 +348,7 @@ static void an_empty_variable_is_unset_but_an_empty_list_is_meant(void **state)
     assert_int_equal(config->allow.count, 0);
 }
 
-static void a_slip_in_a_variable_of_ours_is_noticed(void **state)
+TEST_WITH(a_slip_in_a_variable_of_ours_is_noticed, setup, teardown)
 {
     struct error err = {0};
 
@@ -364,7 +363,7 @@ static void a_slip_in_a_variable_of_ours_is_noticed(void **state)
     (void)unsetenv("BELLJAR_SOMETHING_ELSE_ENTIRELY");
 }
 
-static void flags_are_checked_where_they_are_set(void **state)
+TEST_WITH(flags_are_checked_where_they_are_set, setup, teardown)
 {
     struct config *config = *state;
     struct error err = {0};
@@ -383,7 +382,7 @@ static void flags_are_checked_where_they_are_set(void **state)
     assert_error(&err, E_INVALID, "unknown option `--tiemout`");
 }
 
-static void a_flag_set_too_early_meets_the_ceiling_at_loading(void **state)
+TEST_WITH(a_flag_set_too_early_meets_the_ceiling_at_loading, setup, teardown)
 {
     struct error err = {0};
 
@@ -392,7 +391,7 @@ static void a_flag_set_too_early_meets_the_ceiling_at_loading(void **state)
     assert_error(&err, E_INVALID, "`--timeout`: read `900`, expected a number from 1 to 300");
 }
 
-static void repeated_list_flags_add_up_and_replace_the_file(void **state)
+TEST_WITH(repeated_list_flags_add_up_and_replace_the_file, setup, teardown)
 {
     struct config *config = *state;
     struct error err = {0};
@@ -406,7 +405,7 @@ static void repeated_list_flags_add_up_and_replace_the_file(void **state)
     assert_string_equal(config->allow.items[1], "/z:rw");
 }
 
-static void a_list_has_an_end(void **state)
+TEST_WITH(a_list_has_an_end, setup, teardown)
 {
     struct error err = {0};
     int r = 0;
@@ -417,7 +416,7 @@ static void a_list_has_an_end(void **state)
     assert_error(&err, E_TOO_LARGE, "more than 256 items");
 }
 
-static void limits_are_given_by_the_strength_of_their_source(void **state)
+TEST_WITH(limits_are_given_by_the_strength_of_their_source, setup, teardown)
 {
     struct config *config = *state;
     struct run_limits limits = {0};
@@ -439,7 +438,7 @@ static void limits_are_given_by_the_strength_of_their_source(void **state)
     assert_int_equal(limits.timeout_ms, 2500);
 }
 
-static void environments_are_found_by_name(void **state)
+TEST_WITH(environments_are_found_by_name, setup, teardown)
 {
     struct config *config = *state;
     const struct config_list *preload = NULL;
@@ -472,7 +471,7 @@ static void environments_are_found_by_name(void **state)
     assert_error(&err, E_NOT_FOUND, "there is no environment `report`");
 }
 
-static void mistakes_in_environments_have_their_lines(void **state)
+TEST_WITH(mistakes_in_environments_have_their_lines, setup, teardown)
 {
     expect_mistake(*state, "[environments.a]\npyton = \"/x\"\n",
                    ":2: read the unknown option `environments.a.pyton`, expected `python`",
@@ -485,7 +484,7 @@ static void mistakes_in_environments_have_their_lines(void **state)
                    NULL);
 }
 
-static void servers_are_read_with_what_they_need(void **state)
+TEST_WITH(servers_are_read_with_what_they_need, setup, teardown)
 {
     struct config *config = *state;
     const struct config_server *server;
@@ -532,7 +531,7 @@ static void expect_mistakes(const struct mistake *rows, size_t count)
     }
 }
 
-static void mistakes_in_servers_have_their_lines(void **state)
+TEST_WITH(mistakes_in_servers_have_their_lines, setup, teardown)
 {
     static const struct mistake rows[] = {
         {"servers = 1\n",                                                      "tables of the form",            NULL                     },
@@ -559,10 +558,9 @@ static void mistakes_in_servers_have_their_lines(void **state)
     };
 
     expect_mistakes(rows, ARRAY_SIZE(rows));
-    (void)state;
 }
 
-static void mistakes_in_functions_have_their_lines(void **state)
+TEST_WITH(mistakes_in_functions_have_their_lines, setup, teardown)
 {
 #define FUNCTION "[functions.f]\ndescription = \"d\"\ncommand = [\"/bin/true\"]\n"
     static const struct mistake rows[] = {
@@ -589,16 +587,14 @@ static void mistakes_in_functions_have_their_lines(void **state)
 #undef FUNCTION
 
     expect_mistakes(rows, ARRAY_SIZE(rows));
-    (void)state;
 }
 
-static void grants_are_taken_apart(void **state)
+TEST_WITH(grants_are_taken_apart, setup, teardown)
 {
     enum run_grant_mode mode = RUN_GRANT_RW;
     struct error err = {0};
     char *path = NULL;
 
-    (void)state;
     assert_int_equal(config_parse_grant("/a", &path, &mode, &err), 0);
     assert_string_equal(path, "/a");
     assert_int_equal(mode, RUN_GRANT_RO);
@@ -613,50 +609,4 @@ static void grants_are_taken_apart(void **state)
     assert_error(&err, E_INVALID, "expected DIR, DIR:ro");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(every_default_is_valid_and_in_place, setup, teardown),
-        cmocka_unit_test_setup_teardown(defaults_of_the_table_and_of_a_run_agree, setup, teardown),
-        cmocka_unit_test_setup_teardown(every_row_has_help_and_a_name_of_its_own, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_file_sets_values_of_every_type, setup, teardown),
-        cmocka_unit_test_setup_teardown(missing_files_are_no_mistake_unless_named, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_named_file_stands_in_for_the_usual_ones, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_unknown_key_names_its_line_and_its_neighbour, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_wrong_type_says_what_was_read_and_expected, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(what_was_read_is_shown_in_part, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_wrong_choice_gets_the_nearest, setup, teardown),
-        cmocka_unit_test_setup_teardown(out_of_range_states_the_range, setup, teardown),
-        cmocka_unit_test_setup_teardown(above_the_ceiling_says_how_to_raise_it, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_large_number_above_the_ceiling_is_shown_whole, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(the_operator_may_raise_a_ceiling, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_lower_ceiling_lowers_the_default, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_environment_beats_the_file_and_a_flag_beats_both, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(names_of_older_systems_are_honoured, setup, teardown),
-        cmocka_unit_test_setup_teardown(our_own_variable_beats_the_older_name, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_bad_variable_is_named, setup, teardown),
-        cmocka_unit_test_setup_teardown(an_empty_variable_is_unset_but_an_empty_list_is_meant,
-                                        setup, teardown),
-        cmocka_unit_test_setup_teardown(a_slip_in_a_variable_of_ours_is_noticed, setup, teardown),
-        cmocka_unit_test_setup_teardown(flags_are_checked_where_they_are_set, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_flag_set_too_early_meets_the_ceiling_at_loading, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(repeated_list_flags_add_up_and_replace_the_file, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_list_has_an_end, setup, teardown),
-        cmocka_unit_test_setup_teardown(limits_are_given_by_the_strength_of_their_source, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(environments_are_found_by_name, setup, teardown),
-        cmocka_unit_test_setup_teardown(mistakes_in_environments_have_their_lines, setup, teardown),
-        cmocka_unit_test_setup_teardown(servers_are_read_with_what_they_need, setup, teardown),
-        cmocka_unit_test_setup_teardown(mistakes_in_servers_have_their_lines, setup, teardown),
-        cmocka_unit_test_setup_teardown(mistakes_in_functions_have_their_lines, setup, teardown),
-        cmocka_unit_test_setup_teardown(grants_are_taken_apart, setup, teardown),
-    };
-
-    return UNIT_RUN_WITH(tests, group_setup, group_teardown);
-}
+UNIT_MAIN_WITH(group_setup, group_teardown)

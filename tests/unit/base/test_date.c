@@ -3,11 +3,10 @@
 #include "base/cleanup.h"
 #include "base/date.h"
 
-static void dates_are_rfc_3339_in_utc(void **state)
+TEST(dates_are_rfc_3339_in_utc)
 {
     char text[DATE_SIZE];
 
-    (void)state;
     date_seconds(0, text);
     assert_string_equal(text, "1970-01-01T00:00:00Z");
     date_seconds(1709210096, text);
@@ -18,12 +17,11 @@ static void dates_are_rfc_3339_in_utc(void **state)
     assert_string_equal(text, "2024-02-29T12:34:56.999Z");
 }
 
-static void a_clock_that_is_far_off_keeps_the_form(void **state)
+TEST(a_clock_that_is_far_off_keeps_the_form)
 {
     static const time_t odd[] = {-62135596801, 253402300800, INT64_MAX, INT64_MIN};
     char text[DATE_SIZE];
 
-    (void)state;
     date_seconds(253402300799, text);
     assert_string_equal(text, "9999-12-31T23:59:59Z");
     for (size_t i = 0; i < ARRAY_SIZE(odd); i++) {
@@ -32,12 +30,4 @@ static void a_clock_that_is_far_off_keeps_the_form(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(dates_are_rfc_3339_in_utc),
-        cmocka_unit_test(a_clock_that_is_far_off_keeps_the_form),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN()

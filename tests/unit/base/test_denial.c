@@ -7,12 +7,11 @@
 #include "mask/masker.h"
 #include "unit.h"
 
-static void repetitions_are_counted_and_the_list_is_bounded(void **state)
+TEST(repetitions_are_counted_and_the_list_is_bounded)
 {
     struct run *run = run_new();
     char what[32];
 
-    (void)state;
     for (int i = 0; i < 2 * LIMIT_DENIALS; i++) {
         (void)snprintf(what, sizeof(what), "write %d", i);
         assert_int_equal(run_deny(run, what, "write grant", "hint"), 0);
@@ -40,12 +39,11 @@ static struct clean_text mask(struct run *run, const char *text, size_t len)
     return masker_pass_unmasked(masked, strlen(masked));
 }
 
-static void words_of_a_program_are_masked_before_they_are_cut(void **state)
+TEST(words_of_a_program_are_masked_before_they_are_cut)
 {
     struct run *run = run_new();
     static char path[20000];
 
-    (void)state;
     memset(path, 'a', 400);
     (void)strncat(path, "key=", 5);
     memset(path + 404, 's', 10000);
@@ -65,24 +63,14 @@ static void words_of_a_program_are_masked_before_they_are_cut(void **state)
     run_free(run);
 }
 
-static void a_denial_is_one_line_of_text(void **state)
+TEST(a_denial_is_one_line_of_text)
 {
     struct run *run = run_new();
 
-    (void)state;
     assert_int_equal(run_deny(run, "a\nb\r\x1b[1m\x7f\xc3\xbc\xff\xc3", "x", "h\n[note] i"), 0);
     assert_string_equal(run->denials[0].what, "a?b??[1m?\xc3\xbc??");
     assert_string_equal(run->denials[0].hint, "h?[note] i");
     run_free(run);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(repetitions_are_counted_and_the_list_is_bounded),
-        cmocka_unit_test(words_of_a_program_are_masked_before_they_are_cut),
-        cmocka_unit_test(a_denial_is_one_line_of_text),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN()

@@ -23,45 +23,39 @@ static void expect(const char *old, const char *new, const char *wanted)
     buf_done(&out);
 }
 
-static void equal_texts_have_no_hunks(void **state)
+TEST(equal_texts_have_no_hunks)
 {
-    (void)state;
     expect("", "", "");
     expect("a\nb\n", "a\nb\n", "");
 }
 
-static void a_changed_line_stands_between_three_of_context(void **state)
+TEST(a_changed_line_stands_between_three_of_context)
 {
-    (void)state;
     expect("1\n2\n3\n4\n5\n6\n7\n8\n9\n", "1\n2\n3\n4\nx\n6\n7\n8\n9\n",
            "@@ -2,7 +2,7 @@\n 2\n 3\n 4\n-5\n+x\n 6\n 7\n 8\n");
 }
 
-static void created_and_deleted_texts_begin_at_zero(void **state)
+TEST(created_and_deleted_texts_begin_at_zero)
 {
-    (void)state;
     expect("", "a\n", "@@ -0,0 +1,1 @@\n+a\n");
     expect("a\n", "", "@@ -1,1 +0,0 @@\n-a\n");
 }
 
-static void a_missing_newline_is_said(void **state)
+TEST(a_missing_newline_is_said)
 {
-    (void)state;
     expect("a\n", "a", "@@ -1,1 +1,1 @@\n-a\n+a\n\\ No newline at end of file\n");
 }
 
-static void changes_far_apart_are_two_hunks(void **state)
+TEST(changes_far_apart_are_two_hunks)
 {
-    (void)state;
     expect("a\n1\n2\n3\n4\n5\n6\n7\nb\n", "A\n1\n2\n3\n4\n5\n6\n7\nB\n",
            "@@ -1,4 +1,4 @@\n-a\n+A\n 1\n 2\n 3\n@@ -6,4 +6,4 @@\n 5\n 6\n 7\n-b\n+B\n");
 }
 
-static void lines_that_stayed_are_found(void **state)
+TEST(lines_that_stayed_are_found)
 {
     struct diff_count count;
 
-    (void)state;
     assert_int_equal(
         diff_unified(text("a\nb\nc\na\nb\nb\na\n"), text("c\nb\na\nb\na\nc\n"), NULL, &count, NULL),
         0);
@@ -69,13 +63,12 @@ static void lines_that_stayed_are_found(void **state)
 }
 
 /* Thousands of lines with nothing in common, which nobody searches for what is there. */
-static void strangers_are_replaced_as_a_whole(void **state)
+TEST(strangers_are_replaced_as_a_whole)
 {
     static char old[200000], new[200000];
     struct diff_count count;
     size_t a = 0, b = 0;
 
-    (void)state;
     for (int i = 0; i < 20000; i++) {
         a += (size_t)snprintf(old + a, sizeof(old) - a, "o%d\n", i);
         b += (size_t)snprintf(new + b, sizeof(new) - b, "n%d\n", i);
@@ -86,12 +79,11 @@ static void strangers_are_replaced_as_a_whole(void **state)
     assert_int_equal(count.removed, 20000);
 }
 
-static void hunks_that_do_not_fit_are_left_out_whole(void **state)
+TEST(hunks_that_do_not_fit_are_left_out_whole)
 {
     struct diff_count count;
     struct buf out;
 
-    (void)state;
     buf_init(&out, 45);
     assert_int_equal(diff_unified(text("a\n1\n2\n3\n4\n5\n6\n7\nb\n"),
                                   text("A\n1\n2\n3\n4\n5\n6\n7\nB\n"), &out, &count, NULL),
@@ -102,9 +94,8 @@ static void hunks_that_do_not_fit_are_left_out_whole(void **state)
     buf_done(&out);
 }
 
-static void only_text_is_text(void **state)
+TEST(only_text_is_text)
 {
-    (void)state;
     assert_true(diff_is_text(text("")));
     assert_true(diff_is_text(text("gr\xc3\xbc\xc3\x9f\n")));
     assert_true(diff_is_text(text("\xff")));
@@ -113,9 +104,8 @@ static void only_text_is_text(void **state)
     assert_true(diff_is_text(text("echo one\nid # \xff\n")));
 }
 
-static void marks_are_counted_and_nothing_else_may_differ(void **state)
+TEST(marks_are_counted_and_nothing_else_may_differ)
 {
-    (void)state;
     assert_int_equal(hidden_count(text("a secret b"), text("a secret b")), 0);
     assert_int_equal(hidden_count(text("a secret b"), text("a [6 bytes hidden] b")), 6);
     assert_int_equal(hidden_count(text("[6 bytes hidden]"), text("[6 bytes hidden]")), 0);
@@ -126,14 +116,13 @@ static void marks_are_counted_and_nothing_else_may_differ(void **state)
     assert_int_equal(hidden_count(text(""), text("")), 0);
 }
 
-static void lines_that_look_alike_are_both_shown(void **state)
+TEST(lines_that_look_alike_are_both_shown)
 {
     const char *mark = "x [4 bytes hidden]\nb\n";
     const struct diff_shown shown = {text(mark), text(mark)};
     struct diff_count count;
     struct buf out;
 
-    (void)state;
     buf_init(&out, MIB);
     assert_int_equal(
         diff_unified_shown(text("x aaaa\nb\n"), text("x bbbb\nb\n"), &shown, &out, &count, NULL),
@@ -148,20 +137,4 @@ static void lines_that_look_alike_are_both_shown(void **state)
     buf_done(&out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(equal_texts_have_no_hunks),
-        cmocka_unit_test(a_changed_line_stands_between_three_of_context),
-        cmocka_unit_test(created_and_deleted_texts_begin_at_zero),
-        cmocka_unit_test(a_missing_newline_is_said),
-        cmocka_unit_test(changes_far_apart_are_two_hunks),
-        cmocka_unit_test(lines_that_stayed_are_found),
-        cmocka_unit_test(strangers_are_replaced_as_a_whole),
-        cmocka_unit_test(hunks_that_do_not_fit_are_left_out_whole),
-        cmocka_unit_test(only_text_is_text),
-        cmocka_unit_test(marks_are_counted_and_nothing_else_may_differ),
-        cmocka_unit_test(lines_that_look_alike_are_both_shown),
-    };
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -2,11 +2,10 @@
 
 #include <errno.h>
 
-static void set_fills_code_and_message_and_returns_minus_one(void **state)
+TEST(set_fills_code_and_message_and_returns_minus_one)
 {
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(error_set(&err, E_BUSY, "%d of %s", 3, "them"), -1);
     assert_int_equal(err.code, E_BUSY);
     assert_string_equal(err.message, "3 of them");
@@ -15,11 +14,10 @@ static void set_fills_code_and_message_and_returns_minus_one(void **state)
     error_done(&err);
 }
 
-static void set_replaces_an_older_error_whole(void **state)
+TEST(set_replaces_an_older_error_whole)
 {
     struct error err = {0};
 
-    (void)state;
     error_set(&err, E_BUSY, "old");
     error_hint(&err, "old hint");
     error_set(&err, E_AUTH, "new");
@@ -28,11 +26,10 @@ static void set_replaces_an_older_error_whole(void **state)
     error_done(&err);
 }
 
-static void errno_is_kept_and_worded(void **state)
+TEST(errno_is_kept_and_worded)
 {
     struct error err = {0};
 
-    (void)state;
     errno = ENOENT;
     assert_int_equal(error_errno(&err, "open %s", "x"), -ENOENT);
     assert_int_equal(err.code, E_SYSTEM);
@@ -41,11 +38,10 @@ static void errno_is_kept_and_worded(void **state)
     error_done(&err);
 }
 
-static void wrap_keeps_the_code_and_adds_context(void **state)
+TEST(wrap_keeps_the_code_and_adds_context)
 {
     struct error err = {0};
 
-    (void)state;
     error_set(&err, E_TOO_LARGE, "more than 5 bytes");
     error_hint(&err, "send less");
     assert_int_equal(error_wrap(&err, "read %s", "f"), -1);
@@ -55,11 +51,10 @@ static void wrap_keeps_the_code_and_adds_context(void **state)
     error_done(&err);
 }
 
-static void a_hint_replaces_the_one_before(void **state)
+TEST(a_hint_replaces_the_one_before)
 {
     struct error err = {0};
 
-    (void)state;
     error_set(&err, E_BUSY, "x");
     error_hint(&err, "one");
     error_hint(&err, "two");
@@ -67,11 +62,10 @@ static void a_hint_replaces_the_one_before(void **state)
     error_done(&err);
 }
 
-static void move_empties_the_source(void **state)
+TEST(move_empties_the_source)
 {
     struct error from = {0}, to = {0};
 
-    (void)state;
     error_set(&from, E_BUSY, "x");
     error_set(&to, E_AUTH, "y");
     error_move(&to, &from);
@@ -83,9 +77,8 @@ static void move_empties_the_source(void **state)
     assert_int_equal(to.code, E_NONE);
 }
 
-static void nobody_has_to_want_the_words(void **state)
+TEST(nobody_has_to_want_the_words)
 {
-    (void)state;
     assert_int_equal(error_set(NULL, E_BUSY, "x"), -1);
     assert_int_equal(error_hint(NULL, "x"), -1);
     assert_int_equal(error_wrap(NULL, "x"), -1);
@@ -94,9 +87,8 @@ static void nobody_has_to_want_the_words(void **state)
     error_done(NULL);
 }
 
-static void every_code_has_its_row(void **state)
+TEST(every_code_has_its_row)
 {
-    (void)state;
     assert_string_equal(error_code_name(E_INVALID), "invalid");
     assert_int_equal(error_code_http(E_INVALID), 400);
     assert_int_equal(error_code_exit(E_INVALID), 64);
@@ -106,18 +98,4 @@ static void every_code_has_its_row(void **state)
     assert_int_equal(error_code_exit(E_NONE), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(set_fills_code_and_message_and_returns_minus_one),
-        cmocka_unit_test(set_replaces_an_older_error_whole),
-        cmocka_unit_test(errno_is_kept_and_worded),
-        cmocka_unit_test(wrap_keeps_the_code_and_adds_context),
-        cmocka_unit_test(a_hint_replaces_the_one_before),
-        cmocka_unit_test(move_empties_the_source),
-        cmocka_unit_test(nobody_has_to_want_the_words),
-        cmocka_unit_test(every_code_has_its_row),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

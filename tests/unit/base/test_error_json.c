@@ -3,12 +3,11 @@
 #include "base/cleanup.h"
 #include "base/error_json.h"
 
-static void an_error_has_code_message_and_hint(void **state)
+TEST(an_error_has_code_message_and_hint)
 {
     cleanup_error struct error err = {0};
     json_t *value, *object;
 
-    (void)state;
     error_set(&err, E_NOT_FOUND, "no `%s`", "x");
     error_hint(&err, "try `y`");
     value = error_json(&err);
@@ -19,12 +18,11 @@ static void an_error_has_code_message_and_hint(void **state)
     json_decref(value);
 }
 
-static void bytes_that_are_not_text_are_replaced(void **state)
+TEST(bytes_that_are_not_text_are_replaced)
 {
     cleanup_error struct error err = {0};
     json_t *value;
 
-    (void)state;
     error_set(&err, E_NOT_FOUND, "`\xff` is not the id of a run");
     value = error_json(&err);
     assert_non_null(value);
@@ -35,12 +33,4 @@ static void bytes_that_are_not_text_are_replaced(void **state)
     json_decref(value);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_error_has_code_message_and_hint),
-        cmocka_unit_test(bytes_that_are_not_text_are_replaced),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -22,12 +22,11 @@ static void burn(void *arg)
     }
 }
 
-static void a_fiber_stops_when_its_time_is_up(void **state)
+TEST(a_fiber_stops_when_its_time_is_up)
 {
     int steps = 0, turns = 1;
     struct fiber *fiber = fiber_new(burn, &steps);
 
-    (void)state;
     assert_non_null(fiber);
     assert_false(fiber_is_running());
     for (; !fiber_resume(fiber); turns++)
@@ -38,11 +37,10 @@ static void a_fiber_stops_when_its_time_is_up(void **state)
     fiber_free(fiber);
 }
 
-static void elsewhere_a_pause_is_nothing(void **state)
+TEST(elsewhere_a_pause_is_nothing)
 {
     int steps = 0;
 
-    (void)state;
     fiber_pause();
     burn(&steps);
     assert_int_equal(steps, 10);
@@ -76,11 +74,10 @@ static unsigned load_in_fiber(struct text *t)
     return turns;
 }
 
-static void a_large_text_is_read_in_several_turns(void **state)
+TEST(a_large_text_is_read_in_several_turns)
 {
     struct text t = {.result = -1};
 
-    (void)state;
     buf_init(&t.text, 32 * MIB);
     assert_return_code(buf_add_str(&t.text, "{\"a\": \"", NULL), 0);
     for (size_t i = 0; i < 8 * MIB / 8; i++)
@@ -94,12 +91,11 @@ static void a_large_text_is_read_in_several_turns(void **state)
     buf_done(&t.text);
 }
 
-static void mistakes_are_told_as_elsewhere(void **state)
+TEST(mistakes_are_told_as_elsewhere)
 {
     static const char *const texts[] = {
         "", "{", "[1,]", "[\"\\x\"]", "{\"a\": 1, \"a\": 2}", "[1] 2", "[\"\xff\"]"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(*texts); i++) {
         struct text inside = {0}, outside = {0};
 
@@ -119,14 +115,4 @@ static void mistakes_are_told_as_elsewhere(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_fiber_stops_when_its_time_is_up),
-        cmocka_unit_test(elsewhere_a_pause_is_nothing),
-        cmocka_unit_test(a_large_text_is_read_in_several_turns),
-        cmocka_unit_test(mistakes_are_told_as_elsewhere),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -30,51 +30,46 @@ static int teardown(void **state)
     return rmdir(dir_path);
 }
 
-static void what_is_written_is_read_back(void **state)
+TEST(what_is_written_is_read_back)
 {
     char text[64];
 
-    (void)state;
     assert_int_equal(file_write(dir, "f", "hello"), 0);
     assert_int_equal(file_read(dir, "f", text, sizeof(text)), 5);
     assert_string_equal(text, "hello");
 }
 
-static void printf_formats_the_text(void **state)
+TEST(printf_formats_the_text)
 {
     char text[64];
 
-    (void)state;
     assert_int_equal(file_printf(dir, "f", "%d %s", 12, "max"), 0);
     assert_int_equal(file_read(dir, "f", text, sizeof(text)), 6);
     assert_string_equal(text, "12 max");
 }
 
-static void trailing_newlines_are_cut(void **state)
+TEST(trailing_newlines_are_cut)
 {
     char text[64];
 
-    (void)state;
     assert_int_equal(file_write(dir, "f", "a\nb\n\n\n"), 0);
     assert_int_equal(file_read(dir, "f", text, sizeof(text)), 3);
     assert_string_equal(text, "a\nb");
 }
 
-static void no_more_is_read_than_fits(void **state)
+TEST(no_more_is_read_than_fits)
 {
     char text[4];
 
-    (void)state;
     assert_int_equal(file_write(dir, "f", "abcdef"), 0);
     assert_int_equal(file_read(dir, "f", text, sizeof(text)), 3);
     assert_string_equal(text, "abc");
 }
 
-static void failures_are_negative_errnos(void **state)
+TEST(failures_are_negative_errnos)
 {
     char text[4];
 
-    (void)state;
     assert_int_equal(file_read(dir, "missing", text, sizeof(text)), -ENOENT);
     assert_int_equal(file_write(dir, "missing", "x"), -ENOENT);
     assert_int_equal(file_printf(dir, "missing", "x"), -ENOENT);
@@ -82,7 +77,7 @@ static void failures_are_negative_errnos(void **state)
     assert_int_equal(faccessat(dir, "missing", F_OK, 0), -1);
 }
 
-static void a_stream_and_a_directory_can_be_read_and_a_missing_one_is_none(void **state)
+TEST(a_stream_and_a_directory_can_be_read_and_a_missing_one_is_none)
 {
     char text[64] = "";
     bool is_listed = false;
@@ -90,7 +85,6 @@ static void a_stream_and_a_directory_can_be_read_and_a_missing_one_is_none(void 
     FILE *stream;
     DIR *list;
 
-    (void)state;
     assert_int_equal(file_write(dir, "f", "one\ntwo\n"), 0);
     stream = file_open_stream(dir, "f");
     assert_non_null(stream);
@@ -112,16 +106,4 @@ static void a_stream_and_a_directory_can_be_read_and_a_missing_one_is_none(void 
     assert_int_equal(errno, ENOTDIR);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_written_is_read_back),
-        cmocka_unit_test(printf_formats_the_text),
-        cmocka_unit_test(trailing_newlines_are_cut),
-        cmocka_unit_test(no_more_is_read_than_fits),
-        cmocka_unit_test(failures_are_negative_errnos),
-        cmocka_unit_test(a_stream_and_a_directory_can_be_read_and_a_missing_one_is_none),
-    };
-
-    return UNIT_RUN_WITH(tests, setup, teardown);
-}
+UNIT_MAIN_WITH(setup, teardown)

@@ -29,12 +29,11 @@ static int read_text(const char *text, char seen[512], struct error *err)
     return r;
 }
 
-static void users_with_a_home_are_told(void **state)
+TEST(users_with_a_home_are_told)
 {
     char seen[512];
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(read_text("root:x:0:0:root:/root:/bin/sh\n"
                                "nobody:x:65534:65534::/:/bin/false\n"
                                "odd:x:7:7:no home\n"
@@ -46,35 +45,24 @@ static void users_with_a_home_are_told(void **state)
     assert_string_equal(seen, "0=/root;1000=/home/last;");
 }
 
-static void an_error_ends_the_walk(void **state)
+TEST(an_error_ends_the_walk)
 {
     char seen[512];
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(read_text("a:x:1:1::/stop:/\nb:x:2:2::/home/b:/\n", seen, &err), -1);
     assert_string_equal(seen, "1=/stop;");
     assert_int_equal(err.code, E_INVALID);
     error_done(&err);
 }
 
-static void a_missing_file_has_no_users(void **state)
+TEST(a_missing_file_has_no_users)
 {
     char seen[512] = "";
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(homes_each("/nonexistent/passwd", note, seen, &err), 0);
     assert_string_equal(seen, "");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(users_with_a_home_are_told),
-        cmocka_unit_test(an_error_ends_the_walk),
-        cmocka_unit_test(a_missing_file_has_no_users),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -42,9 +42,8 @@ static void assert_response(const char *text, int status, const char *content, c
     }
 }
 
-static void bodies_end_where_the_head_says(void **state)
+TEST(bodies_end_where_the_head_says)
 {
-    (void)state;
     assert_response("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", 200, "hi", NULL);
     assert_response("HTTP/1.1 200 OK\r\ncontent-LENGTH:2\r\n\r\nhithere", 200, "hi", NULL);
     assert_response("HTTP/1.1 200 OK\r\ntransfer-encoding: CHUNKED\r\n\r\n2\r\nhi\r\n0\r\n\r\n",
@@ -58,9 +57,8 @@ static void bodies_end_where_the_head_says(void **state)
                     200, "x", NULL);
 }
 
-static void responses_that_are_cut_are_no_responses(void **state)
+TEST(responses_that_are_cut_are_no_responses)
 {
-    (void)state;
     assert_response("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nhi", 0, NULL, "early");
     assert_response("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nhi\r\n0\r\n", 0,
                     NULL, "early");
@@ -70,7 +68,7 @@ static void responses_that_are_cut_are_no_responses(void **state)
 
 #define OK "HTTP/1.1 200 OK\r\n"
 
-static void what_two_readers_would_read_differently_is_refused(void **state)
+TEST(what_two_readers_would_read_differently_is_refused)
 {
     static const char *const wrong[][2] = {
         {"HTTP/2 200\r\n\r\n",                                                  "status line"      },
@@ -103,19 +101,17 @@ static void what_two_readers_would_read_differently_is_refused(void **state)
         {OK "Transfer-Encoding: chunked\r\n\r\nzz\r\n",                         "bad chunk"        },
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
         assert_response(wrong[i][0], 0, NULL, wrong[i][1]);
 }
 
-static void heads_of_responses_have_a_ceiling(void **state)
+TEST(heads_of_responses_have_a_ceiling)
 {
     static char text[80000];
     cleanup(http_response_done) struct http_response response;
     cleanup(buf_done) struct buf out;
     struct error err = {0};
 
-    (void)state;
     memset(text, 'a', sizeof(text));
     memcpy(text, OK "A: ", strlen(OK "A: "));
     http_response_init(&response);
@@ -124,7 +120,7 @@ static void heads_of_responses_have_a_ceiling(void **state)
     assert_error(&err, E_PROTOCOL, "longer than 64 KB");
 }
 
-static void headers_are_found_without_case(void **state)
+TEST(headers_are_found_without_case)
 {
     static const char text[] =
         "GET / HTTP/1.1\r\nCONNECTION: a,\tb\r\nconnection: Close \r\nX:\r\n\r\n";
@@ -134,7 +130,6 @@ static void headers_are_found_without_case(void **state)
     struct http_head head;
     size_t scanned = 0;
 
-    (void)state;
     assert_int_equal(http_read_request(text, strlen(text), &limits, &scanned, &head, &why),
                      strlen(text));
     assert_true(span_is(http_head_get(&head, "Connection"), "a,\tb"));
@@ -178,12 +173,11 @@ static int feed(enum http_framing framing, uint64_t length, const char *text, si
     return r;
 }
 
-static void a_body_ends_where_its_length_says(void **state)
+TEST(a_body_ends_where_its_length_says)
 {
     char out[64];
     size_t used;
 
-    (void)state;
     for (size_t step = 1; step < 10; step++) {
         assert_int_equal(feed(HTTP_LENGTH, 5, "helloGET /", step, out, &used), 1);
         assert_string_equal(out, "hello");
@@ -192,13 +186,12 @@ static void a_body_ends_where_its_length_says(void **state)
     assert_int_equal(feed(HTTP_LENGTH, 50, "hello", 5, out, &used), 0);
 }
 
-static void chunks_are_joined(void **state)
+TEST(chunks_are_joined)
 {
     static const char text[] = "5\r\nhello\r\n0000006\r\n world\r\nA\r\n0123456789\r\n0\r\n\r\nGET";
     char out[64];
     size_t used;
 
-    (void)state;
     for (size_t step = 1; step < sizeof(text); step++) {
         assert_int_equal(feed(HTTP_CHUNKED, 0, text, step, out, &used), 1);
         assert_string_equal(out, "hello world0123456789");
@@ -206,7 +199,7 @@ static void chunks_are_joined(void **state)
     }
 }
 
-static void broken_chunks_are_refused(void **state)
+TEST(broken_chunks_are_refused)
 {
     static const char *const broken[] = {
         "\r\n",
@@ -230,25 +223,10 @@ static void broken_chunks_are_refused(void **state)
     char out[64];
     size_t used;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(broken) / sizeof(broken[0]); i++)
         for (size_t step = 1; step < 12; step += 5)
             if (feed(HTTP_CHUNKED, 0, broken[i], step, out, &used) != -1)
                 fail_msg("accepted: %s", broken[i]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bodies_end_where_the_head_says),
-        cmocka_unit_test(responses_that_are_cut_are_no_responses),
-        cmocka_unit_test(what_two_readers_would_read_differently_is_refused),
-        cmocka_unit_test(heads_of_responses_have_a_ceiling),
-        cmocka_unit_test(headers_are_found_without_case),
-        cmocka_unit_test(a_body_ends_where_its_length_says),
-        cmocka_unit_test(chunks_are_joined),
-        cmocka_unit_test(broken_chunks_are_refused),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

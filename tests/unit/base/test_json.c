@@ -48,46 +48,41 @@ static void expect_same(const char *text)
     json_decref(value);
 }
 
-static void what_is_read_is_written_the_same(void **state)
+TEST(what_is_read_is_written_the_same)
 {
-    (void)state;
     expect_same("{\"z\":1,\"a\":[true,null,\"é\\n\"]}");
     expect_same("\"a\\u0000b\"");
     expect_same("-5");
 }
 
-static void numbers_keep_their_value_and_look_plain(void **state)
+TEST(numbers_keep_their_value_and_look_plain)
 {
-    (void)state;
     expect_same("[1.9,0.1,1e-7]");
     expect_same("0.30000000000000004");
     expect_same("9007199254740993");
     expect_same("[0,-1,10,-9223372036854775808,9223372036854775807]");
 }
 
-static void mistakes_have_line_and_column(void **state)
+TEST(mistakes_have_line_and_column)
 {
     struct error err = refused("{\n \"a\": x}", 10, &limits);
 
-    (void)state;
     assert_error(&err, E_INVALID, "line 2, column 7 of the JSON: ");
 }
 
-static void repeated_keys_are_refused(void **state)
+TEST(repeated_keys_are_refused)
 {
     struct error err = refused("{\"a\":1,\"a\":2}", 13, &limits);
 
-    (void)state;
     assert_error(&err, E_INVALID, "duplicate");
 }
 
 /* Two bytes of text, and two hundred of memory. */
-static void a_text_that_grows_is_not_built(void **state)
+TEST(a_text_that_grows_is_not_built)
 {
     static const char *const units[] = {"[],", "{},", "1,", "\"\",", NULL};
     const struct json_text_limits wide = {.bytes = 8 * MIB, .depth = 4};
 
-    (void)state;
     for (size_t i = 0; units[i]; i++) {
         struct error err = {0};
         struct buf text;
@@ -104,13 +99,12 @@ static void a_text_that_grows_is_not_built(void **state)
     }
 }
 
-static void depth_and_size_have_limits(void **state)
+TEST(depth_and_size_have_limits)
 {
     struct error err;
     char big[1002];
     json_t *value;
 
-    (void)state;
     value = load("[[[[]]]]", &limits);
     json_decref(value);
     value = load("[\"[[[[[[[\\\"[[[\"]", &limits); /* brackets in a string are text */
@@ -122,11 +116,10 @@ static void depth_and_size_have_limits(void **state)
     assert_error(&err, E_TOO_LARGE, "read 1001 bytes of JSON, expected at most 1000");
 }
 
-static void scalars_and_nul_only_where_asked_for(void **state)
+TEST(scalars_and_nul_only_where_asked_for)
 {
     struct error err;
 
-    (void)state;
     err = refused("5", 1, &limits);
     assert_error(&err, E_INVALID, "line 1");
     err = refused("[\"\\u0000\"]", 10, &limits);
@@ -151,9 +144,8 @@ static void expect_text(const char *bytes, size_t len, const char *expected)
     json_decref(value);
 }
 
-static void bytes_that_are_not_utf8_are_replaced(void **state)
+TEST(bytes_that_are_not_utf8_are_replaced)
 {
-    (void)state;
     expect_text("ok é", 5, "\"ok é\"");
     expect_text("a\xff\xfe"
                 "b",
@@ -163,22 +155,20 @@ static void bytes_that_are_not_utf8_are_replaced(void **state)
     expect_text("", 0, "\"\"");
 }
 
-static void control_characters_are_escaped(void **state)
+TEST(control_characters_are_escaped)
 {
-    (void)state;
     expect_text("\0\1\033[2J\n", 7, "\"\\u0000\\u0001\\u001B[2J\\n\"");
     expect_text("\x7f", 1, "\"\\u007f\"");
     expect_text("a\xc2\x9b\xc2\xa0z", 6, "\"a\\u009b\xc2\xa0z\"");
     expect_text("\xc2\x80", 2, "\"\\u0080\"");
 }
 
-static void the_ceiling_of_the_buffer_is_told(void **state)
+TEST(the_ceiling_of_the_buffer_is_told)
 {
     json_t *value = json_string("0123456789");
     struct error err = {0};
     struct buf out;
 
-    (void)state;
     buf_init(&out, 5);
     assert_true(json_text_dump(value, JSON_TEXT_COMPACT, &out, &err) < 0);
     assert_error(&err, E_TOO_LARGE, "more than 5 bytes");
@@ -223,11 +213,10 @@ static void expect_as_jansson(const json_t *value)
     }
 }
 
-static void strings_are_escaped_as_jansson_does(void **state)
+TEST(strings_are_escaped_as_jansson_does)
 {
     unsigned seed = 1;
 
-    (void)state;
     for (unsigned first = 0; first < 256; first++)
         for (unsigned second = 0; second < 256; second++) {
             const char text[] = {'a', (char)first, (char)second, 'z'};
@@ -250,7 +239,7 @@ static void strings_are_escaped_as_jansson_does(void **state)
     }
 }
 
-static void trees_are_written_as_jansson_does(void **state)
+TEST(trees_are_written_as_jansson_does)
 {
     json_t *value =
         json_pack("{s:[],s:{},s:[i,[[]],{s:n,s:b,s:b}],s:{s:[s,s],s:f,s:f,s:I},s:s,s:f}", "empty",
@@ -258,19 +247,17 @@ static void trees_are_written_as_jansson_does(void **state)
                   "\t\x02", "", "real", 0.1 + 0.2, "large", 1e300, "whole",
                   (json_int_t)-9007199254740993, "é", "ü\U0001F600", "small", 1.0000000000000002);
 
-    (void)state;
     assert_non_null(value);
     expect_as_jansson(value);
     json_decref(value);
 }
 
-static void what_cannot_be_written_is_an_error(void **state)
+TEST(what_cannot_be_written_is_an_error)
 {
     json_t *value = json_stringn_nocheck("a\xff", 2);
     struct error err = {0};
     struct buf out;
 
-    (void)state;
     buf_init(&out, 100);
     assert_int_equal(json_text_dump(value, JSON_TEXT_COMPACT, &out, &err), -1);
     assert_error(&err, E_SYSTEM, "a string is not UTF-8");
@@ -292,23 +279,4 @@ static void what_cannot_be_written_is_an_error(void **state)
     json_decref(value);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_read_is_written_the_same),
-        cmocka_unit_test(numbers_keep_their_value_and_look_plain),
-        cmocka_unit_test(mistakes_have_line_and_column),
-        cmocka_unit_test(repeated_keys_are_refused),
-        cmocka_unit_test(depth_and_size_have_limits),
-        cmocka_unit_test(a_text_that_grows_is_not_built),
-        cmocka_unit_test(scalars_and_nul_only_where_asked_for),
-        cmocka_unit_test(bytes_that_are_not_utf8_are_replaced),
-        cmocka_unit_test(control_characters_are_escaped),
-        cmocka_unit_test(the_ceiling_of_the_buffer_is_told),
-        cmocka_unit_test(strings_are_escaped_as_jansson_does),
-        cmocka_unit_test(trees_are_written_as_jansson_does),
-        cmocka_unit_test(what_cannot_be_written_is_an_error),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -10,7 +10,7 @@ static json_t *load(const char *text)
     return value;
 }
 
-static void schemas_of_the_part_are_taken_and_others_named(void **state)
+TEST(schemas_of_the_part_are_taken_and_others_named)
 {
     static const struct {
         const char *schema, *part;
@@ -28,7 +28,6 @@ static void schemas_of_the_part_are_taken_and_others_named(void **state)
          "no `type`"                                                                                           },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         json_t *schema = load(cases[i].schema);
         struct error err = {0};
@@ -41,7 +40,7 @@ static void schemas_of_the_part_are_taken_and_others_named(void **state)
     }
 }
 
-static void values_are_held_against_it(void **state)
+TEST(values_are_held_against_it)
 {
     static const struct {
         const char *schema, *value, *part;
@@ -66,7 +65,6 @@ static void values_are_held_against_it(void **state)
         {"{\"type\": \"object\"}",                                                  "{\"b\": 1}",             NULL          },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         json_t *schema = load(cases[i].schema), *value = load(cases[i].value);
         struct error err = {0};
@@ -80,13 +78,12 @@ static void values_are_held_against_it(void **state)
     }
 }
 
-static void what_is_too_deep_is_refused(void **state)
+TEST(what_is_too_deep_is_refused)
 {
     char text[4096] = "{\"type\": \"string\"}", outer[4096];
     struct error err = {0};
     json_t *schema;
 
-    (void)state;
     for (int i = 0; i < 40; i++) {
         (void)snprintf(outer, sizeof(outer), "{\"type\": \"array\", \"items\": %.3900s}", text);
         (void)snprintf(text, sizeof(text), "%s", outer);
@@ -97,13 +94,4 @@ static void what_is_too_deep_is_refused(void **state)
     json_decref(schema);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(schemas_of_the_part_are_taken_and_others_named),
-        cmocka_unit_test(values_are_held_against_it),
-        cmocka_unit_test(what_is_too_deep_is_refused),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

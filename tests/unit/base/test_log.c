@@ -28,9 +28,8 @@ static const char *line_of(enum log_format format, enum log_level most, const ch
     return text;
 }
 
-static void words_stay_words_and_the_rest_is_quoted(void **state)
+TEST(words_stay_words_and_the_rest_is_quoted)
 {
-    (void)state;
     assert_contains(line_of(LOG_TEXT, LOG_INFO, "abc-1.2"), "Z info run key=abc-1.2 n=7 x=0.500\n");
     assert_contains(line_of(LOG_TEXT, LOG_INFO, ""), " key=\"\" ");
     assert_contains(line_of(LOG_TEXT, LOG_INFO, "a b"), " key=\"a b\" ");
@@ -38,12 +37,11 @@ static void words_stay_words_and_the_rest_is_quoted(void **state)
     assert_contains(line_of(LOG_TEXT, LOG_INFO, "a\nb\x1b[1m"), " key=\"a\\u000ab\\u001b[1m\" ");
 }
 
-static void json_is_one_line_and_reads_back(void **state)
+TEST(json_is_one_line_and_reads_back)
 {
     static const char *const values[] = {"plain", "a\"b\\c\n\r\t\x7f", "\u00fc\u2028\U0001f600",
                                          ""};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         const char *line = line_of(LOG_JSON, LOG_INFO, values[i]);
         json_t *value = json_loads(line, 0, NULL);
@@ -60,19 +58,17 @@ static void json_is_one_line_and_reads_back(void **state)
     assert_contains(line_of(LOG_JSON, LOG_INFO, "\xff\xc3"), "\"key\":\"\\ufffd\\ufffd\"");
 }
 
-static void what_is_not_wanted_is_not_written(void **state)
+TEST(what_is_not_wanted_is_not_written)
 {
-    (void)state;
     assert_string_equal(line_of(LOG_TEXT, LOG_WARNING, "x"), "");
     assert_false(log_has(LOG_ERROR)); /* it is closed */
 }
 
-static void a_full_pipe_loses_lines_and_says_how_many(void **state)
+TEST(a_full_pipe_loses_lines_and_says_how_many)
 {
     int fds[2];
     ssize_t n;
 
-    (void)state;
     assert_int_equal(pipe2(fds, O_CLOEXEC), 0); /* it would wait */
     log_open(fds[1], LOG_TEXT, LOG_INFO);
     for (int i = 0; i < 5000; i++)
@@ -88,14 +84,4 @@ static void a_full_pipe_loses_lines_and_says_how_many(void **state)
     (void)close(fds[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(words_stay_words_and_the_rest_is_quoted),
-        cmocka_unit_test(json_is_one_line_and_reads_back),
-        cmocka_unit_test(what_is_not_wanted_is_not_written),
-        cmocka_unit_test(a_full_pipe_loses_lines_and_says_how_many),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -65,7 +65,7 @@ static void stop(void *arg)
     loop_stop(((struct scene *)arg)->loop);
 }
 
-static void a_readable_descriptor_is_told_until_it_is_read(void **state)
+TEST_WITH(a_readable_descriptor_is_told_until_it_is_read, setup, teardown)
 {
     struct scene *scene = *state;
 
@@ -77,7 +77,7 @@ static void a_readable_descriptor_is_told_until_it_is_read(void **state)
     assert_int_equal(scene->calls, 3);
 }
 
-static void a_file_is_always_ready(void **state)
+TEST_WITH(a_file_is_always_ready, setup, teardown)
 {
     struct scene *scene = *state;
     int fd = open("/tmp", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -91,7 +91,7 @@ static void a_file_is_always_ready(void **state)
     (void)close(fd);
 }
 
-static void a_writable_descriptor_is_told(void **state)
+TEST_WITH(a_writable_descriptor_is_told, setup, teardown)
 {
     struct scene *scene = *state;
 
@@ -100,7 +100,7 @@ static void a_writable_descriptor_is_told(void **state)
     assert_int_equal(scene->calls, 1);
 }
 
-static void a_timer_fires_once(void **state)
+TEST_WITH(a_timer_fires_once, setup, teardown)
 {
     struct scene *scene = *state;
 
@@ -113,7 +113,7 @@ static void a_timer_fires_once(void **state)
     assert_int_equal(scene->calls, 1);
 }
 
-static void timers_fire_in_the_order_of_their_times(void **state)
+TEST_WITH(timers_fire_in_the_order_of_their_times, setup, teardown)
 {
     struct scene *scene = *state;
 
@@ -126,7 +126,7 @@ static void timers_fire_in_the_order_of_their_times(void **state)
     assert_int_equal(scene->calls, 1);
 }
 
-static void starting_a_running_timer_puts_it_off(void **state)
+TEST_WITH(starting_a_running_timer_puts_it_off, setup, teardown)
 {
     struct scene *scene = *state;
 
@@ -139,16 +139,15 @@ static void starting_a_running_timer_puts_it_off(void **state)
     assert_int_equal(scene->calls, 0);
 }
 
-static void the_clock_does_not_go_back(void **state)
+TEST_WITH(the_clock_does_not_go_back, setup, teardown)
 {
     uint64_t before = loop_now_ns();
 
-    (void)state;
     assert_true(before > 0);
     assert_true(loop_now_ns() >= before);
 }
 
-static void a_stopped_timer_does_not_fire(void **state)
+TEST_WITH(a_stopped_timer_does_not_fire, setup, teardown)
 {
     struct scene *scene = *state;
 
@@ -161,7 +160,7 @@ static void a_stopped_timer_does_not_fire(void **state)
     assert_int_equal(scene->calls, 0);
 }
 
-static void a_signal_arrives_in_the_loop(void **state)
+TEST_WITH(a_signal_arrives_in_the_loop, setup, teardown)
 {
     struct scene *scene = *state;
 
@@ -181,7 +180,7 @@ static void free_itself(void *arg)
     count(scene);
 }
 
-static void a_watch_may_free_itself_in_its_callback(void **state)
+TEST_WITH(a_watch_may_free_itself_in_its_callback, setup, teardown)
 {
     struct scene *scene = *state;
 
@@ -221,7 +220,7 @@ static void do_piece(void *arg)
         count(piece->scene);
 }
 
-static void posted_work_takes_turns(void **state)
+TEST_WITH(posted_work_takes_turns, setup, teardown)
 {
     struct scene *scene = *state;
     struct piece a = {.scene = scene, .name = 'a', .left = 3},
@@ -238,7 +237,7 @@ static void posted_work_takes_turns(void **state)
     assert_string_equal(told, "abcaba");
 }
 
-static void cancelled_work_is_not_done(void **state)
+TEST_WITH(cancelled_work_is_not_done, setup, teardown)
 {
     struct scene *scene = *state;
     struct piece a = {.scene = scene, .name = 'a', .left = 1},
@@ -258,7 +257,7 @@ static void cancelled_work_is_not_done(void **state)
 }
 
 /* However much there is in a line, it has one place in the order. */
-static void lines_take_turns(void **state)
+TEST_WITH(lines_take_turns, setup, teardown)
 {
     struct scene *scene = *state;
     struct loop_line loud = {0}, quiet = {0};
@@ -280,7 +279,7 @@ static void lines_take_turns(void **state)
     assert_true(loop_line_is_empty(&loud) && loop_line_is_empty(&quiet));
 }
 
-static void a_line_whose_work_is_cancelled_is_passed_over(void **state)
+TEST_WITH(a_line_whose_work_is_cancelled_is_passed_over, setup, teardown)
 {
     struct scene *scene = *state;
     struct loop_line line = {0};
@@ -315,7 +314,7 @@ static void tell_descriptor(void *arg)
 }
 
 /* Work without end does not keep a descriptor waiting: it has a few milliseconds per turn. */
-static void posted_work_lets_others_in(void **state)
+TEST_WITH(posted_work_lets_others_in, setup, teardown)
 {
     struct scene *scene = *state;
     struct piece a = {.scene = scene, .name = 'a', .left = 20, .cpu_ns = 2000000};
@@ -336,35 +335,10 @@ static void posted_work_lets_others_in(void **state)
     assert_true(longest_ns < 20 * 2000000); /* it was cut up */
 }
 
-static void freeing_nothing_is_allowed(void **state)
+TEST_WITH(freeing_nothing_is_allowed, setup, teardown)
 {
-    (void)state;
     loop_watch_free(NULL);
     loop_free(NULL);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_readable_descriptor_is_told_until_it_is_read, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(a_file_is_always_ready, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_writable_descriptor_is_told, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_timer_fires_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(timers_fire_in_the_order_of_their_times, setup, teardown),
-        cmocka_unit_test_setup_teardown(starting_a_running_timer_puts_it_off, setup, teardown),
-        cmocka_unit_test_setup_teardown(the_clock_does_not_go_back, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_stopped_timer_does_not_fire, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_signal_arrives_in_the_loop, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_watch_may_free_itself_in_its_callback, setup, teardown),
-        cmocka_unit_test_setup_teardown(posted_work_takes_turns, setup, teardown),
-        cmocka_unit_test_setup_teardown(cancelled_work_is_not_done, setup, teardown),
-        cmocka_unit_test_setup_teardown(lines_take_turns, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_line_whose_work_is_cancelled_is_passed_over, setup,
-                                        teardown),
-        cmocka_unit_test_setup_teardown(posted_work_lets_others_in, setup, teardown),
-        cmocka_unit_test_setup_teardown(freeing_nothing_is_allowed, setup, teardown),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -16,11 +16,10 @@ int __wrap_file_read(int dirfd, const char *path, char *text, size_t size)
     return meminfo ? snprintf(text, size, "%s", meminfo) : -ENOENT;
 }
 
-static void what_the_host_says_is_read_in_bytes(void **state)
+TEST(what_the_host_says_is_read_in_bytes)
 {
     struct meminfo m;
 
-    (void)state;
     meminfo = "MemTotal:       1000 kB\nMemFree:        10 kB\nMemAvailable:    200 kB\n"
               "SwapCached:        7 kB\nSwapTotal:         3 kB\n";
     assert_true(meminfo_read(&m));
@@ -29,21 +28,19 @@ static void what_the_host_says_is_read_in_bytes(void **state)
     assert_int_equal(m.swap_bytes, 3 * 1024);
 }
 
-static void a_host_without_swap_has_none(void **state)
+TEST(a_host_without_swap_has_none)
 {
     struct meminfo m;
 
-    (void)state;
     meminfo = "MemTotal: 1000 kB\nMemAvailable: 200 kB\n";
     assert_true(meminfo_read(&m));
     assert_int_equal(m.swap_bytes, 0);
 }
 
-static void a_host_that_does_not_say_is_no_answer(void **state)
+TEST(a_host_that_does_not_say_is_no_answer)
 {
     struct meminfo m = {.total_bytes = 7};
 
-    (void)state;
     meminfo = NULL;
     assert_false(meminfo_read(&m));
     meminfo = "MemTotal: 1000 kB\n";
@@ -53,13 +50,4 @@ static void a_host_that_does_not_say_is_no_answer(void **state)
     assert_int_equal(m.total_bytes, 7);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_the_host_says_is_read_in_bytes),
-        cmocka_unit_test(a_host_without_swap_has_none),
-        cmocka_unit_test(a_host_that_does_not_say_is_no_answer),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

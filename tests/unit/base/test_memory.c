@@ -6,12 +6,12 @@
 #include <stdbool.h>
 #include <stdio.h>
 
+#include "admit/profile.h"
 #include "base/buf.h"
 #include "base/cleanup.h"
 #include "base/loop.h"
 #include "base/run.h"
 #include "base/stream.h"
-#include "admit/profile.h"
 #include "mask/masker.h"
 #include "wire/frame.h"
 #include "wire/policy.h"
@@ -284,40 +284,25 @@ static bool use_loop(void)
     return ok;
 }
 
-#define TEST(name, body)                                                                           \
-    static void name(void **state)                                                                 \
+#define TORTURE(name, body)                                                                        \
+    TEST(name)                                                                                     \
     {                                                                                              \
-        (void)state;                                                                               \
         torture(body);                                                                             \
     }
 
-TEST(a_message_that_cannot_be_packed_says_so, use_pack)
-TEST(a_frame_there_is_no_room_for_breaks_its_stream, use_frame)
-TEST(a_buffer_that_cannot_grow_keeps_what_it_has, use_buf)
-TEST(an_error_keeps_its_code_without_words, use_error)
-TEST(a_run_is_made_whole_or_not_at_all, use_run)
-TEST(a_policy_is_read_whole_or_not_at_all, use_policy)
-static void a_profile_is_read_whole_or_not_at_all(void **state)
+TORTURE(a_message_that_cannot_be_packed_says_so, use_pack)
+TORTURE(a_frame_there_is_no_room_for_breaks_its_stream, use_frame)
+TORTURE(a_buffer_that_cannot_grow_keeps_what_it_has, use_buf)
+TORTURE(an_error_keeps_its_code_without_words, use_error)
+TORTURE(a_run_is_made_whole_or_not_at_all, use_run)
+TORTURE(a_policy_is_read_whole_or_not_at_all, use_policy)
+
+TEST(a_profile_is_read_whole_or_not_at_all)
 {
-    (void)state;
     assert_true(use_profile());
     torture(use_profile);
 }
 
-TEST(a_loop_is_made_whole_or_not_at_all, use_loop)
+TORTURE(a_loop_is_made_whole_or_not_at_all, use_loop)
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_message_that_cannot_be_packed_says_so),
-        cmocka_unit_test(a_frame_there_is_no_room_for_breaks_its_stream),
-        cmocka_unit_test(a_buffer_that_cannot_grow_keeps_what_it_has),
-        cmocka_unit_test(an_error_keeps_its_code_without_words),
-        cmocka_unit_test(a_run_is_made_whole_or_not_at_all),
-        cmocka_unit_test(a_policy_is_read_whole_or_not_at_all),
-        cmocka_unit_test(a_profile_is_read_whole_or_not_at_all),
-        cmocka_unit_test(a_loop_is_made_whole_or_not_at_all),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -2,11 +2,10 @@
 
 #include "base/name.h"
 
-static void plain_names_are_names(void **state)
+TEST(plain_names_are_names)
 {
     static const char *const good[] = {"a", "9", "A-b_c", "x1"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(*good); i++) {
         assert_true(name_is_plain(good[i], 8, false));
         assert_true(name_is_plain(good[i], 8, true));
@@ -16,25 +15,16 @@ static void plain_names_are_names(void **state)
 }
 
 /* What a path, a URL, a shell or a terminal would read as something else. */
-static void everything_else_is_none(void **state)
+TEST(everything_else_is_none)
 {
     static const char *const bad[] = {"",    ".",   "..",       "...",   ".a",      "-a",   "_a",
                                       "a/b", "a b", "a\n",      "a%2e",  "a:b",     "a\\b", "a?b",
                                       "a#b", "~",   "\xc3\xa4", "a\x7f", "a\x1b[m", "*",    "$a"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(*bad); i++)
         assert_false(name_is_plain(bad[i], 64, true));
     assert_true(name_is_plain("12345678", 8, true));
     assert_false(name_is_plain("123456789", 8, true));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_names_are_names),
-        cmocka_unit_test(everything_else_is_none),
-    };
-
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+UNIT_MAIN()

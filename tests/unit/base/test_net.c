@@ -35,11 +35,10 @@ static bool has(const struct net *net, const char *where, const char *method, co
         &to, &is_tls, &why);
 }
 
-static void a_host_is_itself_on_two_ports(void **state)
+TEST(a_host_is_itself_on_two_ports)
 {
     cleanup(net_unref_p) struct net *net = NET("API.example.org.");
 
-    (void)state;
     assert_true(has(net, "api.example.org:443", NULL, NULL));
     assert_true(has(net, "api.example.org:80", NULL, NULL));
     assert_true(has(net, "Api.Example.Org.", "GET", "/x"));
@@ -49,11 +48,10 @@ static void a_host_is_itself_on_two_ports(void **state)
     assert_false(has(net, "api.example.org.evil.test", NULL, NULL));
 }
 
-static void a_star_is_for_names_below(void **state)
+TEST(a_star_is_for_names_below)
 {
     cleanup(net_unref_p) struct net *net = NET("*.example.org:443");
 
-    (void)state;
     assert_true(has(net, "a.example.org:443", NULL, NULL));
     assert_true(has(net, "a.b.example.org:443", NULL, NULL));
     assert_false(has(net, "example.org:443", NULL, NULL));
@@ -62,7 +60,7 @@ static void a_star_is_for_names_below(void **state)
     assert_false(has(net, "a.example.org.evil.test:443", NULL, NULL));
 }
 
-static void a_path_is_for_requests_and_plain_spellings(void **state)
+TEST(a_path_is_for_requests_and_plain_spellings)
 {
     static const char *const wrong[] = {
         "/session",
@@ -82,7 +80,6 @@ static void a_path_is_for_requests_and_plain_spellings(void **state)
     };
     cleanup(net_unref_p) struct net *net = NET("GET+HEAD http://127.0.0.1:8000/session/");
 
-    (void)state;
     assert_true(has(net, "127.0.0.1:8000", "GET", "/session/1"));
     assert_true(has(net, "2130706433:8000", "HEAD", "/session/1/x"));
     assert_false(has(net, "127.0.0.1:8000", "POST", "/session/1"));
@@ -93,7 +90,7 @@ static void a_path_is_for_requests_and_plain_spellings(void **state)
         assert_false(has(net, "127.0.0.1:8000", "GET", wrong[i]));
 }
 
-static void plain_requests_become_tls_where_that_is_granted(void **state)
+TEST(plain_requests_become_tls_where_that_is_granted)
 {
     cleanup(net_unref_p) struct net *net =
         NET("api.example.org:8443 header=Authorization: Bearer ${secret:KEY}");
@@ -104,7 +101,6 @@ static void plain_requests_become_tls_where_that_is_granted(void **state)
     uint16_t port;
     bool is_tls;
 
-    (void)state;
     assert_null(host_parse("api.example.org", 15, true, &host));
     grant = net_match(net, &ask, &port, &is_tls, &why);
     assert_non_null(grant);
@@ -116,13 +112,12 @@ static void plain_requests_become_tls_where_that_is_granted(void **state)
     assert_null(net_match(net, &ask, &port, &is_tls, &why));
 }
 
-static void addresses_are_granted_as_such(void **state)
+TEST(addresses_are_granted_as_such)
 {
     cleanup(net_unref_p) struct net *net =
         NET("a.example.org", "10.0.0.5:80", "intra.example.org private", "localhost:9");
     struct host host;
 
-    (void)state;
     assert_null(host_parse("10.0.0.5", 8, true, &host));
     assert_null(net_judge(net, &net->grants[0], &host.address, false, 80));
     assert_non_null(net_judge(net, &net->grants[0], &host.address, false, 443));
@@ -139,13 +134,12 @@ static void addresses_are_granted_as_such(void **state)
 }
 
 /* The name would open what was left out of the grant. */
-static void a_part_of_a_server_is_not_its_address(void **state)
+TEST(a_part_of_a_server_is_not_its_address)
 {
     cleanup(net_unref_p) struct net *net =
         NET("a.example.org:80", "http://10.0.0.5/session/", "GET 10.0.0.5:80", "10.0.0.6:80");
     struct host host;
 
-    (void)state;
     assert_null(host_parse("10.0.0.5", 8, true, &host));
     assert_non_null(net_judge(net, &net->grants[0], &host.address, false, 80));
     assert_null(net_judge(net, &net->grants[1], &host.address, false, 80));
@@ -153,7 +147,7 @@ static void a_part_of_a_server_is_not_its_address(void **state)
     assert_null(net_judge(net, &net->grants[0], &host.address, false, 80));
 }
 
-static void mistakes_are_named(void **state)
+TEST(mistakes_are_named)
 {
     static const char *const wrong[] = {
         "",
@@ -186,7 +180,6 @@ static void mistakes_are_named(void **state)
     };
     struct net *net = net_new();
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
         cleanup_error struct error err = {0};
 
@@ -213,13 +206,12 @@ static bool within(const struct net *allowed, const char *text, const char *expe
     return expected && strcmp(got, expected) == 0;
 }
 
-static void nobody_gets_more_than_is_allowed(void **state)
+TEST(nobody_gets_more_than_is_allowed)
 {
     cleanup(net_unref_p) struct net *net =
         NET("GET+POST https://api.example.org/v1/ header=X-Key: ${secret:K}", "*.cdn.example.org",
             "10.0.0.5:8000", "in.example.org:80 private");
 
-    (void)state;
     assert_true(within(net, "api.example.org", "GET+POST https://api.example.org:443/v1/"));
     assert_true(
         within(net, "GET api.example.org:443/v1/x", "GET https://api.example.org:443/v1/x"));
@@ -242,18 +234,4 @@ static void nobody_gets_more_than_is_allowed(void **state)
     assert_true(within(NULL, "api.example.org", NULL));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_host_is_itself_on_two_ports),
-        cmocka_unit_test(a_star_is_for_names_below),
-        cmocka_unit_test(a_path_is_for_requests_and_plain_spellings),
-        cmocka_unit_test(plain_requests_become_tls_where_that_is_granted),
-        cmocka_unit_test(addresses_are_granted_as_such),
-        cmocka_unit_test(a_part_of_a_server_is_not_its_address),
-        cmocka_unit_test(mistakes_are_named),
-        cmocka_unit_test(nobody_gets_more_than_is_allowed),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

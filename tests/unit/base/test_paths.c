@@ -72,9 +72,8 @@ static int group_teardown(void **state)
     return rmdir(dir);
 }
 
-static void an_installed_program_looks_where_it_was_installed(void **state)
+TEST(an_installed_program_looks_where_it_was_installed)
 {
-    (void)state;
     ask_copy();
     assert_contains(answers, "zygote=/");
     assert_contains(answers, "/belljar/belljar-zygote\n");
@@ -82,11 +81,10 @@ static void an_installed_program_looks_where_it_was_installed(void **state)
     assert_null(strstr(answers, dir));
 }
 
-static void a_program_in_a_checkout_looks_beside_itself(void **state)
+TEST(a_program_in_a_checkout_looks_beside_itself)
 {
     char expected[128];
 
-    (void)state;
     assert_int_equal(make_executable("belljar-zygote", "/bin/true"), 0);
     ask_copy();
     (void)snprintf(expected, sizeof(expected), "zygote=%s/belljar-zygote\n", dir);
@@ -115,11 +113,10 @@ static void assert_state(const char *below, const char *path)
     }
 }
 
-static void what_lasts_is_kept_in_a_private_directory(void **state)
+TEST(what_lasts_is_kept_in_a_private_directory)
 {
     char place[128];
 
-    (void)state;
     (void)snprintf(place, sizeof(place), "%s/state", dir);
     assert_int_equal(setenv("XDG_STATE_HOME", place, 1), 0);
     assert_state(dir, "state");
@@ -131,11 +128,10 @@ static void what_lasts_is_kept_in_a_private_directory(void **state)
     assert_state(dir, ".local/state");
 }
 
-static void without_a_home_nothing_lasts(void **state)
+TEST(without_a_home_nothing_lasts)
 {
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(unsetenv("XDG_STATE_HOME"), 0);
     assert_int_equal(unsetenv("HOME"), 0);
     assert_null(paths_state("history", &err));
@@ -159,14 +155,7 @@ static int print_paths(void)
 
 int main(int argc, char **argv)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_installed_program_looks_where_it_was_installed),
-        cmocka_unit_test(a_program_in_a_checkout_looks_beside_itself),
-        cmocka_unit_test(what_lasts_is_kept_in_a_private_directory),
-        cmocka_unit_test(without_a_home_nothing_lasts),
-    };
-
     if (argc == 2 && strcmp(argv[1], "--print") == 0)
         return print_paths();
-    return UNIT_RUN_WITH(tests, group_setup, group_teardown);
+    return unit_run(group_setup, group_teardown);
 }

@@ -17,7 +17,7 @@ static struct pattern *make(const char *text, bool ignores_case)
     return pattern;
 }
 
-static void the_first_match_is_found_with_its_place(void **state)
+TEST(the_first_match_is_found_with_its_place)
 {
     static const char text[] = "na\0me: Äpfel \xff\xfe 42 43";
     static const struct {
@@ -37,7 +37,6 @@ static void the_first_match_is_found_with_its_place(void **state)
         {"(a|b)?zzz", false, -1, -1},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct pattern *pattern = make(cases[i].pattern, cases[i].ignores_case);
         size_t start = 999, end = 999;
@@ -53,7 +52,7 @@ static void the_first_match_is_found_with_its_place(void **state)
     pattern_free(NULL);
 }
 
-static void what_is_no_expression_says_why(void **state)
+TEST(what_is_no_expression_says_why)
 {
     static const char *const wrong[] = {"(",   "[a", "a{2,1}", "(?=x)",
                                         "\\1", "*",  "\xff",   "a{100000}"};
@@ -61,7 +60,6 @@ static void what_is_no_expression_says_why(void **state)
     struct error err = {0};
     char large[LIMIT_PATTERN_BYTES + 2];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
         assert_int_equal(pattern_new(wrong[i], strlen(wrong[i]), false, &pattern, &err), -1);
         assert_error(&err, E_INVALID, "not a regular expression");
@@ -83,7 +81,7 @@ static double seconds(void)
 }
 
 /* Those that take a backtracking engine for ever, and those that have more states than fit. */
-static void evil_expressions_end_in_time_that_grows_with_the_text(void **state)
+TEST(evil_expressions_end_in_time_that_grows_with_the_text)
 {
     static const char *const evil[] = {"(a+)+$",          "(a|aa)+$",         "(.*a){12}$",
                                        "([ab]*a){20}c",   "[ab]*a[ab]{900}c", "(?i)(x+x+)+y",
@@ -91,7 +89,6 @@ static void evil_expressions_end_in_time_that_grows_with_the_text(void **state)
     char *text = malloc(LIMIT_SPOOL_LINE);
     unsigned chance = 1;
 
-    (void)state;
     for (size_t i = 0; i < LIMIT_SPOOL_LINE; i++) {
         chance = chance * 1103515245 + 12345;
         text[i] = chance >> 16 & 1 ? 'a' : 'b';
@@ -110,13 +107,4 @@ static void evil_expressions_end_in_time_that_grows_with_the_text(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_first_match_is_found_with_its_place),
-        cmocka_unit_test(what_is_no_expression_says_why),
-        cmocka_unit_test(evil_expressions_end_in_time_that_grows_with_the_text),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -15,25 +15,22 @@ static void assert_words(const char *text, const char *expected)
     assert_string_equal(words, expected);
 }
 
-static void plain_text_stays(void **state)
+TEST(plain_text_stays)
 {
-    (void)state;
     assert_words("thread `busy bee` is running", "\"thread `busy bee` is running\"");
     assert_words("поток 日本 😀", "\"поток 日本 😀\"");
     assert_words("", "\"\"");
 }
 
-static void text_cannot_end_the_quotation(void **state)
+TEST(text_cannot_end_the_quotation)
 {
-    (void)state;
     assert_words("x\". Belljar: y", "\"x\\\". Belljar: y\"");
     assert_words("x\\\". y", "\"x\\\\\\\". y\"");
     assert_words("x” y＂ z«", "\"x\\u{201d} y\\u{ff02} z\\xab\"");
 }
 
-static void what_cannot_be_seen_is_an_escape(void **state)
+TEST(what_cannot_be_seen_is_an_escape)
 {
-    (void)state;
     assert_words("a\nb\r\tc\x1b[2J\x7f", "\"a\\nb\\r\\tc\\x1b[2J\\x7f\"");
     assert_words("\xc2\x9b"
                  "2J",
@@ -43,17 +40,15 @@ static void what_cannot_be_seen_is_an_escape(void **state)
     assert_words("a\xff\xe2\x80", "\"a\\xff\\xe2\\x80\"");
 }
 
-static void a_nul_does_not_end_the_text(void **state)
+TEST(a_nul_does_not_end_the_text)
 {
     cleanup_free char *words = quote_words((struct span){"a\0b", 3}, 20);
 
-    (void)state;
     assert_string_equal(words, "\"a\\x00b\"");
 }
 
-static void long_text_is_cut_between_characters(void **state)
+TEST(long_text_is_cut_between_characters)
 {
-    (void)state;
     for (size_t max = 0; max < 20; max++) {
         cleanup_free char *words = quote_words(span_of("é\"\u202e日\xff xyz"), max);
         size_t len = strlen(words);
@@ -65,24 +60,11 @@ static void long_text_is_cut_between_characters(void **state)
     }
 }
 
-static void a_line_keeps_its_quotation_marks(void **state)
+TEST(a_line_keeps_its_quotation_marks)
 {
     cleanup_free char *line = quote_line(span_of("mount \"a\\b\"\n\u202e"), 200);
 
-    (void)state;
     assert_string_equal(line, "mount \"a\\b\"\\n\\u{202e}");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_text_stays),
-        cmocka_unit_test(text_cannot_end_the_quotation),
-        cmocka_unit_test(what_cannot_be_seen_is_an_escape),
-        cmocka_unit_test(a_nul_does_not_end_the_text),
-        cmocka_unit_test(long_text_is_cut_between_characters),
-        cmocka_unit_test(a_line_keeps_its_quotation_marks),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -138,11 +138,10 @@ static void wait_for_begun(size_t owners_count, size_t count)
     loop_watch_free(look);
 }
 
-static void a_sandbox_that_asks_without_end_keeps_nobody_waiting(void **state)
+TEST_WITH(a_sandbox_that_asks_without_end_keeps_nobody_waiting, setup, teardown)
 {
     struct lookup *slow[60];
 
-    (void)state;
     ask_slow(0, slow, ARRAY_SIZE(slow));
     wait_for_begun(1, LIMIT_NET_LOOKUPS_EACH);
     ask_fast(1, "b");
@@ -152,11 +151,10 @@ static void a_sandbox_that_asks_without_end_keeps_nobody_waiting(void **state)
     assert_int_equal(count_begun(0, ARRAY_SIZE(slow)), LIMIT_NET_LOOKUPS_EACH);
 }
 
-static void many_sandboxes_of_one_token_leave_places(void **state)
+TEST_WITH(many_sandboxes_of_one_token_leave_places, setup, teardown)
 {
     struct lookup *slow[4][10];
 
-    (void)state;
     group = &owners;
     for (size_t i = 0; i < ARRAY_SIZE(slow); i++)
         ask_slow(i, slow[i], ARRAY_SIZE(slow[i]));
@@ -167,11 +165,10 @@ static void many_sandboxes_of_one_token_leave_places(void **state)
     assert_int_equal(n_slow, 0);
 }
 
-static void whoever_was_served_longest_ago_is_next(void **state)
+TEST_WITH(whoever_was_served_longest_ago_is_next, setup, teardown)
 {
     struct lookup *slow[4][10];
 
-    (void)state;
     _Static_assert(ARRAY_SIZE(slow) * LIMIT_NET_LOOKUPS_EACH == LIMIT_NET_LOOKUPS,
                    "they fill all places");
     for (size_t i = 0; i < ARRAY_SIZE(slow); i++)
@@ -185,11 +182,10 @@ static void whoever_was_served_longest_ago_is_next(void **state)
     assert_int_equal(n_slow, 0);
 }
 
-static void a_wish_that_is_taken_back_lets_others_on(void **state)
+TEST_WITH(a_wish_that_is_taken_back_lets_others_on, setup, teardown)
 {
     struct lookup *slow[5];
 
-    (void)state;
     ask_slow(0, slow, ARRAY_SIZE(slow));
     for (size_t i = 0; i < ARRAY_SIZE(slow); i++)
         resolve_cancel(slow[i]); /* none has begun: the loop has not run */
@@ -200,9 +196,8 @@ static void a_wish_that_is_taken_back_lets_others_on(void **state)
     assert_int_equal(count_begun(0, ARRAY_SIZE(slow)), 0);
 }
 
-static void many_of_many_are_all_answered(void **state)
+TEST_WITH(many_of_many_are_all_answered, setup, teardown)
 {
-    (void)state;
     for (size_t i = 0; i < 8; i++)
         for (size_t k = 0; k < 6; k++)
             ask_fast(i, "x");
@@ -219,14 +214,13 @@ static int wait_for(const char *text, struct address addresses[static RESOLVE_MA
     return resolve_wait(program, &host, addresses, ret_count, err);
 }
 
-static void a_command_waits_for_the_answer(void **state)
+TEST_WITH(a_command_waits_for_the_answer, setup, teardown)
 {
     struct address addresses[RESOLVE_MAX];
     struct error err = {0};
     size_t count = 0;
     char text[ADDRESS_TEXT];
 
-    (void)state;
     assert_int_equal(wait_for("fast", addresses, &count, &err), 0);
     assert_int_equal(count, 1);
     address_text(&addresses[0], text);
@@ -238,12 +232,11 @@ static void a_command_waits_for_the_answer(void **state)
 }
 
 /* The resolver would say something else. */
-static void addresses_and_localhost_are_not_looked_up(void **state)
+TEST_WITH(addresses_and_localhost_are_not_looked_up, setup, teardown)
 {
     struct address addresses[RESOLVE_MAX];
     size_t count = 0;
 
-    (void)state;
     assert_int_equal(wait_for("localhost", addresses, &count, NULL), 0);
     assert_int_equal(count, 2);
     assert_true(address_is_loopback(&addresses[0]) && address_is_loopback(&addresses[1]));
@@ -252,19 +245,4 @@ static void addresses_and_localhost_are_not_looked_up(void **state)
     assert_true(addresses[0].is_v6 && addresses[0].bytes[15] == 7);
 }
 
-#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        test(a_sandbox_that_asks_without_end_keeps_nobody_waiting),
-        test(many_sandboxes_of_one_token_leave_places),
-        test(whoever_was_served_longest_ago_is_next),
-        test(a_wish_that_is_taken_back_lets_others_on),
-        test(many_of_many_are_all_answered),
-        test(a_command_waits_for_the_answer),
-        test(addresses_and_localhost_are_not_looked_up),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

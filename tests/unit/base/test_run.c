@@ -6,11 +6,10 @@
 #include "base/stream.h"
 #include "mask/masker.h"
 
-static void a_new_run_has_an_id_and_default_limits(void **state)
+TEST(a_new_run_has_an_id_and_default_limits)
 {
     struct run *run = run_new();
 
-    (void)state;
     assert_non_null(run);
     assert_int_equal(strlen(run->id), 30);
     assert_memory_equal(run->id, "run_", 4);
@@ -22,12 +21,11 @@ static void a_new_run_has_an_id_and_default_limits(void **state)
     run_free(run);
 }
 
-static void ids_differ_and_sort_by_time(void **state)
+TEST(ids_differ_and_sort_by_time)
 {
     struct run *a = run_new();
     struct run *b = run_new();
 
-    (void)state;
     assert_string_not_equal(a->id, b->id);
     /* The first ten characters are the clock; within one millisecond they are equal. */
     assert_true(strncmp(a->id, b->id, 14) <= 0);
@@ -35,13 +33,12 @@ static void ids_differ_and_sort_by_time(void **state)
     run_free(b);
 }
 
-static void free_releases_everything_a_run_may_hold(void **state)
+TEST(free_releases_everything_a_run_may_hold)
 {
     struct run *run = run_new();
     struct error err = {0};
     int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(buf_add_str(&run->code, "print(1)", &err), 0);
     assert_int_equal(run_stream_add(&run->out, masker_pass_unmasked("x", 1), &err), 0);
@@ -61,11 +58,10 @@ static void free_releases_everything_a_run_may_hold(void **state)
     run_free(NULL);
 }
 
-static void exit_codes_follow_the_status(void **state)
+TEST(exit_codes_follow_the_status)
 {
     struct run *run = run_new();
 
-    (void)state;
     run->status = RUN_SUCCESS;
     assert_int_equal(run_status_exit(run), 0);
     run->status = RUN_TIMEOUT;
@@ -79,11 +75,10 @@ static void exit_codes_follow_the_status(void **state)
     run_free(run);
 }
 
-static void an_error_passes_its_own_code_on_and_is_never_zero(void **state)
+TEST(an_error_passes_its_own_code_on_and_is_never_zero)
 {
     struct run *run = run_new();
 
-    (void)state;
     run->status = RUN_ERROR;
     run->exit_code = 3;
     assert_int_equal(run_status_exit(run), 3);
@@ -96,15 +91,14 @@ static void an_error_passes_its_own_code_on_and_is_never_zero(void **state)
     run_free(run);
 }
 
-static void names_are_those_of_the_wire(void **state)
+TEST(names_are_those_of_the_wire)
 {
-    (void)state;
     assert_string_equal(run_status_name(RUN_SUCCESS), "success");
     assert_string_equal(run_status_name(RUN_MEMORY_EXCEEDED), "memory_exceeded");
     assert_string_equal(run_status_name(RUN_CANCELLED), "cancelled");
 }
 
-static void a_program_is_known_by_a_plain_name(void **state)
+TEST(a_program_is_known_by_a_plain_name)
 {
     static const char *const names[][2] = {
         {"report.py",         "report.py"     },
@@ -117,7 +111,6 @@ static void a_program_is_known_by_a_plain_name(void **state)
     };
     char name[RUN_PROGRAM_NAME_MAX], longest[300];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         run_program_name(names[i][0], name);
         assert_string_equal(name, names[i][1]);
@@ -128,17 +121,4 @@ static void a_program_is_known_by_a_plain_name(void **state)
     assert_int_equal(strlen(name), RUN_PROGRAM_NAME_MAX - 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_new_run_has_an_id_and_default_limits),
-        cmocka_unit_test(ids_differ_and_sort_by_time),
-        cmocka_unit_test(free_releases_everything_a_run_may_hold),
-        cmocka_unit_test(exit_codes_follow_the_status),
-        cmocka_unit_test(an_error_passes_its_own_code_on_and_is_never_zero),
-        cmocka_unit_test(names_are_those_of_the_wire),
-        cmocka_unit_test(a_program_is_known_by_a_plain_name),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

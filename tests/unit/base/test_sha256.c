@@ -13,12 +13,11 @@ static const struct {
      "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1"                                                            },
 };
 
-static void digests_are_those_of_the_standard(void **state)
+TEST(digests_are_those_of_the_standard)
 {
     uint8_t digest[SHA256_BYTES];
     char hex[2 * SHA256_BYTES + 1];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(known); i++) {
         sha256(known[i].text, strlen(known[i].text), digest);
         sha256_to_hex(digest, hex);
@@ -27,12 +26,11 @@ static void digests_are_those_of_the_standard(void **state)
 }
 
 /* The digest of the digests of 0 to 200 bytes `a`: found with another implementation. */
-static void every_length_around_a_block_is_padded_right(void **state)
+TEST(every_length_around_a_block_is_padded_right)
 {
     uint8_t all[201 * SHA256_BYTES], digest[SHA256_BYTES];
     char text[200], hex[2 * SHA256_BYTES + 1];
 
-    (void)state;
     memset(text, 'a', sizeof(text));
     for (size_t len = 0; len <= sizeof(text); len++)
         sha256(text, len, all + len * SHA256_BYTES);
@@ -41,12 +39,11 @@ static void every_length_around_a_block_is_padded_right(void **state)
     assert_string_equal(hex, "1be2d7d291484baf4c78d463a65b40a26c255b1946e5205eac8edad606a76fdd");
 }
 
-static void hex_is_read_back_and_nothing_else_is(void **state)
+TEST(hex_is_read_back_and_nothing_else_is)
 {
     uint8_t digest[SHA256_BYTES], back[SHA256_BYTES];
     char hex[2 * SHA256_BYTES + 1];
 
-    (void)state;
     sha256("x", 1, digest);
     sha256_to_hex(digest, hex);
     assert_int_equal(sha256_from_hex(hex, back), 0);
@@ -60,13 +57,4 @@ static void hex_is_read_back_and_nothing_else_is(void **state)
     assert_int_equal(sha256_from_hex("", back), -1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digests_are_those_of_the_standard),
-        cmocka_unit_test(every_length_around_a_block_is_padded_right),
-        cmocka_unit_test(hex_is_read_back_and_nothing_else_is),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -30,12 +30,11 @@ static struct spool *spool_of(struct spool_store *store, const char *text, size_
     return spool;
 }
 
-static void what_was_added_is_read_by_range(void **state)
+TEST(what_was_added_is_read_by_range)
 {
     static const char text[] = "zero\0one\xff\ntwo";
     static const char *const places[] = {NULL, "/tmp", "/dev/shm"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
         struct spool_store *store = store_in(places[i], MIB);
         struct spool *spool = spool_of(store, text, sizeof(text));
@@ -61,12 +60,11 @@ static void what_was_added_is_read_by_range(void **state)
     }
 }
 
-static void a_place_that_is_none_is_an_error(void **state)
+TEST(a_place_that_is_none_is_an_error)
 {
     struct spool_store *store = NULL;
     struct error err = {0};
 
-    (void)state;
     assert_true(spool_store_new("/proc/self/none", MIB, &store, &err) < 0);
     assert_error(&err, E_SYSTEM, "/proc/self/none");
     assert_null(store);
@@ -75,19 +73,18 @@ static void a_place_that_is_none_is_an_error(void **state)
 }
 
 /* /proc has no files without a name. */
-static void where_files_need_names_memory_is_used(void **state)
+TEST(where_files_need_names_memory_is_used)
 {
     struct spool_store *store = store_in("/proc", MIB);
     struct spool *spool = spool_of(store, "x", 1);
     char data[2];
 
-    (void)state;
     assert_int_equal(spool_read(spool, 0, data, 2, NULL), 1);
     spool_free(spool);
     spool_store_free(store);
 }
 
-static void past_the_ceiling_bytes_are_counted(void **state)
+TEST(past_the_ceiling_bytes_are_counted)
 {
     struct spool_store *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
     struct spool *spool = spool_of(store, "", 0);
@@ -96,7 +93,6 @@ static void past_the_ceiling_bytes_are_counted(void **state)
     char *block = malloc(MIB + 1);
     char data[4];
 
-    (void)state;
     memset(block, 'x', MIB + 1);
     block[MIB] = '\n';
     for (int i = 0; i < 65; i++)
@@ -114,13 +110,12 @@ static void past_the_ceiling_bytes_are_counted(void **state)
     spool_store_free(store);
 }
 
-static void all_spools_share_one_limit(void **state)
+TEST(all_spools_share_one_limit)
 {
     struct spool_store *store = store_in(NULL, 10);
     struct spool *a = spool_of(store, "123456", 6), *b = spool_of(store, "123456", 6), *c;
     struct spool_info info;
 
-    (void)state;
     spool_info(b, &info);
     assert_int_equal(info.size, 4);
     assert_int_equal(info.dropped, 2);
@@ -139,7 +134,7 @@ static void all_spools_share_one_limit(void **state)
     spool_store_free(store);
 }
 
-static void a_full_disk_ends_a_spool_and_nothing_else(void **state)
+TEST(a_full_disk_ends_a_spool_and_nothing_else)
 {
     struct spool_store *store = store_in("/tmp", MIB);
     struct spool *spool = spool_of(store, "abc", 3);
@@ -147,7 +142,6 @@ static void a_full_disk_ends_a_spool_and_nothing_else(void **state)
     struct spool_info info;
     char data[8];
 
-    (void)state;
     (void)signal(SIGXFSZ, SIG_IGN);
     assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
     low = (struct rlimit){5, old.rlim_max};
@@ -166,7 +160,7 @@ static void a_full_disk_ends_a_spool_and_nothing_else(void **state)
 
 /* --- lines --- */
 
-static void lines_are_found_and_read(void **state)
+TEST(lines_are_found_and_read)
 {
     static const char text[] = "one\n\nthree\nfour";
     struct spool_store *store = store_in(NULL, MIB);
@@ -175,7 +169,6 @@ static void lines_are_found_and_read(void **state)
     struct spool_place place;
     struct buf out;
 
-    (void)state;
     buf_init(&out, 1000);
     assert_int_equal(spool_find_line(spool, 1, &place, &err), 0);
     assert_int_equal(place.offset, 0);
@@ -211,7 +204,7 @@ static void lines_are_found_and_read(void **state)
 }
 
 /* Against a plain count, with lines of every length, across the notes. */
-static void every_line_of_a_large_spool_is_where_it_is(void **state)
+TEST(every_line_of_a_large_spool_is_where_it_is)
 {
     struct spool_store *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
     struct spool *spool = spool_of(store, "", 0);
@@ -221,7 +214,6 @@ static void every_line_of_a_large_spool_is_where_it_is(void **state)
     size_t lines = 0;
     unsigned chance = 7;
 
-    (void)state;
     memset(line, 'l', 70000);
     while (at < 9 * MIB) {
         size_t len;
@@ -289,14 +281,13 @@ static int search_all(struct spool *spool, const char *text, struct found *found
     return calls;
 }
 
-static void lines_that_match_are_given_with_their_place(void **state)
+TEST(lines_that_match_are_given_with_their_place)
 {
     static const char text[] = "error: a\nfine\n\nerror: b\n\xff\0error: c";
     struct spool_store *store = store_in(NULL, MIB);
     struct spool *spool = spool_of(store, text, sizeof(text) - 1);
     struct found found = {0};
 
-    (void)state;
     assert_int_equal(search_all(spool, "error: .", &found), 1);
     assert_string_equal(found.text, "1@0[error: a] 4@15[error: b] 5@24[error: c] ");
     assert_int_equal(found.pieces, 1); /* the last has no end yet */
@@ -310,7 +301,7 @@ static void lines_that_match_are_given_with_their_place(void **state)
     spool_store_free(store);
 }
 
-static void a_search_goes_on_where_the_reader_had_enough(void **state)
+TEST(a_search_goes_on_where_the_reader_had_enough)
 {
     struct spool_store *store = store_in(NULL, MIB);
     struct spool *spool = spool_of(store, "a\na\nb\na\n", 8);
@@ -318,7 +309,6 @@ static void a_search_goes_on_where_the_reader_had_enough(void **state)
     struct spool_place place = {0, 1};
     struct found found = {.stop_after = 2};
 
-    (void)state;
     assert_int_equal(spool_search(spool, pattern, &place, note, &found, NULL), 1);
     assert_int_equal(place.offset, 4);
     assert_int_equal(place.line, 3);
@@ -329,14 +319,13 @@ static void a_search_goes_on_where_the_reader_had_enough(void **state)
     spool_store_free(store);
 }
 
-static void a_long_line_is_searched_in_pieces(void **state)
+TEST(a_long_line_is_searched_in_pieces)
 {
     struct spool_store *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
     struct spool *spool = spool_of(store, "", 0);
     char *line = malloc(LIMIT_SPOOL_LINE);
     struct found found = {0};
 
-    (void)state;
     memset(line, 'x', LIMIT_SPOOL_LINE);
     for (int i = 0; i < 40; i++)
         spool_add(spool, line, LIMIT_SPOOL_LINE);
@@ -384,14 +373,13 @@ static uint64_t lines_of_a_call(const struct spool *spool, const char *text, siz
 }
 
 /* They are no bytes to speak of, and a call of the expression each. */
-static void empty_lines_count_as_work(void **state)
+TEST(empty_lines_count_as_work)
 {
     struct spool_store *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
     struct spool *spool = spool_of(store, "", 0);
     char *text = malloc(MIB);
     size_t matches;
 
-    (void)state;
     memset(text, '\n', MIB);
     spool_add(spool, text, MIB);
     assert_true(lines_of_a_call(spool, "z", &matches) <= 64 * KIB);
@@ -405,7 +393,7 @@ static void empty_lines_count_as_work(void **state)
     spool_store_free(store);
 }
 
-static void one_call_works_a_bounded_time(void **state)
+TEST(one_call_works_a_bounded_time)
 {
     struct spool_store *store = store_in(NULL, LIMIT_SPOOL_TOTAL);
     struct spool *spool = spool_of(store, "", 0);
@@ -416,7 +404,6 @@ static void one_call_works_a_bounded_time(void **state)
     char *text = malloc(MIB);
     unsigned chance = 1;
 
-    (void)state;
     for (size_t i = 0; i < MIB; i++) {
         chance = chance * 1103515245 + 12345;
         text[i] = chance >> 16 & 1 ? 'a' : 'b';
@@ -438,12 +425,11 @@ static void one_call_works_a_bounded_time(void **state)
 
 /* --- behind a stream --- */
 
-static void a_stream_spills_the_whole_once_it_drops(void **state)
+TEST(a_stream_spills_the_whole_once_it_drops)
 {
     struct spool_store *store = store_in(NULL, MIB);
     char whole[4096], got[4096];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(whole); i++)
         whole[i] = (char)('a' + i % 26);
     for (size_t piece = 1; piece < 300; piece += 13) {
@@ -453,14 +439,15 @@ static void a_stream_spills_the_whole_once_it_drops(void **state)
         run_stream_init(&stream, 100);
         run_stream_spill(&stream, store, NULL);
         for (size_t at = 0; at < 100; at += 10)
-            assert_int_equal(run_stream_add(&stream, masker_pass_unmasked(whole + at, 10), NULL), 0);
+            assert_int_equal(run_stream_add(&stream, masker_pass_unmasked(whole + at, 10), NULL),
+                             0);
         assert_null(stream.spool); /* head and tail are all */
         for (size_t at = 100; at < sizeof(whole); at += piece)
             assert_int_equal(
                 run_stream_add(&stream,
                                masker_pass_unmasked(whole + at, sizeof(whole) - at < piece
-                                                                   ? sizeof(whole) - at
-                                                                   : piece),
+                                                                    ? sizeof(whole) - at
+                                                                    : piece),
                                NULL),
                 0);
         assert_int_equal(stream.dropped, sizeof(whole) - 100);
@@ -475,12 +462,11 @@ static void a_stream_spills_the_whole_once_it_drops(void **state)
     spool_store_free(store);
 }
 
-static void a_stream_frees_a_spool_nobody_took(void **state)
+TEST(a_stream_frees_a_spool_nobody_took)
 {
     struct spool_store *store = store_in(NULL, MIB);
     struct run_stream stream;
 
-    (void)state;
     run_stream_init(&stream, 4);
     run_stream_spill(&stream, store, NULL);
     assert_int_equal(run_stream_add(&stream, masker_pass_unmasked("0123456789", 10), NULL), 0);
@@ -491,7 +477,7 @@ static void a_stream_frees_a_spool_nobody_took(void **state)
 }
 
 /* One owner's outputs leave room for those of others. */
-static void an_owner_has_a_share_of_the_store(void **state)
+TEST(an_owner_has_a_share_of_the_store)
 {
     static char data[64 * 1024];
     struct spool_store *store = NULL;
@@ -499,7 +485,6 @@ static void an_owner_has_a_share_of_the_store(void **state)
     struct spool_info info;
     uint64_t of_loud = 0, of_quiet = 0;
 
-    (void)state;
     memset(data, 'x', sizeof(data));
     assert_int_equal(spool_store_new(NULL, MIB, &store, NULL), 0);
     assert_int_equal(spool_new(store, &of_loud, &loud, NULL), 0);
@@ -520,26 +505,4 @@ static void an_owner_has_a_share_of_the_store(void **state)
     spool_store_free(store);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_was_added_is_read_by_range),
-        cmocka_unit_test(a_place_that_is_none_is_an_error),
-        cmocka_unit_test(where_files_need_names_memory_is_used),
-        cmocka_unit_test(past_the_ceiling_bytes_are_counted),
-        cmocka_unit_test(all_spools_share_one_limit),
-        cmocka_unit_test(a_full_disk_ends_a_spool_and_nothing_else),
-        cmocka_unit_test(lines_are_found_and_read),
-        cmocka_unit_test(every_line_of_a_large_spool_is_where_it_is),
-        cmocka_unit_test(lines_that_match_are_given_with_their_place),
-        cmocka_unit_test(a_search_goes_on_where_the_reader_had_enough),
-        cmocka_unit_test(a_long_line_is_searched_in_pieces),
-        cmocka_unit_test(empty_lines_count_as_work),
-        cmocka_unit_test(one_call_works_a_bounded_time),
-        cmocka_unit_test(a_stream_spills_the_whole_once_it_drops),
-        cmocka_unit_test(a_stream_frees_a_spool_nobody_took),
-        cmocka_unit_test(an_owner_has_a_share_of_the_store),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

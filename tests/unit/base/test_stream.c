@@ -16,8 +16,9 @@ static struct buf kept(const char *text, size_t limit, size_t piece)
     run_stream_init(&stream, limit);
     for (size_t at = 0; at < len; at += piece)
         assert_int_equal(
-            run_stream_add(
-                &stream, masker_pass_unmasked(text + at, len - at < piece ? len - at : piece), &err),
+            run_stream_add(&stream,
+                           masker_pass_unmasked(text + at, len - at < piece ? len - at : piece),
+                           &err),
             0);
     assert_int_equal(stream.total, len);
     assert_int_equal(stream.dropped, len > limit ? len - limit : 0);
@@ -38,33 +39,29 @@ static void expect(const char *text, size_t limit, const char *expected)
     }
 }
 
-static void what_fits_is_kept_whole(void **state)
+TEST(what_fits_is_kept_whole)
 {
-    (void)state;
     expect("", 10, "");
     expect("abc", 10, "abc");
     expect("abcdefghij", 10, "abcdefghij");
 }
 
-static void past_the_limit_head_and_tail_stay_in_order(void **state)
+TEST(past_the_limit_head_and_tail_stay_in_order)
 {
-    (void)state;
     expect("abcdefghijk", 10, "abcde\n… [1 bytes dropped] …\nghijk");
     expect("abcdefghijklmnopqrstuvwxyz", 10, "abcde\n… [16 bytes dropped] …\nvwxyz");
     expect("abcdefghijklmnopqrstuvwxyz", 5, "abc\n… [21 bytes dropped] …\nyz");
 }
 
-static void tiny_limits_do_no_harm(void **state)
+TEST(tiny_limits_do_no_harm)
 {
-    (void)state;
     expect("abcd", 1, "a\n… [3 bytes dropped] …\n");
     expect("abcd", 0, "\n… [4 bytes dropped] …\n");
     expect("abcd", 2, "a\n… [2 bytes dropped] …\nd");
 }
 
-static void characters_cut_at_the_edges_are_left_out_and_counted(void **state)
+TEST(characters_cut_at_the_edges_are_left_out_and_counted)
 {
-    (void)state;
     /* Five bytes of head end with a whole character; five of tail begin with the last byte of one.
      */
     expect("ab……………c", 10, "ab…\n… [9 bytes dropped] …\n…c");
@@ -72,20 +69,18 @@ static void characters_cut_at_the_edges_are_left_out_and_counted(void **state)
     expect("abc……………d", 10, "abc\n… [12 bytes dropped] …\n…d");
 }
 
-static void nothing_is_trimmed_when_nothing_is_dropped(void **state)
+TEST(nothing_is_trimmed_when_nothing_is_dropped)
 {
-    (void)state;
     expect("\xe2\x80", 10, "\xe2\x80");
     expect("ab\xe2\x80", 4, "ab\xe2\x80");
 }
 
-static void the_ring_keeps_the_last_bytes_of_long_streams(void **state)
+TEST(the_ring_keeps_the_last_bytes_of_long_streams)
 {
     struct error err = {0};
     struct run_stream stream;
     struct buf out;
 
-    (void)state;
     run_stream_init(&stream, 4096);
     for (unsigned i = 0; i < 100000; i++) {
         char line[16];
@@ -103,7 +98,7 @@ static void the_ring_keeps_the_last_bytes_of_long_streams(void **state)
     run_stream_done(&stream);
 }
 
-static void the_rest_is_what_a_reader_has_not_seen(void **state)
+TEST(the_rest_is_what_a_reader_has_not_seen)
 {
     static const struct {
         uint64_t shown;
@@ -120,7 +115,6 @@ static void the_rest_is_what_a_reader_has_not_seen(void **state)
     struct error err = {0};
     struct run_stream stream;
 
-    (void)state;
     run_stream_init(&stream, 10);
     assert_int_equal(run_stream_add(&stream, masker_pass_unmasked("abcdefghijklm", 13), &err), 0);
     assert_int_equal(run_stream_add(&stream, masker_pass_unmasked("nopqrstuvwxyz", 13), &err), 0);
@@ -135,13 +129,12 @@ static void the_rest_is_what_a_reader_has_not_seen(void **state)
     run_stream_done(&stream);
 }
 
-static void the_rest_of_a_short_stream_has_no_marker(void **state)
+TEST(the_rest_of_a_short_stream_has_no_marker)
 {
     struct error err = {0};
     struct run_stream stream;
     struct buf out;
 
-    (void)state;
     run_stream_init(&stream, 10);
     assert_int_equal(run_stream_add(&stream, masker_pass_unmasked("abc", 3), &err), 0);
     buf_init(&out, 1000);
@@ -151,13 +144,12 @@ static void the_rest_of_a_short_stream_has_no_marker(void **state)
     run_stream_done(&stream);
 }
 
-static void rendering_respects_the_ceiling_of_its_buffer(void **state)
+TEST(rendering_respects_the_ceiling_of_its_buffer)
 {
     struct error err = {0};
     struct run_stream stream;
     struct buf out;
 
-    (void)state;
     run_stream_init(&stream, 100);
     assert_int_equal(run_stream_add(&stream, masker_pass_unmasked("hello", 5), &err), 0);
     buf_init(&out, 3);
@@ -167,19 +159,4 @@ static void rendering_respects_the_ceiling_of_its_buffer(void **state)
     run_stream_done(&stream);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_fits_is_kept_whole),
-        cmocka_unit_test(past_the_limit_head_and_tail_stay_in_order),
-        cmocka_unit_test(tiny_limits_do_no_harm),
-        cmocka_unit_test(characters_cut_at_the_edges_are_left_out_and_counted),
-        cmocka_unit_test(nothing_is_trimmed_when_nothing_is_dropped),
-        cmocka_unit_test(the_ring_keeps_the_last_bytes_of_long_streams),
-        cmocka_unit_test(the_rest_is_what_a_reader_has_not_seen),
-        cmocka_unit_test(the_rest_of_a_short_stream_has_no_marker),
-        cmocka_unit_test(rendering_respects_the_ceiling_of_its_buffer),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -85,7 +85,7 @@ static void take_turn(void *arg)
     loop_work_post(scene->loop, &scene->other, take_turn, scene);
 }
 
-static void short_work_is_done_at_once(void **state)
+TEST_WITH(short_work_is_done_at_once, setup, teardown)
 {
     struct scene *scene = *state;
 
@@ -94,7 +94,7 @@ static void short_work_is_done_at_once(void **state)
     assert_false(task_end(&scene->task));
 }
 
-static void others_have_their_turn_during_long_work(void **state)
+TEST_WITH(others_have_their_turn_during_long_work, setup, teardown)
 {
     struct scene *scene = *state;
 
@@ -111,7 +111,7 @@ static void others_have_their_turn_during_long_work(void **state)
     loop_work_cancel(&scene->other);
 }
 
-static void a_cancelled_task_ends_soon(void **state)
+TEST_WITH(a_cancelled_task_ends_soon, setup, teardown)
 {
     struct scene *scene = *state;
 
@@ -124,7 +124,7 @@ static void a_cancelled_task_ends_soon(void **state)
     assert_int_equal(scene->done, 1);
 }
 
-static void a_task_that_is_ended_is_not_reported(void **state)
+TEST_WITH(a_task_that_is_ended_is_not_reported, setup, teardown)
 {
     struct scene *scene = *state;
 
@@ -162,7 +162,7 @@ static void begin_inner(void *arg)
 
 static const struct task_steps outer_steps = {.work = begin_inner, .done = nothing};
 
-static void a_task_that_begins_in_another_waits_for_a_turn(void **state)
+TEST_WITH(a_task_that_begins_in_another_waits_for_a_turn, setup, teardown)
 {
     struct scene *scene = *state;
 
@@ -171,16 +171,4 @@ static void a_task_that_begins_in_another_waits_for_a_turn(void **state)
     assert_int_equal(scene->inner_done, 1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(short_work_is_done_at_once, setup, teardown),
-        cmocka_unit_test_setup_teardown(others_have_their_turn_during_long_work, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_cancelled_task_ends_soon, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_task_that_is_ended_is_not_reported, setup, teardown),
-        cmocka_unit_test_setup_teardown(a_task_that_begins_in_another_waits_for_a_turn, setup,
-                                        teardown),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

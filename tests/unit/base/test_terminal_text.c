@@ -28,15 +28,13 @@ static void expect(const char *text, size_t len, bool has_color, const char *exp
 
 #define EXPECT(text, has_color, expected) expect(text, sizeof(text) - 1, has_color, expected)
 
-static void text_newlines_and_tabs_pass(void **state)
+TEST(text_newlines_and_tabs_pass)
 {
-    (void)state;
     EXPECT("plain\ttext\nüñí…😀\n", true, "plain\ttext\nüñí…😀\n");
 }
 
-static void sequences_are_made_visible(void **state)
+TEST(sequences_are_made_visible)
 {
-    (void)state;
     EXPECT("\033]0;title\007", true, "\\x1b]0;title\\x07");
     EXPECT("a\033[2Jb", true, "a\\x1b[2Jb");
     EXPECT("\033[6n", true, "\\x1b[6n");
@@ -45,9 +43,8 @@ static void sequences_are_made_visible(void **state)
     EXPECT("a\0b", true, "a\\x00b");
 }
 
-static void c1_controls_and_stray_bytes_are_made_visible(void **state)
+TEST(c1_controls_and_stray_bytes_are_made_visible)
 {
-    (void)state;
     EXPECT("\xc2\x9b"
            "2J",
            true, "\\xc2\\x9b2J");
@@ -59,24 +56,21 @@ static void c1_controls_and_stray_bytes_are_made_visible(void **state)
     EXPECT("\xe2\x80z", true, "\\xe2\\x80z");
 }
 
-static void marks_of_direction_are_made_visible(void **state)
+TEST(marks_of_direction_are_made_visible)
 {
-    (void)state;
     EXPECT("a\u202eb\u2066c\u200fd", true, "a\\xe2\\x80\\xaeb\\xe2\\x81\\xa6c\\xe2\\x80\\x8fd");
 }
 
-static void plain_colours_pass_and_are_switched_off(void **state)
+TEST(plain_colours_pass_and_are_switched_off)
 {
-    (void)state;
     EXPECT("\033[1;31mred\033[0m.", true, "\033[1;31mred\033[0m.");
     EXPECT("\033[1;31mred\033[m.", true, "\033[1;31mred\033[m.");
     EXPECT("\033[31mleft on", true, "\033[31mleft on\033[0m");
     EXPECT("\033[31mred", false, "\\x1b[31mred");
 }
 
-static void what_only_looks_like_a_colour_does_not_pass(void **state)
+TEST(what_only_looks_like_a_colour_does_not_pass)
 {
-    (void)state;
     EXPECT("\033[31", true, "\\x1b[31");
     EXPECT("\033[", true, "\\x1b[");
     EXPECT("\033", true, "\\x1b");
@@ -86,21 +80,19 @@ static void what_only_looks_like_a_colour_does_not_pass(void **state)
            "\\x1b[111111111111111111111111111111111111m");
 }
 
-static void a_carriage_return_passes_only_before_a_newline(void **state)
+TEST(a_carriage_return_passes_only_before_a_newline)
 {
-    (void)state;
     EXPECT("one\r\ntwo\r\n", true, "one\ntwo\n");
     EXPECT("secret\rfake  ", true, "secret\\rfake  ");
     EXPECT("end\r", true, "end\\r");
     EXPECT("\r\r\n", true, "\\r\n");
 }
 
-static void a_line_stays_one_line(void **state)
+TEST(a_line_stays_one_line)
 {
     struct error err = {0};
     struct buf out;
 
-    (void)state;
     buf_init(&out, 1000);
     assert_int_equal(terminal_line("a\nb\tc\r\nd\033[31m\xc3", 13, &out, &err), 0);
     assert_string_equal(buf_str(&out), "a\\nb\\tc\\r\\nd\\x1b[31m");
@@ -110,11 +102,10 @@ static void a_line_stays_one_line(void **state)
     buf_done(&out);
 }
 
-static void what_is_to_be_approved_hides_nothing(void **state)
+TEST(what_is_to_be_approved_hides_nothing)
 {
     struct buf out;
 
-    (void)state;
     buf_init(&out, 1000);
     assert_int_equal(terminal_line("a\u200bb", 5, &out, NULL), 0);
     assert_string_equal(buf_str(&out), "a\u200bb");
@@ -127,13 +118,12 @@ static void what_is_to_be_approved_hides_nothing(void **state)
     buf_done(&out);
 }
 
-static void the_ceiling_of_the_buffer_is_an_error(void **state)
+TEST(the_ceiling_of_the_buffer_is_an_error)
 {
     struct terminal terminal;
     struct error err = {0};
     struct buf out;
 
-    (void)state;
     buf_init(&out, 5);
     terminal_begin(&terminal, true);
     assert_true(terminal_feed(&terminal, "\1\2", 2, &out, &err) < 0);
@@ -141,12 +131,11 @@ static void the_ceiling_of_the_buffer_is_an_error(void **state)
     buf_done(&out);
 }
 
-static void colour_is_for_terminals_without_no_color(void **state)
+TEST(colour_is_for_terminals_without_no_color)
 {
     int file = open("/dev/null", O_WRONLY | O_CLOEXEC);
     int terminal = posix_openpt(O_RDWR | O_NOCTTY | O_CLOEXEC);
 
-    (void)state;
     (void)setenv("TERM", "xterm", 1);
     (void)unsetenv("NO_COLOR");
     assert_false(terminal_has_color(file, "auto"));
@@ -165,21 +154,4 @@ static void colour_is_for_terminals_without_no_color(void **state)
     (void)close(file);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(text_newlines_and_tabs_pass),
-        cmocka_unit_test(sequences_are_made_visible),
-        cmocka_unit_test(c1_controls_and_stray_bytes_are_made_visible),
-        cmocka_unit_test(marks_of_direction_are_made_visible),
-        cmocka_unit_test(plain_colours_pass_and_are_switched_off),
-        cmocka_unit_test(what_only_looks_like_a_colour_does_not_pass),
-        cmocka_unit_test(a_carriage_return_passes_only_before_a_newline),
-        cmocka_unit_test(a_line_stays_one_line),
-        cmocka_unit_test(what_is_to_be_approved_hides_nothing),
-        cmocka_unit_test(the_ceiling_of_the_buffer_is_an_error),
-        cmocka_unit_test(colour_is_for_terminals_without_no_color),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -30,44 +30,40 @@ static struct error refused(const char *text, size_t len)
     return err;
 }
 
-static void tables_arrays_and_scalars_become_json(void **state)
+TEST(tables_arrays_and_scalars_become_json)
 {
     json_t *tree = parse("name = \"x\"\n[a]\nb = [1, 2]\nc.d = 1.5\n[[z]]\nq = true\n");
     char *text = json_dumps(tree, JSON_COMPACT | JSON_SORT_KEYS);
 
-    (void)state;
     assert_string_equal(
         text, "{\"a\":{\"b\":[1,2],\"c\":{\"d\":1.5}},\"name\":\"x\",\"z\":[{\"q\":true}]}");
     free(text);
     json_decref(tree);
 }
 
-static void an_empty_file_is_an_empty_table(void **state)
+TEST(an_empty_file_is_an_empty_table)
 {
     json_t *tree = parse("# nothing here\n");
 
-    (void)state;
     assert_true(json_is_object(tree));
     assert_int_equal(json_object_size(tree), 0);
     json_decref(tree);
 }
 
-static void a_mistake_names_file_and_line_and_both_sides(void **state)
+TEST(a_mistake_names_file_and_line_and_both_sides)
 {
     struct error err = refused("a = 1\nb = 30s\n", 14);
 
-    (void)state;
     assert_contains(err.message, "t.toml:2: ");
     assert_contains(err.message, "expected digit, saw 's'");
     assert_null(err.hint);
     assert_error(&err, E_INVALID, "t.toml:2:");
 }
 
-static void a_word_without_quotes_gets_a_hint(void **state)
+TEST(a_word_without_quotes_gets_a_hint)
 {
     static const char *const texts[] = {"b = no", "a = 1\nb = yes\n", "a = 1\n\nb =strict # c\n"};
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct error err = refused(texts[i], strlen(texts[i]));
 
@@ -76,11 +72,10 @@ static void a_word_without_quotes_gets_a_hint(void **state)
     }
 }
 
-static void control_characters_are_refused_before_parsing(void **state)
+TEST(control_characters_are_refused_before_parsing)
 {
     struct error err;
 
-    (void)state;
     err = refused("a = 1\n[\0bj= ", 12);
     assert_error(&err, E_INVALID, "t.toml:2: read the control character 0x00, expected text");
     err = refused("\n [\r12", 6);
@@ -90,37 +85,34 @@ static void control_characters_are_refused_before_parsing(void **state)
     json_decref(parse("a = 1\r\nb\t= 2\r\n"));
 }
 
-static void letters_of_all_scripts_are_text(void **state)
+TEST(letters_of_all_scripts_are_text)
 {
     const char *text = "a = 1\n\xef\xb9\xbf = 0\n";
     struct error err = refused(text, strlen(text));
     json_t *tree = parse("\xef\xbb\xbf# é\n\"é\" = 'ü'\nb = \"\"\"x\\\n \xef\xbb\xaf é\"\"\"\n");
 
-    (void)state;
     assert_error(&err, E_INVALID, "t.toml:2: ");
     assert_string_equal(json_string_value(json_object_get(tree, "é")), "ü");
     assert_string_equal(json_string_value(json_object_get(tree, "b")), "x\xef\xbb\xaf é");
     json_decref(tree);
 }
 
-static void a_mistake_inside_an_array_ends_in_an_error(void **state)
+TEST(a_mistake_inside_an_array_ends_in_an_error)
 {
     const char *text = "x = 1\na = {b = {c = [}]} \ny = 2\n";
     struct error err = refused(text, strlen(text));
 
-    (void)state;
     assert_error(&err, E_INVALID, "t.toml:2: read something out of place, expected a value");
 }
 
-static void a_repeated_key_is_a_mistake(void **state)
+TEST(a_repeated_key_is_a_mistake)
 {
     struct error err = refused("a = 1\na = 2\n", 12);
 
-    (void)state;
     assert_error(&err, E_INVALID, "t.toml:2:");
 }
 
-static void values_that_json_lacks_are_refused(void **state)
+TEST(values_that_json_lacks_are_refused)
 {
     static const struct {
         const char *text;
@@ -134,7 +126,6 @@ static void values_that_json_lacks_are_refused(void **state)
         {"b = [1, 07:32:00]", "`b[1]`: read a date"       },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct error err = refused(cases[i].text, strlen(cases[i].text));
 
@@ -142,11 +133,10 @@ static void values_that_json_lacks_are_refused(void **state)
     }
 }
 
-static void bytes_that_are_not_utf8_are_refused(void **state)
+TEST(bytes_that_are_not_utf8_are_refused)
 {
     struct error err = refused("a = \"\xff\"\n", 8);
 
-    (void)state;
     assert_error(&err, E_INVALID, "t.toml:1:");
 }
 
@@ -167,11 +157,10 @@ static struct error refused_repeat(const char *before, const char *unit, size_t 
     return err;
 }
 
-static void deep_nesting_ends_in_an_error_and_not_the_stack(void **state)
+TEST(deep_nesting_ends_in_an_error_and_not_the_stack)
 {
     struct error err;
 
-    (void)state;
     err = refused_repeat("", "a.", 400000, "a = 1\n");
     assert_error(&err, E_INVALID, "t.toml:1: read a key of many parts");
     err = refused_repeat("\n[", "a.", 400000, "a]\n");
@@ -184,16 +173,15 @@ static void deep_nesting_ends_in_an_error_and_not_the_stack(void **state)
     assert_error(&err, E_INVALID, "t.toml:1:");
 }
 
-static void levels_of_header_and_value_add_up(void **state)
+TEST(levels_of_header_and_value_add_up)
 {
     struct error err =
         refused_repeat("[a.b.c.d.e.f.g.h.i.j]\nx = ", "[", 30, "]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]\n");
 
-    (void)state;
     assert_error(&err, E_INVALID, "too many levels");
 }
 
-static void dots_in_strings_and_comments_are_only_text(void **state)
+TEST(dots_in_strings_and_comments_are_only_text)
 {
     json_t *tree =
         parse("a = \"................................................\" # "
@@ -203,18 +191,16 @@ static void dots_in_strings_and_comments_are_only_text(void **state)
               "d = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3,\n"
               " 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0, 1.1, 1.2, 1.3]\n");
 
-    (void)state;
     assert_int_equal(json_object_size(tree), 4);
     json_decref(tree);
 }
 
-static void lines_of_keys_and_items_are_known(void **state)
+TEST(lines_of_keys_and_items_are_known)
 {
     const char *text = "a = 1\n\n[b]\nc = [\"x\",\n  \"y\"]\nd.e = 2\n[[f]]\ng = 1\n";
     struct error err = {0};
     json_t *tree = NULL, *lines = NULL;
 
-    (void)state;
     assert_int_equal(toml_parse("t.toml", text, strlen(text), &tree, &lines, &err), 0);
     assert_int_equal(toml_line(lines, "a"), 1);
     assert_int_equal(toml_line(lines, "b"), 3);
@@ -228,7 +214,7 @@ static void lines_of_keys_and_items_are_known(void **state)
     json_decref(tree);
 }
 
-static void only_readable_regular_files_are_loaded(void **state)
+TEST(only_readable_regular_files_are_loaded)
 {
     char dir[] = "/tmp/belljar-toml-XXXXXX";
     char path[64];
@@ -236,7 +222,6 @@ static void only_readable_regular_files_are_loaded(void **state)
     json_t *tree = NULL;
     int fd;
 
-    (void)state;
     assert_non_null(mkdtemp(dir));
     assert_true(toml_load(dir, &tree, &err) < 0);
     assert_error(&err, E_INVALID, "a directory, expected a regular file");
@@ -268,25 +253,4 @@ static void only_readable_regular_files_are_loaded(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(tables_arrays_and_scalars_become_json),
-        cmocka_unit_test(an_empty_file_is_an_empty_table),
-        cmocka_unit_test(a_mistake_names_file_and_line_and_both_sides),
-        cmocka_unit_test(a_word_without_quotes_gets_a_hint),
-        cmocka_unit_test(control_characters_are_refused_before_parsing),
-        cmocka_unit_test(letters_of_all_scripts_are_text),
-        cmocka_unit_test(a_mistake_inside_an_array_ends_in_an_error),
-        cmocka_unit_test(a_repeated_key_is_a_mistake),
-        cmocka_unit_test(values_that_json_lacks_are_refused),
-        cmocka_unit_test(bytes_that_are_not_utf8_are_refused),
-        cmocka_unit_test(deep_nesting_ends_in_an_error_and_not_the_stack),
-        cmocka_unit_test(levels_of_header_and_value_add_up),
-        cmocka_unit_test(dots_in_strings_and_comments_are_only_text),
-        cmocka_unit_test(lines_of_keys_and_items_are_known),
-        cmocka_unit_test(only_readable_regular_files_are_loaded),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -2,11 +2,10 @@
 
 #include "base/utf8.h"
 
-static void characters_of_every_length_are_decoded(void **state)
+TEST(characters_of_every_length_are_decoded)
 {
     uint32_t c = 0;
 
-    (void)state;
     assert_int_equal(utf8_decode("A", 1, &c), 1);
     assert_int_equal(c, 'A');
     assert_int_equal(utf8_decode("\0", 1, &c), 1);
@@ -21,7 +20,7 @@ static void characters_of_every_length_are_decoded(void **state)
     assert_int_equal(c, 0x10ffff);
 }
 
-static void forms_that_mean_nothing_are_invalid(void **state)
+TEST(forms_that_mean_nothing_are_invalid)
 {
     static const char *const forms[] = {
         "\x80",             /* a continuation alone */
@@ -37,20 +36,18 @@ static void forms_that_mean_nothing_are_invalid(void **state)
     };
     uint32_t c = 77;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(forms) / sizeof(forms[0]); i++)
         assert_int_equal(utf8_decode(forms[i], strlen(forms[i]), &c), UTF8_INVALID);
     assert_int_equal(c, 77);
 }
 
-static void what_cannot_be_seen_is_known(void **state)
+TEST(what_cannot_be_seen_is_known)
 {
     static const char *const hidden[] = {
         "a\u202eb", "\u200b", "\ufeffx", "x\ufe0f", "\u00ad",   "\U000e0041", "\x1b[m", "\u2800",
         "\u3164",   "\xff",   "\r",      "\u2066",  "a\u3000b", "\u00a0",     "\u202f", "\u2003"};
     static const char *const plain[] = {"", "a b\tc\n", "é…😀", "日本語"};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(hidden) / sizeof(hidden[0]); i++)
         assert_true(utf8_has_invisible(hidden[i], strlen(hidden[i])));
     for (size_t i = 0; i < sizeof(plain) / sizeof(plain[0]); i++)
@@ -59,18 +56,16 @@ static void what_cannot_be_seen_is_known(void **state)
     assert_false(utf8_is_visible(0x200d));
 }
 
-static void a_cut_character_is_partial_and_not_invalid(void **state)
+TEST(a_cut_character_is_partial_and_not_invalid)
 {
-    (void)state;
     assert_int_equal(utf8_decode("\xc3", 1, NULL), UTF8_PARTIAL);
     assert_int_equal(utf8_decode("\xe2\x80", 2, NULL), UTF8_PARTIAL);
     assert_int_equal(utf8_decode("\xf0\x9f\x98", 3, NULL), UTF8_PARTIAL);
     assert_int_equal(utf8_decode("\xed\xa0", 2, NULL), UTF8_INVALID);
 }
 
-static void every_character_is_read_back_as_itself(void **state)
+TEST(every_character_is_read_back_as_itself)
 {
-    (void)state;
     for (uint32_t c = 0x800; c < 0x10000; c++) {
         char text[3] = {(char)(0xe0 | c >> 12), (char)(0x80 | (c >> 6 & 63)),
                         (char)(0x80 | (c & 63))};
@@ -84,25 +79,12 @@ static void every_character_is_read_back_as_itself(void **state)
     }
 }
 
-static void valid_counts_up_to_the_first_mistake(void **state)
+TEST(valid_counts_up_to_the_first_mistake)
 {
-    (void)state;
     assert_int_equal(utf8_valid("aé…", 6), 6);
     assert_int_equal(utf8_valid("aé\xff…", 7), 3);
     assert_int_equal(utf8_valid("a\xc3", 2), 1);
     assert_int_equal(utf8_valid("", 0), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(characters_of_every_length_are_decoded),
-        cmocka_unit_test(forms_that_mean_nothing_are_invalid),
-        cmocka_unit_test(a_cut_character_is_partial_and_not_invalid),
-        cmocka_unit_test(what_cannot_be_seen_is_known),
-        cmocka_unit_test(every_character_is_read_back_as_itself),
-        cmocka_unit_test(valid_counts_up_to_the_first_mistake),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -205,9 +205,8 @@ static void refuses(uint64_t id, const char *code, const char *word)
 
 /* --- tests --- */
 
-static void a_call_is_answered_and_written_down(void **state)
+TEST_WITH(a_call_is_answered_and_written_down, begin, finish)
 {
-    (void)state;
     assert_true(ask(UINT64_MAX, "test.echo", "{\"a\": [1, \"\\u0000\"]}"));
     gives(UINT64_MAX, "{\"a\":[1,\"\\u0000\"]}");
     assert_int_equal(g.n_records, 1);
@@ -215,11 +214,10 @@ static void a_call_is_answered_and_written_down(void **state)
     assert_string_equal(g.last_name, "test.echo");
 }
 
-static void what_is_no_name_is_refused(void **state)
+TEST_WITH(what_is_no_name_is_refused, begin, finish)
 {
     static const char *const names[] = {"", " ", "a b", "a/b", "a\n", "\xff", "\"", "é"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         assert_true(ask(i, names[i], "{}"));
         refuses(i, "invalid", "name");
@@ -230,9 +228,8 @@ static void what_is_no_name_is_refused(void **state)
     assert_int_equal(g.n_failures, ARRAY_SIZE(names) + 1);
 }
 
-static void what_is_not_there_or_not_granted_is_said(void **state)
+TEST_WITH(what_is_not_there_or_not_granted_is_said, begin, finish)
 {
-    (void)state;
     assert_true(ask(1, "test.nothing", "{}"));
     refuses(1, "not_found", "test.nothing");
     assert_true(ask(2, "test.ech", "{}"));
@@ -249,9 +246,8 @@ static void what_is_not_there_or_not_granted_is_said(void **state)
     refuses(6, "invalid", "detail");
 }
 
-static void a_row_may_stand_for_many(void **state)
+TEST_WITH(a_row_may_stand_for_many, begin, finish)
 {
-    (void)state;
     assert_true(ask(1, "all.x.y", "{}"));
     gives(1, "{}");
     assert_true(ask(2, "all.", "{}"));
@@ -260,7 +256,7 @@ static void a_row_may_stand_for_many(void **state)
     refuses(3, "not_found", "all");
 }
 
-static void arguments_that_are_none_are_refused(void **state)
+TEST_WITH(arguments_that_are_none_are_refused, begin, finish)
 {
     static const char *const texts[] = {"",
                                         "x",
@@ -273,7 +269,6 @@ static void arguments_that_are_none_are_refused(void **state)
                                         "{\"bytes\":\"1\"}",
                                         "{\"bytes\":1,\"x\":1}"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         assert_true(ask(i, "test.much", texts[i]));
         refuses(i, "invalid", "");
@@ -282,9 +277,8 @@ static void arguments_that_are_none_are_refused(void **state)
     gives(1, "\"xxx\"");
 }
 
-static void answers_may_come_later_and_in_any_order(void **state)
+TEST_WITH(answers_may_come_later_and_in_any_order, begin, finish)
 {
-    (void)state;
     assert_true(ask(1, "test.keep", "{}"));
     assert_true(ask(2, "test.keep", "{}"));
     assert_true(is_silent());
@@ -295,9 +289,8 @@ static void answers_may_come_later_and_in_any_order(void **state)
     assert_int_equal(g.n_records, 2);
 }
 
-static void more_at_once_than_the_wire_permits_break_the_rules(void **state)
+TEST_WITH(more_at_once_than_the_wire_permits_break_the_rules, begin, finish)
 {
-    (void)state;
     for (uint64_t i = 0; i < WIRE_CALLS_MAX; i++)
         assert_true(ask(i, "test.keep", "{}"));
     assert_false(ask(99, "test.echo", "{}"));
@@ -305,9 +298,8 @@ static void more_at_once_than_the_wire_permits_break_the_rules(void **state)
     assert_true(ask(100, "test.echo", "{}"));
 }
 
-static void the_end_of_a_run_cancels_what_is_under_way(void **state)
+TEST_WITH(the_end_of_a_run_cancels_what_is_under_way, begin, finish)
 {
-    (void)state;
     assert_true(ask(1, "test.keep", "{}"));
     assert_true(ask(2, "test.keep", "{}"));
     call_desk_end_run(g.desk);
@@ -343,9 +335,8 @@ static void run_late(void)
     loop_watch_free(timer);
 }
 
-static void calls_wait_while_the_loop_is_late(void **state)
+TEST_WITH(calls_wait_while_the_loop_is_late, begin, finish)
 {
-    (void)state;
     run_late();
     assert_true(ask(6, "test.echo", "{}")); /* behind those that came before */
     for (uint64_t i = 1; i <= 4; i++)
@@ -355,9 +346,8 @@ static void calls_wait_while_the_loop_is_late(void **state)
     assert_int_equal(g.n_records, 6);
 }
 
-static void calls_that_wait_end_with_their_run(void **state)
+TEST_WITH(calls_that_wait_end_with_their_run, begin, finish)
 {
-    (void)state;
     run_late();
     call_desk_end_run(g.desk);
     assert_int_equal(g.n_failures, 5);
@@ -367,37 +357,33 @@ static void calls_that_wait_end_with_their_run(void **state)
     gives(6, "{}");
 }
 
-static void the_end_of_the_kernel_does_too(void **state)
+TEST_WITH(the_end_of_the_kernel_does_too, begin, finish)
 {
-    (void)state;
     assert_true(ask(1, "test.keep", "{}"));
     call_desk_free(g.desk);
     g.desk = NULL;
     assert_int_equal(g.n_cancelled, 1);
 }
 
-static void what_cannot_be_written_down_is_not_answered(void **state)
+TEST_WITH(what_cannot_be_written_down_is_not_answered, begin, finish)
 {
-    (void)state;
     g.record_fails = true;
     assert_true(ask(1, "test.echo", "{\"secret\":1}"));
     refuses(1, "system", "the disk is full");
 }
 
-static void an_answer_that_is_too_large_is_said(void **state)
+TEST_WITH(an_answer_that_is_too_large_is_said, begin, finish)
 {
-    (void)state;
     assert_true(ask(1, "test.much", "{\"bytes\":4194304}"));
     refuses(1, "too_large", "4 MiB");
     assert_true(ask(2, "test.much", "{\"bytes\":4000000}"));
     assert_int_equal(next().value.len, 4000002);
 }
 
-static void one_that_does_not_read_gets_no_more_than_fits(void **state)
+TEST_WITH(one_that_does_not_read_gets_no_more_than_fits, begin, finish)
 {
     size_t n = 0;
 
-    (void)state;
     for (uint64_t i = 0; i < 4; i++)
         assert_true(ask(i, "test.much", "{\"bytes\":3000000}"));
     assert_int_equal(next().value.len, 3000002);
@@ -411,9 +397,8 @@ static void one_that_does_not_read_gets_no_more_than_fits(void **state)
     assert_true(n > 0);
 }
 
-static void one_that_has_gone_away_costs_nothing(void **state)
+TEST_WITH(one_that_has_gone_away_costs_nothing, begin, finish)
 {
-    (void)state;
     close_fd(&g.theirs);
     assert_true(ask(1, "test.keep", "{}"));
     assert_true(ask(2, "test.echo", "{}"));
@@ -422,9 +407,8 @@ static void one_that_has_gone_away_costs_nothing(void **state)
     assert_int_equal(g.n_records, 3);
 }
 
-static void a_run_makes_so_many_calls_and_the_next_one_as_many(void **state)
+TEST_WITH(a_run_makes_so_many_calls_and_the_next_one_as_many, begin, finish)
 {
-    (void)state;
     for (unsigned i = 0; i < LIMIT_CALLS; i++) {
         assert_true(ask(i, "test.echo", "{}"));
         (void)next();
@@ -437,29 +421,8 @@ static void a_run_makes_so_many_calls_and_the_next_one_as_many(void **state)
     gives(2, "{}");
 }
 
-#define TEST(function) cmocka_unit_test_setup_teardown(function, begin, finish)
-
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        TEST(a_call_is_answered_and_written_down),
-        TEST(what_is_no_name_is_refused),
-        TEST(what_is_not_there_or_not_granted_is_said),
-        TEST(a_row_may_stand_for_many),
-        TEST(arguments_that_are_none_are_refused),
-        TEST(answers_may_come_later_and_in_any_order),
-        TEST(more_at_once_than_the_wire_permits_break_the_rules),
-        TEST(the_end_of_a_run_cancels_what_is_under_way),
-        TEST(calls_wait_while_the_loop_is_late),
-        TEST(calls_that_wait_end_with_their_run),
-        TEST(the_end_of_the_kernel_does_too),
-        TEST(what_cannot_be_written_down_is_not_answered),
-        TEST(an_answer_that_is_too_large_is_said),
-        TEST(one_that_does_not_read_gets_no_more_than_fits),
-        TEST(one_that_has_gone_away_costs_nothing),
-        TEST(a_run_makes_so_many_calls_and_the_next_one_as_many),
-    };
-
     (void)signal(SIGPIPE, SIG_IGN);
-    return UNIT_RUN(tests);
+    return unit_run(NULL, NULL);
 }

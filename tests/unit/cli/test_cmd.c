@@ -45,25 +45,22 @@ static int fail_with(enum error_code code, const char *message, const char *hint
     return exit_code;
 }
 
-static void a_failure_is_one_line_and_a_hint(void **state)
+TEST(a_failure_is_one_line_and_a_hint)
 {
-    (void)state;
     assert_int_equal(fail_with(E_NOT_FOUND, "no file `x`", "make one", cmd_fail), 66);
     assert_string_equal(seen, "belljar: no file `x`\nhint: make one\n");
     assert_int_equal(fail_with(E_INVALID, "bad", NULL, cmd_fail), 64);
     assert_string_equal(seen, "belljar: bad\n");
 }
 
-static void strangers_bytes_in_a_message_are_made_visible(void **state)
+TEST(strangers_bytes_in_a_message_are_made_visible)
 {
-    (void)state;
     (void)fail_with(E_NOT_FOUND, "no file `\033[2J\n\xff`", NULL, cmd_fail);
     assert_string_equal(seen, "belljar: no file `\\x1b[2J\\n\\xff`\n");
 }
 
-static void run_keeps_125_for_failures_of_ours(void **state)
+TEST(run_keeps_125_for_failures_of_ours)
 {
-    (void)state;
     assert_int_equal(fail_with(E_SYSTEM, "x", NULL, cmd_fail_run), 125);
     assert_int_equal(fail_with(E_INTERNAL, "x", NULL, cmd_fail_run), 125);
     assert_int_equal(fail_with(E_PROTOCOL, "x", NULL, cmd_fail_run), 125);
@@ -98,7 +95,7 @@ static int bad_option(const char *arg)
     return exit_code;
 }
 
-static void a_wrong_option_gets_one_precise_line(void **state)
+TEST(a_wrong_option_gets_one_precise_line)
 {
     static const struct {
         const char *arg;
@@ -117,7 +114,6 @@ static void a_wrong_option_gets_one_precise_line(void **state)
         {"--jso=1",      "belljar: unknown option `--jso`\nhint: did you mean `--json`?\n"             },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         assert_int_equal(bad_option(cases[i].arg), 64);
         assert_string_equal(seen, cases[i].words);
@@ -151,7 +147,7 @@ static const char *read_words(const char *letters, const char *const *words)
     return answers;
 }
 
-static void options_are_spelled_in_full(void **state)
+TEST(options_are_spelled_in_full)
 {
     static const struct {
         const char *words[5];
@@ -168,25 +164,22 @@ static void options_are_spelled_in_full(void **state)
         {{"file", "--json"},              "j." },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
         assert_string_equal(read_words(":j", cases[i].words), cases[i].answers);
 }
 
-static void a_program_ends_the_options(void **state)
+TEST(a_program_ends_the_options)
 {
-    (void)state;
     assert_string_equal(read_words("+:j", (const char *[]){"--json", "file", "--json", NULL}),
                         "j.");
     assert_string_equal(read_words("+:j", (const char *[]){"-", "--json", NULL}), ".");
     assert_string_equal(read_words("+:j", (const char *[]){"--", "--json", NULL}), ".");
 }
 
-static void a_wrong_argument_is_named(void **state)
+TEST(a_wrong_argument_is_named)
 {
     int exit_code;
 
-    (void)state;
     capture();
     exit_code = cmd_bad_argument("version", "x");
     release();
@@ -195,17 +188,4 @@ static void a_wrong_argument_is_named(void **state)
                               "hint: `belljar version --help` shows the usage\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_failure_is_one_line_and_a_hint),
-        cmocka_unit_test(strangers_bytes_in_a_message_are_made_visible),
-        cmocka_unit_test(run_keeps_125_for_failures_of_ours),
-        cmocka_unit_test(a_wrong_option_gets_one_precise_line),
-        cmocka_unit_test(options_are_spelled_in_full),
-        cmocka_unit_test(a_program_ends_the_options),
-        cmocka_unit_test(a_wrong_argument_is_named),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

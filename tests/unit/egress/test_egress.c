@@ -92,13 +92,12 @@ static bool is_let_in(struct gate *gate, size_t client)
     return poll(&poll_fd, 1, 0) == 0; /* nothing is said, and nothing is closed */
 }
 
-static void one_token_leaves_connections_for_another(void **state)
+TEST(one_token_leaves_connections_for_another)
 {
     struct rlimit files = {.rlim_cur = 4096, .rlim_max = 4096};
     struct gate *last = &gates[GATES], *other = &gates[GATES + 1];
     char answer[256] = "";
 
-    (void)state;
     if (setrlimit(RLIMIT_NOFILE, &files) < 0)
         skip();
     loop = loop_new(NULL);
@@ -134,11 +133,4 @@ static void one_token_leaves_connections_for_another(void **state)
     loop_free(loop);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_token_leaves_connections_for_another),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

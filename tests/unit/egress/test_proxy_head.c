@@ -25,9 +25,8 @@ static void assert_written(const char *text, const char *header, const char *exp
     assert_string_equal(buf_str(&out), expected);
 }
 
-static void a_request_goes_on_without_what_was_for_the_proxy(void **state)
+TEST(a_request_goes_on_without_what_was_for_the_proxy)
 {
-    (void)state;
     assert_written("GET http://A.org:80/x?y=/.. HTTP/1.1\r\nHost: a.org\r\nProxy-Connection: x\r\n"
                    "Proxy-Authorization: Basic eA==\r\nConnection: keep-alive, X-Hop\r\n"
                    "X-Hop: 1\r\nTE: trailers\r\nUpgrade: h2c\r\nAccept: */*\r\n\r\n",
@@ -44,9 +43,8 @@ static void a_request_goes_on_without_what_was_for_the_proxy(void **state)
                    "Connection: close\r\n\r\n");
 }
 
-static void a_header_takes_the_place_of_the_programs_own(void **state)
+TEST(a_header_takes_the_place_of_the_programs_own)
 {
-    (void)state;
     assert_written(
         "GET http://a.org/ HTTP/1.1\r\nHost: a.org\r\nauthorization: mine\r\nX: y\r\n\r\n",
         "Authorization: Bearer key",
@@ -54,9 +52,8 @@ static void a_header_takes_the_place_of_the_programs_own(void **state)
         "Connection: close\r\n\r\n");
 }
 
-static void a_header_is_replaced_in_every_spelling(void **state)
+TEST(a_header_is_replaced_in_every_spelling)
 {
-    (void)state;
     assert_written("GET http://a.org/ HTTP/1.1\r\nHost: a.org\r\nX_API_KEY: mine\r\nx-Api_key: "
                    "mine\r\nX-Api-Keys: 1\r\n\r\n",
                    "X-Api-Key: key",
@@ -64,13 +61,12 @@ static void a_header_is_replaced_in_every_spelling(void **state)
                    "Connection: close\r\n\r\n");
 }
 
-static void a_part_of_a_server_is_asked_for_nothing_else(void **state)
+TEST(a_part_of_a_server_is_asked_for_nothing_else)
 {
     static const char text[] =
         "GET http://a.org/x HTTP/1.1\r\nHost: a.org\r\nX-HTTP-Method-Override: DELETE\r\n"
         "x_original_url: /admin\r\nX-Rewrite-URL: /admin\r\nX-Other: 1\r\n\r\n";
 
-    (void)state;
     for (int is_part = 0; is_part < 2; is_part++) {
         cleanup(buf_done) struct buf out = {0};
         struct proxy_head head;
@@ -86,12 +82,11 @@ static void a_part_of_a_server_is_asked_for_nothing_else(void **state)
     }
 }
 
-static void connect_names_a_host_and_a_port(void **state)
+TEST(connect_names_a_host_and_a_port)
 {
     struct proxy_head head;
     const char *why;
 
-    (void)state;
     assert_true(read_text("CONNECT a.org:443 HTTP/1.0\r\n\r\n", &head, &why) > 0);
     assert_true(head.is_connect);
     assert_int_equal(head.port, 443);
@@ -103,7 +98,7 @@ static void connect_names_a_host_and_a_port(void **state)
 
 #define URL "GET http://a.org/ HTTP/1.1\r\nHost: a.org\r\n"
 
-static void what_is_doubtful_is_refused(void **state)
+TEST(what_is_doubtful_is_refused)
 {
     static const char *const wrong[] = {
         "GET / HTTP/1.1\r\nHost: a.org\r\n\r\n",
@@ -136,7 +131,6 @@ static void what_is_doubtful_is_refused(void **state)
     struct proxy_head head;
     const char *why;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
         if (read_text(wrong[i], &head, &why) != -1)
             fail_msg("taken: %s", wrong[i]);
@@ -144,14 +138,13 @@ static void what_is_doubtful_is_refused(void **state)
     }
 }
 
-static void a_head_that_is_not_whole_is_waited_for_until_it_is_too_long(void **state)
+TEST(a_head_that_is_not_whole_is_waited_for_until_it_is_too_long)
 {
     static char text[PROXY_HEAD_BYTES];
     size_t scanned = 0;
     struct proxy_head head;
     const char *why;
 
-    (void)state;
     memset(text, 'a', sizeof(text));
     memcpy(text, URL, strlen(URL));
     assert_int_equal(proxy_head_read(text, sizeof(text) - 1, &scanned, &head, &why), 0);
@@ -166,14 +159,13 @@ static long answer(const char *text, struct buf *out, bool *is_interim)
     return proxy_answer_head(text, strlen(text), &scanned, out, is_interim, NULL);
 }
 
-static void answers_end_their_connection(void **state)
+TEST(answers_end_their_connection)
 {
     static const char text[] = "HTTP/1.1 200 OK\r\nConnection: keep-alive\r\nKeep-Alive: 5\r\n"
                                "Content-Length: 2\r\n\r\nhi";
     cleanup(buf_done) struct buf out = {0};
     bool is_interim = true;
 
-    (void)state;
     buf_init(&out, 65536);
     assert_int_equal(answer(text, &out, &is_interim), strlen(text) - 2);
     assert_string_equal(buf_str(&out),
@@ -184,7 +176,7 @@ static void answers_end_their_connection(void **state)
 }
 
 /* What a program and a server behind a gate could read in two ways does not pass it. */
-static void doubtful_answers_are_refused(void **state)
+TEST(doubtful_answers_are_refused)
 {
     static const char *const wrong[] = {
         "HTTP/1.1 101 x\r\n\r\n",
@@ -198,26 +190,10 @@ static void doubtful_answers_are_refused(void **state)
     cleanup(buf_done) struct buf out = {0};
     bool is_interim;
 
-    (void)state;
     buf_init(&out, 65536);
     for (size_t i = 0; i < ARRAY_SIZE(wrong); i++)
         if (answer(wrong[i], &out, &is_interim) != -1)
             fail_msg("passed: %s", wrong[i]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_request_goes_on_without_what_was_for_the_proxy),
-        cmocka_unit_test(a_header_takes_the_place_of_the_programs_own),
-        cmocka_unit_test(a_header_is_replaced_in_every_spelling),
-        cmocka_unit_test(a_part_of_a_server_is_asked_for_nothing_else),
-        cmocka_unit_test(connect_names_a_host_and_a_port),
-        cmocka_unit_test(what_is_doubtful_is_refused),
-        cmocka_unit_test(a_head_that_is_not_whole_is_waited_for_until_it_is_too_long),
-        cmocka_unit_test(answers_end_their_connection),
-        cmocka_unit_test(doubtful_answers_are_refused),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

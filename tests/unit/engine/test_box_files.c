@@ -32,12 +32,11 @@ static bool all_are_let_go(struct scene *s)
     return scene_all_done(s) && workspaces_held() == 0;
 }
 
-static void a_run_lists_what_it_made_and_then_it_is_gone(void **state)
+TEST(a_run_lists_what_it_made_and_then_it_is_gone)
 {
     const struct run *run;
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){0});
     scene_submit(&s, "open('b.csv', 'w').write('x' * 120); import os; os.mkdir('d');"
                      "open('d/a', 'w'); open('/tmp/t', 'w'); os.symlink('/etc/passwd', 'link')");
@@ -52,12 +51,11 @@ static void a_run_lists_what_it_made_and_then_it_is_gone(void **state)
     scene_finish(&s);
 }
 
-static void a_run_that_was_killed_lists_its_files_too(void **state)
+TEST(a_run_that_was_killed_lists_its_files_too)
 {
     struct run *run;
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){0});
     run = scene_prepare(&s, "open('partial', 'w').write('x'); import time; time.sleep(60)");
     run->limits.timeout_ms = 2000;
@@ -91,7 +89,7 @@ static bool first_is_ready(struct scene *s)
     return strstr(s->tickets[0].out, "ready\n") != NULL;
 }
 
-static void a_live_sandbox_and_the_supervisor_share_files(void **state)
+TEST(a_live_sandbox_and_the_supervisor_share_files)
 {
     const struct files_write_options options = {.makes_parents = true};
     struct files_writer writer;
@@ -101,7 +99,6 @@ static void a_live_sandbox_and_the_supervisor_share_files(void **state)
     char data[8] = {0};
     int fd;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){0});
     scene_submit(&s, GUEST);
     scene_wait(&s, first_is_on);
@@ -127,7 +124,7 @@ static void a_live_sandbox_and_the_supervisor_share_files(void **state)
 }
 
 /* More than the disk holds, from outside. */
-static void the_disk_of_a_sandbox_is_a_limit_for_us_too(void **state)
+TEST(the_disk_of_a_sandbox_is_a_limit_for_us_too)
 {
     const struct files_write_options options = {0};
     struct files_writer writer;
@@ -137,7 +134,6 @@ static void the_disk_of_a_sandbox_is_a_limit_for_us_too(void **state)
     struct run *run;
     int r = 0;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){0});
     run = scene_prepare(&s, "import os, time\nprint('on', flush=True)\n"
                             "while not os.path.exists('go'): time.sleep(0.005)\n");
@@ -156,12 +152,11 @@ static void the_disk_of_a_sandbox_is_a_limit_for_us_too(void **state)
     scene_finish(&s);
 }
 
-static void the_list_has_an_end(void **state)
+TEST(the_list_has_an_end)
 {
     const struct run *run;
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){0});
     scene_submit(&s, "for i in range(3000): open(f'{i:05}', 'w')");
     scene_wait(&s, scene_all_done);
@@ -172,11 +167,10 @@ static void the_list_has_an_end(void **state)
     scene_finish(&s);
 }
 
-static void a_sandbox_in_the_stock_holds_one_descriptor(void **state)
+TEST(a_sandbox_in_the_stock_holds_one_descriptor)
 {
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 2});
     scene_wait(&s, scene_stock_is_full);
     assert_int_equal(workspaces_held(), 2);
@@ -184,16 +178,4 @@ static void a_sandbox_in_the_stock_holds_one_descriptor(void **state)
     assert_int_equal(workspaces_held(), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_lists_what_it_made_and_then_it_is_gone),
-        cmocka_unit_test(a_run_that_was_killed_lists_its_files_too),
-        cmocka_unit_test(a_live_sandbox_and_the_supervisor_share_files),
-        cmocka_unit_test(the_disk_of_a_sandbox_is_a_limit_for_us_too),
-        cmocka_unit_test(the_list_has_an_end),
-        cmocka_unit_test(a_sandbox_in_the_stock_holds_one_descriptor),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

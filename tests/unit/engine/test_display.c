@@ -45,12 +45,11 @@ static bool show(struct run *run, const struct wire_display *shown)
     return ok;
 }
 
-static void what_is_shown_is_kept_in_order(void **state)
+TEST(what_is_shown_is_kept_in_order)
 {
     static const char png[] = "\x89PNG\0data";
     struct run *run = new_run();
 
-    (void)state;
     assert_true(show(
         run, &(struct wire_display){
                  .count = 2,
@@ -76,7 +75,7 @@ static void what_is_shown_is_kept_in_order(void **state)
 }
 
 /* A token put together here, so that no file holds one; its first letter is an escape. */
-static void no_type_and_no_escape_is_a_way_out(void **state)
+TEST(no_type_and_no_escape_is_a_way_out)
 {
     static const char rest[] = "hp"
                                "_8vOC7YM4bOnLHZ3APWI1"
@@ -86,7 +85,6 @@ static void no_type_and_no_escape_is_a_way_out(void **state)
     char escaped[128], colored[128], plain[128];
     struct run *run;
 
-    (void)state;
     (void)snprintf(plain, sizeof(plain), "[\"g%s\", 1]", rest);
     (void)snprintf(escaped, sizeof(escaped), "{\"a\\n\":\"\\u0067%s\\u00e9\\\"\\/\"}", rest);
     (void)snprintf(colored, sizeof(colored), "[\"\\u001B[1mg%.8s\\u001b[31m%s\"]", rest, rest + 8);
@@ -109,12 +107,11 @@ static void no_type_and_no_escape_is_a_way_out(void **state)
     run_free(run);
 }
 
-static void more_things_than_there_is_room_for_are_counted(void **state)
+TEST(more_things_than_there_is_room_for_are_counted)
 {
     struct wire_display one = {.count = 1, .forms = {{span_of("text/plain"), span_of("x")}}};
     struct run *run = new_run();
 
-    (void)state;
     for (int i = 0; i < LIMIT_DISPLAYS + 5; i++)
         assert_true(show(run, &one));
     assert_int_equal(run->n_displays, LIMIT_DISPLAYS);
@@ -123,7 +120,7 @@ static void more_things_than_there_is_room_for_are_counted(void **state)
     run_free(run);
 }
 
-static void more_bytes_than_there_is_room_for_are_counted(void **state)
+TEST(more_bytes_than_there_is_room_for_are_counted)
 {
     static char bytes[6 * MIB];
     struct wire_display large = {.count = 1,
@@ -131,7 +128,6 @@ static void more_bytes_than_there_is_room_for_are_counted(void **state)
     struct wire_display small = {.count = 1, .forms = {{span_of("text/plain"), span_of("x")}}};
     struct run *run = new_run();
 
-    (void)state;
     for (int i = 0; i < 4; i++)
         assert_true(show(run, &large));
     assert_int_equal(run->n_displays, 2);
@@ -142,17 +138,16 @@ static void more_bytes_than_there_is_room_for_are_counted(void **state)
     run_free(run);
 }
 
-static void a_display_of_nothing_is_none(void **state)
+TEST(a_display_of_nothing_is_none)
 {
     struct run *run = new_run();
 
-    (void)state;
     assert_false(show(run, &(struct wire_display){.count = 0}));
     assert_int_equal(run->n_displays + run->displays_more, 0);
     run_free(run);
 }
 
-static void types_have_to_look_like_types(void **state)
+TEST(types_have_to_look_like_types)
 {
     static const char *const good[] = {"image/png", "image/svg+xml", "text/plain",
                                        "application/vnd.belljar.table+json", "a/b"};
@@ -161,7 +156,6 @@ static void types_have_to_look_like_types(void **state)
                                       "a/b/c",      ".a/b",        "text/\xc3\xa4"};
     struct run *run = new_run();
 
-    (void)state;
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
         assert_true(display_is_mime(span_of(good[i])));
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -176,11 +170,10 @@ static void types_have_to_look_like_types(void **state)
     run_free(run);
 }
 
-static void progress_is_an_event_and_leaves_nothing_behind(void **state)
+TEST(progress_is_an_event_and_leaves_nothing_behind)
 {
     struct run *run = new_run();
 
-    (void)state;
     for (uint64_t i = 0; i < 3; i++) {
         struct unpack u;
         struct pack p;
@@ -205,20 +198,10 @@ static void progress_is_an_event_and_leaves_nothing_behind(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_shown_is_kept_in_order),
-        cmocka_unit_test(no_type_and_no_escape_is_a_way_out),
-        cmocka_unit_test(more_things_than_there_is_room_for_are_counted),
-        cmocka_unit_test(more_bytes_than_there_is_room_for_are_counted),
-        cmocka_unit_test(a_display_of_nothing_is_none),
-        cmocka_unit_test(types_have_to_look_like_types),
-        cmocka_unit_test(progress_is_an_event_and_leaves_nothing_behind),
-    };
-
     int failed;
 
     masks = masks_new(NULL, NULL, NULL);
-    failed = UNIT_RUN(tests);
+    failed = unit_run(NULL, NULL);
     masks_free(masks);
     return failed;
 }

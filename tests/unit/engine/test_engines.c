@@ -70,11 +70,10 @@ static bool has_secret(const struct side *s, const char *name)
     return s->engine.egress.secret(s->engine.egress.user, name, strlen(name)) != NULL;
 }
 
-static void two_engines_share_no_settings(void **state)
+TEST(two_engines_share_no_settings)
 {
     struct side a, b;
 
-    (void)state;
     open_side(&a, "FIRST", "plain-looking-words", 1);
     open_side(&b, "SECOND", "other-looking-words", 2);
     expect(&a, "plain-looking-words", true);
@@ -91,11 +90,4 @@ static void two_engines_share_no_settings(void **state)
     close_side(&b);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(two_engines_share_no_settings),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -55,11 +55,10 @@ static struct run *prepare(struct scene *s, const char *code)
     return run;
 }
 
-static void output_displays_and_progress_come_in_order(void **state)
+TEST(output_displays_and_progress_come_in_order)
 {
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 1});
     for (int i = 0; i < 5; i++) {
         pool_submit(s.pool, prepare(&s, "from belljar import progress\n"
@@ -78,11 +77,10 @@ static void output_displays_and_progress_come_in_order(void **state)
     scene_finish(&s);
 }
 
-static void a_bar_on_standard_error_is_progress(void **state)
+TEST(a_bar_on_standard_error_is_progress)
 {
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 1});
     pool_submit(s.pool,
                 prepare(&s, "import sys\n"
@@ -92,12 +90,11 @@ static void a_bar_on_standard_error_is_progress(void **state)
     scene_finish(&s);
 }
 
-static void a_warm_sandbox_shows_figures_too(void **state)
+TEST(a_warm_sandbox_shows_figures_too)
 {
     static char *preload[] = {"matplotlib.pyplot"};
     struct scene s;
 
-    (void)state;
     scene_begin(&s,
                 (struct pool_options){
                     .size = 1, .environment = {.preload = preload, .n_preload = 1, .warm = true}
@@ -114,7 +111,7 @@ static void a_warm_sandbox_shows_figures_too(void **state)
 }
 
 /* A thread that a cell left behind has nobody to show things to between cells. */
-static void cells_show_things_and_threads_between_them_do_not(void **state)
+TEST(cells_show_things_and_threads_between_them_do_not)
 {
     struct sessions *table;
     struct session *session;
@@ -122,7 +119,6 @@ static void cells_show_things_and_threads_between_them_do_not(void **state)
     struct run *model;
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){0});
     assert_int_equal(sessions_new(s.loop, s.pool,
                                   &(struct sessions_options){.max_total = 1, .max_per_owner = 1},
@@ -180,12 +176,11 @@ static void on_release(void *arg)
     pool_hold(held, false);
 }
 
-static void a_slow_reader_makes_the_program_wait(void **state)
+TEST(a_slow_reader_makes_the_program_wait)
 {
     struct scene s;
     struct run *run;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 1});
     release = loop_timer(s.loop, on_release, NULL);
     run = scene_prepare(&s, "import sys\nfor i in range(64): sys.stdout.write('x' * 65536)\n"
@@ -201,15 +196,4 @@ static void a_slow_reader_makes_the_program_wait(void **state)
     scene_finish(&s);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(output_displays_and_progress_come_in_order),
-        cmocka_unit_test(a_bar_on_standard_error_is_progress),
-        cmocka_unit_test(a_warm_sandbox_shows_figures_too),
-        cmocka_unit_test(a_slow_reader_makes_the_program_wait),
-        cmocka_unit_test(cells_show_things_and_threads_between_them_do_not),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -69,12 +69,11 @@ static void check(const struct work *work)
     run_free(run);
 }
 
-static void long_texts_are_masked_side_by_side(void **state)
+TEST(long_texts_are_masked_side_by_side)
 {
     struct work works[2];
     bool is_over = false;
 
-    (void)state;
     begin(&works[0], "Ada wrote " SECRET, 2 * MIB);
     begin(&works[1], "api_key = \"s3cr3tV4lu3Xy9\" and " SECRET, 3 * MIB);
     while (!is_over) {
@@ -91,11 +90,10 @@ static void long_texts_are_masked_side_by_side(void **state)
     }
 }
 
-static void a_text_that_nobody_wants_is_withheld_without_an_error(void **state)
+TEST(a_text_that_nobody_wants_is_withheld_without_an_error)
 {
     struct work work;
 
-    (void)state;
     begin(&work, SECRET, 8 * MIB);
     assert_false(fiber_resume(work.fiber));
     fiber_cancel(work.fiber);
@@ -106,13 +104,12 @@ static void a_text_that_nobody_wants_is_withheld_without_an_error(void **state)
 }
 
 /* A new secret while a text is masked: the masker that did not know it is not used again. */
-static void a_value_that_comes_later_is_masked_in_the_next_text(void **state)
+TEST(a_value_that_comes_later_is_masked_in_the_next_text)
 {
     struct masker_values *values = masker_values_new();
     struct work work;
     struct clean_text clean;
 
-    (void)state;
     assert_non_null(values);
     begin(&work, SECRET, 4 * MIB);
     assert_false(fiber_resume(work.fiber));
@@ -136,14 +133,13 @@ static void expect(struct run *run, const char *text, bool is_masked)
 }
 
 /* What one engine hides is nothing to another. */
-static void two_sets_of_values_do_not_mix(void **state)
+TEST(two_sets_of_values_do_not_mix)
 {
     static const char *const texts[] = {"plain-looking-words", "other-looking-words"};
     struct masker_values *values[2];
     struct masks *sets[2];
     struct run *run = run_new();
 
-    (void)state;
     assert_non_null(run);
     run->masking = RUN_MASK_SECRETS;
     for (size_t i = 0; i < 2; i++) {
@@ -165,13 +161,12 @@ static void two_sets_of_values_do_not_mix(void **state)
     run_free(run);
 }
 
-static void without_a_masker_nothing_comes_out(void **state)
+TEST(without_a_masker_nothing_comes_out)
 {
     struct run *run = run_new();
     cleanup(buf_done) struct buf shown = {0};
     struct masker *masker = NULL;
 
-    (void)state;
     assert_non_null(run);
     buf_init(&shown, KIB);
     run->masking = RUN_MASK_SECRETS;
@@ -184,18 +179,10 @@ static void without_a_masker_nothing_comes_out(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(long_texts_are_masked_side_by_side),
-        cmocka_unit_test(a_text_that_nobody_wants_is_withheld_without_an_error),
-        cmocka_unit_test(a_value_that_comes_later_is_masked_in_the_next_text),
-        cmocka_unit_test(two_sets_of_values_do_not_mix),
-        cmocka_unit_test(without_a_masker_nothing_comes_out),
-    };
-
     int failed;
 
     masks = masks_new(NULL, NULL, NULL);
-    failed = UNIT_RUN(tests);
+    failed = unit_run(NULL, NULL);
     masks_free(masks);
     return failed;
 }

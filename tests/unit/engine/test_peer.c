@@ -118,11 +118,10 @@ static void say(struct scene *s, enum wire_type type, size_t len)
     pack_done(&p);
 }
 
-static void what_is_permitted_arrives(void **state)
+TEST(what_is_permitted_arrives)
 {
     struct scene s;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_INIT);
     say(&s, WIRE_SEALED, 4);
     turn(&s);
@@ -137,11 +136,10 @@ static void what_is_permitted_arrives(void **state)
     finish(&s);
 }
 
-static void several_frames_in_one_piece_all_arrive(void **state)
+TEST(several_frames_in_one_piece_all_arrive)
 {
     struct scene s;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_INIT);
     say(&s, WIRE_SEALED, 4);
     say(&s, WIRE_EXITED, 24);
@@ -150,11 +148,10 @@ static void several_frames_in_one_piece_all_arrive(void **state)
     finish(&s);
 }
 
-static void a_busy_owner_hears_the_next_message_later(void **state)
+TEST(a_busy_owner_hears_the_next_message_later)
 {
     struct scene s;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_KERNEL);
     peer_enter(&s.peer, WIRE_STATE_RUNNING);
     s.is_busy_after = true;
@@ -175,12 +172,11 @@ static void a_busy_owner_hears_the_next_message_later(void **state)
     finish(&s);
 }
 
-static void what_comes_out_of_turn_ends_it_with_its_name(void **state)
+TEST(what_comes_out_of_turn_ends_it_with_its_name)
 {
     static const enum wire_type types[] = {WIRE_EXITED, WIRE_RESULT, WIRE_SPAWNED, WIRE_RUN};
     struct scene s;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(types); i++) {
         begin(&s, WIRE_CHANNEL_INIT);
         say(&s, types[i], 0);
@@ -193,11 +189,10 @@ static void what_comes_out_of_turn_ends_it_with_its_name(void **state)
 }
 
 /* Once broken, nothing is looked at, however well-formed, and nothing is said twice. */
-static void after_the_end_nothing_more_is_heard(void **state)
+TEST(after_the_end_nothing_more_is_heard)
 {
     struct scene s;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_INIT);
     say(&s, WIRE_RESULT, 3);
     say(&s, WIRE_SEALED, 4);
@@ -210,11 +205,10 @@ static void after_the_end_nothing_more_is_heard(void **state)
     finish(&s);
 }
 
-static void a_message_that_may_come_once_ends_it_the_second_time(void **state)
+TEST(a_message_that_may_come_once_ends_it_the_second_time)
 {
     struct scene s;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_KERNEL);
     s.peer.state = WIRE_STATE_RUNNING;
     say(&s, WIRE_RESULT, 8);
@@ -229,11 +223,10 @@ static void a_message_that_may_come_once_ends_it_the_second_time(void **state)
     finish(&s);
 }
 
-static void a_peer_that_never_stops_does_not_keep_us(void **state)
+TEST(a_peer_that_never_stops_does_not_keep_us)
 {
     struct scene s;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_KERNEL);
     s.peer.state = WIRE_STATE_RUNNING;
     s.echoes = true;
@@ -246,12 +239,11 @@ static void a_peer_that_never_stops_does_not_keep_us(void **state)
     finish(&s);
 }
 
-static void a_body_beyond_its_type_ends_it_with_the_header(void **state)
+TEST(a_body_beyond_its_type_ends_it_with_the_header)
 {
     uint8_t head[FRAME_HEADER];
     struct scene s;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_INIT);
     frame_header(head, WIRE_SEALED, 5);
     assert_int_equal(send(s.theirs, head, sizeof(head), 0), sizeof(head));
@@ -261,12 +253,11 @@ static void a_body_beyond_its_type_ends_it_with_the_header(void **state)
     finish(&s);
 }
 
-static void a_frame_in_pieces_arrives_when_its_last_byte_does(void **state)
+TEST(a_frame_in_pieces_arrives_when_its_last_byte_does)
 {
     uint8_t bytes[FRAME_HEADER + 4] = {0};
     struct scene s;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_INIT);
     frame_header(bytes, WIRE_SEALED, 4);
     for (size_t i = 0; i < sizeof(bytes); i++) {
@@ -278,12 +269,11 @@ static void a_frame_in_pieces_arrives_when_its_last_byte_does(void **state)
     finish(&s);
 }
 
-static void a_stream_that_ends_in_a_frame_is_an_end_without_a_complaint(void **state)
+TEST(a_stream_that_ends_in_a_frame_is_an_end_without_a_complaint)
 {
     uint8_t head[FRAME_HEADER];
     struct scene s;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_INIT);
     frame_header(head, WIRE_SEALED, 4);
     assert_int_equal(send(s.theirs, head, sizeof(head), 0), sizeof(head));
@@ -295,13 +285,12 @@ static void a_stream_that_ends_in_a_frame_is_an_end_without_a_complaint(void **s
     finish(&s);
 }
 
-static void descriptors_from_a_sandbox_are_closed_at_once(void **state)
+TEST(descriptors_from_a_sandbox_are_closed_at_once)
 {
     int gifts[FRAME_FDS];
     struct scene s;
     size_t before;
 
-    (void)state;
     for (size_t i = 0; i < FRAME_FDS; i++)
         gifts[i] = STDERR_FILENO;
     begin(&s, WIRE_CHANNEL_KERNEL);
@@ -313,13 +302,12 @@ static void descriptors_from_a_sandbox_are_closed_at_once(void **state)
     finish(&s);
 }
 
-static void pid_1_may_send_one_descriptor_with_its_first_word(void **state)
+TEST(pid_1_may_send_one_descriptor_with_its_first_word)
 {
     int gifts[2] = {STDERR_FILENO, STDERR_FILENO};
     struct scene s;
     struct pack p;
 
-    (void)state;
     pack_init(&p, 4);
     pack_u32(&p, 1);
     begin(&s, WIRE_CHANNEL_INIT);
@@ -340,13 +328,12 @@ static void pid_1_may_send_one_descriptor_with_its_first_word(void **state)
     pack_done(&p);
 }
 
-static void later_descriptors_of_pid_1_are_closed(void **state)
+TEST(later_descriptors_of_pid_1_are_closed)
 {
     struct scene s;
     struct pack p;
     size_t before;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_INIT);
     before = open_descriptors();
     say(&s, WIRE_SEALED, 4);
@@ -362,12 +349,11 @@ static void later_descriptors_of_pid_1_are_closed(void **state)
     finish(&s);
 }
 
-static void a_descriptor_of_the_zygote_is_there_for_its_message(void **state)
+TEST(a_descriptor_of_the_zygote_is_there_for_its_message)
 {
     struct scene s;
     struct pack p;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_ZYGOTE);
     s.peer.state = WIRE_STATE_READY;
     s.takes_fd = true;
@@ -384,7 +370,7 @@ static void a_descriptor_of_the_zygote_is_there_for_its_message(void **state)
 
 /* Several megabytes into a socket that takes a few hundred kB: the rest goes when the reader has
  * made room, in order and whole, and what is sent meanwhile queues behind it. */
-static void a_send_that_fills_the_socket_goes_on_later(void **state)
+TEST(a_send_that_fills_the_socket_goes_on_later)
 {
     size_t len = (size_t)5 << 20, got = 0;
     struct frame_decoder d;
@@ -395,7 +381,6 @@ static void a_send_that_fills_the_socket_goes_on_later(void **state)
     uint8_t *data = malloc(65536);
     int frames = 0;
 
-    (void)state;
     assert_non_null(data);
     begin(&s, WIRE_CHANNEL_KERNEL);
     pack_init(&p, len);
@@ -458,13 +443,12 @@ static void fill(struct scene *s, struct pack *p)
     assert_true(s->peer.pending.len > 0);
 }
 
-static void descriptors_do_not_wait_behind_a_full_socket(void **state)
+TEST(descriptors_do_not_wait_behind_a_full_socket)
 {
     struct error err = {0};
     struct scene s;
     struct pack p;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_ZYGOTE);
     fill(&s, &p);
     assert_true(peer_send(&s.peer, WIRE_SPAWN, NULL, &(int){STDERR_FILENO}, 1, &err) < 0);
@@ -474,14 +458,13 @@ static void descriptors_do_not_wait_behind_a_full_socket(void **state)
     finish(&s);
 }
 
-static void what_waits_has_a_ceiling(void **state)
+TEST(what_waits_has_a_ceiling)
 {
     struct error err = {0};
     struct scene s;
     struct pack p;
     int sent = 0;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_KERNEL);
     fill(&s, &p);
     while (sent < 40 && peer_send(&s.peer, WIRE_RUN, &p, NULL, 0, &err) == 0)
@@ -492,13 +475,12 @@ static void what_waits_has_a_ceiling(void **state)
     finish(&s);
 }
 
-static void a_reader_that_goes_away_while_we_send_is_an_end(void **state)
+TEST(a_reader_that_goes_away_while_we_send_is_an_end)
 {
     struct error err = {0};
     struct scene s;
     struct pack p;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_KERNEL);
     fill(&s, &p);
     close_fd(&s.theirs);
@@ -511,12 +493,11 @@ static void a_reader_that_goes_away_while_we_send_is_an_end(void **state)
     finish(&s);
 }
 
-static void sending_to_nobody_is_an_error_and_no_signal(void **state)
+TEST(sending_to_nobody_is_an_error_and_no_signal)
 {
     struct error err = {0};
     struct scene s;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_KERNEL);
     close_fd(&s.theirs);
     assert_true(peer_send(&s.peer, WIRE_WAITING, NULL, NULL, 0, &err) < 0);
@@ -524,13 +505,12 @@ static void sending_to_nobody_is_an_error_and_no_signal(void **state)
     finish(&s);
 }
 
-static void what_does_not_fit_into_its_type_is_not_sent(void **state)
+TEST(what_does_not_fit_into_its_type_is_not_sent)
 {
     struct error err = {0};
     struct scene s;
     struct pack p;
 
-    (void)state;
     begin(&s, WIRE_CHANNEL_KERNEL);
     pack_init(&p, 64);
     pack_u64(&p, 1);
@@ -544,40 +524,12 @@ static void what_does_not_fit_into_its_type_is_not_sent(void **state)
     finish(&s);
 }
 
-static void a_peer_that_never_was_can_be_done_with(void **state)
+TEST(a_peer_that_never_was_can_be_done_with)
 {
     struct peer peer = {.fd = -1};
 
-    (void)state;
     peer_done(&peer);
     peer_done(&peer);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_permitted_arrives),
-        cmocka_unit_test(several_frames_in_one_piece_all_arrive),
-        cmocka_unit_test(a_busy_owner_hears_the_next_message_later),
-        cmocka_unit_test(what_comes_out_of_turn_ends_it_with_its_name),
-        cmocka_unit_test(after_the_end_nothing_more_is_heard),
-        cmocka_unit_test(a_message_that_may_come_once_ends_it_the_second_time),
-        cmocka_unit_test(a_peer_that_never_stops_does_not_keep_us),
-        cmocka_unit_test(a_body_beyond_its_type_ends_it_with_the_header),
-        cmocka_unit_test(a_frame_in_pieces_arrives_when_its_last_byte_does),
-        cmocka_unit_test(a_stream_that_ends_in_a_frame_is_an_end_without_a_complaint),
-        cmocka_unit_test(descriptors_from_a_sandbox_are_closed_at_once),
-        cmocka_unit_test(pid_1_may_send_one_descriptor_with_its_first_word),
-        cmocka_unit_test(later_descriptors_of_pid_1_are_closed),
-        cmocka_unit_test(a_descriptor_of_the_zygote_is_there_for_its_message),
-        cmocka_unit_test(a_send_that_fills_the_socket_goes_on_later),
-        cmocka_unit_test(descriptors_do_not_wait_behind_a_full_socket),
-        cmocka_unit_test(what_waits_has_a_ceiling),
-        cmocka_unit_test(a_reader_that_goes_away_while_we_send_is_an_end),
-        cmocka_unit_test(sending_to_nobody_is_an_error_and_no_signal),
-        cmocka_unit_test(what_does_not_fit_into_its_type_is_not_sent),
-        cmocka_unit_test(a_peer_that_never_was_can_be_done_with),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -68,11 +68,10 @@ static bool pool_is_quiet(struct scene *s)
 
 /* --- where sandboxes come from --- */
 
-static void a_run_takes_a_finished_sandbox_and_the_stock_is_filled_again(void **state)
+TEST(a_run_takes_a_finished_sandbox_and_the_stock_is_filled_again)
 {
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 2});
     scene_wait(&s, scene_stock_is_full);
     assert_int_equal(scene_level(&s).made, 2);
@@ -85,11 +84,10 @@ static void a_run_takes_a_finished_sandbox_and_the_stock_is_filled_again(void **
     scene_finish(&s);
 }
 
-static void without_a_stock_sandboxes_are_made_when_asked_for(void **state)
+TEST(without_a_stock_sandboxes_are_made_when_asked_for)
 {
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){0});
     for (int i = 0; i < 3; i++)
         scene_submit(&s, "print('hi')");
@@ -101,12 +99,11 @@ static void without_a_stock_sandboxes_are_made_when_asked_for(void **state)
     scene_finish(&s);
 }
 
-static void a_run_with_another_disk_gets_one_made_to_order(void **state)
+TEST(a_run_with_another_disk_gets_one_made_to_order)
 {
     struct run *run;
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 1});
     scene_wait(&s, scene_stock_is_full);
     run = scene_prepare(&s,
@@ -125,11 +122,10 @@ static bool is_active_beyond_two(struct scene *s)
     return scene_all_done(s);
 }
 
-static void no_more_runs_are_on_at_once_than_allowed(void **state)
+TEST(no_more_runs_are_on_at_once_than_allowed)
 {
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.max_active = 2});
     scene_wait(&s, scene_zygote_is_ready);
     for (int i = 0; i < 6; i++)
@@ -150,12 +146,11 @@ static void assert_cancelled(const struct scene_ticket *t)
     assert_int_equal(t->run->exit_code, 130);
 }
 
-static void a_run_that_waits_can_be_cancelled(void **state)
+TEST(a_run_that_waits_can_be_cancelled)
 {
     struct run *run;
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.max_active = 1});
     scene_submit(&s, "print('hi')");
     run = scene_submit(&s, "print('never')");
@@ -169,12 +164,11 @@ static void a_run_that_waits_can_be_cancelled(void **state)
     scene_finish(&s);
 }
 
-static void a_run_whose_sandbox_is_being_made_can_be_cancelled(void **state)
+TEST(a_run_whose_sandbox_is_being_made_can_be_cancelled)
 {
     struct run *run;
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){0});
     scene_wait(&s, scene_zygote_is_ready);
     run = scene_submit(&s, "print('never')");
@@ -189,12 +183,11 @@ static void a_run_whose_sandbox_is_being_made_can_be_cancelled(void **state)
     scene_finish(&s);
 }
 
-static void a_run_that_is_on_can_be_cancelled_and_keeps_its_output(void **state)
+TEST(a_run_that_is_on_can_be_cancelled_and_keeps_its_output)
 {
     struct run *run;
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 1});
     scene_wait(&s, scene_stock_is_full);
     run = scene_submit(&s, SLEEP);
@@ -207,12 +200,11 @@ static void a_run_that_is_on_can_be_cancelled_and_keeps_its_output(void **state)
     scene_finish(&s);
 }
 
-static void cancelling_what_is_done_does_nothing(void **state)
+TEST(cancelling_what_is_done_does_nothing)
 {
     struct run *run;
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){0});
     run = scene_submit(&s, "print('hi')");
     scene_wait(&s, scene_all_done);
@@ -230,12 +222,11 @@ static void assert_lost(const struct scene_ticket *t)
     assert_non_null(t->run->error.message);
 }
 
-static void a_zygote_that_dies_takes_its_runs_along_and_another_comes(void **state)
+TEST(a_zygote_that_dies_takes_its_runs_along_and_another_comes)
 {
     struct scene s;
     pid_t first;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 2});
     scene_wait(&s, scene_stock_is_full);
     first = zygote_client_pid(pool_zygote(s.pool));
@@ -260,11 +251,10 @@ static void a_zygote_that_dies_takes_its_runs_along_and_another_comes(void **sta
     scene_finish(&s);
 }
 
-static void a_zygote_that_dies_while_it_makes_a_sandbox_is_an_answer(void **state)
+TEST(a_zygote_that_dies_while_it_makes_a_sandbox_is_an_answer)
 {
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){0});
     scene_wait(&s, scene_zygote_is_ready);
     scene_submit(&s, "print('hi')");
@@ -282,11 +272,10 @@ static void a_zygote_that_dies_while_it_makes_a_sandbox_is_an_answer(void **stat
     scene_finish(&s);
 }
 
-static void a_zygote_that_dies_at_once_again_and_again_does_not_wear_the_pool_out(void **state)
+TEST(a_zygote_that_dies_at_once_again_and_again_does_not_wear_the_pool_out)
 {
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 1});
     for (int i = 0; i < 3; i++) {
         scene_wait(&s, scene_zygote_is_ready);
@@ -299,12 +288,11 @@ static void a_zygote_that_dies_at_once_again_and_again_does_not_wear_the_pool_ou
     scene_finish(&s);
 }
 
-static void a_program_that_is_no_zygote_is_an_error_and_not_a_loop(void **state)
+TEST(a_program_that_is_no_zygote_is_an_error_and_not_a_loop)
 {
     cleanup_free char *program = strdup(getenv("BELLJAR_ZYGOTE"));
     struct scene s;
 
-    (void)state;
     assert_int_equal(setenv("BELLJAR_ZYGOTE", "/bin/true", 1), 0);
     scene_begin(&s, (struct pool_options){.size = 1});
     assert_int_equal(setenv("BELLJAR_ZYGOTE", program, 1), 0);
@@ -360,13 +348,12 @@ static bool a_while_has_passed(struct scene *s)
     return turns-- == 0;
 }
 
-static void the_loop_goes_on_while_a_zygote_takes_long_to_die(void **state)
+TEST(the_loop_goes_on_while_a_zygote_takes_long_to_die)
 {
     struct scene s;
     int release, status;
     pid_t holder;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 1});
     scene_wait(&s, scene_stock_is_full);
     scene_submit(&s, SLEEP);
@@ -415,11 +402,10 @@ static bool another_is_idle(struct scene *s)
     return is_new;
 }
 
-static void a_sandbox_that_dies_in_the_stock_is_replaced(void **state)
+TEST(a_sandbox_that_dies_in_the_stock_is_replaced)
 {
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 1});
     scene_wait(&s, scene_stock_is_full);
     pool_each_idle(s.pool, note_pid, NULL);
@@ -434,14 +420,13 @@ static void a_sandbox_that_dies_in_the_stock_is_replaced(void **state)
 
 /* Dead, but nobody has heard of it yet when the run is handed over: it fails, or runs elsewhere,
  * and the input that was meant for it goes nowhere. */
-static void a_sandbox_that_is_dead_at_the_hand_over_does_no_harm(void **state)
+TEST(a_sandbox_that_is_dead_at_the_hand_over_does_no_harm)
 {
     struct error err = {0};
     struct run *run;
     struct scene s;
     pid_t zygote;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 1});
     scene_wait(&s, scene_stock_is_full);
     pool_each_idle(s.pool, note_pid, NULL);
@@ -469,13 +454,12 @@ static void a_sandbox_that_is_dead_at_the_hand_over_does_no_harm(void **state)
 
 /* --- replacing the zygote --- */
 
-static void a_zygote_is_replaced_after_so_many_sandboxes(void **state)
+TEST(a_zygote_is_replaced_after_so_many_sandboxes)
 {
     pid_t seen[SCENE_RUNS_MAX];
     size_t n_seen = 0;
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 2, .zygote_max_runs = 4});
     for (int i = 0; i < 24; i++) {
         pid_t pid;
@@ -495,11 +479,10 @@ static void a_zygote_is_replaced_after_so_many_sandboxes(void **state)
     scene_finish(&s);
 }
 
-static void runs_of_a_zygote_that_is_replaced_end_in_peace(void **state)
+TEST(runs_of_a_zygote_that_is_replaced_end_in_peace)
 {
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.zygote_max_runs = 1});
     for (int i = 0; i < 5; i++) { /* the first in one zygote, the others in the next */
         scene_submit(&s, "import time; print('on', flush=True); time.sleep(600)");
@@ -520,11 +503,10 @@ static bool stock_is_gone(struct scene *s)
     return scene_level(s).idle == 0 && scene_level(s).making == 0;
 }
 
-static void the_stock_is_let_go_when_memory_is_short_and_comes_back(void **state)
+TEST(the_stock_is_let_go_when_memory_is_short_and_comes_back)
 {
     struct scene s;
 
-    (void)state;
     meminfo = MEMORY_PLENTY;
     scene_begin(&s, (struct pool_options){.size = 3});
     scene_wait(&s, scene_stock_is_full);
@@ -539,11 +521,10 @@ static void the_stock_is_let_go_when_memory_is_short_and_comes_back(void **state
     scene_finish(&s);
 }
 
-static void an_automatic_stock_is_small_where_memory_is(void **state)
+TEST(an_automatic_stock_is_small_where_memory_is)
 {
     struct scene s;
 
-    (void)state;
     meminfo = "MemTotal: 600000 kB\nMemAvailable: 524288 kB\n";
     scene_begin(&s, (struct pool_options){.size = POOL_AUTO, .hot = POOL_AUTO});
     assert_in_range(scene_level(&s).wanted, 1, 2);
@@ -553,20 +534,18 @@ static void an_automatic_stock_is_small_where_memory_is(void **state)
 
 /* --- the end --- */
 
-static void a_pool_may_end_before_it_began(void **state)
+TEST(a_pool_may_end_before_it_began)
 {
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 1});
     scene_finish(&s);
 }
 
-static void a_pool_that_ends_answers_every_run_once(void **state)
+TEST(a_pool_that_ends_answers_every_run_once)
 {
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 2, .max_active = 3});
     scene_wait(&s, scene_stock_is_full);
     scene_submit(&s, SLEEP);
@@ -584,11 +563,10 @@ static bool five_have_printed(struct scene *s)
     return true;
 }
 
-static void a_pool_may_end_with_two_zygotes(void **state)
+TEST(a_pool_may_end_with_two_zygotes)
 {
     struct scene s;
 
-    (void)state;
     scene_begin(&s, (struct pool_options){.size = 1, .zygote_max_runs = 2});
     for (int i = 0; i < 5; i++)
         scene_submit(&s, SLEEP);
@@ -598,34 +576,9 @@ static void a_pool_may_end_with_two_zygotes(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_run_takes_a_finished_sandbox_and_the_stock_is_filled_again),
-        cmocka_unit_test(without_a_stock_sandboxes_are_made_when_asked_for),
-        cmocka_unit_test(a_run_with_another_disk_gets_one_made_to_order),
-        cmocka_unit_test(no_more_runs_are_on_at_once_than_allowed),
-        cmocka_unit_test(a_run_that_waits_can_be_cancelled),
-        cmocka_unit_test(a_run_whose_sandbox_is_being_made_can_be_cancelled),
-        cmocka_unit_test(a_run_that_is_on_can_be_cancelled_and_keeps_its_output),
-        cmocka_unit_test(cancelling_what_is_done_does_nothing),
-        cmocka_unit_test(a_zygote_that_dies_takes_its_runs_along_and_another_comes),
-        cmocka_unit_test(a_zygote_that_dies_while_it_makes_a_sandbox_is_an_answer),
-        cmocka_unit_test(a_zygote_that_dies_at_once_again_and_again_does_not_wear_the_pool_out),
-        cmocka_unit_test(a_program_that_is_no_zygote_is_an_error_and_not_a_loop),
-        cmocka_unit_test(the_loop_goes_on_while_a_zygote_takes_long_to_die),
-        cmocka_unit_test(a_sandbox_that_dies_in_the_stock_is_replaced),
-        cmocka_unit_test(a_sandbox_that_is_dead_at_the_hand_over_does_no_harm),
-        cmocka_unit_test(a_zygote_is_replaced_after_so_many_sandboxes),
-        cmocka_unit_test(runs_of_a_zygote_that_is_replaced_end_in_peace),
-        cmocka_unit_test(the_stock_is_let_go_when_memory_is_short_and_comes_back),
-        cmocka_unit_test(an_automatic_stock_is_small_where_memory_is),
-        cmocka_unit_test(a_pool_may_end_before_it_began),
-        cmocka_unit_test(a_pool_that_ends_answers_every_run_once),
-        cmocka_unit_test(a_pool_may_end_with_two_zygotes),
-    };
-
     if (!getenv("BELLJAR_ZYGOTE")) {
         print_error("BELLJAR_ZYGOTE does not name the zygote\n");
         return 1;
     }
-    return UNIT_RUN(tests);
+    return unit_run(NULL, NULL);
 }

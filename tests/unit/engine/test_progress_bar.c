@@ -16,9 +16,8 @@ static void assert_bar(const char *text, uint64_t done, uint64_t total, const ch
     assert_memory_equal(bar.name, name, bar.name_len);
 }
 
-static void bars_as_tqdm_draws_them(void **state)
+TEST(bars_as_tqdm_draws_them)
 {
-    (void)state;
     assert_bar("\r  0%|          | 0/10 [00:00<?, ?it/s]", 0, 10, "");
     assert_bar("\r 45%|####5     | 45/100 [00:01<00:01, 33.3it/s]", 45, 100, "");
     assert_bar("\rEpoch 3:  50%|\xe2\x96\x88\xe2\x96\x88   | 5/10 [00:01<00:01]", 5, 10, "Epoch 3");
@@ -27,25 +26,23 @@ static void bars_as_tqdm_draws_them(void **state)
     assert_bar("warning: x\n 10%|#  | 1/10 [0]\nmore", 1, 10, "");
 }
 
-static void other_text_is_none(void **state)
+TEST(other_text_is_none)
 {
     static const char *const texts[] = {
         "",          "\r",          "50%",          "50%| done",    "50%|#| ", "50%|#| 5",
         "50%|#| 5/", "50%|#| 5/10", "50%|#| a/b [", "50%|#| 5/10[", "%|||",    "\r\n\r\n"};
     struct progress_bar bar;
 
-    (void)state;
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         if (progress_bar_find(texts[i], strlen(texts[i]), &bar))
             fail_msg("a bar in `%s`", texts[i]);
 }
 
-static void numbers_and_names_without_end_are_harmless(void **state)
+TEST(numbers_and_names_without_end_are_harmless)
 {
     static char text[70000];
     struct progress_bar bar;
 
-    (void)state;
     memset(text, 'n', sizeof(text));
     memcpy(text + sizeof(text) - 20, " 1%|#| 99999999999 [", 20);
     assert_false(progress_bar_find(text, sizeof(text), &bar));
@@ -57,13 +54,4 @@ static void numbers_and_names_without_end_are_harmless(void **state)
     assert_false(progress_bar_find(text, sizeof(text), &bar));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bars_as_tqdm_draws_them),
-        cmocka_unit_test(other_text_is_none),
-        cmocka_unit_test(numbers_and_names_without_end_are_harmless),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

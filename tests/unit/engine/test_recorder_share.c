@@ -35,11 +35,10 @@ static size_t fill(struct recorder *recorder, const char *owner)
     return bytes;
 }
 
-static void each_token_finds_room(void **state)
+TEST(each_token_finds_room)
 {
     static struct recorder recorder;
 
-    (void)state;
     make(&recorder, true);
     assert_int_equal(fill(&recorder, "first"), 1500); /* half of 3000 */
     assert_int_equal(fill(&recorder, "first"), 0);
@@ -48,12 +47,11 @@ static void each_token_finds_room(void **state)
     recorder_free_shares(&recorder);
 }
 
-static void a_day_grows_the_trail_by_less_than_it_holds(void **state)
+TEST(a_day_grows_the_trail_by_less_than_it_holds)
 {
     static struct recorder recorder;
     size_t bytes = 0;
 
-    (void)state;
     make(&recorder, true);
     for (int hour = 0; hour < 24; hour++) {
         for (char name[] = "a"; *name <= 'z'; ++*name)
@@ -66,11 +64,10 @@ static void a_day_grows_the_trail_by_less_than_it_holds(void **state)
     recorder_free_shares(&recorder);
 }
 
-static void a_single_token_has_no_share_but_strangers_have_one(void **state)
+TEST(a_single_token_has_no_share_but_strangers_have_one)
 {
     static struct recorder recorder;
 
-    (void)state;
     make(&recorder, false);
     assert_int_equal(fill(&recorder, ""), 1500);
     assert_int_equal(fill(&recorder, "only"), 10000);
@@ -78,13 +75,4 @@ static void a_single_token_has_no_share_but_strangers_have_one(void **state)
     recorder_free_shares(&recorder);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(each_token_finds_room),
-        cmocka_unit_test(a_day_grows_the_trail_by_less_than_it_holds),
-        cmocka_unit_test(a_single_token_has_no_share_but_strangers_have_one),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

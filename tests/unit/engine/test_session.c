@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "admit/profile.h"
 #include "base/cleanup.h"
 #include "base/stream.h"
-#include "admit/profile.h"
 #include "engine/scene.h"
 #include "engine/session.h"
 
@@ -123,12 +123,11 @@ static void assert_bash_says(struct stage *g, struct session *session, const cha
 
 /* --- kernels remember --- */
 
-static void variables_functions_and_imports_survive_from_cell_to_cell(void **state)
+TEST(variables_functions_and_imports_survive_from_cell_to_cell)
 {
     struct stage g;
     struct session *session;
 
-    (void)state;
     begin(&g, 0);
     session = open_session(&g);
     assert_says(&g, session, "import math\nx = 20\ndef f(y): return x + y", "");
@@ -138,12 +137,11 @@ static void variables_functions_and_imports_survive_from_cell_to_cell(void **sta
     finish(&g);
 }
 
-static void bash_keeps_variables_functions_and_its_directory(void **state)
+TEST(bash_keeps_variables_functions_and_its_directory)
 {
     struct stage g;
     struct session *session;
 
-    (void)state;
     begin(&g, 1);
     session = open_session(&g);
     assert_bash_says(&g, session, "x=1; f() { echo \"f $x\"; }; cd /tmp", "");
@@ -152,12 +150,11 @@ static void bash_keeps_variables_functions_and_its_directory(void **state)
     finish(&g);
 }
 
-static void both_languages_see_the_same_files(void **state)
+TEST(both_languages_see_the_same_files)
 {
     struct stage g;
     struct session *session;
 
-    (void)state;
     begin(&g, 1);
     session = open_session(&g);
     assert_says(&g, session, "open('a.txt', 'w').write('from python') and None", "");
@@ -194,12 +191,11 @@ static void put(struct session *session, const char *path)
         fail_msg("%s", err.message);
 }
 
-static void a_cell_lists_the_files_it_changed_itself(void **state)
+TEST(a_cell_lists_the_files_it_changed_itself)
 {
     struct stage g;
     struct session *session;
 
-    (void)state;
     begin(&g, 0);
     session = open_session(&g);
     assert_leaves(&g, session, "for n in 'abc': open(n, 'w')", "+a +b +c ");
@@ -214,12 +210,11 @@ static void a_cell_lists_the_files_it_changed_itself(void **state)
     finish(&g);
 }
 
-static void cells_wait_for_each_other_in_order(void **state)
+TEST(cells_wait_for_each_other_in_order)
 {
     struct stage g;
     struct session *session;
 
-    (void)state;
     begin(&g, 1);
     session = open_session(&g);
     (void)submit(&g, session, "import time; n = []; time.sleep(0.05); n.append(1)");
@@ -231,12 +226,11 @@ static void cells_wait_for_each_other_in_order(void **state)
     finish(&g);
 }
 
-static void sessions_do_not_see_each_other(void **state)
+TEST(sessions_do_not_see_each_other)
 {
     struct stage g;
     struct session *one, *two;
 
-    (void)state;
     begin(&g, 2);
     one = open_session(&g);
     two = open_session(&g);
@@ -245,13 +239,12 @@ static void sessions_do_not_see_each_other(void **state)
     finish(&g);
 }
 
-static void a_result_is_that_of_its_own_cell(void **state)
+TEST(a_result_is_that_of_its_own_cell)
 {
     struct stage g;
     struct session *session;
     struct scene_ticket *t;
 
-    (void)state;
     begin(&g, 1);
     session = open_session(&g);
     t = submit(&g, session, "result = 5");
@@ -269,13 +262,12 @@ static void a_result_is_that_of_its_own_cell(void **state)
     finish(&g);
 }
 
-static void a_cell_may_await_at_its_top_level(void **state)
+TEST(a_cell_may_await_at_its_top_level)
 {
     struct stage g;
     struct session *session;
     struct scene_ticket *t;
 
-    (void)state;
     begin(&g, 1);
     session = open_session(&g);
     t = submit(&g, session,
@@ -290,13 +282,12 @@ static void a_cell_may_await_at_its_top_level(void **state)
     finish(&g);
 }
 
-static void input_is_that_of_its_own_cell(void **state)
+TEST(input_is_that_of_its_own_cell)
 {
     struct stage g;
     struct session *session;
     struct scene_ticket *t;
 
-    (void)state;
     begin(&g, 1);
     session = open_session(&g);
     for (int i = 0; i < 2; i++) {
@@ -316,13 +307,12 @@ static void input_is_that_of_its_own_cell(void **state)
     finish(&g);
 }
 
-static void a_nul_does_not_cut_a_cell_of_bash_in_two(void **state)
+TEST(a_nul_does_not_cut_a_cell_of_bash_in_two)
 {
     struct stage g;
     struct session *session;
     struct run *run;
 
-    (void)state;
     begin(&g, 1);
     session = open_session(&g);
     run = scene_prepare(&g.scene, "echo one");
@@ -335,13 +325,12 @@ static void a_nul_does_not_cut_a_cell_of_bash_in_two(void **state)
     finish(&g);
 }
 
-static void lines_of_earlier_cells_are_in_tracebacks(void **state)
+TEST(lines_of_earlier_cells_are_in_tracebacks)
 {
     struct stage g;
     struct session *session;
     struct scene_ticket *t;
 
-    (void)state;
     begin(&g, 1);
     session = open_session(&g);
     assert_says(&g, session, "def f():\n    return 1 / 0  # here", "");
@@ -375,7 +364,7 @@ static void assert_raises(struct stage *g, struct session *session, const char *
     assert_int_equal(t->run->state, RUN_STATE_KEPT);
 }
 
-static void every_cell_meets_the_policy(void **state)
+TEST(every_cell_meets_the_policy)
 {
     struct profile *profile = NULL;
     struct session *session;
@@ -383,7 +372,6 @@ static void every_cell_meets_the_policy(void **state)
     struct run *model;
     struct stage g;
 
-    (void)state;
     begin(&g, 1);
     if (profile_load(POLICIES_DIR "/strict.toml", POLICIES_DIR, &profile, &err) < 0)
         fail_msg("%s", err.message);
@@ -411,13 +399,12 @@ static void every_cell_meets_the_policy(void **state)
 
 /* --- interrupts --- */
 
-static void a_timeout_interrupts_the_cell_and_keeps_the_state(void **state)
+TEST(a_timeout_interrupts_the_cell_and_keeps_the_state)
 {
     struct stage g;
     struct session *session;
     struct run *run;
 
-    (void)state;
     begin(&g, 1);
     session = open_session(&g);
     assert_says(&g, session, "x = 41", "");
@@ -438,13 +425,12 @@ static void a_timeout_interrupts_the_cell_and_keeps_the_state(void **state)
     finish(&g);
 }
 
-static void a_cell_that_eats_interrupts_loses_its_kernel_and_no_more(void **state)
+TEST(a_cell_that_eats_interrupts_loses_its_kernel_and_no_more)
 {
     struct stage g;
     struct session *session;
     struct run *run;
 
-    (void)state;
     begin(&g, 1);
     session = open_session(&g);
     assert_bash_says(&g, session, "b=1", "");
@@ -465,13 +451,12 @@ static bool first_has_printed(struct scene *s)
     return strchr(s->tickets[0].out, '\n') != NULL;
 }
 
-static void a_cell_that_is_interrupted_is_cancelled(void **state)
+TEST(a_cell_that_is_interrupted_is_cancelled)
 {
     struct stage g;
     struct session *session;
     struct scene_ticket *t;
 
-    (void)state;
     begin(&g, 1);
     session = open_session(&g);
     t = submit(&g, session, "x = 3; print('on'); import time; time.sleep(60)");
@@ -488,7 +473,7 @@ static void a_cell_that_is_interrupted_is_cancelled(void **state)
 
 /* --- kernels that end --- */
 
-static void a_kernel_that_ends_is_said_and_replaced(void **state)
+TEST(a_kernel_that_ends_is_said_and_replaced)
 {
     static const struct {
         const char *code;
@@ -506,7 +491,6 @@ static void a_kernel_that_ends_is_said_and_replaced(void **state)
     struct stage g;
     struct session *session;
 
-    (void)state;
     begin(&g, 1);
     session = open_session(&g);
     assert_says(&g, session, "open('kept', 'w').close()", "");
@@ -526,7 +510,7 @@ static void a_kernel_that_ends_is_said_and_replaced(void **state)
     finish(&g);
 }
 
-static void hostile_cells_get_an_answer_and_the_next_one_works(void **state)
+TEST(hostile_cells_get_an_answer_and_the_next_one_works)
 {
     static const char *const cells[] = {
         "import sys; sys.stdout.close()",
@@ -552,7 +536,6 @@ static void hostile_cells_get_an_answer_and_the_next_one_works(void **state)
     struct stage g;
     struct session *session;
 
-    (void)state;
     begin(&g, 1);
     session = open_session(&g);
     for (size_t i = 0; i < ARRAY_SIZE(cells); i++) {
@@ -576,13 +559,12 @@ static bool one_has_ended(struct scene *s)
     return ((struct stage *)s)->ends == 1;
 }
 
-static void the_idle_clock_ends_a_session_and_says_so(void **state)
+TEST(the_idle_clock_ends_a_session_and_says_so)
 {
     struct stage g;
     struct session *session;
     struct error err = {0};
 
-    (void)state;
     begin(&g, 1);
     assert_int_equal(
         try_open(&g, &(struct session_options){.name = "a", .idle_ms = 300}, &session, &err), 0);
@@ -596,14 +578,13 @@ static void the_idle_clock_ends_a_session_and_says_so(void **state)
     finish(&g);
 }
 
-static void the_lifetime_ends_a_session_in_the_middle_of_a_cell(void **state)
+TEST(the_lifetime_ends_a_session_in_the_middle_of_a_cell)
 {
     struct stage g;
     struct session *session;
     struct scene_ticket *t, *waiting;
     struct error err = {0};
 
-    (void)state;
     begin(&g, 1);
     assert_int_equal(try_open(&g, &(struct session_options){.lifetime_ms = 400}, &session, &err),
                      0);
@@ -617,14 +598,13 @@ static void the_lifetime_ends_a_session_in_the_middle_of_a_cell(void **state)
     finish(&g);
 }
 
-static void names_are_the_owners(void **state)
+TEST(names_are_the_owners)
 {
     struct stage g;
     struct session *session;
     struct session_info info;
     struct error one = {0}, two = {0}, err = {0};
 
-    (void)state;
     begin(&g, 0);
     assert_int_equal(
         try_open(&g, &(struct session_options){.name = "work", .owner = "ann"}, &session, &err), 0);
@@ -645,13 +625,12 @@ static void names_are_the_owners(void **state)
     finish(&g);
 }
 
-static void one_too_many_is_refused_with_a_hint(void **state)
+TEST(one_too_many_is_refused_with_a_hint)
 {
     struct stage g;
     struct session *session;
     struct error err = {0};
 
-    (void)state;
     begin(&g, 0);
     for (int i = 0; i < 4; i++)
         (void)open_session(&g);
@@ -662,13 +641,12 @@ static void one_too_many_is_refused_with_a_hint(void **state)
     finish(&g);
 }
 
-static void killing_pid_1_ends_the_session_and_says_so(void **state)
+TEST(killing_pid_1_ends_the_session_and_says_so)
 {
     struct stage g;
     struct session *session;
     struct scene_ticket *t, *waiting;
 
-    (void)state;
     begin(&g, 0);
     session = open_session(&g);
     t = submit(&g, session, "print('on'); import time; time.sleep(60)");
@@ -684,34 +662,9 @@ static void killing_pid_1_ends_the_session_and_says_so(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(variables_functions_and_imports_survive_from_cell_to_cell),
-        cmocka_unit_test(bash_keeps_variables_functions_and_its_directory),
-        cmocka_unit_test(both_languages_see_the_same_files),
-        cmocka_unit_test(a_cell_lists_the_files_it_changed_itself),
-        cmocka_unit_test(cells_wait_for_each_other_in_order),
-        cmocka_unit_test(sessions_do_not_see_each_other),
-        cmocka_unit_test(a_result_is_that_of_its_own_cell),
-        cmocka_unit_test(a_cell_may_await_at_its_top_level),
-        cmocka_unit_test(input_is_that_of_its_own_cell),
-        cmocka_unit_test(a_nul_does_not_cut_a_cell_of_bash_in_two),
-        cmocka_unit_test(lines_of_earlier_cells_are_in_tracebacks),
-        cmocka_unit_test(every_cell_meets_the_policy),
-        cmocka_unit_test(a_timeout_interrupts_the_cell_and_keeps_the_state),
-        cmocka_unit_test(a_cell_that_eats_interrupts_loses_its_kernel_and_no_more),
-        cmocka_unit_test(a_cell_that_is_interrupted_is_cancelled),
-        cmocka_unit_test(a_kernel_that_ends_is_said_and_replaced),
-        cmocka_unit_test(hostile_cells_get_an_answer_and_the_next_one_works),
-        cmocka_unit_test(the_idle_clock_ends_a_session_and_says_so),
-        cmocka_unit_test(the_lifetime_ends_a_session_in_the_middle_of_a_cell),
-        cmocka_unit_test(names_are_the_owners),
-        cmocka_unit_test(one_too_many_is_refused_with_a_hint),
-        cmocka_unit_test(killing_pid_1_ends_the_session_and_says_so),
-    };
-
     if (!getenv("BELLJAR_ZYGOTE")) {
         print_error("BELLJAR_ZYGOTE does not name the zygote\n");
         return 1;
     }
-    return UNIT_RUN(tests);
+    return unit_run(NULL, NULL);
 }

@@ -9,12 +9,11 @@
 #include "engine/session_internal.h"
 #include "engine/stage.h"
 
-static void a_checkpoint_takes_variables_and_files_back(void **state)
+TEST(a_checkpoint_takes_variables_and_files_back)
 {
     struct stage g;
     struct session *session;
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     assert_says(&g, session,
@@ -38,12 +37,11 @@ static void a_checkpoint_takes_variables_and_files_back(void **state)
     stage_finish(&g);
 }
 
-static void forks_have_the_same_state_and_go_their_own_way(void **state)
+TEST(forks_have_the_same_state_and_go_their_own_way)
 {
     struct stage g;
     struct session *session;
 
-    (void)state;
     stage_begin(&g, 4);
     session = stage_open(&g);
     assert_says(&g, session,
@@ -64,13 +62,12 @@ static void forks_have_the_same_state_and_go_their_own_way(void **state)
     stage_finish(&g);
 }
 
-static void copies_of_copies_of_copies(void **state)
+TEST(copies_of_copies_of_copies)
 {
     struct stage g;
     struct session *session;
     char expected[64];
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     assert_says(&g, session, "n = 0; big = bytearray(3_000_000)", "");
@@ -86,7 +83,7 @@ static void copies_of_copies_of_copies(void **state)
     stage_finish(&g);
 }
 
-static void random_numbers_of_copies_differ(void **state)
+TEST(random_numbers_of_copies_differ)
 {
     struct stage g;
     struct session *session;
@@ -98,7 +95,6 @@ static void random_numbers_of_copies_differ(void **state)
         "np.random.rand())))\n"
         "None";
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     assert_says(&g, session, "import ssl, random; ssl.RAND_bytes(1); random.seed(3)", "");
@@ -131,12 +127,11 @@ static void random_numbers_of_copies_differ(void **state)
     stage_finish(&g);
 }
 
-static void going_back_keeps_the_random_sequence(void **state)
+TEST(going_back_keeps_the_random_sequence)
 {
     struct stage g;
     struct session *session;
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     assert_says(&g, session, "import random; random.seed(1); random.random(); None", "");
@@ -147,7 +142,7 @@ static void going_back_keeps_the_random_sequence(void **state)
     stage_finish(&g);
 }
 
-static void refusals_come_with_their_reason(void **state)
+TEST(refusals_come_with_their_reason)
 {
     static const struct {
         const char *before, *words, *after;
@@ -166,7 +161,6 @@ static void refusals_come_with_their_reason(void **state)
     struct stage g;
     struct session *session;
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
@@ -181,13 +175,12 @@ static void refusals_come_with_their_reason(void **state)
 }
 
 /* A session that fills more than half of its limit: the image is not on its bill. */
-static void an_image_is_not_charged_to_its_source(void **state)
+TEST(an_image_is_not_charged_to_its_source)
 {
     struct stage g;
     struct session *session;
     struct error err = {0};
 
-    (void)state;
     stage_begin(&g, 1);
     session = stage_open_limited(&g, (uint64_t)400 << 20, true);
     assert_says(&g, session, "import numpy as np; a = np.ones(300 * 131072)", "");
@@ -208,12 +201,11 @@ static void an_image_is_not_charged_to_its_source(void **state)
 }
 
 /* Where no process may be started the kernel writes the image itself. */
-static void a_profile_without_processes_can_be_copied(void **state)
+TEST(a_profile_without_processes_can_be_copied)
 {
     struct stage g;
     struct session *session;
 
-    (void)state;
     stage_begin(&g, 1);
     session = stage_open_limited(&g, (uint64_t)400 << 20, false);
     assert_says(&g, session,
@@ -229,13 +221,12 @@ static void a_profile_without_processes_can_be_copied(void **state)
     stage_finish(&g);
 }
 
-static void unknown_checkpoints_and_busy_sessions(void **state)
+TEST(unknown_checkpoints_and_busy_sessions)
 {
     struct stage g;
     struct session *session;
     struct error err = {0};
 
-    (void)state;
     stage_begin(&g, 1);
     session = stage_open(&g);
     assert_says(&g, session, "1; None", "");
@@ -261,13 +252,12 @@ static void unknown_checkpoints_and_busy_sessions(void **state)
     stage_finish(&g);
 }
 
-static void a_session_that_ends_meanwhile_ends_cleanly(void **state)
+TEST(a_session_that_ends_meanwhile_ends_cleanly)
 {
     struct stage g;
     struct session *session;
     struct error err = {0};
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     assert_says(&g, session, "x = bytearray(50_000_000)", "");
@@ -302,13 +292,12 @@ static void end_the_first(void *user, struct session *session)
         session_close(session, "the test ends it");
 }
 
-static void a_copy_that_ends_before_the_others_are_made_is_not_given_out(void **state)
+TEST(a_copy_that_ends_before_the_others_are_made_is_not_given_out)
 {
     struct stage g;
     struct session *session;
     struct error err = {0};
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     assert_says(&g, session, "x = 1", "");
@@ -334,14 +323,13 @@ static bool has_two_sandboxes(struct scene *s)
 }
 
 /* It can be found before it is one. Cells wait, and nothing else is to be had of it. */
-static void who_finds_a_copy_in_the_making_waits_for_it(void **state)
+TEST(who_finds_a_copy_in_the_making_waits_for_it)
 {
     struct stage g;
     struct session *session, *copy;
     struct session_info info;
     struct error err = {0};
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     assert_says(&g, session, "x = bytearray(100 << 20); x[-1] = 5; open('f', 'w').write('1')", "");
@@ -364,12 +352,11 @@ static void who_finds_a_copy_in_the_making_waits_for_it(void **state)
 }
 
 /* What a kernel needs for images is of no use to a program, and images are none of its business. */
-static void a_program_gets_no_hold_of_the_means(void **state)
+TEST(a_program_gets_no_hold_of_the_means)
 {
     struct stage g;
     struct session *session;
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     assert_says(&g, session,
@@ -390,12 +377,11 @@ static void a_program_gets_no_hold_of_the_means(void **state)
 }
 
 /* The kernel that follows one that died can be copied, too. */
-static void a_kernel_that_was_restarted_can_be_copied(void **state)
+TEST(a_kernel_that_was_restarted_can_be_copied)
 {
     struct stage g;
     struct session *session;
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     assert_says(&g, session, "x = 1", "");
@@ -410,14 +396,13 @@ static void a_kernel_that_was_restarted_can_be_copied(void **state)
 }
 
 /* An image that turns out too large is not kept, and what is there stays. */
-static void images_hold_no_more_than_their_share(void **state)
+TEST(images_hold_no_more_than_their_share)
 {
     struct stage g;
     struct session *session, *other;
     struct error err = {0};
     int made = 0;
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     other = stage_open(&g);
@@ -440,13 +425,12 @@ static void images_hold_no_more_than_their_share(void **state)
 }
 
 /* What a session was restored from counts as long as it refers to it, checkpoint or not. */
-static void origins_count_and_do_not_pile_up(void **state)
+TEST(origins_count_and_do_not_pile_up)
 {
     struct stage g;
     struct session *session;
     struct error err = {0};
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open_limited(&g, (uint64_t)128 << 20, true);
     for (int i = 0; i < 8; i++) {
@@ -461,13 +445,12 @@ static void origins_count_and_do_not_pile_up(void **state)
     stage_finish(&g);
 }
 
-static void a_cold_sandbox_says_that_it_cannot(void **state)
+TEST(a_cold_sandbox_says_that_it_cannot)
 {
     struct stage g = {0};
     struct session *session;
     struct error err = {0};
 
-    (void)state;
     scene_begin(&g.scene, (struct pool_options){.size = 0});
     assert_int_equal(sessions_new(g.scene.loop, g.scene.pool,
                                   &(struct sessions_options){.max_total = 4, .max_per_owner = 4},
@@ -483,30 +466,9 @@ static void a_cold_sandbox_says_that_it_cannot(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_checkpoint_takes_variables_and_files_back),
-        cmocka_unit_test(forks_have_the_same_state_and_go_their_own_way),
-        cmocka_unit_test(copies_of_copies_of_copies),
-        cmocka_unit_test(random_numbers_of_copies_differ),
-        cmocka_unit_test(going_back_keeps_the_random_sequence),
-        cmocka_unit_test(refusals_come_with_their_reason),
-        cmocka_unit_test(an_image_is_not_charged_to_its_source),
-        cmocka_unit_test(a_profile_without_processes_can_be_copied),
-        cmocka_unit_test(unknown_checkpoints_and_busy_sessions),
-        cmocka_unit_test(a_session_that_ends_meanwhile_ends_cleanly),
-        cmocka_unit_test(a_copy_that_ends_before_the_others_are_made_is_not_given_out),
-        cmocka_unit_test(who_finds_a_copy_in_the_making_waits_for_it),
-        cmocka_unit_test(a_program_gets_no_hold_of_the_means),
-        cmocka_unit_test(a_kernel_that_was_restarted_can_be_copied),
-        cmocka_unit_test(images_hold_no_more_than_their_share),
-        cmocka_unit_test(origins_count_and_do_not_pile_up),
-        cmocka_unit_test(a_cold_sandbox_says_that_it_cannot),
-    };
-
 #if defined(__SANITIZE_ADDRESS__)
-    (void)tests;
     puts("1..0 # SKIP the address checker's own memory cannot be moved to a file");
     return 0;
 #endif
-    return UNIT_RUN(tests);
+    return unit_run(NULL, NULL);
 }

@@ -6,12 +6,11 @@
 #include "base/cleanup.h"
 #include "engine/stage.h"
 
-static void jobs_of_bash_are_refused_and_its_variables_come_along(void **state)
+TEST(jobs_of_bash_are_refused_and_its_variables_come_along)
 {
     struct stage g;
     struct session *session;
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     assert_output(&g, session, "x=5; (sleep 60 & echo $! > pid)", RUN_BASH, "");
@@ -30,7 +29,7 @@ static void jobs_of_bash_are_refused_and_its_variables_come_along(void **state)
 }
 
 /* Whatever a shell has that another one can be given, as it is asked for in the copy. */
-static void a_copy_of_bash_goes_on_as_its_source(void **state)
+TEST(a_copy_of_bash_goes_on_as_its_source)
 {
     static const char set_up[] =
         "mkdir -p 'a b'; cd 'a b'; umask 027; set -- one 'two three'; IFS=:\n"
@@ -54,7 +53,6 @@ static void a_copy_of_bash_goes_on_as_its_source(void **state)
     struct stage g;
     struct session *session;
 
-    (void)state;
     stage_begin(&g, 4);
     session = stage_open(&g);
     assert_output(&g, session, set_up, RUN_BASH, "");
@@ -70,13 +68,12 @@ static void a_copy_of_bash_goes_on_as_its_source(void **state)
     stage_finish(&g);
 }
 
-static void what_bash_cannot_hand_over_is_said(void **state)
+TEST(what_bash_cannot_hand_over_is_said)
 {
     struct stage g;
     struct session *session;
     struct error err = {0};
 
-    (void)state;
     stage_begin(&g, 3);
     session = stage_open(&g);
     assert_output(&g, session, "x=5; exec 7</dev/null", RUN_BASH, "");
@@ -100,13 +97,12 @@ static void what_bash_cannot_hand_over_is_said(void **state)
 }
 
 /* The next one is about to begin: for a moment it looks like a program's process. */
-static void a_shell_that_has_just_ended_is_not_in_the_way(void **state)
+TEST(a_shell_that_has_just_ended_is_not_in_the_way)
 {
     struct stage g;
     struct session *session;
     struct error err = {0};
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     for (int i = 0; i < 5; i++) {
@@ -144,7 +140,7 @@ static void assert_bash_is_back(struct stage *g, struct session *session)
 }
 
 /* The one that is asked does not answer as it should, or not at all. */
-static void a_bash_that_lies_or_dies_harms_itself(void **state)
+TEST(a_bash_that_lies_or_dies_harms_itself)
 {
     static const struct {
         const char *code, *why;
@@ -157,7 +153,6 @@ static void a_bash_that_lies_or_dies_harms_itself(void **state)
     struct stage g;
     struct session *session;
 
-    (void)state;
     stage_begin(&g, 2);
     session = stage_open(&g);
     assert_output(&g, session, "x = 1", RUN_PYTHON, "");
@@ -173,18 +168,9 @@ static void a_bash_that_lies_or_dies_harms_itself(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(jobs_of_bash_are_refused_and_its_variables_come_along),
-        cmocka_unit_test(a_copy_of_bash_goes_on_as_its_source),
-        cmocka_unit_test(what_bash_cannot_hand_over_is_said),
-        cmocka_unit_test(a_shell_that_has_just_ended_is_not_in_the_way),
-        cmocka_unit_test(a_bash_that_lies_or_dies_harms_itself),
-    };
-
 #if defined(__SANITIZE_ADDRESS__)
-    (void)tests;
     puts("1..0 # SKIP the address checker's own memory cannot be moved to a file");
     return 0;
 #endif
-    return UNIT_RUN(tests);
+    return unit_run(NULL, NULL);
 }

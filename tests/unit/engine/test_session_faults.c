@@ -124,11 +124,10 @@ static void kill_and_wait(pid_t pid)
     wait_for_end(pid);
 }
 
-static void a_cell_for_a_dead_kernel_goes_to_the_next_one_which_is_said(void **state)
+TEST(a_cell_for_a_dead_kernel_goes_to_the_next_one_which_is_said)
 {
     struct stage g;
 
-    (void)state;
     begin(&g, 1);
     assert_says(&g, RUN_PYTHON, "x = 1; print(x)", "1\n", RUN_STATE_KEPT);
     kill_and_wait(first_child(session_pid(g.session)));
@@ -137,11 +136,10 @@ static void a_cell_for_a_dead_kernel_goes_to_the_next_one_which_is_said(void **s
     finish(&g);
 }
 
-static void a_kernel_that_ends_between_cells_is_said_with_the_next_one(void **state)
+TEST(a_kernel_that_ends_between_cells_is_said_with_the_next_one)
 {
     struct stage g;
 
-    (void)state;
     begin(&g, 1);
     assert_says(&g, RUN_PYTHON,
                 "import threading, os, time\n"
@@ -156,11 +154,10 @@ static void a_kernel_that_ends_between_cells_is_said_with_the_next_one(void **st
     finish(&g);
 }
 
-static void a_kernel_that_breaks_the_rules_between_cells_is_replaced(void **state)
+TEST(a_kernel_that_breaks_the_rules_between_cells_is_replaced)
 {
     struct stage g;
 
-    (void)state;
     begin(&g, 1);
     assert_says(&g, RUN_PYTHON,
                 "import threading, os, time\n"
@@ -176,12 +173,11 @@ static void a_kernel_that_breaks_the_rules_between_cells_is_replaced(void **stat
     finish(&g);
 }
 
-static void a_restart_that_was_asked_for_is_no_loss(void **state)
+TEST(a_restart_that_was_asked_for_is_no_loss)
 {
     struct stage g;
     struct error err = {0};
 
-    (void)state;
     begin(&g, 1);
     assert_says(&g, RUN_PYTHON, "x = 1", "", RUN_STATE_KEPT);
     assert_int_equal(session_restart(g.session, RUN_PYTHON, &err), 0);
@@ -199,11 +195,10 @@ static bool zygote_is_another(struct scene *s)
     return now > 0 && now != before;
 }
 
-static void a_session_without_cells_outlives_its_zygote(void **state)
+TEST(a_session_without_cells_outlives_its_zygote)
 {
     struct stage g;
 
-    (void)state;
     begin(&g, 1);
     scene_wait(&g.scene, scene_zygote_is_ready);
     scene_wait(&g.scene, scene_stock_is_full);
@@ -228,7 +223,7 @@ static bool one_has_ended(struct scene *s)
 
 /* A sandbox of the stock dies unnoticed, a session is to have it and ends before that is told: the
  * zygote, which tells it, stands still meanwhile. */
-static void a_sandbox_that_died_outlives_the_session_that_wanted_it(void **state)
+TEST(a_sandbox_that_died_outlives_the_session_that_wanted_it)
 {
     struct session *session;
     struct error err = {0};
@@ -236,7 +231,6 @@ static void a_sandbox_that_died_outlives_the_session_that_wanted_it(void **state
     struct run *model;
     struct stage g;
 
-    (void)state;
     begin(&g, 1);
     scene_wait(&g.scene, scene_stock_is_full);
     pool_each_idle(g.scene.pool, note_pid, &init);
@@ -261,12 +255,11 @@ static void a_sandbox_that_died_outlives_the_session_that_wanted_it(void **state
     finish(&g);
 }
 
-static void a_cell_that_has_not_begun_is_called_off_without_loss(void **state)
+TEST(a_cell_that_has_not_begun_is_called_off_without_loss)
 {
     struct stage g;
     struct run *run;
 
-    (void)state;
     begin(&g, 1);
     assert_says(&g, RUN_PYTHON, "x = 1", "", RUN_STATE_KEPT);
     run = submit(&g, RUN_BASH, "echo 1"); /* its kernel has yet to be started */
@@ -281,11 +274,10 @@ static void a_cell_that_has_not_begun_is_called_off_without_loss(void **state)
 }
 
 /* The interrupt comes around the end of the cell, and must find it or nobody. */
-static void an_interrupt_never_meets_the_next_cell(void **state)
+TEST(an_interrupt_never_meets_the_next_cell)
 {
     struct stage g;
 
-    (void)state;
     begin(&g, 1);
     assert_says(&g, RUN_PYTHON, "n = 0", "", RUN_STATE_KEPT);
     assert_says(&g, RUN_BASH, "n=0", "", RUN_STATE_KEPT);
@@ -311,14 +303,13 @@ static void an_interrupt_never_meets_the_next_cell(void **state)
 
 /* Half a second after the interrupt the kernel is killed. One that ends its cell just then must not
  * be said to live on. */
-static void a_kernel_is_not_said_to_be_kept_while_it_is_being_killed(void **state)
+TEST(a_kernel_is_not_said_to_be_kept_while_it_is_being_killed)
 {
     static const char code[] = "x = 1; print(x)\nimport time\n"
                                "try: time.sleep(60)\n"
                                "except KeyboardInterrupt: time.sleep(0.%d)\n";
     struct stage g;
 
-    (void)state;
     begin(&g, 1);
     for (int i = 0; i < 5; i++) {
         char text[128];
@@ -346,22 +337,10 @@ static void a_kernel_is_not_said_to_be_kept_while_it_is_being_killed(void **stat
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_cell_for_a_dead_kernel_goes_to_the_next_one_which_is_said),
-        cmocka_unit_test(a_kernel_that_ends_between_cells_is_said_with_the_next_one),
-        cmocka_unit_test(a_kernel_that_breaks_the_rules_between_cells_is_replaced),
-        cmocka_unit_test(a_restart_that_was_asked_for_is_no_loss),
-        cmocka_unit_test(a_session_without_cells_outlives_its_zygote),
-        cmocka_unit_test(a_sandbox_that_died_outlives_the_session_that_wanted_it),
-        cmocka_unit_test(a_cell_that_has_not_begun_is_called_off_without_loss),
-        cmocka_unit_test(an_interrupt_never_meets_the_next_cell),
-        cmocka_unit_test(a_kernel_is_not_said_to_be_kept_while_it_is_being_killed),
-    };
-
     if (!getenv("BELLJAR_ZYGOTE")) {
         print_error("BELLJAR_ZYGOTE does not name the zygote\n");
         return 1;
     }
     (void)signal(SIGPIPE, SIG_IGN);
-    return UNIT_RUN(tests);
+    return unit_run(NULL, NULL);
 }

@@ -5,8 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "guest/display_bundle.h"
 #include "guest/display.h"
+#include "guest/display_bundle.h"
 #include "guest/hint.h"
 #include "guest/policy/policy.h"
 
@@ -35,12 +35,11 @@ static const char *form(const struct display_bundle *b, const char *mime)
     return NULL;
 }
 
-static void an_object_without_forms_is_text(void **state)
+TEST(an_object_without_forms_is_text)
 {
     struct display_bundle b = {0};
     PyObject *x = x_of("x = [1, 'a']\n");
 
-    (void)state;
     assert_false(display_bundle_is_rich(x));
     assert_int_equal(display_bundle_fill(&b, x), 0);
     assert_int_equal(b.count, 1);
@@ -50,14 +49,13 @@ static void an_object_without_forms_is_text(void **state)
     Py_DECREF(x);
 }
 
-static void a_picture_tells_its_size(void **state)
+TEST(a_picture_tells_its_size)
 {
     struct display_bundle b = {0};
     PyObject *png =
         PyBytes_FromStringAndSize("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0", 24);
     PyObject *cut = PyBytes_FromStringAndSize("\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80", 20);
 
-    (void)state;
     display_bundle_add(&b, "image/png", png);
     assert_int_equal(b.width, 640);
     assert_int_equal(b.height, 480);
@@ -70,12 +68,11 @@ static void a_picture_tells_its_size(void **state)
     Py_DECREF(cut);
 }
 
-static void forms_have_to_be_of_their_kind(void **state)
+TEST(forms_have_to_be_of_their_kind)
 {
     struct display_bundle b = {0};
     PyObject *text = PyUnicode_FromString("t"), *bytes = PyBytes_FromString("b");
 
-    (void)state;
     display_bundle_add(&b, "image/png", text);
     display_bundle_add(&b, "text/html", bytes);
     display_bundle_add(&b, "application/json", bytes);
@@ -99,14 +96,13 @@ static void forms_have_to_be_of_their_kind(void **state)
     Py_DECREF(bytes);
 }
 
-static void there_is_room_for_so_much_and_no_more(void **state)
+TEST(there_is_room_for_so_much_and_no_more)
 {
     struct display_bundle b = {0};
     PyObject *large = PyBytes_FromStringAndSize(NULL, DISPLAY_BUNDLE_BYTES_MAX - 10);
     PyObject *text = PyUnicode_FromString("eleven char"), *few = PyUnicode_FromString("few");
     char mime[32];
 
-    (void)state;
     display_bundle_add(&b, "image/png", large);
     display_bundle_add(&b, "text/html", text);
     assert_int_equal(b.count, 1);
@@ -124,28 +120,27 @@ static void there_is_room_for_so_much_and_no_more(void **state)
     Py_DECREF(few);
 }
 
-static void text_is_cut_between_characters(void **state)
+TEST(text_is_cut_between_characters)
 {
     struct display_bundle b = {0};
     PyObject *x = x_of("x = 'a' + '\\u00e4' * 2000000\n");
     Py_ssize_t len;
 
-    (void)state;
     display_bundle_add(&b, "text/plain", x);
     assert_int_equal(b.count, 1);
     len = PyBytes_GET_SIZE(b.forms[0].bytes);
-    assert_true(len <= (Py_ssize_t)DISPLAY_BUNDLE_TEXT_MAX && len > (Py_ssize_t)DISPLAY_BUNDLE_TEXT_MAX - 4);
+    assert_true(len <= (Py_ssize_t)DISPLAY_BUNDLE_TEXT_MAX &&
+                len > (Py_ssize_t)DISPLAY_BUNDLE_TEXT_MAX - 4);
     assert_int_equal(len % 2, 1); /* one byte, then pairs */
     display_bundle_done(&b);
     Py_DECREF(x);
 }
 
-static void failures_become_words_and_interrupts_do_not(void **state)
+TEST(failures_become_words_and_interrupts_do_not)
 {
     struct display_bundle b = {0};
     PyObject *x = x_of("class X:\n    def __repr__(self): raise ValueError('v')\nx = X()\n");
 
-    (void)state;
     assert_int_equal(display_bundle_fill(&b, x), 0);
     assert_string_equal(form(&b, "text/plain"), "<repr failed: ValueError: v>");
     display_bundle_done(&b);
@@ -159,24 +154,22 @@ static void failures_become_words_and_interrupts_do_not(void **state)
     Py_DECREF(x);
 }
 
-static void classes_and_magic_are_not_asked(void **state)
+TEST(classes_and_magic_are_not_asked)
 {
     PyObject *x = x_of("class x:\n    def _repr_html_(self): 1/0\n");
     PyObject *magic = x_of("class X:\n    def __getattr__(self, n): 1/0\nx = X()\n");
 
-    (void)state;
     assert_false(display_bundle_is_rich(x));
     assert_false(display_bundle_is_rich(magic));
     Py_DECREF(x);
     Py_DECREF(magic);
 }
 
-static void hints_are_names(void **state)
+TEST(hints_are_names)
 {
     PyObject *x = x_of("try:\n    import jsn\nexcept ImportError as e:\n    x = e\n");
     struct hint hint;
 
-    (void)state;
     hint_find(x, &hint);
     assert_int_equal(hint.advice, WIRE_ADVICE_MODULE);
     assert_string_equal(hint.nearest, "json");
@@ -199,19 +192,8 @@ static void hints_are_names(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_object_without_forms_is_text),
-        cmocka_unit_test(a_picture_tells_its_size),
-        cmocka_unit_test(forms_have_to_be_of_their_kind),
-        cmocka_unit_test(there_is_room_for_so_much_and_no_more),
-        cmocka_unit_test(text_is_cut_between_characters),
-        cmocka_unit_test(failures_become_words_and_interrupts_do_not),
-        cmocka_unit_test(classes_and_magic_are_not_asked),
-        cmocka_unit_test(hints_are_names),
-    };
-
     Py_InitializeEx(0);
     if (display_prepare() < 0 || policy_prepare() < 0)
         return 1;
-    return UNIT_RUN(tests);
+    return unit_run(NULL, NULL);
 }

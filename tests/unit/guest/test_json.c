@@ -42,9 +42,8 @@ static void assert_not_plain(const char *expression)
     Py_DECREF(value);
 }
 
-static void plain_data_is_json(void **state)
+TEST(plain_data_is_json)
 {
-    (void)state;
     assert_json("None", "null");
     assert_json("[True, False]", "[true,false]");
     assert_json("(1, -2, 0)", "[1,-2,0]");
@@ -53,9 +52,8 @@ static void plain_data_is_json(void **state)
     assert_json("{}", "{}");
 }
 
-static void numbers_keep_their_value(void **state)
+TEST(numbers_keep_their_value)
 {
-    (void)state;
     assert_json("0.1", "0.1");
     assert_json("-0.0", "-0.0");
     assert_json("1e300", "1e+300");
@@ -64,9 +62,8 @@ static void numbers_keep_their_value(void **state)
     assert_json("-2**63", "-9223372036854775808");
 }
 
-static void what_json_cannot_say_is_not_said(void **state)
+TEST(what_json_cannot_say_is_not_said)
 {
-    (void)state;
     assert_not_plain("float('nan')");
     assert_not_plain("float('inf')");
     assert_not_plain("[1, float('-inf')]");
@@ -78,16 +75,14 @@ static void what_json_cannot_say_is_not_said(void **state)
     assert_not_plain("print");
 }
 
-static void a_number_of_too_many_digits_is_not_said(void **state)
+TEST(a_number_of_too_many_digits_is_not_said)
 {
-    (void)state;
     assert_not_plain("10**5000"); /* more than the interpreter turns into text */
     assert_not_plain("[10**5000]");
 }
 
-static void keys_that_are_no_text_are_not_said(void **state)
+TEST(keys_that_are_no_text_are_not_said)
 {
-    (void)state;
     assert_not_plain("{1: 2}");
     assert_not_plain("{None: 2}");
     assert_not_plain("{'a': 1, (1, 2): 3}");
@@ -95,9 +90,8 @@ static void keys_that_are_no_text_are_not_said(void **state)
 }
 
 /* A class of the program's own could run code in its repr(). */
-static void subclasses_are_not_plain(void **state)
+TEST(subclasses_are_not_plain)
 {
-    (void)state;
     assert_not_plain("type('S', (str,), {})('x')");
     assert_not_plain("type('I', (int,), {'__repr__': lambda s: 1/0})(3)");
     assert_not_plain("type('F', (float,), {'__repr__': lambda s: 'x'})(3)");
@@ -106,26 +100,23 @@ static void subclasses_are_not_plain(void **state)
     assert_not_plain("{type('S', (str,), {})('x'): 1}");
 }
 
-static void text_is_escaped(void **state)
+TEST(text_is_escaped)
 {
-    (void)state;
     assert_json("'a\"b\\\\c'", "\"a\\\"b\\\\c\"");
     assert_json("'\\n\\t\\x00\\x1f\\x7f'", "\"\\u000a\\u0009\\u0000\\u001f\x7f\"");
     assert_json("'\\u00e9\\u20ac\\U0001f600'", "\"\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\"");
     assert_json("{'\\x00': 1}", "{\"\\u0000\":1}");
 }
 
-static void lone_surrogates_are_not_said(void **state)
+TEST(lone_surrogates_are_not_said)
 {
-    (void)state;
     assert_not_plain("'\\ud800'");
     assert_not_plain("['ok', 'x\\udfffy']");
     assert_not_plain("{'\\ud800': 1}");
 }
 
-static void depth_has_an_end(void **state)
+TEST(depth_has_an_end)
 {
-    (void)state;
     assert_json("__import__('functools').reduce(lambda x, _: [x], range(3), 1)", "[[[1]]]");
     PyObject *deep = value_of("__import__('functools').reduce(lambda x, _: [x], range(60), 1)");
     PyObject *json = report_json(deep);
@@ -138,16 +129,14 @@ static void depth_has_an_end(void **state)
     assert_not_plain("__import__('functools').reduce(lambda x, _: (x,), range(100000), 1)");
 }
 
-static void what_holds_itself_has_an_end(void **state)
+TEST(what_holds_itself_has_an_end)
 {
-    (void)state;
     assert_not_plain("(lambda l: (l.append(l), l)[1])([])");
     assert_not_plain("(lambda d: (d.update(a=d), d)[1])({})");
 }
 
-static void size_has_an_end(void **state)
+TEST(size_has_an_end)
 {
-    (void)state;
     assert_not_plain("'x' * (1 << 20)");
     assert_not_plain("[0] * (1 << 20)");
     assert_not_plain("['x' * 1000] * 2000");
@@ -161,14 +150,13 @@ static void size_has_an_end(void **state)
 }
 
 /* Eight times a doubling of one list is small in memory and huge in text. */
-static void a_bomb_of_references_has_an_end(void **state)
+TEST(a_bomb_of_references_has_an_end)
 {
-    (void)state;
     assert_not_plain("__import__('functools').reduce(lambda x, _: [x] * 10, range(30), 1)");
 }
 
 /* What we say is what Python's own reader reads. */
-static void python_reads_the_same_value_back(void **state)
+TEST(python_reads_the_same_value_back)
 {
     static const char *const values[] = {
         "[1.5, -0.0, 1e-7, 123456789012345678901234567890, 'a\\u2028b', {'k': [None, True]}]",
@@ -177,7 +165,6 @@ static void python_reads_the_same_value_back(void **state)
     };
     PyObject *module = PyImport_ImportModule("json");
 
-    (void)state;
     assert_non_null(module);
     for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
         PyObject *value = value_of(values[i]), *json = report_json(value);
@@ -205,23 +192,4 @@ static int teardown(void **state)
     return Py_FinalizeEx();
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(plain_data_is_json),
-        cmocka_unit_test(numbers_keep_their_value),
-        cmocka_unit_test(what_json_cannot_say_is_not_said),
-        cmocka_unit_test(a_number_of_too_many_digits_is_not_said),
-        cmocka_unit_test(keys_that_are_no_text_are_not_said),
-        cmocka_unit_test(subclasses_are_not_plain),
-        cmocka_unit_test(text_is_escaped),
-        cmocka_unit_test(lone_surrogates_are_not_said),
-        cmocka_unit_test(depth_has_an_end),
-        cmocka_unit_test(what_holds_itself_has_an_end),
-        cmocka_unit_test(size_has_an_end),
-        cmocka_unit_test(a_bomb_of_references_has_an_end),
-        cmocka_unit_test(python_reads_the_same_value_back),
-    };
-
-    return UNIT_RUN_WITH(tests, setup, teardown);
-}
+UNIT_MAIN_WITH(setup, teardown)

@@ -27,9 +27,8 @@ static void run_confined(const char *code, const char *expected)
     "others = [int(p) for p in os.listdir('/proc') if p.isdigit() and int(p) not in (1, "          \
     "os.getpid())]\n"
 
-static void who_shares_the_programs_memory_has_as_many_filters(void **state)
+TEST(who_shares_the_programs_memory_has_as_many_filters)
 {
-    (void)state;
     run_confined(
         OTHERS
         "def read(pid):\n"
@@ -90,25 +89,17 @@ static const char takeover[] = OTHERS
     "    time.sleep(0.01)\n"
     "print('executed' if os.path.exists('/workspace/out') else 'died')\n";
 
-static void a_program_that_takes_it_over_gains_nothing(void **state)
+TEST(a_program_that_takes_it_over_gains_nothing)
 {
-    (void)state;
     run_confined(takeover, "cannot fork\ndied\n");
 }
 #endif
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(who_shares_the_programs_memory_has_as_many_filters),
-#ifdef __x86_64__
-        cmocka_unit_test(a_program_that_takes_it_over_gains_nothing),
-#endif
-    };
-
     if (!getenv("BELLJAR_ZYGOTE")) {
         print_error("BELLJAR_ZYGOTE does not name the zygote\n");
         return 1;
     }
-    return UNIT_RUN(tests);
+    return unit_run(NULL, NULL);
 }

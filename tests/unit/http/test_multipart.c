@@ -19,11 +19,10 @@ static int parse(const char *body, struct multipart *parts, struct error *err)
     return multipart_parse(text(body), text("b"), parts, err);
 }
 
-static void parts_are_names_and_bytes(void **state)
+TEST(parts_are_names_and_bytes)
 {
     struct multipart *parts = calloc(1, sizeof(*parts));
 
-    (void)state;
     assert_int_equal(
         parse("--b\r\nContent-Disposition: form-data; name=\"code\"\r\n\r\nprint(1)\r\n"
               "--b\r\ncontent-type: text/csv\r\nX-Other: y\r\n"
@@ -42,18 +41,17 @@ static void parts_are_names_and_bytes(void **state)
     free(parts);
 }
 
-static void a_form_may_be_empty(void **state)
+TEST(a_form_may_be_empty)
 {
     struct multipart *parts = calloc(1, sizeof(*parts));
 
-    (void)state;
     assert_int_equal(parse("--b--", parts, NULL), 0);
     assert_int_equal(parts->count, 0);
     assert_int_equal(parse("--b--\r\n", parts, NULL), 0);
     free(parts);
 }
 
-static void what_can_be_read_in_two_ways_is_refused(void **state)
+TEST(what_can_be_read_in_two_ways_is_refused)
 {
     static const char *const bodies[] = {
         "",
@@ -98,7 +96,6 @@ static void what_can_be_read_in_two_ways_is_refused(void **state)
     };
     struct multipart *parts = calloc(1, sizeof(*parts));
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(bodies); i++) {
         struct error err = {0};
 
@@ -109,13 +106,12 @@ static void what_can_be_read_in_two_ways_is_refused(void **state)
     free(parts);
 }
 
-static void there_is_an_end_to_parts_and_lines(void **state)
+TEST(there_is_an_end_to_parts_and_lines)
 {
     cleanup(buf_done) struct buf body = {0};
     struct multipart *parts = calloc(1, sizeof(*parts));
     struct error err = {0};
 
-    (void)state;
     buf_init(&body, 100000);
     for (size_t i = 0; i < MULTIPART_PARTS_MAX; i++)
         assert_int_equal(buf_add_str(&body, "--b\r\n" HEAD "\r\nx\r\n", NULL), 0);
@@ -138,7 +134,7 @@ static void there_is_an_end_to_parts_and_lines(void **state)
     free(parts);
 }
 
-static void the_boundary_is_where_it_is_said(void **state)
+TEST(the_boundary_is_where_it_is_said)
 {
     static const char *const good[] = {
         "multipart/form-data; boundary=abc",
@@ -159,7 +155,6 @@ static void the_boundary_is_where_it_is_said(void **state)
     };
     struct span boundary;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
         assert_true(multipart_is_type(text(good[i])));
         assert_int_equal(multipart_boundary(text(good[i]), &boundary, NULL), 0);
@@ -177,14 +172,4 @@ static void the_boundary_is_where_it_is_said(void **state)
     assert_false(multipart_is_type((struct span){NULL, 0}));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(parts_are_names_and_bytes),
-        cmocka_unit_test(a_form_may_be_empty),
-        cmocka_unit_test(what_can_be_read_in_two_ways_is_refused),
-        cmocka_unit_test(there_is_an_end_to_parts_and_lines),
-        cmocka_unit_test(the_boundary_is_where_it_is_said),
-    };
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

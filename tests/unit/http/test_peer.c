@@ -19,7 +19,7 @@ static struct http_peer *join(const char *text)
     return http_peer_join(&peers, (const struct sockaddr *)(const void *)&v6, 0);
 }
 
-static void connections_of_one_place_are_counted_together(void **state)
+TEST(connections_of_one_place_are_counted_together)
 {
     static const char *const same[][2] = {
         {"192.0.2.1",   "192.0.2.1"       },
@@ -32,7 +32,6 @@ static void connections_of_one_place_are_counted_together(void **state)
         {"::1",         "127.0.0.1"      },
     };
 
-    (void)state;
     for (size_t i = 0; i < 3; i++) {
         struct http_peer *a = join(same[i][0]), *b = join(same[i][1]);
 
@@ -51,13 +50,12 @@ static void connections_of_one_place_are_counted_together(void **state)
     }
 }
 
-static void users_of_a_socket_are_places_of_their_own(void **state)
+TEST(users_of_a_socket_are_places_of_their_own)
 {
     const struct sockaddr local = {.sa_family = AF_UNIX};
     struct http_peer *a = http_peer_join(&peers, &local, 1000);
     struct http_peer *b = http_peer_join(&peers, &local, 1001);
 
-    (void)state;
     assert_ptr_not_equal(a, b);
     assert_ptr_equal(http_peer_join(&peers, &local, 1000), a);
     http_peer_leave(&peers, a);
@@ -65,11 +63,10 @@ static void users_of_a_socket_are_places_of_their_own(void **state)
     http_peer_leave(&peers, b);
 }
 
-static void nothing_is_left_of_those_who_went(void **state)
+TEST(nothing_is_left_of_those_who_went)
 {
     struct http_peer *all[5000];
 
-    (void)state;
     for (size_t i = 0; i < 5000; i++) {
         char text[32];
 
@@ -84,13 +81,4 @@ static void nothing_is_left_of_those_who_went(void **state)
         assert_null(peers.buckets[i]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(connections_of_one_place_are_counted_together),
-        cmocka_unit_test(users_of_a_socket_are_places_of_their_own),
-        cmocka_unit_test(nothing_is_left_of_those_who_went),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -96,9 +96,8 @@ static const struct {
 };
 /* clang-format on */
 
-static void hostile_heads_are_refused_each_for_its_reason(void **state)
+TEST(hostile_heads_are_refused_each_for_its_reason)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(hostile) / sizeof(hostile[0]); i++) {
         struct http_refusal why = {0};
         struct http_head head;
@@ -110,18 +109,17 @@ static void hostile_heads_are_refused_each_for_its_reason(void **state)
     }
 }
 
-static void a_nul_is_refused(void **state)
+TEST(a_nul_is_refused)
 {
     static const char text[] = "GET / HTTP/1.1\r\nHost: local\0host\r\n\r\n";
     struct http_refusal why;
     struct http_head head;
 
-    (void)state;
     assert_int_equal(check(text, sizeof(text) - 1, &head, &why), -1);
     assert_int_equal(why.status, 400);
 }
 
-static void a_plain_request_is_taken_apart(void **state)
+TEST(a_plain_request_is_taken_apart)
 {
     static const char text[] = "POST /v1/run%20x?a=1&b HTTP/1.1\r\nhOsT: localhost:8222\r\n"
                                "Content-Type:application/json \t\r\nContent-Length: 12\r\n"
@@ -129,7 +127,6 @@ static void a_plain_request_is_taken_apart(void **state)
     struct http_refusal why;
     struct http_head head;
 
-    (void)state;
     assert_int_equal(check(text, sizeof(text) - 1, &head, &why), strstr(text, "{") - text);
     assert_true(span_is(head.method, "POST"));
     assert_true(span_is(head.path, "/v1/run%20x"));
@@ -155,9 +152,8 @@ static bool keeps_alive(const char *first, const char *headers)
     return head.keeps_alive;
 }
 
-static void the_connection_header_is_a_list(void **state)
+TEST(the_connection_header_is_a_list)
 {
-    (void)state;
     assert_true(keeps_alive("GET / HTTP/1.1", ""));
     assert_true(keeps_alive("GET / HTTP/1.1", "Connection: closed\r\n"));
     assert_false(keeps_alive("GET / HTTP/1.1", "Connection: close\r\n"));
@@ -168,41 +164,38 @@ static void the_connection_header_is_a_list(void **state)
 }
 
 /* Byte by byte it ends where it ends in one piece, and never before. */
-static void a_head_may_come_in_pieces(void **state)
+TEST(a_head_may_come_in_pieces)
 {
     static const char text[] = "GET / HTTP/1.1\r\n" HOST "X: y\r\n\r\nrest";
     size_t whole = sizeof(text) - 1 - 4, scanned = 0;
     struct http_refusal why;
     struct http_head head;
 
-    (void)state;
     for (size_t n = 0; n < whole; n++)
         assert_int_equal(http_request_check(text, n, &scanned, &head, &why), 0);
     assert_int_equal(http_request_check(text, whole, &scanned, &head, &why), whole);
 }
 
-static void heads_have_a_ceiling(void **state)
+TEST(heads_have_a_ceiling)
 {
     static char text[HTTP_HEAD_BYTES + 100];
     size_t n = (size_t)snprintf(text, sizeof(text), "GET / HTTP/1.1\r\n" HOST "X: ");
     struct http_refusal why = {0};
     struct http_head head;
 
-    (void)state;
     memset(text + n, 'a', sizeof(text) - n);
     assert_int_equal(check(text, HTTP_HEAD_BYTES - 1, &head, &why), 0);
     assert_int_equal(check(text, sizeof(text), &head, &why), -1);
     assert_int_equal(why.status, 431);
 }
 
-static void headers_are_counted(void **state)
+TEST(headers_are_counted)
 {
     char text[4096] = "GET / HTTP/1.1\r\n" HOST;
     struct http_refusal why = {0};
     struct http_head head;
     size_t n = strlen(text);
 
-    (void)state;
     for (int i = 0; i < HTTP_HEADERS_MAX; i++)
         n += (size_t)snprintf(text + n, sizeof(text) - n, "X%d: y\r\n", i);
     n += (size_t)snprintf(text + n, sizeof(text) - n, "\r\n");
@@ -210,17 +203,4 @@ static void headers_are_counted(void **state)
     assert_int_equal(why.status, 431);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hostile_heads_are_refused_each_for_its_reason),
-        cmocka_unit_test(a_nul_is_refused),
-        cmocka_unit_test(a_plain_request_is_taken_apart),
-        cmocka_unit_test(the_connection_header_is_a_list),
-        cmocka_unit_test(a_head_may_come_in_pieces),
-        cmocka_unit_test(heads_have_a_ceiling),
-        cmocka_unit_test(headers_are_counted),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

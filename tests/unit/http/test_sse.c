@@ -53,12 +53,11 @@ static void add(struct sse *sse, const char *data)
     assert_int_equal(sse_add(sse, "stdout", data, strlen(data), NULL), 0);
 }
 
-static void events_have_names_and_numbers(void **state)
+TEST_WITH(events_have_names_and_numbers, begin, NULL)
 {
     struct request reader = {0};
     struct sse sse;
 
-    (void)state;
     sse_init(&sse);
     add(&sse, "1");
     sse_attach(&sse, &reader, 0);
@@ -72,13 +71,12 @@ static void events_have_names_and_numbers(void **state)
     sse_done(&sse);
 }
 
-static void long_data_is_written_as_it_stands_and_not_copied(void **state)
+TEST_WITH(long_data_is_written_as_it_stands_and_not_copied, begin, NULL)
 {
     struct shared *data = shared_new();
     struct request reader = {0};
     struct sse sse;
 
-    (void)state;
     assert_non_null(data);
     for (size_t i = 0; i < 10000; i++)
         assert_int_equal(buf_add_str(&data->text, "0123456789", NULL), 0);
@@ -101,12 +99,11 @@ static void long_data_is_written_as_it_stands_and_not_copied(void **state)
     shared_unref(data);
 }
 
-static void ids_may_have_a_prefix_and_begin_with_a_word_of_when(void **state)
+TEST_WITH(ids_may_have_a_prefix_and_begin_with_a_word_of_when, begin, NULL)
 {
     struct request reader = {0};
     struct sse sse;
 
-    (void)state;
     sse_init(&sse);
     memcpy(sse.prefix, "7-", 3);
     sse.is_silent = true;
@@ -118,12 +115,11 @@ static void ids_may_have_a_prefix_and_begin_with_a_word_of_when(void **state)
     sse_done(&sse);
 }
 
-static void who_comes_without_an_id_gets_what_nobody_got(void **state)
+TEST_WITH(who_comes_without_an_id_gets_what_nobody_got, begin, NULL)
 {
     struct request one = {0}, two = {0};
     struct sse sse;
 
-    (void)state;
     sse_init(&sse);
     sse_attach(&sse, &one, 0);
     add(&sse, "1");
@@ -135,12 +131,11 @@ static void who_comes_without_an_id_gets_what_nobody_got(void **state)
     sse_done(&sse);
 }
 
-static void events_may_have_no_ids(void **state)
+TEST_WITH(events_may_have_no_ids, begin, NULL)
 {
     struct request reader = {0};
     struct sse sse;
 
-    (void)state;
     sse_init(&sse);
     sse.has_no_ids = true;
     sse_attach(&sse, &reader, 0);
@@ -149,12 +144,11 @@ static void events_may_have_no_ids(void **state)
     sse_done(&sse);
 }
 
-static void who_comes_back_goes_on_behind_what_he_saw(void **state)
+TEST_WITH(who_comes_back_goes_on_behind_what_he_saw, begin, NULL)
 {
     struct request one = {0}, two = {0};
     struct sse sse;
 
-    (void)state;
     sse_init(&sse);
     sse_attach(&sse, &one, 0);
     add(&sse, "1");
@@ -170,12 +164,11 @@ static void who_comes_back_goes_on_behind_what_he_saw(void **state)
     sse_done(&sse);
 }
 
-static void a_second_reader_takes_the_place_of_the_first(void **state)
+TEST_WITH(a_second_reader_takes_the_place_of_the_first, begin, NULL)
 {
     struct request one = {0}, two = {0};
     struct sse sse;
 
-    (void)state;
     sse_init(&sse);
     sse_attach(&sse, &one, 0);
     sse_attach(&sse, &two, 0);
@@ -184,13 +177,12 @@ static void a_second_reader_takes_the_place_of_the_first(void **state)
     sse_done(&sse);
 }
 
-static void a_reader_without_room_is_behind(void **state)
+TEST_WITH(a_reader_without_room_is_behind, begin, NULL)
 {
     static char much[SSE_BEHIND];
     struct request reader = {0};
     struct sse sse;
 
-    (void)state;
     memset(much, 'x', sizeof(much) - 1);
     sse_init(&sse);
     has_room = false;
@@ -206,13 +198,12 @@ static void a_reader_without_room_is_behind(void **state)
     sse_done(&sse);
 }
 
-static void what_was_sent_is_kept_up_to_a_bound_and_the_gap_is_told(void **state)
+TEST_WITH(what_was_sent_is_kept_up_to_a_bound_and_the_gap_is_told, begin, NULL)
 {
     static char much[64 * KIB];
     struct request reader = {0};
     struct sse sse;
 
-    (void)state;
     memset(much, 'x', sizeof(much) - 1);
     sse_init(&sse);
     sse_attach(&sse, &reader, 0);
@@ -229,12 +220,11 @@ static void what_was_sent_is_kept_up_to_a_bound_and_the_gap_is_told(void **state
     sse_done(&sse);
 }
 
-static void a_comment_comes_only_where_nothing_else_does(void **state)
+TEST_WITH(a_comment_comes_only_where_nothing_else_does, begin, NULL)
 {
     struct request reader = {0};
     struct sse sse;
 
-    (void)state;
     sse_init(&sse);
     sse_keep_alive(&sse);
     sse_attach(&sse, &reader, 0);
@@ -245,19 +235,7 @@ static void a_comment_comes_only_where_nothing_else_does(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(events_have_names_and_numbers, begin),
-        cmocka_unit_test_setup(long_data_is_written_as_it_stands_and_not_copied, begin),
-        cmocka_unit_test_setup(ids_may_have_a_prefix_and_begin_with_a_word_of_when, begin),
-        cmocka_unit_test_setup(events_may_have_no_ids, begin),
-        cmocka_unit_test_setup(who_comes_without_an_id_gets_what_nobody_got, begin),
-        cmocka_unit_test_setup(who_comes_back_goes_on_behind_what_he_saw, begin),
-        cmocka_unit_test_setup(a_second_reader_takes_the_place_of_the_first, begin),
-        cmocka_unit_test_setup(a_reader_without_room_is_behind, begin),
-        cmocka_unit_test_setup(what_was_sent_is_kept_up_to_a_bound_and_the_gap_is_told, begin),
-        cmocka_unit_test_setup(a_comment_comes_only_where_nothing_else_does, begin),
-    };
-    int r = UNIT_RUN(tests);
+    int r = unit_run(NULL, NULL);
 
     buf_done(&written);
     return r;

@@ -62,11 +62,10 @@ static void check(const char *text, const char *expected)
     assert_string_equal(finish(), expected);
 }
 
-static void a_sequence_inside_does_not_help(void **state)
+TEST(a_sequence_inside_does_not_help)
 {
     char text[256], expected[64];
 
-    (void)state;
     begin(NULL);
     (void)snprintf(expected, sizeof(expected), "see %s here\n", label);
     for (size_t i = 0; i < ARRAY_SIZE(sequences); i++)
@@ -77,12 +76,11 @@ static void a_sequence_inside_does_not_help(void **state)
         }
 }
 
-static void many_of_them_do_not_help_either(void **state)
+TEST(many_of_them_do_not_help_either)
 {
     char text[4096];
     size_t len = 0;
 
-    (void)state;
     begin(NULL);
     for (size_t i = 0; token()[i]; i++)
         len += (size_t)snprintf(text + len, sizeof(text) - len, "%c%s", token()[i],
@@ -92,9 +90,8 @@ static void many_of_them_do_not_help_either(void **state)
     assert_true(strncmp(finish(), label, sizeof(label) - 1) == 0);
 }
 
-static void a_value_behind_its_name_is_found(void **state)
+TEST(a_value_behind_its_name_is_found)
 {
-    (void)state;
     begin(NULL);
     check("\033]0;x\apassword = '\033]8;;u\afal\033]8;;\acon_07aj86cC!'\n",
           "\033]0;x\apassword = '\033]8;;u\a[REDACTED_SECRET]'\n");
@@ -102,11 +99,10 @@ static void a_value_behind_its_name_is_found(void **state)
           "\033]0;\apassword = \033[REDACTED_SECRET]\n");
 }
 
-static void a_private_key_is_one_in_spite_of_them(void **state)
+TEST(a_private_key_is_one_in_spite_of_them)
 {
     char line[80], text[1024];
 
-    (void)state;
     begin(NULL);
     for (size_t i = 0; i < 64; i++)
         line[i] = "ABCDEFGHabcdefgh01234567"[i * 7 % 24];
@@ -117,7 +113,7 @@ static void a_private_key_is_one_in_spite_of_them(void **state)
     check(text, "a\n[REDACTED_PRIVATE_KEY]\nb\n");
 }
 
-static void what_stands_in_a_sequence_is_read(void **state)
+TEST(what_stands_in_a_sequence_is_read)
 {
     static const char *const frames[][2] = {
         {"\033]0;",              "\a"                      },
@@ -131,7 +127,6 @@ static void what_stands_in_a_sequence_is_read(void **state)
     };
     char text[256];
 
-    (void)state;
     begin(NULL);
     for (size_t i = 0; i < ARRAY_SIZE(frames); i++) {
         (void)snprintf(text, sizeof(text), "a %s%s%s z\n", frames[i][0], token(), frames[i][1]);
@@ -145,9 +140,8 @@ static void what_stands_in_a_sequence_is_read(void **state)
     check(text, "a [REDACTED_GITHUB_TOKEN]\033\\ z\n");
 }
 
-static void a_sequence_that_never_ends_holds_nothing_back(void **state)
+TEST(a_sequence_that_never_ends_holds_nothing_back)
 {
-    (void)state;
     begin(NULL);
     assert_string_equal(feed_bytes("\033]0;so far\n", 11), "\033]0;so far\n");
     assert_string_equal(feed_bytes("more\n", 5), "more\n");
@@ -165,14 +159,13 @@ static void a_sequence_that_never_ends_holds_nothing_back(void **state)
 }
 
 /* Nothing is lost or changed where there is no secret. */
-static void other_text_stays_as_it_is(void **state)
+TEST(other_text_stays_as_it_is)
 {
     static const char *const words[] = {"word ",   "\n", "42",   "\u201cquoted\u201d ",
                                         "\033[1m", "\a", "\033", "\\",
                                         "gh",      "]",  "\xc2", "\x9c"};
     unsigned random = 1;
 
-    (void)state;
     begin(NULL);
     for (int round = 0; round < 2000; round++) {
         char text[1024] = "";
@@ -193,11 +186,10 @@ static void other_text_stays_as_it_is(void **state)
     }
 }
 
-static void both_readings_are_counted_and_told(void **state)
+TEST(both_readings_are_counted_and_told)
 {
     char text[256];
 
-    (void)state;
     begin(NULL);
     (void)snprintf(text, sizeof(text), "%.9s\033]0;t\a%s \033]0;%s\a\n", token(), token() + 9,
                    token());
@@ -221,18 +213,4 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_sequence_inside_does_not_help),
-        cmocka_unit_test(many_of_them_do_not_help_either),
-        cmocka_unit_test(a_value_behind_its_name_is_found),
-        cmocka_unit_test(a_private_key_is_one_in_spite_of_them),
-        cmocka_unit_test(what_stands_in_a_sequence_is_read),
-        cmocka_unit_test(a_sequence_that_never_ends_holds_nothing_back),
-        cmocka_unit_test(other_text_stays_as_it_is),
-        cmocka_unit_test(both_readings_are_counted_and_told),
-    };
-
-    return UNIT_RUN_WITH(tests, NULL, teardown);
-}
+UNIT_MAIN_WITH(NULL, teardown)

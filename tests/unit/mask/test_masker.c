@@ -7,8 +7,8 @@
 #include "base/buf.h"
 #include "base/limits.h"
 #include "mask/feed.h"
-#include "mask/kinds.h"
 #include "mask/internal.h"
+#include "mask/kinds.h"
 
 static const char *mask(const char *text)
 {
@@ -27,9 +27,8 @@ static const char *token(void)
     return text;
 }
 
-static void an_ordinary_line_comes_out_at_once(void **state)
+TEST(an_ordinary_line_comes_out_at_once)
 {
-    (void)state;
     begin(NULL);
     assert_string_equal(feed("hello world\n"), "hello world\n");
     assert_string_equal(feed("50% done "), "50% done ");
@@ -39,9 +38,8 @@ static void an_ordinary_line_comes_out_at_once(void **state)
     assert_string_equal(feed("a task of words\n"), "a task of words\n");
 }
 
-static void a_word_that_may_become_a_secret_waits(void **state)
+TEST(a_word_that_may_become_a_secret_waits)
 {
-    (void)state;
     begin(NULL);
     assert_string_equal(feed("see gh"), "see ");
     assert_string_equal(feed("ost\n"), "ghost\n");
@@ -50,11 +48,10 @@ static void a_word_that_may_become_a_secret_waits(void **state)
     assert_string_equal(feed("\n"), "[REDACTED_GITHUB_TOKEN]\n");
 }
 
-static void the_end_of_the_stream_ends_what_waits(void **state)
+TEST(the_end_of_the_stream_ends_what_waits)
 {
     char text[128];
 
-    (void)state;
     begin(NULL);
     (void)snprintf(text, sizeof(text), "x %s", token());
     assert_string_equal(mask(text), "x [REDACTED_GITHUB_TOKEN]");
@@ -64,19 +61,17 @@ static void the_end_of_the_stream_ends_what_waits(void **state)
     assert_string_equal(mask(text), "x [REDACTED_GITHUB_TOKEN]");
 }
 
-static void a_masker_is_ready_for_the_next_stream(void **state)
+TEST(a_masker_is_ready_for_the_next_stream)
 {
-    (void)state;
     begin(NULL);
     assert_string_equal(mask("password = "), "password = ");
     assert_string_equal(mask("'falcon_07aj86cC!'\n"), "'falcon_07aj86cC!'\n");
 }
 
-static void invisible_things_inside_do_not_help(void **state)
+TEST(invisible_things_inside_do_not_help)
 {
     char text[256];
 
-    (void)state;
     begin(NULL);
     (void)snprintf(text, sizeof(text), "\033[32m%.10s\033[1m%.10s\u200b%s\033[0m end", token(),
                    token() + 10, token() + 20);
@@ -93,12 +88,11 @@ static void invisible_things_inside_do_not_help(void **state)
 }
 
 /* Many of them, alone and behind a line, in large pieces and one by one. */
-static void invisible_things_are_passed_on_whole(void **state)
+TEST(invisible_things_are_passed_on_whole)
 {
     static char data[300000];
     static const size_t pieces[] = {1, 4096, 65536, sizeof(data)};
 
-    (void)state;
     for (size_t i = 0; i < 2 * sizeof(pieces) / sizeof(pieces[0]); i++) {
         size_t piece = pieces[i / 2], came = 0;
         struct clean_text text;
@@ -109,8 +103,8 @@ static void invisible_things_are_passed_on_whole(void **state)
         masker = masker_new(&(struct masker_options){0});
         for (size_t at = 0; at < sizeof(data); at += piece) {
             assert_int_equal(masker_feed(masker, data + at,
-                                        piece < sizeof(data) - at ? piece : sizeof(data) - at,
-                                        &text, NULL),
+                                         piece < sizeof(data) - at ? piece : sizeof(data) - at,
+                                         &text, NULL),
                              0);
             came += clean_len(text);
         }
@@ -121,21 +115,19 @@ static void invisible_things_are_passed_on_whole(void **state)
 }
 
 /* The text of a window title is text. */
-static void a_secret_in_a_terminal_sequence_is_found(void **state)
+TEST(a_secret_in_a_terminal_sequence_is_found)
 {
     char text[128];
 
-    (void)state;
     begin(NULL);
     (void)snprintf(text, sizeof(text), "\033]0;%s\a", token());
     assert_string_equal(mask(text), "\033]0;[REDACTED_GITHUB_TOKEN]\a");
 }
 
-static void a_private_key_goes_from_begin_to_end(void **state)
+TEST(a_private_key_goes_from_begin_to_end)
 {
     char line[80], text[1024];
 
-    (void)state;
     begin(NULL);
     for (size_t i = 0; i < 64; i++)
         line[i] = "ABCDEFGHabcdefgh01234567"[i * 7 % 24];
@@ -156,9 +148,8 @@ static void a_private_key_goes_from_begin_to_end(void **state)
     assert_string_equal(mask(text), text);
 }
 
-static void a_secret_without_end_is_one_and_takes_no_memory(void **state)
+TEST(a_secret_without_end_is_one_and_takes_no_memory)
 {
-    (void)state;
     begin(NULL);
     feed("password='");
     for (int i = 0; i < 4096; i++)
@@ -208,13 +199,12 @@ static void add_forms(const char *value, char forms[8][128])
 }
 
 /* Every value, every form, every way of cutting it in two, and byte by byte. */
-static void a_known_value_never_comes_out(void **state)
+TEST(a_known_value_never_comes_out)
 {
     static const char *const known[] = {"hunter2!", "correct horse\"battery\\staple",
                                         "p\xc3\xa4ssw\xc3\xb6rt/1"};
     struct masker_values *values = masker_values_new();
 
-    (void)state;
     for (size_t i = 0; i < 3; i++)
         assert_int_equal(masker_values_add(values, known[i], strlen(known[i]), NULL), 0);
     begin(&(struct masker_options){.values = values});
@@ -256,12 +246,11 @@ static void check_value(const char *text, const char *masked)
 }
 
 /* As json.dumps() writes it, and as a string within a string. */
-static void a_known_value_is_found_behind_escapes(void **state)
+TEST(a_known_value_is_found_behind_escapes)
 {
     static const char value[] = "p\xc3\xa4ss\xf0\x9f\x94\x91/1";
     struct masker_values *values = masker_values_new();
 
-    (void)state;
     assert_int_equal(masker_values_add(values, value, strlen(value), NULL), 0);
     begin(&(struct masker_options){.values = values});
     check_value("\"p\\u00e4ss\\ud83d\\udd11/1\"", "\"[REDACTED_SECRET]\"");
@@ -271,11 +260,10 @@ static void a_known_value_is_found_behind_escapes(void **state)
     masker_values_free(values);
 }
 
-static void a_known_value_is_found_in_the_name_of_a_host(void **state)
+TEST(a_known_value_is_found_in_the_name_of_a_host)
 {
     struct masker_values *values = masker_values_new();
 
-    (void)state;
     assert_int_equal(masker_values_add(values, "SuperSecretValue99", 18, NULL), 0);
     begin(&(struct masker_options){.values = values});
     check_value("connect to supersecretvalue99.example.com:80",
@@ -285,12 +273,11 @@ static void a_known_value_is_found_in_the_name_of_a_host(void **state)
 }
 
 /* base64(1) and base64.encodebytes() end lines wherever they are full. */
-static void a_known_value_is_found_across_lines_of_base64(void **state)
+TEST(a_known_value_is_found_across_lines_of_base64)
 {
     static const char form[] = "Y29ycmVjdCBob3JzZSBiYXR0ZXJ5IHN0YXBsZSE=";
     struct masker_values *values = masker_values_new();
 
-    (void)state;
     assert_int_equal(masker_values_add(values, "correct horse battery staple!", 29, NULL), 0);
     begin(&(struct masker_options){.values = values});
     for (int width = 4; width < 38; width++) {
@@ -306,11 +293,10 @@ static void a_known_value_is_found_across_lines_of_base64(void **state)
 }
 
 /* Nothing of either comes out where one begins in the other. */
-static void values_may_overlap(void **state)
+TEST(values_may_overlap)
 {
     struct masker_values *values = masker_values_new();
 
-    (void)state;
     assert_int_equal(masker_values_add(values, "abcdef1234", 10, NULL), 0);
     assert_int_equal(masker_values_add(values, "1234567890x", 11, NULL), 0);
     begin(&(struct masker_options){.values = values});
@@ -319,12 +305,11 @@ static void values_may_overlap(void **state)
     masker_values_free(values);
 }
 
-static void a_value_that_is_everywhere_is_refused(void **state)
+TEST(a_value_that_is_everywhere_is_refused)
 {
     struct masker_values *values = masker_values_new();
     struct error err = {0};
 
-    (void)state;
     assert_true(masker_values_add(values, "abc", 3, &err) < 0);
     assert_error(&err, E_INVALID, "6 to 2048");
     masker_values_free(values);
@@ -332,12 +317,11 @@ static void a_value_that_is_everywhere_is_refused(void **state)
 
 /* ---- rules of the operator ---- */
 
-static void a_rule_is_one_more_kind(void **state)
+TEST(a_rule_is_one_more_kind)
 {
     struct masker_rules *rules = masker_rules_new();
     struct masker_options options = {.rules = rules};
 
-    (void)state;
     assert_int_equal(masker_rules_add(rules, "badge", "EMP-[0-9]{6}", NULL, NULL), 0);
     assert_int_equal(masker_rules_add(rules, "room", "R[0-9]{3}", "room office", NULL), 0);
     begin(&options);
@@ -354,13 +338,12 @@ static void a_rule_is_one_more_kind(void **state)
 
 /* A line that is too long to wait for: what a rule finds in it does not depend on where it stands,
  * nor on how the stream was cut. */
-static void a_rule_sees_lines_without_end(void **state)
+TEST(a_rule_sees_lines_without_end)
 {
     static char text[24 * KIB];
     struct masker_rules *rules = masker_rules_new();
     const char *left;
 
-    (void)state;
     assert_int_equal(masker_rules_add(rules, "badge", "EMP-[0-9]{6}", NULL, NULL), 0);
     for (size_t at = 5000; at < 20000; at += 3) {
         size_t step = 500 + at % 4001;
@@ -392,12 +375,11 @@ static void a_rule_sees_lines_without_end(void **state)
     masker_rules_free(rules);
 }
 
-static void a_wrong_rule_is_told(void **state)
+TEST(a_wrong_rule_is_told)
 {
     struct masker_rules *rules = masker_rules_new();
     struct error err = {0};
 
-    (void)state;
     assert_true(masker_rules_add(rules, "Bad Name", "x", NULL, &err) < 0);
     assert_error(&err, E_INVALID, "cannot be the name");
     assert_true(masker_rules_add(rules, "a", "(", NULL, &err) < 0);
@@ -419,11 +401,10 @@ static void on_find(void *arg, const struct masker_find *find)
     last = *find;
 }
 
-static void what_was_masked_is_told(void **state)
+TEST(what_was_masked_is_told)
 {
     char text[128];
 
-    (void)state;
     begin(&(struct masker_options){.on_find = on_find});
     (void)snprintf(text, sizeof(text), "one\ntwo\nsee %s\n", token());
     mask(text);
@@ -435,11 +416,10 @@ static void what_was_masked_is_told(void **state)
     assert_int_equal(masker_count(masker), 1);
 }
 
-static void the_table_is_large_and_sound(void **state)
+TEST(the_table_is_large_and_sound)
 {
     unsigned secrets = 0, i;
 
-    (void)state;
     for (i = 0; masker_kind_at(i); i++) {
         const struct masker_kind *kind = masker_kind_at(i);
         bool is_new = true;
@@ -463,41 +443,13 @@ static int teardown(void **state)
 }
 
 /* Text is masked again on its way: the second time changes nothing. */
-static void a_label_is_no_name(void **state)
+TEST(a_label_is_no_name)
 {
     static const char once[] = "[REDACTED_SECRET] = hunter2V9xQ\n[REDACTED_API_KEY]: b7n3\n";
 
-    (void)state;
     begin(NULL);
     assert_string_equal(mask(once), once);
     assert_string_equal(mask("a[SECRET] = hunter2V9xQ\n"), "a[SECRET] = [REDACTED_SECRET]\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_ordinary_line_comes_out_at_once),
-        cmocka_unit_test(a_word_that_may_become_a_secret_waits),
-        cmocka_unit_test(the_end_of_the_stream_ends_what_waits),
-        cmocka_unit_test(a_masker_is_ready_for_the_next_stream),
-        cmocka_unit_test(invisible_things_inside_do_not_help),
-        cmocka_unit_test(invisible_things_are_passed_on_whole),
-        cmocka_unit_test(a_secret_in_a_terminal_sequence_is_found),
-        cmocka_unit_test(a_private_key_goes_from_begin_to_end),
-        cmocka_unit_test(a_secret_without_end_is_one_and_takes_no_memory),
-        cmocka_unit_test(a_known_value_never_comes_out),
-        cmocka_unit_test(a_known_value_is_found_behind_escapes),
-        cmocka_unit_test(a_known_value_is_found_in_the_name_of_a_host),
-        cmocka_unit_test(a_known_value_is_found_across_lines_of_base64),
-        cmocka_unit_test(values_may_overlap),
-        cmocka_unit_test(a_value_that_is_everywhere_is_refused),
-        cmocka_unit_test(a_rule_is_one_more_kind),
-        cmocka_unit_test(a_rule_sees_lines_without_end),
-        cmocka_unit_test(a_wrong_rule_is_told),
-        cmocka_unit_test(what_was_masked_is_told),
-        cmocka_unit_test(the_table_is_large_and_sound),
-        cmocka_unit_test(a_label_is_no_name),
-    };
-
-    return UNIT_RUN_WITH(tests, NULL, teardown);
-}
+UNIT_MAIN_WITH(NULL, teardown)

@@ -44,7 +44,7 @@ static void review(const struct masker_values *values)
 }
 
 /* What a name makes suspicious is for the person to judge. */
-static void names_hide_nothing(void **state)
+TEST(names_hide_nothing)
 {
     static const char *const texts[] = {
         "password='k9Zx81Qm\\\\';__import__(\"os\").system(\"touch\\x20/tmp/x\")#'\n",
@@ -59,17 +59,15 @@ static void names_hide_nothing(void **state)
         "sk_live_deleteEverythingThere()\n",
     };
 
-    (void)state;
     review(NULL);
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
         check(texts[i], texts[i], 0);
 }
 
-static void a_token_that_proves_itself_is_hidden(void **state)
+TEST(a_token_that_proves_itself_is_hidden)
 {
     char text[256], wrong[64];
 
-    (void)state;
     review(NULL);
     (void)snprintf(text, sizeof(text), "x='%s';f()\n", token());
     check(text, "x='[REDACTED_GITHUB_TOKEN]';f()\n", 40);
@@ -83,11 +81,10 @@ static void a_token_that_proves_itself_is_hidden(void **state)
 }
 
 /* Invisible characters are shown, and so is what stands between two halves. */
-static void nothing_else_goes_with_it(void **state)
+TEST(nothing_else_goes_with_it)
 {
     char text[256];
 
-    (void)state;
     review(NULL);
     (void)snprintf(text, sizeof(text), "a %.10s\u200b%s z\n", token(), token() + 10);
     check(text, "a [REDACTED_GITHUB_TOKEN]\u200b[REDACTED_GITHUB_TOKEN] z\n", 40);
@@ -95,11 +92,10 @@ static void nothing_else_goes_with_it(void **state)
     check(text, "a [REDACTED_GITHUB_TOKEN]\033]0;run me\a[REDACTED_GITHUB_TOKEN] z\n", 40);
 }
 
-static void of_a_registered_value_no_syntax_is_hidden(void **state)
+TEST(of_a_registered_value_no_syntax_is_hidden)
 {
     struct masker_values *values = masker_values_new();
 
-    (void)state;
     assert_int_equal(masker_values_add(values, "p@ss;w0rd", 9, NULL), 0);
     assert_int_equal(masker_values_add(values, "hunter2hunter2", 14, NULL), 0);
     review(values);
@@ -110,11 +106,10 @@ static void of_a_registered_value_no_syntax_is_hidden(void **state)
     masker_values_free(values);
 }
 
-static void a_private_key_is_hidden_line_by_line(void **state)
+TEST(a_private_key_is_hidden_line_by_line)
 {
     char line[80], text[1024], shown[1024];
 
-    (void)state;
     review(NULL);
     for (size_t i = 0; i < 64; i++)
         line[i] = "ABCDEFGHabcdefgh01234567"[i * 7 % 24];
@@ -142,9 +137,8 @@ static void a_private_key_is_hidden_line_by_line(void **state)
 }
 
 /* However long the text is, all of it comes out. */
-static void what_does_not_end_is_shown(void **state)
+TEST(what_does_not_end_is_shown)
 {
-    (void)state;
     review(NULL);
     (void)feed("ghp_");
     for (int i = 0; i < 4096; i++)
@@ -161,16 +155,4 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_hide_nothing),
-        cmocka_unit_test(a_token_that_proves_itself_is_hidden),
-        cmocka_unit_test(nothing_else_goes_with_it),
-        cmocka_unit_test(of_a_registered_value_no_syntax_is_hidden),
-        cmocka_unit_test(a_private_key_is_hidden_line_by_line),
-        cmocka_unit_test(what_does_not_end_is_shown),
-    };
-
-    return UNIT_RUN_WITH(tests, NULL, teardown);
-}
+UNIT_MAIN_WITH(NULL, teardown)

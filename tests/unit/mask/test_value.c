@@ -54,7 +54,7 @@ static void check_all(const char *const *cases, size_t count)
     }
 }
 
-static void strings_of_python_and_json(void **state)
+TEST(strings_of_python_and_json)
 {
     static const char *const cases[] = {
         "password='@';__import__(\"os\").system(\"touch\\x20x\")#'\n",
@@ -73,14 +73,12 @@ static void strings_of_python_and_json(void **state)
         "password=\"@#{run()}\"\n",
     };
 
-    (void)state;
     check_all(cases, ARRAY_SIZE(cases));
 }
 
 /* An even number of backslashes before a quote is none that escapes it. */
-static void backslashes_come_in_pairs(void **state)
+TEST(backslashes_come_in_pairs)
 {
-    (void)state;
     begin(NULL);
     check("password='" SECRET "\\\\';run()#'\n", "password='" LABEL "';run()#'\n");
     check("password='" SECRET "\\\\\\\\';run()#'\n", "password='" LABEL "';run()#'\n");
@@ -95,7 +93,7 @@ static void backslashes_come_in_pairs(void **state)
 
 /* The line shows that it is code: a command has arguments or an expansion, or stands where only
  * commands do. */
-static void words_of_a_shell(void **state)
+TEST(words_of_a_shell)
 {
     static const char *const cases[] = {
         "API_TOKEN=@;{touch,x}\n",
@@ -133,12 +131,11 @@ static void words_of_a_shell(void **state)
         "curl -u ann:@|sh\n",
     };
 
-    (void)state;
     check_all(cases, ARRAY_SIZE(cases));
 }
 
 /* With blanks around it, an operator ends every value. */
-static void operators_between_blanks(void **state)
+TEST(operators_between_blanks)
 {
     static const char *const cases[] = {
         "password=@; rm -rf x\n",      "password=@ ; rm -rf x\n",  "password=@ && rm -rf x\n",
@@ -148,12 +145,11 @@ static void operators_between_blanks(void **state)
         "{password: @}; touch x\n",    "f(password=@); touch x\n",
     };
 
-    (void)state;
     check_all(cases, ARRAY_SIZE(cases));
 }
 
 /* In doubt the value goes on to the next blank. In what is expected, @ and ^ stand for labels. */
-static void in_doubt_nothing_of_a_value_comes_out(void **state)
+TEST(in_doubt_nothing_of_a_value_comes_out)
 {
     static const char *const cases[][2] = {
         {"password: ab|cd;ef\n",                       "password: @\n"                           },
@@ -185,7 +181,6 @@ static void in_doubt_nothing_of_a_value_comes_out(void **state)
     };
     char expected[256];
 
-    (void)state;
     begin(NULL);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         size_t n = 0;
@@ -201,7 +196,7 @@ static void in_doubt_nothing_of_a_value_comes_out(void **state)
     check("https://ann:p|a;ss@h/\n", "https://ann:[REDACTED_PASSWORD]@h/\n");
 }
 
-static void lists_and_urls_and_headers(void **state)
+TEST(lists_and_urls_and_headers)
 {
     static const char *const cases[] = {
         "password: @\nrun: it\n",     "password = @ ; comment\n",
@@ -210,7 +205,6 @@ static void lists_and_urls_and_headers(void **state)
     };
     char text[256], expected[256];
 
-    (void)state;
     begin(NULL);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         /* only the first is the secret */
@@ -241,7 +235,7 @@ static void lists_and_urls_and_headers(void **state)
 }
 
 /* Each line by itself, and all that have no blank behind one that is secret. */
-static void values_of_several_lines(void **state)
+TEST(values_of_several_lines)
 {
     static const char *const cases[] = {
         "password = \"\"\"@\n@\n\"\"\"\nrun12345()\n",
@@ -256,7 +250,6 @@ static void values_of_several_lines(void **state)
         "TLS_KEY=\"-----BEGIN CERTIFICATE-----\nMIIEabcd12345678\n-----END CERTIFICATE-----\"\n",
     };
 
-    (void)state;
     check_all(cases, ARRAY_SIZE(cases));
     check("password: |\n  " SECRET "\n  ab==\nuser: ann\n",
           "password: |\n  " LABEL "\n  " LABEL "\nuser: ann\n");
@@ -270,9 +263,8 @@ static void values_of_several_lines(void **state)
 
 /* The name of a field before, a flag, and the value itself, which may still become the word
  * `value`. */
-static void what_may_be_the_next_field_waits(void **state)
+TEST(what_may_be_the_next_field_waits)
 {
-    (void)state;
     begin(NULL);
     check("xkey=-pass xxx=xdx\n", "xkey=-pass " LABEL "\n");
     check("xkey=-pass xxx=xdx", "xkey=-pass " LABEL);
@@ -284,9 +276,8 @@ static void what_may_be_the_next_field_waits(void **state)
 }
 
 /* One that is too long to wait for. */
-static void a_long_value_ends_at_an_operator(void **state)
+TEST(a_long_value_ends_at_an_operator)
 {
-    (void)state;
     begin(NULL);
     (void)feed("API_TOKEN=");
     for (int i = 0; i < 4096; i++)
@@ -295,7 +286,7 @@ static void a_long_value_ends_at_an_operator(void **state)
     assert_string_equal(finish(), "API_TOKEN=" LABEL ";touch${IFS}x\n");
 }
 
-static void code_is_no_value(void **state)
+TEST(code_is_no_value)
 {
     static const char *const texts[] = {
         "password=getpass()\n",
@@ -308,7 +299,6 @@ static void code_is_no_value(void **state)
         "if (password == other_password) { run(); }\n",
     };
 
-    (void)state;
     begin(NULL);
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
         check(texts[i], texts[i]);
@@ -322,20 +312,4 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(strings_of_python_and_json),
-        cmocka_unit_test(backslashes_come_in_pairs),
-        cmocka_unit_test(words_of_a_shell),
-        cmocka_unit_test(lists_and_urls_and_headers),
-        cmocka_unit_test(operators_between_blanks),
-        cmocka_unit_test(in_doubt_nothing_of_a_value_comes_out),
-        cmocka_unit_test(values_of_several_lines),
-        cmocka_unit_test(what_may_be_the_next_field_waits),
-        cmocka_unit_test(a_long_value_ends_at_an_operator),
-        cmocka_unit_test(code_is_no_value),
-    };
-
-    return UNIT_RUN_WITH(tests, NULL, teardown);
-}
+UNIT_MAIN_WITH(NULL, teardown)

@@ -10,8 +10,8 @@
 #include "base/cleanup.h"
 #include "base/limits.h"
 #include "mask/feed.h"
-#include "mask/kinds.h"
 #include "mask/internal.h"
+#include "mask/kinds.h"
 
 #define SMALL ((size_t)4096)
 #define LARGE (4 * SMALL)
@@ -201,21 +201,19 @@ static void check_all(const struct masker_options *options)
     assert_int_equal(wrong, 0);
 }
 
-static void every_kind_is_linear(void **state)
+TEST(every_kind_is_linear)
 {
-    (void)state;
     check_all(&(struct masker_options){.is_aggressive = true});
     (void)printf("# at most %llu bytes examined for one\n", (unsigned long long)worst);
 }
 
-static void review_is_linear(void **state)
+TEST(review_is_linear)
 {
-    (void)state;
     check_all(&(struct masker_options){.mode = MASKER_REVIEW});
 }
 
 /* Two things after one another, and one in the other. */
-static void mixtures_are_linear(void **state)
+TEST(mixtures_are_linear)
 {
     static const char *const parts[] = {"pwd=",
                                         "pwd: ",
@@ -255,7 +253,6 @@ static void mixtures_are_linear(void **state)
     struct masker_options options = {.is_aggressive = true};
     char brick[64];
 
-    (void)state;
     wrong = 0;
     asked = &options;
     for (size_t i = 0; i < ARRAY_SIZE(parts); i++)
@@ -271,14 +268,13 @@ static void mixtures_are_linear(void **state)
 
 /* Behind each private key the view is looked at anew: whatever reads across many of them would read
  * as often. */
-static void keys_between_are_linear(void **state)
+TEST(keys_between_are_linear)
 {
     static const char *const signs[] = {"", "=", ": ", "=\"", ": a=", " a: \"b\"\n "};
     static const char key[] = "-----BEGIN PRIVATE KEY-";
     struct masker_options options = {.is_aggressive = true};
     char brick[128], word[17];
 
-    (void)state;
     wrong = 0;
     asked = &options;
     for (size_t i = 0; i < ARRAY_SIZE(signs); i++) {
@@ -297,14 +293,13 @@ static void keys_between_are_linear(void **state)
 }
 
 /* Also for values and rules, which are the operator's, on text of somebody who knows them. */
-static void known_values_and_rules_are_linear(void **state)
+TEST(known_values_and_rules_are_linear)
 {
     struct masker_values *values = masker_values_new();
     struct masker_rules *rules = masker_rules_new();
     struct masker_options options = {.values = values, .rules = rules};
     char known[64];
 
-    (void)state;
     for (int i = 0; i < 20; i++) {
         (void)snprintf(known, sizeof(known), "kn0wn-value-%d-of-many", i);
         assert_int_equal(masker_values_add(values, known, strlen(known), NULL), 0);
@@ -325,7 +320,7 @@ static void known_values_and_rules_are_linear(void **state)
 }
 
 /* In single bytes, every one of which could be a reason to look at all that waits again. */
-static void small_pieces_are_linear(void **state)
+TEST(small_pieces_are_linear)
 {
     static const char *const bricks[] = {"pwd=",
                                          "pwd='a",
@@ -346,7 +341,6 @@ static void small_pieces_are_linear(void **state)
                                          "heroku-"};
     struct masker_options options = {.is_aggressive = true};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(bricks); i++)
         for (size_t piece = 1; piece <= 64; piece *= 4) {
             size_t len = make_text("", bricks[i], strlen(bricks[i]), "", sizeof(text));
@@ -378,7 +372,7 @@ static void check_flood(enum flood flood, size_t fed, size_t came)
 }
 
 /* What waits does not grow, and what has waited comes out in the end. */
-static void what_waits_is_bounded(void **state)
+TEST(what_waits_is_bounded)
 {
     static const char head[] = "kind: Secret\ndata:\n a: password='", tail[] = "\033\\'\nthe end\n";
     static const struct {
@@ -396,7 +390,6 @@ static void what_waits_is_bounded(void **state)
         {"password: ",    SHOWN    },
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(floods); i++) {
         const char *brick = floods[i].brick, *end;
         size_t fed = sizeof(head) + sizeof(tail) - 2, came = 0;
@@ -431,17 +424,4 @@ static int teardown(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_kind_is_linear),
-        cmocka_unit_test(review_is_linear),
-        cmocka_unit_test(mixtures_are_linear),
-        cmocka_unit_test(keys_between_are_linear),
-        cmocka_unit_test(known_values_and_rules_are_linear),
-        cmocka_unit_test(small_pieces_are_linear),
-        cmocka_unit_test(what_waits_is_bounded),
-    };
-
-    return UNIT_RUN_WITH(tests, NULL, teardown);
-}
+UNIT_MAIN_WITH(NULL, teardown)

@@ -2,8 +2,8 @@
 
 #include <stdio.h>
 
-#include "base/cleanup.h"
 #include "api/api.h"
+#include "base/cleanup.h"
 #include "mcp/http.h"
 #include "mcp/http_internal.h"
 
@@ -157,7 +157,7 @@ static int ping_as(struct scene *scene, const char *owner, const char *id)
     return status;
 }
 
-static void a_token_beyond_its_share_gives_one_of_its_own(void **state)
+TEST_WITH(a_token_beyond_its_share_gives_one_of_its_own, begin, end)
 {
     struct scene *scene = *state;
     char first[64], second[64], other[64];
@@ -178,7 +178,7 @@ static void a_token_beyond_its_share_gives_one_of_its_own(void **state)
     assert_int_equal(ping_as(scene, "a", first), 200);
 }
 
-static void a_session_that_is_in_use_is_not_taken(void **state)
+TEST_WITH(a_session_that_is_in_use_is_not_taken, begin, end)
 {
     struct scene *scene = *state;
     char first[64], second[64];
@@ -200,7 +200,7 @@ static void a_session_that_is_in_use_is_not_taken(void **state)
     assert_int_equal(ping_as(scene, "a", first), 200);
 }
 
-static void an_owner_who_is_forgotten_has_nothing(void **state)
+TEST_WITH(an_owner_who_is_forgotten_has_nothing, begin, end)
 {
     struct scene *scene = *state;
     char his[64], other[64];
@@ -215,7 +215,7 @@ static void an_owner_who_is_forgotten_has_nothing(void **state)
     assert_int_equal(ping_as(scene, "b", other), 200);
 }
 
-static void a_failed_initialize_opens_no_session(void **state)
+TEST_WITH(a_failed_initialize_opens_no_session, begin, end)
 {
     struct scene *scene = *state;
 
@@ -227,14 +227,4 @@ static void a_failed_initialize_opens_no_session(void **state)
     assert_null(scene->api.mcp->sessions);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(a_token_beyond_its_share_gives_one_of_its_own, begin, end),
-        cmocka_unit_test_setup_teardown(a_session_that_is_in_use_is_not_taken, begin, end),
-        cmocka_unit_test_setup_teardown(an_owner_who_is_forgotten_has_nothing, begin, end),
-        cmocka_unit_test_setup_teardown(a_failed_initialize_opens_no_session, begin, end),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -69,7 +69,7 @@ static void initialize(struct mcp_scene *scene, const char *version)
     say(scene, "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/initialized\"}");
 }
 
-static void a_message_is_sorted_by_its_claim_and_by_its_header(void **state)
+TEST_WITH(a_message_is_sorted_by_its_claim_and_by_its_header, setup, teardown)
 {
     /* clang-format off */
     static const struct {
@@ -96,7 +96,6 @@ static void a_message_is_sorted_by_its_claim_and_by_its_header(void **state)
     };
     /* clang-format on */
 
-    (void)state;
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         json_t *answer = NULL, *message = mcp_load(rows[i].text, strlen(rows[i].text), &answer);
         struct span version = {rows[i].version, rows[i].version ? strlen(rows[i].version) : 0};
@@ -110,7 +109,7 @@ static void a_message_is_sorted_by_its_claim_and_by_its_header(void **state)
     }
 }
 
-static void errors_have_the_status_of_their_era(void **state)
+TEST_WITH(errors_have_the_status_of_their_era, setup, teardown)
 {
     struct mcp_scene *scene = *state;
 
@@ -133,7 +132,7 @@ static void errors_have_the_status_of_their_era(void **state)
     assert_int_equal(scene->n_open, 0);
 }
 
-static void headers_must_say_what_the_body_says(void **state)
+TEST_WITH(headers_must_say_what_the_body_says, setup, teardown)
 {
     /* clang-format off */
     static const struct {
@@ -166,7 +165,7 @@ static void headers_must_say_what_the_body_says(void **state)
     }
 }
 
-static void headers_of_arguments_are_compared_as_well(void **state)
+TEST_WITH(headers_of_arguments_are_compared_as_well, setup, teardown)
 {
     static const char *const call = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
                                     "\"params\":{\"name\":\"marked\",\"arguments\":{"
@@ -182,7 +181,7 @@ static void headers_of_arguments_are_compared_as_well(void **state)
     assert_string_equal(text_of(say(scene, call)), "hi");
 }
 
-static void initialize_under_a_modern_header_is_a_mismatch(void **state)
+TEST_WITH(initialize_under_a_modern_header_is_a_mismatch, setup, teardown)
 {
     struct mcp_scene *scene = *state;
 
@@ -199,7 +198,7 @@ static void initialize_under_a_modern_header_is_a_mismatch(void **state)
     assert_int_equal(scene->status, 400);
 }
 
-static void a_cancelled_call_is_told_and_not_answered(void **state)
+TEST_WITH(a_cancelled_call_is_told_and_not_answered, setup, teardown)
 {
     struct mcp_scene *scene = *state;
     size_t before;
@@ -219,7 +218,7 @@ static void a_cancelled_call_is_told_and_not_answered(void **state)
     assert_int_equal(json_array_size(scene->sent), before);
 }
 
-static void a_stream_that_is_closed_cancels_its_call(void **state)
+TEST_WITH(a_stream_that_is_closed_cancels_its_call, setup, teardown)
 {
     struct mcp_scene *scene = *state;
 
@@ -229,7 +228,7 @@ static void a_stream_that_is_closed_cancels_its_call(void **state)
     assert_int_equal(scene->n_cancelled, 1);
 }
 
-static void progress_grows_and_logs_wait_to_be_asked_for(void **state)
+TEST_WITH(progress_grows_and_logs_wait_to_be_asked_for, setup, teardown)
 {
     struct mcp_scene *scene = *state;
     double last = -1;
@@ -256,7 +255,7 @@ static void progress_grows_and_logs_wait_to_be_asked_for(void **state)
     assert_int_equal(count, 5);
 }
 
-static void a_question_is_a_request_to_old_clients(void **state)
+TEST_WITH(a_question_is_a_request_to_old_clients, setup, teardown)
 {
     struct mcp_scene *scene = *state;
     const json_t *question;
@@ -303,7 +302,7 @@ static const json_t *answer_with(struct mcp_scene *scene, const char *sealed)
     return say(scene, text);
 }
 
-static void a_question_is_a_result_to_new_ones(void **state)
+TEST_WITH(a_question_is_a_result_to_new_ones, setup, teardown)
 {
     struct mcp_scene *scene = *state;
     char *sealed = state_from(scene, "ask");
@@ -320,7 +319,7 @@ static void a_question_is_a_result_to_new_ones(void **state)
     free(sealed);
 }
 
-static void who_cannot_be_asked_is_told_what_is_missing(void **state)
+TEST_WITH(who_cannot_be_asked_is_told_what_is_missing, setup, teardown)
 {
     struct mcp_scene *scene = *state;
     const json_t *answer = say(scene, "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","
@@ -332,7 +331,7 @@ static void who_cannot_be_asked_is_told_what_is_missing(void **state)
     assert_non_null(json_object_get(json_object_get(data, "requiredCapabilities"), "elicitation"));
 }
 
-static void a_task_asks_and_is_answered(void **state)
+TEST_WITH(a_task_asks_and_is_answered, setup, teardown)
 {
     struct mcp_scene *scene = *state;
     const json_t *result =
@@ -361,7 +360,7 @@ static void a_task_asks_and_is_answered(void **state)
     assert_non_null(json_object_get(json_object_get(result, "result"), "content"));
 }
 
-static void what_must_be_a_task_needs_who_takes_them(void **state)
+TEST_WITH(what_must_be_a_task_needs_who_takes_them, setup, teardown)
 {
     struct mcp_scene *scene = *state;
 
@@ -375,7 +374,7 @@ static void what_must_be_a_task_needs_who_takes_them(void **state)
     "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"tools/call\","                                     \
     "\"params\":{\"name\":\"task\",\"_meta\":{" META_ABLE "}}}"
 
-static void nobody_has_all_tasks_and_who_is_forgotten_has_none(void **state)
+TEST_WITH(nobody_has_all_tasks_and_who_is_forgotten_has_none, setup, teardown)
 {
     struct mcp_scene *scene = *state;
     char id[40], get[400];
@@ -395,7 +394,7 @@ static void nobody_has_all_tasks_and_who_is_forgotten_has_none(void **state)
     assert_non_null(result_of(say(scene, MAKE_TASK)));
 }
 
-static void a_cancelled_subscription_leaves_no_exchange(void **state)
+TEST_WITH(a_cancelled_subscription_leaves_no_exchange, setup, teardown)
 {
     struct mcp_scene *scene = *state;
 
@@ -423,7 +422,7 @@ static const json_t *say_long(struct mcp_scene *scene, const char *head, size_t 
     return answer;
 }
 
-static void an_address_that_is_watched_is_no_longer_than_any_is(void **state)
+TEST_WITH(an_address_that_is_watched_is_no_longer_than_any_is, setup, teardown)
 {
     static const char subscribe[] = "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":"
                                     "\"resources/subscribe\",\"params\":{\"uri\":\"";
@@ -441,7 +440,7 @@ static void an_address_that_is_watched_is_no_longer_than_any_is(void **state)
     assert_int_equal(json_array_size(json_object_get(agreed, "resourceSubscriptions")), 1);
 }
 
-static void a_subscription_ends_with_the_server(void **state)
+TEST_WITH(a_subscription_ends_with_the_server, setup, teardown)
 {
     struct mcp_scene *scene = *state;
     const json_t *last;
@@ -460,7 +459,7 @@ static void a_subscription_ends_with_the_server(void **state)
     assert_string_equal(string_in(result_of(last), "resultType"), "complete");
 }
 
-static void arguments_are_checked_and_other_names_taken(void **state)
+TEST_WITH(arguments_are_checked_and_other_names_taken, setup, teardown)
 {
     struct mcp_scene *scene = *state;
 
@@ -483,7 +482,7 @@ static void arguments_are_checked_and_other_names_taken(void **state)
         "hint: for example \"text\": \"hi\"");
 }
 
-static void completions_are_a_hundred_at_most(void **state)
+TEST_WITH(completions_are_a_hundred_at_most, setup, teardown)
 {
     struct mcp_scene *scene = *state;
     const json_t *found = json_object_get(
@@ -497,7 +496,7 @@ static void completions_are_a_hundred_at_most(void **state)
     assert_true(json_is_true(json_object_get(found, "hasMore")));
 }
 
-static void a_batch_whose_peer_goes_leaves_nothing(void **state)
+TEST_WITH(a_batch_whose_peer_goes_leaves_nothing, setup, teardown)
 {
     struct mcp_scene *scene = *state;
 
@@ -507,32 +506,4 @@ static void a_batch_whose_peer_goes_leaves_nothing(void **state)
     assert_int_equal(scene->n_open, 1);
 }
 
-#define SCENE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        SCENE(a_message_is_sorted_by_its_claim_and_by_its_header),
-        SCENE(errors_have_the_status_of_their_era),
-        SCENE(headers_must_say_what_the_body_says),
-        SCENE(headers_of_arguments_are_compared_as_well),
-        SCENE(initialize_under_a_modern_header_is_a_mismatch),
-        SCENE(a_cancelled_call_is_told_and_not_answered),
-        SCENE(a_stream_that_is_closed_cancels_its_call),
-        SCENE(progress_grows_and_logs_wait_to_be_asked_for),
-        SCENE(a_question_is_a_request_to_old_clients),
-        SCENE(a_question_is_a_result_to_new_ones),
-        SCENE(who_cannot_be_asked_is_told_what_is_missing),
-        SCENE(a_task_asks_and_is_answered),
-        SCENE(what_must_be_a_task_needs_who_takes_them),
-        SCENE(nobody_has_all_tasks_and_who_is_forgotten_has_none),
-        SCENE(a_cancelled_subscription_leaves_no_exchange),
-        SCENE(an_address_that_is_watched_is_no_longer_than_any_is),
-        SCENE(a_subscription_ends_with_the_server),
-        SCENE(arguments_are_checked_and_other_names_taken),
-        SCENE(completions_are_a_hundred_at_most),
-        SCENE(a_batch_whose_peer_goes_leaves_nothing),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

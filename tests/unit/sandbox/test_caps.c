@@ -43,9 +43,8 @@ static int drop_and_look(const void *user)
     return had && !has_any() && bounding_count() == 0 ? 0 : 1;
 }
 
-static void drop_all_empties_every_set(void **state)
+TEST(drop_all_empties_every_set)
 {
-    (void)state;
     assert_int_equal(in_child(drop_and_look, NULL), 0);
 }
 
@@ -57,9 +56,8 @@ static int drop_twice(const void *user)
     return caps_drop_all(NULL) == 0 ? 0 : 1;
 }
 
-static void drop_all_can_be_called_again(void **state)
+TEST(drop_all_can_be_called_again)
 {
-    (void)state;
     assert_int_equal(in_child(drop_twice, NULL), 0);
 }
 
@@ -77,9 +75,8 @@ static int look_at_securebits(const void *user)
                : 1;
 }
 
-static void drop_all_locks_the_securebits(void **state)
+TEST(drop_all_locks_the_securebits)
 {
-    (void)state;
     assert_int_equal(in_child(look_at_securebits, NULL), 0);
 }
 
@@ -94,9 +91,8 @@ static int exec_after_drop(const void *user)
     return CHILD_BROKEN;
 }
 
-static void a_new_program_gets_nothing_back(void **state)
+TEST(a_new_program_gets_nothing_back)
 {
-    (void)state;
     assert_int_equal(in_child(exec_after_drop, NULL), 0);
 }
 
@@ -111,9 +107,8 @@ static int drop_without_the_right_to(const void *user)
     return strstr(err.message, "bounding set") ? 0 : 2;
 }
 
-static void drop_all_fails_when_the_bounding_set_stays(void **state)
+TEST(drop_all_fails_when_the_bounding_set_stays)
 {
-    (void)state;
     assert_int_equal(in_child(drop_without_the_right_to, NULL), 0);
 }
 
@@ -129,9 +124,8 @@ static int drop_with_capset_broken(const void *user)
     return strstr(err.message, "capabilities") && err.errnum == ENOMEM ? 0 : 2;
 }
 
-static void drop_all_reports_a_failing_capset(void **state)
+TEST(drop_all_reports_a_failing_capset)
 {
-    (void)state;
     assert_int_equal(in_child(drop_with_capset_broken, NULL), 0);
 }
 
@@ -142,12 +136,11 @@ static int drop_with_prctl_broken(const void *user)
     return caps_drop_all(NULL) < 0 && caps_no_new_privs(NULL) < 0 ? 0 : 1;
 }
 
-static void every_step_fails_closed(void **state)
+TEST(every_step_fails_closed)
 {
     /* EINVAL is what ends the list of capabilities: it must not end it before it began. */
     static const unsigned errors[] = {EPERM, EINVAL, ENOSYS};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(errors) / sizeof(errors[0]); i++)
         assert_int_equal(in_child(drop_with_prctl_broken, &errors[i]), 0);
 }
@@ -160,24 +153,9 @@ static int set_no_new_privs(const void *user)
     return prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1 ? 0 : 1;
 }
 
-static void no_new_privs_is_set(void **state)
+TEST(no_new_privs_is_set)
 {
-    (void)state;
     assert_int_equal(in_child(set_no_new_privs, NULL), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(drop_all_empties_every_set),
-        cmocka_unit_test(drop_all_can_be_called_again),
-        cmocka_unit_test(drop_all_locks_the_securebits),
-        cmocka_unit_test(a_new_program_gets_nothing_back),
-        cmocka_unit_test(drop_all_fails_when_the_bounding_set_stays),
-        cmocka_unit_test(drop_all_reports_a_failing_capset),
-        cmocka_unit_test(every_step_fails_closed),
-        cmocka_unit_test(no_new_privs_is_set),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

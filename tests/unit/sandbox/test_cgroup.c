@@ -14,12 +14,11 @@
 #include "base/file.h"
 #include "child.h"
 
-static void the_host_tells_what_it_uses(void **state)
+TEST(the_host_tells_what_it_uses)
 {
     struct cgroup_host *host = open_host();
     struct stat st;
 
-    (void)state;
     assert_null(cgroup_host_reason(host));
     assert_int_equal(stat(cgroup_host_path(host), &st), 0);
     assert_true(S_ISDIR(st.st_mode));
@@ -27,14 +26,13 @@ static void the_host_tells_what_it_uses(void **state)
     cgroup_host_free(host);
 }
 
-static void nothing_remains_of_a_host(void **state)
+TEST(nothing_remains_of_a_host)
 {
     struct cgroup_host *host = open_host();
     cleanup_free char *path = strdup(cgroup_host_path(host));
     pid_t janitor = host->janitor;
     struct cgroup *left = new_group(host, "left", &roomy);
 
-    (void)state;
     cgroup_host_free(host);
     free(left);
     assert_int_equal(access(path, F_OK), -1);
@@ -45,12 +43,11 @@ static void nothing_remains_of_a_host(void **state)
     cgroup_host_free(host);
 }
 
-static void a_second_host_in_one_process_has_none(void **state)
+TEST(a_second_host_in_one_process_has_none)
 {
     struct cgroup_host *host = open_host(), *second = NULL;
     struct cgroup *group = new_group(host, "a", &roomy);
 
-    (void)state;
     assert_int_equal(cgroup_host_open(&second, NULL), 0);
     assert_int_equal(cgroup_host_kind(second), CGROUP_NONE);
     assert_contains(cgroup_host_reason(second), "in use");
@@ -60,25 +57,23 @@ static void a_second_host_in_one_process_has_none(void **state)
     cgroup_host_free(host);
 }
 
-static void a_group_is_made_and_removed_everywhere(void **state)
+TEST(a_group_is_made_and_removed_everywhere)
 {
     struct cgroup_host *host = open_host();
     struct cgroup *group = new_group(host, "a", &roomy);
 
-    (void)state;
     assert_int_equal(count_groups(host, "a"), host->n_places);
     assert_int_equal(cgroup_remove(group), 0);
     assert_int_equal(count_groups(host, "a"), 0);
     cgroup_host_free(host);
 }
 
-static void a_name_that_exists_or_leads_away_is_refused(void **state)
+TEST(a_name_that_exists_or_leads_away_is_refused)
 {
     static const char *const names[] = {"", ".", "..", "a/b", "supervisor", "a"};
     struct cgroup_host *host = open_host();
     struct cgroup *group = new_group(host, "a", &roomy), *other = NULL;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         assert_true(cgroup_new(host, names[i], &roomy, &other, NULL) < 0);
     assert_null(other);
@@ -104,14 +99,13 @@ static int count_processes_to_the_limit(void)
     return count;
 }
 
-static void processes_are_limited_and_counted(void **state)
+TEST(processes_are_limited_and_counted)
 {
     struct cgroup_host *host = open_host();
     struct cgroup_limits limits = {.memory_bytes = 64 * MB, .processes = 5};
     struct cgroup *group = new_group(host, "a", &limits);
     struct cgroup_usage usage;
 
-    (void)state;
     assert_int_equal(inside(group, count_processes_to_the_limit), 5);
     usage = usage_of(group);
     assert_int_equal(usage.processes, 4);
@@ -143,14 +137,13 @@ static int touch_some(void)
     return touch(32 * MB);
 }
 
-static void memory_beyond_the_limit_is_a_counted_kill(void **state)
+TEST(memory_beyond_the_limit_is_a_counted_kill)
 {
     struct cgroup_host *host = open_host();
     struct cgroup_limits limits = {.memory_bytes = 48 * MB, .processes = 5};
     struct cgroup *group = new_group(host, "a", &limits);
     struct cgroup_usage usage;
 
-    (void)state;
     assert_int_equal(inside(group, touch_some), 0);
     usage = usage_of(group);
     assert_int_equal(usage.oom_kills, 0);
@@ -176,26 +169,24 @@ static int fill_a_memfd(void)
     return 0;
 }
 
-static void memory_of_files_counts(void **state)
+TEST(memory_of_files_counts)
 {
     struct cgroup_host *host = open_host();
     struct cgroup_limits limits = {.memory_bytes = 48 * MB, .processes = 5};
     struct cgroup *group = new_group(host, "a", &limits);
 
-    (void)state;
     assert_int_not_equal(inside(group, fill_a_memfd), 0);
     assert_in_range(usage_of(group).memory_peak_bytes, 40 * MB, 48 * MB);
     remove_group(group);
     cgroup_host_free(host);
 }
 
-static void limits_can_be_raised_and_lowered(void **state)
+TEST(limits_can_be_raised_and_lowered)
 {
     struct cgroup_host *host = open_host();
     struct cgroup_limits limits = {.memory_bytes = 48 * MB, .processes = 5};
     struct cgroup *group = new_group(host, "a", &limits);
 
-    (void)state;
     limits = (struct cgroup_limits){.memory_bytes = 256 * MB, .processes = 9};
     assert_int_equal(cgroup_set_limits(group, &limits, NULL), 0);
     assert_int_equal(inside(group, touch_much), 0);
@@ -211,14 +202,13 @@ static void limits_can_be_raised_and_lowered(void **state)
     cgroup_host_free(host);
 }
 
-static void a_group_made_ahead_is_taken_once_with_the_limits_of_its_taker(void **state)
+TEST(a_group_made_ahead_is_taken_once_with_the_limits_of_its_taker)
 {
     struct cgroup_host *host = open_host();
     struct cgroup_limits few = {.memory_bytes = 48 * MB, .processes = 3};
     cleanup_free char *path = strdup(cgroup_host_path(host));
     struct cgroup *group;
 
-    (void)state;
     assert_null(cgroup_take(host, &few));
     cgroup_prepare(host, "a", &roomy);
     cgroup_prepare(host, "b", &roomy); /* there is one */
@@ -244,19 +234,18 @@ static int burn(void)
     return 0;
 }
 
-static void cpu_time_is_counted(void **state)
+TEST(cpu_time_is_counted)
 {
     struct cgroup_host *host = open_host();
     struct cgroup *group = new_group(host, "a", &roomy);
 
-    (void)state;
     assert_int_equal(inside(group, burn), 0);
     assert_in_range(usage_of(group).cpu_ns, 90000000, 10000000000);
     remove_group(group);
     cgroup_host_free(host);
 }
 
-static void the_cpu_share_is_set_and_taken_back(void **state)
+TEST(the_cpu_share_is_set_and_taken_back)
 {
     struct cgroup_host *host = open_host();
     struct cgroup_limits limits = roomy;
@@ -264,7 +253,6 @@ static void the_cpu_share_is_set_and_taken_back(void **state)
     struct cgroup *group;
     char text[64];
 
-    (void)state;
     limits.cpu_percent = 150;
     group = new_group(host, "a", &limits);
     assert_true(file_read(cgroup_place_fd(host, CGROUP_CPU), file, text, sizeof(text)) > 0);
@@ -277,14 +265,13 @@ static void the_cpu_share_is_set_and_taken_back(void **state)
     cgroup_host_free(host);
 }
 
-static void a_limit_that_cannot_be_set_leaves_no_group(void **state)
+TEST(a_limit_that_cannot_be_set_leaves_no_group)
 {
     struct cgroup_host *host = open_host();
     struct cgroup_limits limits = roomy;
     struct cgroup *group = NULL;
     struct error err = {0};
 
-    (void)state;
     limits.processes = UINT32_MAX; /* more than there can be */
     assert_true(cgroup_new(host, "a", &limits, &group, &err) < 0);
     assert_null(group);
@@ -293,13 +280,12 @@ static void a_limit_that_cannot_be_set_leaves_no_group(void **state)
     cgroup_host_free(host);
 }
 
-static void kill_reaches_everything_and_then_it_can_be_removed(void **state)
+TEST(kill_reaches_everything_and_then_it_can_be_removed)
 {
     struct cgroup_host *host = open_host();
     struct cgroup *group = new_group(host, "a", &roomy);
     pid_t first = settle(group), second = settle(group);
 
-    (void)state;
     assert_int_equal(usage_of(group).processes, 2);
     assert_int_equal(cgroup_remove(group), -EBUSY);
     cgroup_kill(group);
@@ -348,7 +334,7 @@ static void map_ids(pid_t pid)
     assert_int_equal(file_write(proc, "gid_map", map), 0);
 }
 
-static void another_user_in_namespaces_can_enter(void **state)
+TEST(another_user_in_namespaces_can_enter)
 {
     struct cgroup_host *host = open_host();
     struct cgroup *group = new_group(host, "a", &roomy);
@@ -357,7 +343,6 @@ static void another_user_in_namespaces_can_enter(void **state)
     int go[2];
     pid_t pid;
 
-    (void)state;
     stranger.count = cgroup_attach_fds(group, stranger.fds, NULL);
     assert_int_equal(stranger.count, host->n_places);
     assert_int_equal(pipe2(go, O_CLOEXEC), 0);
@@ -409,7 +394,7 @@ static int open_with_fault(const void *user)
     return kind;
 }
 
-static void a_host_that_may_not_make_groups_has_none(void **state)
+TEST(a_host_that_may_not_make_groups_has_none)
 {
     struct fault faults[] = {
         {SYS_mkdir, EACCES},
@@ -417,7 +402,6 @@ static void a_host_that_may_not_make_groups_has_none(void **state)
         {SYS_mkdir, ENOSPC}
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
         assert_int_equal(in_child(open_with_fault, &faults[i]), CGROUP_NONE);
 }
@@ -434,12 +418,11 @@ static int open_without_clone(const void *user)
     return host == NULL && err.errnum == EAGAIN && strstr(err.message, "janitor") ? 0 : 2;
 }
 
-static void a_host_without_janitor_is_an_error_and_leaves_nothing(void **state)
+TEST(a_host_without_janitor_is_an_error_and_leaves_nothing)
 {
     struct cgroup_host *host = open_host();
     size_t before = count_places(host, "belljar-");
 
-    (void)state;
     assert_int_equal(in_child(open_without_clone, NULL), 0);
     assert_int_equal(count_places(host, "belljar-"), before);
     cgroup_host_free(host);
@@ -460,7 +443,7 @@ static int new_with_fault(const void *user)
     return (int)count_groups(host, "a");
 }
 
-static void a_group_that_cannot_be_made_is_an_error_and_leaves_nothing(void **state)
+TEST(a_group_that_cannot_be_made_is_an_error_and_leaves_nothing)
 {
     struct fault faults[] = {
         {SYS_mkdirat, ENOSPC},
@@ -468,7 +451,6 @@ static void a_group_that_cannot_be_made_is_an_error_and_leaves_nothing(void **st
         {SYS_write,   ENOMEM}
     };
 
-    (void)state;
     cgroup_host_free(open_host());
     for (size_t i = 0; i < ARRAY_SIZE(faults); i++)
         assert_int_equal(in_child(new_with_fault, &faults[i]), 0);
@@ -486,14 +468,13 @@ static size_t open_counters(const struct cgroup_host *host)
 }
 
 /* Their files stay open between reads, within a bound, and no longer than the group is there. */
-static void counters_of_many_groups_are_their_own_and_fresh(void **state)
+TEST(counters_of_many_groups_are_their_own_and_fresh)
 {
     struct cgroup_host *host = open_host();
     struct cgroup *groups[40];
     pid_t pids[40];
     char name[8];
 
-    (void)state;
     for (int i = 0; i < 40; i++) {
         (void)snprintf(name, sizeof(name), "g%d", i);
         groups[i] = new_group(host, name, &roomy);
@@ -514,14 +495,13 @@ static void counters_of_many_groups_are_their_own_and_fresh(void **state)
     cgroup_host_free(host);
 }
 
-static void without_cgroups_everything_succeeds_and_counts_nothing(void **state)
+TEST(without_cgroups_everything_succeeds_and_counts_nothing)
 {
     struct cgroup_host *host = NULL;
     struct cgroup *group = NULL;
     struct cgroup_usage usage = {.oom_kills = 7};
     int fds[CGROUP_ATTACH_MAX];
 
-    (void)state;
     assert_int_equal(cgroup_host_open_at("/nowhere", &host, NULL), 0);
     assert_int_equal(cgroup_host_kind(host), CGROUP_NONE);
     assert_contains(cgroup_host_reason(host), "mount");
@@ -539,29 +519,6 @@ static void without_cgroups_everything_succeeds_and_counts_nothing(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_host_tells_what_it_uses),
-        cmocka_unit_test(nothing_remains_of_a_host),
-        cmocka_unit_test(a_second_host_in_one_process_has_none),
-        cmocka_unit_test(a_group_is_made_and_removed_everywhere),
-        cmocka_unit_test(a_name_that_exists_or_leads_away_is_refused),
-        cmocka_unit_test(processes_are_limited_and_counted),
-        cmocka_unit_test(counters_of_many_groups_are_their_own_and_fresh),
-        cmocka_unit_test(memory_beyond_the_limit_is_a_counted_kill),
-        cmocka_unit_test(memory_of_files_counts),
-        cmocka_unit_test(limits_can_be_raised_and_lowered),
-        cmocka_unit_test(a_group_made_ahead_is_taken_once_with_the_limits_of_its_taker),
-        cmocka_unit_test(cpu_time_is_counted),
-        cmocka_unit_test(the_cpu_share_is_set_and_taken_back),
-        cmocka_unit_test(a_limit_that_cannot_be_set_leaves_no_group),
-        cmocka_unit_test(kill_reaches_everything_and_then_it_can_be_removed),
-        cmocka_unit_test(another_user_in_namespaces_can_enter),
-        cmocka_unit_test(a_host_that_may_not_make_groups_has_none),
-        cmocka_unit_test(a_host_without_janitor_is_an_error_and_leaves_nothing),
-        cmocka_unit_test(a_group_that_cannot_be_made_is_an_error_and_leaves_nothing),
-        cmocka_unit_test(without_cgroups_everything_succeeds_and_counts_nothing),
-    };
-
     prepare_cgroup_tests();
-    return UNIT_RUN(tests);
+    return unit_run(NULL, NULL);
 }

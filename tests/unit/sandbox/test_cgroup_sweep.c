@@ -25,12 +25,11 @@ static size_t count_fds(pid_t pid)
     return count;
 }
 
-static void the_janitor_holds_one_descriptor_and_ignores_signals(void **state)
+TEST(the_janitor_holds_one_descriptor_and_ignores_signals)
 {
     struct cgroup_host *host = open_host();
     char path[64], name[32];
 
-    (void)state;
     wait_until(count_fds(host->janitor) == 1);
     (void)snprintf(path, sizeof(path), "/proc/%d/comm", host->janitor);
     assert_true(file_read(AT_FDCWD, path, name, sizeof(name)) > 0);
@@ -72,13 +71,12 @@ static int be_killed(const void *user)
     return 1;
 }
 
-static void the_janitor_cleans_up_after_a_killed_supervisor(void **state)
+TEST(the_janitor_cleans_up_after_a_killed_supervisor)
 {
     struct victim_report report;
     struct victim victim;
     int pipe[2];
 
-    (void)state;
     cgroup_host_free(open_host()); /* skips here where there are no cgroups */
     assert_int_equal(pipe2(pipe, O_CLOEXEC), 0);
     victim.report = pipe[1];
@@ -93,12 +91,11 @@ static void the_janitor_cleans_up_after_a_killed_supervisor(void **state)
 
 /* --- what others left --- */
 
-static void directories_of_dead_supervisors_are_removed(void **state)
+TEST(directories_of_dead_supervisors_are_removed)
 {
     struct cgroup_host *host = open_host();
     char dead[512], group[544], alive[512];
 
-    (void)state;
     /* Pid 1 lives, but did not start then; the other start time is ours with our parent's pid. */
     (void)snprintf(dead, sizeof(dead), "%s/belljar-1-99999999", host->places[0].parent);
     (void)snprintf(group, sizeof(group), "%s/left", dead);
@@ -123,23 +120,21 @@ static int look_from_another_process(const void *user)
     return alive ? 0 : 1;
 }
 
-static void the_directory_of_a_living_supervisor_stays(void **state)
+TEST(the_directory_of_a_living_supervisor_stays)
 {
     struct cgroup_host *host = open_host();
 
-    (void)state;
     assert_int_equal(in_child(look_from_another_process, cgroup_host_path(host)), 0);
     cgroup_host_free(host);
 }
 
 /* A supervisor in another pid namespace: its pid means nothing here, its lock does. */
-static void a_locked_directory_stays_whoever_holds_it(void **state)
+TEST(a_locked_directory_stays_whoever_holds_it)
 {
     struct cgroup_host *host = open_host();
     char path[512];
     cleanup_close int fd = -1;
 
-    (void)state;
     (void)snprintf(path, sizeof(path), "%s/belljar-1-99999999", host->places[0].parent);
     cgroup_host_free(host);
     assert_int_equal(mkdir(path, 0755), 0);
@@ -151,14 +146,6 @@ static void a_locked_directory_stays_whoever_holds_it(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(the_janitor_holds_one_descriptor_and_ignores_signals),
-        cmocka_unit_test(the_janitor_cleans_up_after_a_killed_supervisor),
-        cmocka_unit_test(directories_of_dead_supervisors_are_removed),
-        cmocka_unit_test(the_directory_of_a_living_supervisor_stays),
-        cmocka_unit_test(a_locked_directory_stays_whoever_holds_it),
-    };
-
     prepare_cgroup_tests();
-    return UNIT_RUN(tests);
+    return unit_run(NULL, NULL);
 }

@@ -249,11 +249,10 @@ static void assert_written(const struct cgroup_host *host, const char *const *pa
 
 /* --- where our directory goes --- */
 
-static void at_the_root_groups_are_made_beside_processes(void **state)
+TEST_WITH(at_the_root_groups_are_made_beside_processes, set_up, tear_down)
 {
     struct cgroup_host *host;
 
-    (void)state;
     group("cg", "1\n2\n", "");
     assert_int_equal(unlink(at("cg/cgroup.type")), 0); /* what makes it the root */
     unified_at("/");
@@ -267,12 +266,11 @@ static void at_the_root_groups_are_made_beside_processes(void **state)
     cgroup_host_free(host);
 }
 
-static void a_delegated_group_of_our_own_is_divided(void **state)
+TEST_WITH(a_delegated_group_of_our_own_is_divided, set_up, tear_down)
 {
     struct cgroup_host *host;
     char path[PATH_MAX];
 
-    (void)state;
     group("cg", "", "cpu memory pids");
     group("cg/app.service", self(), "");
     unified_at("/app.service");
@@ -295,13 +293,12 @@ static void a_delegated_group_of_our_own_is_divided(void **state)
     assert_int_equal(access(path, F_OK), -1);
 }
 
-static void processes_that_we_have_started_come_along(void **state)
+TEST_WITH(processes_that_we_have_started_come_along, set_up, tear_down)
 {
     pid_t child = fork();
     char procs[64], moved[64];
     struct cgroup_host *host;
 
-    (void)state;
     if (child == 0) {
         (void)pause();
         _exit(0);
@@ -322,12 +319,11 @@ static void processes_that_we_have_started_come_along(void **state)
     cgroup_host_free(host);
 }
 
-static void a_group_shared_with_others_is_left_alone(void **state)
+TEST_WITH(a_group_shared_with_others_is_left_alone, set_up, tear_down)
 {
     char procs[64];
     struct cgroup_host *host;
 
-    (void)state;
     (void)snprintf(procs, sizeof(procs), "1\n%s", self());
     group("cg", "", "");
     group("cg/user.slice", "", "cpu io memory pids");
@@ -340,12 +336,11 @@ static void a_group_shared_with_others_is_left_alone(void **state)
     cgroup_host_free(host);
 }
 
-static void where_nothing_can_be_divided_there_is_none(void **state)
+TEST_WITH(where_nothing_can_be_divided_there_is_none, set_up, tear_down)
 {
     char procs[64];
     struct cgroup_host *host;
 
-    (void)state;
     (void)snprintf(procs, sizeof(procs), "1\n%s", self());
     group("cg", "", "memoryless pids");
     group("cg/box", procs, "");
@@ -358,14 +353,13 @@ static void where_nothing_can_be_divided_there_is_none(void **state)
     cgroup_host_free(host);
 }
 
-static void without_the_cpu_controller_only_a_share_is_refused(void **state)
+TEST_WITH(without_the_cpu_controller_only_a_share_is_refused, set_up, tear_down)
 {
     struct cgroup_limits limits = {.memory_bytes = 1 << 20, .processes = 4};
     struct cgroup_host *host;
     struct cgroup *made = NULL;
     struct error err = {0};
 
-    (void)state;
     group("cg", "", "memory pids");
     group("cg/app", self(), "");
     put("cg/app/cgroup.controllers", "memory pids");
@@ -391,13 +385,12 @@ static struct cgroup_host *simple_host(void)
     return open_host();
 }
 
-static void limits_are_written_once_and_then_as_they_change(void **state)
+TEST_WITH(limits_are_written_once_and_then_as_they_change, set_up, tear_down)
 {
     struct cgroup_limits limits = {.memory_bytes = 64 << 20, .processes = 4, .cpu_percent = 50};
     struct cgroup_host *host = simple_host();
     struct cgroup *made = NULL;
 
-    (void)state;
     written[0] = '\0';
     assert_int_equal(cgroup_new(host, "a", &limits, &made, NULL), 0);
     WRITTEN(host, "cg/app/@/a/memory.max=67108864", "cg/app/@/a/memory.oom.group=1",
@@ -422,14 +415,13 @@ static void group_put(const struct cgroup_host *host, const char *file, const ch
     put(path, text);
 }
 
-static void usage_is_read_with_and_without_a_peak(void **state)
+TEST_WITH(usage_is_read_with_and_without_a_peak, set_up, tear_down)
 {
     struct cgroup_limits limits = {.memory_bytes = 64 << 20, .processes = 4};
     struct cgroup_host *host = simple_host();
     struct cgroup *made = NULL;
     struct cgroup_usage usage;
 
-    (void)state;
     assert_int_equal(cgroup_new(host, "a", &limits, &made, NULL), 0);
     group_put(host, "memory.current", "9000\n");
     assert_int_equal(cgroup_read(made, CGROUP_EVERYTHING, &usage, NULL), 0);
@@ -454,14 +446,13 @@ static void usage_is_read_with_and_without_a_peak(void **state)
     cgroup_host_free(host);
 }
 
-static void a_group_is_killed_by_one_write(void **state)
+TEST_WITH(a_group_is_killed_by_one_write, set_up, tear_down)
 {
     struct cgroup_limits limits = {.memory_bytes = 64 << 20, .processes = 4};
     struct cgroup_host *host = simple_host();
     struct cgroup *made = NULL;
     int fds[CGROUP_ATTACH_MAX];
 
-    (void)state;
     assert_int_equal(cgroup_new(host, "a", &limits, &made, NULL), 0);
     assert_int_equal(cgroup_attach_fds(made, fds, NULL), 1);
     close(fds[0]);
@@ -495,7 +486,7 @@ static void free_probe(struct cgroup_host *host)
     free(host);
 }
 
-static void controllers_mounted_together_are_one_place(void **state)
+TEST_WITH(controllers_mounted_together_are_one_place, set_up, tear_down)
 {
     struct cgroup_host *host =
         probe("30 1 0:30 / /cg/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
@@ -505,7 +496,6 @@ static void controllers_mounted_together_are_one_place(void **state)
               "34 1 0:34 / /cg/systemd rw - cgroup cgroup rw,xattr,name=systemd\n",
               "5:pids:/a/b\n4:memory:/\n3:cpu,cpuacct:/c\n1:name=systemd:/x\n");
 
-    (void)state;
     assert_int_equal(host->kind, CGROUP_V1);
     assert_int_equal(host->n_places, 3);
     assert_string_equal(host->places[0].own, "/cg/cpu,cpuacct/c");
@@ -516,13 +506,12 @@ static void controllers_mounted_together_are_one_place(void **state)
     free_probe(host);
 }
 
-static void a_mount_that_shows_a_part_is_understood(void **state)
+TEST_WITH(a_mount_that_shows_a_part_is_understood, set_up, tear_down)
 {
     struct cgroup_host *host = probe("30 1 0:30 /docker/x /cg/memory rw - cgroup cgroup rw,memory\n"
                                      "31 1 0:31 /docker/x /cg/pids rw - cgroup cgroup rw,pids\n",
                                      "2:memory:/docker/x/in\n1:pids:/docker/xy\n");
 
-    (void)state;
     assert_int_equal(host->kind, CGROUP_V1);
     assert_string_equal(host->places[0].own, "/cg/memory/in");
     /* Not below what the mount shows, though it begins alike. */
@@ -530,12 +519,11 @@ static void a_mount_that_shows_a_part_is_understood(void **state)
     free_probe(host);
 }
 
-static void a_unified_mount_without_controllers_loses_to_v1(void **state)
+TEST_WITH(a_unified_mount_without_controllers_loses_to_v1, set_up, tear_down)
 {
     char mounts[PATH_MAX + 400];
     struct cgroup_host *host;
 
-    (void)state;
     group("cg", "", "");
     put("cg/cgroup.controllers", "hugetlb");
     (void)snprintf(mounts, sizeof(mounts),
@@ -555,7 +543,7 @@ static void a_unified_mount_without_controllers_loses_to_v1(void **state)
     free_probe(host);
 }
 
-static void a_table_that_says_nothing_useful_means_none(void **state)
+TEST_WITH(a_table_that_says_nothing_useful_means_none, set_up, tear_down)
 {
     static const char *const tables[] = {
         "",
@@ -567,7 +555,6 @@ static void a_table_that_says_nothing_useful_means_none(void **state)
         "30 1 0:30 / /cg rw - cgroup cgroup rw,memory\n31 1 0:31 / /cg rw - tmpfs tmpfs rw\n",
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
         struct cgroup_host *host = probe(tables[i], "no colons\n2:memory\n:\n::\n");
 
@@ -577,32 +564,4 @@ static void a_table_that_says_nothing_useful_means_none(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(at_the_root_groups_are_made_beside_processes, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_delegated_group_of_our_own_is_divided, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(processes_that_we_have_started_come_along, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_group_shared_with_others_is_left_alone, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(where_nothing_can_be_divided_there_is_none, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(without_the_cpu_controller_only_a_share_is_refused, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(limits_are_written_once_and_then_as_they_change, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(usage_is_read_with_and_without_a_peak, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_group_is_killed_by_one_write, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(controllers_mounted_together_are_one_place, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_mount_that_shows_a_part_is_understood, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(a_unified_mount_without_controllers_loses_to_v1, set_up,
-                                        tear_down),
-        cmocka_unit_test_setup_teardown(a_table_that_says_nothing_useful_means_none, set_up,
-                                        tear_down),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

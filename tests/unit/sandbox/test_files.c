@@ -2,14 +2,13 @@
 
 /* --- reading --- */
 
-static void a_file_is_read_by_range(void **state)
+IN_WORKSPACE(a_file_is_read_by_range)
 {
     struct files_entry entry;
     struct error err = {0};
     char data[16] = {0};
     int fd;
 
-    (void)state;
     write_plain("numbers", "0123456789");
     assert_int_equal(files_open(&files, "numbers", &fd, &entry, &err), 0);
     assert_int_equal(entry.size, 10);
@@ -25,14 +24,13 @@ static void a_file_is_read_by_range(void **state)
     (void)close(fd);
 }
 
-static void a_sparse_file_costs_nothing(void **state)
+IN_WORKSPACE(a_sparse_file_costs_nothing)
 {
     struct files_entry entry;
     struct error err = {0};
     char data[4096];
     int fd;
 
-    (void)state;
     write_plain("sparse", "x");
     assert_int_equal(truncate("sparse", (off_t)1 << 50), 0);
     assert_int_equal(files_open(&files, "sparse", &fd, &entry, &err), 0);
@@ -42,14 +40,13 @@ static void a_sparse_file_costs_nothing(void **state)
     (void)close(fd);
 }
 
-static void only_regular_files_are_read(void **state)
+IN_WORKSPACE(only_regular_files_are_read)
 {
     struct sockaddr_un name = {.sun_family = AF_UNIX, .sun_path = "socket"};
     int listener = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     struct error err = {0};
     int fd = -1;
 
-    (void)state;
     assert_int_equal(mkfifo("fifo", 0644), 0);
     assert_int_equal(mkdir("directory", 0755), 0);
     assert_int_equal(bind(listener, (struct sockaddr *)&name, sizeof(name)), 0);
@@ -69,12 +66,11 @@ static void only_regular_files_are_read(void **state)
     (void)close(listener);
 }
 
-static void a_device_is_not_read(void **state)
+IN_WORKSPACE(a_device_is_not_read)
 {
     struct error err = {0};
     int fd = -1;
 
-    (void)state;
     act_outside();
     if (mknod("zero", S_IFCHR | 0666, (1 << 8) | 5) < 0) {
         print_message("# skipped: needs the right to make a device node\n");
@@ -86,14 +82,13 @@ static void a_device_is_not_read(void **state)
     error_done(&err);
 }
 
-static void links_are_never_followed(void **state)
+IN_WORKSPACE(links_are_never_followed)
 {
     struct files_entry entry;
     struct files_list list;
     struct error err = {0};
     int fd = -1;
 
-    (void)state;
     assert_int_equal(symlink("../outside", "link"), 0);
     assert_int_equal(symlink("../outside/secret", "file"), 0);
     assert_int_equal(symlink("/proc/self/root/etc/passwd", "magic"), 0);
@@ -118,14 +113,13 @@ static void links_are_never_followed(void **state)
     assert_int_equal(fd, -1);
 }
 
-static void the_mode_of_a_file_counts(void **state)
+IN_WORKSPACE(the_mode_of_a_file_counts)
 {
     const struct files_write_options plain = {0};
     struct files_writer writer;
     struct error err = {0};
     int fd = -1;
 
-    (void)state;
     write_plain("closed", "x");
     assert_int_equal(chmod("closed", 0), 0);
     assert_int_equal(mkdir("shut", 0700), 0);
@@ -145,12 +139,11 @@ static void the_mode_of_a_file_counts(void **state)
 }
 
 /* A lease on a file makes those who open it wait, for 45 seconds. */
-static void a_lease_does_not_make_us_wait(void **state)
+IN_WORKSPACE(a_lease_does_not_make_us_wait)
 {
     struct error err = {0};
     int fd = -1, held;
 
-    (void)state;
     write_plain("leased", "x");
     (void)signal(SIGIO, SIG_IGN);
     held = open("leased", O_RDWR | O_CLOEXEC);
@@ -161,12 +154,11 @@ static void a_lease_does_not_make_us_wait(void **state)
     (void)close(held);
 }
 
-static void what_is_no_tmpfs_directory_is_refused(void **state)
+IN_WORKSPACE(what_is_no_tmpfs_directory_is_refused)
 {
     struct error err = {0};
     struct files other;
 
-    (void)state;
     assert_int_equal(files_init(&other, open("/proc", O_PATH | O_CLOEXEC), &err), -1);
     assert_error(&err, E_PROTOCOL, "invalid workspace");
     write_plain("file", "");
@@ -178,14 +170,13 @@ static void what_is_no_tmpfs_directory_is_refused(void **state)
 }
 
 /* --- writing --- */
-static void a_written_file_is_the_sandbox_users(void **state)
+IN_WORKSPACE(a_written_file_is_the_sandbox_users)
 {
     struct files_write_options options = {0};
     struct error err = {0};
     mode_t mask = umask(077);
     struct stat st;
 
-    (void)state;
     assert_int_equal(put("new", "hello", &options, &err), 0);
     expect_text("new", "hello");
     assert_int_equal(stat("new", &st), 0);
@@ -205,12 +196,11 @@ static void a_written_file_is_the_sandbox_users(void **state)
     assert_int_equal(setfsuid((uid_t)-1), geteuid());
 }
 
-static void acting_for_the_sandbox_leaves_us_as_we_were(void **state)
+IN_WORKSPACE(acting_for_the_sandbox_leaves_us_as_we_were)
 {
     struct files_entry entry;
     int death_signal = 0;
 
-    (void)state;
     act_outside();
     assert_int_equal(prctl(PR_SET_DUMPABLE, 1), 0);
     assert_int_equal(prctl(PR_SET_PDEATHSIG, SIGUSR1), 0);
@@ -223,12 +213,11 @@ static void acting_for_the_sandbox_leaves_us_as_we_were(void **state)
     assert_int_equal(setfsgid((gid_t)-1), getegid());
 }
 
-static void a_file_without_its_directory_is_an_error_unless_asked_for(void **state)
+IN_WORKSPACE(a_file_without_its_directory_is_an_error_unless_asked_for)
 {
     const struct files_write_options options = {0};
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(put("a/b", "", &options, &err), -1);
     assert_error(&err, E_NOT_FOUND, "no such file or directory");
     assert_int_equal(put("", "", &options, &err), -1);
@@ -240,13 +229,12 @@ static void a_file_without_its_directory_is_an_error_unless_asked_for(void **sta
     assert_int_equal(count_entries(), 0);
 }
 
-static void a_write_replaces_whatever_is_there(void **state)
+IN_WORKSPACE(a_write_replaces_whatever_is_there)
 {
     const struct files_write_options options = {0};
     struct error err = {0};
     struct stat st;
 
-    (void)state;
     write_plain("file", "old");
     assert_int_equal(symlink("../outside/secret", "link"), 0);
     assert_int_equal(mkfifo("fifo", 0644), 0);
@@ -266,13 +254,12 @@ static void a_write_replaces_whatever_is_there(void **state)
     assert_int_equal(count_entries(), 4);
 }
 
-static void nothing_is_seen_before_the_commit_and_nothing_left_by_an_abort(void **state)
+IN_WORKSPACE(nothing_is_seen_before_the_commit_and_nothing_left_by_an_abort)
 {
     const struct files_write_options options = {.limit = 5};
     struct files_writer writer;
     struct error err = {0};
 
-    (void)state;
     write_plain("file", "old");
     assert_int_equal(files_write_begin(&writer, &files, "file", &options, &err), 0);
     assert_int_equal(files_write_feed(&writer, "12345", 5, &err), 0);
@@ -288,13 +275,12 @@ static void nothing_is_seen_before_the_commit_and_nothing_left_by_an_abort(void 
     error_done(&err);
 }
 
-static void a_directory_deleted_under_a_write_is_an_error(void **state)
+IN_WORKSPACE(a_directory_deleted_under_a_write_is_an_error)
 {
     const struct files_write_options options = {0};
     struct files_writer writer;
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(mkdir("d", 0755), 0);
     assert_int_equal(files_write_begin(&writer, &files, "d/file", &options, &err), 0);
     assert_int_equal(rmdir("d"), 0);
@@ -303,13 +289,12 @@ static void a_directory_deleted_under_a_write_is_an_error(void **state)
     assert_int_equal(count_entries(), 0);
 }
 
-static void a_sandbox_that_ends_during_a_write_does_no_harm(void **state)
+IN_WORKSPACE(a_sandbox_that_ends_during_a_write_does_no_harm)
 {
     const struct files_write_options options = {0};
     struct files_writer writer;
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(files_write_begin(&writer, &files, "file", &options, &err), 0);
     assert_int_equal(files_write_feed(&writer, "text", 4, &err), 0);
     files_done(&files);
@@ -320,12 +305,11 @@ static void a_sandbox_that_ends_during_a_write_does_no_harm(void **state)
     expect_text("file", "texttext");
 }
 
-static void a_workspace_that_is_gone_is_an_error(void **state)
+IN_WORKSPACE(a_workspace_that_is_gone_is_an_error)
 {
     const struct files_write_options options = {0};
     struct error err = {0};
 
-    (void)state;
     act_outside();
     assert_int_equal(rmdir("../workspace"), 0);
     act_inside();
@@ -339,12 +323,11 @@ static void a_workspace_that_is_gone_is_an_error(void **state)
     assert_error(&err, E_NOT_FOUND, "workspace no longer exists");
 }
 
-static void directories_are_made_all_the_way(void **state)
+IN_WORKSPACE(directories_are_made_all_the_way)
 {
     struct files_entry entry;
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(files_make_directory(&files, "a/b/c", &err), 0);
     assert_int_equal(files_make_directory(&files, "a/b/c", &err), 0);
     assert_int_equal(files_make_directory(&files, "", &err), 0);
@@ -360,11 +343,10 @@ static void directories_are_made_all_the_way(void **state)
     assert_int_equal(access("../outside/x", F_OK), -1);
 }
 
-static void deleting_removes_links_and_not_what_they_point_to(void **state)
+IN_WORKSPACE(deleting_removes_links_and_not_what_they_point_to)
 {
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(symlink("../outside", "link"), 0);
     assert_int_equal(mkdir("d", 0755), 0);
     assert_int_equal(symlink("../../outside", "d/link"), 0);
@@ -383,28 +365,4 @@ static void deleting_removes_links_and_not_what_they_point_to(void **state)
     expect_text("../outside/secret", "the secret");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_WORKSPACE(a_file_is_read_by_range),
-        IN_WORKSPACE(a_sparse_file_costs_nothing),
-        IN_WORKSPACE(only_regular_files_are_read),
-        IN_WORKSPACE(a_device_is_not_read),
-        IN_WORKSPACE(links_are_never_followed),
-        IN_WORKSPACE(the_mode_of_a_file_counts),
-        IN_WORKSPACE(a_lease_does_not_make_us_wait),
-        IN_WORKSPACE(a_written_file_is_the_sandbox_users),
-        IN_WORKSPACE(acting_for_the_sandbox_leaves_us_as_we_were),
-        IN_WORKSPACE(a_file_without_its_directory_is_an_error_unless_asked_for),
-        IN_WORKSPACE(a_write_replaces_whatever_is_there),
-        IN_WORKSPACE(nothing_is_seen_before_the_commit_and_nothing_left_by_an_abort),
-        IN_WORKSPACE(a_directory_deleted_under_a_write_is_an_error),
-        IN_WORKSPACE(a_sandbox_that_ends_during_a_write_does_no_harm),
-        IN_WORKSPACE(a_workspace_that_is_gone_is_an_error),
-        IN_WORKSPACE(directories_are_made_all_the_way),
-        IN_WORKSPACE(deleting_removes_links_and_not_what_they_point_to),
-        IN_WORKSPACE(what_is_no_tmpfs_directory_is_refused),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -2,7 +2,7 @@
 
 /* --- paths --- */
 
-static void paths_are_brought_into_one_form(void **state)
+TEST(paths_are_brought_into_one_form)
 {
     static const struct {
         const char *in, *out;
@@ -21,14 +21,13 @@ static void paths_are_brought_into_one_form(void **state)
     struct error err = {0};
     char path[PATH_MAX];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         assert_int_equal(files_path_check(cases[i].in, strlen(cases[i].in), path, &err), 0);
         assert_string_equal(path, cases[i].out);
     }
 }
 
-static void paths_that_are_none_are_refused(void **state)
+TEST(paths_that_are_none_are_refused)
 {
     static const struct {
         const char *in;
@@ -46,7 +45,6 @@ static void paths_that_are_none_are_refused(void **state)
     struct error err = {0};
     char path[PATH_MAX], longer[2 * PATH_MAX];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         assert_int_equal(files_path_check(cases[i].in, cases[i].len, path, &err), -1);
         assert_error(&err, E_INVALID, cases[i].why);
@@ -62,11 +60,10 @@ static void paths_that_are_none_are_refused(void **state)
     assert_error(&err, E_INVALID, "too long");
 }
 
-static void odd_names_are_shown_escaped(void **state)
+TEST(odd_names_are_shown_escaped)
 {
     struct buf out;
 
-    (void)state;
     buf_init(&out, 1000);
     assert_int_equal(files_path_escape("a\nb\xff\\n\x1b[0m/\xc3\xa4\x7f\xc2\x9b", &out, NULL), 0);
     assert_string_equal(buf_str(&out), "a\\x0ab\\xff\\x5cn\\x1b[0m/\xc3\xa4\\x7f\\xc2\\x9b");
@@ -77,13 +74,4 @@ static void odd_names_are_shown_escaped(void **state)
     buf_done(&out);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(paths_are_brought_into_one_form),
-        cmocka_unit_test(paths_that_are_none_are_refused),
-        cmocka_unit_test(odd_names_are_shown_escaped),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -26,14 +26,13 @@ static void stop(pid_t pid)
 
 #define RACE_MS 400
 
-static void a_directory_swapped_for_a_link_leads_nowhere(void **state)
+IN_WORKSPACE(a_directory_swapped_for_a_link_leads_nowhere)
 {
     const struct files_write_options options = {0};
     size_t inside = 0, refused = 0;
     uint64_t end;
     pid_t pid;
 
-    (void)state;
     assert_int_equal(mkdir("d", 0755), 0);
     write_plain("d/secret", "inside");
     assert_int_equal(symlink("../outside", "link"), 0);
@@ -70,12 +69,11 @@ static void a_directory_swapped_for_a_link_leads_nowhere(void **state)
 }
 
 /* Deleting a tree in which a directory turns into a link to another tree, and back. */
-static void deleting_never_leaves_the_workspace(void **state)
+IN_WORKSPACE(deleting_never_leaves_the_workspace)
 {
     uint64_t end;
     pid_t pid;
 
-    (void)state;
     assert_int_equal(mkdir("t", 0755), 0);
     assert_int_equal(mkdir("keep", 0755), 0);
     assert_int_equal(symlink("../outside", "keep/link"), 0);
@@ -93,12 +91,11 @@ static void deleting_never_leaves_the_workspace(void **state)
     expect_text("../outside/secret", "the secret");
 }
 
-static void a_file_swapped_for_a_fifo_is_never_waited_for(void **state)
+IN_WORKSPACE(a_file_swapped_for_a_fifo_is_never_waited_for)
 {
     uint64_t end;
     pid_t pid;
 
-    (void)state;
     write_plain("file", "inside");
     assert_int_equal(mkfifo("fifo", 0666), 0);
     pid = flip("file", "fifo");
@@ -116,12 +113,11 @@ static void a_file_swapped_for_a_fifo_is_never_waited_for(void **state)
 }
 
 /* Names that come and go while they are read. */
-static void a_busy_directory_is_listed_in_bounded_time(void **state)
+IN_WORKSPACE(a_busy_directory_is_listed_in_bounded_time)
 {
     uint64_t end;
     pid_t pid;
 
-    (void)state;
     pid = fork();
     if (pid == 0) {
         char from[32], to[32];
@@ -152,14 +148,4 @@ static void a_busy_directory_is_listed_in_bounded_time(void **state)
     stop(pid);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_WORKSPACE(a_directory_swapped_for_a_link_leads_nowhere),
-        IN_WORKSPACE(deleting_never_leaves_the_workspace),
-        IN_WORKSPACE(a_file_swapped_for_a_fifo_is_never_waited_for),
-        IN_WORKSPACE(a_busy_directory_is_listed_in_bounded_time),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

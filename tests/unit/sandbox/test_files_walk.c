@@ -2,13 +2,12 @@
 
 /* --- listing --- */
 
-static void a_listing_is_sorted_and_paged(void **state)
+IN_WORKSPACE(a_listing_is_sorted_and_paged)
 {
     struct files_page page = {.depth = 1, .limit = 2};
     struct error err = {0};
     struct files_list list;
 
-    (void)state;
     write_plain("c", "333");
     write_plain("a", "1");
     assert_int_equal(mkdir("b", 0755), 0);
@@ -44,12 +43,11 @@ static void a_listing_is_sorted_and_paged(void **state)
     assert_error(&err, E_INVALID, "not a directory");
 }
 
-static void every_kind_is_listed_and_none_is_entered_but_directories(void **state)
+IN_WORKSPACE(every_kind_is_listed_and_none_is_entered_but_directories)
 {
     struct files_list list;
     struct error err = {0};
 
-    (void)state;
     write_plain("\xff\n", "");
     assert_int_equal(mkfifo("fifo", 0644), 0);
     assert_int_equal(symlink("../outside", "link"), 0);
@@ -66,13 +64,12 @@ static void every_kind_is_listed_and_none_is_entered_but_directories(void **stat
     files_list_done(&list);
 }
 
-static void ten_thousand_files_are_listed_and_deleted(void **state)
+IN_WORKSPACE(ten_thousand_files_are_listed_and_deleted)
 {
     struct files_list list;
     struct error err = {0};
     char name[32];
 
-    (void)state;
     assert_int_equal(mkdir("many", 0755), 0);
     for (int i = 0; i < 10000; i++) {
         (void)snprintf(name, sizeof(name), "many/%05d", i);
@@ -89,14 +86,13 @@ static void ten_thousand_files_are_listed_and_deleted(void **state)
     assert_int_equal(access("many", F_OK), -1);
 }
 
-static void more_than_the_ceiling_is_said_to_be_missing(void **state)
+IN_WORKSPACE(more_than_the_ceiling_is_said_to_be_missing)
 {
     struct files_list list;
     struct error err = {0};
     char name[32];
     int tries;
 
-    (void)state;
     assert_int_equal(mkdir("many", 0755), 0);
     for (int i = 0; i < LIMIT_FILES_WALK + 1000; i++) {
         (void)snprintf(name, sizeof(name), "many/%06d", i);
@@ -114,14 +110,13 @@ static void more_than_the_ceiling_is_said_to_be_missing(void **state)
 }
 
 /* Long names, deep down: the paths alone would be hundreds of megabytes. */
-static void paths_have_a_ceiling_of_their_own(void **state)
+IN_WORKSPACE(paths_have_a_ceiling_of_their_own)
 {
     struct files_list list;
     struct error err = {0};
     char name[240];
     size_t paths = 0;
 
-    (void)state;
     memset(name, 'n', sizeof(name));
     name[sizeof(name) - 1] = '\0';
     for (int depth = 0; depth < 14; depth++) {
@@ -142,7 +137,7 @@ static void paths_have_a_ceiling_of_their_own(void **state)
 }
 
 /* Pages end by the bytes of their paths, and together they have everything once. */
-static void long_paths_make_short_pages(void **state)
+IN_WORKSPACE(long_paths_make_short_pages)
 {
     struct files_page page = {.depth = 1, .limit = LIMIT_FILES_WALK};
     char last[PATH_MAX] = "", name[248] = "long/";
@@ -150,7 +145,6 @@ static void long_paths_make_short_pages(void **state)
     struct error err = {0};
     bool has_more = true;
 
-    (void)state;
     assert_int_equal(mkdir("long", 0755), 0);
     memset(name + 5, 1, sizeof(name) - 6);
     for (int i = 0; i < 5000; i++) {
@@ -177,12 +171,11 @@ static void long_paths_make_short_pages(void **state)
     assert_true(pages >= 3);
 }
 
-static void a_tree_deeper_than_any_path_ends(void **state)
+IN_WORKSPACE(a_tree_deeper_than_any_path_ends)
 {
     struct files_list list;
     struct error err = {0};
 
-    (void)state;
     for (int depth = 0; depth < 3000; depth++) {
         assert_int_equal(mkdir("deep", 0755), 0);
         assert_int_equal(chdir("deep"), 0);
@@ -221,11 +214,10 @@ static void expect_changes(const struct files_list *before, const char *expected
     assert_string_equal(changes.text, expected);
 }
 
-static void a_diff_names_new_changed_and_gone_files(void **state)
+IN_WORKSPACE(a_diff_names_new_changed_and_gone_files)
 {
     struct files_list before;
 
-    (void)state;
     assert_int_equal(mkdir("d", 0755), 0);
     write_plain("d/same", "x");
     write_plain("changed", "x");
@@ -248,11 +240,10 @@ static void a_diff_names_new_changed_and_gone_files(void **state)
     files_list_done(&before);
 }
 
-static void a_partial_snapshot_calls_nothing_gone_and_only_fresh_files_new(void **state)
+IN_WORKSPACE(a_partial_snapshot_calls_nothing_gone_and_only_fresh_files_new)
 {
     struct files_list before;
 
-    (void)state;
     assert_int_equal(mkdir("shut", 0700), 0);
     write_plain("shut/old", "x");
     write_plain("gone", "x");
@@ -270,12 +261,11 @@ static void a_partial_snapshot_calls_nothing_gone_and_only_fresh_files_new(void 
 }
 
 /* Not a measurement: a bound that only a mistake passes. */
-static void an_empty_workspace_costs_microseconds(void **state)
+IN_WORKSPACE(an_empty_workspace_costs_microseconds)
 {
     struct files_list list;
     uint64_t start = now_ms();
 
-    (void)state;
     for (int i = 0; i < 10000; i++) {
         assert_int_equal(files_snapshot(&files, &list, NULL), 0);
         files_list_done(&list);
@@ -317,7 +307,7 @@ static int collect(const char *const *patterns, size_t count, struct changes *ch
     return files_collect(&files, &list, patterns, count, gather, changes, ret_partial, err);
 }
 
-static void files_are_collected_by_pattern(void **state)
+IN_WORKSPACE(files_are_collected_by_pattern)
 {
     static const char *const top[] = {"*.csv", "nothing"}, *const deep[] = {"**/*.csv"},
                              *const one[] = {"d/?.csv"};
@@ -325,7 +315,6 @@ static void files_are_collected_by_pattern(void **state)
     struct error err = {0};
     bool is_partial;
 
-    (void)state;
     assert_int_equal(mkdir("d", 0755), 0);
     assert_int_equal(mkdir("d/e", 0755), 0);
     assert_int_equal(mkdir("dir.csv", 0755), 0);
@@ -353,7 +342,7 @@ static void files_are_collected_by_pattern(void **state)
 }
 
 /* Three hundred million steps, if nobody counted them. */
-static void patterns_that_take_long_are_given_up(void **state)
+IN_WORKSPACE(patterns_that_take_long_are_given_up)
 {
     const char *patterns[LIMIT_FILES_PATTERNS];
     char pattern[256] = "", name[256] = "";
@@ -361,7 +350,6 @@ static void patterns_that_take_long_are_given_up(void **state)
     struct error err = {0};
     bool is_partial = false;
 
-    (void)state;
     for (size_t i = 0; i < 126; i += 2)
         memcpy(pattern + i, "*a", 3);
     memset(pattern + 126, '?', 120);
@@ -382,22 +370,4 @@ static void patterns_that_take_long_are_given_up(void **state)
     assert_non_null(strstr(changes.text, "0007=1"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_WORKSPACE(a_listing_is_sorted_and_paged),
-        IN_WORKSPACE(every_kind_is_listed_and_none_is_entered_but_directories),
-        IN_WORKSPACE(ten_thousand_files_are_listed_and_deleted),
-        IN_WORKSPACE(more_than_the_ceiling_is_said_to_be_missing),
-        IN_WORKSPACE(paths_have_a_ceiling_of_their_own),
-        IN_WORKSPACE(long_paths_make_short_pages),
-        IN_WORKSPACE(a_tree_deeper_than_any_path_ends),
-        IN_WORKSPACE(a_diff_names_new_changed_and_gone_files),
-        IN_WORKSPACE(a_partial_snapshot_calls_nothing_gone_and_only_fresh_files_new),
-        IN_WORKSPACE(an_empty_workspace_costs_microseconds),
-        IN_WORKSPACE(files_are_collected_by_pattern),
-        IN_WORKSPACE(patterns_that_take_long_are_given_up),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -25,12 +25,11 @@ static void assert_same(unsigned bytes, const EVP_MD *md, const uint8_t *data, s
     assert_memory_equal(ours, theirs, bytes);
 }
 
-static void digests_are_those_of_another_implementation(void **state)
+TEST(digests_are_those_of_another_implementation)
 {
     static const size_t steps[] = {1, 7, 63, 64, 65, 1000};
     uint8_t data[300];
 
-    (void)state;
     for (size_t i = 0; i < sizeof(data); i++)
         data[i] = (uint8_t)(i * 7 + i / 13);
     for (size_t len = 0; len <= sizeof(data); len++)
@@ -40,12 +39,11 @@ static void digests_are_those_of_another_implementation(void **state)
         }
 }
 
-static void names_of_objects_are_read(void **state)
+TEST(names_of_objects_are_read)
 {
     uint8_t id[GIT_HASH_MAX];
     unsigned bytes = 0;
 
-    (void)state;
     assert_true(git_object_name("ab", "0123456789012345678901234567890123456f", id, &bytes));
     assert_int_equal(bytes, 20);
     assert_int_equal(id[0], 0xab);
@@ -85,11 +83,10 @@ static const char *check_zeros(const char *header, size_t zeros)
     return why;
 }
 
-static void work_stops_at_the_header_of_a_bomb(void **state)
+TEST(work_stops_at_the_header_of_a_bomb)
 {
     const size_t many = (size_t)64 << 20;
 
-    (void)state;
     assert_non_null(strstr(check_zeros("blob 67108864", many), "too many times its size"));
     assert_non_null(strstr(check_zeros("blob 134217729", many), "too large"));
     assert_non_null(strstr(check_zeros("blob 1342177280", many), "too large"));
@@ -98,13 +95,4 @@ static void work_stops_at_the_header_of_a_bomb(void **state)
     assert_non_null(strstr(check_zeros("blob 8388608", 8388608), "cannot be unpacked"));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(digests_are_those_of_another_implementation),
-        cmocka_unit_test(names_of_objects_are_read),
-        cmocka_unit_test(work_stops_at_the_header_of_a_bomb),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

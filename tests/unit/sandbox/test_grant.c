@@ -88,9 +88,8 @@ static void assert_refused(const char *path, enum error_code code)
     assert_error(&err, code, path[0] == '/' && path[1] ? path : "");
 }
 
-static void places_of_the_system_are_not_granted(void **state)
+TEST_WITH(places_of_the_system_are_not_granted, setup, teardown)
 {
-    (void)state;
     assert_refused("/", E_DENIED);
     assert_refused("/proc", E_DENIED);
     assert_refused("/proc/1", E_DENIED);
@@ -103,12 +102,11 @@ static void places_of_the_system_are_not_granted(void **state)
 }
 
 /* The name is no way around: what counts is where it leads. */
-static void links_and_dots_do_not_hide_a_place(void **state)
+TEST_WITH(links_and_dots_do_not_hide_a_place, setup, teardown)
 {
     struct run_grant grant;
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(symlink("/proc", at("proc")), 0);
     assert_int_equal(symlink("/", at("root")), 0);
     assert_true(grant_open(at("proc"), RUN_GRANT_RO, &grant, &err) < 0);
@@ -121,9 +119,8 @@ static void links_and_dots_do_not_hide_a_place(void **state)
     error_done(&err);
 }
 
-static void files_and_missing_ones_are_not_granted(void **state)
+TEST_WITH(files_and_missing_ones_are_not_granted, setup, teardown)
 {
-    (void)state;
     make_file("file", "x");
     assert_refused(at("file"), E_INVALID);
     assert_refused(at("missing"), E_NOT_FOUND);
@@ -134,13 +131,12 @@ static void files_and_missing_ones_are_not_granted(void **state)
     assert_refused(at("circle"), E_INVALID);
 }
 
-static void a_directory_is_opened_by_its_path(void **state)
+TEST_WITH(a_directory_is_opened_by_its_path, setup, teardown)
 {
     struct run_grant grant;
     struct error err = {0};
     struct stat a, b;
 
-    (void)state;
     assert_int_equal(grant_open(at("d"), RUN_GRANT_RW, &grant, &err), 0);
     assert_string_equal(grant.path, at("d"));
     assert_int_equal(grant.mode, RUN_GRANT_RW);
@@ -153,12 +149,11 @@ static void a_directory_is_opened_by_its_path(void **state)
     grant_done(&grant);
 }
 
-static void a_link_is_not_followed(void **state)
+TEST_WITH(a_link_is_not_followed, setup, teardown)
 {
     struct run_grant grant = {.fd = -1};
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(symlink("d", at("link")), 0);
     assert_int_equal(grant_open(at("link"), RUN_GRANT_RO, &grant, &err), -1);
     assert_error(&err, E_DENIED, at("d")); /* where it leads */
@@ -191,13 +186,12 @@ static int write_through_a_grant(const void *user)
     return fd >= 0 ? 0 : errno;
 }
 
-static void what_is_written_belongs_to_the_owner_of_the_directory(void **state)
+TEST_WITH(what_is_written_belongs_to_the_owner_of_the_directory, setup, teardown)
 {
     struct run_grant grant;
     struct error err = {0};
     struct stat st;
 
-    (void)state;
     need_root();
     assert_int_equal(chown(at("d"), 4321, 4322), 0);
     assert_int_equal(grant_open(at("d"), RUN_GRANT_RW, &grant, &err), 0);
@@ -208,13 +202,12 @@ static void what_is_written_belongs_to_the_owner_of_the_directory(void **state)
     grant_done(&grant);
 }
 
-static void a_sandbox_has_no_writable_mount(void **state)
+TEST_WITH(a_sandbox_has_no_writable_mount, setup, teardown)
 {
     struct run_grant grant;
     struct error err = {0};
     int mounts[1] = {-1}, writable[1] = {-1};
 
-    (void)state;
     need_root();
     assert_int_equal(chmod(at("d"), 0777), 0);
     assert_int_equal(grant_open(at("d"), RUN_GRANT_RW, &grant, &err), 0);
@@ -226,12 +219,11 @@ static void a_sandbox_has_no_writable_mount(void **state)
     grant_done(&grant);
 }
 
-static void a_directory_granted_for_reading_is_not_written(void **state)
+TEST_WITH(a_directory_granted_for_reading_is_not_written, setup, teardown)
 {
     struct run_grant grant;
     struct error err = {0};
 
-    (void)state;
     need_root();
     assert_int_equal(chmod(at("d"), 0777), 0);
     assert_int_equal(grant_open(at("d"), RUN_GRANT_RO, &grant, &err), 0);
@@ -253,24 +245,22 @@ static int mount_as_nobody(const void *user)
     return mounts[0] >= 0 && mounts[1] < 0 && writable >= 0 ? 0 : 2;
 }
 
-static void an_ordinary_user_gets_mounts_too(void **state)
+TEST_WITH(an_ordinary_user_gets_mounts_too, setup, teardown)
 {
     struct run_grant grant;
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(grant_open(at("d"), RUN_GRANT_RW, &grant, &err), 0);
     assert_int_equal(in_child(mount_as_nobody, &grant), 0);
     grant_done(&grant);
 }
 
 /* Another directory has taken its name since it was opened. */
-static void a_directory_that_was_exchanged_is_not_mounted(void **state)
+TEST_WITH(a_directory_that_was_exchanged_is_not_mounted, setup, teardown)
 {
     struct run_grant grant;
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(grant_open(at("d"), RUN_GRANT_RW, &grant, &err), 0);
     assert_int_equal(rename(at("d"), at("away")), 0);
     assert_int_equal(mkdir(at("d"), 0755), 0);
@@ -289,29 +279,9 @@ static int mount_nothing(const void *unused)
     return grant_mount(NULL, 0, 0, 0, NULL, NULL, &err) == 0 ? 0 : 1;
 }
 
-static void no_grants_cost_nothing(void **state)
+TEST_WITH(no_grants_cost_nothing, setup, teardown)
 {
-    (void)state;
     assert_int_equal(in_child(mount_nothing, NULL), 0);
 }
 
-#define test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        test(places_of_the_system_are_not_granted),
-        test(links_and_dots_do_not_hide_a_place),
-        test(files_and_missing_ones_are_not_granted),
-        test(a_directory_is_opened_by_its_path),
-        test(a_link_is_not_followed),
-        test(what_is_written_belongs_to_the_owner_of_the_directory),
-        test(a_sandbox_has_no_writable_mount),
-        test(a_directory_granted_for_reading_is_not_written),
-        test(an_ordinary_user_gets_mounts_too),
-        test(a_directory_that_was_exchanged_is_not_mounted),
-        test(no_grants_cost_nothing),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -188,34 +188,30 @@ static int follow_link_out(void)
     return open_as("in/link", O_RDONLY);
 }
 
-static void what_is_granted_to_read_can_be_read(void **state)
+TEST(what_is_granted_to_read_can_be_read)
 {
-    (void)state;
     need_abi(1);
     assert_int_equal(try_with(LANDLOCK_READ, "in", read_inside), 0);
     assert_int_equal(try_with(LANDLOCK_READ, "in", list_inside), 0);
 }
 
-static void what_is_not_granted_cannot_be_read(void **state)
+TEST(what_is_not_granted_cannot_be_read)
 {
-    (void)state;
     need_abi(1);
     assert_int_equal(try_with(LANDLOCK_READ, "in", read_outside), EACCES);
     assert_int_equal(try_with(LANDLOCK_READ, "in", read_bare), EACCES);
 }
 
-static void reading_is_not_writing(void **state)
+TEST(reading_is_not_writing)
 {
-    (void)state;
     need_abi(ABI_TRUNCATE);
     assert_int_equal(try_with(LANDLOCK_READ, "in", write_inside), EACCES);
     assert_int_equal(try_with(LANDLOCK_READ, "in", make_inside), EACCES);
     assert_int_equal(try_with(LANDLOCK_READ_EXEC, "in", truncate_inside), EACCES);
 }
 
-static void writing_stays_inside(void **state)
+TEST(writing_stays_inside)
 {
-    (void)state;
     need_abi(ABI_REFER);
     assert_int_equal(try_with(LANDLOCK_WRITE, "in", write_inside), 0);
     assert_int_equal(try_with(LANDLOCK_WRITE, "in", make_inside), 0);
@@ -224,17 +220,15 @@ static void writing_stays_inside(void **state)
     assert_int_equal(try_with(LANDLOCK_WRITE, "in", follow_link_out), EACCES);
 }
 
-static void files_move_between_granted_directories(void **state)
+TEST(files_move_between_granted_directories)
 {
-    (void)state;
     need_abi(ABI_REFER);
     assert_int_equal(try_with(LANDLOCK_WRITE, "in", move_to_sub), 0);
     assert_int_equal(rename(at("in/sub/moved"), at("in/file")), 0);
 }
 
-static void execution_is_a_right_of_its_own(void **state)
+TEST(execution_is_a_right_of_its_own)
 {
-    (void)state;
     need_abi(1);
     assert_int_equal(try_with(LANDLOCK_READ, "in", run_tool), EACCES);
     assert_int_equal(try_with(LANDLOCK_WRITE, "in", run_tool), EACCES);
@@ -242,9 +236,8 @@ static void execution_is_a_right_of_its_own(void **state)
     assert_int_equal(try_with(LANDLOCK_WRITE_EXEC, "in", run_tool), 7);
 }
 
-static void a_single_file_can_be_granted(void **state)
+TEST(a_single_file_can_be_granted)
 {
-    (void)state;
     need_abi(1);
     assert_int_equal(try_with(LANDLOCK_READ, "bare", read_bare), 0);
     assert_int_equal(try_with(LANDLOCK_READ, "bare", write_bare), EACCES);
@@ -269,9 +262,8 @@ static int use_null(const void *user)
     return ioctl(fd, BLKGETSIZE, &blocks) < 0 ? errno : 0;
 }
 
-static void a_device_can_be_used_but_not_controlled(void **state)
+TEST(a_device_can_be_used_but_not_controlled)
 {
-    (void)state;
     need_abi(ABI_IOCTL);
     assert_int_equal(in_child(use_null, NULL), EACCES);
 }
@@ -285,9 +277,8 @@ static int signal_parent(const void *user)
     return kill(getppid(), 0) < 0 ? errno : 0;
 }
 
-static void processes_outside_get_no_signals(void **state)
+TEST(processes_outside_get_no_signals)
 {
-    (void)state;
     need_abi(ABI_SCOPES);
     assert_int_equal(in_child(signal_parent, NULL), EPERM);
 }
@@ -303,12 +294,11 @@ static int connect_abstract(const void *user)
     return connect(fd, (const struct sockaddr *)address, sizeof(*address)) < 0 ? errno : 0;
 }
 
-static void abstract_sockets_outside_are_out_of_reach(void **state)
+TEST(abstract_sockets_outside_are_out_of_reach)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
-    (void)state;
     need_abi(ABI_SCOPES);
     (void)snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1, "test-landlock-%d",
                    getpid());
@@ -342,7 +332,7 @@ static int restrict_with_fault(const void *user)
     return fault->code == E_UNSUPPORTED && (landlock_abi() != 0 || !err.hint) ? 3 : 0;
 }
 
-static void every_failing_step_is_reported(void **state)
+TEST(every_failing_step_is_reported)
 {
     static const struct fault faults[] = {
         {SYS_landlock_create_ruleset, ENOSYS,     E_UNSUPPORTED, "no Landlock"},
@@ -352,7 +342,6 @@ static void every_failing_step_is_reported(void **state)
         {SYS_openat,                  EMFILE,     E_SYSTEM,      "open `/`"   },
     };
 
-    (void)state;
     need_abi(1);
     for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++)
         assert_int_equal(in_child(restrict_with_fault, &faults[i]), 0);
@@ -365,29 +354,10 @@ static int restrict_without_no_new_privs(const void *user)
     return landlock_restrict(NULL, 0, NULL) < 0 ? 0 : 1;
 }
 
-static void an_ordinary_user_needs_no_new_privs(void **state)
+TEST(an_ordinary_user_needs_no_new_privs)
 {
-    (void)state;
     need_abi(1);
     assert_int_equal(in_child(restrict_without_no_new_privs, NULL), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_granted_to_read_can_be_read),
-        cmocka_unit_test(what_is_not_granted_cannot_be_read),
-        cmocka_unit_test(reading_is_not_writing),
-        cmocka_unit_test(writing_stays_inside),
-        cmocka_unit_test(files_move_between_granted_directories),
-        cmocka_unit_test(execution_is_a_right_of_its_own),
-        cmocka_unit_test(a_single_file_can_be_granted),
-        cmocka_unit_test(a_device_can_be_used_but_not_controlled),
-        cmocka_unit_test(processes_outside_get_no_signals),
-        cmocka_unit_test(abstract_sockets_outside_are_out_of_reach),
-        cmocka_unit_test(every_failing_step_is_reported),
-        cmocka_unit_test(an_ordinary_user_needs_no_new_privs),
-    };
-
-    return UNIT_RUN_WITH(tests, make_tree, remove_tree);
-}
+UNIT_MAIN_WITH(make_tree, remove_tree)

@@ -69,14 +69,21 @@ static int teardown(void **state)
     return files_delete(&top, strrchr(base, '/') + 1, true, NULL);
 }
 
+static struct layers_list list;
+
+static int end(void **state)
+{
+    (void)state;
+    layers_list_done(&list);
+    return teardown(state);
+}
+
 static bool all(void *arg, const struct layer_entry *entry)
 {
     (void)arg;
     (void)entry;
     return true;
 }
-
-static struct layers_list list;
 
 static const struct layer_entry *find(const char *path, enum layer_change change)
 {
@@ -101,9 +108,8 @@ static bool is_protected(const char *path, enum files_kind kind)
     return layer_is_protected(&layers->items[0], path, kind);
 }
 
-static void protected_paths_are_so_in_any_directory(void **state)
+TEST_WITH(protected_paths_are_so_in_any_directory, setup, end)
 {
-    (void)state;
     assert_true(is_protected(".bashrc", FILES_REGULAR));
     assert_true(is_protected("a/b/.git/hooks/pre-commit", FILES_REGULAR));
     assert_true(is_protected("a/.GIT/Config", FILES_REGULAR));
@@ -121,9 +127,8 @@ static void protected_paths_are_so_in_any_directory(void **state)
     assert_false(is_protected("a/config", FILES_REGULAR));
 }
 
-static void a_repository_changes_but_does_not_come_into_being(void **state)
+TEST_WITH(a_repository_changes_but_does_not_come_into_being, setup, end)
 {
-    (void)state;
     assert_true(is_protected(".git/objects/aa", FILES_DIRECTORY));
     assert_true(is_protected(".git/index", FILES_REGULAR));
     assert_int_equal(mkdir("disk/.git", 0755), 0);
@@ -135,9 +140,8 @@ static void a_repository_changes_but_does_not_come_into_being(void **state)
     assert_true(is_protected(".git/rebase-merge/git-rebase-todo", FILES_REGULAR));
 }
 
-static void no_bare_repository_comes_into_being(void **state)
+TEST_WITH(no_bare_repository_comes_into_being, setup, end)
 {
-    (void)state;
     assert_true(is_protected("HEAD", FILES_REGULAR));
     assert_true(is_protected("a/Head", FILES_REGULAR));
     assert_true(is_protected("new/HEAD", FILES_LINK));
@@ -159,9 +163,8 @@ static void no_bare_repository_comes_into_being(void **state)
     assert_false(is_protected("repo/a/config", FILES_REGULAR));
 }
 
-static void what_links_on_the_disk_lead_to_is_protected(void **state)
+TEST_WITH(what_links_on_the_disk_lead_to_is_protected, setup, end)
 {
-    (void)state;
     assert_int_equal(mkdir("disk/local", 0755), 0);
     assert_int_equal(mkdir("upper/local", 0755), 0);
     assert_int_equal(symlink("local/envrc", "disk/.envrc"), 0);
@@ -180,13 +183,12 @@ static void what_links_on_the_disk_lead_to_is_protected(void **state)
     assert_int_equal(access("disk/later", F_OK), -1);
 }
 
-static void links_stay_or_lead_out(void **state)
+TEST(links_stay_or_lead_out)
 {
     static const char *const stay[] = {"a", "a/b", "../x", "../../x/y", ".", "..", "../..", "a//b"};
     static const char *const out[] = {"",       "/",           "/etc",    "../../../x", "a/../..",
                                       "a/../b", "..//../../x", "../a/..", "a//../b"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(stay); i++)
         assert_true(layer_link_stays("d/e/link", stay[i]));
     for (size_t i = 0; i < ARRAY_SIZE(out); i++)
@@ -197,9 +199,8 @@ static void links_stay_or_lead_out(void **state)
 
 /* --- layers --- */
 
-static void what_is_the_same_is_no_change(void **state)
+TEST_WITH(what_is_the_same_is_no_change, setup, end)
 {
-    (void)state;
     write_at("upper/a", "same");
     write_at("disk/a", "same");
     assert_int_equal(mkdir("upper/d", 0755), 0);
@@ -210,9 +211,8 @@ static void what_is_the_same_is_no_change(void **state)
     assert_int_equal(find("a", LAYER_CHANGED)->mode, 0600);
 }
 
-static void a_whiteout_deletes_all_below_and_over_nothing_nothing(void **state)
+TEST_WITH(a_whiteout_deletes_all_below_and_over_nothing_nothing, setup, end)
 {
-    (void)state;
     assert_int_equal(mkdir("disk/d", 0755), 0);
     write_at("disk/d/f", "f");
     assert_int_equal(mknod("upper/d", S_IFCHR, makedev(0, 0)), 0);
@@ -224,9 +224,8 @@ static void a_whiteout_deletes_all_below_and_over_nothing_nothing(void **state)
     look(0);
 }
 
-static void only_a_proper_mark_hides_what_is_below(void **state)
+TEST_WITH(only_a_proper_mark_hides_what_is_below, setup, end)
 {
-    (void)state;
     assert_int_equal(mkdir("disk/d", 0755), 0);
     write_at("disk/d/f", "f");
     assert_int_equal(mkdir("upper/d", 0755), 0);
@@ -242,9 +241,8 @@ static void only_a_proper_mark_hides_what_is_below(void **state)
     assert_int_equal(find("d/f", LAYER_DELETED)->change, LAYER_DELETED);
 }
 
-static void what_is_no_file_is_not_applied(void **state)
+TEST_WITH(what_is_no_file_is_not_applied, setup, end)
 {
-    (void)state;
     assert_int_equal(mkfifo("upper/fifo", 0644), 0);
     assert_int_equal(symlink("../outside/secret", "upper/link"), 0);
     assert_int_equal(symlink("/etc", "upper/dir"), 0);
@@ -256,11 +254,10 @@ static void what_is_no_file_is_not_applied(void **state)
     assert_int_equal(mkdir("disk", 0755), 0);
 }
 
-static void rights_of_others_are_not_carried_over(void **state)
+TEST_WITH(rights_of_others_are_not_carried_over, setup, end)
 {
     struct stat st;
 
-    (void)state;
     write_at("upper/tool", "x");
     assert_int_equal(chmod("upper/tool", 06755), 0);
     look(1);
@@ -270,9 +267,8 @@ static void rights_of_others_are_not_carried_over(void **state)
 }
 
 /* A directory of the disk that has become a link since the list was made. */
-static void a_link_on_the_disk_is_not_followed(void **state)
+TEST_WITH(a_link_on_the_disk_is_not_followed, setup, end)
 {
-    (void)state;
     assert_int_equal(mkdir("disk/d", 0755), 0);
     assert_int_equal(mkdir("upper/d", 0755), 0);
     write_at("upper/d/secret", "evil");
@@ -285,9 +281,8 @@ static void a_link_on_the_disk_is_not_followed(void **state)
 }
 
 /* And one of the layer. */
-static void a_link_in_the_layer_is_not_followed(void **state)
+TEST_WITH(a_link_in_the_layer_is_not_followed, setup, end)
 {
-    (void)state;
     assert_int_equal(mkdir("upper/d", 0755), 0);
     write_at("upper/d/secret", "mine!!");
     look(2);
@@ -297,9 +292,8 @@ static void a_link_in_the_layer_is_not_followed(void **state)
     assert_int_equal(access("disk/d/secret", F_OK), -1);
 }
 
-static void content_that_was_not_listed_is_not_applied(void **state)
+TEST_WITH(content_that_was_not_listed_is_not_applied, setup, end)
 {
-    (void)state;
     write_at("upper/f", "listed");
     look(1);
     write_at("upper/f", "other!");
@@ -308,9 +302,8 @@ static void content_that_was_not_listed_is_not_applied(void **state)
     assert_int_equal(access("disk/f", F_OK), -1);
 }
 
-static void what_changed_on_the_disk_is_a_conflict_until_forced(void **state)
+TEST_WITH(what_changed_on_the_disk_is_a_conflict_until_forced, setup, end)
 {
-    (void)state;
     write_at("disk/f", "old");
     write_at("upper/f", "theirs");
     layers->items[0].since_ns = 1;
@@ -321,17 +314,16 @@ static void what_changed_on_the_disk_is_a_conflict_until_forced(void **state)
     layers_apply(layers, &list, true, all, NULL);
     expect_text("disk/f", "theirs");
     assert_true(list.entries[0].is_done);
-    assert_int_equal(layers_note_base(layers, 0, "f", list.entries[0].ctime_ns,
-                                      list.entries[0].inode, NULL), 0);
+    assert_int_equal(
+        layers_note_base(layers, 0, "f", list.entries[0].ctime_ns, list.entries[0].inode, NULL), 0);
     write_at("upper/f", "again");
     look(1);
     assert_int_equal(list.entries[0].obstacle, LAYER_NO_OBSTACLE);
 }
 
 /* Between the list and the writing somebody saves the file, or makes one of that name. */
-static void what_is_saved_meanwhile_is_kept(void **state)
+TEST_WITH(what_is_saved_meanwhile_is_kept, setup, end)
 {
-    (void)state;
     write_at("disk/f", "old");
     write_at("upper/f", "theirs");
     write_at("upper/new", "theirs");
@@ -347,11 +339,10 @@ static void what_is_saved_meanwhile_is_kept(void **state)
     expect_text("disk/new", "mine");
 }
 
-static void a_list_that_differs_in_anything_has_another_number(void **state)
+TEST_WITH(a_list_that_differs_in_anything_has_another_number, setup, end)
 {
     uint8_t one[SHA256_BYTES], two[SHA256_BYTES];
 
-    (void)state;
     write_at("upper/f", "a");
     look(1);
     layers_list_digest(layers, &list, one);
@@ -368,11 +359,10 @@ static void a_list_that_differs_in_anything_has_another_number(void **state)
     assert_memory_not_equal(one, two, sizeof(one));
 }
 
-static void paths_are_asked_for_as_they_are_shown(void **state)
+TEST_WITH(paths_are_asked_for_as_they_are_shown, setup, end)
 {
     char whole[128];
 
-    (void)state;
     assert_int_equal(mkdir("upper/d", 0755), 0);
     write_at("upper/d/a\nb", "x");
     look(2);
@@ -386,35 +376,4 @@ static void paths_are_asked_for_as_they_are_shown(void **state)
     assert_false(layers_is_below(layers, &list.entries[1], ""));
 }
 
-static int end(void **state)
-{
-    (void)state;
-    layers_list_done(&list);
-    return teardown(state);
-}
-
-#define IN_LAYER(name) cmocka_unit_test_setup_teardown(name, setup, end)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_LAYER(protected_paths_are_so_in_any_directory),
-        IN_LAYER(a_repository_changes_but_does_not_come_into_being),
-        IN_LAYER(no_bare_repository_comes_into_being),
-        IN_LAYER(what_links_on_the_disk_lead_to_is_protected),
-        cmocka_unit_test(links_stay_or_lead_out),
-        IN_LAYER(what_is_the_same_is_no_change),
-        IN_LAYER(a_whiteout_deletes_all_below_and_over_nothing_nothing),
-        IN_LAYER(only_a_proper_mark_hides_what_is_below),
-        IN_LAYER(what_is_no_file_is_not_applied),
-        IN_LAYER(rights_of_others_are_not_carried_over),
-        IN_LAYER(a_link_on_the_disk_is_not_followed),
-        IN_LAYER(a_link_in_the_layer_is_not_followed),
-        IN_LAYER(content_that_was_not_listed_is_not_applied),
-        IN_LAYER(what_changed_on_the_disk_is_a_conflict_until_forced),
-        IN_LAYER(what_is_saved_meanwhile_is_kept),
-        IN_LAYER(a_list_that_differs_in_anything_has_another_number),
-        IN_LAYER(paths_are_asked_for_as_they_are_shown),
-    };
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

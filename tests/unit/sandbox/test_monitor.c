@@ -236,110 +236,99 @@ static void very_many_children(void)
 
 /* --- tests --- */
 
-static void one_process_is_one(void **state)
+TEST(one_process_is_one)
 {
     struct tree t = grow(alone);
 
-    (void)state;
     assert_int_equal(look(&t).processes, 1);
     assert_true(look(&t).memory_bytes > 0);
     fell(&t);
 }
 
-static void children_are_counted(void **state)
+TEST(children_are_counted)
 {
     struct tree t = grow(three_children);
 
-    (void)state;
     assert_int_equal(look(&t).processes, 4);
     fell(&t);
 }
 
-static void grandchildren_are_counted(void **state)
+TEST(grandchildren_are_counted)
 {
     struct tree t = grow(four_generations);
 
-    (void)state;
     assert_int_equal(look(&t).processes, 5);
     fell(&t);
 }
 
-static void children_of_a_thread_are_counted_and_the_thread_too(void **state)
+TEST(children_of_a_thread_are_counted_and_the_thread_too)
 {
     struct tree t = grow(a_thread_that_forks);
 
-    (void)state;
     assert_int_equal(look(&t).processes, 4);
     fell(&t);
 }
 
-static void very_many_children_are_counted_and_nobody_else(void **state)
+TEST(very_many_children_are_counted_and_nobody_else)
 {
     struct tree t = grow(very_many_children);
 
-    (void)state;
     assert_int_equal(look(&t).processes, MANY + 1);
     fell(&t);
 }
 
-static void memory_is_counted(void **state)
+TEST(memory_is_counted)
 {
     struct tree t = grow(fifty_megabytes);
 
-    (void)state;
     assert_true(look(&t).memory_bytes >= 50 * MIB);
     fell(&t);
 }
 
-static void memory_that_is_shared_is_counted_once(void **state)
+TEST(memory_that_is_shared_is_counted_once)
 {
     struct tree t = grow(fifty_shared_by_four);
     uint64_t bytes = look(&t).memory_bytes;
 
-    (void)state;
     assert_true(bytes >= 49 * MIB);
     assert_true(bytes < 100 * MIB);
     fell(&t);
 }
 
-static void two_processes_with_one_memory_count_once(void **state)
+TEST(two_processes_with_one_memory_count_once)
 {
     struct tree t = grow(two_with_one_memory);
     struct monitor_usage usage = look(&t);
 
-    (void)state;
     assert_int_equal(usage.processes, 3);
     assert_true(usage.memory_bytes >= 49 * MIB);
     assert_true(usage.memory_bytes < 90 * MIB);
     fell(&t);
 }
 
-static void time_of_children_that_ended_is_counted(void **state)
+TEST(time_of_children_that_ended_is_counted)
 {
     struct tree t = grow(busy_child_that_was_reaped);
 
-    (void)state;
     assert_true(look(&t).cpu_ms >= 150);
     fell(&t);
 }
 
-static void a_name_cannot_forge_the_numbers(void **state)
+TEST(a_name_cannot_forge_the_numbers)
 {
     struct tree t = grow(a_name_with_everything_in_it);
     struct monitor_usage usage = look(&t);
 
-    (void)state;
     assert_int_equal(usage.processes, 1);
     assert_in_range(usage.cpu_ms, 50, 60000);
     fell(&t);
 }
 
-static void who_is_gone_uses_nothing(void **state)
+TEST(who_is_gone_uses_nothing)
 {
     struct tree t = grow(alone);
     struct monitor_usage usage;
 
-    (void)state;
     fell(&t);
     usage = look(&t);
     assert_int_equal(usage.processes, 0);
@@ -348,12 +337,11 @@ static void who_is_gone_uses_nothing(void **state)
     assert_int_equal(usage.processes, 0);
 }
 
-static void a_pidfd_leads_to_its_process_until_that_is_gone(void **state)
+TEST(a_pidfd_leads_to_its_process_until_that_is_gone)
 {
     struct tree t = grow(alone);
     int fd = (int)syscall(SYS_pidfd_open, t.pid, 0);
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(monitor_pid(fd), t.pid);
     fell(&t);
@@ -363,22 +351,4 @@ static void a_pidfd_leads_to_its_process_until_that_is_gone(void **state)
     assert_int_equal(monitor_pid(STDIN_FILENO), -1);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(one_process_is_one),
-        cmocka_unit_test(children_are_counted),
-        cmocka_unit_test(grandchildren_are_counted),
-        cmocka_unit_test(children_of_a_thread_are_counted_and_the_thread_too),
-        cmocka_unit_test(very_many_children_are_counted_and_nobody_else),
-        cmocka_unit_test(memory_is_counted),
-        cmocka_unit_test(memory_that_is_shared_is_counted_once),
-        cmocka_unit_test(two_processes_with_one_memory_count_once),
-        cmocka_unit_test(time_of_children_that_ended_is_counted),
-        cmocka_unit_test(a_name_cannot_forge_the_numbers),
-        cmocka_unit_test(who_is_gone_uses_nothing),
-        cmocka_unit_test(a_pidfd_leads_to_its_process_until_that_is_gone),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

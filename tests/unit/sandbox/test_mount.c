@@ -43,16 +43,15 @@ static int create(const char *path)
     return fd >= 0 ? 0 : -errno;
 }
 
-#define TEST(name)                                                                                 \
+#define IN_CHILD(name)                                                                             \
     static int name##_(const void *unused);                                                        \
-    static void name(void **state)                                                                 \
+    TEST(name)                                                                                     \
     {                                                                                              \
-        (void)state;                                                                               \
         assert_int_equal(in_child(name##_, NULL), 0);                                              \
     }                                                                                              \
     static int name##_(const void *unused __attribute__((unused)))
 
-TEST(a_bind_shows_a_tree_with_its_mounts_and_nothing_in_it_can_be_written)
+IN_CHILD(a_bind_shows_a_tree_with_its_mounts_and_nothing_in_it_can_be_written)
 {
     struct error err = {0};
 
@@ -67,7 +66,7 @@ TEST(a_bind_shows_a_tree_with_its_mounts_and_nothing_in_it_can_be_written)
     return 0;
 }
 
-TEST(a_clone_without_what_is_mounted_below_does_not_show_it)
+IN_CHILD(a_clone_without_what_is_mounted_below_does_not_show_it)
 {
     struct error err = {0};
     cleanup_close int fd = -1;
@@ -85,7 +84,7 @@ TEST(a_clone_without_what_is_mounted_below_does_not_show_it)
     return 0;
 }
 
-TEST(attributes_are_only_ever_added)
+IN_CHILD(attributes_are_only_ever_added)
 {
     struct error err = {0};
 
@@ -97,7 +96,7 @@ TEST(attributes_are_only_ever_added)
     return 0;
 }
 
-TEST(directories_are_made_all_the_way_and_again)
+IN_CHILD(directories_are_made_all_the_way_and_again)
 {
     struct error err = {0};
     char longer[5000];
@@ -116,7 +115,7 @@ TEST(directories_are_made_all_the_way_and_again)
     return 0;
 }
 
-TEST(a_directory_in_a_read_only_tree_is_found_and_not_made)
+IN_CHILD(a_directory_in_a_read_only_tree_is_found_and_not_made)
 {
     struct error err = {0};
 
@@ -129,7 +128,7 @@ TEST(a_directory_in_a_read_only_tree_is_found_and_not_made)
     return 0;
 }
 
-TEST(a_point_to_mount_on_is_like_its_model)
+IN_CHILD(a_point_to_mount_on_is_like_its_model)
 {
     struct error err = {0};
     struct stat st;
@@ -143,7 +142,7 @@ TEST(a_point_to_mount_on_is_like_its_model)
     return 0;
 }
 
-TEST(the_old_root_is_gone_after_the_pivot)
+IN_CHILD(the_old_root_is_gone_after_the_pivot)
 {
     struct error err = {0};
     char cwd[64], mounts[4096];
@@ -159,7 +158,7 @@ TEST(the_old_root_is_gone_after_the_pivot)
     return 0;
 }
 
-TEST(what_is_no_mount_does_not_become_the_root)
+IN_CHILD(what_is_no_mount_does_not_become_the_root)
 {
     struct error err = {0};
 
@@ -173,18 +172,4 @@ TEST(what_is_no_mount_does_not_become_the_root)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_bind_shows_a_tree_with_its_mounts_and_nothing_in_it_can_be_written),
-        cmocka_unit_test(a_clone_without_what_is_mounted_below_does_not_show_it),
-        cmocka_unit_test(attributes_are_only_ever_added),
-        cmocka_unit_test(directories_are_made_all_the_way_and_again),
-        cmocka_unit_test(a_directory_in_a_read_only_tree_is_found_and_not_made),
-        cmocka_unit_test(a_point_to_mount_on_is_like_its_model),
-        cmocka_unit_test(the_old_root_is_gone_after_the_pivot),
-        cmocka_unit_test(what_is_no_mount_does_not_become_the_root),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

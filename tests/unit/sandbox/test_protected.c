@@ -73,13 +73,12 @@ static void make_file(const char *name)
 
 /* --- the table --- */
 
-static void every_row_protects_its_own_name_at_any_depth(void **state)
+TEST(every_row_protects_its_own_name_at_any_depth)
 {
     size_t count;
     const struct protected_name *rows = protected_names(&count);
     char path[512];
 
-    (void)state;
     assert_true(count > 500);
     for (size_t i = 0; i < count; i++) {
         const char *pattern = rows[i].pattern;
@@ -98,18 +97,17 @@ static void every_row_protects_its_own_name_at_any_depth(void **state)
     }
 }
 
-static void no_row_stands_twice(void **state)
+TEST(no_row_stands_twice)
 {
     size_t count;
     const struct protected_name *rows = protected_names(&count);
 
-    (void)state;
     for (size_t i = 0; i < count; i++)
         for (size_t k = i + 1; k < count; k++)
             assert_string_not_equal(rows[i].pattern, rows[k].pattern);
 }
 
-static void ordinary_names_are_free(void **state)
+TEST(ordinary_names_are_free)
 {
     static const char *const paths[] = {
         "/home/u/p/Makefile",
@@ -160,14 +158,12 @@ static void ordinary_names_are_free(void **state)
         "",
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
         assert_free(paths[i]);
 }
 
-static void patterns_match_across_the_root_of_a_grant_and_deep_below_it(void **state)
+TEST(patterns_match_across_the_root_of_a_grant_and_deep_below_it)
 {
-    (void)state;
     /* The path is the grant's and what follows: where the grant begins makes no difference. */
     assert_protected("/home/u/.config/git/config");
     assert_protected("/home/u/.config/git");
@@ -178,9 +174,8 @@ static void patterns_match_across_the_root_of_a_grant_and_deep_below_it(void **s
     assert_free("/x/.config/y/git");
 }
 
-static void anchored_patterns_match_from_the_root_only(void **state)
+TEST(anchored_patterns_match_from_the_root_only)
 {
-    (void)state;
     assert_protected("/etc/cron.d/x");
     assert_protected("/etc/crontab");
     assert_protected("/etc/belljar/belljar.toml");
@@ -188,9 +183,8 @@ static void anchored_patterns_match_from_the_root_only(void **state)
     assert_free("/home/u/etc/belljar");
 }
 
-static void packages_bring_settings_of_linters_along(void **state)
+TEST(packages_bring_settings_of_linters_along)
 {
-    (void)state;
     assert_protected("/home/u/p/.eslintrc.json");
     assert_protected("/home/u/p/src/.eslintrc.json");
     assert_free("/home/u/p/node_modules/a/.eslintrc.json");
@@ -202,7 +196,7 @@ static void packages_bring_settings_of_linters_along(void **state)
 
 /* --- spellings --- */
 
-static void spellings_that_some_file_system_takes_for_the_name_count(void **state)
+TEST(spellings_that_some_file_system_takes_for_the_name_count)
 {
     static const char *const paths[] = {
         "/p/.GIT/config",
@@ -241,16 +235,14 @@ static void spellings_that_some_file_system_takes_for_the_name_count(void **stat
         "/p/.\xe2\x93\x96\xe2\x93\x98\xe2\x93\xa3/config",            /* circled letters */
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(paths); i++)
         assert_protected(paths[i]);
 }
 
-static void folding_is_bounded_and_keeps_what_it_does_not_know(void **state)
+TEST(folding_is_bounded_and_keeps_what_it_does_not_know)
 {
     char out[FOLD_MAX], name[255 * 2];
 
-    (void)state;
     memset(name, 0, sizeof(name));
     for (size_t i = 0; i + 3 <= 255; i += 3)
         memcpy(name + i, "\xe2\x85\xa7", 3); /* one roman numeral, four letters */
@@ -264,7 +256,7 @@ static void folding_is_bounded_and_keeps_what_it_does_not_know(void **state)
 
 /* --- git --- */
 
-static void what_git_writes_in_ordinary_work_is_free(void **state)
+TEST(what_git_writes_in_ordinary_work_is_free)
 {
     static const char *const names[] = {
         "index",
@@ -307,14 +299,13 @@ static void what_git_writes_in_ordinary_work_is_free(void **state)
     };
     char path[256];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         (void)snprintf(path, sizeof(path), "/home/u/p/.git/%s", names[i]);
         assert_free(path);
     }
 }
 
-static void what_directs_git_is_protected(void **state)
+TEST(what_directs_git_is_protected)
 {
     static const char *const names[] = {
         "",
@@ -378,14 +369,13 @@ static void what_directs_git_is_protected(void **state)
     };
     char path[256];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         (void)snprintf(path, sizeof(path), "/home/u/p/.git%s%s", *names[i] ? "/" : "", names[i]);
         assert_protected(path);
     }
 }
 
-static void what_git_believes_is_known(void **state)
+TEST(what_git_believes_is_known)
 {
     static const struct {
         const char *path;
@@ -410,7 +400,6 @@ static void what_git_believes_is_known(void **state)
     };
     char path[256];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(places); i++) {
         (void)snprintf(path, sizeof(path), "/home/u/p/%s", places[i].path);
         assert_int_equal(protected_judge_data(-1, path), places[i].data);
@@ -427,9 +416,8 @@ static const struct protected_name *judge_at(const char *dir, const char *name)
     return protected_judge(fd, path);
 }
 
-static void a_git_directory_of_another_name_is_known_by_what_is_in_it(void **state)
+TEST(a_git_directory_of_another_name_is_known_by_what_is_in_it)
 {
-    (void)state;
     make_dir("bare");
     make_dir("bare/objects");
     make_dir("bare/refs");
@@ -454,9 +442,8 @@ static void a_git_directory_of_another_name_is_known_by_what_is_in_it(void **sta
     assert_null(judge_at("bare/refs", "config"));
 }
 
-static void no_directory_becomes_a_git_directory(void **state)
+TEST(no_directory_becomes_a_git_directory)
 {
-    (void)state;
     make_dir("part");
     make_file("part/commondir");
     assert_non_null(judge_at("part", "HEAD"));
@@ -476,9 +463,8 @@ static void no_directory_becomes_a_git_directory(void **state)
     assert_non_null(judge_at("half", "objects"));
 }
 
-static void links_are_judged_by_what_they_would_stand_for(void **state)
+TEST(links_are_judged_by_what_they_would_stand_for)
 {
-    (void)state;
     assert_non_null(protected_judge_link(-1, "/home/u/.config"));
     assert_non_null(protected_judge_link(-1, "/home/u/.local"));
     assert_non_null(protected_judge_link(-1, "/home/u/.local/share"));
@@ -508,9 +494,8 @@ static const struct protected_name *judge_move_from(const char *dir, const char 
     return protected_judge_move(fd, from, to);
 }
 
-static void a_moved_directory_is_judged_by_what_is_in_it(void **state)
+TEST(a_moved_directory_is_judged_by_what_is_in_it)
 {
-    (void)state;
     make_dir("m");
     make_dir("m/git");
     make_file("m/git/config");
@@ -537,9 +522,8 @@ static void a_moved_directory_is_judged_by_what_is_in_it(void **state)
     assert_non_null(judge_move("m", "/home/u/p/.git"));
 }
 
-static void no_link_gets_into_a_git_directory(void **state)
+TEST(no_link_gets_into_a_git_directory)
 {
-    (void)state;
     make_dir("ways");
     make_dir("ways/deep");
     assert_int_equal(symlink("/etc", at("ways/deep/l")), 0);
@@ -556,13 +540,12 @@ static void no_link_gets_into_a_git_directory(void **state)
     assert_null(judge_move("branches/topic", "/home/u/p/.git/refs/heads/x"));
 }
 
-static void no_git_directory_leaves_the_data_of_one(void **state)
+TEST(no_git_directory_leaves_the_data_of_one)
 {
     static const char *const sources[] = {
         "/home/u/p/.git/refs/heads/x", "/home/u/p/.git/logs/x", "/home/u/p/.git/objects/tmp_x/x",
         "/home/u/p/.git/modules/m/refs/x", "/home/u/p/node_modules/x"};
 
-    (void)state;
     make_dir("kit");
     make_dir("kit/inner");
     make_dir("kit/inner/objects");
@@ -579,12 +562,11 @@ static void no_git_directory_leaves_the_data_of_one(void **state)
     assert_non_null(judge_move_from("kit", "/home/u/p/src", sources[0]));
 }
 
-static void no_git_directory_is_completed_in_the_data_of_one(void **state)
+TEST(no_git_directory_is_completed_in_the_data_of_one)
 {
     static const char *const names[] = {"HEAD", "objects", "refs"};
     int fd;
 
-    (void)state;
     make_dir("bits");
     fd = open(at("bits"), O_PATH | O_CLOEXEC);
     assert_true(fd >= 0);
@@ -610,9 +592,8 @@ static void no_git_directory_is_completed_in_the_data_of_one(void **state)
     (void)close(fd);
 }
 
-static void what_leaves_node_modules_is_judged_by_what_is_in_it(void **state)
+TEST(what_leaves_node_modules_is_judged_by_what_is_in_it)
 {
-    (void)state;
     make_dir("package");
     make_dir("package/lib");
     make_file("package/lib/index.js");
@@ -636,12 +617,11 @@ static void what_leaves_node_modules_is_judged_by_what_is_in_it(void **state)
 }
 
 /* In a process of its own, which is not root: root reads every directory. */
-static void a_directory_that_cannot_be_read_counts_as_protected(void **state)
+TEST(a_directory_that_cannot_be_read_counts_as_protected)
 {
     int status;
     pid_t pid;
 
-    (void)state;
     make_dir("closed");
     assert_int_equal(chmod(base, 0755), 0);
     assert_int_equal(chmod(at("closed"), 0), 0);
@@ -660,9 +640,8 @@ static void a_directory_that_cannot_be_read_counts_as_protected(void **state)
 
 /* --- Belljar's own --- */
 
-static void own_places_are_known_wherever_they_are(void **state)
+TEST(own_places_are_known_wherever_they_are)
 {
-    (void)state;
     assert_non_null(protected_judge_own("/home/u/.config/belljar/belljar.toml"));
     assert_non_null(protected_judge_own("/home/u/.local/state/belljar"));
     assert_non_null(protected_judge_own("/var/lib/belljar/environments/x"));
@@ -685,7 +664,7 @@ static void own_places_are_known_wherever_they_are(void **state)
 }
 
 /* No assertion on the time: the machine may be busy. It is shown for whoever looks. */
-static void the_common_case_costs_little(void **state)
+TEST(the_common_case_costs_little)
 {
     static const char *const paths[] = {
         "/home/user/project/src/components/widgets/table/cells/index.tsx",
@@ -694,7 +673,6 @@ static void the_common_case_costs_little(void **state)
     struct timespec from, to;
     unsigned turns = 200000;
 
-    (void)state;
     (void)clock_gettime(CLOCK_MONOTONIC, &from);
     for (unsigned i = 0; i < turns; i++)
         assert_null(protected_judge(-1, paths[i % 2]));
@@ -704,32 +682,4 @@ static void the_common_case_costs_little(void **state)
                       turns);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_row_protects_its_own_name_at_any_depth),
-        cmocka_unit_test(no_row_stands_twice),
-        cmocka_unit_test(ordinary_names_are_free),
-        cmocka_unit_test(patterns_match_across_the_root_of_a_grant_and_deep_below_it),
-        cmocka_unit_test(anchored_patterns_match_from_the_root_only),
-        cmocka_unit_test(packages_bring_settings_of_linters_along),
-        cmocka_unit_test(spellings_that_some_file_system_takes_for_the_name_count),
-        cmocka_unit_test(folding_is_bounded_and_keeps_what_it_does_not_know),
-        cmocka_unit_test(what_git_writes_in_ordinary_work_is_free),
-        cmocka_unit_test(what_directs_git_is_protected),
-        cmocka_unit_test(what_git_believes_is_known),
-        cmocka_unit_test(a_git_directory_of_another_name_is_known_by_what_is_in_it),
-        cmocka_unit_test(no_directory_becomes_a_git_directory),
-        cmocka_unit_test(links_are_judged_by_what_they_would_stand_for),
-        cmocka_unit_test(a_moved_directory_is_judged_by_what_is_in_it),
-        cmocka_unit_test(no_link_gets_into_a_git_directory),
-        cmocka_unit_test(no_git_directory_leaves_the_data_of_one),
-        cmocka_unit_test(no_git_directory_is_completed_in_the_data_of_one),
-        cmocka_unit_test(what_leaves_node_modules_is_judged_by_what_is_in_it),
-        cmocka_unit_test(a_directory_that_cannot_be_read_counts_as_protected),
-        cmocka_unit_test(the_common_case_costs_little),
-        cmocka_unit_test(own_places_are_known_wherever_they_are),
-    };
-
-    return UNIT_RUN_WITH(tests, setup, teardown);
-}
+UNIT_MAIN_WITH(setup, teardown)

@@ -305,15 +305,14 @@ static const struct call allowed[] = {
 };
 /* clang-format on */
 
-static void forbidden_calls_are_refused(void **state)
+TEST(forbidden_calls_are_refused)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++)
         assert_refused(&refused[i], EPERM);
 }
 
 /* As on a host without IPv6, which every program knows how to do without. */
-static void ipv6_is_absent(void **state)
+TEST(ipv6_is_absent)
 {
     static const struct call calls[] = {
         {"socket ipv6 udp",  SYS_socket, {AF_INET6, SOCK_DGRAM, 0},                          false},
@@ -324,21 +323,18 @@ static void ipv6_is_absent(void **state)
         {"socket ipv6 lite", SYS_socket, {AF_INET6, SOCK_DGRAM, IPPROTO_UDPLITE},            false},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
         assert_int_equal(in_child(call_filtered, &calls[i]), EAFNOSUPPORT);
 }
 
-static void calls_with_a_fallback_are_missing(void **state)
+TEST(calls_with_a_fallback_are_missing)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(missing); i++)
         assert_refused(&missing[i], ENOSYS);
 }
 
-static void ordinary_calls_reach_the_kernel(void **state)
+TEST(ordinary_calls_reach_the_kernel)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(allowed); i++) {
         int plain = in_child(call_plainly, &allowed[i]);
         int filtered = in_child(call_filtered, &allowed[i]);
@@ -350,7 +346,7 @@ static void ordinary_calls_reach_the_kernel(void **state)
     }
 }
 
-static void numbers_nobody_knows_are_missing(void **state)
+TEST(numbers_nobody_knows_are_missing)
 {
     static const struct call calls[] = {
         {"the first",       463,             {0}, false},
@@ -359,7 +355,6 @@ static void numbers_nobody_knows_are_missing(void **state)
         {"further",         0x3fffffff,      {0}, false},
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++)
         assert_int_equal(in_child(call_filtered, &calls[i]), ENOSYS);
 }
@@ -388,14 +383,13 @@ static int clone_filtered(const void *user)
     return 0;
 }
 
-static void clone_makes_processes_but_no_namespaces(void **state)
+TEST(clone_makes_processes_but_no_namespaces)
 {
     static const unsigned long spaces[] = {CLONE_NEWUSER,   CLONE_NEWNS,          CLONE_NEWPID,
                                            CLONE_NEWNET,    CLONE_NEWIPC,         CLONE_NEWUTS,
                                            CLONE_NEWCGROUP, CLONE_NEWUSER | UPPER};
     struct cloning cloning = {SECCOMP_BASE, SIGCHLD};
 
-    (void)state;
     assert_int_equal(in_child(clone_filtered, &cloning), 0);
     for (size_t i = 0; i < ARRAY_SIZE(spaces); i++) {
         cloning.flags = SIGCHLD | spaces[i];
@@ -416,9 +410,8 @@ static int call_ia32(const void *user)
     return number > 0 ? 1 : 2;
 }
 
-static void the_ia32_entry_ends_the_process(void **state)
+TEST(the_ia32_entry_ends_the_process)
 {
-    (void)state;
     assert_int_not_equal(in_child(call_ia32, NULL), -SIGSYS);
     assert_int_equal(in_child(call_ia32, ""), -SIGSYS);
 }
@@ -430,9 +423,8 @@ static int call_x32(const void *user)
     return syscall(0x40000000L | SYS_getpid) < 0 ? errno : 0;
 }
 
-static void the_x32_numbers_end_the_process(void **state)
+TEST(the_x32_numbers_end_the_process)
 {
-    (void)state;
     assert_int_not_equal(in_child(call_x32, NULL), -SIGSYS);
     assert_int_equal(in_child(call_x32, ""), -SIGSYS);
 }
@@ -447,7 +439,7 @@ static int run_program(const void *user)
     return CHILD_BROKEN;
 }
 
-static void ordinary_programs_run(void **state)
+TEST(ordinary_programs_run)
 {
     static const char *const programs[] = {
         "x=$(echo a | tr a b); [ $x = b ]; (exit 3) || [ $? = 3 ]",
@@ -460,7 +452,6 @@ static void ordinary_programs_run(void **state)
         "socket.socketpair(); socket.socket(); mmap.mmap(-1, 4096); tempfile.TemporaryFile()'",
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(programs); i++)
         assert_int_equal(in_child(run_program, programs[i]), 0);
 }
@@ -501,13 +492,12 @@ static int fork_something(const void *user)
     return syscall(*(const long *)user) < 0 ? errno : 0;
 }
 
-static void no_exec_starts_nothing_but_threads(void **state)
+TEST(no_exec_starts_nothing_but_threads)
 {
     static const long forks[] = {SYS_fork, SYS_vfork};
     struct cloning process = {SECCOMP_NO_EXEC, SIGCHLD};
     struct cloning spawn = {SECCOMP_NO_EXEC, CLONE_VM | CLONE_VFORK | SIGCHLD};
 
-    (void)state;
     assert_int_equal(in_child(start_thread, NULL), 0);
     assert_int_equal(in_child(exec_something, NULL), EPERM);
     assert_int_equal(in_child(exec_something, ""), EPERM);
@@ -528,9 +518,8 @@ static int be_dumpable(const void *user)
 }
 
 /* Pid 1 passes the right on to the kernels it starts, and they give it up. */
-static void only_kernels_stay_undumpable(void **state)
+TEST(only_kernels_stay_undumpable)
 {
-    (void)state;
     assert_int_equal(in_child(be_dumpable, NULL), 0);
     assert_int_equal(in_child(be_dumpable, ""), EPERM);
 }
@@ -542,9 +531,8 @@ static int clone3_alone(const void *user)
     return syscall(SYS_clone3, BAD, 88L) < 0 ? errno : 0;
 }
 
-static void no_exec_alone_has_no_way_round_it(void **state)
+TEST(no_exec_alone_has_no_way_round_it)
 {
-    (void)state;
     assert_int_equal(in_child(clone3_alone, NULL), ENOSYS);
 }
 
@@ -571,9 +559,8 @@ static int make_sysv_memory(const void *user)
     return shmctl(id, IPC_RMID, NULL);
 }
 
-static void no_memfd_gives_no_memory_without_owner(void **state)
+TEST(no_memfd_gives_no_memory_without_owner)
 {
-    (void)state;
     assert_int_equal(in_child(make_shared_memory, NULL), 0);
     assert_int_equal(in_child(make_shared_memory, ""), ENOSYS);
     assert_int_equal(in_child(make_sysv_memory, NULL), 0);
@@ -593,9 +580,8 @@ static int load_as_nobody(const void *user)
     return err.code == E_SYSTEM && err.errnum == EACCES && strstr(err.message, "filter") ? 0 : 2;
 }
 
-static void loading_needs_no_new_privs(void **state)
+TEST(loading_needs_no_new_privs)
 {
-    (void)state;
     assert_int_equal(in_child(load_as_nobody, NULL), 0);
 }
 
@@ -609,9 +595,8 @@ static int load_without_seccomp(const void *user)
     return seccomp_load(SECCOMP_BASE, &err) < 0 && err.errnum == ENOSYS ? 0 : 1;
 }
 
-static void a_kernel_without_filters_is_an_error(void **state)
+TEST(a_kernel_without_filters_is_an_error)
 {
-    (void)state;
     assert_int_equal(in_child(load_without_seccomp, NULL), 0);
 }
 
@@ -642,9 +627,8 @@ static int load_with_threads(const void *user)
     return (int)error;
 }
 
-static void other_threads_are_filtered_too(void **state)
+TEST(other_threads_are_filtered_too)
 {
-    (void)state;
     assert_int_equal(in_child(load_with_threads, NULL), EPERM);
 }
 
@@ -729,11 +713,10 @@ static int run_told(struct told *told)
 }
 
 /* Told or not, the answers are the same. */
-static void told_refusals_are_refusals(void **state)
+TEST(told_refusals_are_refusals)
 {
     size_t count = 0;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
         struct told told = {.call = &refused[i], .has_listener = true};
 
@@ -746,7 +729,7 @@ static void told_refusals_are_refusals(void **state)
     assert_in_range(count, 80, ARRAY_SIZE(refused));
 }
 
-static void what_depends_on_arguments_is_told_with_words(void **state)
+TEST(what_depends_on_arguments_is_told_with_words)
 {
     /* clang-format off */
     static const struct {
@@ -766,7 +749,6 @@ static void what_depends_on_arguments_is_told_with_words(void **state)
     };
     /* clang-format on */
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(calls); i++) {
         struct told told = {.call = &calls[i].call, .has_listener = true};
 
@@ -780,9 +762,8 @@ static void what_depends_on_arguments_is_told_with_words(void **state)
 }
 
 /* The filter refuses by itself; nobody inside can take the listener's place. */
-static void without_an_answer_nothing_is_permitted(void **state)
+TEST(without_an_answer_nothing_is_permitted)
 {
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
         struct told told = {.call = &refused[i]};
         int error = run_told(&told);
@@ -794,40 +775,11 @@ static void without_an_answer_nothing_is_permitted(void **state)
     }
 }
 
-static void length_is_that_of_the_program(void **state)
+TEST(length_is_that_of_the_program)
 {
-    (void)state;
     assert_in_range(seccomp_length(SECCOMP_BASE), 50, 4096);
     assert_in_range(seccomp_length(SECCOMP_NO_EXEC), 10, 100);
     assert_in_range(seccomp_length(SECCOMP_NO_MEMFD), 5, 100);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(forbidden_calls_are_refused),
-        cmocka_unit_test(ipv6_is_absent),
-        cmocka_unit_test(calls_with_a_fallback_are_missing),
-        cmocka_unit_test(ordinary_calls_reach_the_kernel),
-        cmocka_unit_test(numbers_nobody_knows_are_missing),
-        cmocka_unit_test(clone_makes_processes_but_no_namespaces),
-#ifdef __x86_64__
-        cmocka_unit_test(the_ia32_entry_ends_the_process),
-        cmocka_unit_test(the_x32_numbers_end_the_process),
-#endif
-        cmocka_unit_test(ordinary_programs_run),
-        cmocka_unit_test(only_kernels_stay_undumpable),
-        cmocka_unit_test(no_exec_starts_nothing_but_threads),
-        cmocka_unit_test(no_exec_alone_has_no_way_round_it),
-        cmocka_unit_test(no_memfd_gives_no_memory_without_owner),
-        cmocka_unit_test(loading_needs_no_new_privs),
-        cmocka_unit_test(a_kernel_without_filters_is_an_error),
-        cmocka_unit_test(other_threads_are_filtered_too),
-        cmocka_unit_test(told_refusals_are_refusals),
-        cmocka_unit_test(what_depends_on_arguments_is_told_with_words),
-        cmocka_unit_test(without_an_answer_nothing_is_permitted),
-        cmocka_unit_test(length_is_that_of_the_program),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -172,9 +172,8 @@ static bool holds(const char *name)
 
 /* --- links --- */
 
-static void the_target_of_a_link_with_a_protected_name_is_protected(void **state)
+TEST_WITH(the_target_of_a_link_with_a_protected_name_is_protected, setup, teardown)
 {
-    (void)state;
     make_file("local/envrc", "x");
     make_link("local/envrc", ".envrc");
     make_file("sub/real", "x");
@@ -202,9 +201,8 @@ static void the_target_of_a_link_with_a_protected_name_is_protected(void **state
     assert_false(holds("other"));
 }
 
-static void a_link_that_leads_nowhere_keeps_its_place_empty(void **state)
+TEST_WITH(a_link_that_leads_nowhere_keeps_its_place_empty, setup, teardown)
 {
-    (void)state;
     make_link("local/envrc", ".envrc");
     make_link("a/b/../c", "sub/.profile");
     make_link("./x/./y", "p/.npmrc");
@@ -219,9 +217,8 @@ static void a_link_that_leads_nowhere_keeps_its_place_empty(void **state)
     assert_false(survey_has_directories(survey));
 }
 
-static void each_link_on_the_way_counts(void **state)
+TEST_WITH(each_link_on_the_way_counts, setup, teardown)
 {
-    (void)state;
     make_link("a", ".envrc");
     make_link("d/b", "a");
     make_link("../c", "d/b");
@@ -245,9 +242,8 @@ static void each_link_on_the_way_counts(void **state)
     assert_true(holds("dir"));
 }
 
-static void links_out_of_the_tree_are_not_followed(void **state)
+TEST_WITH(links_out_of_the_tree_are_not_followed, setup, teardown)
 {
-    (void)state;
     make_link("/etc", ".vscode");
     make_link("../outside", ".envrc");
     make_link("../../../../../../../../etc/passwd", ".bashrc");
@@ -259,9 +255,8 @@ static void links_out_of_the_tree_are_not_followed(void **state)
     assert_free("etc");
 }
 
-static void a_link_half_way_to_a_protected_name_gives_its_names_away(void **state)
+TEST_WITH(a_link_half_way_to_a_protected_name_gives_its_names_away, setup, teardown)
 {
-    (void)state;
     make_link("dotfiles/config", ".config");
     make_file("dotfiles/config/git/config", "x");
     make_dir("dotfiles/config/app");
@@ -286,9 +281,8 @@ static void a_link_half_way_to_a_protected_name_gives_its_names_away(void **stat
     }
 }
 
-static void another_hard_link_of_a_protected_file_is_protected(void **state)
+TEST_WITH(another_hard_link_of_a_protected_file_is_protected, setup, teardown)
 {
-    (void)state;
     make_file(".envrc", "x");
     make_file("alone/.npmrc", "x");
     make_file("r/.git/hooks/pre-commit", "x");
@@ -310,9 +304,8 @@ static void another_hard_link_of_a_protected_file_is_protected(void **state)
 
 /* --- git --- */
 
-static void hooks_and_includes_are_where_the_configuration_says(void **state)
+TEST_WITH(hooks_and_includes_are_where_the_configuration_says, setup, teardown)
 {
-    (void)state;
     make_repository("r/.git");
     make_file("r/.git/config", "\xef\xbb\xbf[core]\r\n"
                                "\tbare = false\r\n"
@@ -350,11 +343,10 @@ static void hooks_and_includes_are_where_the_configuration_says(void **state)
     assert_free("r/tools/other");
 }
 
-static void hooks_below_home_and_by_absolute_path(void **state)
+TEST_WITH(hooks_below_home_and_by_absolute_path, setup, teardown)
 {
     char text[256], home[128];
 
-    (void)state;
     make_repository("r/.git");
     (void)snprintf(text, sizeof(text), "[core]\nhooksPath = %s\n", at("abs/hooks"));
     make_file("r/.git/config", text);
@@ -369,11 +361,10 @@ static void hooks_below_home_and_by_absolute_path(void **state)
     assert_protected("home/hooks/x");
 }
 
-static void a_git_file_leads_to_its_git_directory(void **state)
+TEST_WITH(a_git_file_leads_to_its_git_directory, setup, teardown)
 {
     char text[256];
 
-    (void)state;
     make_repository("main/.git/modules/sub");
     make_repository("main/.git");
     make_file("main/sub/.git", "gitdir: ../.git/modules/sub\n");
@@ -398,11 +389,10 @@ static void a_git_file_leads_to_its_git_directory(void **state)
     assert_true(holds("elsewhere/store"));
 }
 
-static void worktrees_and_what_they_share(void **state)
+TEST_WITH(worktrees_and_what_they_share, setup, teardown)
 {
     char text[256];
 
-    (void)state;
     make_repository("repo.git");
     make_file("repo.git/config", "[core]\nbare=true\nhooksPath=hk\n");
     make_file("repo.git/worktrees/w/HEAD", "x");
@@ -424,9 +414,8 @@ static void worktrees_and_what_they_share(void **state)
     assert_protected("odd/commondir");
 }
 
-static void bare_repositories_at_any_depth_and_alternates(void **state)
+TEST_WITH(bare_repositories_at_any_depth_and_alternates, setup, teardown)
 {
-    (void)state;
     make_repository("a/b/c/d/e/f/g/h/i/j/bare");
     make_file("a/b/c/d/e/f/g/h/i/j/bare/objects/info/alternates", "../../../far/objects\n");
     make_dir("a/b/c/d/e/f/g/h/i/far/objects/info");
@@ -443,11 +432,10 @@ static void bare_repositories_at_any_depth_and_alternates(void **state)
     assert_true(holds("a/b/c/d"));
 }
 
-static void configuration_that_is_too_large_ends_it(void **state)
+TEST_WITH(configuration_that_is_too_large_ends_it, setup, teardown)
 {
     cleanup_error struct error err = {0};
 
-    (void)state;
     make_repository("r/.git");
     make_file("r/.git/config", "[core]\n");
     assert_int_equal(truncate(at("r/.git/config"), (2 << 20)), 0);
@@ -456,9 +444,8 @@ static void configuration_that_is_too_large_ends_it(void **state)
     assert_error(&err, E_TOO_LARGE, "r/.git/config");
 }
 
-static void a_python_environment_of_any_name_is_protected(void **state)
+TEST_WITH(a_python_environment_of_any_name_is_protected, setup, teardown)
 {
-    (void)state;
     make_file("myenv/pyvenv.cfg", "x");
     make_file("myenv/bin/python", "x");
     make_file("lib/bin/python", "x");
@@ -475,12 +462,11 @@ static void a_python_environment_of_any_name_is_protected(void **state)
 
 /* --- odd trees --- */
 
-static void no_depth_is_too_deep(void **state)
+TEST_WITH(no_depth_is_too_deep, setup, teardown)
 {
     int fd = -1;
     struct stat st;
 
-    (void)state;
     fd = open(at(""), O_PATH | O_DIRECTORY | O_CLOEXEC);
     for (int i = 0; i < 3000; i++) {
         int next;
@@ -504,9 +490,8 @@ static void no_depth_is_too_deep(void **state)
     (void)close(fd);
 }
 
-static void names_of_any_bytes_and_things_that_are_no_files(void **state)
+TEST_WITH(names_of_any_bytes_and_things_that_are_no_files, setup, teardown)
 {
-    (void)state;
     make_file("\xff\xfe\x80/.envrc", "x");
     make_file("new\nline/x", "x");
     assert_int_equal(mkfifo(at("fifo"), 0644), 0);
@@ -519,11 +504,10 @@ static void names_of_any_bytes_and_things_that_are_no_files(void **state)
     assert_false(holds("new\nline"));
 }
 
-static void directories_that_cannot_be_read(void **state)
+TEST_WITH(directories_that_cannot_be_read, setup, teardown)
 {
     cleanup_error struct error err = {0};
 
-    (void)state;
     if (geteuid() == 0) {
         /* As another user, in a process of its own: root reads everything. */
         pid_t pid;
@@ -582,11 +566,10 @@ static void link_at_home(const char *target, const char *name)
     assert_int_equal(symlink(target, path), 0);
 }
 
-static void links_from_a_home_outside_lead_into_the_tree(void **state)
+TEST_WITH(links_from_a_home_outside_lead_into_the_tree, setup, teardown)
 {
     char path[256];
 
-    (void)state;
     set_home("home");
     make_file("bash/rc", "x");
     make_file("config/git/config", "x");
@@ -611,12 +594,11 @@ static void links_from_a_home_outside_lead_into_the_tree(void **state)
     (void)unsetenv("HOME");
 }
 
-static void git_settings_of_the_user_lead_into_the_tree(void **state)
+TEST_WITH(git_settings_of_the_user_lead_into_the_tree, setup, teardown)
 {
     char path[256], text[512];
     cleanup_close int fd = -1;
 
-    (void)state;
     set_home("home");
     (void)snprintf(path, sizeof(path), "%s/home/.gitconfig", base);
     fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
@@ -634,14 +616,13 @@ static void git_settings_of_the_user_lead_into_the_tree(void **state)
 }
 
 /* No assertion on the time. BELLJAR_SURVEY_FILES=1000000 makes it a measurement. */
-static void many_files(void **state)
+TEST_WITH(many_files, setup, teardown)
 {
     const char *wanted = getenv("BELLJAR_SURVEY_FILES");
     unsigned count = wanted ? (unsigned)strtoul(wanted, NULL, 10) : 20000;
     struct timespec from, to;
     char name[64];
 
-    (void)state;
     for (unsigned i = 0; i < count / 100; i++) {
         (void)snprintf(name, sizeof(name), "d%u", i);
         make_dir(name);
@@ -661,31 +642,4 @@ static void many_files(void **state)
     assert_false(holds("d8"));
 }
 
-#define IN_TREE(test) cmocka_unit_test_setup_teardown(test, setup, teardown)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        IN_TREE(the_target_of_a_link_with_a_protected_name_is_protected),
-        IN_TREE(a_link_that_leads_nowhere_keeps_its_place_empty),
-        IN_TREE(each_link_on_the_way_counts),
-        IN_TREE(links_out_of_the_tree_are_not_followed),
-        IN_TREE(a_link_half_way_to_a_protected_name_gives_its_names_away),
-        IN_TREE(another_hard_link_of_a_protected_file_is_protected),
-        IN_TREE(hooks_and_includes_are_where_the_configuration_says),
-        IN_TREE(hooks_below_home_and_by_absolute_path),
-        IN_TREE(a_git_file_leads_to_its_git_directory),
-        IN_TREE(worktrees_and_what_they_share),
-        IN_TREE(bare_repositories_at_any_depth_and_alternates),
-        IN_TREE(configuration_that_is_too_large_ends_it),
-        IN_TREE(a_python_environment_of_any_name_is_protected),
-        IN_TREE(no_depth_is_too_deep),
-        IN_TREE(names_of_any_bytes_and_things_that_are_no_files),
-        IN_TREE(directories_that_cannot_be_read),
-        IN_TREE(links_from_a_home_outside_lead_into_the_tree),
-        IN_TREE(git_settings_of_the_user_lead_into_the_tree),
-        IN_TREE(many_files),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -51,7 +51,7 @@ static bool excludes(const char *held, const char *wanted)
     return r;
 }
 
-static void related_trees_exclude_each_other(void **state)
+TEST(related_trees_exclude_each_other)
 {
     static const struct {
         const char *a, *b;
@@ -66,7 +66,6 @@ static void related_trees_exclude_each_other(void **state)
         {"/",     "t/b",   true },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
         assert_int_equal(excludes(cases[i].a, cases[i].b), cases[i].expected);
         assert_int_equal(excludes(cases[i].b, cases[i].a), cases[i].expected);
@@ -77,13 +76,12 @@ static void related_trees_exclude_each_other(void **state)
 }
 
 /* Those that lock a directory in common for a moment each cannot keep its owner waiting. */
-static void a_waiting_owner_comes_before_later_ones(void **state)
+TEST(a_waiting_owner_comes_before_later_ones)
 {
     struct tree_lock below = lock_on("t/a/x"), beside = lock_on("t/b");
     pid_t owner;
     int status;
 
-    (void)state;
     assert_int_equal(tree_lock_take(&below), 0);
     owner = fork();
     if (owner == 0) {
@@ -109,11 +107,10 @@ static bool is_marked(const struct tree_lock *l, const char *path)
     return tree_lock_is_marked(l, &st);
 }
 
-static void directories_above_others_are_marked(void **state)
+TEST(directories_above_others_are_marked)
 {
     struct tree_lock all = lock_on("t"), inner = lock_on("t/a/x");
 
-    (void)state;
     assert_true(is_marked(&all, "t/a"));
     assert_true(is_marked(&all, "t/a/x"));
     assert_false(is_marked(&all, "t/a/y"));
@@ -139,13 +136,4 @@ static int make_trees(void **state)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(related_trees_exclude_each_other),
-        cmocka_unit_test(a_waiting_owner_comes_before_later_ones),
-        cmocka_unit_test(directories_above_others_are_marked),
-    };
-
-    return UNIT_RUN_WITH(tests, make_trees, NULL);
-}
+UNIT_MAIN_WITH(make_trees, NULL)

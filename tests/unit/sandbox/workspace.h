@@ -142,4 +142,4 @@ static inline uint64_t now_ms(void)
     return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
 }
 
-#define IN_WORKSPACE(name) cmocka_unit_test_setup_teardown(name, begin, finish)
+#define IN_WORKSPACE(name) TEST_WITH(name, begin, finish)

@@ -28,9 +28,8 @@ static void refuse(const char *text, const char *why)
     assert_error(&err, E_INVALID, why);
 }
 
-static void values_are_read_as_yaml_has_them(void **state)
+TEST(values_are_read_as_yaml_has_them)
 {
-    (void)state;
     expect("---\nname: pdf\ndescription: Reads: pages # and no more\n---\nbody", "pdf",
            "Reads: pages");
     expect("---\r\nname: a-1\r\ndescription: 'It''s: \"x\"'\r\n---\r\n", "a-1", "It's: \"x\"");
@@ -43,17 +42,15 @@ static void values_are_read_as_yaml_has_them(void **state)
     expect("\xef\xbb\xbf---\nname: x\ndescription: y\n---", "x", "y");
 }
 
-static void other_keys_are_passed_over(void **state)
+TEST(other_keys_are_passed_over)
 {
-    (void)state;
     expect("---\n# words\nlicense: Apache-2.0\nallowed-tools:\n  - Bash\nmetadata:\n  name: no\n"
            "  description: no\nlist:\n- a\n- b\nname: x\ndescription: y\nempty:\n---\nname: z\n",
            "x", "y");
 }
 
-static void what_is_not_a_head_is_refused(void **state)
+TEST(what_is_not_a_head_is_refused)
 {
-    (void)state;
     refuse("", "does not begin");
     refuse("# title\n", "does not begin");
     refuse("---\nname: x\ndescription: y\n", "does not end");
@@ -73,25 +70,23 @@ static void what_is_not_a_head_is_refused(void **state)
     refuse("---\nname: x\ndescription: \xff\n---\n", "UTF-8");
 }
 
-static void names_are_those_of_skills(void **state)
+TEST(names_are_those_of_skills)
 {
     static const char *const names[] = {"X", "1a", "-a", "a b", "../a", "a/b", "a.b", "\xc3\xa9"};
     char text[128];
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         (void)snprintf(text, sizeof(text), "---\nname: %s\ndescription: y\n---\n", names[i]);
         refuse(text, "`name`");
     }
 }
 
-static void a_long_head_is_refused(void **state)
+TEST(a_long_head_is_refused)
 {
     static char text[40 * KIB];
     struct error err = {0};
     struct front_matter matter = {0};
 
-    (void)state;
     memset(text, '\n', sizeof(text));
     memcpy(text, "---\nname: x\ndescription: y", 26);
     memcpy(text + sizeof(text) - 5, "\n---\n", 5);
@@ -99,15 +94,4 @@ static void a_long_head_is_refused(void **state)
     assert_error(&err, E_INVALID, "does not end");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(values_are_read_as_yaml_has_them),
-        cmocka_unit_test(other_keys_are_passed_over),
-        cmocka_unit_test(what_is_not_a_head_is_refused),
-        cmocka_unit_test(names_are_those_of_skills),
-        cmocka_unit_test(a_long_head_is_refused),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -25,7 +25,8 @@ static int64_t save(const char *owner, const char *name, const char *state)
     struct error err = {0};
     int64_t version = 0;
 
-    if (saved_state_save(store, owner, name, (struct span){state, strlen(state)}, -1, &version, &err) < 0)
+    if (saved_state_save(store, owner, name, (struct span){state, strlen(state)}, -1, &version,
+                         &err) < 0)
         fail_msg("%s", err.message);
     return version;
 }
@@ -46,22 +47,20 @@ static void reopen(void)
     store = store_new(path);
 }
 
-static void no_file_before_something_is_asked_for(void **state)
+TEST_WITH(no_file_before_something_is_asked_for, set_up, tear_down)
 {
     struct stat st;
 
-    (void)state;
     assert_int_equal(stat(path, &st), -1);
     create("ann", "x");
     assert_int_equal(stat(path, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0600);
 }
 
-static void a_state_comes_back_from_another_store(void **state)
+TEST_WITH(a_state_comes_back_from_another_store, set_up, tear_down)
 {
     json_t *work;
 
-    (void)state;
     create("ann", "x");
     assert_int_equal(save("ann", "x", "{\"a\":\"\\u0000\xc3\xa9\",\"b\":[1,2.5,null]}"), 1);
     reopen();
@@ -72,11 +71,10 @@ static void a_state_comes_back_from_another_store(void **state)
     json_decref(work);
 }
 
-static void before_the_first_save_the_state_is_empty(void **state)
+TEST_WITH(before_the_first_save_the_state_is_empty, set_up, tear_down)
 {
     json_t *work;
 
-    (void)state;
     create("ann", "x");
     work = load("ann", "x", 0);
     assert_int_equal(json_object_size(json_object_get(work, "state")), 0);
@@ -84,13 +82,12 @@ static void before_the_first_save_the_state_is_empty(void **state)
     json_decref(work);
 }
 
-static void creating_it_again_keeps_what_was_saved(void **state)
+TEST_WITH(creating_it_again_keeps_what_was_saved, set_up, tear_down)
 {
     struct error err = {0};
     bool is_new = true;
     json_t *work;
 
-    (void)state;
     create("ann", "x");
     (void)save("ann", "x", "{\"n\":1}");
     assert_int_equal(saved_state_create(store, "ann", "x", "words", &is_new, &err), 0);
@@ -101,19 +98,19 @@ static void creating_it_again_keeps_what_was_saved(void **state)
     json_decref(work);
 }
 
-static void nobody_finds_what_is_anothers(void **state)
+TEST_WITH(nobody_finds_what_is_anothers, set_up, tear_down)
 {
     struct error err = {0};
     json_t *list = NULL, *work = NULL;
     int64_t version = 0;
 
-    (void)state;
     create("ann", "x");
     (void)save("ann", "x", "{}");
     assert_int_equal(saved_state_load(store, "bob", "x", 0, &work, &err), -1);
     assert_int_equal(err.code, E_NOT_FOUND);
     error_done(&err);
-    assert_int_equal(saved_state_save(store, "bob", "x", (struct span){"{}", 2}, -1, &version, &err), -1);
+    assert_int_equal(
+        saved_state_save(store, "bob", "x", (struct span){"{}", 2}, -1, &version, &err), -1);
     error_done(&err);
     assert_int_equal(saved_state_delete(store, "bob", "x", &err), -1);
     error_done(&err);
@@ -122,7 +119,7 @@ static void nobody_finds_what_is_anothers(void **state)
     json_decref(list);
 }
 
-static void names_that_are_paths_or_worse_are_refused(void **state)
+TEST_WITH(names_that_are_paths_or_worse_are_refused, set_up, tear_down)
 {
     static const char *const bad[] = {
         "",
@@ -137,7 +134,6 @@ static void names_that_are_paths_or_worse_are_refused(void **state)
         "_x",
         "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         struct error err = {0};
         bool is_new;
@@ -148,28 +144,28 @@ static void names_that_are_paths_or_worse_are_refused(void **state)
     }
 }
 
-static void a_save_made_from_an_older_version_is_refused(void **state)
+TEST_WITH(a_save_made_from_an_older_version_is_refused, set_up, tear_down)
 {
     struct error err = {0};
     int64_t version = 0;
 
-    (void)state;
     create("ann", "x");
     (void)save("ann", "x", "{}");
     (void)save("ann", "x", "{}");
-    assert_int_equal(saved_state_save(store, "ann", "x", (struct span){"{}", 2}, 1, &version, &err), -1);
+    assert_int_equal(saved_state_save(store, "ann", "x", (struct span){"{}", 2}, 1, &version, &err),
+                     -1);
     assert_contains(err.message, "its version is 2");
     error_done(&err);
-    assert_int_equal(saved_state_save(store, "ann", "x", (struct span){"{}", 2}, 2, &version, &err), 0);
+    assert_int_equal(saved_state_save(store, "ann", "x", (struct span){"{}", 2}, 2, &version, &err),
+                     0);
     assert_int_equal(version, 3);
 }
 
-static void history_is_bounded_and_can_be_gone_back_to(void **state)
+TEST_WITH(history_is_bounded_and_can_be_gone_back_to, set_up, tear_down)
 {
     struct error err = {0};
     json_t *work = NULL;
 
-    (void)state;
     create("ann", "x");
     for (int i = 1; i <= LIMIT_WORK_HISTORY + 5; i++) {
         char text[32];
@@ -186,14 +182,13 @@ static void history_is_bounded_and_can_be_gone_back_to(void **state)
     json_decref(work);
 }
 
-static void bytes_of_one_are_bounded_and_the_newest_stays(void **state)
+TEST_WITH(bytes_of_one_are_bounded_and_the_newest_stays, set_up, tear_down)
 {
     cleanup_free char *text = malloc(LIMIT_STATE_BYTES + 1);
     struct error err = {0};
     int64_t version = 0;
     json_t *work;
 
-    (void)state;
     assert_non_null(text);
     memset(text, 'x', LIMIT_STATE_BYTES);
     memcpy(text, "{\"a\":\"", 6);
@@ -207,21 +202,20 @@ static void bytes_of_one_are_bounded_and_the_newest_stays(void **state)
     assert_int_equal(json_array_size(json_object_get(work, "history")),
                      LIMIT_WORK_BYTES / LIMIT_STATE_BYTES);
     json_decref(work);
-    assert_int_equal(saved_state_save(store, "ann", "x", (struct span){text, LIMIT_STATE_BYTES + 1}, -1,
-                               &version, &err),
+    assert_int_equal(saved_state_save(store, "ann", "x", (struct span){text, LIMIT_STATE_BYTES + 1},
+                                      -1, &version, &err),
                      -1);
     assert_int_equal(err.code, E_TOO_LARGE);
     error_done(&err);
 }
 
-static void all_states_of_an_owner_are_bounded(void **state)
+TEST_WITH(all_states_of_an_owner_are_bounded, set_up, tear_down)
 {
     cleanup_free char *text = calloc(1, LIMIT_STATE_BYTES);
     struct error err = {0};
     int64_t version = 0;
     bool is_new, is_full = false;
 
-    (void)state;
     assert_non_null(text);
     for (int i = 0; i < 10 && !is_full; i++) {
         char name[16];
@@ -229,8 +223,8 @@ static void all_states_of_an_owner_are_bounded(void **state)
         (void)snprintf(name, sizeof(name), "x%d", i);
         assert_int_equal(saved_state_create(store, "ann", name, NULL, &is_new, &err), 0);
         for (int k = 0; k < 8 && !is_full; k++)
-            is_full = saved_state_save(store, "ann", name, (struct span){text, LIMIT_STATE_BYTES}, -1,
-                                &version, &err) < 0;
+            is_full = saved_state_save(store, "ann", name, (struct span){text, LIMIT_STATE_BYTES},
+                                       -1, &version, &err) < 0;
     }
     assert_true(is_full);
     assert_int_equal(err.code, E_TOO_LARGE);
@@ -248,18 +242,18 @@ static void writer(int number)
         int64_t version = 0;
 
         (void)snprintf(text, sizeof(text), "{\"w\":%d,\"i\":%d}", number, i);
-        if (saved_state_save(own, "ann", "x", (struct span){text, strlen(text)}, -1, &version, NULL) < 0)
+        if (saved_state_save(own, "ann", "x", (struct span){text, strlen(text)}, -1, &version,
+                             NULL) < 0)
             _exit(1);
     }
     _exit(own ? 0 : 1);
 }
 
-static void writers_at_the_same_time_lose_no_save(void **state)
+TEST_WITH(writers_at_the_same_time_lose_no_save, set_up, tear_down)
 {
     unsigned seen[4] = {0};
     json_t *work;
 
-    (void)state;
     create("ann", "x");
     reopen(); /* no connection is open across the fork */
     for (int i = 0; i < 4; i++) {
@@ -287,14 +281,13 @@ static void writers_at_the_same_time_lose_no_save(void **state)
     }
 }
 
-static void what_was_saved_survives_a_kill(void **state)
+TEST_WITH(what_was_saved_survives_a_kill, set_up, tear_down)
 {
     int ends[2], status;
     json_t *work;
     char byte;
     pid_t pid;
 
-    (void)state;
     create("ann", "x");
     reopen();
     assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
@@ -304,7 +297,8 @@ static void what_was_saved_survives_a_kill(void **state)
         int64_t version = 0;
 
         store = store_new(path);
-        if (saved_state_save(store, "ann", "x", (struct span){"{\"n\":7}", 7}, -1, &version, NULL) == 0)
+        if (saved_state_save(store, "ann", "x", (struct span){"{\"n\":7}", 7}, -1, &version,
+                             NULL) == 0)
             (void)!write(ends[1], "x", 1);
         /* And dies with a change begun. */
         (void)store_begin(store, NULL);
@@ -324,12 +318,11 @@ static void what_was_saved_survives_a_kill(void **state)
     json_decref(work);
 }
 
-static void deleting_takes_the_history_along(void **state)
+TEST_WITH(deleting_takes_the_history_along, set_up, tear_down)
 {
     struct error err = {0};
     int64_t count = -1;
 
-    (void)state;
     create("ann", "x");
     (void)save("ann", "x", "{}");
     assert_int_equal(saved_state_delete(store, "ann", "x", &err), 0);
@@ -340,12 +333,11 @@ static void deleting_takes_the_history_along(void **state)
     error_done(&err);
 }
 
-static void a_file_that_others_can_read_or_a_link_is_refused(void **state)
+TEST_WITH(a_file_that_others_can_read_or_a_link_is_refused, set_up, tear_down)
 {
     struct error err = {0};
     bool is_new;
 
-    (void)state;
     (void)close(open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600));
     assert_int_equal(chmod(path, 0644), 0);
     assert_int_equal(saved_state_create(store, "ann", "x", NULL, &is_new, &err), -1);
@@ -357,14 +349,13 @@ static void a_file_that_others_can_read_or_a_link_is_refused(void **state)
     error_done(&err);
 }
 
-static void a_file_that_is_none_of_ours_stays_as_it_is(void **state)
+TEST_WITH(a_file_that_is_none_of_ours_stays_as_it_is, set_up, tear_down)
 {
     struct error err = {0};
     struct stat st;
     bool is_new;
     int fd;
 
-    (void)state;
     fd = open(path, O_CREAT | O_WRONLY | O_CLOEXEC, 0600);
     assert_int_equal(write(fd, "this is no database, but somebody's letter", 42), 42);
     (void)close(fd);
@@ -375,27 +366,4 @@ static void a_file_that_is_none_of_ours_stays_as_it_is(void **state)
     assert_int_equal(st.st_size, 42);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(no_file_before_something_is_asked_for),
-        TEST(a_state_comes_back_from_another_store),
-        TEST(before_the_first_save_the_state_is_empty),
-        TEST(creating_it_again_keeps_what_was_saved),
-        TEST(nobody_finds_what_is_anothers),
-        TEST(names_that_are_paths_or_worse_are_refused),
-        TEST(a_save_made_from_an_older_version_is_refused),
-        TEST(history_is_bounded_and_can_be_gone_back_to),
-        TEST(bytes_of_one_are_bounded_and_the_newest_stays),
-        TEST(all_states_of_an_owner_are_bounded),
-        TEST(writers_at_the_same_time_lose_no_save),
-        TEST(what_was_saved_survives_a_kill),
-        TEST(deleting_takes_the_history_along),
-        TEST(a_file_that_others_can_read_or_a_link_is_refused),
-        TEST(a_file_that_is_none_of_ours_stays_as_it_is),
-    };
-
-    return UNIT_RUN_WITH(tests, NULL, remove_dir);
-}
+UNIT_MAIN_WITH(NULL, remove_dir)

@@ -30,12 +30,11 @@ static void expect_code(const char *name, const char *code)
     json_decref(skill);
 }
 
-static void a_bad_version_is_taken_back(void **state)
+TEST_WITH(a_bad_version_is_taken_back, set_up, tear_down)
 {
     struct error err = {0};
     int64_t version = 0;
 
-    (void)state;
     assert_int_equal(save("ann", "x", "good = 1"), 1);
     assert_int_equal(save("ann", "x", "bad = 1"), 2);
     expect_code("x", "bad = 1");
@@ -48,14 +47,13 @@ static void a_bad_version_is_taken_back(void **state)
     expect_code("x", "good = 1");
 }
 
-static void versions_and_skills_are_bounded(void **state)
+TEST_WITH(versions_and_skills_are_bounded, set_up, tear_down)
 {
     struct error err = {0};
     json_t *skill = NULL;
     int64_t version = 0;
     char name[16];
 
-    (void)state;
     for (int i = 0; i < LIMIT_SKILL_VERSIONS + 3; i++)
         (void)save("ann", "x", "pass");
     assert_int_equal(skill_load(store, "ann", "x", 0, &skill, &err), 0);
@@ -73,12 +71,11 @@ static void versions_and_skills_are_bounded(void **state)
     assert_int_equal(save("bob", "z", "pass"), 1);
 }
 
-static void nobody_finds_what_is_anothers(void **state)
+TEST_WITH(nobody_finds_what_is_anothers, set_up, tear_down)
 {
     struct error err = {0};
     json_t *skill = NULL, *list = NULL;
 
-    (void)state;
     (void)save("ann", "x", "pass");
     assert_int_equal(skill_load(store, "bob", "x", 0, &skill, &err), -1);
     assert_int_equal(err.code, E_NOT_FOUND);
@@ -90,23 +87,21 @@ static void nobody_finds_what_is_anothers(void **state)
     json_decref(list);
 }
 
-static void a_description_cannot_leave_its_docstring(void **state)
+TEST_WITH(a_description_cannot_leave_its_docstring, set_up, tear_down)
 {
     cleanup(buf_done) struct buf text = {0};
     struct error err = {0};
 
-    (void)state;
     buf_init(&text, KIB);
     assert_int_equal(skill_compose((struct span){"x = 1", 5}, "a\"\"\"\nimport os\\", &text, &err),
                      0);
     assert_string_equal(buf_str(&text), "\"\"\"a\\\"\\\"\\\"\nimport os\\\\\"\"\"\nx = 1");
 }
 
-static void names_of_modules_only(void **state)
+TEST_WITH(names_of_modules_only, set_up, tear_down)
 {
     static const char *const bad[] = {"", "X", "1", "_x", "a-b", "a.b", "../a", "if", "a/b", "a b"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         struct error err = {0};
 
@@ -149,9 +144,8 @@ static size_t given(const char *owner, const char *code, bool allows, bool is_de
     return count;
 }
 
-static void a_program_gets_what_it_names_and_what_that_names(void **state)
+TEST_WITH(a_program_gets_what_it_names_and_what_that_names, set_up, tear_down)
 {
-    (void)state;
     assert_int_equal(given("ann", "import skills.one", true, false), 0);
     assert_int_equal(access(path, F_OK), -1); /* asking makes no file */
     (void)save("ann", "one", "from skills.two import *");
@@ -163,9 +157,8 @@ static void a_program_gets_what_it_names_and_what_that_names(void **state)
     assert_int_equal(given("bob", "import skills.one", true, false), 0);
 }
 
-static void a_profile_without_skills_gets_none(void **state)
+TEST_WITH(a_profile_without_skills_gets_none, set_up, tear_down)
 {
-    (void)state;
     (void)save("ann", "one", "pass");
     assert_int_equal(given("ann", "import skills.one", true, false), 1);
     assert_int_equal(given("ann", "import skills.one", false, false), 0);
@@ -181,10 +174,10 @@ static void make_folder(struct skill_bundle *folder, const char *text, const cha
     struct error err = {0};
 
     *folder = (struct skill_bundle){0};
-    if (skill_bundle_add(folder, (struct span){"SKILL.md", 8}, (struct span){text, strlen(text)}, false,
-                   &err) < 0 ||
-        skill_bundle_add(folder, (struct span){"scripts/run.py", 14}, (struct span){code, strlen(code)},
-                   true, &err) < 0 ||
+    if (skill_bundle_add(folder, (struct span){"SKILL.md", 8}, (struct span){text, strlen(text)},
+                         false, &err) < 0 ||
+        skill_bundle_add(folder, (struct span){"scripts/run.py", 14},
+                         (struct span){code, strlen(code)}, true, &err) < 0 ||
         skill_bundle_finish(folder, &err) < 0)
         fail_msg("%s", err.message);
 }
@@ -214,13 +207,12 @@ static void expect_script(const char *name, int64_t version, const char *code)
     assert_true(file->is_executable);
 }
 
-static void a_folder_is_stored_whole_and_taken_back_whole(void **state)
+TEST_WITH(a_folder_is_stored_whole_and_taken_back_whole, set_up, tear_down)
 {
     struct error err = {0};
     json_t *skill = NULL;
     int64_t version = 0;
 
-    (void)state;
     assert_int_equal(save_folder(HEAD("a-b", "one"), "x = 1"), 1);
     assert_int_equal(save_folder(HEAD("a-b", "two"), "x = 2"), 2);
     expect_script("a_b", 0, "x = 2");
@@ -239,12 +231,11 @@ static void a_folder_is_stored_whole_and_taken_back_whole(void **state)
 }
 
 /* A module and a folder of one name are versions of one skill. */
-static void a_module_may_become_a_folder(void **state)
+TEST_WITH(a_module_may_become_a_folder, set_up, tear_down)
 {
     struct error err = {0};
     int64_t version = 0;
 
-    (void)state;
     assert_int_equal(save("ann", "x", "code = 1"), 1);
     assert_int_equal(save_folder(HEAD("x", "one"), "y"), 2);
     expect_script("x", 0, "y");
@@ -252,7 +243,7 @@ static void a_module_may_become_a_folder(void **state)
     expect_code("x", "code = 1");
 }
 
-static void bytes_of_an_owner_are_bounded(void **state)
+TEST_WITH(bytes_of_an_owner_are_bounded, set_up, tear_down)
 {
     cleanup(skill_bundle_done) struct skill_bundle folder;
     struct error err = {0};
@@ -261,7 +252,6 @@ static void bytes_of_an_owner_are_bounded(void **state)
     int64_t version = 0;
     int r = 0;
 
-    (void)state;
     memset(code, '#', sizeof(code) - 1);
     for (size_t i = 0; r == 0 && i < LIMIT_SKILLS_BYTES / sizeof(code) + 1; i++) {
         (void)snprintf(text, sizeof(text), HEAD("x%zu", "y"), i);
@@ -283,7 +273,7 @@ static void bytes_of_an_owner_are_bounded(void **state)
     assert_error(&err, E_NOT_FOUND, "");
 }
 
-static void what_is_everybodys_is_found_and_not_replaced(void **state)
+TEST_WITH(what_is_everybodys_is_found_and_not_replaced, set_up, tear_down)
 {
     char shelf[64], place[96];
     json_t *list = NULL, *item;
@@ -291,7 +281,6 @@ static void what_is_everybodys_is_found_and_not_replaced(void **state)
     int64_t version = 0;
     FILE *file;
 
-    (void)state;
     (void)snprintf(shelf, sizeof(shelf), "%s/shelf", dir);
     (void)snprintf(place, sizeof(place), "%s/a-b", shelf);
     assert_int_equal(mkdir(shelf, 0700), 0);
@@ -322,23 +311,4 @@ static void what_is_everybodys_is_found_and_not_replaced(void **state)
     assert_int_equal(rmdir(shelf), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_bad_version_is_taken_back),
-        TEST(versions_and_skills_are_bounded),
-        TEST(nobody_finds_what_is_anothers),
-        TEST(a_description_cannot_leave_its_docstring),
-        TEST(names_of_modules_only),
-        TEST(a_program_gets_what_it_names_and_what_that_names),
-        TEST(a_profile_without_skills_gets_none),
-        TEST(a_folder_is_stored_whole_and_taken_back_whole),
-        TEST(a_module_may_become_a_folder),
-        TEST(bytes_of_an_owner_are_bounded),
-        TEST(what_is_everybodys_is_found_and_not_replaced),
-    };
-
-    return UNIT_RUN_WITH(tests, NULL, remove_dir);
-}
+UNIT_MAIN_WITH(NULL, remove_dir)

@@ -17,12 +17,11 @@ static int add(struct skill_bundle *folder, const char *path, const char *data, 
     return skill_bundle_add(folder, span_of(path), span_of(data), false, err);
 }
 
-static void a_folder_knows_its_name_and_files(void **state)
+TEST(a_folder_knows_its_name_and_files)
 {
     cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(add(&folder, "SKILL.md", HEAD, &err), 0);
     assert_int_equal(add(&folder, "scripts/b.py", "x = 1\n", &err), 0);
     assert_int_equal(add(&folder, "a.txt", "", &err), 0);
@@ -35,12 +34,11 @@ static void a_folder_knows_its_name_and_files(void **state)
     assert_null(skill_bundle_find(&folder, "scripts"));
 }
 
-static void a_directory_around_everything_is_taken_off(void **state)
+TEST(a_directory_around_everything_is_taken_off)
 {
     cleanup(skill_bundle_done) struct skill_bundle folder = {0}, mixed = {0};
     struct error err = {0};
 
-    (void)state;
     assert_int_equal(add(&folder, "top/scripts/b.py", "", &err), 0);
     assert_int_equal(add(&folder, "top/SKILL.md", HEAD, &err), 0);
     assert_int_equal(add(&folder, "__MACOSX/top/._SKILL.md", "junk", &err), 0);
@@ -55,7 +53,7 @@ static void a_directory_around_everything_is_taken_off(void **state)
     assert_error(&err, E_INVALID, "no SKILL.md");
 }
 
-static void paths_that_are_no_names_of_files_are_refused(void **state)
+TEST(paths_that_are_no_names_of_files_are_refused)
 {
     static const char *const bad[] = {
         "",     "/etc/passwd", "../a", "a/../b", "a/./b", "a//b",
@@ -63,7 +61,6 @@ static void paths_that_are_no_names_of_files_are_refused(void **state)
         "a ",   " a",          "a.",   "x.pyc",  "y.SO",  "a/b/c/d/e/f/g/h/i",
         "a\x7f"};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         cleanup(skill_bundle_done) struct skill_bundle folder = {0};
         struct error err = {0};
@@ -75,7 +72,7 @@ static void paths_that_are_no_names_of_files_are_refused(void **state)
     }
 }
 
-static void two_files_of_one_path_are_refused(void **state)
+TEST(two_files_of_one_path_are_refused)
 {
     static const char *const pairs[][2] = {
         {"a",            "a"           },
@@ -85,7 +82,6 @@ static void two_files_of_one_path_are_refused(void **state)
         {"scripts/x.py", "Scripts/X.py"}
     };
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(pairs); i++) {
         cleanup(skill_bundle_done) struct skill_bundle folder = {0};
         struct error err = {0};
@@ -96,14 +92,13 @@ static void two_files_of_one_path_are_refused(void **state)
     }
 }
 
-static void files_and_bytes_are_bounded(void **state)
+TEST(files_and_bytes_are_bounded)
 {
     cleanup(skill_bundle_done) struct skill_bundle folder = {0}, large = {0};
     static char data[LIMIT_FOLDER_BYTES];
     struct error err = {0};
     char path[16];
 
-    (void)state;
     for (int i = 0; i < LIMIT_FOLDER_FILES; i++) {
         (void)snprintf(path, sizeof(path), "f%d", i);
         assert_int_equal(add(&folder, path, "", &err), 0);
@@ -116,14 +111,13 @@ static void files_and_bytes_are_bounded(void **state)
     assert_error(&err, E_TOO_LARGE, "MiB");
 }
 
-static void paths_of_other_systems_are_rewritten(void **state)
+TEST(paths_of_other_systems_are_rewritten)
 {
     static const char text[] = "in /mnt/user-data/uploads/a.png, /mnt/skills/public/csv-profile/x "
                                "and /mnt/skills/public/other, /mnt/";
     cleanup(buf_done) struct buf out = {0};
     struct error err = {0};
 
-    (void)state;
     buf_init(&out, KIB);
     assert_int_equal(skill_bundle_rewrite("csv-profile", span_of(text), &out, &err), 0);
     assert_string_equal(buf_str(&out),
@@ -131,13 +125,12 @@ static void paths_of_other_systems_are_rewritten(void **state)
                         " and /mnt/skills/public/other, /mnt/");
 }
 
-static void its_python_is_listed_for_a_check(void **state)
+TEST(its_python_is_listed_for_a_check)
 {
     cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     cleanup(buf_done) struct buf out = {0};
     struct error err = {0};
 
-    (void)state;
     buf_init(&out, KIB);
     assert_int_equal(add(&folder, "a.py", "x", &err), 0);
     assert_int_equal(add(&folder, "b.txt", "y", &err), 0);
@@ -145,8 +138,8 @@ static void its_python_is_listed_for_a_check(void **state)
     assert_int_equal(skill_bundle_sources(&folder, &out, &err), 0);
     assert_int_equal(out.len, 13);
     assert_memory_equal(out.data, "a.py\0x\0c.PY\0\0", 13);
-    assert_int_equal(skill_bundle_add(&folder, span_of("d.py"), (struct span){"a\0b", 3}, false, &err),
-                     0);
+    assert_int_equal(
+        skill_bundle_add(&folder, span_of("d.py"), (struct span){"a\0b", 3}, false, &err), 0);
     assert_int_equal(skill_bundle_sources(&folder, &out, &err), -1);
     assert_error(&err, E_INVALID, "NUL");
 }
@@ -158,14 +151,13 @@ static void write_file(int dir, const char *path, mode_t mode)
     assert_true(fd >= 0 && write(fd, "x\n", 2) == 2);
 }
 
-static void a_directory_is_read_without_following_links(void **state)
+TEST(a_directory_is_read_without_following_links)
 {
     char place[] = "/tmp/belljar-folder-XXXXXX";
     cleanup(skill_bundle_done) struct skill_bundle folder = {0}, linked = {0};
     struct error err = {0};
     int dir;
 
-    (void)state;
     assert_non_null(mkdtemp(place));
     dir = open(place, O_PATH | O_DIRECTORY | O_CLOEXEC);
     assert_int_equal(mkdirat(dir, "scripts", 0700), 0);
@@ -187,18 +179,4 @@ static void a_directory_is_read_without_following_links(void **state)
     assert_int_equal(rmdir(place), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_folder_knows_its_name_and_files),
-        cmocka_unit_test(a_directory_around_everything_is_taken_off),
-        cmocka_unit_test(paths_that_are_no_names_of_files_are_refused),
-        cmocka_unit_test(two_files_of_one_path_are_refused),
-        cmocka_unit_test(files_and_bytes_are_bounded),
-        cmocka_unit_test(paths_of_other_systems_are_rewritten),
-        cmocka_unit_test(its_python_is_listed_for_a_check),
-        cmocka_unit_test(a_directory_is_read_without_following_links),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -128,7 +128,7 @@ static void refuse_one(const struct made *m, enum error_code code, const char *w
 
 /* --- --- */
 
-static void files_come_out_as_they_went_in(void **state)
+TEST(files_come_out_as_they_went_in)
 {
     const struct made files[] = {
         {.name = "top/",         .data = "",      .mode = 040755},
@@ -143,7 +143,6 @@ static void files_come_out_as_they_went_in(void **state)
     cleanup(skill_bundle_done) struct skill_bundle folder = {0};
     struct error err = {0};
 
-    (void)state;
     make(files, ARRAY_SIZE(files));
     if (unzip((struct span){zip, zip_len}, &folder, &err) < 0)
         fail_msg("%s", err.message);
@@ -154,12 +153,11 @@ static void files_come_out_as_they_went_in(void **state)
     assert_int_equal(skill_bundle_find(&folder, "top/empty")->len, 0);
 }
 
-static void names_that_leave_the_folder_are_refused(void **state)
+TEST(names_that_leave_the_folder_are_refused)
 {
     static const char *const names[] = {"../x",  "/etc/passwd", "a/../../x", "..\\x", "c:\\x",
                                         "a\xff", "../x/",       "a\nb",      ""};
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         struct made m = {.name = names[i], .data = ""};
 
@@ -169,9 +167,8 @@ static void names_that_leave_the_folder_are_refused(void **state)
     }
 }
 
-static void what_is_no_file_is_refused(void **state)
+TEST(what_is_no_file_is_refused)
 {
-    (void)state;
     refuse_one(&(struct made){.name = "x", .data = "/etc", .len = 4, .mode = 0120777}, E_INVALID,
                "link");
     refuse_one(&(struct made){.name = "x", .data = "", .mode = 010644}, E_INVALID, "neither");
@@ -180,13 +177,12 @@ static void what_is_no_file_is_refused(void **state)
                "directory with bytes");
 }
 
-static void bombs_are_refused_before_they_go_off(void **state)
+TEST(bombs_are_refused_before_they_go_off)
 {
     static char zeros[5 * MIB];
     static struct made many[LIMIT_FOLDER_ENTRIES + 1];
     static char names[LIMIT_FOLDER_ENTRIES + 1][16];
 
-    (void)state;
     refuse_one(&(struct made){.name = "x", .data = zeros, .len = MIB, .deflates = true},
                E_TOO_LARGE, "packed to less");
     refuse_one(&(struct made){.name = "x", .data = zeros, .len = 5 * MIB, .deflates = true},
@@ -199,14 +195,13 @@ static void bombs_are_refused_before_they_go_off(void **state)
     refuse(E_TOO_LARGE, "entries");
 }
 
-static void what_says_two_things_is_refused(void **state)
+TEST(what_says_two_things_is_refused)
 {
     const struct made twice[] = {
         {.name = "x", .data = "1", .len = 1},
         {.name = "X", .data = "2", .len = 1}
     };
 
-    (void)state;
     refuse_one(&(struct made){.name = "x", .data = "", .other_name = "y"}, E_INVALID,
                "conflicting data");
     refuse_one(&(struct made){.name = "x", .data = "abc", .len = 3, .size_off = 1}, E_INVALID,
@@ -224,27 +219,25 @@ static void what_says_two_things_is_refused(void **state)
 }
 
 /* The second entry is made to point to the bytes of the first. */
-static void files_that_overlap_are_refused(void **state)
+TEST(files_that_overlap_are_refused)
 {
     const struct made files[] = {
         {.name = "x", .data = "1", .len = 1},
         {.name = "y", .data = "2", .len = 1}
     };
 
-    (void)state;
     make(files, 2);
     memset(zip + zip_len - 22 - 47 + 42, 0, 4);
     refuse(E_INVALID, "overlap");
 }
 
-static void a_file_that_is_cut_or_longer_is_refused(void **state)
+TEST(a_file_that_is_cut_or_longer_is_refused)
 {
     const struct made files[] = {
         {.name = "x", .data = "1", .len = 1}
     };
     size_t whole;
 
-    (void)state;
     make(files, 1);
     whole = zip_len;
     for (zip_len = 0; zip_len < whole; zip_len++)
@@ -254,17 +247,4 @@ static void a_file_that_is_cut_or_longer_is_refused(void **state)
     refuse(E_INVALID, "no end");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(files_come_out_as_they_went_in),
-        cmocka_unit_test(names_that_leave_the_folder_are_refused),
-        cmocka_unit_test(what_is_no_file_is_refused),
-        cmocka_unit_test(bombs_are_refused_before_they_go_off),
-        cmocka_unit_test(what_says_two_things_is_refused),
-        cmocka_unit_test(files_that_overlap_are_refused),
-        cmocka_unit_test(a_file_that_is_cut_or_longer_is_refused),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

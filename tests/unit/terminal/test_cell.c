@@ -11,7 +11,7 @@ static void assert_all(enum run_language language, bool expected, const char *co
             fail_msg("%s: «%s»", expected ? "not complete" : "complete", texts[i]);
 }
 
-static void python_that_is_complete(void **state)
+TEST(python_that_is_complete)
 {
     static const char *const texts[] = {
         "",
@@ -40,11 +40,10 @@ static void python_that_is_complete(void **state)
         "f(x))\n",
     };
 
-    (void)state;
     assert_all(RUN_PYTHON, true, texts, ARRAY_SIZE(texts));
 }
 
-static void python_that_goes_on(void **state)
+TEST(python_that_goes_on)
 {
     static const char *const texts[] = {
         "if x:",
@@ -66,11 +65,10 @@ static void python_that_goes_on(void **state)
         "try:\n    x()\nexcept E:\n    pass",
     };
 
-    (void)state;
     assert_all(RUN_PYTHON, false, texts, ARRAY_SIZE(texts));
 }
 
-static void bash_that_is_complete(void **state)
+TEST(bash_that_is_complete)
 {
     static const char *const texts[] = {
         "",
@@ -104,11 +102,10 @@ static void bash_that_is_complete(void **state)
         "echo )",
     };
 
-    (void)state;
     assert_all(RUN_BASH, true, texts, ARRAY_SIZE(texts));
 }
 
-static void bash_that_goes_on(void **state)
+TEST(bash_that_goes_on)
 {
     static const char *const texts[] = {
         "if true; then",
@@ -140,17 +137,15 @@ static void bash_that_goes_on(void **state)
         "a=(1\n2",
     };
 
-    (void)state;
     assert_all(RUN_BASH, false, texts, ARRAY_SIZE(texts));
 }
 
 /* Every beginning of every kind of text is looked at, also those that end in the middle. */
-static void no_beginning_is_read_beyond_its_end(void **state)
+TEST(no_beginning_is_read_beyond_its_end)
 {
     static const char text[] =
         "\\'\"`$(${x}){[('''\"\"\"\n@#<<-E <<< ;;&& || |\\\n{ if for case f() \1";
 
-    (void)state;
     for (size_t from = 0; from < sizeof(text); from++)
         for (size_t len = 0; from + len < sizeof(text); len++) {
             cleanup_free char *part = strndup(text + from, len);
@@ -161,26 +156,14 @@ static void no_beginning_is_read_beyond_its_end(void **state)
         }
 }
 
-static void deep_nesting_has_an_end(void **state)
+TEST(deep_nesting_has_an_end)
 {
     char text[4096];
 
-    (void)state;
     memset(text, '(', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     assert_false(cell_is_complete(RUN_PYTHON, text));
     assert_false(cell_is_complete(RUN_BASH, text));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(python_that_is_complete),
-        cmocka_unit_test(python_that_goes_on),
-        cmocka_unit_test(bash_that_is_complete),
-        cmocka_unit_test(bash_that_goes_on),
-        cmocka_unit_test(no_beginning_is_read_beyond_its_end),
-        cmocka_unit_test(deep_nesting_has_an_end),
-    };
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -44,23 +44,21 @@ static void load(struct place *p)
         fail_msg("%s", err.message);
 }
 
-static void a_missing_file_is_an_empty_one(void **state)
+TEST(a_missing_file_is_an_empty_one)
 {
     static struct place p;
 
-    (void)state;
     begin(&p);
     load(&p);
     assert_int_equal(p.count, 0);
     finish(&p);
 }
 
-static void what_was_added_comes_back_in_order_and_is_private(void **state)
+TEST(what_was_added_comes_back_in_order_and_is_private)
 {
     static struct place p;
     struct stat st;
 
-    (void)state;
     begin(&p);
     assert_int_equal(history_file_add(p.path, "first", NULL), 0);
     assert_int_equal(history_file_add(p.path, "zweite ü", NULL), 0);
@@ -73,13 +71,12 @@ static void what_was_added_comes_back_in_order_and_is_private(void **state)
     finish(&p);
 }
 
-static void only_the_newest_lines_are_kept(void **state)
+TEST(only_the_newest_lines_are_kept)
 {
     static struct place p;
     char line[16];
     struct stat before, after;
 
-    (void)state;
     begin(&p);
     for (size_t i = 0; i < 2 * HISTORY_LINES + 1; i++) {
         (void)snprintf(line, sizeof(line), "line %zu", i);
@@ -100,12 +97,11 @@ static void only_the_newest_lines_are_kept(void **state)
     finish(&p);
 }
 
-static void a_link_is_neither_read_nor_written(void **state)
+TEST(a_link_is_neither_read_nor_written)
 {
     static struct place p;
     struct error err = {0};
 
-    (void)state;
     begin(&p);
     assert_int_equal(symlink("/etc/passwd", p.path), 0);
     assert_int_equal(history_file_load(p.path, see, &p, &err), -1);
@@ -116,12 +112,11 @@ static void a_link_is_neither_read_nor_written(void **state)
     finish(&p);
 }
 
-static void what_is_no_file_does_not_hold_us_up(void **state)
+TEST(what_is_no_file_does_not_hold_us_up)
 {
     static struct place p;
     struct error err = {0};
 
-    (void)state;
     begin(&p);
     assert_int_equal(mkfifo(p.path, 0600), 0);
     assert_int_equal(history_file_load(p.path, see, &p, &err), -1);
@@ -131,14 +126,4 @@ static void what_is_no_file_does_not_hold_us_up(void **state)
     finish(&p);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_missing_file_is_an_empty_one),
-        cmocka_unit_test(what_was_added_comes_back_in_order_and_is_private),
-        cmocka_unit_test(only_the_newest_lines_are_kept),
-        cmocka_unit_test(a_link_is_neither_read_nor_written),
-        cmocka_unit_test(what_is_no_file_does_not_hold_us_up),
-    };
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

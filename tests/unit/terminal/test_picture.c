@@ -18,17 +18,16 @@ static struct run_form form_of(char *mime, const char *data, size_t len)
     return (struct run_form){.mime = mime, .data = (char *)(uintptr_t)data, .len = len};
 }
 
-static void a_png_says_how_large_it_is(void **state)
+TEST(a_png_says_how_large_it_is)
 {
     uint32_t width, height;
 
-    (void)state;
     assert_true(picture_png_size(PNG, sizeof(PNG) - 1, &width, &height));
     assert_int_equal(width, 640);
     assert_int_equal(height, 480);
 }
 
-static void what_is_no_png_or_huge_is_not_drawn(void **state)
+TEST(what_is_no_png_or_huge_is_not_drawn)
 {
     static const struct {
         const char *data;
@@ -46,7 +45,6 @@ static void what_is_no_png_or_huge_is_not_drawn(void **state)
     cleanup(buf_done) struct buf out = {0};
     uint32_t width, height;
 
-    (void)state;
     buf_init(&out, MIB);
     for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
         struct run_form form = form_of(mime, bad[i].data, bad[i].len);
@@ -58,13 +56,12 @@ static void what_is_no_png_or_huge_is_not_drawn(void **state)
     assert_int_equal(out.len, 0);
 }
 
-static void only_pngs_are_drawn_and_only_where_the_terminal_can(void **state)
+TEST(only_pngs_are_drawn_and_only_where_the_terminal_can)
 {
     static char png[] = "image/png", svg[] = "image/svg+xml";
     struct run_form form = form_of(png, PNG, sizeof(PNG) - 1);
     cleanup(buf_done) struct buf out = {0};
 
-    (void)state;
     buf_init(&out, MIB);
     assert_false(picture_draw(PICTURE_NONE, &form, &out));
     form.mime = svg;
@@ -72,13 +69,12 @@ static void only_pngs_are_drawn_and_only_where_the_terminal_can(void **state)
     assert_int_equal(out.len, 0);
 }
 
-static void the_sequences_are_those_of_the_terminals(void **state)
+TEST(the_sequences_are_those_of_the_terminals)
 {
     static char mime[] = "image/png";
     struct run_form form = form_of(mime, PNG, sizeof(PNG) - 1);
     cleanup(buf_done) struct buf out = {0};
 
-    (void)state;
     buf_init(&out, MIB);
     assert_true(picture_draw(PICTURE_KITTY, &form, &out));
     assert_string_equal(buf_str(&out),
@@ -90,14 +86,13 @@ static void the_sequences_are_those_of_the_terminals(void **state)
 }
 
 /* Whatever the bytes are: the terminal gets letters, digits and our own frame. */
-static void a_large_one_goes_in_pieces(void **state)
+TEST(a_large_one_goes_in_pieces)
 {
     static char mime[] = "image/png", data[100000];
     struct run_form form = form_of(mime, data, sizeof(data));
     cleanup(buf_done) struct buf out = {0};
     size_t escapes = 0, last = 0;
 
-    (void)state;
     memset(data, 0x1b, sizeof(data));
     memcpy(data, PNG, sizeof(PNG) - 1);
     buf_init(&out, MIB);
@@ -113,7 +108,7 @@ static void a_large_one_goes_in_pieces(void **state)
     assert_non_null(strstr(buf_str(&out), "\033_Gm=0;"));
 }
 
-static void a_saved_one_is_private_and_takes_the_next_free_name(void **state)
+TEST(a_saved_one_is_private_and_takes_the_next_free_name)
 {
     static char mime[] = "image/png", odd[] = "image/odd";
     char dir[] = "/tmp/belljar-picture-XXXXXX", text[64];
@@ -121,7 +116,6 @@ static void a_saved_one_is_private_and_takes_the_next_free_name(void **state)
     const char *const names[] = {"shot-1.png", "shot-2.png", "shot-1.bin"};
     struct stat st;
 
-    (void)state;
     assert_non_null(mkdtemp(dir));
     for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
         cleanup_free char *path = NULL;
@@ -141,29 +135,16 @@ static void a_saved_one_is_private_and_takes_the_next_free_name(void **state)
     assert_int_equal(rmdir(dir), 0);
 }
 
-static void a_place_that_is_none_is_an_error(void **state)
+TEST(a_place_that_is_none_is_an_error)
 {
     static char mime[] = "image/png";
     struct run_form form = form_of(mime, PNG, sizeof(PNG) - 1);
     struct error err = {0};
     char *path = NULL;
 
-    (void)state;
     assert_int_equal(picture_save("/dev/null", "shot", &form, &path, &err), -1);
     assert_error(&err, E_SYSTEM, "/dev/null/shot-1.png");
     assert_null(path);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_png_says_how_large_it_is),
-        cmocka_unit_test(what_is_no_png_or_huge_is_not_drawn),
-        cmocka_unit_test(only_pngs_are_drawn_and_only_where_the_terminal_can),
-        cmocka_unit_test(the_sequences_are_those_of_the_terminals),
-        cmocka_unit_test(a_large_one_goes_in_pieces),
-        cmocka_unit_test(a_saved_one_is_private_and_takes_the_next_free_name),
-        cmocka_unit_test(a_place_that_is_none_is_an_error),
-    };
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -13,7 +13,7 @@ extern const char *lock;          /* of the write brokers */
 int undo_enter(void **state);
 int undo_leave(void **state);
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, undo_enter, undo_leave)
+#define UNDO_TEST(name) TEST_WITH(name, undo_enter, undo_leave)
 
 /* Undoes a run, with a journal of its own under the name `as`. */
 void undo(const char *run, const char *as);

@@ -9,6 +9,12 @@
 
 static struct reader journal;
 
+static int leave(void **state)
+{
+    reader_done(&journal);
+    return scene_leave(state);
+}
+
 static void load(const char *run)
 {
     struct error err = {0};
@@ -44,11 +50,10 @@ static const char *saved_text(const char *run, uint64_t saved)
     return text;
 }
 
-static void content_is_saved_before_it_changes_and_once(void **state)
+TEST_WITH(content_is_saved_before_it_changes_and_once, scene_enter, leave)
 {
     struct journal_counts counts;
 
-    (void)state;
     put("a", "one");
     scene_begin("run", NULL);
     do_write("a", "two");
@@ -64,11 +69,10 @@ static void content_is_saved_before_it_changes_and_once(void **state)
     assert_int_equal(nth(ENTRY_FINAL, 0)->size, strlen("twothree"));
 }
 
-static void what_the_run_made_is_not_saved(void **state)
+TEST_WITH(what_the_run_made_is_not_saved, scene_enter, leave)
 {
     struct journal_counts counts;
 
-    (void)state;
     scene_begin("run", NULL);
     do_write("new", "one");
     do_write("new", "two");
@@ -87,13 +91,12 @@ static void what_the_run_made_is_not_saved(void **state)
 }
 
 /* Somebody outside removes what the run made; the inode's number goes to a file of his own. */
-static void a_reused_inode_is_not_taken_for_ours(void **state)
+TEST_WITH(a_reused_inode_is_not_taken_for_ours, scene_enter, leave)
 {
     struct stat st, other;
     struct error err = {0};
     char name[16];
 
-    (void)state;
     scene_begin("run", NULL);
     do_write("new", "ours");
     assert_int_equal(fstatat(scene.grant, "new", &st, 0), 0);
@@ -119,9 +122,8 @@ static void a_reused_inode_is_not_taken_for_ours(void **state)
     assert_string_equal(saved_text("run", nth(ENTRY_CHANGE, 0)->saved), "precious");
 }
 
-static void a_removed_inode_is_saved_again_when_its_number_returns(void **state)
+TEST_WITH(a_removed_inode_is_saved_again_when_its_number_returns, scene_enter, leave)
 {
-    (void)state;
     put("a", "one");
     scene_begin("run", NULL);
     do_write("a", "changed");
@@ -133,11 +135,10 @@ static void a_removed_inode_is_saved_again_when_its_number_returns(void **state)
     assert_string_equal(saved_text("run", nth(ENTRY_CHANGE, 1)->saved), "two");
 }
 
-static void names_may_hold_anything(void **state)
+TEST_WITH(names_may_hold_anything, scene_enter, leave)
 {
     static const char *const names[] = {"a\nb", "a b", "%41", "\xff\xfe", "\x01", "c\\d", "é"};
 
-    (void)state;
     scene_begin("run", NULL);
     for (size_t i = 0; i < ARRAY_SIZE(names); i++)
         do_write(names[i], "x");
@@ -151,9 +152,8 @@ static void names_may_hold_anything(void **state)
     assert_string_equal(nth(ENTRY_RENAME, 0)->more, "a b c%");
 }
 
-static void attributes_are_saved(void **state)
+TEST_WITH(attributes_are_saved, scene_enter, leave)
 {
-    (void)state;
     put("a", "one");
     if (setxattr("grant/a", "user.color", "red", 3, 0) < 0)
         return; /* not on every file system */
@@ -167,13 +167,12 @@ static void attributes_are_saved(void **state)
 }
 
 /* A call on a file that needs no further entry fails: what was announced before it still counts. */
-static void a_call_without_an_entry_takes_nothing_back(void **state)
+TEST_WITH(a_call_without_an_entry_takes_nothing_back, scene_enter, leave)
 {
     struct journal_counts before, after;
     struct error err = {0};
     struct stat st;
 
-    (void)state;
     put("kept", "x");
     scene_begin("run", NULL);
     do_write("made", "y");
@@ -192,13 +191,12 @@ static void a_call_without_an_entry_takes_nothing_back(void **state)
     assert_non_null(nth(ENTRY_REMOVE, 0));
 }
 
-static void a_cancelled_entry_does_not_count(void **state)
+TEST_WITH(a_cancelled_entry_does_not_count, scene_enter, leave)
 {
     struct journal_counts counts;
     struct error err = {0};
     struct stat st;
 
-    (void)state;
     put("a", "one");
     put("b", "two");
     scene_begin("run", NULL);
@@ -223,14 +221,13 @@ static void a_cancelled_entry_does_not_count(void **state)
 
 /* --- bounds --- */
 
-static void content_beyond_the_limit_is_refused(void **state)
+TEST_WITH(content_beyond_the_limit_is_refused, scene_enter, leave)
 {
     const struct journal_limits limits = {MIB, 1000};
     cleanup_free char *large = calloc(1, 2 * MIB);
     struct error err = {0};
     struct stat st;
 
-    (void)state;
     memset(large, 'x', 2 * MIB - 1);
     put("large", large);
     put("small", "one");
@@ -244,12 +241,11 @@ static void content_beyond_the_limit_is_refused(void **state)
     do_write("small", "two");
 }
 
-static void entries_beyond_the_limit_are_refused(void **state)
+TEST_WITH(entries_beyond_the_limit_are_refused, scene_enter, leave)
 {
     const struct journal_limits limits = {MIB, 3};
     struct error err = {0};
 
-    (void)state;
     scene_begin("run", &limits);
     do_mkdir("a");
     do_mkdir("b");
@@ -260,14 +256,13 @@ static void entries_beyond_the_limit_are_refused(void **state)
     load("run");
 }
 
-static void the_text_of_the_journal_counts(void **state)
+TEST_WITH(the_text_of_the_journal_counts, scene_enter, leave)
 {
     const struct journal_limits limits = {64 * KIB, 1000000};
     struct error err = {0};
     char name[240];
     int n = 0;
 
-    (void)state;
     memset(name, 'n', sizeof(name));
     name[sizeof(name) - 1] = '\0';
     scene_begin("run", &limits);
@@ -278,14 +273,13 @@ static void the_text_of_the_journal_counts(void **state)
 }
 
 /* An undo reads the text as a whole, however much else may be saved. */
-static void the_text_of_the_journal_has_its_own_limit(void **state)
+TEST_WITH(the_text_of_the_journal_has_its_own_limit, scene_enter, leave)
 {
     const struct journal_limits limits = {64 * MIB, 1000000, 64 * KIB};
     struct error err = {0};
     struct stat st;
     int n = 0;
 
-    (void)state;
     put("a", "one");
     scene_begin("run", &limits);
     assert_int_equal(fstatat(scene.grant, "a", &st, 0), 0);
@@ -299,13 +293,12 @@ static void the_text_of_the_journal_has_its_own_limit(void **state)
 }
 
 /* The files are created in a short path, and the directory then moves to a long one. */
-static void the_seal_stays_small_after_a_move_to_a_long_path(void **state)
+TEST_WITH(the_seal_stays_small_after_a_move_to_a_long_path, scene_enter, leave)
 {
     const struct journal_limits limits = {64 * MIB, 1000000, 64 * KIB};
     char path[PATH_MAX] = "", name[32], part[201];
     struct stat st;
 
-    (void)state;
     memset(part, 'n', sizeof(part));
     part[sizeof(part) - 1] = '\0';
     for (int i = 0; i < 15; i++) {
@@ -329,11 +322,10 @@ static void the_seal_stays_small_after_a_move_to_a_long_path(void **state)
 }
 
 /* Wherever the limit lies: what the journal lets be made, it knows. */
-static void what_was_announced_is_confirmed_at_the_limit(void **state)
+TEST_WITH(what_was_announced_is_confirmed_at_the_limit, scene_enter, leave)
 {
     char run[32], path[32];
 
-    (void)state;
     for (unsigned bytes = 1000; bytes < 1400; bytes += 3) {
         const struct journal_limits limits = {bytes, 1000, 0};
         struct error err = {0};
@@ -355,13 +347,12 @@ static void what_was_announced_is_confirmed_at_the_limit(void **state)
     }
 }
 
-static void holes_are_neither_copied_nor_counted(void **state)
+TEST_WITH(holes_are_neither_copied_nor_counted, scene_enter, leave)
 {
     const struct journal_limits limits = {MIB, 10};
     struct journal_counts counts;
     struct stat st;
 
-    (void)state;
     put("sparse", "begin");
     assert_int_equal(truncate("grant/sparse", (off_t)10 << 30), 0);
     scene_begin("run", &limits);
@@ -376,7 +367,7 @@ static void holes_are_neither_copied_nor_counted(void **state)
 
 /* --- large files --- */
 
-static void a_large_file_is_copied_in_the_background(void **state)
+TEST_WITH(a_large_file_is_copied_in_the_background, scene_enter, leave)
 {
     cleanup_free char *large = calloc(1, 20 * MIB);
     struct pollfd end = {.fd = -1, .events = POLLIN};
@@ -384,7 +375,6 @@ static void a_large_file_is_copied_in_the_background(void **state)
     struct stat st, saved;
     int r, rounds = 0;
 
-    (void)state;
     memset(large, 'x', 20 * MIB - 1);
     put("large", large);
     scene_begin("run", NULL);
@@ -404,14 +394,13 @@ static void a_large_file_is_copied_in_the_background(void **state)
     assert_int_equal(errno, ECHILD);
 }
 
-static void a_copy_that_is_outdated_is_made_again(void **state)
+TEST_WITH(a_copy_that_is_outdated_is_made_again, scene_enter, leave)
 {
     cleanup_free char *large = calloc(1, 20 * MIB);
     struct error err = {0};
     struct stat st, saved;
     int fd = -1;
 
-    (void)state;
     memset(large, 'x', 20 * MIB - 1);
     put("large", large);
     scene_begin("run", NULL);
@@ -425,7 +414,7 @@ static void a_copy_that_is_outdated_is_made_again(void **state)
     assert_int_equal(access("run/saved/1", F_OK), -1);
 }
 
-static void too_large_a_file_is_refused_before_it_is_copied(void **state)
+TEST_WITH(too_large_a_file_is_refused_before_it_is_copied, scene_enter, leave)
 {
     const struct journal_limits limits = {10 * MIB, 10};
     cleanup_free char *large = calloc(1, 20 * MIB);
@@ -433,7 +422,6 @@ static void too_large_a_file_is_refused_before_it_is_copied(void **state)
     struct stat st;
     int fd = -1;
 
-    (void)state;
     memset(large, 'x', 20 * MIB - 1);
     put("large", large);
     scene_begin("run", &limits);
@@ -444,11 +432,10 @@ static void too_large_a_file_is_refused_before_it_is_copied(void **state)
 
 /* --- the end --- */
 
-static void the_seal_follows_renames(void **state)
+TEST_WITH(the_seal_follows_renames, scene_enter, leave)
 {
     char path[32];
 
-    (void)state;
     scene_begin("run", NULL);
     do_mkdir("d");
     do_write("d/f", "text");
@@ -472,14 +459,13 @@ static void the_seal_follows_renames(void **state)
     }
 }
 
-static void a_renamed_directory_of_many_files_costs_nothing(void **state)
+TEST_WITH(a_renamed_directory_of_many_files_costs_nothing, scene_enter, leave)
 {
     const struct journal_limits limits = {64 * MIB, 100000};
     struct error err = {0};
     struct stat st;
     char name[32];
 
-    (void)state;
     scene_begin("run", &limits);
     do_mkdir("d");
     for (int i = 0; i < 3000; i++) {
@@ -496,11 +482,10 @@ static void a_renamed_directory_of_many_files_costs_nothing(void **state)
     assert_non_null(nth(ENTRY_FINAL, 2999));
 }
 
-static void nothing_is_added_behind_the_end(void **state)
+TEST_WITH(nothing_is_added_behind_the_end, scene_enter, leave)
 {
     struct error err = {0};
 
-    (void)state;
     scene_begin("run", NULL);
     assert_int_equal(journal_seal(scene.journal, &err), 0);
     assert_int_equal(journal_create(scene.journal, 0, "a", &err), -1);
@@ -509,7 +494,7 @@ static void nothing_is_added_behind_the_end(void **state)
 
 /* --- reading --- */
 
-static void a_journal_cut_anywhere_is_read_as_far_as_it_is_whole(void **state)
+TEST_WITH(a_journal_cut_anywhere_is_read_as_far_as_it_is_whole, scene_enter, leave)
 {
     cleanup_free char *text = NULL;
     struct reader cut = {0};
@@ -518,7 +503,6 @@ static void a_journal_cut_anywhere_is_read_as_far_as_it_is_whole(void **state)
     ssize_t len;
     int fd;
 
-    (void)state;
     put("a", "one");
     scene_begin("run", NULL);
     do_write("a", "two");
@@ -559,9 +543,8 @@ static void refuse(const char *text, const char *part)
 
 #define BEGIN "B 0 0 0 0 0 0 0 1 0 0 0 0 .\n"
 
-static void a_damaged_journal_is_refused(void **state)
+TEST_WITH(a_damaged_journal_is_refused, scene_enter, leave)
 {
-    (void)state;
     refuse("nonsense\n", "line 1");
     refuse("C 1 0 0 0 0 0 0 0 0 0 0 0 a\n", "version");
     refuse("B 0 0 0 0 0 0 0 2 0 0 0 0 .\n", "version");
@@ -584,41 +567,4 @@ static void a_damaged_journal_is_refused(void **state)
     refuse(BEGIN "Z 0 0 0 0 0 0 0 0 0 0 0 0 .\n" BEGIN, "behind the end");
 }
 
-static int leave(void **state)
-{
-    reader_done(&journal);
-    return scene_leave(state);
-}
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, scene_enter, leave)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(content_is_saved_before_it_changes_and_once),
-        TEST(what_the_run_made_is_not_saved),
-        TEST(a_reused_inode_is_not_taken_for_ours),
-        TEST(a_removed_inode_is_saved_again_when_its_number_returns),
-        TEST(names_may_hold_anything),
-        TEST(attributes_are_saved),
-        TEST(a_call_without_an_entry_takes_nothing_back),
-        TEST(a_cancelled_entry_does_not_count),
-        TEST(content_beyond_the_limit_is_refused),
-        TEST(entries_beyond_the_limit_are_refused),
-        TEST(the_text_of_the_journal_counts),
-        TEST(the_text_of_the_journal_has_its_own_limit),
-        TEST(the_seal_stays_small_after_a_move_to_a_long_path),
-        TEST(what_was_announced_is_confirmed_at_the_limit),
-        TEST(holes_are_neither_copied_nor_counted),
-        TEST(a_large_file_is_copied_in_the_background),
-        TEST(a_copy_that_is_outdated_is_made_again),
-        TEST(too_large_a_file_is_refused_before_it_is_copied),
-        TEST(the_seal_follows_renames),
-        TEST(a_renamed_directory_of_many_files_costs_nothing),
-        TEST(nothing_is_added_behind_the_end),
-        TEST(a_journal_cut_anywhere_is_read_as_far_as_it_is_whole),
-        TEST(a_damaged_journal_is_refused),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -124,11 +124,10 @@ static void age(const char *id)
 #define ONE "run_00000000000000000000000001"
 #define TWO "run_00000000000000000000000002"
 
-static void a_run_is_undone_and_redone(void **state)
+TEST_WITH(a_run_is_undone_and_redone, enter, leave)
 {
     char id[32];
 
-    (void)state;
     put("a", "before");
     begin(ONE, "me");
     do_write("a", "after");
@@ -155,11 +154,10 @@ static void a_run_is_undone_and_redone(void **state)
     assert_string_equal(get("a"), "before");
 }
 
-static void a_rehearsal_leaves_no_trace(void **state)
+TEST_WITH(a_rehearsal_leaves_no_trace, enter, leave)
 {
     struct error err = {0};
 
-    (void)state;
     begin(ONE, "me");
     do_write("new", "x");
     end(ONE);
@@ -169,11 +167,10 @@ static void a_rehearsal_leaves_no_trace(void **state)
     assert_int_equal(listed(NULL), 1);
 }
 
-static void a_run_of_somebody_else_is_not_there(void **state)
+TEST_WITH(a_run_of_somebody_else_is_not_there, enter, leave)
 {
     struct error err = {0};
 
-    (void)state;
     begin(ONE, "me");
     do_write("new", "x");
     end(ONE);
@@ -188,11 +185,10 @@ static void a_run_of_somebody_else_is_not_there(void **state)
     assert_int_equal(listed("you"), 0);
 }
 
-static void a_run_that_goes_on_is_neither_undone_nor_removed(void **state)
+TEST_WITH(a_run_that_goes_on_is_neither_undone_nor_removed, enter, leave)
 {
     struct error err = {0};
 
-    (void)state;
     begin(ONE, "me");
     do_write("new", "x");
     assert_int_equal(try_undo(ONE, NULL, false, &err), -1);
@@ -204,17 +200,15 @@ static void a_run_that_goes_on_is_neither_undone_nor_removed(void **state)
     assert_false(exists("new"));
 }
 
-static void a_run_without_changes_is_forgotten(void **state)
+TEST_WITH(a_run_without_changes_is_forgotten, enter, leave)
 {
-    (void)state;
     begin(ONE, "me");
     end(ONE);
     assert_int_equal(listed(NULL), 0);
 }
 
-static void a_directory_that_was_replaced_is_left_alone(void **state)
+TEST_WITH(a_directory_that_was_replaced_is_left_alone, enter, leave)
 {
-    (void)state;
     begin(ONE, "me");
     do_write("new", "x");
     end(ONE);
@@ -233,12 +227,11 @@ static bool refuse(void *arg, const char *path)
     return false;
 }
 
-static void a_directory_that_may_not_be_written_any_more_is_refused(void **state)
+TEST_WITH(a_directory_that_may_not_be_written_any_more_is_refused, enter, leave)
 {
     const struct undo_store_wish wish = {.id = ONE, .bytes = MIB, .may_write = refuse};
     struct error err = {0};
 
-    (void)state;
     begin(ONE, "me");
     do_write("new", "x");
     end(ONE);
@@ -248,9 +241,8 @@ static void a_directory_that_may_not_be_written_any_more_is_refused(void **state
 }
 
 /* A partial undo: what was in conflict is tried again, and nothing else. */
-static void only_what_was_in_conflict_is_tried_again(void **state)
+TEST_WITH(only_what_was_in_conflict_is_tried_again, enter, leave)
 {
-    (void)state;
     put("a", "before");
     begin(ONE, "me");
     do_remove("a");
@@ -269,12 +261,11 @@ static void only_what_was_in_conflict_is_tried_again(void **state)
     assert_true(exists("d"));
 }
 
-static void an_interrupted_undo_is_undone_first(void **state)
+TEST_WITH(an_interrupted_undo_is_undone_first, enter, leave)
 {
     struct error err = {0};
     char id[32], path[128];
 
-    (void)state;
     put("a", "before");
     begin(ONE, "me");
     do_write("a", "after");
@@ -292,12 +283,11 @@ static void an_interrupted_undo_is_undone_first(void **state)
 
 /* --- making room --- */
 
-static void old_and_large_runs_go_the_oldest_first(void **state)
+TEST_WITH(old_and_large_runs_go_the_oldest_first, enter, leave)
 {
     struct error err = {0};
     char text[65537];
 
-    (void)state;
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
     put("a", text);
@@ -338,12 +328,11 @@ static void save_much(const char *id, const char *owner)
     end(id);
 }
 
-static void nobody_pushes_out_what_is_anothers(void **state)
+TEST_WITH(nobody_pushes_out_what_is_anothers, enter, leave)
 {
     struct error err = {0};
     char id[32];
 
-    (void)state;
     save_much(ONE, "me");
     for (int i = 10; i < 20; i++) {
         (void)snprintf(id, sizeof(id), "run_000000000000000000000000%d", i);
@@ -358,12 +347,11 @@ static void nobody_pushes_out_what_is_anothers(void **state)
 }
 
 /* Nor a run that goes on, and cannot be removed. */
-static void a_run_that_goes_on_pushes_out_nothing_of_others(void **state)
+TEST_WITH(a_run_that_goes_on_pushes_out_nothing_of_others, enter, leave)
 {
     struct error err = {0};
     char text[3 * 65536 + 1];
 
-    (void)state;
     save_much(ONE, "me");
     memset(text, 'x', sizeof(text) - 1);
     text[sizeof(text) - 1] = '\0';
@@ -378,11 +366,10 @@ static void a_run_that_goes_on_pushes_out_nothing_of_others(void **state)
     assert_true(is_removed(TWO));
 }
 
-static void leftovers_are_removed(void **state)
+TEST_WITH(leftovers_are_removed, enter, leave)
 {
     struct error err = {0};
 
-    (void)state;
     begin(ONE, "me");
     do_write("new", "x");
     end(ONE);
@@ -393,11 +380,10 @@ static void leftovers_are_removed(void **state)
     assert_int_equal(access("state/belljar/undo/.gone-" ONE, F_OK), -1);
 }
 
-static void the_store_is_private(void **state)
+TEST_WITH(the_store_is_private, enter, leave)
 {
     struct stat st;
 
-    (void)state;
     begin(ONE, "me");
     do_write("new", "x");
     end(ONE);
@@ -408,7 +394,7 @@ static void the_store_is_private(void **state)
 }
 
 /* What says where an undo works is not the sandbox's to change. */
-static void the_sandbox_has_the_journal_alone(void **state)
+TEST_WITH(the_sandbox_has_the_journal_alone, enter, leave)
 {
     char path[4096];
     struct run_grant grant = {path, scene.grant, RUN_GRANT_RW};
@@ -417,7 +403,6 @@ static void the_sandbox_has_the_journal_alone(void **state)
     struct error err = {0};
     struct stat st;
 
-    (void)state;
     if (geteuid() != 0)
         return;
     (void)snprintf(path, sizeof(path), "/grant");
@@ -430,27 +415,4 @@ static void the_sandbox_has_the_journal_alone(void **state)
     assert_int_equal(st.st_uid, 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, enter, leave)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(a_run_is_undone_and_redone),
-        TEST(a_rehearsal_leaves_no_trace),
-        TEST(a_run_of_somebody_else_is_not_there),
-        TEST(a_run_that_goes_on_is_neither_undone_nor_removed),
-        TEST(a_run_without_changes_is_forgotten),
-        TEST(a_directory_that_was_replaced_is_left_alone),
-        TEST(a_directory_that_may_not_be_written_any_more_is_refused),
-        TEST(only_what_was_in_conflict_is_tried_again),
-        TEST(an_interrupted_undo_is_undone_first),
-        TEST(old_and_large_runs_go_the_oldest_first),
-        TEST(nobody_pushes_out_what_is_anothers),
-        TEST(a_run_that_goes_on_pushes_out_nothing_of_others),
-        TEST(leftovers_are_removed),
-        TEST(the_store_is_private),
-        TEST(the_sandbox_has_the_journal_alone),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

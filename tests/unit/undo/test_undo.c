@@ -6,9 +6,8 @@
 #include "undo/taking_back.h"
 
 #define ROUND_TRIP(test, program)                                                                  \
-    static void test(void **state)                                                                 \
+    UNDO_TEST(test)                                                                                \
     {                                                                                              \
-        (void)state;                                                                               \
         fill_grant();                                                                              \
         round_trip(program);                                                                       \
     }
@@ -24,11 +23,10 @@ ROUND_TRIP(a_file_that_became_a_directory_is_one_again, replace_kinds)
 ROUND_TRIP(things_come_back_through_directories_that_are_gone, pass_through)
 ROUND_TRIP(a_name_used_many_times_ends_as_it_began, same_names_again)
 
-static void odd_names_come_back(void **state)
+UNDO_TEST(odd_names_come_back)
 {
     cleanup_free char *before = NULL;
 
-    (void)state;
     fill_grant();
     put("old\nname", "1");
     before = snapshot();
@@ -44,11 +42,10 @@ static void odd_names_come_back(void **state)
     assert_false(exists(" "));
 }
 
-static void hard_links_stay_linked(void **state)
+UNDO_TEST(hard_links_stay_linked)
 {
     struct stat one, other;
 
-    (void)state;
     fill_grant();
     round_trip(hard_links);
     forget_steps();
@@ -70,11 +67,10 @@ static void hard_links_stay_linked(void **state)
     assert_int_equal(one.st_ino, other.st_ino);
 }
 
-static void a_sparse_file_comes_back_sparse(void **state)
+UNDO_TEST(a_sparse_file_comes_back_sparse)
 {
     struct stat st;
 
-    (void)state;
     put("sparse", "begin");
     assert_int_equal(truncate("grant/sparse", (off_t)10 << 30), 0);
     scene_begin("run", NULL);
@@ -88,11 +84,10 @@ static void a_sparse_file_comes_back_sparse(void **state)
     assert_memory_equal(get("sparse"), "begin", 6);
 }
 
-static void several_runs_are_undone_one_after_the_other(void **state)
+UNDO_TEST(several_runs_are_undone_one_after_the_other)
 {
     cleanup_free char *before = NULL;
 
-    (void)state;
     fill_grant();
     before = snapshot();
     scene_begin("one", NULL);
@@ -119,9 +114,8 @@ static void several_runs_are_undone_one_after_the_other(void **state)
     assert_as(before);
 }
 
-static void the_report_names_what_people_know(void **state)
+UNDO_TEST(the_report_names_what_people_know)
 {
-    (void)state;
     fill_grant();
     scene_begin("run", NULL);
     do_write("tmp1", "x");
@@ -134,25 +128,4 @@ static void the_report_names_what_people_know(void **state)
     assert_int_equal(item("result")->action, UNDO_REMOVED);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(content_comes_back),
-        TEST(what_was_made_goes),
-        TEST(what_was_removed_comes_back),
-        TEST(what_was_renamed_goes_back),
-        TEST(modes_and_attributes_come_back),
-        TEST(files_saved_by_editors_come_back),
-        TEST(what_changed_places_goes_back),
-        TEST(a_file_that_became_a_directory_is_one_again),
-        TEST(things_come_back_through_directories_that_are_gone),
-        TEST(a_name_used_many_times_ends_as_it_began),
-        TEST(odd_names_come_back),
-        TEST(hard_links_stay_linked),
-        TEST(a_sparse_file_comes_back_sparse),
-        TEST(several_runs_are_undone_one_after_the_other),
-        TEST(the_report_names_what_people_know),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -11,9 +11,8 @@
 #include "undo/scene.h"
 #include "undo/taking_back.h"
 
-static void what_was_changed_later_is_left_alone(void **state)
+UNDO_TEST(what_was_changed_later_is_left_alone)
 {
-    (void)state;
     fill_grant();
     scene_begin("run", NULL);
     write_and_append();
@@ -54,9 +53,8 @@ static void forge(const char *path, const char *text)
     assert_int_equal(utimensat(AT_FDCWD, full, (struct timespec[]){st.st_atim, st.st_mtim}, 0), 0);
 }
 
-static void a_forged_mtime_does_not_hide_later_work(void **state)
+UNDO_TEST(a_forged_mtime_does_not_hide_later_work)
 {
-    (void)state;
     fill_grant();
     scene_begin("run", NULL);
     do_write("a", "by the run");
@@ -75,11 +73,10 @@ static void a_forged_mtime_does_not_hide_later_work(void **state)
 }
 
 /* A second run moves, links and changes the files of the first; its undo gives them new ctimes. */
-static void what_an_undo_touched_is_not_later_work(void **state)
+UNDO_TEST(what_an_undo_touched_is_not_later_work)
 {
     cleanup_free char *before = NULL;
 
-    (void)state;
     fill_grant();
     before = snapshot();
     scene_begin("run", NULL);
@@ -103,9 +100,8 @@ static void what_an_undo_touched_is_not_later_work(void **state)
     assert_as(before);
 }
 
-static void later_work_on_what_an_undo_gave_back_stays(void **state)
+UNDO_TEST(later_work_on_what_an_undo_gave_back_stays)
 {
-    (void)state;
     fill_grant();
     scene_begin("run", NULL);
     do_write("a", "by the run");
@@ -122,9 +118,8 @@ static void later_work_on_what_an_undo_gave_back_stays(void **state)
     assert_string_equal(get("a"), "later work");
 }
 
-static void what_was_replaced_later_is_left_alone(void **state)
+UNDO_TEST(what_was_replaced_later_is_left_alone)
 {
-    (void)state;
     fill_grant();
     scene_begin("run", NULL);
     do_write("a", "by the run");
@@ -155,9 +150,8 @@ static void what_was_replaced_later_is_left_alone(void **state)
     assert_string_equal(get("moved"), "years of work");
 }
 
-static void what_depends_on_a_conflict_is_one_too(void **state)
+UNDO_TEST(what_depends_on_a_conflict_is_one_too)
 {
-    (void)state;
     fill_grant();
     scene_begin("run", NULL);
     do_write("d/f", "by the run");
@@ -173,9 +167,8 @@ static void what_depends_on_a_conflict_is_one_too(void **state)
     assert_string_equal(get("e/f"), "by the run");
 }
 
-static void what_the_user_removed_himself_is_no_conflict(void **state)
+UNDO_TEST(what_the_user_removed_himself_is_no_conflict)
 {
-    (void)state;
     fill_grant();
     scene_begin("run", NULL);
     create_all_kinds();
@@ -187,9 +180,8 @@ static void what_the_user_removed_himself_is_no_conflict(void **state)
 }
 
 /* A link in the place of a directory leads nowhere. */
-static void links_are_not_followed(void **state)
+UNDO_TEST(links_are_not_followed)
 {
-    (void)state;
     fill_grant();
     assert_int_equal(mkdir("outside", 0755), 0);
     scene_begin("run", NULL);
@@ -206,9 +198,8 @@ static void links_are_not_followed(void **state)
     assert_int_equal(access("outside/d/f", F_OK), -1);
 }
 
-static void protected_names_are_not_written(void **state)
+UNDO_TEST(protected_names_are_not_written)
 {
-    (void)state;
     fill_grant();
     assert_int_equal(mkdir("grant/.git", 0755), 0);
     put(".git/config", "before");
@@ -227,13 +218,12 @@ static void protected_names_are_not_written(void **state)
 }
 
 /* Another sandbox, whose broker has the lock, gives the directory a protected name meanwhile. */
-static void a_directory_does_not_move_under_a_step(void **state)
+UNDO_TEST(a_directory_does_not_move_under_a_step)
 {
     int said[2], status;
     char byte;
     pid_t broker;
 
-    (void)state;
     assert_int_equal(mkdir("grant/d", 0755), 0);
     put("d/curlrc", "output = x");
     scene_begin("run", NULL);
@@ -262,13 +252,12 @@ static void a_directory_does_not_move_under_a_step(void **state)
     (void)close(said[1]);
 }
 
-static void a_directory_that_is_another_one_is_left_alone(void **state)
+UNDO_TEST(a_directory_that_is_another_one_is_left_alone)
 {
     const struct undo_grant grant = {"/grant", -1};
     struct undo_task task = {.grants = &grant, .n_grants = 1};
     struct error err = {0};
 
-    (void)state;
     scene_begin("run", NULL);
     do_write("new", "x");
     scene_seal();
@@ -278,12 +267,11 @@ static void a_directory_that_is_another_one_is_left_alone(void **state)
     (void)close(task.run);
 }
 
-static void what_does_not_fit_into_the_journal_is_left_alone(void **state)
+UNDO_TEST(what_does_not_fit_into_the_journal_is_left_alone)
 {
     const struct journal_limits limits = {MIB, 1000};
     cleanup_free char *large = calloc(1, 2 * MIB);
 
-    (void)state;
     memset(large, 'x', 2 * MIB - 1);
     scene_begin("run", NULL);
     do_write("large", large);
@@ -308,11 +296,10 @@ static void hold(const char *path, int content)
         fail_msg("%s", err.message);
 }
 
-static void what_was_open_before_comes_back_if_it_was_saved(void **state)
+UNDO_TEST(what_was_open_before_comes_back_if_it_was_saved)
 {
     cleanup_close int content = memfd_create("content", MFD_CLOEXEC);
 
-    (void)state;
     put("small", "before");
     put("large", "before");
     put("idle", "before");
@@ -332,23 +319,4 @@ static void what_was_open_before_comes_back_if_it_was_saved(void **state)
     assert_conflict("large", "open since an earlier run");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TEST(what_was_changed_later_is_left_alone),
-        TEST(a_forged_mtime_does_not_hide_later_work),
-        TEST(what_an_undo_touched_is_not_later_work),
-        TEST(later_work_on_what_an_undo_gave_back_stays),
-        TEST(what_was_replaced_later_is_left_alone),
-        TEST(what_depends_on_a_conflict_is_one_too),
-        TEST(what_the_user_removed_himself_is_no_conflict),
-        TEST(links_are_not_followed),
-        TEST(protected_names_are_not_written),
-        TEST(a_directory_does_not_move_under_a_step),
-        TEST(a_directory_that_is_another_one_is_left_alone),
-        TEST(what_does_not_fit_into_the_journal_is_left_alone),
-        TEST(what_was_open_before_comes_back_if_it_was_saved),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

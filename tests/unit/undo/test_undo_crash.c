@@ -61,9 +61,8 @@ static bool crash_at(void (*program)(void), int moments, off_t torn)
     return was_killed;
 }
 
-static void after_a_crash_at_any_moment_everything_comes_back(void **state)
+TEST(after_a_crash_at_any_moment_everything_comes_back)
 {
-    (void)state;
     for (size_t i = 0; i < n_programs; i++)
         for (int moments = 1; crash_at(programs[i], moments, 0); moments++)
             ;
@@ -71,14 +70,13 @@ static void after_a_crash_at_any_moment_everything_comes_back(void **state)
 
 /* A line that was not written whole belongs to a change that was not made. The first moment is
  * right behind the first entry. */
-static void a_torn_last_line_is_harmless(void **state)
+TEST(a_torn_last_line_is_harmless)
 {
     static void (*const first[])(void) = {write_and_append, create_all_kinds, remove_all_kinds,
                                           rename_all_kinds, change_attributes};
     void *own = NULL;
     off_t len;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
         assert_int_equal(scene_enter(&own), 0);
         fill_grant();
@@ -92,9 +90,8 @@ static void a_torn_last_line_is_harmless(void **state)
     }
 }
 
-static void after_a_crash_what_changed_later_is_left_alone(void **state)
+UNDO_TEST(after_a_crash_what_changed_later_is_left_alone)
 {
-    (void)state;
     fill_grant();
     scene_begin("run", NULL);
     do_write("a", "by the run");
@@ -109,11 +106,10 @@ static void after_a_crash_what_changed_later_is_left_alone(void **state)
     assert_string_equal(get("a"), "by the user");
 }
 
-static void a_known_end_helps_after_a_crash(void **state)
+UNDO_TEST(a_known_end_helps_after_a_crash)
 {
     struct timespec now;
 
-    (void)state;
     fill_grant();
     scene_begin("run", NULL);
     do_write("a", "by the run");
@@ -129,12 +125,11 @@ static void a_known_end_helps_after_a_crash(void **state)
 }
 
 /* mtime can be set by anybody. */
-static void a_forged_mtime_does_not_hide_a_change(void **state)
+UNDO_TEST(a_forged_mtime_does_not_hide_a_change)
 {
     struct timespec times[2];
     struct stat st;
 
-    (void)state;
     fill_grant();
     assert_int_equal(fstatat(scene.grant, "a", &st, 0), 0);
     scene_begin("run", NULL);
@@ -156,11 +151,10 @@ static void set_mtime_of(const char *path, const struct stat *st)
 }
 
 /* The run makes one of its own files look like the user's, and leaves the user's in its place. */
-static void a_forged_twin_does_not_cost_the_users_file(void **state)
+UNDO_TEST(a_forged_twin_does_not_cost_the_users_file)
 {
     struct stat st;
 
-    (void)state;
     put("user", "precious");
     assert_int_equal(fstatat(scene.grant, "user", &st, 0), 0);
     scene_begin("run", NULL);
@@ -177,11 +171,10 @@ static void a_forged_twin_does_not_cost_the_users_file(void **state)
     assert_conflict("t2", "something else");
 }
 
-static void a_forged_twin_does_not_overwrite_the_users_file(void **state)
+UNDO_TEST(a_forged_twin_does_not_overwrite_the_users_file)
 {
     struct stat st;
 
-    (void)state;
     put("user", "precious");
     put("other", "whatever");
     assert_int_equal(fstatat(scene.grant, "user", &st, 0), 0);
@@ -200,11 +193,10 @@ static void a_forged_twin_does_not_overwrite_the_users_file(void **state)
 }
 
 /* The same with a file that the run removed. */
-static void a_removed_file_is_not_mistaken_for_one_that_looks_alike(void **state)
+UNDO_TEST(a_removed_file_is_not_mistaken_for_one_that_looks_alike)
 {
     struct stat st;
 
-    (void)state;
     put("user", "precious");
     put("other", "whatever");
     scene_begin("run", NULL);
@@ -222,18 +214,4 @@ static void a_removed_file_is_not_mistaken_for_one_that_looks_alike(void **state
     assert_conflict("other", "something else");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(after_a_crash_at_any_moment_everything_comes_back),
-        cmocka_unit_test(a_torn_last_line_is_harmless),
-        TEST(after_a_crash_what_changed_later_is_left_alone),
-        TEST(a_known_end_helps_after_a_crash),
-        TEST(a_forged_mtime_does_not_hide_a_change),
-        TEST(a_forged_twin_does_not_cost_the_users_file),
-        TEST(a_forged_twin_does_not_overwrite_the_users_file),
-        TEST(a_removed_file_is_not_mistaken_for_one_that_looks_alike),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

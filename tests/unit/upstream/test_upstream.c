@@ -126,31 +126,28 @@ static void check_good(const char *era_of_server, enum config_era era)
     close_scene(&scene);
 }
 
-static void a_server_of_either_era_is_listed_and_called(void **state)
+TEST(a_server_of_either_era_is_listed_and_called)
 {
-    (void)state;
     check_good("legacy", CONFIG_ERA_AUTO);
     check_good("modern", CONFIG_ERA_AUTO);
     check_good("both", CONFIG_ERA_MODERN);
     check_good("both", CONFIG_ERA_LEGACY);
 }
 
-static void an_unknown_tool_is_not_asked_for(void **state)
+TEST(an_unknown_tool_is_not_asked_for)
 {
     struct scene scene;
 
-    (void)state;
     open_scene(&scene, "good.py", NULL, CONFIG_ERA_AUTO);
     ask(&scene, "nothing", json_object());
     assert_error(&scene.err, E_NOT_FOUND, "no tool `nothing`");
     close_scene(&scene);
 }
 
-static void several_calls_are_under_way_at_once(void **state)
+TEST(several_calls_are_under_way_at_once)
 {
     struct scene scene;
 
-    (void)state;
     open_scene(&scene, "good.py", NULL, CONFIG_ERA_AUTO);
     for (int i = 0; i < 50; i++) {
         json_t *arguments = json_pack("{s:i}", "a", i);
@@ -165,13 +162,12 @@ static void several_calls_are_under_way_at_once(void **state)
     close_scene(&scene);
 }
 
-static void calls_of_one_token_leave_room_for_another(void **state)
+TEST(calls_of_one_token_leave_room_for_another)
 {
     struct scene scene;
     json_t *arguments = json_pack("{s:i}", "a", 1);
     unsigned n = 0;
 
-    (void)state;
     open_scene(&scene, "good.py", NULL, CONFIG_ERA_AUTO);
     while (n < LIMIT_UPSTREAM_CALLS && upstreams_call(scene.upstreams, 0, "loud", "add", arguments,
                                                       on_done, &scene, &scene.err))
@@ -185,14 +181,13 @@ static void calls_of_one_token_leave_room_for_another(void **state)
     close_scene(&scene);
 }
 
-static void it_sees_nothing_of_ours(void **state)
+TEST(it_sees_nothing_of_ours)
 {
     static char declared[] = "DECLARED=yes";
     char *env[] = {declared, NULL};
     struct scene scene;
     json_t *seen, *variables;
 
-    (void)state;
     assert_int_equal(setenv("BELLJAR_TEST_SECRET", "hunter2", 1), 0);
     open_scene(&scene, "good.py", NULL, CONFIG_ERA_AUTO);
     scene.server.env = env;
@@ -208,13 +203,12 @@ static void it_sees_nothing_of_ours(void **state)
     close_scene(&scene);
 }
 
-static void a_call_that_is_cancelled_is_not_answered(void **state)
+TEST(a_call_that_is_cancelled_is_not_answered)
 {
     struct scene scene;
     struct upstream_call *call;
     json_t *arguments = json_pack("{s:i}", "a", 1);
 
-    (void)state;
     open_scene(&scene, "good.py", NULL, CONFIG_ERA_AUTO);
     call = upstreams_call(scene.upstreams, 0, NULL, "add", arguments, on_done, &scene, &scene.err);
     assert_non_null(call);
@@ -245,13 +239,12 @@ static void ask_ill(struct scene *scene, const char *tool, enum error_code code,
     ask_well(scene);
 }
 
-static void what_it_lists_is_cleaned(void **state)
+TEST(what_it_lists_is_cleaned)
 {
     struct scene scene;
     const json_t *tool;
     const char *words;
 
-    (void)state;
     open_scene(&scene, "hostile.py", NULL, CONFIG_ERA_AUTO);
     list(&scene);
     words = json_string_value(json_object_get(scene.value, "instructions"));
@@ -270,11 +263,10 @@ static void what_it_lists_is_cleaned(void **state)
     close_scene(&scene);
 }
 
-static void what_it_does_harms_only_the_call(void **state)
+TEST(what_it_does_harms_only_the_call)
 {
     struct scene scene;
 
-    (void)state;
     open_scene(&scene, "hostile.py", NULL, CONFIG_ERA_AUTO);
     ask_ill(&scene, "huge", E_TOO_LARGE, "bytes");
     ask_ill(&scene, "deep", E_TOO_LARGE, "nested");
@@ -295,12 +287,11 @@ static void what_it_does_harms_only_the_call(void **state)
     close_scene(&scene);
 }
 
-static void one_that_crashes_is_started_again(void **state)
+TEST(one_that_crashes_is_started_again)
 {
     struct scene scene;
     json_t *status;
 
-    (void)state;
     open_scene(&scene, "hostile.py", NULL, CONFIG_ERA_AUTO);
     ask_ill(&scene, "crash", E_PROTOCOL,
             "ended: exit code 3; its last words: \"?[2J terrible things happened\"");
@@ -312,13 +303,12 @@ static void one_that_crashes_is_started_again(void **state)
     close_scene(&scene);
 }
 
-static void one_that_goes_on_crashing_is_left_alone_for_a_while(void **state)
+TEST(one_that_goes_on_crashing_is_left_alone_for_a_while)
 {
     struct scene scene;
     json_t *status;
     int asked;
 
-    (void)state;
     open_scene(&scene, "hostile.py", "exit", CONFIG_ERA_AUTO);
     ask(&scene, "fine", json_object());
     assert_error(&scene.err, E_PROTOCOL,
@@ -334,11 +324,10 @@ static void one_that_goes_on_crashing_is_left_alone_for_a_while(void **state)
     close_scene(&scene);
 }
 
-static void one_that_does_not_answer_is_not_waited_for(void **state)
+TEST(one_that_does_not_answer_is_not_waited_for)
 {
     struct scene scene;
 
-    (void)state;
     open_scene(&scene, "hostile.py", NULL, CONFIG_ERA_AUTO);
     list(&scene);
     scene.server.timeout_s = 0.2;
@@ -357,11 +346,10 @@ static void one_that_does_not_answer_is_not_waited_for(void **state)
     close_scene(&scene);
 }
 
-static void a_program_that_is_not_there_is_named(void **state)
+TEST(a_program_that_is_not_there_is_named)
 {
     struct scene scene;
 
-    (void)state;
     open_scene(&scene, "good.py", NULL, CONFIG_ERA_AUTO);
     free(scene.argv[0]);
     scene.argv[0] = strdup("no-such-program");
@@ -370,7 +358,7 @@ static void a_program_that_is_not_there_is_named(void **state)
     close_scene(&scene);
 }
 
-static void wrong_answers_at_the_start_are_told(void **state)
+TEST(wrong_answers_at_the_start_are_told)
 {
     static const char *const modes[][2] = {
         {"version", "has no protocol version"},
@@ -378,7 +366,6 @@ static void wrong_answers_at_the_start_are_told(void **state)
     };
     struct scene scene;
 
-    (void)state;
     for (size_t i = 0; i < ARRAY_SIZE(modes); i++) {
         open_scene(&scene, "hostile.py", modes[i][0], CONFIG_ERA_AUTO);
         ask(&scene, "fine", json_object());
@@ -415,13 +402,12 @@ static unsigned count_processes(const char *words)
     return n;
 }
 
-static void what_a_server_started_ends_with_it(void **state)
+TEST(what_a_server_started_ends_with_it)
 {
     struct scene scene;
     int seconds = 100000000 + (int)getpid(); /* nobody else sleeps that long */
     char words[32];
 
-    (void)state;
     (void)snprintf(words, sizeof(words), "sleep %d", seconds);
     open_scene(&scene, "good.py", NULL, CONFIG_ERA_AUTO);
     ask(&scene, "nap", json_pack("{s:i}", "seconds", seconds));
@@ -434,24 +420,4 @@ static void what_a_server_started_ends_with_it(void **state)
     assert_int_equal(count_processes(words), 0);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_server_of_either_era_is_listed_and_called),
-        cmocka_unit_test(an_unknown_tool_is_not_asked_for),
-        cmocka_unit_test(several_calls_are_under_way_at_once),
-        cmocka_unit_test(calls_of_one_token_leave_room_for_another),
-        cmocka_unit_test(it_sees_nothing_of_ours),
-        cmocka_unit_test(a_call_that_is_cancelled_is_not_answered),
-        cmocka_unit_test(what_it_lists_is_cleaned),
-        cmocka_unit_test(what_it_does_harms_only_the_call),
-        cmocka_unit_test(one_that_crashes_is_started_again),
-        cmocka_unit_test(one_that_goes_on_crashing_is_left_alone_for_a_while),
-        cmocka_unit_test(one_that_does_not_answer_is_not_waited_for),
-        cmocka_unit_test(a_program_that_is_not_there_is_named),
-        cmocka_unit_test(wrong_answers_at_the_start_are_told),
-        cmocka_unit_test(what_a_server_started_ends_with_it),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -51,12 +51,11 @@ static size_t open_descriptors(void)
     return count;
 }
 
-static void what_is_put_arrives_in_order(void **state)
+TEST_WITH(what_is_put_arrives_in_order, open_pair, close_pair)
 {
     int pipes[2], got[4];
     char byte;
 
-    (void)state;
     assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
     send_with(pipes, 2);
     assert_int_equal(receive(got, 4), 2);
@@ -69,22 +68,20 @@ static void what_is_put_arrives_in_order(void **state)
     }
 }
 
-static void a_message_may_have_none(void **state)
+TEST_WITH(a_message_may_have_none, open_pair, close_pair)
 {
     int got[4];
 
-    (void)state;
     send_with(NULL, 0);
     assert_int_equal(receive(got, 4), 0);
 }
 
-static void those_without_room_are_closed(void **state)
+TEST_WITH(those_without_room_are_closed, open_pair, close_pair)
 {
     const int fds[] = {0, 0, 0};
     size_t before = open_descriptors();
     int got[4];
 
-    (void)state;
     send_with(fds, 3);
     assert_int_equal(receive(got, 1), 1);
     assert_int_equal(open_descriptors(), before + 1);
@@ -94,13 +91,4 @@ static void those_without_room_are_closed(void **state)
     assert_int_equal(open_descriptors(), before);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(what_is_put_arrives_in_order, open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(a_message_may_have_none, open_pair, close_pair),
-        cmocka_unit_test_setup_teardown(those_without_room_are_closed, open_pair, close_pair),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -96,21 +96,19 @@ static void feed_in_pieces(const struct pack *p, size_t piece)
     frame_decoder_done(&d);
 }
 
-static void a_stream_cut_in_any_pieces_gives_the_same_frames(void **state)
+TEST(a_stream_cut_in_any_pieces_gives_the_same_frames)
 {
     struct pack p = make_stream();
 
-    (void)state;
     for (size_t piece = 1; piece <= p.len; piece++)
         feed_in_pieces(&p, piece);
     pack_done(&p);
 }
 
-static void a_stream_cut_in_two_anywhere_gives_the_same_frames(void **state)
+TEST(a_stream_cut_in_two_anywhere_gives_the_same_frames)
 {
     struct pack p = make_stream();
 
-    (void)state;
     for (size_t cut = 0; cut <= p.len; cut++) {
         struct frame_decoder d;
         size_t frames = 0;
@@ -153,11 +151,10 @@ static void expect_broken(const uint8_t head[FRAME_HEADER])
     frame_decoder_done(&d);
 }
 
-static void a_header_that_is_none_is_refused(void **state)
+TEST(a_header_that_is_none_is_refused)
 {
     uint8_t good[FRAME_HEADER], bad[FRAME_HEADER];
 
-    (void)state;
     frame_header(good, WIRE_RESULT, 0);
     for (int byte = 0; byte < 3; byte++) /* the magic and the version */
         for (int bit = 0; bit < 8; bit++) {
@@ -167,11 +164,10 @@ static void a_header_that_is_none_is_refused(void **state)
         }
 }
 
-static void a_length_beyond_the_type_is_refused_before_memory_is_asked_for(void **state)
+TEST(a_length_beyond_the_type_is_refused_before_memory_is_asked_for)
 {
     uint8_t head[FRAME_HEADER];
 
-    (void)state;
     for (unsigned type = 0; type < 256; type++) {
         frame_header(head, type, wire_type_max(type) + 1);
         expect_broken(head);
@@ -180,14 +176,13 @@ static void a_length_beyond_the_type_is_refused_before_memory_is_asked_for(void 
     }
 }
 
-static void a_body_as_long_as_its_type_allows_is_taken(void **state)
+TEST(a_body_as_long_as_its_type_allows_is_taken)
 {
     struct frame_decoder d;
     struct frame f;
     struct pack p;
     size_t used, len = wire_type_max(WIRE_FAILED);
 
-    (void)state;
     pack_init(&p, len + FRAME_HEADER);
     append(&p, WIRE_FAILED, len);
     frame_decoder_init(&d);
@@ -198,14 +193,13 @@ static void a_body_as_long_as_its_type_allows_is_taken(void **state)
     pack_done(&p);
 }
 
-static void after_an_error_everything_is_refused(void **state)
+TEST(after_an_error_everything_is_refused)
 {
     uint8_t bad[FRAME_HEADER] = {0}, good[FRAME_HEADER];
     struct frame_decoder d;
     struct frame f;
     size_t used;
 
-    (void)state;
     frame_header(good, WIRE_WAITING, 0);
     frame_decoder_init(&d);
     assert_int_equal(frame_feed(&d, bad, sizeof(bad), &used, &f), -1);
@@ -216,13 +210,12 @@ static void after_an_error_everything_is_refused(void **state)
     frame_decoder_done(&d);
 }
 
-static void nothing_in_nothing_out(void **state)
+TEST(nothing_in_nothing_out)
 {
     struct frame_decoder d;
     struct frame f;
     size_t used = 9;
 
-    (void)state;
     frame_decoder_init(&d);
     assert_int_equal(frame_feed(&d, (const uint8_t *)"", 0, &used, &f), 0);
     assert_int_equal(used, 0);
@@ -236,7 +229,7 @@ static void pair(int fds[2])
     assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds), 0);
 }
 
-static void frames_and_descriptors_cross_a_socket_together(void **state)
+TEST(frames_and_descriptors_cross_a_socket_together)
 {
     size_t before = open_descriptors();
     struct frame_decoder d;
@@ -245,7 +238,6 @@ static void frames_and_descriptors_cross_a_socket_together(void **state)
     struct pack p;
     int fds[2], gifts[3], got;
 
-    (void)state;
     pair(fds);
     for (int i = 0; i < 3; i++)
         assert_true((gifts[i] = open("/dev/null", O_RDONLY | O_CLOEXEC)) >= 0);
@@ -278,13 +270,12 @@ static void frames_and_descriptors_cross_a_socket_together(void **state)
     assert_int_equal(open_descriptors(), before);
 }
 
-static void descriptors_come_out_in_the_order_they_went_in(void **state)
+TEST(descriptors_come_out_in_the_order_they_went_in)
 {
     struct frame_decoder d;
     struct frame f;
     int fds[2], gifts[FRAME_FDS], pipes[2];
 
-    (void)state;
     pair(fds);
     for (size_t i = 0; i < FRAME_FDS; i++) {
         assert_int_equal(pipe2(pipes, O_CLOEXEC), 0);
@@ -310,11 +301,10 @@ static void descriptors_come_out_in_the_order_they_went_in(void **state)
     (void)close(fds[1]);
 }
 
-static void more_descriptors_than_a_frame_may_carry_are_not_sent(void **state)
+TEST(more_descriptors_than_a_frame_may_carry_are_not_sent)
 {
     int fds[2], gifts[FRAME_FDS + 1] = {0};
 
-    (void)state;
     pair(fds);
     assert_int_equal(frame_send(fds[0], WIRE_WAITING, NULL, gifts, FRAME_FDS + 1), -EMSGSIZE);
     (void)close(fds[0]);
@@ -323,14 +313,13 @@ static void more_descriptors_than_a_frame_may_carry_are_not_sent(void **state)
 
 /* A stranger sends hundreds: those beyond the table are closed at once, the rest with the decoder.
  */
-static void a_flood_of_descriptors_does_not_stay(void **state)
+TEST(a_flood_of_descriptors_does_not_stay)
 {
     size_t before = open_descriptors();
     struct frame_decoder d;
     struct frame f;
     int fds[2], gifts[FRAME_FDS];
 
-    (void)state;
     pair(fds);
     for (size_t i = 0; i < FRAME_FDS; i++)
         gifts[i] = STDERR_FILENO;
@@ -347,12 +336,11 @@ static void a_flood_of_descriptors_does_not_stay(void **state)
     assert_int_equal(open_descriptors(), before);
 }
 
-static void a_message_that_failed_to_pack_is_not_sent(void **state)
+TEST(a_message_that_failed_to_pack_is_not_sent)
 {
     struct pack p;
     int fds[2];
 
-    (void)state;
     pair(fds);
     pack_init(&p, 4);
     pack_u64(&p, 1);
@@ -363,11 +351,10 @@ static void a_message_that_failed_to_pack_is_not_sent(void **state)
     (void)close(fds[1]);
 }
 
-static void sending_to_nobody_is_an_error_and_no_signal(void **state)
+TEST(sending_to_nobody_is_an_error_and_no_signal)
 {
     int fds[2];
 
-    (void)state;
     pair(fds);
     (void)close(fds[1]);
     assert_int_equal(frame_send(fds[0], WIRE_WAITING, NULL, NULL, 0), -EPIPE);
@@ -375,7 +362,7 @@ static void sending_to_nobody_is_an_error_and_no_signal(void **state)
 }
 
 /* Larger than any socket's buffer: the sender waits for the reader, and every byte arrives. */
-static void a_frame_larger_than_the_socket_arrives_whole(void **state)
+TEST(a_frame_larger_than_the_socket_arrives_whole)
 {
     size_t len = (size_t)3 << 20;
     struct frame_decoder d;
@@ -384,7 +371,6 @@ static void a_frame_larger_than_the_socket_arrives_whole(void **state)
     int fds[2], status;
     pid_t pid;
 
-    (void)state;
     pair(fds);
     pack_init(&p, len + FRAME_HEADER);
     append(&p, WIRE_RESULT, len);
@@ -408,11 +394,10 @@ static void a_frame_larger_than_the_socket_arrives_whole(void **state)
     (void)close(fds[1]);
 }
 
-static void a_stream_that_ends_inside_a_frame_is_an_end(void **state)
+TEST(a_stream_that_ends_inside_a_frame_is_an_end)
 {
     struct pack p;
 
-    (void)state;
     pack_init(&p, 256);
     append(&p, WIRE_RESULT, 50);
     for (size_t len = 0; len < p.len; len++) {
@@ -431,13 +416,12 @@ static void a_stream_that_ends_inside_a_frame_is_an_end(void **state)
     pack_done(&p);
 }
 
-static void garbage_on_the_socket_ends_the_wait(void **state)
+TEST(garbage_on_the_socket_ends_the_wait)
 {
     struct frame_decoder d;
     struct frame f;
     int fds[2];
 
-    (void)state;
     pair(fds);
     assert_int_equal(send(fds[0], "GET / HTTP/1.1\r\n\r\n", 18, 0), 18);
     frame_decoder_init(&d);
@@ -448,26 +432,4 @@ static void garbage_on_the_socket_ends_the_wait(void **state)
     (void)close(fds[1]);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_stream_cut_in_any_pieces_gives_the_same_frames),
-        cmocka_unit_test(a_stream_cut_in_two_anywhere_gives_the_same_frames),
-        cmocka_unit_test(a_header_that_is_none_is_refused),
-        cmocka_unit_test(a_length_beyond_the_type_is_refused_before_memory_is_asked_for),
-        cmocka_unit_test(a_body_as_long_as_its_type_allows_is_taken),
-        cmocka_unit_test(after_an_error_everything_is_refused),
-        cmocka_unit_test(nothing_in_nothing_out),
-        cmocka_unit_test(frames_and_descriptors_cross_a_socket_together),
-        cmocka_unit_test(descriptors_come_out_in_the_order_they_went_in),
-        cmocka_unit_test(more_descriptors_than_a_frame_may_carry_are_not_sent),
-        cmocka_unit_test(a_flood_of_descriptors_does_not_stay),
-        cmocka_unit_test(a_message_that_failed_to_pack_is_not_sent),
-        cmocka_unit_test(sending_to_nobody_is_an_error_and_no_signal),
-        cmocka_unit_test(a_frame_larger_than_the_socket_arrives_whole),
-        cmocka_unit_test(a_stream_that_ends_inside_a_frame_is_an_end),
-        cmocka_unit_test(garbage_on_the_socket_ends_the_wait),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -332,9 +332,8 @@ static bool is_refused(const struct subject *s, const uint8_t *data, size_t len)
     return !ok;
 }
 
-static void every_message_comes_back_as_it_went(void **state)
+TEST(every_message_comes_back_as_it_went)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(subjects); i++) {
         struct pack p = packed(&subjects[i]), again;
 
@@ -347,9 +346,8 @@ static void every_message_comes_back_as_it_went(void **state)
     }
 }
 
-static void every_message_cut_anywhere_is_refused(void **state)
+TEST(every_message_cut_anywhere_is_refused)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(subjects); i++) {
         struct pack p = packed(&subjects[i]);
 
@@ -360,9 +358,8 @@ static void every_message_cut_anywhere_is_refused(void **state)
     }
 }
 
-static void a_byte_too_many_is_refused(void **state)
+TEST(a_byte_too_many_is_refused)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(subjects); i++) {
         struct pack p = packed(&subjects[i]);
 
@@ -375,11 +372,10 @@ static void a_byte_too_many_is_refused(void **state)
 
 /* 0xffffffff in the place of every four bytes: some of them are lengths and counts. What is still
  * read must be the message those bytes spell. */
-static void lengths_that_lie_are_refused_or_mean_what_they_say(void **state)
+TEST(lengths_that_lie_are_refused_or_mean_what_they_say)
 {
     static const uint32_t lies[] = {0xffffffff, 0x7fffffff, 0x80000000, 0x10000, 0};
 
-    (void)state;
     for (size_t i = 0; i < COUNT(subjects); i++) {
         struct pack p = packed(&subjects[i]);
 
@@ -404,9 +400,8 @@ static void lengths_that_lie_are_refused_or_mean_what_they_say(void **state)
     }
 }
 
-static void a_list_longer_than_the_reader_holds_is_refused(void **state)
+TEST(a_list_longer_than_the_reader_holds_is_refused)
 {
-    (void)state;
     for (size_t i = 0; i < COUNT(subjects); i++) {
         const struct subject *s = &subjects[i];
         struct pack p;
@@ -425,13 +420,12 @@ static void a_list_longer_than_the_reader_holds_is_refused(void **state)
     }
 }
 
-static void a_list_as_long_as_the_reader_holds_is_read(void **state)
+TEST(a_list_as_long_as_the_reader_holds_is_read)
 {
     static struct wire_ready full, got;
     struct unpack u;
     struct pack p;
 
-    (void)state;
     full.python_version = span_of("3");
     full.missing.count = WIRE_STRINGS_MAX;
     for (uint32_t i = 0; i < WIRE_STRINGS_MAX; i++)
@@ -446,23 +440,21 @@ static void a_list_as_long_as_the_reader_holds_is_read(void **state)
     pack_done(&p);
 }
 
-static void more_cgroups_than_there_is_room_for_are_refused(void **state)
+TEST(more_cgroups_than_there_is_room_for_are_refused)
 {
     struct pack p = packed(&subjects[2]);
     uint32_t over = WIRE_ATTACH_MAX + 1;
 
-    (void)state;
     memcpy(p.data + 8 + 4 + 4 + 8 + 4, &over, 4);
     assert_true(is_refused(&subjects[2], p.data, p.len));
     pack_done(&p);
 }
 
-static void a_display_of_more_forms_than_there_is_room_for_is_refused(void **state)
+TEST(a_display_of_more_forms_than_there_is_room_for_is_refused)
 {
     struct pack p = packed(&subjects[8]);
     uint32_t over = WIRE_FORMS_MAX + 1;
 
-    (void)state;
     memcpy(p.data, &over, 4);
     for (size_t n = 0; n < (size_t)over * 8; n++)
         pack_u8(&p, 0);
@@ -470,13 +462,12 @@ static void a_display_of_more_forms_than_there_is_room_for_is_refused(void **sta
     pack_done(&p);
 }
 
-static void fields_arrive_in_their_places(void **state)
+TEST(fields_arrive_in_their_places)
 {
     struct pack p = packed(&subjects[5]);
     static struct wire_run got;
     struct unpack u;
 
-    (void)state;
     unpack_init(&u, p.data, p.len);
     assert_true(wire_unpack_run(&u, &got));
     assert_int_equal(got.flags, WIRE_RUN_AUTO_PRINT | WIRE_RUN_STDIN);
@@ -494,7 +485,7 @@ static void fields_arrive_in_their_places(void **state)
     pack_done(&p);
 }
 
-static void samples_fit_into_the_sizes_of_their_types(void **state)
+TEST(samples_fit_into_the_sizes_of_their_types)
 {
     static const struct {
         size_t subject;
@@ -512,7 +503,6 @@ static void samples_fit_into_the_sizes_of_their_types(void **state)
         {10, WIRE_CELL     },
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT(of); i++) {
         struct pack p = packed(&subjects[of[i].subject]);
 
@@ -580,11 +570,10 @@ static const struct permission *find_permission(int channel, int state, unsigned
     return NULL;
 }
 
-static void only_what_is_on_the_list_may_be_sent(void **state)
+TEST(only_what_is_on_the_list_may_be_sent)
 {
     size_t found = 0;
 
-    (void)state;
     for (int channel = -1; channel <= WIRE_CHANNEL_CELLS + 1; channel++)
         for (int at = -1; at <= WIRE_STATE_SAVING + 1; at++)
             for (unsigned type = 0; type < 300; type++) {
@@ -607,19 +596,17 @@ static void only_what_is_on_the_list_may_be_sent(void **state)
     assert_int_equal(found, COUNT(permissions));
 }
 
-static void nothing_is_permitted_at_the_end(void **state)
+TEST(nothing_is_permitted_at_the_end)
 {
-    (void)state;
     for (int channel = 0; channel <= WIRE_CHANNEL_CELLS; channel++)
         for (unsigned type = 0; type < WIRE_TYPE_END; type++)
             assert_null(wire_permitted(channel, WIRE_STATE_ENDED, type, 0));
 }
 
-static void unknown_types_have_no_room_and_no_name(void **state)
+TEST(unknown_types_have_no_room_and_no_name)
 {
     static const unsigned unknown[] = {0, WIRE_TYPE_END, WIRE_TYPE_END + 1, 255, 256, ~0u};
 
-    (void)state;
     for (size_t i = 0; i < COUNT(unknown); i++) {
         assert_int_equal(wire_type_max(unknown[i]), 0);
         assert_string_equal(wire_type_name(unknown[i]), "unknown");
@@ -628,9 +615,8 @@ static void unknown_types_have_no_room_and_no_name(void **state)
         assert_string_not_equal(wire_type_name(type), "unknown");
 }
 
-static void layers_have_names_of_their_own(void **state)
+TEST(layers_have_names_of_their_own)
 {
-    (void)state;
     for (unsigned i = 0; i < WIRE_LAYER_COUNT; i++)
         for (unsigned j = 0; j < i; j++)
             assert_string_not_equal(wire_layer_name(i), wire_layer_name(j));
@@ -638,24 +624,4 @@ static void layers_have_names_of_their_own(void **state)
     assert_string_equal(wire_layer_name(WIRE_LAYER_COUNT), "unknown");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_message_comes_back_as_it_went),
-        cmocka_unit_test(every_message_cut_anywhere_is_refused),
-        cmocka_unit_test(a_byte_too_many_is_refused),
-        cmocka_unit_test(lengths_that_lie_are_refused_or_mean_what_they_say),
-        cmocka_unit_test(a_list_longer_than_the_reader_holds_is_refused),
-        cmocka_unit_test(a_list_as_long_as_the_reader_holds_is_read),
-        cmocka_unit_test(more_cgroups_than_there_is_room_for_are_refused),
-        cmocka_unit_test(a_display_of_more_forms_than_there_is_room_for_is_refused),
-        cmocka_unit_test(fields_arrive_in_their_places),
-        cmocka_unit_test(samples_fit_into_the_sizes_of_their_types),
-        cmocka_unit_test(only_what_is_on_the_list_may_be_sent),
-        cmocka_unit_test(nothing_is_permitted_at_the_end),
-        cmocka_unit_test(unknown_types_have_no_room_and_no_name),
-        cmocka_unit_test(layers_have_names_of_their_own),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

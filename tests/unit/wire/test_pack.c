@@ -2,13 +2,12 @@
 
 #include "wire/pack.h"
 
-static void what_is_packed_is_unpacked(void **state)
+TEST(what_is_packed_is_unpacked)
 {
     struct pack p;
     struct unpack u;
     struct span s;
 
-    (void)state;
     pack_init(&p, 1000);
     pack_u8(&p, 200);
     pack_u32(&p, 0xdeadbeef);
@@ -33,11 +32,10 @@ static void what_is_packed_is_unpacked(void **state)
     pack_done(&p);
 }
 
-static void numbers_are_little_endian_on_the_wire(void **state)
+TEST(numbers_are_little_endian_on_the_wire)
 {
     struct pack p;
 
-    (void)state;
     pack_init(&p, 100);
     pack_u32(&p, 0x01020304);
     pack_u64(&p, 0x05);
@@ -46,11 +44,10 @@ static void numbers_are_little_endian_on_the_wire(void **state)
     pack_done(&p);
 }
 
-static void the_limit_is_exact_and_failure_sticks(void **state)
+TEST(the_limit_is_exact_and_failure_sticks)
 {
     struct pack p;
 
-    (void)state;
     pack_init(&p, 4);
     pack_u32(&p, 1);
     assert_false(p.failed);
@@ -62,11 +59,10 @@ static void the_limit_is_exact_and_failure_sticks(void **state)
     pack_done(&p);
 }
 
-static void left_over_bytes_are_not_ok(void **state)
+TEST(left_over_bytes_are_not_ok)
 {
     struct unpack u;
 
-    (void)state;
     unpack_init(&u, "\1\2", 2);
     assert_int_equal(unpack_u8(&u), 1);
     assert_false(unpack_ok(&u));
@@ -74,11 +70,10 @@ static void left_over_bytes_are_not_ok(void **state)
     assert_true(unpack_ok(&u));
 }
 
-static void reading_past_the_end_gives_zero_and_sticks(void **state)
+TEST(reading_past_the_end_gives_zero_and_sticks)
 {
     struct unpack u;
 
-    (void)state;
     unpack_init(&u, "\1\2\3", 3);
     assert_int_equal(unpack_u32(&u), 0);
     /* Bytes are there, but the message has already shown that it lies. */
@@ -89,12 +84,11 @@ static void reading_past_the_end_gives_zero_and_sticks(void **state)
     assert_false(unpack_ok(&u));
 }
 
-static void a_span_longer_than_the_message_is_empty(void **state)
+TEST(a_span_longer_than_the_message_is_empty)
 {
     struct unpack u;
     struct span s;
 
-    (void)state;
     unpack_init(&u, "\xff\xff\xff\xff...", 7);
     s = unpack_span(&u);
     assert_int_equal(s.len, 0);
@@ -102,12 +96,11 @@ static void a_span_longer_than_the_message_is_empty(void **state)
     assert_false(unpack_ok(&u));
 }
 
-static void a_count_the_message_cannot_hold_is_refused(void **state)
+TEST(a_count_the_message_cannot_hold_is_refused)
 {
     const char three[] = "\3\0\0\0aabbcc";
     struct unpack u;
 
-    (void)state;
     unpack_init(&u, three, 10);
     assert_int_equal(unpack_count(&u, 2, 10), 3);
     unpack_init(&u, three, 10);
@@ -121,11 +114,10 @@ static void a_count_the_message_cannot_hold_is_refused(void **state)
     assert_false(unpack_ok(&u));
 }
 
-static void every_cut_of_a_message_is_noticed(void **state)
+TEST(every_cut_of_a_message_is_noticed)
 {
     struct pack p;
 
-    (void)state;
     pack_init(&p, 100);
     pack_u8(&p, 1);
     pack_str(&p, "hello");
@@ -142,11 +134,10 @@ static void every_cut_of_a_message_is_noticed(void **state)
     pack_done(&p);
 }
 
-static void a_span_with_a_nul_makes_no_string(void **state)
+TEST(a_span_with_a_nul_makes_no_string)
 {
     char *text = span_dup((struct span){"abc", 2});
 
-    (void)state;
     assert_string_equal(text, "ab");
     free(text);
     assert_null(span_dup((struct span){"a\0b", 3}));
@@ -155,19 +146,4 @@ static void a_span_with_a_nul_makes_no_string(void **state)
     free(text);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_packed_is_unpacked),
-        cmocka_unit_test(numbers_are_little_endian_on_the_wire),
-        cmocka_unit_test(the_limit_is_exact_and_failure_sticks),
-        cmocka_unit_test(left_over_bytes_are_not_ok),
-        cmocka_unit_test(reading_past_the_end_gives_zero_and_sticks),
-        cmocka_unit_test(a_span_longer_than_the_message_is_empty),
-        cmocka_unit_test(a_count_the_message_cannot_hold_is_refused),
-        cmocka_unit_test(every_cut_of_a_message_is_noticed),
-        cmocka_unit_test(a_span_with_a_nul_makes_no_string),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -41,12 +41,11 @@ static void assert_span(struct span span, const char *expected)
     assert_memory_equal(span.data, expected, span.len);
 }
 
-static void what_is_encoded_is_decoded(void **state)
+TEST(what_is_encoded_is_decoded)
 {
     struct wire_policy policy = sample(), got = {0};
     struct pack p = encode(&policy);
 
-    (void)state;
     assert_false(p.failed);
     assert_int_equal(wire_policy_decode((struct span){(char *)p.data, p.len}, &got), 0);
     assert_span(got.profile, "strict");
@@ -63,12 +62,11 @@ static void what_is_encoded_is_decoded(void **state)
     pack_done(&p);
 }
 
-static void a_policy_cut_anywhere_is_refused(void **state)
+TEST(a_policy_cut_anywhere_is_refused)
 {
     struct wire_policy policy = sample();
     struct pack p = encode(&policy);
 
-    (void)state;
     for (size_t len = 0; len < p.len; len++) {
         struct wire_policy got = {0};
 
@@ -78,24 +76,22 @@ static void a_policy_cut_anywhere_is_refused(void **state)
     pack_done(&p);
 }
 
-static void a_byte_too_many_is_refused(void **state)
+TEST(a_byte_too_many_is_refused)
 {
     struct wire_policy policy = sample(), got;
     struct pack p = encode(&policy);
 
-    (void)state;
     pack_u8(&p, 0);
     assert_int_equal(wire_policy_decode((struct span){(char *)p.data, p.len}, &got), -1);
     pack_done(&p);
 }
 
 /* Every single byte changed: whatever still decodes is within the bounds. */
-static void a_changed_byte_never_passes_the_bounds(void **state)
+TEST(a_changed_byte_never_passes_the_bounds)
 {
     struct wire_policy policy = sample();
     struct pack p = encode(&policy);
 
-    (void)state;
     for (size_t i = 0; i < p.len; i++) {
         for (int bit = 0; bit < 8; bit++) {
             struct wire_policy got = {0};
@@ -116,7 +112,7 @@ static void a_changed_byte_never_passes_the_bounds(void **state)
     pack_done(&p);
 }
 
-static void unknown_flags_lists_and_versions_are_refused(void **state)
+TEST(unknown_flags_lists_and_versions_are_refused)
 {
     struct wire_policy policy = sample(), got;
     struct policy_row bad = {
@@ -125,7 +121,6 @@ static void unknown_flags_lists_and_versions_are_refused(void **state)
     };
     struct pack p;
 
-    (void)state;
     policy.flags = POLICY_FLAGS_ALL + 1;
     p = encode(&policy);
     assert_true(p.failed);
@@ -143,7 +138,7 @@ static void unknown_flags_lists_and_versions_are_refused(void **state)
     pack_done(&p);
 }
 
-static void a_name_with_a_nul_or_a_needless_value_is_refused(void **state)
+TEST(a_name_with_a_nul_or_a_needless_value_is_refused)
 {
     struct policy_row bad[] = {
         {POLICY_IMPORT_ALLOW, {"a\0b", 3},     {"", 0} },
@@ -152,7 +147,6 @@ static void a_name_with_a_nul_or_a_needless_value_is_refused(void **state)
         {POLICY_HINT,         {"import:a", 8}, {"", 0} },
     };
 
-    (void)state;
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct wire_policy policy = sample();
         struct pack p;
@@ -165,16 +159,4 @@ static void a_name_with_a_nul_or_a_needless_value_is_refused(void **state)
     }
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(what_is_encoded_is_decoded),
-        cmocka_unit_test(a_policy_cut_anywhere_is_refused),
-        cmocka_unit_test(a_byte_too_many_is_refused),
-        cmocka_unit_test(a_changed_byte_never_passes_the_bounds),
-        cmocka_unit_test(unknown_flags_lists_and_versions_are_refused),
-        cmocka_unit_test(a_name_with_a_nul_or_a_needless_value_is_refused),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

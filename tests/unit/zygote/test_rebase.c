@@ -62,7 +62,7 @@ static uint8_t *map(size_t len)
         }                                                                                          \
     } while (0)
 
-#define TEST(name)                                                                                 \
+#define IN_CHILD(name)                                                                             \
     static int name##_(const void *unused);                                                        \
     static int name##_child(const void *unused)                                                    \
     {                                                                                              \
@@ -71,14 +71,13 @@ static uint8_t *map(size_t len)
         (void)signal(SIGBUS, SIG_DFL);                                                             \
         return name##_(unused);                                                                    \
     }                                                                                              \
-    static void name(void **state)                                                                 \
+    TEST(name)                                                                                     \
     {                                                                                              \
-        (void)state;                                                                               \
         assert_int_equal(in_child(name##_child, NULL), 0);                                         \
     }                                                                                              \
     static int name##_(const void *unused __attribute__((unused)))
 
-TEST(every_byte_is_as_it_was)
+IN_CHILD(every_byte_is_as_it_was)
 {
     static const size_t sizes[] = {1, 24, 1000, 4096, 65536, 3 << 20};
     uint8_t *heap[60], *mapped = map(5 * MIB), on_stack[PAGE];
@@ -98,7 +97,7 @@ TEST(every_byte_is_as_it_was)
     return 0;
 }
 
-TEST(what_is_written_afterwards_stays_in_its_process)
+IN_CHILD(what_is_written_afterwards_stays_in_its_process)
 {
     uint8_t *memory = map(2 * MIB), *heap = malloc(100000);
     int status;
@@ -127,7 +126,7 @@ TEST(what_is_written_afterwards_stays_in_its_process)
     return 0;
 }
 
-TEST(what_the_parent_writes_is_not_seen_by_a_child_that_was)
+IN_CHILD(what_the_parent_writes_is_not_seen_by_a_child_that_was)
 {
     uint8_t *memory = map(MIB);
     int ready[2], status;
@@ -151,7 +150,7 @@ TEST(what_the_parent_writes_is_not_seen_by_a_child_that_was)
     return 0;
 }
 
-TEST(untouched_pages_between_touched_ones_are_zero)
+IN_CHILD(untouched_pages_between_touched_ones_are_zero)
 {
     uint8_t *memory = map(8 * MIB);
 
@@ -168,7 +167,7 @@ TEST(untouched_pages_between_touched_ones_are_zero)
     return 0;
 }
 
-TEST(rights_stay_as_they_were)
+IN_CHILD(rights_stay_as_they_were)
 {
     uint8_t *memory = map(4 * PAGE);
     int status;
@@ -190,7 +189,7 @@ TEST(rights_stay_as_they_were)
     return 0;
 }
 
-TEST(shared_memory_stays_shared)
+IN_CHILD(shared_memory_stays_shared)
 {
     uint8_t *memory = mmap(NULL, PAGE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     pid_t pid;
@@ -210,7 +209,7 @@ TEST(shared_memory_stays_shared)
 }
 
 /* Large blocks are mappings of their own, which realloc(3) moves with mremap(2). */
-TEST(large_blocks_grow_shrink_and_go)
+IN_CHILD(large_blocks_grow_shrink_and_go)
 {
     uint8_t *block = malloc(4 * MIB);
 
@@ -226,7 +225,7 @@ TEST(large_blocks_grow_shrink_and_go)
     return 0;
 }
 
-TEST(cleared_memory_is_clear)
+IN_CHILD(cleared_memory_is_clear)
 {
     uint8_t *blocks[64];
 
@@ -251,7 +250,7 @@ TEST(cleared_memory_is_clear)
 }
 
 /* A heap in motion before and after: every block keeps what was put into it. */
-TEST(a_busy_heap_stays_sound)
+IN_CHILD(a_busy_heap_stays_sound)
 {
     static struct {
         uint8_t *data;
@@ -282,7 +281,7 @@ TEST(a_busy_heap_stays_sound)
     return 0;
 }
 
-TEST(libraries_still_work)
+IN_CHILD(libraries_still_work)
 {
     void *library = dlopen("libm.so.6", RTLD_NOW);
     double (*root)(double);
@@ -308,7 +307,7 @@ static size_t open_descriptors(void)
     return count;
 }
 
-TEST(no_descriptor_stays_open)
+IN_CHILD(no_descriptor_stays_open)
 {
     size_t before = open_descriptors();
 
@@ -317,7 +316,7 @@ TEST(no_descriptor_stays_open)
     return 0;
 }
 
-TEST(it_can_be_done_twice)
+IN_CHILD(it_can_be_done_twice)
 {
     uint8_t *memory = map(MIB);
 
@@ -330,22 +329,4 @@ TEST(it_can_be_done_twice)
     return 0;
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_byte_is_as_it_was),
-        cmocka_unit_test(what_is_written_afterwards_stays_in_its_process),
-        cmocka_unit_test(what_the_parent_writes_is_not_seen_by_a_child_that_was),
-        cmocka_unit_test(untouched_pages_between_touched_ones_are_zero),
-        cmocka_unit_test(rights_stay_as_they_were),
-        cmocka_unit_test(shared_memory_stays_shared),
-        cmocka_unit_test(large_blocks_grow_shrink_and_go),
-        cmocka_unit_test(cleared_memory_is_clear),
-        cmocka_unit_test(a_busy_heap_stays_sound),
-        cmocka_unit_test(libraries_still_work),
-        cmocka_unit_test(no_descriptor_stays_open),
-        cmocka_unit_test(it_can_be_done_twice),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -5,13 +5,12 @@
 #define CGROUPS   ((uint32_t)(LAYER_CGROUP_V1 | LAYER_CGROUP_V2))
 #define GRADE(on) doctor_grade_name(doctor_grade(true, (on)))
 
-static void every_layer_has_one_row(void **state)
+TEST(every_layer_has_one_row)
 {
     size_t count;
     const struct doctor_layer *layers = doctor_layers(&count);
     uint32_t seen = 0;
 
-    (void)state;
     for (size_t i = 0; i < count; i++) {
         assert_int_equal(seen & layers[i].any, 0);
         seen |= layers[i].any;
@@ -23,36 +22,32 @@ static void every_layer_has_one_row(void **state)
     assert_int_equal(seen, ALL);
 }
 
-static void all_layers_and_either_cgroup_make_an_a(void **state)
+TEST(all_layers_and_either_cgroup_make_an_a)
 {
-    (void)state;
     assert_string_equal(GRADE(ALL), "A");
     assert_string_equal(GRADE(ALL & ~(uint32_t)LAYER_CGROUP_V1), "A");
     assert_string_equal(GRADE(ALL & ~(uint32_t)LAYER_CGROUP_V2), "A");
 }
 
-static void a_missing_second_opinion_makes_a_b(void **state)
+TEST(a_missing_second_opinion_makes_a_b)
 {
-    (void)state;
     assert_string_equal(GRADE(ALL & ~(uint32_t)LAYER_LANDLOCK), "B");
     assert_string_equal(GRADE(ALL & ~(uint32_t)LAYER_TIME_NS), "B");
     assert_string_equal(GRADE(ALL & ~(uint32_t)(LAYER_LANDLOCK | LAYER_TIME_NS)), "B");
 }
 
-static void no_cgroup_makes_a_c(void **state)
+TEST(no_cgroup_makes_a_c)
 {
-    (void)state;
     assert_string_equal(GRADE(ALL & ~CGROUPS), "C");
     assert_string_equal(GRADE(ALL & ~CGROUPS & ~(uint32_t)LAYER_LANDLOCK), "C");
 }
 
-static void a_missing_wall_makes_a_d(void **state)
+TEST(a_missing_wall_makes_a_d)
 {
     static const uint32_t walls[] = {LAYER_USER_NS,      LAYER_MOUNT_NS, LAYER_PID_NS, LAYER_NET_NS,
                                      LAYER_IPC_NS,       LAYER_ROOT,     LAYER_PROC,   LAYER_CAPS,
                                      LAYER_NO_NEW_PRIVS, LAYER_SECCOMP};
 
-    (void)state;
     for (size_t i = 0; i < sizeof(walls) / sizeof(walls[0]); i++) {
         assert_string_equal(GRADE(ALL & ~walls[i]), "D");
         assert_string_equal(GRADE(ALL & ~walls[i] & ~CGROUPS), "D");
@@ -60,9 +55,8 @@ static void a_missing_wall_makes_a_d(void **state)
     assert_string_equal(GRADE(0), "D");
 }
 
-static void a_host_where_nothing_ran_gets_an_f(void **state)
+TEST(a_host_where_nothing_ran_gets_an_f)
 {
-    (void)state;
     assert_string_equal(doctor_grade_name(doctor_grade(false, ALL)), "F");
     assert_string_equal(doctor_grade_name(doctor_grade(false, 0)), "F");
 }
@@ -79,9 +73,8 @@ static const struct doctor_layer *row_of(uint32_t layer)
     return NULL;
 }
 
-static void a_layer_is_called_as_in_results(void **state)
+TEST(a_layer_is_called_as_in_results)
 {
-    (void)state;
     assert_string_equal(doctor_layer_name(row_of(LAYER_SECCOMP), ALL), "seccomp");
     assert_string_equal(doctor_layer_name(row_of(LAYER_SECCOMP), 0), "seccomp");
     assert_string_equal(doctor_layer_name(row_of(LAYER_CGROUP_V1), LAYER_CGROUP_V1), "cgroup-v1");
@@ -89,14 +82,13 @@ static void a_layer_is_called_as_in_results(void **state)
     assert_string_equal(doctor_layer_name(row_of(LAYER_CGROUP_V1), 0), "cgroup");
 }
 
-static void each_switch_against_user_namespaces_has_its_command(void **state)
+TEST(each_switch_against_user_namespaces_has_its_command)
 {
     struct doctor_host host = {.uid = 1000,
                                .max_user_namespaces = 1000,
                                .unprivileged_userns_clone = DOCTOR_ABSENT,
                                .apparmor_restricts_userns = DOCTOR_ABSENT};
 
-    (void)state;
     assert_null(doctor_host_improve_userns(&host));
     host.apparmor_restricts_userns = 1;
     assert_contains(doctor_host_improve_userns(&host), "apparmor_restrict_unprivileged_userns=0");
@@ -108,17 +100,4 @@ static void each_switch_against_user_namespaces_has_its_command(void **state)
     assert_contains(doctor_host_improve_userns(&host), "max_user_namespaces=");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(every_layer_has_one_row),
-        cmocka_unit_test(all_layers_and_either_cgroup_make_an_a),
-        cmocka_unit_test(a_missing_second_opinion_makes_a_b),
-        cmocka_unit_test(no_cgroup_makes_a_c),
-        cmocka_unit_test(a_missing_wall_makes_a_d),
-        cmocka_unit_test(a_host_where_nothing_ran_gets_an_f),
-        cmocka_unit_test(a_layer_is_called_as_in_results),
-        cmocka_unit_test(each_switch_against_user_namespaces_has_its_command),
-    };
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

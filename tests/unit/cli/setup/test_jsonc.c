@@ -37,9 +37,8 @@ static void check(const char *before, const char *after, const char *again)
     "\"belljar\": {\n" i i i "\"command\": \"/b\",\n" i i i "\"args\": [\"mcp\", \"x\"]\n" i i "}"
 #define SECTION(i) "\"mcpServers\": {\n" i i ENTRY(i) "\n" i "}"
 
-static void an_empty_file_becomes_an_object(void **state)
+TEST(an_empty_file_becomes_an_object)
 {
-    (void)state;
     check("", "{\n  " SECTION("  ") "\n}\n", "{\n  \"mcpServers\": {}\n}\n");
     check("\xef\xbb\xbf", "\xef\xbb\xbf{\n  " SECTION("  ") "\n}\n",
           "\xef\xbb\xbf{\n  \"mcpServers\": {}\n}\n");
@@ -48,9 +47,8 @@ static void an_empty_file_becomes_an_object(void **state)
     check("{}", "{\n  " SECTION("  ") "\n}", "{\n  \"mcpServers\": {}\n}");
 }
 
-static void members_of_others_stay(void **state)
+TEST(members_of_others_stay)
 {
-    (void)state;
     check("{\n  \"a\": 1,\n  \"mcpServers\": {\n    \"x\": {}\n  }\n}\n",
           "{\n  \"a\": 1,\n  \"mcpServers\": {\n    \"x\": {},\n    " ENTRY("  ") "\n  }\n}\n",
           NULL);
@@ -58,17 +56,15 @@ static void members_of_others_stay(void **state)
           "{\n\t\"mcpServers\": {\n\t\t\"x\": 0,\n\t\t" ENTRY("\t") "\n\t}\n}", NULL);
 }
 
-static void a_section_that_is_missing_comes_last(void **state)
+TEST(a_section_that_is_missing_comes_last)
 {
-    (void)state;
     check("{\n    \"a\": \"mcpServers\"\n}\n",
           "{\n    \"a\": \"mcpServers\",\n    " SECTION("    ") "\n}\n",
           "{\n    \"a\": \"mcpServers\",\n    \"mcpServers\": {}\n}\n");
 }
 
-static void comments_stay_with_what_they_speak_of(void **state)
+TEST(comments_stay_with_what_they_speak_of)
 {
-    (void)state;
     check("{\n  \"mcpServers\": {\n    \"x\": 1 // of x, }\n    // the end\n  } /* s */\n}\n",
           "{\n  \"mcpServers\": {\n    \"x\": 1, // of x, }\n    " ENTRY(
               "  ") "\n    // the end\n  } /* s */\n}\n",
@@ -81,16 +77,14 @@ static void comments_stay_with_what_they_speak_of(void **state)
           NULL);
 }
 
-static void trailing_commas_stay(void **state)
+TEST(trailing_commas_stay)
 {
-    (void)state;
     check("{\n  \"mcpServers\": {\n    \"x\": 1, // x\n  },\n}\n",
           "{\n  \"mcpServers\": {\n    \"x\": 1, // x\n    " ENTRY("  ") ",\n  },\n}\n", NULL);
 }
 
-static void one_line_stays_one_line(void **state)
+TEST(one_line_stays_one_line)
 {
-    (void)state;
     check("{\"a\":1,\"mcpServers\":{\"x\":{}}}",
           "{\"a\":1,\"mcpServers\":{\"x\":{}, \"belljar\": {\"command\": \"/b\", \"args\": "
           "[\"mcp\", \"x\"]}}}",
@@ -100,18 +94,16 @@ static void one_line_stays_one_line(void **state)
           NULL);
 }
 
-static void line_ends_are_those_of_the_file(void **state)
+TEST(line_ends_are_those_of_the_file)
 {
-    (void)state;
     check("{\r\n  \"mcpServers\": {\r\n    \"x\": 1 // x\r\n  }\r\n}\r\n",
           "{\r\n  \"mcpServers\": {\r\n    \"x\": 1, // x\r\n    \"belljar\": {\r\n      "
           "\"command\": \"/b\",\r\n      \"args\": [\"mcp\", \"x\"]\r\n    }\r\n  }\r\n}\r\n",
           NULL);
 }
 
-static void an_escaped_key_is_the_same_key(void **state)
+TEST(an_escaped_key_is_the_same_key)
 {
-    (void)state;
     check(
         "{\"mcp\\u0053ervers\": {\"a\": 1}}",
         "{\"mcp\\u0053ervers\": {\"a\": 1, \"belljar\": {\"command\": \"/b\", \"args\": [\"mcp\", "
@@ -119,14 +111,13 @@ static void an_escaped_key_is_the_same_key(void **state)
         NULL);
 }
 
-static void a_member_in_the_middle_goes_with_its_line(void **state)
+TEST(a_member_in_the_middle_goes_with_its_line)
 {
     static const char text[] = "{\n  \"mcpServers\": {\n    \"a\": 1, // a\n    \"belljar\": 2, // "
                                "ours\n    \"b\": 3\n  }\n}";
     cleanup(buf_done) struct buf out = {0};
     struct error err = {0};
 
-    (void)state;
     buf_init(&out, MIB);
     assert_int_equal(jsonc_remove(text, strlen(text), path, &out, &err), 0);
     assert_string_equal(
@@ -134,7 +125,7 @@ static void a_member_in_the_middle_goes_with_its_line(void **state)
         "{\n  \"mcpServers\": {\n    \"a\": 1, // a\n     // ours\n    \"b\": 3\n  }\n}");
 }
 
-static void a_value_is_replaced_in_its_place(void **state)
+TEST(a_value_is_replaced_in_its_place)
 {
     static const char *const key[] = {"s", "b", "command", NULL};
     static const char text[] =
@@ -143,7 +134,6 @@ static void a_value_is_replaced_in_its_place(void **state)
     struct error err = {0};
     json_t *value = json_string("new");
 
-    (void)state;
     buf_init(&out, MIB);
     assert_int_equal(jsonc_put(text, strlen(text), key, value, &out, &err), 0);
     assert_string_equal(
@@ -152,14 +142,13 @@ static void a_value_is_replaced_in_its_place(void **state)
     json_decref(value);
 }
 
-static void values_are_read_without_comments(void **state)
+TEST(values_are_read_without_comments)
 {
     static const char text[] =
         "{\"mcpServers\": {\"belljar\": {\"a\": [1, /* , */ 2,], // }\n}, }}";
     struct error err = {0};
     json_t *value = NULL, *wanted = json_pack("{s:[i,i]}", "a", 1, 2);
 
-    (void)state;
     assert_int_equal(jsonc_get(text, strlen(text), path, &value, &err), 0);
     assert_true(json_equal(value, wanted));
     json_decref(value);
@@ -168,7 +157,7 @@ static void values_are_read_without_comments(void **state)
     assert_null(value);
 }
 
-static void what_cannot_be_read_is_refused_with_its_line(void **state)
+TEST(what_cannot_be_read_is_refused_with_its_line)
 {
     static const struct {
         const char *text, *part;
@@ -191,7 +180,6 @@ static void what_cannot_be_read_is_refused_with_its_line(void **state)
     cleanup(buf_done) struct buf out = {0};
     json_t *value = entry();
 
-    (void)state;
     buf_init(&out, MIB);
     for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
         struct error err = {0};
@@ -202,34 +190,14 @@ static void what_cannot_be_read_is_refused_with_its_line(void **state)
     json_decref(value);
 }
 
-static void depth_has_a_bound(void **state)
+TEST(depth_has_a_bound)
 {
     char deep[4 * JSONC_DEPTH_MAX];
     struct error err = {0};
 
-    (void)state;
     memset(deep, '[', sizeof(deep));
     assert_true(jsonc_check(deep, sizeof(deep), &err) < 0);
     assert_error(&err, E_INVALID, "nested");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(an_empty_file_becomes_an_object),
-        cmocka_unit_test(members_of_others_stay),
-        cmocka_unit_test(a_section_that_is_missing_comes_last),
-        cmocka_unit_test(comments_stay_with_what_they_speak_of),
-        cmocka_unit_test(trailing_commas_stay),
-        cmocka_unit_test(one_line_stays_one_line),
-        cmocka_unit_test(line_ends_are_those_of_the_file),
-        cmocka_unit_test(an_escaped_key_is_the_same_key),
-        cmocka_unit_test(a_member_in_the_middle_goes_with_its_line),
-        cmocka_unit_test(a_value_is_replaced_in_its_place),
-        cmocka_unit_test(values_are_read_without_comments),
-        cmocka_unit_test(what_cannot_be_read_is_refused_with_its_line),
-        cmocka_unit_test(depth_has_a_bound),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

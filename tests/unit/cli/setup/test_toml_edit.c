@@ -33,9 +33,8 @@ static void check(const char *before, const char *after, const char *again)
     json_decref(value);
 }
 
-static void a_table_is_added_at_the_end(void **state)
+TEST(a_table_is_added_at_the_end)
 {
-    (void)state;
     check("", TABLE, NULL);
     check("# mine\nmodel = \"m\" # of all\n", "# mine\nmodel = \"m\" # of all\n\n" TABLE, NULL);
     check("a = 1", "a = 1\n\n" TABLE, "a = 1\n");
@@ -44,17 +43,15 @@ static void a_table_is_added_at_the_end(void **state)
           NULL);
 }
 
-static void line_ends_are_those_of_the_file(void **state)
+TEST(line_ends_are_those_of_the_file)
 {
-    (void)state;
     check("a = 1\r\n",
           "a = 1\r\n\r\n[mcp_servers.belljar]\r\ncommand = \"/b\"\r\nargs = [\"mcp\", \"x\"]\r\n",
           NULL);
 }
 
-static void keys_are_changed_in_their_place(void **state)
+TEST(keys_are_changed_in_their_place)
 {
-    (void)state;
     check("[mcp_servers.\"belljar\"] # ours\n# c\nargs = [\n  \"old\", # ]\n] # x\nfast = "
           "true\n[z]\n",
           "[mcp_servers.\"belljar\"] # ours\ncommand = \"/b\"\n# c\nargs = [\"mcp\", \"x\"] # x\n"
@@ -62,20 +59,19 @@ static void keys_are_changed_in_their_place(void **state)
           "[z]\n");
 }
 
-static void tables_below_go_with_it(void **state)
+TEST(tables_below_go_with_it)
 {
     static const char text[] = "a = 1\n\n" TABLE "[mcp_servers.belljar.env]\nX = \"1\"\n\n# of y\n"
                                "[y]\n[[y.z]]\n\n[mcp_servers.belljar.more]\n";
     cleanup(buf_done) struct buf out = {0};
     struct error err = {0};
 
-    (void)state;
     buf_init(&out, MIB);
     assert_int_equal(toml_edit_remove(text, strlen(text), &table, &out, &err), 0);
     assert_string_equal(buf_str(&out), "a = 1\n\n# of y\n[y]\n[[y.z]]\n");
 }
 
-static void other_spellings_are_left_to_their_author(void **state)
+TEST(other_spellings_are_left_to_their_author)
 {
     static const char *const texts[] = {
         "[mcp_servers]\nbelljar = { command = \"old\" }\n",
@@ -85,7 +81,6 @@ static void other_spellings_are_left_to_their_author(void **state)
     cleanup(buf_done) struct buf out = {0};
     json_t *value = entry();
 
-    (void)state;
     buf_init(&out, MIB);
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         struct error err = {0};
@@ -98,14 +93,13 @@ static void other_spellings_are_left_to_their_author(void **state)
     json_decref(value);
 }
 
-static void what_cannot_be_read_is_refused(void **state)
+TEST(what_cannot_be_read_is_refused)
 {
     static const char *const texts[] = {"a = ", "[x\n", "a = 1\na = 2\n", "mcp_servers = 3\n",
                                         "[mcp_servers]\nbelljar = 3\n"};
     cleanup(buf_done) struct buf out = {0};
     json_t *value = entry();
 
-    (void)state;
     buf_init(&out, MIB);
     for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
         struct error err = {0};
@@ -117,16 +111,4 @@ static void what_cannot_be_read_is_refused(void **state)
     json_decref(value);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_table_is_added_at_the_end),
-        cmocka_unit_test(line_ends_are_those_of_the_file),
-        cmocka_unit_test(keys_are_changed_in_their_place),
-        cmocka_unit_test(tables_below_go_with_it),
-        cmocka_unit_test(other_spellings_are_left_to_their_author),
-        cmocka_unit_test(what_cannot_be_read_is_refused),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -96,7 +96,7 @@ static void assert_text(const char *path, const char *expected)
     (void)close(fd);
 }
 
-static void a_tree_comes_out_as_it_went_in(void **state)
+TEST_WITH(a_tree_comes_out_as_it_went_in, make_trees, remove_trees)
 {
     struct timespec times[2] = {
         {1000,    5  },
@@ -105,7 +105,6 @@ static void a_tree_comes_out_as_it_went_in(void **state)
     struct stat st, other;
     char link[64], why[512];
 
-    (void)state;
     put("a", "first", 0640);
     put("odd \n\xff name", "second", 0600);
     assert_int_equal(mkdir("d", 0755), 0);
@@ -142,13 +141,12 @@ static void a_tree_comes_out_as_it_went_in(void **state)
     assert_int_equal(readlink("dangling", link, sizeof(link)), 7);
 }
 
-static void holes_stay_holes(void **state)
+TEST_WITH(holes_stay_holes, make_trees, remove_trees)
 {
     struct stat st;
     char why[512];
     int fd = open("sparse", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 
-    (void)state;
     assert_true(fd >= 0);
     assert_int_equal(pwrite(fd, "begin", 5, 0), 5);
     assert_int_equal(pwrite(fd, "end", 3, 1 << 30), 3);
@@ -164,13 +162,12 @@ static void holes_stay_holes(void **state)
     (void)close(fd);
 }
 
-static void what_has_another_side_is_refused_by_name(void **state)
+TEST_WITH(what_has_another_side_is_refused_by_name, make_trees, remove_trees)
 {
     struct sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = "sock"};
     char why[512];
     int fd;
 
-    (void)state;
     assert_int_equal(mkdir("d", 0755), 0);
     assert_int_equal(mkfifo("d/fifo", 0600), 0);
     assert_int_equal(pack(0, why), -1);
@@ -183,11 +180,10 @@ static void what_has_another_side_is_refused_by_name(void **state)
     (void)close(fd);
 }
 
-static void a_file_that_is_too_small_is_said(void **state)
+TEST_WITH(a_file_that_is_too_small_is_said, make_trees, remove_trees)
 {
     char why[512], big[8192];
 
-    (void)state;
     memset(big, 'x', sizeof(big) - 1);
     big[sizeof(big) - 1] = '\0';
     put("big", big, 0600);
@@ -195,11 +191,10 @@ static void a_file_that_is_too_small_is_said(void **state)
     assert_string_equal(why, "the files are larger than the limit of a copy");
 }
 
-static void deep_trees_have_an_end(void **state)
+TEST_WITH(deep_trees_have_an_end, make_trees, remove_trees)
 {
     char why[512];
 
-    (void)state;
     for (int i = 0; i < 100; i++)
         if (mkdir("d", 0755) < 0 || chdir("d") < 0)
             fail();
@@ -207,13 +202,12 @@ static void deep_trees_have_an_end(void **state)
     assert_contains(why, "directories are too deep");
 }
 
-static void what_is_there_is_not_overwritten(void **state)
+TEST_WITH(what_is_there_is_not_overwritten, make_trees, remove_trees)
 {
     const char *paths[] = {target};
     char why[512], path[128];
     int fd;
 
-    (void)state;
     put("a", "new", 0600);
     fd = pack(0, why);
     (void)snprintf(path, sizeof(path), "%s/a", target);
@@ -224,18 +218,4 @@ static void what_is_there_is_not_overwritten(void **state)
     (void)close(fd);
 }
 
-#define TREE_TEST(f) cmocka_unit_test_setup_teardown(f, make_trees, remove_trees)
-
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        TREE_TEST(a_tree_comes_out_as_it_went_in),
-        TREE_TEST(holes_stay_holes),
-        TREE_TEST(what_has_another_side_is_refused_by_name),
-        TREE_TEST(a_file_that_is_too_small_is_said),
-        TREE_TEST(deep_trees_have_an_end),
-        TREE_TEST(what_is_there_is_not_overwritten),
-    };
-
-    return UNIT_RUN(tests);
-}
+UNIT_MAIN()

@@ -186,29 +186,25 @@ static void three_generations(unsigned flags)
     kernel_end(&third);
 }
 
-static void copies_have_all_of_a_rich_source(void **state)
+TEST(copies_have_all_of_a_rich_source)
 {
-    (void)state;
     three_generations(IMAGE_WITH_FILES);
 }
 
-static void copies_have_all_when_the_source_writes_the_image_itself(void **state)
+TEST(copies_have_all_when_the_source_writes_the_image_itself)
 {
-    (void)state;
     three_generations(IMAGE_WITH_FILES | IMAGE_BY_ITSELF);
 }
 
-static void flat_copies_have_all(void **state)
+TEST(flat_copies_have_all)
 {
-    (void)state;
     three_generations(IMAGE_WITH_FILES | IMAGE_FLAT);
 }
 
-static void copies_do_not_see_each_other(void **state)
+TEST(copies_do_not_see_each_other)
 {
     struct kernel source, first, second;
 
-    (void)state;
     kernel_start(&source);
     assert_runs(&source, "import numpy as np; a = np.zeros(1_000_000); x = []", "");
     copy(&source, &first, 0);
@@ -225,11 +221,10 @@ static void copies_do_not_see_each_other(void **state)
 
 /* One hundred copies, each of the one before, each changing data; flat whenever the chain is full.
  */
-static void a_chain_of_a_hundred(void **state)
+TEST(a_chain_of_a_hundred)
 {
     struct kernel k, next;
 
-    (void)state;
     kernel_start(&k);
     assert_runs(&k, "import numpy as np; a = np.zeros(200_000); log = []", "");
     for (int i = 0; i < 100; i++) {
@@ -245,12 +240,11 @@ static void a_chain_of_a_hundred(void **state)
     kernel_end(&k);
 }
 
-static void many_copies_of_one_image(void **state)
+TEST(many_copies_of_one_image)
 {
     struct kernel source, k;
     struct snapshot s;
 
-    (void)state;
     kernel_start(&source);
     assert_runs(&source, "data = {i: str(i) for i in range(20000)}", "");
     take(&source, &s, 0);
@@ -265,11 +259,10 @@ static void many_copies_of_one_image(void **state)
 
 /* --- large blocks, which realloc(3) moves with mremap(2) --- */
 
-static void blocks_that_came_with_the_image_grow(void **state)
+TEST(blocks_that_came_with_the_image_grow)
 {
     struct kernel source, k;
 
-    (void)state;
     kernel_start(&source);
     assert_runs(&source,
                 "blocks = [bytearray(bytes([i]) * 700_000) for i in range(20)]\n"
@@ -293,12 +286,11 @@ static void blocks_that_came_with_the_image_grow(void **state)
 
 /* --- what a copy must not share --- */
 
-static void random_bytes_differ(void **state)
+TEST(random_bytes_differ)
 {
     struct kernel source, first, second;
     char bytes[256];
 
-    (void)state;
     kernel_start(&source);
     assert_runs(&source, "import ssl, os, uuid; ssl.RAND_bytes(4); None", "None");
     copy(&source, &first, 0);
@@ -356,9 +348,8 @@ static const struct refusal refusals[] = {
     {"os.mkdir('d'); os.chdir('d'); os.rmdir('../d')",                              "the working directory is gone",          NULL                                                 },
 };
 
-static void each_refusal_says_why(void **state)
+TEST(each_refusal_says_why)
 {
-    (void)state;
     for (size_t i = 0; i < sizeof(refusals) / sizeof(refusals[0]); i++) {
         const struct refusal *r = &refusals[i];
         struct kernel k;
@@ -389,13 +380,12 @@ static void each_refusal_says_why(void **state)
     }
 }
 
-static void all_reasons_are_given_at_once(void **state)
+TEST(all_reasons_are_given_at_once)
 {
     struct kernel k;
     struct snapshot s;
     const char *why;
 
-    (void)state;
     kernel_start(&k);
     assert_runs(&k, "import os, mmap; p = os.pipe(); m = mmap.mmap(-1, 4096)", "");
     why = kernel_image(&k, &s, 0);
@@ -407,11 +397,10 @@ static void all_reasons_are_given_at_once(void **state)
 
 /* --- descriptors --- */
 
-static void own_descriptors_that_were_moved_about(void **state)
+TEST(own_descriptors_that_were_moved_about)
 {
     struct kernel source, k;
 
-    (void)state;
     kernel_start(&source);
     assert_runs(&source,
                 "import os; saved = os.dup(1); os.close(1); f = open('out.txt', 'w+')\n"
@@ -428,13 +417,12 @@ static void own_descriptors_that_were_moved_about(void **state)
     kernel_end(&k);
 }
 
-static void only_the_programs_descriptors_stay_open(void **state)
+TEST(only_the_programs_descriptors_stay_open)
 {
     struct kernel source, k;
     char before[512];
     static const char list[] = "import os; sorted(map(int, os.listdir('/proc/self/fd')))";
 
-    (void)state;
     kernel_start(&source);
     assert_runs(&source,
                 "import os; open('a', 'w').close(); f = open('a'); g = os.dup2(f.fileno(), 100)",
@@ -446,12 +434,11 @@ static void only_the_programs_descriptors_stay_open(void **state)
     kernel_end(&k);
 }
 
-static void a_file_that_is_not_there_is_a_clean_refusal(void **state)
+TEST(a_file_that_is_not_there_is_a_clean_refusal)
 {
     struct kernel source, k;
     struct snapshot s;
 
-    (void)state;
     kernel_start(&source);
     assert_runs(&source, "f = open('only-here', 'w'); None", "None");
     take(&source, &s, 0); /* without its files */
@@ -465,11 +452,10 @@ static void a_file_that_is_not_there_is_a_clean_refusal(void **state)
 
 /* --- signals and timers --- */
 
-static void timers_and_masks_come_along(void **state)
+TEST(timers_and_masks_come_along)
 {
     struct kernel source, k;
 
-    (void)state;
     kernel_start(&source);
     assert_runs(&source,
                 "import signal; signal.setitimer(signal.ITIMER_REAL, 1000, 5)\n"
@@ -485,11 +471,10 @@ static void timers_and_masks_come_along(void **state)
 
 /* --- memory of other kinds --- */
 
-static void mapped_files_of_the_sandbox_come_as_bytes(void **state)
+TEST(mapped_files_of_the_sandbox_come_as_bytes)
 {
     struct kernel source, k;
 
-    (void)state;
     kernel_start(&source);
     assert_runs(&source,
                 "import mmap; open('m', 'wb').write(b'mapped' * 5000)\n"
@@ -503,11 +488,10 @@ static void mapped_files_of_the_sandbox_come_as_bytes(void **state)
     kernel_end(&k);
 }
 
-static void memory_without_rights_comes_along(void **state)
+TEST(memory_without_rights_comes_along)
 {
     struct kernel source, k;
 
-    (void)state;
     kernel_start(&source);
     assert_runs(&source,
                 "import ctypes, mmap; c = ctypes.CDLL(None, use_errno=True)\n"
@@ -522,11 +506,10 @@ static void memory_without_rights_comes_along(void **state)
     kernel_end(&k);
 }
 
-static void a_deep_stack_comes_and_goes(void **state)
+TEST(a_deep_stack_comes_and_goes)
 {
     struct kernel source, k;
 
-    (void)state;
     kernel_start(&source);
     /* Pages of the stack far below the loop, now unused. */
     assert_runs(
@@ -543,13 +526,12 @@ static void a_deep_stack_comes_and_goes(void **state)
 
 /* --- hostile and foreign images --- */
 
-static void a_sealed_image_cannot_be_changed(void **state)
+TEST(a_sealed_image_cannot_be_changed)
 {
     struct kernel source;
     struct snapshot s;
     void *map;
 
-    (void)state;
     kernel_start(&source);
     assert_null(kernel_image(&source, &s, 0));
     map = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, s.memory, 0);
@@ -567,12 +549,11 @@ static void a_sealed_image_cannot_be_changed(void **state)
     kernel_end(&source);
 }
 
-static void empty_and_foreign_images_are_refused(void **state)
+TEST(empty_and_foreign_images_are_refused)
 {
     struct snapshot s = {.memory = memfd_create("none", MFD_CLOEXEC), .files = -1};
     struct kernel source, k;
 
-    (void)state;
     kernel_start(&source);
     kernel_start(&k);
     assert_contains(kernel_restore(&k, &s), "ends too early");
@@ -589,12 +570,11 @@ static void empty_and_foreign_images_are_refused(void **state)
     kernel_end(&k);
 }
 
-static void a_missing_ancestor_is_refused(void **state)
+TEST(a_missing_ancestor_is_refused)
 {
     struct kernel source, k, other;
     struct snapshot s;
 
-    (void)state;
     kernel_start(&source);
     assert_runs(&source, "x = bytearray(100_000)", "");
     copy(&source, &k, 0);
@@ -612,7 +592,7 @@ static void a_missing_ancestor_is_refused(void **state)
 }
 
 /* Pages of zeros where memory was: that copy ends, nobody else. */
-static void a_zeroed_image_ends_only_its_copy(void **state)
+TEST(a_zeroed_image_ends_only_its_copy)
 {
     static const char zeros[1 << 16];
     struct kernel source, k;
@@ -620,7 +600,6 @@ static void a_zeroed_image_ends_only_its_copy(void **state)
     struct stat st;
     uint64_t index_at;
 
-    (void)state;
     kernel_start(&source);
     assert_null(kernel_image(&source, &s, 0));
     assert_int_equal(fstat(s.memory, &st), 0);
@@ -643,7 +622,7 @@ static void a_zeroed_image_ends_only_its_copy(void **state)
 }
 
 /* Every word of head and tables, turned over one at a time: refused, or that copy's own problem. */
-static void damaged_tables_never_do_more_than_end_a_copy(void **state)
+TEST(damaged_tables_never_do_more_than_end_a_copy)
 {
     struct kernel source, k;
     struct snapshot s;
@@ -651,7 +630,6 @@ static void damaged_tables_never_do_more_than_end_a_copy(void **state)
     uint64_t index_at, from;
     unsigned refused = 0, died = 0, lived = 0;
 
-    (void)state;
     kernel_start(&source);
     assert_runs(&source, "open('a', 'w').close(); f = open('a')", "");
     assert_null(kernel_image(&source, &s, IMAGE_WITH_FILES));
@@ -690,36 +668,10 @@ static void damaged_tables_never_do_more_than_end_a_copy(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(copies_have_all_of_a_rich_source),
-        cmocka_unit_test(copies_have_all_when_the_source_writes_the_image_itself),
-        cmocka_unit_test(flat_copies_have_all),
-        cmocka_unit_test(copies_do_not_see_each_other),
-        cmocka_unit_test(a_chain_of_a_hundred),
-        cmocka_unit_test(many_copies_of_one_image),
-        cmocka_unit_test(blocks_that_came_with_the_image_grow),
-        cmocka_unit_test(random_bytes_differ),
-        cmocka_unit_test(each_refusal_says_why),
-        cmocka_unit_test(all_reasons_are_given_at_once),
-        cmocka_unit_test(own_descriptors_that_were_moved_about),
-        cmocka_unit_test(only_the_programs_descriptors_stay_open),
-        cmocka_unit_test(a_file_that_is_not_there_is_a_clean_refusal),
-        cmocka_unit_test(timers_and_masks_come_along),
-        cmocka_unit_test(mapped_files_of_the_sandbox_come_as_bytes),
-        cmocka_unit_test(memory_without_rights_comes_along),
-        cmocka_unit_test(a_deep_stack_comes_and_goes),
-        cmocka_unit_test(a_sealed_image_cannot_be_changed),
-        cmocka_unit_test(empty_and_foreign_images_are_refused),
-        cmocka_unit_test(a_missing_ancestor_is_refused),
-        cmocka_unit_test(a_zeroed_image_ends_only_its_copy),
-        cmocka_unit_test(damaged_tables_never_do_more_than_end_a_copy),
-    };
-
 #if defined(__SANITIZE_ADDRESS__)
-    (void)tests;
     puts("1..0 # SKIP the address checker's own memory cannot be moved to a file");
     return 0;
 #endif
     copies_start();
-    return UNIT_RUN(tests);
+    return unit_run(NULL, NULL);
 }

@@ -35,9 +35,8 @@ static void assert_prints(const char *profile, const char *source, const char *e
 /* A way to modules that the tree does not show. */
 #define SMUGGLE "import random\nm = random\no = m._os\n"
 
-static void refusals_name_the_profile_and_the_alternative(void **state)
+TEST(refusals_name_the_profile_and_the_alternative)
 {
-    (void)state;
     assert_raises("strict", "g = globals()\nb = g['__built' + f'{chr(105)}ns__']\nb['eval']('1')\n",
                   "PermissionError: blocked by profile `strict`: the builtin `eval`; use "
                   "ast.literal_eval()");
@@ -53,9 +52,8 @@ static void refusals_name_the_profile_and_the_alternative(void **state)
                   "PermissionError: blocked by profile `strict`: a format field that reads");
 }
 
-static void getattr_keeps_its_manners(void **state)
+TEST(getattr_keeps_its_manners)
 {
-    (void)state;
     assert_prints("strict", "n = '__class__'\nprint(getattr(1, n, 'default'), hasattr(1, n))\n",
                   "default False\n");
     assert_prints("strict",
@@ -67,9 +65,8 @@ static void getattr_keeps_its_manners(void **state)
                   "TypeError: getattr expected at least 2 arguments, got 0");
 }
 
-static void processes_start_for_nobody_under_strict(void **state)
+TEST(processes_start_for_nobody_under_strict)
 {
-    (void)state;
     assert_raises("strict", SMUGGLE "o.system('true')\n", "`os.system`");
     assert_raises("strict", SMUGGLE "o.popen('true')\n", "`subprocess.Popen`");
     assert_raises("strict", SMUGGLE "o.fork()\n", "`os.fork`");
@@ -80,9 +77,8 @@ static void processes_start_for_nobody_under_strict(void **state)
                   "`os.kill`");
 }
 
-static void files_are_out_of_reach_under_strict(void **state)
+TEST(files_are_out_of_reach_under_strict)
 {
-    (void)state;
     assert_raises("strict", SMUGGLE "o.listdir('/')\n", "os.listdir of `/`");
     assert_raises("strict", SMUGGLE "o.open('/etc/passwd', 0)\n", "open of `/etc/passwd`");
     assert_raises("strict", SMUGGLE "o.mkdir('/tmp/x')\n", "os.mkdir of `/tmp/x`");
@@ -91,9 +87,8 @@ static void files_are_out_of_reach_under_strict(void **state)
     assert_raises("strict", "import numpy as np\nnp.save('/tmp/x.npy', [1])\n", "open of");
 }
 
-static void files_are_there_under_standard(void **state)
+TEST(files_are_there_under_standard)
 {
-    (void)state;
     assert_prints(
         "standard",
         "from pathlib import Path\nimport tempfile, os.path, glob, shutil\n"
@@ -107,9 +102,8 @@ static void files_are_there_under_standard(void **state)
         "hello a.txt\n2 ['a.txt', 'b.txt']\n");
 }
 
-static void standard_still_refuses_what_is_not_its_own(void **state)
+TEST(standard_still_refuses_what_is_not_its_own)
 {
-    (void)state;
     assert_raises("standard", SMUGGLE "o.system('true')\n", "`os.system`");
     assert_raises("standard", SMUGGLE "o.popen('true')\n", "`subprocess.Popen`");
     assert_raises("standard", "import json\nm = json\nm.codecs.builtins.exec('1')\n",
@@ -126,9 +120,8 @@ static void standard_still_refuses_what_is_not_its_own(void **state)
                   "KeyError: '__import__'");
 }
 
-static void text_that_a_library_evaluates_meets_the_rules(void **state)
+TEST(text_that_a_library_evaluates_meets_the_rules)
 {
-    (void)state;
     assert_prints("standard", "import timeit\ntimeit.timeit('print(1 + 1)', number=1)\n", "2\n");
     assert_raises("standard", "import timeit\ntimeit.timeit('import os', number=1)\n",
                   "evaluating text: profile `standard` does not allow importing module `os`");
@@ -144,9 +137,8 @@ static void text_that_a_library_evaluates_meets_the_rules(void **state)
                   "1\n");
 }
 
-static void open_restricts_nothing(void **state)
+TEST(open_restricts_nothing)
 {
-    (void)state;
     assert_prints("open",
                   "import os, sys, ctypes, subprocess, gc\n"
                   "print(eval('1 + 1'), ().__class__.__base__, '{0.__class__}'.format(1))\n"
@@ -158,7 +150,7 @@ static void open_restricts_nothing(void **state)
 
 /* The function of such a thread is called by C, with no Python frame above it. A lock says when it
  * is over: the thread reports its exception through the hook that releases it. */
-static void a_thread_without_a_frame_is_not_trusted(void **state)
+TEST(a_thread_without_a_frame_is_not_trusted)
 {
     struct program_result result =
         program_run("standard", SMUGGLE "import threading\n"
@@ -172,7 +164,6 @@ static void a_thread_without_a_frame_is_not_trusted(void **state)
                                         "t._start_new_thread(o.system, ('echo ESC''APED',))\n"
                                         "over.acquire()\n");
 
-    (void)state;
     assert_int_equal(result.end, PROGRAM_RAN);
     assert_contains(result.output, "blocked by profile `standard`: `os.system`");
     assert_null(strstr(result.output, "ESCAPED"));
@@ -185,7 +176,7 @@ static struct span named(const char *text)
 }
 
 /* Whose file is the library's is trusted with more. This test is the last: the name stays. */
-static void the_name_of_a_program_is_never_one_of_the_library(void **state)
+TEST(the_name_of_a_program_is_never_one_of_the_library)
 {
     static const char *const refused[] = {
         "",
@@ -200,7 +191,6 @@ static void the_name_of_a_program_is_never_one_of_the_library(void **state)
     };
     char longest[200];
 
-    (void)state;
     memset(longest, 'a', sizeof(longest));
     for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
         assert_int_equal(policy_set_filename(named(refused[i])), -1);
@@ -217,20 +207,4 @@ static void the_name_of_a_program_is_never_one_of_the_library(void **state)
     assert_prints("strict", "print(1)\n", "1\n");
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(refusals_name_the_profile_and_the_alternative),
-        cmocka_unit_test(getattr_keeps_its_manners),
-        cmocka_unit_test(processes_start_for_nobody_under_strict),
-        cmocka_unit_test(files_are_out_of_reach_under_strict),
-        cmocka_unit_test(files_are_there_under_standard),
-        cmocka_unit_test(standard_still_refuses_what_is_not_its_own),
-        cmocka_unit_test(text_that_a_library_evaluates_meets_the_rules),
-        cmocka_unit_test(open_restricts_nothing),
-        cmocka_unit_test(a_thread_without_a_frame_is_not_trusted),
-        cmocka_unit_test(the_name_of_a_program_is_never_one_of_the_library),
-    };
-
-    return UNIT_RUN_WITH(tests, start, NULL);
-}
+UNIT_MAIN_WITH(start, NULL)

@@ -43,15 +43,14 @@ static void assert_source_fine(const char *text)
     policy_report_done(&report);
 }
 
-static void a_nul_byte_is_refused_with_its_line(void **state)
+TEST(a_nul_byte_is_refused_with_its_line)
 {
-    (void)state;
     assert_source_refused("a\nb\0c", 5, "NUL", 2);
     assert_source_refused("\0", 1, "NUL", 1);
     assert_source_refused("a\r\nb\rc\0", 7, "NUL", 3);
 }
 
-static void what_is_not_utf8_is_refused(void **state)
+TEST(what_is_not_utf8_is_refused)
 {
     static const char *const bad[] = {
         "x = '\xff'",   "\x80",         "\xc0\xaf",      "\xc1\xbf",
@@ -59,14 +58,12 @@ static void what_is_not_utf8_is_refused(void **state)
         "\xf5\x80xx",   "caf\xe9",      "\xe2\x82",      "\xc3",
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(bad); i++)
         assert_source_refused(bad[i], strlen(bad[i]), "UTF-8", 1);
 }
 
-static void what_is_utf8_is_fine(void **state)
+TEST(what_is_utf8_is_fine)
 {
-    (void)state;
     assert_source_fine("");
     assert_source_fine("\xef\xbb\xbfprint(1)");
     assert_source_fine("x = 'é € 𝄞 \xef\xbf\xbf \xf4\x8f\xbf\xbf'");
@@ -77,7 +74,7 @@ static void what_is_utf8_is_fine(void **state)
     assert_source_fine("x = 'coding: latin-1'\n");
 }
 
-static void other_coding_cookies_are_refused(void **state)
+TEST(other_coding_cookies_are_refused)
 {
     static const struct {
         const char *source, *name;
@@ -91,20 +88,18 @@ static void other_coding_cookies_are_refused(void **state)
         {"# codingcoding: utf7",                          "utf7",            1},
     };
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(cases); i++)
         assert_source_refused(cases[i].source, strlen(cases[i].source), cases[i].name,
                               cases[i].line);
 }
 
-static void a_source_that_is_too_long_is_refused(void **state)
+TEST(a_source_that_is_too_long_is_refused)
 {
     struct policy_report report = {0};
     struct policy *cms = program_policy("cms");
     size_t len = (1 << 20) + 1;
     char *text = malloc(len);
 
-    (void)state;
     memset(text, '\n', len);
     assert_source_refused(text, len, "size", 0);
     assert_int_equal(policy_check_source(cms, (struct span){text, 1000}, &report), 0);
@@ -117,9 +112,8 @@ static void a_source_that_is_too_long_is_refused(void **state)
     free(text);
 }
 
-static void bytes_that_are_no_policy_are_refused(void **state)
+TEST(bytes_that_are_no_policy_are_refused)
 {
-    (void)state;
     assert_null(policy_load((struct span){"", 0}));
     assert_null(policy_load((struct span){"garbage", 7}));
 }
@@ -129,7 +123,7 @@ static struct span text(const char *s)
     return (struct span){s, strlen(s)};
 }
 
-static void a_package_stands_for_what_is_in_it(void **state)
+TEST(a_package_stands_for_what_is_in_it)
 {
     static const char *const allowed[] = {"collections",  "collections.abc", "numpy.linalg.x",
                                           "urllib.parse", "pandas",          "code_helpers"};
@@ -137,7 +131,6 @@ static void a_package_stands_for_what_is_in_it(void **state)
                                           "_io",    "collectionsx",    "",       ".",
                                           "numpy.", "numpy.f2py.main", "Numpy",  "numpy.testing"};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(allowed); i++)
         assert_true(policy_module_allowed(strict, text(allowed[i])));
     for (size_t i = 0; i < COUNT_OF(refused); i++)
@@ -150,7 +143,7 @@ static void a_package_stands_for_what_is_in_it(void **state)
     assert_false(policy_import_allowed(strict, text("io"), text("")));
 }
 
-static void dunder_attributes_are_refused_unless_listed(void **state)
+TEST(dunder_attributes_are_refused_unless_listed)
 {
     static const char *const refused[] = {"__class__",          "__globals__", "__x__",
                                           "gi_frame",           "f_back",      "co_code",
@@ -158,24 +151,22 @@ static void dunder_attributes_are_refused_unless_listed(void **state)
     static const char *const allowed[] = {"__name__", "__init__", "_private", "__mangled",
                                           "x",        "____",     "__",       "frame"};
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(refused); i++)
         assert_true(policy_attribute_refused(strict, text(refused[i])));
     for (size_t i = 0; i < COUNT_OF(allowed); i++)
         assert_false(policy_attribute_refused(strict, text(allowed[i])));
 }
 
-static void hints_of_a_package_serve_its_parts(void **state)
+TEST(hints_of_a_package_serve_its_parts)
 {
     struct span hint = policy_hint(strict, "import", text("os.path"));
 
-    (void)state;
     assert_true(hint.len > 0);
     assert_int_equal(policy_hint(strict, "builtin", text("os")).len, 0);
     assert_int_equal(policy_hint(strict, "import", text("nobody.knows")).len, 0);
 }
 
-static void fields_of_templates_are_read_as_python_reads_them(void **state)
+TEST(fields_of_templates_are_read_as_python_reads_them)
 {
     static const char *const refused[] = {
         "{0.__class__}",        "{.__class__}",      "{a.b.__class__.c}",
@@ -196,7 +187,6 @@ static void fields_of_templates_are_read_as_python_reads_them(void **state)
     };
     struct span name;
 
-    (void)state;
     for (size_t i = 0; i < COUNT_OF(refused); i++)
         if (!policy_template_refused(strict, text(refused[i]), false, &name))
             fail_msg("%s is let through", refused[i]);
@@ -211,13 +201,12 @@ static void fields_of_templates_are_read_as_python_reads_them(void **state)
     assert_false(policy_path_refused(strict, text("a..b."), &name));
 }
 
-static void a_long_list_of_findings_is_cut_and_counted(void **state)
+TEST(a_long_list_of_findings_is_cut_and_counted)
 {
     struct policy_report report = {0};
     char source[20 * 150 + 1];
     size_t len = 0;
 
-    (void)state;
     for (int i = 0; i < 150; i++)
         len += (size_t)snprintf(source + len, sizeof(source) - len, "import os%d\n", i);
     assert_int_equal(program_check(strict, source, &report), 0);
@@ -229,11 +218,10 @@ static void a_long_list_of_findings_is_cut_and_counted(void **state)
     assert_null(report.items);
 }
 
-static void names_in_the_report_hold_no_control_characters(void **state)
+TEST(names_in_the_report_hold_no_control_characters)
 {
     struct policy_report report = {0};
 
-    (void)state;
     assert_int_equal(policy_report_add(&report, "import", text("a\x1b[2J\n"), 1, 0, text(""), "x"),
                      0);
     assert_string_equal(report.items[0].name, "a?[2J?");
@@ -241,22 +229,4 @@ static void names_in_the_report_hold_no_control_characters(void **state)
     policy_report_done(&report);
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_nul_byte_is_refused_with_its_line),
-        cmocka_unit_test(what_is_not_utf8_is_refused),
-        cmocka_unit_test(what_is_utf8_is_fine),
-        cmocka_unit_test(other_coding_cookies_are_refused),
-        cmocka_unit_test(a_source_that_is_too_long_is_refused),
-        cmocka_unit_test(bytes_that_are_no_policy_are_refused),
-        cmocka_unit_test(a_package_stands_for_what_is_in_it),
-        cmocka_unit_test(dunder_attributes_are_refused_unless_listed),
-        cmocka_unit_test(hints_of_a_package_serve_its_parts),
-        cmocka_unit_test(fields_of_templates_are_read_as_python_reads_them),
-        cmocka_unit_test(a_long_list_of_findings_is_cut_and_counted),
-        cmocka_unit_test(names_in_the_report_hold_no_control_characters),
-    };
-
-    return UNIT_RUN_WITH(tests, start, NULL);
-}
+UNIT_MAIN_WITH(start, NULL)

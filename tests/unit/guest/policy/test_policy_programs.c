@@ -63,12 +63,11 @@ static void corpus_load(struct corpus *corpus, const char *file)
     }
 }
 
-static void no_evasion_reaches_anything(void **state)
+TEST(no_evasion_reaches_anything)
 {
     struct corpus corpus;
     size_t failed = 0;
 
-    (void)state;
     corpus_load(&corpus, "evasions.txt");
     assert_true(corpus.count > 100);
     for (size_t i = 0; i < corpus.count; i++) {
@@ -87,12 +86,11 @@ static void no_evasion_reaches_anything(void **state)
     assert_int_equal(failed, 0);
 }
 
-static void ordinary_programs_give_their_normal_output(void **state)
+TEST(ordinary_programs_give_their_normal_output)
 {
     struct corpus corpus;
     size_t failed = 0;
 
-    (void)state;
     corpus_load(&corpus, "benign.txt");
     assert_true(corpus.count >= 40);
     for (size_t i = 0; i < corpus.count; i++) {
@@ -113,12 +111,11 @@ static void ordinary_programs_give_their_normal_output(void **state)
     assert_int_equal(failed, 0);
 }
 
-static void ordinary_programs_run_under_standard_too(void **state)
+TEST(ordinary_programs_run_under_standard_too)
 {
     struct corpus corpus;
     size_t failed = 0;
 
-    (void)state;
     corpus_load(&corpus, "benign.txt");
     for (size_t i = 0; i < corpus.count; i++) {
         struct program_result result = program_run("standard", corpus.items[i].source);
@@ -159,13 +156,4 @@ static int start(void **state)
     return program_start(modules, sizeof(modules) / sizeof(modules[0]));
 }
 
-int main(void)
-{
-    const struct CMUnitTest tests[] = {
-        cmocka_unit_test(no_evasion_reaches_anything),
-        cmocka_unit_test(ordinary_programs_give_their_normal_output),
-        cmocka_unit_test(ordinary_programs_run_under_standard_too),
-    };
-
-    return UNIT_RUN_WITH(tests, start, NULL);
-}
+UNIT_MAIN_WITH(start, NULL)
